@@ -1,0 +1,86 @@
+package operation
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Metadata is what a submitter says about its operation: a JSON object as text, or nothing. It is text because a document
+// store refuses some keys that a submitter may choose.
+type Metadata string
+
+// ErrMetadata is wrapped by every error about metadata.
+var ErrMetadata = errors.New("metadata is not a JSON object")
+
+// ParseMetadata checks that text is a JSON object and returns it without white space. Nothing, null and {} are empty.
+func ParseMetadata(text []byte) (Metadata, error) {
+	fields, err := metadataFields(text)
+	if err != nil || len(fields) == 0 {
+		return "", err
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, text); err != nil {
+		return "", fmt.Errorf("%w: %w", ErrMetadata, err)
+	}
+	return Metadata(compact.String()), nil
+}
+
+// Add returns m with the fields of other that m does not have: a second registration may add, never change.
+func (m Metadata) Add(other Metadata) (Metadata, error) {
+	mine, err := metadataFields([]byte(m))
+	if err != nil {
+		return m, err
+	}
+	theirs, err := metadataFields([]byte(other))
+	if err != nil {
+		return m, err
+	}
+	added := false
+	for name, value := range theirs {
+		if _, has := mine[name]; !has {
+			if mine == nil {
+				mine = make(map[string]json.RawMessage, len(theirs))
+			}
+			mine[name], added = value, true
+		}
+	}
+	if !added {
+		return m, nil
+	}
+	text, err := json.Marshal(mine)
+	if err != nil {
+		return m, fmt.Errorf("encoding merged metadata: %w", err)
+	}
+	return Metadata(text), nil
+}
+
+// MarshalJSON writes the object itself, not its text.
+func (m Metadata) MarshalJSON() ([]byte, error) {
+	if m == "" {
+		return []byte("null"), nil
+	}
+	return []byte(m), nil
+}
+
+// UnmarshalJSON reads an object.
+func (m *Metadata) UnmarshalJSON(text []byte) error {
+	parsed, err := ParseMetadata(text)
+	if err != nil {
+		return err
+	}
+	*m = parsed
+	return nil
+}
+
+func metadataFields(text []byte) (map[string]json.RawMessage, error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMetadata, err)
+	}
+	return fields, nil
+}

@@ -1,0 +1,105 @@
+package operation
+
+import (
+	"maps"
+	"time"
+)
+
+// SchemaVersion is the number that documents of today's shape carry, so that a later revision can tell old from new.
+const SchemaVersion = 1
+
+// An EffectStatus is what a record says of one of its side effects. The effect's own document says more.
+type EffectStatus string
+
+// The statuses of a side effect in its operation's record.
+const (
+	EffectOpen EffectStatus = "open" // planned; not done yet
+	EffectDone EffectStatus = "done"
+	EffectDead EffectStatus = "dead" // given up; a person must look
+)
+
+// A Record is what is known of one operation: the single source of truth [L1]. It is stored as one document in this
+// shape; a person reads it in the Firestore console [G4].
+type Record struct {
+	Schema int `json:"schema" firestore:"schema"`
+	// Version counts the writes, so that every write changes the document.
+	Version int64 `json:"version" firestore:"version"`
+	Key     Key   `json:"key" firestore:"key"`
+	// Collection repeats the key's collection, for queries.
+	Collection Collection `json:"collection,omitempty" firestore:"collection,omitempty"`
+	// Name is the resource name as it was given, for asking the API [K5].
+	Name string `json:"name" firestore:"name"`
+	// JobKind is the submitter's own label for what the job is for, such as "batch-review-classify".
+	JobKind string `json:"jobKind,omitempty" firestore:"jobKind,omitempty"`
+	State   State  `json:"state" firestore:"state"`
+	// UpdateTime is the server's time of State; zero where no report said one.
+	UpdateTime time.Time `json:"updateTime,omitzero" firestore:"updateTime,omitempty"`
+	// Registered is false for an operation that only a delivery told us of: nothing is looked up and no effect runs for
+	// it until somebody registers it [W5].
+	Registered bool `json:"registered" firestore:"registered"`
+	// CreatedAt is when the ledger first heard of the operation; lists are in its order.
+	CreatedAt time.Time `json:"createdAt" firestore:"createdAt"`
+	// SubmittedAt is when the submitter says it submitted the operation.
+	SubmittedAt time.Time `json:"submittedAt,omitzero" firestore:"submittedAt,omitempty"`
+	// SettledAt is when the ledger took in the terminal state; SettledBy is the path it came by.
+	SettledAt time.Time `json:"settledAt,omitzero" firestore:"settledAt,omitempty"`
+	SettledBy Source    `json:"settledBy,omitempty" firestore:"settledBy,omitempty"`
+	// Attempts counts how often reconciliation looked the operation up.
+	Attempts int      `json:"attempts" firestore:"attempts"`
+	Result   Result   `json:"result,omitzero" firestore:"result,omitempty"`
+	Metadata Metadata `json:"metadata,omitempty" firestore:"metadata,omitempty"`
+	// CorrelationID is the submitter's own id for the operation [K6].
+	CorrelationID string `json:"correlationId,omitempty" firestore:"correlationId,omitempty"`
+	// Effects says for each planned side effect whether it is done [L1].
+	Effects map[string]EffectStatus `json:"effects,omitempty" firestore:"effects,omitempty"`
+	// StuckSince is when the operation was first found pending for too long; AlertedAt when that was last said aloud [R4].
+	StuckSince time.Time `json:"stuckSince,omitzero" firestore:"stuckSince,omitempty"`
+	AlertedAt  time.Time `json:"alertedAt,omitzero" firestore:"alertedAt,omitempty"`
+	// DueAt is when reconciliation must look at the operation again; absent when nothing is waited for [L4].
+	DueAt time.Time `json:"dueAt,omitzero" firestore:"dueAt,omitempty"`
+	// ExpireAt is when the record may be deleted; absent while anything is open [L3]. Never beside DueAt.
+	ExpireAt time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
+}
+
+// Settled reports whether the operation has ended, as far as the ledger knows.
+func (r Record) Settled() bool { return r.State.Terminal() }
+
+// Closed reports whether nothing more will happen by itself or needs a person: the operation ended and every planned
+// effect is done. A dead effect keeps a record open, because somebody still has to look at it [L3].
+func (r Record) Closed() bool {
+	if !r.Settled() {
+		return false
+	}
+	for _, status := range r.Effects {
+		if status != EffectDone {
+			return false
+		}
+	}
+	return true
+}
+
+// WithEffect returns r with one effect's status set. r itself is unchanged.
+func (r Record) WithEffect(name string, status EffectStatus) Record {
+	effects := make(map[string]EffectStatus, len(r.Effects)+1)
+	maps.Copy(effects, r.Effects)
+	effects[name] = status
+	r.Effects = effects
+	return r
+}
+
+// Lifetime returns r with DueAt and ExpireAt as the rest of the record demands; it is the one place that decides how long
+// a record lives [L3]. now is the store's time, retention how long a closed record is kept. A registered record that waits
+// for its end is never deleted and keeps a DueAt; one that is settled but has an open or dead effect has neither; a closed
+// one expires retention after it was first found closed; so does one that nobody registered.
+func (r Record) Lifetime(now time.Time, retention time.Duration) Record {
+	if r.Settled() || !r.Registered {
+		r.DueAt = time.Time{}
+	}
+	switch {
+	case r.Registered && !r.Closed():
+		r.ExpireAt = time.Time{}
+	case r.ExpireAt.IsZero():
+		r.ExpireAt = Instant(now.Add(retention))
+	}
+	return r
+}

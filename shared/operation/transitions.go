@@ -1,0 +1,60 @@
+package operation
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Transitions says which terminal states may follow which. The zero value allows none, which is the default: the first
+// terminal state wins [M5]. A set is closed transitively when it is made, so that what was dropped once stays rightly
+// dropped however the record moves on.
+type Transitions struct {
+	follows map[State][]State
+}
+
+// ParseTransitions reads moves such as "SUCCEEDED:FAILED", separated by white space. The error names every move that is
+// malformed, not between two different terminal states, or part of a cycle.
+func ParseTransitions(text string) (Transitions, error) {
+	follows := map[State][]State{}
+	var problems []error
+	for _, move := range strings.Fields(text) {
+		from, to, ok := strings.Cut(move, ":")
+		switch {
+		case !ok:
+			problems = append(problems, fmt.Errorf("%q is not FROM:TO", move))
+		case !State(from).Terminal() || !State(to).Terminal():
+			problems = append(problems, fmt.Errorf("%q must join two of SUCCEEDED, FAILED, CANCELLED, EXPIRED", move))
+		case !slices.Contains(follows[State(from)], State(to)):
+			follows[State(from)] = append(follows[State(from)], State(to))
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for from, tos := range follows {
+			for _, middle := range tos {
+				for _, to := range follows[middle] {
+					if !slices.Contains(follows[from], to) {
+						follows[from] = append(follows[from], to)
+						changed = true
+					}
+				}
+			}
+		}
+	}
+	for _, s := range States() {
+		if slices.Contains(follows[s], s) {
+			problems = append(problems, fmt.Errorf("%s leads back to itself: a settled operation could move for ever", s))
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return Transitions{}, err
+	}
+	return Transitions{follows: follows}, nil
+}
+
+// Allow reports whether an operation settled as from may still become to, directly or by way of others.
+func (t Transitions) Allow(from, to State) bool {
+	return slices.Contains(t.follows[from], to)
+}
