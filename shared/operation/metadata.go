@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 )
 
 // Metadata is what a submitter says about its operation: a JSON object as text, or nothing. It is text because a document
@@ -49,11 +50,13 @@ func (m Metadata) Add(other Metadata) (Metadata, error) {
 	if !added {
 		return m, nil
 	}
-	text, err := json.Marshal(mine)
-	if err != nil {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false) // the submitter's own text stays as it is
+	if err := encoder.Encode(mine); err != nil {
 		return m, fmt.Errorf("encoding merged metadata: %w", err)
 	}
-	return Metadata(text), nil
+	return Metadata(bytes.TrimSpace(text.Bytes())), nil
 }
 
 // MarshalJSON writes the object itself, not its text.
@@ -77,6 +80,9 @@ func (m *Metadata) UnmarshalJSON(text []byte) error {
 func metadataFields(text []byte) (map[string]json.RawMessage, error) {
 	if len(text) == 0 {
 		return nil, nil
+	}
+	if !utf8.Valid(text) {
+		return nil, fmt.Errorf("%w: it is not UTF-8", ErrMetadata)
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil {

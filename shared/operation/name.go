@@ -47,11 +47,9 @@ type Key string
 
 // Collection returns the key's collection, or "" where the name fitted none.
 func (k Key) Collection() Collection {
-	word, _, _ := strings.Cut(string(k), "/")
-	if c := Collection(word); c != "" && string(k) != word {
-		if known, ok := ParseCollection(word); ok && known == c {
-			return c
-		}
+	word, id, _ := strings.Cut(string(k), "/")
+	if c, ok := ParseCollection(word); ok && string(c) == word && id != "" && !strings.Contains(id, "/") {
+		return c
 	}
 	return ""
 }
@@ -83,13 +81,11 @@ var ErrName = errors.New("not an operation's name")
 // text; trying again does not help.
 func ParseName(raw string, fallback Collection) (Name, error) {
 	resource := trim(raw)
-	if u, err := url.Parse(resource); err == nil && u.Scheme != "" && u.Host != "" {
-		resource = strings.Trim(u.Path, "/")
-		if first, rest, ok := strings.Cut(resource, "/"); ok && isAPIVersion(first) {
-			resource = rest
+	if path := withoutURL(resource); path != resource {
+		if _, _, ok := splitName(path); ok {
+			resource = path
 		}
 	}
-	resource = trim(resource)
 	switch {
 	case resource == "":
 		return Name{}, fmt.Errorf("%w: it is empty", ErrName)
@@ -98,15 +94,38 @@ func ParseName(raw string, fallback Collection) (Name, error) {
 	case !utf8.ValidString(resource) || strings.ContainsFunc(resource, unicode.IsControl):
 		return Name{}, fmt.Errorf("%w: %q has bytes that are not printable text", ErrName, resource)
 	}
-	segments := strings.FieldsFunc(resource, func(r rune) bool { return r == '/' })
-	if n := len(segments); n >= 2 {
-		if c, ok := ParseCollection(segments[n-2]); ok {
-			return Name{Key: keyOf(c, segments[n-1]), Resource: resource}, nil
-		}
-	} else if n == 1 && fallback != "" && segments[0] == resource {
+	if c, id, ok := splitName(resource); ok {
+		return Name{Key: keyOf(c, id), Resource: resource}, nil
+	}
+	if fallback != "" && !strings.Contains(resource, "/") {
 		return Name{Key: keyOf(fallback, resource), Resource: resource}, nil
 	}
 	return Name{Key: Key(resource), Resource: resource}, nil
+}
+
+// splitName finds the collection and the id that a name ends in, whatever stands in front of them.
+func splitName(name string) (c Collection, id string, ok bool) {
+	segments := strings.FieldsFunc(name, func(r rune) bool { return r == '/' })
+	n := len(segments)
+	if n < 2 {
+		return "", "", false
+	}
+	c, ok = ParseCollection(segments[n-2])
+	id = strings.TrimSpace(segments[n-1])
+	return c, id, ok && id != ""
+}
+
+// withoutURL cuts an API's address, version and query from a name that came as a URL.
+func withoutURL(name string) string {
+	u, err := url.Parse(name)
+	if err != nil || u.Scheme == "" || u.Host == "" {
+		return name
+	}
+	path := strings.TrimLeft(trim(u.Path), "/")
+	if first, rest, ok := strings.Cut(path, "/"); ok && isAPIVersion(first) {
+		return rest
+	}
+	return path
 }
 
 // trim cuts the white space around a name and the slashes behind it, however the two alternate.
@@ -115,7 +134,7 @@ func trim(name string) string {
 }
 
 func keyOf(c Collection, id string) Key {
-	return Key(string(c) + "/" + strings.TrimSpace(id))
+	return Key(string(c) + "/" + id)
 }
 
 // isAPIVersion tells "v1", "v1beta" and "v1alpha2" from a collection.

@@ -15,7 +15,7 @@ type Transitions struct {
 }
 
 // ParseTransitions reads moves such as "SUCCEEDED:FAILED", separated by white space. The error names every move that is
-// malformed, not between two different terminal states, or part of a cycle.
+// malformed or not between terminal states, and every state that leads back to itself.
 func ParseTransitions(text string) (Transitions, error) {
 	follows := map[State][]State{}
 	var problems []error

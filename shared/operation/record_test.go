@@ -1,0 +1,231 @@
+package operation_test
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+const retention = 14 * 24 * time.Hour
+
+// effects are the sets of side effects that a record may name, and whether something is left to do in them.
+var effects = map[string]struct {
+	statuses map[string]operation.EffectStatus
+	left     bool
+}{
+	"none":          {nil, false},
+	"empty":         {map[string]operation.EffectStatus{}, false},
+	"done":          {map[string]operation.EffectStatus{"publish": "done"}, false},
+	"open":          {map[string]operation.EffectStatus{"publish": "open"}, true},
+	"dead":          {map[string]operation.EffectStatus{"publish": "dead"}, true},
+	"all done":      {map[string]operation.EffectStatus{"publish": "done", "log": "done"}, false},
+	"done and open": {map[string]operation.EffectStatus{"publish": "done", "log": "open"}, true},
+	"done and dead": {map[string]operation.EffectStatus{"publish": "done", "log": "dead"}, true},
+	"open and dead": {map[string]operation.EffectStatus{"publish": "dead", "log": "open"}, true},
+	"unheard of":    {map[string]operation.EffectStatus{"publish": "paused"}, true},
+}
+
+// Ended and done are two axes [L1]: closed is only what is both.
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	for _, state := range worldStates() {
+		for about, effects := range effects {
+			r := record(state, early)
+			r.Effects = effects.statuses
+			if got, want := r.Settled(), state.Terminal(); got != want {
+				t.Errorf("%q with effects %s: settled is %v", state, about, got)
+			}
+			if got, want := r.Closed(), state.Terminal() && !effects.left; got != want {
+				t.Errorf("%q with effects %s: closed is %v, want %v", state, about, got, want)
+			}
+		}
+	}
+}
+
+// The truth table of when a record is looked at again and when it is deleted [L3, L4]. In every row the record is tried
+// with and without an earlier DueAt and ExpireAt, in every state.
+func TestLifetime(t *testing.T) {
+	t.Parallel()
+	type fate struct{ waits, expires bool }
+	table := map[string]struct{ pending, settled, unregistered fate }{
+		//                registered, pending  registered, settled  unregistered, either
+		"none":          {fate{waits: true}, fate{expires: true}, fate{expires: true}},
+		"empty":         {fate{waits: true}, fate{expires: true}, fate{expires: true}},
+		"done":          {fate{waits: true}, fate{expires: true}, fate{expires: true}},
+		"all done":      {fate{waits: true}, fate{expires: true}, fate{expires: true}},
+		"open":          {fate{waits: true}, fate{}, fate{expires: true}},
+		"dead":          {fate{waits: true}, fate{}, fate{expires: true}},
+		"done and open": {fate{waits: true}, fate{}, fate{expires: true}},
+		"done and dead": {fate{waits: true}, fate{}, fate{expires: true}},
+		"open and dead": {fate{waits: true}, fate{}, fate{expires: true}},
+		"unheard of":    {fate{waits: true}, fate{}, fate{expires: true}},
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(effects)), slices.Sorted(maps.Keys(table))); diff != "" {
+		t.Fatalf("rows (-effects +table):\n%s", diff)
+	}
+	for about, row := range table {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			for _, state := range worldStates() {
+				for _, registered := range []bool{true, false} {
+					for _, due := range []time.Time{{}, late} {
+						for _, expiry := range []time.Time{{}, late.Add(retention)} {
+							r := record(state, early)
+							r.Registered, r.DueAt, r.ExpireAt, r.Effects = registered, due, expiry, effects[about].statuses
+							want := r
+							switch fate := pick(row.pending, row.settled, row.unregistered, r); {
+							case fate.waits:
+								want.ExpireAt = time.Time{} // DueAt stays
+							case fate.expires && expiry.IsZero():
+								want.DueAt, want.ExpireAt = time.Time{}, now.Add(retention)
+							case fate.expires:
+								want.DueAt = time.Time{} // ExpireAt stays: what is closed is not prolonged by being written
+							default:
+								want.DueAt, want.ExpireAt = time.Time{}, time.Time{}
+							}
+							got := r.Lifetime(now, retention)
+							if diff := cmp.Diff(want, got); diff != "" {
+								t.Errorf("%q, registered %v (-want +got):\n%s", state, registered, diff)
+							}
+							if !got.DueAt.IsZero() && !got.ExpireAt.IsZero() {
+								t.Errorf("%q, registered %v: waits until %v and expires at %v", state, registered, got.DueAt, got.ExpireAt)
+							}
+							if diff := cmp.Diff(got, got.Lifetime(now.Add(time.Hour), retention)); diff != "" {
+								t.Errorf("%q, registered %v, an hour later again (-first +second):\n%s", state, registered, diff)
+							}
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+func pick[T any](pending, settled, unregistered T, r operation.Record) T {
+	switch {
+	case !r.Registered:
+		return unregistered
+	case r.Settled():
+		return settled
+	default:
+		return pending
+	}
+}
+
+// The retention is counted from when the last effect was done, anew after every one that opens [L3].
+func TestLifetimeAlongALife(t *testing.T) {
+	t.Parallel()
+	r := record(operation.Running, early)
+	r.Registered = false
+	day := func(n int) time.Time { return early.AddDate(0, 0, n) }
+	for _, step := range []struct {
+		about  string
+		day    int
+		change func(operation.Record) operation.Record
+		expire int // day; 0: never
+	}{
+		{"heard of by a delivery alone [W5]", 0, func(r operation.Record) operation.Record { return r }, 14},
+		{"heard of again", 3, func(r operation.Record) operation.Record { return r }, 14},
+		{"registered", 4, func(r operation.Record) operation.Record { r.Registered = true; return r }, 0},
+		{"settled, an effect planned", 30, func(r operation.Record) operation.Record {
+			return operation.Apply(r, event(operation.Succeeded, day(30)), day(30)).WithEffect("publish", operation.EffectOpen)
+		}, 0},
+		{"given up", 31, func(r operation.Record) operation.Record { return r.WithEffect("publish", operation.EffectDead) }, 0},
+		{"replayed", 90, func(r operation.Record) operation.Record { return r.WithEffect("publish", operation.EffectOpen) }, 0},
+		{"done", 91, func(r operation.Record) operation.Record { return r.WithEffect("publish", operation.EffectDone) }, 105},
+		{"written once more", 92, func(r operation.Record) operation.Record { r.Attempts++; return r }, 105},
+		{"run anew", 100, func(r operation.Record) operation.Record { return r.WithEffect("publish@n1", operation.EffectOpen) }, 0},
+		{"done anew", 101, func(r operation.Record) operation.Record { return r.WithEffect("publish@n1", operation.EffectDone) }, 115},
+	} {
+		r = step.change(r).Lifetime(day(step.day), retention)
+		var want time.Time
+		if step.expire > 0 {
+			want = day(step.expire)
+		}
+		if !r.ExpireAt.Equal(want) {
+			t.Errorf("day %d, %s: expires at %v, want %v", step.day, step.about, r.ExpireAt, want)
+		}
+	}
+}
+
+// A stored time equals itself: it is cut like every other.
+func TestLifetimeIsCutToMicroseconds(t *testing.T) {
+	t.Parallel()
+	zoned := now.Add(1999 * time.Nanosecond).In(time.FixedZone("", 7200))
+	got := record(operation.Failed, early).Lifetime(zoned, retention).ExpireAt
+	if want := now.Add(retention + time.Microsecond); got != want {
+		t.Errorf("expires at %v, want %v", got, want)
+	}
+}
+
+func TestWithEffect(t *testing.T) { // [L1]
+	t.Parallel()
+	before := map[string]operation.EffectStatus{"publish": operation.EffectOpen, "log": operation.EffectDone}
+	for _, tt := range []struct {
+		about string
+		has   map[string]operation.EffectStatus
+		want  map[string]operation.EffectStatus
+	}{
+		{"none yet", nil, map[string]operation.EffectStatus{"publish": "dead"}},
+		{"another", map[string]operation.EffectStatus{"log": "done"}, map[string]operation.EffectStatus{"publish": "dead", "log": "done"}},
+		{"the same", before, map[string]operation.EffectStatus{"publish": "dead", "log": "done"}},
+	} {
+		t.Run(tt.about, func(t *testing.T) {
+			t.Parallel()
+			r := record(operation.Succeeded, early)
+			r.Effects = tt.has
+			untouched := maps.Clone(tt.has)
+			want := r
+			want.Effects = tt.want
+			got := r.WithEffect("publish", operation.EffectDead)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			// The two share nothing, in either direction.
+			got.Effects["later"] = operation.EffectOpen
+			if diff := cmp.Diff(untouched, r.Effects); diff != "" {
+				t.Errorf("the first record changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+// A field has one name, for both stores and for the person who reads it, and none is forgotten [G4].
+func TestDocumentFieldsAgree(t *testing.T) {
+	t.Parallel()
+	for _, document := range []any{operation.Record{}, operation.Result{}, operation.Counts{}} {
+		kind := reflect.TypeOf(document)
+		for _, field := range reflect.VisibleFields(kind) {
+			names := map[string]bool{}
+			for _, tag := range []string{"json", "firestore"} {
+				name, _, _ := strings.Cut(field.Tag.Get(tag), ",")
+				names[name] = true
+			}
+			if len(names) != 1 || names[""] {
+				t.Errorf("%s.%s is called %v", kind.Name(), field.Name, slices.Sorted(maps.Keys(names)))
+			}
+		}
+	}
+}
+
+// complete is a record with every field set.
+func complete() operation.Record {
+	return operation.Record{
+		Schema: operation.SchemaVersion, Version: 7, Key: "batches/abc", Collection: operation.Batches, Name: "models/m/batches/abc",
+		JobKind: "batch-review-classify", State: operation.Failed, UpdateTime: early, Registered: true, CreatedAt: early,
+		SubmittedAt: early, SettledAt: late, SettledBy: operation.Reconcile, Attempts: 3,
+		Result: operation.Result{
+			OutputFile: "files/x", Inline: true, ErrorCode: "8", ErrorMessage: "quota",
+			Counts: &operation.Counts{Total: 4, Succeeded: 1, Failed: 2, Pending: 1},
+		},
+		Metadata: `{"a":[1,"b"]}`, CorrelationID: "c-1", Effects: map[string]operation.EffectStatus{"publish": operation.EffectDead},
+		StuckSince: early, AlertedAt: early, DueAt: late, ExpireAt: late,
+	}
+}
