@@ -1,0 +1,100 @@
+package gemini
+
+import (
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// The reasons why a look-up does not know an operation's state, in words that logs and metrics count. None of them ends an
+// operation [R4]: each may be different the next time.
+const (
+	// NotFound: Gemini does not know the name. Not terminal: a live operation was seen to answer so for two days.
+	NotFound = "not-found"
+	// NoState: Gemini answered without a state, as it does for an error under a 200.
+	NoState = "no-state"
+	// UnknownState: a state that this revision has no word for.
+	UnknownState = "unknown-state"
+	// RateLimited: too many requests; Answer.RetryAfter may say how long to wait.
+	RateLimited = "rate-limited"
+	// Unavailable: Gemini failed or could not be reached.
+	Unavailable = "unavailable"
+	// Denied: the API key is not valid, or may not see this operation. Asking for others will end alike.
+	Denied = "denied"
+	// Refused: Gemini does not accept the request, for a reason that none of the other words says.
+	Refused = "refused"
+	// Timeout: no answer in time, whoever's time it was.
+	Timeout = "timeout"
+	// Cancelled: the caller's context was cancelled while asking. It says nothing about Gemini.
+	Cancelled = "cancelled"
+	// BadAnswer: an answer that is not what the API promises, such as HTML.
+	BadAnswer = "bad-answer"
+	// TooLarge: an answer larger than Options.MaxAnswer, as a batch with many inline results gives.
+	TooLarge = "too-large"
+	// Unsupported: operations of this collection cannot be looked up. Nothing was sent.
+	Unsupported = "unsupported"
+	// InvalidName: the name cannot be part of a request. Nothing was sent.
+	InvalidName = "invalid-name"
+)
+
+// Reasons returns every reason an Answer may have.
+func Reasons() []string {
+	return []string{
+		NotFound, NoState, UnknownState, RateLimited, Unavailable, Denied, Refused, Timeout, Cancelled, BadAnswer, TooLarge,
+		Unsupported, InvalidName,
+	}
+}
+
+// An Answer is what a look-up learned. Either it is known, and State, UpdateTime and Result say what Gemini says; or it is
+// not, and Reason and Err say why not.
+type Answer struct {
+	// State is a state that the ledger knows, or operation.Unknown.
+	State operation.State
+	// UpdateTime is the server's time of State, cut to microseconds; zero where the answer has none [M4].
+	UpdateTime time.Time
+	Result     operation.Result
+	// Reason is empty for a known state, else one of Reasons.
+	Reason string
+	// RetryAfter is how long Gemini asks to be left alone; zero where it does not say. Only with a Reason.
+	RetryAfter time.Duration
+	// Err is nil for a known state, else a *LookupError.
+	Err error
+}
+
+// Known reports whether the answer says in which state the operation is. Only then may anything be made of State.
+func (a Answer) Known() bool { return a.Reason == "" && a.State.Known() }
+
+// deliveryTime is RFC 3339 with the microseconds that the ledger compares, always all six: the same time must always make
+// the same id.
+const deliveryTime = "2006-01-02T15:04:05.000000Z"
+
+// Event makes an event of a known answer about name, to go through the same door as a delivery [R2]. Its delivery id is made
+// of the state and its time alone, so that learning the same thing twice is the same delivery. An answer that is not known
+// makes an event of unknown state, which the reducer always drops.
+func (a Answer) Event(name operation.Name) operation.Event {
+	if !a.Known() {
+		return operation.Event{Name: name, DeliveryID: "reconcile-UNKNOWN", Source: operation.Reconcile}
+	}
+	id := "reconcile-" + string(a.State)
+	if !a.UpdateTime.IsZero() {
+		id += "-" + a.UpdateTime.UTC().Format(deliveryTime)
+	}
+	return operation.Event{
+		Name:       name,
+		DeliveryID: id,
+		Source:     operation.Reconcile,
+		State:      a.State,
+		UpdateTime: operation.Instant(a.UpdateTime),
+		Result:     a.Result,
+	}
+}
+
+// known is the answer for a state that the ledger knows.
+func known(state operation.State, updated time.Time, result operation.Result) Answer {
+	return Answer{State: state, UpdateTime: operation.Instant(updated), Result: result}
+}
+
+// unknown is the answer that says why the state of name is not known.
+func unknown(name operation.Name, reason, format string, args ...any) Answer {
+	return Answer{Reason: reason, Err: newLookupError(name, reason, format, args...)}
+}

@@ -1,0 +1,93 @@
+package gemini
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"google.golang.org/genai"
+)
+
+const (
+	// defaultTimeout ends a request that nobody else's deadline ended. Reports say that Gemini itself gives up on some
+	// batches after 60 s; a look-up that takes half of that is better made again.
+	defaultTimeout = 30 * time.Second
+	// defaultMaxAnswer is what one answer may weigh.
+	defaultMaxAnswer = 32 << 20
+)
+
+// Options says how to reach Gemini.
+type Options struct {
+	// APIKey is required; white space around it is ignored. It is sent in a header, only to BaseURL's host, and is never
+	// in an error.
+	APIKey string
+	// BaseURL replaces Gemini's address, for a simulator or a proxy. Empty: GOOGLE_GEMINI_BASE_URL, else Gemini's own.
+	BaseURL string
+	// HTTP is copied, not changed. Nil: a client that gives a request up after 30 seconds.
+	HTTP *http.Client
+	// MaxAnswer bounds one answer in bytes: a batch with inline results comes with all of them, over 1 GB was seen, and
+	// one such record must not end the pass that meets it [R6]. Zero: 32 MiB.
+	MaxAnswer int64
+}
+
+// ErrNoAPIKey says that a client was to be made without an API key.
+var ErrNoAPIKey = errors.New("no Gemini API key")
+
+var errBaseURL = errors.New("the base URL is not an absolute http or https URL")
+
+// A Client asks Gemini about operations. It is safe for concurrent use, holds nothing that must be closed beside what
+// Options.HTTP holds, never repeats a request by itself (the next pass does), and never changes anything at Gemini.
+type Client struct {
+	genai *genai.Client
+	key   string
+}
+
+// NewClient returns a client for the Gemini API. It sends nothing. The error is ErrNoAPIKey, or says what is wrong with the
+// options without repeating the key. The key must be given: the environment's is not used, so that a wrong setting cannot
+// look up the operations of another project.
+func NewClient(ctx context.Context, opts Options) (*Client, error) {
+	key := strings.TrimSpace(opts.APIKey)
+	if key == "" {
+		return nil, ErrNoAPIKey
+	}
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, errors.New("making a Gemini client: the API key holds characters that no key has")
+	}
+	if opts.BaseURL != "" {
+		if u, err := url.Parse(opts.BaseURL); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+			return nil, fmt.Errorf("making a Gemini client: %w", errBaseURL)
+		}
+	}
+	client, err := genai.NewClient(ctx, &genai.ClientConfig{
+		APIKey:      key,
+		Backend:     genai.BackendGeminiAPI, // else the environment may turn it to another service
+		HTTPClient:  guarded(opts.HTTP, opts.MaxAnswer),
+		HTTPOptions: genai.HTTPOptions{BaseURL: opts.BaseURL},
+	})
+	if err != nil {
+		// The SDK prints its whole configuration, with the key, into some errors; redact covers what it may do next.
+		return nil, fmt.Errorf("making a Gemini client: %s", redact(err.Error(), key))
+	}
+	return &Client{genai: client, key: key}, nil
+}
+
+// String leaves the key out, however the options are printed.
+func (o Options) String() string { return fmt.Sprintf("gemini.Options(max answer %d)", o.MaxAnswer) }
+
+// GoString is String, for %#v.
+func (o Options) GoString() string { return o.String() }
+
+// String says nothing of the key, however c is printed.
+func (c *Client) String() string { return "gemini.Client" }
+
+// GoString is String, for %#v.
+func (c *Client) GoString() string { return c.String() }
+
+// redact takes the key out of a text that somebody else wrote and shortens what is left.
+func redact(text, key string) string {
+	return cut(strings.ReplaceAll(text, key, "[API key]"), maxErrorText)
+}

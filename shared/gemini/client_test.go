@@ -1,0 +1,176 @@
+package gemini_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// TestLookupRequest: what is asked is one GET of the operation that was named, and the key is in a header only [K5].
+func TestLookupRequest(t *testing.T) {
+	t.Parallel()
+	var (
+		mu   sync.Mutex
+		seen []string
+	)
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, r.Method+" "+r.URL.String())
+		if r.Header.Get("X-Goog-Api-Key") != apiKey {
+			t.Errorf("API key %q", r.Header.Get("X-Goog-Api-Key"))
+		}
+		says(503, `{"error":{"code":503}}`)(w, r)
+	})
+	for _, raw := range []string{
+		"batches/abc123", "abc123", "batch_1", "Batches/abc123", "models/m/batches/abc123", "batches//abc123", "batches/A-b_c.d~e=",
+		"https://generativelanguage.googleapis.com/v1beta/batches/abc123",
+	} {
+		checkUnknown(t, client.Lookup(t.Context(), name(t, raw)), gemini.Unavailable)
+	}
+	const get = "GET /v1beta/batches/"
+	want := []string{
+		get + "abc123", get + "abc123", get + "batch_1", get + "abc123", get + "abc123", get + "abc123", get + "A-b_c.d~e=", get + "abc123",
+	}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("requests, each once, -want +got\n%s", diff)
+	}
+}
+
+// TestLookupSendsNothing: a name that would make another request of it, or that this revision cannot look up.
+func TestLookupSendsNothing(t *testing.T) {
+	t.Parallel()
+	client := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) })
+	for raw, reason := range map[string]string{
+		"batches/..":                          gemini.InvalidName,
+		"batches/.":                           gemini.InvalidName,
+		"batches/x?key=y":                     gemini.InvalidName,
+		"batches/x#y":                         gemini.InvalidName,
+		"batches/x:cancel":                    gemini.InvalidName,
+		"batches/x%2Fy":                       gemini.InvalidName,
+		"batches/x y":                         gemini.InvalidName,
+		"batches/x\\y":                        gemini.InvalidName,
+		"batches/{name}":                      gemini.InvalidName,
+		"batches/ü":                           gemini.InvalidName,
+		"models/veo/operations/x":             gemini.Unsupported,
+		"interactions/v1_x":                   gemini.Unsupported,
+		"batchJobs/x":                         gemini.Unsupported,
+		"projects/p/batchPredictionJobs/7":    gemini.Unsupported,
+		"files/x":                             gemini.Unsupported,
+		"models/m:generate?x=y/../tunedModel": gemini.Unsupported,
+	} {
+		checkUnknown(t, client.Lookup(t.Context(), name(t, raw)), reason)
+	}
+	checkUnknown(t, client.Lookup(t.Context(), operation.Name{}), gemini.Unsupported)
+	checkUnknown(t, client.Lookup(t.Context(), operation.Name{Key: "batches/"}), gemini.Unsupported)
+}
+
+// TestAnswerEvent: what a look-up learned goes the way of every event, under an id made of what was learned alone [R2].
+func TestAnswerEvent(t *testing.T) {
+	t.Parallel()
+	n := name(t, "batches/abc123")
+	result := operation.Result{OutputFile: "files/x"}
+	for _, test := range []struct {
+		at     time.Time
+		id     string
+		cut    time.Time
+		source operation.Source
+	}{
+		{at: noon, id: "reconcile-SUCCEEDED-2026-01-22T12:00:00.000000Z", cut: noon},
+		{at: noon.Add(123456789), id: "reconcile-SUCCEEDED-2026-01-22T12:00:00.123456Z", cut: noon.Add(123456000)},
+		{at: noon.In(time.FixedZone("", 3600)), id: "reconcile-SUCCEEDED-2026-01-22T12:00:00.000000Z", cut: noon},
+		{id: "reconcile-SUCCEEDED"},
+	} {
+		got := gemini.Answer{State: operation.Succeeded, UpdateTime: test.at, Result: result}.Event(n)
+		want := operation.Event{
+			Name: n, DeliveryID: test.id, Source: operation.Reconcile, State: operation.Succeeded, UpdateTime: test.cut, Result: result,
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+	}
+	for _, a := range []gemini.Answer{{}, {State: "DREAMING"}, {State: operation.Succeeded, Reason: gemini.NotFound}} {
+		if a.Known() || a.Event(n).State != operation.Unknown {
+			t.Errorf("M1: %+v is known", a)
+		}
+	}
+}
+
+func TestNewClient(t *testing.T) {
+	t.Parallel()
+	if _, err := gemini.NewClient(t.Context(), gemini.Options{APIKey: " \n"}); !errors.Is(err, gemini.ErrNoAPIKey) {
+		t.Errorf("no key: %v", err)
+	}
+	for _, opts := range []gemini.Options{
+		{APIKey: apiKey + "\r\nX-Evil: 1"},
+		{APIKey: "two " + apiKey},
+		{APIKey: apiKey, BaseURL: "localhost:8080"},
+		{APIKey: apiKey, BaseURL: "ftp://" + apiKey},
+		{APIKey: apiKey, BaseURL: "http://%zz" + apiKey},
+	} {
+		client, err := gemini.NewClient(t.Context(), opts)
+		if err == nil || client != nil || strings.Contains(err.Error(), apiKey) {
+			t.Errorf("client %v, error %v", client, err)
+		}
+	}
+	mine := &http.Client{}
+	opts := gemini.Options{APIKey: apiKey + "\n", HTTP: mine}
+	client, err := gemini.NewClient(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mine.Transport != nil || mine.CheckRedirect != nil {
+		t.Error("the caller's HTTP client was changed")
+	}
+	if printed := fmt.Sprintf("%v %+v %#v %v %+v %#v", client, client, client, opts, opts, opts); strings.Contains(printed, apiKey) {
+		t.Errorf("printed with the key: %s", printed)
+	}
+}
+
+// TestNewClientEnvironment: the environment may say where Gemini is, and not whose key or which service. Not parallel,
+// because it sets variables.
+func TestNewClientEnvironment(t *testing.T) {
+	t.Setenv("GOOGLE_GENAI_USE_VERTEXAI", "1")
+	t.Setenv("GOOGLE_CLOUD_PROJECT", "p")
+	t.Setenv("GOOGLE_CLOUD_LOCATION", "l")
+	t.Setenv("GEMINI_API_KEY", "another-key")
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1beta/batches/x" || r.Header.Get("X-Goog-Api-Key") != apiKey {
+			t.Errorf("asked for %s with key %q", r.URL, r.Header.Get("X-Goog-Api-Key"))
+		}
+		says(200, batch(`"state":"BATCH_STATE_RUNNING"`))(w, r)
+	}, func(o *gemini.Options) {
+		t.Setenv("GOOGLE_GEMINI_BASE_URL", o.BaseURL)
+		o.BaseURL = ""
+	})
+	if got := client.Lookup(t.Context(), name(t, "batches/x")); got.State != operation.Running {
+		t.Errorf("got %+v", got)
+	}
+	if _, err := gemini.NewClient(t.Context(), gemini.Options{}); !errors.Is(err, gemini.ErrNoAPIKey) {
+		t.Errorf("the environment's key is used: %v", err)
+	}
+}
+
+func TestReasonsAreCountable(t *testing.T) {
+	t.Parallel()
+	reasons := gemini.Reasons()
+	slices.Sort(reasons)
+	if n := len(slices.Compact(slices.Clone(reasons))); n != len(reasons) || n != 13 {
+		t.Errorf("%d words, %d different", len(reasons), n)
+	}
+	for _, reason := range reasons {
+		if reason == "" || strings.Trim(reason, "abcdefghijklmnopqrstuvwxyz-") != "" {
+			t.Errorf("%q is no label", reason)
+		}
+	}
+}
