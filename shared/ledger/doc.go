@@ -1,0 +1,37 @@
+// Package ledger keeps the record of every operation and runs the protocol of its side effects, over a small document
+// [Store]. It is where the promise is kept: a completion is taken in once however often it arrives, a settled operation is
+// never rolled back, and a planned side effect is run until its outcome is known.
+//
+// # Who may write what
+//
+// Every change is read, decide, commit: documents are read with their version tokens, a pure function decides, and a commit
+// holds only if nobody wrote in between. A lost race decides again [M6].
+//
+//	operations/{key}                 [Ledger.Ingest] alone changes its state [M7]; Register makes it, Finish and Bury note
+//	                                 what became of an effect, Postpone moves its due time on
+//	operations/{key}/deliveries/{id} made once, with the decision it reports, and never changed
+//	operations/{key}/effects/{name}  made by Ingest or Register in the commit that reaches the state it is for; changed by
+//	                                 Claim, and then only by the holder of the claim; Requeue moves its due time on
+//	intents/{correlation id}         made by Register
+//	quarantine/{delivery id}         made by Quarantine
+//
+// Two fields rule all waiting and all deleting: dueAt is when somebody must look at the document again, expireAt when it may
+// be deleted. No document has both. "Now" is always the store's read time.
+//
+// # A side effect's life
+//
+//	PENDING ──Claim──▶ CLAIMED ──Finish──▶ DONE
+//	   ▲                │  │ └────Bury───▶ DEAD ◀── Claim, beyond the maximum of attempts
+//	   └────Release─────┘  └─ lease over ─▶ claimable by anybody, with a higher fence
+//
+// A crash leaves behind:
+//
+//	before the commit that plans     nothing; the sender redelivers, or reconciliation asks
+//	after it, before the message     a PENDING effect that is due: the sweep publishes it
+//	after the claim                  a CLAIMED effect: claimable again, and due, when its lease is over
+//	after the effect, before Finish  the same: the effect is repeated, with the same idempotency key and the same bytes
+//	after Finish                     a DONE effect, for good
+//
+// So the decision to run is made exactly once at a time, and an effect outside the store is repeated only where its outcome
+// did not reach the ledger; then its receiver can tell, and refuse it.
+package ledger

@@ -1,0 +1,114 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A Delivery is the trace of one report that reached the ledger: when it came, what it said, what was decided and why. It is
+// also the idempotency document of the webhook: the same delivery twice finds it [W4].
+type Delivery struct {
+	Schema     int              `json:"schema" firestore:"schema"`
+	ID         string           `json:"id" firestore:"id"`
+	Source     operation.Source `json:"source" firestore:"source"`
+	Type       string           `json:"type,omitempty" firestore:"type,omitempty"`
+	Name       string           `json:"name" firestore:"name"` // the operation's name in the form it arrived
+	State      operation.State  `json:"state" firestore:"state"`
+	UpdateTime time.Time        `json:"updateTime,omitzero" firestore:"updateTime,omitempty"`
+	ReceivedAt time.Time        `json:"receivedAt" firestore:"receivedAt"`
+	Outcome    Outcome          `json:"outcome" firestore:"outcome"`
+	Reason     operation.Reason `json:"reason" firestore:"reason"`
+	// Writer is the call that wrote this; it tells a call whose answer was lost that the write is its own.
+	Writer   string    `json:"writer" firestore:"writer"`
+	ExpireAt time.Time `json:"expireAt" firestore:"expireAt"`
+}
+
+// An EffectState is where a side effect stands [S2].
+type EffectState string
+
+// The states of a side effect. Only a claim makes CLAIMED; only the holder of the claim makes anything of it.
+const (
+	EffectPending EffectState = "PENDING" // to be run: planned, or released after a failure
+	EffectClaimed EffectState = "CLAIMED" // somebody runs it, until ClaimableAt at the latest
+	EffectDone    EffectState = "DONE"    // its outcome is known and final
+	EffectDead    EffectState = "DEAD"    // given up; a person must look
+)
+
+// status is what the operation's record says of an effect in this state.
+func (s EffectState) status() operation.EffectStatus {
+	switch s {
+	case EffectDone:
+		return operation.EffectDone
+	case EffectDead:
+		return operation.EffectDead
+	default:
+		return operation.EffectOpen
+	}
+}
+
+// An Effect is one side effect of one operation: outbox and claim in one document. It is planned in the commit that changes
+// the operation's state, so that no crash can separate the two.
+type Effect struct {
+	Schema  int   `json:"schema" firestore:"schema"`
+	Version int64 `json:"version" firestore:"version"`
+	// Operation and Name say which effect of which operation this is.
+	Operation operation.Key `json:"operation" firestore:"operation"`
+	Name      string        `json:"name" firestore:"name"`
+	State     EffectState   `json:"state" firestore:"state"`
+	// IdempotencyKey and Payload are frozen when the effect is planned: every attempt sends the same bytes [K4].
+	IdempotencyKey string `json:"idempotencyKey" firestore:"idempotencyKey"`
+	Payload        string `json:"payload" firestore:"payload"`
+	// Fence is the claim's fencing token: one higher with every claim, never reset [S6].
+	Fence int64 `json:"fence" firestore:"fence"`
+	// Owner is the claim call that holds the effect, or held it last.
+	Owner string `json:"owner,omitempty" firestore:"owner,omitempty"`
+	// Attempts counts the claims since the effect was planned.
+	Attempts  int    `json:"attempts" firestore:"attempts"`
+	LastError string `json:"lastError,omitempty" firestore:"lastError,omitempty"`
+	// CreatedAt is when the effect was planned, DoneAt when its outcome was recorded.
+	CreatedAt time.Time `json:"createdAt" firestore:"createdAt"`
+	DoneAt    time.Time `json:"doneAt,omitzero" firestore:"doneAt,omitempty"`
+	// ClaimableAt is when the effect may next be claimed: the end of the lease while CLAIMED, the end of the back-off while
+	// PENDING. DueAt is only when the sweep looks at it.
+	ClaimableAt time.Time `json:"claimableAt,omitzero" firestore:"claimableAt,omitempty"`
+	DueAt       time.Time `json:"dueAt,omitzero" firestore:"dueAt,omitempty"`
+	ExpireAt    time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
+}
+
+// An IntentState is how far a submitter's intent has come.
+type IntentState string
+
+// IntentBound: the operation that the intent led to is known.
+const IntentBound IntentState = "BOUND"
+
+// An Intent ties a submitter's correlation id to the operation it became, so that an event which carries only the id still
+// finds its operation [K6].
+type Intent struct {
+	Schema        int           `json:"schema" firestore:"schema"`
+	CorrelationID string        `json:"correlationId" firestore:"correlationId"`
+	State         IntentState   `json:"state" firestore:"state"`
+	Operation     operation.Key `json:"operation" firestore:"operation"`
+	CreatedAt     time.Time     `json:"createdAt" firestore:"createdAt"`
+	ExpireAt      time.Time     `json:"expireAt" firestore:"expireAt"`
+}
+
+// A Quarantined is a signed body that could not be understood, kept whole for a person [W6].
+type Quarantined struct {
+	Schema int    `json:"schema" firestore:"schema"`
+	ID     string `json:"id" firestore:"id"` // the delivery's id
+	Reason string `json:"reason" firestore:"reason"`
+	Detail string `json:"detail" firestore:"detail"`
+	Type   string `json:"type,omitempty" firestore:"type,omitempty"`
+	// Body is gzip-compressed; the first of Parts parts, the others being documents under this one.
+	Body       []byte    `json:"body" firestore:"body"`
+	Parts      int       `json:"parts" firestore:"parts"`
+	ReceivedAt time.Time `json:"receivedAt" firestore:"receivedAt"`
+	ExpireAt   time.Time `json:"expireAt" firestore:"expireAt"`
+}
+
+// A QuarantinedPart is more of a quarantined body.
+type QuarantinedPart struct {
+	Body     []byte    `json:"body" firestore:"body"`
+	ExpireAt time.Time `json:"expireAt" firestore:"expireAt"`
+}

@@ -1,0 +1,146 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// Now returns the store's time: a pass takes it as its start.
+func (l *Ledger) Now(ctx context.Context) (time.Time, error) {
+	snapshot, err := l.store.Get(ctx)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("asking the store for the time: %w", err)
+	}
+	return snapshot.ReadTime, nil
+}
+
+// A DueOperation is a pending operation that reconciliation should look up now.
+type DueOperation struct {
+	Record operation.Record
+	doc    Document
+}
+
+// Name returns the operation's name, to ask the API with [K5].
+func (d DueOperation) Name() operation.Name {
+	return operation.Name{Key: d.Record.Key, Resource: d.Record.Name}
+}
+
+// A DuePage is some of what is due, in due order.
+type DuePage[T any] struct {
+	Items []T
+	// Broken says which documents could not be read. They stay due and do not keep the pass from the others [R6].
+	Broken []error
+	// Next continues behind the last item; it is the zero Cursor when there is nothing behind.
+	Next Cursor
+}
+
+// DueOperations finds registered operations that wait for their end and whose time to be looked at has come by now, at most
+// limit, behind after. Its cost grows with what is due, not with the ledger [L4].
+func (l *Ledger) DueOperations(ctx context.Context, now time.Time, after Cursor, limit int) (DuePage[DueOperation], error) {
+	return due(ctx, l.store, queryDue(OperationsCollection, now, after, limit), func(doc Document) (DueOperation, error) {
+		rec, err := readRecord(doc)
+		return DueOperation{Record: rec, doc: doc}, err
+	})
+}
+
+// A DueEffect is a side effect that nobody works on although it could be run.
+type DueEffect struct {
+	Effect Effect
+	doc    Document
+}
+
+// DueEffects finds side effects whose time to be looked at has come, at most limit, behind after, whatever the state of
+// their operation [R5].
+func (l *Ledger) DueEffects(ctx context.Context, now time.Time, after Cursor, limit int) (DuePage[DueEffect], error) {
+	return due(ctx, l.store, queryDue(EffectsCollection, now, after, limit), func(doc Document) (DueEffect, error) {
+		effect, err := readEffect(doc)
+		return DueEffect{Effect: effect, doc: doc}, err
+	})
+}
+
+func due[T any](ctx context.Context, store Store, q Query, read func(Document) (T, error)) (DuePage[T], error) {
+	found, err := store.Query(ctx, q)
+	if err != nil {
+		return DuePage[T]{}, fmt.Errorf("finding due %s: %w", q.Collection, err)
+	}
+	var page DuePage[T]
+	for _, doc := range found {
+		if item, err := read(doc); err != nil {
+			page.Broken = append(page.Broken, err)
+		} else {
+			page.Items = append(page.Items, item)
+		}
+	}
+	if n := len(found); n == q.Limit {
+		// Only the field it was found by: that much can be read of any document.
+		last := struct {
+			DueAt time.Time `json:"dueAt" firestore:"dueAt"`
+		}{}
+		if err := found[n-1].Decode(&last); err != nil {
+			return DuePage[T]{}, fmt.Errorf("reading when %s is due: %w", found[n-1].Path, err)
+		}
+		page.Next = Cursor{At: last.DueAt, Path: found[n-1].Path}
+	}
+	return page, nil
+}
+
+// waitingFactor is how many times rarer an operation is looked up that waits for its submitter, not for Gemini.
+const waitingFactor = 12
+
+// next returns when something that a pass looks at now is looked at again: one interval after the pass began, a tenth less
+// so that the next pass finds it, and up to another tenth less so that not all fall due at once.
+func (l *Ledger) next(passStart time.Time, intervals int) time.Time {
+	tenth := l.settings.Interval / 10
+	early := tenth + time.Duration(l.jitter()*float64(tenth))
+	return operation.Instant(passStart.Add(time.Duration(intervals)*l.settings.Interval - early))
+}
+
+// A Postponed says what Postpone found.
+type Postponed struct {
+	// Stuck: the operation has been pending for longer than it should [R4].
+	Stuck bool
+	// Alert: it is time to say so aloud; nobody else will before AlertEvery has passed.
+	Alert bool
+}
+
+// Postpone takes an operation for the caller's pass, which began at passStart: it counts the attempt [R3] and moves the
+// operation's due time on, so that an overlapping pass does not see it and a pass that dies costs one interval [R6].
+// ErrConflict: somebody else has just changed or taken it; leave it alone.
+func (l *Ledger) Postpone(ctx context.Context, d DueOperation, passStart time.Time) (Postponed, error) {
+	rec := d.Record
+	rec.Attempts++
+	intervals := 1
+	if rec.State.Waiting() {
+		intervals = waitingFactor
+	}
+	rec.DueAt = l.next(passStart, intervals)
+	var p Postponed
+	if p.Stuck = passStart.Sub(rec.SubmittedAt) > l.settings.StuckAfter; p.Stuck {
+		if rec.StuckSince.IsZero() {
+			rec.StuckSince = passStart
+		}
+		if p.Alert = passStart.Sub(rec.AlertedAt) >= l.settings.AlertEvery; p.Alert {
+			rec.AlertedAt = passStart
+		}
+	}
+	_, write := l.writeRecord(d.doc, rec, passStart)
+	if err := l.store.Commit(ctx, write); err != nil {
+		return Postponed{}, fmt.Errorf("taking %s for this pass: %w", rec.Key, err)
+	}
+	return p, nil
+}
+
+// Requeue hands an effect over to the workers again: first it moves its due time on, then it publishes a message, so that
+// two passes publish once [R5]. ErrConflict: somebody else is at it; leave it alone. Any other error loses nothing: the
+// effect is due again after an interval at the latest.
+func (l *Ledger) Requeue(ctx context.Context, d DueEffect, passStart time.Time) error {
+	effect := d.Effect
+	effect.DueAt = l.next(passStart, 1)
+	if err := l.store.Commit(ctx, l.writeEffect(d.doc, effect)); err != nil {
+		return fmt.Errorf("requeueing effect %s of %s: %w", effect.Name, effect.Operation, err)
+	}
+	return l.send(ctx, []Message{{Operation: effect.Operation, Effect: effect.Name, Attempt: effect.Attempts + 1}})
+}

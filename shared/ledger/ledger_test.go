@@ -1,0 +1,124 @@
+package ledger
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// TestBackoff: it grows, is bounded by half the lease, and no attempt number breaks it [S4].
+func TestBackoff(t *testing.T) {
+	t.Parallel()
+	for _, ttl := range []time.Duration{time.Nanosecond, time.Second, 10 * time.Minute, 100 * 24 * time.Hour} {
+		settings := DefaultSettings()
+		settings.ClaimTTL = ttl
+		for _, jitter := range []float64{0, 0.5, 0.999} {
+			l, err := New(nil, settings, Options{Jitter: func() float64 { return jitter }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := time.Duration(0)
+			for _, attempt := range []int{-1, 0, 1, 2, 3, 10, 20, 21, 22, 63, 64, 1 << 30} {
+				wait := l.backoff(attempt)
+				if wait < last || wait > ttl/2 {
+					t.Errorf("lease %v, attempt %d: %v after %v", ttl, attempt, wait, last)
+				}
+				last = wait
+			}
+			if last < ttl/4-1 {
+				t.Errorf("lease %v: at last it waits for %v", ttl, last)
+			}
+		}
+	}
+}
+
+// TestNext: what a pass looked at is due again before the next pass, and not at once [R6].
+func TestNext(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 1, 12, 0, 0, 123456789, time.UTC)
+	for _, jitter := range []float64{0, 0.5, 0.999} {
+		l, err := New(nil, DefaultSettings(), Options{Jitter: func() float64 { return jitter }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for intervals := 1; intervals <= waitingFactor; intervals += waitingFactor - 1 {
+			in := l.next(start, intervals).Sub(start)
+			whole := time.Duration(intervals) * l.settings.Interval
+			if in > whole-l.settings.Interval/10 || in < whole-l.settings.Interval/5-time.Microsecond {
+				t.Errorf("%d intervals with jitter %v: due in %v", intervals, jitter, in)
+			}
+		}
+	}
+}
+
+func TestShorten(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"", "short", "\xff", strings.Repeat("x", 2000), strings.Repeat("x", 2001), strings.Repeat("é", 1001), "x" + strings.Repeat("é", 1001),
+		strings.Repeat("\xff", 5000),
+	} {
+		got := shorten(text)
+		if !utf8.ValidString(got) || len(got) > 2003 {
+			t.Errorf("%.20q became %.20q of %d bytes", text, got, len(got))
+		}
+		if len(text) <= 2000 && utf8.ValidString(text) && got != text {
+			t.Errorf("%.20q was changed to %.20q", text, got)
+		}
+	}
+}
+
+func TestParseMessage(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Message{
+		`{"operation":"batches/a","effect":"publish"}`:                                        {Operation: "batches/a", Effect: "publish"},
+		`{"operation":" projects/p/locations/us/Batches/a/ ","effect":"publish","attempt":3}`: {Operation: "batches/a", Effect: "publish", Attempt: 3},
+	} {
+		if got, err := ParseMessage([]byte(text)); err != nil || got != want {
+			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "{}", "[]", "null", `{"operation":"batches/a"}`, `{"effect":"publish"}`, `{"operation":7,"effect":"x"}`} {
+		if _, err := ParseMessage([]byte(text)); !errors.Is(err, ErrMessage) {
+			t.Errorf("%s: %v, want ErrMessage", text, err)
+		}
+	}
+}
+
+// TestSettingsSayEverything: every problem is said at once.
+func TestSettingsSayEverything(t *testing.T) {
+	t.Parallel()
+	if err := DefaultSettings().Validate(); err != nil {
+		t.Errorf("the defaults: %v", err)
+	}
+	allowed, err := operation.ParseTransitions("SUCCEEDED:FAILED")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := Settings{
+		MaxAttempts: 0, Transitions: allowed,
+		Rules: []Rule{
+			{Name: "Bad Name", On: []operation.State{operation.Succeeded}},
+			{Name: "twice", On: []operation.State{operation.Pending, operation.Pending}},
+			{Name: "twice", On: []operation.State{"NO_STATE"}},
+			{Name: "never"},
+			{Name: "joined", On: []operation.State{operation.Succeeded, operation.Failed}},
+			{Name: "glob", On: []operation.State{operation.Failed}, JobKinds: []string{"[a"}},
+		},
+	}
+	_, err = New(nil, bad, Options{})
+	if err == nil {
+		t.Fatal("these settings were taken")
+	}
+	for _, want := range []string{
+		"grace", "interval", "stuck-after", "alert-every", "retention", "claim TTL", "max attempts", `"Bad Name": its name must be`,
+		"its name is used twice", "lists PENDING twice", `"NO_STATE" is not a state`, "lists no state", "from SUCCEEDED to FAILED", `pattern "[a"`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not say %q:\n%v", want, err)
+		}
+	}
+}

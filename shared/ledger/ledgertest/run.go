@@ -1,0 +1,83 @@
+package ledgertest
+
+import (
+	"testing"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// Run runs the conformance suite. open returns an empty store that no other test uses; Run closes it. Its clock must be about
+// that of this process. Tests run in parallel, each on a store of its own.
+func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
+	for _, g := range []struct {
+		name  string
+		tests []storeTest
+	}{
+		{"Write", writeTests},
+		{"Values", valueTests},
+		{"IDs", idTests},
+		{"Read", readTests},
+		{"Query", queryTests},
+	} {
+		t.Run("Store/"+g.name, func(t *testing.T) {
+			t.Parallel()
+			for _, test := range g.tests {
+				t.Run(test.name, func(t *testing.T) {
+					t.Parallel()
+					test.run(t, opened(t, open))
+				})
+			}
+		})
+	}
+	for _, g := range []struct {
+		name  string
+		tests []ledgerTest
+	}{
+		{"Ingest", ingestTests},
+		{"IngestRaces", ingestRaces},
+		{"Register", registerTests},
+		{"Correlation", correlationTests},
+		{"Claim", claimTests},
+		{"ClaimRaces", claimRaces},
+		{"LostAnswers", lostAnswers},
+		{"Faults", faultTests},
+		{"Lifetime", lifetimeTests},
+		{"Due", dueTests},
+		{"Sweep", sweepTests},
+		{"Look", lookTests},
+		{"Quarantine", quarantineTests},
+		{"Protocol", protocolTests},
+	} {
+		t.Run("Ledger/"+g.name, func(t *testing.T) {
+			t.Parallel()
+			for _, test := range g.tests {
+				t.Run(test.name, func(t *testing.T) {
+					t.Parallel()
+					test.run(newWorld(t, opened(t, open)))
+				})
+			}
+		})
+	}
+}
+
+// A storeTest tests what the store promises by itself.
+type storeTest struct {
+	name string
+	run  func(t *testing.T, store ledger.Store)
+}
+
+// A ledgerTest tests the protocol on the store.
+type ledgerTest struct {
+	name string
+	run  func(w *world)
+}
+
+func opened(t *testing.T, open func(t *testing.T) ledger.Store) ledger.Store {
+	store := open(t)
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Errorf("closing the store: %v", err)
+		}
+	})
+	return store
+}

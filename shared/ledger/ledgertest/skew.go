@@ -1,0 +1,29 @@
+package ledgertest
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// A Skewed is a store whose clock can be moved forward, as far as the ledger sees it: the store's own may be that of a
+// server that nobody can tell the time. It is safe for concurrent use.
+type Skewed struct {
+	ledger.Store
+	offset atomic.Int64
+}
+
+// Skew returns store with a clock that Advance moves.
+func Skew(store ledger.Store) *Skewed { return &Skewed{Store: store} }
+
+// Advance moves the clock forward by d, for every later read.
+func (s *Skewed) Advance(d time.Duration) { s.offset.Add(int64(d)) }
+
+// Get is the store's Get, read at the moved time.
+func (s *Skewed) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
+	snapshot, err := s.Store.Get(ctx, paths...)
+	snapshot.ReadTime = snapshot.ReadTime.Add(time.Duration(s.offset.Load()))
+	return snapshot, err
+}

@@ -1,0 +1,99 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A Path names a document: collection and id, alternating, as in "operations/batches:abc123/effects/publish".
+type Path string
+
+// Child returns the path of a document under p. id is escaped.
+func (p Path) Child(collection, id string) Path {
+	return p + "/" + Path(collection) + "/" + Path(escapeID(id))
+}
+
+// Collection returns the last collection word of the path.
+func (p Path) Collection() string {
+	parent := string(p[:max(strings.LastIndexByte(string(p), '/'), 0)])
+	return parent[strings.LastIndexByte(parent, '/')+1:]
+}
+
+// Parent returns the document that p is directly under, or "" where it is under none.
+func (p Path) Parent() Path {
+	for range 2 {
+		p = p[:max(strings.LastIndexByte(string(p), '/'), 0)]
+	}
+	return p
+}
+
+// The collections.
+const (
+	OperationsCollection = "operations"
+	DeliveriesCollection = "deliveries" // under an operation
+	EffectsCollection    = "effects"    // under an operation
+	IntentsCollection    = "intents"
+	QuarantineCollection = "quarantine"
+	PartsCollection      = "parts" // under a quarantined delivery
+)
+
+// OperationPath returns where the record of an operation is.
+func OperationPath(key operation.Key) Path { return rootPath(OperationsCollection, string(key)) }
+
+// EffectPath returns where a side effect of an operation is.
+func EffectPath(key operation.Key, effect string) Path {
+	return OperationPath(key).Child(EffectsCollection, effect)
+}
+
+func deliveryPath(key operation.Key, id string) Path {
+	return OperationPath(key).Child(DeliveriesCollection, id)
+}
+
+func intentPath(correlationID string) Path { return rootPath(IntentsCollection, correlationID) }
+
+func quarantinePath(id string) Path { return rootPath(QuarantineCollection, id) }
+
+func rootPath(collection, id string) Path {
+	return Path(collection) + "/" + Path(escapeID(id))
+}
+
+// maxIDBytes keeps a whole path, with two escaped ids in it, far from what stores allow for one id (1,500 bytes).
+const maxIDBytes = 500
+
+// escapeID makes a document id of any text, so that different texts have different ids. Providers and attackers choose the
+// texts; people read the ids, so the usual ones stay readable: only the slash changes, into a colon. An id that would be too
+// long ends in a hash of the whole text instead.
+func escapeID(text string) string {
+	var b strings.Builder
+	reserved := text == "." || text == ".." || strings.HasPrefix(text, "__") || text == ""
+	if reserved {
+		b.WriteString("%_") // no other escape begins so, and what follows cannot be taken for a reserved id
+	}
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == '/':
+			b.WriteByte(':')
+		case r == '%' || r == ':' || r < ' ' || r == 0x7f || r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, "%%%02X", text[i])
+		default:
+			b.WriteString(text[i : i+size])
+		}
+		i += size
+	}
+	if b.Len() <= maxIDBytes {
+		return b.String()
+	}
+	sum := sha256.Sum256([]byte(text))
+	const hashMark = "%~" // no escape of a short text has it, so a hashed id never equals one
+	short := b.String()[:maxIDBytes-len(hashMark)-hex.EncodedLen(len(sum))]
+	for !utf8.ValidString(short) {
+		short = short[:len(short)-1]
+	}
+	return short + hashMark + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,107 @@
+package ledger
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A Suspect is a signed body that is to be kept for a person, and why.
+type Suspect struct {
+	ID     string // the delivery's id
+	Reason string // a word that logs count
+	Detail string // what exactly was wrong
+	Type   string // the event's type, where it could be read
+	Body   []byte
+}
+
+// Quarantine keeps a body that nobody could read, whole, until a person looks or the retention ends [W6]. The same delivery
+// again changes nothing; it reports whether the body was kept by this call. Errors: as Ingest.
+func (l *Ledger) Quarantine(ctx context.Context, s Suspect) (bool, error) {
+	body, err := compress(s.Body)
+	if err != nil {
+		return false, fmt.Errorf("compressing the body of delivery %s: %w", s.ID, err)
+	}
+	kept := false
+	err = l.decide(ctx, "quarantining delivery "+s.ID, func(int) error {
+		snapshot, err := l.store.Get(ctx, quarantinePath(s.ID))
+		if err != nil || snapshot.Documents[0].Exists() {
+			return err
+		}
+		err = l.store.Commit(ctx, l.quarantined(s, body, snapshot.ReadTime)...)
+		kept = !errors.Is(err, ErrConflict) // after a lost answer what is found there is taken for one's own
+		return err
+	})
+	return kept, err
+}
+
+// maxPartBytes keeps a part below what a document may weigh, also where a store writes bytes as text.
+const maxPartBytes = 512 << 10
+
+// quarantined makes the documents of a suspect: usually one, and more behind it where its body does not fit into one.
+func (l *Ledger) quarantined(s Suspect, body []byte, now time.Time) []Write {
+	parts := slices.Collect(slices.Chunk(body, maxPartBytes))
+	expire := now.Add(l.settings.Retention)
+	writes := []Write{{Path: quarantinePath(s.ID), Data: Quarantined{
+		Schema: operation.SchemaVersion, ID: printable(s.ID), Reason: s.Reason,
+		Detail: shorten(s.Detail), Type: shorten(s.Type), Body: parts[0], Parts: len(parts),
+		ReceivedAt: now, ExpireAt: expire,
+	}}}
+	for i, part := range parts[1:] {
+		writes = append(writes, Write{
+			Path: quarantinePath(s.ID).Child(PartsCollection, strconv.Itoa(i+2)), Data: QuarantinedPart{Body: part, ExpireAt: expire},
+		})
+	}
+	return writes
+}
+
+// ReadQuarantined returns a body in quarantine as it was delivered. ErrNotFound: there is none of that delivery id.
+func (l *Ledger) ReadQuarantined(ctx context.Context, id string) (Quarantined, []byte, error) {
+	var q Quarantined
+	snapshot, err := l.store.Get(ctx, quarantinePath(id))
+	if err != nil {
+		return q, nil, fmt.Errorf("reading quarantined delivery %s: %w", id, err)
+	}
+	if !snapshot.Documents[0].Exists() {
+		return q, nil, fmt.Errorf("quarantined delivery %s: %w", id, ErrNotFound)
+	}
+	if err := snapshot.Documents[0].Decode(&q); err != nil {
+		return q, nil, fmt.Errorf("reading quarantined delivery %s: %w", id, err)
+	}
+	compressed := q.Body
+	for n := 2; n <= q.Parts; n++ {
+		var part QuarantinedPart
+		if snapshot, err = l.store.Get(ctx, quarantinePath(id).Child(PartsCollection, strconv.Itoa(n))); err == nil {
+			err = snapshot.Documents[0].Decode(&part)
+		}
+		if err != nil {
+			return q, nil, fmt.Errorf("reading part %d of quarantined delivery %s: %w", n, id, err)
+		}
+		compressed = append(compressed, part.Body...)
+	}
+	reader, err := gzip.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		return q, nil, fmt.Errorf("decompressing quarantined delivery %s: %w", id, err)
+	}
+	body, err := io.ReadAll(reader)
+	if err != nil {
+		return q, nil, fmt.Errorf("decompressing quarantined delivery %s: %w", id, err)
+	}
+	return q, body, nil
+}
+
+func compress(body []byte) ([]byte, error) {
+	var buffer bytes.Buffer
+	w := gzip.NewWriter(&buffer)
+	_, err := w.Write(body)
+	err = errors.Join(err, w.Close()) // which writes; the bytes are whole only now
+	return buffer.Bytes(), err
+}

@@ -1,0 +1,57 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// Every query that the ledger makes has its shape here, in one place: the indexes of a deployment follow from it.
+
+// queryDue: collection group, dueAt ascending up to now.
+func queryDue(collection string, now time.Time, after Cursor, limit int) Query {
+	return Query{Collection: collection, OrderBy: FieldDueAt, NotAfter: now, After: after, Limit: limit}
+}
+
+// queryChildren: one operation's deliveries or effects, in the order they came.
+func queryChildren(key operation.Key, collection, field string, after Cursor, limit int) Query {
+	return Query{Collection: collection, Under: OperationPath(key), OrderBy: field, After: after, Limit: limit}
+}
+
+// queryList: operations newest first, perhaps of one state, one collection or both; or those that are waited for, in due
+// order.
+func queryList(f Filter) Query {
+	q := Query{
+		Collection: OperationsCollection, OrderBy: FieldCreatedAt, Descending: true, After: f.After, Limit: f.Limit,
+	}
+	if f.Pending {
+		q.OrderBy, q.Descending = FieldDueAt, false
+	}
+	if f.State != "" {
+		q.Where = append(q.Where, Equal{Field: "state", Value: string(f.State)})
+	}
+	if f.Collection != "" {
+		q.Where = append(q.Where, Equal{Field: "collection", Value: string(f.Collection)})
+	}
+	return q
+}
+
+// QueryShapes returns one query of every shape that the ledger makes, whatever its values: which index a store needs for
+// a query follows from its shape alone.
+func QueryShapes() []Query {
+	now := time.Unix(0, 0)
+	shapes := []Query{
+		queryDue(OperationsCollection, now, Cursor{}, 1),
+		queryDue(EffectsCollection, now, Cursor{}, 1),
+		queryChildren("", DeliveriesCollection, FieldReceivedAt, Cursor{}, 1),
+		queryChildren("", EffectsCollection, FieldCreatedAt, Cursor{}, 1),
+	}
+	for _, state := range []operation.State{"", operation.Pending} {
+		for _, collection := range []operation.Collection{"", operation.Batches} {
+			for _, pending := range []bool{false, true} {
+				shapes = append(shapes, queryList(Filter{State: state, Collection: collection, Pending: pending, Limit: 1}))
+			}
+		}
+	}
+	return shapes
+}

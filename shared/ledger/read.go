@@ -1,0 +1,98 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A Filter chooses operations for List. Its zero fields choose all.
+type Filter struct {
+	State      operation.State
+	Collection operation.Collection
+	Pending    bool   // only operations that are waited for, the one that is due next first
+	After      Cursor // as List returned it
+	Limit      int    // must be positive
+}
+
+// List returns operations, newest first, and where to continue; the zero Cursor when there is nothing behind.
+func (l *Ledger) List(ctx context.Context, f Filter) ([]operation.Record, Cursor, error) {
+	found, err := l.store.Query(ctx, queryList(f))
+	if err != nil {
+		return nil, Cursor{}, fmt.Errorf("listing operations: %w", err)
+	}
+	records := make([]operation.Record, len(found))
+	for i, doc := range found {
+		if records[i], err = readRecord(doc); err != nil {
+			return nil, Cursor{}, err
+		}
+	}
+	if len(records) < f.Limit {
+		return records, Cursor{}, nil
+	}
+	last := len(records) - 1
+	next := Cursor{At: records[last].CreatedAt, Path: found[last].Path}
+	if f.Pending {
+		next.At = records[last].DueAt
+	}
+	return records, next, nil
+}
+
+// A Story is everything that the ledger knows of one operation.
+type Story struct {
+	Record     operation.Record `json:"record"`
+	Deliveries []Delivery       `json:"deliveries"` // in the order they came
+	Effects    []Effect         `json:"effects"`    // in the order they were planned
+}
+
+// storyPage bounds one query of a story; a story is read to its end.
+const storyPage = 200
+
+// Show returns an operation's story. ErrNotFound: the ledger has no such operation.
+func (l *Ledger) Show(ctx context.Context, key operation.Key) (Story, error) {
+	var story Story
+	snapshot, err := l.store.Get(ctx, OperationPath(key))
+	if err != nil {
+		return story, fmt.Errorf("reading %s: %w", key, err)
+	}
+	if !snapshot.Documents[0].Exists() {
+		return story, fmt.Errorf("%s: %w", key, ErrNotFound)
+	}
+	if story.Record, err = readRecord(snapshot.Documents[0]); err != nil {
+		return story, err
+	}
+	err = l.children(ctx, key, DeliveriesCollection, FieldReceivedAt, func(doc Document) (Cursor, error) {
+		var d Delivery
+		err := doc.Decode(&d)
+		story.Deliveries = append(story.Deliveries, d)
+		return Cursor{At: d.ReceivedAt, Path: doc.Path}, err
+	})
+	if err != nil {
+		return story, err
+	}
+	err = l.children(ctx, key, EffectsCollection, FieldCreatedAt, func(doc Document) (Cursor, error) {
+		effect, err := readEffect(doc)
+		story.Effects = append(story.Effects, effect)
+		return Cursor{At: effect.CreatedAt, Path: doc.Path}, err
+	})
+	return story, err
+}
+
+func (l *Ledger) children(ctx context.Context, key operation.Key, collection, field string, add func(Document) (Cursor, error)) error {
+	var after Cursor
+	for {
+		found, err := l.store.Query(ctx, queryChildren(key, collection, field, after, storyPage))
+		if err != nil {
+			return fmt.Errorf("reading the %s of %s: %w", collection, key, err)
+		}
+		for _, doc := range found {
+			if after, err = add(doc); err != nil {
+				return fmt.Errorf("reading %s: %w", doc.Path, err)
+			}
+		}
+		if len(found) < storyPage {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// Settings are what the ledger's decisions depend on beside the documents. Processes that share a store should share them.
+type Settings struct {
+	Grace       time.Duration // after submission, before reconciliation first looks [R1]
+	Interval    time.Duration // between two looks at one operation
+	StuckAfter  time.Duration // pending longer than this is said aloud [R4]
+	AlertEvery  time.Duration // and again after this
+	Retention   time.Duration // how long a closed record is kept [L3]
+	ClaimTTL    time.Duration // lease of a claimed effect [S5]
+	MaxAttempts int           // claims of one effect before it is DEAD
+	Rules       []Rule
+	Transitions operation.Transitions
+}
+
+// DefaultSettings returns the defaults [R7, S5], without rules.
+func DefaultSettings() Settings {
+	return Settings{
+		Grace:       90 * time.Second,
+		Interval:    5 * time.Minute,
+		StuckAfter:  6 * time.Hour,
+		AlertEvery:  24 * time.Hour,
+		Retention:   14 * 24 * time.Hour,
+		ClaimTTL:    10 * time.Minute,
+		MaxAttempts: 10,
+	}
+}
+
+// A Rule plans one side effect: for operations that come into one of the states, and whose job kind matches.
+type Rule struct {
+	// Name is the effect's name: it becomes part of keys and document ids, so it must not change while effects are open.
+	Name string
+	On   []operation.State
+	// JobKinds are glob patterns as in path.Match; none means every job kind.
+	JobKinds []string
+}
+
+var effectName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
+
+// Validate returns every problem of the settings, joined; nil if there is none.
+func (s Settings) Validate() error {
+	var problems []error
+	for _, d := range []struct {
+		name string
+		d    time.Duration
+	}{
+		{"grace", s.Grace}, {"interval", s.Interval}, {"stuck-after", s.StuckAfter}, {"alert-every", s.AlertEvery},
+		{"retention", s.Retention}, {"claim TTL", s.ClaimTTL},
+	} {
+		if d.d <= 0 {
+			problems = append(problems, fmt.Errorf("%s must be longer than zero, not %v", d.name, d.d))
+		}
+	}
+	if s.MaxAttempts < 1 {
+		problems = append(problems, fmt.Errorf("max attempts must be at least 1, not %d", s.MaxAttempts))
+	}
+	return errors.Join(append(problems, ValidateRules(s.Rules, s.Transitions))...)
+}
+
+// ValidateRules returns every problem of the rules, joined; nil if there is none.
+func ValidateRules(rules []Rule, allowed operation.Transitions) error {
+	var problems []error
+	seen := map[string]bool{}
+	for _, rule := range rules {
+		if seen[rule.Name] {
+			problems = append(problems, fmt.Errorf("effect %q: its name is used twice", rule.Name))
+		}
+		seen[rule.Name] = true
+		problems = append(problems, rule.problems(allowed)...)
+	}
+	return errors.Join(problems...)
+}
+
+func (r Rule) problems(allowed operation.Transitions) []error {
+	var problems []error
+	add := func(format string, args ...any) {
+		problems = append(problems, fmt.Errorf("effect %q: "+format, append([]any{r.Name}, args...)...))
+	}
+	if !effectName.MatchString(r.Name) {
+		add("its name must be lower-case letters, digits, - and _, beginning with a letter, at most 63")
+	}
+	if len(r.On) == 0 {
+		add("it lists no state to run on")
+	}
+	for i, state := range r.On {
+		if !state.Known() {
+			add("%q is not a state; the states are %v", state, operation.States())
+		}
+		if slices.Contains(r.On[:i], state) {
+			add("it lists %s twice", state)
+		}
+		for _, other := range r.On {
+			if allowed.Allow(state, other) {
+				add("an operation may go from %s to %s, but an effect runs once per operation: use two effects", state, other)
+			}
+		}
+	}
+	for _, pattern := range r.JobKinds {
+		if _, err := path.Match(pattern, ""); err != nil {
+			add("job kind pattern %q: %v", pattern, err)
+		}
+	}
+	return problems
+}
+
+func (r Rule) matches(rec operation.Record) bool {
+	if !slices.Contains(r.On, rec.State) {
+		return false
+	}
+	return len(r.JobKinds) == 0 || slices.ContainsFunc(r.JobKinds, func(pattern string) bool {
+		ok, err := path.Match(pattern, rec.JobKind)
+		return ok && err == nil // a malformed pattern does not get past Validate
+	})
+}
