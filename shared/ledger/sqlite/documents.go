@@ -1,0 +1,222 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// Get reads all paths in one statement, and so at one instant.
+func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
+	snapshot := ledger.Snapshot{ReadTime: s.readTime(), Documents: make([]ledger.Document, len(paths))}
+	if len(paths) == 0 {
+		return snapshot, nil
+	}
+	places := make(map[ledger.Path][]int, len(paths))
+	args := make([]any, len(paths))
+	for i, path := range paths {
+		snapshot.Documents[i] = ledger.Document{Path: path}
+		places[path] = append(places[path], i)
+		args[i] = string(path)
+	}
+	rows, err := s.read.QueryContext(ctx,
+		"SELECT path, version, body FROM documents WHERE path IN (?"+strings.Repeat(", ?", len(paths)-1)+")", args...)
+	if err != nil {
+		return ledger.Snapshot{}, classify("reading documents", err)
+	}
+	found, err := scan(rows)
+	if err != nil {
+		return ledger.Snapshot{}, classify("reading documents", err)
+	}
+	for _, document := range found {
+		for _, i := range places[document.Path] {
+			snapshot.Documents[i] = document
+		}
+	}
+	return snapshot, nil
+}
+
+// scan reads rows of path, version and body, and closes them.
+func scan(rows *sql.Rows) (documents []ledger.Document, err error) {
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var path string
+		var version int64
+		var body []byte
+		if err := rows.Scan(&path, &version, &body); err != nil {
+			return nil, err
+		}
+		documents = append(documents, ledger.NewDocument(ledger.Path(path), token(version), func(into any) error {
+			return json.Unmarshal(body, into)
+		}))
+	}
+	return documents, rows.Err()
+}
+
+func token(version int64) ledger.Token { return ledger.Token(strconv.FormatInt(version, 10)) }
+
+// Commit checks every precondition and writes, in one transaction.
+func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) error {
+	rows := make([]row, len(writes))
+	for i, w := range writes {
+		var err error
+		if rows[i], err = encode(w); err != nil {
+			return err
+		}
+	}
+	return classify("committing", s.transact(ctx, func(tx *sql.Tx) error {
+		var version int64
+		err := tx.QueryRowContext(ctx, "UPDATE sequence SET last = last + 1 RETURNING last").Scan(&version)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if err := r.write(ctx, tx, version); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// A row is one write, ready for the table.
+type row struct {
+	path                ledger.Path
+	token               ledger.Token
+	body                []byte // nil deletes
+	due, listed, expire sql.NullInt64
+}
+
+// encode makes the row of a write. The error is ErrInvalid.
+func encode(w ledger.Write) (row, error) {
+	r := row{path: w.Path, token: w.Token}
+	if w.Data == nil {
+		return r, nil
+	}
+	var err error
+	if r.body, err = marshal(cutTimes(w.Data)); err != nil {
+		return row{}, fmt.Errorf("encoding %s: %w: %w", w.Path, ledger.ErrInvalid, err)
+	}
+	if len(r.body) > ledger.MaxDocumentBytes {
+		return row{}, fmt.Errorf("encoding %s: %w: %d bytes are more than %d",
+			w.Path, ledger.ErrInvalid, len(r.body), ledger.MaxDocumentBytes)
+	}
+	var times struct{ DueAt, CreatedAt, ReceivedAt, ExpireAt time.Time }
+	if err := json.Unmarshal(r.body, &times); err != nil {
+		return row{}, fmt.Errorf("encoding %s: %w: %w", w.Path, ledger.ErrInvalid, err)
+	}
+	r.due, r.expire, r.listed = micros(times.DueAt), micros(times.ExpireAt), micros(times.CreatedAt)
+	if !r.listed.Valid {
+		r.listed = micros(times.ReceivedAt)
+	}
+	return r, nil
+}
+
+// marshal encodes without escaping what only HTML needs escaped: texts come back as they were stored.
+func marshal(data any) ([]byte, error) {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(data)
+	return bytes.TrimSpace(body.Bytes()), err
+}
+
+// cutTimes returns a copy of a struct with its times cut to microseconds, which is all that Firestore keeps.
+func cutTimes(data any) any {
+	fields := reflect.New(reflect.TypeOf(data)).Elem()
+	fields.Set(reflect.ValueOf(data))
+	for i := range fields.NumField() {
+		if t, ok := fields.Field(i).Interface().(time.Time); ok {
+			fields.Field(i).Set(reflect.ValueOf(operation.Instant(t)))
+		}
+	}
+	return fields.Interface()
+}
+
+func micros(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.UnixMicro(), Valid: !t.IsZero()}
+}
+
+func (r row) write(ctx context.Context, tx *sql.Tx, version int64) error {
+	var result sql.Result
+	var err error
+	switch {
+	case r.body == nil:
+		result, err = tx.ExecContext(ctx, "DELETE FROM documents WHERE path = ? AND version = ?", string(r.path), string(r.token))
+	case r.token == "":
+		result, err = tx.ExecContext(ctx,
+			`INSERT INTO documents (path, collection, parent, version, body, due_at, listed_at, expire_at)
+			 VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO NOTHING`,
+			string(r.path), r.path.Collection(), string(r.path.Parent()), version, string(r.body), r.due, r.listed, r.expire)
+	default:
+		result, err = tx.ExecContext(ctx,
+			`UPDATE documents SET version = ?, body = ?, due_at = ?, listed_at = ?, expire_at = ?
+			 WHERE path = ? AND version = ?`,
+			version, string(r.body), r.due, r.listed, r.expire, string(r.path), string(r.token))
+	}
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 1 {
+		return err
+	}
+	return fmt.Errorf("%s: %w", r.path, ledger.ErrConflict)
+}
+
+// Query reads through one of the indexes of schema.sql.
+func (s *Store) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, error) {
+	text, args := statement(q)
+	rows, err := s.read.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, classify("querying "+q.Collection, err)
+	}
+	found, err := scan(rows)
+	if err != nil {
+		return nil, classify("querying "+q.Collection, err)
+	}
+	return found, nil
+}
+
+// statement says q in SQL.
+func statement(q ledger.Query) (text string, args []any) {
+	column := "listed_at"
+	if q.OrderBy == ledger.FieldDueAt {
+		column = "due_at"
+	}
+	where := []string{"collection = ?", column + " IS NOT NULL"}
+	args = []any{q.Collection}
+	and := func(condition string, values ...any) {
+		where, args = append(where, condition), append(args, values...)
+	}
+	if q.Under != "" {
+		and("parent = ?", string(q.Under))
+	}
+	for _, equal := range q.Where {
+		and("json_extract(body, ?) = ?", "$."+equal.Field, equal.Value)
+	}
+	if !q.NotAfter.IsZero() {
+		and(column+" <= ?", q.NotAfter.UnixMicro())
+	}
+	direction, behind := "ASC", ">"
+	if q.Descending {
+		direction, behind = "DESC", "<"
+	}
+	if q.After.Path != "" {
+		and(fmt.Sprintf("(%s, position) %s (?, replace(?, '/', char(1)))", column, behind),
+			q.After.At.UnixMicro(), string(q.After.Path))
+	}
+	return fmt.Sprintf("SELECT path, version, body FROM documents WHERE %s ORDER BY %s %s, position %s LIMIT ?",
+		strings.Join(where, " AND "), column, direction, direction), append(args, q.Limit)
+}
+
+func (s *Store) readTime() time.Time { return s.now().UTC().Truncate(time.Microsecond) }

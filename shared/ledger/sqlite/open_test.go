@@ -1,0 +1,160 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+)
+
+// TestOpensAtOnce has many start on a new file at the same time, as several commands in one shell line do: all of them must
+// find the one schema.
+func TestOpensAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, openers := range []int{2, 20} {
+		path := filepath.Join(t.TempDir(), "ledger.db")
+		stores, errs := make([]*sqlite.Store, openers), make([]error, openers)
+		start := make(chan struct{})
+		var group sync.WaitGroup
+		for i := range openers {
+			group.Go(func() {
+				<-start
+				stores[i], errs[i] = sqlite.Open(t.Context(), path, time.Now)
+			})
+		}
+		close(start)
+		group.Wait()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatalf("%d at once: %v", openers, err)
+		}
+		if err := stores[0].Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{Text: "a"}}); err != nil {
+			t.Error(err)
+		}
+		for i, store := range stores {
+			if got, _ := get(t, store, "operations/a"); got.Text != "a" {
+				t.Errorf("of %d, number %d reads %+v", openers, i, got)
+			}
+			closed(t, store)
+		}
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	t.Parallel()
+	const cantOpen = "in a directory that exists"
+	for _, c := range []struct {
+		name string
+		path func(t *testing.T, dir string) string
+		want []string // in the error's text
+	}{
+		{"a newer schema", func(t *testing.T, dir string) string {
+			path := filepath.Join(dir, "ledger.db")
+			closed(t, open(t, path))
+			raw(t, path, "PRAGMA user_version = 7")
+			return path
+		}, []string{"schema 7", "knows 1", "use the program that wrote it"}},
+		{"no such directory", func(_ *testing.T, dir string) string {
+			return filepath.Join(dir, "missing", "ledger.db")
+		}, []string{cantOpen}},
+		{"a directory", func(_ *testing.T, dir string) string { return dir }, []string{cantOpen}},
+		{"a file in the place of the directory", func(t *testing.T, dir string) string {
+			write(t, filepath.Join(dir, "file"), "text", 0o600)
+			return filepath.Join(dir, "file", "ledger.db")
+		}, []string{cantOpen}},
+		{"something else", func(t *testing.T, dir string) string {
+			path := filepath.Join(dir, "ledger.db")
+			write(t, path, strings.Repeat("this is not a database", 1000), 0o600)
+			return path
+		}, []string{"not a database"}},
+		{"a directory that one may not write in", func(t *testing.T, dir string) string {
+			if os.Geteuid() == 0 {
+				t.Skip("nothing is forbidden to root")
+			}
+			if err := os.Chmod(dir, 0o500); err != nil { //nolint:gosec // a directory has to be entered
+				t.Fatal(err)
+			}
+			return filepath.Join(dir, "ledger.db")
+		}, []string{cantOpen}},
+		{"a file that one may not write", func(t *testing.T, dir string) string {
+			if os.Geteuid() == 0 {
+				t.Skip("nothing is forbidden to root")
+			}
+			path := filepath.Join(dir, "ledger.db")
+			write(t, path, "", 0o400)
+			return path
+		}, []string{"readonly"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			path := c.path(t, t.TempDir())
+			store, err := sqlite.Open(t.Context(), path, time.Now)
+			if err == nil {
+				closed(t, store)
+				t.Fatal("it was opened")
+			}
+			for _, want := range append(c.want, path) {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("the error does not say %q: %v", want, err)
+				}
+			}
+		})
+	}
+}
+
+func TestOpenWithAnEndedContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "ledger.db"), time.Now); !errors.Is(err, context.Canceled) {
+		t.Errorf("Open: %v, want the context's end", err)
+	}
+}
+
+// TestOddFileNames: a path is a path, whatever a URL would make of it.
+func TestOddFileNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"a b.db", "a?mode=memory", "a#b.db", "a%20b.db", "ü.db", "file:x", ":memory:"} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, name)
+		store := open(t, path)
+		if err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{Text: name}}); err != nil {
+			t.Error(err)
+		}
+		closed(t, store)
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+		store = open(t, path)
+		if got, _ := get(t, store, "operations/a"); got.Text != name {
+			t.Errorf("%q: after opening it again: %+v", name, got)
+		}
+		closed(t, store)
+	}
+}
+
+func raw(t testing.TB, path, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), statement)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t testing.TB, path, text string, mode os.FileMode) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+}

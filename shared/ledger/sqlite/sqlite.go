@@ -1,0 +1,185 @@
+// Package sqlite is the embedded store: the ledger's documents in one SQLite file, with real transactions and nothing to
+// install. It is one machine's store; any number of processes on that machine may share a file.
+//
+// Commits are BEGIN IMMEDIATE transactions in WAL mode with synchronous=FULL: what was committed survives the death of the
+// process and of the machine.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+//go:embed schema.sql
+var schema string
+
+// schemaVersion is the number of schema.sql, kept in the file's user_version.
+const schemaVersion = 1
+
+const (
+	// busyTimeout is how long a commit waits for that of another process. It is far longer than any commit takes.
+	busyTimeout = 10 * time.Second
+	// busyStep is how long SQLite itself waits, which no context ends.
+	busyStep = 100 * time.Millisecond
+)
+
+// A Store is a ledger.Store in an SQLite file.
+type Store struct {
+	write *sql.DB // one connection: commits of this process queue here rather than in the file's lock
+	read  *sql.DB
+	now   func() time.Time
+}
+
+// Open opens the file at path and creates what is missing. now is the store's clock; every process that shares the file must
+// have the same. Expired documents are deleted now, and by Expire.
+func Open(ctx context.Context, path string, now func() time.Time) (*Store, error) {
+	s := &Store{now: now}
+	var err error
+	if s.write, err = open(path, 1, busyStep); err == nil {
+		s.read, err = open(path, 8, busyTimeout)
+	}
+	if err == nil {
+		err = s.migrate(ctx)
+	}
+	if err == nil {
+		_, err = s.Expire(ctx)
+	}
+	if resultCode(err) == sqlite3.SQLITE_CANTOPEN {
+		err = fmt.Errorf("%w: it must be a file, in a directory that exists and that one may write in", err)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the ledger in %s: %w", path, err), s.Close())
+	}
+	return s, nil
+}
+
+func open(path string, connections int, busy time.Duration) (*sql.DB, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	dsn := url.URL{Scheme: "file", Path: absolute, RawQuery: url.Values{
+		"_txlock": {"immediate"},
+		"_pragma": {
+			fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)",
+		},
+	}.Encode()}
+	db, err := sql.Open("sqlite", dsn.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
+}
+
+// migrate brings the file to this schema, in one transaction so that two processes may start at once.
+func (s *Store) migrate(ctx context.Context) error {
+	return s.transact(ctx, func(tx *sql.Tx) error {
+		var version int
+		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+			return err
+		}
+		switch version {
+		case schemaVersion:
+			return nil
+		case 0:
+			_, err := tx.ExecContext(ctx, schema+fmt.Sprintf("\nPRAGMA user_version = %d;", schemaVersion))
+			return err
+		default:
+			return fmt.Errorf("the file has schema %d and this program knows %d: use the program that wrote it, or another file",
+				version, schemaVersion)
+		}
+	})
+}
+
+func (s *Store) transact(ctx context.Context, do func(*sql.Tx) error) error {
+	tx, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	if err = do(tx); err != nil {
+		err = errors.Join(err, tx.Rollback())
+	} else {
+		err = tx.Commit()
+	}
+	if err != nil && ctx.Err() != nil { // database/sql may only say that the transaction is over
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return err
+}
+
+// begin waits until no other process commits, for busyTimeout or until ctx ends.
+func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
+	for giveUp := time.Now().Add(busyTimeout); ; {
+		tx, err := s.write.BeginTx(ctx, nil)
+		switch {
+		case err == nil:
+			return tx, nil
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("%w: %w", ctx.Err(), err)
+		case resultCode(err) != sqlite3.SQLITE_BUSY || time.Now().After(giveUp):
+			return nil, err
+		}
+	}
+}
+
+// Close closes the file.
+func (s *Store) Close() error {
+	var errs []error
+	for _, db := range []*sql.DB{s.read, s.write} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Expire deletes every document whose time to be deleted has come, and says how many. Firestore does this by itself.
+func (s *Store) Expire(ctx context.Context) (int64, error) {
+	var deleted int64
+	err := s.transact(ctx, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, "DELETE FROM documents WHERE expire_at <= ?", s.now().UnixMicro())
+		if err != nil {
+			return err
+		}
+		deleted, err = result.RowsAffected()
+		return err
+	})
+	return deleted, classify("deleting expired documents", err)
+}
+
+// classify wraps an error of SQLite in the one of the ledger's that says what to do about it.
+func classify(doing string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ledger.ErrConflict), errors.Is(err, ledger.ErrInvalid),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s: %w", doing, err)
+	case resultCode(err) == sqlite3.SQLITE_TOOBIG:
+		return fmt.Errorf("%s: %w: %w", doing, ledger.ErrInvalid, err)
+	default:
+		return fmt.Errorf("%s: %w: %w", doing, ledger.ErrUnavailable, err)
+	}
+}
+
+// resultCode returns SQLite's primary result code of err, or SQLITE_OK where err is not SQLite's.
+func resultCode(err error) int {
+	var sqliteErr *sqlite.Error
+	if !errors.As(err, &sqliteErr) {
+		return sqlite3.SQLITE_OK
+	}
+	return sqliteErr.Code() & 0xff
+}

@@ -1,0 +1,208 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/ledgertest"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestConformance runs everything that a store must pass on SQLite.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	ledgertest.Run(t, func(t *testing.T) ledger.Store {
+		return open(t, filepath.Join(t.TempDir(), "ledger.db"))
+	})
+}
+
+// TestTwoHandlesConformance runs it with every call going to another of two handles on one file, as two processes have them.
+func TestTwoHandlesConformance(t *testing.T) {
+	t.Parallel()
+	ledgertest.Run(t, func(t *testing.T) ledger.Store {
+		path := filepath.Join(t.TempDir(), "ledger.db")
+		return &alternating{stores: [2]ledger.Store{open(t, path), open(t, path)}}
+	})
+}
+
+// An alternating is one store with two handles, taken in turn.
+type alternating struct {
+	stores [2]ledger.Store
+	calls  atomic.Int64
+}
+
+func (a *alternating) store() ledger.Store { return a.stores[a.calls.Add(1)%2] }
+
+func (a *alternating) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
+	return a.store().Get(ctx, paths...)
+}
+
+func (a *alternating) Commit(ctx context.Context, writes ...ledger.Write) error {
+	return a.store().Commit(ctx, writes...)
+}
+
+func (a *alternating) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, error) {
+	return a.store().Query(ctx, q)
+}
+
+func (a *alternating) Close() error { return errors.Join(a.stores[0].Close(), a.stores[1].Close()) }
+
+// TestExpire: what may be deleted goes, and nothing else [L3].
+func TestExpire(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	store, err := sqlite.Open(t.Context(), path, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, expire := range map[ledger.Path]time.Time{
+		"operations/past":            now.Add(-time.Hour),
+		"operations/past/effects/no": {},
+		"operations/now":             now,
+		"operations/soon":            now.Add(time.Microsecond),
+		"operations/never":           {},
+	} {
+		if err := store.Commit(t.Context(), ledger.Write{Path: id, Data: doc{ExpireAt: expire}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := store.Expire(t.Context()); err != nil || n != 2 {
+		t.Errorf("deleted %d, %v, want 2", n, err)
+	}
+	for id, want := range map[ledger.Path]bool{
+		"operations/past": false, "operations/past/effects/no": true, "operations/now": false, "operations/soon": true, "operations/never": true,
+	} {
+		if _, there := get(t, store, id); there != want {
+			t.Errorf("%s is there: %v, want %v", id, there, want)
+		}
+	}
+	closed(t, store)
+
+	now = now.Add(time.Hour)
+	if store, err = sqlite.Open(t.Context(), path, clock); err != nil {
+		t.Fatal(err)
+	}
+	defer closed(t, store)
+	if _, there := get(t, store, "operations/soon"); there {
+		t.Error("opening the file did not delete what had expired")
+	}
+}
+
+// TestCommitCutOff: a commit that waits for another process ends with its context, says so, and writes nothing.
+func TestCommitCutOff(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	store := open(t, path)
+	defer closed(t, store)
+	other, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := other.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	err = store.Commit(ctx, ledger.Write{Path: "operations/a", Data: doc{}})
+	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ledger.ErrConflict) {
+		t.Errorf("Commit: %v, want the context's end", err)
+	}
+	if err := errors.Join(tx.Rollback(), other.Close()); err != nil {
+		t.Error(err)
+	}
+	if _, there := get(t, store, "operations/a"); there {
+		t.Error("it was written")
+	}
+	if err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{}}); err != nil {
+		t.Errorf("the next commit: %v", err)
+	}
+}
+
+// TestReadersDoNotWait: reading goes on while somebody commits, and sees what was there before.
+func TestReadersDoNotWait(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	store := open(t, path)
+	defer closed(t, store)
+	if err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{Text: "before"}}); err != nil {
+		t.Fatal(err)
+	}
+	other, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := other.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(t.Context(), `UPDATE documents SET body = '{"text":"after"}'`); err != nil {
+		t.Error(err)
+	}
+	if got, _ := get(t, store, "operations/a"); got.Text != "before" {
+		t.Errorf("read %q", got.Text)
+	}
+	if err := errors.Join(tx.Rollback(), other.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestClosed: a store that was closed says that it cannot be used, not that the document is not there.
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	store := open(t, filepath.Join(t.TempDir(), "ledger.db"))
+	closed(t, store)
+	if _, err := store.Get(t.Context(), "operations/a"); !errors.Is(err, ledger.ErrUnavailable) {
+		t.Errorf("Get: %v", err)
+	}
+	if err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{}}); !errors.Is(err, ledger.ErrUnavailable) {
+		t.Errorf("Commit: %v", err)
+	}
+}
+
+// A doc is a document of these tests.
+type doc struct {
+	Text     string    `json:"text,omitempty"`
+	ExpireAt time.Time `json:"expireAt,omitzero"`
+}
+
+// open opens a store; whoever asks closes it.
+func open(t testing.TB, path string) *sqlite.Store {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func closed(t testing.TB, store *sqlite.Store) {
+	t.Helper()
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func get(t testing.TB, store *sqlite.Store, path ledger.Path) (d doc, there bool) {
+	t.Helper()
+	snapshot, err := store.Get(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := snapshot.Documents[0].Decode(&d); err != nil {
+		t.Fatal(err)
+	}
+	return d, snapshot.Documents[0].Exists()
+}
