@@ -1,0 +1,178 @@
+package geminisim
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+)
+
+// The JSON of batches: measured against SDK v1.77.0, the fields it drops as
+// documented or as seen live.
+
+type createRequest struct {
+	Batch struct {
+		DisplayName string `json:"displayName"`
+		InputConfig struct {
+			FileName string `json:"fileName"`
+			Requests struct {
+				Requests []inlineRequest `json:"requests"`
+			} `json:"requests"`
+		} `json:"inputConfig"`
+		WebhookConfig struct {
+			URIs         []string       `json:"uris"`
+			UserMetadata map[string]any `json:"userMetadata"`
+		} `json:"webhookConfig"`
+	} `json:"batch"`
+}
+
+type inlineRequest struct {
+	Request  json.RawMessage   `json:"request,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+type listResponse struct {
+	Operations    []operation `json:"operations,omitempty"`
+	NextPageToken string      `json:"nextPageToken,omitempty"`
+}
+
+// operation is the long-running operation that a batch is to the API.
+type operation struct {
+	Name     string          `json:"name"`
+	Metadata *batchMetadata  `json:"metadata,omitempty"`
+	Done     bool            `json:"done,omitempty"`
+	Error    *operationError `json:"error,omitempty"`
+	Response *batchOutput    `json:"response,omitempty"`
+}
+
+type operationError struct {
+	Code    int    `json:"code"` // google.rpc.Code
+	Message string `json:"message"`
+}
+
+type batchMetadata struct {
+	Type        string       `json:"@type"`
+	Model       string       `json:"model"`
+	DisplayName string       `json:"displayName,omitempty"`
+	InputConfig inputConfig  `json:"inputConfig"`
+	Output      *batchOutput `json:"output,omitempty"`
+	CreateTime  time.Time    `json:"createTime"` // RFC 3339, up to nanoseconds
+	EndTime     time.Time    `json:"endTime,omitzero"`
+	UpdateTime  time.Time    `json:"updateTime"`
+	BatchStats  batchStats   `json:"batchStats"`
+	State       State        `json:"state"`
+	Name        string       `json:"name"`
+}
+
+type inputConfig struct {
+	FileName string          `json:"fileName,omitempty"`
+	Requests *inlineRequests `json:"requests,omitempty"`
+}
+
+type inlineRequests struct {
+	Requests []inlineRequest `json:"requests"`
+}
+
+type batchOutput struct {
+	Type             string            `json:"@type,omitempty"` // in response only
+	ResponsesFile    string            `json:"responsesFile,omitempty"`
+	InlinedResponses *inlinedResponses `json:"inlinedResponses,omitempty"`
+}
+
+type inlinedResponses struct {
+	InlinedResponses []inlinedResponse `json:"inlinedResponses"`
+}
+
+type inlinedResponse struct {
+	Response map[string]any    `json:"response,omitempty"`
+	Error    *operationError   `json:"error,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// batchStats counts requests, as strings: they are 64-bit on Google's side.
+type batchStats struct {
+	RequestCount           string `json:"requestCount"`
+	SuccessfulRequestCount string `json:"successfulRequestCount,omitempty"`
+	FailedRequestCount     string `json:"failedRequestCount,omitempty"`
+	PendingRequestCount    string `json:"pendingRequestCount,omitempty"`
+}
+
+const typePrefix = "type.googleapis.com/google.ai.generativelanguage.v1main."
+
+// failures are the errors of batches that ended without results. Codes are
+// google.rpc.Code; the texts are the simulator's own, no live sample is known.
+var failures = map[State]operationError{
+	StateFailed:    {Code: 13, Message: "The batch could not be processed."},
+	StateCancelled: {Code: 1, Message: "The batch was cancelled."},
+	StateExpired:   {Code: 4, Message: "The batch was not processed within 48 hours."},
+}
+
+// operation shows the batch as it was at one moment.
+func (b *batch) operation(at snapshot) operation {
+	meta := &batchMetadata{
+		Type:        typePrefix + "GenerateContentBatch",
+		Model:       b.model,
+		DisplayName: b.displayName,
+		CreateTime:  b.createTime.UTC(),
+		EndTime:     at.endTime.UTC(),
+		UpdateTime:  at.updateTime.UTC(),
+		State:       at.state,
+		Name:        b.name(),
+		BatchStats:  b.stats(at),
+	}
+	if at.endTime.IsZero() {
+		meta.EndTime = time.Time{}
+	}
+	if b.inputFile != "" {
+		meta.InputConfig.FileName = b.inputFile
+	} else {
+		meta.InputConfig.Requests = &inlineRequests{b.requests}
+	}
+	op := operation{Name: b.name(), Metadata: meta, Done: at.state.Terminal()}
+	if e, ok := failures[at.state]; ok {
+		op.Error = &e
+	}
+	if at.state == StateSucceeded {
+		out := batchOutput{ResponsesFile: b.resultFile(at)}
+		if b.inputFile == "" {
+			out.InlinedResponses = b.inlinedResponses()
+		}
+		meta.Output = &out
+		// Seen live: the output stands in both places.
+		again := out
+		again.Type = typePrefix + "GenerateContentBatchOutput"
+		op.Response = &again
+	}
+	return op
+}
+
+// size is how many requests the batch has. What is in an input file is not
+// known, so the plan says.
+func (b *batch) size() int {
+	if b.inputFile != "" {
+		return b.plan.items
+	}
+	return len(b.requests)
+}
+
+func (b *batch) stats(at snapshot) batchStats {
+	n := b.size()
+	st := batchStats{RequestCount: strconv.Itoa(n)}
+	switch {
+	case at.state == StateSucceeded:
+		failed := 0
+		for i := range n {
+			if b.itemFails(i) {
+				failed++
+			}
+		}
+		st.SuccessfulRequestCount = strconv.Itoa(n - failed)
+		if failed > 0 {
+			st.FailedRequestCount = strconv.Itoa(failed)
+		}
+	case at.state.Terminal():
+		st.FailedRequestCount = st.RequestCount
+	default:
+		st.PendingRequestCount = st.RequestCount
+	}
+	return st
+}

@@ -1,0 +1,181 @@
+package geminisim
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Retries: for 24 hours with exponential back-off (documented, without a
+// schedule; these steps are the simulator's own). All before Config.Speed.
+const (
+	retryFor   = 24 * time.Hour
+	retryFirst = 10 * time.Second
+	retryMost  = time.Hour
+	maxReply   = 1 << 20 // bytes of a receiver's answer that are kept
+)
+
+// message is one delivery: the same id and body on every attempt.
+type message struct {
+	id        string
+	hook      *webhook
+	body      []byte
+	after     time.Duration // simulated, until the first attempt
+	copy      int           // 0, or which repeat of the same delivery it is
+	once      bool          // no retries
+	completes *batch        // whose completion it tells, or nil
+	then      *message      // goes on its way when this one is over, or nil
+}
+
+// post sets a delivery on its way. Callers hold s.mu.
+func (s *Sim) post(m *message) {
+	if s.closed {
+		return
+	}
+	s.countLocked(func(st *Stats) { st.Open++ })
+	if m.completes != nil {
+		m.completes.open++
+	}
+	s.spawn(func() { s.deliver(m) })
+}
+
+// outcome is how a delivery stands after an attempt, or in the end.
+type outcome int
+
+const (
+	again    outcome = iota // not accepted
+	accepted                // answered 2xx
+	gaveUp                  // nowhere to go, or out of retries
+)
+
+// deliver attempts a delivery until it is over. One that Close cuts short stays
+// open in the counters: what would have come of it is not known.
+func (s *Sim) deliver(m *message) {
+	out := s.attempts(m)
+	if out == again {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m.then != nil {
+		s.post(m.then)
+	}
+	if b := m.completes; b != nil {
+		b.open--
+		b.accepted = b.accepted || out == accepted
+	}
+	s.countLocked(func(st *Stats) {
+		st.Open--
+		if out == gaveUp {
+			st.GaveUp++
+		}
+	})
+}
+
+// attempts returns again only if Close cut it short.
+func (s *Sim) attempts(m *message) outcome {
+	if !s.sleep(s.ctx, m.after) {
+		return again
+	}
+	jitter := s.rand("retry", m.id, strconv.Itoa(m.copy))
+	began, pause := s.elapsed(), retryFirst
+	for n := 1; ; n++ {
+		if out := s.attempt(m, n); out != again {
+			return out
+		}
+		wait := share(0.8+0.4*jitter.Float64(), pause)
+		if m.once || s.elapsed()-began+wait > retryFor {
+			return gaveUp
+		}
+		if !s.sleep(s.ctx, wait) {
+			return again
+		}
+		pause = min(2*pause, retryMost)
+	}
+}
+
+// attempt sends a message once.
+func (s *Sim) attempt(m *message, n int) outcome {
+	s.mu.Lock()
+	uri, secrets := m.hook.uri, m.hook.valid(s.cfg.Now())
+	open := !m.hook.deleted && m.hook.state == WebhookEnabled
+	s.mu.Unlock()
+	if !open {
+		return gaveUp
+	}
+	road := s.fate(m.id, fmt.Sprint(m.copy, n))
+	s.count(func(st *Stats) {
+		st.Deliveries++
+		if n > 1 {
+			st.Retries++
+		}
+		if road == refused || road == unreachable {
+			st.WindowRefused++
+		}
+	})
+	if road == refused || road == unreachable {
+		return again
+	}
+
+	header, err := s.sealed(m.id, secrets, s.cfg.Now(), m.body)
+	if err != nil {
+		panic(err) // the secrets are of the simulator's own making
+	}
+	// Close lets an attempt in flight have its answer.
+	status, _, err := s.send(context.WithoutCancel(s.ctx), uri, header, m.body)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m.completes != nil && err == nil {
+		m.completes.reached++
+	}
+	if road == answerLost && err == nil {
+		s.countLocked(func(st *Stats) { st.AnswersLost++ })
+		return again
+	}
+	if err != nil || status < 200 || status > 299 {
+		return again
+	}
+	s.countLocked(func(st *Stats) { st.Accepted++ })
+	return accepted
+}
+
+// sealed returns the headers of a signed delivery.
+func (s *Sim) sealed(id string, secrets []string, at time.Time, body []byte) (http.Header, error) {
+	timestamp := strconv.FormatInt(at.Unix(), 10)
+	signature, err := signAll(secrets, id, timestamp, body)
+	if err != nil {
+		return nil, err
+	}
+	h := http.Header{}
+	h.Set("Content-Type", "application/json")
+	h.Set(HeaderID, id)
+	h.Set(HeaderTimestamp, timestamp)
+	h.Set(HeaderSignature, signature)
+	return h, nil
+}
+
+// send makes one POST and returns the receiver's answer.
+func (s *Sim) send(ctx context.Context, uri string, header http.Header, body []byte) (int, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, max(s.real(attemptTimeout), minAttemptTimeout))
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, uri, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, fmt.Errorf("geminisim: delivery to %s: %w", uri, err)
+	}
+	req.Header = header
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return 0, nil, fmt.Errorf("geminisim: delivery to %s: %w", uri, err)
+	}
+	reply, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
+		return 0, nil, fmt.Errorf("geminisim: answer of %s: %w", uri, err)
+	}
+	return resp.StatusCode, reply, nil
+}

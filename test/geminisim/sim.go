@@ -1,0 +1,177 @@
+package geminisim
+
+import (
+	"context"
+	"crypto/sha256"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Config says what to simulate. The zero value is a Gemini without faults that
+// runs at real speed.
+type Config struct {
+	// Seed is where all randomness comes from: ids, secrets, plans, faults.
+	// The same seed gives the same plan to the nth batch, and the same ids.
+	Seed uint64
+	// Faults is what goes wrong, and how often. Zero: nothing.
+	Faults Faults
+	// Speed divides every duration of the simulator, so that 60 makes a minute
+	// pass in a second. 0 and below mean 1.
+	Speed float64
+	// Now is the clock for what is written on the wire, nil means time.Now. It
+	// must be safe for concurrent use. Waiting does not follow it.
+	Now func() time.Time
+	// HTTP sends the deliveries. Nil means a client of the simulator's own.
+	// Redirects are never followed and an attempt is given up after 10 s
+	// divided by Speed, though never before 2 s of real time, whichever client
+	// it is.
+	HTTP *http.Client
+	// RunTime is the least and the greatest time from creation to the end of a
+	// batch, before Speed. Zero means 1 to 10 minutes; Google's target is 24
+	// hours.
+	RunTime [2]time.Duration
+}
+
+const (
+	attemptTimeout    = 10 * time.Second // before Speed
+	minAttemptTimeout = 2 * time.Second  // real time: a loaded machine stays a healthy receiver
+)
+
+// Sim is one simulated Gemini project. Its methods are safe for concurrent use.
+// Close it when done.
+type Sim struct {
+	cfg     Config
+	client  *http.Client
+	ownHTTP *http.Transport // nil when the client is the caller's
+	mux     *http.ServeMux
+	start   time.Time // monotonic origin of elapsed
+
+	ctx  context.Context // ends with Close
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+
+	mu       sync.Mutex // guards everything below
+	closed   bool
+	changed  chan struct{} // closed and replaced when stats or batches change
+	stats    Stats
+	batches  []*batch // by creation
+	byID     map[string]*batch
+	hooks    []*webhook // by creation, deleted ones taken out
+	hooksNew int        // ever created: the ids of deleted ones do not return
+	scripts  map[string]Script
+	answers  []*scripted
+	requests map[requestKey]uint64 // how often each was asked, for the fault plan
+	sent     uint64                // deliveries made by hand, for their ids
+}
+
+// New starts a simulator. It listens nowhere: serve Handler.
+func New(cfg Config) *Sim {
+	if cfg.Speed <= 0 {
+		cfg.Speed = 1
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.RunTime == [2]time.Duration{} {
+		cfg.RunTime = [2]time.Duration{time.Minute, 10 * time.Minute}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Sim{
+		cfg:      cfg,
+		start:    time.Now(),
+		ctx:      ctx,
+		stop:     stop,
+		changed:  make(chan struct{}),
+		byID:     make(map[string]*batch),
+		scripts:  make(map[string]Script),
+		requests: make(map[requestKey]uint64),
+	}
+	client := http.Client{}
+	if cfg.HTTP != nil {
+		client = *cfg.HTTP
+	} else {
+		s.ownHTTP = &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, ForceAttemptHTTP2: true}
+		client.Transport = s.ownHTTP
+	}
+	// Standard Webhooks counts a redirect as a failed attempt.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	s.client = &client
+	s.mux = s.routes()
+	return s
+}
+
+// Handler is the API, to be served at the root of a host: it answers below
+// /v1beta and /download/v1beta.
+func (s *Sim) Handler() http.Handler { return s }
+
+// Close stops every job, timer and retry, waits for the attempts in flight to
+// be answered (or to time out), and returns with no goroutine left. The API
+// goes on answering from what is there; nothing moves any more. A second Close
+// does nothing.
+func (s *Sim) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.stop()
+	s.wg.Wait()
+	if s.ownHTTP != nil {
+		s.ownHTTP.CloseIdleConnections()
+	}
+}
+
+// spawn runs f in a goroutine that Close waits for; after Close it does
+// nothing. Callers hold s.mu, which orders it before Close's Wait.
+func (s *Sim) spawn(f func()) {
+	if !s.closed {
+		s.wg.Go(f)
+	}
+}
+
+// sleep waits for a simulated duration and says whether it passed before ctx
+// ended.
+func (s *Sim) sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(s.real(d))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// real turns a simulated duration into a real one.
+func (s *Sim) real(d time.Duration) time.Duration {
+	return time.Duration(float64(d) / s.cfg.Speed)
+}
+
+// elapsed is the simulated time since New.
+func (s *Sim) elapsed() time.Duration {
+	return time.Duration(float64(time.Since(s.start)) * s.cfg.Speed)
+}
+
+// rand returns the stream of random numbers that belongs to the seed and to
+// these names, independent of every other stream and of what was drawn before.
+func (s *Sim) rand(names ...string) *rand.Rand {
+	return stream(strconv.FormatUint(s.cfg.Seed, 10), names...)
+}
+
+func stream(first string, names ...string) *rand.Rand {
+	seed := sha256.Sum256([]byte(first + "\x00" + strings.Join(names, "\x00")))
+	return rand.New(rand.NewChaCha8(seed))
+}
+
+const lowerAlnum = "abcdefghijklmnopqrstuvwxyz0123456789"
+
+// id draws an id of n lowercase letters and digits.
+func id(r *rand.Rand, n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = lowerAlnum[r.IntN(len(lowerAlnum))]
+	}
+	return string(b)
+}
