@@ -3,6 +3,8 @@ package gemini
 import (
 	"fmt"
 	"strings"
+
+	"github.com/opledger/opledger/shared/excerpt"
 )
 
 // maxQuoted bounds, in bytes, what an error repeats of a text that somebody else chose.
@@ -17,7 +19,7 @@ type UnknownTypeError struct {
 }
 
 func (e *UnknownTypeError) Error() string {
-	return fmt.Sprintf("decoding a webhook body: type %s is not known", quote(e.Type))
+	return fmt.Sprintf("decoding a webhook body: type %s is not known", excerpt.Quote(e.Type, maxQuoted))
 }
 
 // A MalformedError is for a body that cannot be understood: not a JSON object, without a type, or without the name of an
@@ -46,15 +48,3 @@ func (e *MalformedError) Error() string {
 
 // Unwrap returns the cause.
 func (e *MalformedError) Unwrap() error { return e.Err }
-
-// quote cuts a text that somebody else chose and makes it safe to print.
-func quote(text string) string { return fmt.Sprintf("%q", cut(text, maxQuoted)) }
-
-// cut shortens text to at most limit bytes, never within a character, and shows that it did.
-func cut(text string, limit int) string {
-	const mark = "…"
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit-len(mark)], "") + mark
-}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opledger/opledger/shared/excerpt"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -84,8 +85,8 @@ func (o object) names(data object) []string {
 	}
 	slices.Sort(names)
 	for i, name := range names {
-		quoted := quote(name)
-		names[i] = cut(quoted[1:len(quoted)-1], maxQuoted)
+		quoted := excerpt.Quote(name, maxQuoted)
+		names[i] = excerpt.Cut(quoted[1:len(quoted)-1], maxQuoted)
 	}
 	if len(names) > maxFieldsListed {
 		names = names[:maxFieldsListed]
@@ -124,9 +125,9 @@ func readResult(data object) operation.Result {
 			data.firstText("output_file_uri", "video_uri", "file_name", "file_id"),
 			output.firstText("responsesFile", "responses_file")),
 		Inline: holdsItems(data["output"]),
-		ErrorCode: cut(firstOf(data.scalar("error_code"),
+		ErrorCode: excerpt.Cut(firstOf(data.scalar("error_code"),
 			failure.scalar("code"), failure.text("status")), maxErrorCode),
-		ErrorMessage: cut(firstOf(data.text("error_message"),
+		ErrorMessage: excerpt.Cut(firstOf(data.text("error_message"),
 			failure.text("message"), data.text("error")), maxErrorMessage),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/opledger/opledger/shared/excerpt"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -86,14 +87,10 @@ func (l *Ledger) backoff(attempt int) time.Duration {
 	return wait/2 + time.Duration(l.jitter()*float64(wait/2))
 }
 
-// shorten bounds a text that a stranger wrote, an error message, before it is stored.
-func shorten(text string) string {
-	const most = 2000
-	if len(text) <= most {
-		return printable(text)
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
+// maxStoredText bounds a text that a stranger wrote, such as an error message, before it is stored.
+const maxStoredText = 2000
+
+func shorten(text string) string { return excerpt.Cut(text, maxStoredText) }
 
 // printable makes text that a stranger wrote into something that every store takes: Firestore refuses what is not UTF-8, and
 // would do so at each retry.

@@ -1,4 +1,4 @@
-package gemini
+package lookup
 
 import (
 	"context"
@@ -12,11 +12,15 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/opledger/opledger/shared/excerpt"
 	"github.com/opledger/opledger/shared/operation"
 )
 
 // maxErrorText bounds what an error repeats of a server's words, in bytes. Some of the SDK's errors hold the whole answer.
 const maxErrorText = 512
+
+// maxQuoted bounds, in bytes, what an error repeats of a name.
+const maxQuoted = 120
 
 // A LookupError says why an operation's state is not known. It holds no error of the SDK, because those can hold a whole
 // answer and whatever a server repeats of the request, the API key among it; only the end of a context is unwrapped.
@@ -34,7 +38,7 @@ type LookupError struct {
 }
 
 func (e *LookupError) Error() string {
-	return fmt.Sprintf("looking %s up: %s: %s", quote(e.Resource), e.Reason, e.Message)
+	return fmt.Sprintf("looking %s up: %s: %s", excerpt.Quote(e.Resource, maxQuoted), e.Reason, e.Message)
 }
 
 // Unwrap returns context.Canceled or context.DeadlineExceeded where that is what ended the look-up.
@@ -44,7 +48,7 @@ func newLookupError(name operation.Name, reason, format string, args ...any) *Lo
 	return &LookupError{
 		Resource: name.Resource,
 		Reason:   reason,
-		Message:  cut(fmt.Sprintf(format, args...), maxErrorText),
+		Message:  excerpt.Cut(fmt.Sprintf(format, args...), maxErrorText),
 	}
 }
 

@@ -1,4 +1,4 @@
-package gemini
+package lookup
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"google.golang.org/genai"
+
+	"github.com/opledger/opledger/shared/excerpt"
 )
 
 const (
@@ -76,18 +78,18 @@ func NewClient(ctx context.Context, opts Options) (*Client, error) {
 }
 
 // String leaves the key out, however the options are printed.
-func (o Options) String() string { return fmt.Sprintf("gemini.Options(max answer %d)", o.MaxAnswer) }
+func (o Options) String() string { return fmt.Sprintf("lookup.Options(max answer %d)", o.MaxAnswer) }
 
 // GoString is String, for %#v.
 func (o Options) GoString() string { return o.String() }
 
 // String says nothing of the key, however c is printed.
-func (c *Client) String() string { return "gemini.Client" }
+func (c *Client) String() string { return "lookup.Client" }
 
 // GoString is String, for %#v.
 func (c *Client) GoString() string { return c.String() }
 
 // redact takes the key out of a text that somebody else wrote and shortens what is left.
 func redact(text, key string) string {
-	return cut(strings.ReplaceAll(text, key, "[API key]"), maxErrorText)
+	return excerpt.Cut(strings.ReplaceAll(text, key, "[API key]"), maxErrorText)
 }

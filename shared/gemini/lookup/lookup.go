@@ -1,10 +1,11 @@
-package gemini
+package lookup
 
 import (
 	"context"
 	"fmt"
 	"strings"
 
+	"github.com/opledger/opledger/shared/excerpt"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -40,14 +41,14 @@ func checkID(key operation.Key) error {
 		return nil // unsupported, whatever it is
 	}
 	if id == "" || id == "." || id == ".." {
-		return fmt.Errorf("%s is no id", quote(id))
+		return fmt.Errorf("%s is no id", excerpt.Quote(id, maxQuoted))
 	}
 	odd := func(r rune) bool {
 		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 		return !letter && !strings.ContainsRune("-._~=", r)
 	}
 	if i := strings.IndexFunc(id, odd); i >= 0 {
-		return fmt.Errorf("id %s holds characters that no id has", quote(id))
+		return fmt.Errorf("id %s holds characters that no id has", excerpt.Quote(id, maxQuoted))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package gemini
+package lookup
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/opledger/opledger/shared/excerpt"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -26,7 +27,7 @@ func (c *Client) lookupBatch(ctx context.Context, name operation.Name) Answer {
 		// The SDK drops an error body under a 200 and everything else it has no field for: no state is all that is left.
 		return unknown(name, NoState, "the answer has no state")
 	default:
-		return unknown(name, UnknownState, "state %s is not known", quote(string(job.State)))
+		return unknown(name, UnknownState, "state %s is not known", excerpt.Quote(string(job.State), maxQuoted))
 	}
 }
 

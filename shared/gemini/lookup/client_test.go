@@ -1,4 +1,4 @@
-package gemini_test
+package lookup_test
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -36,7 +36,7 @@ func TestLookupRequest(t *testing.T) {
 		"batches/abc123", "abc123", "batch_1", "Batches/abc123", "models/m/batches/abc123", "batches//abc123", "batches/A-b_c.d~e=",
 		"https://generativelanguage.googleapis.com/v1beta/batches/abc123",
 	} {
-		checkUnknown(t, client.Lookup(t.Context(), name(t, raw)), gemini.Unavailable)
+		checkUnknown(t, client.Lookup(t.Context(), name(t, raw)), lookup.Unavailable)
 	}
 	const get = "GET /v1beta/batches/"
 	want := []string{
@@ -52,27 +52,27 @@ func TestLookupSendsNothing(t *testing.T) {
 	t.Parallel()
 	client := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) })
 	for raw, reason := range map[string]string{
-		"batches/..":                          gemini.InvalidName,
-		"batches/.":                           gemini.InvalidName,
-		"batches/x?key=y":                     gemini.InvalidName,
-		"batches/x#y":                         gemini.InvalidName,
-		"batches/x:cancel":                    gemini.InvalidName,
-		"batches/x%2Fy":                       gemini.InvalidName,
-		"batches/x y":                         gemini.InvalidName,
-		"batches/x\\y":                        gemini.InvalidName,
-		"batches/{name}":                      gemini.InvalidName,
-		"batches/ü":                           gemini.InvalidName,
-		"models/veo/operations/x":             gemini.Unsupported,
-		"interactions/v1_x":                   gemini.Unsupported,
-		"batchJobs/x":                         gemini.Unsupported,
-		"projects/p/batchPredictionJobs/7":    gemini.Unsupported,
-		"files/x":                             gemini.Unsupported,
-		"models/m:generate?x=y/../tunedModel": gemini.Unsupported,
+		"batches/..":                          lookup.InvalidName,
+		"batches/.":                           lookup.InvalidName,
+		"batches/x?key=y":                     lookup.InvalidName,
+		"batches/x#y":                         lookup.InvalidName,
+		"batches/x:cancel":                    lookup.InvalidName,
+		"batches/x%2Fy":                       lookup.InvalidName,
+		"batches/x y":                         lookup.InvalidName,
+		"batches/x\\y":                        lookup.InvalidName,
+		"batches/{name}":                      lookup.InvalidName,
+		"batches/ü":                           lookup.InvalidName,
+		"models/veo/operations/x":             lookup.Unsupported,
+		"interactions/v1_x":                   lookup.Unsupported,
+		"batchJobs/x":                         lookup.Unsupported,
+		"projects/p/batchPredictionJobs/7":    lookup.Unsupported,
+		"files/x":                             lookup.Unsupported,
+		"models/m:generate?x=y/../tunedModel": lookup.Unsupported,
 	} {
 		checkUnknown(t, client.Lookup(t.Context(), name(t, raw)), reason)
 	}
-	checkUnknown(t, client.Lookup(t.Context(), operation.Name{}), gemini.Unsupported)
-	checkUnknown(t, client.Lookup(t.Context(), operation.Name{Key: "batches/"}), gemini.Unsupported)
+	checkUnknown(t, client.Lookup(t.Context(), operation.Name{}), lookup.Unsupported)
+	checkUnknown(t, client.Lookup(t.Context(), operation.Name{Key: "batches/"}), lookup.Unsupported)
 }
 
 // TestAnswerEvent: what a look-up learned goes the way of every event, under an id made of what was learned alone [R2].
@@ -91,7 +91,7 @@ func TestAnswerEvent(t *testing.T) {
 		{at: noon.In(time.FixedZone("", 3600)), id: "reconcile-SUCCEEDED-2026-01-22T12:00:00.000000Z", cut: noon},
 		{id: "reconcile-SUCCEEDED"},
 	} {
-		got := gemini.Answer{State: operation.Succeeded, UpdateTime: test.at, Result: result}.Event(n)
+		got := lookup.Answer{State: operation.Succeeded, UpdateTime: test.at, Result: result}.Event(n)
 		want := operation.Event{
 			Name: n, DeliveryID: test.id, Source: operation.Reconcile, State: operation.Succeeded, UpdateTime: test.cut, Result: result,
 		}
@@ -99,7 +99,7 @@ func TestAnswerEvent(t *testing.T) {
 			t.Errorf("-want +got\n%s", diff)
 		}
 	}
-	for _, a := range []gemini.Answer{{}, {State: "DREAMING"}, {State: operation.Succeeded, Reason: gemini.NotFound}} {
+	for _, a := range []lookup.Answer{{}, {State: "DREAMING"}, {State: operation.Succeeded, Reason: lookup.NotFound}} {
 		if a.Known() || a.Event(n).State != operation.Unknown {
 			t.Errorf("M1: %+v is known", a)
 		}
@@ -108,24 +108,24 @@ func TestAnswerEvent(t *testing.T) {
 
 func TestNewClient(t *testing.T) {
 	t.Parallel()
-	if _, err := gemini.NewClient(t.Context(), gemini.Options{APIKey: " \n"}); !errors.Is(err, gemini.ErrNoAPIKey) {
+	if _, err := lookup.NewClient(t.Context(), lookup.Options{APIKey: " \n"}); !errors.Is(err, lookup.ErrNoAPIKey) {
 		t.Errorf("no key: %v", err)
 	}
-	for _, opts := range []gemini.Options{
+	for _, opts := range []lookup.Options{
 		{APIKey: apiKey + "\r\nX-Evil: 1"},
 		{APIKey: "two " + apiKey},
 		{APIKey: apiKey, BaseURL: "localhost:8080"},
 		{APIKey: apiKey, BaseURL: "ftp://" + apiKey},
 		{APIKey: apiKey, BaseURL: "http://%zz" + apiKey},
 	} {
-		client, err := gemini.NewClient(t.Context(), opts)
+		client, err := lookup.NewClient(t.Context(), opts)
 		if err == nil || client != nil || strings.Contains(err.Error(), apiKey) {
 			t.Errorf("client %v, error %v", client, err)
 		}
 	}
 	mine := &http.Client{}
-	opts := gemini.Options{APIKey: apiKey + "\n", HTTP: mine}
-	client, err := gemini.NewClient(t.Context(), opts)
+	opts := lookup.Options{APIKey: apiKey + "\n", HTTP: mine}
+	client, err := lookup.NewClient(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,21 +149,21 @@ func TestNewClientEnvironment(t *testing.T) {
 			t.Errorf("asked for %s with key %q", r.URL, r.Header.Get("X-Goog-Api-Key"))
 		}
 		says(200, batch(`"state":"BATCH_STATE_RUNNING"`))(w, r)
-	}, func(o *gemini.Options) {
+	}, func(o *lookup.Options) {
 		t.Setenv("GOOGLE_GEMINI_BASE_URL", o.BaseURL)
 		o.BaseURL = ""
 	})
 	if got := client.Lookup(t.Context(), name(t, "batches/x")); got.State != operation.Running {
 		t.Errorf("got %+v", got)
 	}
-	if _, err := gemini.NewClient(t.Context(), gemini.Options{}); !errors.Is(err, gemini.ErrNoAPIKey) {
+	if _, err := lookup.NewClient(t.Context(), lookup.Options{}); !errors.Is(err, lookup.ErrNoAPIKey) {
 		t.Errorf("the environment's key is used: %v", err)
 	}
 }
 
 func TestReasonsAreCountable(t *testing.T) {
 	t.Parallel()
-	reasons := gemini.Reasons()
+	reasons := lookup.Reasons()
 	slices.Sort(reasons)
 	if n := len(slices.Compact(slices.Clone(reasons))); n != len(reasons) || n != 13 {
 		t.Errorf("%d words, %d different", len(reasons), n)

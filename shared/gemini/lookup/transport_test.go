@@ -1,4 +1,4 @@
-package gemini_test
+package lookup_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -23,7 +23,7 @@ func TestLookupTimeAndTransport(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		got := client.Lookup(ctx, name(t, "batches/x"))
-		checkUnknown(t, got, gemini.Timeout)
+		checkUnknown(t, got, lookup.Timeout)
 		if !errors.Is(got.Err, context.DeadlineExceeded) {
 			t.Errorf("%v is no deadline", got.Err)
 		}
@@ -31,15 +31,15 @@ func TestLookupTimeAndTransport(t *testing.T) {
 	t.Run("the client's own time", func(t *testing.T) {
 		t.Parallel()
 		client := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-			func(o *gemini.Options) { o.HTTP.Timeout = 20 * time.Millisecond })
-		checkUnknown(t, client.Lookup(t.Context(), name(t, "batches/x")), gemini.Timeout)
+			func(o *lookup.Options) { o.HTTP.Timeout = 20 * time.Millisecond })
+		checkUnknown(t, client.Lookup(t.Context(), name(t, "batches/x")), lookup.Timeout)
 	})
 	t.Run("cancelled", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancel(t.Context())
 		client := serve(t, func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() })
 		got := client.Lookup(ctx, name(t, "batches/x"))
-		checkUnknown(t, got, gemini.Cancelled)
+		checkUnknown(t, got, lookup.Cancelled)
 		if !errors.Is(got.Err, context.Canceled) {
 			t.Errorf("%v is no cancellation", got.Err)
 		}
@@ -47,7 +47,7 @@ func TestLookupTimeAndTransport(t *testing.T) {
 	t.Run("hangs up", func(t *testing.T) {
 		t.Parallel()
 		client := serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-		checkUnknown(t, client.Lookup(t.Context(), name(t, "batches/x")), gemini.Unavailable)
+		checkUnknown(t, client.Lookup(t.Context(), name(t, "batches/x")), lookup.Unavailable)
 	})
 	t.Run("hangs up within the body", func(t *testing.T) {
 		t.Parallel()
@@ -56,15 +56,15 @@ func TestLookupTimeAndTransport(t *testing.T) {
 			_, _ = io.WriteString(w, `{"metadata":`)
 			panic(http.ErrAbortHandler)
 		})
-		checkUnknown(t, client.Lookup(t.Context(), name(t, "batches/x")), gemini.Unavailable)
+		checkUnknown(t, client.Lookup(t.Context(), name(t, "batches/x")), lookup.Unavailable)
 	})
 	t.Run("nobody there", func(t *testing.T) {
 		t.Parallel()
-		client, err := gemini.NewClient(t.Context(), gemini.Options{APIKey: apiKey, BaseURL: "http://127.0.0.1:1"})
+		client, err := lookup.NewClient(t.Context(), lookup.Options{APIKey: apiKey, BaseURL: "http://127.0.0.1:1"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkUnknown(t, client.Lookup(t.Context(), name(t, "batches/x")), gemini.Unavailable)
+		checkUnknown(t, client.Lookup(t.Context(), name(t, "batches/x")), lookup.Unavailable)
 	})
 }
 
@@ -77,7 +77,7 @@ func TestRedirectKeepsKey(t *testing.T) {
 	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	})
-	checkUnknown(t, client.Lookup(t.Context(), name(t, "batches/x")), gemini.Unavailable)
+	checkUnknown(t, client.Lookup(t.Context(), name(t, "batches/x")), lookup.Unavailable)
 	if n := asked.Load(); n != 0 {
 		t.Errorf("the redirect was followed %d times", n)
 	}
@@ -107,8 +107,8 @@ func TestErrorKeepsKey(t *testing.T) {
 func TestLookupTooLarge(t *testing.T) {
 	t.Parallel()
 	body := batch(`"state":"BATCH_STATE_SUCCEEDED"`)
-	limit := func(n int) func(*gemini.Options) {
-		return func(o *gemini.Options) { o.MaxAnswer = int64(n) }
+	limit := func(n int) func(*lookup.Options) {
+		return func(o *lookup.Options) { o.MaxAnswer = int64(n) }
 	}
 	chunked := func(w http.ResponseWriter, _ *http.Request) {
 		_ = http.NewResponseController(w).Flush() // no length is known
@@ -118,9 +118,9 @@ func TestLookupTooLarge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := serve(t, handler, limit(len(body)-1)).Lookup(t.Context(), operation.Name{Key: "batches/x", Resource: "batches/x"})
-			checkUnknown(t, got, gemini.TooLarge)
+			checkUnknown(t, got, lookup.TooLarge)
 			got = serve(t, handler, limit(len(body))).Lookup(t.Context(), operation.Name{Key: "batches/x", Resource: "batches/x"})
-			if got.Reason == gemini.TooLarge {
+			if got.Reason == lookup.TooLarge {
 				t.Error("an answer of exactly the limit is refused")
 			}
 		})
