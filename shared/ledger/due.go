@@ -2,7 +2,9 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/opledger/opledger/shared/operation"
@@ -74,17 +76,28 @@ func due[T any](ctx context.Context, store Store, q Query, read func(Document) (
 			page.Items = append(page.Items, item)
 		}
 	}
-	if n := len(found); n == q.Limit {
-		// Only the field it was found by: that much can be read of any document.
-		last := struct {
+	if len(found) == q.Limit {
+		page.Next, err = position(found)
+	}
+	return page, err
+}
+
+// position returns where a page ends, or the last place in it that can be read: from there on, the next page has what could
+// not be read once more, and what is behind it.
+func position(page []Document) (Cursor, error) {
+	var errs []error
+	for _, doc := range slices.Backward(page) {
+		// Only the field it was found by: that much can be read of almost any document.
+		at := struct {
 			DueAt time.Time `json:"dueAt" firestore:"dueAt"`
 		}{}
-		if err := found[n-1].Decode(&last); err != nil {
-			return DuePage[T]{}, fmt.Errorf("reading when %s is due: %w", found[n-1].Path, err)
+		if err := doc.Decode(&at); err != nil {
+			errs = append(errs, fmt.Errorf("reading when %s is due: %w", doc.Path, err))
+			continue
 		}
-		page.Next = Cursor{At: last.DueAt, Path: found[n-1].Path}
+		return Cursor{At: at.DueAt, Path: doc.Path}, nil
 	}
-	return page, nil
+	return Cursor{}, errors.Join(errs...)
 }
 
 // waitingFactor is how many times rarer an operation is looked up that waits for its submitter, not for Gemini.
