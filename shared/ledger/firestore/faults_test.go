@@ -1,0 +1,132 @@
+package firestore_test
+
+import (
+	"context"
+	"errors"
+	"path"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/firestore"
+)
+
+// A fault is one way for a Commit request to go wrong between the client and Firestore.
+type fault string
+
+const (
+	none       fault = ""
+	failBefore fault = "fails before the commit"                                                 // UNAVAILABLE, and the server never saw it
+	loseAnswer fault = "commits and loses the answer"                                            // UNAVAILABLE, and the server made it
+	abort      fault = "aborts"                                                                  // ABORTED, and the server never saw it
+	exhaust    fault = "is exhausted before the commit"                                          // RESOURCE_EXHAUSTED
+	expire     fault = "finds that the referenced transaction has expired or is no longer valid" // INVALID_ARGUMENT
+	deny       fault = "has no permission"                                                       // PERMISSION_DENIED
+	breakDown  fault = "breaks down"                                                             // INTERNAL, and the server made it
+)
+
+func (f fault) code() codes.Code {
+	switch f {
+	case abort:
+		return codes.Aborted
+	case exhaust:
+		return codes.ResourceExhausted
+	case expire:
+		return codes.InvalidArgument
+	case deny:
+		return codes.PermissionDenied
+	case breakDown:
+		return codes.Internal
+	default:
+		return codes.Unavailable
+	}
+}
+
+// A breaker is a layer of a connection whose Commit requests go wrong as planned.
+type breaker struct {
+	mu   sync.Mutex
+	next func() fault
+}
+
+// inject returns a breaker whose first Commit requests meet the given faults; those behind pass.
+func inject(faults ...fault) *breaker {
+	return &breaker{next: func() fault {
+		if len(faults) == 0 {
+			return none
+		}
+		f := faults[0]
+		faults = faults[1:]
+		return f
+	}}
+}
+
+func (b *breaker) dial() grpc.DialOption { return grpc.WithChainUnaryInterceptor(b.unary) }
+
+func (b *breaker) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	if path.Base(method) != "Commit" {
+		return invoke(ctx, method, req, reply, cc, opts...)
+	}
+	b.mu.Lock()
+	f := b.next()
+	b.mu.Unlock()
+	trace, _ := ctx.Value(traceKey{}).(*trace)
+	if f == none || f == loseAnswer || f == breakDown {
+		if err := invoke(ctx, method, req, reply, cc, opts...); err != nil || f == none {
+			trace.note(f, false)
+			return err
+		}
+		trace.note(f, true)
+	} else {
+		trace.note(f, false)
+	}
+	return status.Error(f.code(), "injected: the store "+string(f))
+}
+
+// A trace is what a breaker did to one Commit of a store. The breaker finds it in the context.
+type trace struct {
+	faults    []fault
+	committed bool // although the answer was lost
+}
+
+type traceKey struct{}
+
+func (t *trace) note(f fault, committed bool) {
+	if t != nil {
+		t.faults = append(t.faults, f)
+		t.committed = t.committed || committed
+	}
+}
+
+// An enduring is a store behind a breaker for tests that expect every commit to be answered. It checks that each injected
+// fault comes out as the error that the ledger needs; then it does what the breaker prevented, so that only what the test
+// itself does decides how a commit ends.
+type enduring struct {
+	*firestore.Store
+	fail func(format string, args ...any)
+}
+
+func (s enduring) Commit(ctx context.Context, writes ...ledger.Write) error {
+	for {
+		var t trace
+		err := s.Store.Commit(context.WithValue(ctx, traceKey{}, &t), writes...)
+		if len(t.faults) == 0 || t.faults[0] == none {
+			return err
+		}
+		switch {
+		case t.committed: // it must not look like somebody else's write, nor like documents that are refused for ever
+			if !errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrConflict) || errors.Is(err, ledger.ErrInvalid) {
+				s.fail("a commit that %q returned %v, want ErrUnavailable alone", t.faults, err)
+			}
+			return nil
+		case t.faults[0] == abort:
+			if !errors.Is(err, ledger.ErrConflict) || errors.Is(err, ledger.ErrUnavailable) {
+				s.fail("a commit that %q returned %v, want ErrConflict alone", t.faults, err)
+			}
+		default: // the client repeats it by itself
+			return err
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package firestore
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A field is one top-level field of a document.
+type field struct {
+	name   string
+	value  any
+	absent bool // the document must not have it
+}
+
+// fieldsOf lists the fields of a document's struct, by the same `firestore` tags that the client reads documents with. The
+// client's own encoder is not asked because it keeps a struct that is zero, such as an empty Result, as an empty map, writes
+// nil as null, and does not say which fields it left out and so must be removed.
+//
+// A document that is surely too large is refused here. Firestore would do so, too, but a request that is too large is answered
+// RESOURCE_EXHAUSTED, and the client would send it again and again.
+//
+// The error is ErrInvalid.
+func fieldsOf(data any) ([]field, error) {
+	v := reflect.Indirect(reflect.ValueOf(data))
+	if v.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("a document must be a struct, not %T: %w", data, ledger.ErrInvalid)
+	}
+	var fields []field
+	size := 0
+	for i := range v.NumField() {
+		sf := v.Type().Field(i)
+		name, options, _ := strings.Cut(sf.Tag.Get("firestore"), ",")
+		switch {
+		case sf.Anonymous:
+			return nil, fmt.Errorf("%T embeds %s: %w", data, sf.Name, ledger.ErrInvalid)
+		case !sf.IsExported() || name == "-":
+			continue
+		case name == "":
+			name = sf.Name
+		}
+		omit := false
+		switch options {
+		case "":
+		case "omitempty", "omitzero":
+			omit = true
+		default:
+			return nil, fmt.Errorf("%T: field %s: option %q is not known: %w", data, name, options, ledger.ErrInvalid)
+		}
+		fields = append(fields, field{name: name, value: valueOf(v.Field(i)), absent: isAbsent(v.Field(i), omit)})
+		size += sizeOf(v.Field(i))
+	}
+	if size > ledger.MaxDocumentBytes {
+		return nil, fmt.Errorf("its texts and bytes alone are %d bytes, the limit is %d: %w", size, ledger.MaxDocumentBytes, ledger.ErrInvalid)
+	}
+	return fields, nil
+}
+
+// isAbsent reports whether a document with this value in a field does not have the field. Nothing is ever null.
+func isAbsent(v reflect.Value, omit bool) bool {
+	switch v.Kind() {
+	case reflect.Map, reflect.Slice:
+		return v.IsNil() || omit && v.Len() == 0
+	case reflect.Pointer, reflect.Interface:
+		return v.IsNil()
+	default:
+		return omit && v.IsZero()
+	}
+}
+
+// valueOf returns a field's value as it is stored. Firestore keeps microseconds; the emulator may keep more.
+func valueOf(v reflect.Value) any {
+	value := v.Interface()
+	if t, ok := value.(time.Time); ok {
+		return operation.Instant(t)
+	}
+	return value
+}
+
+// sizeOf returns how many bytes a text or bytes take at least; it does not look into anything else.
+func sizeOf(v reflect.Value) int {
+	if v.Kind() == reflect.String || v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
+		return v.Len()
+	}
+	return 0
+}

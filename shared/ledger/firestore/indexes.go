@@ -1,0 +1,75 @@
+package firestore
+
+import "github.com/opledger/opledger/shared/ledger"
+
+// A deployment makes exactly these indexes, exemptions and TTL policies, and a test holds the indexes against
+// ledger.QueryShapes. The emulator needs none of them and does not notice when one is missing; production refuses the query.
+
+// An Index is one that Firestore does not make by itself. All are of collection-group scope: what is due is found wherever
+// it is. (Queries under one document need none: Firestore has a single-field index for each field of each collection.)
+//
+// One of a single field is an addition to that field's own indexes, one of several fields is a composite index.
+type Index struct {
+	Collection string
+	Fields     []IndexField
+}
+
+// An IndexField is one field of an index and its order. A field that is only compared for equality stands first, ascending.
+type IndexField struct {
+	Name       string
+	Descending bool
+}
+
+// Indexes returns the indexes that the ledger's queries need, one for each shape.
+func Indexes() []Index {
+	state, collection := IndexField{Name: "state"}, IndexField{Name: "collection"}
+	due, newest := IndexField{Name: ledger.FieldDueAt}, IndexField{Name: ledger.FieldCreatedAt, Descending: true}
+	return []Index{
+		// what is due [L4, R5]
+		{ledger.OperationsCollection, []IndexField{due}},
+		{ledger.EffectsCollection, []IndexField{due}},
+		// operations, newest first
+		{ledger.OperationsCollection, []IndexField{newest}},
+		{ledger.OperationsCollection, []IndexField{state, newest}},
+		{ledger.OperationsCollection, []IndexField{collection, newest}},
+		{ledger.OperationsCollection, []IndexField{state, collection, newest}},
+		// operations that are waited for, the next first
+		{ledger.OperationsCollection, []IndexField{state, due}},
+		{ledger.OperationsCollection, []IndexField{collection, due}},
+		{ledger.OperationsCollection, []IndexField{state, collection, due}},
+	}
+}
+
+// A Field names a field of a collection's documents.
+type Field struct {
+	Collection string
+	Name       string
+}
+
+// Unindexed returns the fields that must have no index at all. They are large or a stranger's to choose, and an index of the
+// time of deletion, which grows with every write, would only gather all writes in one place.
+func Unindexed() []Field {
+	fields := []Field{
+		{ledger.OperationsCollection, "metadata"},
+		{ledger.OperationsCollection, "result"},
+		{ledger.EffectsCollection, "payload"},
+		{ledger.EffectsCollection, "lastError"},
+		{ledger.QuarantineCollection, "detail"},
+		{ledger.QuarantineCollection, "body"},
+		{ledger.PartsCollection, "body"},
+	}
+	return append(fields, Expiry()...)
+}
+
+// Expiry returns the fields that hold the time after which Firestore may delete a document: one TTL policy each [L3].
+// Firestore deletes neither in order nor what is under a document, so every collection has its own.
+func Expiry() []Field {
+	return []Field{
+		{ledger.OperationsCollection, "expireAt"},
+		{ledger.DeliveriesCollection, "expireAt"},
+		{ledger.EffectsCollection, "expireAt"},
+		{ledger.IntentsCollection, "expireAt"},
+		{ledger.QuarantineCollection, "expireAt"},
+		{ledger.PartsCollection, "expireAt"},
+	}
+}

@@ -1,0 +1,59 @@
+package firestore_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	cloud "cloud.google.com/go/firestore"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+
+	"github.com/opledger/opledger/shared/ledger/firestore"
+	"github.com/opledger/opledger/test/emulator/emulatortest"
+)
+
+func TestMain(m *testing.M) {
+	// These tests mostly wait, for the emulator and for pauses after injected faults: more at once than there are cores.
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		panic(err)
+	}
+	code := emulatortest.Main(m)
+	// OpenCensus, which the client links, starts one goroutine for the life of the process.
+	err := goleak.Find(goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	if err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// connect returns a client of the official client library in an empty project on the emulator. Whoever calls it closes it.
+func connect(t testing.TB, dial ...grpc.DialOption) *cloud.Client {
+	t.Helper()
+	options := emulatortest.ClientOptions(emulatortest.Firestore(t), dial...)
+	client, err := cloud.NewClient(t.Context(), emulatortest.ProjectID(t), options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// open returns a store in an empty project on the emulator. Whoever calls it closes it.
+func open(t testing.TB, dial ...grpc.DialOption) *firestore.Store {
+	t.Helper()
+	return firestore.New(connect(t, dial...))
+}
+
+// opened is open for tests that do not hand the store to somebody who closes it.
+func opened(t testing.TB, dial ...grpc.DialOption) *firestore.Store {
+	t.Helper()
+	store := open(t, dial...)
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}

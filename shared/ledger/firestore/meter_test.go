@@ -1,0 +1,103 @@
+package firestore_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"path"
+	"sync"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc"
+)
+
+// A bill is what requests cost, counted as Firestore's price list does: a read for each document that was asked for or found,
+// at least one for each query, and a write for each document that was written.
+type bill struct {
+	RPCs   map[string]int // by method; a repeated request counts again
+	Reads  int
+	Writes int
+}
+
+func (b bill) requests() int {
+	n := 0
+	for _, count := range b.RPCs {
+		n += count
+	}
+	return n
+}
+
+// A meter keeps the bill of a connection.
+type meter struct {
+	mu   sync.Mutex
+	bill bill
+}
+
+// dial returns the options that put the meter into a connection. Behind a layer that injects faults it sees what the server
+// sees, before one what the client asked for.
+func (m *meter) dial() []grpc.DialOption {
+	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(m.unary), grpc.WithChainStreamInterceptor(m.stream)}
+}
+
+// take returns the bill since the last call.
+func (m *meter) take() bill {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	taken := m.bill
+	taken.RPCs = maps.Clone(taken.RPCs)
+	m.bill = bill{}
+	return taken
+}
+
+func (m *meter) count(method string, reads, writes int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if method != "" {
+		if m.bill.RPCs == nil {
+			m.bill.RPCs = map[string]int{}
+		}
+		m.bill.RPCs[path.Base(method)]++
+	}
+	m.bill.Reads += reads
+	m.bill.Writes += writes
+}
+
+func (m *meter) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	err := invoke(ctx, method, req, reply, cc, opts...)
+	writes := 0
+	if commit, ok := req.(*firestorepb.CommitRequest); ok && err == nil {
+		writes = len(commit.GetWrites())
+	}
+	m.count(method, 0, writes)
+	return err
+}
+
+func (m *meter) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	m.count(method, 0, 0)
+	stream, err := streamer(ctx, desc, cc, method, opts...)
+	return &meteredStream{ClientStream: stream, meter: m}, err
+}
+
+type meteredStream struct {
+	grpc.ClientStream
+	meter *meter
+	reads int
+}
+
+func (s *meteredStream) RecvMsg(into any) error {
+	err := s.ClientStream.RecvMsg(into)
+	read := false
+	switch response := into.(type) {
+	case *firestorepb.BatchGetDocumentsResponse:
+		read = err == nil && response.GetResult() != nil
+	case *firestorepb.RunQueryResponse:
+		// A query that finds nothing is one read.
+		read = err == nil && response.GetDocument() != nil || errors.Is(err, io.EOF) && s.reads == 0
+	}
+	if read {
+		s.reads++
+		s.meter.count("", 1, 0)
+	}
+	return err
+}

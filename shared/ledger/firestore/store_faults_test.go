@@ -1,0 +1,78 @@
+package firestore_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// TestWhatFaultsComeOutAs: for each way that a commit can go wrong, what the ledger is told and what was written.
+func TestWhatFaultsComeOutAs(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		faults  []fault
+		want    error
+		written bool
+	}{
+		{"nothing happens", nil, nil, true},
+		{"the client repeats what was not made", []fault{failBefore, failBefore}, nil, true},
+		{"the client repeats what was refused for load", []fault{exhaust}, nil, true},
+		{"a lost answer is neither a conflict nor invalid", []fault{loseAnswer}, ledger.ErrUnavailable, true},
+		{"a lost answer after a repetition", []fault{failBefore, loseAnswer}, ledger.ErrUnavailable, true},
+		{"a lost answer whose repetition fails", []fault{loseAnswer, failBefore, failBefore}, ledger.ErrUnavailable, true},
+		{"an answer that says nothing", []fault{breakDown}, ledger.ErrUnavailable, true},
+		{"an abort is a conflict", []fault{abort}, ledger.ErrConflict, false},
+		{"a transaction that expired, in production's words", []fault{expire}, ledger.ErrUnavailable, false},
+		{"no permission", []fault{deny}, ledger.ErrUnavailable, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			store := opened(t, inject(test.faults...).dial())
+			path := ledger.OperationPath("a")
+			err := store.Commit(t.Context(), ledger.Write{Path: path, Data: fullRecord()})
+			for _, is := range []error{ledger.ErrConflict, ledger.ErrInvalid, ledger.ErrUnavailable} {
+				if errors.Is(err, is) != errors.Is(test.want, is) {
+					t.Errorf("Commit: %v, want %v alone", err, test.want)
+				}
+			}
+			if (err == nil) != (test.want == nil) {
+				t.Errorf("Commit: %v, want %v", err, test.want)
+			}
+			if written := get(t, store, path).Exists(); written != test.written {
+				t.Errorf("written: %v, want %v", written, test.written)
+			}
+		})
+	}
+}
+
+// TestAStoreThatIsDown: a caller without a deadline is told in bounded time, one with a deadline in its own.
+func TestAStoreThatIsDown(t *testing.T) {
+	t.Parallel()
+	down := slices.Repeat([]fault{failBefore}, 1000)
+	t.Run("the caller's deadline", func(t *testing.T) {
+		t.Parallel()
+		store := opened(t, inject(down...).dial())
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		err := store.Commit(ctx, ledger.Write{Path: ledger.OperationPath("a"), Data: fullRecord()})
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ledger.ErrUnavailable) {
+			t.Errorf("Commit: %v, want context.DeadlineExceeded alone", err)
+		}
+	})
+	t.Run("no deadline", func(t *testing.T) {
+		t.Parallel()
+		if testing.Short() {
+			t.Skip("takes as long as a commit may take")
+		}
+		store := opened(t, inject(down...).dial())
+		err := store.Commit(t.Context(), ledger.Write{Path: ledger.OperationPath("a"), Data: fullRecord()})
+		if !errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Commit: %v, want ErrUnavailable alone", err)
+		}
+	})
+}

@@ -1,0 +1,148 @@
+package firestore_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/firestore"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/emulator/emulatortest"
+)
+
+// today is a time in the past that no retention has forgotten yet.
+var today = time.Now().UTC().Truncate(24 * time.Hour)
+
+func commit(t testing.TB, store ledger.Store, writes ...ledger.Write) {
+	t.Helper()
+	if err := store.Commit(t.Context(), writes...); err != nil {
+		t.Fatalf("Commit: %v", err)
+	}
+}
+
+func get(t testing.TB, store ledger.Store, path ledger.Path) ledger.Document {
+	t.Helper()
+	snapshot, err := store.Get(t.Context(), path)
+	if err != nil {
+		t.Fatalf("Get %s: %v", path, err)
+	}
+	return snapshot.Documents[0]
+}
+
+func TestAForeignTokenIsAConflict(t *testing.T) {
+	t.Parallel()
+	store := opened(t)
+	path := ledger.OperationPath("a")
+	commit(t, store, ledger.Write{Path: path, Data: fullRecord()})
+	for _, w := range []ledger.Write{
+		{Path: path, Token: "17", Data: fullRecord()},
+		{Path: path, Token: "17"},
+		{Path: path}, // delete what must not exist
+		{Path: ledger.OperationPath("b")},
+	} {
+		if err := store.Commit(t.Context(), w); !errors.Is(err, ledger.ErrConflict) {
+			t.Errorf("%+v: %v, want ErrConflict", w, err)
+		}
+	}
+}
+
+func TestReadTimes(t *testing.T) {
+	t.Parallel()
+	var m meter
+	store := opened(t, m.dial()...)
+	before := time.Now().Add(-time.Second)
+	check := func(what string, at time.Time) {
+		t.Helper()
+		if at.Before(before) || at.After(time.Now().Add(time.Second)) || !at.Equal(operation.Instant(at)) || at.Location() != time.UTC {
+			t.Errorf("%s: read time %v is not about now, in whole microseconds and UTC", what, at)
+		}
+	}
+	none, err := store.Get(t.Context())
+	if err != nil || len(none.Documents) != 0 {
+		t.Fatalf("Get nothing: %+v, %v", none, err)
+	}
+	check("Get of nothing", none.ReadTime)
+	missing, err := store.Get(t.Context(), ledger.OperationPath("a"), ledger.OperationPath("b"), ledger.OperationPath("a"))
+	if err != nil || len(missing.Documents) != 3 || missing.Documents[2].Path != ledger.OperationPath("a") || missing.Documents[2].Exists() {
+		t.Fatalf("Get of what is missing: %+v, %v", missing, err)
+	}
+	check("Get of what is missing", missing.ReadTime)
+	if !missing.ReadTime.After(none.ReadTime) {
+		t.Errorf("read times do not grow: %v, then %v", none.ReadTime, missing.ReadTime)
+	}
+	if got := m.take(); got.requests() != 2 || got.Reads != 3 {
+		t.Errorf("two Gets of one and two documents cost %+v", got)
+	}
+	commit(t, store, ledger.Write{Path: ledger.EffectPath("a", "x"), Data: ledger.Effect{DueAt: today}})
+	found, err := store.Query(t.Context(), ledger.Query{Collection: ledger.EffectsCollection, OrderBy: ledger.FieldDueAt, Limit: 10})
+	if err != nil || len(found) != 1 {
+		t.Fatalf("Query: %d documents, %v", len(found), err)
+	}
+	if got := m.take(); got.RPCs["RunQuery"] != 1 || got.requests() != 3 || got.Reads != 1 || got.Writes != 1 {
+		t.Errorf("a commit and a page cost %+v", got)
+	}
+}
+
+func TestNamedDatabasesAreApart(t *testing.T) {
+	t.Parallel()
+	options := emulatortest.ClientOptions(emulatortest.Firestore(t))
+	project := emulatortest.ProjectID(t)
+	path := ledger.OperationPath("a")
+	stores := map[string]*firestore.Store{}
+	for _, database := range []string{"", "(default)", "other"} {
+		store, err := firestore.Open(t.Context(), project, database, options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = store.Close() })
+		stores[database] = store
+	}
+	commit(t, stores["other"], ledger.Write{Path: path, Data: fullRecord()})
+	if get(t, stores[""], path).Exists() {
+		t.Error("the default database has what was written to another")
+	}
+	if doc := get(t, stores["other"], path); !doc.Exists() || doc.Path != path {
+		t.Errorf("the named database: %+v", doc)
+	}
+	commit(t, stores[""], ledger.Write{Path: path, Data: fullRecord()})
+	if !get(t, stores["(default)"], path).Exists() {
+		t.Error("the empty name and (default) are two databases")
+	}
+}
+
+func TestOpenHonoursTheEmulatorsVariable(t *testing.T) {
+	t.Setenv("FIRESTORE_EMULATOR_HOST", emulatortest.Firestore(t))
+	store, err := firestore.Open(t.Context(), emulatortest.ProjectID(t), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	commit(t, store, ledger.Write{Path: ledger.OperationPath("a"), Data: fullRecord()})
+}
+
+func TestOpenWithoutAProjectSaysSo(t *testing.T) {
+	t.Parallel()
+	if _, err := firestore.Open(t.Context(), "", ""); err == nil {
+		t.Error("Open without a project succeeded")
+	}
+}
+
+func TestTheCallersContextEndsAsItself(t *testing.T) {
+	t.Parallel()
+	store := opened(t)
+	cause := errors.New("the caller's reason")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	path := ledger.OperationPath("a")
+	_, getErr := store.Get(ctx, path)
+	_, queryErr := store.Query(ctx, ledger.Query{Collection: ledger.EffectsCollection, OrderBy: ledger.FieldDueAt, Limit: 1})
+	for what, err := range map[string]error{
+		"Get": getErr, "Query": queryErr, "Commit": store.Commit(ctx, ledger.Write{Path: path, Data: fullRecord()}),
+	} {
+		if !errors.Is(err, context.Canceled) || errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrConflict) {
+			t.Errorf("%s: %v, want context.Canceled alone", what, err)
+		}
+	}
+}

@@ -1,0 +1,12 @@
+package emulator
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// bindToParent makes the kernel kill the child when this process dies, however it dies, and keeps a Ctrl-C at the terminal
+// from reaching it: whoever started the emulator stops it, after everything that uses it.
+func bindToParent(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
