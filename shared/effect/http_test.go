@@ -1,0 +1,255 @@
+package effect_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+var noon = time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)
+
+// receive answers every request with handler and returns options that reach it.
+func receive(t *testing.T, handler http.HandlerFunc) effect.HTTPOptions {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return effect.HTTPOptions{URL: server.URL + "/hook", AllowPrivate: true, Now: func() time.Time { return noon }}
+}
+
+func perform(t *testing.T, o effect.HTTPOptions) error {
+	t.Helper()
+	_, err := effect.HTTP(o).Perform(t.Context(), effect.Task{Lease: ledger.Lease{
+		Operation: key, Effect: name, IdempotencyKey: "gemini:batches/a#publish", Attempt: 3, Payload: []byte(`{"operation":"batches/a"}`),
+	}})
+	return err
+}
+
+// TestHTTPAttempts: through the ledger and over a real connection, every attempt sends the same bytes and the same key, and
+// says which attempt it is. That is all the target is ever sent: nobody asks it whether the effect already happened, and once
+// the ledger says DONE it hears nothing more [S8, K4].
+func TestHTTPAttempts(t *testing.T) {
+	t.Parallel()
+	type request struct{ Method, Path, ContentType, Key, Attempt, Body string }
+	var mu sync.Mutex
+	var got []request
+	o := receive(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, request{
+			r.Method, r.URL.Path, r.Header.Get("Content-Type"), r.Header.Get("Idempotency-Key"), r.Header.Get("Opledger-Attempt"), string(body),
+		})
+		if len(got) < 3 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	var offset atomic.Int64 // a clock that the test moves
+	now := func() time.Time { return noon.Add(time.Duration(offset.Load())) }
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	settings := ledger.DefaultSettings()
+	settings.Rules = []ledger.Rule{{Name: name, On: []operation.State{operation.Succeeded}}}
+	l, err := ledger.New(store, settings, ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := operation.Name{Key: key, Resource: string(key)}
+	if _, err := l.Register(t.Context(), ledger.Registration{Name: n, JobKind: "review", Metadata: `{"who":"<me>"}`}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Ingest(t.Context(), operation.Event{
+		Name: n, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, Result: operation.Result{OutputFile: "files/batch-a"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	runner := effect.NewRunner(l, map[string]effect.Handler{name: effect.HTTP(o)})
+	for attempt, want := range []effect.Outcome{effect.Failed, effect.Failed, effect.Finished, effect.Skipped} {
+		report, err := runner.Run(t.Context(), message)
+		if err != nil || report.Outcome != want {
+			t.Fatalf("attempt %d: %+v %v, want %s", attempt+1, report, err, want)
+		}
+		offset.Add(int64(report.RetryAfter))
+	}
+	const body = `{"operation":"batches/a","state":"SUCCEEDED","jobKind":"review","result":{"outputFile":"files/batch-a"},` +
+		`"metadata":{"who":"\u003cme\u003e"},"idempotencyKey":"gemini:batches/a#publish"}`
+	var want []request
+	for attempt := range 3 {
+		want = append(want, request{"POST", "/hook", "application/json", "gemini:batches/a#publish", fmt.Sprint(attempt + 1), body})
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests, -want +got\n%s", diff)
+	}
+}
+
+// TestHTTPStatuses: only 2xx is done; what passes is tried again; anything else is a no. Nothing is followed.
+func TestHTTPStatuses(t *testing.T) {
+	t.Parallel()
+	var status, asked atomic.Int64
+	o := receive(t, func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		if r.URL.Path != "/hook" {
+			t.Errorf("followed to %s", r.URL)
+		}
+		w.Header().Set("Location", "/elsewhere")
+		w.WriteHeader(int(status.Load()))
+		if status.Load() != 204 && status.Load() != 304 {
+			_, _ = io.WriteString(w, "because I say so")
+		}
+	})
+	const done, again, never = "done", "again", "never"
+	for code, want := range map[int]string{
+		200: done, 201: done, 202: done, 204: done, 299: done,
+		300: never, 301: never, 302: never, 303: never, 304: never, 307: never, 308: never,
+		400: never, 401: never, 403: never, 404: never, 410: never, 413: never, 422: never,
+		408: again, 409: again, 425: again, 429: again, 500: again, 501: again, 502: again, 503: again, 504: again, 599: again,
+	} {
+		status.Store(int64(code))
+		before := asked.Load()
+		err := perform(t, o)
+		got := done
+		switch {
+		case effect.IsPermanent(err):
+			got = never
+		case err != nil:
+			got = again
+		}
+		if got != want {
+			t.Errorf("%d: %s, want %s: %v", code, got, want, err)
+		}
+		if err != nil && (!strings.Contains(err.Error(), fmt.Sprint(code)) || code != 304 && !strings.Contains(err.Error(), "because I say so")) {
+			t.Errorf("%d: %v does not tell what was answered", code, err)
+		}
+		if n := asked.Load() - before; n != 1 {
+			t.Errorf("%d: asked %d times", code, n)
+		}
+	}
+}
+
+// TestHTTPRetryAfter: a receiver may say when, in seconds or as a date, within reason; through the runner, which is who acts
+// on it.
+func TestHTTPRetryAfter(t *testing.T) {
+	for header, want := range map[string]time.Duration{
+		"7": 7 * time.Second, "3600": time.Hour, "3601": time.Hour, "999999999999": time.Hour,
+		noon.Add(90 * time.Second).Format(http.TimeFormat): 90 * time.Second,
+		noon.Add(48 * time.Hour).Format(http.TimeFormat):   time.Hour,
+		noon.Add(-time.Hour).Format(http.TimeFormat):       0,
+		"0": 0, "-5": 0, "soon": 0, "": 0,
+	} {
+		t.Run(header, func(t *testing.T) {
+			t.Parallel()
+			o := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", header)
+				w.WriteHeader(http.StatusTooManyRequests)
+			})
+			err := perform(t, o)
+			inner, ok := effect.AskedToWait(err)
+			if !ok || inner != want {
+				t.Errorf("%v after %v, want %v", err, inner, want)
+			}
+		})
+	}
+}
+
+// TestHTTPNoClock: a date needs a clock, and where none was given there is one.
+func TestHTTPNoClock(t *testing.T) {
+	t.Parallel()
+	o := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", time.Now().Add(24*time.Hour).UTC().Format(http.TimeFormat))
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	o.Now = nil
+	if d, _ := effect.AskedToWait(perform(t, o)); d != time.Hour {
+		t.Errorf("wait %v, want the longest there is", d)
+	}
+}
+
+// TestHTTPTimeout: a receiver that does not answer fails the attempt, which can be repeated; so does the end of the context.
+func TestHTTPTimeout(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	o := receive(t, func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	})
+	defer close(release)
+	o.Timeout = 20 * time.Millisecond
+	if err := perform(t, o); err == nil || effect.IsPermanent(err) {
+		t.Errorf("no answer: %v, want an error that passes", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := effect.HTTP(o).Perform(ctx, effect.Task{}); !errors.Is(err, context.Canceled) || effect.IsPermanent(err) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestHTTPUnreachable: a receiver that is not there may be there later.
+func TestHTTPUnreachable(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	if err := perform(t, effect.HTTPOptions{URL: server.URL, AllowPrivate: true}); err == nil || effect.IsPermanent(err) {
+		t.Errorf("%v, want an error that passes", err)
+	}
+}
+
+// TestHTTPPrivate: what only the function can reach is not reached, however it is spelled; and that is final.
+func TestHTTPPrivate(t *testing.T) {
+	t.Parallel()
+	o := receive(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("reached as %s", r.Host) })
+	u, err := url.Parse(o.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.AllowPrivate = false
+	for _, host := range []string{
+		"127.0.0.1", "localhost", "LOCALHOST", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "0.0.0.0", "[::]",
+		"10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "[fe80::1]", "[fd20:ce::254]", "100.64.0.1", "[::ffff:10.0.0.1]",
+	} {
+		u.Host = host + ":" + u.Port()
+		o.URL = u.String()
+		if err := perform(t, o); !effect.IsPermanent(err) || !strings.Contains(err.Error(), "OPLEDGER_EFFECT_ALLOW_PRIVATE") {
+			t.Errorf("%s: %v, want a permanent error that says what to do", host, err)
+		}
+	}
+}
+
+// TestHTTPSecretInURL: what stands in the URL to authenticate is not in errors, which end in documents and logs.
+func TestHTTPSecretInURL(t *testing.T) {
+	t.Parallel()
+	o := receive(t, func(w http.ResponseWriter, r *http.Request) {
+		if _, password, _ := r.BasicAuth(); password != "hunter2" {
+			t.Errorf("password %q", password)
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	o.URL = strings.Replace(o.URL, "http://", "http://user:hunter2@", 1)
+	if err := perform(t, o); err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("%v", err)
+	}
+}

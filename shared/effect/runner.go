@@ -1,0 +1,201 @@
+package effect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// An Outcome says what became of a message, in words that logs and metrics count [S9].
+type Outcome string
+
+// The outcomes of a message.
+const (
+	Finished  Outcome = "finished"   // the effect happened and the ledger knows
+	Failed    Outcome = "failed"     // it did not; it is tried again after a back-off
+	Died      Outcome = "dead"       // it did not and will not; a person must look
+	LeaseLost Outcome = "lease-lost" // it may have happened; somebody else has taken it over
+	Skipped   Outcome = "skipped"    // nothing to do: absent, done or dead
+	Held      Outcome = "held"       // somebody else is at it
+	Early     Outcome = "early"      // it is backing off
+	Unknown   Outcome = "unknown"    // this revision has no handler of that name
+)
+
+// A Report says what Run did.
+type Report struct {
+	Outcome Outcome
+	Lease   ledger.Lease   // of the attempt; the zero Lease where there was none
+	Verdict ledger.Verdict // of the claim
+	// Cause is why the effect did not happen; nil where it did, or was not tried. It has been recorded.
+	Cause error
+	// RetryAfter is how long to wait before the message is delivered again, where Again.
+	RetryAfter time.Duration
+}
+
+// Again reports whether the message must be delivered again. Where it need not, somebody else holds the effect, or nothing
+// is left to do, or the sweep comes back to it.
+func (r Report) Again() bool {
+	return r.Outcome == Failed || r.Outcome == Early || r.Outcome == Unknown
+}
+
+// A Runner runs the effects that messages name.
+type Runner struct {
+	ledger   *ledger.Ledger
+	handlers map[string]Handler
+}
+
+// NewRunner returns a Runner with a handler for each effect, by the name that its rule has.
+func NewRunner(l *ledger.Ledger, handlers map[string]Handler) *Runner {
+	return &Runner{ledger: l, handlers: handlers}
+}
+
+// Run claims the effect that m names, performs it, and records the outcome: the only way in which side effects happen [S1].
+// An error means that the ledger could not be asked or told; the message must be delivered again. All that a handler can do
+// wrong is in the Report.
+func (r *Runner) Run(ctx context.Context, m ledger.Message) (Report, error) {
+	handler, known := r.handlers[m.Effect]
+	if !known {
+		return r.unknown(ctx, m)
+	}
+	began := time.Now()
+	grant, err := r.ledger.Claim(ctx, m.Operation, m.Effect)
+	if err != nil {
+		return Report{}, err
+	}
+	report := Report{Verdict: grant.Verdict, Lease: grant.Lease, RetryAfter: grant.RetryAfter}
+	switch grant.Verdict {
+	case ledger.Claimed:
+		return r.attempt(ctx, handler, report, began)
+	case ledger.Held:
+		report.Outcome = Held
+	case ledger.BackingOff:
+		report.Outcome = Early
+	case ledger.Exhausted:
+		report.Outcome = Died
+		report.Cause = fmt.Errorf("all %d attempts failed", r.ledger.Settings().MaxAttempts)
+	default:
+		report.Outcome = Skipped
+	}
+	return report, nil
+}
+
+// unknown handles an effect that this revision has no handler for: most likely another revision is being deployed. Nothing
+// is claimed and no attempt is counted.
+func (r *Runner) unknown(ctx context.Context, m ledger.Message) (Report, error) {
+	verdict, err := r.ledger.Peek(ctx, m.Operation, m.Effect)
+	if err != nil {
+		return Report{}, err
+	}
+	if verdict == ledger.Absent || verdict == ledger.Done || verdict == ledger.Dead {
+		return Report{Outcome: Skipped, Verdict: verdict}, nil
+	}
+	return Report{Outcome: Unknown, Verdict: verdict, Cause: fmt.Errorf("no effect is named %q in the settings", m.Effect)}, nil
+}
+
+// recordTimeout bounds the recording of an outcome after the caller has gone.
+const recordTimeout = 10 * time.Second
+
+// attempt performs the effect under its lease and records what came of it, even if ctx has ended meanwhile: an effect that
+// happened and is not recorded is repeated.
+func (r *Runner) attempt(ctx context.Context, handler Handler, report Report, began time.Time) (Report, error) {
+	lease := report.Lease
+	riders, cause := r.perform(ctx, handler, lease, began)
+
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	var err error
+	report.Cause = cause
+	switch {
+	case cause == nil:
+		report.Outcome = Finished
+		if err = r.ledger.Finish(ctx, lease, riders...); ledger.Permanent(err) && len(riders) > 0 {
+			// No further attempt mends that, and each would perform the effect again.
+			report.Outcome, report.Cause = Died, fmt.Errorf("the documents of the handler cannot be written: %w", err)
+			err = r.ledger.Bury(ctx, lease, report.Cause)
+		}
+	case IsPermanent(cause):
+		report.Outcome = Died
+		err = r.ledger.Bury(ctx, lease, cause)
+	default:
+		report.Outcome = Failed
+		report.RetryAfter, err = r.ledger.Release(ctx, lease, cause, retryAfter(cause))
+	}
+	if errors.Is(err, ledger.ErrLeaseLost) {
+		report.Outcome, report.Cause = LeaseLost, errors.Join(cause, err)
+		return report, nil
+	}
+	return report, err
+}
+
+// perform calls the handler with a context that lives as long as the lease is surely held.
+func (r *Runner) perform(ctx context.Context, handler Handler, lease ledger.Lease, began time.Time) (riders []ledger.Write, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		r.keep(ctx, cancel, lease, began)
+	}()
+	defer func() {
+		cancel(nil)
+		<-kept
+		if p := recover(); p != nil {
+			riders, err = nil, fmt.Errorf("the handler panicked: %v", p)
+		}
+	}()
+	riders, err = handler.Perform(ctx, Task{Lease: lease})
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w (%w)", err, context.Cause(ctx))
+	}
+	return riders, err
+}
+
+var errLeaseEnds = errors.New("the lease ends and could not be extended")
+
+// keep extends the lease a third of its length before its end, again and again, until ctx ends; an extension that fails is
+// tried again while there is time. It ends ctx when the lease is lost, or a tenth of its length before an end that it could
+// not put off [S6]. granted is an instant before the claim was made, on this machine's monotonic clock, so that the lease
+// really ends later than keep believes.
+func (r *Runner) keep(ctx context.Context, end context.CancelCauseFunc, lease ledger.Lease, granted time.Time) {
+	ttl := r.ledger.Settings().ClaimTTL
+	next := granted.Add(ttl - ttl/3)
+	for {
+		cutoff := granted.Add(ttl - ttl/10)
+		if !wait(ctx, time.Until(next)) {
+			return
+		}
+		asked := time.Now()
+		extending, cancel := context.WithDeadline(ctx, cutoff)
+		err := r.ledger.Extend(extending, lease)
+		cancel()
+		switch {
+		case err == nil:
+			granted, next = asked, asked.Add(ttl-ttl/3)
+		case errors.Is(err, ledger.ErrLeaseLost):
+			end(err)
+			return
+		default:
+			if next = time.Now().Add(ttl / 30); next.Before(cutoff) {
+				continue
+			}
+			if wait(ctx, time.Until(cutoff)) {
+				end(fmt.Errorf("%w: %w", errLeaseEnds, err))
+			}
+			return
+		}
+	}
+}
+
+// wait reports whether d passed before ctx ended.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

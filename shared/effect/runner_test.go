@@ -1,0 +1,438 @@
+package effect_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/ledgertest"
+)
+
+var errTarget = errors.New("the target is down")
+
+// TestFinished: an effect that happened is DONE in its document and in the record, and is never performed again [S1, S7].
+func TestFinished(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var p performances
+		r := w.runner(p.that(succeeds))
+		report := w.run(r, effect.Finished)
+		if report.Again() || report.Cause != nil || report.Verdict != ledger.Claimed || report.Lease.Attempt != 1 || report.Lease.Fence != 1 {
+			w.Errorf("report %+v", report)
+		}
+		e, status := w.effect()
+		if e.State != ledger.EffectDone || status != "done" || e.DoneAt.IsZero() {
+			w.Errorf("effect %+v, the record says %s", e, status)
+		}
+		task := p.tasks()[0]
+		if task.Operation != key || task.Effect != name || task.IdempotencyKey != "gemini:batches/a#publish" || string(task.Payload) != e.Payload {
+			w.Errorf("the handler was given %+v", task)
+		}
+		if report := w.run(r, effect.Skipped); report.Verdict != ledger.Done || report.Again() || len(p.tasks()) != 1 {
+			w.Errorf("again: %+v, performed %d times", report, len(p.tasks()))
+		}
+	})
+}
+
+// TestFailed: a failed effect is released at once, not done; it is performed again after the back-off, with the same bytes,
+// key and a higher fence, and not before [S4, S6].
+func TestFailed(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var p performances
+		var now error = errTarget
+		r := w.runner(p.that(func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, now }))
+		report := w.run(r, effect.Failed)
+		if !report.Again() || !errors.Is(report.Cause, errTarget) || report.RetryAfter <= 0 || report.RetryAfter > ttl/2 {
+			w.Errorf("report %+v", report)
+		}
+		if e, status := w.effect(); e.State != ledger.EffectPending || status != "open" || e.LastError != errTarget.Error() || e.Attempts != 1 {
+			w.Errorf("effect %+v, the record says %s", e, status)
+		}
+		early := w.run(r, effect.Early)
+		if !early.Again() || early.RetryAfter <= 0 || early.RetryAfter > report.RetryAfter || len(p.tasks()) != 1 {
+			w.Errorf("at once: %+v", early)
+		}
+		time.Sleep(early.RetryAfter)
+		now = nil
+		w.run(r, effect.Finished)
+		tasks := p.tasks()
+		if len(tasks) != 2 || tasks[1].Attempt != 2 || tasks[1].Fence != 2 || tasks[1].Seized ||
+			tasks[1].IdempotencyKey != tasks[0].IdempotencyKey || string(tasks[1].Payload) != string(tasks[0].Payload) {
+			w.Errorf("attempts %+v", tasks)
+		}
+	})
+}
+
+// TestRetryAfter: what the handler wishes is waited for, where it is longer than the back-off.
+func TestRetryAfter(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var p performances
+		r := w.runner(p.that(failsWith(fmt.Errorf("posting: %w", effect.RetryAfter(errTarget, 3*time.Hour)))))
+		if report := w.run(r, effect.Failed); report.RetryAfter != 3*time.Hour || !errors.Is(report.Cause, errTarget) {
+			w.Errorf("report %+v", report)
+		}
+		time.Sleep(3*time.Hour - time.Second)
+		w.run(r, effect.Early)
+		time.Sleep(time.Second)
+		w.run(r, effect.Failed)
+		if n := len(p.tasks()); n != 2 {
+			w.Errorf("performed %d times", n)
+		}
+	})
+}
+
+// TestPermanent: an error that no attempt mends makes the effect DEAD at once, however deep it is wrapped.
+func TestPermanent(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var p performances
+		r := w.runner(p.that(failsWith(fmt.Errorf("posting: %w", effect.Permanent(errTarget)))))
+		if report := w.run(r, effect.Died); report.Again() || !errors.Is(report.Cause, errTarget) || !effect.IsPermanent(report.Cause) {
+			w.Errorf("report %+v", report)
+		}
+		if e, status := w.effect(); e.State != ledger.EffectDead || status != "dead" || !strings.Contains(e.LastError, errTarget.Error()) {
+			w.Errorf("effect %+v, the record says %s", e, status)
+		}
+		if report := w.run(r, effect.Skipped); report.Verdict != ledger.Dead || len(p.tasks()) != 1 {
+			w.Errorf("again: %+v", report)
+		}
+	})
+}
+
+// TestExhausted: after the last attempt the effect is DEAD, and the handler is not asked again.
+func TestExhausted(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var p performances
+		r := w.runner(p.that(failsWith(errTarget)))
+		for range w.settings.MaxAttempts {
+			time.Sleep(w.run(r, effect.Failed).RetryAfter)
+		}
+		report := w.run(r, effect.Died)
+		if report.Again() || report.Verdict != ledger.Exhausted || report.Cause == nil || len(p.tasks()) != w.settings.MaxAttempts {
+			w.Errorf("report %+v after %d attempts", report, len(p.tasks()))
+		}
+		w.run(r, effect.Skipped)
+	})
+}
+
+// TestPanic: a handler that panics has failed, like any other; its effect is tried again.
+func TestPanic(t *testing.T) {
+	inWorld(t, func(w *world) {
+		r := w.runner(func(context.Context, effect.Task) ([]ledger.Write, error) { panic("oh no") })
+		report := w.run(r, effect.Failed)
+		if !report.Again() || !strings.Contains(report.Cause.Error(), "oh no") {
+			w.Errorf("report %+v", report)
+		}
+		if e, _ := w.effect(); e.State != ledger.EffectPending || !strings.Contains(e.LastError, "oh no") {
+			w.Errorf("effect %+v", e)
+		}
+	})
+}
+
+// TestHeld: of any number of runs at once exactly one performs the effect [S3]; the others say so and are not repeated.
+func TestHeld(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var p performances
+		r := w.runner(p.that(func(context.Context, effect.Task) ([]ledger.Write, error) {
+			time.Sleep(time.Minute) // until then everybody else has asked
+			return nil, nil
+		}))
+		const n = 20
+		var mu sync.Mutex
+		outcomes := map[effect.Outcome]int{}
+		var group sync.WaitGroup
+		for range n {
+			group.Go(func() {
+				report, err := r.Run(w.ctx, message)
+				if err != nil {
+					w.Errorf("Run: %v", err)
+				}
+				if report.Outcome == effect.Held && report.Again() {
+					w.Error("a message that another one holds is delivered again")
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				outcomes[report.Outcome]++
+			})
+		}
+		group.Wait()
+		if want := map[effect.Outcome]int{effect.Finished: 1, effect.Held: n - 1}; !cmp.Equal(want, outcomes) || len(p.tasks()) != 1 {
+			w.Errorf("outcomes %v, want %v; performed %d times", outcomes, want, len(p.tasks()))
+		}
+	})
+}
+
+// TestUnknown: an effect that this revision has no handler for is left as it is, claimed by nobody and counted by nobody,
+// and its message comes back; unless there is nothing to do anyway.
+func TestUnknown(t *testing.T) {
+	inWorld(t, func(w *world) {
+		before, _ := w.effect()
+		stranger := effect.NewRunner(w.over(w.store), nil)
+		report := w.run(stranger, effect.Unknown)
+		if !report.Again() || report.Cause == nil || !strings.Contains(report.Cause.Error(), name) {
+			w.Errorf("report %+v", report)
+		}
+		if after, _ := w.effect(); !cmp.Equal(before, after) {
+			w.Errorf("the effect changed from %+v to %+v", before, after)
+		}
+		w.run(w.runner(succeeds), effect.Finished)
+		if report := w.run(stranger, effect.Skipped); report.Verdict != ledger.Done {
+			w.Errorf("done: %+v", report)
+		}
+		report, err := stranger.Run(w.ctx, ledger.Message{Operation: "batches/none", Effect: "none"})
+		if err != nil || report.Outcome != effect.Skipped || report.Verdict != ledger.Absent {
+			w.Errorf("absent: %+v %v", report, err)
+		}
+		if report, err = w.runner(succeeds).Run(w.ctx, ledger.Message{Operation: "batches/none", Effect: name}); err != nil ||
+			report.Outcome != effect.Skipped || report.Verdict != ledger.Absent {
+			w.Errorf("absent, with a handler: %+v %v", report, err)
+		}
+	})
+}
+
+type rider struct {
+	ID string `json:"id"`
+}
+
+// TestRiders: documents that the handler hands over are written with the outcome, or not at all.
+func TestRiders(t *testing.T) {
+	inWorld(t, func(w *world) {
+		path := ledger.EffectPath(key, name).Child("items", "1")
+		riders := func(err error) effect.HandlerFunc {
+			return func(context.Context, effect.Task) ([]ledger.Write, error) {
+				return []ledger.Write{{Path: path, Data: rider{ID: "1"}}}, err
+			}
+		}
+		there := func() bool {
+			snapshot, err := w.store.Get(w.ctx, path)
+			if err != nil {
+				w.Fatal(err)
+			}
+			return snapshot.Documents[0].Exists()
+		}
+		report := w.run(w.runner(riders(errTarget)), effect.Failed)
+		if there() {
+			w.Error("a document of a failed attempt")
+		}
+		time.Sleep(report.RetryAfter)
+		w.run(w.runner(riders(nil)), effect.Finished)
+		if !there() {
+			w.Error("no document of an attempt that succeeded")
+		}
+	})
+}
+
+// TestRefusedRiders: documents that the store will never take are the handler's mistake: the effect is DEAD for a person to
+// see, rather than held and repeated again and again.
+func TestRefusedRiders(t *testing.T) {
+	inWorld(t, func(w *world) {
+		r := w.runner(func(context.Context, effect.Task) ([]ledger.Write, error) {
+			return []ledger.Write{{Path: "items/1", Data: rider{ID: strings.Repeat("x", ledger.MaxDocumentBytes)}}}, nil
+		})
+		if report := w.run(r, effect.Died); !errors.Is(report.Cause, ledger.ErrInvalid) {
+			w.Errorf("report %+v", report)
+		}
+		if e, _ := w.effect(); e.State != ledger.EffectDead {
+			w.Errorf("effect %+v", e)
+		}
+	})
+}
+
+// TestCallerGone: an outcome is recorded even if the caller has gone meanwhile: what happened and is not recorded is repeated.
+func TestCallerGone(t *testing.T) {
+	inWorld(t, func(w *world) {
+		for _, c := range []struct {
+			err  error
+			want effect.Outcome
+		}{{context.Canceled, effect.Failed}, {nil, effect.Finished}} {
+			ctx, cancel := context.WithCancel(w.ctx)
+			report, err := w.runner(func(inner context.Context, _ effect.Task) ([]ledger.Write, error) {
+				cancel()
+				<-inner.Done()
+				return nil, c.err
+			}).Run(ctx, message)
+			if err != nil || report.Outcome != c.want {
+				w.Fatalf("%v: %+v %v, want %s", c.err, report, err, c.want)
+			}
+			e, _ := w.effect()
+			if want := map[effect.Outcome]ledger.EffectState{effect.Failed: ledger.EffectPending, effect.Finished: ledger.EffectDone}[c.want]; e.State != want {
+				w.Fatalf("effect %+v", e)
+			}
+			time.Sleep(report.RetryAfter)
+		}
+	})
+}
+
+// TestStoreDown: where the ledger cannot be asked nothing is performed; where it cannot be told, the effect is repeated once
+// the lease is over, with the same key and the same bytes.
+func TestStoreDown(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var p performances
+		store := w.outage()
+		r := w.runnerOver(store, p.that(func(context.Context, effect.Task) ([]ledger.Write, error) {
+			store.down.Store(true)
+			return nil, nil
+		}))
+		if report, err := r.Run(w.ctx, message); !errors.Is(err, ledger.ErrUnavailable) || report.Outcome != effect.Finished {
+			w.Errorf("down at the finish: %+v %v", report, err)
+		}
+		if report, err := r.Run(w.ctx, message); err != nil || report.Outcome != effect.Held {
+			w.Errorf("meanwhile: %+v %v", report, err)
+		}
+		time.Sleep(ttl)
+		if _, err := r.Run(w.ctx, message); !errors.Is(err, ledger.ErrUnavailable) || len(p.tasks()) != 1 {
+			w.Errorf("down at the claim: %v, performed %d times", err, len(p.tasks()))
+		}
+		store.down.Store(false)
+		w.run(w.runner(p.that(succeeds)), effect.Finished)
+		tasks := p.tasks()
+		if len(tasks) != 2 || !tasks[1].Seized || tasks[1].Fence != 2 || tasks[1].Attempt != 2 ||
+			tasks[1].IdempotencyKey != tasks[0].IdempotencyKey || string(tasks[1].Payload) != string(tasks[0].Payload) {
+			w.Errorf("attempts %+v", tasks)
+		}
+	})
+}
+
+// TestLostAnswers: a commit whose answer was lost is recognised: the effect is performed once and done.
+func TestLostAnswers(t *testing.T) {
+	for _, fault := range []ledgertest.Fault{ledgertest.LoseAnswer, ledgertest.RepeatItself, ledgertest.Abort, ledgertest.FailBefore} {
+		t.Run(fault.String(), func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				var p performances
+				w.run(w.runnerOver(ledgertest.Inject(w.store, fault, ledgertest.None, fault), p.that(succeeds)), effect.Finished)
+				if e, _ := w.effect(); e.State != ledger.EffectDone || e.Attempts != 1 || len(p.tasks()) != 1 {
+					w.Errorf("effect %+v, performed %d times", e, len(p.tasks()))
+				}
+			})
+		})
+	}
+}
+
+// TestExtended: a handler that takes many times the lease keeps it, as long as its extensions arrive [S6].
+func TestExtended(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var p performances
+		done := make(chan effect.Report)
+		go func() {
+			report, err := w.runner(p.that(func(ctx context.Context, _ effect.Task) ([]ledger.Write, error) {
+				select {
+				case <-ctx.Done():
+					return nil, context.Cause(ctx)
+				case <-time.After(5*ttl + time.Second):
+					return nil, nil
+				}
+			})).Run(w.ctx, message)
+			if err != nil {
+				w.Error(err)
+			}
+			done <- report
+		}()
+		synctest.Wait()
+		for range 49 {
+			time.Sleep(ttl / 10)
+			w.run(w.runner(p.that(succeeds)), effect.Held)
+		}
+		if report := <-done; report.Outcome != effect.Finished || report.Lease.Fence != 1 || len(p.tasks()) != 1 {
+			w.Errorf("report %+v, performed %d times", report, len(p.tasks()))
+		}
+	})
+}
+
+// TestExtensionFails: where no extension arrives, the handler's context ends before anybody else may take the effect over.
+func TestExtensionFails(t *testing.T) {
+	inWorld(t, func(w *world) {
+		store := w.outage()
+		began := time.Now()
+		var ended time.Duration
+		report, err := w.runnerOver(store, func(ctx context.Context, _ effect.Task) ([]ledger.Write, error) {
+			store.down.Store(true)
+			<-ctx.Done()
+			ended = time.Since(began)
+			store.down.Store(false)
+			return nil, ctx.Err()
+		}).Run(w.ctx, message)
+		if err != nil || report.Outcome != effect.Failed || !errors.Is(report.Cause, ledger.ErrUnavailable) || !strings.Contains(report.Cause.Error(), "lease") {
+			w.Errorf("report %+v %v: the cause must say that the lease could not be extended", report, err)
+		}
+		if ended < ttl*8/10 || ended > ttl*9/10 {
+			w.Errorf("the context ended after %v of a lease of %v", ended, ttl)
+		}
+	})
+}
+
+// TestExtensionRecovers: one extension that fails while there is time for another is not the end.
+func TestExtensionRecovers(t *testing.T) {
+	inWorld(t, func(w *world) {
+		began := time.Now()
+		store := ledgertest.InjectFunc(w.store, func() ledgertest.Fault {
+			if d := time.Since(began); d > ttl/2 && d < ttl*3/4 {
+				return ledgertest.FailBefore // an outage of some minutes, which the first extension falls into
+			}
+			return ledgertest.None
+		})
+		w.run(w.runnerOver(store, func(ctx context.Context, _ effect.Task) ([]ledger.Write, error) {
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(2 * ttl):
+				return nil, nil
+			}
+		}), effect.Finished)
+	})
+}
+
+// TestLeaseLost: a handler that goes on after its lease ended cannot record an outcome over its successor's [S6].
+func TestLeaseLost(t *testing.T) {
+	for name, result := range map[string]error{"finished": nil, "failed": errTarget, "permanent": effect.Permanent(errTarget)} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				store := w.outage()
+				report := w.run(w.runnerOver(store, func(context.Context, effect.Task) ([]ledger.Write, error) {
+					store.down.Store(true)
+					time.Sleep(ttl) // deaf to its context
+					if successor := w.run(w.runner(succeeds), effect.Finished); !successor.Lease.Seized || successor.Lease.Fence != 2 {
+						w.Errorf("successor %+v", successor)
+					}
+					store.down.Store(false)
+					return nil, result
+				}), effect.LeaseLost)
+				if report.Again() || !errors.Is(report.Cause, ledger.ErrLeaseLost) {
+					w.Errorf("report %+v", report)
+				}
+				if e, _ := w.effect(); e.State != ledger.EffectDone || e.Fence != 2 || e.LastError != "" {
+					w.Errorf("effect %+v", e)
+				}
+			})
+		})
+	}
+}
+
+// TestTakenOver: a worker whose lease is gone learns it at its next extension, and its handler is told to stop [S6].
+func TestTakenOver(t *testing.T) {
+	inWorld(t, func(w *world) {
+		began := time.Now()
+		report := w.run(w.runner(func(ctx context.Context, _ effect.Task) ([]ledger.Write, error) {
+			other := ledgertest.Skew(w.store) // by whose clock the lease is over
+			other.Advance(ttl)
+			grant, err := w.over(other).Claim(w.ctx, key, name)
+			if err != nil || grant.Verdict != ledger.Claimed {
+				w.Fatalf("%+v %v", grant, err)
+			}
+			<-ctx.Done()
+			if !errors.Is(context.Cause(ctx), ledger.ErrLeaseLost) {
+				w.Errorf("the context ended because of %v", context.Cause(ctx))
+			}
+			return nil, ctx.Err()
+		}), effect.LeaseLost)
+		if d := time.Since(began); d > ttl*7/10 || report.Again() {
+			w.Errorf("after %v: %+v", d, report)
+		}
+	})
+}

@@ -1,0 +1,136 @@
+package effect_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// TestParseSpecs: YAML and JSON say the same; "on" is a key and not the truth value that YAML 1.1 made of it.
+func TestParseSpecs(t *testing.T) {
+	t.Parallel()
+	want := []effect.Spec{
+		{
+			Name: "publish", On: []operation.State{operation.Succeeded}, JobKinds: []string{"batch-*", "review"}, Do: "http",
+			URL: "https://example.com/hook?x=1", Timeout: 5 * time.Second,
+		},
+		{Name: "alarm", On: []operation.State{operation.Failed, operation.Expired}, Do: "log"},
+	}
+	for form, text := range map[string]string{
+		"YAML in blocks": `
+- name: publish
+  on: [SUCCEEDED]
+  jobKinds:
+    - batch-*
+    - review
+  do: http
+  url: https://example.com/hook?x=1
+  timeout: 5s
+- name: alarm   # a remark
+  on:
+    - FAILED
+    - EXPIRED
+  do: log
+`,
+		"YAML in one line": `[{name: publish, on: [SUCCEEDED], jobKinds: ["batch-*", review], do: http, url: "https://example.com/hook?x=1", timeout: 5s}, {name: alarm, on: [FAILED, EXPIRED], do: log}]`,
+		"JSON":             `[{"name":"publish","on":["SUCCEEDED"],"jobKinds":["batch-*","review"],"do":"http","url":"https://example.com/hook?x=1","timeout":"5s"},{"name":"alarm","on":["FAILED","EXPIRED"],"do":"log"}]`,
+		"JSON in lines":    "[\n\t{\n\t\t\"name\": \"publish\",\n\t\t\"on\": [\"SUCCEEDED\"], \"jobKinds\": [\"batch-*\", \"review\"],\n\t\t\"do\": \"http\", \"url\": \"https://example.com/hook?x=1\", \"timeout\": \"5s\"\n\t},\n\t{\"name\": \"alarm\", \"on\": [\"FAILED\", \"EXPIRED\"], \"do\": \"log\"}\n]\n",
+	} {
+		got, err := effect.ParseSpecs([]byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", form, err)
+			continue
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s, -want +got\n%s", form, diff)
+		}
+	}
+	rules := effect.Rules(want)
+	if len(rules) != 2 || rules[0].Name != "publish" || !slices.Equal(rules[0].JobKinds, want[0].JobKinds) || !slices.Equal(rules[1].On, want[1].On) {
+		t.Errorf("rules %+v", rules)
+	}
+}
+
+// TestSpecProblems: what is wrong is said, all of it, each with the effect's name.
+func TestSpecProblems(t *testing.T) {
+	t.Parallel()
+	for text, wants := range map[string][]string{
+		"":    {"list"},
+		"[]":  {"lists no effect"},
+		"a":   {"list"},
+		"{}":  {"list"},
+		"[1]": {"list"},
+		"[{name: a, on: [FAILED], do: log, to: x}]":                             {"to"},
+		"[{name: a, name: b, on: [FAILED], do: log}]":                           {"name"},
+		"[{name: a, on: FAILED, do: log}]":                                      {"on"},
+		"[{name: a, on: [FAILED], do: log, timeout: 5}]":                        {"Timeout"},
+		"[{name: a, on: [FAILED], do: http, url: x, timeout: soon}]":            {`"soon"`},
+		"[{name: a, on: [FAILED], do: http, url: \"https://x\", timeout: -5s}]": {`"a"`, "timeout"},
+		"[{name: a, on: [FAILED], do: mail}, {name: b, on: [FAILED]}, {name: c, on: [FAILED], do: http}, {name: d, do: http, url: \"ftp://x\"}, {name: e, do: http, url: /x}]": {
+			`effect "a"`, `"mail"`, `effect "b"`, `effect "c"`, `effect "d"`, `"ftp://x"`, `effect "e"`,
+		},
+	} {
+		_, err := effect.ParseSpecs([]byte(text))
+		if err == nil {
+			t.Errorf("%s: no error", text)
+			continue
+		}
+		for _, want := range wants {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want it to say %s", text, err, want)
+			}
+		}
+	}
+}
+
+// TestDefault: where nothing is said, every end of an operation is logged.
+func TestDefault(t *testing.T) {
+	t.Parallel()
+	specs := effect.Default()
+	if err := ledger.ValidateRules(effect.Rules(specs), operation.Transitions{}); err != nil {
+		t.Error(err)
+	}
+	for _, state := range operation.States() {
+		if slices.Contains(specs[0].On, state) != state.Terminal() {
+			t.Errorf("%s", state)
+		}
+	}
+	var log bytes.Buffer
+	handlers := effect.Handlers(specs, effect.HandlerOptions{Log: logging.New(&log, ""), Now: time.Now})
+	if riders, err := handlers["log"].Perform(t.Context(), effect.Task{Lease: ledger.Lease{
+		Operation: key, Effect: "log", IdempotencyKey: "gemini:batches/a#log", Payload: []byte(`{"state":"FAILED"}`),
+	}}); err != nil || riders != nil {
+		t.Errorf("%v %v", riders, err)
+	}
+	var line map[string]any
+	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+		t.Fatal(err)
+	}
+	if line["operation"] != string(key) || line["effect"] != "log" || line["payload"] != `{"state":"FAILED"}` || line["severity"] != "INFO" {
+		t.Errorf("logged %v", line)
+	}
+}
+
+// TestHandlers: each effect has the handler that it asks for.
+func TestHandlers(t *testing.T) {
+	t.Parallel()
+	handlers := effect.Handlers([]effect.Spec{
+		{Name: "a", Do: "log"}, {Name: "b", Do: "http", URL: "http://127.0.0.1:1/"},
+	}, effect.HandlerOptions{Log: logging.New(&bytes.Buffer{}, ""), Now: time.Now})
+	if len(handlers) != 2 || handlers["a"] == nil || handlers["b"] == nil {
+		t.Fatalf("%v", handlers)
+	}
+	if _, err := handlers["b"].Perform(t.Context(), effect.Task{}); !effect.IsPermanent(err) {
+		t.Errorf("%v, want private addresses refused unless they are allowed", err)
+	}
+}
