@@ -1,0 +1,26 @@
+// Package cloud puts a deployed function's ledger together from Google's parts: documents in Firestore, messages through
+// Pub/Sub.
+package cloud
+
+import (
+	"context"
+	"errors"
+
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/firestore"
+	"github.com/opledger/opledger/shared/topic"
+)
+
+// Ledger opens the ledger of a function that may plan effects. What it opens stays open as long as the process.
+func Ledger(ctx context.Context, store config.Firestore, to config.Topic, settings config.Ledger) (*ledger.Ledger, error) {
+	documents, err := firestore.Open(ctx, store.ProjectID, store.Database)
+	if err != nil {
+		return nil, err
+	}
+	messages, err := topic.Open(ctx, store.ProjectID, to.Name)
+	if err != nil {
+		return nil, errors.Join(err, documents.Close())
+	}
+	return ledger.New(documents, settings.Settings(), ledger.Options{Publisher: messages})
+}

@@ -1,0 +1,285 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+
+// everything is what the command that uses the most uses.
+type everything struct {
+	Project  config.Project
+	Store    config.StoreText
+	Ledger   config.Ledger
+	Webhook  config.Webhook
+	Gemini   config.Gemini
+	Handlers config.Handlers
+	Port     config.Port
+}
+
+// TestDefaults: with nothing set the four figures are those of the rules, and everything else as documented [R7, S5].
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	settings, err := config.Parse[struct {
+		Ledger   config.Ledger
+		Webhook  config.Webhook
+		Handlers config.Handlers
+		Port     config.Port
+	}](nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := settings.Ledger.Settings()
+	want := ledger.DefaultSettings()
+	want.Rules = effect.Rules(effect.Default())
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b operation.Transitions) bool {
+		return !a.Allow(operation.Succeeded, operation.Failed) && !b.Allow(operation.Succeeded, operation.Failed)
+	})); diff != "" {
+		t.Errorf("settings, -want +got\n%s", diff)
+	}
+	if got.Interval != 300*time.Second || got.Grace != 90*time.Second || got.StuckAfter != 6*time.Hour || got.Retention != 14*24*time.Hour ||
+		got.ClaimTTL != 600*time.Second {
+		t.Errorf("the figures are %+v", got)
+	}
+	if settings.Webhook.Verifier != nil || settings.Webhook.Tolerance != 5*time.Minute || settings.Handlers.AllowPrivate || settings.Port.Number != 8080 {
+		t.Errorf("%+v", settings)
+	}
+	if err := got.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAllSet: every variable arrives where it belongs.
+func TestAllSet(t *testing.T) {
+	t.Parallel()
+	settings, err := config.Parse[everything]([]string{
+		"GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_STORE=sqlite:x=y.db", "OPLEDGER_GRACE=1s", "OPLEDGER_INTERVAL=2m", "OPLEDGER_STUCK_AFTER=3h",
+		"OPLEDGER_ALERT_EVERY=4h", "OPLEDGER_RETENTION=5h", "OPLEDGER_CLAIM_TTL=6m", "OPLEDGER_MAX_ATTEMPTS=7",
+		"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log}]", "OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED EXPIRED:SUCCEEDED",
+		"OPLEDGER_WEBHOOK_SECRET= " + secret + "\n" + secret + " ", "OPLEDGER_TOLERANCE=8m", "GEMINI_API_KEY=k",
+		"GOOGLE_GEMINI_BASE_URL=http://localhost:1", "OPLEDGER_EFFECT_ALLOW_PRIVATE=true", "PORT=9", "UNRELATED", "=odd", "OTHER=x",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := settings.Ledger.Settings()
+	if settings.Project.ID != "p" || settings.Store.Text != "sqlite:x=y.db" || l.Grace != time.Second || l.Interval != 2*time.Minute ||
+		l.StuckAfter != 3*time.Hour || l.AlertEvery != 4*time.Hour || l.Retention != 5*time.Hour || l.ClaimTTL != 6*time.Minute || l.MaxAttempts != 7 ||
+		len(l.Rules) != 1 || l.Rules[0].Name != "a" || !l.Transitions.Allow(operation.Expired, operation.Failed) ||
+		settings.Webhook.Verifier == nil || settings.Webhook.Tolerance != 8*time.Minute || settings.Gemini.APIKey != "k" ||
+		settings.Gemini.BaseURL != "http://localhost:1" || !settings.Handlers.AllowPrivate || settings.Port.Number != 9 {
+		t.Errorf("%+v", settings)
+	}
+	if got := settings.Webhook.Verifier.String(); !strings.Contains(got, "2 keys") {
+		t.Errorf("%s, want both secrets to count", got)
+	}
+}
+
+// TestProblems: everything that is wrong is said at once, each problem once and beginning with its variable.
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	_, err := config.Parse[everything]([]string{
+		"OPLEDGER_GRACE=soon", "OPLEDGER_INTERVAL=0s", "OPLEDGER_STUCK_AFTER=-1h", "OPLEDGER_ALERT_EVERY=5", "OPLEDGER_RETENTION=14d",
+		"OPLEDGER_CLAIM_TTL=-1s", "OPLEDGER_MAX_ATTEMPTS=many",
+		"OPLEDGER_EFFECTS=[{name: A, on: [], do: mail}, {name: b, on: [DONE], do: log}, {name: b, on: [FAILED], do: http}]",
+		"OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED RUNNING:FAILED",
+		"OPLEDGER_WEBHOOK_SECRET=whsec_ whsec_x topsecret", "OPLEDGER_TOLERANCE=0s", "GOOGLE_GEMINI_BASE_URL=topsecret",
+		"OPLEDGER_EFFECT_ALLOW_PRIVATE=perhaps", "PORT=http",
+	})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	got := map[string]int{}
+	for _, problem := range config.Problems(err) {
+		variable, text, ok := strings.Cut(problem.Error(), ": ")
+		if !ok || strings.Contains(text, "\n") {
+			t.Errorf("%q is not one problem of one variable", problem)
+		}
+		got[variable]++
+	}
+	want := map[string]int{
+		"OPLEDGER_GRACE": 1, "OPLEDGER_INTERVAL": 1, "OPLEDGER_STUCK_AFTER": 1, "OPLEDGER_ALERT_EVERY": 1, "OPLEDGER_RETENTION": 1,
+		"OPLEDGER_CLAIM_TTL": 1, "OPLEDGER_MAX_ATTEMPTS": 1,
+		"OPLEDGER_EFFECTS":              6, // do twice, url or name twice, a bad name, no state, an unknown state, a name used twice
+		"OPLEDGER_TERMINAL_TRANSITIONS": 2, "OPLEDGER_WEBHOOK_SECRET": 3, "OPLEDGER_TOLERANCE": 1, "GEMINI_API_KEY": 1,
+		"GOOGLE_GEMINI_BASE_URL": 1, "OPLEDGER_EFFECT_ALLOW_PRIVATE": 1, "PORT": 1,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problems by variable, -want +got\n%s\nin\n%v", diff, err)
+	}
+	if strings.Contains(err.Error(), "topsecret") {
+		t.Errorf("a secret is in %v", err)
+	}
+}
+
+// TestSecretsStaySecret: no form of a wrong secret is repeated in an error.
+func TestSecretsStaySecret(t *testing.T) {
+	t.Parallel()
+	for _, variables := range [][]string{
+		{"OPLEDGER_WEBHOOK_SECRET=hunter2"},
+		{"OPLEDGER_WEBHOOK_SECRET=whsec_hunter2"},
+		{"OPLEDGER_WEBHOOK_SECRET=whsec_aHVudGVyMg=="},
+		{"OPLEDGER_WEBHOOK_SECRET=" + secret + " hunter2"},
+		{"GEMINI_API_KEY=hunter2 hunter2"},
+		{"GEMINI_API_KEY=hunter2\u00e9"},
+		{"OPLEDGER_EFFECTS=[{name: a, on: [FAILED], do: http, url: \"https://user:hunter2@example.com/\", nmae: b}]"},
+		{"OPLEDGER_EFFECTS=- name: a\n  on: [FAILED]\n  url: https://user:hunter2@example.com/\n  do: {}\n"},
+	} {
+		_, err := config.Parse[everything](append([]string{"GEMINI_API_KEY=k"}, variables...))
+		if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "aHVudGVyMg") {
+			t.Errorf("%s: %v", variables, err)
+		}
+	}
+}
+
+// TestEmpty: a variable that is set to nothing is not set.
+func TestEmpty(t *testing.T) {
+	t.Parallel()
+	var set []string
+	for _, name := range []string{
+		"GOOGLE_CLOUD_PROJECT", "OPLEDGER_STORE", "OPLEDGER_GRACE", "OPLEDGER_MAX_ATTEMPTS", "OPLEDGER_EFFECTS", "OPLEDGER_TERMINAL_TRANSITIONS",
+		"OPLEDGER_WEBHOOK_SECRET", "OPLEDGER_TOLERANCE", "OPLEDGER_EFFECT_ALLOW_PRIVATE", "PORT", "GOOGLE_GEMINI_BASE_URL",
+	} {
+		set = append(set, name+"=")
+	}
+	got, err := config.Parse[everything](append(set, "GEMINI_API_KEY=k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := config.Parse[everything]([]string{"GEMINI_API_KEY=k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Ledger.Grace != want.Ledger.Grace || got.Ledger.MaxAttempts != want.Ledger.MaxAttempts || got.Webhook != want.Webhook ||
+		len(got.Ledger.Effects) != 1 || got.Port != want.Port || got.Handlers != want.Handlers {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if _, err := config.Parse[everything]([]string{"GEMINI_API_KEY="}); err == nil || !strings.HasPrefix(err.Error(), "GEMINI_API_KEY: it is not set") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestBlankSecret: white space alone is no secret yet; it is never a key that anybody can sign with.
+func TestBlankSecret(t *testing.T) {
+	t.Parallel()
+	settings, err := config.Parse[struct{ Webhook config.Webhook }]([]string{"OPLEDGER_WEBHOOK_SECRET= \n "})
+	if err != nil || settings.Webhook.Verifier != nil {
+		t.Errorf("%v %v", settings.Webhook.Verifier, err)
+	}
+}
+
+// TestUnused: what a function does not use it neither reads nor checks.
+func TestUnused(t *testing.T) {
+	t.Parallel()
+	if _, err := config.Parse[struct{ Port config.Port }]([]string{
+		"OPLEDGER_GRACE=soon", "OPLEDGER_WEBHOOK_SECRET=x", "OPLEDGER_EFFECTS=x", "PORT=1",
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFile: @FILE stands for what is in the file.
+func TestFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "effects.yaml")
+	if err := os.WriteFile(file, []byte("- name: fromfile\n  on: [SUCCEEDED]\n  do: log\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	type settings struct{ Ledger config.Ledger }
+	got, err := config.Parse[settings]([]string{"OPLEDGER_EFFECTS=@" + file})
+	if err != nil || len(got.Ledger.Effects) != 1 || got.Ledger.Effects[0].Name != "fromfile" {
+		t.Errorf("%+v %v", got.Ledger.Effects, err)
+	}
+	_, err = config.Parse[settings]([]string{"OPLEDGER_EFFECTS=@" + file + ".not"})
+	if err == nil || !strings.HasPrefix(err.Error(), "OPLEDGER_EFFECTS: ") || !strings.Contains(err.Error(), file+".not") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestTransitionsAndEffects: what only the two settings together make wrong is found.
+func TestTransitionsAndEffects(t *testing.T) {
+	t.Parallel()
+	_, err := config.Parse[struct{ Ledger config.Ledger }]([]string{
+		"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED, FAILED], do: log}]", "OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED",
+	})
+	if err == nil || !strings.HasPrefix(err.Error(), "OPLEDGER_EFFECTS: ") || !strings.Contains(err.Error(), "once per operation") {
+		t.Errorf("%v", err)
+	}
+	// So with the default effect, which runs on every end.
+	if _, err = config.Parse[struct{ Ledger config.Ledger }]([]string{"OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED"}); err == nil {
+		t.Error("the default effect and an allowed transition: no error, and the ledger refuses the settings later")
+	}
+}
+
+// TestParseStore is the table of what the store's setting may be.
+func TestParseStore(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text, project string
+		want          config.Store
+		problem       string
+	}{
+		{"", "", config.Store{Text: "sqlite:opledger.db", SQLite: "opledger.db"}, ""},
+		{"", "p", config.Store{Text: "firestore"}, ""},
+		{"firestore", "p", config.Store{Text: "firestore"}, ""},
+		{"firestore:", "p", config.Store{Text: "firestore:"}, ""},
+		{"firestore:other", "p", config.Store{Text: "firestore:other", Database: "other"}, ""},
+		{"firestore", "", config.Store{}, "GOOGLE_CLOUD_PROJECT"},
+		{"firestore:other", "", config.Store{}, "GOOGLE_CLOUD_PROJECT"},
+		{"sqlite:a.db", "", config.Store{Text: "sqlite:a.db", SQLite: "a.db"}, ""},
+		{"sqlite:/var/lib/a b:c.db", "p", config.Store{Text: "sqlite:/var/lib/a b:c.db", SQLite: "/var/lib/a b:c.db"}, ""},
+		{"sqlite:", "", config.Store{}, "sqlite:PATH"},
+		{"sqlite", "p", config.Store{}, "sqlite:PATH"},
+		{"a.db", "", config.Store{}, "sqlite:PATH"},
+		{"postgres://x", "p", config.Store{}, "firestore:DATABASE"},
+	} {
+		got, err := config.ParseStore(c.text, config.Project{ID: c.project})
+		if got != c.want || (err == nil) != (c.problem == "") || err != nil && !strings.Contains(err.Error(), c.problem) {
+			t.Errorf("%q with project %q: %+v %v, want %+v %s", c.text, c.project, got, err, c.want, c.problem)
+		}
+	}
+}
+
+// TestDeployed: a deployed function needs a project, a topic and Firestore, and says everything that it misses.
+func TestDeployed(t *testing.T) {
+	t.Parallel()
+	type settings struct {
+		Firestore config.Firestore
+		Topic     config.Topic
+	}
+	for _, c := range []struct{ set, want []string }{
+		{[]string{"GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_TOPIC=t"}, nil},
+		{nil, []string{"GOOGLE_CLOUD_PROJECT", "OPLEDGER_TOPIC"}},
+		{[]string{"GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_STORE=sqlite:x.db"}, []string{"OPLEDGER_STORE", "OPLEDGER_TOPIC"}},
+		{[]string{"OPLEDGER_STORE=mysql"}, []string{"GOOGLE_CLOUD_PROJECT", "OPLEDGER_STORE", "OPLEDGER_TOPIC"}},
+	} {
+		_, err := config.Parse[settings](c.set)
+		var got []string
+		for _, problem := range config.Problems(err) {
+			variable, _, _ := strings.Cut(problem.Error(), ":")
+			got = append(got, variable)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want problems of %v", c.set, err, c.want)
+		}
+	}
+	got, err := config.Parse[settings]([]string{"GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_TOPIC=t", "OPLEDGER_STORE=firestore:d"})
+	if err != nil || got.Firestore.Database != "d" {
+		t.Errorf("%+v %v", got, err)
+	}
+}

@@ -1,0 +1,204 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// Project is the Google Cloud project.
+type Project struct {
+	ID string `env:"GOOGLE_CLOUD_PROJECT"`
+}
+
+// StoreText is where the ledger is, for ParseStore.
+type StoreText struct {
+	Text string `env:"OPLEDGER_STORE"`
+}
+
+// Store says where the ledger is: in a Firestore database or an SQLite file.
+type Store struct {
+	Text string // as in OPLEDGER_STORE
+	// SQLite is the path of the file; empty for Firestore.
+	SQLite string
+	// Database is the Firestore database; empty for the default one.
+	Database string
+}
+
+// DefaultSQLite is the file of the embedded store where nothing else is said.
+const DefaultSQLite = "opledger.db"
+
+// ParseStore reads "firestore[:DATABASE]" or "sqlite:PATH". Nothing means Firestore where there is a project, else
+// DefaultSQLite in the working directory.
+func ParseStore(text string, project Project) (Store, error) {
+	kind, rest, _ := strings.Cut(text, ":")
+	switch {
+	case text == "" && project.ID == "":
+		return Store{Text: "sqlite:" + DefaultSQLite, SQLite: DefaultSQLite}, nil
+	case text == "":
+		return Store{Text: "firestore"}, nil
+	case kind == "sqlite" && rest != "":
+		return Store{Text: text, SQLite: rest}, nil
+	case kind == "firestore" && project.ID == "":
+		return Store{}, errors.New("firestore needs GOOGLE_CLOUD_PROJECT to be set")
+	case kind == "firestore":
+		return Store{Text: text, Database: rest}, nil
+	default:
+		return Store{}, fmt.Errorf("it must be firestore, firestore:DATABASE or sqlite:PATH, not %q", text)
+	}
+}
+
+// Firestore is where a deployed function finds the ledger: in Firestore, and nowhere else.
+type Firestore struct {
+	ProjectID string `env:"GOOGLE_CLOUD_PROJECT"`
+	StoreText string `env:"OPLEDGER_STORE" envDefault:"firestore"`
+
+	Database string `env:"-"` // empty: the default one
+}
+
+func (f *Firestore) validate() []error {
+	var problems []error
+	project := Project{ID: f.ProjectID}
+	if project.ID == "" {
+		problems = append(problems, errors.New("GOOGLE_CLOUD_PROJECT: it is not set; the ledger is in that project's Firestore"))
+		project.ID = "any" // it is missed once
+	}
+	store, err := ParseStore(f.StoreText, project)
+	if err == nil && store.SQLite != "" {
+		err = errors.New("a deployed function keeps its ledger in Firestore: it must be firestore or firestore:DATABASE")
+	}
+	f.Database = store.Database
+	return append(problems, problemsOf("OPLEDGER_STORE", err)...)
+}
+
+// Topic is where a deployed function publishes effects.
+type Topic struct {
+	Name string `env:"OPLEDGER_TOPIC"`
+}
+
+func (t *Topic) validate() []error {
+	if t.Name == "" {
+		return []error{errors.New("OPLEDGER_TOPIC: it is not set; planned effects are published to that Pub/Sub topic")}
+	}
+	return nil
+}
+
+// OptionalTopic is Topic where effects may be handed over inside the process instead.
+type OptionalTopic struct {
+	Name string `env:"OPLEDGER_TOPIC"`
+}
+
+// Ledger is what the ledger decides by. Everything that writes to one store should be given the same.
+type Ledger struct {
+	Grace       time.Duration `env:"OPLEDGER_GRACE" envDefault:"90s"`
+	Interval    time.Duration `env:"OPLEDGER_INTERVAL" envDefault:"5m"`
+	StuckAfter  time.Duration `env:"OPLEDGER_STUCK_AFTER" envDefault:"6h"`
+	AlertEvery  time.Duration `env:"OPLEDGER_ALERT_EVERY" envDefault:"24h"`
+	Retention   time.Duration `env:"OPLEDGER_RETENTION" envDefault:"336h"`
+	ClaimTTL    time.Duration `env:"OPLEDGER_CLAIM_TTL" envDefault:"600s"`
+	MaxAttempts int           `env:"OPLEDGER_MAX_ATTEMPTS" envDefault:"10"`
+	EffectsText string        `env:"OPLEDGER_EFFECTS"`
+	Transitions string        `env:"OPLEDGER_TERMINAL_TRANSITIONS"`
+
+	// Effects is what EffectsText says, or the default.
+	Effects []effect.Spec `env:"-"`
+	allowed operation.Transitions
+}
+
+func (l *Ledger) validate() []error {
+	var problems []error
+	for _, d := range []struct {
+		variable string
+		value    time.Duration
+	}{
+		{"OPLEDGER_GRACE", l.Grace}, {"OPLEDGER_INTERVAL", l.Interval}, {"OPLEDGER_STUCK_AFTER", l.StuckAfter},
+		{"OPLEDGER_ALERT_EVERY", l.AlertEvery}, {"OPLEDGER_RETENTION", l.Retention}, {"OPLEDGER_CLAIM_TTL", l.ClaimTTL},
+	} {
+		if d.value <= 0 {
+			problems = append(problems, fmt.Errorf("%s: it must be a duration longer than zero, such as 90s or 5m", d.variable))
+		}
+	}
+	if l.MaxAttempts < 1 {
+		problems = append(problems, errors.New("OPLEDGER_MAX_ATTEMPTS: it must be at least 1"))
+	}
+	var err error
+	l.allowed, err = operation.ParseTransitions(l.Transitions)
+	problems = append(problems, problemsOf("OPLEDGER_TERMINAL_TRANSITIONS", err)...)
+	l.Effects, err = effect.Default(), nil
+	if l.EffectsText != "" {
+		var text []byte
+		if text, err = fileOrText(l.EffectsText); err == nil {
+			l.Effects, err = effect.ParseSpecs(text)
+		}
+	}
+	err = errors.Join(err, ledger.ValidateRules(effect.Rules(l.Effects), l.allowed))
+	return append(problems, problemsOf("OPLEDGER_EFFECTS", err)...)
+}
+
+// Settings returns the ledger's settings.
+func (l *Ledger) Settings() ledger.Settings {
+	return ledger.Settings{
+		Grace: l.Grace, Interval: l.Interval, StuckAfter: l.StuckAfter, AlertEvery: l.AlertEvery,
+		Retention: l.Retention, ClaimTTL: l.ClaimTTL, MaxAttempts: l.MaxAttempts,
+		Rules: effect.Rules(l.Effects), Transitions: l.allowed,
+	}
+}
+
+// Webhook is what deliveries are verified with.
+type Webhook struct {
+	Secret    string        `env:"OPLEDGER_WEBHOOK_SECRET"`
+	Tolerance time.Duration `env:"OPLEDGER_TOLERANCE" envDefault:"5m"`
+
+	// Verifier is nil while there is no secret: the first deployment comes before the webhook exists.
+	Verifier *gemini.Verifier `env:"-"`
+}
+
+func (w *Webhook) validate() []error {
+	var problems []error
+	tolerance := w.Tolerance
+	if tolerance <= 0 {
+		problems = append(problems, errors.New("OPLEDGER_TOLERANCE: it must be a duration longer than zero, such as 5m"))
+		tolerance = time.Second // for the secrets to be checked all the same
+	}
+	var err error
+	if w.Verifier, err = gemini.NewVerifier(tolerance, strings.Fields(w.Secret)...); errors.Is(err, gemini.ErrNoSecret) {
+		err = nil
+	}
+	return append(problems, problemsOf("OPLEDGER_WEBHOOK_SECRET", err)...)
+}
+
+// Gemini is how Gemini is asked.
+type Gemini struct {
+	APIKey  string `env:"GEMINI_API_KEY"`
+	BaseURL string `env:"GOOGLE_GEMINI_BASE_URL"`
+}
+
+func (g *Gemini) validate() []error {
+	var problems []error
+	if strings.TrimSpace(g.APIKey) == "" {
+		problems = append(problems, errors.New("GEMINI_API_KEY: it is not set; reconciliation asks Gemini with it"))
+	} else if strings.ContainsFunc(strings.TrimSpace(g.APIKey), func(r rune) bool { return r <= ' ' || r > '~' }) {
+		problems = append(problems, errors.New("GEMINI_API_KEY: it holds characters that no key has"))
+	}
+	if u, err := url.Parse(g.BaseURL); g.BaseURL != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+		problems = append(problems, errors.New("GOOGLE_GEMINI_BASE_URL: it must be an http or https URL")) // may hold a password
+	}
+	return problems
+}
+
+// Handlers is what the effects' handlers are given beside the effects themselves.
+type Handlers struct {
+	AllowPrivate bool `env:"OPLEDGER_EFFECT_ALLOW_PRIVATE" envDefault:"false"`
+}
+
+// Port is what a server listens on.
+type Port struct {
+	Number int `env:"PORT" envDefault:"8080"`
+}

@@ -1,0 +1,101 @@
+package function
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// An Error is how every function says no: {"error":{"code","message","problems"}}.
+type Error struct {
+	Status   int      `json:"code"` // of HTTP
+	Message  string   `json:"message"`
+	Problems []string `json:"problems,omitempty"` // every one, where the request had several
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// retryAfterSeconds is what a sender is asked to wait when the store cannot take its request.
+const retryAfterSeconds = 5
+
+// Answer writes v as JSON.
+func Answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // a sender that has gone cannot be told
+}
+
+// Fail answers with err in the form of Error, and with the one status that statusOf has for it. A 503 says when to come
+// back.
+func Fail(w http.ResponseWriter, err error) {
+	var problem *Error
+	if !errors.As(err, &problem) {
+		problem = &Error{Status: statusOf(err), Message: err.Error()}
+	}
+	if problem.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfterSeconds))
+	}
+	Answer(w, problem.Status, map[string]*Error{"error": problem})
+}
+
+// statusOf is the one table from errors to statuses.
+func statusOf(err error) int {
+	for _, row := range []struct {
+		is     error
+		status int
+	}{
+		{operation.ErrName, http.StatusBadRequest},
+		{operation.ErrMetadata, http.StatusBadRequest},
+		{ledger.ErrMessage, http.StatusBadRequest},
+		{ledger.ErrInvalid, http.StatusBadRequest},
+		{ledger.ErrCorrelation, http.StatusBadRequest},
+		{ledger.ErrNotFound, http.StatusNotFound},
+		{ledger.ErrContention, http.StatusServiceUnavailable},
+		{ledger.ErrUnavailable, http.StatusServiceUnavailable},
+		{context.Canceled, http.StatusServiceUnavailable},
+		{context.DeadlineExceeded, http.StatusServiceUnavailable},
+	} {
+		if errors.Is(err, row.is) {
+			return row.status
+		}
+	}
+	return http.StatusServiceUnavailable // not known to be the sender's fault: it may try again
+}
+
+// OnlyPOST answers 405 to every other method [W7].
+func OnlyPOST(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			w.Header().Set("Allow", http.MethodPost)
+			Fail(w, &Error{Status: http.StatusMethodNotAllowed, Message: "only POST is answered here"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// MaxBody is the largest body that a function reads, in bytes [W7].
+const MaxBody = 1 << 20
+
+// ReadBody reads a whole body of at most MaxBody. The error is an *Error that says what to answer.
+func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, &Error{
+			Status:  http.StatusRequestEntityTooLarge,
+			Message: fmt.Sprintf("the body is larger than the %d bytes that are read", tooLarge.Limit),
+		}
+	case err != nil:
+		return nil, &Error{Status: http.StatusBadRequest, Message: "the body broke off: " + err.Error()}
+	}
+	return body, nil
+}

@@ -1,0 +1,101 @@
+// Package function is what the four functions have in common: how they are registered with the functions framework, how they
+// read their settings, and how they answer.
+package function
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"sync"
+
+	"github.com/GoogleCloudPlatform/functions-framework-go/functions"
+	"github.com/cloudevents/sdk-go/v2/event"
+
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/logging"
+)
+
+// HTTP registers an HTTP function under name. Settings are read and checked when this is the function that the process runs
+// (FUNCTION_TARGET); if there is any problem it says all of them and the process ends. What build makes is made at the first
+// request, and again at the next one if that failed.
+func HTTP[Settings any](name string, build func(context.Context, Settings, *slog.Logger) (http.Handler, error)) {
+	handler := register(name, build)
+	functions.HTTP(name, func(w http.ResponseWriter, r *http.Request) {
+		r = r.WithContext(logging.WithTrace(r))
+		h, err := handler.get()
+		if err != nil {
+			handler.log.ErrorContext(r.Context(), "starting the function", "error", err)
+			Fail(w, &Error{Status: http.StatusServiceUnavailable, Message: "the function could not start; its log says why"})
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// CloudEvent is HTTP for a function that takes CloudEvents. An error from it makes the sender deliver the event again.
+func CloudEvent[Settings any](name string, build func(context.Context, Settings, *slog.Logger) (func(context.Context, event.Event) error, error)) {
+	handler := register(name, build)
+	functions.CloudEvent(name, func(ctx context.Context, e event.Event) error {
+		handle, err := handler.get()
+		if err != nil {
+			handler.log.ErrorContext(ctx, "starting the function", "error", err) // the framework prints no JSON
+			return fmt.Errorf("starting the function: %w", err)
+		}
+		return handle(ctx, e)
+	})
+}
+
+// lazy is something that is built when it is first needed.
+type lazy[T any] struct {
+	log   *slog.Logger
+	build func() (T, error)
+
+	mu    sync.Mutex
+	built bool
+	value T
+}
+
+func (l *lazy[T]) get() (T, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.built {
+		return l.value, nil
+	}
+	value, err := l.build()
+	if err == nil {
+		l.value, l.built = value, true
+	}
+	return value, err
+}
+
+func register[Settings, T any](name string, build func(context.Context, Settings, *slog.Logger) (T, error)) *lazy[T] {
+	log := logging.New(os.Stdout, os.Getenv("GOOGLE_CLOUD_PROJECT"))
+	parse := func() (Settings, error) { return config.Parse[Settings](os.Environ()) }
+	if os.Getenv("FUNCTION_TARGET") == name {
+		settings, err := parse()
+		if err != nil {
+			log.Error("the settings are not usable; nothing was started", "function", name, "problems", problems(err))
+			os.Exit(1)
+		}
+		parse = func() (Settings, error) { return settings, nil }
+	}
+	return &lazy[T]{log: log, build: func() (T, error) {
+		settings, err := parse()
+		if err != nil {
+			var none T
+			return none, err
+		}
+		return build(context.Background(), settings, log)
+	}}
+}
+
+// problems are the texts of joined errors.
+func problems(err error) []string {
+	var texts []string
+	for _, problem := range config.Problems(err) {
+		texts = append(texts, problem.Error())
+	}
+	return texts
+}

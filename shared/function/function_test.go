@@ -1,0 +1,118 @@
+package function_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"go.uber.org/goleak"
+
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/function"
+)
+
+// child is set for a process that is a deployed program: it registers functions as init does, and serves them.
+const child = "OPLEDGER_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(child) != "" {
+		program()
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// program is two HTTP functions, each with settings of its own, and one for CloudEvents. The first request to Flaky does not
+// get it built.
+func program() {
+	type none struct{}
+	function.HTTP("Hook", func(_ context.Context, s struct{ Webhook config.Webhook }, log *slog.Logger) (http.Handler, error) {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			log.InfoContext(r.Context(), "hooked")
+			function.Answer(w, http.StatusOK, s.Webhook.Verifier != nil)
+		}), nil
+	})
+	function.HTTP("Asker", func(_ context.Context, s struct{ Gemini config.Gemini }, _ *slog.Logger) (http.Handler, error) {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { function.Answer(w, http.StatusOK, s.Gemini.APIKey) }), nil
+	})
+	var built atomic.Int32
+	function.HTTP("Flaky", func(context.Context, none, *slog.Logger) (http.Handler, error) {
+		n := built.Add(1)
+		if n == 1 {
+			return nil, errors.New("the store was not there")
+		}
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { function.Answer(w, http.StatusOK, n) }), nil
+	})
+	function.CloudEvent("Events", func(_ context.Context, _ none, _ *slog.Logger) (func(context.Context, event.Event) error, error) {
+		n := built.Add(1)
+		if n == 1 {
+			return nil, errors.New("the store was not there")
+		}
+		return func(_ context.Context, e event.Event) error {
+			fmt.Printf("took %s\n", e.ID())
+			return nil
+		}, nil
+	})
+	if os.Getenv(child) == "register" {
+		os.Exit(0)
+	}
+	serveProgram()
+}
+
+// serveProgram serves the functions; set where the framework is linked.
+var serveProgram func()
+
+func command(t *testing.T, what string, env ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(env, child+"="+what, "GORACE=atexit_sleep_ms=0")
+	return cmd
+}
+
+// TestBadSettings: the function that runs does not start with bad settings, and says every problem in one line.
+func TestBadSettings(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "register", "FUNCTION_TARGET=Hook", "OPLEDGER_WEBHOOK_SECRET=whsec_ topsecret", "OPLEDGER_TOLERANCE=soon")
+	printed, err := cmd.Output()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Fatalf("%v, want exit code 1; it printed %s", err, printed)
+	}
+	var line struct {
+		Severity, Message, Function string
+		Problems                    []string
+	}
+	if err := json.Unmarshal(printed, &line); err != nil {
+		t.Fatalf("not one line of JSON: %v in %s", err, printed)
+	}
+	if line.Severity != "ERROR" || line.Function != "Hook" || len(line.Problems) != 3 || !strings.HasPrefix(line.Problems[0], "OPLEDGER_TOLERANCE: ") ||
+		!strings.HasPrefix(line.Problems[1], "OPLEDGER_WEBHOOK_SECRET: ") || !strings.HasPrefix(line.Problems[2], "OPLEDGER_WEBHOOK_SECRET: ") {
+		t.Errorf("%+v", line)
+	}
+	if bytes.Contains(printed, []byte("topsecret")) {
+		t.Errorf("a secret is in %s", printed)
+	}
+}
+
+// TestOthersSettings: settings of functions that do not run are neither read nor checked.
+func TestOthersSettings(t *testing.T) {
+	t.Parallel()
+	bad := []string{"OPLEDGER_WEBHOOK_SECRET=nonsense", "OPLEDGER_TOLERANCE=soon"} // of Hook; and GEMINI_API_KEY, of Asker, is missing
+	for _, target := range []string{"FUNCTION_TARGET=Flaky", "FUNCTION_TARGET=Events", "FUNCTION_TARGET=", "IRRELEVANT=1"} {
+		if printed, err := command(t, "register", append(bad, target)...).Output(); err != nil || len(printed) != 0 {
+			t.Errorf("%s: %v, it printed %s", target, err, printed)
+		}
+	}
+	if _, err := command(t, "register", append(bad, "FUNCTION_TARGET=Asker", "GEMINI_API_KEY=k")...).Output(); err != nil {
+		t.Errorf("Asker: %v", err)
+	}
+}

@@ -1,0 +1,93 @@
+package logging_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/opledger/opledger/shared/logging"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// logged returns the one line that do logs, as Cloud Logging reads it.
+func logged(t *testing.T, project string, do func(*slog.Logger)) map[string]any {
+	t.Helper()
+	var text bytes.Buffer
+	do(logging.New(&text, project))
+	if n := bytes.Count(text.Bytes(), []byte("\n")); n != 1 || !bytes.HasSuffix(text.Bytes(), []byte("\n")) {
+		t.Fatalf("%d lines: %q", n, text.String())
+	}
+	var line map[string]any
+	if err := json.Unmarshal(text.Bytes(), &line); err != nil {
+		t.Fatalf("%q: %v", text.String(), err)
+	}
+	return line
+}
+
+// TestForm: severity, message and time are where Cloud Logging looks for them, with its words for levels, and an error is
+// its text.
+func TestForm(t *testing.T) {
+	t.Parallel()
+	for level, severity := range map[slog.Level]string{
+		slog.LevelInfo: "INFO", slog.LevelWarn: "WARNING", slog.LevelError: "ERROR",
+	} {
+		line := logged(t, "p", func(log *slog.Logger) {
+			log.Log(t.Context(), level, "two\nlines", "event", "ingest", "duration_ms", int64(7), "error", errors.New(`a "quoted" error`))
+		})
+		if line["severity"] != severity || line["message"] != "two\nlines" || line["event"] != "ingest" || line["duration_ms"] != float64(7) ||
+			line["error"] != `a "quoted" error` {
+			t.Errorf("%s: %v", level, line)
+		}
+		if at, err := time.Parse(time.RFC3339Nano, line["time"].(string)); err != nil || time.Since(at) > time.Minute {
+			t.Errorf("time %v", line["time"])
+		}
+		if line["level"] != nil || line["msg"] != nil {
+			t.Errorf("slog's own names are still there: %v", line)
+		}
+	}
+}
+
+// TestTrace: lines about a request have the trace that Google's front end gave it, in either of its headers.
+func TestTrace(t *testing.T) {
+	t.Parallel()
+	const id = "105445aa7843bc8bf206b12000100000"
+	const field = "logging.googleapis.com/trace"
+	for name, c := range map[string]struct {
+		project string
+		header  http.Header
+		want    any
+	}{
+		"Google's":            {"p", http.Header{"X-Cloud-Trace-Context": {id + "/1;o=1"}}, "projects/p/traces/" + id},
+		"without options":     {"p", http.Header{"X-Cloud-Trace-Context": {id + "/1"}}, "projects/p/traces/" + id},
+		"without a span":      {"p", http.Header{"X-Cloud-Trace-Context": {id + ";o=1"}}, "projects/p/traces/" + id},
+		"the trace alone":     {"p", http.Header{"X-Cloud-Trace-Context": {id}}, "projects/p/traces/" + id},
+		"W3C's":               {"p", http.Header{"Traceparent": {"00-" + id + "-0020000000000001-01"}}, "projects/p/traces/" + id},
+		"both":                {"p", http.Header{"X-Cloud-Trace-Context": {id + "/1"}, "Traceparent": {"00-ffffffffffffffffffffffffffffffff-0020000000000001-01"}}, "projects/p/traces/" + id},
+		"Google's is empty":   {"p", http.Header{"X-Cloud-Trace-Context": {""}, "Traceparent": {"00-" + id + "-0020000000000001-01"}}, "projects/p/traces/" + id},
+		"no project":          {"", http.Header{"X-Cloud-Trace-Context": {id + "/1"}}, nil},
+		"no header":           {"p", nil, nil},
+		"nothing of a header": {"p", http.Header{"Traceparent": {"00"}}, nil},
+		"a slash":             {"p", http.Header{"X-Cloud-Trace-Context": {"/1;o=1"}}, nil},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
+		r.Header = c.header
+		ctx := logging.WithTrace(r)
+		line := logged(t, c.project, func(log *slog.Logger) { log.With("event", "auth").InfoContext(ctx, "x") })
+		if line[field] != c.want || line["event"] != "auth" {
+			t.Errorf("%s: %v, want %v", name, line, c.want)
+		}
+		line = logged(t, c.project, func(log *slog.Logger) { log.InfoContext(context.Background(), "x") })
+		if line[field] != nil {
+			t.Errorf("%s: a trace on a line that is about no request: %v", name, line)
+		}
+	}
+}
