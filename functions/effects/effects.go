@@ -1,0 +1,78 @@
+// Package effects is the function that Pub/Sub pushes to: one message, one attempt at one side effect.
+//
+//	what came of it                    answer, and what Pub/Sub does
+//	done, skipped, held by another     2xx: the message is over
+//	failed, backing off, unknown name  5xx: again later
+//	the ledger cannot be asked         5xx: again later
+//	malformed                          400: again, until the dead-letter topic takes it
+package effects
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// Options are what the function works with.
+type Options struct {
+	Runner *effect.Runner
+	Now    func() time.Time
+	Log    *slog.Logger
+}
+
+// A Function runs effects.
+type Function Options
+
+// New returns the function.
+func New(o Options) Function { return Function(o) }
+
+// A pushed is the part of a Pub/Sub push, and of the CloudEvent made of one, that the function reads.
+type pushed struct {
+	Message *struct {
+		Data []byte `json:"data"`
+	} `json:"message"`
+}
+
+// parse reads the effect message in a push. The error wraps ledger.ErrMessage.
+func parse(push []byte) (ledger.Message, error) {
+	var p pushed
+	if err := json.Unmarshal(push, &p); err != nil {
+		return ledger.Message{}, fmt.Errorf("%w: it is not a Pub/Sub message: %w", ledger.ErrMessage, err)
+	}
+	if p.Message == nil {
+		return ledger.Message{}, fmt.Errorf("%w: it has no \"message\"; it must be a push of Pub/Sub, {\"message\":{\"data\":BASE64}}", ledger.ErrMessage)
+	}
+	return ledger.ParseMessage(p.Message.Data)
+}
+
+// Run makes one attempt, logs what came of it, and reports whether the message must be delivered again.
+func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, error) {
+	began := f.Now()
+	log := f.Log.With("event", "effect", "operation", m.Operation, "effect", m.Effect)
+	report, err := f.Runner.Run(ctx, m)
+	if err != nil {
+		log.ErrorContext(ctx, "effect not attempted, or its outcome not recorded", "outcome", "error", "error", err)
+		return report, err
+	}
+	level := slog.LevelInfo
+	switch report.Outcome {
+	case effect.Failed, effect.LeaseLost, effect.Unknown:
+		level = slog.LevelWarn
+	case effect.Died:
+		level = slog.LevelError
+	}
+	attributes := []any{
+		"outcome", report.Outcome, "reason", report.Verdict, "attempt", report.Lease.Attempt, "fence", report.Lease.Fence,
+		"seized", report.Lease.Seized, "duration_ms", f.Now().Sub(began).Milliseconds(),
+	}
+	if report.Cause != nil {
+		attributes = append(attributes, "error", report.Cause)
+	}
+	log.Log(ctx, level, "effect", attributes...)
+	return report, nil
+}

@@ -1,0 +1,345 @@
+package effects_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
+	"go.uber.org/goleak"
+
+	"github.com/opledger/opledger/functions/effects"
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// program is set where the framework is linked: it is the deployed program, for a child process.
+var program func()
+
+func TestMain(m *testing.M) {
+	if os.Getenv("OPLEDGER_TEST_CHILD") != "" {
+		program()
+	}
+	// Firestore's client links OpenCensus, which starts this when the program does.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+}
+
+const key operation.Key = "batches/a"
+
+var errTarget = errors.New("the target is down")
+
+// A world is the function over a real store with one operation whose effects are planned: one for each way to end.
+type world struct {
+	*testing.T
+	store    *sqlite.Store
+	function effects.Function
+	log      *bytes.Buffer
+	server   *httptest.Server
+
+	mu  sync.Mutex
+	ran []string
+}
+
+var names = []string{"finishes", "fails", "dies", "hangs", "stranger"}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{T: t, log: &bytes.Buffer{}}
+	var err error
+	if w.store, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), time.Now); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.store.Close() })
+	settings := ledger.DefaultSettings()
+	for _, name := range names {
+		settings.Rules = append(settings.Rules, ledger.Rule{Name: name, On: []operation.State{operation.Succeeded}})
+	}
+	l, err := ledger.New(w.store, settings, ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan(t, l)
+	result := map[string]error{"finishes": nil, "fails": errTarget, "dies": effect.Permanent(errTarget), "hangs": nil}
+	handlers := map[string]effect.Handler{}
+	for name, err := range result {
+		handlers[name] = effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.ran = append(w.ran, name)
+			return nil, err
+		})
+	}
+	w.function = effects.New(effects.Options{Runner: effect.NewRunner(l, handlers), Now: time.Now, Log: logging.New(w.log, "")})
+	w.server = httptest.NewServer(w.function)
+	t.Cleanup(w.server.Close)
+	if grant, err := l.Claim(t.Context(), key, "hangs"); err != nil || grant.Verdict != ledger.Claimed {
+		t.Fatalf("%+v %v", grant, err)
+	}
+	return w
+}
+
+func plan(t testing.TB, l *ledger.Ledger) {
+	t.Helper()
+	name := operation.Name{Key: key, Resource: string(key)}
+	if _, err := l.Register(t.Context(), ledger.Registration{Name: name}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Ingest(t.Context(), operation.Event{Name: name, DeliveryID: "m", Source: operation.Webhook, State: operation.Succeeded}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// message is the data of a Pub/Sub message.
+func message(effect string) string {
+	return fmt.Sprintf(`{"operation":"projects/p/locations/us/batches/a/","effect":%q,"attempt":1}`, effect)
+}
+
+// push is what Pub/Sub sends, whole.
+func push(data string) string {
+	return fmt.Sprintf(`{"message":{"attributes":{"k":"v"},"data":%q,"messageId":"7","message_id":"7","publishTime":"2026-01-22T12:00:00Z"},`+
+		`"subscription":"projects/p/subscriptions/s","deliveryAttempt":3}`, base64.StdEncoding.EncodeToString([]byte(data)))
+}
+
+// binary are the headers of a CloudEvent whose data is the body.
+func binary() http.Header {
+	return http.Header{
+		"Ce-Id": {"7"}, "Ce-Source": {"//pubsub.googleapis.com/projects/p/topics/t"}, "Ce-Specversion": {"1.0"},
+		"Ce-Type": {effects.EventType}, "Content-Type": {"application/json"},
+	}
+}
+
+// structured is a CloudEvent that is all body.
+func structured(kind, data string) string {
+	return fmt.Sprintf(`{"specversion":"1.0","id":"7","source":"//pubsub.googleapis.com/projects/p/topics/t","type":%q,"datacontenttype":"application/json","data":%s}`, kind, data)
+}
+
+var structuredHeader = http.Header{"Content-Type": {"application/cloudevents+json; charset=utf-8"}}
+
+type reply struct {
+	Status int
+	Header http.Header
+	Text   string
+	Body   struct {
+		Outcome, Reason string
+		Attempt         int
+		Error           struct{ Message string }
+	}
+}
+
+func (w *world) request(method string, header http.Header, body string) reply {
+	w.Helper()
+	request, err := http.NewRequestWithContext(w.Context(), method, w.server.URL, strings.NewReader(body))
+	if err != nil {
+		w.Fatal(err)
+	}
+	request.Header = header
+	response, err := w.server.Client().Do(request)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	r := reply{Status: response.StatusCode, Header: response.Header, Text: string(text)}
+	if err := json.Unmarshal(text, &r.Body); err != nil {
+		w.Fatalf("the answer %q is not JSON", text)
+	}
+	return r
+}
+
+// forms are the three ways in which a message arrives.
+var forms = map[string]func(data string) (http.Header, string){
+	"plain push": func(data string) (http.Header, string) {
+		return http.Header{"Content-Type": {"application/json"}}, push(data)
+	},
+	"push without a type": func(data string) (http.Header, string) { return nil, push(data) },
+	"CloudEvent, binary":  func(data string) (http.Header, string) { return binary(), push(data) },
+	"CloudEvent, structured": func(data string) (http.Header, string) {
+		return structuredHeader, structured(effects.EventType, push(data))
+	},
+}
+
+// TestOutcomes: whatever form a message has, the status says what is to become of it: 2xx it is over, 5xx it comes again.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	for form, make := range forms {
+		t.Run(form, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			for _, c := range []struct {
+				effect          string
+				status          int
+				outcome, reason string
+				attempt         int
+			}{
+				{"finishes", 200, "finished", "claimed", 1},
+				{"finishes", 200, "skipped", "done", 0},
+				{"fails", 503, "failed", "claimed", 1},
+				{"fails", 503, "early", "backing-off", 0},
+				{"dies", 200, "dead", "claimed", 1},
+				{"dies", 200, "skipped", "dead", 0},
+				{"hangs", 200, "held", "held", 0},
+				{"stranger", 503, "unknown", "claimed", 0},
+				{"absent", 200, "skipped", "absent", 0},
+			} {
+				header, body := make(message(c.effect))
+				r := w.request(http.MethodPost, header, body)
+				if r.Status != c.status || r.Body.Outcome != c.outcome || r.Body.Reason != c.reason || r.Body.Attempt != c.attempt {
+					t.Errorf("%s: %d %s, want %+v", c.effect, r.Status, r.Text, c)
+				}
+				if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); (c.status == 503) != (err == nil && seconds >= 1) {
+					t.Errorf("%s: Retry-After %q", c.effect, r.Header.Get("Retry-After"))
+				}
+			}
+			if got := strings.Join(w.ran, " "); got != "finishes fails dies" {
+				t.Errorf("performed %s", got)
+			}
+			w.server.Close()
+			decoder := json.NewDecoder(w.log)
+			for _, want := range []string{
+				"finished INFO", "skipped INFO", "failed WARNING", "early INFO", "dead ERROR", "skipped INFO", "held INFO", "unknown WARNING", "skipped INFO",
+			} {
+				var line map[string]any
+				if err := decoder.Decode(&line); err != nil {
+					t.Fatal(err)
+				}
+				if fmt.Sprintf("%s %s", line["outcome"], line["severity"]) != want || line["event"] != "effect" || line["operation"] != string(key) ||
+					line["effect"] == nil || line["duration_ms"] == nil || line["fence"] == nil || line["attempt"] == nil {
+					t.Errorf("logged %v, want %s", line, want)
+				}
+			}
+		})
+	}
+}
+
+// malformed is what no repetition makes readable, and a part of what must be said about it.
+var malformed = map[string]struct {
+	header http.Header
+	body   string
+	says   string
+}{
+	"nothing":                {nil, "", "Pub/Sub"},
+	"not JSON":               {nil, "operation=a", "Pub/Sub"},
+	"no message":             {nil, "{}", `"message"`},
+	"data is not base64":     {nil, `{"message":{"data":"%%%"}}`, "Pub/Sub"},
+	"no data":                {nil, `{"message":{}}`, `{"operation"`},
+	"data is not JSON":       {nil, push("hello"), `{"operation"`},
+	"data is a list":         {nil, push("[]"), `{"operation"`},
+	"no operation":           {nil, push(`{"effect":"finishes"}`), "operation"},
+	"no effect":              {nil, push(`{"operation":"batches/a"}`), "effect"},
+	"unwrapped":              {nil, message("finishes"), `"message"`},
+	"CloudEvent, no message": {binary(), "{}", `"message"`},
+	"CloudEvent, no data":    {binary(), "", "Pub/Sub"},
+	"CloudEvent, structured": {structuredHeader, structured(effects.EventType, `{}`), `"message"`},
+	"structured, not JSON":   {structuredHeader, "{", "CloudEvent"},
+	"of another type":        {structuredHeader, structured("google.cloud.storage.object.v1.finalized", push(message("finishes"))), effects.EventType},
+	"a batch of CloudEvents": {http.Header{"Content-Type": {"application/cloudevents-batch+json"}}, "[]", "Pub/Sub"},
+}
+
+// TestMalformed: 400 that says what the message must be; nothing is performed.
+func TestMalformed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, c := range malformed {
+		r := w.request(http.MethodPost, c.header, c.body)
+		if r.Status != http.StatusBadRequest || !strings.Contains(r.Body.Error.Message, c.says) {
+			t.Errorf("%s: %d %s, want 400 that says %s", name, r.Status, r.Text, c.says)
+		}
+	}
+	if len(w.ran) != 0 {
+		t.Errorf("performed %v", w.ran)
+	}
+}
+
+// TestCloudEvent: the way in that the framework takes, with the same statuses.
+func TestCloudEvent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	call := func(kind, data string) int {
+		e := event.New()
+		e.SetType(kind)
+		e.SetID("7")
+		e.SetSource("test")
+		if err := e.SetData("application/json", json.RawMessage(data)); err != nil {
+			t.Fatal(err)
+		}
+		err := w.function.CloudEvent(t.Context(), e)
+		var result *cehttp.Result
+		switch {
+		case err == nil:
+			return http.StatusOK
+		case errors.As(err, &result):
+			return result.StatusCode
+		}
+		t.Errorf("%v has no status", err)
+		return 0
+	}
+	for _, c := range []struct {
+		effect string
+		want   int
+	}{{"finishes", 200}, {"finishes", 200}, {"fails", 503}, {"fails", 503}, {"dies", 200}, {"hangs", 200}, {"stranger", 503}, {"absent", 200}} {
+		if got := call(effects.EventType, push(message(c.effect))); got != c.want {
+			t.Errorf("%s: %d, want %d", c.effect, got, c.want)
+		}
+	}
+	for name, data := range map[string]string{"no message": "{}", "no effect": push(`{"operation":"batches/a"}`)} {
+		if got := call(effects.EventType, data); got != http.StatusBadRequest {
+			t.Errorf("%s: %d, want 400", name, got)
+		}
+	}
+	if got := call("google.cloud.storage.object.v1.finalized", push(message("finishes"))); got != http.StatusBadRequest {
+		t.Errorf("of another type: %d, want 400", got)
+	}
+	if err := w.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(effects.EventType, push(message("fails"))); got != http.StatusServiceUnavailable {
+		t.Errorf("the store is down: %d, want 503", got)
+	}
+}
+
+// TestRefused: 405, 413, and 503 while the ledger cannot be asked.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, method := range []string{"GET", "PUT", "DELETE"} {
+		if r := w.request(method, nil, push(message("finishes"))); r.Status != http.StatusMethodNotAllowed || r.Header.Get("Allow") != "POST" {
+			t.Errorf("%s: %d %v", method, r.Status, r.Header)
+		}
+	}
+	large := push(message("finishes")) + strings.Repeat(" ", 1<<20)
+	for form, header := range map[string]http.Header{"plain": nil, "binary": binary(), "structured": structuredHeader} {
+		if r := w.request(http.MethodPost, header, large); r.Status != http.StatusRequestEntityTooLarge {
+			t.Errorf("large, %s: %d %s", form, r.Status, r.Text)
+		}
+	}
+	if err := w.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := w.request(http.MethodPost, nil, push(message("finishes")))
+	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); r.Status != http.StatusServiceUnavailable || err != nil || seconds < 1 {
+		t.Errorf("the store is down: %d %v", r.Status, r.Header)
+	}
+	if len(w.ran) != 0 {
+		t.Errorf("performed %v", w.ran)
+	}
+}

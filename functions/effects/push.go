@@ -1,0 +1,99 @@
+package effects
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/cloudevents/sdk-go/v2/binding"
+	"github.com/cloudevents/sdk-go/v2/event"
+	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/function"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// EventType is the type of the CloudEvents that the function takes.
+const EventType = "google.cloud.pubsub.topic.v1.messagePublished"
+
+// CloudEvent runs the effect that an event names, as the functions framework calls it. The error carries the status.
+func (f Function) CloudEvent(ctx context.Context, e event.Event) error {
+	m, err := parseEvent(e)
+	if err != nil {
+		f.Log.ErrorContext(ctx, "malformed effect message", "event", "effect", "outcome", "malformed", "error", err)
+		return cehttp.NewResult(http.StatusBadRequest, "%w", err)
+	}
+	report, err := f.Run(ctx, m)
+	switch {
+	case err != nil:
+		return cehttp.NewResult(http.StatusServiceUnavailable, "%w", err)
+	case report.Again():
+		return cehttp.NewResult(http.StatusServiceUnavailable, "%s: %w", report.Outcome, errAgain)
+	}
+	return nil
+}
+
+var errAgain = errors.New("deliver the message again")
+
+// result is what an attempt is answered over HTTP.
+type result struct {
+	Outcome effect.Outcome `json:"outcome"`
+	Reason  ledger.Verdict `json:"reason"`
+	Attempt int            `json:"attempt,omitempty"`
+}
+
+// ServeHTTP takes what Pub/Sub pushes itself, and CloudEvents in either encoding, where no framework stands in front.
+func (f Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	function.OnlyPOST(http.HandlerFunc(f.post)).ServeHTTP(w, r)
+}
+
+func (f Function) post(w http.ResponseWriter, r *http.Request) {
+	m, err := f.read(w, r)
+	if err != nil {
+		f.Log.ErrorContext(r.Context(), "malformed effect message", "event", "effect", "outcome", "malformed", "error", err)
+		function.Fail(w, err)
+		return
+	}
+	report, err := f.Run(r.Context(), m)
+	if err != nil {
+		function.Fail(w, err)
+		return
+	}
+	status := http.StatusOK
+	if report.Again() {
+		status = http.StatusServiceUnavailable
+		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(report.RetryAfter.Seconds())))))
+	}
+	function.Answer(w, status, result{Outcome: report.Outcome, Reason: report.Verdict, Attempt: report.Lease.Attempt})
+}
+
+func (f Function) read(w http.ResponseWriter, r *http.Request) (ledger.Message, error) {
+	body, err := function.ReadBody(w, r)
+	if err != nil {
+		return ledger.Message{}, err
+	}
+	structured := strings.HasPrefix(r.Header.Get("Content-Type"), event.ApplicationCloudEventsJSON)
+	if r.Header.Get("Ce-Type") == "" && !structured {
+		return parse(body)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	e, err := binding.ToEvent(r.Context(), cehttp.NewMessageFromHttpRequest(r))
+	if err != nil {
+		return ledger.Message{}, fmt.Errorf("%w: it is not a CloudEvent: %w", ledger.ErrMessage, err)
+	}
+	return parseEvent(*e)
+}
+
+func parseEvent(e event.Event) (ledger.Message, error) {
+	if e.Type() != EventType {
+		return ledger.Message{}, fmt.Errorf("%w: it is a %s, not a %s", ledger.ErrMessage, e.Type(), EventType)
+	}
+	return parse(e.Data())
+}

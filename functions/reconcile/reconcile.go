@@ -1,0 +1,55 @@
+// Package reconcile is the function that Cloud Scheduler calls every few minutes: over HTTP, with OIDC. Each call makes one
+// pass [R1].
+package reconcile
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/opledger/opledger/shared/function"
+	"github.com/opledger/opledger/shared/reconcile"
+)
+
+// Options are what the function works with.
+type Options struct {
+	Reconciler *reconcile.Reconciler
+	Now        func() time.Time
+	Log        *slog.Logger
+}
+
+// A Function makes passes.
+type Function Options
+
+// New returns the function.
+func New(o Options) Function { return Function(o) }
+
+// ServeHTTP makes a pass. It answers 200 with what the pass did, and 503 if nothing could be read.
+func (f Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	function.OnlyPOST(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		summary, err := f.Pass(r.Context())
+		if err != nil {
+			function.Fail(w, err)
+			return
+		}
+		function.Answer(w, http.StatusOK, summary)
+	})).ServeHTTP(w, r)
+}
+
+// Pass makes a pass and logs what it did.
+func (f Function) Pass(ctx context.Context) (reconcile.Summary, error) {
+	began := f.Now()
+	summary, err := f.Reconciler.Pass(ctx)
+	duration := f.Now().Sub(began).Milliseconds()
+	if err != nil {
+		f.Log.ErrorContext(ctx, "nothing could be reconciled", "event", "reconcile", "outcome", "error",
+			"error", err, "duration_ms", duration)
+		return summary, err
+	}
+	f.Log.InfoContext(ctx, "reconciled", "event", "reconcile", "outcome", "pass", "duration_ms", duration,
+		"due", summary.Due, "checked", summary.Checked, "settled", summary.Settled, "running", summary.Running,
+		"unknown", summary.Unknown, "missing", summary.Missing, "stuck", summary.Stuck,
+		"effectsRequeued", summary.EffectsRequeued, "errors", summary.Errors, "more", summary.More)
+	return summary, nil
+}

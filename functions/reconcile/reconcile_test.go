@@ -1,0 +1,132 @@
+package reconcile_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	reconcilefn "github.com/opledger/opledger/functions/reconcile"
+	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/reconcile"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+func TestMain(m *testing.M) {
+	// Firestore's client links OpenCensus, which starts this when the program does.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+}
+
+// TestPass: Cloud Scheduler's call makes one pass, and is answered with what it did; metrics get the same from the log.
+func TestPass(t *testing.T) {
+	t.Parallel()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	l, err := ledger.New(store, ledger.DefaultSettings(), ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, raw := range []string{"batches/a", "batches/b"} {
+		name, err := operation.ParseName(raw, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Register(t.Context(), ledger.Registration{Name: name, SubmittedAt: time.Now().Add(-7 * time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sim := geminisim.New(geminisim.Config{})
+	defer sim.Close()
+	sim.AnswerNext(geminisim.OpGet, "", geminisim.ErrorAnswer(503, "later")) // the other is not found
+	api := httptest.NewServer(sim.Handler())
+	defer api.Close()
+	client, err := lookup.NewClient(t.Context(), lookup.Options{APIKey: "k", BaseURL: api.URL, HTTP: api.Client()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	server := httptest.NewServer(reconcilefn.New(reconcilefn.Options{
+		Reconciler: reconcile.New(l, client, time.Minute, logging.New(&log, "p")), Now: time.Now, Log: logging.New(&log, "p"),
+	}))
+	defer server.Close()
+	call := func(method string) (int, http.Header, map[string]any) {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), method, server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := server.Client().Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(text, &fields); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		return response.StatusCode, response.Header, fields
+	}
+
+	for _, method := range []string{"GET", "PUT"} {
+		if code, header, _ := call(method); code != http.StatusMethodNotAllowed || header.Get("Allow") != "POST" {
+			t.Errorf("%s: %d %v", method, code, header)
+		}
+	}
+	if sim.Stats().APIRequests != 0 {
+		t.Error("a pass was made for what is not a POST")
+	}
+	want := map[string]any{
+		"due": 2.0, "checked": 2.0, "settled": 0.0, "running": 0.0, "unknown": 1.0, "missing": 1.0, "stuck": 2.0,
+		"effectsRequeued": 0.0, "errors": 0.0, "more": false,
+	}
+	code, _, got := call(http.MethodPost)
+	if code != http.StatusOK || !maps.Equal(got, want) {
+		t.Errorf("%d %v, want 200 %v", code, got, want)
+	}
+	lines := bytes.Split(bytes.TrimSpace(log.Bytes()), []byte("\n"))
+	var line map[string]any
+	if err := json.Unmarshal(lines[len(lines)-1], &line); err != nil {
+		t.Fatal(err)
+	}
+	if line["event"] != "reconcile" || line["outcome"] != "pass" || line["duration_ms"] == nil {
+		t.Errorf("logged %v", line)
+	}
+	for _, field := range slices.Sorted(maps.Keys(want)) {
+		if line[field] != want[field] {
+			t.Errorf("logged %s %v, want %v", field, line[field], want[field])
+		}
+	}
+
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log.Reset()
+	code, header, got := call(http.MethodPost)
+	if seconds, err := strconv.Atoi(header.Get("Retry-After")); code != http.StatusServiceUnavailable || err != nil || seconds < 1 || got["error"] == nil {
+		t.Errorf("nothing can be read: %d %v %v", code, header, got)
+	}
+	if !strings.Contains(log.String(), `"event":"reconcile","outcome":"error"`) || !strings.Contains(log.String(), `"severity":"ERROR"`) {
+		t.Errorf("logged %s", log.String())
+	}
+}

@@ -1,0 +1,28 @@
+package register
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/opledger/opledger/shared/cloud"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/function"
+)
+
+func init() { function.HTTP("Register", build) }
+
+type settings struct {
+	Firestore config.Firestore
+	Topic     config.Topic
+	Ledger    config.Ledger
+}
+
+func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
+	l, err := cloud.Ledger(ctx, s.Firestore, s.Topic, s.Ledger)
+	if err != nil {
+		return nil, err
+	}
+	return New(Options{Ledger: l, Now: time.Now, Log: log}), nil
+}

@@ -1,0 +1,333 @@
+package register_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/opledger/opledger/functions/register"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+func TestMain(m *testing.M) {
+	// Firestore's client links OpenCensus, which starts this when the program does.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+}
+
+var noon = time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)
+
+// A world is the function behind a real HTTP server, over a real store whose time stands still at noon.
+type world struct {
+	*testing.T
+	store  *sqlite.Store
+	ledger *ledger.Ledger
+	outbox *outbox
+	log    *bytes.Buffer // only to be read when no request is under way
+	server *httptest.Server
+}
+
+type outbox struct {
+	mu   sync.Mutex
+	sent []ledger.Message
+}
+
+func (o *outbox) Publish(_ context.Context, m ledger.Message) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sent = append(o.sent, m)
+	return nil
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{T: t, outbox: &outbox{}, log: &bytes.Buffer{}}
+	now := func() time.Time { return noon }
+	var err error
+	if w.store, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), now); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.store.Close() })
+	settings := ledger.DefaultSettings()
+	settings.Rules = []ledger.Rule{
+		{Name: "publish", On: []operation.State{operation.Succeeded}},
+		{Name: "special", On: []operation.State{operation.Succeeded}, JobKinds: []string{"special-*"}},
+	}
+	if w.ledger, err = ledger.New(w.store, settings, ledger.Options{Publisher: w.outbox}); err != nil {
+		t.Fatal(err)
+	}
+	w.server = httptest.NewServer(register.New(register.Options{Ledger: w.ledger, Now: now, Log: logging.New(w.log, "p")}))
+	t.Cleanup(w.server.Close)
+	return w
+}
+
+type reply struct {
+	Status int
+	Header http.Header
+	Record operation.Record
+	Error  struct {
+		Code     int
+		Message  string
+		Problems []string
+	}
+}
+
+func (w *world) request(method string, body io.Reader) reply {
+	w.Helper()
+	request, err := http.NewRequestWithContext(w.Context(), method, w.server.URL+"/register", body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	response, err := w.server.Client().Do(request)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	r := reply{Status: response.StatusCode, Header: response.Header}
+	into := any(&r.Record)
+	if r.Status/100 != 2 {
+		into = &struct{ Error any }{&r.Error}
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		w.Fatalf("the answer %s: %v", text, err)
+	}
+	if r.Status/100 != 2 && r.Error.Code != r.Status {
+		w.Errorf("%d says %s", r.Status, text)
+	}
+	return r
+}
+
+func (w *world) post(body string) reply {
+	w.Helper()
+	return w.request(http.MethodPost, strings.NewReader(body))
+}
+
+// TestRegister: 201 with the record of what is new, 200 with the record as it stands of what is known, in whatever form the
+// name comes [L2, K1].
+func TestRegister(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.post(`{"name":"batches/abc","jobKind":"review","metadata":{"b": 1, "a": [true]},"submittedAt":"2026-01-22T12:30:00.1234567+01:00","correlationId":"c-1"}`)
+	if r.Status != http.StatusCreated {
+		t.Fatalf("%d %+v, want 201", r.Status, r.Error)
+	}
+	rec := r.Record
+	submitted := time.Date(2026, 1, 22, 11, 30, 0, 123456000, time.UTC)
+	if rec.Key != "batches/abc" || rec.Name != "batches/abc" || rec.JobKind != "review" || rec.State != operation.Pending || !rec.Registered ||
+		!rec.SubmittedAt.Equal(submitted) || !rec.DueAt.Equal(submitted.Add(90*time.Second)) || rec.CorrelationID != "c-1" ||
+		string(rec.Metadata) != `{"a":[true],"b":1}` || !rec.CreatedAt.Equal(noon) || !rec.ExpireAt.IsZero() {
+		t.Errorf("the record is %+v", rec)
+	}
+	for _, name := range []string{
+		"batches/abc", " batches/abc/ ", "BATCHES/abc", "models/gemini-3/batches/abc", "projects/p/locations/us/batches/abc",
+		"https://generativelanguage.googleapis.com/v1beta/batches/abc",
+	} {
+		r := w.post(fmt.Sprintf(`{"name":%q,"jobKind":"other","metadata":{"b":2,"c":3}}`, name))
+		if r.Status != http.StatusOK || r.Record.Key != "batches/abc" || r.Record.Name != "batches/abc" || r.Record.JobKind != "review" ||
+			!r.Record.SubmittedAt.Equal(submitted) {
+			t.Errorf("%s: %d %+v %+v, want 200 and what was there", name, r.Status, r.Record, r.Error)
+		}
+		if string(r.Record.Metadata) != `{"a":[true],"b":1,"c":3}` {
+			t.Errorf("%s: metadata %s; a second registration may add, never change", name, r.Record.Metadata)
+		}
+	}
+	if r := w.post(`{"name":"batches/ABC"}`); r.Status != http.StatusCreated || !r.Record.SubmittedAt.Equal(noon) {
+		t.Errorf("another id: %d %+v", r.Status, r.Record)
+	}
+}
+
+// TestTold: every registration is one log line with the words that metrics count.
+func TestTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.post(`{"name":"models/m/operations/v1"}`)
+	w.post(`{"name":"operations/v1"}`)
+	w.server.Close()
+	decoder := json.NewDecoder(w.log)
+	for _, outcome := range []string{"created", "known"} {
+		var line map[string]any
+		if err := decoder.Decode(&line); err != nil {
+			t.Fatal(err)
+		}
+		if line["event"] != "register" || line["outcome"] != outcome || line["operation"] != "operations/v1" || line["duration_ms"] == nil {
+			t.Errorf("logged %v, want outcome %s", line, outcome)
+		}
+	}
+}
+
+// TestProblems: a registration that cannot be taken is 400, names every problem at once, always in the same order, and
+// writes nothing.
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	long := strings.Repeat("x", 257)
+	for name, c := range map[string]struct {
+		body string
+		want []string // one part of each problem
+	}{
+		"empty":              {"", []string{"the body"}},
+		"not JSON":           {"name=batches/a", []string{"the body"}},
+		"a list":             {`[{"name":"batches/a"}]`, []string{"the body"}},
+		"a text":             {`"batches/a"`, []string{"the body"}},
+		"cut":                {`{"name":"batches/a"`, []string{"the body"}},
+		"two objects":        {`{"name":"batches/a"}{"name":"batches/b"}`, []string{"the body"}},
+		"a brace more":       {`{"name":"batches/a"}}`, []string{"the body"}},
+		"a bracket more":     {`{"name":"batches/a"}]`, []string{"the body"}},
+		"rubbish behind":     {`{"name":"batches/a"} x`, []string{"the body"}},
+		"null":               {`null`, []string{"name"}},
+		"nothing":            {`{}`, []string{"name"}},
+		"empty name":         {`{"name":" / "}`, []string{"name"}},
+		"bare id":            {`{"name":"abc"}`, []string{`write batches/abc, operations/abc or interactions/abc`}},
+		"a collection alone": {`{"name":"batches/"}`, []string{"name"}},
+		"control characters": {`{"name":"batches/a\u0000"}`, []string{"name"}},
+		"a long name":        {`{"name":"batches/` + strings.Repeat("a", 1100) + `"}`, []string{"name"}},
+		"name is a number":   {`{"name":5}`, []string{"name"}},
+		"unknown field":      {`{"name":"batches/a","jobkinds":"x"}`, []string{"jobkinds"}},
+		"another case":       {`{"Name":"batches/a"}`, []string{`"Name"`, "name"}},
+		"metadata is a list": {`{"name":"batches/a","metadata":[1]}`, []string{"metadata"}},
+		"much metadata":      {`{"name":"batches/a","metadata":{"a":"` + strings.Repeat("x", 64<<10) + `"}}`, []string{"metadata"}},
+		"no time":            {`{"name":"batches/a","submittedAt":"yesterday"}`, []string{"submittedAt"}},
+		"the future":         {`{"name":"batches/a","submittedAt":"2026-01-22T13:00:01Z"}`, []string{"submittedAt"}},
+		"everything": {
+			`{"name":"","jobKind":"` + long + `","metadata":[],"submittedAt":"2027-01-01T00:00:00Z","correlationId":"` + long + `"}`,
+			[]string{"name", "metadata", "jobKind", "correlationId", "submittedAt"},
+		},
+		"everything of the wrong kind": {
+			`{"name":1,"jobKind":2,"metadata":3,"submittedAt":4,"correlationId":5,"kind":6,"job":7}`,
+			[]string{"correlationId: it must be a text", `"job":`, "jobKind: it must be", `"kind":`, "name: it must be", "submittedAt: it must be a time", "metadata"},
+		},
+	} {
+		var first []string
+		for range 8 {
+			r := w.post(c.body)
+			if r.Status != http.StatusBadRequest || len(r.Error.Problems) != len(c.want) {
+				t.Errorf("%s: %d %q, want 400 with %d problems", name, r.Status, r.Error.Problems, len(c.want))
+				break
+			}
+			for i, want := range c.want {
+				if !strings.Contains(r.Error.Problems[i], want) || !strings.Contains(r.Error.Message, r.Error.Problems[i]) {
+					t.Errorf("%s: problem %q in %q, want one about %s", name, r.Error.Problems[i], r.Error.Message, want)
+				}
+			}
+			if first == nil {
+				first = r.Error.Problems
+			} else if !slices.Equal(first, r.Error.Problems) {
+				t.Errorf("%s: now %q, then %q", name, first, r.Error.Problems)
+				break
+			}
+		}
+	}
+	if all, _, err := w.ledger.List(t.Context(), ledger.Filter{Limit: 10}); err != nil || len(all) != 0 {
+		t.Errorf("written: %v, %v", all, err)
+	}
+}
+
+// TestBounds: what is just within the bounds is taken.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	long := strings.Repeat("x", 256)
+	for i, body := range []string{
+		`{"name":"batches/0","jobKind":"` + long + `","correlationId":"` + long + `"}`,
+		`{"name":"batches/1","metadata":{"a":"` + strings.Repeat("x", 64<<10-8) + `"}}`,
+		`{"name":"batches/2","submittedAt":"2026-01-22T13:00:00Z"}`,
+		`{"name":"batches/3","submittedAt":null,"metadata":null}`,
+		"\n" + `{"name":"batches/4","metadata":{}}` + " \n",
+		`{"name":"operations/5","submittedAt":"1999-01-22T13:00:00Z"}`,
+	} {
+		if r := w.post(body); r.Status != http.StatusCreated {
+			t.Errorf("%d: %d %+v", i, r.Status, r.Error)
+		}
+	}
+}
+
+// TestAlreadyEnded: registering what deliveries said has ended plans its effects at once [W5], those of its job kind too.
+func TestAlreadyEnded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	name, err := operation.ParseName("batches/a", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.ledger.Ingest(t.Context(), operation.Event{
+		Name: name, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: noon.Add(-time.Minute),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	// The ledger has a document of it, but nobody has registered it before.
+	r := w.post(`{"name":"batches/a","jobKind":"special-7"}`)
+	if r.Status/100 != 2 || r.Record.State != operation.Succeeded || r.Record.Effects["publish"] != "open" || r.Record.Effects["special"] != "open" {
+		t.Errorf("%d %+v", r.Status, r.Record)
+	}
+	if r := w.post(`{"name":"batches/a","jobKind":"special-7"}`); r.Status != http.StatusOK || len(w.outbox.sent) != 2 {
+		t.Errorf("again: %d, published %v", r.Status, w.outbox.sent)
+	}
+}
+
+// TestCorrelation: an id that stands for one operation cannot stand for another [K6].
+func TestCorrelation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if r := w.post(`{"name":"batches/a","correlationId":"c"}`); r.Status != http.StatusCreated {
+		t.Fatalf("%d %+v", r.Status, r.Error)
+	}
+	if r := w.post(`{"name":"batches/b","correlationId":"c"}`); r.Status != http.StatusBadRequest || !strings.Contains(r.Error.Message, "batches/a") {
+		t.Errorf("%d %+v, want 400 that names batches/a", r.Status, r.Error)
+	}
+}
+
+// TestSimultaneous: of any number of registrations at once exactly one is the first.
+func TestSimultaneous(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var group sync.WaitGroup
+	statuses := make([]int, 12)
+	for i := range statuses {
+		group.Go(func() { statuses[i] = w.post(`{"name":"batches/a"}`).Status })
+	}
+	group.Wait()
+	slices.Sort(statuses)
+	if statuses[0] != 200 || statuses[len(statuses)-2] != 200 || statuses[len(statuses)-1] != 201 {
+		t.Errorf("statuses %v, want one 201 and else 200", statuses)
+	}
+}
+
+// TestRefused: 405, 413 and 503.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, method := range []string{"GET", "PUT", "DELETE", "OPTIONS"} {
+		if r := w.request(method, strings.NewReader(`{"name":"batches/a"}`)); r.Status != http.StatusMethodNotAllowed || r.Header.Get("Allow") != "POST" {
+			t.Errorf("%s: %d, Allow %q", method, r.Status, r.Header.Get("Allow"))
+		}
+	}
+	if r := w.post(strings.Repeat(" ", 1<<20) + `{"name":"batches/a"}`); r.Status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a large body: %d", r.Status)
+	}
+	if err := w.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := w.post(`{"name":"batches/a"}`)
+	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); r.Status != http.StatusServiceUnavailable || err != nil || seconds < 1 {
+		t.Errorf("the store is down: %d, Retry-After %q", r.Status, r.Header.Get("Retry-After"))
+	}
+}

@@ -1,0 +1,93 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/functions/webhook"
+	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// nowhere is a store that keeps nothing: what is measured over it is the function itself.
+type nowhere struct{ ledger.Store }
+
+func (nowhere) Get(_ context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
+	return ledger.Snapshot{Documents: make([]ledger.Document, len(paths)), ReadTime: time.Now()}, nil
+}
+
+func (nowhere) Commit(context.Context, ...ledger.Write) error { return nil }
+
+// BenchmarkDelivery measures one delivery from the request to the answer, without the network: verified, decoded, taken in.
+func BenchmarkDelivery(b *testing.B) {
+	b.Run("store=none/applied", func(b *testing.B) { benchmark(b, nowhere{}, fresh) })
+	b.Run("store=sqlite/applied", func(b *testing.B) { benchmark(b, onDisk(b), fresh) })
+	b.Run("store=sqlite/duplicate", func(b *testing.B) { benchmark(b, onDisk(b), same) })
+	b.Run("store=none/refused", func(b *testing.B) { benchmark(b, nowhere{}, forged) })
+}
+
+func onDisk(b *testing.B) ledger.Store {
+	store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "ledger.db"), time.Now)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return store
+}
+
+type kind int
+
+const (
+	fresh  kind = iota // an operation of its own each time
+	same               // the same delivery each time
+	forged             // signed by somebody else
+)
+
+func benchmark(b *testing.B, store ledger.Store, kind kind) {
+	settings := ledger.DefaultSettings()
+	settings.Rules = []ledger.Rule{{Name: "publish", On: []operation.State{operation.Succeeded}}}
+	l, err := ledger.New(store, settings, ledger.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	verifier, err := gemini.NewVerifier(5*time.Minute, secret)
+	if err != nil {
+		b.Fatal(err)
+	}
+	function := webhook.New(webhook.Options{
+		Ledger: l, Verifier: verifier, Now: time.Now, Log: logging.New(io.Discard, "p"),
+	})
+	key, want := secret, http.StatusOK
+	if kind == forged {
+		key, want = other, http.StatusUnauthorized
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if kind == same {
+			i = 0
+		}
+		id := fmt.Sprintf("msg_%d", i)
+		body := []byte(event("batch.succeeded", fmt.Sprintf("batches/b%d", i), t1))
+		request := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/webhook", bytes.NewReader(body))
+		request.Header = signed(key, id, time.Now(), body)
+		w := httptest.NewRecorder()
+		function.ServeHTTP(w, request)
+		if w.Code != want {
+			b.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+}

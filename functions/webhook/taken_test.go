@@ -1,0 +1,292 @@
+package webhook_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+const (
+	t0 = "2026-01-22T11:50:00Z"
+	t1 = "2026-01-22T11:51:00Z"
+	t2 = "2026-01-22T11:52:00Z"
+)
+
+// TestOutcomes: every outcome that a delivery can have, and that each of them is 200: an error would bring the same back
+// [M8, W4, W5, W6].
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.register("batches/a")
+	steps := []struct {
+		name, id, body  string
+		outcome, reason string
+		registered      bool
+	}{
+		{"progress", "m1", event("batch.running", "batches/a", t1), "applied", "advanced", true},
+		{"older progress", "m2", event("batch.running", "batches/a", t0), "dropped", "stale-or-equal-update-time", true},
+		{"same time", "m3", event("batch.running", "batches/a", t1), "dropped", "stale-or-equal-update-time", true},
+		{"newer progress", "m4", event("batch.running", "batches/a", t2), "applied", "refreshed", true},
+		{"lower rank", "m5", event("batch.pending", "batches/a", t2), "dropped", "lower-rank", true},
+		{"the end", "m6", event("batch.succeeded", "batches/a", t1), "applied", "advanced", true},
+		{"the same delivery", "m6", event("batch.succeeded", "batches/a", t1), "duplicate", "", true},
+		{"the same end again", "m7", event("batch.succeeded", "batches/a", t1), "dropped", "stale-or-equal-update-time", true},
+		{"late progress [M3]", "m8", event("batch.running", "batches/a", t2), "dropped", "regress-from-terminal", true},
+		{"another end [M5]", "m9", event("batch.failed", "batches/a", t2), "conflict", "terminal-conflict", true},
+		{"that again", "m9", event("batch.failed", "batches/a", t2), "duplicate", "", true},
+		{"a bare id [K2]", "m10", event("batch.succeeded", "a", t0), "dropped", "stale-or-equal-update-time", true},
+		{"another form [K1]", "m11", event("batch.succeeded", "projects/p/locations/us/batches/a/", t0), "dropped", "stale-or-equal-update-time", true},
+		{"nobody registered [W5]", "m12", event("batch.succeeded", "batches/b", t1), "applied", "advanced", false},
+		{"a type of tomorrow [W6]", "m13", event("batch.archived", "batches/a", t1), "ignored", "unknown-type", false},
+		{"that again", "m13", event("batch.archived", "batches/a", t1), "duplicate", "unknown-type", false},
+		{"a ping [W6]", "m14", `{"type":"webhook.ping"}`, "ignored", "unknown-type", false},
+		{"not JSON [W6]", "m15", `{"type":`, "quarantined", "malformed", false},
+		{"that again", "m15", `{"type":`, "duplicate", "malformed", false},
+		{"no name [K3]", "m16", `{"type":"batch.succeeded","data":{"output_file_uri":"files/x"}}`, "quarantined", "malformed", false},
+	}
+	for _, s := range steps {
+		r := w.deliver(s.id, s.body)
+		if r.Status != http.StatusOK || r.Body.Outcome != s.outcome || r.Body.Reason != s.reason || r.Body.Registered != s.registered {
+			t.Errorf("%s: %d %+v, want 200 %s %s registered=%t", s.name, r.Status, r.Body, s.outcome, s.reason, s.registered)
+		}
+		kind := "ingest"
+		if s.outcome == "quarantined" || s.outcome == "ignored" || s.outcome == "duplicate" && s.reason != "" {
+			kind = "quarantine"
+		}
+		w.wantLog(map[string]any{
+			"event": kind, "delivery": s.id, "outcome": s.outcome, "reason": s.reason, "source": "webhook", "registered": s.registered,
+		})
+	}
+	story := w.show("batches/a")
+	if story.Record.State != "SUCCEEDED" || story.Record.SettledBy != "webhook" {
+		t.Errorf("the record is %+v", story.Record)
+	}
+	if diff := cmp.Diff([]ledger.Message{{Operation: "batches/a", Effect: "publish", Attempt: 1}}, w.outbox.all()); diff != "" {
+		t.Errorf("published, -want +got\n%s", diff)
+	}
+	if len(story.Deliveries) != 11 {
+		t.Errorf("%d deliveries are recorded, want 11: %+v", len(story.Deliveries), story.Deliveries)
+	}
+}
+
+// TestRepeats: the second time a delivery comes nothing at all is written, whatever became of it the first time [W4].
+func TestRepeats(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.register("batches/a")
+	deliveries := map[string]string{
+		"applied":     event("batch.succeeded", "batches/a", t1),
+		"dropped":     event("batch.running", "batches/a", t1),
+		"conflict":    event("batch.failed", "batches/a", t1),
+		"strange":     event("batch.succeeded", "batches/z", t1),
+		"ignored":     `{"type":"ping"}`,
+		"quarantined": "}",
+	}
+	for _, id := range []string{"applied", "dropped", "conflict", "strange", "ignored", "quarantined"} {
+		if r := w.deliver(id, deliveries[id]); r.Status != http.StatusOK {
+			t.Fatalf("%s: %d", id, r.Status)
+		}
+	}
+	w.clock.Set(w.clock.Now().Add(20 * time.Hour)) // the sender refreshes the timestamp
+	for id, body := range deliveries {
+		w.unwritten(func() {
+			if r := w.deliver(id, body); r.Status != http.StatusOK || r.Body.Outcome != "duplicate" {
+				t.Errorf("%s again: %d %+v, want 200 duplicate", id, r.Status, r.Body)
+			}
+		})
+	}
+}
+
+// TestSimultaneous: the same delivery at two instances at once is taken in once, and so is its effect [W4, S3].
+func TestSimultaneous(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.register("batches/a")
+	body := event("batch.succeeded", "batches/a", t1)
+	const n = 12
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	outcomes := map[string]int{}
+	for range n {
+		group.Go(func() {
+			r := w.deliver("same", body)
+			mu.Lock()
+			defer mu.Unlock()
+			outcomes[fmt.Sprint(r.Status, r.Body.Outcome)]++
+		})
+	}
+	group.Wait()
+	if want := map[string]int{"200applied": 1, "200duplicate": n - 1}; !cmp.Equal(want, outcomes) {
+		t.Errorf("outcomes %v, want %v", outcomes, want)
+	}
+	if sent := w.outbox.all(); len(sent) != 1 {
+		t.Errorf("%d effects were published", len(sent))
+	}
+}
+
+// TestQuarantine: a signed body that nobody can read is kept whole [W6], and the reason says what was found [K3].
+func TestQuarantine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	noise := make([]byte, 200<<10) // neither text nor compressible
+	_, _ = rand.Read(noise)
+	for id, c := range map[string]struct{ body, detail string }{
+		"empty":    {"", "not a JSON object"},
+		"cut":      {`{"type":"batch.succ`, "not a JSON object"},
+		"list":     {`[1]`, "not a JSON object"},
+		"null":     {`null`, "null"},
+		"no-type":  {`{"data":{"id":"batches/a"}}`, "no type"},
+		"no-name":  {`{"type":"batch.succeeded","data":{"output_file_uri":"files/x"}}`, "data.output_file_uri"},
+		"bad-name": {`{"type":"batch.succeeded","data":{"id":"` + strings.Repeat("a", 2000) + `"}}`, "2000 bytes"},
+		"not-utf8": {"{\"type\":\"batch.succeeded\",\"data\":{\"id\":\"\xff\"}}", "not UTF-8"},
+		"noise":    {string(noise), "not UTF-8"},
+		"nul":      {"\x00\x01", "not a JSON object"},
+		"spaces":   {" \n {\"type\":\"batch.succeeded\"} \n", "names no operation"},
+	} {
+		w.took(w.deliver(id, c.body), "quarantined", "malformed", false)
+		w.wantLog(map[string]any{"event": "quarantine", "outcome": "quarantined", "reason": "malformed", "delivery": id})
+		kept := w.kept(id)
+		if string(kept.whole) != c.body || kept.ID != id || kept.Reason != "malformed" || !strings.Contains(kept.Detail, c.detail) {
+			t.Errorf("%s: kept %d of %d bytes, reason %s, detail %q, want %q", id, len(kept.whole), len(c.body), kept.Reason, kept.Detail, c.detail)
+		}
+		if kept.ExpireAt.Sub(kept.ReceivedAt) != 14*24*time.Hour {
+			t.Errorf("%s: kept from %s to %s", id, kept.ReceivedAt, kept.ExpireAt)
+		}
+	}
+	ping := `{"type":"webhook.ping","data":{}}`
+	w.took(w.deliver("ping", ping), "ignored", "unknown-type", false)
+	if kept := w.kept("ping"); string(kept.whole) != ping || kept.Type != "webhook.ping" || kept.Reason != "unknown-type" {
+		t.Errorf("the ping was kept as %+v", kept)
+	}
+}
+
+type kept struct {
+	ledger.Quarantined
+	whole []byte
+}
+
+// kept reads a quarantined body back.
+func (w *world) kept(id string) kept {
+	w.Helper()
+	var k kept
+	var err error
+	if k.Quarantined, k.whole, err = w.ledger.ReadQuarantined(w.Context(), id); err != nil {
+		w.Errorf("what is kept of delivery %s: %v", id, err)
+	}
+	return k
+}
+
+// TestTooLargeForTheStore: what the store will never take is kept for a person and answered 200: no retry mends it [W6].
+func TestTooLargeForTheStore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.register("batches/a")
+	// Below 1 MiB on the wire, above it in the record: "<" is six bytes there.
+	file := strings.Repeat("<", 300<<10)
+	body := fmt.Sprintf(`{"type":"batch.succeeded","timestamp":%q,"data":{"id":"batches/a","output_file_uri":%q}}`, t1, file)
+	w.took(w.deliver("large", body), "quarantined", "refused-by-store", false)
+	if kept := w.kept("large"); string(kept.whole) != body || kept.Type != "batch.succeeded" {
+		t.Errorf("kept %d of %d bytes, type %q", len(kept.whole), len(body), kept.Type)
+	}
+	if state := w.show("batches/a").Record.State; state != "PENDING" {
+		t.Errorf("the record is %s: reconciliation would not ask", state)
+	}
+}
+
+// TestLargestQuarantined: the largest body that is read is kept whole, too, even if it cannot be compressed; otherwise it
+// would come back for 24 hours [W6].
+func TestLargestQuarantined(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	noise := make([]byte, 1<<20)
+	_, _ = rand.Read(noise)
+	w.took(w.deliver("noise", string(noise)), "quarantined", "malformed", false)
+	if kept := w.kept("noise"); !bytes.Equal(noise, kept.whole) {
+		t.Errorf("kept %d of %d bytes", len(kept.whole), len(noise))
+	}
+	w.took(w.deliver("noise", string(noise)), "duplicate", "malformed", false)
+	// A type as long as a body can be.
+	long := `{"type":"` + strings.Repeat("a", 1<<20-11) + `"}`
+	w.took(w.deliver("long", long), "ignored", "unknown-type", false)
+	if kept := w.kept("long"); string(kept.whole) != long || len(kept.Type) > 4000 {
+		t.Errorf("kept %d bytes of %d, type of %d", len(kept.whole), len(long), len(kept.Type))
+	}
+}
+
+// TestRegisteredLater: what a delivery said before anybody registered the operation holds, and its effect is planned then
+// [W5].
+func TestRegisteredLater(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.took(w.deliver("m1", event("batch.succeeded", "batches/a", t1)), "applied", "advanced", false)
+	if story := w.show("batches/a"); len(story.Effects) != 0 || story.Record.Registered || len(w.outbox.all()) != 0 {
+		t.Errorf("an effect of an operation nobody registered: %+v", story)
+	}
+	w.register("batches/a")
+	if story := w.show("batches/a"); len(story.Effects) != 1 || story.Record.State != "SUCCEEDED" || len(w.outbox.all()) != 1 {
+		t.Errorf("registered later: %+v", story)
+	}
+}
+
+// TestCorrelation: an event whose name nobody registered finds its operation by the submitter's own id [K6].
+func TestCorrelation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	registration := ledger.Registration{CorrelationID: "job-7"}
+	registration.Name.Key, registration.Name.Resource = "batches/a", "batches/a"
+	if _, err := w.ledger.Register(t.Context(), registration); err != nil {
+		t.Fatal(err)
+	}
+	body := `{"type":"batch.succeeded","timestamp":"` + t1 + `","data":{"id":"something-else","user_metadata":{"opledger_correlation_id":"job-7"}}}`
+	w.took(w.deliver("m1", body), "applied", "advanced", true)
+	if state := w.show("batches/a").Record.State; state != "SUCCEEDED" {
+		t.Errorf("state %s", state)
+	}
+}
+
+// TestQueueDown: a completion whose effect cannot be published is taken in all the same: the effect waits for the sweep
+// [W3].
+func TestQueueDown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.register("batches/a")
+	w.outbox.err = errors.New("the queue is down")
+	w.took(w.deliver("m1", event("batch.succeeded", "batches/a", t1)), "applied", "advanced", true)
+	all := w.logged()
+	if len(all) != 2 || all[1]["event"] != "effect" || all[1]["outcome"] != "unpublished" || all[1]["operation"] != "batches/a" {
+		t.Errorf("logged %v", all)
+	}
+	if effects := w.show("batches/a").Effects; len(effects) != 1 || effects[0].DueAt.After(w.clock.Now()) {
+		t.Errorf("the sweep would not find %+v", effects)
+	}
+}
+
+// TestDurable: by the time of the answer another process sees what was decided [W3].
+func TestDurable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.register("batches/a")
+	w.took(w.deliver("m1", event("batch.failed", "batches/a", t1)), "applied", "advanced", true)
+	stored := w.stored()
+	var record struct{ State string }
+	_, body, _ := strings.Cut(stored["operations/batches:a"], " ")
+	if err := json.Unmarshal([]byte(body), &record); err != nil || record.State != "FAILED" {
+		t.Errorf("record %s: %v", body, err)
+	}
+	for _, path := range []string{"operations/batches:a/deliveries/m1", "operations/batches:a/effects/alarm"} {
+		if stored[path] == "" {
+			t.Errorf("%s is not stored", path)
+		}
+	}
+}

@@ -1,0 +1,318 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/opledger/opledger/functions/webhook"
+	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+func TestMain(m *testing.M) {
+	// Firestore's client links OpenCensus, which starts this when the program does.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+}
+
+// The secret of the documented test vector (32 bytes), and another.
+const (
+	secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+	other  = "whsec_YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE="
+)
+
+// A world is the function behind a real HTTP server, over a real store, on a clock that the test moves.
+type world struct {
+	*testing.T
+	clock  *clock
+	file   string
+	store  *sqlite.Store
+	ledger *ledger.Ledger
+	outbox *outbox
+	log    *lines
+	server *httptest.Server
+}
+
+type options struct {
+	noSecret bool
+	settings func(*ledger.Settings)
+}
+
+func newWorld(t *testing.T, o options) *world {
+	t.Helper()
+	w := &world{
+		T: t, clock: &clock{now: time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)},
+		file: filepath.Join(t.TempDir(), "ledger.db"), outbox: &outbox{}, log: &lines{},
+	}
+	var err error
+	if w.store, err = sqlite.Open(t.Context(), w.file, w.clock.Now); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.store.Close() }) // some tests close it themselves
+	settings := ledger.DefaultSettings()
+	settings.Rules = []ledger.Rule{
+		{Name: "publish", On: []operation.State{operation.Succeeded}},
+		{Name: "alarm", On: []operation.State{operation.Failed}},
+	}
+	if o.settings != nil {
+		o.settings(&settings)
+	}
+	if w.ledger, err = ledger.New(w.store, settings, ledger.Options{Publisher: w.outbox}); err != nil {
+		t.Fatal(err)
+	}
+	var verifier *gemini.Verifier
+	if !o.noSecret {
+		if verifier, err = gemini.NewVerifier(5*time.Minute, secret); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.server = httptest.NewServer(webhook.New(webhook.Options{
+		Ledger: w.ledger, Verifier: verifier, Now: w.clock.Now, Log: logging.New(w.log, "p"),
+	}))
+	t.Cleanup(w.server.Close)
+	return w
+}
+
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) Set(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = t
+}
+
+// An outbox keeps what is published.
+type outbox struct {
+	mu   sync.Mutex
+	sent []ledger.Message
+	err  error
+}
+
+func (o *outbox) Publish(_ context.Context, m ledger.Message) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		o.sent = append(o.sent, m)
+	}
+	return o.err
+}
+
+func (o *outbox) all() []ledger.Message {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return append([]ledger.Message(nil), o.sent...)
+}
+
+// lines is a log.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// take returns the lines since the last take, each a JSON object.
+func (w *world) logged() []map[string]any {
+	w.Helper()
+	w.log.mu.Lock()
+	text := bytes.Clone(w.log.text.Bytes())
+	w.log.text.Reset()
+	w.log.mu.Unlock()
+	var all []map[string]any
+	for decoder := json.NewDecoder(bytes.NewReader(text)); ; {
+		var line map[string]any
+		err := decoder.Decode(&line)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			w.Fatalf("a log line is not JSON: %v in\n%s", err, text)
+		}
+		all = append(all, line)
+	}
+}
+
+// wantLog checks that the last call logged one line with these fields.
+func (w *world) wantLog(fields map[string]any) {
+	w.Helper()
+	all := w.logged()
+	if len(all) != 1 {
+		w.Errorf("%d log lines, want 1: %v", len(all), all)
+		return
+	}
+	for name, want := range fields {
+		if all[0][name] != want {
+			w.Errorf("log field %s is %v, want %v in %v", name, all[0][name], want, all[0])
+		}
+	}
+}
+
+// sign is Standard Webhooks' signature, written here from its specification.
+func sign(secret, id, timestamp string, body []byte) string {
+	key, err := base64.StdEncoding.DecodeString(secret[len("whsec_"):])
+	if err != nil {
+		panic(err)
+	}
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%s.%s.%s", id, timestamp, body)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// signed returns the headers of a delivery signed with secret at a time.
+func signed(secret, id string, at time.Time, body []byte) http.Header {
+	stamp := strconv.FormatInt(at.Unix(), 10)
+	return http.Header{
+		"Content-Type":      {"application/json"},
+		"Webhook-Id":        {id},
+		"Webhook-Timestamp": {stamp},
+		"Webhook-Signature": {sign(secret, id, stamp, body)},
+	}
+}
+
+// A reply is what the function answered.
+type reply struct {
+	Status int
+	Header http.Header
+	Body   struct {
+		Outcome    string
+		Reason     string
+		Registered bool
+		Error      *struct {
+			Code     int
+			Message  string
+			Problems []string
+		}
+	}
+}
+
+// request sends anything.
+func (w *world) request(method string, header http.Header, body io.Reader) reply {
+	w.Helper()
+	request, err := http.NewRequestWithContext(w.Context(), method, w.server.URL+"/webhook", body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	request.Header = header
+	response, err := w.server.Client().Do(request)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer response.Body.Close()
+	r := reply{Status: response.StatusCode, Header: response.Header}
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if method == http.MethodHead {
+		return r
+	}
+	if err := json.Unmarshal(text, &r.Body); err != nil {
+		w.Fatalf("the answer %q is not JSON: %v", text, err)
+	}
+	if got := response.Header.Get("Content-Type"); got != "application/json" {
+		w.Errorf("Content-Type %q", got)
+	}
+	if (r.Status != http.StatusOK) != (r.Body.Error != nil) || r.Body.Error != nil && (r.Body.Error.Code != r.Status || r.Body.Error.Message == "") {
+		w.Errorf("status %d with %s", r.Status, text)
+	}
+	return r
+}
+
+// deliver sends a body signed now.
+func (w *world) deliver(id, body string) reply {
+	w.Helper()
+	return w.request(http.MethodPost, signed(secret, id, w.clock.Now(), []byte(body)), bytes.NewReader([]byte(body)))
+}
+
+// took checks that a delivery was taken in.
+func (w *world) took(r reply, outcome, reason string, registered bool) {
+	w.Helper()
+	if r.Status != http.StatusOK || r.Body.Outcome != outcome || r.Body.Reason != reason || r.Body.Registered != registered {
+		w.Errorf("answer %d %+v, want 200 %s %q registered=%t", r.Status, r.Body, outcome, reason, registered)
+	}
+}
+
+func (w *world) register(raw string) {
+	w.Helper()
+	name, err := operation.ParseName(raw, "")
+	if err != nil {
+		w.Fatal(err)
+	}
+	if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: name}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) show(key operation.Key) ledger.Story {
+	w.Helper()
+	story, err := w.ledger.Show(w.Context(), key)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return story
+}
+
+// stored returns every document of the store with its version, read from the file by a connection of its own.
+func (w *world) stored() map[string]string {
+	w.Helper()
+	db, err := sql.Open("sqlite", w.file)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(w.Context(), "SELECT path, version, body FROM documents UNION SELECT 'sequence', last, '' FROM sequence")
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer rows.Close()
+	all := map[string]string{}
+	for rows.Next() {
+		var path, body string
+		var version int64
+		if err := rows.Scan(&path, &version, &body); err != nil {
+			w.Fatal(err)
+		}
+		all[path] = fmt.Sprintf("%d %s", version, body)
+	}
+	if err := rows.Err(); err != nil {
+		w.Fatal(err)
+	}
+	return all
+}
+
+// event is a body as Gemini documents it.
+func event(kind, id, timestamp string) string {
+	return fmt.Sprintf(`{"type":%q,"version":"v1","timestamp":%q,"data":{"id":%q}}`, kind, timestamp, id)
+}
