@@ -2,6 +2,7 @@ package effects
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -30,7 +31,7 @@ func build(ctx context.Context, s settings, log *slog.Logger) (func(context.Cont
 	}
 	l, err := ledger.New(documents, s.Ledger.Settings(), ledger.Options{})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, documents.Close())
 	}
 	handlers := effect.Handlers(s.Ledger.Effects, effect.HandlerOptions{
 		Log: log, AllowPrivate: s.Handlers.AllowPrivate, Now: time.Now,

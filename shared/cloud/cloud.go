@@ -22,5 +22,9 @@ func Ledger(ctx context.Context, store config.Firestore, to config.Topic, settin
 	if err != nil {
 		return nil, errors.Join(err, documents.Close())
 	}
-	return ledger.New(documents, settings.Settings(), ledger.Options{Publisher: messages})
+	l, err := ledger.New(documents, settings.Settings(), ledger.Options{Publisher: messages})
+	if err != nil {
+		return nil, errors.Join(err, messages.Close(), documents.Close())
+	}
+	return l, nil
 }
