@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/cloudevents/sdk-go/v2/binding"
@@ -66,12 +64,14 @@ func (f Function) post(w http.ResponseWriter, r *http.Request) {
 		function.Fail(w, err)
 		return
 	}
-	status := http.StatusOK
 	if report.Again() {
-		status = http.StatusServiceUnavailable
-		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(report.RetryAfter.Seconds())))))
+		function.Fail(w, &function.Error{
+			Status: http.StatusServiceUnavailable, RetryAfter: report.RetryAfter,
+			Message: fmt.Sprintf("%s: %v", report.Outcome, errAgain),
+		})
+		return
 	}
-	function.Answer(w, status, result{Outcome: report.Outcome, Reason: report.Verdict, Attempt: report.Lease.Attempt})
+	function.Answer(w, http.StatusOK, result{Outcome: report.Outcome, Reason: report.Verdict, Attempt: report.Lease.Attempt})
 }
 
 func (f Function) read(w http.ResponseWriter, r *http.Request) (ledger.Message, error) {

@@ -1,13 +1,16 @@
 package function
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -18,12 +21,13 @@ type Error struct {
 	Status   int      `json:"code"` // of HTTP
 	Message  string   `json:"message"`
 	Problems []string `json:"problems,omitempty"` // every one, where the request had several
+	// RetryAfter is what the sender of a 503 is asked to wait; 0 asks for 5 s.
+	RetryAfter time.Duration `json:"-"`
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// retryAfterSeconds is what a sender is asked to wait when the store cannot take its request.
-const retryAfterSeconds = 5
+const defaultRetryAfter = 5 * time.Second
 
 // Answer writes v as JSON.
 func Answer(w http.ResponseWriter, status int, v any) {
@@ -40,7 +44,8 @@ func Fail(w http.ResponseWriter, err error) {
 		problem = &Error{Status: statusOf(err), Message: err.Error()}
 	}
 	if problem.Status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", strconv.Itoa(retryAfterSeconds))
+		seconds := math.Ceil(cmp.Or(problem.RetryAfter, defaultRetryAfter).Seconds())
+		w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
 	}
 	Answer(w, problem.Status, map[string]*Error{"error": problem})
 }

@@ -20,7 +20,10 @@ import (
 func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
 	snapshot := ledger.Snapshot{ReadTime: s.readTime(), Documents: make([]ledger.Document, len(paths))}
 	if len(paths) == 0 {
-		return snapshot, nil
+		// A time that nothing stands behind would be no sign that the store can be read.
+		var any bool
+		err := s.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM documents)").Scan(&any)
+		return snapshot, classify("reading the time", err)
 	}
 	places := make(map[ledger.Path][]int, len(paths))
 	args := make([]any, len(paths))

@@ -55,6 +55,11 @@ func TestOpenErrors(t *testing.T) {
 		path func(t *testing.T, dir string) string
 		want []string // in the error's text
 	}{
+		{"a database of something else", func(t *testing.T, dir string) string {
+			path := filepath.Join(dir, "music.db")
+			raw(t, path, "CREATE TABLE songs (title TEXT)")
+			return path
+		}, []string{"database of something else", "name another file"}},
 		{"a newer schema", func(t *testing.T, dir string) string {
 			path := filepath.Join(dir, "ledger.db")
 			closed(t, open(t, path))

@@ -42,7 +42,7 @@ type Store struct {
 }
 
 // Open opens the file at path and creates what is missing. now is the store's clock; every process that shares the file must
-// have the same. Expired documents are deleted now, and by Expire.
+// have the same. A database of something else is refused.
 func Open(ctx context.Context, path string, now func() time.Time) (*Store, error) {
 	s := &Store{now: now}
 	var err error
@@ -51,9 +51,6 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Store, error
 	}
 	if err == nil {
 		err = s.migrate(ctx)
-	}
-	if err == nil {
-		_, err = s.Expire(ctx)
 	}
 	if resultCode(err) == sqlite3.SQLITE_CANTOPEN {
 		err = fmt.Errorf("%w: it must be a file, in a directory that exists and that one may write in", err)
@@ -95,6 +92,13 @@ func (s *Store) migrate(ctx context.Context) error {
 		case schemaVersion:
 			return nil
 		case 0:
+			var tables int
+			if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
+				return err
+			}
+			if tables > 0 {
+				return errors.New("the file is a database of something else: name another file")
+			}
 			_, err := tx.ExecContext(ctx, schema+fmt.Sprintf("\nPRAGMA user_version = %d;", schemaVersion))
 			return err
 		default:
