@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// build makes the binary: exit codes and signals are promised for it.
+func build(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "opledger")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}
+
+// TestExitCodes: 0 done, 1 failed, 2 wrong use; an error is one line on stderr.
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	binary := build(t)
+	f := newFile(t)
+	f.register("batches/a")
+	for _, c := range []struct {
+		code int
+		args []string
+	}{
+		{exitDone, []string{"--help"}},
+		{exitDone, []string{"list", "--store", f.store()}},
+		{exitDone, []string{"local", "--operations", "3", "--faults", "none", "--speed", "1000", "--json"}},
+		{exitFailed, []string{"show", "batches/b", "--store", f.store()}},
+		{exitFailed, []string{"list"}}, // there is no opledger.db here
+		{exitUsage, []string{"list", "--state", "DONE"}},
+		{exitUsage, []string{"nonsense"}},
+		{exitUsage, []string{"serve"}}, // without GEMINI_API_KEY
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		command := exec.CommandContext(ctx, binary, c.args...)
+		command.Dir, command.Env = t.TempDir(), []string{"TMPDIR=" + t.TempDir()}
+		var out, stderr bytes.Buffer
+		command.Stdout, command.Stderr = &out, &stderr
+		_ = command.Run() // the code says it
+		cancel()
+		if code := command.ProcessState.ExitCode(); code != c.code {
+			t.Errorf("%v: exit code %d, want %d\n%s%s", c.args, code, c.code, &out, &stderr)
+		}
+		if s := (said{c.code, out.String(), stderr.String()}); c.code != exitDone {
+			s.complaint(t)
+		}
+		if left, err := os.ReadDir(command.Dir); err != nil || len(left) > 0 {
+			t.Errorf("%v leaves %v behind, %v", c.args, left, err)
+		}
+	}
+}
+
+// TestInterruptedLocal: Ctrl-C ends a run with 1 and a line that says that nothing was proven, and leaves no file behind.
+func TestInterruptedLocal(t *testing.T) {
+	t.Parallel()
+	temp := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	command := exec.CommandContext(ctx, build(t), "local", "--speed", "20")
+	command.Env = []string{"TMPDIR=" + temp}
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	stdout, err := command.StdoutPipe()
+	if err == nil {
+		err = command.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stdout.Read(make([]byte, 1)); err != nil { // it has begun
+		t.Error(err)
+	}
+	if err := command.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	_ = command.Wait() // the code says it
+	if code := command.ProcessState.ExitCode(); code != exitFailed {
+		t.Errorf("exit code %d, want %d", code, exitFailed)
+	}
+	s := said{exitFailed, "", stderr.String()}
+	if complaint := s.complaint(t); !strings.HasPrefix(complaint, "interrupted before the end") {
+		t.Error(complaint)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("it leaves %v behind, %v", left, err)
+	}
+}

@@ -1,0 +1,36 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// A loopback is a server on a free port of this machine.
+type loopback struct {
+	url    string
+	server *http.Server
+}
+
+func listenAndServe(h http.Handler) (*loopback, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("opening a port on loopback: %w", err)
+	}
+	l := &loopback{
+		url:    "http://" + listener.Addr().String(),
+		server: &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second},
+	}
+	go func() { _ = l.server.Serve(listener) }() // it ends with close
+	return l, nil
+}
+
+func (l *loopback) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if l.server.Shutdown(ctx) != nil {
+		_ = l.server.Close() // the run is over; nobody waits for these answers
+	}
+}

@@ -1,0 +1,179 @@
+// Package local plays the whole job on one machine: a simulated Gemini that loses, repeats, reorders and delays deliveries, a
+// receiver of side effects, the four functions between them, and an audit of what came of it.
+//
+// Nothing is spared: batches are submitted and looked up through the real SDK, deliveries are signed and sent over HTTP, and
+// only the durations are shorter than in earnest.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/server"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+// Options say what to play.
+type Options struct {
+	Operations int
+	Seed       uint64  // of all faults
+	Faults     string  // none, normal or harsh
+	Speed      float64 // every duration is divided by it
+	Store      ledger.Store
+	// Publisher is where effects are published; nil hands them over inside the process. Where it is set, something else
+	// must push its messages to the server.
+	Publisher ledger.Publisher
+	// Listen is the address of the functions' server.
+	Listen net.Listener
+	Log    *slog.Logger
+	View   View
+	// Keep, if not nil, is given the summary and Gemini's URL when the run is over; then everything stays up until the
+	// context ends.
+	Keep func(s Summary, geminiURL string) error
+}
+
+// MaxTime is how long a run may take before what is not done counts as lost.
+const MaxTime = 55 * time.Second
+
+// Run plays the job and returns the audit. The error says that it could not be played; a Summary that is not clean is none.
+func Run(ctx context.Context, o Options) (Summary, error) {
+	began := time.Now()
+	faults, err := geminisim.ParseFaults(o.Faults)
+	if err != nil {
+		return Summary{}, err
+	}
+	sim := geminisim.New(geminisim.Config{Seed: o.Seed, Faults: faults, Speed: o.Speed})
+	defer sim.Close()
+	api, err := listenAndServe(sim.Handler())
+	if err != nil {
+		return Summary{}, err
+	}
+	defer api.close()
+	receiver := newReceiver(o.Seed, o.Faults)
+	sink, err := listenAndServe(receiver)
+	if err != nil {
+		return Summary{}, err
+	}
+	defer sink.close()
+
+	submitter, err := newSubmitter(ctx, api.url, "http://"+o.Listen.Addr().String())
+	if err != nil {
+		return Summary{}, err
+	}
+	secret, err := submitter.createWebhook(ctx)
+	if err != nil {
+		return Summary{}, err
+	}
+	settings, err := settings(o.Speed, secret, api.url, sink.url)
+	if err != nil {
+		return Summary{}, err
+	}
+	var messages *unreliable
+	functions, err := server.New(ctx, settings, server.Options{
+		Store: o.Store, Now: time.Now, Log: o.Log, Publisher: o.Publisher, Schedule: settings.Ledger.Interval,
+		Wrap: func(p ledger.Publisher) ledger.Publisher {
+			messages = newUnreliable(p, o.Seed, o.Faults)
+			return messages
+		},
+	})
+	if err != nil {
+		return Summary{}, err
+	}
+	serving, stop := context.WithCancel(ctx)
+	served := make(chan error, 1)
+	go func() { served <- functions.Serve(serving, o.Listen) }()
+
+	audit := &audit{ledger: functions.Ledger, receiver: receiver, sim: sim, messages: messages, wanted: o.Operations}
+	if audit.since, err = functions.Ledger.Now(ctx); err == nil {
+		err = play(ctx, o, submitter, audit)
+	}
+	summary := audit.summary(time.Since(began))
+	summary.Seed = o.Seed
+	o.View.End()
+	if o.Keep != nil && err == nil {
+		if err = o.Keep(summary, api.url); err == nil {
+			<-ctx.Done()
+		}
+	}
+	stop()
+	return summary, errors.Join(err, <-served)
+}
+
+// play submits the operations and waits until all is done, nothing more is under way, or the time is over.
+func play(ctx context.Context, o Options, submitter *submitter, audit *audit) error {
+	ctx, cancel := context.WithTimeout(ctx, MaxTime)
+	defer cancel()
+	submitted := make(chan error, 1)
+	// All within the first simulated minutes, so that their ends overlap.
+	go func() {
+		submitted <- submitter.submit(ctx, o.Operations, time.Duration(float64(3*time.Minute)/o.Speed))
+	}()
+
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-submitted:
+			if err != nil {
+				return err
+			}
+			submitted = nil
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return nil // the summary says what is lost
+			}
+			return context.Cause(ctx)
+		case <-tick.C:
+			if err := audit.look(ctx); err != nil {
+				return err
+			}
+			o.View.Show(audit.progress())
+			if submitted == nil && audit.done() {
+				return nil
+			}
+		}
+	}
+}
+
+// settings are those of a deployment with every duration divided by speed.
+func settings(speed float64, secret, geminiURL, sinkURL string) (server.Settings, error) {
+	parsed, err := config.Parse[server.Settings]([]string{
+		"OPLEDGER_WEBHOOK_SECRET=" + secret, "GEMINI_API_KEY=local", "GOOGLE_GEMINI_BASE_URL=" + geminiURL,
+		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
+	})
+	if err != nil {
+		return server.Settings{}, err
+	}
+	for _, d := range []*time.Duration{
+		&parsed.Ledger.Grace, &parsed.Ledger.Interval, &parsed.Ledger.StuckAfter, &parsed.Ledger.AlertEvery,
+		&parsed.Ledger.ClaimTTL, &parsed.Webhook.Tolerance,
+	} {
+		*d = time.Duration(float64(*d) / speed)
+	}
+	// A timestamp has whole seconds and a loaded machine takes some of them.
+	if parsed.Webhook.Tolerance < minTolerance {
+		parsed.Webhook.Tolerance = minTolerance
+	}
+	if parsed.Webhook.Verifier, err = gemini.NewVerifier(parsed.Webhook.Tolerance, secret); err != nil {
+		return server.Settings{}, fmt.Errorf("the simulated webhook's secret: %w", err)
+	}
+	parsed.Ledger.Effects = []effect.Spec{{
+		Name: publishEffect, Do: "http", URL: sinkURL,
+		On: []operation.State{operation.Succeeded, operation.Failed, operation.Cancelled, operation.Expired},
+	}}
+	return parsed, nil
+}
+
+const (
+	minTolerance  = 3 * time.Second
+	publishEffect = "publish"
+)

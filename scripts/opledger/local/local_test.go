@@ -1,0 +1,125 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+func runOn(t *testing.T, ctx context.Context, o Options) (Summary, error) {
+	t.Helper()
+	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "ledger.db"), time.Now)
+	if err == nil {
+		o.Listen, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Store, o.Log = store, slog.New(slog.DiscardHandler)
+	summary, err := Run(ctx, o)
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+	return summary, err
+}
+
+// TestRunHarsh: the main job under the worst faults keeps every promise, and the faults were there.
+func TestRunHarsh(t *testing.T) {
+	t.Parallel()
+	var screen bytes.Buffer
+	s, err := runOn(t, t.Context(), Options{
+		Operations: 60, Seed: 1, Faults: "harsh", Speed: 200,
+		View: &Table{W: &screen, Rows: 10, Size: func() (int, int) { return 40, 8 }},
+	})
+	if err != nil || !s.Clean() {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if s.DeliveriesLost == 0 || s.DeliveriesRepeated == 0 || s.DeliveriesLate == 0 || s.DeliveriesReordered == 0 ||
+		s.DeliveriesRetried == 0 || s.DeployWindowHits == 0 || s.APIFaults == 0 || s.SettledByReconcile == 0 ||
+		s.MessagesLost == 0 || s.MessagesRepeated == 0 || s.EffectsRefused == 0 || s.EffectAnswersLost == 0 || s.EffectRepeatsKnown == 0 {
+		t.Errorf("too kind a run: %+v", s)
+	}
+	if s.SettledByWebhook+s.SettledByReconcile != 60 || s.Operations != 60 || s.Seed != 1 {
+		t.Errorf("%+v", s)
+	}
+	for line := range strings.Lines(screen.String()) {
+		if n := len([]rune(strings.TrimSuffix(line[strings.LastIndex(line, "\x1b[2K")+4:], "\n"))); n > 39 {
+			t.Errorf("a line of %d characters on a terminal of 40: %q", n, line)
+		}
+	}
+	t.Logf("%+v", s)
+}
+
+// TestRunEndsWithItsContext: an interrupted run is an error, and nothing of it goes on (the package's goroutines are counted).
+func TestRunEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	began := viewFunc(func(p Progress) {
+		if p.Submitted > 0 {
+			cancel()
+		}
+	})
+	if s, err := runOn(t, ctx, Options{Operations: 20, Faults: "none", Speed: 10, View: began}); err == nil {
+		t.Errorf("%+v", s)
+	}
+}
+
+type viewFunc func(Progress)
+
+func (f viewFunc) Show(p Progress) { f(p) }
+func (viewFunc) End()              {}
+
+// TestTable: it redraws exactly what it drew, whatever becomes of the terminal.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	records := make([]operation.Record, 30)
+	for i := range records {
+		records[i] = operation.Record{Key: operation.Key("batches/" + strings.Repeat("x", i)), State: operation.Running, CreatedAt: time.Unix(int64(i), 0)}
+	}
+	var screen bytes.Buffer
+	width, height := 0, 0
+	table := &Table{W: &screen, Rows: 10, Size: func() (int, int) { return width, height }}
+	drawn := 0
+	for _, size := range [][2]int{{200, 50}, {80, 24}, {20, 5}, {3, 2}, {1, 1}, {80, 24}} {
+		width, height = size[0], size[1]
+		screen.Reset()
+		table.Show(Progress{Wanted: 30, Submitted: 30, Settled: 7, Done: 3, Simulator: geminisim.Stats{Deliveries: 1e6}, Records: records})
+		lines := strings.Count(screen.String(), "\n")
+		if lines > max(height-1, drawn, 1) {
+			t.Errorf("%d lines on a terminal of %d", lines, height)
+		}
+		if up := strings.Count(screen.String(), "A"); drawn > 0 && up == 0 {
+			t.Error("it did not go back up")
+		}
+		drawn = lines
+	}
+	table.End()
+	screen.Reset()
+	table.Show(Progress{Wanted: 1})
+	if strings.Contains(screen.String(), "A") {
+		t.Error("it draws over what End left")
+	}
+}
+
+// TestBar never breaks, however the counts stand to each other.
+func TestBar(t *testing.T) {
+	t.Parallel()
+	for _, p := range []Progress{
+		{}, {Wanted: 3, Submitted: 3, Settled: 2, Done: 1}, {Wanted: 1, Submitted: 5, Settled: 5, Done: 5}, {Wanted: 7, Submitted: 1, Settled: 3, Done: 9},
+	} {
+		for _, width := range []int{0, 1, 77} {
+			if got := len([]rune(bar(p, width))); got != width+2 {
+				t.Errorf("%+v: %d characters, want %d", p, got, width+2)
+			}
+		}
+	}
+}

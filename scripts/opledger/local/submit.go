@@ -1,0 +1,124 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/genai"
+	"google.golang.org/genai/interactions/models/operations"
+	"google.golang.org/genai/interactions/models/webhooks"
+
+	registerfn "github.com/opledger/opledger/functions/register"
+)
+
+// A submitter starts batches at Gemini through the SDK and registers them, as a nightly job does.
+type submitter struct {
+	gemini    *genai.Client
+	functions string // URL
+}
+
+func newSubmitter(ctx context.Context, geminiURL, functionsURL string) (*submitter, error) {
+	client, err := genai.NewClient(ctx, &genai.ClientConfig{
+		APIKey: "local", Backend: genai.BackendGeminiAPI, HTTPOptions: genai.HTTPOptions{BaseURL: geminiURL},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making a Gemini client: %w", err)
+	}
+	return &submitter{gemini: client, functions: functionsURL}, nil
+}
+
+// createWebhook points Gemini's webhook at the functions and returns the signing secret.
+func (s *submitter) createWebhook(ctx context.Context) (string, error) {
+	created, err := s.gemini.Webhooks.Create(ctx, operations.CreateWebhookRequest{Body: webhooks.WebhookInput{
+		URI: s.functions + "/webhook",
+		SubscribedEvents: []webhooks.WebhookSubscribedEvent{
+			"batch.succeeded", "batch.failed", "batch.expired",
+		},
+	}})
+	if err != nil {
+		return "", fmt.Errorf("creating the webhook: %w", err)
+	}
+	return *created.Webhook.NewSigningSecret, nil
+}
+
+// attempts bounds how often a request is made that the simulator's faults let fail.
+const attempts = 20
+
+// submit starts n batches within about that time, and registers each the instant its name is known.
+func (s *submitter) submit(ctx context.Context, n int, within time.Duration) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(16)
+	pace := time.NewTicker(max(within/time.Duration(n), time.Microsecond))
+	defer pace.Stop()
+	for i := range n {
+		select {
+		case <-pace.C:
+		case <-ctx.Done():
+			return group.Wait()
+		}
+		group.Go(func() error {
+			name, err := s.create(ctx, fmt.Sprintf("nightly-%03d", i+1))
+			if err != nil {
+				return err
+			}
+			return s.register(ctx, name)
+		})
+	}
+	return group.Wait()
+}
+
+// create starts a batch. An answer that was lost leaves a batch behind that nobody registers: its completion runs no effect.
+func (s *submitter) create(ctx context.Context, displayName string) (string, error) {
+	var err error
+	for range attempts {
+		var job *genai.BatchJob
+		job, err = s.gemini.Batches.Create(ctx, "gemini-3.5-flash", &genai.BatchJobSource{FileName: "files/reviews"},
+			&genai.CreateBatchJobConfig{DisplayName: displayName})
+		if err == nil {
+			return job.Name, nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return "", fmt.Errorf("submitting %s: %w", displayName, err)
+}
+
+func (s *submitter) register(ctx context.Context, name string) error {
+	body, err := json.Marshal(registerfn.Request{Name: name, JobKind: "batch-review-classify"})
+	if err != nil {
+		return fmt.Errorf("encoding the registration of %s: %w", name, err)
+	}
+	for range attempts {
+		if err = s.post(ctx, body); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("registering %s: %w", name, err)
+	}
+	return nil
+}
+
+func (s *submitter) post(ctx context.Context, body []byte) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.functions+"/register", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close() //nolint:errcheck // the answer has been judged by its status
+	if response.StatusCode/100 != 2 {
+		said, _ := io.ReadAll(io.LimitReader(response.Body, 1000))
+		return fmt.Errorf("%s: %s", response.Status, said)
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLocalJSON: one JSON object on stdout and nothing else, exit code 0.
+func TestLocalJSON(t *testing.T) {
+	t.Parallel()
+	s := cli(t, nil, "local", "--operations", "10", "--speed", "400", "--seed", "5", "--json").want(t, exitDone)
+	var summary map[string]float64
+	oneObject(t, s.out, &summary)
+	for field, want := range map[string]float64{"operations": 10, "lost": 0, "doubled": 0, "regressed": 0, "wrong": 0, "seed": 5} {
+		if got, there := summary[field]; !there || got != want {
+			t.Errorf("%s is %v, want %v", field, got, want)
+		}
+	}
+	for _, field := range []string{"deliveriesLost", "deliveriesRepeated", "deliveriesLate", "settledByReconcile"} {
+		if _, there := summary[field]; !there {
+			t.Errorf("no %s in %s", field, s.out)
+		}
+	}
+	if s.err != "" {
+		t.Errorf("stderr %q", s.err)
+	}
+}
+
+// TestLocalLines: into a pipe plain lines, no escape sequences; the promise is the last line.
+func TestLocalLines(t *testing.T) {
+	t.Parallel()
+	s := cli(t, nil, "local", "--operations", "5", "--speed", "400", "--faults", "none").want(t, exitDone)
+	if strings.Contains(s.out, "\x1b") || !strings.HasPrefix(s.out, "submitted ") {
+		t.Errorf("%q", s.out)
+	}
+	if !strings.HasSuffix(s.out, "\nlost 0 · doubled 0 · regressed 0\n") {
+		t.Errorf("%q", s.out)
+	}
+}
+
+// TestLocalStore: --store keeps the ledger in a file that list reads, and further runs join it; but not one with the same seed,
+// whose operations are the same.
+func TestLocalStore(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	local := func(seed string) said {
+		return cli(t, nil, "local", "--operations", "4", "--speed", "400", "--faults", "none", "--json", "--seed", seed, "--store", f.store())
+	}
+	local("1").want(t, exitDone)
+	local("2").want(t, exitDone)
+	var l listed
+	oneObject(t, cli(t, nil, "list", "--json", "--store", f.store(), "--state", "SUCCEEDED").want(t, exitDone).out, &l)
+	if len(l.Operations) != 8 {
+		t.Errorf("the file has %d operations, want 8", len(l.Operations))
+	}
+	local("1").want(t, exitFailed, "--seed").complaint(t)
+}
+
+// signalling is a writer that says when it has seen some words.
+type signalling struct {
+	bytes.Buffer
+	words string
+	seen  chan string
+}
+
+func (s *signalling) Write(p []byte) (int, error) {
+	n, err := s.Buffer.Write(p)
+	if strings.Contains(string(p), s.words) {
+		s.seen <- string(p)
+	}
+	return n, err
+}
+
+// TestLocalKeep: with --keep the summary comes first; then everything stays up, the ledger can be looked into, and an
+// interrupt is a good end.
+func TestLocalKeep(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var out bytes.Buffer
+	stderr := &signalling{words: "still up", seen: make(chan string, 1)}
+	ended := make(chan int)
+	go func() {
+		ended <- run(ctx, []string{"local", "--operations", "3", "--speed", "400", "--faults", "none", "--json", "--keep"},
+			environment{in: strings.NewReader(""), out: &out, err: stderr})
+	}()
+	select {
+	case said := <-stderr.seen:
+		store := regexp.MustCompile(`--store (sqlite:[^;]+);`).FindStringSubmatch(said)
+		if store == nil {
+			t.Fatalf("it does not say where the ledger is: %q", said)
+		}
+		if err := json.Unmarshal(out.Bytes(), &map[string]float64{}); err != nil {
+			t.Errorf("the summary was not there first: %v %q", err, out.String())
+		}
+		if s := cli(t, nil, "list", "--store", store[1]).want(t, exitDone); strings.Count(s.out, "SUCCEEDED") != 3 {
+			t.Errorf("%s", s.out)
+		}
+	case code := <-ended:
+		t.Fatalf("it did not stay up: %d %s", code, stderr.String())
+	}
+	cancel()
+	if code := <-ended; code != exitDone {
+		t.Errorf("exit code %d: %s", code, stderr.String())
+	}
+}

@@ -1,0 +1,36 @@
+// Command opledger runs the ledger on one machine, and looks into one anywhere.
+//
+//	opledger local       the whole job on this machine, with a simulated Gemini that misbehaves
+//	opledger serve       the four functions on one port
+//	opledger list, show  the ledger for a person
+//	opledger register    record an operation that was submitted elsewhere
+//	opledger reconcile   one pass, or one operation, now
+//
+// It exits with 0 when it did what was asked, 1 when it failed, and 2 when it was used wrongly; errors are one line on stderr
+// that says what to do.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	code := run(ctx, os.Args[1:], environment{
+		variables: os.Environ(), in: os.Stdin, out: os.Stdout, err: os.Stderr,
+	})
+	os.Exit(code) //nolint:gocritic // nothing is left for stop to do
+}
+
+// An environment is what a command has of the outside.
+type environment struct {
+	variables []string // as os.Environ
+	in        io.Reader
+	out, err  io.Writer
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/server"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// reconcileSettings are what reconciling needs: no webhook.
+type reconcileSettings struct {
+	Project  config.Project
+	Ledger   config.Ledger
+	Gemini   config.Gemini
+	Handlers config.Handlers
+}
+
+func newReconcile(outside environment) *cobra.Command {
+	var store string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "reconcile [NAME]",
+		Short: "Make one pass now, or look one operation up now",
+		Example: "  opledger reconcile\n" +
+			"  opledger reconcile batches/abc123",
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			var name operation.Name
+			var err error
+			if len(args) == 1 {
+				if name, err = operation.ParseName(args[0], ""); err != nil {
+					return usageError{err}
+				}
+			}
+			settings, where, err := parse[reconcileSettings](outside, store)
+			if err != nil {
+				return err
+			}
+			s, closeStore, err := openServer(ctx, outside, server.Settings{
+				Project: settings.Project, Ledger: settings.Ledger, Gemini: settings.Gemini, Handlers: settings.Handlers,
+			}, where, 0, logging.New(outside.err, ""))
+			if err != nil {
+				return err
+			}
+			if name.Key != "" {
+				err = reconcileOne(ctx, outside, s, name.Key, asJSON)
+			} else {
+				err = reconcileAll(ctx, outside, s, asJSON)
+			}
+			s.Drain(ctx)
+			return errors.Join(err, closeStore())
+		},
+	}
+	storeFlag(cmd, &store)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func reconcileAll(ctx context.Context, outside environment, s *server.Server, asJSON bool) error {
+	summary, err := s.Reconciler.Pass(ctx)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = printJSON(outside.out, summary)
+	} else {
+		_, err = fmt.Fprintf(outside.out,
+			"due %d, checked %d: settled %d, running %d, unknown %d, missing %d, stuck %d; effects requeued %d; errors %d\n",
+			summary.Due, summary.Checked, summary.Settled, summary.Running, summary.Unknown, summary.Missing, summary.Stuck,
+			summary.EffectsRequeued, summary.Errors)
+	}
+	if err == nil && summary.Errors > 0 {
+		err = fmt.Errorf("%d records could not be handled: the log says which and why; the next pass tries them again", summary.Errors)
+	}
+	return err
+}
+
+func reconcileOne(ctx context.Context, outside environment, s *server.Server, key operation.Key, asJSON bool) error {
+	answer, receipt, err := s.Reconciler.One(ctx, key)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return fmt.Errorf("%w; opledger list shows those it has", err)
+	case err != nil:
+		return err
+	case !answer.Known():
+		return fmt.Errorf("Gemini does not say how %s stands (%s): %w", key, answer.Reason, answer.Err)
+	case asJSON:
+		return printJSON(outside.out, map[string]any{
+			"operation": receipt.Key, "state": receipt.State, "outcome": receipt.Outcome, "reason": receipt.Reason,
+		})
+	}
+	decision := string(receipt.Outcome)
+	if receipt.Reason != "" {
+		decision += " (" + string(receipt.Reason) + ")"
+	}
+	_, err = fmt.Fprintf(outside.out, "%s is %s at Gemini: %s; the ledger says %s\n", key, answer.State, decision, receipt.State)
+	return err
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	registerfn "github.com/opledger/opledger/functions/register"
+	"github.com/opledger/opledger/scripts/opledger/server"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/logging"
+)
+
+// registerSettings are what registering needs: neither Gemini nor a webhook.
+type registerSettings struct {
+	Project  config.Project
+	Ledger   config.Ledger
+	Handlers config.Handlers
+}
+
+func newRegister(outside environment) *cobra.Command {
+	var store, metadata, submittedAt string
+	var request registerfn.Request
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "register NAME",
+		Short: "Record an operation that was submitted elsewhere",
+		Example: "  opledger register batches/abc123 --job-kind batch-review-classify\n" +
+			"  opledger register batches/abc123 --metadata '{\"dataset\":\"2026-11\"}' --submitted-at 2026-11-21T02:00:00Z",
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			request.Name = args[0]
+			if metadata != "" {
+				request.Metadata = json.RawMessage(metadata)
+			}
+			if submittedAt != "" {
+				at, err := time.Parse(time.RFC3339, submittedAt)
+				if err != nil {
+					return usageError{fmt.Errorf("--submitted-at: %q is not a time such as 2026-11-21T02:00:00Z", submittedAt)}
+				}
+				request.SubmittedAt = &at
+			}
+			registration, err := request.Registration(time.Now())
+			if err != nil {
+				return usageError{err}
+			}
+			settings, where, err := parse[registerSettings](outside, store)
+			if err != nil {
+				return err
+			}
+			s, closeStore, err := openServer(ctx, outside, server.Settings{
+				Project: settings.Project, Ledger: settings.Ledger, Handlers: settings.Handlers,
+			}, where, 0, logging.New(outside.err, ""))
+			if err != nil {
+				return err
+			}
+			result, err := s.Ledger.Register(ctx, registration)
+			if err == nil {
+				s.Drain(ctx) // it may have ended already
+			}
+			if err = errors.Join(err, closeStore()); err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(outside.out, result.Record)
+			}
+			what := "known already"
+			if result.Created {
+				what = "registered"
+			}
+			_, err = fmt.Fprintf(outside.out, "%s %s, %s\n", result.Record.Key, what, result.Record.State)
+			return err
+		},
+	}
+	storeFlag(cmd, &store)
+	cmd.Flags().StringVar(&request.JobKind, "job-kind", "", "your label for what the job is for")
+	cmd.Flags().StringVar(&metadata, "metadata", "", "a JSON object of your own")
+	cmd.Flags().StringVar(&submittedAt, "submitted-at", "", "when it was submitted, RFC 3339 (default now)")
+	cmd.Flags().StringVar(&request.CorrelationID, "correlation-id", "", "the id that you put in the job's user metadata")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the record as JSON")
+	return cmd
+}

@@ -1,0 +1,205 @@
+// Package server runs the four functions in one process, on one port, over any store.
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	effectsfn "github.com/opledger/opledger/functions/effects"
+	reconcilefn "github.com/opledger/opledger/functions/reconcile"
+	registerfn "github.com/opledger/opledger/functions/register"
+	webhookfn "github.com/opledger/opledger/functions/webhook"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/function"
+	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/reconcile"
+)
+
+// Settings are the groups of settings that the four functions use together. Without Gemini's key there is no Reconciler.
+type Settings struct {
+	Project  config.Project
+	Ledger   config.Ledger
+	Webhook  config.Webhook
+	Gemini   config.Gemini
+	Handlers config.Handlers
+}
+
+// Options are what a Server takes beside its settings.
+type Options struct {
+	Store ledger.Store
+	Now   func() time.Time
+	Log   *slog.Logger
+	// Publisher is where effects are published; nil hands them over inside the process. Wrap, if not nil, stands in front.
+	Publisher ledger.Publisher
+	Wrap      func(ledger.Publisher) ledger.Publisher
+	// Schedule is how often a reconcile pass is made, the first one at once; 0 makes none, and POST /reconcile makes one.
+	Schedule time.Duration
+	// Expire deletes what may be deleted, with every scheduled pass; nil where the store does so by itself.
+	Expire func(context.Context) (int64, error)
+	// Shutdown is how long requests and effects in progress may take to end by themselves; 0: 25 s.
+	Shutdown time.Duration
+}
+
+// A Server is the four functions over one store.
+type Server struct {
+	Ledger     *ledger.Ledger
+	Reconciler *reconcile.Reconciler
+	reconcile  reconcilefn.Function
+	queue      *Queue
+	effects    effectsfn.Function
+	mux        *http.ServeMux
+	options    Options
+}
+
+// New returns a server. It starts nothing.
+func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
+	s := &Server{queue: NewQueue(), mux: http.NewServeMux(), options: o}
+	publisher := o.Publisher
+	if publisher == nil {
+		publisher = s.queue
+	}
+	if o.Wrap != nil {
+		publisher = o.Wrap(publisher)
+	}
+	var err error
+	s.Ledger, err = ledger.New(o.Store, settings.Ledger.Settings(), ledger.Options{Publisher: publisher})
+	if err != nil {
+		return nil, fmt.Errorf("the ledger's settings: %w", err)
+	}
+	handlers := effect.Handlers(settings.Ledger.Effects, effect.HandlerOptions{
+		Log: o.Log, AllowPrivate: settings.Handlers.AllowPrivate, Now: o.Now,
+	})
+	s.effects = effectsfn.New(effectsfn.Options{Runner: effect.NewRunner(s.Ledger, handlers), Now: o.Now, Log: o.Log})
+
+	s.handle("/webhook", webhookfn.New(webhookfn.Options{
+		Ledger: s.Ledger, Verifier: settings.Webhook.Verifier, Now: o.Now, Log: o.Log,
+	}))
+	s.handle("/register", registerfn.New(registerfn.Options{Ledger: s.Ledger, Now: o.Now, Log: o.Log}))
+	if settings.Gemini.APIKey != "" {
+		client, err := lookup.NewClient(ctx, lookup.Options{APIKey: settings.Gemini.APIKey, BaseURL: settings.Gemini.BaseURL})
+		if err != nil {
+			return nil, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
+		}
+		s.Reconciler = reconcile.New(s.Ledger, client, reconcile.DefaultBudget, o.Log)
+		s.reconcile = reconcilefn.New(reconcilefn.Options{Reconciler: s.Reconciler, Now: o.Now, Log: o.Log})
+		s.handle("/reconcile", s.reconcile)
+	}
+	s.handle("/effects", s.effects)
+	s.mux.HandleFunc("GET /health", s.health)
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		function.Fail(w, &function.Error{
+			Status:  http.StatusNotFound,
+			Message: r.URL.Path + " is not here; POST /webhook, /register, /reconcile or /effects, or GET /health",
+		})
+	})
+	return s, nil
+}
+
+func (s *Server) handle(path string, h http.Handler) {
+	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(logging.WithTrace(r)))
+	})
+}
+
+// health answers 200 while the store can be read.
+func (s *Server) health(w http.ResponseWriter, r *http.Request) {
+	if _, err := s.Ledger.Now(r.Context()); err != nil {
+		function.Fail(w, err)
+		return
+	}
+	function.Answer(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+const (
+	workers         = 8
+	defaultShutdown = 25 * time.Second
+)
+
+// Serve answers on listener until ctx ends. Then it takes no more requests, lets those in progress end, lets effects in
+// progress finish or be released, and returns nil.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{
+		Handler:           s.mux,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		ErrorLog:          slog.NewLogLogger(s.options.Log.Handler(), slog.LevelWarn),
+	}
+	work, stop := context.WithCancel(context.WithoutCancel(ctx)) // what is in progress outlives ctx by a while
+	defer stop()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	var background sync.WaitGroup
+	background.Go(func() { s.queue.Run(ctx, work, workers, s.run) })
+	if s.options.Schedule > 0 && s.Reconciler != nil {
+		background.Go(func() { s.schedule(ctx) })
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		end()
+		stop()
+		background.Wait()
+		return fmt.Errorf("serving on %s: %w", listener.Addr(), err)
+	case <-ctx.Done():
+	}
+	ending, cancel := context.WithTimeout(work, cmp.Or(s.options.Shutdown, defaultShutdown))
+	defer cancel()
+	defer context.AfterFunc(ending, stop)()
+	err := server.Shutdown(ending)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = server.Close()
+	}
+	background.Wait()
+	return err
+}
+
+// Drain runs the effects that were published inside this process and not run yet, once each.
+func (s *Server) Drain(ctx context.Context) { s.queue.Drain(ctx, s.run) }
+
+// run makes an attempt at an effect; what went wrong is in the log and, where it could be recorded, in the ledger.
+func (s *Server) run(ctx context.Context, m ledger.Message) (again bool, after time.Duration) {
+	report, err := s.effects.Run(ctx, m)
+	if err != nil {
+		return true, 0
+	}
+	return report.Again() && report.Outcome != effect.Unknown, report.RetryAfter
+}
+
+// schedule makes reconcile passes, as Cloud Scheduler does for the deployed function. The first is made at once: a process
+// that never lives as long as the interval must not leave what another one dropped for ever [R5, R6].
+func (s *Server) schedule(ctx context.Context) {
+	ticker := time.NewTicker(s.options.Schedule)
+	defer ticker.Stop()
+	for {
+		_, _ = s.reconcile.Pass(ctx) // it has logged what it did, and the next one comes
+		s.expire(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// expire deletes what may be deleted [L3].
+func (s *Server) expire(ctx context.Context) {
+	if s.options.Expire == nil {
+		return
+	}
+	if n, err := s.options.Expire(ctx); err != nil && ctx.Err() == nil {
+		s.options.Log.ErrorContext(ctx, "expired documents stay", "error", err)
+	} else if n > 0 {
+		s.options.Log.InfoContext(ctx, "expired documents deleted", "documents", n)
+	}
+}

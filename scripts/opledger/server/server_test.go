@@ -1,0 +1,152 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// open returns a server over the file at path whose one effect goes to sink, and a port for it.
+func open(t *testing.T, path, sink string, options Options) (*Server, net.Listener) {
+	t.Helper()
+	settings, err := config.Parse[Settings]([]string{
+		"GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1", "OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
+		fmt.Sprintf("OPLEDGER_EFFECTS=[{name: publish, do: http, url: %q, on: [SUCCEEDED]}]", sink),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := sqlite.Open(t.Context(), path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	options.Store, options.Now, options.Log = store, time.Now, slog.New(slog.DiscardHandler)
+	s, err := New(t.Context(), settings, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, listener
+}
+
+// end registers an operation that has ended, so that its effect is planned.
+func end(t *testing.T, l *ledger.Ledger) {
+	t.Helper()
+	name := operation.Name{Key: "batches/a", Resource: "batches/a"}
+	_, err := l.Register(t.Context(), ledger.Registration{Name: name})
+	if err == nil {
+		_, err = l.Ingest(t.Context(), operation.Event{Name: name, DeliveryID: "1", Source: operation.Webhook, State: operation.Succeeded})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func theEffect(t *testing.T, s *Server) ledger.Effect {
+	t.Helper()
+	story, err := s.Ledger.Show(t.Context(), "batches/a")
+	if err != nil || len(story.Effects) != 1 {
+		t.Fatalf("%+v, %v", story, err)
+	}
+	return story.Effects[0]
+}
+
+// TestServeReleases: an effect that does not end within the time for ending is cut off and given back, not left claimed for
+// the rest of its lease [S4].
+func TestServeReleases(t *testing.T) {
+	t.Parallel()
+	entered := make(chan struct{}, 1)
+	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.ReadAll(r.Body) // only then is it seen that the caller has gone
+		entered <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer sink.Close()
+	s, listener := open(t, filepath.Join(t.TempDir(), "ledger.db"), sink.URL, Options{Shutdown: 50 * time.Millisecond})
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error)
+	go func() { served <- s.Serve(ctx, listener) }()
+	end(t, s.Ledger)
+	<-entered
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if e := theEffect(t, s); e.State != ledger.EffectPending || e.Attempts != 1 {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestServeBeginsWithAPass: what a process before this one dropped is taken up at once, not after an interval that this one
+// may not live to see [R5, R6].
+func TestServeBeginsWithAPass(t *testing.T) {
+	t.Parallel()
+	arrived := make(chan struct{}, 1)
+	sink := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived <- struct{}{} }))
+	defer sink.Close()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	before, unused := open(t, path, sink.URL, Options{Wrap: func(ledger.Publisher) ledger.Publisher { return loser{} }})
+	if err := unused.Close(); err != nil {
+		t.Fatal(err)
+	}
+	end(t, before.Ledger)
+
+	expired := make(chan struct{}, 1)
+	after, listener := open(t, path, sink.URL, Options{Schedule: time.Hour, Expire: func(context.Context) (int64, error) {
+		expired <- struct{}{}
+		return 1, nil
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error)
+	go func() { served <- after.Serve(ctx, listener) }()
+	select {
+	case <-arrived:
+	case <-time.After(time.Minute):
+		t.Error("the effect was not taken up")
+	}
+	<-expired // with the pass, what may be deleted goes [L3]
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if e := theEffect(t, after); e.State != ledger.EffectDone {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A loser says that it has published, as a process that dies then would.
+type loser struct{}
+
+func (loser) Publish(context.Context, ledger.Message) error { return nil }
+
+// TestServeSaysWhyItCannot: a listener that fails ends everything.
+func TestServeSaysWhyItCannot(t *testing.T) {
+	t.Parallel()
+	s, listener := open(t, filepath.Join(t.TempDir(), "ledger.db"), "http://127.0.0.1:1", Options{Schedule: time.Hour})
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Serve(t.Context(), listener); err == nil {
+		t.Error("it served on a closed port")
+	}
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+func newShow(outside environment) *cobra.Command {
+	var store string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Tell one operation's story: its record, every delivery with its decision, every effect",
+		Example: "  opledger show batches/abc123\n" +
+			"  opledger show https://generativelanguage.googleapis.com/v1beta/batches/abc123 --json",
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := operation.ParseName(args[0], "")
+			if err != nil {
+				return usageError{err}
+			}
+			l, closeStore, err := openReader(cmd.Context(), outside, store)
+			if err != nil {
+				return err
+			}
+			story, err := l.Show(cmd.Context(), name.Key)
+			if errors.Is(err, ledger.ErrNotFound) {
+				err = fmt.Errorf("%w; opledger list shows those it has", err)
+			}
+			if err = errors.Join(err, closeStore()); err != nil {
+				return err
+			}
+			if asJSON {
+				// Nothing is an empty list, not null.
+				story.Deliveries = append([]ledger.Delivery{}, story.Deliveries...)
+				story.Effects = append([]ledger.Effect{}, story.Effects...)
+				return printJSON(outside.out, story)
+			}
+			return printStory(outside.out, story)
+		},
+	}
+	storeFlag(cmd, &store)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func printStory(w io.Writer, s ledger.Story) error {
+	r := s.Record
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var errs []error
+	line := func(cells ...any) {
+		for i, cell := range cells {
+			if at, ok := cell.(time.Time); ok {
+				cell = localTime(at)
+			}
+			separator := "\t"
+			if i == len(cells)-1 {
+				separator = "\n"
+			}
+			_, err := fmt.Fprint(out, cell, separator)
+			errs = append(errs, err)
+		}
+	}
+	line(r.Key, stateWord(r))
+	line("  name", r.Name)
+	line("  job kind", dash(r.JobKind))
+	line("  submitted", r.SubmittedAt)
+	settled := localTime(r.SettledAt)
+	if r.Settled() {
+		settled += " by " + dash(string(r.SettledBy))
+	}
+	line("  settled", settled)
+	line("  look-ups", r.Attempts)
+	line("  next look-up", r.DueAt)
+	line("  output", dash(r.Result.OutputFile))
+	if r.Result.ErrorCode != "" || r.Result.ErrorMessage != "" {
+		line("  error", dash(strings.TrimSpace(r.Result.ErrorCode+" "+r.Result.ErrorMessage)))
+	}
+	line("  metadata", dash(string(r.Metadata)))
+	line("  kept until", r.ExpireAt)
+	errs = append(errs, out.Flush())
+
+	line("\nRECEIVED", "SOURCE", "TYPE", "STATE", "DECISION", "REASON", "DELIVERY")
+	for _, d := range s.Deliveries {
+		line(d.ReceivedAt, d.Source, dash(d.Type), d.State, d.Outcome, d.Reason, d.ID)
+	}
+	errs = append(errs, out.Flush())
+	line("\nEFFECT", "STATE", "PLANNED", "DONE", "ATTEMPTS", "FENCE", "LAST ERROR")
+	for _, e := range s.Effects {
+		line(e.Name, e.State, e.CreatedAt, e.DoneAt, e.Attempts, e.Fence, dash(e.LastError))
+	}
+	return errors.Join(append(errs, out.Flush())...)
+}
