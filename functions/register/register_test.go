@@ -2,7 +2,6 @@ package register_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -23,6 +22,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/harness"
 )
 
 func TestMain(m *testing.M) {
@@ -37,26 +37,14 @@ type world struct {
 	*testing.T
 	store  *sqlite.Store
 	ledger *ledger.Ledger
-	outbox *outbox
+	outbox *harness.Outbox
 	log    *bytes.Buffer // only to be read when no request is under way
 	server *httptest.Server
 }
 
-type outbox struct {
-	mu   sync.Mutex
-	sent []ledger.Message
-}
-
-func (o *outbox) Publish(_ context.Context, m ledger.Message) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.sent = append(o.sent, m)
-	return nil
-}
-
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, outbox: &outbox{}, log: &bytes.Buffer{}}
+	w := &world{T: t, outbox: &harness.Outbox{}, log: &bytes.Buffer{}}
 	now := func() time.Time { return noon }
 	var err error
 	if w.store, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), now); err != nil {
@@ -278,8 +266,8 @@ func TestAlreadyEnded(t *testing.T) {
 	if r.Status/100 != 2 || r.Record.State != operation.Succeeded || r.Record.Effects["publish"] != "open" || r.Record.Effects["special"] != "open" {
 		t.Errorf("%d %+v", r.Status, r.Record)
 	}
-	if r := w.post(`{"name":"batches/a","jobKind":"special-7"}`); r.Status != http.StatusOK || len(w.outbox.sent) != 2 {
-		t.Errorf("again: %d, published %v", r.Status, w.outbox.sent)
+	if r := w.post(`{"name":"batches/a","jobKind":"special-7"}`); r.Status != http.StatusOK || len(w.outbox.All()) != 2 {
+		t.Errorf("again: %d, published %v", r.Status, w.outbox.All())
 	}
 }
 

@@ -72,7 +72,7 @@ func TestOutcomes(t *testing.T) {
 	if story.Record.State != "SUCCEEDED" || story.Record.SettledBy != "webhook" {
 		t.Errorf("the record is %+v", story.Record)
 	}
-	if diff := cmp.Diff([]ledger.Message{{Operation: "batches/a", Effect: "publish", Attempt: 1}}, w.outbox.all()); diff != "" {
+	if diff := cmp.Diff([]ledger.Message{{Operation: "batches/a", Effect: "publish", Attempt: 1}}, w.outbox.All()); diff != "" {
 		t.Errorf("published, -want +got\n%s", diff)
 	}
 	if len(story.Deliveries) != 11 {
@@ -130,7 +130,7 @@ func TestSimultaneous(t *testing.T) {
 	if want := map[string]int{"200applied": 1, "200duplicate": n - 1}; !cmp.Equal(want, outcomes) {
 		t.Errorf("outcomes %v, want %v", outcomes, want)
 	}
-	if sent := w.outbox.all(); len(sent) != 1 {
+	if sent := w.outbox.All(); len(sent) != 1 {
 		t.Errorf("%d effects were published", len(sent))
 	}
 }
@@ -230,11 +230,11 @@ func TestRegisteredLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.took(w.deliver("m1", event("batch.succeeded", "batches/a", t1)), "applied", "advanced", false)
-	if story := w.show("batches/a"); len(story.Effects) != 0 || story.Record.Registered || len(w.outbox.all()) != 0 {
+	if story := w.show("batches/a"); len(story.Effects) != 0 || story.Record.Registered || len(w.outbox.All()) != 0 {
 		t.Errorf("an effect of an operation nobody registered: %+v", story)
 	}
 	w.register("batches/a")
-	if story := w.show("batches/a"); len(story.Effects) != 1 || story.Record.State != "SUCCEEDED" || len(w.outbox.all()) != 1 {
+	if story := w.show("batches/a"); len(story.Effects) != 1 || story.Record.State != "SUCCEEDED" || len(w.outbox.All()) != 1 {
 		t.Errorf("registered later: %+v", story)
 	}
 }
@@ -261,7 +261,7 @@ func TestQueueDown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.register("batches/a")
-	w.outbox.err = errors.New("the queue is down")
+	w.outbox.Fail(errors.New("the queue is down"))
 	w.took(w.deliver("m1", event("batch.succeeded", "batches/a", t1)), "applied", "advanced", true)
 	all := w.logged()
 	if len(all) != 2 || all[1]["event"] != "effect" || all[1]["outcome"] != "unpublished" || all[1]["operation"] != "batches/a" {

@@ -2,13 +2,11 @@ package webhook_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -27,6 +25,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/harness"
 )
 
 func TestMain(m *testing.M) {
@@ -47,8 +46,8 @@ type world struct {
 	file   string
 	store  *sqlite.Store
 	ledger *ledger.Ledger
-	outbox *outbox
-	log    *lines
+	outbox *harness.Outbox
+	log    *harness.Log
 	server *httptest.Server
 }
 
@@ -61,7 +60,7 @@ func newWorld(t *testing.T, o options) *world {
 	t.Helper()
 	w := &world{
 		T: t, clock: &clock{now: time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)},
-		file: filepath.Join(t.TempDir(), "ledger.db"), outbox: &outbox{}, log: &lines{},
+		file: filepath.Join(t.TempDir(), "ledger.db"), outbox: &harness.Outbox{}, log: &harness.Log{},
 	}
 	var err error
 	if w.store, err = sqlite.Open(t.Context(), w.file, w.clock.Now); err != nil {
@@ -109,59 +108,10 @@ func (c *clock) Set(t time.Time) {
 	c.now = t
 }
 
-// An outbox keeps what is published.
-type outbox struct {
-	mu   sync.Mutex
-	sent []ledger.Message
-	err  error
-}
-
-func (o *outbox) Publish(_ context.Context, m ledger.Message) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.err == nil {
-		o.sent = append(o.sent, m)
-	}
-	return o.err
-}
-
-func (o *outbox) all() []ledger.Message {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return append([]ledger.Message(nil), o.sent...)
-}
-
-// lines is a log.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-// take returns the lines since the last take, each a JSON object.
+// logged returns the lines since the last call.
 func (w *world) logged() []map[string]any {
 	w.Helper()
-	w.log.mu.Lock()
-	text := bytes.Clone(w.log.text.Bytes())
-	w.log.text.Reset()
-	w.log.mu.Unlock()
-	var all []map[string]any
-	for decoder := json.NewDecoder(bytes.NewReader(text)); ; {
-		var line map[string]any
-		err := decoder.Decode(&line)
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			w.Fatalf("a log line is not JSON: %v in\n%s", err, text)
-		}
-		all = append(all, line)
-	}
+	return w.log.Take(w)
 }
 
 // wantLog checks that the last call logged one line with these fields.

@@ -91,7 +91,7 @@ func reconcileOne(ctx context.Context, outside environment, s *server.Server, ke
 	case err != nil:
 		return err
 	case !answer.Known():
-		return fmt.Errorf("Gemini does not say how %s stands (%s): %w", key, answer.Reason, answer.Err)
+		return fmt.Errorf("asking Gemini how %s stands (%s): %w", key, answer.Reason, answer.Err)
 	case asJSON:
 		return printJSON(outside.out, map[string]any{
 			"operation": receipt.Key, "state": receipt.State, "outcome": receipt.Outcome, "reason": receipt.Reason,

@@ -136,7 +136,7 @@ func TestReconcileOne(t *testing.T) {
 	}
 
 	cli(t, variables, "register", "batches/gone").want(t, exitDone)
-	s = cli(t, variables, "reconcile", "batches/gone").want(t, exitFailed, "Gemini does not say how batches/gone stands (not-found)")
+	s = cli(t, variables, "reconcile", "batches/gone").want(t, exitFailed, "asking Gemini how batches/gone stands (not-found)")
 	s.complaint(t)
 }
 

@@ -86,7 +86,7 @@ func TestSettled(t *testing.T) {
 			if rec.State != state || rec.SettledBy != operation.Reconcile || !rec.UpdateTime.Equal(ended) || !rec.DueAt.IsZero() {
 				t.Errorf("%+v", rec)
 			}
-			sent := w.outbox.take()
+			sent := w.outbox.Take()
 			if want := state == operation.Succeeded; want != (len(sent) == 1) || want && sent[0] != (ledger.Message{Operation: name.Key, Effect: "publish", Attempt: 1}) {
 				t.Errorf("published %v", sent)
 			}
@@ -120,7 +120,7 @@ func TestStaleAnswer(t *testing.T) {
 	if rec := w.record(name); rec.State != operation.Succeeded || rec.SettledBy != operation.Webhook || !rec.DueAt.IsZero() || rec.Attempts != 1 {
 		t.Errorf("%+v", rec)
 	}
-	if sent := w.outbox.take(); len(sent) != 1 {
+	if sent := w.outbox.Take(); len(sent) != 1 {
 		t.Errorf("published %v", sent)
 	}
 }
@@ -137,7 +137,7 @@ func TestRace(t *testing.T) {
 		return false
 	})
 	w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1})
-	if sent := w.outbox.take(); len(sent) != 1 {
+	if sent := w.outbox.Take(); len(sent) != 1 {
 		t.Errorf("published %v", sent)
 	}
 }

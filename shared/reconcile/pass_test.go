@@ -94,15 +94,15 @@ func TestPoisonedEffect(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	names := w.many(3)
-	w.outbox.fail(errors.New("the queue is down"))
+	w.outbox.Fail(errors.New("the queue is down"))
 	for _, name := range names[:2] {
 		w.deliver(name, "m-"+name.Key.ID(), operation.Succeeded)
 	}
-	w.outbox.fail(nil)
+	w.outbox.Fail(nil)
 	w.poison(ledger.EffectPath(names[0].Key, "publish"), unreadable)
 	w.clock.Advance(grace)
 	w.pass(reconcile.Summary{EffectsRequeued: 1, Errors: 1, Due: 1, Checked: 1, Running: 1})
-	if sent := w.outbox.take(); len(sent) != 1 || sent[0].Operation != names[1].Key {
+	if sent := w.outbox.Take(); len(sent) != 1 || sent[0].Operation != names[1].Key {
 		t.Errorf("published %v", sent)
 	}
 }
@@ -113,15 +113,15 @@ func TestSweep(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	name := w.register("a", geminisim.StateRunning)
-	w.outbox.fail(errors.New("the queue is down"))
+	w.outbox.Fail(errors.New("the queue is down"))
 	w.deliver(name, "m1", operation.Succeeded)
 	w.pass(reconcile.Summary{Errors: 1}) // moved on, and not published: an interval later again
-	w.outbox.fail(nil)
+	w.outbox.Fail(nil)
 	w.pass(reconcile.Summary{})
 	w.clock.Advance(interval)
 	w.pass(reconcile.Summary{EffectsRequeued: 1})
 	w.pass(reconcile.Summary{})
-	if sent := w.outbox.take(); len(sent) != 1 || sent[0] != (ledger.Message{Operation: name.Key, Effect: "publish", Attempt: 1}) {
+	if sent := w.outbox.Take(); len(sent) != 1 || sent[0] != (ledger.Message{Operation: name.Key, Effect: "publish", Attempt: 1}) {
 		t.Errorf("published %v", sent)
 	}
 	grant, err := w.ledger.Claim(t.Context(), name.Key, "publish")
@@ -132,7 +132,7 @@ func TestSweep(t *testing.T) {
 	w.pass(reconcile.Summary{})
 	w.clock.Advance(interval) // and has died
 	w.pass(reconcile.Summary{EffectsRequeued: 1})
-	if sent := w.outbox.take(); len(sent) != 1 || sent[0].Attempt != 2 {
+	if sent := w.outbox.Take(); len(sent) != 1 || sent[0].Attempt != 2 {
 		t.Errorf("published %v", sent)
 	}
 	if grant, err = w.ledger.Claim(t.Context(), name.Key, "publish"); err != nil || !grant.Lease.Seized {
@@ -163,15 +163,15 @@ func TestGeminiHangs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	names := w.many(20)
-	w.outbox.fail(errors.New("the queue is down"))
+	w.outbox.Fail(errors.New("the queue is down"))
 	w.deliver(names[0], "m1", operation.Succeeded)
-	w.outbox.fail(nil)
+	w.outbox.Fail(nil)
 	w.clock.Advance(grace)
 	const atOnce = 8
 	ctx, cancel := context.WithCancel(t.Context())
 	var swept []ledger.Message
 	w.hang(atOnce, func() {
-		swept = w.outbox.take()
+		swept = w.outbox.Take()
 		cancel()
 	})
 	got, err := w.reconciler(w.ledger).Pass(ctx)
@@ -251,7 +251,7 @@ func TestCutOff(t *testing.T) {
 		t.Errorf("%+v, %+v and %+v %v: not all of %d are settled", first, second, third, err, len(names))
 	}
 	sent := map[ledger.Message]bool{}
-	for _, m := range w.outbox.take() {
+	for _, m := range w.outbox.Take() {
 		m.Attempt = 0
 		sent[m] = true
 	}
@@ -266,11 +266,11 @@ func TestOverlap(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	names := w.many(40)
-	w.outbox.fail(errors.New("the queue is down"))
+	w.outbox.Fail(errors.New("the queue is down"))
 	for _, name := range names[:10] {
 		w.deliver(name, "m-"+name.Key.ID(), operation.Succeeded)
 	}
-	w.outbox.fail(nil)
+	w.outbox.Fail(nil)
 	w.clock.Advance(grace)
 	const passes = 3
 	var sweeps, lookups sync.WaitGroup
@@ -293,7 +293,7 @@ func TestOverlap(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if sum.Checked != 30 || sum.EffectsRequeued != 10 || len(w.outbox.take()) != 10 {
+	if sum.Checked != 30 || sum.EffectsRequeued != 10 || len(w.outbox.Take()) != 10 {
 		t.Errorf("together %+v, want 30 looked up and 10 handed over", sum)
 	}
 	for i, name := range names {

@@ -1,13 +1,9 @@
 package reconcile_test
 
 import (
-	"bytes"
-	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -25,6 +21,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/reconcile"
 	"github.com/opledger/opledger/test/geminisim"
+	"github.com/opledger/opledger/test/harness"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -42,11 +39,11 @@ type world struct {
 	file   string
 	store  *sqlite.Store
 	ledger *ledger.Ledger
-	outbox *outbox
+	outbox *harness.Outbox
 	sim    *geminisim.Sim
 	client *lookup.Client
 	server *httptest.Server
-	log    *lines
+	log    *harness.Log
 
 	mu    sync.Mutex
 	asked map[string]int                                // look-ups by batch
@@ -57,7 +54,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
 		T: t, clock: &clock{now: time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)}, file: filepath.Join(t.TempDir(), "ledger.db"),
-		outbox: &outbox{}, log: &lines{}, asked: map[string]int{},
+		outbox: &harness.Outbox{}, log: &harness.Log{}, asked: map[string]int{},
 	}
 	var err error
 	if w.store, err = sqlite.Open(t.Context(), w.file, w.clock.Now); err != nil {
@@ -137,68 +134,10 @@ func (c *clock) Advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// An outbox keeps what is published.
-type outbox struct {
-	mu   sync.Mutex
-	sent []ledger.Message
-	err  error
-}
-
-func (o *outbox) Publish(_ context.Context, m ledger.Message) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.err == nil {
-		o.sent = append(o.sent, m)
-	}
-	return o.err
-}
-
-func (o *outbox) fail(err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.err = err
-}
-
-// take returns what was published since the last take.
-func (o *outbox) take() []ledger.Message {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	sent := o.sent
-	o.sent = nil
-	return sent
-}
-
-// lines is a log.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
 // logged returns the lines since the last call.
 func (w *world) logged() []map[string]any {
 	w.Helper()
-	w.log.mu.Lock()
-	text := bytes.Clone(w.log.text.Bytes())
-	w.log.text.Reset()
-	w.log.mu.Unlock()
-	var all []map[string]any
-	for decoder := json.NewDecoder(bytes.NewReader(text)); ; {
-		var line map[string]any
-		err := decoder.Decode(&line)
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			w.Fatal(err)
-		}
-		all = append(all, line)
-	}
+	return w.log.Take(w)
 }
 
 // submit submits a batch that stays in a state until the test moves it, and returns its name.

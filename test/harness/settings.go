@@ -1,0 +1,40 @@
+// Package harness is what the tests of several packages need alike.
+package harness
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// BadSettings starts the test's own program as a deployed function, with settings of which several are wrong, and wants it
+// to end at once with problems of just these variables. The program is the function because the function's init is in it.
+func BadSettings(t *testing.T, target string, want ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
+	cmd.Env = []string{
+		"FUNCTION_TARGET=" + target, "OPLEDGER_GRACE=soon", "OPLEDGER_TOLERANCE=soon", "OPLEDGER_EFFECT_ALLOW_PRIVATE=perhaps", "PORT=http",
+	}
+	printed, err := cmd.Output()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Fatalf("%v, want exit code 1; it printed %s", err, printed)
+	}
+	var line struct{ Problems []string }
+	if err := json.Unmarshal(printed, &line); err != nil {
+		t.Fatalf("not one line of JSON: %v in %s", err, printed)
+	}
+	var got []string
+	for _, problem := range line.Problems {
+		variable, _, _ := strings.Cut(problem, ":")
+		got = append(got, variable)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("problems of %q, want of %q", got, want)
+	}
+}
