@@ -20,6 +20,10 @@ type Topic struct {
 	publisher *pubsub.Publisher
 }
 
+// publishTimeout bounds how long the client goes on with a message whose caller has given up; left alone it does for a
+// minute, and Close waits for it. The sweep publishes what was lost.
+const publishTimeout = 5 * time.Second
+
 // Open returns the topic of that name, or of that full name (projects/P/topics/T). It honours PUBSUB_EMULATOR_HOST, and
 // sends nothing: a topic that does not exist is an error of Publish.
 func Open(ctx context.Context, project, name string, options ...option.ClientOption) (*Topic, error) {
@@ -31,6 +35,7 @@ func Open(ctx context.Context, project, name string, options ...option.ClientOpt
 	// Each message is awaited, so one that waits for company only delays its caller.
 	publisher.PublishSettings.CountThreshold = 1
 	publisher.PublishSettings.DelayThreshold = time.Millisecond
+	publisher.PublishSettings.Timeout = publishTimeout
 	return &Topic{client: client, publisher: publisher}, nil
 }
 
@@ -40,8 +45,10 @@ func (t *Topic) Publish(ctx context.Context, m ledger.Message) error {
 	if err != nil {
 		return fmt.Errorf("encoding an effect message: %w", err)
 	}
-	_, err = t.publisher.Publish(ctx, &pubsub.Message{Data: data}).Get(ctx)
-	return err
+	if _, err = t.publisher.Publish(ctx, &pubsub.Message{Data: data}).Get(ctx); err != nil {
+		return fmt.Errorf("publishing to topic %s: %w", t.publisher.ID(), err)
+	}
+	return nil
 }
 
 // Close sends what is still to be sent and lets go of the connection.

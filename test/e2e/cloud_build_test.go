@@ -1,0 +1,118 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// deployed are the functions by the names that they are deployed under, and the packages that register them.
+var deployed = map[string]string{
+	"Webhook": "functions/webhook", "Register": "functions/register", "Reconcile": "functions/reconcile", "Effects": "functions/effects",
+}
+
+const module = "github.com/opledger/opledger/"
+
+// deployedMain is what the buildpack makes of a function: a program that links it alone and serves what FUNCTION_TARGET names.
+const deployedMain = `package main
+
+import (
+	"log"
+	"os"
+
+	"github.com/GoogleCloudPlatform/functions-framework-go/funcframework"
+
+	_ "` + module + `%s"
+)
+
+func main() {
+	if err := funcframework.Start(os.Getenv("PORT")); err != nil {
+		log.Fatalf("funcframework.Start: %%v", err)
+	}
+}
+`
+
+// buildFunctions builds a program for each function, all at once. The main packages are inside the module but in an overlay:
+// nothing of them is ever in the source tree.
+var buildFunctions = sync.OnceValues(func() (dir string, err error) {
+	dir = filepath.Join(binDir, "functions")
+	mod, err := exec.Command("go", "env", "GOMOD").Output()
+	if err == nil {
+		err = os.Mkdir(dir, 0o755)
+	}
+	overlay := map[string]string{}
+	args := []string{"build", "-overlay", filepath.Join(binDir, "overlay.json"), "-o", dir + string(filepath.Separator)}
+	if raceEnabled {
+		args = append(args, "-race")
+	}
+	for function, folder := range deployed {
+		source := filepath.Join(binDir, function+".go")
+		err = errors.Join(err, os.WriteFile(source, fmt.Appendf(nil, deployedMain, folder), 0o600))
+		overlay[filepath.Join(filepath.Dir(strings.TrimSpace(string(mod))), "deployed", function, "main.go")] = source
+		args = append(args, module+"deployed/"+function)
+	}
+	text, jsonErr := json.Marshal(map[string]any{"Replace": overlay})
+	if err = errors.Join(err, jsonErr, os.WriteFile(filepath.Join(binDir, "overlay.json"), text, 0o600)); err != nil {
+		return "", err
+	}
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the functions: %w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+// functionBinary returns the path of the program that serves a function.
+func functionBinary(t *testing.T, function string) string {
+	t.Helper()
+	dir, err := buildFunctions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, function)
+}
+
+// TestCloudFunctionsLinkOnlyWhatTheyUse: a deployed function starts when somebody waits for it, so it carries no embedded
+// database, nothing of the tests and of the command, and Effects, which plans nothing, no Pub/Sub. Only Reconcile asks Gemini;
+// of the SDK the others have at most its package variables.
+func TestCloudFunctionsLinkOnlyWhatTheyUse(t *testing.T) {
+	t.Parallel()
+	for function, folder := range deployed {
+		t.Run(function, func(t *testing.T) {
+			t.Parallel()
+			out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", module+folder).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for dep := range strings.FieldsSeq(string(out)) {
+				for _, unused := range []string{
+					"modernc.org/", "github.com/spf13/", "go.uber.org/goleak",
+					module + "scripts", module + "test", module + "shared/ledger/sqlite", module + "shared/ledger/ledgertest",
+				} {
+					if strings.HasPrefix(dep, unused) {
+						t.Errorf("it links %s", dep)
+					}
+				}
+				if strings.HasPrefix(dep, module+"functions/") && dep != module+folder {
+					t.Errorf("it links another function, %s", dep)
+				}
+				if function == "Effects" && strings.Contains(dep, "cloud.google.com/go/pubsub") {
+					t.Errorf("it links %s and publishes nothing", dep)
+				}
+			}
+			symbols, err := exec.CommandContext(t.Context(), "go", "tool", "nm", functionBinary(t, function)).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			const asks = " google.golang.org/genai.NewClient\n"
+			if got, want := strings.Contains(string(symbols), asks), function == "Reconcile"; got != want {
+				t.Errorf("that it links Gemini's client is %v, want %v", got, want)
+			}
+		})
+	}
+}

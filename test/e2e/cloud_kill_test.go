@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+// newCloudFleet makes a fleet of the deployed functions, two instances of those that anybody's load scales, with Pub/Sub
+// pushing effects through the front as it pushes to a function's URL.
+func newCloudFleet(t *testing.T, c *cloud, config geminisim.Config) *fleet {
+	t.Helper()
+	functionBinary(t, "Effects") // building takes longer than anything here is given to start
+	f := newFleet(t, c.backend(), 0, config)
+	for _, function := range []struct{ name, function, path string }{
+		{"w", "Webhook", "/webhook"}, {"v", "Webhook", "/webhook"},
+		{"r", "Register", "/register"},
+		{"s", "Reconcile", "/reconcile"},
+		{"e", "Effects", pushPath}, {"d", "Effects", pushPath},
+	} {
+		f.instances = append(f.instances, &instance{name: function.name, function: function.function, path: function.path})
+	}
+	c.push(f.front.URL+"/"+c.topic(topicID), "")
+	return f
+}
+
+// schedule calls Reconcile as Cloud Scheduler does, until the returned function is called. A pass that was cut off is
+// followed by the next.
+func (f *fleet) schedule(every time.Duration) (stop func()) {
+	ctx, cancel := context.WithCancel(f.t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			status, answer, _, err := send(http.MethodPost, f.front.URL+"/reconcile", nil, nil)
+			if err != nil || status != http.StatusOK && status < 500 {
+				f.t.Errorf("the scheduler was answered %d %s %v", status, answer, err)
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// TestCloudSIGKILL is TestSIGKILL as it is in the cloud: the four functions, each a program of its own, on Firestore and
+// Pub/Sub, killed with SIGKILL at every interesting moment of their work and at any other, and each at once started again, while
+// Gemini loses, repeats, delays and reorders. Nothing is lost [L2, R1, R5, R6], no side effect is repeated but where its outcome
+// could not reach the ledger [S3, S4, S6], and nothing goes back [M5, M9].
+func TestCloudSIGKILL(t *testing.T) {
+	kills := map[moment]*quota{
+		anyMoment:    {kills: 6, every: 1},
+		delivering:   {kills: 5, every: 14, offset: 5},
+		registering:  {kills: 4, every: 20, offset: 10},
+		reconciling:  {kills: 3, every: 5, offset: 3},
+		lookingUp:    {kills: 4, every: 15, offset: 7},
+		pushed:       {kills: 4, every: 20, offset: 4},
+		beforeEffect: {kills: 4, every: 15, offset: 2},
+		duringEffect: {kills: 4, every: 15, offset: 6},
+		afterEffect:  {kills: 4, every: 15, offset: 10},
+	}
+	const seed, operations = 11, 100
+	f := newCloudFleet(t, newCloud(t), geminisim.Config{
+		Seed: seed, Faults: geminisim.Harsh(), Speed: 200, RunTime: [2]time.Duration{time.Minute, 8 * time.Minute},
+	})
+	f.receiver.refuseEvery = 13
+	f.killer = newKiller(f, seed, kills)
+	stop := f.schedule(time.Second)
+	outcome := f.play(operations, 12*time.Second)
+	stop()
+
+	total := 0
+	for m := range kills {
+		total += outcome.kills[m]
+		if outcome.kills[m] < 2 {
+			t.Errorf("killed %d times at the moment %q: the run was too short to prove anything", outcome.kills[m], m)
+		}
+	}
+	if total < 20 {
+		t.Errorf("killed only %d times", total)
+	}
+	s := outcome.stats
+	if s.Lost == 0 || s.Repeated == 0 || s.Late == 0 || s.Reordered == 0 || outcome.byReconcile == 0 || outcome.repeats == 0 {
+		t.Errorf("too kind a run: %+v, %d by reconciliation, %d repeats", s, outcome.byReconcile, outcome.repeats)
+	}
+	t.Logf("%d kills %v; %s", total, outcome.kills, outcome)
+}

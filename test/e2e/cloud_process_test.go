@@ -1,0 +1,112 @@
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// startFunction starts a deployed function with exactly these variables beside what Cloud Run sets, and does not wait for it.
+func startFunction(t *testing.T, id, function string, variables []string) (*process, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	p := &process{function: function, id: id, ready: make(chan struct{}), done: make(chan struct{})}
+	p.address = "http://127.0.0.1:" + strconv.Itoa(port)
+	p.command = exec.Command(functionBinary(t, function))
+	p.command.Env = append([]string{
+		"GORACE=halt_on_error=1", "FUNCTION_TARGET=" + function, "PORT=" + strconv.Itoa(port),
+		"K_SERVICE=" + function, "K_REVISION=1", "K_CONFIGURATION=" + function,
+	}, only(variables, uses[function])...)
+	if err := p.start(p.printed, p.grumbled); err != nil {
+		return nil, err
+	}
+	go p.awaitPort(port)
+	return p, nil
+}
+
+// awaitPort closes ready when the process takes connections. The framework does not say when that is.
+func (p *process) awaitPort(port int) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if c, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
+			_ = c.Close() // it has proven what it was for
+			close(p.ready)
+			return
+		}
+		select {
+		case <-p.done:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// printed takes what a function writes to stdout: its log, and the empty line that the framework flushes with.
+func (p *process) printed(line string) {
+	if line != "" {
+		p.logged(line)
+	}
+}
+
+// grumbled takes what a function writes to stderr: the framework repeats errors of CloudEvent functions there, as text.
+func (p *process) grumbled(line string) {
+	if line == "" || strings.HasPrefix(line, "Function error: ") {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.noise = append(p.noise, line)
+}
+
+// The framework cannot be told to choose a port, nor say which it chose, so one is found before. It must not be taken in between,
+// which is why it is outside the range that systems give to outgoing connections.
+const firstPort, ports = 20000, 9000
+
+var nextPort atomic.Int64
+
+func init() { nextPort.Store(time.Now().UnixNano() % ports) } // other programs may look for ports at the same time
+
+func freePort() (int, error) {
+	for range ports {
+		port := firstPort + int(nextPort.Add(1)%ports)
+		if listener, err := net.Listen("tcp", ":"+strconv.Itoa(port)); err == nil {
+			return port, listener.Close()
+		}
+	}
+	return 0, fmt.Errorf("no port from %d on is free", firstPort)
+}
+
+// uses are the variables that each function is deployed with: its own and no other.
+var uses = func() map[string][]string {
+	common := []string{
+		"GOOGLE_CLOUD_PROJECT", "FIRESTORE_EMULATOR_HOST", "CLOUD_RUN_TIMEOUT_SECONDS", "OPLEDGER_STORE", "OPLEDGER_EFFECTS",
+		"OPLEDGER_GRACE", "OPLEDGER_INTERVAL", "OPLEDGER_CLAIM_TTL", "OPLEDGER_MAX_ATTEMPTS",
+	}
+	with := func(more ...string) []string { return append(more, common...) }
+	return map[string][]string{
+		"Webhook":   with("PUBSUB_EMULATOR_HOST", "OPLEDGER_TOPIC", "OPLEDGER_WEBHOOK_SECRET", "OPLEDGER_TOLERANCE"),
+		"Register":  with("PUBSUB_EMULATOR_HOST", "OPLEDGER_TOPIC"),
+		"Reconcile": with("PUBSUB_EMULATOR_HOST", "OPLEDGER_TOPIC", "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
+		"Effects":   with("OPLEDGER_EFFECT_ALLOW_PRIVATE"),
+	}
+}()
+
+// only returns the variables of those names.
+func only(variables, names []string) (kept []string) {
+	for _, variable := range variables {
+		for _, name := range names {
+			if strings.HasPrefix(variable, name+"=") {
+				kept = append(kept, variable)
+			}
+		}
+	}
+	return kept
+}

@@ -1,0 +1,267 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+// A backend is where the ledger of a fleet is: all that a test of another store has to bring.
+type backend struct {
+	variables []string // what the processes are told of it
+	open      func(context.Context) (ledger.Store, error)
+}
+
+// inFile is one SQLite file.
+func inFile(t *testing.T) backend {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	return backend{
+		variables: []string{"OPLEDGER_STORE=sqlite:" + path},
+		open:      func(ctx context.Context) (ledger.Store, error) { return sqlite.Open(ctx, path, time.Now) },
+	}
+}
+
+// A fleet is some instances of `opledger serve` over one ledger, with a Gemini that delivers to whichever it hits, and a
+// receiver of their effects. An instance that dies is started again at once.
+type fleet struct {
+	t         *testing.T
+	backend   backend
+	sim       *geminisim.Sim
+	gemini    *httptest.Server
+	sink      *httptest.Server
+	front     *httptest.Server
+	secret    string
+	settings  []string // variables beside those that every fleet needs
+	args      []string // of every process
+	effect    string   // more fields of the effect's YAML
+	receiver  *receiver
+	killer    *killer
+	instances []*instance
+
+	mu     sync.Mutex
+	random *rand.Rand
+	ending bool
+}
+
+// An instance is a place where one process runs at a time.
+type instance struct {
+	name string
+	// function is the one that its processes serve, as deployed, and path what requests for it begin with; both are empty for
+	// `opledger serve`, which has all four.
+	function, path string
+
+	gone chan struct{} // closed when it is not started again; only the test's goroutine looks
+
+	mu   sync.Mutex
+	runs []*process
+}
+
+// newFleet makes what surrounds n instances. start starts them.
+func newFleet(t *testing.T, b backend, n int, config geminisim.Config) *fleet {
+	t.Helper()
+	if err := dependOnSources(); err != nil {
+		t.Fatal(err)
+	}
+	f := &fleet{t: t, backend: b, random: rand.New(rand.NewPCG(config.Seed, 4))}
+	f.receiver = newReceiver(f)
+	f.sim = geminisim.New(config)
+	f.gemini = httptest.NewServer(&geminiDoor{f})
+	f.sink = httptest.NewServer(f.receiver)
+	f.front = httptest.NewServer(newFront(f))
+	for i := range n {
+		f.instances = append(f.instances, &instance{name: string(rune('a' + i))})
+	}
+	t.Cleanup(func() {
+		f.end()
+		f.sim.Close()
+		for _, server := range []*httptest.Server{f.front, f.sink, f.gemini} {
+			server.Close()
+		}
+		client.CloseIdleConnections()
+	})
+	f.secret = f.createWebhook()
+	return f
+}
+
+// start starts every instance; those of a fleet that was ended before must have ended.
+func (f *fleet) start() {
+	f.mu.Lock()
+	f.ending = false
+	f.mu.Unlock()
+	for _, i := range f.instances {
+		f.run(i)
+		gone := make(chan struct{})
+		i.gone = gone
+		go func() {
+			defer close(gone)
+			f.keep(i)
+		}()
+	}
+}
+
+// run starts the instance's next process.
+func (f *fleet) run(i *instance) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	id := fmt.Sprintf("%s%d", i.name, len(i.runs)+1)
+	var p *process
+	var err error
+	if i.function == "" {
+		p, err = startProcess(f.t, id, f.variables(id), f.args...)
+	} else {
+		p, err = startFunction(f.t, id, i.function, f.variables(id))
+	}
+	if err != nil {
+		f.t.Errorf("starting %s: %v", id, err)
+		return
+	}
+	i.runs = append(i.runs, p)
+}
+
+// variables is the environment of a process: short durations, and its own name in whatever it calls.
+func (f *fleet) variables(id string) []string {
+	variables := []string{
+		"OPLEDGER_WEBHOOK_SECRET=" + f.secret,
+		"GEMINI_API_KEY=" + id,
+		"GOOGLE_GEMINI_BASE_URL=" + f.gemini.URL,
+		"OPLEDGER_GRACE=500ms", "OPLEDGER_INTERVAL=1s", "OPLEDGER_CLAIM_TTL=3s", "OPLEDGER_MAX_ATTEMPTS=50",
+		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
+		fmt.Sprintf("OPLEDGER_EFFECTS=[{name: publish, do: http, url: %q, on: [SUCCEEDED, FAILED, CANCELLED, EXPIRED]%s}]",
+			f.sink.URL+sinkPath+id, f.effect),
+	}
+	return slices.Concat(variables, f.backend.variables, f.settings)
+}
+
+// keep starts the instance again whenever it was killed.
+func (f *fleet) keep(i *instance) {
+	for {
+		p := i.process()
+		<-p.done
+		f.mu.Lock()
+		ending := f.ending
+		f.mu.Unlock()
+		if ending {
+			return
+		}
+		if !p.wasKilled() {
+			f.t.Errorf("%s ended by itself: %v\n%s", p.id, p.err, p.tail())
+			return
+		}
+		f.run(i)
+	}
+}
+
+// end kills what is left.
+func (f *fleet) end() {
+	f.killer.rest()
+	f.mu.Lock()
+	f.ending = true
+	f.mu.Unlock()
+	for _, i := range f.instances {
+		if p := i.process(); p != nil {
+			p.kill()
+			<-i.gone
+		}
+	}
+}
+
+func (i *instance) process() *process {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if len(i.runs) == 0 {
+		return nil
+	}
+	return i.runs[len(i.runs)-1]
+}
+
+func (f *fleet) processes() (all []*process) {
+	for _, i := range f.instances {
+		i.mu.Lock()
+		all = append(all, i.runs...)
+		i.mu.Unlock()
+	}
+	return all
+}
+
+func (f *fleet) find(id string) *process {
+	for _, p := range f.processes() {
+		if p.id == id {
+			return p
+		}
+	}
+	return nil
+}
+
+func (f *fleet) kill(id string) bool { return f.find(id).kill() }
+
+func (f *fleet) isDead(id string) bool { return f.find(id).wasKilled() }
+
+// pick chooses an instance that serves path by chance, whether or not it lives.
+func (f *fleet) pick(path string) *process {
+	var serving []*instance
+	for _, i := range f.instances {
+		if strings.HasPrefix(path, i.path) {
+			serving = append(serving, i)
+		}
+	}
+	f.mu.Lock()
+	i := serving[f.random.IntN(len(serving))]
+	f.mu.Unlock()
+	return i.process()
+}
+
+// operationOf takes the operation out of an idempotency key.
+func operationOf(key string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(key, "gemini:"), "#publish")
+}
+
+// mayRepeat reports whether the ledger could not learn how the attempt of a process at the effect of that key ended: the
+// process was killed before it said so, its lease was lost, or it could not reach the ledger.
+func (f *fleet) mayRepeat(id, key string) bool {
+	p := f.find(id)
+	said := p.about(operationOf(key))
+	if slices.Contains(said, "lease-lost") || slices.Contains(said, "error") {
+		return true
+	}
+	return p.wasKilled() && !slices.Contains(said, "finished")
+}
+
+// whoFinished returns the processes that say they finished the effect of that key.
+func (f *fleet) whoFinished(key string) (ids []string) {
+	for _, p := range f.processes() {
+		if slices.Contains(p.about(operationOf(key)), "finished") {
+			ids = append(ids, p.id)
+		}
+	}
+	return ids
+}
+
+// within polls a condition that only other processes can make true.
+func (f *fleet) within(limit time.Duration, what string, condition func() bool) {
+	f.t.Helper()
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !condition() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			for _, i := range f.instances {
+				f.t.Logf("%s: %s", i.process().id, i.process().tail())
+			}
+			f.t.Fatalf("not within %v: %s", limit, what)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+// TestSIGKILL: two processes on one file are killed with SIGKILL, each at once started again, at every interesting moment of
+// their work and at any other, while Gemini loses, repeats, delays and reorders. Nothing is lost [L2, R5, R6], no side effect
+// is repeated but where its outcome could not reach the ledger [S3, S4, S6], and nothing goes back [M5, M9].
+func TestSIGKILL(t *testing.T) {
+	kills := map[moment]*quota{
+		anyMoment:    {kills: 8, every: 1},
+		delivering:   {kills: 7, every: 14, offset: 5},
+		registering:  {kills: 5, every: 20, offset: 10},
+		lookingUp:    {kills: 5, every: 15, offset: 7},
+		beforeEffect: {kills: 7, every: 12, offset: 2},
+		duringEffect: {kills: 7, every: 12, offset: 6},
+		afterEffect:  {kills: 7, every: 12, offset: 10},
+	}
+	const seed, operations = 7, 120
+	f := newFleet(t, inFile(t), 2, geminisim.Config{
+		Seed: seed, Faults: geminisim.Harsh(), Speed: 200, RunTime: [2]time.Duration{time.Minute, 8 * time.Minute},
+	})
+	f.receiver.refuseEvery = 13
+	f.killer = newKiller(f, seed, kills)
+	outcome := f.play(operations, 12*time.Second)
+
+	total := 0
+	for m := range kills {
+		total += outcome.kills[m]
+		if outcome.kills[m] < 3 {
+			t.Errorf("killed %d times at the moment %q: the run was too short to prove anything", outcome.kills[m], m)
+		}
+	}
+	if total < 30 {
+		t.Errorf("killed only %d times", total)
+	}
+	s := outcome.stats
+	if s.Lost == 0 || s.Repeated == 0 || s.Late == 0 || s.Reordered == 0 || outcome.byReconcile == 0 || outcome.repeats == 0 {
+		t.Errorf("too kind a run: %+v, %d by reconciliation, %d repeats", s, outcome.byReconcile, outcome.repeats)
+	}
+	t.Logf("%d kills %v; %s", total, outcome.kills, outcome)
+}
+
+// TestTwoProcessesShareTheWork: two processes on one file, nobody is killed, and both do some of it [S3, M6].
+func TestTwoProcessesShareTheWork(t *testing.T) {
+	f := newFleet(t, inFile(t), 2, geminisim.Config{
+		Seed: 3, Faults: geminisim.Normal(), Speed: 400, RunTime: [2]time.Duration{time.Minute, 4 * time.Minute},
+	})
+	outcome := f.play(60, 2*time.Second)
+	for _, p := range f.processes() {
+		did := map[string]int{}
+		for _, line := range p.lines() {
+			did[line.Event+" "+line.Outcome]++
+			if line.Seized || line.Outcome == "lease-lost" {
+				t.Errorf("%s lost an effect although nobody died: %+v", p.id, line)
+			}
+		}
+		if did["ingest applied"] == 0 || did["effect finished"] == 0 || did["register created"] == 0 || did["reconcile pass"] == 0 {
+			t.Errorf("%s did not do its share: %v", p.id, did)
+		}
+	}
+	if outcome.repeats != 0 {
+		t.Errorf("%d effects were repeated", outcome.repeats)
+	}
+	t.Log(outcome)
+}
+
+// An outcome is what a play came to, beside the promises, which play has checked.
+type outcome struct {
+	operations, unregistered, byReconcile, repeats, looks int
+	stats                                                 geminisim.Stats
+	kills                                                 map[moment]int
+	took                                                  time.Duration
+}
+
+func (o outcome) String() string {
+	return fmt.Sprintf("%d operations in %.1f s, %d settled by reconciliation, %d unregistered; deliveries %d, lost %d, repeated %d, late %d, retried %d; "+
+		"effects repeated with the same bytes %d; ledger read %d times; lost 0, doubled 0, regressed 0", o.operations, o.took.Seconds(), o.byReconcile, o.unregistered,
+		o.stats.Deliveries, o.stats.Lost, o.stats.Repeated, o.stats.Late, o.stats.Retries, o.repeats, o.looks)
+}
+
+// play submits and registers n operations within about that time, waits until all is done and the last delivery was made,
+// ends the processes with SIGTERM, and holds everything against what the simulator and the receiver know.
+func (f *fleet) play(n int, within time.Duration) outcome {
+	t := f.t
+	began := time.Now()
+	f.start()
+	f.within(time.Minute, "the first instance is ready", func() bool { return f.instances[0].process().url() != "" })
+	watch := f.watch()
+	roaming, rest := context.WithCancel(t.Context())
+	defer rest()
+	var roam sync.WaitGroup
+	roam.Go(func() { f.killer.roam(roaming, time.Second) })
+
+	names, err := f.submitAll(n, within)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.within(2*time.Minute, "every operation is settled and its effect done", func() bool { return watch.closed() >= n })
+	rest()
+	roam.Wait()
+	o := outcome{operations: n, kills: f.killer.rest()}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := f.sim.WaitFor(ctx, func(s geminisim.Stats) bool { return s.Open == 0 }); err != nil {
+		t.Fatal(err)
+	}
+	f.endGently()
+	watch.look(t.Context())
+	o.took, o.stats = time.Since(began), f.sim.Stats()
+	f.check(watch, names, &o)
+	return o
+}
+
+// submitAll starts batches at Gemini and registers each under the names returned.
+func (f *fleet) submitAll(n int, within time.Duration) (map[string]bool, error) {
+	var mu sync.Mutex
+	names := map[string]bool{}
+	var group errgroup.Group
+	group.SetLimit(8)
+	pace := time.NewTicker(within / time.Duration(n))
+	defer pace.Stop()
+	for i := range n {
+		<-pace.C
+		group.Go(func() error {
+			name, err := f.submit(fmt.Sprintf("nightly-%d", i))
+			for err != nil && strings.HasPrefix(err.Error(), "503") { // the answer was lost: the batch runs and is nobody's
+				name, err = f.submit(fmt.Sprintf("nightly-%d", i))
+			}
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			names[name] = true
+			mu.Unlock()
+			return f.register(name)
+		})
+	}
+	return names, group.Wait()
+}
+
+// endGently ends every process with SIGTERM; each must exit with 0.
+func (f *fleet) endGently() {
+	f.mu.Lock()
+	f.ending = true
+	f.mu.Unlock()
+	for _, i := range f.instances {
+		p := i.process()
+		if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
+			f.t.Errorf("ending %s: %v", p.id, err)
+		}
+	}
+	for _, i := range f.instances {
+		p := i.process()
+		select {
+		case <-p.done:
+		case <-time.After(time.Minute):
+			f.t.Fatalf("%s does not end", p.id)
+		}
+		if p.err != nil && p.function == "" { // the functions framework does not handle SIGTERM
+			f.t.Errorf("%s ended with %v:\n%s", p.id, p.err, p.tail())
+		}
+	}
+}
+
+// check holds the ledger against the truth: lost 0, doubled 0, regressed 0.
+func (f *fleet) check(watch *watch, names map[string]bool, o *outcome) {
+	t := f.t
+	records, looks := watch.seen()
+	o.looks = looks
+	keys := map[string]bool{}
+	for _, key := range f.receiver.keys() {
+		keys[key] = true
+	}
+	for _, batch := range f.sim.Batches() {
+		if !names[batch.Name] {
+			// Nobody registered it: no effect, whatever was delivered about it [W5].
+			if keys[operation.IdempotencyKey(operation.Key(batch.Name), "publish")] {
+				t.Errorf("the effect of %s ran, which nobody registered", batch.Name)
+			}
+			o.unregistered++
+			continue
+		}
+		story, err := watch.ledger.Show(t.Context(), operation.Key(batch.Name))
+		if err != nil {
+			t.Errorf("lost: %v", err)
+			continue
+		}
+		if story.Record.SettledBy == operation.Reconcile {
+			o.byReconcile++
+		}
+		key := operation.IdempotencyKey(operation.Key(batch.Name), "publish")
+		if err := checkStory(story, batch, key, keys[key]); err != nil {
+			t.Errorf("%s: %v", batch.Name, err)
+		}
+		delete(keys, key)
+		if records[operation.Key(batch.Name)].State != story.Record.State {
+			t.Errorf("%s is listed as %s and shown as %s", batch.Name, records[operation.Key(batch.Name)].State, story.Record.State)
+		}
+	}
+	for key := range keys {
+		t.Errorf("the receiver accepted %s, which is nobody's", key)
+	}
+	problems, repeats := f.receiver.audit()
+	for _, problem := range problems {
+		t.Errorf("doubled: %s", problem)
+	}
+	o.repeats = repeats
+	for _, p := range f.processes() {
+		if len(p.noise) > 0 {
+			t.Errorf("%s said what is no log:\n%s", p.id, strings.Join(p.noise, "\n"))
+		}
+	}
+}
+
+func checkStory(story ledger.Story, batch geminisim.BatchInfo, key string, accepted bool) error {
+	var problems []error
+	fail := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if "BATCH_STATE_"+string(story.Record.State) != string(batch.State) {
+		fail("wrong: the ledger says %s, Gemini %s", story.Record.State, batch.State)
+	}
+	if !accepted {
+		fail("lost: its effect never reached the receiver")
+	}
+	if len(story.Effects) != 1 || story.Effects[0].State != ledger.EffectDone || story.Effects[0].IdempotencyKey != key {
+		fail("its effects are %+v", story.Effects)
+	} else if e := story.Effects[0]; int64(e.Attempts) != e.Fence || e.Attempts < 1 {
+		fail("%d attempts have the fence %d", e.Attempts, e.Fence)
+	}
+	if !story.Record.DueAt.IsZero() || story.Record.ExpireAt.IsZero() {
+		fail("closed, but due at %v and expiring at %v", story.Record.DueAt, story.Record.ExpireAt)
+	}
+	return errors.Join(problems...)
+}

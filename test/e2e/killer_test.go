@@ -1,0 +1,124 @@
+package e2e
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// A moment is where in its work a process is killed.
+type moment string
+
+const (
+	anyMoment    moment = "any moment"
+	delivering   moment = "taking in a delivery" // before, in and after the commit
+	registering  moment = "registering"          // the same
+	lookingUp    moment = "asking Gemini"        // after the look-up was counted, before its answer
+	beforeEffect moment = "claimed"              // the effect not done
+	duringEffect moment = "effect done"          // its answer not sent
+	afterEffect  moment = "effect answered"      // its end not recorded, or just so
+	reconciling  moment = "called by the scheduler"
+	pushed       moment = "pushed to" // before, in and after the claim
+)
+
+// A quota is how often to kill at a moment, and at which of its occasions: every so many, the first one after offset.
+type quota struct{ kills, every, offset int }
+
+// A killer kills processes with SIGKILL. A nil killer kills nobody.
+type killer struct {
+	fleet *fleet
+
+	mu     sync.Mutex
+	random *rand.Rand
+	quotas map[moment]*quota
+	kills  map[moment]int
+	grace  sync.WaitGroup // kills that are yet to come
+}
+
+func newKiller(f *fleet, seed uint64, quotas map[moment]*quota) *killer {
+	return &killer{fleet: f, random: rand.New(rand.NewPCG(seed, 3)), quotas: quotas, kills: map[moment]int{}}
+}
+
+// due counts an occasion and reports whether to kill at it.
+func (k *killer) due(m moment) bool {
+	if k == nil {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	q := k.quotas[m]
+	if q == nil || q.kills == 0 {
+		return false
+	}
+	if q.offset--; q.offset > 0 {
+		return false
+	}
+	q.offset = q.every
+	q.kills--
+	return true
+}
+
+// strike kills the process if the moment is due, and reports whether it did. The process is dead when it returns.
+func (k *killer) strike(m moment, process string) bool {
+	return k.due(m) && k.kill(m, process)
+}
+
+// strikeWithin is strike after a random while of at most d, without waiting for it: the work that the process has just been
+// given is then at any of its points.
+func (k *killer) strikeWithin(m moment, process string, d time.Duration) {
+	if !k.due(m) {
+		return
+	}
+	k.mu.Lock()
+	wait := time.Duration(k.random.Int64N(int64(d)))
+	k.mu.Unlock()
+	k.grace.Go(func() {
+		<-time.After(wait)
+		k.kill(m, process)
+	})
+}
+
+func (k *killer) kill(m moment, process string) bool {
+	killed := k.fleet.kill(process)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if killed {
+		k.kills[m]++
+	} else if q := k.quotas[m]; q != nil {
+		q.kills++ // it was dead already: another time
+	}
+	return killed
+}
+
+// roam kills one of the processes every now and then, whatever it does, also while it starts.
+func (k *killer) roam(ctx context.Context, every time.Duration) {
+	for k != nil {
+		k.mu.Lock()
+		wait := every/2 + time.Duration(k.random.Int64N(int64(every)))
+		victim := k.fleet.instances[k.random.IntN(len(k.fleet.instances))]
+		k.mu.Unlock()
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+		if p := victim.process(); p != nil {
+			k.strike(anyMoment, p.id)
+		}
+	}
+}
+
+// rest ends the killing and returns how often it killed, by moment.
+func (k *killer) rest() map[moment]int {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	k.quotas = nil
+	k.mu.Unlock()
+	k.grace.Wait()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.kills
+}

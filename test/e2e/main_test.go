@@ -1,0 +1,66 @@
+// Package e2e runs the built binary as its users do: real processes on one ledger, a simulated Gemini that misbehaves, and a
+// receiver of effects that keeps count. What a process does is only seen from outside: in its answers, its log, the ledger,
+// and what reaches the receiver.
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/opledger/opledger/test/emulator/emulatortest"
+)
+
+// binDir outlives every single test, so that the binary is built once.
+var binDir string
+
+func TestMain(m *testing.M) {
+	os.Exit(runMain(m))
+}
+
+func runMain(m *testing.M) (code int) {
+	var err error
+	if binDir, err = os.MkdirTemp("", "opledger-e2e-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code = emulatortest.Main(m)
+	if code == 0 {
+		// OpenCensus, which Google's clients link, starts one goroutine for the life of the process.
+		err = goleak.Find(goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	}
+	if err = errors.Join(err, os.RemoveAll(binDir)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+var build = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(binDir, "opledger")
+	args := []string{"build", "-o", path}
+	if raceEnabled {
+		args = append(args, "-race")
+	}
+	out, err := exec.Command("go", append(args, "github.com/opledger/opledger/scripts/opledger")...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building opledger: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// binary returns the path of the built opledger.
+func binary(t *testing.T) string {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

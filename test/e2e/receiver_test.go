@@ -1,0 +1,155 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// A receiver is a service at the other end of the http effect as the README asks for one: it remembers idempotency keys, does
+// what a new one asks, and answers a repeat without doing anything. It remembers every attempt, too, so that the test can ask
+// why there was another.
+type receiver struct {
+	fleet *fleet
+	// refuseEvery makes every so many attempts meet a 503 before anything is done; 0 none.
+	refuseEvery int
+	// hold, if not nil, is called with the request before it is looked at, and says whether its sender still waits.
+	hold func(*http.Request) bool
+
+	mu       sync.Mutex
+	seen     int
+	attempts map[string][]*attempt // by idempotency key, in the order they came
+	accepted map[string][]byte     // the body
+	problems []string
+}
+
+// An attempt is one request that reached the receiver.
+type attempt struct {
+	process string
+	number  int // as opledger counts
+	refused bool
+	repeat  bool // what it asks for was done before
+	over    bool // answered, or its process is dead
+}
+
+func newReceiver(f *fleet) *receiver {
+	return &receiver{fleet: f, attempts: map[string][]*attempt{}, accepted: map[string][]byte{}}
+}
+
+const sinkPath = "/sink/"
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	process := request.URL.Path[len(sinkPath):]
+	killer := r.fleet.killer
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler) // its process was killed while it sent
+	}
+	if r.hold != nil && !r.hold(request) {
+		panic(http.ErrAbortHandler)
+	}
+	a, status := r.arrive(process, request.Header, body)
+	defer r.end(a)
+	if killer.strike(beforeEffect, process) {
+		panic(http.ErrAbortHandler)
+	}
+	if status == http.StatusOK {
+		r.accept(request.Header.Get("Idempotency-Key"), body)
+		if killer.strike(duringEffect, process) {
+			panic(http.ErrAbortHandler)
+		}
+	}
+	// With its length known the answer is whole once it is flushed, and the process at work on it.
+	w.Header().Set("Content-Length", "0")
+	w.WriteHeader(status)
+	_ = http.NewResponseController(w).Flush() // a process that is gone cannot be told
+	killer.strike(afterEffect, process)
+}
+
+// arrive notes an attempt and says what it will be answered.
+func (r *receiver) arrive(process string, header http.Header, body []byte) (*attempt, int) {
+	key := header.Get("Idempotency-Key")
+	number, err := strconv.Atoi(header.Get("Opledger-Attempt"))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil || key == "" || header.Get("Content-Type") != "application/json" {
+		r.problem("%s sent headers %v", process, header)
+	}
+	for _, other := range r.attempts[key] {
+		if !other.over && !r.fleet.isDead(other.process) {
+			r.problem("%s and %s were at %s at once", other.process, process, key)
+		}
+		if number <= other.number {
+			r.problem("%s: attempt %d came after attempt %d", key, number, other.number)
+		}
+	}
+	if first, there := r.accepted[key]; there && !bytes.Equal(first, body) {
+		r.problem("%s was repeated with other bytes:\n%s\n%s", key, first, body)
+	}
+	_, repeat := r.accepted[key]
+	a := &attempt{process: process, number: number, repeat: repeat}
+	r.attempts[key] = append(r.attempts[key], a)
+	r.seen++
+	if r.refuseEvery > 0 && r.seen%r.refuseEvery == 0 {
+		a.refused = true
+		return a, http.StatusServiceUnavailable
+	}
+	return a, http.StatusOK
+}
+
+// accept does what the key asks for, unless that was done.
+func (r *receiver) accept(key string, body []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, repeat := r.accepted[key]; !repeat {
+		r.accepted[key] = body
+	}
+}
+
+func (r *receiver) end(a *attempt) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a.over = true
+}
+
+func (r *receiver) problem(format string, args ...any) {
+	r.problems = append(r.problems, fmt.Sprintf(format, args...))
+}
+
+// keys returns every key that was accepted.
+func (r *receiver) keys() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.accepted))
+}
+
+// audit returns what was wrong, and how many attempts were repeats of what had been done: only where the ledger could not
+// know of it.
+func (r *receiver) audit() (problems []string, repeats int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	problems = r.problems
+	for key, attempts := range r.attempts {
+		for i, a := range attempts[1:] {
+			before := attempts[i]
+			if a.repeat {
+				repeats++
+			}
+			if !before.refused && !r.fleet.mayRepeat(before.process, key) {
+				problems = append(problems, fmt.Sprintf("%s: %s repeated the attempt of %s, which had ended", key, a.process, before.process))
+			}
+		}
+		last := attempts[len(attempts)-1]
+		for _, process := range r.fleet.whoFinished(key) {
+			if process != last.process {
+				problems = append(problems, fmt.Sprintf("%s: %s says that it finished, but %s came after it", key, process, last.process))
+			}
+		}
+	}
+	return problems, repeats
+}

@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A watch reads the whole ledger again and again and complains of everything that went back.
+type watch struct {
+	fleet  *fleet
+	ledger *ledger.Ledger
+	store  ledger.Store
+	stop   context.CancelFunc
+	ended  chan struct{}
+
+	mu      sync.Mutex
+	records map[operation.Key]operation.Record
+	looks   int
+}
+
+func (f *fleet) watch() *watch {
+	f.t.Helper()
+	ctx, stop := context.WithCancel(f.t.Context())
+	store, err := f.backend.open(ctx)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	l, err := ledger.New(store, ledger.DefaultSettings(), ledger.Options{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	w := &watch{fleet: f, ledger: l, store: store, stop: stop, ended: make(chan struct{}), records: map[operation.Key]operation.Record{}}
+	go func() {
+		defer close(w.ended)
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				w.look(ctx)
+			}
+		}
+	}()
+	f.t.Cleanup(w.close)
+	return w
+}
+
+func (w *watch) close() {
+	w.stop()
+	<-w.ended
+	if err := w.store.Close(); err != nil {
+		w.fleet.t.Error(err)
+	}
+}
+
+// look reads the ledger and compares it with what was seen before.
+func (w *watch) look(ctx context.Context) {
+	now := map[operation.Key]operation.Record{}
+	for filter := (ledger.Filter{Limit: 500}); ; {
+		page, next, err := w.ledger.List(ctx, filter)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			w.fleet.t.Errorf("watching the ledger: %v", err)
+			return
+		}
+		for _, record := range page {
+			now[record.Key] = record
+		}
+		if filter.After = next; next.Path == "" {
+			break
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.looks++
+	for key, before := range w.records {
+		w.compare(before, now[key])
+	}
+	w.records = now
+}
+
+// compare finds what no later look may undo [M5, M9, L3, S7].
+func (w *watch) compare(before, after operation.Record) {
+	t := w.fleet.t
+	switch {
+	case after.Key == "":
+		t.Errorf("%s is gone from the ledger", before.Key)
+	case before.Settled() && (after.State != before.State || after.SettledBy != before.SettledBy || !after.SettledAt.Equal(before.SettledAt)):
+		t.Errorf("regressed: %s was %s by %s at %v, is %s by %s at %v", before.Key,
+			before.State, before.SettledBy, before.SettledAt, after.State, after.SettledBy, after.SettledAt)
+	case after.Version < before.Version || after.Attempts < before.Attempts || before.Registered && !after.Registered:
+		t.Errorf("%s went back from %+v to %+v", before.Key, before, after)
+	}
+	for name, status := range before.Effects {
+		if status == operation.EffectDone && after.Effects[name] != operation.EffectDone {
+			t.Errorf("effect %s of %s was done, is %q", name, before.Key, after.Effects[name])
+		}
+	}
+}
+
+func (w *watch) seen() (map[operation.Key]operation.Record, int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.records), w.looks
+}
+
+// closed counts the registered operations that are settled with every effect done.
+func (w *watch) closed() (n int) {
+	records, _ := w.seen()
+	for _, record := range records {
+		if record.Registered && record.Closed() {
+			n++
+		}
+	}
+	return n
+}
