@@ -56,7 +56,12 @@ func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, err
 	log := f.Log.With("event", "effect", "operation", m.Operation, "effect", m.Effect)
 	report, err := f.Runner.Run(ctx, m)
 	if err != nil {
-		log.ErrorContext(ctx, "effect not attempted, or its outcome not recorded", "outcome", "error", "error", err)
+		if report.Outcome == "" {
+			log.ErrorContext(ctx, "effect not attempted", "outcome", "error", "error", err)
+		} else {
+			log.ErrorContext(ctx, "effect attempted, its outcome not recorded: it will be repeated", "outcome", "unrecorded",
+				"reason", report.Outcome, "attempt", report.Lease.Attempt, "fence", report.Lease.Fence, "error", err)
+		}
 		return report, err
 	}
 	level := slog.LevelInfo

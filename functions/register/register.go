@@ -66,6 +66,9 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if result.PublishErr != nil {
 		log.WarnContext(ctx, "effects wait for the sweep", "outcome", "unpublished", "error", result.PublishErr)
 	}
+	if result.CorrelationErr != nil {
+		log.WarnContext(ctx, "registered without its correlation id", "outcome", "unbound", "error", result.CorrelationErr)
+	}
 	outcome, status := "known", http.StatusOK
 	if result.Created {
 		outcome, status = "created", http.StatusCreated
@@ -76,9 +79,8 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 const (
-	maxLabel    = 256       // bytes of a job kind or correlation id
-	maxMetadata = 64 << 10  // bytes
-	maxAhead    = time.Hour // how far a submitter's clock may be ahead
+	maxLabel = 256       // bytes of a job kind or correlation id
+	maxAhead = time.Hour // how far a submitter's clock may be ahead
 )
 
 // Parse reads a registration. The error is a *function.Error with every problem.
@@ -139,8 +141,8 @@ func (request Request) Registration(now time.Time) (ledger.Registration, error) 
 	metadata, err := operation.ParseMetadata(request.Metadata)
 	if err != nil {
 		problems = append(problems, "metadata: "+err.Error())
-	} else if len(metadata) > maxMetadata {
-		problems = append(problems, fmt.Sprintf("metadata: %d bytes are more than %d", len(metadata), maxMetadata))
+	} else if len(metadata) > ledger.MaxMetadataBytes {
+		problems = append(problems, fmt.Sprintf("metadata: %d bytes are more than %d", len(metadata), ledger.MaxMetadataBytes))
 	}
 	for _, label := range []struct{ field, value string }{{"jobKind", request.JobKind}, {"correlationId", request.CorrelationID}} {
 		if len(label.value) > maxLabel {

@@ -56,7 +56,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := h.Now()
 	ctx := r.Context()
 	// Anybody may send this header, before anything is verified.
-	log := h.Log.With("delivery", fmt.Sprintf("%.200s", r.Header.Get("Webhook-Id")), "source", operation.Webhook)
+	log := h.Log.With("delivery", fmt.Sprintf("%.200s", r.Header.Get(gemini.HeaderID)), "source", operation.Webhook)
 	body, err := function.ReadBody(w, r)
 	if err != nil {
 		function.Fail(w, err)
@@ -74,12 +74,15 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		function.Fail(w, err)
 		return
 	}
-	event := "ingest"
+	event, level := "ingest", slog.LevelInfo
 	if receipt.Key == "" {
 		event = "quarantine" // also where it was a duplicate of one that is there
 	}
-	log.InfoContext(ctx, "delivery taken in", "event", event, "operation", receipt.Key, "outcome", a.Outcome,
-		"reason", a.Reason, "registered", a.Registered, "state", receipt.State, "effects", receipt.Planned,
+	if a.Outcome == quarantined {
+		level = slog.LevelWarn // it may be a completion: a person should look
+	}
+	log.Log(ctx, level, "delivery taken in", "event", event, "operation", receipt.Key, "outcome", a.Outcome,
+		"reason", a.Reason, "registered", a.Registered, "state", receipt.State, "effects", receipt.Planned, "withheld", receipt.Withheld,
 		"duration_ms", h.Now().Sub(began).Milliseconds())
 	if receipt.PublishErr != nil {
 		log.WarnContext(ctx, "effects wait for the sweep", "event", "effect", "outcome", "unpublished",
@@ -117,7 +120,7 @@ func refusal(err error) string {
 
 // take makes the verified body durable, in whichever way it can be.
 func (h handler) take(r *http.Request, body []byte) (answer, ledger.Receipt, error) {
-	id := r.Header.Get("Webhook-Id")
+	id := r.Header.Get(gemini.HeaderID)
 	event, err := gemini.DecodeEvent(id, body)
 	var unknownType *gemini.UnknownTypeError
 	switch {

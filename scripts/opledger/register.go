@@ -65,6 +65,9 @@ func newRegister(outside environment) *cobra.Command {
 			if err = errors.Join(err, closeStore()); err != nil {
 				return err
 			}
+			if result.CorrelationErr != nil {
+				_, _ = fmt.Fprintf(outside.err, "opledger: registered without its correlation id: %v\n", result.CorrelationErr)
+			}
 			if asJSON {
 				return printJSON(outside.out, result.Record)
 			}

@@ -62,7 +62,7 @@ func TestRegister(t *testing.T) {
 	if !strings.Contains(s.out, `"submittedAt": "2026-11-21T02:00:00Z"`) {
 		t.Errorf("%s", s.out)
 	}
-	cli(t, variables, "register", "batches/C", "--correlation-id", "c-1").want(t, exitFailed, "c-1").complaint(t)
+	cli(t, variables, "register", "batches/C", "--correlation-id", "c-1").want(t, exitDone, "without its correlation id", "batches/B")
 }
 
 // TestRegisterRunsWhatIsDue: registering an operation that ended before runs its effect at once [W5].

@@ -111,23 +111,40 @@ func (r *Runner) attempt(ctx context.Context, handler Handler, report Report, be
 	switch {
 	case cause == nil:
 		report.Outcome = Finished
-		if err = r.ledger.Finish(ctx, lease, riders...); ledger.Permanent(err) && len(riders) > 0 {
+		err = insist(ctx, func() error { return r.ledger.Finish(ctx, lease, riders...) })
+		if ledger.Permanent(err) && len(riders) > 0 {
 			// No further attempt mends that, and each would perform the effect again.
 			report.Outcome, report.Cause = Died, fmt.Errorf("the documents of the handler cannot be written: %w", err)
-			err = r.ledger.Bury(ctx, lease, report.Cause)
+			err = insist(ctx, func() error { return r.ledger.Bury(ctx, lease, report.Cause) })
 		}
 	case IsPermanent(cause):
 		report.Outcome = Died
-		err = r.ledger.Bury(ctx, lease, cause)
+		err = insist(ctx, func() error { return r.ledger.Bury(ctx, lease, cause) })
 	default:
 		report.Outcome = Failed
-		report.RetryAfter, err = r.ledger.Release(ctx, lease, cause, retryAfter(cause))
+		err = insist(ctx, func() (err error) {
+			report.RetryAfter, err = r.ledger.Release(ctx, lease, cause, retryAfter(cause))
+			return err
+		})
 	}
 	if errors.Is(err, ledger.ErrLeaseLost) {
 		report.Outcome, report.Cause = LeaseLost, errors.Join(cause, err)
 		return report, nil
 	}
 	return report, err
+}
+
+// insist records an outcome again and again while the store cannot take it, until ctx ends: a hiccup of the store must not
+// repeat an effect that is known to have happened.
+func insist(ctx context.Context, record func() error) error {
+	const pause = 200 * time.Millisecond
+	for {
+		err := record()
+		again := errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrContention)
+		if !again || !wait(ctx, pause) {
+			return err
+		}
+	}
 }
 
 // perform calls the handler with a context that lives as long as the lease is surely held.

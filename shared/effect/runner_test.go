@@ -270,6 +270,25 @@ func TestCallerGone(t *testing.T) {
 	})
 }
 
+// TestStoreHiccup: a store that is back within seconds learns of the effect, which is not repeated [S4].
+func TestStoreHiccup(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var p performances
+		store := w.outage()
+		r := w.runnerOver(store, p.that(func(context.Context, effect.Task) ([]ledger.Write, error) {
+			store.down.Store(true)
+			time.AfterFunc(5*time.Second, func() { store.down.Store(false) })
+			return nil, nil
+		}))
+		if report, err := r.Run(w.ctx, message); err != nil || report.Outcome != effect.Finished {
+			w.Errorf("%+v %v", report, err)
+		}
+		if e, _ := w.effect(); e.State != ledger.EffectDone || len(p.tasks()) != 1 {
+			w.Errorf("%+v, performed %d times", e, len(p.tasks()))
+		}
+	})
+}
+
 // TestStoreDown: where the ledger cannot be asked nothing is performed; where it cannot be told, the effect is repeated once
 // the lease is over, with the same key and the same bytes.
 func TestStoreDown(t *testing.T) {

@@ -60,7 +60,6 @@ func statusOf(err error) int {
 		{operation.ErrMetadata, http.StatusBadRequest},
 		{ledger.ErrMessage, http.StatusBadRequest},
 		{ledger.ErrInvalid, http.StatusBadRequest},
-		{ledger.ErrCorrelation, http.StatusBadRequest},
 		{ledger.ErrNotFound, http.StatusNotFound},
 		{ledger.ErrContention, http.StatusServiceUnavailable},
 		{ledger.ErrUnavailable, http.StatusServiceUnavailable},

@@ -79,8 +79,11 @@ type Effect struct {
 // An IntentState is how far a submitter's intent has come.
 type IntentState string
 
-// IntentBound: the operation that the intent led to is known.
-const IntentBound IntentState = "BOUND"
+// The states of an intent.
+const (
+	IntentSeen  IntentState = "SEEN"  // a delivery named the id, about an operation that nobody registered
+	IntentBound IntentState = "BOUND" // the operation that was registered with the id is known
+)
 
 // An Intent ties a submitter's correlation id to the operation it became, so that an event which carries only the id still
 // finds its operation [K6].

@@ -80,10 +80,12 @@ func (l *Ledger) end(ctx context.Context, doc, recordDoc Document, effect Effect
 	return l.store.Commit(ctx, writes...)
 }
 
-// backoff returns how long an effect waits after its nth failed attempt: from a six-hundredth of the lease, doubling, to
-// half the lease, less up to a half at random so that what failed together does not come back together.
+// backoff returns how long an effect waits after its nth failed attempt: a six-hundredth of the lease, four times as long
+// with each attempt, at most six leases, less up to a half at random so that what failed together does not come back
+// together. With the defaults that is from a second to an hour, and ten attempts last for some hours: an outage of a night
+// must not kill the night's effects.
 func (l *Ledger) backoff(attempt int) time.Duration {
-	wait := min(l.settings.ClaimTTL/600<<min(max(attempt-1, 0), 9), l.settings.ClaimTTL/2)
+	wait := min(l.settings.ClaimTTL/600<<(2*min(max(attempt-1, 0), 6)), 6*l.settings.ClaimTTL)
 	return wait/2 + time.Duration(l.jitter()*float64(wait/2))
 }
 

@@ -29,6 +29,8 @@ type Receipt struct {
 	State      operation.State  // of the record afterwards
 	Settled    bool             // whether this report settled the operation
 	Planned    int              // how many effects it planned
+	// Withheld: the operation had ended so long before the ledger first heard of it that no effect was planned [L3].
+	Withheld bool
 	// PublishErr says why a planned effect could not be handed over at once. It loses nothing, the sweep does it later; it is
 	// here to be logged.
 	PublishErr error
@@ -95,21 +97,25 @@ func (c *ingestion) try(ctx context.Context, e operation.Event, again bool) (Rec
 	if err != nil {
 		return Receipt{}, nil, err
 	}
+	var writes []Write
 	if !rec.Registered && e.CorrelationID != "" {
-		key, err := l.correlated(ctx, e.CorrelationID)
-		if err != nil {
+		intentDoc, intent, err := l.intent(ctx, e.CorrelationID)
+		switch {
+		case err != nil:
 			return Receipt{}, nil, err
-		}
-		if key != "" && key != e.Key {
-			e.Key, e.CorrelationID = key, ""
+		case intent.State == IntentBound && intent.Operation != e.Key:
+			e.Key, e.CorrelationID = intent.Operation, ""
 			return c.try(ctx, e, again)
+		case !intentDoc.Exists():
+			writes = append(writes, Write{Path: intentDoc.Path, Data: l.newIntent(e.CorrelationID, IntentSeen, e.Key, now)})
 		}
 	}
-	if deliveryDoc.Exists() {
-		var seen Delivery
-		if err := deliveryDoc.Decode(&seen); err != nil {
-			return Receipt{}, nil, fmt.Errorf("reading %s: %w", deliveryDoc.Path, err)
-		}
+	var seen Delivery
+	if err := deliveryDoc.Decode(&seen); err != nil {
+		return Receipt{}, nil, fmt.Errorf("reading %s: %w", deliveryDoc.Path, err)
+	}
+	// A delivery may outlive its record. It says nothing about a record that was made anew.
+	if deliveryDoc.Exists() && !seen.ReceivedAt.Before(rec.CreatedAt) {
 		if seen.Writer == c.nonce { // our own commit, whose answer was lost
 			return c.receipt, c.messages, nil
 		}
@@ -127,7 +133,7 @@ func (c *ingestion) try(ctx context.Context, e operation.Event, again bool) (Rec
 	default:
 		c.receipt.Outcome = Dropped
 	}
-	delivery := Write{Path: deliveryDoc.Path, Data: l.delivery(e, c.receipt, c.nonce, now)}
+	delivery := Write{Path: deliveryDoc.Path, Token: deliveryDoc.Token, Data: l.delivery(e, c.receipt, c.nonce, now)}
 	if !decision.Applied {
 		if e.Source == operation.Reconcile && c.receipt.Outcome == Dropped {
 			return c.receipt, nil, nil // every pass asks again: what did not change leaves no trace
@@ -157,8 +163,10 @@ func (c *ingestion) try(ctx context.Context, e operation.Event, again bool) (Rec
 	c.receipt.State = rec.State
 	c.receipt.Settled = rec.Settled() && rec.State != before
 	c.receipt.Planned = len(planned.messages)
+	c.receipt.Withheld = planned.withheld
 	c.messages = planned.messages
-	if err := l.store.Commit(ctx, append(planned.writes, write, delivery)...); err != nil {
+	writes = append(append(writes, planned.writes...), write, delivery)
+	if err := l.store.Commit(ctx, writes...); err != nil {
 		return Receipt{}, nil, err
 	}
 	return c.receipt, c.messages, nil
@@ -172,17 +180,29 @@ func (l *Ledger) delivery(e operation.Event, r Receipt, nonce string, now time.T
 	}
 }
 
-// correlated returns the operation that a correlation id is bound to, or "" [K6].
-func (l *Ledger) correlated(ctx context.Context, id string) (operation.Key, error) {
+// intent reads what is known of a correlation id [K6].
+func (l *Ledger) intent(ctx context.Context, id string) (Document, Intent, error) {
 	snapshot, err := l.store.Get(ctx, intentPath(id))
 	if err != nil {
-		return "", fmt.Errorf("finding the operation of correlation id %q: %w", id, err)
+		return Document{}, Intent{}, fmt.Errorf("finding the operation of correlation id %q: %w", id, err)
 	}
+	intent, err := readIntent(snapshot.Documents[0])
+	return snapshot.Documents[0], intent, err
+}
+
+func readIntent(d Document) (Intent, error) {
 	var intent Intent
-	if err := snapshot.Documents[0].Decode(&intent); err != nil {
-		return "", fmt.Errorf("reading %s: %w", snapshot.Documents[0].Path, err)
+	if err := d.Decode(&intent); err != nil {
+		return intent, fmt.Errorf("reading %s: %w", d.Path, err)
 	}
-	return intent.Operation, nil
+	return intent, nil
+}
+
+func (l *Ledger) newIntent(id string, state IntentState, key operation.Key, now time.Time) Intent {
+	return Intent{
+		Schema: operation.SchemaVersion, CorrelationID: id, State: state, Operation: key,
+		CreatedAt: now, ExpireAt: now.Add(2 * l.settings.Retention),
+	}
 }
 
 // Permanent reports whether err is one that no retry mends, so that the report must be kept for a person instead of being

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -33,6 +34,9 @@ func ParseMessage(data []byte) (Message, error) {
 	name, err := operation.ParseName(string(m.Operation), "")
 	if err != nil {
 		return m, fmt.Errorf("%w: operation: %w", ErrMessage, err)
+	}
+	if name.Key.Collection() == "" && !strings.Contains(name.Resource, "/") {
+		return m, fmt.Errorf("%w: operation: %q does not say what it is; write batches/%[2]s or the like", ErrMessage, name.Resource)
 	}
 	if m.Effect == "" {
 		return m, fmt.Errorf("%w: it names no effect", ErrMessage)

@@ -23,6 +23,7 @@ type plan struct {
 	record   operation.Record // with the effects named
 	writes   []Write
 	messages []Message
+	withheld bool // no effect, because the end is too long ago
 }
 
 // plan makes effects for the state that rec is in now, where a rule asks for one and the record does not name it yet
@@ -36,8 +37,9 @@ func (l *Ledger) plan(rec operation.Record, existing map[string]Effect, now time
 	if !rec.Registered {
 		return p, nil
 	}
-	expired := rec.Settled() && !rec.UpdateTime.IsZero() && rec.CreatedAt.Sub(rec.UpdateTime) > l.settings.Retention
-	if expired {
+	// A missing time may also come as the epoch [M4].
+	known := rec.UpdateTime.Unix() > 0
+	if p.withheld = rec.Settled() && known && rec.CreatedAt.Sub(rec.UpdateTime) > l.settings.Retention; p.withheld {
 		return p, nil
 	}
 	for _, rule := range l.settings.Rules {

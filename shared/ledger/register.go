@@ -24,6 +24,9 @@ type Registered struct {
 	Record  operation.Record // as it stands now
 	Created bool             // whether the ledger did not know the operation before
 	Planned int              // how many effects it planned, where the operation had already ended
+	// CorrelationErr is ErrCorrelation where the correlation id stands for another operation already: the operation is
+	// registered all the same, without the id.
+	CorrelationErr error
 	// PublishErr: as in Receipt.
 	PublishErr error
 }
@@ -36,7 +39,8 @@ var ErrCorrelation = errors.New("the correlation id belongs to another operation
 // effects are planned in the same commit [W5].
 //
 // Registering the same again changes nothing and is safe to repeat; after a commit whose answer was lost it says that the
-// operation is known. Errors: ErrCorrelation; else as Ingest.
+// operation is known. Effects are planned when an operation is first registered, or first given a job kind: a rule that was
+// added later plans nothing for what was registered before. Errors: as Ingest.
 func (l *Ledger) Register(ctx context.Context, r Registration) (Registered, error) {
 	var result Registered
 	var messages []Message
@@ -71,32 +75,43 @@ func (l *Ledger) register(ctx context.Context, r Registration, again bool) (Regi
 	if err != nil {
 		return Registered{}, nil, err
 	}
-	var writes []Write
+	var bound binding
 	if r.CorrelationID != "" {
-		if writes, err = l.bind(snapshot.Documents[1], r, now); err != nil {
+		if bound, err = l.bind(ctx, snapshot.Documents[1], r, now); err != nil {
 			return Registered{}, nil, err
+		}
+		if bound.taken != nil {
+			r.CorrelationID = ""
 		}
 	}
 	rec, err := l.merge(before, r, now)
 	if err != nil {
 		return Registered{}, nil, err
 	}
-	existing, err := readEffects(snapshot.Documents[fixed:])
-	if err != nil {
-		return Registered{}, nil, err
+	if bound.seen != nil && operation.Reduce(rec, *bound.seen, l.settings.Transitions).Applied {
+		rec = operation.Apply(rec, *bound.seen, now)
 	}
-	planned, err := l.plan(rec, existing, now)
-	if err != nil {
-		return Registered{}, nil, err
+	planned := plan{record: rec}
+	if !before.Registered || before.JobKind != rec.JobKind || before.State != rec.State {
+		existing, err := readEffects(snapshot.Documents[fixed:])
+		if err != nil {
+			return Registered{}, nil, err
+		}
+		if planned, err = l.plan(rec, existing, now); err != nil {
+			return Registered{}, nil, err
+		}
 	}
+	writes := bound.writes
 	if doc.Exists() && len(writes) == 0 && reflect.DeepEqual(planned.record, before) {
-		return Registered{Record: before}, nil, nil
+		return Registered{Record: before, CorrelationErr: bound.taken}, nil, nil
 	}
 	rec, write := l.writeRecord(doc, planned.record, now)
 	if err := l.store.Commit(ctx, append(append(writes, planned.writes...), write)...); err != nil {
 		return Registered{}, nil, err
 	}
-	return Registered{Record: rec, Created: !doc.Exists(), Planned: len(planned.messages)}, planned.messages, nil
+	return Registered{
+		Record: rec, Created: !doc.Exists(), Planned: len(planned.messages), CorrelationErr: bound.taken,
+	}, planned.messages, nil
 }
 
 // merge returns rec, which is the zero Record for an operation that the ledger does not know, with what r adds to it.
@@ -125,25 +140,57 @@ func (l *Ledger) merge(rec operation.Record, r Registration, now time.Time) (ope
 		rec.DueAt = rec.SubmittedAt.Add(l.settings.Grace)
 	}
 	var err error
-	rec.Metadata, err = rec.Metadata.Add(r.Metadata)
+	if rec.Metadata, err = rec.Metadata.Add(r.Metadata); err == nil && len(rec.Metadata) > MaxMetadataBytes {
+		err = fmt.Errorf("%w: with what was registered before it has %d bytes, more than %d",
+			operation.ErrMetadata, len(rec.Metadata), MaxMetadataBytes)
+	}
 	return rec, err
 }
 
-// bind ties the correlation id of r to its operation, unless it is tied already.
-func (l *Ledger) bind(doc Document, r Registration, now time.Time) ([]Write, error) {
-	var intent Intent
-	if err := doc.Decode(&intent); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", doc.Path, err)
+// MaxMetadataBytes bounds what an operation's registrations may add up to: it goes into every effect's payload.
+const MaxMetadataBytes = 64 << 10
+
+// A binding is what a registration's correlation id came to.
+type binding struct {
+	writes []Write
+	taken  error            // ErrCorrelation, where the id stands for another operation
+	seen   *operation.Event // what deliveries under another name have said of the operation
+}
+
+// bind ties the correlation id of r to its operation, unless it is tied already. What deliveries said that carried the id, but
+// a name that nobody registered, belongs to the operation [K6, W5].
+func (l *Ledger) bind(ctx context.Context, doc Document, r Registration, now time.Time) (binding, error) {
+	intent, err := readIntent(doc)
+	if err != nil {
+		return binding{}, err
 	}
-	switch intent.Operation {
-	case r.Name.Key:
-		return nil, nil
-	case "":
-		return []Write{{Path: doc.Path, Token: doc.Token, Data: Intent{
-			Schema: operation.SchemaVersion, CorrelationID: r.CorrelationID, State: IntentBound,
-			Operation: r.Name.Key, CreatedAt: now, ExpireAt: now.Add(2 * l.settings.Retention),
-		}}}, nil
-	default:
-		return nil, fmt.Errorf("%w: %q is that of %s", ErrCorrelation, r.CorrelationID, intent.Operation)
+	var b binding
+	switch {
+	case intent.State == IntentBound && intent.Operation == r.Name.Key:
+		return b, nil
+	case intent.State == IntentBound:
+		b.taken = fmt.Errorf("%w: %q is that of %s", ErrCorrelation, r.CorrelationID, intent.Operation)
+		return b, nil
+	case intent.State == IntentSeen && intent.Operation != r.Name.Key:
+		snapshot, err := l.store.Get(ctx, OperationPath(intent.Operation))
+		if err != nil {
+			return b, fmt.Errorf("reading what was said of correlation id %q: %w", r.CorrelationID, err)
+		}
+		other, err := readRecord(snapshot.Documents[0])
+		if err != nil {
+			return b, err
+		}
+		if snapshot.Documents[0].Exists() {
+			b.seen = &operation.Event{
+				Name: r.Name, Source: operation.Webhook, State: other.State, UpdateTime: other.UpdateTime, Result: other.Result,
+			}
+			// Written, so that a delivery which is on its way to it loses the race and finds the operation instead.
+			_, write := l.writeRecord(snapshot.Documents[0], other, now)
+			b.writes = append(b.writes, write)
+		}
 	}
+	b.writes = append(b.writes, Write{
+		Path: doc.Path, Token: doc.Token, Data: l.newIntent(r.CorrelationID, IntentBound, r.Name.Key, now),
+	})
+	return b, nil
 }

@@ -201,6 +201,12 @@ func TestUnusable(t *testing.T) {
 				t.Errorf("%+v", rec)
 			}
 			lines := w.logged()
+			if c.reason == lookup.Denied {
+				if len(lines) != 2 || lines[0]["event"] != "alert" || lines[0]["severity"] != "ERROR" {
+					t.Errorf("logged %v, want an alert first", lines)
+				}
+				lines = lines[1:]
+			}
 			if len(lines) != 1 || lines[0]["event"] != "reconcile" || lines[0]["outcome"] != "unknown" || lines[0]["operation"] != string(batch.Key) ||
 				lines[0]["severity"] != "WARNING" || c.reason != "" && lines[0]["reason"] != c.reason {
 				t.Errorf("logged %v, want reason %s", lines, c.reason)

@@ -97,7 +97,8 @@ func (r *Reconciler) One(ctx context.Context, key operation.Key) (lookup.Answer,
 // sweep hands over the effects that are due. It may take half of the time, so that an outage of the queue does not keep
 // operations from being settled. The error is that of each.
 func (r *Reconciler) sweep(ctx context.Context, count *counter, passStart time.Time) error {
-	ctx, cancel := context.WithTimeout(ctx, r.budget/2)
+	deadline, _ := ctx.Deadline() // Pass has set one, and the function's own may be sooner
+	ctx, cancel := context.WithTimeout(ctx, time.Until(deadline)/2)
 	defer cancel()
 	return each(ctx, count, passStart, r.ledger.DueEffects, func(due ledger.DueEffect) {
 		switch err := r.ledger.Requeue(ctx, due, passStart); {
@@ -159,6 +160,12 @@ func (r *Reconciler) ask(ctx context.Context, count *counter, name operation.Nam
 		return
 	case answer.Reason == lookup.NotFound:
 		count.add(&count.Missing)
+	case answer.Reason == lookup.Denied:
+		count.add(&count.Unknown)
+		count.denied.Do(func() { // once in a pass: it is most likely the key
+			r.log.ErrorContext(ctx, "Gemini refuses the API key, or the key may not see an operation", "event", "alert", "reason", "denied",
+				"operation", name.Key, "error", answer.Err)
+		})
 	case ctx.Err() != nil: // our time ran out, which says nothing about Gemini
 		count.add(&count.Unknown)
 		count.more()
@@ -213,6 +220,7 @@ type counter struct {
 	log *slog.Logger
 	sync.Mutex
 	Summary
+	denied sync.Once
 }
 
 func (c *counter) add(field *int) {

@@ -17,7 +17,9 @@ func (s *Store) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, e
 	if err != nil {
 		return nil, fmt.Errorf("querying %s: %w", q.Collection, err)
 	}
-	snapshots, err := built.Documents(ctx).GetAll()
+	bounded, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	snapshots, err := built.Documents(bounded).GetAll()
 	if err != nil {
 		return nil, classify(ctx, "querying "+q.Collection, err)
 	}

@@ -67,6 +67,9 @@ func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot,
 	return snapshot, nil
 }
 
+// readTimeout bounds a read that is not answered; left alone the client repeats it for as long as the caller's context.
+const readTimeout = 10 * time.Second
+
 // clockPath is a document that never exists. Reading it tells the time.
 const clockPath ledger.Path = "clock/now"
 
@@ -78,7 +81,9 @@ func (s *Store) getAll(ctx context.Context, paths []ledger.Path) ([]ledger.Docum
 			return nil, time.Time{}, err
 		}
 	}
-	snapshots, err := s.client.GetAll(ctx, refs)
+	bounded, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	snapshots, err := s.client.GetAll(bounded, refs)
 	if err != nil {
 		return nil, time.Time{}, classify(ctx, "reading documents", err)
 	}

@@ -104,6 +104,7 @@ var lifetimeTests = []ledgerTest{
 		r := w.ingest(w.lookup(operation.Succeeded, -15*day))
 		equal(w, "outcome", r.Outcome, ledger.Applied)
 		equal(w, "planned", r.Planned, 0)
+		equal(w, "withheld", r.Withheld, true)
 		w.lives("settled", false, w.settings.Retention)
 		w.published()
 	}},
@@ -150,6 +151,37 @@ var lifetimeTests = []ledgerTest{
 		equal(w, "the effect", w.claim(publish).Verdict, ledger.Done)
 		equal(w, "the record", w.record().Effects[publish], operation.EffectDone)
 		w.lives("registered anew", false, w.settings.Retention)
+		w.published()
+	}},
+	{"after it expired: a delivery of its former life is there [L3, W4]", func(w *world) {
+		w.register()
+		first := w.lookup(operation.Succeeded, 0)
+		w.ingest(first)
+		w.finish(w.granted(publish))
+		w.published(publish)
+		w.delete(ledger.OperationPath(w.name.Key))
+		w.delete(ledger.EffectPath(w.name.Key, publish)) // even that: deletion has no order
+		w.store.Advance(time.Second)
+		w.register()
+		// The same answer has the same delivery id, and must settle the record that was made anew.
+		equal(w, "outcome", w.ingest(first).Outcome, ledger.Applied)
+		equal(w, "the same again", w.ingest(first).Outcome, ledger.Duplicate)
+	}},
+	{"an end whose time is the epoch has no known time: its effects run [M4, L3]", func(w *world) {
+		w.register()
+		e := w.event("d1", operation.Succeeded, 0)
+		e.UpdateTime = time.Unix(0, 0)
+		r := w.ingest(e)
+		equal(w, "planned", r.Planned, 1)
+		equal(w, "withheld", r.Withheld, false)
+		w.plannedOnce()
+	}},
+	{"a rule that was added later runs nothing for what was registered before [L3, S3]", func(w *world) {
+		w.succeed()
+		w.finish(w.granted(publish))
+		w.published(publish)
+		w.settings.Rules = append(w.settings.Rules, ledger.Rule{Name: "second", On: []operation.State{operation.Succeeded}})
+		equal(w, "planned by the same registration again", w.register().Planned, 0)
 		w.published()
 	}},
 	{"after it expired: one effect is there, another is new [L3]", func(w *world) {
