@@ -27,9 +27,11 @@ const (
 	Timeout = "timeout"
 	// Cancelled: the caller's context was cancelled while asking. It says nothing about Gemini.
 	Cancelled = "cancelled"
-	// BadAnswer: an answer that is not what the API promises, such as HTML.
+	// BadAnswer: an answer that is not what the API promises, such as HTML, also when it was read without the SDK. A batch
+	// whose inline results alone are odd is no bad answer.
 	BadAnswer = "bad-answer"
-	// TooLarge: an answer larger than Options.MaxAnswer, as a batch with many inline results gives.
+	// TooLarge: an answer larger than Options.MaxAnswer that did not tell a known state when it was read as it came either.
+	// A batch with many inline results alone is not too large.
 	TooLarge = "too-large"
 	// Unsupported: operations of this collection cannot be looked up. Nothing was sent.
 	Unsupported = "unsupported"

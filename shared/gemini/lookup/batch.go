@@ -2,6 +2,7 @@ package lookup
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -11,10 +12,29 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// lookupBatch asks for one batch. The SDK decodes the whole answer, results and all, and one inline result that it cannot
-// decode (null, or an error with details) hides the state of the batch: that is a BadAnswer at every look-up, and shows as
-// such until the operation is stuck. Reading the resource itself would mend this and what batchResult has to leave out.
+// lookupBatch asks for one batch. The SDK decodes the whole answer, results and all: one inline result that it cannot decode
+// (null, or an error with details), or more results than Options.MaxAnswer allows, hide the state of the batch, and would at
+// every look-up. Then the resource is asked for once more and read without the SDK. Where that does not tell a known state
+// either, the first answer stands.
 func (c *Client) lookupBatch(ctx context.Context, name operation.Name) Answer {
+	first := c.askBatch(ctx, name)
+	if (first.Reason != BadAnswer && first.Reason != TooLarge) || ctx.Err() != nil {
+		return first
+	}
+	second, err := c.readBatch(ctx, name)
+	if err != nil {
+		var failure *LookupError
+		if errors.As(first.Err, &failure) {
+			failure.Message = redact(failure.Message+"; asked again without the SDK: "+err.Error(), c.key)
+		}
+		return first
+	}
+	return second
+}
+
+// askBatch asks for one batch through the SDK.
+func (c *Client) askBatch(ctx context.Context, name operation.Name) (answer Answer) {
+	defer c.survive(name, &answer)
 	job, err := c.genai.Batches.Get(ctx, batchName(name), nil)
 	if err != nil {
 		return c.failed(name, err)
@@ -22,7 +42,7 @@ func (c *Client) lookupBatch(ctx context.Context, name operation.Name) Answer {
 	state := batchState(job.State)
 	switch {
 	case state.Known():
-		return known(state, batchTime(job), batchResult(job))
+		return known(state, stateTime(job.UpdateTime, job.EndTime), batchResult(job))
 	case job.State == "" || job.State == genai.JobStateUnspecified:
 		// The SDK drops an error body under a 200 and everything else it has no field for: no state is all that is left.
 		return unknown(name, NoState, "the answer has no state")
@@ -68,17 +88,17 @@ func batchState(state genai.JobState) operation.State {
 	}
 }
 
-// batchTime is when the server says the batch came into its state [M4].
-func batchTime(job *genai.BatchJob) time.Time {
-	if !job.UpdateTime.IsZero() {
-		return job.UpdateTime
+// stateTime is when the server says the batch came into its state [M4].
+func stateTime(updated, ended time.Time) time.Time {
+	if !updated.IsZero() {
+		return updated
 	}
-	return job.EndTime
+	return ended
 }
 
 // batchResult says where the output is. Why a batch failed and how many of its requests did is not in it: on this API the
-// SDK drops the operation's error and its counts, and leaves BatchJob.Error nil even for a failed batch. This is the place
-// for them.
+// SDK drops the operation's error and its counts, and leaves BatchJob.Error nil even for a failed batch. Only readBatch sees
+// them.
 func batchResult(job *genai.BatchJob) operation.Result {
 	var result operation.Result
 	if job.Dest != nil {

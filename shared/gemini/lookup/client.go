@@ -31,8 +31,9 @@ type Options struct {
 	BaseURL string
 	// HTTP is copied, not changed. Nil: a client that gives a request up after 30 seconds.
 	HTTP *http.Client
-	// MaxAnswer bounds one answer in bytes: a batch with inline results comes with all of them, over 1 GB was seen, and
-	// one such record must not end the pass that meets it [R6]. Zero: 32 MiB.
+	// MaxAnswer bounds, in bytes, an answer that is held in memory: a batch with inline results comes with all of them, over
+	// 1 GB was seen, and one such record must not end the pass that meets it [R6]. A larger one is asked for again and read
+	// as it comes, without holding the results. Zero: 32 MiB.
 	MaxAnswer int64
 }
 
@@ -42,9 +43,11 @@ var ErrNoAPIKey = errors.New("no Gemini API key")
 var errBaseURL = errors.New("the base URL is not an absolute http or https URL")
 
 // A Client asks Gemini about operations. It is safe for concurrent use, holds nothing that must be closed beside what
-// Options.HTTP holds, never repeats a request by itself (the next pass does), and never changes anything at Gemini.
+// Options.HTTP holds, never repeats a request that failed (the next pass does; an answer that the SDK cannot take is asked for
+// once more), and never changes anything at Gemini.
 type Client struct {
 	genai *genai.Client
+	http  *http.Client // for answers that are read as they come, of any size
 	key   string
 }
 
@@ -67,14 +70,14 @@ func NewClient(ctx context.Context, opts Options) (*Client, error) {
 	client, err := genai.NewClient(ctx, &genai.ClientConfig{
 		APIKey:      key,
 		Backend:     genai.BackendGeminiAPI, // else the environment may turn it to another service
-		HTTPClient:  guarded(opts.HTTP, opts.MaxAnswer),
+		HTTPClient:  bounded(opts.HTTP, opts.MaxAnswer),
 		HTTPOptions: genai.HTTPOptions{BaseURL: opts.BaseURL},
 	})
 	if err != nil {
 		// The SDK prints its whole configuration, with the key, into some errors; redact covers what it may do next.
 		return nil, fmt.Errorf("making a Gemini client: %s", redact(err.Error(), key))
 	}
-	return &Client{genai: client, key: key}, nil
+	return &Client{genai: client, http: guarded(opts.HTTP), key: key}, nil
 }
 
 // String leaves the key out, however the options are printed.
@@ -91,5 +94,7 @@ func (c *Client) GoString() string { return c.String() }
 
 // redact takes the key out of a text that somebody else wrote and shortens what is left.
 func redact(text, key string) string {
-	return excerpt.Cut(strings.ReplaceAll(text, key, "[API key]"), maxErrorText)
+	return excerpt.Cut(withoutKey(text, key), maxErrorText)
 }
+
+func withoutKey(text, key string) string { return strings.ReplaceAll(text, key, "[API key]") }

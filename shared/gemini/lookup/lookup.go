@@ -9,18 +9,13 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Lookup asks Gemini for the state of the operation, once, and never fails otherwise than by an Answer that is not known.
-// It sends at most one request, with the name as Gemini gave it where Gemini's client takes that [K5]. The context bounds it.
+// Lookup asks Gemini for the state of the operation, and never fails otherwise than by an Answer that is not known. It sends
+// one request, with the name as Gemini gave it where Gemini's client takes that [K5]; and a second one for the same batch
+// where the answer to the first is a BadAnswer or TooLarge, to read it without the results, however large it is. The context
+// bounds both, and each has the time that Options.HTTP gives a request.
 //
 // It looks up batches; operations (videos) and interactions are Unsupported in this revision.
-func (c *Client) Lookup(ctx context.Context, name operation.Name) (answer Answer) {
-	defer func() {
-		// The SDK asserts types on what the server sent: a 200 whose body is "null", or whose output is a text, makes it
-		// panic. One such answer must not end the pass for all others [R6].
-		if problem := recover(); problem != nil {
-			answer = unknown(name, BadAnswer, "the client could not read the answer: %s", redact(fmt.Sprint(problem), c.key))
-		}
-	}()
+func (c *Client) Lookup(ctx context.Context, name operation.Name) Answer {
 	if err := checkID(name.Key); err != nil {
 		return unknown(name, InvalidName, "%s", err)
 	}
@@ -30,6 +25,14 @@ func (c *Client) Lookup(ctx context.Context, name operation.Name) (answer Answer
 		return c.lookupBatch(ctx, name)
 	default:
 		return unknown(name, Unsupported, "operations of this collection cannot be looked up")
+	}
+}
+
+// survive, deferred around a call of the SDK, makes an answer of a panic. The SDK asserts types on what the server sent: a 200
+// whose body is "null", or whose output is a text, makes it panic. One such answer must not end the pass for all others [R6].
+func (c *Client) survive(name operation.Name, answer *Answer) {
+	if problem := recover(); problem != nil {
+		*answer = unknown(name, BadAnswer, "the client could not read the answer: %s", redact(fmt.Sprint(problem), c.key))
 	}
 }
 

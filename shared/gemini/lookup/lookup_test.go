@@ -156,11 +156,15 @@ func TestLookupUnknown(t *testing.T) {
 		{"200 cut short", 200, `{"metadata":{"state":"BATCH_STATE_SUCC`, lookup.BadAnswer, 0, 0},
 		{"200 a list", 200, `[]`, lookup.BadAnswer, 0, 0},
 		{"200 null: the SDK panics", 200, `null`, lookup.BadAnswer, 0, 0},
-		{"output is a text: the SDK panics", 200, batch(`"state":"BATCH_STATE_SUCCEEDED","output":"x"`), lookup.BadAnswer, 0, 0},
-		{"an inline item is null: the SDK panics", 200, batch(`"state":"BATCH_STATE_SUCCEEDED","output":{"inlinedResponses":{"inlinedResponses":[null]}}`), lookup.BadAnswer, 0, 0},
-		{"an inline item's error has details: the SDK cannot read it", 200, batch(`"state":"BATCH_STATE_SUCCEEDED","output":{"inlinedResponses":{"inlinedResponses":[{"error":{"code":8,"details":[{"@type":"x"}]}}]}}`), lookup.BadAnswer, 0, 0},
+		{"an inline item is null, and no state", 200, batch(`"output":{"inlinedResponses":{"inlinedResponses":[null]}}`), lookup.BadAnswer, 0, 0},
+		{"an inline item is null, and a state of tomorrow", 200, batch(`"state":"BATCH_STATE_DREAMING","output":{"inlinedResponses":{"inlinedResponses":[null]}}`), lookup.BadAnswer, 0, 0},
+		{"cut short after the state", 200, `{"metadata":{"state":"BATCH_STATE_SUCCEEDED"}`, lookup.BadAnswer, 0, 0},
+		{"cut short within an item", 200, `{"metadata":{"state":"BATCH_STATE_SUCCEEDED","output":{"inlinedResponses":{"inlinedResponses":[null,{"a":`, lookup.BadAnswer, 0, 0},
+		{"something after the batch", 200, batch(`"state":"BATCH_STATE_SUCCEEDED"`) + `{}`, lookup.BadAnswer, 0, 0},
+		{"brackets do not match", 200, `{"metadata":{"state":"BATCH_STATE_SUCCEEDED","x":[}}}`, lookup.BadAnswer, 0, 0},
+		{"a member's name is a number", 200, `{"metadata":{"state":"BATCH_STATE_SUCCEEDED",7:8}}`, lookup.BadAnswer, 0, 0},
+		{"nested without end", 200, `{"metadata":{"state":"BATCH_STATE_SUCCEEDED"},"x":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`, lookup.BadAnswer, 0, 0},
 		{"state is a number", 200, batch(`"state":3`), lookup.BadAnswer, 0, 0},
-		{"time is no time", 200, batch(`"state":"BATCH_STATE_SUCCEEDED","updateTime":"soon"`), lookup.BadAnswer, 0, 0},
 	} {
 		t.Run("R4 "+test.name, func(t *testing.T) {
 			t.Parallel()

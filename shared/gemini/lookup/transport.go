@@ -10,20 +10,26 @@ import (
 // errTooLarge says that an answer weighs more than Options.MaxAnswer.
 var errTooLarge = errors.New("the answer is larger than allowed")
 
-// guarded returns a copy of client (nil: one with a timeout) with two things that the SDK leaves open. It does not follow
-// redirects, because net/http would carry the API key's header to wherever they lead. And it reads no more than max bytes
-// of an answer, because the SDK reads all of it into memory.
-func guarded(client *http.Client, maxAnswer int64) *http.Client {
+// guarded returns a copy of client (nil: one with a timeout) that does not follow redirects, because net/http would carry the
+// API key's header to wherever they lead.
+func guarded(client *http.Client) *http.Client {
 	c := http.Client{Timeout: defaultTimeout}
 	if client != nil {
 		c = *client
 	}
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &c
+}
+
+// bounded is guarded for the SDK: it also reads no more than maxAnswer bytes of an answer, because the SDK reads all of it into
+// memory.
+func bounded(client *http.Client, maxAnswer int64) *http.Client {
+	c := guarded(client)
 	if maxAnswer <= 0 {
 		maxAnswer = defaultMaxAnswer
 	}
 	c.Transport = &boundedTransport{next: c.Transport, max: maxAnswer}
-	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &c
+	return c
 }
 
 // A boundedTransport fails the reading of an answer that is too large.
