@@ -1,0 +1,404 @@
+package operation_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// Everything below is exhaustive: every state, known and unknown, at every time that compares differently, under every
+// policy that a person can write.
+
+// worldStates are all known states and two that nobody knows.
+func worldStates() []operation.State {
+	return append([]operation.State{operation.Unknown, "PAUSED"}, operation.States()...)
+}
+
+// worldRecords are the records of every state at every time.
+func worldRecords() (all []operation.Record) {
+	for _, state := range worldStates() {
+		for _, at := range []time.Time{missing, early, late} {
+			all = append(all, record(state, at))
+		}
+	}
+	return all
+}
+
+// worldEvents are the events of every state at every time, among them one that is newer only before it is cut.
+func worldEvents() (all []operation.Event) {
+	for _, state := range worldStates() {
+		for _, at := range []time.Time{missing, early, early.Add(999 * time.Nanosecond).In(time.FixedZone("", 7200)), late} {
+			all = append(all, event(state, at))
+		}
+	}
+	return all
+}
+
+// A policy is a set of allowed moves, as it is written and as it is read.
+type policy struct {
+	moves   string
+	allowed operation.Transitions
+}
+
+// policies are all sets of moves between different terminal states that have no cycle: 543, as many as there are acyclic
+// graphs of four nodes. The first is the default, which allows nothing.
+func policies() (all []policy) {
+	for _, moves := range moveSets() {
+		if allowed, err := operation.ParseTransitions(moves); err == nil {
+			all = append(all, policy{moves, allowed})
+		}
+	}
+	return all
+}
+
+// A change is one applied event.
+type change struct {
+	policy
+	before, after operation.Record
+	event         operation.Event
+	reason        operation.Reason
+}
+
+func (c change) String() string {
+	return fmt.Sprintf("under %q, %s, %s", c.moves, spell(c.before), spellEvent(c.event))
+}
+
+func spell(r operation.Record) string     { return fmt.Sprintf("%q of %v", r.State, r.UpdateTime) }
+func spellEvent(e operation.Event) string { return fmt.Sprintf("%q of %v", e.State, e.UpdateTime) }
+
+// everyChange calls f for every event that is applied to a record, under every policy.
+func everyChange(f func(change)) {
+	for _, p := range policies() {
+		for _, r := range worldRecords() {
+			for _, e := range worldEvents() {
+				if d := operation.Reduce(r, e, p.allowed); d.Applied {
+					f(change{policy: p, before: r, after: operation.Apply(r, e, now), event: e, reason: d.Reason})
+				}
+			}
+		}
+	}
+}
+
+// A settled record never becomes unsettled [M9], its rank never falls [M1], its time never goes back at the same rank [M4],
+// and it moves to another end only where the policy says so [M5].
+func TestProgressIsNeverLost(t *testing.T) {
+	t.Parallel()
+	changes := 0
+	everyChange(func(c change) {
+		changes++
+		if c.before.Settled() && !c.after.Settled() {
+			t.Errorf("%s: unsettled to %s", c, spell(c.after))
+		}
+		was, is := c.before.State.Rank(), c.after.State.Rank()
+		if is < was {
+			t.Errorf("%s: rank fell from %d to %d", c, was, is)
+		}
+		if is == was && !c.after.UpdateTime.After(c.before.UpdateTime) {
+			t.Errorf("%s: no newer at the same rank", c)
+		}
+		moved := c.before.Settled() && c.before.State != c.after.State
+		if moved && !c.allowed.Allow(c.before.State, c.after.State) {
+			t.Errorf("%s: moved to %s, which is not allowed", c, spell(c.after))
+		}
+		if moved != (c.reason == operation.Transition) {
+			t.Errorf("%s: moved is %v, reason %q", c, moved, c.reason)
+		}
+	})
+	if changes == 0 {
+		t.Error("nothing was ever applied")
+	}
+}
+
+// Every decision is the one reason whose conditions hold, and for every pair of record and event exactly one does. This is
+// [M3] again, without an order.
+func TestReasonsPartitionAllEvents(t *testing.T) {
+	t.Parallel()
+	seen := map[operation.Reason]int{}
+	for _, p := range policies() {
+		for _, r := range worldRecords() {
+			for _, e := range worldEvents() {
+				var (
+					rose    = e.State.Rank() > r.State.Rank()
+					fell    = e.State.Rank() < r.State.Rank()
+					level   = !rose && !fell
+					settled = r.State.Terminal()
+					same    = r.State == e.State
+					moves   = level && settled && !same
+					refused = moves && !p.allowed.Allow(r.State, e.State)
+					newer   = operation.Instant(e.UpdateTime).After(r.UpdateTime)
+				)
+				var fits []operation.Decision
+				for _, candidate := range []struct {
+					holds bool
+					operation.Decision
+				}{
+					{fell && settled, operation.Decision{Reason: operation.RegressFromTerminal}},
+					{fell && !settled, operation.Decision{Reason: operation.LowerRank}},
+					{refused, operation.Decision{Reason: operation.TerminalConflict}},
+					{level && !refused && !newer, operation.Decision{Reason: operation.StaleOrEqualUpdateTime}},
+					{rose, operation.Decision{Applied: true, Reason: operation.Advanced}},
+					{level && !moves && newer, operation.Decision{Applied: true, Reason: operation.Refreshed}},
+					{moves && !refused && newer, operation.Decision{Applied: true, Reason: operation.Transition}},
+				} {
+					if candidate.holds {
+						fits = append(fits, candidate.Decision)
+					}
+				}
+				got := operation.Reduce(r, e, p.allowed)
+				if len(fits) != 1 || fits[0] != got {
+					t.Errorf("under %q, %s, %s: %+v, want %+v", p.moves, spell(r), spellEvent(e), got, fits)
+				}
+				seen[got.Reason]++
+			}
+		}
+	}
+	if len(seen) != 7 {
+		t.Errorf("seen only %v", seen)
+	}
+}
+
+// What was dropped once is dropped for ever: whatever one event changes in whatever record, all that was dropped before is
+// dropped after it. Since the record after it is again one of the records that the test begins with, this holds for
+// sequences of any length, and under every policy [M3, M5].
+func TestDropsAreFinal(t *testing.T) {
+	t.Parallel()
+	records, events := worldRecords(), worldEvents()
+	place := map[string]int{}
+	for i, r := range records {
+		place[spell(r)] = i
+	}
+	for _, p := range policies() {
+		dropped := make([][]bool, len(records))
+		next := make([][]int, len(records))
+		for i, r := range records {
+			dropped[i], next[i] = make([]bool, len(events)), make([]int, len(events))
+			for j, e := range events {
+				if dropped[i][j] = !operation.Reduce(r, e, p.allowed).Applied; dropped[i][j] {
+					continue
+				}
+				after := operation.Apply(r, e, now)
+				var known bool
+				if next[i][j], known = place[spell(after)]; !known {
+					t.Fatalf("%s on %s ends outside of the test's records: %s", spellEvent(e), spell(r), spell(after))
+				}
+			}
+		}
+		for i := range records {
+			for j := range events {
+				if dropped[i][j] {
+					continue
+				}
+				for k := range events {
+					if dropped[i][k] && !dropped[next[i][j]][k] {
+						t.Errorf("under %q, %s drops %s but takes it after %s",
+							p.moves, spell(records[i]), spellEvent(events[k]), spellEvent(events[j]))
+					}
+				}
+			}
+		}
+	}
+}
+
+// The same along the whole lives of operations, from nothing known or just registered: after any three applied events
+// every event that was ever dropped is still dropped.
+func TestDropsAreFinalAlongALife(t *testing.T) {
+	t.Parallel()
+	var events []operation.Event
+	for _, e := range worldEvents() {
+		if e.State != "PAUSED" && e.State != operation.RequiresAction {
+			events = append(events, e)
+		}
+	}
+	for _, moves := range []string{"", "SUCCEEDED:FAILED", "SUCCEEDED:FAILED FAILED:CANCELLED CANCELLED:EXPIRED", "SUCCEEDED:FAILED SUCCEEDED:CANCELLED"} {
+		allowed := transitions(t, moves)
+		lives := 0
+		var live func(r operation.Record, dropped []int, more int)
+		live = func(r operation.Record, dropped []int, more int) {
+			for _, i := range dropped {
+				if d := operation.Reduce(r, events[i], allowed); d.Applied {
+					t.Errorf("under %q, %s takes %s, which was dropped earlier in its life", moves, spell(r), spellEvent(events[i]))
+				}
+			}
+			if more == 0 {
+				lives++
+				return
+			}
+			var applied []int
+			now := slices.Clip(dropped)
+			for i, e := range events {
+				if operation.Reduce(r, e, allowed).Applied {
+					applied = append(applied, i)
+				} else if !slices.Contains(dropped, i) {
+					now = append(now, i)
+				}
+			}
+			for _, i := range applied {
+				live(operation.Apply(r, events[i], late), now, more-1)
+			}
+		}
+		live(operation.Record{}, nil, 3)
+		live(record(operation.Pending, missing), nil, 3)
+		if lives == 0 {
+			t.Errorf("under %q no life is three events long", moves)
+		}
+	}
+}
+
+// Reduce depends on states and times alone: not on where the event came from, when it is asked, or whom the operation
+// belongs to [M2, K6]; and neither it nor Apply changes what it was given.
+func TestReduceIsPure(t *testing.T) {
+	t.Parallel()
+	adorned := func(r operation.Record) operation.Record {
+		r.Schema, r.Version, r.Attempts, r.JobKind, r.CorrelationID = 1, 7, 3, "batch-review", "c-1"
+		r.Registered, r.CreatedAt, r.SubmittedAt, r.SettledAt, r.SettledBy = false, late, late, late, operation.Reconcile
+		r.DueAt, r.ExpireAt, r.StuckSince, r.AlertedAt = late, late, late, late
+		r.Metadata, r.Result = `{"a":1}`, operation.Result{ErrorCode: "8", Counts: &operation.Counts{Total: 2}}
+		r.Effects = map[string]operation.EffectStatus{"publish": operation.EffectOpen}
+		return r
+	}
+	decorated := func(e operation.Event) operation.Event {
+		e.Name = operation.Name{Key: "operations/other", Resource: "operations/other"}
+		e.DeliveryID, e.Source, e.Type, e.CorrelationID = "msg_2", operation.Reconcile, "batch.succeeded", "c-2"
+		e.Result = operation.Result{OutputFile: "files/x", Counts: &operation.Counts{Total: 9}}
+		return e
+	}
+	for _, p := range policies()[:50] {
+		for _, r := range worldRecords() {
+			for _, e := range worldEvents() {
+				full, rich := adorned(r), decorated(e)
+				plain := operation.Reduce(r, e, p.allowed)
+				for _, got := range []operation.Decision{
+					operation.Reduce(r, e, p.allowed), operation.Reduce(full, e, p.allowed),
+					operation.Reduce(r, rich, p.allowed), operation.Reduce(full, rich, p.allowed),
+				} {
+					if got != plain {
+						t.Errorf("%s on %s: %+v and %+v", spellEvent(e), spell(r), plain, got)
+					}
+				}
+			}
+		}
+	}
+	for _, r := range worldRecords() {
+		for _, e := range worldEvents() {
+			full, rich := adorned(r), decorated(e)
+			first, second := operation.Apply(full, rich, now), operation.Apply(full, rich, now)
+			if diff := cmp.Diff(first, second); diff != "" {
+				t.Errorf("Apply twice (-first +second):\n%s", diff)
+			}
+			if diff := cmp.Diff(adorned(r), full); diff != "" {
+				t.Errorf("Apply changed the record that it was given:\n%s", diff)
+			}
+			if diff := cmp.Diff(decorated(e), rich); diff != "" {
+				t.Errorf("Apply changed the event that it was given:\n%s", diff)
+			}
+		}
+	}
+}
+
+// Under the default policy the order of arrival does not matter: events that agree on the end, however many and however
+// mixed up, leave the same state and the same time behind, that of the highest rank and therein the newest [M3, M4, M5].
+// (Two states of one rank at one instant, RUNNING and REQUIRES_ACTION, say nothing about which was later: the first to
+// arrive stands, unless something decides for both.)
+func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	starts := []operation.Record{{}, record(operation.Pending, missing)}
+	for _, end := range []operation.State{operation.Succeeded, operation.Failed, operation.Cancelled, operation.Expired} {
+		var alphabet []operation.Event
+		for _, state := range []operation.State{"PAUSED", operation.Pending, operation.Running, operation.RequiresAction, end} {
+			for _, at := range []time.Time{missing, early, late} {
+				alphabet = append(alphabet, event(state, at))
+			}
+		}
+		sets := 0
+		for set := range subsets(alphabet, 4) {
+			for _, start := range starts {
+				want, clear := newest(start, set)
+				if !clear {
+					continue
+				}
+				sets++
+				for order := range permutations(set) {
+					r := start
+					for _, e := range order {
+						if operation.Reduce(r, e, operation.Transitions{}).Applied {
+							r = operation.Apply(r, e, now)
+						}
+					}
+					if r.State != want.State || !r.UpdateTime.Equal(want.UpdateTime) {
+						var steps []string
+						for _, e := range order {
+							steps = append(steps, spellEvent(e))
+						}
+						t.Fatalf("from %q, %q ends in %s, want %s", start.State, steps, spell(r), spellEvent(want))
+					}
+				}
+			}
+		}
+		if sets < 2000 {
+			t.Errorf("only %d sets of events with %s", sets, end)
+		}
+	}
+}
+
+// newest returns the event of the highest rank and therein of the newest time, counting what the record begins with. It is
+// not clear where two states share both.
+func newest(start operation.Record, set []operation.Event) (best operation.Event, clear bool) {
+	best, clear = event(start.State, start.UpdateTime), true
+	for _, e := range set {
+		rank, time := e.State.Rank()-best.State.Rank(), e.UpdateTime.Compare(best.UpdateTime)
+		switch {
+		case rank > 0 || rank == 0 && time > 0:
+			best, clear = e, true
+		case rank == 0 && time == 0 && e.State != best.State:
+			clear = false
+		}
+	}
+	return best, clear
+}
+
+// subsets yields every set of one to size elements.
+func subsets[T any](all []T, size int) func(yield func([]T) bool) {
+	return func(yield func([]T) bool) {
+		var grow func(set []T, from int) bool
+		grow = func(set []T, from int) bool {
+			if len(set) > 0 && !yield(set) {
+				return false
+			}
+			for i := from; i < len(all) && len(set) < size; i++ {
+				if !grow(append(slices.Clip(set), all[i]), i+1) {
+					return false
+				}
+			}
+			return true
+		}
+		grow(nil, 0)
+	}
+}
+
+// permutations yields every order of set, in one slice that it changes in place.
+func permutations[T any](set []T) func(yield func([]T) bool) {
+	return func(yield func([]T) bool) {
+		order := slices.Clone(set)
+		var swap func(k int) bool
+		swap = func(k int) bool {
+			if k == len(order) {
+				return yield(order)
+			}
+			for i := k; i < len(order); i++ {
+				order[k], order[i] = order[i], order[k]
+				ok := swap(k + 1)
+				order[k], order[i] = order[i], order[k]
+				if !ok {
+					return false
+				}
+			}
+			return true
+		}
+		swap(0)
+	}
+}
