@@ -44,6 +44,7 @@ func newReconcile(outside environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			sayEffects(outside, settings.Ledger)
 			s, closeStore, err := openServer(ctx, outside, server.Settings{
 				Project: settings.Project, Ledger: settings.Ledger, Gemini: settings.Gemini, Handlers: settings.Handlers,
 			}, where, 0, logging.New(outside.err, ""))

@@ -52,6 +52,7 @@ func newRegister(outside environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			sayEffects(outside, settings.Ledger)
 			s, closeStore, err := openServer(ctx, outside, server.Settings{
 				Project: settings.Project, Ledger: settings.Ledger, Handlers: settings.Handlers,
 			}, where, 0, logging.New(outside.err, ""))

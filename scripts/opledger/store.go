@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -141,4 +142,18 @@ func openServer(
 		return nil, nil, errors.Join(err, closeAll())
 	}
 	return s, closeAll, nil
+}
+
+// sayEffects says on stderr which effects a command may plan: one that is run without the settings of the others plans other
+// effects than they do.
+func sayEffects(outside environment, settings config.Ledger) {
+	names := make([]string, len(settings.Effects))
+	for i, effect := range settings.Effects {
+		names[i] = effect.Name
+	}
+	line := "opledger: effects that may be planned: " + strings.Join(names, ", ")
+	if settings.EffectsText == "" {
+		line += " (the default: OPLEDGER_EFFECTS is not set)"
+	}
+	_, _ = fmt.Fprintln(outside.err, line)
 }

@@ -53,6 +53,10 @@ func TestZombie(t *testing.T) {
 		}
 	}
 	signal(syscall.SIGSTOP)
+	var status syscall.WaitStatus // the signal is under way: wait until every thread stands still
+	if _, err := syscall.Wait4(zombie.command.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("the zombie does not stand still: %v, %v", err, status)
+	}
 	close(stopped)
 	var second string
 	f.within(time.Minute, "the other process has taken the effect over", func() bool {

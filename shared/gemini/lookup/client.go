@@ -97,4 +97,11 @@ func redact(text, key string) string {
 	return excerpt.Cut(withoutKey(text, key), maxErrorText)
 }
 
-func withoutKey(text, key string) string { return strings.ReplaceAll(text, key, "[API key]") }
+// withoutKey leaves a key alone that is too short to be one: a placeholder would take letters out of every word.
+func withoutKey(text, key string) string {
+	const shortest = 8
+	if len(key) < shortest {
+		return text
+	}
+	return strings.ReplaceAll(text, key, "[API key]")
+}
