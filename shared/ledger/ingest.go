@@ -114,11 +114,11 @@ func (c *ingestion) try(ctx context.Context, e operation.Event, again bool) (Rec
 	if err := deliveryDoc.Decode(&seen); err != nil {
 		return Receipt{}, nil, fmt.Errorf("reading %s: %w", deliveryDoc.Path, err)
 	}
-	// A delivery may outlive its record. It says nothing about a record that was made anew.
-	if deliveryDoc.Exists() && !seen.ReceivedAt.Before(rec.CreatedAt) {
-		if seen.Writer == c.nonce { // our own commit, whose answer was lost
-			return c.receipt, c.messages, nil
-		}
+	switch {
+	case seen.Writer == c.nonce: // our own commit, whose answer was lost
+		return c.receipt, c.messages, nil
+	case deliveryDoc.Exists() && !seen.ReceivedAt.Before(rec.CreatedAt):
+		// One that is older than the record outlived a former record of the operation, and says nothing about this one.
 		return Receipt{Key: e.Key, Outcome: Duplicate, Registered: rec.Registered, State: rec.State}, nil, nil
 	}
 

@@ -14,8 +14,8 @@ import (
 // never stored as null.
 type Store interface {
 	// Get reads documents, in the order asked for. One that does not exist has no Token. ReadTime is the store's own time,
-	// which is "now" for leases and for what is due: the clocks of a hundred instances do not agree. Without paths it only
-	// tells the time.
+	// never before what was read was written. It is "now" for leases and for what is due: the clocks of a hundred instances
+	// do not agree. Without paths Get only tells the time.
 	Get(ctx context.Context, paths ...Path) (Snapshot, error)
 	// Commit writes all or nothing, at once, and only if every write's precondition holds; otherwise it returns ErrConflict.
 	// On any other error the writes may or may not have been made: read again and see.

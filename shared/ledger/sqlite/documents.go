@@ -18,11 +18,12 @@ import (
 
 // Get reads all paths in one statement, and so at one instant.
 func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
-	snapshot := ledger.Snapshot{ReadTime: s.readTime(), Documents: make([]ledger.Document, len(paths))}
+	snapshot := ledger.Snapshot{Documents: make([]ledger.Document, len(paths))}
 	if len(paths) == 0 {
 		// A time that nothing stands behind would be no sign that the store can be read.
 		var any bool
 		err := s.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM documents)").Scan(&any)
+		snapshot.ReadTime = s.readTime()
 		return snapshot, classify("reading the time", err)
 	}
 	places := make(map[ledger.Path][]int, len(paths))
@@ -41,6 +42,7 @@ func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot,
 	if err != nil {
 		return ledger.Snapshot{}, classify("reading documents", err)
 	}
+	snapshot.ReadTime = s.readTime() // afterwards: nothing that was read may be from the future
 	for _, document := range found {
 		for _, i := range places[document.Path] {
 			snapshot.Documents[i] = document
