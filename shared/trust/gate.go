@@ -1,0 +1,167 @@
+package trust
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/gemini"
+)
+
+var (
+	// ErrUnavailable says that nobody can tell whether a delivery is genuine: the secrets or keys could not be fetched, and
+	// none are known or those that are known are too old. It wraps the cause. A later delivery may be verified.
+	ErrUnavailable = errors.New("the webhook's secrets or keys cannot be had")
+	// ErrNoAudience is the [gemini.ErrSignature] for a token where none are accepted, because no audience is set. It is apart
+	// so that it can be counted: with jobs that have a webhook_config, it is a mistake in the settings and no forgery.
+	ErrNoAudience = fmt.Errorf("%w: tokens are not accepted", gemini.ErrSignature)
+)
+
+// Options are what a Gate believes.
+type Options struct {
+	// Tolerance is how far a delivery's time may be off, either way [W2], and the leeway for the times in a token. It must be
+	// positive.
+	Tolerance time.Duration
+	// Static verifies "v1," signatures. Nil: no secret is set, and their error is gemini.ErrNoSecret.
+	Static *Secrets
+	// Dynamic verifies tokens. Nil: no audience is set, and their error is ErrNoAudience.
+	Dynamic *Tokens
+}
+
+// A Gate verifies deliveries, static and dynamic. It is safe for concurrent use and never prints what it verifies with.
+type Gate struct{ options Options }
+
+// New returns a gate. The error is about a tolerance that is not positive.
+func New(o Options) (*Gate, error) {
+	if o.Tolerance <= 0 {
+		return nil, fmt.Errorf("making a webhook gate: tolerance %v is not positive", o.Tolerance)
+	}
+	return &Gate{options: o}, nil
+}
+
+// A Proof is how far a delivery may be believed.
+type Proof struct {
+	// Bound says that the signature covers the body. It is false for every token: Gemini documents no claim that binds one.
+	// Then the body, the id and the timestamp may be anybody's who has seen a token, and are a hint to be confirmed.
+	Bound bool
+	// Claims is the verified token's payload, a JSON object; nil for a static signature.
+	Claims json.RawMessage
+}
+
+// Verify returns the proof that a delivery carries, its body as received and before anything parsed it [W1], fresh at now
+// [W2]. The error is or wraps gemini.ErrSignature, gemini.ErrStale, gemini.ErrNoSecret or ErrUnavailable; see the package's
+// documentation for what to answer. Exactly the tolerance is still fresh.
+//
+// Verify may fetch secrets or keys, and waits for that for 5 seconds at most or until ctx ends, whichever is first; ending ctx
+// does not end the fetch, because others wait for it.
+func (g *Gate) Verify(ctx context.Context, header http.Header, body []byte, now time.Time) (Proof, error) {
+	sent, readable := parseTimestamp(header.Get(gemini.HeaderTimestamp))
+	if !readable || header.Get(gemini.HeaderID) == "" {
+		return Proof{}, gemini.ErrSignature
+	}
+	proof, err := g.prove(ctx, header, body, now)
+	if err != nil {
+		return Proof{}, err
+	}
+	if age := now.Sub(sent); age > g.options.Tolerance || age < -g.options.Tolerance {
+		return Proof{}, gemini.ErrStale
+	}
+	return proof, nil
+}
+
+// prove tries what the delivery offers. It looks at no timestamp but a token's own.
+func (g *Gate) prove(ctx context.Context, header http.Header, body []byte, now time.Time) (Proof, error) {
+	static, token := offered(header.Values(gemini.HeaderSignature))
+	var problems []error
+	if static {
+		err := g.proveStatic(ctx, header, body, now)
+		if err == nil {
+			return Proof{Bound: true}, nil
+		}
+		problems = append(problems, err)
+	}
+	if token != "" {
+		claims, err := g.proveDynamic(ctx, token, now)
+		if err == nil {
+			return Proof{Claims: claims}, nil
+		}
+		problems = append(problems, err)
+	}
+	return Proof{}, gravest(problems)
+}
+
+func (g *Gate) proveStatic(ctx context.Context, header http.Header, body []byte, now time.Time) error {
+	if g.options.Static == nil {
+		return gemini.ErrNoSecret
+	}
+	return g.options.Static.verify(ctx, header, body, now)
+}
+
+func (g *Gate) proveDynamic(ctx context.Context, token string, now time.Time) ([]byte, error) {
+	if g.options.Dynamic == nil {
+		return nil, ErrNoAudience
+	}
+	return g.options.Dynamic.verify(ctx, token, now, g.options.Tolerance)
+}
+
+// offered says what signature headers hold: whether there are static signatures, and a token where there is exactly one
+// other entry and it has a token's three parts.
+func offered(values []string) (static bool, token string) {
+	others := 0
+	for _, value := range values {
+		for entry := range strings.SplitSeq(value, " ") {
+			if strings.HasPrefix(entry, "v1,") {
+				static = true
+				continue
+			}
+			others++
+			token = entry
+		}
+	}
+	if others != 1 || strings.Count(token, ".") != 2 {
+		token = ""
+	}
+	return static, token
+}
+
+// gravest returns the error to answer with: first that nobody can tell, because then the delivery must come again, then
+// that a genuine proof is too old or too new, then that nothing fits.
+func gravest(problems []error) error {
+	worst := gemini.ErrSignature
+	for _, err := range problems {
+		switch {
+		case errors.Is(err, gemini.ErrStale):
+			worst = err
+		case !errors.Is(err, gemini.ErrSignature):
+			return err
+		case errors.Is(err, ErrNoAudience) && !errors.Is(worst, gemini.ErrStale):
+			worst = err
+		}
+	}
+	return worst
+}
+
+// maxTimestampDigits is as gemini.Verifier has it: every time until the year 33658.
+const maxTimestampDigits = 12
+
+// parseTimestamp reads Unix seconds, digits only. A token does not cover this header, so gemini.Verifier never sees it.
+func parseTimestamp(text string) (time.Time, bool) {
+	if text == "" || len(text) > maxTimestampDigits || strings.Trim(text, "0123456789") != "" {
+		return time.Time{}, false
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	return time.Unix(seconds, 0), err == nil
+}
+
+// String says which kinds g believes, and nothing about what it verifies them with, however g is printed.
+func (g *Gate) String() string {
+	return fmt.Sprintf("trust.Gate(static %t, dynamic %t)", g.options.Static != nil, g.options.Dynamic != nil)
+}
+
+// GoString is String, for %#v.
+func (g *Gate) GoString() string { return g.String() }

@@ -1,0 +1,163 @@
+package trust
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/opledger/opledger/shared/gemini"
+)
+
+// A Secret is one enabled version of the webhook's signing secret. Its value is not printed.
+type Secret struct {
+	// Name tells the version apart, in errors and in the log: its resource name.
+	Name string
+	// Value is "whsec_" and base64, as for gemini.NewVerifier.
+	Value string `json:"-"`
+}
+
+// String is the name.
+func (s Secret) String() string { return s.Name }
+
+// GoString is the name, for %#v.
+func (s Secret) GoString() string { return fmt.Sprintf("trust.Secret(%s)", s.Name) }
+
+// SecretsOptions say how secrets are fetched.
+type SecretsOptions struct {
+	// Caching is by default a time to live of 5 minutes, a gap of 30 seconds, and an hour past the time to live.
+	Caching
+	// Log is told of versions that cannot be used and of a source that cannot be reached. Nil: nobody is.
+	Log *slog.Logger
+}
+
+// Secrets are the enabled versions of the webhook's signing secret. They are safe for concurrent use and never printed.
+type Secrets struct {
+	fixed *versions // nil: they are fetched
+	cache *cache[versions]
+}
+
+// versions is a set of secrets.
+type versions struct {
+	verifier *gemini.Verifier // nil: there are none
+}
+
+// anyTime makes a verifier leave the time to the gate, which judges it in one place for both kinds of proof.
+const anyTime time.Duration = math.MaxInt64
+
+// NewSecrets returns secrets that fetch brings when they are needed: all enabled versions, none if there is none yet. fetch
+// is given 5 seconds and must end when its context does; it is never called twice at the same time, nor within the gap.
+// Nothing of a secret may be part of its errors, which are logged. One Secrets should last as long as the process: a new
+// one knows of no gap.
+func NewSecrets(fetch func(context.Context) ([]Secret, error), o SecretsOptions) *Secrets {
+	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	return &Secrets{cache: &cache[versions]{
+		fetch: func(ctx context.Context) (*versions, error) {
+			secrets, err := fetch(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("fetching the webhook's secrets: %w", err)
+			}
+			return newVersions(secrets)
+		},
+		report: func(err error) {
+			if err == nil {
+				log.Info("webhook secrets are well again", "event", "auth", "outcome", "renewed")
+				return
+			}
+			log.Error("webhook secrets cannot all be read; those that can be used are", "event", "auth",
+				"outcome", "stale-secrets", "error", err)
+		},
+		Caching: o.or(Caching{TTL: 5 * time.Minute, Gap: 30 * time.Second, MaxStale: time.Hour}),
+	}}
+}
+
+// FixedSecrets returns secrets that never change and are never fetched. Its errors are those of gemini.NewVerifier.
+func FixedSecrets(values ...string) (*Secrets, error) {
+	verifier, err := gemini.NewVerifier(anyTime, values...)
+	if err != nil {
+		return nil, err
+	}
+	return &Secrets{fixed: &versions{verifier: verifier}}, nil
+}
+
+// newVersions makes a set of the secrets that are well-formed, with an error that names the others. If none is, there is
+// only the error.
+func newVersions(secrets []Secret) (*versions, error) {
+	var values []string
+	var problems []error
+	for _, secret := range secrets {
+		if _, err := gemini.NewVerifier(anyTime, secret.Value); err != nil {
+			problems = append(problems, fmt.Errorf("version %s: %w", secret.Name, err))
+			continue
+		}
+		values = append(values, secret.Value)
+	}
+	malformed := errors.Join(problems...)
+	if len(values) == 0 {
+		if malformed != nil {
+			return nil, malformed
+		}
+		return &versions{}, nil
+	}
+	verifier, err := gemini.NewVerifier(anyTime, values...)
+	if err != nil {
+		return nil, err
+	}
+	return &versions{verifier: verifier}, malformed
+}
+
+// Load fetches the secrets unless they are known, so that mistakes show at the start. The error wraps gemini.ErrSecret and
+// names each version that is malformed: refuse to start, and mend or disable the version. It is gemini.ErrNoSecret if there
+// is no version: start, and answer 503 until there is one, which Verify will notice. Otherwise it wraps ErrUnavailable and
+// the cause; Verify will try again. Within the gap a second Load returns what the first found.
+func (s *Secrets) Load(ctx context.Context, now time.Time) error {
+	set, err := s.get(ctx, now)
+	if err != nil {
+		return err
+	}
+	if set.verifier == nil {
+		return gemini.ErrNoSecret
+	}
+	return nil
+}
+
+// verify is gemini.Verifier's Verify without the time, against every secret. When none fits they are fetched once more,
+// because the delivery may be signed with a version that is new.
+func (s *Secrets) verify(ctx context.Context, header http.Header, body []byte, now time.Time) error {
+	set, err := s.get(ctx, now)
+	if err != nil {
+		return err
+	}
+	if err = set.verify(header, body, now); err == nil || s.fixed != nil {
+		return err
+	}
+	newer := s.cache.renew(ctx, now, set)
+	if newer == set {
+		return err
+	}
+	return newer.verify(header, body, now)
+}
+
+func (s *Secrets) get(ctx context.Context, now time.Time) (*versions, error) {
+	if s.fixed != nil {
+		return s.fixed, nil
+	}
+	return s.cache.get(ctx, now)
+}
+
+func (v *versions) verify(header http.Header, body []byte, now time.Time) error {
+	if v.verifier == nil {
+		return gemini.ErrNoSecret
+	}
+	return v.verifier.Verify(header, body, now)
+}
+
+// String says nothing about the secrets, however s is printed.
+func (s *Secrets) String() string { return "trust.Secrets" }
+
+// GoString is String, for %#v.
+func (s *Secrets) GoString() string { return s.String() }

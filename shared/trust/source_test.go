@@ -1,0 +1,347 @@
+package trust_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/trust"
+)
+
+var errDown = errors.New("the source is down")
+
+// A step is what a source answers from some time on, and what deliveries are then answered.
+type step struct {
+	after time.Duration // since the start
+	value []trust.Secret
+	err   error
+	want  map[string]error // by the secret that signs
+}
+
+func TestSecretsOverTime(t *testing.T) {
+	t.Parallel()
+	const short = "whsec_c2hvcnQ="
+	wrong := gemini.ErrSignature
+	for name, steps := range map[string][]step{
+		"G3 rotation": {
+			{0, versions(secretA), nil, map[string]error{secretA: nil, secretB: wrong}},
+			{time.Minute, versions(secretA, secretB), nil, map[string]error{secretA: nil, secretB: nil}},
+			{5 * time.Minute, versions(secretB), nil, map[string]error{secretA: nil, secretB: nil}}, // known for 4 minutes
+			{6 * time.Minute, versions(secretB), nil, map[string]error{secretA: wrong, secretB: nil}},
+		},
+		"W1 the source is down for an hour": {
+			{0, versions(secretA), nil, map[string]error{secretA: nil}},
+			{10 * time.Minute, nil, errDown, map[string]error{secretA: nil, secretB: wrong}},
+			{65*time.Minute - 1, nil, errDown, map[string]error{secretA: nil}},
+			{66 * time.Minute, nil, errDown, map[string]error{secretA: trust.ErrUnavailable, secretB: errDown}},
+			{67 * time.Minute, versions(secretB), nil, map[string]error{secretA: wrong, secretB: nil}},
+		},
+		"W1 the source is down from the start": {
+			{0, nil, errDown, map[string]error{secretA: trust.ErrUnavailable}},
+			{29 * time.Second, versions(secretA), nil, map[string]error{secretA: errDown}},
+			{30 * time.Second, versions(secretA), nil, map[string]error{secretA: nil}},
+		},
+		"G3 no version yet": {
+			{0, nil, nil, map[string]error{secretA: gemini.ErrNoSecret}},
+			{29 * time.Second, versions(secretA), nil, map[string]error{secretA: gemini.ErrNoSecret}},
+			{30 * time.Second, versions(secretA), nil, map[string]error{secretA: nil}},
+		},
+		"W1 all are revoked": {
+			{0, versions(secretA), nil, map[string]error{secretA: nil}},
+			{5 * time.Minute, nil, nil, map[string]error{secretA: gemini.ErrNoSecret}},
+		},
+		"G3 a new version is malformed": {
+			{0, versions(secretA), nil, map[string]error{secretA: nil}},
+			{5 * time.Minute, versions(secretA, short), nil, map[string]error{secretA: nil}},
+			{10 * time.Minute, versions(short, secretB), nil, map[string]error{secretA: wrong, secretB: nil}},
+			{15 * time.Minute, versions(short), nil, map[string]error{secretA: wrong, secretB: nil}},
+			{75 * time.Minute, versions(short), nil, map[string]error{secretB: gemini.ErrSecret}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			for _, step := range steps {
+				w.secrets.set(step.value, step.err)
+				now := start.Add(step.after)
+				for range 2 {
+					for _, secret := range []string{secretA, secretB} {
+						want, asked := step.want[secret]
+						if err := w.verify(headers(now, sign(secret, now)), now); asked && !errors.Is(err, want) {
+							t.Errorf("after %v: got %v, want %v", step.after, err, want)
+						}
+					}
+				}
+			}
+			silent(t, fmt.Sprint(w.log.Take(t)), "c2hvcnQ", "short\"", secretA, secretB)
+		})
+	}
+}
+
+// TestMalformedIsLoggedOncePerChange: a person sees each mistake once, not once per fetch.
+func TestMalformedIsLoggedOncePerChange(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	now := start
+	for _, test := range []struct {
+		values []string
+		lines  int
+	}{
+		{[]string{secretA}, 0},
+		{[]string{secretA, "hunter2"}, 1},
+		{[]string{secretA, "hunter2"}, 0},
+		{[]string{secretA, "whsec_"}, 1},
+		{[]string{secretA, "whsec_", "hunter2"}, 1},
+		{[]string{secretA}, 1},
+		{[]string{secretA}, 0},
+	} {
+		w.secrets.set(versions(test.values...), nil)
+		if err := w.verify(headers(now, sign(secretA, now)), now); err != nil {
+			t.Fatal(err)
+		}
+		lines := w.log.Take(t)
+		if len(lines) != test.lines {
+			t.Errorf("G3 %q: logged %v", test.values, lines)
+		}
+		silent(t, fmt.Sprint(lines), "hunter2", secretA)
+		now = now.Add(10 * time.Minute)
+	}
+}
+
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		secrets []trust.Secret
+		err     error
+		want    error
+		says    []string
+	}{
+		"good":              {secrets: versions(secretA, secretB)},
+		"none":              {want: gemini.ErrNoSecret},
+		"down":              {err: errDown, want: errDown, says: []string{"fetching the webhook's secrets"}},
+		"one is malformed":  {secrets: versions(secretA, "hunter2"), want: gemini.ErrSecret, says: []string{"versions/2"}},
+		"two are malformed": {secrets: versions("", secretA, "whsec_c2hvcnQ="), want: gemini.ErrSecret, says: []string{"versions/1", "versions/3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &source[[]trust.Secret]{}
+			s.set(test.secrets, test.err)
+			secrets := trust.NewSecrets(s.get, trust.SecretsOptions{})
+			for range 3 {
+				err := secrets.Load(t.Context(), start)
+				if !errors.Is(err, test.want) {
+					t.Fatalf("got %v, want %v", err, test.want)
+				}
+				for _, text := range test.says {
+					if !strings.Contains(err.Error(), text) {
+						t.Errorf("%q does not say %q", err, text)
+					}
+				}
+				silent(t, fmt.Sprint(err), "hunter2", "c2hvcnQ", secretA)
+			}
+			if n := s.asked.Load(); n != 1 {
+				t.Errorf("asked %d times within the gap", n)
+			}
+		})
+	}
+	fixed, err := trust.FixedSecrets(secretA)
+	if err != nil || fixed.Load(t.Context(), start) != nil {
+		t.Errorf("fixed secrets do not load: %v", err)
+	}
+}
+
+// A keyServer publishes keys over HTTP, in whichever way it is told to.
+type keyServer struct {
+	*httptest.Server
+	answer atomic.Pointer[http.HandlerFunc]
+	asked  atomic.Int64
+}
+
+func newKeyServer(t *testing.T) (*keyServer, *trust.Gate) {
+	t.Helper()
+	s := &keyServer{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.asked.Add(1)
+		(*s.answer.Load())(w, r)
+	}))
+	t.Cleanup(s.Close)
+	tokens, err := trust.NewTokens(trust.TokensOptions{
+		Audiences: []string{audience}, KeysURL: s.URL,
+		Transport: &http.Transport{DisableKeepAlives: true}, // on a kept connection that breaks, a Transport asks twice
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, newGate(t, nil, tokens)
+}
+
+func (s *keyServer) set(answer http.HandlerFunc) { s.answer.Store(&answer) }
+
+func (s *keyServer) publish(keys ...string) {
+	s.set(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, keySet(keys...)) })
+}
+
+// TestKeysSurviveABadAnswer: with keys known they stay in use, without any nobody can tell.
+func TestKeysSurviveABadAnswer(t *testing.T) {
+	t.Parallel()
+	good := keySet(jwk(&publishedKey().PublicKey, keyID))
+	says := func(status int, text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			fmt.Fprint(w, text) //nolint:errcheck // the client may have gone
+		}
+	}
+	other := httptest.NewServer(says(http.StatusOK, good))
+	t.Cleanup(other.Close)
+	for name, bad := range map[string]http.HandlerFunc{
+		"500":        says(http.StatusInternalServerError, good),
+		"404":        says(http.StatusNotFound, good),
+		"203":        says(http.StatusNonAuthoritativeInfo, good),
+		"garbage":    says(http.StatusOK, "<html>"),
+		"list":       says(http.StatusOK, "["+good+"]"),
+		"null":       says(http.StatusOK, "null"),
+		"empty":      says(http.StatusOK, ""),
+		"no keys":    says(http.StatusOK, keySet()),
+		"small keys": says(http.StatusOK, keySet(jwk(&smallKey().PublicKey, keyID))),
+		"2 MB":       says(http.StatusOK, strings.Repeat(" ", 2<<20)+good),
+		"2 MB after": says(http.StatusOK, good+strings.Repeat(" ", 2<<20)),
+		"truncated":  says(http.StatusOK, good[:len(good)-3]),
+		"redirect":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) },
+		"hangs up":   func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, gate := newKeyServer(t)
+			verify := func(after time.Duration) error {
+				now := start.Add(after)
+				_, err := gate.Verify(t.Context(), headers(now, goodToken(now)), []byte(body), now)
+				return err
+			}
+			s.set(bad)
+			if err := verify(0); !errors.Is(err, trust.ErrUnavailable) {
+				t.Errorf("W1: without keys: %v", err)
+			}
+			s.set(says(http.StatusOK, good))
+			if err := verify(time.Minute); err != nil {
+				t.Errorf("W1: with keys: %v", err)
+			}
+			s.set(bad)
+			if err := verify(2 * time.Hour); err != nil {
+				t.Errorf("W1: with old keys: %v", err)
+			}
+			if err := verify(2*time.Hour + time.Minute); !errors.Is(err, trust.ErrUnavailable) {
+				t.Errorf("W1: with keys that are too old: %v", err)
+			}
+			if n := s.asked.Load(); n != 4 {
+				t.Errorf("asked %d times, want 4", n)
+			}
+		})
+	}
+}
+
+// TestKeysDownIsLoggedOnce, and that they are back.
+func TestKeysDownIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	good := keySet(jwk(&publishedKey().PublicKey, keyID))
+	for i, test := range []struct {
+		text  string
+		err   error
+		lines int
+	}{{good, nil, 0}, {"", errDown, 1}, {"", errDown, 0}, {"garbage", nil, 1}, {good, nil, 1}, {good, nil, 0}} {
+		w.keys.set(test.text, test.err)
+		now := start.Add(time.Hour + time.Duration(i)*time.Minute)
+		if i == 0 {
+			now = start
+		}
+		if err := w.verify(headers(now, goodToken(now)), now); err != nil {
+			t.Fatal(err)
+		}
+		if lines := w.log.Take(t); len(lines) != test.lines {
+			t.Errorf("step %d: logged %v", i, lines)
+		}
+	}
+}
+
+// TestKeysFromASlowServer: a delivery whose sender gives up leaves the fetch to those who come after it.
+func TestKeysFromASlowServer(t *testing.T) {
+	t.Parallel()
+	s, gate := newKeyServer(t)
+	asked, release := make(chan struct{}), make(chan struct{})
+	s.set(func(w http.ResponseWriter, _ *http.Request) {
+		close(asked)
+		<-release
+		fmt.Fprint(w, keySet(jwk(&publishedKey().PublicKey, keyID)))
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	h := headers(start, goodToken(start))
+	if _, err := gate.Verify(ctx, h, []byte(body), start); !errors.Is(err, trust.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+		t.Errorf("W1: got %v", err)
+	}
+	close(release)
+	if _, err := gate.Verify(t.Context(), h, []byte(body), start); err != nil {
+		t.Errorf("W1: got %v", err)
+	}
+}
+
+// TestKeysRotate: a new key counts from the first token that names it, and an old one until the set is read again.
+func TestKeysRotate(t *testing.T) {
+	t.Parallel()
+	s, gate := newKeyServer(t)
+	first, second := jwk(&publishedKey().PublicKey, keyID), jwk(&strangersKey().PublicKey, "key-2")
+	s.publish(first)
+	verify := func(after time.Duration, second bool, want error, asked int64) {
+		t.Helper()
+		now := start.Add(after)
+		token := goodToken(now)
+		if second {
+			token = rs256(strangersKey(), `{"alg":"RS256","kid":"key-2"}`, goodClaims(now, nil))
+		}
+		if _, err := gate.Verify(t.Context(), headers(now, token), []byte(body), now); !errors.Is(err, want) {
+			t.Errorf("W1 after %v: got %v, want %v", after, err, want)
+		}
+		if n := s.asked.Load(); n != asked {
+			t.Errorf("after %v: asked %d times, want %d", after, n, asked)
+		}
+	}
+	verify(0, false, nil, 1)
+	s.publish(first, second)
+	verify(59*time.Second, true, gemini.ErrSignature, 1) // the gap
+	verify(time.Minute, true, nil, 2)
+	s.publish(second)
+	verify(time.Hour, false, nil, 2)
+	verify(61*time.Minute, false, gemini.ErrSignature, 3)
+	verify(61*time.Minute, true, nil, 3)
+	s.publish(first, second)
+	verify(62*time.Minute, false, nil, 4)
+}
+
+// TestUnknownKeyIsNotAskedForAgain for a while, nor for ever.
+func TestUnknownKeyIsNotAskedForAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, test := range []struct {
+		after time.Duration
+		asked int64
+	}{{0, 1}, {time.Minute, 2}, {2 * time.Minute, 2}, {6*time.Minute - 1, 2}, {6 * time.Minute, 3}, {7 * time.Minute, 3}} {
+		now := start.Add(test.after)
+		token := rs256(strangersKey(), `{"alg":"RS256","kid":"nobody"}`, goodClaims(now, nil))
+		if err := w.verify(headers(now, token), now); !errors.Is(err, gemini.ErrSignature) {
+			t.Errorf("W1: got %v", err)
+		}
+		if n := w.keys.asked.Load(); n != test.asked {
+			t.Errorf("after %v: asked %d times, want %d", test.after, n, test.asked)
+		}
+	}
+}

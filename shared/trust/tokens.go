@@ -1,0 +1,149 @@
+package trust
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/json"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/opledger/opledger/shared/gemini"
+)
+
+// GeminiKeys is where Gemini publishes the keys that it signs tokens with, according to the samples of its guide.
+const GeminiKeys = "https://generativelanguage.googleapis.com/.well-known/jwks.json"
+
+// TokensOptions say which tokens are believed.
+type TokensOptions struct {
+	// Audiences are what a token may be meant for; it must name one of them. At least one is required: without it, a token
+	// that Gemini made for any other receiver would do here.
+	Audiences []string
+	// Issuers are who may have made a token. None: anybody who has a key of the set. Gemini documents no issuer.
+	Issuers []string
+	// KeysURL is a JSON Web Key Set, by default GeminiKeys. It must be https, or http on the loopback interface.
+	KeysURL string
+	// Transport fetches the set; nil is http.DefaultTransport.
+	Transport http.RoundTripper
+	// Caching is by default a time to live of an hour, a gap of a minute, and an hour past the time to live.
+	Caching
+	// Log is told of claims that nobody documents and of keys that cannot be fetched. Nil: nobody is.
+	Log *slog.Logger
+}
+
+// Tokens verify the tokens of dynamic webhooks. They are safe for concurrent use and print neither tokens nor keys.
+type Tokens struct {
+	audiences, issuers []string
+	keys               *keyring
+	strange            *strangeClaims
+}
+
+// The bounds on a token, so that strangers cannot make us work much or keep much.
+const (
+	maxTokenBytes = 16 << 10
+	maxKeyIDBytes = 256
+)
+
+// algorithms is a list of one. What the token says about its own algorithm selects nothing.
+var algorithms = []jose.SignatureAlgorithm{jose.RS256}
+
+// NewTokens returns a verifier of tokens. It fetches nothing yet. The error says what is wrong with the options, all of it.
+func NewTokens(o TokensOptions) (*Tokens, error) {
+	var problems []error
+	if len(o.Audiences) == 0 {
+		problems = append(problems, errors.New("no audience is given"))
+	}
+	if slices.Contains(o.Audiences, "") || slices.Contains(o.Issuers, "") {
+		problems = append(problems, errors.New("an audience or issuer is empty"))
+	}
+	url := cmp.Or(o.KeysURL, GeminiKeys)
+	problems = append(problems, checkKeysURL(url))
+	if err := errors.Join(problems...); err != nil {
+		return nil, fmt.Errorf("making a verifier of webhook tokens: %w", err)
+	}
+	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	return &Tokens{
+		audiences: slices.Clone(o.Audiences),
+		issuers:   slices.Clone(o.Issuers),
+		keys:      newKeyring(url, o.Transport, o.Caching, log),
+		strange:   &strangeClaims{log: log},
+	}, nil
+}
+
+// verify returns the claims of a token that fits and is valid at now.
+func (t *Tokens) verify(ctx context.Context, token string, now time.Time, leeway time.Duration) ([]byte, error) {
+	if len(token) > maxTokenBytes || !canonical(token) {
+		return nil, gemini.ErrSignature
+	}
+	jws, err := jose.ParseSignedCompact(token, algorithms)
+	if err != nil {
+		return nil, gemini.ErrSignature
+	}
+	// A token can also bring a key or say where one is (jwk, jku, x5c, x5u). Only its key id is ever asked for.
+	id := jws.Signatures[0].Protected.KeyID
+	if id == "" || len(id) > maxKeyIDBytes {
+		return nil, gemini.ErrSignature
+	}
+	key, err := t.keys.find(ctx, id, now)
+	if err != nil {
+		return nil, err
+	}
+	payload, err := jws.Verify(key)
+	if err != nil {
+		return nil, gemini.ErrSignature
+	}
+	if err := t.judge(payload, now, leeway); err != nil {
+		return nil, err
+	}
+	return payload, nil
+}
+
+// canonical reports whether each part of a token is base64url as the sender spells it: no padding, no line breaks, no stray
+// bits at the end. Otherwise several texts would be the same token.
+func canonical(token string) bool {
+	if strings.ContainsAny(token, "\r\n") { // which the decoder would skip
+		return false
+	}
+	for part := range strings.SplitSeq(token, ".") {
+		if _, err := base64.RawURLEncoding.Strict().DecodeString(part); err != nil || part == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// judge decides over the claims of a token whose signature fits. Each of its times is optional: none is documented.
+func (t *Tokens) judge(payload []byte, now time.Time, leeway time.Duration) error {
+	var claims jwt.Claims
+	var names map[string]json.RawMessage
+	// This package refuses an object with the same name twice, which another reader might understand otherwise.
+	if json.Unmarshal(payload, &claims) != nil || json.Unmarshal(payload, &names) != nil {
+		return gemini.ErrSignature
+	}
+	if !slices.ContainsFunc(t.audiences, claims.Audience.Contains) {
+		return gemini.ErrSignature
+	}
+	if len(t.issuers) > 0 && !slices.Contains(t.issuers, claims.Issuer) {
+		return gemini.ErrSignature
+	}
+	t.strange.note(names)
+	// Nothing but times is expected here, so nothing else can be wrong.
+	if claims.ValidateWithLeeway(jwt.Expected{Time: now}, leeway) != nil {
+		return gemini.ErrStale
+	}
+	return nil
+}
+
+// String counts the audiences and says nothing about tokens or keys, however t is printed.
+func (t *Tokens) String() string { return fmt.Sprintf("trust.Tokens(%d audiences)", len(t.audiences)) }
+
+// GoString is String, for %#v.
+func (t *Tokens) GoString() string { return t.String() }

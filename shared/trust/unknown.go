@@ -1,0 +1,43 @@
+package trust
+
+import (
+	"maps"
+	"sync"
+	"time"
+)
+
+const (
+	// unknownFor is for how long an id that was looked for in vain is not looked for again. It is short, because a key may be
+	// used before everybody who publishes the set has it.
+	unknownFor = 5 * time.Minute
+	// maxUnknown bounds what forgers can make us remember. Beyond it, the gap between fetches is bound enough.
+	maxUnknown = 64
+)
+
+// unknownIDs remembers ids of keys that were just not in the set, so that a sender with one of them does not cause a fetch in
+// every gap.
+type unknownIDs struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+func (u *unknownIDs) has(id string, now time.Time) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return now.Before(u.until[id])
+}
+
+func (u *unknownIDs) add(id string, now time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.until) >= maxUnknown {
+		maps.DeleteFunc(u.until, func(_ string, until time.Time) bool { return !now.Before(until) })
+	}
+	if len(u.until) >= maxUnknown {
+		return
+	}
+	if u.until == nil {
+		u.until = map[string]time.Time{}
+	}
+	u.until[id] = now.Add(unknownFor)
+}

@@ -1,0 +1,224 @@
+package trust_test
+
+import (
+	"context"
+	"crypto"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"go.uber.org/goleak"
+
+	"github.com/opledger/opledger/shared/trust"
+	"github.com/opledger/opledger/test/harness"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	secretA   = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=" // 0123456789abcdef twice
+	secretB   = "whsec_ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA="
+	body      = `{"type":"batch.succeeded","version":"v1","timestamp":"2026-01-22T12:00:00Z","data":{"id":"batches/abc123"}}`
+	tolerance = 5 * time.Minute
+	audience  = "https://receiver.example/webhook"
+	keyID     = "key-1"
+)
+
+var start = time.Unix(1700000000, 0)
+
+// Keys take long to make, so all tests share them.
+var (
+	publishedKey = sync.OnceValue(func() *rsa.PrivateKey { return newKey(2048) })
+	strangersKey = sync.OnceValue(func() *rsa.PrivateKey { return newKey(2048) })
+	smallKey     = sync.OnceValue(func() *rsa.PrivateKey { return newKey(1024) })
+)
+
+func newKey(bits int) *rsa.PrivateKey {
+	key, err := rsa.GenerateKey(rand.Reader, bits)
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
+
+// A world is a gate with the two sources that it asks, which can be made to change and to fail, and count.
+type world struct {
+	testing.TB
+	gate    *trust.Gate
+	log     *harness.Log
+	secrets *source[[]trust.Secret]
+	keys    *source[string]
+}
+
+// A source answers with its latest value or error, and counts how often it is asked.
+type source[T any] struct {
+	asked atomic.Int64
+	mu    sync.Mutex
+	value T
+	err   error
+}
+
+func (s *source[T]) set(value T, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.value, s.err = value, err
+}
+
+func (s *source[T]) get(context.Context) (T, error) {
+	s.asked.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.value, s.err
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+// keysTransport answers every request with the world's keys.
+func keysTransport(w *world) http.RoundTripper {
+	return transport(func(r *http.Request) (*http.Response, error) {
+		text, err := w.keys.get(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
+	})
+}
+
+// newWorld returns a world with secret A and the published key.
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{TB: t, log: &harness.Log{}, secrets: &source[[]trust.Secret]{}, keys: &source[string]{}}
+	w.secrets.set(versions(secretA), nil)
+	w.keys.set(keySet(jwk(&publishedKey().PublicKey, keyID)), nil)
+	log := slog.New(slog.NewJSONHandler(w.log, nil))
+	tokens, err := trust.NewTokens(trust.TokensOptions{
+		Audiences: []string{"elsewhere", audience}, Log: log,
+		Transport: keysTransport(w),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.gate = newGate(t, trust.NewSecrets(w.secrets.get, trust.SecretsOptions{Log: log}), tokens)
+	return w
+}
+
+func newGate(t testing.TB, secrets *trust.Secrets, tokens *trust.Tokens) *trust.Gate {
+	t.Helper()
+	gate, err := trust.New(trust.Options{Tolerance: tolerance, Static: secrets, Dynamic: tokens})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gate
+}
+
+func (w *world) verify(h http.Header, now time.Time) error {
+	_, err := w.gate.Verify(w.Context(), h, []byte(body), now)
+	return err
+}
+
+// versions are secrets with the names of versions 1, 2 ….
+func versions(values ...string) []trust.Secret {
+	var all []trust.Secret
+	for i, value := range values {
+		all = append(all, trust.Secret{Name: fmt.Sprintf("projects/p/secrets/s/versions/%d", i+1), Value: value})
+	}
+	return all
+}
+
+func headers(now time.Time, signatures ...string) http.Header {
+	h := http.Header{}
+	h.Set("webhook-id", "msg_1")
+	h.Set("webhook-timestamp", strconv.FormatInt(now.Unix(), 10))
+	for _, s := range signatures {
+		h.Add("webhook-signature", s)
+	}
+	return h
+}
+
+// sign is a static signature as the standard defines it.
+func sign(secret string, now time.Time) string {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil {
+		panic(err)
+	}
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "msg_1.%d.%s", now.Unix(), body)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// rs256 signs any header and payload, with nothing of the library that verifies.
+func rs256(key *rsa.PrivateKey, header, payload string) string {
+	signed := encode(header) + "." + encode(payload)
+	digest := sha256.Sum256([]byte(signed))
+	signature, err := rsa.SignPKCS1v15(nil, key, crypto.SHA256, digest[:])
+	if err != nil {
+		panic(err)
+	}
+	return signed + "." + encode(string(signature))
+}
+
+func encode(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+
+const goodHeader = `{"alg":"RS256","kid":"key-1","typ":"JWT"}`
+
+// goodClaims is a payload that is valid at now, with changes; a nil value takes a claim away.
+func goodClaims(now time.Time, changes map[string]any) string {
+	all := map[string]any{"aud": audience, "iss": "https://accounts.google.com", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix()}
+	maps.Copy(all, changes)
+	maps.DeleteFunc(all, func(_ string, v any) bool { return v == nil })
+	text, err := json.Marshal(all)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+func goodToken(now time.Time) string { return rs256(publishedKey(), goodHeader, goodClaims(now, nil)) }
+
+// jwk is a public key as it is published, with changes in pairs of name and value.
+func jwk(key any, id string, changes ...string) string {
+	text, err := json.Marshal(jose.JSONWebKey{Key: key, KeyID: id, Algorithm: "RS256", Use: "sig"})
+	if err != nil {
+		panic(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		panic(err)
+	}
+	for i := 0; i < len(changes); i += 2 {
+		fields[changes[i]] = changes[i+1]
+	}
+	if text, err = json.Marshal(fields); err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+func keySet(keys ...string) string { return `{"keys":[` + strings.Join(keys, ",") + `]}` }
+
+// silent fails if any of the texts is in what was printed or logged.
+func silent(t testing.TB, printed string, secret ...string) {
+	t.Helper()
+	for _, s := range secret {
+		if strings.Contains(printed, s) {
+			t.Errorf("it prints what it must not: %q in %q", s, printed)
+		}
+	}
+}
