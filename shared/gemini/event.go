@@ -9,10 +9,6 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// CorrelationKey is the key in a job's user metadata under which a submitter puts its own id for the operation. Events
-// carry the metadata back, so an event finds its operation even where its name has a form that nobody expected [K6].
-const CorrelationKey = "opledger_correlation_id"
-
 // DecodeEvent makes an event of a verified webhook body [W1]. deliveryID is the delivery's HeaderID and is passed on.
 //
 // It needs a known type and a name and asks for nothing else. The name is looked for in data.id, then in name, operation,
@@ -53,7 +49,7 @@ func DecodeEvent(deliveryID string, body []byte) (operation.Event, error) {
 		State:         state,
 		UpdateTime:    readTime(envelope.text("timestamp")),
 		Result:        result,
-		CorrelationID: findCorrelation(envelope, data),
+		CorrelationID: CorrelationOf(body),
 	}, nil
 }
 

@@ -1,7 +1,6 @@
 package gemini_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,33 +46,5 @@ func TestDecodeEventVerbs(t *testing.T) {
 				t.Errorf("%s.%s: %s %s %v", kind, verb, event.Key, event.State, err)
 			}
 		}
-	}
-}
-
-func TestDecodeEventCorrelation(t *testing.T) {
-	t.Parallel()
-	const metadata = `{"opledger_correlation_id":"c-1","other":"x"}`
-	for _, test := range []struct{ name, body, want string }{
-		{"in data", `{"type":"batch.succeeded","data":{"id":"x","user_metadata":` + metadata + `}}`, "c-1"},
-		{"in data, camel case", `{"type":"batch.succeeded","data":{"id":"x","userMetadata":` + metadata + `}}`, "c-1"},
-		{"beside data", `{"type":"batch.succeeded","data":{"id":"x"},"user_metadata":` + metadata + `}`, "c-1"},
-		{"beside data, camel case", `{"type":"batch.succeeded","data":{"id":"x"},"userMetadata":` + metadata + `}`, "c-1"},
-		{"in data's interaction", `{"type":"interaction.completed","data":{"id":"x","interaction":{"user_metadata":` + metadata + `}}}`, "c-1"},
-		{"in data's webhook_config", `{"type":"interaction.completed","data":{"id":"x","webhook_config":{"userMetadata":` + metadata + `}}}`, "c-1"},
-		{"data before beside", `{"type":"batch.succeeded","user_metadata":{"opledger_correlation_id":"c-2"},"data":{"id":"x","user_metadata":` + metadata + `}}`, "c-1"},
-		{"first object by key", `{"type":"batch.succeeded","data":{"id":"x","b":{"user_metadata":{"opledger_correlation_id":"c-2"}},"a":{"user_metadata":` + metadata + `}}}`, "c-1"},
-		{"metadata of others", `{"type":"batch.succeeded","data":{"id":"x","user_metadata":{"other":"x"}}}`, ""},
-		{"metadata is a text", `{"type":"batch.succeeded","data":{"id":"x","user_metadata":"c-1"}}`, ""},
-		{"the id is a number", `{"type":"batch.succeeded","data":{"id":"x","user_metadata":{"opledger_correlation_id":7}}}`, ""},
-		{"the id is too long", `{"type":"batch.succeeded","data":{"id":"x","user_metadata":{"opledger_correlation_id":"` + strings.Repeat("c", 257) + `"}}}`, ""},
-		{"none", `{"type":"batch.succeeded","data":{"id":"x"}}`, ""},
-	} {
-		t.Run("K6 "+test.name, func(t *testing.T) {
-			t.Parallel()
-			event, err := gemini.DecodeEvent("d", []byte(test.body))
-			if err != nil || event.CorrelationID != test.want {
-				t.Errorf("got %q, %v; want %q", event.CorrelationID, err, test.want)
-			}
-		})
 	}
 }

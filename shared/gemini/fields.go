@@ -16,7 +16,6 @@ import (
 const (
 	maxErrorMessage = 4 << 10
 	maxErrorCode    = 128
-	maxCorrelation  = 256
 	maxFieldsListed = 40
 )
 
@@ -142,33 +141,6 @@ func holdsItems(output json.RawMessage) bool {
 		output = object{"": output}.object("").first("inlinedResponses", "inlined_responses", "inlinedEmbedContentResponses")
 	}
 	return false
-}
-
-// findCorrelation finds the submitter's own id in the user metadata, wherever that stands: in data, beside it, or in any
-// object in data [K6]. Where several objects have one, the first in the order of the keys counts, so that the same body
-// always says the same.
-func findCorrelation(envelope, data object) string {
-	for _, holder := range []object{data, envelope} {
-		if id := correlationIn(holder); id != "" {
-			return id
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(data)) {
-		if id := correlationIn(data.object(key)); id != "" {
-			return id
-		}
-	}
-	return ""
-}
-
-// correlationIn returns the id in holder's user metadata. One longer than any that a submitter of ours makes is nobody's.
-func correlationIn(holder object) string {
-	for _, key := range []string{"user_metadata", "userMetadata"} {
-		if id := holder.object(key).text(CorrelationKey); id != "" && len(id) <= maxCorrelation {
-			return id
-		}
-	}
-	return ""
 }
 
 // firstOf returns the first text that is not empty.

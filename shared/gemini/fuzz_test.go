@@ -1,10 +1,12 @@
 package gemini_test
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -78,11 +80,57 @@ func FuzzDecodeEvent(f *testing.F) {
 		if name, err := operation.ParseName(event.Resource, event.Key.Collection()); err != nil || name.Key != event.Key {
 			t.Fatalf("K1: resource %q has key %q, then %q (%v)", event.Resource, event.Key, name.Key, err)
 		}
+		if id := gemini.CorrelationOf(body); event.CorrelationID != id {
+			t.Fatalf("K6: the event has %q, its body %q", event.CorrelationID, id)
+		}
 		if r := event.Result; len(r.ErrorMessage) > 4<<10 || len(r.ErrorCode) > 128 || len(event.CorrelationID) > 256 {
 			t.Fatalf("an event too large for a record: %+v", event)
 		}
 		if !event.UpdateTime.Equal(operation.Instant(event.UpdateTime)) {
 			t.Fatalf("M4: %v keeps more than microseconds", event.UpdateTime)
+		}
+	})
+}
+
+// FuzzCorrelation: the id is found whatever stands around it and however it is ordered, and a display name carries it back
+// [K6, G6].
+func FuzzCorrelation(f *testing.F) {
+	f.Add([]byte(`{"data":{"user_metadata":{"opledger_correlation_id":"c-1"}}}`), "nightly", "c-1")
+	f.Add([]byte(`{"b":[{"x":{"opledger_correlation_id":"c-2"}}],"a":[[{"opledger_correlation_id":"c-3"}]]}`), "a opledger:b ", "ü")
+	f.Add([]byte(`null`), "\xff\u00a0", "a b")
+	f.Fuzz(func(t *testing.T, claims []byte, name, id string) {
+		got := gemini.CorrelationOf(claims)
+		if len(got) > 256 || got != strings.TrimSpace(got) {
+			t.Fatalf("K6: %q is no id", got)
+		}
+		var object map[string]any
+		if json.Unmarshal(claims, &object) == nil && utf8.Valid(claims) {
+			sorted, err := json.Marshal(object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again := gemini.CorrelationOf(sorted); again != got {
+				t.Fatalf("K6: %q in %s, %q in %s", got, claims, again, sorted)
+			}
+		}
+		display := gemini.DisplayName(name, id)
+		if len(display) > 128 || !utf8.ValidString(display) {
+			t.Fatalf("a display name of %d bytes: %q", len(display), display)
+		}
+		if gemini.CheckCorrelationID(id) != nil {
+			return
+		}
+		if back := gemini.CorrelationIn(display); back != id {
+			t.Fatalf("G6: %q carries %q, not %q", display, back, id)
+		}
+		around, err := json.Marshal(map[string]any{
+			"data": map[string]any{"user_metadata": map[string]any{gemini.CorrelationKey: id}, "beside": object}, "more": object,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back := gemini.CorrelationOf(around); back != id {
+			t.Fatalf("K6: got %q, want %q of %s", back, id, around)
 		}
 	})
 }

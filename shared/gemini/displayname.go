@@ -1,0 +1,65 @@
+package gemini
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/opledger/opledger/shared/excerpt"
+)
+
+const (
+	// MaxCorrelationID bounds an id that is to be carried by a display name, in bytes.
+	MaxCorrelationID = 100
+	// maxDisplayName bounds a display name, in bytes. Gemini publishes no bound for a batch's; elsewhere Google takes 128
+	// characters.
+	maxDisplayName = 128
+	// correlationMark stands before the id.
+	correlationMark = "opledger:"
+)
+
+// ErrCorrelationID is wrapped by every error of CheckCorrelationID.
+var ErrCorrelationID = errors.New("not a correlation id that a display name can carry")
+
+// CheckCorrelationID returns nil for an id that can be in a display name: 1 to MaxCorrelationID bytes of printable text
+// without spaces. An operation may be registered under any other id too, and its events find it; but listing does not [G6].
+func CheckCorrelationID(id string) error {
+	odd := func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) }
+	switch {
+	case id == "":
+		return fmt.Errorf("%w: it is empty", ErrCorrelationID)
+	case len(id) > MaxCorrelationID:
+		return fmt.Errorf("%w: %d bytes are more than %d", ErrCorrelationID, len(id), MaxCorrelationID)
+	case !utf8.ValidString(id) || strings.ContainsFunc(id, odd):
+		return fmt.Errorf("%w: %s holds a space or something that is not printable", ErrCorrelationID, excerpt.Quote(id, maxQuoted))
+	}
+	return nil
+}
+
+// DisplayName returns the display name for a batch: the user's own name, which may be empty, and the id, which listing gives
+// back [G6]. It has at most 128 bytes: name is cut where there is no room, the id never. An id that CheckCorrelationID
+// refuses is left out.
+func DisplayName(name, correlationID string) string {
+	name = strings.TrimSpace(strings.ToValidUTF8(name, "\uFFFD"))
+	if CheckCorrelationID(correlationID) != nil {
+		return excerpt.Cut(name, maxDisplayName)
+	}
+	mark := correlationMark + correlationID
+	if name == "" {
+		return mark
+	}
+	return excerpt.Cut(name, maxDisplayName-len(" ")-len(mark)) + " " + mark
+}
+
+// CorrelationIn returns the id that DisplayName put into a display name; "" where there is none. It must be the last word, as
+// DisplayName makes it.
+func CorrelationIn(displayName string) string {
+	words := strings.TrimSpace(displayName)
+	id, marked := strings.CutPrefix(words[strings.LastIndexByte(words, ' ')+1:], correlationMark)
+	if !marked || CheckCorrelationID(id) != nil {
+		return ""
+	}
+	return id
+}
