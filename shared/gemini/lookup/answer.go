@@ -27,23 +27,25 @@ const (
 	Timeout = "timeout"
 	// Cancelled: the caller's context was cancelled while asking. It says nothing about Gemini.
 	Cancelled = "cancelled"
-	// BadAnswer: an answer that is not what the API promises, such as HTML, also when it was read without the SDK. A batch
-	// whose inline results alone are odd is no bad answer.
+	// BadAnswer: an answer that is not what the API promises, such as HTML, or one about another operation. A batch whose
+	// inline results alone are odd is no bad answer.
 	BadAnswer = "bad-answer"
-	// TooLarge: an answer larger than Options.MaxAnswer that did not tell a known state when it was read as it came either.
-	// A batch with many inline results alone is not too large.
+	// TooLarge: an answer larger than Options.MaxAnswer, a page of too many batches, or a batch with one value of more than 32
+	// MiB. A batch with many inline results is not too large.
 	TooLarge = "too-large"
+	// Indeterminate: Gemini says that the operation is done, and not how it ended. Live videos were seen so.
+	Indeterminate = "indeterminate"
 	// Unsupported: operations of this collection cannot be looked up. Nothing was sent.
 	Unsupported = "unsupported"
 	// InvalidName: the name cannot be part of a request. Nothing was sent.
 	InvalidName = "invalid-name"
 )
 
-// Reasons returns every reason an Answer may have.
+// Reasons returns every reason an Answer or a LookupError may have.
 func Reasons() []string {
 	return []string{
 		NotFound, NoState, UnknownState, RateLimited, Unavailable, Denied, Refused, Timeout, Cancelled, BadAnswer, TooLarge,
-		Unsupported, InvalidName,
+		Indeterminate, Unsupported, InvalidName,
 	}
 }
 
@@ -55,9 +57,14 @@ type Answer struct {
 	// UpdateTime is the server's time of State, cut to microseconds; zero where the answer has none [M4].
 	UpdateTime time.Time
 	Result     operation.Result
+	// CorrelationID is the submitter's own id, where the answer carries it: in a batch's display name, or in an interaction's
+	// user metadata [K6]. Also of an answer that is not known.
+	CorrelationID string
+	// CreateTime is when Gemini says the operation was made, cut to microseconds; zero where it does not say.
+	CreateTime time.Time
 	// Reason is empty for a known state, else one of Reasons.
 	Reason string
-	// RetryAfter is how long Gemini asks to be left alone; zero where it does not say. Only with a Reason.
+	// RetryAfter is how long Gemini asks to be left alone, at most a day; zero where it does not say. Only with a Reason.
 	RetryAfter time.Duration
 	// Err is nil for a known state, else a *LookupError.
 	Err error
@@ -82,12 +89,13 @@ func (a Answer) Event(name operation.Name) operation.Event {
 		id += "-" + a.UpdateTime.UTC().Format(deliveryTime)
 	}
 	return operation.Event{
-		Name:       name,
-		DeliveryID: id,
-		Source:     operation.Reconcile,
-		State:      a.State,
-		UpdateTime: operation.Instant(a.UpdateTime),
-		Result:     a.Result,
+		Name:          name,
+		DeliveryID:    id,
+		Source:        operation.Reconcile,
+		State:         a.State,
+		UpdateTime:    operation.Instant(a.UpdateTime),
+		Result:        a.Result,
+		CorrelationID: a.CorrelationID,
 	}
 }
 
@@ -96,7 +104,7 @@ func known(state operation.State, updated time.Time, result operation.Result) An
 	return Answer{State: state, UpdateTime: operation.Instant(updated), Result: result}
 }
 
-// unknown is the answer that says why the state of name is not known.
-func unknown(name operation.Name, reason, format string, args ...any) Answer {
-	return Answer{Reason: reason, Err: newLookupError(name, reason, format, args...)}
+// unknown is the answer that says why the state is not known.
+func unknown(failure *LookupError) Answer {
+	return Answer{Reason: failure.Reason, RetryAfter: failure.RetryAfter, Err: failure}
 }

@@ -2,70 +2,91 @@ package lookup
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
-	"google.golang.org/genai"
-
 	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// lookupBatch asks for one batch. The SDK decodes the whole answer, results and all: one inline result that it cannot decode
-// (null, or an error with details), or more results than Options.MaxAnswer allows, hide the state of the batch, and would at
-// every look-up. Then the resource is asked for once more and read without the SDK. Where that does not tell a known state
-// either, the first answer stands.
-func (c *Client) lookupBatch(ctx context.Context, name operation.Name) Answer {
-	first := c.askBatch(ctx, name)
-	if (first.Reason != BadAnswer && first.Reason != TooLarge) || ctx.Err() != nil {
-		return first
-	}
-	second, err := c.readBatch(ctx, name)
-	if err != nil {
-		var failure *LookupError
-		if errors.As(first.Err, &failure) {
-			failure.Message = redact(failure.Message+"; asked again without the SDK: "+err.Error(), c.key)
+// lookupBatch asks for one batch.
+func (c *Client) lookupBatch(ctx context.Context, name operation.Name, path string) Answer {
+	var batch resource
+	failure := c.get(ctx, path, nil, func(body io.Reader) (err error) {
+		if batch, err = readBatch(body); err == nil {
+			err = isAbout(name, batch.name)
 		}
-		return first
+		return err
+	})
+	if failure != nil {
+		failure.Resource = name.Resource
+		return unknown(failure)
 	}
-	return second
+	return c.batchAnswer(name.Resource, batch)
 }
 
-// askBatch asks for one batch through the SDK.
-func (c *Client) askBatch(ctx context.Context, name operation.Name) (answer Answer) {
-	defer c.survive(name, &answer)
-	job, err := c.genai.Batches.Get(ctx, batchName(name), nil)
+// get asks for path without the SDK, and has a 200 read as it comes, of whatever size. It returns nil or what went wrong.
+func (c *Client) get(ctx context.Context, path string, query url.Values, read func(io.Reader) error) *LookupError {
+	ctx, x := watched(ctx)
+	options := c.genai.ClientConfig().HTTPOptions // where the SDK asks, the environment's word included
+	address, err := url.JoinPath(options.BaseURL, options.APIVersion, path)
 	if err != nil {
-		return c.failed(name, err)
+		return c.failure(path, x, fmt.Errorf("making the address: %w", err))
 	}
-	state := batchState(job.State)
-	switch {
-	case state.Known():
-		return known(state, stateTime(job.UpdateTime, job.EndTime), batchResult(job))
-	case job.State == "" || job.State == genai.JobStateUnspecified:
-		// The SDK drops an error body under a 200 and everything else it has no field for: no state is all that is left.
-		return unknown(name, NoState, "the answer has no state")
-	default:
-		return unknown(name, UnknownState, "state %s is not known", excerpt.Quote(string(job.State), maxQuoted))
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return c.failure(path, x, fmt.Errorf("making the request: %w", err))
 	}
+	req.URL.RawQuery = query.Encode()
+	req.Header.Set("X-Goog-Api-Key", c.key)
+	resp, err := c.http.Do(req)
+	if err == nil {
+		defer func() { _ = resp.Body.Close() }()
+		if resp.StatusCode == http.StatusOK {
+			err = read(resp.Body)
+		}
+	}
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return c.failure(path, x, err)
+	}
+	return nil
 }
 
-// batchName is the name as it was given, where the SDK takes it: it must end in "batches/ID", in this case [K5].
-func batchName(name operation.Name) string {
-	if strings.HasSuffix(name.Resource, string(operation.Batches)+"/"+name.Key.ID()) {
-		return name.Resource
+// batchAnswer says how a batch stands.
+func (c *Client) batchAnswer(name string, batch resource) Answer {
+	var answer Answer
+	switch state := batchState(batch.state); {
+	case state.Known():
+		result := batch.result
+		result.ErrorCode, result.ErrorMessage = c.errorTexts(result.ErrorCode, result.ErrorMessage)
+		answer = known(state, stateTime(instant(batch.updateTime), instant(batch.endTime)), result)
+	case batch.state == "" || strings.HasSuffix(batch.state, "_STATE_UNSPECIFIED"):
+		answer = unknown(c.problem(name, NoState, "the answer has no state%s", batch.complaint()))
+	default:
+		answer = unknown(c.problem(name, UnknownState, "state %s is not known", excerpt.Quote(batch.state, maxQuoted)))
 	}
-	return string(name.Key)
+	return batch.describe(answer)
+}
+
+// describe adds to an answer what does not depend on the state.
+func (r *resource) describe(answer Answer) Answer {
+	answer.CorrelationID = gemini.CorrelationIn(r.displayName)
+	answer.CreateTime = operation.Instant(instant(r.createTime))
+	return answer
 }
 
 // batchState is the table from Gemini's words to the ledger's; operation.Unknown for any other word. The API has two
-// prefixes for the same words, and the SDK translates only some of them. Words that belong to another service and do not
-// clearly say where the work stands (paused, updating, partially succeeded) are not in it: guessing could end a job.
-func batchState(state genai.JobState) operation.State {
-	word, ok := strings.CutPrefix(string(state), "JOB_STATE_")
+// prefixes for the same words. Words that belong to another service and do not clearly say where the work stands (paused,
+// updating, partially succeeded) are not in it: guessing could end a job.
+func batchState(state string) operation.State {
+	word, ok := strings.CutPrefix(state, "JOB_STATE_")
 	if !ok {
-		word, ok = strings.CutPrefix(string(state), "BATCH_STATE_")
+		word, ok = strings.CutPrefix(state, "BATCH_STATE_")
 	}
 	if !ok {
 		return operation.Unknown
@@ -96,14 +117,11 @@ func stateTime(updated, ended time.Time) time.Time {
 	return ended
 }
 
-// batchResult says where the output is. Why a batch failed and how many of its requests did is not in it: on this API the
-// SDK drops the operation's error and its counts, and leaves BatchJob.Error nil even for a failed batch. Only readBatch sees
-// them.
-func batchResult(job *genai.BatchJob) operation.Result {
-	var result operation.Result
-	if job.Dest != nil {
-		result.OutputFile = job.Dest.FileName
-		result.Inline = len(job.Dest.InlinedResponses) > 0 || len(job.Dest.InlinedEmbedContentResponses) > 0
+// instant is zero for a text that is no time: a state is not lost over that.
+func instant(text string) time.Time {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}
 	}
-	return result
+	return t
 }

@@ -7,32 +7,36 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
-	"google.golang.org/genai"
-
 	"github.com/opledger/opledger/shared/excerpt"
-	"github.com/opledger/opledger/shared/operation"
 )
 
-// maxErrorText bounds what an error repeats of a server's words, in bytes. Some of the SDK's errors hold the whole answer.
-const maxErrorText = 512
+const (
+	// maxErrorText bounds what an error repeats of a server's words, in bytes. Some of the SDK's errors hold the whole answer.
+	maxErrorText = 512
+	// maxQuoted bounds, in bytes, what an error repeats of a name.
+	maxQuoted = 120
+	// maxRetryAfter bounds what Gemini may ask for: nobody waits longer on one word.
+	maxRetryAfter = 24 * time.Hour
+)
 
-// maxQuoted bounds, in bytes, what an error repeats of a name.
-const maxQuoted = 120
-
-// A LookupError says why an operation's state is not known. It holds no error of the SDK, because those can hold a whole
-// answer and whatever a server repeats of the request, the API key among it; only the end of a context is unwrapped.
+// A LookupError says why an operation's state, or a page of a listing, is not known. It holds no error of the SDK, because
+// those can hold a whole answer and whatever a server repeats of the request, the API key among it; only the end of a context
+// is unwrapped.
 type LookupError struct {
 	// Resource is the name that was asked for.
 	Resource string
 	// Reason is one of Reasons.
 	Reason string
-	// Code is the HTTP status or Gemini's own code for the error; 0 where there is none.
+	// Code is the HTTP status of an answer that is not 200, else 0.
 	Code int
 	// Message is what went wrong, at most 512 bytes, without the API key.
 	Message string
+	// RetryAfter is how long Gemini asks to be left alone, at most a day; zero where it does not say.
+	RetryAfter time.Duration
 
 	cause error
 }
@@ -44,121 +48,99 @@ func (e *LookupError) Error() string {
 // Unwrap returns context.Canceled or context.DeadlineExceeded where that is what ended the look-up.
 func (e *LookupError) Unwrap() error { return e.cause }
 
-func newLookupError(name operation.Name, reason, format string, args ...any) *LookupError {
-	return &LookupError{
-		Resource: name.Resource,
-		Reason:   reason,
-		Message:  excerpt.Cut(fmt.Sprintf(format, args...), maxErrorText),
-	}
+// problem is an error in words that may repeat what a server said.
+func (c *Client) problem(resource, reason, format string, args ...any) *LookupError {
+	return &LookupError{Resource: resource, Reason: reason, Message: redact(fmt.Sprintf(format, args...), c.key)}
 }
 
-// failed is the answer for an error of the SDK: the one place where its errors become reasons.
-func (c *Client) failed(name operation.Name, err error) Answer {
-	verdict := classify(err)
-	failure := newLookupError(name, verdict.reason, "%s", redact(verdict.message, c.key))
-	failure.Code = verdict.code
+// failure is the one place where a request that failed gets its reason: by its HTTP status, where an answer came that is not
+// 200, and else by the error that reading or decoding it ended in, the SDK's or ours.
+func (c *Client) failure(resource string, x *exchange, err error) *LookupError {
+	if x.status != 0 && x.status != http.StatusOK {
+		return c.refused(resource, x)
+	}
+	reason := BadAnswer
+	var timeout net.Error
+	switch {
+	case errors.Is(err, context.Canceled):
+		reason = Cancelled
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		reason = Timeout
+	case errors.Is(err, errTooLarge):
+		reason = TooLarge
+	case x.status == 0 || x.broken:
+		reason = Unavailable
+	}
+	failure := c.problem(resource, reason, "%v", err)
 	for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, end) {
 			failure.cause = end
 		}
 	}
-	return Answer{Reason: verdict.reason, RetryAfter: verdict.retryAfter, Err: failure}
+	return failure
 }
 
-// A verdict is what an error of the SDK amounts to.
-type verdict struct {
-	reason     string
-	code       int
-	message    string
-	retryAfter time.Duration
-}
-
-// classify finds the reason in an error of the SDK's. The error types of its other half (interactions, webhooks) each
-// become a case here.
-func classify(err error) verdict {
-	var api genai.APIError // by value: the SDK returns no pointer
-	if errors.As(err, &api) {
-		return classifyAPI(api)
+// refused reads an answer that is not 200. The status decides: the code in the body may be a number of HTTP's or of gRPC's, a
+// word, or missing, and a front end answers in HTML.
+func (c *Client) refused(resource string, x *exchange) *LookupError {
+	var body struct {
+		Error struct {
+			Code    any    `json:"code"`
+			Status  string `json:"status"`
+			Message string `json:"message"`
+			Details []struct {
+				Reason     string `json:"reason"`
+				RetryDelay string `json:"retryDelay"`
+			} `json:"details"`
+		} `json:"error"`
 	}
-	v := verdict{reason: Unavailable, message: err.Error()}
-	var (
-		timeout  net.Error
-		syntax   *json.SyntaxError
-		mismatch *json.UnmarshalTypeError
-		clock    *time.ParseError
-		request  *url.Error
-	)
-	switch {
-	case errors.Is(err, context.Canceled):
-		v.reason = Cancelled
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		v.reason = Timeout
-	case errors.Is(err, errTooLarge):
-		v.reason = TooLarge
-	case errors.As(err, &request):
-		v.reason = Unavailable // never came to an answer
-	case errors.As(err, &syntax), errors.As(err, &mismatch), errors.As(err, &clock):
-		v.reason = BadAnswer
+	said := string(x.refusal)
+	if json.Unmarshal(x.refusal, &body) == nil && (body.Error.Message != "" || body.Error.Status != "" || body.Error.Code != nil) {
+		said = fmt.Sprintf("%s (code %v, status %q)", body.Error.Message, body.Error.Code, body.Error.Status)
 	}
-	return v
-}
-
-// classifyAPI reads an error that Gemini sent, or a front end before it. Code is the body's own where the body is an API
-// error, else the HTTP status, and 0 where the body says only the status word.
-func classifyAPI(e genai.APIError) verdict {
-	v := verdict{code: e.Code, message: fmt.Sprintf("Gemini says %d %s: %s", e.Code, e.Status, e.Message)}
-	v.reason = reasonOfCode(e.Code)
-	if v.reason == "" {
-		v.reason = reasonOfStatus(e.Status)
-	}
-	for _, detail := range e.Details {
+	failure := c.problem(resource, reasonOf(x.status), "HTTP status %d: %s", x.status, said)
+	failure.Code = x.status
+	failure.RetryAfter = retryAfter(x.header.Get("Retry-After"), c.now())
+	for _, detail := range body.Error.Details { // also of a body that is odd elsewhere
 		// Gemini answers 400 to a key that is wrong or expired, and says so only here.
-		if detail["reason"] == "API_KEY_INVALID" {
-			v.reason = Denied
+		if detail.Reason == "API_KEY_INVALID" {
+			failure.Reason = Denied
 		}
-		if delay, ok := detail["retryDelay"].(string); ok {
-			if d, err := time.ParseDuration(delay); err == nil && d > 0 {
-				v.retryAfter = d
-			}
+		if delay, err := time.ParseDuration(detail.RetryDelay); err == nil {
+			failure.RetryAfter = min(max(failure.RetryAfter, delay), maxRetryAfter)
 		}
 	}
-	return v
+	return failure
 }
 
-// reasonOfCode returns "" for a code that is no HTTP error.
-func reasonOfCode(code int) string {
+// reasonOf is the table from HTTP statuses, other than 200, to reasons.
+func reasonOf(status int) string {
 	switch {
-	case code == http.StatusNotFound, code == http.StatusGone:
+	case status == http.StatusNotFound, status == http.StatusGone:
 		return NotFound
-	case code == http.StatusTooManyRequests:
+	case status == http.StatusTooManyRequests:
 		return RateLimited
-	case code == http.StatusUnauthorized, code == http.StatusForbidden:
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return Denied
-	case code == http.StatusRequestTimeout, code == http.StatusGatewayTimeout:
+	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
 		return Timeout
-	case code >= 400 && code < 500:
+	case status >= 400 && status < 500:
 		return Refused
-	case code >= 300:
+	case status >= 300:
 		return Unavailable // also a redirect, which is not followed
 	default:
-		return ""
+		return BadAnswer
 	}
 }
 
-// reasonOfStatus reads the status word of an error without a code.
-func reasonOfStatus(status string) string {
-	switch status {
-	case "NOT_FOUND":
-		return NotFound
-	case "RESOURCE_EXHAUSTED":
-		return RateLimited
-	case "PERMISSION_DENIED", "UNAUTHENTICATED":
-		return Denied
-	case "DEADLINE_EXCEEDED":
-		return Timeout
-	case "INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE", "UNIMPLEMENTED", "ALREADY_EXISTS":
-		return Refused
-	default:
-		return Unavailable
+// retryAfter reads the header, which is a number of seconds or a date; zero for anything else, and for a date that is past.
+func retryAfter(header string, now time.Time) time.Duration {
+	if seconds, err := strconv.ParseUint(strings.TrimSpace(header), 10, 32); err == nil {
+		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
 	}
+	at, err := http.ParseTime(header)
+	if err != nil {
+		return 0
+	}
+	return min(max(at.Sub(now), 0), maxRetryAfter)
 }

@@ -31,10 +31,11 @@ type Options struct {
 	BaseURL string
 	// HTTP is copied, not changed. Nil: a client that gives a request up after 30 seconds.
 	HTTP *http.Client
-	// MaxAnswer bounds, in bytes, an answer that is held in memory: a batch with inline results comes with all of them, over
-	// 1 GB was seen, and one such record must not end the pass that meets it [R6]. A larger one is asked for again and read
-	// as it comes, without holding the results. Zero: 32 MiB.
+	// MaxAnswer bounds, in bytes, the answer about a video or an interaction, which is held in memory; one such record must not
+	// end the pass that meets it [R6]. Batches are read as they come, of any size: over 1 GB was seen. Zero: 32 MiB.
 	MaxAnswer int64
+	// Now tells the time, which turns the date after which Gemini wants to be asked again into a duration. Nil: time.Now.
+	Now func() time.Time
 }
 
 // ErrNoAPIKey says that a client was to be made without an API key.
@@ -43,12 +44,12 @@ var ErrNoAPIKey = errors.New("no Gemini API key")
 var errBaseURL = errors.New("the base URL is not an absolute http or https URL")
 
 // A Client asks Gemini about operations. It is safe for concurrent use, holds nothing that must be closed beside what
-// Options.HTTP holds, never repeats a request that failed (the next pass does; an answer that the SDK cannot take is asked for
-// once more), and never changes anything at Gemini.
+// Options.HTTP holds, never repeats a request that failed (the next pass does), and never changes anything at Gemini.
 type Client struct {
 	genai *genai.Client
 	http  *http.Client // for answers that are read as they come, of any size
 	key   string
+	now   func() time.Time
 }
 
 // NewClient returns a client for the Gemini API. It sends nothing. The error is ErrNoAPIKey, or says what is wrong with the
@@ -67,17 +68,23 @@ func NewClient(ctx context.Context, opts Options) (*Client, error) {
 			return nil, fmt.Errorf("making a Gemini client: %w", errBaseURL)
 		}
 	}
+	if opts.MaxAnswer <= 0 {
+		opts.MaxAnswer = defaultMaxAnswer
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
 	client, err := genai.NewClient(ctx, &genai.ClientConfig{
 		APIKey:      key,
 		Backend:     genai.BackendGeminiAPI, // else the environment may turn it to another service
-		HTTPClient:  bounded(opts.HTTP, opts.MaxAnswer),
+		HTTPClient:  guarded(opts.HTTP, opts.MaxAnswer),
 		HTTPOptions: genai.HTTPOptions{BaseURL: opts.BaseURL},
 	})
 	if err != nil {
 		// The SDK prints its whole configuration, with the key, into some errors; redact covers what it may do next.
 		return nil, fmt.Errorf("making a Gemini client: %s", redact(err.Error(), key))
 	}
-	return &Client{genai: client, http: guarded(opts.HTTP), key: key}, nil
+	return &Client{genai: client, http: guarded(opts.HTTP, anySize), key: key, now: opts.Now}, nil
 }
 
 // String leaves the key out, however the options are printed.
@@ -91,6 +98,17 @@ func (c *Client) String() string { return "lookup.Client" }
 
 // GoString is String, for %#v.
 func (c *Client) GoString() string { return c.String() }
+
+// Bounds on what Gemini's words about an error bring into a record, as for an event's. In bytes.
+const (
+	maxErrorMessage = 4 << 10
+	maxErrorCode    = 128
+)
+
+// errorTexts makes what Gemini says about an operation's error fit for a record.
+func (c *Client) errorTexts(code, message string) (string, string) {
+	return excerpt.Cut(withoutKey(code, c.key), maxErrorCode), excerpt.Cut(withoutKey(message, c.key), maxErrorMessage)
+}
 
 // redact takes the key out of a text that somebody else wrote and shortens what is left.
 func redact(text, key string) string {

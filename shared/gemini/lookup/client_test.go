@@ -32,16 +32,29 @@ func TestLookupRequest(t *testing.T) {
 		}
 		says(503, `{"error":{"code":503}}`)(w, r)
 	})
-	for _, raw := range []string{
-		"batches/abc123", "abc123", "batch_1", "Batches/abc123", "models/m/batches/abc123", "batches//abc123", "batches/A-b_c.d~e=",
-		"https://generativelanguage.googleapis.com/v1beta/batches/abc123",
-	} {
-		checkUnknown(t, client.Lookup(t.Context(), name(t, raw)), lookup.Unavailable)
+	asked := [][2]string{
+		{"batches/abc123", "batches/abc123"},
+		{"abc123", "batches/abc123"},
+		{"Batches/abc123", "batches/abc123"},
+		{"models/m/batches/abc123", "batches/abc123"},
+		{"batches//abc123", "batches/abc123"},
+		{"batches/A-b_c.d~e=", "batches/A-b_c.d~e="},
+		{"https://generativelanguage.googleapis.com/v1beta/batches/abc123", "batches/abc123"},
+		{"models/veo-3.1/operations/abc", "models/veo-3.1/operations/abc"},
+		{"/models/veo//Operations/abc/", "models/veo/operations/abc"},
+		{"https://generativelanguage.googleapis.com/v1beta/models/veo/operations/abc", "models/veo/operations/abc"},
+		{"operations/abc", "operations/abc"},
+		{"interactions/v1_x-y=", "interactions/v1_x-y%3D"}, // escaped by the SDK, the same to a server
+		{"projects/p/interactions/v1_x", "interactions/v1_x"},
 	}
-	const get = "GET /v1beta/batches/"
-	want := []string{
-		get + "abc123", get + "abc123", get + "batch_1", get + "abc123", get + "abc123", get + "abc123", get + "A-b_c.d~e=", get + "abc123",
+	var want []string
+	for _, ask := range asked {
+		checkUnknown(t, client.Lookup(t.Context(), operationName(t, ask[0])), lookup.Unavailable)
+		want = append(want, "GET /v1beta/"+ask[1])
 	}
+	// A delivery may bring a bare id; its collection comes from the event's type [K2].
+	checkUnknown(t, client.Lookup(t.Context(), operation.Name{Key: "operations/abc", Resource: "abc"}), lookup.Unavailable)
+	want = append(want, "GET /v1beta/operations/abc")
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Errorf("requests, each once, -want +got\n%s", diff)
 	}
@@ -62,14 +75,20 @@ func TestLookupSendsNothing(t *testing.T) {
 		"batches/x\\y":                        lookup.InvalidName,
 		"batches/{name}":                      lookup.InvalidName,
 		"batches/ü":                           lookup.InvalidName,
-		"models/veo/operations/x":             lookup.Unsupported,
-		"interactions/v1_x":                   lookup.Unsupported,
+		"operations/..":                       lookup.InvalidName,
+		"models/veo/operations/x:cancel":      lookup.InvalidName,
+		"models/../operations/x":              lookup.InvalidName,
+		"models/veo?x=y/operations/x":         lookup.InvalidName,
+		"models/{name}/operations/x":          lookup.InvalidName,
+		"interactions/.":                      lookup.InvalidName,
+		"interactions/v1_x/cancel/../../y":    lookup.Unsupported,
+		"interactions/v1%5fx":                 lookup.InvalidName,
 		"batchJobs/x":                         lookup.Unsupported,
 		"projects/p/batchPredictionJobs/7":    lookup.Unsupported,
 		"files/x":                             lookup.Unsupported,
 		"models/m:generate?x=y/../tunedModel": lookup.Unsupported,
 	} {
-		checkUnknown(t, client.Lookup(t.Context(), name(t, raw)), reason)
+		checkUnknown(t, client.Lookup(t.Context(), operationName(t, raw)), reason)
 	}
 	checkUnknown(t, client.Lookup(t.Context(), operation.Name{}), lookup.Unsupported)
 	checkUnknown(t, client.Lookup(t.Context(), operation.Name{Key: "batches/"}), lookup.Unsupported)
@@ -78,7 +97,7 @@ func TestLookupSendsNothing(t *testing.T) {
 // TestAnswerEvent: what a look-up learned goes the way of every event, under an id made of what was learned alone [R2].
 func TestAnswerEvent(t *testing.T) {
 	t.Parallel()
-	n := name(t, "batches/abc123")
+	n := operationName(t, "batches/abc123")
 	result := operation.Result{OutputFile: "files/x"}
 	for _, test := range []struct {
 		at     time.Time
@@ -91,9 +110,10 @@ func TestAnswerEvent(t *testing.T) {
 		{at: noon.In(time.FixedZone("", 3600)), id: "reconcile-SUCCEEDED-2026-01-22T12:00:00.000000Z", cut: noon},
 		{id: "reconcile-SUCCEEDED"},
 	} {
-		got := lookup.Answer{State: operation.Succeeded, UpdateTime: test.at, Result: result}.Event(n)
+		got := lookup.Answer{State: operation.Succeeded, UpdateTime: test.at, Result: result, CorrelationID: "c-1"}.Event(n)
 		want := operation.Event{
 			Name: n, DeliveryID: test.id, Source: operation.Reconcile, State: operation.Succeeded, UpdateTime: test.cut, Result: result,
+			CorrelationID: "c-1",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
@@ -145,7 +165,7 @@ func TestNewClientEnvironment(t *testing.T) {
 	t.Setenv("GOOGLE_CLOUD_LOCATION", "l")
 	t.Setenv("GEMINI_API_KEY", "another-key")
 	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/v1beta/batches/x" || r.Header.Get("X-Goog-Api-Key") != apiKey {
+		if r.URL.Path != "/v1beta/batches/abc123" || r.Header.Get("X-Goog-Api-Key") != apiKey {
 			t.Errorf("asked for %s with key %q", r.URL, r.Header.Get("X-Goog-Api-Key"))
 		}
 		says(200, batch(`"state":"BATCH_STATE_RUNNING"`))(w, r)
@@ -153,7 +173,7 @@ func TestNewClientEnvironment(t *testing.T) {
 		t.Setenv("GOOGLE_GEMINI_BASE_URL", o.BaseURL)
 		o.BaseURL = ""
 	})
-	if got := client.Lookup(t.Context(), name(t, "batches/x")); got.State != operation.Running {
+	if got := client.Lookup(t.Context(), operationName(t, "batches/abc123")); got.State != operation.Running {
 		t.Errorf("got %+v", got)
 	}
 	if _, err := lookup.NewClient(t.Context(), lookup.Options{}); !errors.Is(err, lookup.ErrNoAPIKey) {
@@ -165,7 +185,7 @@ func TestReasonsAreCountable(t *testing.T) {
 	t.Parallel()
 	reasons := lookup.Reasons()
 	slices.Sort(reasons)
-	if n := len(slices.Compact(slices.Clone(reasons))); n != len(reasons) || n != 13 {
+	if n := len(slices.Compact(slices.Clone(reasons))); n != len(reasons) || n != 14 {
 		t.Errorf("%d words, %d different", len(reasons), n)
 	}
 	for _, reason := range reasons {

@@ -10,48 +10,66 @@ import (
 )
 
 // Lookup asks Gemini for the state of the operation, and never fails otherwise than by an Answer that is not known. It sends
-// one request, with the name as Gemini gave it where Gemini's client takes that [K5]; and a second one for the same batch
-// where the answer to the first is a BadAnswer or TooLarge, to read it without the results, however large it is. The context
-// bounds both, and each has the time that Options.HTTP gives a request.
+// one request, with the name as Gemini gave it where the API needs more than its key [K5]. The context and Options.HTTP bound
+// its time.
 //
-// It looks up batches; operations (videos) and interactions are Unsupported in this revision.
+// It looks up batches, operations (videos) and interactions; other collections are Unsupported.
 func (c *Client) Lookup(ctx context.Context, name operation.Name) Answer {
-	if err := checkID(name.Key); err != nil {
-		return unknown(name, InvalidName, "%s", err)
-	}
+	var (
+		path string
+		ask  func(context.Context, operation.Name, string) Answer
+	)
 	// One collection, one file: each has its own request and its own words for its states.
 	switch name.Key.Collection() {
 	case operation.Batches:
-		return c.lookupBatch(ctx, name)
+		path, ask = string(name.Key), c.lookupBatch
+	case operation.Operations:
+		path, ask = videoPath(name), c.lookupVideo
+	case operation.Interactions:
+		path, ask = name.Key.ID(), c.lookupInteraction
 	default:
-		return unknown(name, Unsupported, "operations of this collection cannot be looked up")
+		return unknown(c.problem(name.Resource, Unsupported, "operations of this collection cannot be looked up"))
 	}
+	if err := checkPath(path); err != nil {
+		return unknown(c.problem(name.Resource, InvalidName, "%s", err))
+	}
+	return ask(ctx, name, path)
 }
 
-// survive, deferred around a call of the SDK, makes an answer of a panic. The SDK asserts types on what the server sent: a 200
-// whose body is "null", or whose output is a text, makes it panic. One such answer must not end the pass for all others [R6].
-func (c *Client) survive(name operation.Name, answer *Answer) {
-	if problem := recover(); problem != nil {
-		*answer = unknown(name, BadAnswer, "the client could not read the answer: %s", redact(fmt.Sprint(problem), c.key))
-	}
-}
-
-// checkID refuses a name whose id would not stay one segment of a path: an id can come from outside, and must not turn the
-// request into another one by a query, a dot segment or a verb after a colon.
-func checkID(key operation.Key) error {
-	id := key.ID()
-	if key.Collection() == "" {
-		return nil // unsupported, whatever it is
-	}
-	if id == "" || id == "." || id == ".." {
-		return fmt.Errorf("%s is no id", excerpt.Quote(id, maxQuoted))
-	}
+// checkPath refuses a name whose segments would not stay what they are in a URL: a name can come from outside, and must not
+// turn the request into another one by a query, a dot segment or a verb after a colon.
+func checkPath(path string) error {
 	odd := func(r rune) bool {
 		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 		return !letter && !strings.ContainsRune("-._~=", r)
 	}
-	if i := strings.IndexFunc(id, odd); i >= 0 {
-		return fmt.Errorf("id %s holds characters that no id has", excerpt.Quote(id, maxQuoted))
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "" || segment == "." || segment == ".." {
+			return fmt.Errorf("%s is no part of a name", excerpt.Quote(segment, maxQuoted))
+		}
+		if strings.ContainsFunc(segment, odd) {
+			return fmt.Errorf("%s holds characters that no name has", excerpt.Quote(segment, maxQuoted))
+		}
 	}
 	return nil
+}
+
+// isAbout returns nil if said, the name in an answer, is that of the operation that was asked for, or missing.
+func isAbout(name operation.Name, said string) error {
+	if said == "" {
+		return nil
+	}
+	if got, err := operation.ParseName(said, name.Key.Collection()); err != nil || got.Key != name.Key {
+		return fmt.Errorf("the answer is about %s", excerpt.Quote(said, maxQuoted))
+	}
+	return nil
+}
+
+// survive, deferred around a call of the SDK, makes an answer of a panic. The SDK asserts types on what the server sent: a 200
+// whose body is "null", or whose response is a text, makes it panic. One such answer must not end the pass for all others
+// [R6].
+func (c *Client) survive(name operation.Name, answer *Answer) {
+	if problem := recover(); problem != nil {
+		*answer = unknown(c.problem(name.Resource, BadAnswer, "the client could not read the answer: %v", problem))
+	}
 }

@@ -1,7 +1,7 @@
 package lookup
 
 import (
-	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -9,50 +9,84 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A resource is what the ledger needs of a batch as the API gives it.
+// A resource is what the ledger needs of a batch as the API gives it, or of an error in its place.
 type resource struct {
-	name, state, updateTime, endTime string
-	result                           operation.Result
+	name, displayName, state, createTime, updateTime, endTime string
+	result                                                    operation.Result
+	// failed says that there is an error: the batch's own, or one that was sent in its place.
+	failed bool
 }
 
-// readResource reads one batch, whole: one that is cut short or followed by something else is an error.
-func readResource(body io.Reader) (resource, error) {
-	var (
-		r resource
-		s = newStream(body)
-	)
-	err := s.object(func(key string) error {
+// readBatch reads one batch, whole: one that is cut short or followed by something else is an error.
+func readBatch(body io.Reader) (resource, error) {
+	var r resource
+	s := newStream(body)
+	err := s.document(func(key string) error { return r.readMember(s, key) })
+	return r, err
+}
+
+// readPage reads a page of batches, whole, and hands each to entry as it comes. An entry that is no batch is an empty one. The
+// result is what stands in the page's place: an error.
+func readPage(body io.Reader, next *string, entry func(resource) error) (resource, error) {
+	var page resource
+	s := newStream(body)
+	err := s.document(func(key string) error {
 		switch key {
-		case "name":
-			return s.text(&r.name)
-		case "metadata":
-			return s.object(func(key string) error { return r.readMetadata(s, key) })
-		case "error":
-			return s.object(func(key string) error {
-				switch key {
-				case "code":
-					return s.scalar(&r.result.ErrorCode)
-				case "message":
-					return s.text(&r.result.ErrorMessage)
+		case "operations":
+			return s.list(func() error {
+				var r resource
+				if err := s.object(func(key string) error { return r.readMember(s, key) }); err != nil {
+					return err
 				}
-				return s.skip()
+				return entry(r)
 			})
+		case "nextPageToken":
+			return s.text(next)
+		case "error":
+			return page.readMember(s, key)
 		}
 		return s.skip()
 	})
-	if err != nil {
-		return resource{}, err
+	return page, err
+}
+
+func (r *resource) readMember(s *stream, key string) error {
+	switch key {
+	case "name":
+		return s.text(&r.name)
+	case "metadata":
+		return s.object(func(key string) error { return r.readMetadata(s, key) })
+	case "error":
+		return s.object(func(key string) error {
+			r.failed = true
+			switch key {
+			case "code":
+				return s.scalar(&r.result.ErrorCode)
+			case "message":
+				return s.text(&r.result.ErrorMessage)
+			}
+			return s.skip()
+		})
 	}
-	if _, err := s.token(); !errors.Is(err, io.EOF) {
-		return resource{}, errors.New("something follows the answer")
+	return s.skip()
+}
+
+// complaint is the end of a sentence about what is missing: the error that was sent instead.
+func (r *resource) complaint() string {
+	if !r.failed {
+		return ""
 	}
-	return r, nil
+	return fmt.Sprintf(", but the error %s: %s", r.result.ErrorCode, r.result.ErrorMessage)
 }
 
 func (r *resource) readMetadata(s *stream, key string) error {
 	switch key {
 	case "state":
 		return s.text(&r.state)
+	case "displayName":
+		return s.text(&r.displayName)
+	case "createTime":
+		return s.text(&r.createTime)
 	case "updateTime":
 		return s.text(&r.updateTime)
 	case "endTime":

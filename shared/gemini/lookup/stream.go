@@ -47,12 +47,37 @@ func (s *stream) token() (json.Token, error) {
 	return token, err //nolint:wrapcheck // io.EOF must stay io.EOF
 }
 
+// document reads an object that is all there is; for each of its members, member must read the value.
+func (s *stream) document(member func(key string) error) error {
+	token, err := s.token()
+	switch {
+	case errors.Is(err, io.EOF):
+		return errors.New("the answer is empty")
+	case err != nil:
+		return err
+	case token != json.Delim('{'):
+		return errors.New("the answer is not a JSON object")
+	}
+	if err := s.members(member); err != nil {
+		return err
+	}
+	if _, err := s.token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the answer")
+	}
+	return nil
+}
+
 // object reads a value; for each member of an object, member must read its value. Anything but an object is skipped.
 func (s *stream) object(member func(key string) error) error {
 	token, err := s.token()
 	if err != nil || token != json.Delim('{') {
 		return s.skipRest(token, err)
 	}
+	return s.members(member)
+}
+
+// members reads an object whose first token was read.
+func (s *stream) members(member func(key string) error) error {
 	for s.More() {
 		token, err := s.token()
 		if err != nil {
@@ -63,6 +88,24 @@ func (s *stream) object(member func(key string) error) error {
 			return fmt.Errorf("%v is no member's name", token)
 		}
 		if err := member(key); err != nil {
+			return err
+		}
+	}
+	_, err := s.token()
+	return err
+}
+
+// list reads a list, or null for an empty one; item must read each of its values.
+func (s *stream) list(item func() error) error {
+	token, err := s.token()
+	if err != nil || token == nil {
+		return err
+	}
+	if token != json.Delim('[') {
+		return errors.New("what should be a list is none")
+	}
+	for s.More() {
+		if err := item(); err != nil {
 			return err
 		}
 	}

@@ -6,23 +6,31 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini/lookup"
-	"github.com/opledger/opledger/shared/operation"
 )
 
+// TestLookupTimeAndTransport: whose time it was, and whether anybody answered, is the same for every kind of operation.
 func TestLookupTimeAndTransport(t *testing.T) {
 	t.Parallel()
+	for _, raw := range names {
+		t.Run(raw, func(t *testing.T) {
+			t.Parallel()
+			timeAndTransport(t, raw)
+		})
+	}
+}
+
+func timeAndTransport(t *testing.T, raw string) {
 	t.Run("deadline", func(t *testing.T) {
 		t.Parallel()
 		client := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		got := client.Lookup(ctx, name(t, "batches/x"))
+		got := client.Lookup(ctx, operationName(t, raw))
 		checkUnknown(t, got, lookup.Timeout)
 		if !errors.Is(got.Err, context.DeadlineExceeded) {
 			t.Errorf("%v is no deadline", got.Err)
@@ -32,13 +40,13 @@ func TestLookupTimeAndTransport(t *testing.T) {
 		t.Parallel()
 		client := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 			func(o *lookup.Options) { o.HTTP.Timeout = 20 * time.Millisecond })
-		checkUnknown(t, client.Lookup(t.Context(), name(t, "batches/x")), lookup.Timeout)
+		checkUnknown(t, client.Lookup(t.Context(), operationName(t, raw)), lookup.Timeout)
 	})
 	t.Run("cancelled", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancel(t.Context())
 		client := serve(t, func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() })
-		got := client.Lookup(ctx, name(t, "batches/x"))
+		got := client.Lookup(ctx, operationName(t, raw))
 		checkUnknown(t, got, lookup.Cancelled)
 		if !errors.Is(got.Err, context.Canceled) {
 			t.Errorf("%v is no cancellation", got.Err)
@@ -47,16 +55,18 @@ func TestLookupTimeAndTransport(t *testing.T) {
 	t.Run("hangs up", func(t *testing.T) {
 		t.Parallel()
 		client := serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-		checkUnknown(t, client.Lookup(t.Context(), name(t, "batches/x")), lookup.Unavailable)
+		checkUnknown(t, client.Lookup(t.Context(), operationName(t, raw)), lookup.Unavailable)
 	})
 	t.Run("hangs up within the body", func(t *testing.T) {
 		t.Parallel()
 		client := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, `{"metadata":`)
+			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		})
-		checkUnknown(t, client.Lookup(t.Context(), name(t, "batches/x")), lookup.Unavailable)
+		checkUnknown(t, client.Lookup(t.Context(), operationName(t, raw)), lookup.Unavailable)
 	})
 	t.Run("nobody there", func(t *testing.T) {
 		t.Parallel()
@@ -64,7 +74,7 @@ func TestLookupTimeAndTransport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkUnknown(t, client.Lookup(t.Context(), name(t, "batches/x")), lookup.Unavailable)
+		checkUnknown(t, client.Lookup(t.Context(), operationName(t, raw)), lookup.Unavailable)
 	})
 }
 
@@ -77,52 +87,13 @@ func TestRedirectKeepsKey(t *testing.T) {
 	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	})
-	checkUnknown(t, client.Lookup(t.Context(), name(t, "batches/x")), lookup.Unavailable)
+	for _, raw := range names {
+		checkUnknown(t, client.Lookup(t.Context(), operationName(t, raw)), lookup.Unavailable)
+	}
+	if _, err := client.ListBatches(t.Context(), 0, ""); err == nil {
+		t.Error("a redirect is a page")
+	}
 	if n := asked.Load(); n != 0 {
 		t.Errorf("the redirect was followed %d times", n)
-	}
-}
-
-// TestErrorKeepsKey: a server that repeats the request does not bring the key into an error.
-func TestErrorKeepsKey(t *testing.T) {
-	t.Parallel()
-	for _, status := range []int{200, 400, 503} {
-		client := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			w.WriteHeader(status)
-			_, _ = io.WriteString(w, "you sent "+r.Header.Get("X-Goog-Api-Key"))
-		})
-		got := client.Lookup(t.Context(), name(t, "batches/x"))
-		checkUnknown(t, got, got.Reason)
-	}
-	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = io.WriteString(w, strings.Repeat("long ", 1<<20))
-	})
-	if got := client.Lookup(t.Context(), name(t, "batches/x")); len(got.Err.Error()) > 1<<10 {
-		t.Errorf("an error of %d bytes", len(got.Err.Error()))
-	}
-}
-
-// TestLookupTooLarge: one answer beyond all measure ends nothing but its own look-up [R6].
-func TestLookupTooLarge(t *testing.T) {
-	t.Parallel()
-	body := batch(`"state":"BATCH_STATE_DREAMING"`) // a state that is known is found however large the answer is
-	limit := func(n int) func(*lookup.Options) {
-		return func(o *lookup.Options) { o.MaxAnswer = int64(n) }
-	}
-	chunked := func(w http.ResponseWriter, _ *http.Request) {
-		_ = http.NewResponseController(w).Flush() // no length is known
-		_, _ = io.WriteString(w, body)
-	}
-	for name, handler := range map[string]http.HandlerFunc{"with a length": says(200, body), "without": chunked, "an error": says(500, body)} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := serve(t, handler, limit(len(body)-1)).Lookup(t.Context(), operation.Name{Key: "batches/x", Resource: "batches/x"})
-			checkUnknown(t, got, lookup.TooLarge)
-			got = serve(t, handler, limit(len(body))).Lookup(t.Context(), operation.Name{Key: "batches/x", Resource: "batches/x"})
-			if got.Reason == lookup.TooLarge {
-				t.Error("an answer of exactly the limit is refused")
-			}
-		})
 	}
 }

@@ -1,0 +1,91 @@
+package lookup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"google.golang.org/genai/interactions/models/interactions"
+	"google.golang.org/genai/interactions/models/operations"
+	"google.golang.org/genai/interactions/retry"
+
+	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// lookupInteraction asks for one interaction. The SDK would escape a slash in the name, so it takes the id alone; and it would
+// repeat a request that failed for some seconds, which is the next pass's to do.
+func (c *Client) lookupInteraction(ctx context.Context, name operation.Name, id string) (answer Answer) {
+	defer c.survive(name, &answer)
+	ctx, x := watched(ctx)
+	response, err := c.genai.Interactions.Get(ctx, operations.GetInteractionByIDRequest{ID: id},
+		operations.WithRetries(retry.Config{Strategy: "none"}))
+	if err == nil {
+		if response.InteractionSSEStreamEvent != nil {
+			_ = response.InteractionSSEStreamEvent.Close()
+		}
+		err = errors.New("the answer is a stream")
+		if response.Interaction != nil {
+			err = isAbout(name, text(response.Interaction.ID))
+		}
+	}
+	if err != nil || x.status != http.StatusOK {
+		return unknown(c.failure(name.Resource, x, err))
+	}
+	return c.interactionAnswer(name, response.Interaction)
+}
+
+// interactionAnswer says how an interaction stands.
+func (c *Client) interactionAnswer(name operation.Name, interaction *interactions.Interaction) Answer {
+	var result operation.Result
+	if len(interaction.Errors) > 0 {
+		result.ErrorCode, result.ErrorMessage = c.errorTexts(text(interaction.Errors[0].Code), text(interaction.Errors[0].Message))
+	}
+	var answer Answer
+	switch state := interactionState(interaction.Status); {
+	case state.Known():
+		if interaction.Status == interactions.InteractionStatusIncomplete || interaction.Status == interactions.InteractionStatusBudgetExceeded {
+			result.ErrorCode = string(interaction.Status) // a way to fail that is known by its own word [M1]
+		}
+		answer = known(state, instant(text(interaction.Updated)), result)
+	case interaction.Status == "":
+		answer = unknown(c.problem(name.Resource, NoState, "the answer has no status"))
+	default:
+		answer = unknown(c.problem(name.Resource, UnknownState, "status %s is not known", excerpt.Quote(string(interaction.Status), maxQuoted)))
+	}
+	answer.CreateTime = operation.Instant(instant(text(interaction.Created)))
+	if metadata, err := json.Marshal(interaction.WebhookConfig.GetUserMetadata()); err == nil {
+		answer.CorrelationID = gemini.CorrelationOf(metadata)
+	}
+	return answer
+}
+
+// interactionState is the table from Gemini's words to the ledger's; operation.Unknown for any other word.
+func interactionState(status interactions.InteractionStatus) operation.State {
+	switch status {
+	case interactions.InteractionStatusQueued:
+		return operation.Pending
+	case interactions.InteractionStatusInProgress:
+		return operation.Running
+	case interactions.InteractionStatusRequiresAction, interactions.InteractionStatusRequiresContinuation:
+		return operation.RequiresAction
+	case interactions.InteractionStatusCompleted:
+		return operation.Succeeded
+	case interactions.InteractionStatusFailed, interactions.InteractionStatusIncomplete, interactions.InteractionStatusBudgetExceeded:
+		return operation.Failed
+	case interactions.InteractionStatusCancelled:
+		return operation.Cancelled
+	default:
+		return operation.Unknown
+	}
+}
+
+// text is "" for a text that is missing.
+func text(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
+}
