@@ -14,15 +14,17 @@ import (
 const maxBody = 32 << 20
 
 // routes puts the API together. Each resource has a file of its own with a
-// method like batchRoutes, which is where another one (videos, interactions)
-// would be added. Calls such as models/m:batchGenerateContent are one path
+// method like batchRoutes. Calls such as models/m:batchGenerateContent are one path
 // segment to http.ServeMux; see verbs.
 func (s *Sim) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	models := verbs{}
 	s.batchRoutes(mux, models)
+	s.videoRoutes(mux, models)
+	s.interactionRoutes(mux)
 	s.fileRoutes(mux)
 	s.webhookRoutes(mux)
+	mux.HandleFunc("GET "+JWKSPath, s.serve(OpJWKS, noSubject, s.serveJWKS))
 	mux.Handle("POST /v1beta/models/{id}", models)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusNotFound, "no such path: "+r.Method+" "+r.URL.Path)
@@ -32,6 +34,10 @@ func (s *Sim) routes() *http.ServeMux {
 
 // ServeHTTP answers one request to the API.
 func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == JWKSPath { // public, and not of the API
+		s.mux.ServeHTTP(w, r)
+		return
+	}
 	s.count(func(st *Stats) { st.APIRequests++ })
 	if r.Header.Get("X-Goog-Api-Key") == "" {
 		writeError(w, http.StatusForbidden, "Method doesn't allow unregistered callers (callers without established identity). "+
@@ -119,15 +125,24 @@ func mustJSON(v any) []byte {
 // readJSON decodes a request's body, an empty one as `{}`. Fields that v does
 // not have are refused if strict. On false it has answered.
 func readJSON(w http.ResponseWriter, r *http.Request, v any, strict bool) bool {
+	if err := decode(r, v, strict); err != nil {
+		writeError(w, http.StatusBadRequest, badJSON+err.Error())
+		return false
+	}
+	return true
+}
+
+const badJSON = "Invalid JSON payload received: "
+
+func decode(r *http.Request, v any, strict bool) error {
 	dec := json.NewDecoder(r.Body)
 	if strict {
 		dec.DisallowUnknownFields()
 	}
 	if err := dec.Decode(v); err != nil && !errors.Is(err, io.EOF) {
-		writeError(w, http.StatusBadRequest, "Invalid JSON payload received: "+err.Error())
-		return false
+		return err
 	}
-	return true
+	return nil
 }
 
 const (

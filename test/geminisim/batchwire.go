@@ -18,11 +18,16 @@ type createRequest struct {
 				Requests []inlineRequest `json:"requests"`
 			} `json:"requests"`
 		} `json:"inputConfig"`
-		WebhookConfig struct {
-			URIs         []string       `json:"uris"`
-			UserMetadata map[string]any `json:"userMetadata"`
-		} `json:"webhookConfig"`
+		WebhookConfig webhookConfig `json:"webhookConfig"`
 	} `json:"batch"`
+}
+
+// batchLabel is the display name in the body of a creation; what cannot be
+// read, the handler refuses.
+func batchLabel(body []byte) string {
+	var create createRequest
+	_ = json.Unmarshal(body, &create)
+	return create.Batch.DisplayName
 }
 
 type inlineRequest struct {
@@ -98,20 +103,23 @@ type batchStats struct {
 
 const typePrefix = "type.googleapis.com/google.ai.generativelanguage.v1main."
 
-// failures are the errors of batches that ended without results. Codes are
+// failures are the errors of jobs that ended without results. Codes are
 // google.rpc.Code; the texts are the simulator's own, no live sample is known.
 var failures = map[State]operationError{
 	StateFailed:    {Code: 13, Message: "The batch could not be processed."},
 	StateCancelled: {Code: 1, Message: "The batch was cancelled."},
 	StateExpired:   {Code: 4, Message: "The batch was not processed within 48 hours."},
+
+	VideoFailed:       {Code: 13, Message: "The video could not be generated."},
+	InteractionFailed: {Code: 13, Message: "The interaction could not be completed."},
 }
 
 // operation shows the batch as it was at one moment.
-func (b *batch) operation(at snapshot) operation {
+func (b *job) operation(at snapshot) operation {
 	meta := &batchMetadata{
 		Type:        typePrefix + "GenerateContentBatch",
 		Model:       b.model,
-		DisplayName: b.displayName,
+		DisplayName: b.label,
 		CreateTime:  b.createTime.UTC(),
 		EndTime:     at.endTime.UTC(),
 		UpdateTime:  at.updateTime.UTC(),
@@ -147,14 +155,14 @@ func (b *batch) operation(at snapshot) operation {
 
 // size is how many requests the batch has. What is in an input file is not
 // known, so the plan says.
-func (b *batch) size() int {
+func (b *job) size() int {
 	if b.inputFile != "" {
 		return b.plan.items
 	}
 	return len(b.requests)
 }
 
-func (b *batch) stats(at snapshot) batchStats {
+func (b *job) stats(at snapshot) batchStats {
 	n := b.size()
 	st := batchStats{RequestCount: strconv.Itoa(n)}
 	switch {

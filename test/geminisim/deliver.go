@@ -23,13 +23,14 @@ const (
 // message is one delivery: the same id and body on every attempt.
 type message struct {
 	id        string
-	hook      *webhook
+	to        target
 	body      []byte
-	after     time.Duration // simulated, until the first attempt
-	copy      int           // 0, or which repeat of the same delivery it is
-	once      bool          // no retries
-	completes *batch        // whose completion it tells, or nil
-	then      *message      // goes on its way when this one is over, or nil
+	claims    map[string]any // of a dynamic delivery, on top of the usual ones
+	after     time.Duration  // simulated, until the first attempt
+	copy      int            // 0, or which repeat of the same delivery it is
+	once      bool           // no retries
+	completes *job           // whose completion it tells, or nil
+	then      *message       // goes on its way when this one is over, or nil
 }
 
 // post sets a delivery on its way. Callers hold s.mu.
@@ -101,10 +102,7 @@ func (s *Sim) attempts(m *message) outcome {
 
 // attempt sends a message once.
 func (s *Sim) attempt(m *message, n int) outcome {
-	s.mu.Lock()
-	uri, secrets := m.hook.uri, m.hook.valid(s.cfg.Now())
-	open := !m.hook.deleted && m.hook.state == WebhookEnabled
-	s.mu.Unlock()
+	uri, secrets, open := s.address(m.to)
 	if !open {
 		return gaveUp
 	}
@@ -122,10 +120,7 @@ func (s *Sim) attempt(m *message, n int) outcome {
 		return again
 	}
 
-	header, err := s.sealed(m.id, secrets, s.cfg.Now(), m.body)
-	if err != nil {
-		panic(err) // the secrets are of the simulator's own making
-	}
+	header := s.header(m, uri, secrets)
 	// Close lets an attempt in flight have its answer.
 	status, _, err := s.send(context.WithoutCancel(s.ctx), uri, header, m.body)
 
@@ -145,20 +140,41 @@ func (s *Sim) attempt(m *message, n int) outcome {
 	return accepted
 }
 
-// sealed returns the headers of a signed delivery.
-func (s *Sim) sealed(id string, secrets []string, at time.Time, body []byte) (http.Header, error) {
-	timestamp := strconv.FormatInt(at.Unix(), 10)
-	signature, err := signAll(secrets, id, timestamp, body)
-	if err != nil {
-		return nil, err
+// address is where to deliver and the secrets to sign with, none for a dynamic
+// delivery; not open means that nothing is to be sent there any more.
+func (s *Sim) address(t target) (uri string, secrets []string, open bool) {
+	if t.hook == nil {
+		return t.uri, nil, true
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return t.hook.uri, t.hook.valid(s.cfg.Now()), !t.hook.deleted && t.hook.state == WebhookEnabled
+}
+
+// header signs one attempt.
+func (s *Sim) header(m *message, uri string, secrets []string) http.Header {
+	now := s.cfg.Now()
+	if m.to.hook == nil {
+		return headers(m.id, now, s.token(uri, m.body, now, m.claims))
+	}
+	signature, err := signAll(secrets, m.id, unix(now), m.body)
+	if err != nil {
+		panic(err) // the secrets are of the simulator's own making
+	}
+	return headers(m.id, now, signature)
+}
+
+// headers are those of a delivery.
+func headers(id string, at time.Time, signature string) http.Header {
 	h := http.Header{}
 	h.Set("Content-Type", "application/json")
 	h.Set(HeaderID, id)
-	h.Set(HeaderTimestamp, timestamp)
+	h.Set(HeaderTimestamp, unix(at))
 	h.Set(HeaderSignature, signature)
-	return h, nil
+	return h
 }
+
+func unix(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 
 // send makes one POST and returns the receiver's answer.
 func (s *Sim) send(ctx context.Context, uri string, header http.Header, body []byte) (int, []byte, error) {

@@ -7,11 +7,13 @@ import (
 
 // Faults is the fault plan: how often each thing goes wrong. Shares are
 // probabilities from 0 to 1, durations are before Config.Speed. The zero value
-// is a world in which every batch succeeds and all goes well.
+// is a world in which every job succeeds and all goes well.
 type Faults struct {
-	// Failed, Cancelled and Expired are shares of the batches that end so; the
+	// Failed, Cancelled and Expired are shares of the jobs that end so; the
 	// others succeed. An expired batch does not take its 48 hours: it ends
-	// after a run time like any other. No event tells of a cancelled one.
+	// after a run time like any other. No event tells of a cancelled one. A
+	// video is neither cancelled nor expires: these two shares are filtered,
+	// and end with nothing. An interaction that would expire is incomplete.
 	Failed    float64 `json:"failed"`
 	Cancelled float64 `json:"cancelled"`
 	Expired   float64 `json:"expired"`
@@ -46,20 +48,25 @@ type Faults struct {
 	WindowEvery  time.Duration `json:"windowEvery"`
 	WindowLength time.Duration `json:"windowLength"`
 
-	// Shares of the API's answers to reading requests (batches.get and list,
-	// and file downloads): APIErrors are 500, 503 and 504 as JSON and 502 as
+	// Shares of the API's answers to reading requests (get of any job, list of
+	// batches, file downloads): APIErrors are 500, 503 and 504 as JSON and 502 as
 	// HTML; APIRateLimited is 429 with Retry-After; APIStale answers the
 	// state before the present one; APIHollow is a 200 that says nothing
-	// (an `error` body, or no metadata; measured against SDK v1.77.0: no error
+	// (an `error` body, or no state; measured against SDK v1.77.0: no error
 	// and no state).
 	APIErrors      float64 `json:"apiErrors"`
 	APIRateLimited float64 `json:"apiRateLimited"`
 	APIStale       float64 `json:"apiStale"`
 	APIHollow      float64 `json:"apiHollow"`
-	// CreatesLost is the share of batch creations that are carried out while
+	// CreatesLost is the share of creations that are carried out while
 	// their answer is a 503: the job runs and its submitter does not know the
 	// name. Creating is not idempotent (documented).
 	CreatesLost float64 `json:"createsLost"`
+	// Hidden is the share of interactions that cannot be found for a while
+	// after their creation was answered, by up to HiddenFor: 404, seen live for
+	// two days.
+	Hidden    float64       `json:"hidden"`
+	HiddenFor time.Duration `json:"hiddenFor"`
 }
 
 // None is a world without faults.
@@ -77,6 +84,7 @@ func Normal() Faults {
 		BareIDs:     0.3,
 		WindowEvery: 10 * time.Minute, WindowLength: 45 * time.Second,
 		APIErrors: 0.02, APIRateLimited: 0.02, APIStale: 0.05, APIHollow: 0.01,
+		Hidden: 0.02, HiddenFor: time.Hour,
 	}
 }
 
@@ -93,6 +101,7 @@ func Harsh() Faults {
 		WindowEvery: 5 * time.Minute, WindowLength: 90 * time.Second,
 		APIErrors: 0.1, APIRateLimited: 0.1, APIStale: 0.15, APIHollow: 0.05,
 		CreatesLost: 0.05,
+		Hidden:      0.2, HiddenFor: 48 * time.Hour,
 	}
 }
 
@@ -107,90 +116,4 @@ func ParseFaults(name string) (Faults, error) {
 		return Harsh(), nil
 	}
 	return Faults{}, fmt.Errorf("geminisim: no fault plan is named %q: use none, normal or harsh", name)
-}
-
-// plan is what will happen to one batch, all of it drawn when it is created.
-type plan struct {
-	queue, run  time.Duration // in PENDING, in RUNNING
-	final       State
-	items       int           // result lines, for a batch whose input is a file
-	lost        bool          // the completion is never sent
-	late        time.Duration // the completion is held back
-	repeats     []time.Duration
-	reordered   bool
-	reorderedBy time.Duration
-	itemErrors  float64
-	bareIDs     float64
-}
-
-// newPlan draws the plan of the batch created nth. The number of draws before
-// each one is fixed, so that one share changed in a fault plan leaves the
-// rest of the batch as it was.
-func (s *Sim) newPlan(nth string, f Faults) plan {
-	r := s.rand("plan", nth)
-	p := plan{final: StateSucceeded, itemErrors: f.FailedItems, bareIDs: f.BareIDs}
-
-	least, most := s.cfg.RunTime[0], s.cfg.RunTime[1]
-	total := least + share(r.Float64(), most-least)
-	p.queue = share(0.1+0.2*r.Float64(), total)
-	p.run = total - p.queue
-
-	switch x := r.Float64(); {
-	case x < f.Failed:
-		p.final = StateFailed
-	case x < f.Failed+f.Cancelled:
-		p.final = StateCancelled
-	case x < f.Failed+f.Cancelled+f.Expired:
-		p.final = StateExpired
-	}
-	p.items = 3 + r.IntN(10)
-
-	p.lost = r.Float64() < f.Lost
-	late, by := r.Float64() < f.Late, r.Float64()
-	if late {
-		p.late = share(by, f.LateBy)
-	}
-	repeated, times := r.Float64() < f.Repeated, 1+r.IntN(3)
-	for i := range 3 {
-		at, atOnce := share(r.Float64(), f.RepeatedWithin), r.Float64() < 0.3
-		if atOnce {
-			at = 0 // the very same moment: two instances of the receiver race
-		}
-		if repeated && i < times {
-			p.repeats = append(p.repeats, at)
-		}
-	}
-	p.reordered = r.Float64() < f.Reordered
-	p.reorderedBy = share(r.Float64(), f.ReorderedBy)
-	return p
-}
-
-func share(x float64, d time.Duration) time.Duration { return time.Duration(x * float64(d)) }
-
-// fate is what the road between sender and receiver does to an attempt.
-type fate int
-
-const (
-	delivered   fate = iota
-	refused          // something in front of the receiver answers 503
-	unreachable      // no answer at all
-	answerLost       // the receiver gets it, its answer does not come back
-)
-
-// fate says what happens to an attempt made now. Windows follow from the seed
-// and the simulated time, the kind of trouble from the seed and the attempt.
-func (s *Sim) fate(msgID string, nth string) fate {
-	every, length := s.cfg.Faults.WindowEvery, s.cfg.Faults.WindowLength
-	if every <= 0 || length <= 0 {
-		return delivered
-	}
-	t := s.elapsed()
-	k := t / every
-	// Each period has its window wholly inside itself, so that a look at one
-	// period is enough.
-	from := share(s.rand("window", fmt.Sprint(int64(k))).Float64(), every-length)
-	if in := t - k*every; in < from || in >= from+length {
-		return delivered
-	}
-	return refused + fate(s.rand("fate", msgID, nth).IntN(3))
 }

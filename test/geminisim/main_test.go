@@ -3,6 +3,7 @@ package geminisim_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,6 +86,25 @@ func call(t *testing.T, sim *geminisim.Sim, method, path, body string) *httptest
 	return w
 }
 
+// do makes a request and reads its answer.
+func do(client *http.Client, req *http.Request) (int, []byte, error) {
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, body, errors.Join(err, resp.Body.Close())
+}
+
+func unbase64(t *testing.T, s string) string {
+	t.Helper()
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
 // register makes a webhook without a network and returns its id and secret.
 func register(t *testing.T, sim *geminisim.Sim) (id, secret string) {
 	t.Helper()
@@ -127,6 +147,7 @@ type receiver struct {
 // got is one attempt that reached the receiver.
 type got struct {
 	At     time.Time
+	URL    string
 	Header http.Header
 	Body   string
 	Event  event
@@ -144,7 +165,7 @@ func (rc *receiver) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := errors.Join(err, r.Body.Close()); err != nil {
 		return nil, err
 	}
-	d := got{At: time.Now(), Header: r.Header, Body: string(body)}
+	d := got{At: time.Now(), URL: r.URL.String(), Header: r.Header, Body: string(body)}
 	_ = json.Unmarshal(body, &d.Event) // tests send bodies that are no events, too
 	rc.mu.Lock()
 	n := len(rc.got)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -26,7 +25,7 @@ const secretPrefix = "whsec_"
 // (documented). It is a helper for tests and panics on a secret that is not
 // "whsec_" and the standard base64 of at least one byte.
 func Sign(secret, id string, timestamp time.Time, body []byte) string {
-	sig, err := sign(secret, id, strconv.FormatInt(timestamp.Unix(), 10), body)
+	sig, err := sign(secret, id, unix(timestamp), body)
 	if err != nil {
 		panic(err)
 	}

@@ -11,31 +11,6 @@ import (
 	"time"
 )
 
-// Config says what to simulate. The zero value is a Gemini without faults that
-// runs at real speed.
-type Config struct {
-	// Seed is where all randomness comes from: ids, secrets, plans, faults.
-	// The same seed gives the same plan to the nth batch, and the same ids.
-	Seed uint64
-	// Faults is what goes wrong, and how often. Zero: nothing.
-	Faults Faults
-	// Speed divides every duration of the simulator, so that 60 makes a minute
-	// pass in a second. 0 and below mean 1.
-	Speed float64
-	// Now is the clock for what is written on the wire, nil means time.Now. It
-	// must be safe for concurrent use. Waiting does not follow it.
-	Now func() time.Time
-	// HTTP sends the deliveries. Nil means a client of the simulator's own.
-	// Redirects are never followed and an attempt is given up after 10 s
-	// divided by Speed, though never before 2 s of real time, whichever client
-	// it is.
-	HTTP *http.Client
-	// RunTime is the least and the greatest time from creation to the end of a
-	// batch, before Speed. Zero means 1 to 10 minutes; Google's target is 24
-	// hours.
-	RunTime [2]time.Duration
-}
-
 const (
 	attemptTimeout    = 10 * time.Second // before Speed
 	minAttemptTimeout = 2 * time.Second  // real time: a loaded machine stays a healthy receiver
@@ -56,10 +31,12 @@ type Sim struct {
 
 	mu       sync.Mutex // guards everything below
 	closed   bool
-	changed  chan struct{} // closed and replaced when stats or batches change
+	changed  chan struct{} // closed and replaced when stats or jobs change
 	stats    Stats
-	batches  []*batch // by creation
-	byID     map[string]*batch
+	jobs     []*job // by creation
+	created  map[*kind]int
+	byID     map[string]*job
+	keys     keyring
 	hooks    []*webhook // by creation, deleted ones taken out
 	hooksNew int        // ever created: the ids of deleted ones do not return
 	scripts  map[string]Script
@@ -86,7 +63,8 @@ func New(cfg Config) *Sim {
 		ctx:      ctx,
 		stop:     stop,
 		changed:  make(chan struct{}),
-		byID:     make(map[string]*batch),
+		created:  make(map[*kind]int),
+		byID:     make(map[string]*job),
 		scripts:  make(map[string]Script),
 		requests: make(map[requestKey]uint64),
 	}
@@ -105,7 +83,7 @@ func New(cfg Config) *Sim {
 }
 
 // Handler is the API, to be served at the root of a host: it answers below
-// /v1beta and /download/v1beta.
+// /v1beta and /download/v1beta, and at JWKSPath.
 func (s *Sim) Handler() http.Handler { return s }
 
 // Close stops every job, timer and retry, waits for the attempts in flight to
@@ -165,13 +143,19 @@ func stream(first string, names ...string) *rand.Rand {
 	return rand.New(rand.NewChaCha8(seed))
 }
 
-const lowerAlnum = "abcdefghijklmnopqrstuvwxyz0123456789"
+const (
+	lowerAlnum = "abcdefghijklmnopqrstuvwxyz0123456789"
+	urlSafe    = "ABCDEFGHIJKLMNOPQRSTUVWXYZ" + lowerAlnum + "-_"
+)
 
 // id draws an id of n lowercase letters and digits.
-func id(r *rand.Rand, n int) string {
+func id(r *rand.Rand, n int) string { return draw(r, lowerAlnum, n) }
+
+// draw draws n letters of an alphabet.
+func draw(r *rand.Rand, alphabet string, n int) string {
 	b := make([]byte, n)
 	for i := range b {
-		b[i] = lowerAlnum[r.IntN(len(lowerAlnum))]
+		b[i] = alphabet[r.IntN(len(alphabet))]
 	}
 	return string(b)
 }

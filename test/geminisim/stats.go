@@ -3,14 +3,12 @@ package geminisim
 import (
 	"context"
 	"fmt"
-	"maps"
-	"time"
 )
 
 // Stats counts what has happened since New. All but Open only ever grow.
 type Stats struct {
-	// Created and Settled count batches: created, and arrived in a terminal
-	// state.
+	// Created and Settled count jobs of every kind: created, and arrived in a
+	// terminal state.
 	Created int `json:"created"`
 	Settled int `json:"settled"`
 	// Deliveries counts attempts to deliver, retries, repeats and pings among
@@ -23,7 +21,7 @@ type Stats struct {
 	// Open is how many deliveries are under way or waiting: planned, late, or
 	// between two attempts.
 	Open int `json:"open"`
-	// Lost counts completions that were never sent and never will be, by plan;
+	// Lost counts events that were never sent and never will be, by plan;
 	// GaveUp counts deliveries of any kind whose retries ran out, or whose
 	// webhook was deleted or disabled meanwhile.
 	Lost   int `json:"lost"`
@@ -40,14 +38,25 @@ type Stats struct {
 	AnswersLost   int `json:"answersLost"`
 	// Pings counts the pings that were asked for.
 	Pings int `json:"pings"`
-	// APIRequests counts all requests to the API; the others those among them
-	// that a fault changed. Scripted answers are in APIScripted alone.
-	APIRequests    int `json:"apiRequests"`
+	// APIRequests counts all requests to the API. The five after it count by
+	// what was asked, whatever was answered: Creates those of every kind.
+	// JWKSRequests are not among them.
+	APIRequests     int `json:"apiRequests"`
+	Creates         int `json:"creates"`
+	BatchGets       int `json:"batchGets"`
+	BatchLists      int `json:"batchLists"`
+	VideoGets       int `json:"videoGets"`
+	InteractionGets int `json:"interactionGets"`
+	JWKSRequests    int `json:"jwksRequests"`
+	// The rest counts requests that a fault changed: APIHidden the gets of a
+	// job that could not be found yet. Scripted answers are in APIScripted
+	// alone.
 	APIErrors      int `json:"apiErrors"`
 	APIRateLimited int `json:"apiRateLimited"`
 	APIStale       int `json:"apiStale"`
 	APIHollow      int `json:"apiHollow"`
 	APICreatesLost int `json:"apiCreatesLost"`
+	APIHidden      int `json:"apiHidden"`
 	APIScripted    int `json:"apiScripted"`
 }
 
@@ -91,13 +100,13 @@ func (s *Sim) countLocked(change func(*Stats)) {
 	s.changed = make(chan struct{})
 }
 
-// Completion says how the news of a batch's end fares.
+// Completion says how the news of a job's end fares.
 type Completion string
 
 const (
-	// CompletionNone: the batch has not ended, or nobody is told of its end:
-	// no event exists for the state (CANCELLED), no webhook subscribes to it,
-	// or the batch named uris of its own.
+	// CompletionNone: the job has not ended, or nobody is told of its end: no
+	// event exists for the state (a cancelled batch, a failed video, an
+	// incomplete interaction), or no webhook subscribes to it.
 	CompletionNone Completion = "none"
 	// CompletionOpen: being delivered, or waiting for its next attempt.
 	CompletionOpen Completion = "open"
@@ -108,45 +117,3 @@ const (
 	// it even so.
 	CompletionLost Completion = "lost"
 )
-
-// BatchInfo is the ground truth about one batch.
-type BatchInfo struct {
-	Name         string         `json:"name"` // batches/ and the id
-	DisplayName  string         `json:"displayName,omitempty"`
-	State        State          `json:"state"`
-	CreateTime   time.Time      `json:"createTime"`
-	UpdateTime   time.Time      `json:"updateTime"`           // when State was reached
-	EndTime      time.Time      `json:"endTime,omitzero"`     // zero while it runs
-	ResultFile   string         `json:"resultFile,omitempty"` // files/ and the id, of a batch that succeeded with file input
-	UserMetadata map[string]any `json:"userMetadata,omitempty"`
-	Completion   Completion     `json:"completion"`
-	// Reached counts attempts to deliver the completion that reached a
-	// receiver, whatever it answered.
-	Reached int `json:"reached"`
-	// Deleted: gone from the API. Deleting does not stop a job.
-	Deleted bool `json:"deleted,omitempty"`
-}
-
-// Batches returns the truth about every batch ever created, in the order of
-// creation, deleted ones included.
-func (s *Sim) Batches() []BatchInfo {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	infos := make([]BatchInfo, len(s.batches))
-	for i, b := range s.batches {
-		infos[i] = BatchInfo{
-			Name:         b.name(),
-			DisplayName:  b.displayName,
-			State:        b.now.state,
-			CreateTime:   b.createTime,
-			UpdateTime:   b.now.updateTime,
-			EndTime:      b.now.endTime,
-			ResultFile:   b.resultFile(b.now),
-			UserMetadata: maps.Clone(b.userMetadata),
-			Completion:   b.completion(),
-			Reached:      b.reached,
-			Deleted:      b.deleted,
-		}
-	}
-	return infos
-}

@@ -3,91 +3,10 @@ package geminisim
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
-
-// Events are the event types that a webhook can subscribe to: the list of SDK
-// v1.77.0 and of the REST reference. Older pages name batch.cancelled and
-// interaction.cancelled too; the live API was reported to refuse them.
-func Events() []string {
-	return []string{
-		"batch.succeeded", "batch.expired", "batch.failed",
-		"interaction.requires_action", "interaction.completed", "interaction.failed",
-		"video.generated",
-	}
-}
-
-// States of a webhook (documented).
-const (
-	WebhookEnabled                       = "enabled"
-	WebhookDisabled                      = "disabled"
-	WebhookDisabledDueToFailedDeliveries = "disabled_due_to_failed_deliveries"
-)
-
-// Values of revocation_behavior. The first is the default.
-const (
-	revokeAfter24h    = "revoke_previous_secrets_after_h24"
-	revokeImmediately = "revoke_previous_secrets_immediately"
-)
-
-// webhook is one registered endpoint, guarded by Sim.mu.
-type webhook struct {
-	id      string
-	nth     int // how many were created before
-	name    string
-	uri     string
-	events  []string
-	state   string
-	secrets []secret // newest first
-	rotated int
-	deleted bool
-}
-
-type secret struct {
-	text   string
-	expire time.Time // zero: not yet
-}
-
-// valid returns the texts of the secrets that have not expired, newest first.
-func (h *webhook) valid(now time.Time) []string {
-	var texts []string
-	for _, sec := range h.secrets {
-		if sec.expire.IsZero() || now.Before(sec.expire) {
-			texts = append(texts, sec.text)
-		}
-	}
-	return texts
-}
-
-// The JSON of webhooks is snake_case, in requests too: camelCase keys are
-// refused, as reported of the live API. create_time and update_time are in the
-// SDK's type but were never seen live, so that they are not sent.
-type webhookJSON struct {
-	ID               string       `json:"id"`
-	Name             string       `json:"name,omitempty"`
-	URI              string       `json:"uri"`
-	SubscribedEvents []string     `json:"subscribed_events"`
-	State            string       `json:"state"`
-	SigningSecrets   []secretJSON `json:"signing_secrets,omitempty"`
-	NewSigningSecret string       `json:"new_signing_secret,omitempty"`
-}
-
-type secretJSON struct {
-	TruncatedSecret string    `json:"truncated_secret"`
-	ExpireTime      time.Time `json:"expire_time,omitzero"`
-}
-
-// webhookBody is what create and update take; nil is absent.
-type webhookBody struct {
-	Name             *string   `json:"name"`
-	URI              *string   `json:"uri"`
-	SubscribedEvents *[]string `json:"subscribed_events"`
-	State            *string   `json:"state"`
-}
 
 func (s *Sim) webhookRoutes(mux *http.ServeMux) {
 	serve := func(h http.HandlerFunc) http.HandlerFunc { return s.serve(OpWebhook, noSubject, h) }
@@ -102,54 +21,12 @@ func (s *Sim) webhookRoutes(mux *http.ServeMux) {
 	})
 }
 
-// check refuses what the API would refuse, "" if nothing.
-func (b *webhookBody) check() string {
-	if b.URI != nil {
-		u, err := url.Parse(*b.URI)
-		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-			// http is the simulator's own leave, for receivers on loopback.
-			return "uri must be an absolute https or http URL."
-		}
-	}
-	if b.SubscribedEvents != nil {
-		if len(*b.SubscribedEvents) == 0 {
-			return "subscribed_events must name at least one event."
-		}
-		known := Events()
-		for _, e := range *b.SubscribedEvents {
-			if !slices.Contains(known, e) {
-				return fmt.Sprintf("Invalid value %q in subscribed_events. Supported values: %s.", e, strings.Join(known, ", "))
-			}
-		}
-	}
-	if b.State != nil && *b.State != WebhookEnabled && *b.State != WebhookDisabled {
-		return fmt.Sprintf("Invalid value %q for state. Supported values: enabled, disabled.", *b.State)
-	}
-	return ""
-}
-
-// apply changes what the body names.
-func (b *webhookBody) apply(h *webhook) {
-	if b.Name != nil {
-		h.name = *b.Name
-	}
-	if b.URI != nil {
-		h.uri = *b.URI
-	}
-	if b.SubscribedEvents != nil {
-		h.events = *b.SubscribedEvents
-	}
-	if b.State != nil {
-		h.state = *b.State
-	}
-}
-
 func (s *Sim) createWebhook(w http.ResponseWriter, r *http.Request) {
 	var body webhookBody
 	if !readJSON(w, r, &body, true) {
 		return
 	}
-	problem := body.check()
+	problem := body.check(s.subscribable())
 	if problem == "" && (body.URI == nil || body.SubscribedEvents == nil) {
 		problem = "uri and subscribed_events are required."
 	}
@@ -217,7 +94,7 @@ func (s *Sim) updateWebhook(w http.ResponseWriter, r *http.Request) {
 	if !readJSON(w, r, &body, true) {
 		return
 	}
-	if problem := body.check(); problem != "" {
+	if problem := body.check(s.subscribable()); problem != "" {
 		writeError(w, http.StatusBadRequest, problem)
 		return
 	}
@@ -267,7 +144,7 @@ func (s *Sim) ping(h *webhook) any {
 	s.countLocked(func(st *Stats) { st.Pings++ })
 	s.post(&message{
 		id:   "msg_" + id(s.rand("ping", h.id, strconv.Itoa(s.stats.Pings)), 27),
-		hook: h,
+		to:   target{hook: h},
 		body: pingBody(s.cfg.Now()),
 		once: true, // whether pings are retried is not documented
 	})

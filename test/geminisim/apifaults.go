@@ -1,0 +1,109 @@
+package geminisim
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// requestKey counts the requests of one kind about one batch, so that the
+// fault that the nth of them meets does not depend on the others.
+type requestKey struct {
+	op Op
+	of string
+}
+
+// staleKey marks the context of a request that is to be answered with the
+// state before the present one.
+type staleKey struct{}
+
+func isStale(r *http.Request) bool { return r.Context().Value(staleKey{}) != nil }
+
+// faultyAnswer draws what the fault plan says to this request.
+func (s *Sim) faultyAnswer(op Op, of subject) (a Answer, stale, ok bool) {
+	f := s.cfg.Faults
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := requestKey{op, of.id + of.label}
+	if op.creates() {
+		// Submitters race for their place; what happens to the nth is the same
+		// whoever it is.
+		key.of = ""
+	}
+	n := s.requests[key]
+	s.requests[key] = n + 1
+	r := s.rand("request", string(op), key.of, strconv.FormatUint(n, 10))
+	x := r.Float64()
+
+	if op.creates() {
+		if x >= f.CreatesLost {
+			return Answer{}, false, false
+		}
+		s.countLocked(func(st *Stats) { st.APICreatesLost++ })
+		a = LostAnswer()
+		if op == OpInteractionCreate {
+			a.Body = interactionErrorBody(a.Status, "The service is currently unavailable.")
+		}
+		return a, false, true
+	}
+	if !op.reads() {
+		return Answer{}, false, false
+	}
+	fail := op.errors()
+	switch {
+	case x < f.APIErrors:
+		s.countLocked(func(st *Stats) { st.APIErrors++ })
+		switch r.IntN(4) {
+		case 0:
+			return fail(http.StatusInternalServerError, "An internal error has occurred."), false, true
+		case 1:
+			return fail(http.StatusGatewayTimeout, "Deadline expired before operation could complete."), false, true
+		case 2:
+			html := http.Header{"Content-Type": {"text/html; charset=UTF-8"}}
+			return Answer{Status: http.StatusBadGateway, Header: html, Body: []byte("<html><title>502 Bad Gateway</title></html>")}, false, true
+		}
+		return fail(http.StatusServiceUnavailable, "The service is currently unavailable."), false, true
+	case x < f.APIErrors+f.APIRateLimited:
+		s.countLocked(func(st *Stats) { st.APIRateLimited++ })
+		return s.rateLimited(op, time.Duration(5+r.IntN(26))*time.Second), false, true
+	case x < f.APIErrors+f.APIRateLimited+f.APIHollow && op != OpDownload:
+		s.countLocked(func(st *Stats) { st.APIHollow++ })
+		return hollow(op, of, r.IntN(3)), false, true
+	case x < f.APIErrors+f.APIRateLimited+f.APIHollow+f.APIStale && op != OpDownload:
+		s.countLocked(func(st *Stats) { st.APIStale++ })
+		return Answer{}, true, false
+	}
+	return Answer{}, false, false
+}
+
+// rateLimited is a 429. Its Retry-After counts real seconds, because that is
+// what an HTTP client waits, and at least one.
+func (s *Sim) rateLimited(op Op, d time.Duration) Answer {
+	const message = "Resource has been exhausted (e.g. check quota)."
+	seconds := strconv.Itoa(max(1, int(math.Ceil(s.real(d).Seconds()))))
+	a := Answer{
+		Status: http.StatusTooManyRequests,
+		Header: http.Header{"Retry-After": {seconds}},
+		Body: errorBody(http.StatusTooManyRequests, message,
+			map[string]any{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": seconds + "s"}),
+	}
+	if op == OpInteractionGet {
+		a.Body = interactionErrorBody(http.StatusTooManyRequests, message)
+	}
+	return a
+}
+
+// hollow is a success that says nothing. (The name alone says of a video that
+// it is not done.)
+func hollow(op Op, of subject, kind int) Answer {
+	switch {
+	case kind == 0:
+		return Answer{Body: errorBody(http.StatusInternalServerError, "An internal error has occurred.")}
+	case kind == 1 && op == OpGet:
+		return Answer{Body: mustJSON(map[string]any{"name": of.name})}
+	case kind == 1 && op == OpInteractionGet:
+		return Answer{Body: mustJSON(map[string]any{"id": of.id})}
+	}
+	return Answer{Body: []byte("{}")}
+}

@@ -1,0 +1,83 @@
+package geminisim
+
+import (
+	"net/http"
+	"time"
+)
+
+func (s *Sim) interactionRoutes(mux *http.ServeMux) {
+	about := pathSubject("interactions/")
+	mux.HandleFunc("POST /v1beta/interactions", s.serve(OpInteractionCreate, labelled(interactionLabel), s.createInteraction))
+	mux.HandleFunc("GET /v1beta/interactions/{id}", s.serve(OpInteractionGet, about, s.getInteraction))
+	mux.HandleFunc("DELETE /v1beta/interactions/{id}", s.serve(OpInteractionDelete, about, s.deleteInteraction))
+	mux.HandleFunc("POST /v1beta/interactions/{id}/cancel", s.serve(OpInteractionCancel, about, s.cancelInteraction))
+}
+
+// createInteraction takes background interactions only: the others answer at
+// once, and leave nothing to follow.
+func (s *Sim) createInteraction(w http.ResponseWriter, r *http.Request) {
+	var req interactionRequest
+	problem := ""
+	if err := decode(r, &req, false); err != nil {
+		problem = badJSON + err.Error()
+	} else {
+		problem = req.check()
+	}
+	if problem != "" {
+		writeInteractionError(w, http.StatusBadRequest, problem)
+		return
+	}
+	hooks := req.WebhookConfig.config()
+	j := &job{
+		kind:         interactionKind,
+		label:        inputText(req.Input),
+		model:        req.Model,
+		agent:        req.Agent,
+		userMetadata: hooks.UserMetadata,
+		uris:         hooks.URIs,
+	}
+	s.mu.Lock()
+	s.launch(j)
+	shown := j.interaction(j.now)
+	s.mu.Unlock()
+	shown.WebhookConfig = req.WebhookConfig // seen live here; not confirmed for a get
+	writeJSON(w, shown)
+}
+
+func (s *Sim) getInteraction(w http.ResponseWriter, r *http.Request) {
+	s.onJob(w, r, interactionKind, writeNoInteraction, func(j *job) any { return j.interaction(j.seen(r)) })
+}
+
+func (s *Sim) cancelInteraction(w http.ResponseWriter, r *http.Request) {
+	s.onJob(w, r, interactionKind, writeNoInteraction, func(j *job) any {
+		s.cancel(j)
+		return j.interaction(j.now)
+	})
+}
+
+func (s *Sim) deleteInteraction(w http.ResponseWriter, r *http.Request) {
+	s.onJob(w, r, interactionKind, writeNoInteraction, func(j *job) any {
+		j.deleted = true
+		return struct{}{}
+	})
+}
+
+// interaction shows it as it was at one moment.
+func (j *job) interaction(at snapshot) interactionJSON {
+	shown := interactionJSON{
+		ID:      j.id,
+		Model:   j.model,
+		Agent:   j.agent,
+		Status:  at.state,
+		Created: j.createTime.UTC().Format(time.RFC3339), // no fractions
+		Updated: at.updateTime.UTC().Format(time.RFC3339),
+	}
+	if at.state == InteractionCompleted {
+		text := interactionText{"text", "Result of " + j.name() + "."}
+		shown.Steps = []interactionStep{{"model_output", []interactionText{text}}}
+	}
+	if e, ok := failures[at.state]; ok {
+		shown.Errors = []interactionError{{"internal", e.Message}}
+	}
+	return shown
+}

@@ -1,0 +1,96 @@
+package geminisim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// job is one batch, video or interaction. Sim.mu guards what changes:
+// everything from now on.
+type job struct {
+	kind         *kind
+	nth          int // how many of its kind were created before
+	id           string
+	label        string // a batch's display name, a video's prompt, an interaction's input
+	model        string // models/ and the id; an interaction's without models/, "" for an agent's
+	agent        string
+	inputFile    string // of a batch: files/…, or "" for inline input
+	requests     []inlineRequest
+	userMetadata map[string]any
+	uris         []string // dynamic webhooks, instead of the registered ones
+	createTime   time.Time
+	plan         plan
+	rank         uint64        // its place in a shuffled list
+	visibleFrom  time.Duration // simulated time; before it a get finds nothing
+
+	now, before snapshot // before: what a stale answer shows
+	runningAt   time.Time
+	ctx         context.Context // ends when somebody takes the job out of its plan
+	unplan      context.CancelFunc
+	moves       int  // states reached
+	deleted     bool // from the API; the job goes on
+	settled     bool // was terminal once: tests may move it on
+
+	told     bool // there was somebody to tell of the end
+	accepted bool
+	open     int // deliveries of the completion that are not over
+	reached  int
+}
+
+// snapshot is what the API knew at one moment.
+type snapshot struct {
+	state      State
+	updateTime time.Time
+	endTime    time.Time // zero unless terminal
+}
+
+// webhookConfig is what the creation of a batch or a video says about webhooks.
+type webhookConfig struct {
+	URIs         []string       `json:"uris"`
+	UserMetadata map[string]any `json:"userMetadata"`
+}
+
+// name is the job's resource name. The API names an interaction by its id
+// alone.
+func (j *job) name() string {
+	switch j.kind {
+	case videoKind:
+		return j.model + "/operations/" + j.id
+	case interactionKind:
+		return "interactions/" + j.id
+	}
+	return "batches/" + j.id
+}
+
+// isNamed says whether a test means this job: by its resource name, its label,
+// or in short.
+func (j *job) isNamed(name string) bool {
+	if name == "" {
+		return false
+	}
+	return name == j.name() || name == j.label || name == j.id || j.kind == videoKind && name == "operations/"+j.id
+}
+
+func (j *job) completion() Completion {
+	switch {
+	case !j.told:
+		return CompletionNone
+	case j.accepted:
+		return CompletionAccepted
+	case j.open > 0:
+		return CompletionOpen
+	}
+	return CompletionLost
+}
+
+// lookup finds the newest job that a test means by this name.
+func (s *Sim) lookup(name string) (*job, error) {
+	for _, j := range slices.Backward(s.jobs) {
+		if j.isNamed(name) {
+			return j, nil
+		}
+	}
+	return nil, fmt.Errorf("geminisim: no job is named %q", name)
+}

@@ -1,0 +1,68 @@
+package geminisim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// resultFile is the name of the file with the results, "" if there is none.
+func (j *job) resultFile(at snapshot) string {
+	switch {
+	case at.state == StateSucceeded && j.inputFile != "":
+		return "files/" + resultPrefix + j.id
+	case at.state == VideoSucceeded:
+		return "files/" + j.id
+	}
+	return ""
+}
+
+type resultLine struct {
+	Key      string          `json:"key"`
+	Response map[string]any  `json:"response,omitempty"`
+	Error    *operationError `json:"error,omitempty"`
+}
+
+// resultLine is the ith line of a result file. The keys of the input file are
+// not known, so that they are request-1, request-2 and so on.
+func (b *job) resultLine(i int) resultLine {
+	line := resultLine{Key: fmt.Sprintf("request-%d", i+1)}
+	line.Response, line.Error = b.result(i)
+	return line
+}
+
+// inlinedResponses are the results of a batch with inline input, in the order
+// of the requests and with their metadata.
+func (b *job) inlinedResponses() *inlinedResponses {
+	out := &inlinedResponses{InlinedResponses: make([]inlinedResponse, b.size())}
+	for i := range out.InlinedResponses {
+		response, err := b.result(i)
+		out.InlinedResponses[i] = inlinedResponse{Response: response, Error: err, Metadata: b.requests[i].Metadata}
+	}
+	return out
+}
+
+// result is what the model said to the ith request: a GenerateContentResponse
+// or an error.
+func (b *job) result(i int) (map[string]any, *operationError) {
+	if b.itemFails(i) {
+		return nil, &operationError{Code: 13, Message: "The request could not be processed."}
+	}
+	text := fmt.Sprintf("Result %d of %s.", i+1, b.name())
+	return map[string]any{
+		"candidates": []any{map[string]any{
+			"content":      map[string]any{"role": "model", "parts": []any{map[string]any{"text": text}}},
+			"finishReason": "STOP",
+			"index":        0,
+		}},
+		"usageMetadata": map[string]any{"promptTokenCount": 8, "candidatesTokenCount": 4, "totalTokenCount": 12},
+		"modelVersion":  strings.TrimPrefix(b.model, "models/"),
+		"responseId":    fmt.Sprintf("%s-%d", b.id, i+1),
+	}, nil
+}
+
+// itemFails says whether the ith result is an error. It follows from the
+// batch's id, which follows from the seed.
+func (b *job) itemFails(i int) bool {
+	return stream(b.id, strconv.Itoa(i)).Float64() < b.plan.itemErrors
+}
