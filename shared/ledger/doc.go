@@ -8,15 +8,33 @@
 // holds only if nobody wrote in between. A lost race decides again [M6].
 //
 //	operations/{key}                 [Ledger.Ingest] alone changes its state [M7]; Register makes it, Finish and Bury note
-//	                                 what became of an effect, Postpone moves its due time on
+//	                                 what became of an effect, Postpone and Hasten move its due time
 //	operations/{key}/deliveries/{id} made once, with the decision it reports, and never changed
 //	operations/{key}/effects/{name}  made by Ingest or Register in the commit that reaches the state it is for; changed by
 //	                                 Claim, and then only by the holder of the claim; Requeue moves its due time on
-//	intents/{correlation id}         made by Register
+//	intents/{correlation id}         made by Intend, or else by Ingest or Register where they meet the id first; bound by
+//	                                 Ingest and Register, in the commit that registers the operation; given up by
+//	                                 AbandonIntent
 //	quarantine/{delivery id}         made by Quarantine
 //
 // Two fields rule all waiting and all deleting: dueAt is when somebody must look at the document again, expireAt when it may
 // be deleted. No document has both. "Now" is always the store's read time.
+//
+// # An intent's life
+//
+//	Intend──▶ OPEN ──AbandonIntent──▶ ABANDONED
+//	            └──Ingest, Register──▶ BOUND ◀──┘ ▲
+//	Ingest──▶ SEEN ──Register, Intend─────────────┘
+//
+// A submitter records its intent, submits the job with the correlation id in its user metadata, and registers it [G6]. One
+// intent is one operation: of several that carry its id the one whose commit is first has it, and the others are what they
+// would be without it. A crash of the submitter leaves behind:
+//
+//	before Intend                    nothing, and nothing was submitted
+//	after it, before the submission  an OPEN intent, which is given up when nothing came of it for long enough
+//	after the submission             the same, and an operation whose first event with the id registers it with what the intent
+//	                                 says: from the webhook, or made of what [Ledger.Discover] finds in Gemini's list
+//	after Register                   a BOUND intent: Intend says so to the submitter that starts again
 //
 // # A side effect's life
 //

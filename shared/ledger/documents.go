@@ -76,26 +76,6 @@ type Effect struct {
 	ExpireAt    time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
 }
 
-// An IntentState is how far a submitter's intent has come.
-type IntentState string
-
-// The states of an intent.
-const (
-	IntentSeen  IntentState = "SEEN"  // a delivery named the id, about an operation that nobody registered
-	IntentBound IntentState = "BOUND" // the operation that was registered with the id is known
-)
-
-// An Intent ties a submitter's correlation id to the operation it became, so that an event which carries only the id still
-// finds its operation [K6].
-type Intent struct {
-	Schema        int           `json:"schema" firestore:"schema"`
-	CorrelationID string        `json:"correlationId" firestore:"correlationId"`
-	State         IntentState   `json:"state" firestore:"state"`
-	Operation     operation.Key `json:"operation" firestore:"operation"`
-	CreatedAt     time.Time     `json:"createdAt" firestore:"createdAt"`
-	ExpireAt      time.Time     `json:"expireAt" firestore:"expireAt"`
-}
-
 // A Quarantined is a signed body that could not be understood, kept whole for a person [W6].
 type Quarantined struct {
 	Schema int    `json:"schema" firestore:"schema"`

@@ -29,6 +29,7 @@ type Receipt struct {
 	State      operation.State  // of the record afterwards
 	Settled    bool             // whether this report settled the operation
 	Planned    int              // how many effects it planned
+	Bound      bool             // whether it showed what an intent came to, and so registered the operation [G6]
 	// Withheld: the operation had ended so long before the ledger first heard of it that no effect was planned [L3].
 	Withheld bool
 	// PublishErr says why a planned effect could not be handed over at once. It loses nothing, the sweep does it later; it is
@@ -42,7 +43,8 @@ type Receipt struct {
 // A delivery seen before is a Duplicate and writes nothing [W4]. A report that the reducer drops leaves its delivery behind
 // and nothing else. One that it applies changes the record, leaves its delivery, and plans the effects that the new state
 // asks for, in one commit; then their messages are published. An operation that the ledger does not know becomes a record
-// that nobody registered, and runs no effect [W5].
+// that nobody registered, and runs no effect [W5]; unless an intent waits for the event's correlation id: then that commit
+// registers the operation and binds the intent to it, whatever the reducer makes of the report itself [G6].
 //
 // Errors: ErrContention, ErrUnavailable or the context's end, after which the same event can be ingested again, by this
 // process or another, without harm; ErrInvalid, which no retry mends.
@@ -97,33 +99,37 @@ func (c *ingestion) try(ctx context.Context, e operation.Event, again bool) (Rec
 	if err != nil {
 		return Receipt{}, nil, err
 	}
-	var writes []Write
+	var found correlation
 	if !rec.Registered && e.CorrelationID != "" {
-		intentDoc, intent, err := l.intent(ctx, e.CorrelationID)
-		switch {
-		case err != nil:
+		if found.doc, found.intent, err = l.intent(ctx, e.CorrelationID); err != nil {
 			return Receipt{}, nil, err
-		case intent.State == IntentBound && intent.Operation != e.Key:
-			e.Key, e.CorrelationID = intent.Operation, ""
+		}
+		if key := found.intent.elsewhere(e.Key); key != "" {
+			e.Key, e.CorrelationID = key, ""
 			return c.try(ctx, e, again)
-		case !intentDoc.Exists():
-			writes = append(writes, Write{Path: intentDoc.Path, Data: l.newIntent(e.CorrelationID, IntentSeen, e.Key, now)})
 		}
 	}
-	var seen Delivery
-	if err := deliveryDoc.Decode(&seen); err != nil {
-		return Receipt{}, nil, fmt.Errorf("reading %s: %w", deliveryDoc.Path, err)
-	}
+	duplicate, writer, err := takenIn(deliveryDoc, rec)
 	switch {
-	case seen.Writer == c.nonce: // our own commit, whose answer was lost
+	case err != nil:
+		return Receipt{}, nil, err
+	case writer == c.nonce: // our own commit, whose answer was lost
 		return c.receipt, c.messages, nil
-	case deliveryDoc.Exists() && !seen.ReceivedAt.Before(rec.CreatedAt):
-		// One that is older than the record outlived a former record of the operation, and says nothing about this one.
+	case duplicate:
 		return Receipt{Key: e.Key, Outcome: Duplicate, Registered: rec.Registered, State: rec.State}, nil, nil
 	}
 
+	writes := l.seen(found, e.CorrelationID, e.Key, now)
+	bound := found.intent.Waiting()
+	if bound {
+		var write Write
+		if rec, write, err = l.adopt(rec, found, e, now); err != nil {
+			return Receipt{}, nil, err
+		}
+		writes = append(writes, write)
+	}
 	decision := operation.Reduce(rec, e, l.settings.Transitions)
-	c.receipt = Receipt{Key: e.Key, Reason: decision.Reason, Registered: rec.Registered, State: rec.State}
+	c.receipt = Receipt{Key: e.Key, Reason: decision.Reason, Registered: rec.Registered, State: rec.State, Bound: bound}
 	c.messages = nil
 	switch {
 	case decision.Applied:
@@ -134,23 +140,25 @@ func (c *ingestion) try(ctx context.Context, e operation.Event, again bool) (Rec
 		c.receipt.Outcome = Dropped
 	}
 	delivery := Write{Path: deliveryDoc.Path, Token: deliveryDoc.Token, Data: l.delivery(e, c.receipt, c.nonce, now)}
-	if !decision.Applied {
+	if !decision.Applied && !bound {
 		if e.Source == operation.Reconcile && c.receipt.Outcome == Dropped {
 			return c.receipt, nil, nil // every pass asks again: what did not change leaves no trace
 		}
 		// The drop stays right whatever happens to the record meanwhile, so it needs no precondition on it.
-		return c.receipt, nil, l.store.Commit(ctx, delivery)
+		return c.receipt, nil, l.store.Commit(ctx, append(writes, delivery)...)
 	}
 
-	if !recordDoc.Exists() {
+	if rec.Key == "" {
 		rec = operation.Record{
 			Key: e.Key, Collection: e.Key.Collection(), Name: e.Resource, CreatedAt: now, CorrelationID: e.CorrelationID,
 		}
 	}
 	before := rec.State
-	rec = operation.Apply(rec, e, now)
+	if decision.Applied {
+		rec = operation.Apply(rec, e, now)
+	}
 	planned := plan{record: rec}
-	if rec.State != before {
+	if rec.State != before || bound {
 		existing, err := readEffects(snapshot.Documents[2:])
 		if err != nil {
 			return Receipt{}, nil, err
@@ -172,36 +180,21 @@ func (c *ingestion) try(ctx context.Context, e operation.Event, again bool) (Rec
 	return c.receipt, c.messages, nil
 }
 
+// takenIn reports whether a delivery was taken in before, and by which call. One that is older than the operation's record
+// outlived a former record, and says nothing about this one.
+func takenIn(doc Document, rec operation.Record) (duplicate bool, writer string, err error) {
+	var seen Delivery
+	if err := doc.Decode(&seen); err != nil {
+		return false, "", fmt.Errorf("reading %s: %w", doc.Path, err)
+	}
+	return doc.Exists() && !seen.ReceivedAt.Before(rec.CreatedAt), seen.Writer, nil
+}
+
 func (l *Ledger) delivery(e operation.Event, r Receipt, nonce string, now time.Time) Delivery {
 	return Delivery{
 		Schema: operation.SchemaVersion, ID: printable(e.DeliveryID), Source: e.Source, Type: e.Type, Name: e.Resource,
 		State: e.State, UpdateTime: operation.Instant(e.UpdateTime), ReceivedAt: now,
 		Outcome: r.Outcome, Reason: r.Reason, Writer: nonce, ExpireAt: now.Add(l.settings.Retention),
-	}
-}
-
-// intent reads what is known of a correlation id [K6].
-func (l *Ledger) intent(ctx context.Context, id string) (Document, Intent, error) {
-	snapshot, err := l.store.Get(ctx, intentPath(id))
-	if err != nil {
-		return Document{}, Intent{}, fmt.Errorf("finding the operation of correlation id %q: %w", id, err)
-	}
-	intent, err := readIntent(snapshot.Documents[0])
-	return snapshot.Documents[0], intent, err
-}
-
-func readIntent(d Document) (Intent, error) {
-	var intent Intent
-	if err := d.Decode(&intent); err != nil {
-		return intent, fmt.Errorf("reading %s: %w", d.Path, err)
-	}
-	return intent, nil
-}
-
-func (l *Ledger) newIntent(id string, state IntentState, key operation.Key, now time.Time) Intent {
-	return Intent{
-		Schema: operation.SchemaVersion, CorrelationID: id, State: state, Operation: key,
-		CreatedAt: now, ExpireAt: now.Add(2 * l.settings.Retention),
 	}
 }
 

@@ -13,6 +13,11 @@ func queryDue(collection string, now time.Time, after Cursor, limit int) Query {
 	return Query{Collection: collection, OrderBy: FieldDueAt, NotAfter: now, After: after, Limit: limit}
 }
 
+// queryOpen: collection group, whatever is waited for, dueAt ascending.
+func queryOpen(collection string, after Cursor, limit int) Query {
+	return Query{Collection: collection, OrderBy: FieldDueAt, After: after, Limit: limit}
+}
+
 // queryChildren: one operation's deliveries or effects, in the order they came.
 func queryChildren(key operation.Key, collection, field string, after Cursor, limit int) Query {
 	return Query{Collection: collection, Under: OperationPath(key), OrderBy: field, After: after, Limit: limit}
@@ -43,6 +48,8 @@ func QueryShapes() []Query {
 	shapes := []Query{
 		queryDue(OperationsCollection, now, Cursor{}, 1),
 		queryDue(EffectsCollection, now, Cursor{}, 1),
+		queryDue(IntentsCollection, now, Cursor{}, 1),
+		queryOpen(IntentsCollection, Cursor{}, 1),
 		queryChildren("", DeliveriesCollection, FieldReceivedAt, Cursor{}, 1),
 		queryChildren("", EffectsCollection, FieldCreatedAt, Cursor{}, 1),
 	}

@@ -24,19 +24,21 @@ type Registered struct {
 	Record  operation.Record // as it stands now
 	Created bool             // whether the ledger did not know the operation before
 	Planned int              // how many effects it planned, where the operation had already ended
-	// CorrelationErr is ErrCorrelation where the correlation id stands for another operation already: the operation is
-	// registered all the same, without the id.
+	// CorrelationErr is ErrCorrelation where the correlation id stands for another operation already, or the operation has
+	// another id: it is registered all the same, without the id.
 	CorrelationErr error
 	// PublishErr: as in Receipt.
 	PublishErr error
 }
 
-// ErrCorrelation: the correlation id already stands for another operation.
-var ErrCorrelation = errors.New("the correlation id belongs to another operation")
+// ErrCorrelation: the correlation id and the operation do not belong together, because one of them is tied already. One id is
+// one operation.
+var ErrCorrelation = errors.New("the correlation id and the operation do not belong together")
 
 // Register makes the operation's record, the instant its name is known [L2], or adds to the one that is there: the job kind
 // only where there is none, metadata only fields that are new. Where deliveries came first, what they said holds and its
-// effects are planned in the same commit [W5].
+// effects are planned in the same commit [W5]. An intent that waits under the correlation id is bound in it, too, and says
+// the job kind and the metadata where the registration says none [G6].
 //
 // Registering the same again changes nothing and is safe to repeat; after a commit whose answer was lost it says that the
 // operation is known. Effects are planned when an operation is first registered, or first given a job kind: a rule that was
@@ -77,12 +79,10 @@ func (l *Ledger) register(ctx context.Context, r Registration, again bool) (Regi
 	}
 	var bound binding
 	if r.CorrelationID != "" {
-		if bound, err = l.bind(ctx, snapshot.Documents[1], r, now); err != nil {
+		if bound, err = l.bind(ctx, snapshot.Documents[1], before, r, now); err != nil {
 			return Registered{}, nil, err
 		}
-		if bound.taken != nil {
-			r.CorrelationID = ""
-		}
+		r = bound.registration
 	}
 	rec, err := l.merge(before, r, now)
 	if err != nil {
@@ -122,8 +122,8 @@ func (l *Ledger) merge(rec operation.Record, r Registration, now time.Time) (ope
 		}
 	}
 	if !rec.Registered {
-		// The submitter knows the full name; a delivery may have brought a bare id [K5].
-		rec.Registered, rec.Name = true, r.Name.Resource
+		// The submitter knows the full name; a delivery may have brought a bare id [K5], or an id that is nobody's.
+		rec.Registered, rec.Name, rec.CorrelationID = true, r.Name.Resource, r.CorrelationID
 	}
 	if rec.JobKind == "" {
 		rec.JobKind = r.JobKind
@@ -152,45 +152,64 @@ const MaxMetadataBytes = 64 << 10
 
 // A binding is what a registration's correlation id came to.
 type binding struct {
-	writes []Write
-	taken  error            // ErrCorrelation, where the id stands for another operation
-	seen   *operation.Event // what deliveries under another name have said of the operation
+	registration Registration // without the id where that is taken; with what the intent says of the job
+	writes       []Write
+	taken        error            // ErrCorrelation, where the id cannot be the operation's
+	seen         *operation.Event // what deliveries under another name have said of the operation
 }
 
-// bind ties the correlation id of r to its operation, unless it is tied already. What deliveries said that carried the id, but
-// a name that nobody registered, belongs to the operation [K6, W5].
-func (l *Ledger) bind(ctx context.Context, doc Document, r Registration, now time.Time) (binding, error) {
+// bind ties the correlation id of r to its operation, unless one of the two is tied already; before is the operation's record.
+// What deliveries said that carried the id, but a name that nobody registered, belongs to the operation [K6, W5].
+func (l *Ledger) bind(ctx context.Context, doc Document, before operation.Record, r Registration, now time.Time) (binding, error) {
 	intent, err := readIntent(doc)
 	if err != nil {
 		return binding{}, err
 	}
-	var b binding
+	b := binding{registration: r}
 	switch {
-	case intent.State == IntentBound && intent.Operation == r.Name.Key:
+	case intent.State == IntentBound && intent.Operation != r.Name.Key:
+		b.taken = fmt.Errorf("%w: %q is the id of %s", ErrCorrelation, r.CorrelationID, intent.Operation)
+	case before.Registered && before.CorrelationID != "" && before.CorrelationID != r.CorrelationID:
+		b.taken = fmt.Errorf("%w: %s has the id %q", ErrCorrelation, r.Name.Key, before.CorrelationID)
+	}
+	switch {
+	case b.taken != nil:
+		b.registration.CorrelationID = ""
 		return b, nil
 	case intent.State == IntentBound:
-		b.taken = fmt.Errorf("%w: %q is that of %s", ErrCorrelation, r.CorrelationID, intent.Operation)
 		return b, nil
 	case intent.State == IntentSeen && intent.Operation != r.Name.Key:
-		snapshot, err := l.store.Get(ctx, OperationPath(intent.Operation))
-		if err != nil {
-			return b, fmt.Errorf("reading what was said of correlation id %q: %w", r.CorrelationID, err)
-		}
-		other, err := readRecord(snapshot.Documents[0])
-		if err != nil {
+		if err := b.take(ctx, l, r, intent.Operation, now); err != nil {
 			return b, err
 		}
-		if snapshot.Documents[0].Exists() {
-			b.seen = &operation.Event{
-				Name: r.Name, Source: operation.Webhook, State: other.State, UpdateTime: other.UpdateTime, Result: other.Result,
-			}
-			// Written, so that a delivery which is on its way to it loses the race and finds the operation instead.
-			_, write := l.writeRecord(snapshot.Documents[0], other, now)
-			b.writes = append(b.writes, write)
-		}
 	}
-	b.writes = append(b.writes, Write{
-		Path: doc.Path, Token: doc.Token, Data: l.newIntent(r.CorrelationID, IntentBound, r.Name.Key, now),
-	})
+	if r.JobKind == "" {
+		b.registration.JobKind = intent.JobKind
+	}
+	if r.Metadata == "" {
+		b.registration.Metadata = intent.Metadata
+	}
+	intent.CorrelationID = r.CorrelationID
+	b.writes = append(b.writes, l.writeIntent(doc, intent.bound(r.Name.Key, ""), now))
 	return b, nil
+}
+
+// take makes what deliveries under the name of other said an event of r's operation.
+func (b *binding) take(ctx context.Context, l *Ledger, r Registration, other operation.Key, now time.Time) error {
+	snapshot, err := l.store.Get(ctx, OperationPath(other))
+	if err != nil {
+		return fmt.Errorf("reading what was said of correlation id %q: %w", r.CorrelationID, err)
+	}
+	doc := snapshot.Documents[0]
+	rec, err := readRecord(doc)
+	if err != nil || !doc.Exists() || rec.Registered {
+		return err
+	}
+	b.seen = &operation.Event{
+		Name: r.Name, Source: operation.Webhook, State: rec.State, UpdateTime: rec.UpdateTime, Result: rec.Result,
+	}
+	// Written, so that a delivery which is on its way to it loses the race and finds the operation instead.
+	_, write := l.writeRecord(doc, rec, now)
+	b.writes = append(b.writes, write)
+	return nil
 }

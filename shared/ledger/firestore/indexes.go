@@ -25,9 +25,10 @@ func Indexes() []Index {
 	state, collection := IndexField{Name: "state"}, IndexField{Name: "collection"}
 	due, newest := IndexField{Name: ledger.FieldDueAt}, IndexField{Name: ledger.FieldCreatedAt, Descending: true}
 	return []Index{
-		// what is due [L4, R5]
+		// what is due [L4, R5, G6]
 		{ledger.OperationsCollection, []IndexField{due}},
 		{ledger.EffectsCollection, []IndexField{due}},
+		{ledger.IntentsCollection, []IndexField{due}},
 		// operations, newest first
 		{ledger.OperationsCollection, []IndexField{newest}},
 		{ledger.OperationsCollection, []IndexField{state, newest}},
@@ -52,6 +53,7 @@ func Unindexed() []Field {
 	fields := []Field{
 		{ledger.OperationsCollection, "metadata"},
 		{ledger.OperationsCollection, "result"},
+		{ledger.IntentsCollection, "metadata"},
 		{ledger.EffectsCollection, "payload"},
 		{ledger.EffectsCollection, "lastError"},
 		{ledger.QuarantineCollection, "detail"},

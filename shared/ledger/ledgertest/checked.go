@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // A Checked is a store that looks at every write before it passes it on, and reports to the test what must not be in any
@@ -17,7 +18,9 @@ import (
 //
 //   - dueAt and expireAt together: what is waited for must not be deleted [L3];
 //   - text that is not UTF-8, which one store mends silently and the other refuses;
-//   - a version that nobody counted: a write that changes nothing may keep its token.
+//   - a version that nobody counted: a write that changes nothing may keep its token;
+//   - an intent that is neither waited for nor ever deleted, and one that is bound by another commit than that which makes its
+//     operation's record a registered one with the intent's id [G6].
 type Checked struct {
 	ledger.Store
 	t testing.TB
@@ -31,6 +34,11 @@ func (c *Checked) Commit(ctx context.Context, writes ...ledger.Write) error {
 	for _, w := range writes {
 		if err := checkWrite(w); err != nil {
 			c.t.Errorf("a write that no store should see: %.80s: %v", w.Path, err)
+		}
+		if intent, ok := w.Data.(ledger.Intent); ok {
+			if err := checkIntent(intent, writes); err != nil {
+				c.t.Errorf("an intent that no store should see: %.80s: %v", w.Path, err)
+			}
 		}
 	}
 	return c.Store.Commit(ctx, writes...)
@@ -52,6 +60,25 @@ func checkWrite(w ledger.Write) error {
 		return errors.New("its version was not counted")
 	}
 	return checkText("", v)
+}
+
+// checkIntent looks at an intent and at the commit that it is written in.
+func checkIntent(intent ledger.Intent, commit []ledger.Write) error {
+	if open := intent.State == ledger.IntentOpen; open == intent.DueAt.IsZero() || open != intent.ExpireAt.IsZero() {
+		return fmt.Errorf("%s with dueAt %v and expireAt %v", intent.State, intent.DueAt, intent.ExpireAt)
+	}
+	if intent.State != ledger.IntentBound {
+		return nil
+	}
+	for _, w := range commit {
+		if rec, ok := w.Data.(operation.Record); ok && rec.Key == intent.Operation && w.Path == ledger.OperationPath(rec.Key) {
+			if !rec.Registered || rec.CorrelationID != intent.CorrelationID {
+				return fmt.Errorf("bound to %s, which is registered: %v, with the id %q", rec.Key, rec.Registered, rec.CorrelationID)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("bound to %s, whose record is not in the commit", intent.Operation)
 }
 
 // checkText finds text that is not UTF-8, anywhere in v.

@@ -11,24 +11,24 @@ import (
 
 // protocolTests run the whole protocol, from the registration to the effect's outcome, on a store that misbehaves. Whatever
 // goes wrong, the story must end the same.
-var protocolTests = append(stories(),
+var protocolTests = append(append(stories("registration", (*world).tell), stories("intent", (*world).tellIntent)...),
 	ledgerTest{"everybody at once, and everything goes wrong [M6, S3, S4, S6]", storm},
 )
 
 // stories returns one test for each fault and for how often it strikes: every second commit, or every third.
-func stories() []ledgerTest {
+func stories(from string, tell func(*world, *ledger.Ledger)) []ledgerTest {
 	var tests []ledgerTest
 	for _, fault := range []Fault{None, FailBefore, LoseAnswer, Abort, RepeatItself} {
 		for _, every := range []int{2, 3} {
-			name := fmt.Sprintf("from registration to outcome, with every commit of %d to %s", every, fault)
+			name := fmt.Sprintf("from %s to outcome, with every commit of %d to %s", from, every, fault)
 			if fault == None {
-				if name = "from registration to outcome"; every != 2 {
+				if name = "from " + from + " to outcome"; every != 2 {
 					continue
 				}
 			}
 			tests = append(tests, ledgerTest{name, func(w *world) {
 				commits := 0
-				w.tell(w.over(InjectFunc(w.store, func() Fault {
+				tell(w, w.over(InjectFunc(w.store, func() Fault {
 					if commits++; commits%every == 0 {
 						return fault
 					}

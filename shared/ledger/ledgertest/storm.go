@@ -26,8 +26,8 @@ type weather struct {
 const stormOperations = 6
 
 // storm has senders, submitters, reconciliation and workers at several operations at once, on a store where a third of all
-// commits go wrong one way or another and workers die and fail. In the end every operation has succeeded, and every effect
-// was done exactly once.
+// commits go wrong one way or another and workers die and fail. Of every second operation the submitter records the intent
+// and dies before it registers. In the end every operation has succeeded, and every effect was done exactly once.
 func storm(w *world) {
 	seed := rand.Uint64()
 	w.Logf("the storm's seed: %d", seed)
@@ -82,6 +82,14 @@ func storm(w *world) {
 	}
 }
 
+// intentOf returns the correlation id of an operation that is never registered, or "".
+func intentOf(name operation.Name) string {
+	if n := name.Resource[len(name.Resource)-1]; n%2 == 0 {
+		return ""
+	}
+	return "intent of " + name.Resource
+}
+
 func riderOf(key operation.Key) ledger.Path {
 	return ledger.OperationPath(key).Child("items", "outcome")
 }
@@ -112,14 +120,14 @@ func (s *weather) send(l *ledger.Ledger, name operation.Name) {
 	var events []operation.Event
 	for i, state := range []operation.State{operation.Running, operation.Succeeded, operation.Succeeded, operation.Failed} {
 		e := s.event(fmt.Sprint("d-", i%3, state), state, time.Second)
-		if e.Name = name; state == operation.Failed {
+		if e.Name, e.CorrelationID = name, intentOf(name); state == operation.Failed {
 			e.State = operation.Running // a late one, with a delivery of its own
 			e.UpdateTime = e.UpdateTime.Add(time.Hour)
 		}
 		events = append(events, e)
 	}
 	look := s.lookup(operation.Succeeded, time.Second)
-	look.Name = name
+	look.Name, look.CorrelationID = name, intentOf(name)
 	events = append(events, look, events[1])
 	s.mu.Lock()
 	s.random.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
@@ -130,6 +138,10 @@ func (s *weather) send(l *ledger.Ledger, name operation.Name) {
 }
 
 func (s *weather) submit(l *ledger.Ledger, name operation.Name) {
+	if id := intentOf(name); id != "" {
+		s.redo("Intend", func() error { _, err := l.Intend(s.ctx, ledger.Intention{CorrelationID: id}); return err })
+		return
+	}
 	s.redo("Register", func() error {
 		_, err := l.Register(s.ctx, ledger.Registration{Name: name, SubmittedAt: s.start})
 		return err

@@ -77,6 +77,14 @@ func TestEveryQueryUsesItsIndex(t *testing.T) {
 		_, err := l.DueEffects(ctx, time.Now(), ledger.Cursor{}, 10)
 		return err
 	})
+	check("due intents", "due", func() error {
+		_, err := l.DueIntents(ctx, time.Now(), ledger.Cursor{}, 10)
+		return err
+	})
+	check("open intents", "due", func() error {
+		_, err := l.OpenIntents(ctx, ledger.Cursor{}, 10)
+		return err
+	})
 	check("a story", "children", func() error {
 		_, err := l.Show(ctx, "batches/a")
 		return err

@@ -1,0 +1,173 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// An Intention is what a submitter is about to submit.
+type Intention struct {
+	// CorrelationID is the submitter's own id for the job, which it puts into the job's user metadata [K6]. Two jobs never have
+	// the same.
+	CorrelationID string
+	JobKind       string
+	Metadata      operation.Metadata
+	// Collection is where the operation is going to be; empty where that is not known.
+	Collection operation.Collection
+}
+
+// ErrIntention is wrapped by every error about what an Intention says; the same is never taken.
+var ErrIntention = errors.New("the intent cannot be recorded")
+
+// MaxCorrelationBytes bounds a correlation id: a longer one is not looked for in events.
+const MaxCorrelationBytes = 256
+
+// Validate returns every problem of the intention, joined; nil if there is none. Each wraps ErrIntention, and
+// operation.ErrMetadata where it is about the metadata.
+func (i Intention) Validate() error {
+	var problems []error
+	add := func(format string, args ...any) {
+		problems = append(problems, fmt.Errorf("%w: "+format, append([]any{ErrIntention}, args...)...))
+	}
+	switch {
+	case i.CorrelationID == "":
+		add("it has no correlation id; make one that no other job has")
+	case len(i.CorrelationID) > MaxCorrelationBytes:
+		add("its correlation id has %d bytes, more than %d", len(i.CorrelationID), MaxCorrelationBytes)
+	case !utf8.ValidString(i.CorrelationID):
+		add("its correlation id %q is not UTF-8", i.CorrelationID)
+	}
+	if !utf8.ValidString(i.JobKind) {
+		add("its job kind %q is not UTF-8", i.JobKind)
+	}
+	if _, err := operation.ParseMetadata([]byte(i.Metadata)); err != nil {
+		add("%w", err)
+	} else if len(i.Metadata) > MaxMetadataBytes {
+		add("%w: it has %d bytes, more than %d", operation.ErrMetadata, len(i.Metadata), MaxMetadataBytes)
+	}
+	if i.Collection != "" && !slices.Contains(operation.Collections(), i.Collection) {
+		add("%q is not a collection; the collections are %v", i.Collection, operation.Collections())
+	}
+	return errors.Join(problems...)
+}
+
+// Intend records an intent, before the submitter submits [G6]. It returns the intent as it is stored now: one that is there
+// already stays as it is, so a submitter that starts again learns by BOUND that its job exists, and under which name. Where a
+// delivery has named the id before anybody recorded it, its operation is registered here, as Register does; it stays SEEN only
+// where that operation was registered with another id.
+//
+// The same again is safe. Errors: ErrIntention; otherwise as Ingest.
+func (l *Ledger) Intend(ctx context.Context, i Intention) (Intent, error) {
+	if err := i.Validate(); err != nil {
+		return Intent{}, err
+	}
+	var intent Intent
+	var messages []Message
+	nonce := l.nonce()
+	err := l.decide(ctx, fmt.Sprintf("recording the intent %q", i.CorrelationID), func(tries int) error {
+		snapshot, err := l.store.Get(ctx, intentPath(i.CorrelationID))
+		if err != nil {
+			return err
+		}
+		doc := snapshot.Documents[0]
+		if intent, err = readIntent(doc); err != nil {
+			return err
+		}
+		switch {
+		case intent.State == IntentSeen:
+			intent, messages, err = l.intendSeen(ctx, i, intent, tries > 0)
+			return err
+		case doc.Exists():
+			intent.Created = intent.Writer == nonce // where the answer of our own commit was lost
+			return nil
+		}
+		write := l.writeIntent(doc, Intent{
+			CorrelationID: i.CorrelationID, State: IntentOpen, Writer: nonce,
+			JobKind: i.JobKind, Metadata: i.Metadata, Collection: i.Collection,
+		}, snapshot.ReadTime)
+		intent = write.Data.(Intent)
+		intent.Created = true
+		return l.store.Commit(ctx, write)
+	})
+	if err != nil {
+		return Intent{}, err
+	}
+	_ = l.send(ctx, messages) // what is not handed over now waits for the sweep
+	return intent, nil
+}
+
+// intendSeen registers the operation that a delivery with the intention's id was about: the job has been submitted already.
+func (l *Ledger) intendSeen(ctx context.Context, i Intention, seen Intent, again bool) (Intent, []Message, error) {
+	snapshot, err := l.store.Get(ctx, OperationPath(seen.Operation))
+	if err != nil {
+		return Intent{}, nil, err
+	}
+	rec, err := readRecord(snapshot.Documents[0])
+	if err != nil {
+		return Intent{}, nil, err
+	}
+	_, messages, err := l.register(ctx, Registration{
+		Name:    operation.Name{Key: seen.Operation, Resource: cmp.Or(rec.Name, string(seen.Operation))},
+		JobKind: i.JobKind, Metadata: i.Metadata, SubmittedAt: seen.CreatedAt, CorrelationID: i.CorrelationID,
+	}, again)
+	if err != nil {
+		return Intent{}, nil, err
+	}
+	_, intent, err := l.intent(ctx, i.CorrelationID)
+	return intent, messages, err
+}
+
+// A DueIntent is an OPEN intent as a pass of reconciliation sees it.
+type DueIntent struct {
+	Intent Intent
+	doc    Document
+}
+
+// DueIntents finds OPEN intents that were not bound for so long that they are to be given up, at most limit, behind after.
+func (l *Ledger) DueIntents(ctx context.Context, now time.Time, after Cursor, limit int) (DuePage[DueIntent], error) {
+	return due(ctx, l.store, queryDue(IntentsCollection, now, after, limit), readDueIntent)
+}
+
+// OpenIntents finds OPEN intents however young, the one that is given up next first, at most limit, behind after. Where there
+// is none, nothing needs to be looked for at Gemini.
+func (l *Ledger) OpenIntents(ctx context.Context, after Cursor, limit int) (DuePage[DueIntent], error) {
+	return due(ctx, l.store, queryOpen(IntentsCollection, after, limit), readDueIntent)
+}
+
+func readDueIntent(doc Document) (DueIntent, error) {
+	intent, err := readIntent(doc)
+	return DueIntent{Intent: intent, doc: doc}, err
+}
+
+// AbandonIntent stops waiting for an intent's operation, for a pass that began at now. An operation that shows itself later is
+// bound all the same. ErrConflict: the intent is no longer as it was found, bound perhaps, or given up by somebody else; leave
+// it alone. Other errors: as Ingest, and the intent may be due still.
+func (l *Ledger) AbandonIntent(ctx context.Context, d DueIntent, now time.Time) error {
+	intent := d.Intent
+	intent.State, intent.AbandonedAt, intent.Writer = IntentAbandoned, operation.Instant(now), l.nonce()
+	what := fmt.Sprintf("abandoning the intent %q", intent.CorrelationID)
+	changed := false
+	err := l.decide(ctx, what, func(tries int) error {
+		if tries > 0 {
+			doc, found, err := l.intent(ctx, intent.CorrelationID)
+			if err != nil || found.Writer == intent.Writer && found.State == IntentAbandoned {
+				return err
+			}
+			if changed = doc.Token != d.doc.Token; changed {
+				return nil
+			}
+		}
+		return l.store.Commit(ctx, l.writeIntent(d.doc, intent, now))
+	})
+	if err == nil && changed {
+		return fmt.Errorf("%s: %w", what, ErrConflict)
+	}
+	return err
+}
