@@ -68,6 +68,7 @@ type reply struct {
 	Status int
 	Header http.Header
 	Record operation.Record
+	Intent ledger.Intent
 	Error  struct {
 		Code     int
 		Message  string
@@ -92,8 +93,11 @@ func (w *world) request(method string, body io.Reader) reply {
 	}
 	r := reply{Status: response.StatusCode, Header: response.Header}
 	into := any(&r.Record)
-	if r.Status/100 != 2 {
+	switch {
+	case r.Status/100 != 2:
 		into = &struct{ Error any }{&r.Error}
+	case bytes.HasPrefix(text, []byte(`{"intent":`)):
+		into = &struct{ Intent *ledger.Intent }{&r.Intent}
 	}
 	if err := json.Unmarshal(text, into); err != nil {
 		w.Fatalf("the answer %s: %v", text, err)

@@ -1,0 +1,173 @@
+package register
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/function"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A Request is the body of a registration; or, with Intent, of the intent to submit.
+type Request struct {
+	// Intent: the operation has no name yet, because it is going to be submitted [G6].
+	Intent bool `json:"intent,omitempty"`
+	// Name is the operation's resource name, in any form [K1].
+	Name          string          `json:"name"`
+	JobKind       string          `json:"jobKind,omitempty"`
+	Metadata      json.RawMessage `json:"metadata,omitempty"`
+	SubmittedAt   *time.Time      `json:"submittedAt,omitempty"`
+	CorrelationID string          `json:"correlationId,omitempty"`
+	// Collection says where an intent's operation is going to be, such as "batches".
+	Collection string `json:"collection,omitempty"`
+}
+
+const (
+	maxLabel = ledger.MaxCorrelationBytes // bytes of a job kind or correlation id
+	maxAhead = time.Hour                  // how far a submitter's clock may be ahead
+)
+
+// Parse reads a request: a registration or an intention, and the other is nil. The error is a *function.Error with every
+// problem.
+func Parse(body []byte, now time.Time) (*ledger.Registration, *ledger.Intention, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return nil, nil, bad("the body is not a registration, which is " +
+			`{"name","jobKind","metadata","submittedAt","correlationId"}, nor an intent, which is ` +
+			`{"intent":true,"correlationId","jobKind","metadata","collection"}: ` + err.Error())
+	}
+	var request Request
+	known := map[string]struct {
+		into any
+		kind string
+	}{
+		"intent":        {&request.Intent, "true or false"},
+		"name":          {&request.Name, "a text"},
+		"jobKind":       {&request.JobKind, "a text"},
+		"metadata":      {&request.Metadata, "an object"},
+		"submittedAt":   {&request.SubmittedAt, "a time such as 2026-01-22T12:00:00Z"},
+		"correlationId": {&request.CorrelationID, "a text"},
+		"collection":    {&request.Collection, "a text"},
+	}
+	var problems []string
+	unread := map[string]bool{}
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		f, ok := known[field]
+		if !ok {
+			problems = append(problems, fmt.Sprintf("%.100q: there is no such field", field))
+		} else if err := json.Unmarshal(fields[field], f.into); err != nil {
+			unread[field] = true
+			problems = append(problems, fmt.Sprintf("%s: it must be %s", field, f.kind))
+		}
+	}
+	if unread["intent"] {
+		return nil, nil, bad(problems...) // what else is wrong depends on it
+	}
+	registration, intention, more := request.check(now)
+	for _, problem := range more {
+		if field, _, _ := strings.Cut(problem, ":"); !unread[field] {
+			problems = append(problems, problem)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, nil, bad(problems...)
+	}
+	return registration, intention, nil
+}
+
+// check makes of the request what it asks for, and says every problem of it.
+func (request Request) check(now time.Time) (*ledger.Registration, *ledger.Intention, []string) {
+	if request.Intent {
+		intention, problems := request.intention()
+		return nil, &intention, problems
+	}
+	registration, problems := request.registration(now)
+	return &registration, nil, problems
+}
+
+// Registration checks the request, which is not an intent. The error is a *function.Error with every problem.
+func (request Request) Registration(now time.Time) (ledger.Registration, error) {
+	registration, problems := request.registration(now)
+	if len(problems) > 0 {
+		return ledger.Registration{}, bad(problems...)
+	}
+	return registration, nil
+}
+
+func (request Request) registration(now time.Time) (ledger.Registration, []string) {
+	var problems []string
+	name, err := operation.ParseName(request.Name, "")
+	switch {
+	case err != nil:
+		problems = append(problems, "name: "+err.Error())
+	case name.Key.Collection() == "" && !strings.Contains(name.Resource, "/"):
+		// A delivery or a look-up could never find it: the mistake would show as an operation that stays pending.
+		problems = append(problems, fmt.Sprintf("name: %q does not say what it is; write batches/%[1]s, operations/%[1]s or interactions/%[1]s", name.Resource))
+	}
+	metadata, more := request.job()
+	problems = append(problems, more...)
+	registration := ledger.Registration{
+		Name: name, JobKind: request.JobKind, Metadata: metadata, CorrelationID: request.CorrelationID,
+	}
+	if request.SubmittedAt != nil {
+		registration.SubmittedAt = *request.SubmittedAt
+		if registration.SubmittedAt.After(now.Add(maxAhead)) {
+			problems = append(problems, fmt.Sprintf("submittedAt: %s is in the future", registration.SubmittedAt.Format(time.RFC3339)))
+		}
+	}
+	if request.Collection != "" {
+		problems = append(problems, "collection: the name says it already; only an intent has it")
+	}
+	return registration, problems
+}
+
+func (request Request) intention() (ledger.Intention, []string) {
+	var problems []string
+	if request.Name != "" {
+		problems = append(problems, "name: an intent is recorded before there is a name; leave out intent to register the operation")
+	}
+	metadata, more := request.job()
+	problems = append(problems, more...)
+	if request.CorrelationID == "" {
+		problems = append(problems, "correlationId: an intent is found by it; make one that no other job has")
+	}
+	if request.SubmittedAt != nil {
+		problems = append(problems, "submittedAt: an intent is recorded before the operation is submitted")
+	}
+	collection, ok := operation.ParseCollection(request.Collection)
+	if !ok && request.Collection != "" {
+		problems = append(problems, fmt.Sprintf("collection: %.100q is none of %v", request.Collection, operation.Collections()))
+	}
+	return ledger.Intention{
+		CorrelationID: request.CorrelationID, JobKind: request.JobKind, Metadata: metadata, Collection: collection,
+	}, problems
+}
+
+// job checks what registrations and intents say alike.
+func (request Request) job() (operation.Metadata, []string) {
+	var problems []string
+	metadata, err := operation.ParseMetadata(request.Metadata)
+	if err != nil {
+		problems = append(problems, "metadata: "+err.Error())
+	} else if len(metadata) > ledger.MaxMetadataBytes {
+		problems = append(problems, fmt.Sprintf("metadata: %d bytes are more than %d", len(metadata), ledger.MaxMetadataBytes))
+	}
+	for _, label := range []struct{ field, value string }{{"jobKind", request.JobKind}, {"correlationId", request.CorrelationID}} {
+		if len(label.value) > maxLabel {
+			problems = append(problems, fmt.Sprintf("%s: %d bytes are more than %d", label.field, len(label.value), maxLabel))
+		}
+	}
+	return metadata, problems
+}
+
+func bad(problems ...string) error {
+	return &function.Error{
+		Status: http.StatusBadRequest, Message: "the request cannot be taken: " + strings.Join(problems, "; "), Problems: problems,
+	}
+}
