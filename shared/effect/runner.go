@@ -47,7 +47,8 @@ type Runner struct {
 	handlers map[string]Handler
 }
 
-// NewRunner returns a Runner with a handler for each effect, by the name that its rule has.
+// NewRunner returns a Runner with a handler for each effect, by the name that its rule has; every run of a rule, such as
+// "page@stuck-1", has the rule's handler.
 func NewRunner(l *ledger.Ledger, handlers map[string]Handler) *Runner {
 	return &Runner{ledger: l, handlers: handlers}
 }
@@ -56,7 +57,7 @@ func NewRunner(l *ledger.Ledger, handlers map[string]Handler) *Runner {
 // An error means that the ledger could not be asked or told; the message must be delivered again. All that a handler can do
 // wrong is in the Report.
 func (r *Runner) Run(ctx context.Context, m ledger.Message) (Report, error) {
-	handler, known := r.handlers[m.Effect]
+	handler, known := r.handlers[ledger.RuleOf(m.Effect)]
 	if !known {
 		return r.unknown(ctx, m)
 	}

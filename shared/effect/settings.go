@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,9 +18,11 @@ import (
 
 // A Spec is one entry of the effects in the settings: when an effect is planned, and what it does.
 type Spec struct {
-	Name     string            `yaml:"name"`
-	On       []operation.State `yaml:"on"`
-	JobKinds []string          `yaml:"jobKinds"`
+	Name string            `yaml:"name"`
+	On   []operation.State `yaml:"on"`
+	// Alerts stand among the states of on in the settings.
+	Alerts   []ledger.Alert `yaml:"-"`
+	JobKinds []string       `yaml:"jobKinds"`
 	// Do names the handler: log or http.
 	Do string `yaml:"do"`
 	// URL is where http posts to; Timeout bounds one attempt.
@@ -48,10 +51,23 @@ func ParseSpecs(text []byte) ([]Spec, error) {
 		return nil, errors.New("it lists no effect; leave it unset for the default, which logs every completion")
 	}
 	var problems []error
-	for _, s := range specs {
-		problems = append(problems, s.problem())
+	for i := range specs {
+		specs[i].sort()
+		problems = append(problems, specs[i].problem())
 	}
 	return specs, errors.Join(problems...)
+}
+
+// sort takes the alerts out of the states that they were listed with. A word that is neither stays, for the rules' own check to
+// find.
+func (s *Spec) sort() {
+	s.On = slices.DeleteFunc(s.On, func(word operation.State) bool {
+		alert := slices.Contains(ledger.Alerts(), ledger.Alert(word))
+		if alert {
+			s.Alerts = append(s.Alerts, ledger.Alert(word))
+		}
+		return alert
+	})
 }
 
 func (s Spec) problem() error {
@@ -76,7 +92,7 @@ func (s Spec) problem() error {
 func Rules(specs []Spec) []ledger.Rule {
 	rules := make([]ledger.Rule, len(specs))
 	for i, s := range specs {
-		rules[i] = ledger.Rule{Name: s.Name, On: s.On, JobKinds: s.JobKinds}
+		rules[i] = ledger.Rule{Name: s.Name, On: s.On, Alerts: s.Alerts, JobKinds: s.JobKinds}
 	}
 	return rules
 }

@@ -3,6 +3,7 @@ package effect_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +25,10 @@ func TestParseSpecs(t *testing.T) {
 			Name: "publish", On: []operation.State{operation.Succeeded}, JobKinds: []string{"batch-*", "review"}, Do: "http",
 			URL: "https://example.com/hook?x=1", Timeout: 5 * time.Second,
 		},
-		{Name: "alarm", On: []operation.State{operation.Failed, operation.Expired}, Do: "log"},
+		{
+			Name: "alarm", On: []operation.State{operation.Failed, operation.Expired},
+			Alerts: []ledger.Alert{ledger.AlertStuck, ledger.AlertMissing}, Do: "log",
+		},
 	}
 	for form, text := range map[string]string{
 		"YAML in blocks": `
@@ -39,12 +43,14 @@ func TestParseSpecs(t *testing.T) {
 - name: alarm   # a remark
   on:
     - FAILED
+    - STUCK
+    - MISSING
     - EXPIRED
   do: log
 `,
-		"YAML in one line": `[{name: publish, on: [SUCCEEDED], jobKinds: ["batch-*", review], do: http, url: "https://example.com/hook?x=1", timeout: 5s}, {name: alarm, on: [FAILED, EXPIRED], do: log}]`,
-		"JSON":             `[{"name":"publish","on":["SUCCEEDED"],"jobKinds":["batch-*","review"],"do":"http","url":"https://example.com/hook?x=1","timeout":"5s"},{"name":"alarm","on":["FAILED","EXPIRED"],"do":"log"}]`,
-		"JSON in lines":    "[\n\t{\n\t\t\"name\": \"publish\",\n\t\t\"on\": [\"SUCCEEDED\"], \"jobKinds\": [\"batch-*\", \"review\"],\n\t\t\"do\": \"http\", \"url\": \"https://example.com/hook?x=1\", \"timeout\": \"5s\"\n\t},\n\t{\"name\": \"alarm\", \"on\": [\"FAILED\", \"EXPIRED\"], \"do\": \"log\"}\n]\n",
+		"YAML in one line": `[{name: publish, on: [SUCCEEDED], jobKinds: ["batch-*", review], do: http, url: "https://example.com/hook?x=1", timeout: 5s}, {name: alarm, on: [STUCK, FAILED, EXPIRED, MISSING], do: log}]`,
+		"JSON":             `[{"name":"publish","on":["SUCCEEDED"],"jobKinds":["batch-*","review"],"do":"http","url":"https://example.com/hook?x=1","timeout":"5s"},{"name":"alarm","on":["FAILED","EXPIRED","STUCK","MISSING"],"do":"log"}]`,
+		"JSON in lines":    "[\n\t{\n\t\t\"name\": \"publish\",\n\t\t\"on\": [\"SUCCEEDED\"], \"jobKinds\": [\"batch-*\", \"review\"],\n\t\t\"do\": \"http\", \"url\": \"https://example.com/hook?x=1\", \"timeout\": \"5s\"\n\t},\n\t{\"name\": \"alarm\", \"on\": [\"FAILED\", \"STUCK\", \"MISSING\", \"EXPIRED\"], \"do\": \"log\"}\n]\n",
 	} {
 		got, err := effect.ParseSpecs([]byte(text))
 		if err != nil {
@@ -56,7 +62,8 @@ func TestParseSpecs(t *testing.T) {
 		}
 	}
 	rules := effect.Rules(want)
-	if len(rules) != 2 || rules[0].Name != "publish" || !slices.Equal(rules[0].JobKinds, want[0].JobKinds) || !slices.Equal(rules[1].On, want[1].On) {
+	if len(rules) != 2 || rules[0].Name != "publish" || !slices.Equal(rules[0].JobKinds, want[0].JobKinds) || !slices.Equal(rules[1].On, want[1].On) ||
+		!slices.Equal(rules[1].Alerts, want[1].Alerts) {
 		t.Errorf("rules %+v", rules)
 	}
 }
@@ -89,6 +96,56 @@ func TestSpecProblems(t *testing.T) {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want it to say %s", text, err, want)
 			}
+		}
+	}
+}
+
+// TestAlertSpecs: alerts may stand alone; a word that is neither a state nor an alert is found by the rules' own check, which
+// lists all that there are [R4].
+func TestAlertSpecs(t *testing.T) {
+	t.Parallel()
+	for text, wants := range map[string][]string{
+		"[{name: page, on: [STUCK, MISSING, DISABLED, UNBOUND], do: log}]": nil,
+		"[{name: page, on: [stuck, FAILED, LATE], do: log}]": {
+			`"stuck" is not a state and not an alert`, `"LATE"`, "REQUIRES_ACTION", "[STUCK MISSING DISABLED UNBOUND]",
+		},
+		"[{name: page, on: [DISABLED], jobKinds: [a], do: log}]": {"without jobKinds"},
+	} {
+		specs, err := effect.ParseSpecs([]byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		err = ledger.ValidateRules(effect.Rules(specs), operation.Transitions{})
+		if len(wants) == 0 && err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		for _, want := range wants {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want it to say %s", text, err, want)
+			}
+		}
+	}
+}
+
+// TestLogAlert: an alert is a warning that log-based metrics count by its event and reason [R4].
+func TestLogAlert(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	payload := `{"operation":"batches/a","alert":{"kind":"stuck","since":"2026-03-01T12:00:00Z","attempts":7,"detail":"it waits"}}`
+	_, err := effect.Log(logging.New(&log, "")).Perform(t.Context(), effect.Task{Lease: ledger.Lease{
+		Operation: key, Effect: "page@stuck-1", IdempotencyKey: "gemini:batches/a#page@stuck-1", Payload: []byte(payload),
+	}})
+	var line map[string]any
+	if err := errors.Join(err, json.Unmarshal(log.Bytes(), &line)); err != nil {
+		t.Fatal(err)
+	}
+	for field, want := range map[string]any{
+		"severity": "WARNING", "event": "alert", "reason": "stuck", "operation": string(key), "effect": "page@stuck-1",
+		"detail": "it waits", "payload": payload,
+	} {
+		if line[field] != want {
+			t.Errorf("%s is %v, want %v", field, line[field], want)
 		}
 	}
 }

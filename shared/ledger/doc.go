@@ -8,14 +8,19 @@
 // holds only if nobody wrote in between. A lost race decides again [M6].
 //
 //	operations/{key}                 [Ledger.Ingest] alone changes its state [M7]; Register makes it, Finish and Bury note
-//	                                 what became of an effect, Postpone and Hasten move its due time
+//	                                 what became of an effect, Postpone and Hasten move its due time, Note says what look-ups
+//	                                 could not learn, Abandon ends the waiting
 //	operations/{key}/deliveries/{id} made once, with the decision it reports, and never changed
-//	operations/{key}/effects/{name}  made by Ingest or Register in the commit that reaches the state it is for; changed by
-//	                                 Claim, and then only by the holder of the claim; Requeue moves its due time on
+//	operations/{key}/effects/{name}  made by Ingest or Register in the commit that reaches the state it is for, or by
+//	                                 Postpone, Note or AlertAbout in the one that finds what it alerts of; changed by Claim,
+//	                                 and then only by the holder of the claim; Requeue moves its due time on, AbandonEffect
+//	                                 waives it once it is DEAD
 //	intents/{correlation id}         made by Intend, or else by Ingest or Register where they meet the id first; bound by
 //	                                 Ingest and Register, in the commit that registers the operation; given up by
 //	                                 AbandonIntent
-//	quarantine/{delivery id}         made by Quarantine
+//	quarantine/{delivery id}         made by Quarantine; Retried notes what came of it later
+//
+// Forget deletes an operation with all of these, the record last.
 //
 // Two fields rule all waiting and all deleting: dueAt is when somebody must look at the document again, expireAt when it may
 // be deleted. No document has both. "Now" is always the store's read time.
@@ -49,6 +54,10 @@
 //	after the claim                  a CLAIMED effect: claimable again, and due, when its lease is over
 //	after the effect, before Finish  the same: the effect is repeated, with the same idempotency key and the same bytes
 //	after Finish                     a DONE effect, for good
+//
+// An alert [R4] is an effect like any other, of a rule that lists it: its name is the rule's with the kind and the number of
+// the alert behind an '@', as in page@stuck-1, and its handler the rule's. The record names it, so it is planned once, however
+// many passes find the condition at once; one about something that is no operation has a number that follows from the time.
 //
 // So the decision to run is made exactly once at a time, and an effect outside the store is repeated only where its outcome
 // did not reach the ledger; then its receiver can tell, and refuse it.

@@ -35,18 +35,6 @@ const (
 	EffectDead    EffectState = "DEAD"    // given up; a person must look
 )
 
-// status is what the operation's record says of an effect in this state.
-func (s EffectState) status() operation.EffectStatus {
-	switch s {
-	case EffectDone:
-		return operation.EffectDone
-	case EffectDead:
-		return operation.EffectDead
-	default:
-		return operation.EffectOpen
-	}
-}
-
 // An Effect is one side effect of one operation: outbox and claim in one document. It is planned in the commit that changes
 // the operation's state, so that no crash can separate the two.
 type Effect struct {
@@ -66,6 +54,8 @@ type Effect struct {
 	// Attempts counts the claims since the effect was planned.
 	Attempts  int    `json:"attempts" firestore:"attempts"`
 	LastError string `json:"lastError,omitempty" firestore:"lastError,omitempty"`
+	// Abandoned says who waived the effect after it was DEAD.
+	Abandoned *operation.Abandonment `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
 	// CreatedAt is when the effect was planned, DoneAt when its outcome was recorded.
 	CreatedAt time.Time `json:"createdAt" firestore:"createdAt"`
 	DoneAt    time.Time `json:"doneAt,omitzero" firestore:"doneAt,omitempty"`
@@ -76,6 +66,20 @@ type Effect struct {
 	ExpireAt    time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
 }
 
+// status is what the operation's record says of the effect.
+func (e Effect) status() operation.EffectStatus {
+	switch {
+	case e.State == EffectDone:
+		return operation.EffectDone
+	case e.State == EffectDead && e.Abandoned != nil:
+		return operation.EffectWaived
+	case e.State == EffectDead:
+		return operation.EffectDead
+	default:
+		return operation.EffectOpen
+	}
+}
+
 // A Quarantined is a signed body that could not be understood, kept whole for a person [W6].
 type Quarantined struct {
 	Schema int    `json:"schema" firestore:"schema"`
@@ -83,11 +87,16 @@ type Quarantined struct {
 	Reason string `json:"reason" firestore:"reason"`
 	Detail string `json:"detail" firestore:"detail"`
 	Type   string `json:"type,omitempty" firestore:"type,omitempty"`
+	// Headers are those of the delivery that help to read its body, by their names in lower case.
+	Headers map[string]string `json:"headers,omitempty" firestore:"headers,omitempty"`
 	// Body is gzip-compressed; the first of Parts parts, the others being documents under this one.
 	Body       []byte    `json:"body" firestore:"body"`
 	Parts      int       `json:"parts" firestore:"parts"`
 	ReceivedAt time.Time `json:"receivedAt" firestore:"receivedAt"`
-	ExpireAt   time.Time `json:"expireAt" firestore:"expireAt"`
+	// RetriedAt is when the body was last taken in once more, and Outcome what came of that.
+	RetriedAt time.Time `json:"retriedAt,omitzero" firestore:"retriedAt,omitempty"`
+	Outcome   Outcome   `json:"outcome,omitempty" firestore:"outcome,omitempty"`
+	ExpireAt  time.Time `json:"expireAt" firestore:"expireAt"`
 }
 
 // A QuarantinedPart is more of a quarantined body.

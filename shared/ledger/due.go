@@ -117,11 +117,16 @@ type Postponed struct {
 	Stuck bool
 	// Alert: it is time to say so aloud; nobody else will before AlertEvery has passed.
 	Alert bool
+	// Planned is how many effects say so; 0 where no rule asks for the alert, which is then the caller's to log.
+	Planned int
+	// PublishErr: as in Receipt.
+	PublishErr error
 }
 
 // Postpone takes an operation for the caller's pass, which began at passStart: it counts the attempt [R3] and moves the
-// operation's due time on, so that an overlapping pass does not see it and a pass that dies costs one interval [R6].
-// ErrConflict: somebody else has just changed or taken it; leave it alone.
+// operation's due time on, so that an overlapping pass does not see it and a pass that dies costs one interval [R6]. What it
+// finds pending for too long it says in the same commit, by planning the alert [R4]. ErrConflict: somebody else has just
+// changed or taken it; leave it alone.
 func (l *Ledger) Postpone(ctx context.Context, d DueOperation, passStart time.Time) (Postponed, error) {
 	rec := d.Record
 	rec.Attempts++
@@ -139,11 +144,29 @@ func (l *Ledger) Postpone(ctx context.Context, d DueOperation, passStart time.Ti
 			rec.AlertedAt = passStart
 		}
 	}
-	_, write := l.writeRecord(d.doc, rec, passStart)
-	if err := l.store.Commit(ctx, write); err != nil {
+	planned := plan{record: rec}
+	if p.Alert {
+		var err error
+		notice := Notice{Since: rec.StuckSince, Detail: stuckDetail(rec)}
+		if planned, err = l.planAlert(ctx, rec, AlertStuck, notice, passStart); err != nil {
+			return Postponed{}, fmt.Errorf("taking %s for this pass: %w", rec.Key, err)
+		}
+	}
+	_, write := l.writeRecord(d.doc, planned.record, passStart)
+	if err := l.store.Commit(ctx, append(planned.writes, write)...); err != nil {
 		return Postponed{}, fmt.Errorf("taking %s for this pass: %w", rec.Key, err)
 	}
+	p.Planned = len(planned.messages)
+	p.PublishErr = l.send(ctx, planned.messages)
 	return p, nil
+}
+
+func stuckDetail(rec operation.Record) string {
+	detail := fmt.Sprintf("it was submitted at %s and is %s", rec.SubmittedAt.Format(time.RFC3339), rec.State)
+	if rec.Trouble != "" {
+		detail += "; look-ups have learned nothing since " + rec.TroubleSince.Format(time.RFC3339) + ": " + rec.Trouble
+	}
+	return detail
 }
 
 // Requeue hands an effect over to the workers again: first it moves its due time on, then it publishes a message, so that

@@ -62,19 +62,24 @@ func (l *Ledger) ending(ctx context.Context, lease Lease, doing string, state Ef
 
 // end commits the last state of an effect together with what its operation's record says of it.
 func (l *Ledger) end(ctx context.Context, doc, recordDoc Document, effect Effect, state EffectState, now time.Time, riders []Write) error {
-	rec, err := readRecord(recordDoc)
-	if err != nil {
-		return err
-	}
 	effect.State = state
 	effect.ClaimableAt, effect.DueAt = time.Time{}, time.Time{}
 	if state == EffectDone {
 		effect.DoneAt = now
 		effect.ExpireAt = now.Add(2 * l.settings.Retention) // outlives its record, so that nothing late runs it again [S7]
 	}
+	return l.commitEnd(ctx, doc, recordDoc, effect, now, riders)
+}
+
+// commitEnd writes an effect that nobody will claim again, and what its operation's record says of it, if there is a record.
+func (l *Ledger) commitEnd(ctx context.Context, doc, recordDoc Document, effect Effect, now time.Time, riders []Write) error {
+	rec, err := readRecord(recordDoc)
+	if err != nil {
+		return err
+	}
 	writes := append([]Write{l.writeEffect(doc, effect)}, riders...)
 	if recordDoc.Exists() {
-		_, write := l.writeRecord(recordDoc, rec.WithEffect(effect.Name, state.status()), now)
+		_, write := l.writeRecord(recordDoc, rec.WithEffect(effect.Name, effect.status()), now)
 		writes = append(writes, write)
 	}
 	return l.store.Commit(ctx, writes...)

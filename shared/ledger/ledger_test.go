@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -106,6 +107,8 @@ func TestSettingsSayEverything(t *testing.T) {
 			{Name: "twice", On: []operation.State{"NO_STATE"}},
 			{Name: "never"},
 			{Name: "joined", On: []operation.State{operation.Succeeded, operation.Failed}},
+			{Name: "page@stuck-1", Alerts: []Alert{AlertStuck, AlertStuck, "LATE"}},
+			{Name: "kind", Alerts: []Alert{AlertMissing, AlertUnbound}, JobKinds: []string{"*"}},
 			{Name: "glob", On: []operation.State{operation.Failed}, JobKinds: []string{"[a"}},
 		},
 	}
@@ -115,10 +118,54 @@ func TestSettingsSayEverything(t *testing.T) {
 	}
 	for _, want := range []string{
 		"grace", "interval", "stuck-after", "alert-every", "retention", "claim TTL", "max attempts", `"Bad Name": its name must be`,
-		"its name is used twice", "lists PENDING twice", `"NO_STATE" is not a state`, "lists no state", "from SUCCEEDED to FAILED", `pattern "[a"`,
+		"its name is used twice", "lists PENDING twice", `"NO_STATE" is not a state and not an alert`, "lists no state or alert",
+		`"page@stuck-1": its name must be`, "lists STUCK twice", `"LATE" is not an alert; the alerts are [STUCK MISSING DISABLED UNBOUND]`,
+		`"kind": UNBOUND is about no operation`, "from SUCCEEDED to FAILED", `pattern "[a"`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not say %q:\n%v", want, err)
+		}
+	}
+}
+
+func TestRuleOf(t *testing.T) {
+	t.Parallel()
+	for effect, want := range map[string]string{
+		"": "", "page": "page", "page@stuck-1": "page", "publish@n@ce": "publish", "@": "", runOf("page", "missing-12"): "page",
+	} {
+		if got := RuleOf(effect); got != want {
+			t.Errorf("%q is a run of %q, want %q", effect, got, want)
+		}
+	}
+}
+
+// TestSubjectKey: a message about a subject finds its documents again, whatever its id, and no operation's [K1].
+func TestSubjectKey(t *testing.T) {
+	t.Parallel()
+	for subject, want := range map[operation.Key]operation.Key{
+		"webhooks/abc-123":         "webhooks/abc-123",
+		"intents/run 17":           "intents/run 17",
+		"intents/batches/abc":      "intents/batches%2Fabc",
+		"intents/c ":               "intents/c%20",
+		"intents/a\x00\xff/\u2028": "intents/a%00%FF%2F%E2%80%A8",
+	} {
+		got, err := subjectKey(subject)
+		if err != nil || got != want {
+			t.Errorf("%q: %q, %v, want %q", subject, got, err, want)
+		}
+		text, err := json.Marshal(Message{Operation: got, Effect: "page@unbound-1", Attempt: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, err := ParseMessage(text); err != nil || m.Operation != got {
+			t.Errorf("%q: its message is read as one about %q, %v", subject, m.Operation, err)
+		}
+	}
+	for _, subject := range []operation.Key{
+		"", "webhooks", "webhooks/", "/abc", "batches/abc", " webhooks/abc", operation.Key("intents/" + strings.Repeat("x", 2000)),
+	} {
+		if got, err := subjectKey(subject); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%.40q: %q, %v, want ErrInvalid", subject, got, err)
 		}
 	}
 }

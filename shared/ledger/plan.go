@@ -16,6 +16,8 @@ type Payload struct {
 	Result         operation.Result   `json:"result"`
 	Metadata       operation.Metadata `json:"metadata"`
 	IdempotencyKey string             `json:"idempotencyKey"`
+	// Alert is what an alert says; an ordinary effect has none.
+	Alert *Notice `json:"alert,omitempty"`
 }
 
 // A plan is the effects that one commit adds to an operation.
@@ -47,25 +49,33 @@ func (l *Ledger) plan(rec operation.Record, existing map[string]Effect, now time
 			continue
 		}
 		if effect, there := existing[rule.Name]; there {
-			p.record = p.record.WithEffect(rule.Name, effect.State.status())
+			p.record = p.record.WithEffect(rule.Name, effect.status())
 			continue
 		}
-		effect, err := newEffect(rec, rule.Name, now)
-		if err != nil {
+		if err := p.add(l, rule.Name, nil, now); err != nil {
 			return plan{}, err
 		}
-		p.record = p.record.WithEffect(rule.Name, operation.EffectOpen)
-		p.writes = append(p.writes, l.writeEffect(Document{Path: EffectPath(rec.Key, rule.Name)}, effect))
-		p.messages = append(p.messages, Message{Operation: rec.Key, Effect: rule.Name, Attempt: 1})
 	}
 	return p, nil
 }
 
-func newEffect(rec operation.Record, name string, now time.Time) (Effect, error) {
+// add plans the effect called name for the plan's record as it is.
+func (p *plan) add(l *Ledger, name string, notice *Notice, now time.Time) error {
+	effect, err := newEffect(p.record, name, notice, now)
+	if err != nil {
+		return err
+	}
+	p.record = p.record.WithEffect(name, operation.EffectOpen)
+	p.writes = append(p.writes, l.writeEffect(Document{Path: EffectPath(p.record.Key, name)}, effect))
+	p.messages = append(p.messages, Message{Operation: p.record.Key, Effect: name, Attempt: 1})
+	return nil
+}
+
+func newEffect(rec operation.Record, name string, notice *Notice, now time.Time) (Effect, error) {
 	key := operation.IdempotencyKey(rec.Key, name)
 	payload, err := json.Marshal(Payload{
 		Operation: rec.Key, State: rec.State, JobKind: rec.JobKind,
-		Result: rec.Result, Metadata: rec.Metadata, IdempotencyKey: key,
+		Result: rec.Result, Metadata: rec.Metadata, IdempotencyKey: key, Alert: notice,
 	})
 	if err != nil {
 		return Effect{}, fmt.Errorf("encoding the payload of effect %s: %w", name, err)

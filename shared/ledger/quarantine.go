@@ -9,8 +9,10 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/opledger/opledger/shared/excerpt"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -20,8 +22,29 @@ type Suspect struct {
 	Reason string // a word that logs count
 	Detail string // what exactly was wrong
 	Type   string // the event's type, where it could be read
-	Body   []byte
+	// Headers are the delivery's, in any case. Those that help a person are kept; a signature never is.
+	Headers map[string]string
+	Body    []byte
 }
+
+// keptHeaders are what is kept of a delivery's headers, however many it came with. None of them is a secret.
+var keptHeaders = []string{"webhook-id", "webhook-timestamp", "content-type", "user-agent"}
+
+// kept returns the headers that may be stored; nil where there is none.
+func kept(headers map[string]string) map[string]string {
+	var small map[string]string
+	for name, value := range headers {
+		if name = strings.ToLower(name); slices.Contains(keptHeaders, name) {
+			if small == nil {
+				small = map[string]string{}
+			}
+			small[name] = excerpt.Cut(value, maxHeaderBytes)
+		}
+	}
+	return small
+}
+
+const maxHeaderBytes = 300
 
 // Quarantine keeps a body that nobody could read, whole, until a person looks or the retention ends [W6]. The same delivery
 // again changes nothing; it reports whether the body was kept by this call. Errors: as Ingest.
@@ -52,7 +75,7 @@ func (l *Ledger) quarantined(s Suspect, body []byte, now time.Time) []Write {
 	expire := now.Add(l.settings.Retention)
 	writes := []Write{{Path: quarantinePath(s.ID), Data: Quarantined{
 		Schema: operation.SchemaVersion, ID: printable(s.ID), Reason: s.Reason,
-		Detail: shorten(s.Detail), Type: shorten(s.Type), Body: parts[0], Parts: len(parts),
+		Detail: shorten(s.Detail), Type: shorten(s.Type), Headers: kept(s.Headers), Body: parts[0], Parts: len(parts),
 		ReceivedAt: now, ExpireAt: expire,
 	}}}
 	for i, part := range parts[1:] {

@@ -41,6 +41,17 @@ func queryList(f Filter) Query {
 	return q
 }
 
+// queryQuarantined: what is in quarantine, newest first, perhaps for one reason.
+func queryQuarantined(f QuarantineFilter) Query {
+	q := Query{
+		Collection: QuarantineCollection, OrderBy: FieldReceivedAt, Descending: true, After: f.After, Limit: f.Limit,
+	}
+	if f.Reason != "" {
+		q.Where = []Equal{{Field: "reason", Value: f.Reason}}
+	}
+	return q
+}
+
 // QueryShapes returns one query of every shape that the ledger makes, whatever its values: which index a store needs for
 // a query follows from its shape alone.
 func QueryShapes() []Query {
@@ -52,6 +63,8 @@ func QueryShapes() []Query {
 		queryOpen(IntentsCollection, Cursor{}, 1),
 		queryChildren("", DeliveriesCollection, FieldReceivedAt, Cursor{}, 1),
 		queryChildren("", EffectsCollection, FieldCreatedAt, Cursor{}, 1),
+		queryQuarantined(QuarantineFilter{Limit: 1}),
+		queryQuarantined(QuarantineFilter{Reason: "malformed", Limit: 1}),
 	}
 	for _, state := range []operation.State{"", operation.Pending} {
 		for _, collection := range []operation.Collection{"", operation.Batches} {

@@ -39,6 +39,19 @@ func (l *Ledger) List(ctx context.Context, f Filter) ([]operation.Record, Cursor
 	return records, next, nil
 }
 
+// Record returns what is known of one operation, without its story: one document read. ErrNotFound: the ledger has no such
+// operation.
+func (l *Ledger) Record(ctx context.Context, key operation.Key) (operation.Record, error) {
+	snapshot, err := l.store.Get(ctx, OperationPath(key))
+	if err != nil {
+		return operation.Record{}, fmt.Errorf("reading %s: %w", key, err)
+	}
+	if !snapshot.Documents[0].Exists() {
+		return operation.Record{}, fmt.Errorf("%s: %w", key, ErrNotFound)
+	}
+	return readRecord(snapshot.Documents[0])
+}
+
 // A Story is everything that the ledger knows of one operation.
 type Story struct {
 	Record     operation.Record `json:"record"`
@@ -52,14 +65,8 @@ const storyPage = 200
 // Show returns an operation's story. ErrNotFound: the ledger has no such operation.
 func (l *Ledger) Show(ctx context.Context, key operation.Key) (Story, error) {
 	var story Story
-	snapshot, err := l.store.Get(ctx, OperationPath(key))
-	if err != nil {
-		return story, fmt.Errorf("reading %s: %w", key, err)
-	}
-	if !snapshot.Documents[0].Exists() {
-		return story, fmt.Errorf("%s: %w", key, ErrNotFound)
-	}
-	if story.Record, err = readRecord(snapshot.Documents[0]); err != nil {
+	var err error
+	if story.Record, err = l.Record(ctx, key); err != nil {
 		return story, err
 	}
 	err = l.children(ctx, key, DeliveriesCollection, FieldReceivedAt, func(doc Document) (Cursor, error) {

@@ -136,7 +136,7 @@ func (l *Ledger) merge(rec operation.Record, r Registration, now time.Time) (ope
 			rec.SubmittedAt = now
 		}
 	}
-	if !rec.Settled() && rec.DueAt.IsZero() {
+	if !rec.Settled() && rec.Abandoned == nil && rec.DueAt.IsZero() {
 		rec.DueAt = rec.SubmittedAt.Add(l.settings.Grace)
 	}
 	var err error

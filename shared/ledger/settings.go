@@ -37,11 +37,13 @@ func DefaultSettings() Settings {
 	}
 }
 
-// A Rule plans one side effect: for operations that come into one of the states, and whose job kind matches.
+// A Rule plans one side effect: for operations that come into one of the states, and whose job kind matches. It plans one
+// more, a run with a name of its own, for each of the alerts.
 type Rule struct {
 	// Name is the effect's name: it becomes part of keys and document ids, so it must not change while effects are open.
-	Name string
-	On   []operation.State
+	Name   string
+	On     []operation.State
+	Alerts []Alert
 	// JobKinds are glob patterns as in path.Match; none means every job kind.
 	JobKinds []string
 }
@@ -90,12 +92,12 @@ func (r Rule) problems(allowed operation.Transitions) []error {
 	if !effectName.MatchString(r.Name) {
 		add("its name must be lower-case letters, digits, - and _, beginning with a letter, at most 63")
 	}
-	if len(r.On) == 0 {
-		add("it lists no state to run on")
+	if len(r.On) == 0 && len(r.Alerts) == 0 {
+		add("it lists no state or alert to run on")
 	}
 	for i, state := range r.On {
 		if !state.Known() {
-			add("%q is not a state; the states are %v", state, operation.States())
+			add("%q is not a state and not an alert; the states are %v, the alerts %v", state, operation.States(), Alerts())
 		}
 		if slices.Contains(r.On[:i], state) {
 			add("it lists %s twice", state)
@@ -104,6 +106,17 @@ func (r Rule) problems(allowed operation.Transitions) []error {
 			if allowed.Allow(state, other) {
 				add("an operation may go from %s to %s, but an effect runs once per operation: use two effects", state, other)
 			}
+		}
+	}
+	for i, alert := range r.Alerts {
+		if !slices.Contains(Alerts(), alert) {
+			add("%q is not an alert; the alerts are %v", alert, Alerts())
+		}
+		if slices.Contains(r.Alerts[:i], alert) {
+			add("it lists %s twice", alert)
+		}
+		if len(r.JobKinds) > 0 && !alert.ofOperation() {
+			add("%s is about no operation and so of no job kind: give it an effect without jobKinds", alert)
 		}
 	}
 	for _, pattern := range r.JobKinds {
@@ -115,11 +128,12 @@ func (r Rule) problems(allowed operation.Transitions) []error {
 }
 
 func (r Rule) matches(rec operation.Record) bool {
-	if !slices.Contains(r.On, rec.State) {
-		return false
-	}
+	return slices.Contains(r.On, rec.State) && r.matchesKind(rec.JobKind)
+}
+
+func (r Rule) matchesKind(jobKind string) bool {
 	return len(r.JobKinds) == 0 || slices.ContainsFunc(r.JobKinds, func(pattern string) bool {
-		ok, err := path.Match(pattern, rec.JobKind)
+		ok, err := path.Match(pattern, jobKind)
 		return ok && err == nil // a malformed pattern does not get past Validate
 	})
 }

@@ -13,10 +13,15 @@ type EffectStatus string
 
 // The statuses of a side effect in its operation's record.
 const (
-	EffectOpen EffectStatus = "open" // planned; not done yet
-	EffectDone EffectStatus = "done"
-	EffectDead EffectStatus = "dead" // given up; a person must look
+	EffectOpen   EffectStatus = "open" // planned; not done yet
+	EffectDone   EffectStatus = "done"
+	EffectDead   EffectStatus = "dead"   // given up; a person must look
+	EffectWaived EffectStatus = "waived" // given up, and a person has said that this is all right
 )
+
+// Closed reports whether nothing is left to do for an effect with this status. A word that this revision does not know keeps
+// the record, to be safe [L3].
+func (s EffectStatus) Closed() bool { return s == EffectDone || s == EffectWaived }
 
 // A Record is what is known of one operation: the single source of truth [L1]. It is stored as one document in this
 // shape; a person reads it in the Firestore console [G4].
@@ -55,6 +60,16 @@ type Record struct {
 	// StuckSince is when the operation was first found pending for too long; AlertedAt when that was last said aloud [R4].
 	StuckSince time.Time `json:"stuckSince,omitzero" firestore:"stuckSince,omitempty"`
 	AlertedAt  time.Time `json:"alertedAt,omitzero" firestore:"alertedAt,omitempty"`
+	// Trouble is why the last look-ups learned nothing, in their own word ("not-found", "rate-limited"), and TroubleSince when
+	// the first of them said so; both are absent since Gemini last said how the operation stands.
+	Trouble      string    `json:"trouble,omitempty" firestore:"trouble,omitempty"`
+	TroubleSince time.Time `json:"troubleSince,omitzero" firestore:"troubleSince,omitempty"`
+	// MissingSince is when Gemini first did not find the operation, and MissingAlertedAt when that was last said aloud [R4].
+	// Other trouble leaves both as they are, because it says nothing about whether the operation is there.
+	MissingSince     time.Time `json:"missingSince,omitzero" firestore:"missingSince,omitempty"`
+	MissingAlertedAt time.Time `json:"missingAlertedAt,omitzero" firestore:"missingAlertedAt,omitempty"`
+	// Abandoned is set once a person has ended the waiting [R4]. It is not a state: a completion still counts.
+	Abandoned *Abandonment `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
 	// DueAt is when reconciliation must look at the operation again; absent when nothing is waited for [L4].
 	DueAt time.Time `json:"dueAt,omitzero" firestore:"dueAt,omitempty"`
 	// ExpireAt is when the record may be deleted; absent while anything is open [L3]. Never beside DueAt.
@@ -65,13 +80,13 @@ type Record struct {
 func (r Record) Settled() bool { return r.State.Terminal() }
 
 // Closed reports whether nothing more will happen by itself or needs a person: the operation ended and every planned
-// effect is done. A dead effect keeps a record open, because somebody still has to look at it [L3].
+// effect is done or waived. A dead effect keeps a record open, because somebody still has to look at it [L3].
 func (r Record) Closed() bool {
 	if !r.Settled() {
 		return false
 	}
 	for _, status := range r.Effects {
-		if status != EffectDone {
+		if !status.Closed() {
 			return false
 		}
 	}
@@ -89,10 +104,10 @@ func (r Record) WithEffect(name string, status EffectStatus) Record {
 
 // Lifetime returns r with DueAt and ExpireAt as the rest of the record demands; it is the one place that decides how long
 // a record lives [L3]. now is the store's time, retention how long a closed record is kept. A registered record that waits
-// for its end is never deleted and keeps a DueAt; one that is settled but has an open or dead effect has neither; a closed
-// one expires retention after it was first found closed; so does one that nobody registered.
+// for its end is never deleted and keeps a DueAt, unless it was abandoned; one that is settled but has an open or dead effect
+// has neither; a closed one expires retention after it was first found closed; so does one that nobody registered.
 func (r Record) Lifetime(now time.Time, retention time.Duration) Record {
-	if r.Settled() || !r.Registered {
+	if r.Settled() || !r.Registered || r.Abandoned != nil {
 		r.DueAt = time.Time{}
 	}
 	switch {

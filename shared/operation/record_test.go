@@ -30,6 +30,10 @@ var effects = map[string]struct {
 	"done and dead": {map[string]operation.EffectStatus{"publish": "done", "log": "dead"}, true},
 	"open and dead": {map[string]operation.EffectStatus{"publish": "dead", "log": "open"}, true},
 	"unheard of":    {map[string]operation.EffectStatus{"publish": "paused"}, true},
+	"waived":        {map[string]operation.EffectStatus{"publish": "waived"}, false},
+	"all closed":    {map[string]operation.EffectStatus{"publish": "waived", "log": "done"}, false},
+	"waived, open":  {map[string]operation.EffectStatus{"publish": "waived", "page@stuck-1": "open"}, true},
+	"waived, dead":  {map[string]operation.EffectStatus{"publish": "waived", "log": "dead"}, true},
 }
 
 // Ended and done are two axes [L1]: closed is only what is both.
@@ -50,10 +54,9 @@ func TestClosed(t *testing.T) {
 }
 
 // The truth table of when a record is looked at again and when it is deleted [L3, L4]. In every row the record is tried
-// with and without an earlier DueAt and ExpireAt, in every state.
+// with and without an earlier DueAt and ExpireAt, in every state, abandoned or not.
 func TestLifetime(t *testing.T) {
 	t.Parallel()
-	type fate struct{ waits, expires bool }
 	table := map[string]struct{ pending, settled, unregistered fate }{
 		//                registered, pending  registered, settled  unregistered, either
 		"none":          {fate{waits: true}, fate{expires: true}, fate{expires: true}},
@@ -66,6 +69,10 @@ func TestLifetime(t *testing.T) {
 		"done and dead": {fate{waits: true}, fate{}, fate{expires: true}},
 		"open and dead": {fate{waits: true}, fate{}, fate{expires: true}},
 		"unheard of":    {fate{waits: true}, fate{}, fate{expires: true}},
+		"waived":        {fate{waits: true}, fate{expires: true}, fate{expires: true}},
+		"all closed":    {fate{waits: true}, fate{expires: true}, fate{expires: true}},
+		"waived, open":  {fate{waits: true}, fate{}, fate{expires: true}},
+		"waived, dead":  {fate{waits: true}, fate{}, fate{expires: true}},
 	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(effects)), slices.Sorted(maps.Keys(table))); diff != "" {
 		t.Fatalf("rows (-effects +table):\n%s", diff)
@@ -75,36 +82,48 @@ func TestLifetime(t *testing.T) {
 			t.Parallel()
 			for _, state := range worldStates() {
 				for _, registered := range []bool{true, false} {
-					for _, due := range []time.Time{{}, late} {
-						for _, expiry := range []time.Time{{}, late.Add(retention)} {
-							r := record(state, early)
-							r.Registered, r.DueAt, r.ExpireAt, r.Effects = registered, due, expiry, effects[about].statuses
-							want := r
-							switch fate := pick(row.pending, row.settled, row.unregistered, r); {
-							case fate.waits:
-								want.ExpireAt = time.Time{} // DueAt stays
-							case fate.expires && expiry.IsZero():
-								want.DueAt, want.ExpireAt = time.Time{}, now.Add(retention)
-							case fate.expires:
-								want.DueAt = time.Time{} // ExpireAt stays: what is closed is not prolonged by being written
-							default:
-								want.DueAt, want.ExpireAt = time.Time{}, time.Time{}
-							}
-							got := r.Lifetime(now, retention)
-							if diff := cmp.Diff(want, got); diff != "" {
-								t.Errorf("%q, registered %v (-want +got):\n%s", state, registered, diff)
-							}
-							if !got.DueAt.IsZero() && !got.ExpireAt.IsZero() {
-								t.Errorf("%q, registered %v: waits until %v and expires at %v", state, registered, got.DueAt, got.ExpireAt)
-							}
-							if diff := cmp.Diff(got, got.Lifetime(now.Add(time.Hour), retention)); diff != "" {
-								t.Errorf("%q, registered %v, an hour later again (-first +second):\n%s", state, registered, diff)
+					for _, abandoned := range []*operation.Abandonment{nil, {At: early, Why: "lost"}} {
+						for _, due := range []time.Time{{}, late} {
+							for _, expiry := range []time.Time{{}, late.Add(retention)} {
+								r := record(state, early)
+								r.Registered, r.Abandoned, r.DueAt, r.ExpireAt, r.Effects = registered, abandoned, due, expiry, effects[about].statuses
+								fate := pick(row.pending, row.settled, row.unregistered, r)
+								fate.waits = fate.waits && abandoned == nil // nobody is asked any more, and it is not deleted either [R4]
+								checkLifetime(t, r, fate)
 							}
 						}
 					}
 				}
 			}
 		})
+	}
+}
+
+// A fate is what becomes of a record: it waits for its end, or expires, or neither.
+type fate struct{ waits, expires bool }
+
+func checkLifetime(t *testing.T, r operation.Record, fate fate) {
+	t.Helper()
+	want := r
+	switch {
+	case fate.waits:
+		want.ExpireAt = time.Time{} // DueAt stays
+	case fate.expires && r.ExpireAt.IsZero():
+		want.DueAt, want.ExpireAt = time.Time{}, now.Add(retention)
+	case fate.expires:
+		want.DueAt = time.Time{} // ExpireAt stays: what is closed is not prolonged by being written
+	default:
+		want.DueAt, want.ExpireAt = time.Time{}, time.Time{}
+	}
+	got := r.Lifetime(now, retention)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%q, registered %v (-want +got):\n%s", r.State, r.Registered, diff)
+	}
+	if !got.DueAt.IsZero() && !got.ExpireAt.IsZero() {
+		t.Errorf("%q, registered %v: waits until %v and expires at %v", r.State, r.Registered, got.DueAt, got.ExpireAt)
+	}
+	if diff := cmp.Diff(got, got.Lifetime(now.Add(time.Hour), retention)); diff != "" {
+		t.Errorf("%q, registered %v, an hour later again (-first +second):\n%s", r.State, r.Registered, diff)
 	}
 }
 
@@ -138,6 +157,7 @@ func TestLifetimeAlongALife(t *testing.T) {
 			return operation.Apply(r, event(operation.Succeeded, day(30)), day(30)).WithEffect("publish", operation.EffectOpen)
 		}, 0},
 		{"given up", 31, func(r operation.Record) operation.Record { return r.WithEffect("publish", operation.EffectDead) }, 0},
+		{"waived", 60, func(r operation.Record) operation.Record { return r.WithEffect("publish", operation.EffectWaived) }, 74},
 		{"replayed", 90, func(r operation.Record) operation.Record { return r.WithEffect("publish", operation.EffectOpen) }, 0},
 		{"done", 91, func(r operation.Record) operation.Record { return r.WithEffect("publish", operation.EffectDone) }, 105},
 		{"written once more", 92, func(r operation.Record) operation.Record { r.Attempts++; return r }, 105},
@@ -200,7 +220,7 @@ func TestWithEffect(t *testing.T) { // [L1]
 // A field has one name, for both stores and for the person who reads it, and none is forgotten [G4].
 func TestDocumentFieldsAgree(t *testing.T) {
 	t.Parallel()
-	for _, document := range []any{operation.Record{}, operation.Result{}, operation.Counts{}} {
+	for _, document := range []any{operation.Record{}, operation.Result{}, operation.Counts{}, operation.Abandonment{}} {
 		kind := reflect.TypeOf(document)
 		for _, field := range reflect.VisibleFields(kind) {
 			names := map[string]bool{}
@@ -226,6 +246,7 @@ func complete() operation.Record {
 			Counts: &operation.Counts{Total: 4, Succeeded: 1, Failed: 2, Pending: 1},
 		},
 		Metadata: `{"a":[1,"b"]}`, CorrelationID: "c-1", Effects: map[string]operation.EffectStatus{"publish": operation.EffectDead},
-		StuckSince: early, AlertedAt: early, DueAt: late, ExpireAt: late,
+		StuckSince: early, AlertedAt: early, Trouble: "not-found", TroubleSince: early, MissingSince: early, MissingAlertedAt: late,
+		Abandoned: &operation.Abandonment{At: late, By: "ops@example.com", Why: "lost"}, DueAt: late, ExpireAt: late,
 	}
 }

@@ -56,8 +56,10 @@ func Reduce(r Record, e Event, allowed Transitions) Decision {
 }
 
 // Apply returns r as an applied event leaves it. now is the store's time and only says when the ledger took the end in. The
-// same state again fills in what was empty and changes nothing else; a new state brings its own result.
+// same state again fills in what was empty and changes nothing else; a new state brings its own result. Either way what
+// look-ups could not learn is known now.
 func Apply(r Record, e Event, now time.Time) Record {
+	r = r.WithoutTrouble()
 	if r.State == e.State {
 		r.Result = r.Result.fill(e.Result)
 	} else {

@@ -24,6 +24,7 @@ type IndexField struct {
 func Indexes() []Index {
 	state, collection := IndexField{Name: "state"}, IndexField{Name: "collection"}
 	due, newest := IndexField{Name: ledger.FieldDueAt}, IndexField{Name: ledger.FieldCreatedAt, Descending: true}
+	received := IndexField{Name: ledger.FieldReceivedAt, Descending: true}
 	return []Index{
 		// what is due [L4, R5, G6]
 		{ledger.OperationsCollection, []IndexField{due}},
@@ -38,6 +39,9 @@ func Indexes() []Index {
 		{ledger.OperationsCollection, []IndexField{state, due}},
 		{ledger.OperationsCollection, []IndexField{collection, due}},
 		{ledger.OperationsCollection, []IndexField{state, collection, due}},
+		// what is in quarantine, newest first [W6]
+		{ledger.QuarantineCollection, []IndexField{received}},
+		{ledger.QuarantineCollection, []IndexField{{Name: "reason"}, received}},
 	}
 }
 
@@ -57,6 +61,7 @@ func Unindexed() []Field {
 		{ledger.EffectsCollection, "payload"},
 		{ledger.EffectsCollection, "lastError"},
 		{ledger.QuarantineCollection, "detail"},
+		{ledger.QuarantineCollection, "headers"},
 		{ledger.QuarantineCollection, "body"},
 		{ledger.PartsCollection, "body"},
 	}

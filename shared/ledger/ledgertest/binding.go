@@ -74,7 +74,7 @@ var bindingTests = []ledgerTest{
 	{"an intent that was given up still binds [G6]", func(w *world) {
 		w.intend("i-1")
 		w.store.Advance(w.settings.StuckAfter + time.Second)
-		w.abandon()
+		w.giveUp()
 		equal(w, "bound", w.ingest(w.intended("d1", "i-1", operation.Succeeded, time.Hour)).Bound, true)
 		w.boundTo("i-1")
 		w.plannedOnce()
@@ -141,7 +141,7 @@ var bindingTests = []ledgerTest{
 				w.name = nameOf(w, "batches/given")
 				w.intend("i-1")
 				w.store.Advance(w.settings.StuckAfter + time.Second)
-				w.abandon()
+				w.giveUp()
 			}
 			r := ledger.Registration{Name: w.name, CorrelationID: "i-1"}
 			kind, metadata := "intended-job", operation.Metadata(`{"team":"reviews"}`)

@@ -17,6 +17,8 @@ import (
 // document of the ledger's, whatever the store would make of it:
 //
 //   - dueAt and expireAt together: what is waited for must not be deleted [L3];
+//   - a record that expires while something is open, is waited for although it was abandoned, or is in half a trouble [R4];
+//   - an effect that expires or waits though its state says otherwise, or whose key is not its own [K4];
 //   - text that is not UTF-8, which one store mends silently and the other refuses;
 //   - a version that nobody counted: a write that changes nothing may keep its token;
 //   - an intent that is neither waited for nor ever deleted, and one that is bound by another commit than that which makes its
@@ -59,7 +61,14 @@ func checkWrite(w ledger.Write) error {
 	if version := v.FieldByName("Version"); version.IsValid() && version.Int() == 0 {
 		return errors.New("its version was not counted")
 	}
-	return checkText("", v)
+	var err error
+	switch document := w.Data.(type) {
+	case operation.Record:
+		err = checkRecord(document)
+	case ledger.Effect:
+		err = checkEffect(document)
+	}
+	return errors.Join(err, checkText("", v))
 }
 
 // checkIntent looks at an intent and at the commit that it is written in.

@@ -14,7 +14,7 @@ var discoverTests = []ledgerTest{
 			w.intend(id)
 			if id == "given-up" {
 				w.store.Advance(w.settings.StuckAfter + time.Second)
-				w.abandon()
+				w.giveUp()
 				w.delete("intents/open")
 				w.intend("open")
 			}

@@ -110,7 +110,7 @@ var intentCrashes = join(
 		{"a submitter that dies before it submits leaves an intent that is given up [G6]", func(w *world) {
 			w.intend("i-1")
 			w.store.Advance(w.settings.StuckAfter + time.Second)
-			w.abandon()
+			w.giveUp()
 			equal(w, "operations", len(w.list(ledger.Filter{})), 0)
 			equal(w, "state", w.intent("i-1").State, ledger.IntentAbandoned)
 		}},

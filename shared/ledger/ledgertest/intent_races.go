@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// abandoning is a move that gives an intent up; that it changed meanwhile is no error.
-func (w *world) abandoning(due ledger.DueIntent, won *int) move {
+// givingUp is a move that gives an intent up; that it changed meanwhile is no error.
+func (w *world) givingUp(due ledger.DueIntent, won *int) move {
 	now := w.now()
 	return func(l *ledger.Ledger) error {
 		err := l.AbandonIntent(w.ctx, due, now)
@@ -94,7 +94,7 @@ var intentRaces = join(
 	both("giving up against binding [G6]", func(w *world) (a, b move, check func()) {
 		due, won := w.overdue("i-1"), 0
 		var hook ledger.Receipt
-		return w.abandoning(due, &won), w.ingesting(w.intended("d1", "i-1", operation.Succeeded, time.Second), &hook), func() {
+		return w.givingUp(due, &won), w.ingesting(w.intended("d1", "i-1", operation.Succeeded, time.Second), &hook), func() {
 			equal(w, "bound", hook.Bound, true)
 			equal(w, "given up before", !w.intent("i-1").AbandonedAt.IsZero(), won == 1)
 			w.boundTo("i-1")
@@ -103,7 +103,7 @@ var intentRaces = join(
 	}),
 	both("giving up against registering [G6]", func(w *world) (a, b move, check func()) {
 		due, won := w.overdue("i-1"), 0
-		return w.abandoning(due, &won), func(l *ledger.Ledger) error {
+		return w.givingUp(due, &won), func(l *ledger.Ledger) error {
 				_, err := l.Register(w.ctx, ledger.Registration{Name: w.name, CorrelationID: "i-1", SubmittedAt: due.Intent.CreatedAt})
 				return err
 			}, func() {
@@ -113,7 +113,7 @@ var intentRaces = join(
 	}),
 	both("two passes give one intent up [R6]", func(w *world) (a, b move, check func()) {
 		due, won := w.overdue("i-1"), 0
-		return w.abandoning(due, &won), w.abandoning(due, &won), func() {
+		return w.givingUp(due, &won), w.givingUp(due, &won), func() {
 			equal(w, "passes that gave it up", won, 1)
 			equal(w, "state", w.intent("i-1").State, ledger.IntentAbandoned)
 		}

@@ -34,8 +34,8 @@ func (w *world) intent(id string) ledger.Intent {
 	return read[ledger.Intent](w, ledger.Path(ledger.IntentsCollection+"/"+id))
 }
 
-// abandon gives up every intent that is due.
-func (w *world) abandon() {
+// giveUp gives up every intent that is due.
+func (w *world) giveUp() {
 	w.Helper()
 	for _, due := range w.dueIntents().Items {
 		if err := w.ledger().AbandonIntent(w.ctx, due, w.now()); err != nil {
@@ -222,7 +222,7 @@ var intentTests = []ledgerTest{
 			switch w.name = nameOf(w, fmt.Sprint("batches/b-", n)); n % 3 {
 			case 0:
 				w.store.Advance(w.settings.StuckAfter + time.Second)
-				w.abandon()
+				w.giveUp()
 			case 1:
 				if _, err := w.ledger().Register(w.ctx, w.correlated(fmt.Sprint("i-", n))); err != nil {
 					w.Fatal(err)

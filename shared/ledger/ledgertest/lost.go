@@ -13,10 +13,15 @@ import (
 // lostly returns a test for each way in which a commit that was made can look as if it was not. do gets a ledger whose first
 // commit is such a one.
 func lostly(name string, do func(w *world, l *ledger.Ledger)) []ledgerTest {
+	return unanswered(name, func(w *world, lossy func() *ledger.Ledger) { do(w, lossy()) })
+}
+
+// unanswered is lostly for tests that change the world's settings first: each call of lossy makes such a ledger.
+func unanswered(name string, do func(w *world, lossy func() *ledger.Ledger)) []ledgerTest {
 	var tests []ledgerTest
 	for _, fault := range []Fault{LoseAnswer, RepeatItself} {
 		tests = append(tests, ledgerTest{fmt.Sprintf("%s (%s)", name, fault), func(w *world) {
-			do(w, w.over(Inject(w.store, fault)))
+			do(w, func() *ledger.Ledger { return w.over(Inject(w.store, fault)) })
 		}})
 	}
 	return tests

@@ -51,7 +51,13 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
 		{"Due", dueTests},
 		{"Sweep", sweepTests},
 		{"Look", lookTests},
+		{"Alerts", alertTests},
+		{"AlertRaces", alertRaces},
+		{"Trouble", troubleTests},
+		{"Abandon", abandonTests},
+		{"Forget", forgetTests},
 		{"Quarantine", quarantineTests},
+		{"Retried", retriedTests},
 		{"Protocol", protocolTests},
 	} {
 		t.Run("Ledger/"+g.name, func(t *testing.T) {

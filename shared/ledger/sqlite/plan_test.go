@@ -89,6 +89,12 @@ func TestEveryQueryUsesItsIndex(t *testing.T) {
 		_, err := l.Show(ctx, "batches/a")
 		return err
 	})
+	for _, reason := range []string{"", "malformed"} {
+		check("the quarantine, reason "+reason, "listed", func() error {
+			_, _, err := l.ListQuarantined(ctx, ledger.QuarantineFilter{Reason: reason, Limit: 10})
+			return err
+		})
+	}
 	for _, state := range []operation.State{"", operation.Succeeded} {
 		for _, collection := range []operation.Collection{"", operation.Batches} {
 			for pending, index := range map[bool]string{false: "listed", true: "due"} {

@@ -1,0 +1,202 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// An Alert is something that a person should hear of without asking. A rule lists it beside the states; then it is planned as
+// an effect, in the commit that finds the condition, so that neither a crash nor a lost answer loses it [R4].
+type Alert string
+
+// The alerts.
+const (
+	AlertStuck    Alert = "STUCK"    // pending for longer than StuckAfter since its submission
+	AlertMissing  Alert = "MISSING"  // not found at Gemini for twelve intervals; it may be found again
+	AlertDisabled Alert = "DISABLED" // Gemini has disabled the webhook endpoint
+	AlertUnbound  Alert = "UNBOUND"  // an intent that nothing matched
+)
+
+// Alerts returns every alert.
+func Alerts() []Alert { return []Alert{AlertStuck, AlertMissing, AlertDisabled, AlertUnbound} }
+
+// ofOperation reports whether the alert is about an operation, which has a job kind.
+func (a Alert) ofOperation() bool { return a == AlertStuck || a == AlertMissing }
+
+// kind is the alert's word in effect names, payloads and logs.
+func (a Alert) kind() string { return strings.ToLower(string(a)) }
+
+// A Notice is what an alert says, in the payload of its effect.
+type Notice struct {
+	Kind     string    `json:"kind"`               // the alert in lower case, such as "stuck"
+	Since    time.Time `json:"since,omitzero"`     // since when it is so
+	Attempts int       `json:"attempts,omitempty"` // how often the operation was looked up
+	Detail   string    `json:"detail,omitempty"`
+}
+
+// runMark stands between a rule's name and the name of one run of it. No rule's name has it.
+const runMark = "@"
+
+// RuleOf returns the name of the rule that an effect is a run of: the part before '@'. The effects "page@stuck-1" and "page"
+// are both the rule page's, and run by its handler.
+func RuleOf(effect string) string {
+	rule, _, _ := strings.Cut(effect, runMark)
+	return rule
+}
+
+// runOf names one more run of a rule's effect, with a document, an idempotency key and a claim of its own.
+func runOf(rule, run string) string { return rule + runMark + run }
+
+// asking returns the rules that ask for an alert.
+func (l *Ledger) asking(alert Alert, jobKind string) []Rule {
+	var rules []Rule
+	for _, rule := range l.settings.Rules {
+		if slices.Contains(rule.Alerts, alert) && rule.matchesKind(jobKind) {
+			rules = append(rules, rule)
+		}
+	}
+	return rules
+}
+
+// planAlert makes the effects of an alert about rec: nothing, where no rule asks for it. They are numbered, one higher than
+// what the record names, so that neither another period nor another setting of it finds a number taken. One that is there
+// although the record does not name it is of a former record, and is not planned anew [L3].
+func (l *Ledger) planAlert(ctx context.Context, rec operation.Record, alert Alert, notice Notice, now time.Time) (plan, error) {
+	p := plan{record: rec}
+	var names []string
+	run := alert.kind() + "-" + strconv.Itoa(lastAlert(rec, alert)+1)
+	for _, rule := range l.asking(alert, rec.JobKind) {
+		names = append(names, runOf(rule.Name, run))
+	}
+	if len(names) == 0 {
+		return p, nil
+	}
+	existing, err := l.effects(ctx, rec.Key, names)
+	if err != nil {
+		return plan{}, err
+	}
+	notice.Kind, notice.Attempts = alert.kind(), rec.Attempts
+	for _, name := range names {
+		if effect, there := existing[name]; there {
+			p.record = p.record.WithEffect(name, effect.status())
+		} else if err := p.add(l, name, &notice, now); err != nil {
+			return plan{}, err
+		}
+	}
+	return p, nil
+}
+
+// lastAlert returns the highest number of an alert that the record names; 0 where it names none.
+func lastAlert(rec operation.Record, alert Alert) int {
+	last := 0
+	for name := range rec.Effects {
+		_, run, _ := strings.Cut(name, runMark)
+		if text, ok := strings.CutPrefix(run, alert.kind()+"-"); ok {
+			if n, err := strconv.Atoi(text); err == nil {
+				last = max(last, n)
+			}
+		}
+	}
+	return last
+}
+
+// effects reads those of the named effects that exist.
+func (l *Ledger) effects(ctx context.Context, key operation.Key, names []string) (map[string]Effect, error) {
+	paths := make([]Path, len(names))
+	for i, name := range names {
+		paths[i] = EffectPath(key, name)
+	}
+	snapshot, err := l.store.Get(ctx, paths...)
+	if err != nil {
+		return nil, fmt.Errorf("reading the effects of %s: %w", key, err)
+	}
+	return readEffects(snapshot.Documents)
+}
+
+// Alerted says what AlertAbout did.
+type Alerted struct {
+	Asked   bool // whether a rule asks for the alert; if not, it is the caller's to log
+	Planned int  // how many effects this call planned: 0 where it was said in this period before
+	// PublishErr: as in Receipt.
+	PublishErr error
+}
+
+// AlertAbout plans an alert about something that is no operation, such as "webhooks/ID" or "intents/ID", once in every period
+// of AlertEvery, counted from 1970 by the store's clock. Its effects are under the subject's path, where there is no record,
+// and live as any effect does: DONE they expire, DEAD they wait for a person. since is when it began, zero if that is not
+// known. Calling it again is safe, and is how an alert that lasts is said again.
+//
+// Errors: as Ingest; ErrInvalid for a subject that is not of the form "what/ID" or longer than a name may be.
+func (l *Ledger) AlertAbout(ctx context.Context, subject operation.Key, alert Alert, since time.Time, detail string) (Alerted, error) {
+	what := fmt.Sprintf("alerting that %s is %s", subject, alert.kind())
+	subject, err := subjectKey(subject)
+	if err != nil {
+		return Alerted{}, fmt.Errorf("%s: %w", what, err)
+	}
+	rules := l.asking(alert, "")
+	if len(rules) == 0 {
+		return Alerted{}, nil
+	}
+	var p plan
+	err = l.decide(ctx, what, func(int) error {
+		now, err := l.Now(ctx)
+		if err != nil {
+			return err
+		}
+		var names []string
+		period := now.UnixNano() / int64(l.settings.AlertEvery)
+		for _, rule := range rules {
+			names = append(names, runOf(rule.Name, fmt.Sprintf("%s-%d", alert.kind(), period)))
+		}
+		existing, err := l.effects(ctx, subject, names)
+		if err != nil {
+			return err
+		}
+		notice := Notice{Kind: alert.kind(), Since: operation.Instant(since), Detail: shorten(detail)}
+		p = plan{record: operation.Record{Key: subject}}
+		for _, name := range names {
+			if _, there := existing[name]; there {
+				continue
+			}
+			if err := p.add(l, name, &notice, now); err != nil {
+				return err
+			}
+		}
+		if len(p.writes) == 0 {
+			return nil
+		}
+		return l.store.Commit(ctx, p.writes...)
+	})
+	if err != nil {
+		return Alerted{}, err
+	}
+	return Alerted{Asked: true, Planned: len(p.messages), PublishErr: l.send(ctx, p.messages)}, nil
+}
+
+// subjectKey returns the key that a message about the subject arrives with: a submitter chooses an intent's id, and one with
+// slashes or white space would otherwise be read as another name, perhaps as an operation's.
+func subjectKey(subject operation.Key) (operation.Key, error) {
+	kept := func(key operation.Key) bool {
+		name, err := operation.ParseName(string(key), "")
+		return err == nil && name.Key == key && key.Collection() == ""
+	}
+	what, id, ok := strings.Cut(string(subject), "/")
+	escaped := operation.Key(what + "/" + url.PathEscape(id))
+	switch {
+	case !ok || what == "" || id == "":
+		return "", fmt.Errorf("%w: a subject is written what/ID, not %q", ErrInvalid, subject)
+	case !strings.Contains(id, "/") && kept(subject):
+		return subject, nil
+	case kept(escaped):
+		return escaped, nil
+	default:
+		return "", fmt.Errorf("%w: %.80q cannot be a subject", ErrInvalid, subject)
+	}
+}

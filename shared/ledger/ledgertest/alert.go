@@ -1,0 +1,263 @@
+package ledgertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// page is the effect that a world's rules plan for alerts, where a test asks for it.
+const page = "page"
+
+// paged gives the world a rule that asks for every alert.
+func (w *world) paged() {
+	w.settings.StuckAfter, w.settings.AlertEvery = time.Hour, 3*time.Hour
+	w.settings.Rules = append(w.settings.Rules, ledger.Rule{Name: page, Alerts: ledger.Alerts()})
+}
+
+// postpone makes one pass over the world's operation.
+func (w *world) postpone() ledger.Postponed {
+	w.Helper()
+	due, now := w.pass()
+	p, err := w.ledger().Postpone(w.ctx, due, now)
+	if err != nil {
+		w.Fatalf("Postpone: %v", err)
+	}
+	return p
+}
+
+// stuck makes passes until the next one says that the world's operation is stuck, and returns what that pass sees.
+func (w *world) stuck() (ledger.DueOperation, time.Time) {
+	w.Helper()
+	w.register()
+	w.store.Advance(w.settings.StuckAfter + time.Minute)
+	return w.pass()
+}
+
+// alert checks the payload of an alert of the world's operation and returns what it says.
+func (w *world) alert(name, kind string) ledger.Notice {
+	w.Helper()
+	return w.alertIn(w.effect(name), kind)
+}
+
+func (w *world) alertIn(effect ledger.Effect, kind string) ledger.Notice {
+	w.Helper()
+	var payload ledger.Payload
+	if err := json.Unmarshal([]byte(effect.Payload), &payload); err != nil || payload.Alert == nil {
+		w.Fatalf("payload %q of %s: %v", effect.Payload, effect.Name, err)
+	}
+	equal(w, "its kind", payload.Alert.Kind, kind)
+	equal(w, "its operation", payload.Operation, effect.Operation)
+	equal(w, "its key [K4]", payload.IdempotencyKey, effect.IdempotencyKey)
+	return *payload.Alert
+}
+
+// alerting is a move that alerts about subject and keeps the answer in a.
+func (w *world) alerting(subject operation.Key, a *ledger.Alerted) move {
+	return func(l *ledger.Ledger) (err error) {
+		*a, err = l.AlertAbout(w.ctx, subject, ledger.AlertDisabled, w.start, "switched off")
+		return err
+	}
+}
+
+// alertsOf returns the names of the effects under a subject.
+func (w *world) alertsOf(subject operation.Key) []string {
+	w.Helper()
+	found, err := w.store.Query(w.ctx, ledger.Query{
+		Collection: ledger.EffectsCollection, Under: ledger.OperationPath(subject), OrderBy: ledger.FieldCreatedAt, Limit: 100,
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	var names []string
+	for _, doc := range found {
+		var effect ledger.Effect
+		if err := doc.Decode(&effect); err != nil {
+			w.Fatal(err)
+		}
+		names = append(names, effect.Name)
+	}
+	return names
+}
+
+var alertTests = []ledgerTest{
+	{"stuck is an effect, one in each period [R4, S2]", func(w *world) {
+		w.paged()
+		due, now := w.stuck()
+		p, err := w.ledger().Postpone(w.ctx, due, now)
+		if err != nil || !p.Alert || p.Planned != 1 {
+			w.Fatalf("%+v, %v", p, err)
+		}
+		w.published("page@stuck-1")
+		effect := w.effect("page@stuck-1")
+		equal(w, "its key [K4]", effect.IdempotencyKey, "gemini:batches/abc-123#page@stuck-1")
+		equal(w, "the record [L1]", w.record().Effects["page@stuck-1"], operation.EffectOpen)
+		notice := w.alert("page@stuck-1", "stuck")
+		if notice.Attempts != 1 || !notice.Since.Equal(w.record().StuckSince) || !strings.Contains(notice.Detail, "PENDING") {
+			w.Errorf("the notice: %+v", notice)
+		}
+		equal(w, "again in the same period", w.postpone().Planned, 0)
+		w.published()
+		w.store.Advance(w.settings.AlertEvery)
+		equal(w, "in the next period", w.postpone().Planned, 1)
+		w.published("page@stuck-2")
+		// With another period nothing that is named already is in the way.
+		w.settings.AlertEvery *= 100
+		w.store.Advance(w.settings.AlertEvery)
+		equal(w, "with a longer period", w.postpone().Planned, 1)
+		w.published("page@stuck-3")
+		equal(w, "never closed by our own judgement [M7]", w.record().State, operation.Pending)
+	}},
+	{"an alert runs like any effect and keeps a settled record open until it is done [L3, S1]", func(w *world) {
+		w.paged()
+		due, now := w.stuck()
+		if _, err := w.ledger().Postpone(w.ctx, due, now); err != nil {
+			w.Fatal(err)
+		}
+		w.ingest(w.event("d1", operation.Succeeded, time.Hour))
+		w.finish(w.granted(publish))
+		w.lives("settled, its alert open", false, 0)
+		w.store.Advance(w.release(w.granted("page@stuck-1"), 0))
+		equal(w, "swept [R5]", w.sweep(), 1)
+		w.finish(w.granted("page@stuck-1"))
+		equal(w, "the record", w.record().Effects["page@stuck-1"], operation.EffectDone)
+		w.lives("settled, its alert done", false, w.settings.Retention)
+	}},
+	{"where no rule asks nothing is planned: the caller says it [R4]", func(w *world) {
+		w.paged()
+		w.settings.Rules[2].JobKinds, w.settings.Rules[2].Alerts = []string{"other-*"}, []ledger.Alert{ledger.AlertStuck}
+		due, now := w.stuck()
+		p, err := w.ledger().Postpone(w.ctx, due, now)
+		if err != nil || !p.Alert || p.Planned != 0 {
+			w.Errorf("%+v, %v", p, err)
+		}
+		equal(w, "effects", len(w.record().Effects), 0)
+		alerted, err := w.ledger().AlertAbout(w.ctx, "webhooks/w1", ledger.AlertDisabled, w.start, "")
+		if err != nil || alerted.Asked || alerted.Planned != 0 {
+			w.Errorf("%+v, %v", alerted, err)
+		}
+		w.published()
+	}},
+	{"a rule has its states' effect and its alerts [R4, S2]", func(w *world) {
+		w.paged()
+		w.settings.Rules[2].On = []operation.State{operation.Succeeded}
+		due, now := w.stuck()
+		if _, err := w.ledger().Postpone(w.ctx, due, now); err != nil {
+			w.Fatal(err)
+		}
+		equal(w, "planned by the end", w.ingest(w.event("d1", operation.Succeeded, time.Hour)).Planned, 2)
+		w.published("page@stuck-1", page, publish)
+		if strings.Contains(w.effect(page).Payload, `"alert"`) {
+			w.Errorf("an ordinary effect says %s", w.effect(page).Payload)
+		}
+	}},
+	{"an alert of a former record is not said anew, the next one is [L3]", func(w *world) {
+		w.paged()
+		due, now := w.stuck()
+		if _, err := w.ledger().Postpone(w.ctx, due, now); err != nil {
+			w.Fatal(err)
+		}
+		w.finish(w.granted("page@stuck-1"))
+		w.published("page@stuck-1")
+		w.delete(ledger.OperationPath(w.name.Key)) // TTL deletion leaves what is under it
+		due, now = w.stuck()
+		p, err := w.ledger().Postpone(w.ctx, due, now)
+		if err != nil || !p.Alert || p.Planned != 0 {
+			w.Errorf("%+v, %v", p, err)
+		}
+		equal(w, "the record", w.record().Effects["page@stuck-1"], operation.EffectDone)
+		w.store.Advance(w.settings.AlertEvery)
+		equal(w, "the next", w.postpone().Planned, 1)
+		w.published("page@stuck-2")
+	}},
+	{"publishing an alert fails: the sweep has it [R4, R5]", func(w *world) {
+		w.paged()
+		due, now := w.stuck()
+		w.outbox.err = errFailed
+		p, err := w.ledger().Postpone(w.ctx, due, now)
+		if err != nil || p.Planned != 1 || p.PublishErr == nil {
+			w.Errorf("%+v, %v", p, err)
+		}
+		w.outbox.err = nil
+		equal(w, "swept", w.sweep(), 1)
+		w.published("page@stuck-1")
+	}},
+	{"an alert about what is no operation, once in each period, through to its end [R4, S1, S2]", func(w *world) {
+		w.paged()
+		const subject operation.Key = "webhooks/w1"
+		var one, two ledger.Alerted
+		for _, a := range []*ledger.Alerted{&one, &two} {
+			if err := w.alerting(subject, a)(w.ledger()); err != nil {
+				w.Fatal(err)
+			}
+		}
+		equal(w, "planned", fmt.Sprint(one.Asked, one.Planned, two.Asked, two.Planned), "true 1 true 0")
+		names := w.alertsOf(subject)
+		equal(w, "effects", len(names), 1)
+		w.published(names[0])
+		equal(w, "a record", w.document(ledger.OperationPath(subject)).Exists(), false)
+
+		w.name.Key = subject
+		notice := w.alert(names[0], "disabled")
+		equal(w, "detail", notice.Detail, "switched off")
+		equal(w, "since", notice.Since.Equal(w.start), true)
+		equal(w, "swept [R5]", w.sweep(), 1)
+		w.store.Advance(w.release(w.granted(names[0]), 0))
+		w.finish(w.granted(names[0]))
+		if effect := w.effect(names[0]); effect.State != ledger.EffectDone || effect.ExpireAt.IsZero() {
+			w.Errorf("the effect: %+v", effect)
+		}
+		w.store.Advance(w.settings.AlertEvery)
+		if err := w.alerting(subject, &two)(w.ledger()); err != nil || two.Planned != 1 {
+			w.Errorf("in the next period: %+v, %v", two, err)
+		}
+		second := w.alertsOf(subject)[1]
+		if err := w.ledger().Bury(w.ctx, w.granted(second), errFailed); err != nil {
+			w.Errorf("Bury: %v", err)
+		}
+		equal(w, "buried", w.claim(second).Verdict, ledger.Dead)
+		equal(w, "a record, after all", w.document(ledger.OperationPath(subject)).Exists(), false)
+	}},
+	{"one that no record knows is exhausted, too [S2]", func(w *world) {
+		w.paged()
+		w.settings.MaxAttempts = 1
+		if err := w.alerting("webhooks/w1", new(ledger.Alerted))(w.ledger()); err != nil {
+			w.Fatal(err)
+		}
+		w.name.Key = "webhooks/w1"
+		name := w.alertsOf(w.name.Key)[0]
+		w.store.Advance(w.release(w.granted(name), 0))
+		equal(w, "the second claim", w.claim(name).Verdict, ledger.Exhausted)
+		equal(w, "the third", w.claim(name).Verdict, ledger.Dead)
+	}},
+	{"intents of any id are alerted about, each for itself [K6, R4]", func(w *world) {
+		w.paged()
+		ids := []string{"c-1", "batches/abc-123", "c 1", "c-1 ", "a/b:c%\x00__x__\u2028 "}
+		for _, id := range ids {
+			alerted, err := w.ledger().AlertAbout(w.ctx, operation.Key("intents/"+id), ledger.AlertUnbound, w.start, "unbound")
+			if err != nil || alerted.Planned != 1 {
+				w.Errorf("%q: %+v, %v", id, alerted, err)
+			}
+		}
+		sent := w.outbox.sent()
+		slices.SortFunc(sent, func(a, b ledger.Message) int { return strings.Compare(string(a.Operation), string(b.Operation)) })
+		equal(w, "subjects", len(slices.Compact(sent)), len(ids))
+		for _, m := range sent {
+			text, err := json.Marshal(m)
+			if err != nil {
+				w.Fatal(err)
+			}
+			if m, err = ledger.ParseMessage(text); err != nil {
+				w.Fatal(err)
+			}
+			if grant, err := w.ledger().Claim(w.ctx, m.Operation, m.Effect); err != nil || grant.Verdict != ledger.Claimed {
+				w.Errorf("%s: %+v, %v", text, grant, err)
+			}
+		}
+	}},
+}

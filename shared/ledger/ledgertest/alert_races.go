@@ -1,0 +1,99 @@
+package ledgertest
+
+import (
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// alertRaces: whoever alerts at once with others, or without an answer, plans one effect in a period [R4].
+var alertRaces = join(
+	both("two passes find an operation stuck [R4, R6]", func(w *world) (a, b move, check func()) {
+		w.paged()
+		due, now := w.stuck()
+		won := 0
+		return w.postponing(due, now, &won), w.postponing(due, now, &won), func() {
+			equal(w, "passes that have it", won, 1)
+			w.published("page@stuck-1")
+			equal(w, "effects", len(w.show().Effects), 1)
+		}
+	}),
+	both("a pass that finds it stuck against its end [R4, M6]", func(w *world) (a, b move, check func()) {
+		w.paged()
+		due, now := w.stuck()
+		won := 0
+		var hook ledger.Receipt
+		return w.postponing(due, now, &won), w.ingesting(w.event("d1", operation.Succeeded, time.Second), &hook), func() {
+			rec := w.record()
+			equal(w, "the end", rec.State, operation.Succeeded)
+			equal(w, "its effect", rec.Effects[publish], operation.EffectOpen)
+			equal(w, "the alert is there as the record says", w.effect("page@stuck-1").State == ledger.EffectPending,
+				rec.Effects["page@stuck-1"] == operation.EffectOpen)
+		}
+	}),
+	both("two alerts about one subject [R4, S3]", func(w *world) (a, b move, check func()) {
+		w.paged()
+		var one, two ledger.Alerted
+		return w.alerting("webhooks/w1", &one), w.alerting("webhooks/w1", &two), func() {
+			equal(w, "planned", one.Planned+two.Planned, 1)
+			equal(w, "effects", len(w.alertsOf("webhooks/w1")), 1)
+			equal(w, "published", len(w.outbox.sent()), 1)
+		}
+	}),
+	both("two look-ups find an operation missing [R4, S3]", func(w *world) (a, b move, check func()) {
+		w.missing()
+		var one, two ledger.Noted
+		return w.noting(ledger.TroubleNotFound, &one), w.noting(ledger.TroubleNotFound, &two), func() {
+			equal(w, "planned", one.Planned+two.Planned, 1)
+			equal(w, "alerts", one.Alert != two.Alert, true)
+			w.published("page@missing-1")
+		}
+	}),
+	both("a look-up that finds it missing against its end [R4, M7]", func(w *world) (a, b move, check func()) {
+		w.missing()
+		var noted ledger.Noted
+		var hook ledger.Receipt
+		return w.noting(ledger.TroubleNotFound, &noted), w.ingesting(w.event("d1", operation.Succeeded, time.Second), &hook), func() {
+			rec := w.record()
+			equal(w, "the end", rec.State, operation.Succeeded)
+			equal(w, "in trouble", rec.InTrouble(), false)
+			equal(w, "the alert is there as the record says", w.effect("page@missing-1").State == ledger.EffectPending,
+				rec.Effects["page@missing-1"] == operation.EffectOpen)
+		}
+	}),
+	unanswered("Postpone: the alert is planned, if not published [R4, R5]", func(w *world, lossy func() *ledger.Ledger) {
+		w.paged()
+		due, now := w.stuck()
+		if _, err := lossy().Postpone(w.ctx, due, now); err == nil {
+			w.Error("Postpone: no error")
+		}
+		equal(w, "the record", w.record().Effects["page@stuck-1"], operation.EffectOpen)
+		equal(w, "swept", w.sweep(), 1)
+		w.published("page@stuck-1")
+		w.store.Advance(w.settings.Interval)
+		equal(w, "planned again", w.postpone().Planned, 0)
+	}),
+	unanswered("AlertAbout: planned once [R4]", func(w *world, lossy func() *ledger.Ledger) {
+		w.paged()
+		for range 2 {
+			if err := w.alerting("webhooks/w1", new(ledger.Alerted))(lossy()); err != nil {
+				w.Errorf("AlertAbout: %v", err)
+			}
+		}
+		equal(w, "effects", len(w.alertsOf("webhooks/w1")), 1)
+		equal(w, "due", len(w.dueEffects().Items), 1)
+	}),
+	unanswered("Note: missing is said once, by this call [R4]", func(w *world, lossy func() *ledger.Ledger) {
+		w.missing()
+		for i := range 2 {
+			var noted ledger.Noted
+			if err := w.noting(ledger.TroubleNotFound, &noted)(lossy()); err != nil {
+				w.Errorf("Note: %v", err)
+			}
+			equal(w, "alert", noted.Alert, i == 0)
+			equal(w, "planned", noted.Planned == 1, i == 0)
+		}
+		w.published("page@missing-1")
+	}),
+)

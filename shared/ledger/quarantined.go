@@ -1,0 +1,56 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+)
+
+// A QuarantineFilter chooses quarantined deliveries. Its zero fields choose all.
+type QuarantineFilter struct {
+	Reason string
+	After  Cursor // as ListQuarantined returned it
+	Limit  int    // must be positive
+}
+
+// ListQuarantined returns what is in quarantine, newest first, without the bodies, and where to continue; the zero Cursor
+// when there is nothing behind.
+func (l *Ledger) ListQuarantined(ctx context.Context, f QuarantineFilter) ([]Quarantined, Cursor, error) {
+	found, err := l.store.Query(ctx, queryQuarantined(f))
+	if err != nil {
+		return nil, Cursor{}, fmt.Errorf("listing the quarantine: %w", err)
+	}
+	list := make([]Quarantined, len(found))
+	for i, doc := range found {
+		if err := doc.Decode(&list[i]); err != nil {
+			return nil, Cursor{}, fmt.Errorf("reading %s: %w", doc.Path, err)
+		}
+		list[i].Body = nil
+	}
+	if len(list) < f.Limit {
+		return list, Cursor{}, nil
+	}
+	last := len(list) - 1
+	return list, Cursor{At: list[last].ReceivedAt, Path: found[last].Path}, nil
+}
+
+// Retried notes that a quarantined delivery was taken in once more, and what came of it: of several times the last. The body
+// stays until its retention ends, whatever the outcome [W6]. ErrNotFound: there is none of that delivery id. Other errors: as
+// Ingest; calling it again is safe.
+func (l *Ledger) Retried(ctx context.Context, id string, outcome Outcome) error {
+	return l.decide(ctx, "noting the retry of quarantined delivery "+id, func(int) error {
+		snapshot, err := l.store.Get(ctx, quarantinePath(id))
+		if err != nil {
+			return err
+		}
+		doc := snapshot.Documents[0]
+		if !doc.Exists() {
+			return ErrNotFound
+		}
+		var q Quarantined
+		if err := doc.Decode(&q); err != nil {
+			return fmt.Errorf("reading %s: %w", doc.Path, err)
+		}
+		q.RetriedAt, q.Outcome = snapshot.ReadTime, outcome
+		return l.store.Commit(ctx, Write{Path: doc.Path, Token: doc.Token, Data: q})
+	})
+}

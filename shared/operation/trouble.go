@@ -1,0 +1,20 @@
+package operation
+
+import "time"
+
+// An Abandonment says who ended the waiting for something, when and why [R4].
+type Abandonment struct {
+	At  time.Time `json:"at" firestore:"at"` // the store's time
+	By  string    `json:"by,omitempty" firestore:"by,omitempty"`
+	Why string    `json:"why" firestore:"why"`
+}
+
+// InTrouble reports whether r still says that look-ups learned nothing.
+func (r Record) InTrouble() bool { return r.Trouble != "" || !r.MissingSince.IsZero() }
+
+// WithoutTrouble returns r as it is once Gemini has said how the operation stands: found, and in no trouble.
+func (r Record) WithoutTrouble() Record {
+	r.Trouble, r.TroubleSince = "", time.Time{}
+	r.MissingSince, r.MissingAlertedAt = time.Time{}, time.Time{}
+	return r
+}
