@@ -1,0 +1,110 @@
+package secret
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"os"
+	"sync"
+	"time"
+
+	secretmanager "cloud.google.com/go/secretmanager/apiv1"
+	"github.com/googleapis/gax-go/v2"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+const (
+	// defaultTimeout bounds a call together with its repetitions.
+	defaultTimeout = 10 * time.Second
+	firstBackOff   = 200 * time.Millisecond
+	maxBackOff     = 2 * time.Second
+)
+
+// Options says how to reach Secret Manager. The zero value is Google's, with the process's credentials.
+type Options struct {
+	// Emulator is the host and port of a Secret Manager that is spoken to in plain text and without credentials. Empty:
+	// SECRET_MANAGER_EMULATOR_HOST, else Google's.
+	Emulator string
+	// Timeout bounds one call together with its repetitions. Zero: 10 s.
+	Timeout time.Duration
+}
+
+// A Client reads and writes secrets. It is safe for concurrent use. It connects with its first call; Close it when done.
+type Client struct {
+	options Options
+
+	mu     sync.Mutex
+	client *secretmanager.Client
+	closed bool
+}
+
+// New returns a client that has not connected yet.
+func New(o Options) *Client {
+	if o.Emulator == "" {
+		o.Emulator = os.Getenv("SECRET_MANAGER_EMULATOR_HOST")
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	return &Client{options: o}
+}
+
+// Close lets go of the connection, if there is one. Later calls fail.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	if c.client == nil {
+		return nil
+	}
+	client := c.client
+	c.client = nil
+	if err := client.Close(); err != nil {
+		return fmt.Errorf("closing the Secret Manager client: %w", err)
+	}
+	return nil
+}
+
+// connect returns the client, made at the first call; one that could not be made is tried again at the next.
+func (c *Client) connect(ctx context.Context) (*secretmanager.Client, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, errors.New("the Secret Manager client is closed")
+	}
+	if c.client != nil {
+		return c.client, nil
+	}
+	// Left to itself the client logs payloads where GOOGLE_SDK_GO_LOGGING_LEVEL is debug.
+	options := []option.ClientOption{option.WithLogger(slog.New(slog.DiscardHandler))}
+	if c.options.Emulator != "" {
+		conn, err := grpc.NewClient("passthrough:///"+c.options.Emulator, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			return nil, fmt.Errorf("SECRET_MANAGER_EMULATOR_HOST: %w", err)
+		}
+		options = append(options, option.WithGRPCConn(conn))
+	}
+	client, err := secretmanager.NewClient(context.WithoutCancel(ctx), options...)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to Secret Manager: %w; run gcloud auth application-default login, or run where Google "+
+			"Cloud gives credentials", err)
+	}
+	// Reading again is safe; what writes is repeated by nobody but its caller.
+	again := []gax.CallOption{gax.WithRetry(func() gax.Retryer {
+		return gax.OnCodes([]codes.Code{codes.Unavailable, codes.ResourceExhausted},
+			gax.Backoff{Initial: firstBackOff, Max: maxBackOff, Multiplier: 2})
+	})}
+	client.CallOptions.AccessSecretVersion = again
+	client.CallOptions.ListSecretVersions = again
+	client.CallOptions.TestIamPermissions = again
+	c.client = client
+	return client, nil
+}
+
+// String says nothing about what c has read.
+func (c *Client) String() string { return "secret.Client" }

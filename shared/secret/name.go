@@ -1,0 +1,43 @@
+package secret
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/opledger/opledger/shared/excerpt"
+)
+
+// A Name is a secret's full name, projects/P/secrets/S. The zero Name is none.
+type Name struct{ Project, ID string }
+
+// String returns the name as Secret Manager writes it.
+func (n Name) String() string { return "projects/" + n.Project + "/secrets/" + n.ID }
+
+var (
+	// A project is an id, which may have a domain in front, or a number.
+	project = regexp.MustCompile(`^[a-z0-9][a-z0-9.:-]*$`)
+	id      = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
+)
+
+const maxQuoted = 120
+
+var errForm = errors.New("it must be the name of a secret in Secret Manager, projects/PROJECT/secrets/SECRET")
+
+// ParseName reads projects/P/secrets/S. A name with a version behind it is refused, because every enabled version counts and
+// a fixed one would outlive a rotation. A text that may be a secret itself is not repeated in the error.
+func ParseName(text string) (Name, error) {
+	if !strings.HasPrefix(text, "projects/") {
+		return Name{}, errForm
+	}
+	parts := strings.Split(text, "/")
+	if len(parts) > 4 && parts[4] == "versions" {
+		return Name{}, fmt.Errorf("%w; leave away the version behind it: the enabled ones are found by themselves",
+			errForm)
+	}
+	if len(parts) != 4 || parts[2] != "secrets" || !project.MatchString(parts[1]) || !id.MatchString(parts[3]) {
+		return Name{}, fmt.Errorf("%w, not %s", errForm, excerpt.Quote(text, maxQuoted))
+	}
+	return Name{Project: parts[1], ID: parts[3]}, nil
+}

@@ -1,0 +1,143 @@
+package secret
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"time"
+
+	secretmanager "cloud.google.com/go/secretmanager/apiv1"
+	"cloud.google.com/go/secretmanager/apiv1/secretmanagerpb"
+	"google.golang.org/api/iterator"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// A Version is one version of a secret. However it is printed, its data is not.
+type Version struct {
+	// Name is the version's full name, projects/NUMBER/secrets/S/versions/N: Secret Manager writes the project's number.
+	Name string
+	// CreateTime is Secret Manager's time of storing it.
+	CreateTime time.Time
+	// Data is the secret, as it was stored: also with a line end, if it was stored with one.
+	Data []byte
+}
+
+// String returns the version's name.
+func (v Version) String() string { return v.Name }
+
+// GoString is String, for %#v.
+func (v Version) GoString() string { return v.Name }
+
+// text is a name that explain takes.
+type text string
+
+func (t text) String() string { return string(t) }
+
+const (
+	roleList   = "roles/secretmanager.viewer (secretmanager.versions.list)"
+	roleAccess = "roles/secretmanager.secretAccessor (secretmanager.versions.access)"
+)
+
+// Enabled returns every enabled version, newest first. The error wraps ErrNone, ErrNotFound, ErrDenied, ErrCorrupt or the
+// context's, or says that Secret Manager could not be asked. It is all or nothing: with one version unread, deliveries that
+// only this one verifies would be refused.
+func (c *Client) Enabled(ctx context.Context, name Name) ([]Version, error) {
+	client, err := c.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	listed, err := list(bounded, client, name)
+	if err != nil {
+		return nil, explain(ctx, "listing the versions of", name, roleList, err)
+	}
+	var enabled []Version
+	for _, version := range listed {
+		v, err := access(bounded, client, version.Name)
+		if status.Code(err) == codes.FailedPrecondition {
+			continue // disabled since it was listed
+		}
+		if err != nil {
+			return nil, explainAccess(ctx, text(version.Name), err)
+		}
+		v.CreateTime = version.CreateTime
+		enabled = append(enabled, v)
+	}
+	if len(enabled) == 0 {
+		return nil, fmt.Errorf("secret %s %w; add one with gcloud secrets versions add", name, ErrNone)
+	}
+	return enabled, nil
+}
+
+// Newest returns the newest enabled version's data. As long as that is the last version it needs no more than the right to
+// access it. The errors are those of Enabled.
+func (c *Client) Newest(ctx context.Context, name Name) ([]byte, error) {
+	client, err := c.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	v, err := access(bounded, client, name.String()+"/versions/latest")
+	if status.Code(err) == codes.FailedPrecondition { // the last one is disabled; one before it may not be
+		all, err := c.Enabled(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		return all[0].Data, nil
+	}
+	if err != nil {
+		return nil, explainAccess(ctx, name, err)
+	}
+	return v.Data, nil
+}
+
+// list returns the enabled versions without their data, newest first.
+func list(ctx context.Context, client *secretmanager.Client, name Name) ([]Version, error) {
+	var listed []Version
+	versions := client.ListSecretVersions(ctx, &secretmanagerpb.ListSecretVersionsRequest{Parent: name.String()})
+	for {
+		version, err := versions.Next()
+		if errors.Is(err, iterator.Done) {
+			break
+		}
+		if err != nil {
+			return nil, err //nolint:wrapcheck // the caller explains it
+		}
+		if version.GetState() == secretmanagerpb.SecretVersion_ENABLED {
+			listed = append(listed, Version{Name: version.GetName(), CreateTime: version.GetCreateTime().AsTime()})
+		}
+	}
+	slices.SortStableFunc(listed, func(a, b Version) int { return cmp.Compare(b.CreateTime.UnixNano(), a.CreateTime.UnixNano()) })
+	return listed, nil
+}
+
+// access reads a version's data and checks it.
+func access(ctx context.Context, client *secretmanager.Client, version string) (Version, error) {
+	answer, err := client.AccessSecretVersion(ctx, &secretmanagerpb.AccessSecretVersionRequest{Name: version})
+	if err != nil {
+		return Version{}, err //nolint:wrapcheck // the caller explains it
+	}
+	payload := answer.GetPayload()
+	if payload.DataCrc32C != nil && payload.GetDataCrc32C() != checksum(payload.GetData()) {
+		return Version{}, ErrCorrupt
+	}
+	return Version{Name: answer.GetName(), Data: payload.GetData()}, nil
+}
+
+func explainAccess(ctx context.Context, what fmt.Stringer, err error) error {
+	if errors.Is(err, ErrCorrupt) {
+		return fmt.Errorf("reading %s: it %w; try again", what, err)
+	}
+	return explain(ctx, "reading", what, roleAccess, err)
+}
+
+// checksum is the one that Secret Manager uses, in the form that it uses.
+func checksum(data []byte) int64 {
+	return int64(crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
+}
