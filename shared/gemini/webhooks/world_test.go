@@ -1,0 +1,114 @@
+package webhooks_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/opledger/opledger/shared/gemini/webhooks"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	apiKey = "AIza-the-key-that-nobody-may-see"
+	ours   = "https://webhook.example/"
+)
+
+// world is a simulated Gemini behind a front that keeps what was sent and may answer instead.
+type world struct {
+	sim    *geminisim.Sim
+	client *webhooks.Client
+
+	mu     sync.Mutex
+	sent   []string // METHOD path body
+	answer func(w http.ResponseWriter, r *http.Request) bool
+}
+
+func start(t *testing.T) *world {
+	t.Helper()
+	w := &world{sim: geminisim.New(geminisim.Config{Seed: 1, HTTP: &http.Client{Transport: accepting{}}})}
+	server := httptest.NewServer(w)
+	transport := &http.Transport{}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		server.Close()
+		w.sim.Close()
+	})
+	var err error
+	w.client, err = webhooks.NewClient(t.Context(), webhooks.Options{
+		APIKey: apiKey, BaseURL: server.URL, HTTP: &http.Client{Transport: transport},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	w.mu.Lock()
+	w.sent = append(w.sent, strings.TrimSpace(r.Method+" "+r.URL.String()+" "+string(body)))
+	answer := w.answer
+	w.mu.Unlock()
+	if answer == nil || !answer(rw, r) {
+		w.sim.ServeHTTP(rw, r)
+	}
+}
+
+// instead answers what f does not leave to the simulator.
+func (w *world) instead(f func(w http.ResponseWriter, r *http.Request) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.answer = f
+}
+
+func (w *world) requests() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	sent := w.sent
+	w.sent = nil
+	return sent
+}
+
+// says is an answer of JSON.
+func says(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+}
+
+// accepting is a receiver that takes every delivery.
+type accepting struct{}
+
+func (accepting) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, err := io.Copy(io.Discard, r.Body)
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, errors.Join(err, r.Body.Close())
+}
+
+// wantError checks an *Error and that it holds no key.
+func wantError(t *testing.T, err error, status int, words ...string) *webhooks.Error {
+	t.Helper()
+	var failure *webhooks.Error
+	if !errors.As(err, &failure) || failure.Status != status {
+		t.Fatalf("%v, want status %d", err, status)
+	}
+	for _, said := range words {
+		if !strings.Contains(err.Error(), said) {
+			t.Errorf("%q does not say %q", err, said)
+		}
+	}
+	if strings.Contains(err.Error(), apiKey) {
+		t.Errorf("the key is in %q", err)
+	}
+	return failure
+}
