@@ -23,11 +23,15 @@ type settings struct {
 }
 
 func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
+	key, err := cloud.GeminiKey(ctx, s.Gemini)
+	if err != nil {
+		return nil, err
+	}
 	l, err := cloud.Ledger(ctx, s.Firestore, s.Topic, s.Ledger)
 	if err != nil {
 		return nil, err
 	}
-	client, err := lookup.NewClient(ctx, lookup.Options{APIKey: s.Gemini.APIKey, BaseURL: s.Gemini.BaseURL})
+	client, err := lookup.NewClient(ctx, lookup.Options{APIKey: key, BaseURL: s.Gemini.BaseURL})
 	if err != nil {
 		return nil, err
 	}

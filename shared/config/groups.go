@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -172,25 +171,6 @@ func (w *Webhook) validate() []error {
 		err = nil
 	}
 	return append(problems, problemsOf("OPLEDGER_WEBHOOK_SECRET", err)...)
-}
-
-// Gemini is how Gemini is asked.
-type Gemini struct {
-	APIKey  string `env:"GEMINI_API_KEY"`
-	BaseURL string `env:"GOOGLE_GEMINI_BASE_URL"`
-}
-
-func (g *Gemini) validate() []error {
-	var problems []error
-	if strings.TrimSpace(g.APIKey) == "" {
-		problems = append(problems, errors.New("GEMINI_API_KEY: it is not set; reconciliation asks Gemini with it"))
-	} else if strings.ContainsFunc(strings.TrimSpace(g.APIKey), func(r rune) bool { return r <= ' ' || r > '~' }) {
-		problems = append(problems, errors.New("GEMINI_API_KEY: it holds characters that no key has"))
-	}
-	if u, err := url.Parse(g.BaseURL); g.BaseURL != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
-		problems = append(problems, errors.New("GOOGLE_GEMINI_BASE_URL: it must be an http or https URL")) // may hold a password
-	}
-	return problems
 }
 
 // Handlers is what the effects' handlers are given beside the effects themselves.

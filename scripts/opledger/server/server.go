@@ -16,6 +16,7 @@ import (
 	reconcilefn "github.com/opledger/opledger/functions/reconcile"
 	registerfn "github.com/opledger/opledger/functions/register"
 	webhookfn "github.com/opledger/opledger/functions/webhook"
+	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/function"
@@ -85,8 +86,12 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		Ledger: s.Ledger, Verifier: settings.Webhook.Verifier, Now: o.Now, Log: o.Log,
 	}))
 	s.handle("/register", registerfn.New(registerfn.Options{Ledger: s.Ledger, Now: o.Now, Log: o.Log}))
-	if settings.Gemini.APIKey != "" {
-		client, err := lookup.NewClient(ctx, lookup.Options{APIKey: settings.Gemini.APIKey, BaseURL: settings.Gemini.BaseURL})
+	if settings.Gemini.IsSet() {
+		key, err := cloud.GeminiKey(ctx, settings.Gemini)
+		if err != nil {
+			return nil, err
+		}
+		client, err := lookup.NewClient(ctx, lookup.Options{APIKey: key, BaseURL: settings.Gemini.BaseURL})
 		if err != nil {
 			return nil, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
 		}

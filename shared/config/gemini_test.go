@@ -1,0 +1,86 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/opledger/opledger/shared/config"
+)
+
+type atGemini struct {
+	Gemini   config.Gemini
+	Endpoint config.Endpoint
+}
+
+// TestGeminiKey: exactly one of the key and its secret's name, and no key in an error.
+func TestGeminiKey(t *testing.T) {
+	t.Parallel()
+	const full = "projects/p/secrets/key"
+	for _, c := range []struct {
+		set  []string
+		says []string
+	}{
+		{[]string{"GEMINI_API_KEY=hunter2"}, nil},
+		{[]string{"OPLEDGER_GEMINI_API_KEY_SECRET=" + full}, nil},
+		{nil, []string{"GEMINI_API_KEY: it is not set", "OPLEDGER_GEMINI_API_KEY_SECRET"}},
+		{[]string{"GEMINI_API_KEY= \t"}, []string{"GEMINI_API_KEY: it is not set"}},
+		{[]string{"GEMINI_API_KEY=hunter2", "OPLEDGER_GEMINI_API_KEY_SECRET=" + full},
+			[]string{"OPLEDGER_GEMINI_API_KEY_SECRET: GEMINI_API_KEY is set too"}},
+		{[]string{"OPLEDGER_GEMINI_API_KEY_SECRET=hunter2"}, []string{"OPLEDGER_GEMINI_API_KEY_SECRET: it must be the name of a secret"}},
+		{[]string{"OPLEDGER_GEMINI_API_KEY_SECRET=" + full + "/versions/latest"}, []string{"OPLEDGER_GEMINI_API_KEY_SECRET: ", "version"}},
+	} {
+		got, err := config.Parse[atGemini](c.set)
+		if (err == nil) != (c.says == nil) {
+			t.Errorf("%q: %v", c.set, err)
+			continue
+		}
+		if c.says == nil {
+			if !got.Gemini.IsSet() {
+				t.Errorf("%q: no key", c.set)
+			}
+			continue
+		}
+		if len(config.Problems(err)) != 1 || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v", c.set, err)
+		}
+		for _, words := range c.says {
+			if !strings.Contains(err.Error(), words) {
+				t.Errorf("%q: %v does not say %q", c.set, err, words)
+			}
+		}
+	}
+	if (config.Gemini{BaseURL: "https://x"}).IsSet() {
+		t.Error("a key without a key")
+	}
+}
+
+// TestEndpoint: the webhook's address is one that Gemini can deliver to, and enabling it again needs to know which it is.
+func TestEndpoint(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		set  []string
+		says string
+	}{
+		{nil, ""},
+		{[]string{"OPLEDGER_WEBHOOK_URL=https://webhook-abc-uc.a.run.app"}, ""},
+		{[]string{"OPLEDGER_WEBHOOK_URL=https://example.com:8443/webhook?a=b", "OPLEDGER_WEBHOOK_REENABLE=true"}, ""},
+		{[]string{"OPLEDGER_WEBHOOK_URL=http://example.com"}, "OPLEDGER_WEBHOOK_URL: it must be an https URL"},
+		{[]string{"OPLEDGER_WEBHOOK_URL=example.com"}, "OPLEDGER_WEBHOOK_URL: it must be an https URL"},
+		{[]string{"OPLEDGER_WEBHOOK_URL=https://:443/"}, "OPLEDGER_WEBHOOK_URL: it must be an https URL"},
+		{[]string{"OPLEDGER_WEBHOOK_URL=https://%zz"}, "OPLEDGER_WEBHOOK_URL: it must be an https URL"},
+		{[]string{"OPLEDGER_WEBHOOK_URL=https://user:hunter2@example.com/"}, "OPLEDGER_WEBHOOK_URL: it must not hold a user"},
+		{[]string{"OPLEDGER_WEBHOOK_URL=https://example.com/#x"}, "OPLEDGER_WEBHOOK_URL: it must not have a fragment"},
+		{[]string{"OPLEDGER_WEBHOOK_REENABLE=true"}, "OPLEDGER_WEBHOOK_REENABLE: it needs OPLEDGER_WEBHOOK_URL"},
+		{[]string{"OPLEDGER_WEBHOOK_REENABLE=perhaps"}, "OPLEDGER_WEBHOOK_REENABLE: "},
+	} {
+		got, err := config.Parse[struct{ Endpoint config.Endpoint }](c.set)
+		switch {
+		case c.says == "" && err != nil, c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)):
+			t.Errorf("%q: %v, want %q", c.set, err, c.says)
+		case err != nil && (strings.Contains(err.Error(), "hunter2") || len(config.Problems(err)) != 1):
+			t.Errorf("%q: %v", c.set, err)
+		case c.says == "" && len(c.set) == 2 && (!got.Endpoint.Reenable || got.Endpoint.URL == ""):
+			t.Errorf("%+v", got)
+		}
+	}
+}
