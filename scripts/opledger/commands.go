@@ -65,6 +65,7 @@ func newRoot(outside environment) *cobra.Command {
 	})
 	root.AddCommand(
 		newLocal(outside), newServe(outside), newList(outside), newShow(outside), newRegister(outside), newReconcile(outside),
+		newWebhook(outside),
 	)
 	return root
 }

@@ -5,6 +5,7 @@
 //	opledger list, show  the ledger for a person
 //	opledger register    record an operation that was submitted elsewhere
 //	opledger reconcile   one pass, or one operation, now
+//	opledger webhook     create, list, ping, rotate, delete, check the webhook at Gemini
 //
 // It exits with 0 when it did what was asked, 1 when it failed, and 2 when it was used wrongly; errors are one line on stderr
 // that says what to do.
@@ -16,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -33,4 +35,6 @@ type environment struct {
 	variables []string // as os.Environ
 	in        io.Reader
 	out, err  io.Writer
+	// wait lets some time pass before another try; nil: real time.
+	wait func(context.Context, time.Duration) error
 }

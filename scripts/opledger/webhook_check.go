@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/shared/gemini/webhooks"
+	"github.com/opledger/opledger/shared/secret"
+)
+
+func newWebhookCheck(outside environment) *cobra.Command {
+	var flags webhookFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Compare the webhook at Gemini with the settings and the stored secret",
+		Long: "Compares the webhook at Gemini with what it should be: its URL, its state, its events, and whether the secrets that\n" +
+			"Gemini signs with are among those that the webhook function verifies with, as far as their last characters tell.\n" +
+			"One line a finding: ok, note, or wrong with what to do. The exit code is 1 if anything is wrong. Whether Gemini has\n" +
+			"events that this revision does not know cannot be asked.",
+		Example: "  opledger webhook check\n" +
+			"  opledger webhook check --url https://webhook-abc-uc.a.run.app --json",
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withWebhookDesk(cmd, outside, flags, func(ctx context.Context, d *webhookDesk) error { return d.check(ctx, asJSON) })
+		},
+	}
+	flags.addURL(cmd)
+	flags.addSecret(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// A finding is one thing that check looked at.
+type finding struct {
+	Level string `json:"level"` // ok, note or wrong
+	Text  string `json:"text"`
+	Do    string `json:"do,omitempty"`
+}
+
+func ok(format string, args ...any) finding {
+	return finding{Level: "ok", Text: fmt.Sprintf(format, args...)}
+}
+
+func note(format string, args ...any) finding {
+	return finding{Level: "note", Text: fmt.Sprintf(format, args...)}
+}
+
+func wrong(do, format string, args ...any) finding {
+	return finding{Level: "wrong", Text: fmt.Sprintf(format, args...), Do: do}
+}
+
+func (d *webhookDesk) check(ctx context.Context, asJSON bool) error {
+	if err := d.needURL(); err != nil {
+		return err
+	}
+	all, err := d.gemini.List(ctx)
+	if err != nil {
+		return err
+	}
+	var ours []webhooks.Webhook
+	for _, hook := range all {
+		if webhooks.SameURL(hook.URI, d.url) {
+			ours = append(ours, hook)
+		}
+	}
+	findings := []finding{checkCount(ours, len(all), d.url)}
+	known, secretFindings := d.checkStored(ctx)
+	findings = append(findings, secretFindings...)
+	for _, hook := range ours {
+		findings = append(findings, checkState(hook))
+		findings = append(findings, checkEvents(hook)...)
+		if known != nil {
+			findings = append(findings, checkSecrets(hook, known)...)
+		}
+	}
+	if len(ours) > 0 {
+		findings = append(findings, checkUnused(all, known)...)
+	}
+	return d.report(findings, asJSON)
+}
+
+func (d *webhookDesk) report(findings []finding, asJSON bool) error {
+	bad := 0
+	for _, f := range findings {
+		if f.Level == "wrong" {
+			bad++
+		}
+	}
+	if asJSON {
+		if err := printJSON(d.outside.out, map[string]any{"ok": bad == 0, "findings": findings}); err != nil {
+			return err
+		}
+	} else {
+		for _, f := range findings {
+			line := fmt.Sprintf("%-5s  %s", f.Level, f.Text)
+			if f.Do != "" {
+				line += "; " + f.Do
+			}
+			if err := d.say("%s", line); err != nil {
+				return err
+			}
+		}
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d of %d findings are wrong; stdout says what to do about each", bad, len(findings))
+	}
+	return nil
+}
+
+func checkCount(ours []webhooks.Webhook, all int, url string) finding {
+	switch {
+	case len(ours) == 0 && all > 0:
+		return wrong("create it with opledger webhook create, or correct OPLEDGER_WEBHOOK_URL: opledger webhook list shows the others",
+			"there is no webhook for %s, and %d for other addresses", url, all)
+	case len(ours) == 0:
+		return wrong("create it with opledger webhook create", "there is no webhook for %s", url)
+	case len(ours) > 1:
+		return wrong("keep one and delete the others with opledger webhook delete ID",
+			"there are %d webhooks for %s (%s): every event comes from each, and each signs with its own secret", len(ours), url, ids(ours))
+	}
+	return ok("webhook %s delivers to %s", ours[0].ID, ours[0].URI)
+}
+
+func checkState(hook webhooks.Webhook) finding {
+	switch hook.State {
+	case webhooks.Enabled:
+		return ok("%s is enabled", hook.ID)
+	case webhooks.DisabledByFailures:
+		return wrong("mend the receiver, then set OPLEDGER_WEBHOOK_REENABLE=true for reconcile to enable it again, or delete it and create it anew",
+			"Gemini disabled %s because its deliveries failed: nothing is delivered", hook.ID)
+	case webhooks.Disabled:
+		return wrong("delete it and create it anew", "somebody disabled %s: nothing is delivered", hook.ID)
+	}
+	return wrong("look at Gemini's documentation for it", "%s is in a state that this revision does not know: %s", hook.ID, hook.State)
+}
+
+func checkEvents(hook webhooks.Webhook) []finding {
+	missing := without(webhooks.AcceptedEvents(), hook.Events)
+	unheard := without(without(webhooks.Events(), webhooks.AcceptedEvents()), hook.Events)
+	var findings []finding
+	if len(missing) > 0 {
+		findings = append(findings, wrong("delete it and create it anew", "%s is not subscribed to %s", hook.ID, strings.Join(missing, " ")))
+	} else {
+		findings = append(findings, ok("%s is subscribed to %s", hook.ID, strings.Join(hook.Events, " ")))
+	}
+	if len(unheard) > 0 {
+		findings = append(findings, note("%s is not subscribed to %s, which Gemini was seen to refuse: reconcile finds those ends",
+			hook.ID, strings.Join(unheard, " ")))
+	}
+	return findings
+}
+
+// without returns those of all that are not in some.
+func without(all, some []string) []string {
+	var left []string
+	for _, one := range all {
+		if !strings.Contains(" "+strings.Join(some, " ")+" ", " "+one+" ") {
+			left = append(left, one)
+		}
+	}
+	return left
+}
+
+// A knownSecret is one that the webhook function verifies with.
+type knownSecret struct{ where, text string }
+
+func trimmed(text string) string { return strings.TrimSpace(text) }
+
+// checkStored reads the secrets that the webhook function verifies with; nil where they cannot be known.
+func (d *webhookDesk) checkStored(ctx context.Context) ([]knownSecret, []finding) {
+	known := []knownSecret{}
+	for i, text := range d.literal {
+		known = append(known, knownSecret{fmt.Sprintf("secret %d of OPLEDGER_WEBHOOK_SECRET", i+1), text})
+	}
+	if d.name != (secret.Name{}) {
+		enabled, err := d.secrets.Enabled(ctx, d.name)
+		if err != nil {
+			return nil, []finding{wrong("", "%v", err)}
+		}
+		for _, version := range enabled {
+			known = append(known, knownSecret{version.Name, trimmed(string(version.Data))})
+		}
+	} else if len(known) == 0 {
+		return nil, []finding{wrong("set OPLEDGER_WEBHOOK_SECRET, or pass --secret projects/PROJECT/secrets/SECRET",
+			"it is not known which secrets the webhook function verifies with")}
+	}
+	var findings []finding
+	for _, one := range known {
+		if err := checkSecret(one.text); err != nil {
+			findings = append(findings, wrong("disable or remove it: the webhook function does not start with it",
+				"%s is not a signing secret", one.where))
+		}
+	}
+	return known, findings
+}
+
+func checkSecrets(hook webhooks.Webhook, known []knownSecret) []finding {
+	if len(hook.Secrets) == 0 {
+		return []finding{note("Gemini does not list the secrets of %s, so that they cannot be compared", hook.ID)}
+	}
+	var findings []finding
+	for _, listed := range hook.Secrets {
+		where := ""
+		for _, one := range known {
+			if listed.Of(one.text) {
+				where = one.where
+				break
+			}
+		}
+		switch {
+		case where != "" && listed.Expires.IsZero():
+			findings = append(findings, ok("%s signs with %s, which is %s", hook.ID, listed.Truncated, where))
+		case where != "":
+			findings = append(findings, ok("%s signs with %s until %s, which is %s", hook.ID, listed.Truncated, localTime(listed.Expires), where))
+		case listed.Expires.IsZero():
+			findings = append(findings, wrong("run opledger webhook rotate "+hook.ID+", which stores a new one",
+				"%s signs with %s, which the webhook function does not know", hook.ID, listed.Truncated))
+		default:
+			findings = append(findings, note("%s signs with %s as well until %s, which the webhook function does not know; any one signature is enough",
+				hook.ID, listed.Truncated, localTime(listed.Expires)))
+		}
+	}
+	return findings
+}
+
+// checkUnused names secrets that are verified with though no webhook signs with them.
+func checkUnused(hooks []webhooks.Webhook, known []knownSecret) []finding {
+	var findings []finding
+	for _, one := range known {
+		if checkSecret(one.text) == nil && !signing(hooks, one.text) {
+			findings = append(findings, note(
+				"no webhook signs with %s: an old secret, which rotate disables 25 hours after it was superseded", one.where))
+		}
+	}
+	return findings
+}

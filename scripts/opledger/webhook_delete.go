@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newWebhookDelete(outside environment) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "delete ID",
+		Short: "Delete a webhook at Gemini; asks first",
+		Long: "Deletes a webhook at Gemini, so that nothing more is delivered to it; reconcile finds every end that has no event then.\n" +
+			"The versions of its signing secret stay in Secret Manager.",
+		Example: "  opledger webhook delete k0h9q38f6ejj1g9j7cgc\n" +
+			"  opledger webhook delete k0h9q38f6ejj1g9j7cgc --yes",
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withWebhookDesk(cmd, outside, webhookFlags{}, func(ctx context.Context, d *webhookDesk) error {
+				hook, err := d.one(ctx, args)
+				if err != nil {
+					return err
+				}
+				if !yes && !d.agreed(fmt.Sprintf("Delete webhook %s, which delivers to %s? [y/N] ", hook.ID, hook.URI)) {
+					return errors.New("nothing was deleted; answer y, or pass --yes")
+				}
+				if err := d.gemini.Delete(ctx, hook.ID); err != nil {
+					return err
+				}
+				return d.say("deleted webhook %s. The versions of its secret stay in Secret Manager; disable them with gcloud secrets "+
+					"versions disable if no other webhook uses them", hook.ID)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}
+
+// agreed asks on stderr and reads a line from stdin; no line is no.
+func (d *webhookDesk) agreed(question string) bool {
+	_, _ = fmt.Fprint(d.outside.err, question)
+	line, _ := bufio.NewReader(d.outside.in).ReadString('\n')
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/shared/gemini/webhooks"
+	"github.com/opledger/opledger/shared/secret"
+)
+
+func newWebhookRotate(outside environment) *cobra.Command {
+	var flags webhookFlags
+	var options secretOutput
+	var revokeNow bool
+	cmd := &cobra.Command{
+		Use:   "rotate [ID]",
+		Short: "Give the webhook a new signing secret, with no gap",
+		Long: "Makes a new signing secret at Gemini and stores it as a new version in Secret Manager. Gemini goes on signing with the\n" +
+			"old one for 24 hours as well, and the webhook function verifies with every enabled version, so that no delivery is\n" +
+			"refused. Versions that were superseded more than 25 hours ago are disabled.\n\n" +
+			"With --revoke-now, for a secret that somebody has stolen, the old ones end at once, here and at Gemini; deliveries that\n" +
+			"were signed before are refused, and reconcile finds what they told.",
+		Example: "  opledger webhook rotate\n" +
+			"  opledger webhook rotate --revoke-now",
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withWebhookDesk(cmd, outside, flags, func(ctx context.Context, d *webhookDesk) error {
+				return d.rotate(ctx, args, revokeNow, options)
+			})
+		},
+	}
+	flags.addURL(cmd)
+	flags.addSecret(cmd)
+	options.add(cmd)
+	cmd.Flags().BoolVar(&revokeNow, "revoke-now", false, "end the old secrets at once")
+	return cmd
+}
+
+func (d *webhookDesk) rotate(ctx context.Context, args []string, revokeNow bool, o secretOutput) error {
+	if err := d.needStore(o.print); err != nil {
+		return err
+	}
+	hook, err := d.one(ctx, args)
+	if err != nil {
+		return err
+	}
+	if err := d.prepareStore(ctx); err != nil {
+		return fmt.Errorf("nothing was rotated: %w", err)
+	}
+	// From here on an interrupt would lose the new secret.
+	ctx = context.WithoutCancel(ctx)
+	text, err := d.gemini.Rotate(ctx, hook.ID, revokeNow)
+	var failure *webhooks.Error
+	if errors.As(err, &failure) && failure.Unanswered() {
+		return fmt.Errorf("%w: %s", err, remedy(revokeNow))
+	}
+	if err != nil {
+		return err
+	}
+	err = checkSecret(text)
+	var version string
+	if err == nil && d.name != (secret.Name{}) {
+		version, err = d.store(ctx, text)
+	}
+	if err != nil {
+		return fmt.Errorf("webhook %s has a new secret, but it could not be stored: %w: %s", hook.ID, err, remedy(revokeNow))
+	}
+	var disabled []string
+	if version != "" {
+		disabled = d.disableOld(ctx, revokeNow)
+	}
+	if err = d.reportRotated(hook.ID, version, text, disabled, revokeNow, o); err != nil && version == "" {
+		return fmt.Errorf("webhook %s has a new secret that nobody has: %w: %s", hook.ID, err, remedy(revokeNow))
+	}
+	return err
+}
+
+// remedy says what to do after a rotation whose secret nobody has.
+func remedy(revokeNow bool) string {
+	if revokeNow {
+		return "the old secrets end at once, so that deliveries are refused until another rotation has succeeded; " +
+			"run opledger webhook rotate --revoke-now again now"
+	}
+	return "the old secret stays valid for 24 hours; run opledger webhook rotate again before they are over"
+}
+
+func (d *webhookDesk) reportRotated(id, version, text string, disabled []string, revokeNow bool, o secretOutput) error {
+	if o.json {
+		answer := map[string]any{"webhook": id, "disabledVersions": append([]string{}, disabled...), "revoked": revokeNow}
+		return printJSON(d.outside.out, o.answer(answer, version, text))
+	}
+	old := "the old secret stays valid for 24 hours"
+	if revokeNow {
+		old = "the old secrets are revoked"
+	}
+	err := errors.Join(d.say("webhook %s has a new secret; %s", id, old), d.saySecret(version, text, o))
+	if len(disabled) > 0 {
+		err = errors.Join(err, d.say("disabled, because Gemini signs with them no more: %s", strings.Join(disabled, ", ")))
+	}
+	return err
+}
