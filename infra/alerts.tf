@@ -1,0 +1,178 @@
+# Alerts on what signals.json counts: too many in a window, or none at all. A window is so many intervals of the schedule, or
+# minutes where the schedule has nothing to do with it; never under five minutes, since a line of the log takes a while to count.
+locals {
+  alerts = {
+    for name, signal in local.signals : name => merge(signal.alert, {
+      metric = "metric.type=\"logging.googleapis.com/user/${google_logging_metric.this[name].name}\" AND resource.type=\"cloud_run_revision\""
+      window = "${60 * max(5, try(signal.alert.intervals * local.interval_minutes, signal.alert.minutes))}s"
+    }) if can(signal.alert)
+  }
+
+  # The text of each playbook, with the names of this deployment in its commands.
+  playbooks = {
+    for file in fileset("${path.module}/playbooks", "*.md") : file => replace(replace(
+    file("${path.module}/playbooks/${file}"), "PREFIX", var.name_prefix), "REGION", var.region)
+  }
+}
+
+resource "google_monitoring_alert_policy" "signal" {
+  for_each = local.alerts
+
+  project               = var.project
+  display_name          = "${var.name_prefix}: ${each.value.title}"
+  severity              = each.value.severity
+  combiner              = "OR"
+  notification_channels = local.channels
+  user_labels           = local.labels
+
+  dynamic "conditions" {
+    for_each = each.value.when == "above" ? [each.value] : []
+
+    content {
+      display_name = "more than ${conditions.value.count} in ${conditions.value.window}"
+
+      condition_threshold {
+        filter                  = conditions.value.metric
+        comparison              = "COMPARISON_GT"
+        threshold_value         = conditions.value.count
+        duration                = "60s"
+        evaluation_missing_data = "EVALUATION_MISSING_DATA_INACTIVE"
+
+        aggregations {
+          alignment_period     = conditions.value.window
+          per_series_aligner   = "ALIGN_DELTA"
+          cross_series_reducer = "REDUCE_SUM"
+        }
+      }
+    }
+  }
+
+  # What stops may leave zeros, or nothing.
+  dynamic "conditions" {
+    for_each = each.value.when == "absent" ? [each.value] : []
+
+    content {
+      display_name = "none in ${conditions.value.window}"
+
+      condition_threshold {
+        filter                  = conditions.value.metric
+        comparison              = "COMPARISON_LT"
+        threshold_value         = 1
+        duration                = "60s"
+        evaluation_missing_data = "EVALUATION_MISSING_DATA_ACTIVE"
+
+        aggregations {
+          alignment_period     = conditions.value.window
+          per_series_aligner   = "ALIGN_DELTA"
+          cross_series_reducer = "REDUCE_SUM"
+        }
+      }
+    }
+  }
+
+  dynamic "conditions" {
+    for_each = each.value.when == "absent" ? [each.value] : []
+
+    content {
+      display_name = "absent for ${conditions.value.window}"
+
+      condition_absent {
+        filter   = conditions.value.metric
+        duration = conditions.value.window
+
+        aggregations {
+          alignment_period     = "60s"
+          per_series_aligner   = "ALIGN_DELTA"
+          cross_series_reducer = "REDUCE_SUM"
+        }
+      }
+    }
+  }
+
+  documentation {
+    mime_type = "text/markdown"
+    content   = local.playbooks[each.value.playbook]
+
+    links {
+      display_name = "Playbook"
+      url          = "${var.playbooks_url}/${each.value.playbook}"
+    }
+  }
+
+  # A metric can be alerted on a while after it was made; the functions take longer.
+  depends_on = [google_cloudfunctions2_function.reconcile]
+}
+
+resource "google_monitoring_alert_policy" "dead_letter" {
+  project               = var.project
+  display_name          = "${var.name_prefix}: messages in the dead-letter topic"
+  severity              = "ERROR"
+  combiner              = "OR"
+  notification_channels = local.channels
+  user_labels           = local.labels
+
+  conditions {
+    display_name = "messages wait in ${google_pubsub_subscription.dead.name}"
+
+    condition_threshold {
+      filter          = "metric.type=\"pubsub.googleapis.com/subscription/num_undelivered_messages\" AND resource.type=\"pubsub_subscription\" AND resource.labels.subscription_id=\"${google_pubsub_subscription.dead.name}\""
+      comparison      = "COMPARISON_GT"
+      threshold_value = 0
+      duration        = "300s"
+
+      aggregations {
+        alignment_period   = "300s"
+        per_series_aligner = "ALIGN_MAX"
+      }
+    }
+  }
+
+  documentation {
+    mime_type = "text/markdown"
+    content   = local.playbooks["dead-letter.md"]
+
+    links {
+      display_name = "Playbook"
+      url          = "${var.playbooks_url}/dead-letter.md"
+    }
+  }
+}
+
+resource "google_monitoring_alert_policy" "webhook_unreachable" {
+  count = var.public_webhook ? 1 : 0
+
+  project               = var.project
+  display_name          = "${var.name_prefix}: the webhook cannot be reached"
+  severity              = "CRITICAL"
+  combiner              = "OR"
+  notification_channels = local.channels
+  user_labels           = local.labels
+
+  conditions {
+    display_name = "two or more places get no 405"
+
+    condition_threshold {
+      filter          = "metric.type=\"monitoring.googleapis.com/uptime_check/check_passed\" AND resource.type=\"uptime_url\" AND metric.labels.check_id=\"${google_monitoring_uptime_check_config.webhook[0].uptime_check_id}\""
+      comparison      = "COMPARISON_GT"
+      threshold_value = 1
+      duration        = "600s"
+
+      aggregations {
+        alignment_period     = "1200s"
+        per_series_aligner   = "ALIGN_NEXT_OLDER"
+        cross_series_reducer = "REDUCE_COUNT_FALSE"
+        group_by_fields      = ["resource.label.host"]
+      }
+    }
+  }
+
+  documentation {
+    mime_type = "text/markdown"
+    content   = local.playbooks["webhook-unreachable.md"]
+
+    links {
+      display_name = "Playbook"
+      url          = "${var.playbooks_url}/webhook-unreachable.md"
+    }
+  }
+}

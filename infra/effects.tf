@@ -1,0 +1,80 @@
+# Effects runs one side effect for each message that Pub/Sub pushes to it. Its subscription is in pubsub.tf.
+
+resource "google_service_account" "effects" {
+  project      = var.project
+  account_id   = "${var.name_prefix}-effects"
+  display_name = "opledger: runs side effects"
+
+  depends_on = [google_project_service.this]
+}
+
+resource "google_project_iam_member" "effects_ledger" {
+  project = var.project
+  role    = "roles/datastore.user"
+  member  = google_service_account.effects.member
+
+  condition {
+    title      = "ledger of ${var.name_prefix}"
+    expression = "resource.name == \"projects/${var.project}/databases/${google_firestore_database.ledger.name}\""
+  }
+}
+
+resource "google_secret_manager_secret_iam_member" "effects_reads_secret" {
+  count = var.sign_effects ? 1 : 0
+
+  project   = var.project
+  secret_id = google_secret_manager_secret.effect[0].secret_id
+  role      = "roles/secretmanager.secretAccessor"
+  member    = google_service_account.effects.member
+}
+
+resource "google_cloudfunctions2_function" "effects" {
+  project     = var.project
+  location    = var.region
+  name        = "${var.name_prefix}-effects"
+  description = "Runs side effects"
+  labels      = local.labels
+
+  build_config {
+    runtime           = local.runtime
+    entry_point       = "Effects"
+    service_account   = google_service_account.build.id
+    docker_repository = google_artifact_registry_repository.functions.id
+
+    source {
+      storage_source {
+        bucket = google_storage_bucket.source.name
+        object = google_storage_bucket_object.source["effects"].name
+      }
+    }
+  }
+
+  service_config {
+    service_account_email = google_service_account.effects.email
+    environment_variables = local.environment.effects
+    ingress_settings      = "ALLOW_INTERNAL_ONLY"
+    timeout_seconds       = 540
+
+    available_cpu                    = "1" # less takes one request at a time only
+    available_memory                 = var.scaling.effects.memory
+    min_instance_count               = var.scaling.effects.min_instances
+    max_instance_count               = var.scaling.effects.max_instances
+    max_instance_request_concurrency = var.scaling.effects.concurrency
+  }
+
+  depends_on = [
+    google_artifact_registry_repository_iam_member.build_writes,
+    google_project_iam_member.build_logs,
+    google_project_iam_member.build_reads_source,
+    google_project_iam_member.effects_ledger,
+    google_secret_manager_secret_iam_member.effects_reads_secret,
+  ]
+}
+
+resource "google_cloud_run_v2_service_iam_member" "push_calls_effects" {
+  project  = var.project
+  location = var.region
+  name     = google_cloudfunctions2_function.effects.name
+  role     = "roles/run.invoker"
+  member   = google_service_account.push.member
+}

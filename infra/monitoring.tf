@@ -1,0 +1,91 @@
+# Who is told, the dashboard, and what is watched from outside. The alerts are in alerts.tf.
+
+resource "google_monitoring_notification_channel" "email" {
+  for_each = toset(var.notification_emails)
+
+  project      = var.project
+  type         = "email"
+  display_name = "${var.name_prefix}: ${each.key}"
+  labels       = { email_address = each.key }
+  user_labels  = local.labels
+
+  depends_on = [google_project_service.this]
+}
+
+locals {
+  channels = concat([for channel in google_monitoring_notification_channel.email : channel.id], var.notification_channels)
+}
+
+check "somebody_is_told" {
+  assert {
+    condition     = length(local.channels) > 0
+    error_message = "Alerts notify nobody: set notification_emails or notification_channels."
+  }
+}
+
+resource "google_monitoring_dashboard" "this" {
+  project = var.project
+
+  dashboard_json = jsonencode({
+    displayName = var.name_prefix
+    gridLayout = {
+      columns = "3"
+      widgets = [
+        for name, signal in local.signals : {
+          title = signal.title
+          xyChart = {
+            dataSets = [{
+              plotType           = "STACKED_BAR"
+              minAlignmentPeriod = "${local.interval_minutes * 60}s"
+              timeSeriesQuery = {
+                timeSeriesFilter = {
+                  filter = "metric.type=\"logging.googleapis.com/user/${google_logging_metric.this[name].name}\" AND resource.type=\"cloud_run_revision\""
+                  aggregation = {
+                    alignmentPeriod    = "${local.interval_minutes * 60}s"
+                    perSeriesAligner   = "ALIGN_DELTA"
+                    crossSeriesReducer = "REDUCE_SUM"
+                    groupByFields      = can(signal.label) ? ["metric.label.${signal.label}"] : []
+                  }
+                }
+              }
+            }]
+          }
+        }
+      ]
+    }
+  })
+}
+
+# The webhook answers a GET with 405, which it can only when its settings are good and its parts are made. Nobody can ask from
+# outside where the webhook is not public.
+resource "google_monitoring_uptime_check_config" "webhook" {
+  count = var.public_webhook ? 1 : 0
+
+  project      = var.project
+  display_name = "${var.name_prefix}-webhook"
+  period       = "300s"
+  timeout      = "10s"
+  user_labels  = local.labels
+
+  http_check {
+    request_method = "GET"
+    path           = "/"
+    port           = 443
+    use_ssl        = true
+    validate_ssl   = true
+
+    accepted_response_status_codes {
+      status_value = 405
+    }
+  }
+
+  monitored_resource {
+    type = "uptime_url"
+    labels = {
+      project_id = var.project
+      host       = trimprefix(google_cloudfunctions2_function.webhook.service_config[0].uri, "https://")
+    }
+  }
+
+  depends_on = [google_cloud_run_v2_service_iam_member.webhook_public]
+}

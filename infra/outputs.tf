@@ -1,0 +1,47 @@
+output "webhook_url" {
+  description = "Where Gemini delivers to."
+  value       = coalesce(var.webhook_url, google_cloudfunctions2_function.webhook.service_config[0].uri)
+}
+
+output "register_url" {
+  description = "Where submitters register their operations."
+  value       = google_cloudfunctions2_function.register.service_config[0].uri
+}
+
+output "environment" {
+  description = "Settings for opledger's commands, so that they work on this deployment: eval \"$(terraform output -raw environment)\""
+  value       = <<-EOT
+    export GOOGLE_CLOUD_PROJECT=${var.project}
+    export OPLEDGER_STORE='${local.values.OPLEDGER_STORE}'
+    export OPLEDGER_TOPIC=${google_pubsub_topic.effects.name}
+    export OPLEDGER_WEBHOOK_SECRET=${local.values.OPLEDGER_WEBHOOK_SECRET}
+    export OPLEDGER_GEMINI_API_KEY_SECRET=${local.values.OPLEDGER_GEMINI_API_KEY_SECRET}
+    export OPLEDGER_WEBHOOK_URL=${coalesce(var.webhook_url, google_cloudfunctions2_function.webhook.service_config[0].uri)}
+  EOT
+}
+
+output "next" {
+  description = "What to type next."
+  value       = <<-EOT
+    # 1. The settings of this deployment, for the commands below:
+    eval "$(terraform -chdir=infra output -raw environment)"
+    # 2. One pass now. The alert for passes that stop watches from the first one on:
+    gcloud scheduler jobs run ${google_cloud_scheduler_job.reconcile.name} --location=${var.region} --project=${var.project}
+    # 3. Gemini's webhook. Its secret goes to ${google_secret_manager_secret.webhook.secret_id}:
+    go run ./scripts/opledger webhook create
+    # 4. Register an operation (you need roles/run.invoker: register_callers), and see it in the ledger:
+    curl -sS -X POST ${google_cloudfunctions2_function.register.service_config[0].uri} -H "Authorization: Bearer $(gcloud auth print-identity-token)" \
+      -H 'Content-Type: application/json' -d '{"name":"batches/YOUR_BATCH"}'
+    go run ./scripts/opledger list
+  EOT
+}
+
+output "dashboard_url" {
+  description = "The charts."
+  value       = "https://console.cloud.google.com/monitoring/dashboards/builder/${basename(google_monitoring_dashboard.this.id)}?project=${var.project}"
+}
+
+output "ledger_url" {
+  description = "The ledger in the Firestore console."
+  value       = "https://console.cloud.google.com/firestore/databases/${var.firestore_database == "(default)" ? "-default-" : var.firestore_database}/data/panel/operations?project=${var.project}"
+}

@@ -1,0 +1,91 @@
+mock_provider "google" {
+  mock_data "google_project" {
+    defaults = { number = "123456789012" }
+  }
+}
+
+variables {
+  project             = "a-project"
+  source_archive_dir  = "./tests/source"
+  notification_emails = ["ops@example.com"]
+}
+
+run "the_database_is_named_optimistic_and_protected" {
+  assert {
+    condition = (google_firestore_database.ledger.name == "opledger" && google_firestore_database.ledger.type == "FIRESTORE_NATIVE" &&
+    google_firestore_database.ledger.concurrency_mode == "OPTIMISTIC" && google_firestore_database.ledger.location_id == "europe-west1")
+    error_message = "The ledger needs a native database with optimistic concurrency, in the region."
+  }
+
+  assert {
+    condition     = google_firestore_database.ledger.delete_protection_state == "DELETE_PROTECTION_ENABLED" && google_firestore_database.ledger.deletion_policy == "ABANDON"
+    error_message = "The ledger must outlive terraform destroy."
+  }
+
+  assert {
+    condition = toset([
+      for key, field in google_firestore_field.this : key if length(field.ttl_config) == 1
+    ]) == toset(["operations.expireAt", "deliveries.expireAt", "effects.expireAt", "intents.expireAt", "quarantine.expireAt", "parts.expireAt"])
+    error_message = "L3: every collection has its own TTL policy."
+  }
+
+  assert {
+    condition = alltrue([
+      for key in concat(
+        [for field in jsondecode(file("./firestore.json")).unindexed : "${field.collection}.${field.name}"],
+        [for field in jsondecode(file("./firestore.json")).expiry : "${field.collection}.${field.name}"],
+      ) : length(google_firestore_field.this[key].index_config[0].indexes) == 0
+    ])
+    error_message = "What is unindexed must have no index at all."
+  }
+
+  assert {
+    condition = alltrue([
+      for key, orders in {
+        "operations.dueAt"     = ["ASCENDING"], "effects.dueAt" = ["ASCENDING"], "intents.dueAt" = ["ASCENDING"],
+        "operations.createdAt" = ["DESCENDING"], "quarantine.receivedAt" = ["DESCENDING"]
+      } :
+      toset([for index in google_firestore_field.this[key].index_config[0].indexes : "${index.query_scope} ${index.order}"]) ==
+      toset(concat(["COLLECTION ASCENDING", "COLLECTION DESCENDING"], [for order in orders : "COLLECTION_GROUP ${order}"]))
+    ])
+    error_message = "L4, R5: what is due is found across all operations; the default indexes must stay."
+  }
+
+  assert {
+    condition = toset([
+      for index in google_firestore_index.composite :
+      "${index.query_scope} ${index.collection} ${join(" ", [for field in index.fields : "${field.field_path}:${field.order}"])}"
+      ]) == toset([
+      for index in jsondecode(file("./firestore.json")).indexes :
+      "COLLECTION_GROUP ${index.collection} ${join(" ", [for field in index.fields : "${field.name}:${try(field.descending, false) ? "DESCENDING" : "ASCENDING"}"])}"
+      if length(index.fields) > 1
+    ])
+    error_message = "Each index of several fields in firestore.json must be made."
+  }
+
+  assert {
+    condition = alltrue(concat(
+      [for field in google_firestore_field.this : field.database == "opledger"],
+      [for index in google_firestore_index.composite : index.database == "opledger"],
+    ))
+    error_message = "Indexes belong to the ledger's database."
+  }
+}
+
+run "the_default_database_is_possible" {
+  variables {
+    firestore_database = "(default)"
+    firestore_location = "eur3"
+    delete_protection  = false
+  }
+
+  assert {
+    condition     = google_firestore_database.ledger.name == "(default)" && google_firestore_database.ledger.location_id == "eur3" && google_firestore_database.ledger.deletion_policy == "DELETE"
+    error_message = "The database must be as set."
+  }
+
+  assert {
+    condition     = google_cloudfunctions2_function.webhook.service_config[0].environment_variables.OPLEDGER_STORE == "firestore"
+    error_message = "The functions must use the default database."
+  }
+}

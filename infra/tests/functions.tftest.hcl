@@ -1,0 +1,108 @@
+mock_provider "google" {
+  mock_data "google_project" {
+    defaults = { number = "123456789012" }
+  }
+}
+
+variables {
+  project             = "a-project"
+  source_archive_dir  = "./tests/source"
+  notification_emails = ["ops@example.com"]
+}
+
+run "functions_are_deployed_as_they_are_registered" {
+  assert {
+    condition = [
+      for f in [google_cloudfunctions2_function.webhook, google_cloudfunctions2_function.register, google_cloudfunctions2_function.reconcile, google_cloudfunctions2_function.effects] :
+      "${f.name} ${f.build_config[0].entry_point} ${f.build_config[0].runtime}"
+      ] == [
+      "opledger-webhook Webhook go126", "opledger-register Register go126", "opledger-reconcile Reconcile go126", "opledger-effects Effects go126",
+    ]
+    error_message = "G1: four functions, by the names they are registered under."
+  }
+
+  assert {
+    condition = alltrue([
+      for name, object in google_storage_bucket_object.source : object.name == "${name}-${filesha256("./tests/source/${name}.zip")}.zip"
+    ])
+    error_message = "An object's name must carry the hash of its content: a change must deploy again."
+  }
+
+  assert {
+    condition = alltrue([
+      for name, f in {
+        webhook   = google_cloudfunctions2_function.webhook, register = google_cloudfunctions2_function.register,
+        reconcile = google_cloudfunctions2_function.reconcile, effects = google_cloudfunctions2_function.effects,
+      } :
+      f.build_config[0].source[0].storage_source[0].object == google_storage_bucket_object.source[name].name
+    ])
+    error_message = "Each function must be built from its own package."
+  }
+
+  assert {
+    condition = alltrue([
+      for f in [google_cloudfunctions2_function.webhook, google_cloudfunctions2_function.register, google_cloudfunctions2_function.reconcile, google_cloudfunctions2_function.effects] :
+      length(f.event_trigger) == 0
+    ])
+    error_message = "Effects has a subscription of our own; Eventarc's can have no dead-letter topic."
+  }
+
+  assert {
+    condition = [
+      for f in [google_cloudfunctions2_function.webhook, google_cloudfunctions2_function.register, google_cloudfunctions2_function.reconcile, google_cloudfunctions2_function.effects] :
+      f.service_config[0].ingress_settings
+    ] == ["ALLOW_ALL", "ALLOW_ALL", "ALLOW_INTERNAL_ONLY", "ALLOW_INTERNAL_ONLY"]
+    error_message = "Only Google's own services call Reconcile and Effects."
+  }
+
+  assert {
+    condition     = google_cloudfunctions2_function.effects.service_config[0].timeout_seconds < google_pubsub_subscription.effects.ack_deadline_seconds
+    error_message = "A message must not come again while it is being worked on."
+  }
+}
+
+run "scaling_is_set_for_one_function_alone" {
+  variables {
+    scaling = { webhook = { min_instances = 1, max_instances = 50 } }
+  }
+
+  assert {
+    condition     = google_cloudfunctions2_function.webhook.service_config[0].min_instance_count == 1 && google_cloudfunctions2_function.webhook.service_config[0].max_instance_count == 50
+    error_message = "The webhook's scaling must be as set."
+  }
+
+  assert {
+    condition     = google_cloudfunctions2_function.webhook.service_config[0].max_instance_request_concurrency == 80 && google_cloudfunctions2_function.register.service_config[0].max_instance_count == 20
+    error_message = "What is not set must keep its default."
+  }
+}
+
+run "the_scheduler_calls_reconcile_every_five_minutes" {
+  assert {
+    condition     = google_cloud_scheduler_job.reconcile.schedule == "*/5 * * * *" && google_cloud_scheduler_job.reconcile.http_target[0].http_method == "POST"
+    error_message = "R1: a pass every 5 minutes."
+  }
+
+  assert {
+    condition = (google_cloud_scheduler_job.reconcile.http_target[0].uri == "${google_cloudfunctions2_function.reconcile.service_config[0].uri}/" &&
+      google_cloud_scheduler_job.reconcile.http_target[0].oidc_token[0].audience == google_cloudfunctions2_function.reconcile.service_config[0].uri &&
+    google_cloud_scheduler_job.reconcile.http_target[0].oidc_token[0].service_account_email == google_service_account.scheduler.email)
+    error_message = "The scheduler must call Reconcile with a token of its own account, made for Reconcile."
+  }
+
+  assert {
+    condition     = google_cloud_scheduler_job.reconcile.attempt_deadline == "${google_cloudfunctions2_function.reconcile.service_config[0].timeout_seconds}s"
+    error_message = "The scheduler must wait as long as a pass may take."
+  }
+}
+
+run "the_schedule_follows_the_interval" {
+  variables {
+    interval = "15m"
+  }
+
+  assert {
+    condition     = google_cloud_scheduler_job.reconcile.schedule == "*/15 * * * *" && google_cloudfunctions2_function.reconcile.service_config[0].environment_variables.OPLEDGER_INTERVAL == "15m"
+    error_message = "The schedule and OPLEDGER_INTERVAL must be the same."
+  }
+}

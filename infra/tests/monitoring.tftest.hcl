@@ -1,0 +1,145 @@
+mock_provider "google" {
+  mock_data "google_project" {
+    defaults = { number = "123456789012" }
+  }
+}
+
+variables {
+  project             = "a-project"
+  source_archive_dir  = "./tests/source"
+  notification_emails = ["ops@example.com"]
+}
+
+run "alerts_tell_somebody_what_to_do" {
+  variables {
+    notification_channels = ["projects/a-project/notificationChannels/7"]
+  }
+
+  assert {
+    condition = alltrue([
+      for policy in concat(values(google_monitoring_alert_policy.signal), [google_monitoring_alert_policy.dead_letter, google_monitoring_alert_policy.webhook_unreachable[0]]) :
+      toset(policy.notification_channels) == toset([google_monitoring_notification_channel.email["ops@example.com"].id, "projects/a-project/notificationChannels/7"])
+    ])
+    error_message = "Every alert must go to every channel."
+  }
+
+  assert {
+    condition = alltrue([
+      for policy in concat(values(google_monitoring_alert_policy.signal), [google_monitoring_alert_policy.dead_letter, google_monitoring_alert_policy.webhook_unreachable[0]]) :
+      fileexists("./playbooks/${basename(policy.documentation[0].links[0].url)}") && startswith(policy.documentation[0].content, "# ") &&
+      length(policy.documentation[0].content) < 8192 && !strcontains(policy.documentation[0].content, "PREFIX") && !strcontains(policy.documentation[0].content, "REGION")
+    ])
+    error_message = "Every alert must link its playbook and carry its text, with the names of this deployment."
+  }
+
+  assert {
+    condition     = toset(keys(google_monitoring_alert_policy.signal)) == toset([for signal in jsondecode(file("./signals.json")) : signal.name if can(signal.alert)])
+    error_message = "There must be an alert for each signal that has one."
+  }
+}
+
+run "filters_compare_our_fields_for_equality" {
+  assert {
+    condition     = toset(keys(google_logging_metric.this)) == toset([for signal in jsondecode(file("./signals.json")) : signal.name])
+    error_message = "There must be a metric for each signal."
+  }
+
+  # field=("a" OR "b"), joined by AND, and nothing else: no substring, no pattern, no negation, no comparison
+  assert {
+    condition = alltrue([
+      for metric in google_logging_metric.this :
+      can(regex("^resource\\.type=\"cloud_run_revision\" AND resource\\.labels\\.service_name=\\(\"opledger-[a-z]+\"( OR \"opledger-[a-z]+\")*\\)( AND jsonPayload\\.[a-z]+=\\((\"[A-Za-z ;-]+\"|false|true)( OR \"[A-Za-z ;-]+\")*\\))+$", metric.filter))
+    ])
+    error_message = "Filters must compare for equality only: ${jsonencode([for metric in google_logging_metric.this : metric.filter])}"
+  }
+
+  assert {
+    condition     = google_logging_metric.this["stale"].filter == "resource.type=\"cloud_run_revision\" AND resource.labels.service_name=(\"opledger-webhook\") AND jsonPayload.event=(\"auth\") AND jsonPayload.reason=(\"stale-timestamp\")"
+    error_message = "W2: stale deliveries are counted apart, not ${google_logging_metric.this["stale"].filter}"
+  }
+
+  assert {
+    condition     = strcontains(google_logging_metric.this["unmatched"].filter, "jsonPayload.registered=(false)")
+    error_message = "K6: events that match nothing are counted."
+  }
+
+  assert {
+    condition     = google_logging_metric.this["deliveries"].label_extractors == tomap({ outcome = "EXTRACT(jsonPayload.outcome)" })
+    error_message = "Deliveries are counted by outcome."
+  }
+
+  assert {
+    condition     = length(jsondecode(google_monitoring_dashboard.this.dashboard_json).gridLayout.widgets) == length(google_logging_metric.this)
+    error_message = "Each signal has a chart."
+  }
+}
+
+run "windows_follow_the_schedule_of_5_minutes" {
+  assert {
+    condition = (google_monitoring_alert_policy.signal["passes"].conditions[0].condition_threshold[0].aggregations[0].alignment_period == "900s" &&
+      google_monitoring_alert_policy.signal["passes"].conditions[0].condition_threshold[0].comparison == "COMPARISON_LT" &&
+    google_monitoring_alert_policy.signal["passes"].conditions[1].condition_absent[0].duration == "900s")
+    error_message = "Passes that are absent for three intervals must alert, whether that shows as zeros or as nothing."
+  }
+
+  assert {
+    condition = (google_monitoring_alert_policy.signal["stuck"].conditions[0].condition_threshold[0].aggregations[0].alignment_period == "600s" &&
+      google_monitoring_alert_policy.signal["stuck"].conditions[0].condition_threshold[0].threshold_value == 0 &&
+    google_monitoring_alert_policy.signal["stuck"].conditions[0].condition_threshold[0].comparison == "COMPARISON_GT")
+    error_message = "R4: an operation that is stuck must alert."
+  }
+
+  assert {
+    condition     = google_monitoring_alert_policy.signal["refused"].conditions[0].condition_threshold[0].aggregations[0].alignment_period == "3600s"
+    error_message = "What has nothing to do with the schedule has a window of its own."
+  }
+}
+
+run "windows_follow_a_slow_schedule" {
+  variables {
+    interval = "30m"
+  }
+
+  assert {
+    condition = (google_monitoring_alert_policy.signal["passes"].conditions[0].condition_threshold[0].aggregations[0].alignment_period == "5400s" &&
+      google_monitoring_alert_policy.signal["passes"].conditions[1].condition_absent[0].duration == "5400s" &&
+    google_monitoring_alert_policy.signal["refused"].conditions[0].condition_threshold[0].aggregations[0].alignment_period == "3600s")
+    error_message = "Three intervals of 30 minutes."
+  }
+}
+
+run "windows_have_a_floor_under_a_fast_schedule" {
+  variables {
+    interval = "1m"
+  }
+
+  assert {
+    condition     = google_monitoring_alert_policy.signal["passes"].conditions[1].condition_absent[0].duration == "300s"
+    error_message = "A line of the log takes a while to count: no window under five minutes."
+  }
+}
+
+run "the_webhook_is_looked_at_from_outside" {
+  assert {
+    condition     = google_monitoring_uptime_check_config.webhook[0].http_check[0].request_method == "GET" && google_monitoring_uptime_check_config.webhook[0].http_check[0].accepted_response_status_codes[0].status_value == 405
+    error_message = "W7: a GET is answered 405 by a webhook that works."
+  }
+
+  assert {
+    condition     = strcontains(google_monitoring_alert_policy.webhook_unreachable[0].conditions[0].condition_threshold[0].filter, google_monitoring_uptime_check_config.webhook[0].uptime_check_id)
+    error_message = "The alert must be about this check."
+  }
+
+  assert {
+    condition     = strcontains(google_monitoring_alert_policy.dead_letter.conditions[0].condition_threshold[0].filter, "resource.labels.subscription_id=\"opledger-effects-dead\"")
+    error_message = "A dead letter must alert."
+  }
+}
+
+run "somebody_must_be_told" {
+  variables {
+    notification_emails = []
+  }
+
+  expect_failures = [check.somebody_is_told]
+}

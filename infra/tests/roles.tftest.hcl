@@ -1,0 +1,136 @@
+mock_provider "google" {
+  mock_data "google_project" {
+    defaults = { number = "123456789012" }
+  }
+}
+
+variables {
+  project             = "a-project"
+  source_archive_dir  = "./tests/source"
+  notification_emails = ["ops@example.com"]
+}
+
+run "roles_are_exactly_these" {
+  variables {
+    register_callers = ["serviceAccount:submitter@a-project.iam.gserviceaccount.com"]
+    sign_effects     = true
+  }
+
+  assert {
+    condition = toset([
+      for binding in [
+        google_project_iam_member.webhook_ledger, google_project_iam_member.register_ledger, google_project_iam_member.reconcile_ledger,
+        google_project_iam_member.effects_ledger,
+      ] : "${binding.role} ${binding.condition[0].expression}"
+    ]) == toset(["roles/datastore.user resource.name == \"projects/a-project/databases/opledger\""])
+    error_message = "A function may use the ledger's database, and no other of the project."
+  }
+
+  assert {
+    condition = [
+      google_project_iam_member.webhook_ledger.member, google_project_iam_member.register_ledger.member,
+      google_project_iam_member.reconcile_ledger.member, google_project_iam_member.effects_ledger.member,
+      ] == [
+      google_service_account.webhook.member, google_service_account.register.member,
+      google_service_account.reconcile.member, google_service_account.effects.member,
+    ]
+    error_message = "Each function has an account of its own."
+  }
+
+  assert {
+    condition = [
+      google_cloudfunctions2_function.webhook.service_config[0].service_account_email, google_cloudfunctions2_function.register.service_config[0].service_account_email,
+      google_cloudfunctions2_function.reconcile.service_config[0].service_account_email, google_cloudfunctions2_function.effects.service_config[0].service_account_email,
+      ] == [
+      google_service_account.webhook.email, google_service_account.register.email, google_service_account.reconcile.email, google_service_account.effects.email,
+    ]
+    error_message = "Each function must run as its own account."
+  }
+
+  assert {
+    condition = [
+      for binding in [google_pubsub_topic_iam_member.webhook_publishes, google_pubsub_topic_iam_member.register_publishes, google_pubsub_topic_iam_member.reconcile_publishes] :
+      "${binding.role} ${binding.topic} ${binding.member}"
+      ] == [
+      for member in [google_service_account.webhook.member, google_service_account.register.member, google_service_account.reconcile.member] :
+      "roles/pubsub.publisher opledger-effects ${member}"
+    ]
+    error_message = "Those that plan effects publish to the one topic. Effects plans nothing."
+  }
+
+  assert {
+    condition = [
+      for binding in [
+        google_secret_manager_secret_iam_member.webhook_reads_secret, google_secret_manager_secret_iam_member.webhook_lists_secret,
+        google_secret_manager_secret_iam_member.webhook_reads_key, google_secret_manager_secret_iam_member.reconcile_reads_key,
+        google_secret_manager_secret_iam_member.effects_reads_secret[0],
+      ] : "${binding.member} ${trimprefix(binding.role, "roles/secretmanager.")} ${binding.secret_id}"
+      ] == [
+      "${google_service_account.webhook.member} secretAccessor opledger-webhook-secret",
+      "${google_service_account.webhook.member} viewer opledger-webhook-secret",
+      "${google_service_account.webhook.member} secretAccessor opledger-gemini-api-key",
+      "${google_service_account.reconcile.member} secretAccessor opledger-gemini-api-key",
+      "${google_service_account.effects.member} secretAccessor opledger-effect-secret",
+    ]
+    error_message = "Each function may read its own secrets only."
+  }
+
+  assert {
+    condition = [
+      for binding in [
+        google_cloud_run_v2_service_iam_member.webhook_public[0],
+        google_cloud_run_v2_service_iam_member.register_callers["serviceAccount:submitter@a-project.iam.gserviceaccount.com"],
+        google_cloud_run_v2_service_iam_member.scheduler_calls_reconcile,
+        google_cloud_run_v2_service_iam_member.push_calls_effects,
+      ] : "${binding.role} ${binding.name} ${binding.member}"
+      ] == [
+      "roles/run.invoker opledger-webhook allUsers",
+      "roles/run.invoker opledger-register serviceAccount:submitter@a-project.iam.gserviceaccount.com",
+      "roles/run.invoker opledger-reconcile ${google_service_account.scheduler.member}",
+      "roles/run.invoker opledger-effects ${google_service_account.push.member}",
+    ]
+    error_message = "Only the webhook is public."
+  }
+
+  assert {
+    condition = (google_service_account_iam_member.pubsub_signs_as_push.role == "roles/iam.serviceAccountOpenIdTokenCreator" &&
+    google_service_account_iam_member.pubsub_signs_as_push.service_account_id == google_service_account.push.name)
+    error_message = "Pub/Sub may sign as the push account, and as no other."
+  }
+
+  assert {
+    condition = (google_artifact_registry_repository_iam_member.build_writes.role == "roles/artifactregistry.writer" &&
+      google_project_iam_member.build_logs.role == "roles/logging.logWriter" &&
+      google_project_iam_member.build_reads_source.role == "roles/storage.objectViewer" &&
+    google_project_iam_member.build_reads_source.condition[0].expression == "resource.name.startsWith(\"projects/_/buckets/gcf-v2-sources-123456789012-europe-west1\")")
+    error_message = "A build reads uploaded source, writes images and logs."
+  }
+}
+
+run "nobody_calls_register_unless_said" {
+  assert {
+    condition     = length(google_cloud_run_v2_service_iam_member.register_callers) == 0
+    error_message = "Register must have no callers by default."
+  }
+
+  assert {
+    condition     = length(google_secret_manager_secret_iam_member.effects_reads_secret) == 0
+    error_message = "Effects has no secret unless it signs."
+  }
+}
+
+run "nothing_is_public_where_that_is_forbidden" {
+  variables {
+    public_webhook = false
+  }
+
+  assert {
+    condition     = length(google_cloud_run_v2_service_iam_member.webhook_public) == 0
+    error_message = "public_webhook = false must leave allUsers out."
+  }
+
+  assert {
+    condition     = length(google_monitoring_uptime_check_config.webhook) == 0 && length(google_monitoring_alert_policy.webhook_unreachable) == 0
+    error_message = "What nobody can reach cannot be checked from outside."
+  }
+}

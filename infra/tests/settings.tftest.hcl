@@ -1,0 +1,112 @@
+mock_provider "google" {
+  mock_data "google_project" {
+    defaults = { number = "123456789012" }
+  }
+}
+
+variables {
+  project             = "a-project"
+  source_archive_dir  = "./tests/source"
+  notification_emails = ["ops@example.com"]
+}
+
+run "settings_that_the_deployment_makes" {
+  assert {
+    condition = google_cloudfunctions2_function.webhook.service_config[0].environment_variables == tomap({
+      GOOGLE_CLOUD_PROJECT           = "a-project"
+      OPLEDGER_STORE                 = "firestore:opledger"
+      OPLEDGER_TOPIC                 = "opledger-effects"
+      OPLEDGER_WEBHOOK_SECRET        = "projects/a-project/secrets/opledger-webhook-secret"
+      OPLEDGER_GEMINI_API_KEY_SECRET = "projects/a-project/secrets/opledger-gemini-api-key"
+      OPLEDGER_INTERVAL              = "5m"
+    })
+    error_message = "What nobody sets must be left to the code: ${jsonencode(google_cloudfunctions2_function.webhook.service_config[0].environment_variables)}"
+  }
+
+  assert {
+    condition     = google_cloudfunctions2_function.reconcile.service_config[0].environment_variables.OPLEDGER_WEBHOOK_URL == google_cloudfunctions2_function.webhook.service_config[0].uri
+    error_message = "Reconcile must know where the webhook is."
+  }
+
+  assert {
+    condition     = !contains(keys(google_cloudfunctions2_function.effects.service_config[0].environment_variables), "OPLEDGER_EFFECT_SECRET")
+    error_message = "Without sign_effects there is no secret to name."
+  }
+}
+
+run "every_setting_reaches_the_functions_that_use_it_and_no_other" {
+  variables {
+    interval             = "10m"
+    grace                = "91s"
+    stuck_after          = "7h"
+    alert_every          = "25h"
+    retention            = "337h"
+    claim_ttl            = "601s"
+    max_attempts         = 11
+    effects              = "[{name: a, on: [SUCCEEDED], do: log}]"
+    terminal_transitions = "FAILED:SUCCEEDED"
+    tolerance            = "6m"
+    webhook_audience     = "https://a.example https://b.example"
+    webhook_issuer       = "https://issuer.example"
+    jwks_url             = "https://keys.example/jwks"
+    confirm              = "always"
+    webhook_url          = "https://gateway.example/webhook"
+    webhook_reenable     = true
+    adopt                = true
+    gemini_base_url      = "https://gemini.example"
+    effect_allow_private = true
+    effects_paused       = true
+    sign_effects         = true
+  }
+
+  assert {
+    condition = alltrue([
+      for name, f in {
+        webhook   = google_cloudfunctions2_function.webhook, register = google_cloudfunctions2_function.register,
+        reconcile = google_cloudfunctions2_function.reconcile, effects = google_cloudfunctions2_function.effects,
+      } :
+      toset(keys(f.service_config[0].environment_variables)) == toset([
+        for setting in jsondecode(file("./settings.json")) : setting.name if setting.set != "never" && contains(setting.functions, name)
+      ])
+    ])
+    error_message = "settings.json says which function uses which setting."
+  }
+
+  assert {
+    condition = alltrue([
+      for name, want in {
+        OPLEDGER_INTERVAL             = "10m", OPLEDGER_GRACE = "91s", OPLEDGER_STUCK_AFTER = "7h", OPLEDGER_ALERT_EVERY = "25h"
+        OPLEDGER_RETENTION            = "337h", OPLEDGER_CLAIM_TTL = "601s", OPLEDGER_MAX_ATTEMPTS = "11"
+        OPLEDGER_EFFECTS              = "[{name: a, on: [SUCCEEDED], do: log}]"
+        OPLEDGER_TERMINAL_TRANSITIONS = "FAILED:SUCCEEDED", OPLEDGER_TOLERANCE = "6m"
+        OPLEDGER_WEBHOOK_AUDIENCE     = "https://a.example https://b.example", OPLEDGER_WEBHOOK_ISSUER = "https://issuer.example"
+        OPLEDGER_JWKS_URL             = "https://keys.example/jwks", OPLEDGER_CONFIRM = "always"
+        OPLEDGER_WEBHOOK_URL          = "https://gateway.example/webhook", OPLEDGER_WEBHOOK_REENABLE = "true", OPLEDGER_ADOPT = "true"
+        GOOGLE_GEMINI_BASE_URL        = "https://gemini.example"
+        OPLEDGER_EFFECT_ALLOW_PRIVATE = "true", OPLEDGER_EFFECTS_PAUSED = "true"
+        OPLEDGER_EFFECT_SECRET        = "projects/a-project/secrets/opledger-effect-secret"
+      } :
+      contains(flatten([
+        for f in [google_cloudfunctions2_function.webhook, google_cloudfunctions2_function.register, google_cloudfunctions2_function.reconcile, google_cloudfunctions2_function.effects] :
+        try([f.service_config[0].environment_variables[name]], [])
+      ]), want)
+    ])
+    error_message = "Each setting must be what its variable says."
+  }
+
+  assert {
+    condition     = toset(keys(local.values)) == toset([for setting in jsondecode(file("./settings.json")) : setting.name if setting.set != "never"])
+    error_message = "settings.tf and settings.json must list the same."
+  }
+}
+
+run "false_is_a_setting" {
+  variables {
+    effects_paused = false
+  }
+
+  assert {
+    condition     = google_cloudfunctions2_function.effects.service_config[0].environment_variables.OPLEDGER_EFFECTS_PAUSED == "false"
+    error_message = "false is not the same as not set."
+  }
+}

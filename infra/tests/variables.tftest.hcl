@@ -1,0 +1,119 @@
+mock_provider "google" {
+  mock_data "google_project" {
+    defaults = { number = "123456789012" }
+  }
+}
+
+variables {
+  project             = "a-project"
+  source_archive_dir  = "./tests/source"
+  notification_emails = ["ops@example.com"]
+}
+
+run "a_prefix_names_everything" {
+  variables {
+    name_prefix        = "staging"
+    firestore_database = "staging"
+    sign_effects       = true
+  }
+
+  assert {
+    condition = alltrue([
+      for name in concat([
+        google_cloudfunctions2_function.webhook.name, google_cloudfunctions2_function.register.name, google_cloudfunctions2_function.reconcile.name,
+        google_cloudfunctions2_function.effects.name, google_pubsub_topic.effects.name, google_pubsub_topic.dead.name, google_pubsub_subscription.effects.name,
+        google_pubsub_subscription.dead.name, google_cloud_scheduler_job.reconcile.name, google_secret_manager_secret.webhook.secret_id,
+        google_secret_manager_secret.gemini_api_key.secret_id, google_secret_manager_secret.effect[0].secret_id, google_service_account.webhook.account_id,
+        google_service_account.register.account_id, google_service_account.reconcile.account_id, google_service_account.effects.account_id,
+        google_service_account.push.account_id, google_service_account.scheduler.account_id, google_service_account.build.account_id,
+        google_artifact_registry_repository.functions.repository_id, trimprefix(google_storage_bucket.source.name, "a-project-"),
+        ], [for metric in google_logging_metric.this : metric.name], [for policy in google_monitoring_alert_policy.signal : policy.display_name],
+      [for metric in google_logging_metric.this : split("\"", split("service_name=(", metric.filter)[1])[1]]) :
+      startswith(name, "staging")
+    ])
+    error_message = "Two environments in a project must not share a name."
+  }
+
+  assert {
+    condition     = google_cloudfunctions2_function.register.service_config[0].environment_variables.OPLEDGER_STORE == "firestore:staging" && google_cloudfunctions2_function.register.service_config[0].environment_variables.OPLEDGER_TOPIC == "staging-effects"
+    error_message = "Nor a ledger, nor a topic."
+  }
+
+  assert {
+    condition = [
+      google_secret_manager_secret.webhook.secret_id, google_secret_manager_secret.gemini_api_key.secret_id, google_secret_manager_secret.effect[0].secret_id,
+      google_pubsub_topic.dead.name, google_pubsub_subscription.effects.name, google_pubsub_subscription.dead.name, google_cloud_scheduler_job.reconcile.name,
+      ] == [
+      "staging-webhook-secret", "staging-gemini-api-key", "staging-effect-secret",
+      "staging-effects-dead", "staging-effects", "staging-effects-dead", "staging-reconcile",
+    ]
+    error_message = "scripts/ knows these names."
+  }
+}
+
+run "outputs_say_what_to_type_next" {
+  assert {
+    condition     = strcontains(output.next, "gcloud scheduler jobs run opledger-reconcile --location=europe-west1") && strcontains(output.next, "webhook create")
+    error_message = "The next commands must be there."
+  }
+
+  assert {
+    condition     = strcontains(output.environment, "export OPLEDGER_STORE='firestore:opledger'") && output.webhook_url == google_cloudfunctions2_function.webhook.service_config[0].uri
+    error_message = "The commands' settings must be this deployment's."
+  }
+}
+
+run "a_prefix_too_long_is_refused" {
+  command = plan
+  variables {
+    name_prefix = "a-prefix-of-more-than-20"
+  }
+  expect_failures = [var.name_prefix]
+}
+
+run "an_interval_that_no_schedule_has_is_refused" {
+  command = plan
+  variables {
+    interval = "7m"
+  }
+  expect_failures = [var.interval]
+}
+
+run "what_cannot_be_is_refused" {
+  command = plan
+  variables {
+    project               = "My Project"
+    region                = "Europe"
+    firestore_database    = "Ledger"
+    register_callers      = ["allUsers"]
+    notification_emails   = ["nobody"]
+    notification_channels = ["7"]
+    grace                 = "soon"
+    stuck_after           = "6"
+    alert_every           = "day"
+    retention             = "14d"
+    claim_ttl             = ""
+    tolerance             = "5 m"
+    max_attempts          = 0
+    effects               = "@effects.yaml"
+    terminal_transitions  = "SUCCEEDED"
+    jwks_url              = "http://keys.example"
+    confirm               = "sometimes"
+    webhook_url           = "http://gateway.example"
+    gemini_base_url       = "gemini"
+    scaling               = { webhook = { max_instances = 0 } }
+  }
+  expect_failures = [
+    var.project, var.region, var.firestore_database, var.register_callers, var.notification_emails, var.notification_channels, var.grace, var.stuck_after,
+    var.alert_every, var.retention, var.claim_ttl, var.tolerance, var.max_attempts, var.effects, var.terminal_transitions, var.jwks_url, var.confirm,
+    var.webhook_url, var.gemini_base_url, var.scaling,
+  ]
+}
+
+run "packages_must_be_there" {
+  command = plan
+  variables {
+    source_archive_dir = "./tests/nothing"
+  }
+  expect_failures = [var.source_archive_dir]
+}

@@ -1,0 +1,198 @@
+# The settings of the functions, by the names that settings.json has for them. Null leaves the default to the code; the
+# README's table says what it is. Durations are Go's: 90s, 5m, 6h.
+
+variable "interval" {
+  description = "OPLEDGER_INTERVAL: between two reconciliation passes, and between two look-ups of one operation. The windows of the alerts follow it."
+  type        = string
+  default     = "5m"
+
+  validation {
+    condition     = contains(["1m", "2m", "3m", "4m", "5m", "6m", "10m", "12m", "15m", "20m", "30m"], var.interval)
+    error_message = "interval must divide the hour evenly for the schedule: 1m, 2m, 3m, 4m, 5m, 6m, 10m, 12m, 15m, 20m or 30m."
+  }
+}
+
+variable "grace" {
+  description = "OPLEDGER_GRACE: reconciliation looks at nothing younger."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.grace == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.grace))
+    error_message = "grace must be a duration such as 90s."
+  }
+}
+
+variable "stuck_after" {
+  description = "OPLEDGER_STUCK_AFTER: an operation that is pending for longer is an alert."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.stuck_after == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.stuck_after))
+    error_message = "stuck_after must be a duration such as 6h."
+  }
+}
+
+variable "alert_every" {
+  description = "OPLEDGER_ALERT_EVERY: an operation that stays pending is an alert again after this."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.alert_every == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.alert_every))
+    error_message = "alert_every must be a duration such as 24h."
+  }
+}
+
+variable "retention" {
+  description = "OPLEDGER_RETENTION: records are kept for so long after they are settled and all their effects are done."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.retention == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.retention))
+    error_message = "retention must be a duration such as 336h."
+  }
+}
+
+variable "claim_ttl" {
+  description = "OPLEDGER_CLAIM_TTL: lease of an effect, 3 to 5 times as long as the effect usually takes."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.claim_ttl == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.claim_ttl))
+    error_message = "claim_ttl must be a duration such as 600s."
+  }
+}
+
+variable "max_attempts" {
+  description = "OPLEDGER_MAX_ATTEMPTS: after so many an effect is DEAD."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = var.max_attempts == null || try(var.max_attempts >= 1 && floor(var.max_attempts) == var.max_attempts, false)
+    error_message = "max_attempts must be a whole number, at least 1."
+  }
+}
+
+variable "effects" {
+  description = "OPLEDGER_EFFECTS: what runs when, in YAML or JSON, such as file(\"effects.yaml\") in a module or the text itself."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.effects == null || can([for effect in yamldecode(var.effects) : effect.name])
+    error_message = "effects must be a list in YAML or JSON of effects with a name; a deployed function cannot read @FILE."
+  }
+}
+
+variable "terminal_transitions" {
+  description = "OPLEDGER_TERMINAL_TRANSITIONS: allowed moves between ends, such as SUCCEEDED:FAILED, separated by spaces."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.terminal_transitions == null || can(regex("^[A-Z]+:[A-Z]+( +[A-Z]+:[A-Z]+)*$", var.terminal_transitions))
+    error_message = "terminal_transitions must be pairs such as SUCCEEDED:FAILED, separated by spaces."
+  }
+}
+
+variable "tolerance" {
+  description = "OPLEDGER_TOLERANCE: how far a delivery's timestamp may be off."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.tolerance == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.tolerance))
+    error_message = "tolerance must be a duration such as 5m."
+  }
+}
+
+variable "webhook_audience" {
+  description = "OPLEDGER_WEBHOOK_AUDIENCE: audiences of the tokens of dynamic webhooks, separated by spaces. Without one they are refused."
+  type        = string
+  default     = null
+}
+
+variable "webhook_issuer" {
+  description = "OPLEDGER_WEBHOOK_ISSUER: issuers of the tokens of dynamic webhooks, separated by spaces."
+  type        = string
+  default     = null
+}
+
+variable "jwks_url" {
+  description = "OPLEDGER_JWKS_URL: where the keys for the tokens of dynamic webhooks are."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.jwks_url == null || can(regex("^https://[^/]+", var.jwks_url))
+    error_message = "jwks_url must be an https URL."
+  }
+}
+
+variable "confirm" {
+  description = "OPLEDGER_CONFIRM: which deliveries are only hints, to be confirmed at Gemini: never, dynamic or always."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.confirm == null || contains(["never", "dynamic", "always"], coalesce(var.confirm, "-"))
+    error_message = "confirm must be never, dynamic or always."
+  }
+}
+
+variable "webhook_url" {
+  description = "OPLEDGER_WEBHOOK_URL: the address that the Gemini webhook was created with, if not the function's own: a gateway in front of it."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.webhook_url == null || can(regex("^https://[^/]+", var.webhook_url))
+    error_message = "webhook_url must be an https URL."
+  }
+}
+
+variable "webhook_reenable" {
+  description = "OPLEDGER_WEBHOOK_REENABLE: enable the webhook again where Gemini disabled it after failed deliveries."
+  type        = bool
+  default     = null
+}
+
+variable "adopt" {
+  description = "OPLEDGER_ADOPT: register batches that discovery finds and nobody registered."
+  type        = bool
+  default     = null
+}
+
+variable "gemini_base_url" {
+  description = "GOOGLE_GEMINI_BASE_URL: where Gemini is asked."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.gemini_base_url == null || can(regex("^https?://[^/]+", var.gemini_base_url))
+    error_message = "gemini_base_url must be an http or https URL."
+  }
+}
+
+variable "effect_allow_private" {
+  description = "OPLEDGER_EFFECT_ALLOW_PRIVATE: may the http effect reach private and loopback addresses."
+  type        = bool
+  default     = null
+}
+
+variable "effects_paused" {
+  description = "OPLEDGER_EFFECTS_PAUSED: plan effects, run none; they run when it is taken away."
+  type        = bool
+  default     = null
+}
+
+variable "sign_effects" {
+  description = "Sign what the http effect sends, with a secret of its own (OPLEDGER_EFFECT_SECRET). Add a version to the secret first."
+  type        = bool
+  default     = false
+}
