@@ -1,0 +1,107 @@
+package staging
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// helloFunction is the least that the functions framework serves.
+const helloFunction = `package app
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/GoogleCloudPlatform/functions-framework-go/functions"
+)
+
+func init() {
+	functions.HTTP("Hello", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
+}
+`
+
+// hello builds helloFunction with the modules that the functions are built with.
+func hello() (built, error) {
+	staged, err := stage()
+	if err != nil {
+		return built{}, err
+	}
+	source := filepath.Join(workDir, "hello-source")
+	err = errors.Join(os.Mkdir(source, 0o755), os.WriteFile(filepath.Join(source, "app.go"), []byte(helloFunction), 0o600))
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, readErr := os.ReadFile(filepath.Join(staged, "register", name))
+		err = errors.Join(err, readErr, os.WriteFile(filepath.Join(source, name), text, 0o600))
+	}
+	if err != nil {
+		return built{}, fmt.Errorf("writing a hello-world function: %w", err)
+	}
+	return buildpack(source, filepath.Join(workDir, "hello"))
+}
+
+// BenchmarkColdStart measures from exec to the first answer, and the memory that is resident then, of each function beside a
+// hello-world function in the same run: medians, and how many times hello's. It runs on one machine, without a container: the ratios
+// count.
+//
+//	go test -run '^$' -bench ColdStart -benchtime 30x ./test/staging
+func BenchmarkColdStart(b *testing.B) {
+	if runtime.GOOS != "linux" {
+		b.Skip("resident memory is read from /proc, which only Linux has")
+	}
+	for _, function := range []string{"webhook", "register", "reconcile", "effects"} {
+		b.Run(function, func(b *testing.B) {
+			variables := append(environment(b, function, nil), nowhere...)
+			request := firstRequests[function]
+			var own, hellos sample
+			for b.Loop() {
+				own.add(b, build(b, function).binary, functions[function], request.method, request.path, request.body, variables)
+				hellos.add(b, build(b, "hello").binary, "Hello", http.MethodGet, "/", "", nil)
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(median(own.milliseconds), "ms")
+			b.ReportMetric(median(own.milliseconds)/median(hellos.milliseconds), "x-hello-time")
+			b.ReportMetric(median(own.megabytes), "MB")
+			b.ReportMetric(median(own.megabytes)/median(hellos.megabytes), "x-hello-memory")
+		})
+	}
+}
+
+// A sample is what several starts of one program took.
+type sample struct{ milliseconds, megabytes []float64 }
+
+func (s *sample) add(b *testing.B, binary, target, method, path, body string, variables []string) {
+	b.Helper()
+	began := time.Now()
+	started := start(b, binary, target, variables...)
+	started.first(b, method, path, body)
+	s.milliseconds = append(s.milliseconds, float64(time.Since(began).Microseconds())/1000)
+	s.megabytes = append(s.megabytes, resident(b, started.command.Process.Pid))
+	started.stop()
+}
+
+// resident returns a process's resident memory in MB.
+func resident(b *testing.B, pid int) float64 {
+	b.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	var kilobytes float64
+	if _, err := fmt.Sscanf(rest, "%f kB", &kilobytes); err != nil {
+		b.Fatalf("reading the resident memory: %v", err)
+	}
+	return kilobytes / 1024
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
+}

@@ -1,0 +1,39 @@
+// Package staging does to what scripts/stage makes what Google's Go buildpack does to it, and runs what comes of it as Cloud Run
+// does: the staged package, the buildpack's own main, and the variables that a deployment sets.
+package staging
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/opledger/opledger/test/emulator/emulatortest"
+)
+
+// workDir outlives every single test, so that everything is staged and built once.
+var workDir string
+
+func TestMain(m *testing.M) {
+	os.Exit(runMain(m))
+}
+
+func runMain(m *testing.M) (code int) {
+	var err error
+	if workDir, err = os.MkdirTemp("", "opledger-staging-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code = emulatortest.Main(m)
+	if code == 0 {
+		// OpenCensus, which Google's clients link, starts one goroutine for the life of the process.
+		err = goleak.Find(goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	}
+	if err = errors.Join(err, os.RemoveAll(workDir)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}

@@ -1,0 +1,164 @@
+package staging
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// client keeps no connections, so that a server that is killed leaves nothing behind.
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+
+// A server is a built function that runs.
+type server struct {
+	url     string
+	command *exec.Cmd
+
+	mu  sync.Mutex
+	log bytes.Buffer
+}
+
+// start starts a program as Cloud Run does, with these variables and no others, and does not wait for it. It ends with the test.
+func start(t testing.TB, binary, target string, variables ...string) *server {
+	t.Helper()
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{url: "http://127.0.0.1:" + strconv.Itoa(port), command: exec.Command(binary)}
+	s.command.Env = append([]string{
+		"PORT=" + strconv.Itoa(port), "FUNCTION_TARGET=" + target, "FUNCTION_SIGNATURE_TYPE=http",
+		"K_SERVICE=opledger-" + strings.ToLower(target), "K_REVISION=1", "K_CONFIGURATION=opledger-" + strings.ToLower(target),
+	}, variables...)
+	s.command.Stdout, s.command.Stderr = s, s
+	if err := s.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.stop)
+	return s
+}
+
+// stop ends the server. Stopping twice is harmless.
+func (s *server) stop() {
+	_ = s.command.Process.Kill() // one that has ended by itself shows in what it did not answer
+	_ = s.command.Wait()
+}
+
+// Write keeps what the server prints.
+func (s *server) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.Write(p)
+}
+
+func (s *server) printed() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.String()
+}
+
+// first sends a request until it is answered, which is when the server has started.
+func (s *server) first(t testing.TB, method, path, body string) int {
+	t.Helper()
+	var status int
+	var err error
+	eventually(t, 200*time.Microsecond, "an answer", func() bool {
+		status, _, err = s.send(method, path, body, nil)
+		return err == nil
+	})
+	return status
+}
+
+// eventually polls a condition that only another process can make true.
+func eventually(t testing.TB, every time.Duration, what string, condition func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(time.Minute)
+	defer deadline.Stop()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for !condition() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
+func (s *server) send(method, path, body string, header http.Header) (status int, answer string, err error) {
+	request, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	for name, values := range header {
+		request.Header[name] = values
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	text, err := io.ReadAll(response.Body)
+	_ = response.Body.Close() // it was read to its end
+	return response.StatusCode, string(text), err
+}
+
+// The framework cannot say which port it took, so one is found before, outside the range that systems give to outgoing connections.
+const firstPort, ports = 20000, 9000
+
+var nextPort atomic.Int64
+
+func init() { nextPort.Store(time.Now().UnixNano() % ports) } // other programs may look for ports at the same time
+
+func freePort() (int, error) {
+	for range ports {
+		port := firstPort + int(nextPort.Add(1)%ports)
+		if listener, err := net.Listen("tcp", ":"+strconv.Itoa(port)); err == nil {
+			return port, listener.Close()
+		}
+	}
+	return 0, fmt.Errorf("no port from %d on is free", firstPort)
+}
+
+// firstRequests are a request that each function refuses without any store, and what it says.
+var firstRequests = map[string]struct {
+	method, path, body string
+	status             int
+}{
+	"webhook":   {http.MethodGet, "/", "", http.StatusMethodNotAllowed},
+	"register":  {http.MethodGet, "/", "", http.StatusMethodNotAllowed},
+	"reconcile": {http.MethodGet, "/", "", http.StatusMethodNotAllowed},
+	"effects":   {http.MethodPost, "/projects/p/topics/t", `{"message":{"data":"e30=","messageId":"1"},"subscription":"s"}`, http.StatusBadRequest},
+}
+
+// nowhere are stores that cannot be reached. On Google Cloud a client finds credentials; here it needs none of an emulator.
+var nowhere = []string{"FIRESTORE_EMULATOR_HOST=127.0.0.1:1", "PUBSUB_EMULATOR_HOST=127.0.0.1:1"}
+
+// TestFirstAnswer: each built server starts with what a deployment tells it and nothing else, before any webhook exists and whether
+// or not a store can be reached, and answers; it prints nothing but its log.
+func TestFirstAnswer(t *testing.T) {
+	t.Parallel()
+	for function, request := range firstRequests {
+		t.Run(function, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, build(t, function).binary, functions[function], append(environment(t, function, nil), nowhere...)...)
+			if got := s.first(t, request.method, request.path, request.body); got != request.status {
+				t.Errorf("it answers %d, want %d\n%s", got, request.status, s.printed())
+			}
+			for line := range strings.Lines(s.printed()) {
+				if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "{") && !strings.HasPrefix(line, "Function error: ") {
+					t.Errorf("it printed what is no log line: %q", line)
+				}
+			}
+		})
+	}
+}
