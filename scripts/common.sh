@@ -1,0 +1,172 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # the names are for the scripts that read this file
+# What deploy, teardown and doctor have in common: the names of what is deployed, and commands that are run or printed.
+
+# usage prints the comment that a script begins with.
+usage() { sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p;}' "$0"; }
+
+# wrong says what is wrong with how the script was called.
+wrong() {
+  printf '%s: %s; see --help\n' "${0##*/}" "$*" >&2
+  exit 2
+}
+
+# fail says what went wrong, and what to do.
+fail() {
+  printf '%s: %s\n' "${0##*/}" "$*" >&2
+  exit 1
+}
+
+project='' region=europe-west1 prefix=opledger database=opledger
+
+# common_option takes the option $1 with the value $2 if every script has it.
+common_option() {
+  case $1 in
+    --project) project=$2 ;;
+    --region) region=$2 ;;
+    --prefix) prefix=$2 ;;
+    --database) database=$2 ;;
+    *) return 1 ;;
+  esac
+}
+
+# name_everything checks the common options and makes names of them, the same as infra/ does.
+name_everything() {
+  [ -n "$project" ] || wrong "--project is missing: the id of your Google Cloud project"
+  [[ $prefix =~ ^[a-z]([a-z0-9-]{0,18}[a-z0-9])?$ ]] ||
+    wrong "--prefix must be 1 to 20 lower-case letters, digits and hyphens, begin with a letter and not end with a hyphen"
+  topic=$prefix-effects
+  dead=$prefix-effects-dead
+  job=$prefix-reconcile
+  repository=$prefix-functions
+  webhook_secret=$prefix-webhook-secret
+  gemini_secret=$prefix-gemini-api-key
+  effect_secret=$prefix-effect-secret
+  store=firestore:$database
+  [ "$database" != '(default)' ] || store=firestore
+}
+
+functions=(effects webhook register reconcile) # in the order of deploying: first what a new message may need
+accounts=(webhook register reconcile effects push scheduler build)
+apis=(artifactregistry cloudbuild cloudfunctions cloudresourcemanager cloudscheduler firestore iam logging monitoring pubsub
+  run secretmanager storage)
+
+# How a policy is printed: a line "MEMBER ROLE" for each.
+policy_flags=('--flatten=bindings[].members' '--format=value[separator=" "](bindings.members,bindings.role)')
+
+# account prints the address of one of the service accounts.
+account() {
+  local host=$project
+  case $project in *:*) host=${project#*:}.${project%%:*} ;; esac # of the form example.com:project
+  printf '%s@%s.iam.gserviceaccount.com' "$prefix-$1" "$host"
+}
+
+# database_only prints an IAM condition: the ledger's database and no other.
+database_only() { printf 'title=ledger of %s,expression=resource.name == "projects/%s/databases/%s"' "$prefix" "$project" "$database"; }
+
+# deployed_value prints what the deployment itself sets a setting to.
+deployed_value() {
+  case $1 in
+    GOOGLE_CLOUD_PROJECT) printf %s "$project" ;;
+    OPLEDGER_STORE) printf %s "$store" ;;
+    OPLEDGER_TOPIC) printf %s "$topic" ;;
+    OPLEDGER_WEBHOOK_SECRET) printf 'projects/%s/secrets/%s' "$project" "$webhook_secret" ;;
+    OPLEDGER_GEMINI_API_KEY_SECRET) printf 'projects/%s/secrets/%s' "$project" "$gemini_secret" ;;
+    OPLEDGER_EFFECT_SECRET) printf 'projects/%s/secrets/%s' "$project" "$effect_secret" ;;
+    *) return 1 ;;
+  esac
+}
+
+# tables has what scripts/stage/tables prints; table prints the entries of one kind, without that word.
+tables=''
+read_tables() { tables=$(go run ./scripts/stage/tables) || fail "the tables in infra/ cannot be read; that needs Go: https://go.dev/dl"; }
+table() { sed -n "s/^$1 //p" <<<"$tables"; }
+
+# With --dry-run commands are printed instead of run. What is printed is itself a script; run, it does what the real run does.
+dry_run=''
+
+# unknown stands for an output that is known only when the command has run.
+unknown() { printf '\001%s\001' "$1"; }
+
+# quoted prints arguments as a shell reads them back.
+quoted() {
+  local argument separator=''
+  for argument; do
+    if ! [[ $argument =~ ^[A-Za-z0-9_./:,=%+@-]+$ ]]; then
+      argument=\'${argument//\'/\'\\\'\'}\'
+      while [[ $argument =~ $'\001'([a-z_]+)$'\001' ]]; do
+        argument=${argument//"${BASH_REMATCH[0]}"/\'\"\$"${BASH_REMATCH[1]}"\"\'}
+      done
+    fi
+    printf '%s%s' "$separator" "$argument"
+    separator=' '
+  done
+}
+
+# run runs a command, and says so.
+run() {
+  if [ -n "$dry_run" ]; then
+    quoted "$@"
+    printf '\n'
+  else
+    printf '+ %s\n' "$(quoted "$@")" >&2
+    "$@"
+  fi
+}
+
+# gc runs gcloud in the project. It never asks; what it would ask, these scripts ask before.
+gc() { run gcloud "$@" "--project=$project" --quiet; }
+
+# capture keeps what gcloud prints in a variable.
+capture() {
+  local variable=$1 value
+  shift
+  set -- gcloud "$@" "--project=$project" --quiet
+  if [ -n "$dry_run" ]; then
+    printf '%s=%s\n' "$variable" "\$($(quoted "$@"))"
+    value=$(unknown "$variable")
+  else
+    value=$("$@")
+  fi
+  printf -v "$variable" '%s' "$value"
+}
+
+# unless_there CHECK… -- COMMAND… runs a command of gcloud if another fails, to make what is not there yet; if_there the
+# other way round, to change or delete only what is there.
+unless_there() { depending '!' "$@"; }
+if_there() { depending '' "$@"; }
+
+depending() {
+  local not=$1 check=(gcloud)
+  shift
+  while [ "$1" != -- ]; do
+    check+=("$1")
+    shift
+  done
+  shift
+  check+=("--project=$project" --quiet)
+  if [ -n "$dry_run" ]; then
+    printf 'if %s%s >/dev/null 2>&1; then\n  %s\nfi\n' "${not:+! }" "$(quoted "${check[@]}")" "$(gc "$@")"
+  elif "${check[@]}" >/dev/null 2>&1; then
+    [ -n "$not" ] || gc "$@"
+  else
+    [ -z "$not" ] || gc "$@"
+  fi
+}
+
+# unless_listed VARIABLE PATTERN COMMAND… runs a command, one of those that run or print, if no line of a captured list
+# matches; if_listed if one does.
+unless_listed() { listing '!' "$@"; }
+if_listed() { listing '' "$@"; }
+
+listing() {
+  local not=$1 list=$2 pattern=$3
+  shift 3
+  if [ -n "$dry_run" ]; then
+    printf 'if %sgrep -qE %s <<<"$%s"; then\n  %s\nfi\n' "${not:+! }" "$(quoted "$pattern")" "$list" "$("$@")"
+  elif grep -qE "$pattern" <<<"${!list}"; then
+    [ -n "$not" ] || "$@"
+  else
+    [ -z "$not" ] || "$@"
+  fi
+}

@@ -1,0 +1,63 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154 # the names are for, and of, the scripts that read this file
+# What deploy and doctor know of Firestore's configuration, beside the table that says what the ledger needs (infra/firestore.json).
+
+# How lists are printed, one index or field on each line:
+#   operations COLLECTION_GROUP state,dueAt,__name__ ASCENDING,ASCENDING,ASCENDING READY
+#   operations dueAt COLLECTION,COLLECTION,COLLECTION_GROUP
+#   operations expireAt  ACTIVE
+composite_format='value[separator=" "](name.segment(5),queryScope,fields.fieldPath.list(separator=","),fields.order.list(separator=","),state)'
+fields_format='value[separator=" "](name.segment(5),name.segment(7),indexConfig.indexes.queryScope.list(separator=","),ttlConfig.state)'
+
+# index_pattern, for an entry of the table such as "operations state:ascending,dueAt:ascending", prints what its line
+# matches in the list of composite indexes, or of fields where it is an index of one field.
+index_pattern() {
+  local collection=$1 columns=$2 names orders
+  names=$(tr , '\n' <<<"$columns" | cut -d: -f1 | paste -sd, -)
+  orders=$(tr , '\n' <<<"$columns" | cut -d: -f2 | paste -sd, - | tr '[:lower:]' '[:upper:]')
+  case $columns in
+    *,*) printf '^%s COLLECTION_GROUP %s(,__name__)? %s(,%s)? ' "$collection" "$names" "$orders" "${orders##*,}" ;;
+    *) printf '^%s %s [A-Z_,]*COLLECTION_GROUP' "$collection" "$names" ;;
+  esac
+}
+unindexed_pattern() { printf '^%s %s  ' "$1" "$2"; }
+expiry_pattern() { printf '^%s %s  (CREATING|ACTIVE)$' "$1" "$2"; }
+
+# make_index makes one index of the table.
+make_index() {
+  local collection=$1 columns=$2 column flags=()
+  case $columns in
+    *,*)
+      for column in ${columns//,/ }; do
+        flags+=("--field-config=field-path=${column%:*},order=${column#*:}")
+      done
+      gc firestore indexes composite create "--database=$database" "--collection-group=$collection" \
+        --query-scope=collection-group "${flags[@]}" --async
+      ;;
+    *) configure_field "$collection" "${columns%:*}" indexConfig "{\"indexConfig\":{\"indexes\":[$(field_indexes "$columns")]}}" ;;
+  esac
+}
+
+# field_indexes prints the indexes of a field: those that every field has by itself, and the one of the collection group.
+field_indexes() {
+  local field=${1%:*} order
+  order=$(tr '[:lower:]' '[:upper:]' <<<"${1#*:}")
+  printf '{"queryScope":"COLLECTION","fields":[{"fieldPath":"%s","order":"ASCENDING"}]},' "$field"
+  printf '{"queryScope":"COLLECTION","fields":[{"fieldPath":"%s","order":"DESCENDING"}]},' "$field"
+  printf '{"queryScope":"COLLECTION_GROUP","fields":[{"fieldPath":"%s","order":"%s"}]}' "$field" "$order"
+}
+
+# configure_field COLLECTION FIELD MASK CONFIGURATION
+configure_field() { run firestore_patch "projects/$project/databases/$database/collectionGroups/$1/fields/$2" "$3" "$4"; }
+
+# firestore_patch does what gcloud cannot: it knows no index of one field in a collection group, no concurrency mode, and
+# not a field's indexes and its TTL policy in one request. The token is on no command line.
+firestore_patch() {
+  local answer
+  answer=$(gcloud auth print-access-token --quiet | sed 's/^/Authorization: Bearer /' |
+    curl --silent --show-error --fail-with-body --request PATCH --header @- --header 'Content-Type: application/json' \
+      --header "x-goog-user-project: $project" --data "$3" "https://firestore.googleapis.com/v1/$1?updateMask=$2") || {
+    printf 'changing %s: %s\n' "$1" "$answer" >&2
+    return 1
+  }
+}

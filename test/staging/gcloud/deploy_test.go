@@ -1,0 +1,283 @@
+package gcloud
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// keyFile holds an API key to be stored.
+func keyFile(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte("key-of-mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func deploy(t *testing.T, w world, args ...string) run {
+	t.Helper()
+	return bash(t, w, "", append([]string{"scripts/deploy", "--project", project}, args...)...)
+}
+
+// TestDryRun: --dry-run runs nothing, and prints a script that calls what the real run calls, in the same order, in a project in
+// which nothing is deployed and in one in which everything is.
+func TestDryRun(t *testing.T) {
+	t.Parallel()
+	options := []string{
+		"--gemini-key-file", keyFile(t), "--sign-effects", "--register-caller", "group:submitters@example.com", "--location=eur3",
+		"--set", "OPLEDGER_EFFECTS=- {name: a, do: \"it's\"}\n- b", "--set", "OPLEDGER_INTERVAL=10m",
+	}
+	printed := deploy(t, nil, append(options, "--dry-run")...).want(t, 0)
+	if len(printed.calls) != 0 {
+		t.Fatalf("it called %q", printed.lines())
+	}
+	script := filepath.Join(t.TempDir(), "printed")
+	if err := os.WriteFile(script, []byte(printed.out), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, w := range map[string]world{"nothing is there": empty(), "everything is there": deployed(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			really, again := deploy(t, w, options...).want(t, 0), bash(t, w, "", script).want(t, 0)
+			compare(t, again.lines(), really.lines())
+		})
+	}
+}
+
+func compare(t *testing.T, got, want []string) {
+	t.Helper()
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || got[i] != want[i] {
+			t.Fatalf("call %d differs:\n%q\nwant\n%q", i, got[min(i, len(got)):min(i+1, len(got))], want[min(i, len(want)):min(i+1, len(want))])
+		}
+	}
+}
+
+// TestSecondRun: where everything is there, nothing is made; functions and settings are deployed again.
+func TestSecondRun(t *testing.T) {
+	t.Parallel()
+	r := deploy(t, deployed(t), "--sign-effects").want(t, 0)
+	for _, c := range r.calls {
+		if strings.Contains(c.Line, " create ") || strings.Contains(c.Line, "versions add") || strings.Contains(c.Line, "/fields/") {
+			t.Errorf("it called %s", c.Line)
+		}
+	}
+	if n := len(r.matching("gcloud functions deploy")); n != 4 {
+		t.Errorf("%d functions were deployed", n)
+	}
+}
+
+// TestFirstRun is what a deployment consists of: who may do what, who is called by whom, which function has which settings.
+func TestFirstRun(t *testing.T) {
+	t.Parallel()
+	options := []string{"--gemini-key-file", keyFile(t), "--register-caller", "user:a@example.com"}
+	for _, setting := range table(t, "setting") {
+		if value := "value of " + setting[0]; setting[1] == "operator" {
+			if setting[0] == "OPLEDGER_INTERVAL" {
+				value = "10m"
+			}
+			options = append(options, "--set", setting[0]+"="+value)
+		}
+	}
+	r := deploy(t, empty(), options...).want(t, 0)
+
+	t.Run("roles", func(t *testing.T) {
+		const agent = "serviceAccount:service-123@gcp-sa-pubsub.iam.gserviceaccount.com"
+		want := []string{
+			"allUsers may call webhook",
+			agent + " roles/iam.serviceAccountOpenIdTokenCreator iam service-accounts " + account("push"),
+			agent + " roles/pubsub.publisher pubsub topics opledger-effects-dead",
+			agent + " roles/pubsub.subscriber pubsub subscriptions opledger-effects",
+			member("build") + " roles/artifactregistry.writer artifacts repositories opledger-functions",
+			member("build") + " roles/logging.logWriter projects my-project",
+			member("build") + " roles/storage.objectViewer projects my-project",
+			member("effects") + " roles/datastore.user projects my-project",
+			member("push") + " roles/run.invoker run services opledger-effects",
+			member("reconcile") + " roles/datastore.user projects my-project",
+			member("reconcile") + " roles/pubsub.publisher pubsub topics opledger-effects",
+			member("reconcile") + " roles/secretmanager.secretAccessor secrets opledger-gemini-api-key",
+			member("register") + " roles/datastore.user projects my-project",
+			member("register") + " roles/pubsub.publisher pubsub topics opledger-effects",
+			member("scheduler") + " roles/run.invoker run services opledger-reconcile",
+			member("webhook") + " roles/datastore.user projects my-project",
+			member("webhook") + " roles/pubsub.publisher pubsub topics opledger-effects",
+			member("webhook") + " roles/secretmanager.secretAccessor secrets opledger-gemini-api-key",
+			member("webhook") + " roles/secretmanager.secretAccessor secrets opledger-webhook-secret",
+			member("webhook") + " roles/secretmanager.viewer secrets opledger-webhook-secret",
+			"user:a@example.com roles/run.invoker run services opledger-register",
+		}
+		var got []string
+		for _, c := range r.matching("add-iam-policy-binding") {
+			resource, name, _ := strings.Cut(c.Line, " add-iam-policy-binding ")
+			name, _, _ = strings.Cut(name, " ")
+			got = append(got, fmt.Sprintf("%s %s %s %s", c.flag("--member"), c.flag("--role"), strings.TrimPrefix(resource, "gcloud "), name))
+			if c.flag("--role") == "roles/datastore.user" && !strings.HasSuffix(c.flag("--condition"), `resource.name == "projects/my-project/databases/opledger"`) {
+				t.Errorf("the role is not for one database alone: %s", c.Line)
+			}
+		}
+		for _, c := range r.matching("functions deploy", " --allow-unauthenticated") {
+			got = append(got, "allUsers may call "+strings.TrimPrefix(c.Args[3], "opledger-"))
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		compare(t, got, want)
+	})
+
+	t.Run("settings", func(t *testing.T) {
+		for _, c := range r.matching("gcloud functions deploy") {
+			function := strings.TrimPrefix(c.Args[3], "opledger-")
+			var want []string
+			for _, setting := range table(t, "setting") {
+				// That one is for --sign-effects.
+				if setting[1] != "never" && strings.Contains(","+setting[2]+",", ","+function+",") && setting[0] != "OPLEDGER_EFFECT_SECRET" {
+					want = append(want, setting[0])
+				}
+			}
+			var got []string
+			for setting := range strings.SplitSeq(c.flag("--set-env-vars"), ",") {
+				name, value, _ := strings.Cut(setting, "=")
+				if strings.HasPrefix(value, "value of ") && value != "value of "+name {
+					t.Errorf("%s has %s", function, setting)
+				}
+				got = append(got, name)
+			}
+			compare(t, got, want)
+			if c.flag("--entry-point") != strings.ToUpper(function[:1])+function[1:] || c.flag("--source") != "dist/"+function ||
+				c.flag("--service-account") != account(function) || c.flag("--runtime") != "go126" {
+				t.Errorf("deployed as %s", c.Line)
+			}
+		}
+	})
+
+	t.Run("calls", func(t *testing.T) {
+		job := r.matching("scheduler jobs create http opledger-reconcile")
+		if len(job) != 1 || job[0].flag("--schedule") != "*/10 * * * *" || job[0].flag("--uri") != "https://example-uc.a.run.app/" ||
+			job[0].flag("--oidc-service-account-email") != account("scheduler") {
+			t.Errorf("the schedule is %+v", job)
+		}
+		push := r.matching("pubsub subscriptions create opledger-effects --topic=opledger-effects ")
+		if len(push) != 1 || push[0].flag("--push-endpoint") != "https://example-uc.a.run.app/projects/my-project/topics/opledger-effects" ||
+			push[0].flag("--push-auth-service-account") != account("push") || push[0].flag("--dead-letter-topic") != "opledger-effects-dead" {
+			t.Errorf("the subscription is %+v", push)
+		}
+	})
+
+	t.Run("next", func(t *testing.T) {
+		for _, want := range []string{"https://example-uc.a.run.app", "opledger webhook create", "scripts/doctor --project my-project"} {
+			if !strings.Contains(r.out, want) {
+				t.Errorf("it does not say %q at the end: %s", want, r.out)
+			}
+		}
+	})
+}
+
+// TestIndexes: the database gets every index, exemption and TTL policy of infra/firestore.json [L3, L4].
+func TestIndexes(t *testing.T) {
+	t.Parallel()
+	r := deploy(t, empty(), "--gemini-key-file", keyFile(t)).want(t, 0)
+	patched := func(collection, field, want string) {
+		found := r.matching("curl", fmt.Sprintf("/databases/opledger/collectionGroups/%s/fields/%s?", collection, field))
+		if len(found) != 1 || !strings.Contains(found[0].Line, want) {
+			t.Errorf("%s.%s: %+v, want one request with %s", collection, field, found, want)
+		} else if found[0].Stdin != "Authorization: Bearer token-of-mine\n" || strings.Contains(found[0].Line, "token-of-mine") {
+			t.Errorf("the token is not where it belongs: %+v", found[0])
+		}
+	}
+	composites := 0
+	for _, index := range table(t, "index") {
+		columns := strings.Split(index[1], ",")
+		if name, order, _ := strings.Cut(index[1], ":"); len(columns) == 1 {
+			patched(index[0], name, fmt.Sprintf(`{"queryScope":"COLLECTION_GROUP","fields":[{"fieldPath":%q,"order":%q}]}`, name, strings.ToUpper(order)))
+			continue
+		}
+		composites++
+		want := "--collection-group=" + index[0] + " --query-scope=collection-group"
+		for _, column := range columns {
+			want += " --field-config=field-path=" + strings.Replace(column, ":", ",order=", 1)
+		}
+		if len(r.matching("firestore indexes composite create", want+" --async")) != 1 {
+			t.Errorf("no index %s", want)
+		}
+	}
+	if n := len(r.matching("firestore indexes composite create")); n != composites || n == 0 {
+		t.Errorf("%d composite indexes, want %d", n, composites)
+	}
+	for _, field := range table(t, "unindexed") {
+		patched(field[0], field[1], `{"indexConfig":{"indexes":[]}}`)
+	}
+	for _, field := range table(t, "expiry") {
+		patched(field[0], field[1], `{"indexConfig":{"indexes":[]},"ttlConfig":{}}`)
+	}
+}
+
+// TestKey: the Gemini API key comes from a file or standard input, is on no command line, and is asked for where it is missing.
+func TestKey(t *testing.T) {
+	t.Parallel()
+	r := bash(t, empty(), "key-of-mine", "scripts/deploy", "--project", project, "--gemini-key-file", "-").want(t, 0)
+	added := r.matching("secrets versions add opledger-gemini-api-key --data-file=-")
+	if len(added) != 1 || added[0].Stdin != "key-of-mine" {
+		t.Errorf("stored %+v", added)
+	}
+	if r := deploy(t, empty()).want(t, 1); !strings.Contains(r.stderr, "--gemini-key-file") || len(r.matching("functions deploy")) != 0 {
+		t.Errorf("%s", r.stderr)
+	}
+	signed := deploy(t, empty(), "--gemini-key-file", keyFile(t), "--sign-effects").want(t, 0)
+	secret := signed.matching("secrets versions add opledger-effect-secret")
+	if len(secret) != 1 || len(secret[0].Stdin) != len("whsec_")+44 || strings.Contains(signed.out+signed.stderr, secret[0].Stdin) {
+		t.Errorf("stored %+v", secret)
+	}
+}
+
+// TestValues: values reach gcloud whole, whatever is in them.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "effects.yaml")
+	for _, text := range []string{"- name: a\n  on: [A, B]\n  url: \"https://e/?a=b&c='d'\"", "a,b;c|d", "plain"} {
+		if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := deploy(t, deployed(t), "--set", "OPLEDGER_EFFECTS=@"+file).want(t, 0)
+		for _, c := range r.matching("gcloud functions deploy") {
+			list, separator := c.flag("--set-env-vars"), ","
+			if custom, ok := strings.CutPrefix(list, "^"); ok {
+				separator, list, _ = strings.Cut(custom, "^")
+			}
+			if !slices.Contains(strings.Split(list, separator), "OPLEDGER_EFFECTS="+text) {
+				t.Errorf("%q became %q", text, list)
+			}
+		}
+	}
+}
+
+// TestWrongUse: what is wrong is said in one line, with exit code 2, before anything is called.
+func TestWrongUse(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[string][]string{
+		"--project is missing":                                    {"scripts/deploy"},
+		"--nonsense needs a value":                                {"scripts/deploy", "--nonsense"},
+		"--nonsense is not known":                                 {"scripts/doctor", "--nonsense", "x"},
+		"--prefix must be":                                        {"scripts/deploy", "--project", "p", "--prefix", "No"},
+		"OPLEDGER_GRCE: there is no such setting":                 {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_GRCE=1s"},
+		"OPLEDGER_TOPIC: the deployment sets it itself":           {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_TOPIC=t"},
+		"GEMINI_API_KEY: it is not for deployed functions":        {"scripts/deploy", "--project", "p", "--set", "GEMINI_API_KEY=hunter2"},
+		"OPLEDGER_INTERVAL: it must divide the hour":              {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_INTERVAL=7m"},
+		"--set takes NAME=VALUE":                                  {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_GRACE"},
+		"--set OPLEDGER_EFFECTS: the file cannot be read":         {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_EFFECTS=@/nowhere"},
+		"teardown: --project is missing: the id of your Google C": {"scripts/teardown", "--yes"},
+	} {
+		r := bash(t, nil, "", args...).want(t, 2)
+		if !strings.Contains(r.stderr, want) || len(r.calls) != 0 || r.out != "" || strings.Contains(r.stderr, "hunter2") {
+			t.Errorf("%q: stdout %q, stderr %q, calls %q", args, r.out, r.stderr, r.lines())
+		}
+	}
+	for _, script := range []string{"deploy", "teardown", "doctor"} {
+		if r := bash(t, nil, "", "scripts/"+script, "--help").want(t, 0); !strings.Contains(r.out, "scripts/"+script+" --project ID") {
+			t.Errorf("the help of %s is %q", script, r.out)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package gcloud
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func teardown(t *testing.T, typed string, args ...string) run {
+	t.Helper()
+	return bash(t, deployed(t), typed, append([]string{"scripts/teardown", "--project", project}, args...)...)
+}
+
+// TestTeardownAsks: nothing is deleted without the words that it asks for.
+func TestTeardownAsks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		typed string
+		args  []string
+	}{
+		{"", nil}, {"y\n", nil}, {"yes\n", nil}, {"opledger and more\n", nil}, {"opledger\n", []string{"--delete-database"}},
+	} {
+		if r := teardown(t, c.typed, c.args...).want(t, 1); len(r.calls) != 0 || !strings.Contains(r.stderr, "nothing was deleted") {
+			t.Errorf("%q %q: called %q, said %s", c.typed, c.args, r.lines(), r.stderr)
+		}
+	}
+}
+
+// TestTeardown: everything that deploy makes goes, in an order in which nothing calls what is gone; the ledger stays unless it
+// is asked for.
+func TestTeardown(t *testing.T) {
+	t.Parallel()
+	parts := []string{
+		"scheduler jobs delete opledger-reconcile", "pubsub subscriptions delete opledger-effects ", "functions delete opledger-effects",
+		"functions delete opledger-webhook", "functions delete opledger-register", "functions delete opledger-reconcile",
+		"pubsub subscriptions delete opledger-effects-dead", "pubsub topics delete opledger-effects ", "pubsub topics delete opledger-effects-dead",
+		"secrets delete opledger-webhook-secret", "secrets delete opledger-gemini-api-key", "secrets delete opledger-effect-secret",
+		"artifacts repositories delete opledger-functions", "iam service-accounts delete " + account("webhook"),
+		"iam service-accounts delete " + account("push"), "iam service-accounts delete " + account("build"),
+	}
+	for _, r := range []run{teardown(t, "opledger\n"), teardown(t, "", "--yes")} {
+		r.want(t, 0)
+		position := -1
+		for _, part := range parts {
+			at := -1
+			for i, line := range r.lines() {
+				if strings.Contains(line+" ", part) {
+					at = i
+				}
+			}
+			if at <= position {
+				t.Errorf("%s: call %d, after call %d", part, at, position)
+			}
+			position = at
+		}
+		if n := len(r.matching("projects remove-iam-policy-binding", "--role=roles/datastore.user --all")); n != 4 {
+			t.Errorf("%d accounts lose their role", n)
+		}
+		if len(r.matching("firestore")) != 0 || !strings.Contains(r.stderr, "The ledger is kept") {
+			t.Errorf("the ledger: %+v, %s", r.matching("firestore"), r.stderr)
+		}
+	}
+	r := teardown(t, "opledger and the database opledger\n", "--delete-database").want(t, 0)
+	if len(r.matching("firestore databases delete --database=opledger")) != 1 || len(r.matching("--no-delete-protection")) != 1 {
+		t.Errorf("the ledger: %q", r.lines())
+	}
+	for _, c := range bash(t, empty(), "", "scripts/teardown", "--project", project, "--yes", "--delete-database").want(t, 0).calls {
+		if !strings.Contains(c.Line, " describe ") && !strings.Contains(c.Line, " get-iam-policy ") {
+			t.Errorf("nothing is there, and it called %s", c.Line)
+		}
+	}
+}
+
+// TestTeardownDryRun: it neither asks nor runs anything, and prints what the real run calls.
+func TestTeardownDryRun(t *testing.T) {
+	t.Parallel()
+	printed := teardown(t, "", "--dry-run", "--delete-database").want(t, 0)
+	if len(printed.calls) != 0 {
+		t.Errorf("it called %q", printed.lines())
+	}
+	script := filepath.Join(t.TempDir(), "printed")
+	if err := os.WriteFile(script, []byte(printed.out), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	really := teardown(t, "", "--yes", "--delete-database").want(t, 0)
+	compare(t, bash(t, deployed(t), "", script).want(t, 0).lines(), really.lines())
+}
