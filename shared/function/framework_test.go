@@ -139,6 +139,19 @@ func TestBuiltLater(t *testing.T) {
 	}
 }
 
+// TestBuiltAtStart: a function that is built at the start is there at the first request; where that failed for a reason that may
+// pass, it is built then.
+func TestBuiltAtStart(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ eager, want string }{{"", "1"}, {"later", "2"}} {
+		s := serve(t, "FUNCTION_TARGET=Eager", "EAGER="+test.eager)
+		if code, text := s.post("/", nil, ""); code != http.StatusOK || text != test.want {
+			t.Errorf("%q: %d %s, want %s", test.eager, code, text, test.want)
+		}
+		s.end()
+	}
+}
+
 // TestBuiltLaterForEvents: the same for CloudEvents, which come back.
 func TestBuiltLaterForEvents(t *testing.T) {
 	t.Parallel()

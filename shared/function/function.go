@@ -4,6 +4,7 @@ package function
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -17,11 +18,29 @@ import (
 	"github.com/opledger/opledger/shared/logging"
 )
 
+// ErrSettings is wrapped by an error of build that no later try mends: what the settings name cannot be used.
+var ErrSettings = errors.New("the settings are not usable")
+
 // HTTP registers an HTTP function under name. Settings are read and checked when this is the function that the process runs
 // (FUNCTION_TARGET); if there is any problem it says all of them and the process ends. What build makes is made at the first
 // request, and again at the next one if that failed.
 func HTTP[Settings any](name string, build func(context.Context, Settings, *slog.Logger) (http.Handler, error)) {
+	serve(register(name, build), name)
+}
+
+// HTTPAtStart is HTTP for a function that the process builds when it starts. An error that wraps ErrSettings ends the process,
+// so that a revision with unusable settings takes no traffic; after any other error it is built at the first request.
+func HTTPAtStart[Settings any](name string, build func(context.Context, Settings, *slog.Logger) (http.Handler, error)) {
 	handler := register(name, build)
+	if os.Getenv("FUNCTION_TARGET") == name {
+		if _, err := handler.get(); errors.Is(err, ErrSettings) {
+			refuse(handler.log, name, err)
+		}
+	}
+	serve(handler, name)
+}
+
+func serve(handler *lazy[http.Handler], name string) {
 	functions.HTTP(name, func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(logging.WithTrace(r))
 		h, err := handler.get()
@@ -76,8 +95,7 @@ func register[Settings, T any](name string, build func(context.Context, Settings
 	if os.Getenv("FUNCTION_TARGET") == name {
 		settings, err := parse()
 		if err != nil {
-			log.Error("the settings are not usable; nothing was started", "function", name, "problems", problems(err))
-			os.Exit(1)
+			refuse(log, name, err)
 		}
 		parse = func() (Settings, error) { return settings, nil }
 	}
@@ -89,6 +107,12 @@ func register[Settings, T any](name string, build func(context.Context, Settings
 		}
 		return build(context.Background(), settings, log)
 	}}
+}
+
+// refuse ends the process, and says every problem.
+func refuse(log *slog.Logger, name string, err error) {
+	log.Error("the settings are not usable; nothing was started", "function", name, "problems", problems(err))
+	os.Exit(1)
 }
 
 // problems are the texts of joined errors.

@@ -52,6 +52,16 @@ func program() {
 		}
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { function.Answer(w, http.StatusOK, n) }), nil
 	})
+	function.HTTPAtStart("Eager", func(context.Context, none, *slog.Logger) (http.Handler, error) {
+		n := built.Add(1)
+		switch text := os.Getenv("EAGER"); {
+		case text == "refuse":
+			return nil, fmt.Errorf("OPLEDGER_X: version 3 is malformed: %w", function.ErrSettings)
+		case n == 1 && text == "later":
+			return nil, errors.New("the source was not there")
+		}
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { function.Answer(w, http.StatusOK, n) }), nil
+	})
 	function.CloudEvent("Events", func(_ context.Context, _ none, _ *slog.Logger) (func(context.Context, event.Event) error, error) {
 		n := built.Add(1)
 		if n == 1 {
@@ -100,6 +110,23 @@ func TestBadSettings(t *testing.T) {
 	}
 	if bytes.Contains(printed, []byte("topsecret")) {
 		t.Errorf("a secret is in %s", printed)
+	}
+}
+
+// TestRefusedAtStart: a function that is built at the start ends the process if what its settings name cannot be used, and says
+// so; only if it is the one that runs.
+func TestRefusedAtStart(t *testing.T) {
+	t.Parallel()
+	printed, err := command(t, "register", "FUNCTION_TARGET=Eager", "EAGER=refuse").Output()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Fatalf("%v, want exit code 1; it printed %s", err, printed)
+	}
+	if !strings.Contains(string(printed), `"function":"Eager"`) || !strings.Contains(string(printed), "version 3 is malformed") {
+		t.Errorf("it printed %s", printed)
+	}
+	if printed, err := command(t, "register", "FUNCTION_TARGET=Flaky", "EAGER=refuse").Output(); err != nil || len(printed) != 0 {
+		t.Errorf("another one: %v, it printed %s", err, printed)
 	}
 }
 
