@@ -85,15 +85,16 @@ func (k *keyring) find(ctx context.Context, id string, now time.Time) (*rsa.Publ
 	return nil, gemini.ErrSignature
 }
 
-// checkKeysURL returns an error for a URL whose answer somebody on the way could replace.
-func checkKeysURL(text string) error {
+// CheckKeysURL returns nil for a URL of keys whose answer nobody on the way can replace. The error does not repeat it: it may
+// hold a password.
+func CheckKeysURL(text string) error {
 	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return errors.New("the URL of the keys must be an https URL") // it may hold a password
+	if err != nil || u.Hostname() == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return errors.New("it must be an https URL with a host, and without a user")
 	}
 	ip, err := netip.ParseAddr(u.Hostname())
 	if loopback := u.Hostname() == "localhost" || err == nil && ip.IsLoopback(); u.Scheme == "http" && !loopback {
-		return errors.New("the URL of the keys must be https: plain http is for the loopback interface only")
+		return errors.New("it must be an https URL: plain http is for the loopback interface only")
 	}
 	return nil
 }

@@ -65,7 +65,9 @@ func NewTokens(o TokensOptions) (*Tokens, error) {
 		problems = append(problems, errors.New("an audience or issuer is empty"))
 	}
 	url := cmp.Or(o.KeysURL, GeminiKeys)
-	problems = append(problems, checkKeysURL(url))
+	if err := CheckKeysURL(url); err != nil {
+		problems = append(problems, fmt.Errorf("the URL of the keys: %w", err))
+	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, fmt.Errorf("making a verifier of webhook tokens: %w", err)
 	}

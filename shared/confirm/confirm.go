@@ -1,0 +1,190 @@
+// Package confirm makes of a delivery that is only a hint what Gemini itself says of the operation.
+//
+// A delivery is a hint where its signature does not cover its body: whoever has seen one such delivery can send another body
+// with it. So nothing of the body is believed but that it is worth asking about the operation that it names. Gemini's answer
+// goes through the same door as everything else [M7], under the delivery's own id, so that the same hint again is a duplicate
+// [W4].
+//
+// What a hint can cost is bounded: one operation is asked about by one hint at a time and once in a while, and few operations
+// at once. A hint that comes sooner makes a registered operation due, for the next pass to ask about; any other is to be
+// delivered again. Of an operation that Gemini does not know, nothing is created.
+package confirm
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// Ignored is the outcome of a hint that changed nothing, for the reason that stands beside it.
+const Ignored ledger.Outcome = "ignored"
+
+// The reasons for which a hint is ignored, beside those of the look-up.
+const (
+	DueNow  operation.Reason = "due-now" // not asked about now; the next pass asks
+	Settled operation.Reason = "settled" // not asked about now, and the operation has ended
+)
+
+// An UnconfirmedError says that Gemini could not be asked, or not yet. The delivery must come again.
+type UnconfirmedError struct {
+	Operation operation.Key
+	// Reason is one of lookup.Reasons, or AskedLately, Busy, NotYet or NoClient.
+	Reason string
+	// RetryAfter is how long to wait at least.
+	RetryAfter time.Duration
+	// Err is why Gemini could not say; nil where it was not asked.
+	Err error
+}
+
+func (e *UnconfirmedError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("what the delivery says of %s is not confirmed yet (%s)", e.Operation, e.Reason)
+	}
+	return fmt.Sprintf("Gemini could not confirm what the delivery says of %s (%s)", e.Operation, e.Reason)
+}
+
+// Unwrap returns why Gemini could not say.
+func (e *UnconfirmedError) Unwrap() error { return e.Err }
+
+// The reasons for which a delivery must come again, beside those of the look-up.
+const (
+	AskedLately = "asked-lately" // a moment ago, about an operation that no pass asks about
+	Busy        = "busy"         // so many look-ups are under way that this one was not made, of such an operation
+	NotYet      = "not-yet"      // it tells of an end that Gemini does not show, of an operation that somebody abandoned
+	NoClient    = "no-client"    // there is nothing to ask with: the API key could not be read
+)
+
+// DefaultGap is how long an operation that a hint was about is not asked about because of another one.
+const DefaultGap = 30 * time.Second
+
+// askTimeout bounds one look-up: the sender wants its answer within seconds.
+const askTimeout = 5 * time.Second
+
+// Options are what a Confirmer works with.
+type Options struct {
+	Ledger *ledger.Ledger
+	// Gemini returns what to ask with. It is called when the first hint comes, and again as long as it fails, never twice at
+	// the same time: deliveries that are no hints do not wait for an API key.
+	Gemini func(context.Context) (*lookup.Client, error)
+	// Gap is how long an operation is left alone after a look-up; 0: DefaultGap.
+	Gap time.Duration
+	Now func() time.Time
+}
+
+// A Confirmer asks Gemini about what hints name. It is safe for concurrent use.
+type Confirmer struct {
+	ledger  *ledger.Ledger
+	connect func(context.Context) (*lookup.Client, error)
+	turns   *turns
+	now     func() time.Time
+
+	mu     sync.Mutex
+	client *lookup.Client // once there is one
+}
+
+// New returns a Confirmer.
+func New(o Options) *Confirmer {
+	return &Confirmer{ledger: o.Ledger, connect: o.Gemini, turns: newTurns(cmp.Or(o.Gap, DefaultGap)), now: o.Now}
+}
+
+// Confirm asks Gemini about the operation that the hint e names, and ingests the answer. vouched is the correlation id that
+// somebody trusted put beside the hint, if any; the one in e only helps to find out which operation is meant.
+//
+// The receipt is that of Ingest, or says Ignored with a reason. Errors: *UnconfirmedError, and those of Ingest; the same
+// delivery can be confirmed again without harm.
+func (c *Confirmer) Confirm(ctx context.Context, e operation.Event, vouched string) (ledger.Receipt, error) {
+	hinted, err := c.ledger.Hint(ctx, e.Name, e.CorrelationID, e.DeliveryID)
+	if err != nil {
+		return ledger.Receipt{Key: e.Key}, err
+	}
+	receipt := ledger.Receipt{Key: hinted.Name.Key, Registered: hinted.Record.Registered, State: hinted.Record.State}
+	if hinted.Duplicate {
+		receipt.Outcome = ledger.Duplicate
+		return receipt, nil
+	}
+	leave, why := c.turns.enter(receipt.Key, c.now())
+	if leave == nil {
+		return c.later(ctx, receipt, hinted.Record, why)
+	}
+	defer leave()
+	answer, err := c.ask(ctx, hinted.Name)
+	if err != nil {
+		return receipt, &UnconfirmedError{Operation: receipt.Key, Reason: NoClient, RetryAfter: c.turns.gap, Err: err}
+	}
+	switch {
+	case answer.Known() && e.State.Terminal() && !answer.State.Terminal() && hinted.Record.Abandoned != nil:
+		// Once taken in it would be a duplicate, and no pass asks any more.
+		return receipt, &UnconfirmedError{Operation: receipt.Key, Reason: NotYet, RetryAfter: c.turns.gap}
+	case answer.Known():
+		return c.take(ctx, e, hinted.Name, answer, vouched)
+	case answer.Reason == lookup.NotFound, answer.Reason == lookup.InvalidName, answer.Reason == lookup.Unsupported:
+		// To come again would not help. A registered operation is asked about by every pass anyway.
+		receipt.Outcome, receipt.Reason = Ignored, operation.Reason(answer.Reason)
+		return receipt, nil
+	default:
+		return receipt, &UnconfirmedError{
+			Operation: receipt.Key, Reason: answer.Reason, RetryAfter: max(answer.RetryAfter, c.turns.gap), Err: answer.Err,
+		}
+	}
+}
+
+// ask looks the operation up within the time that the sender of a delivery waits.
+func (c *Confirmer) ask(ctx context.Context, name operation.Name) (lookup.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	client, err := c.gemini(ctx)
+	if err != nil {
+		return lookup.Answer{}, err
+	}
+	return client.Lookup(ctx, name), nil
+}
+
+// gemini returns the client, which it makes if there is none yet.
+func (c *Confirmer) gemini(ctx context.Context) (*lookup.Client, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.client == nil {
+		client, err := c.connect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c.client = client
+	}
+	return c.client, nil
+}
+
+// take ingests what Gemini said, as what this delivery brought.
+func (c *Confirmer) take(ctx context.Context, e operation.Event, name operation.Name, answer lookup.Answer, vouched string) (ledger.Receipt, error) {
+	said := answer.Event(name)
+	said.DeliveryID, said.Source, said.Type = e.DeliveryID, operation.Webhook, e.Type
+	said.CorrelationID = cmp.Or(said.CorrelationID, vouched)
+	receipt, err := c.ledger.Ingest(ctx, said)
+	if err != nil || !e.State.Terminal() || receipt.State.Terminal() || !receipt.Registered {
+		return receipt, err
+	}
+	// The hint knows of an end that Gemini does not show yet; this delivery will be a duplicate from now on.
+	_, err = c.ledger.Hasten(ctx, receipt.Key)
+	return receipt, err
+}
+
+// later is for an operation that is not asked about now, and says what becomes of the hint instead.
+func (c *Confirmer) later(ctx context.Context, receipt ledger.Receipt, rec operation.Record, why string) (ledger.Receipt, error) {
+	receipt.Outcome = Ignored
+	switch {
+	case rec.Settled():
+		receipt.Reason = Settled
+		return receipt, nil
+	case !rec.DueAt.IsZero():
+		receipt.Reason = DueNow
+		_, err := c.ledger.Hasten(ctx, receipt.Key)
+		return receipt, err
+	default: // no pass asks about it: nobody registered it, or somebody abandoned it
+		return receipt, &UnconfirmedError{Operation: receipt.Key, Reason: why, RetryAfter: c.turns.gap}
+	}
+}
