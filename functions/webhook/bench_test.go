@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/functions/webhook"
-	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/trust"
 )
 
 // nowhere is a store that keeps nothing: what is measured over it is the function itself.
@@ -64,12 +64,16 @@ func benchmark(b *testing.B, store ledger.Store, kind kind) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	verifier, err := gemini.NewVerifier(5*time.Minute, secret)
+	secrets, err := trust.FixedSecrets(secret)
+	if err != nil {
+		b.Fatal(err)
+	}
+	gate, err := trust.New(trust.Options{Tolerance: 5 * time.Minute, Static: secrets})
 	if err != nil {
 		b.Fatal(err)
 	}
 	function := webhook.New(webhook.Options{
-		Ledger: l, Verifier: verifier, Now: time.Now, Log: logging.New(io.Discard, "p"),
+		Ledger: l, Gate: gate, Confirm: trust.Dynamic, Now: time.Now, Log: logging.New(io.Discard, "p"),
 	})
 	key, want := secret, http.StatusOK
 	if kind == forged {

@@ -2,16 +2,22 @@ package webhook
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/confirm"
 	"github.com/opledger/opledger/shared/function"
+	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/gemini/lookup"
 )
 
-func init() { function.HTTP("Webhook", build) }
+// Built at the start: a revision whose secrets are malformed must not take traffic.
+func init() { function.HTTPAtStart("Webhook", build) }
 
 type settings struct {
 	Firestore config.Firestore
@@ -21,9 +27,30 @@ type settings struct {
 }
 
 func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
-	l, err := cloud.Ledger(ctx, s.Firestore, s.Topic, s.Ledger)
+	o := Options{Confirm: s.Webhook.Confirm, Now: time.Now, Log: log}
+	var err error
+	if o.Ledger, err = cloud.Ledger(ctx, s.Firestore, s.Topic, s.Ledger); err != nil {
+		return nil, err
+	}
+	o.Confirmer = confirm.New(confirm.Options{Ledger: o.Ledger, Gemini: connect(s.Webhook.Gemini), Now: time.Now})
+	// Last, so that it is made once: a new gate knows of no gap between two questions to Secret Manager.
+	if o.Gate, err = cloud.Gate(ctx, s.Webhook, time.Now(), log); errors.Is(err, gemini.ErrSecret) {
+		err = fmt.Errorf("%w: %w", function.ErrSettings, err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return New(Options{Ledger: l, Verifier: s.Webhook.Verifier, Now: time.Now, Log: log}), nil
+	return New(o), nil
+}
+
+// connect returns what makes a client for Gemini when the first hint comes.
+func connect(settings config.Gemini) func(context.Context) (*lookup.Client, error) {
+	return func(ctx context.Context) (*lookup.Client, error) {
+		key, err := cloud.GeminiKey(ctx, settings)
+		if err != nil {
+			return nil, err
+		}
+		// It outlives the request that happened to need it first.
+		return lookup.NewClient(context.WithoutCancel(ctx), lookup.Options{APIKey: key, BaseURL: settings.BaseURL})
+	}
 }

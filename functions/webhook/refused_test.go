@@ -146,14 +146,15 @@ func TestTooLarge(t *testing.T) {
 	w.took(w.deliver("just", string(large[:most])), "quarantined", "malformed", false)
 }
 
-// TestNoSecret: before there is a secret every delivery is answered 503, so that the sender brings it again; nothing can be
-// signed with no key.
+// TestNoSecret: before there is a secret every signed delivery is answered 503, so that the sender brings it again; nothing can
+// be signed with no key. What is not signed is not the sender's, and is refused as always [W1].
 func TestNoSecret(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{noSecret: true})
 	body := event("batch.succeeded", "batches/abc", "2026-01-22T11:59:00Z")
 	for name, header := range map[string]http.Header{
-		"signed with the empty key": signed("whsec_", "msg_1", w.clock.Now(), []byte(body)), "not signed": {},
+		"signed with the empty key": signed("whsec_", "msg_1", w.clock.Now(), []byte(body)),
+		"signed with some key":      signed(secret, "msg_1", w.clock.Now(), []byte(body)),
 	} {
 		w.unwritten(func() {
 			r := w.request(http.MethodPost, header, strings.NewReader(body))
@@ -166,6 +167,11 @@ func TestNoSecret(t *testing.T) {
 		})
 		w.wantLog(map[string]any{"event": "auth", "reason": "no-secret"})
 	}
+	w.unwritten(func() {
+		if r := w.request(http.MethodPost, http.Header{}, strings.NewReader(body)); r.Status != http.StatusUnauthorized {
+			t.Errorf("not signed: %d, want 401", r.Status)
+		}
+	})
 }
 
 // TestStoreDown: what the store cannot take is 503 with Retry-After, and a delivery of it later is taken [W3].

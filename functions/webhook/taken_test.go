@@ -171,6 +171,39 @@ func TestQuarantine(t *testing.T) {
 	}
 }
 
+// TestQuarantineHeaders: of the headers four are kept, and never the signature, nor anything else that a stranger could use [W6].
+func TestQuarantineHeaders(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	for id, body := range map[string]string{"malformed": "{", "unknown": `{"type":"webhook.ping"}`} {
+		header := signed(secret, id, w.clock.Now(), []byte(body))
+		header.Set("User-Agent", "Google-Gemini "+strings.Repeat("x", 1000))
+		header.Set("Authorization", "Bearer hunter2")
+		header.Set("Cookie", "session=hunter2")
+		header.Set("X-Forwarded-For", "192.0.2.1")
+		if r := w.request(http.MethodPost, header, strings.NewReader(body)); r.Status != http.StatusOK {
+			t.Fatalf("%s: %d %+v", id, r.Status, r.Body)
+		}
+		want := map[string]string{
+			"webhook-id": id, "webhook-timestamp": header.Get("Webhook-Timestamp"), "content-type": "application/json",
+			"user-agent": header.Get("User-Agent")[:300],
+		}
+		got := w.kept(id).Headers
+		if agent := got["user-agent"]; len(agent) > 300 || !strings.HasPrefix(agent, "Google-Gemini x") {
+			t.Errorf("%s: the user agent is %q", id, agent)
+		}
+		got["user-agent"] = want["user-agent"] // cut, in whichever way
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -want +got\n%s", id, diff)
+		}
+		for path, document := range w.stored() {
+			if strings.Contains(document, "hunter2") || strings.Contains(document, header.Get("Webhook-Signature")[3:]) {
+				t.Errorf("%s keeps a secret: %s", path, document)
+			}
+		}
+	}
+}
+
 type kept struct {
 	ledger.Quarantined
 	whole []byte

@@ -1,5 +1,6 @@
 // Package webhook is the function that Gemini delivers to: public, over HTTP. It verifies the signature on the raw body,
-// decodes the event, and hands it to the ledger. It answers 200 only when what it decided is durable [W3].
+// decodes the event, and hands it to the ledger; a delivery whose body is not signed is only a hint, and Gemini is asked
+// instead. It answers 200 only when what it decided is durable [W3].
 //
 //	outcome               answer
 //	signature or time off 401, nothing written [W1, W2]
@@ -7,7 +8,10 @@
 //	taken in              200 applied, dropped, duplicate or conflict [M8, W4]
 //	cannot be understood  200 quarantined [W6]
 //	unknown event type    200 ignored, kept like the above [W6]
-//	store cannot take it  503 with Retry-After: the sender delivers again [W3]
+//	a hint about nothing  200 ignored, nothing written
+//	Gemini cannot confirm 503 with Retry-After: the sender delivers again
+//	no secret, no key     503, the same
+//	store cannot take it  503, the same [W3]
 package webhook
 
 import (
@@ -17,19 +21,23 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/opledger/opledger/shared/confirm"
 	"github.com/opledger/opledger/shared/function"
 	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/trust"
 )
 
 // Options are what the function works with.
 type Options struct {
 	Ledger *ledger.Ledger
-	// Verifier is nil while there is no secret; then every delivery is answered 503, so that none is lost.
-	Verifier *gemini.Verifier
-	Now      func() time.Time
-	Log      *slog.Logger
+	Gate   *trust.Gate
+	// Confirm says which deliveries are only hints. Confirmer asks about them, and may be nil where none are.
+	Confirm   trust.Policy
+	Confirmer *confirm.Confirmer
+	Now       func() time.Time
+	Log       *slog.Logger
 }
 
 // New returns the function.
@@ -39,11 +47,8 @@ func New(o Options) http.Handler {
 
 type handler Options
 
-// The outcomes beside those of ledger.Ingest.
-const (
-	ignored     ledger.Outcome = "ignored"
-	quarantined ledger.Outcome = "quarantined"
-)
+// quarantined is an outcome beside those of ledger.Ingest.
+const quarantined ledger.Outcome = "quarantined"
 
 // answer is what a delivery that was taken is answered.
 type answer struct {
@@ -62,87 +67,45 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		function.Fail(w, err)
 		return
 	}
-	if err := h.verify(r.Header, body); err != nil {
-		log.WarnContext(ctx, "delivery refused", "event", "auth", "outcome", "refused", "reason", refusal(err))
+	proof, err := h.verify(ctx, r.Header, body)
+	if err != nil {
+		log.WarnContext(ctx, "delivery refused", "event", "auth", "outcome", "refused", "reason", refusal(err), "error", err)
 		function.Fail(w, err)
 		return
 	}
-	a, receipt, err := h.take(r, body)
+	receipt, err := h.take(r, body, proof)
 	if err != nil {
-		log.ErrorContext(ctx, "delivery not taken in; the sender will deliver it again", "event", "ingest",
-			"outcome", "error", "operation", receipt.Key, "error", err)
-		function.Fail(w, err)
+		h.again(w, r, log, receipt, err)
 		return
 	}
 	event, level := "ingest", slog.LevelInfo
-	if receipt.Key == "" {
+	if receipt.Key == "" && proof.Bound {
 		event = "quarantine" // also where it was a duplicate of one that is there
 	}
-	if a.Outcome == quarantined {
+	if receipt.Outcome == quarantined {
 		level = slog.LevelWarn // it may be a completion: a person should look
 	}
-	log.Log(ctx, level, "delivery taken in", "event", event, "operation", receipt.Key, "outcome", a.Outcome,
-		"reason", a.Reason, "registered", a.Registered, "state", receipt.State, "effects", receipt.Planned, "withheld", receipt.Withheld,
-		"duration_ms", h.Now().Sub(began).Milliseconds())
+	log.Log(ctx, level, "delivery taken in", "event", event, "operation", receipt.Key, "outcome", receipt.Outcome,
+		"reason", receipt.Reason, "registered", receipt.Registered, "state", receipt.State, "effects", receipt.Planned,
+		"withheld", receipt.Withheld, "bound", proof.Bound, "duration_ms", h.Now().Sub(began).Milliseconds())
 	if receipt.PublishErr != nil {
 		log.WarnContext(ctx, "effects wait for the sweep", "event", "effect", "outcome", "unpublished",
 			"operation", receipt.Key, "error", receipt.PublishErr)
 	}
-	function.Answer(w, http.StatusOK, a)
+	function.Answer(w, http.StatusOK, answer{Outcome: receipt.Outcome, Reason: receipt.Reason, Registered: receipt.Registered})
 }
 
-// verify returns nil for a body that Gemini signed within the tolerance.
-func (h handler) verify(header http.Header, body []byte) error {
-	if h.Verifier == nil {
-		return &function.Error{
-			Status:  http.StatusServiceUnavailable,
-			Message: "no webhook secret is set yet; set OPLEDGER_WEBHOOK_SECRET",
-		}
+// again answers a delivery that could not be taken in, so that the sender brings it once more.
+func (h handler) again(w http.ResponseWriter, r *http.Request, log *slog.Logger, receipt ledger.Receipt, err error) {
+	level, reason := slog.LevelError, ""
+	var unconfirmed *confirm.UnconfirmedError
+	if errors.As(err, &unconfirmed) {
+		level, reason = slog.LevelWarn, unconfirmed.Reason
+		err = errors.Join(&function.Error{
+			Status: http.StatusServiceUnavailable, Message: unconfirmed.Error(), RetryAfter: unconfirmed.RetryAfter,
+		}, err)
 	}
-	if err := h.Verifier.Verify(header, body, h.Now()); err != nil {
-		return errors.Join(&function.Error{Status: http.StatusUnauthorized, Message: err.Error()}, err)
-	}
-	return nil
-}
-
-// refusal is the countable word for why a delivery was refused. A stale one with a valid signature is counted apart: if the
-// sender should not refresh the time on its retries, this is where it shows [W2].
-func refusal(err error) string {
-	switch {
-	case errors.Is(err, gemini.ErrStale):
-		return "stale-timestamp"
-	case errors.Is(err, gemini.ErrSignature):
-		return "signature"
-	default:
-		return "no-secret"
-	}
-}
-
-// take makes the verified body durable, in whichever way it can be.
-func (h handler) take(r *http.Request, body []byte) (answer, ledger.Receipt, error) {
-	id := r.Header.Get(gemini.HeaderID)
-	event, err := gemini.DecodeEvent(id, body)
-	var unknownType *gemini.UnknownTypeError
-	switch {
-	case errors.As(err, &unknownType):
-		suspect := ledger.Suspect{ID: id, Reason: "unknown-type", Detail: err.Error(), Type: unknownType.Type, Body: body}
-		return h.keep(r, suspect, ignored)
-	case err != nil:
-		return h.keep(r, ledger.Suspect{ID: id, Reason: "malformed", Detail: err.Error(), Body: body}, quarantined)
-	}
-	receipt, err := h.Ledger.Ingest(r.Context(), event)
-	if ledger.Permanent(err) {
-		suspect := ledger.Suspect{ID: id, Reason: "refused-by-store", Detail: err.Error(), Type: event.Type, Body: body}
-		return h.keep(r, suspect, quarantined)
-	}
-	return answer{Outcome: receipt.Outcome, Reason: receipt.Reason, Registered: receipt.Registered}, receipt, err
-}
-
-// keep quarantines a body whole, for a person [W6].
-func (h handler) keep(r *http.Request, s ledger.Suspect, outcome ledger.Outcome) (answer, ledger.Receipt, error) {
-	kept, err := h.Ledger.Quarantine(r.Context(), s)
-	if err == nil && !kept {
-		outcome = ledger.Duplicate
-	}
-	return answer{Outcome: outcome, Reason: operation.Reason(s.Reason)}, ledger.Receipt{}, err
+	log.Log(r.Context(), level, "delivery not taken in; the sender will deliver it again", "event", "ingest",
+		"outcome", "error", "operation", receipt.Key, "reason", reason, "error", err)
+	function.Fail(w, err)
 }

@@ -2,35 +2,48 @@ package webhook_test
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/opledger/opledger/functions/webhook"
-	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/confirm"
+	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/trust"
+	"github.com/opledger/opledger/test/geminisim"
 	"github.com/opledger/opledger/test/harness"
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv("FUNCTION_TARGET") != "" {
+		os.Exit(m.Run()) // a deployed function, which keeps what it opens
+	}
 	// Firestore's client links OpenCensus, which starts this when the program does.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
+		// Gates that read Secret Manager are made for a process's whole life.
+		goleak.IgnoreAnyFunction("google.golang.org/grpc/internal/grpcsync.(*CallbackSerializer).run"))
 }
 
 // The secret of the documented test vector (32 bytes), and another.
@@ -49,11 +62,19 @@ type world struct {
 	outbox *harness.Outbox
 	log    *harness.Log
 	server *httptest.Server
+
+	sim   *geminisim.Sim   // Gemini: signs tokens, publishes keys, is asked about hints
+	api   *httptest.Server // in front of it
+	asked atomic.Int64     // requests for operations that reached api
+	held  sync.RWMutex     // while it is locked, those wait
 }
 
 type options struct {
-	noSecret bool
-	settings func(*ledger.Settings)
+	noSecret, noAudience bool
+	confirm              trust.Policy // by default as the settings have it
+	placed               geminisim.MetadataPlace
+	gate                 func(*world) *trust.Gate // instead of one with the fixed secret
+	noKey                int                      // how often there is no client for Gemini
 }
 
 func newWorld(t *testing.T, o options) *world {
@@ -72,23 +93,55 @@ func newWorld(t *testing.T, o options) *world {
 		{Name: "publish", On: []operation.State{operation.Succeeded}},
 		{Name: "alarm", On: []operation.State{operation.Failed}},
 	}
-	if o.settings != nil {
-		o.settings(&settings)
-	}
 	if w.ledger, err = ledger.New(w.store, settings, ledger.Options{Publisher: w.outbox}); err != nil {
 		t.Fatal(err)
 	}
-	var verifier *gemini.Verifier
-	if !o.noSecret {
-		if verifier, err = gemini.NewVerifier(5*time.Minute, secret); err != nil {
-			t.Fatal(err)
+	w.openGemini(o)
+	if o.gate == nil {
+		o.gate = func(*world) *trust.Gate { return w.fixedGate(o) }
+	}
+	client, err := lookup.NewClient(t.Context(), lookup.Options{APIKey: "key", BaseURL: w.api.URL, HTTP: w.api.Client(), Now: w.clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	connect := func(context.Context) (*lookup.Client, error) {
+		if o.noKey > 0 {
+			o.noKey--
+			return nil, errors.New("Secret Manager is away") //nolint:staticcheck // a name
 		}
+		return client, nil
 	}
 	w.server = httptest.NewServer(webhook.New(webhook.Options{
-		Ledger: w.ledger, Verifier: verifier, Now: w.clock.Now, Log: logging.New(w.log, "p"),
+		Ledger: w.ledger, Gate: o.gate(w), Confirm: cmp.Or(o.confirm, trust.Dynamic), Now: w.clock.Now, Log: logging.New(w.log, "p"),
+		Confirmer: confirm.New(confirm.Options{Ledger: w.ledger, Gemini: connect, Now: w.clock.Now}),
 	}))
 	t.Cleanup(w.server.Close)
 	return w
+}
+
+// fixedGate believes the one secret, and the tokens for the one audience.
+func (w *world) fixedGate(o options) *trust.Gate {
+	w.Helper()
+	believed := trust.Options{Tolerance: 5 * time.Minute}
+	var err error
+	if !o.noSecret {
+		if believed.Static, err = trust.FixedSecrets(secret); err != nil {
+			w.Fatal(err)
+		}
+	}
+	if !o.noAudience {
+		believed.Dynamic, err = trust.NewTokens(trust.TokensOptions{
+			Audiences: []string{audience}, KeysURL: w.api.URL + geminisim.JWKSPath, Transport: w.api.Client().Transport,
+		})
+		if err != nil {
+			w.Fatal(err)
+		}
+	}
+	gate, err := trust.New(believed)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return gate
 }
 
 type clock struct {
@@ -107,6 +160,9 @@ func (c *clock) Set(t time.Time) {
 	defer c.mu.Unlock()
 	c.now = t
 }
+
+// advance moves the clock.
+func (c *clock) advance(d time.Duration) { c.Set(c.Now().Add(d)) }
 
 // logged returns the lines since the last call.
 func (w *world) logged() []map[string]any {

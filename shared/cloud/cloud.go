@@ -1,5 +1,5 @@
-// Package cloud puts a deployed function's ledger together from Google's parts: documents in Firestore, messages through
-// Pub/Sub.
+// Package cloud puts together from Google's parts what a deployed function works with: its ledger, with documents in Firestore
+// and messages through Pub/Sub, and from Secret Manager what deliveries are verified with and the key that Gemini is asked with.
 package cloud
 
 import (

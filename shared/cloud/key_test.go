@@ -16,7 +16,9 @@ import (
 
 func TestMain(m *testing.M) {
 	// The worker is of a library that Google's clients bring.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
+		// Gates that read Secret Manager are made for a process's whole life.
+		goleak.IgnoreAnyFunction("google.golang.org/grpc/internal/grpcsync.(*CallbackSerializer).run"))
 }
 
 // TestGeminiKey: the key from the settings, or the newest enabled version of its secret, and no key in an error.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/caarlos0/env/v11"
@@ -38,7 +39,8 @@ func Parse[T any](environ []string) (T, error) {
 	for i := range groups.NumField() {
 		if group, ok := groups.Field(i).Addr().Interface().(validator); ok {
 			for _, problem := range group.validate() {
-				if !unread[variableIn(problem)] { // else it is about a value that nobody set
+				said := slices.ContainsFunc(problems, func(other error) bool { return other.Error() == problem.Error() })
+				if !said && !unread[variableIn(problem)] { // else it is about a value that nobody set
 					problems = append(problems, problem)
 				}
 			}

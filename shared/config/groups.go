@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/effect"
-	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -148,29 +147,6 @@ func (l *Ledger) Settings() ledger.Settings {
 		Retention: l.Retention, ClaimTTL: l.ClaimTTL, MaxAttempts: l.MaxAttempts,
 		Rules: effect.Rules(l.Effects), Transitions: l.allowed,
 	}
-}
-
-// Webhook is what deliveries are verified with.
-type Webhook struct {
-	Secret    string        `env:"OPLEDGER_WEBHOOK_SECRET"`
-	Tolerance time.Duration `env:"OPLEDGER_TOLERANCE" envDefault:"5m"`
-
-	// Verifier is nil while there is no secret: the first deployment comes before the webhook exists.
-	Verifier *gemini.Verifier `env:"-"`
-}
-
-func (w *Webhook) validate() []error {
-	var problems []error
-	tolerance := w.Tolerance
-	if tolerance <= 0 {
-		problems = append(problems, errors.New("OPLEDGER_TOLERANCE: it must be a duration longer than zero, such as 5m"))
-		tolerance = time.Second // for the secrets to be checked all the same
-	}
-	var err error
-	if w.Verifier, err = gemini.NewVerifier(tolerance, strings.Fields(w.Secret)...); errors.Is(err, gemini.ErrNoSecret) {
-		err = nil
-	}
-	return append(problems, problemsOf("OPLEDGER_WEBHOOK_SECRET", err)...)
 }
 
 // Handlers is what the effects' handlers are given beside the effects themselves.

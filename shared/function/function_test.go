@@ -38,7 +38,7 @@ func program() {
 	function.HTTP("Hook", func(_ context.Context, s struct{ Webhook config.Webhook }, log *slog.Logger) (http.Handler, error) {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			log.InfoContext(r.Context(), "hooked")
-			function.Answer(w, http.StatusOK, s.Webhook.Verifier != nil)
+			function.Answer(w, http.StatusOK, len(s.Webhook.Secrets) > 0)
 		}), nil
 	})
 	function.HTTP("Asker", func(_ context.Context, s struct{ Gemini config.Gemini }, _ *slog.Logger) (http.Handler, error) {

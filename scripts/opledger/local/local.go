@@ -8,7 +8,6 @@ package local
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/effect"
-	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/test/geminisim"
@@ -162,9 +160,6 @@ func settings(speed float64, secret, geminiURL, sinkURL string) (server.Settings
 	// A timestamp has whole seconds and a loaded machine takes some of them.
 	if parsed.Webhook.Tolerance < minTolerance {
 		parsed.Webhook.Tolerance = minTolerance
-	}
-	if parsed.Webhook.Verifier, err = gemini.NewVerifier(parsed.Webhook.Tolerance, secret); err != nil {
-		return server.Settings{}, fmt.Errorf("the simulated webhook's secret: %w", err)
 	}
 	parsed.Ledger.Effects = []effect.Spec{{
 		Name: publishEffect, Do: "http", URL: sinkURL,

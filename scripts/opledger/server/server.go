@@ -18,6 +18,7 @@ import (
 	webhookfn "github.com/opledger/opledger/functions/webhook"
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/confirm"
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/function"
 	"github.com/opledger/opledger/shared/gemini/lookup"
@@ -82,22 +83,22 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	})
 	s.effects = effectsfn.New(effectsfn.Options{Runner: effect.NewRunner(s.Ledger, handlers), Now: o.Now, Log: o.Log})
 
-	s.handle("/webhook", webhookfn.New(webhookfn.Options{
-		Ledger: s.Ledger, Verifier: settings.Webhook.Verifier, Now: o.Now, Log: o.Log,
-	}))
 	s.handle("/register", registerfn.New(registerfn.Options{Ledger: s.Ledger, Now: o.Now, Log: o.Log}))
-	if settings.Gemini.IsSet() {
-		key, err := cloud.GeminiKey(ctx, settings.Gemini)
-		if err != nil {
-			return nil, err
-		}
-		client, err := lookup.NewClient(ctx, lookup.Options{APIKey: key, BaseURL: settings.Gemini.BaseURL})
-		if err != nil {
-			return nil, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
-		}
+	client, err := newClient(ctx, settings.Gemini)
+	if err != nil {
+		return nil, err
+	}
+	if client != nil {
 		s.Reconciler = reconcile.New(s.Ledger, client, reconcile.DefaultBudget, o.Log)
 		s.reconcile = reconcilefn.New(reconcilefn.Options{Reconciler: s.Reconciler, Now: o.Now, Log: o.Log})
 		s.handle("/reconcile", s.reconcile)
+	}
+	if settings.Webhook.Tolerance > 0 { // else they are a command's, to which nothing is delivered
+		hook, err := newWebhook(ctx, settings.Webhook, s.Ledger, client, o)
+		if err != nil {
+			return nil, err
+		}
+		s.handle("/webhook", hook)
 	}
 	s.handle("/effects", s.effects)
 	s.mux.HandleFunc("GET /health", s.health)
@@ -108,6 +109,39 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		})
 	})
 	return s, nil
+}
+
+// newClient returns a client for Gemini; nil without a key.
+func newClient(ctx context.Context, settings config.Gemini) (*lookup.Client, error) {
+	if !settings.IsSet() {
+		return nil, nil //nolint:nilnil // a command that does not ask Gemini has no key
+	}
+	key, err := cloud.GeminiKey(ctx, settings)
+	if err != nil {
+		return nil, err
+	}
+	client, err := lookup.NewClient(ctx, lookup.Options{APIKey: key, BaseURL: settings.BaseURL})
+	if err != nil {
+		return nil, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
+	}
+	return client, nil
+}
+
+// have is for a client that is there.
+func have(client *lookup.Client) func(context.Context) (*lookup.Client, error) {
+	return func(context.Context) (*lookup.Client, error) { return client, nil }
+}
+
+// newWebhook returns the function that Gemini delivers to. client may be nil where the settings take no delivery for a hint.
+func newWebhook(ctx context.Context, settings config.Webhook, l *ledger.Ledger, client *lookup.Client, o Options) (http.Handler, error) {
+	gate, err := cloud.Gate(ctx, settings, o.Now(), o.Log)
+	if err != nil {
+		return nil, err
+	}
+	return webhookfn.New(webhookfn.Options{
+		Ledger: l, Gate: gate, Confirm: settings.Confirm, Now: o.Now, Log: o.Log,
+		Confirmer: confirm.New(confirm.Options{Ledger: l, Gemini: have(client), Now: o.Now}),
+	}), nil
 }
 
 func (s *Server) handle(path string, h http.Handler) {

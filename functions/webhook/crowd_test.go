@@ -1,0 +1,89 @@
+package webhook_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+// crowd delivers hints at once, one per name, while Gemini says nothing; when as many are answered as are to be answered without
+// Gemini, it says what it knows. It returns how often each answer was given.
+func (w *world) crowd(names []string, withoutGemini int) map[string]int {
+	w.Helper()
+	w.held.Lock()
+	answered := make(chan reply)
+	for i, name := range names {
+		go func() { answered <- w.hint(fmt.Sprintf("crowd-%d", i), event("batch.succeeded", name, t1)) }()
+	}
+	count := map[string]int{}
+	for i := range names {
+		if i == withoutGemini {
+			w.held.Unlock()
+		}
+		r := <-answered
+		count[fmt.Sprint(r.Status, " ", r.Body.Outcome, " ", r.Body.Reason)]++
+		if r.Status != http.StatusOK {
+			w.wantAgain(r, 30)
+		}
+	}
+	return count
+}
+
+// TestHintsAtOnceForOne: about one operation Gemini is asked by one hint at a time; the others leave it to the next pass.
+func TestHintsAtOnceForOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	name := w.batch("a", geminisim.StateSucceeded)
+	w.register(name)
+	names := make([]string, 20)
+	for i := range names {
+		names[i] = name
+	}
+	want := map[string]int{"200 applied advanced": 1, "200 ignored due-now": 19}
+	if got := w.crowd(names, 19); !cmp.Equal(got, want) {
+		t.Errorf("answers %v, want %v", got, want)
+	}
+	w.wantAsked(1)
+	if n := len(w.outbox.All()); n != 1 {
+		t.Errorf("%d effects, want 1", n)
+	}
+}
+
+// TestHintsAtOnceForMany: however many operations hints name, few are asked about at once. The registered ones of the rest are
+// due now, and the others are to come again.
+func TestHintsAtOnceForMany(t *testing.T) {
+	t.Parallel()
+	const most, all = 16, 40
+	for registered, rest := range map[bool]string{true: "200 ignored due-now", false: "503  "} {
+		t.Run(fmt.Sprintf("registered=%t", registered), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{})
+			var names []string
+			for i := range all {
+				name := w.batch(fmt.Sprintf("b%d", i), geminisim.StateSucceeded)
+				if registered {
+					w.register(name)
+				}
+				names = append(names, name)
+			}
+			want := map[string]int{"200 applied advanced": most, rest: all - most}
+			if got := w.crowd(names, all-most); !cmp.Equal(got, want) {
+				t.Errorf("answers %v, want %v", got, want)
+			}
+			w.wantAsked(most)
+			busy := 0
+			for _, line := range w.logged() {
+				if line["reason"] == "busy" {
+					busy++
+				}
+			}
+			if !registered && busy != all-most {
+				t.Errorf("%d are counted as busy, want %d", busy, all-most)
+			}
+		})
+	}
+}

@@ -1,0 +1,83 @@
+package webhook_test
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+// TestForgers: a thousand forged requests at once, static ones and tokens with key ids of their own, cost at most one listing of
+// the secret's versions and one fetch of the keys per gap, and write nothing; genuine deliveries pass among them.
+func TestForgers(t *testing.T) {
+	t.Parallel()
+	const forged, gaps, senders = 1000, 3, 32
+	secrets := newSecrets(t)
+	secrets.Put(stored, secret, time.Now())
+	w := newDeployed(t, secrets)
+	job := w.batch("a", geminisim.StateSucceeded)
+	w.took(w.hint("token", event("batch.succeeded", job, t1)), "applied", "advanced", false) // the keys are known from now on
+	w.wantTaken(w.by("genuine", secret))
+	encode := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+	signature := w.token(map[string]any{}, geminisim.TokenOptions{})
+	signature = signature[strings.LastIndex(signature, "."):]
+	for gap := 1; gap <= gaps; gap++ {
+		w.clock.advance(time.Minute) // both gaps, and never a time to live
+		body := event("batch.succeeded", "batches/forged", t1)
+		claims := encode(`{"aud":"` + audience + `"}`)
+		before := w.stored()
+		work := make(chan int)
+		var group sync.WaitGroup
+		for range senders {
+			group.Go(func() {
+				for i := range work {
+					forgery := "v1," + base64.StdEncoding.EncodeToString([]byte(rand.Text()+"123456"))
+					switch i % 3 {
+					case 1:
+						forgery = encode(`{"alg":"RS256","kid":"`+rand.Text()+`"}`) + "." + claims + signature
+					case 2:
+						forgery += " " + encode(`{"alg":"RS256","kid":"`+rand.Text()+`"}`) + "." + claims + signature
+					}
+					r := w.request(http.MethodPost, w.tokened("forged", forgery), strings.NewReader(body))
+					if r.Status != http.StatusUnauthorized {
+						t.Errorf("W1: forged: %d %+v", r.Status, r.Body)
+					}
+					if i%100 == 0 {
+						w.took(w.by("genuine", secret), "duplicate", "", false)
+					}
+				}
+			})
+		}
+		for i := range forged {
+			work <- i
+		}
+		close(work)
+		group.Wait()
+		if after := w.stored(); len(after) != len(before) {
+			t.Errorf("W1: %d documents after, %d before", len(after), len(before))
+		}
+		if n := secrets.Calls("ListSecretVersions"); n != 1+gap {
+			t.Errorf("gap %d: the versions were listed %d times, want %d", gap, n, 1+gap)
+		}
+		if n := w.sim.Stats().JWKSRequests; n != 1+gap {
+			t.Errorf("gap %d: the keys were fetched %d times, want %d", gap, n, 1+gap)
+		}
+	}
+	if n := w.asked.Load(); n != 1 {
+		t.Errorf("Gemini was asked about operations %d times, want once, for the genuine token", n)
+	}
+	counted := 0
+	for _, line := range w.logged() {
+		if line["event"] == "auth" && line["reason"] == "signature" {
+			counted++
+		}
+	}
+	if counted != gaps*forged {
+		t.Errorf("%d are counted, want %d", counted, gaps*forged)
+	}
+}

@@ -1,0 +1,57 @@
+package webhook_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// start starts this program as the deployed function, as far as the function's own start goes.
+func start(t *testing.T, env ...string) (printed []byte, err error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
+	cmd.Env = append(env, "FUNCTION_TARGET=Webhook", "GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_TOPIC=effects", "GORACE=atexit_sleep_ms=0",
+		"FIRESTORE_EMULATOR_HOST=127.0.0.1:1", "PUBSUB_EMULATOR_HOST=127.0.0.1:1")
+	return cmd.Output()
+}
+
+// TestStart: a revision whose secret is malformed does not start, and says which version; one whose secret is not there yet does,
+// because the first deployment comes before the webhook exists [G3].
+func TestStart(t *testing.T) {
+	t.Parallel()
+	secrets := newSecrets(t)
+	env := []string{"OPLEDGER_WEBHOOK_SECRET=" + stored, "SECRET_MANAGER_EMULATOR_HOST=" + secrets.Addr()}
+	printed, err := start(t, env...)
+	if err != nil || !strings.Contains(string(printed), `"outcome":"unverifiable"`) {
+		t.Errorf("with no secret: %v, it printed %s", err, printed)
+	}
+	secrets.Put(stored, secret, time.Now())
+	if printed, err := start(t, env...); err != nil || strings.Contains(string(printed), "unverifiable") {
+		t.Errorf("with a good one: %v, it printed %s", err, printed)
+	}
+	bad := secrets.Put(stored, "whsec_hunter2", time.Now())
+	printed, err = start(t, env...)
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Fatalf("with a malformed one: %v, want exit code 1; it printed %s", err, printed)
+	}
+	var line struct {
+		Severity string
+		Problems []string
+	}
+	if err := json.Unmarshal(printed, &line); err != nil {
+		t.Fatalf("not one line of JSON: %v in %s", err, printed)
+	}
+	if line.Severity != "ERROR" || len(line.Problems) != 1 || !strings.Contains(line.Problems[0], bad) ||
+		!strings.Contains(line.Problems[0], "OPLEDGER_WEBHOOK_SECRET") || strings.Contains(string(printed), "hunter2") {
+		t.Errorf("with a malformed one it printed %s", printed)
+	}
+	secrets.SetDisabled(bad)
+	if printed, err := start(t, env...); err != nil {
+		t.Errorf("after it was disabled: %v, it printed %s", err, printed)
+	}
+}

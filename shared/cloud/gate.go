@@ -1,0 +1,80 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/secret"
+	"github.com/opledger/opledger/shared/trust"
+)
+
+// Gate puts together what deliveries are verified with: the secrets in the settings and those in Secret Manager, of which every
+// enabled version counts, and the keys of dynamic webhooks. What it opens stays open as long as the process.
+//
+// It reads the secrets, so that a mistake shows at the start: the error wraps gemini.ErrSecret and names each version that is
+// malformed. That there is none yet, or that they cannot be read now, is no error: deliveries are answered 503 until that
+// changes.
+func Gate(ctx context.Context, settings config.Webhook, now time.Time, log *slog.Logger) (*trust.Gate, error) {
+	options := trust.Options{Tolerance: settings.Tolerance}
+	var err error
+	if options.Static, err = secrets(settings, log); err != nil {
+		return nil, fmt.Errorf("OPLEDGER_WEBHOOK_SECRET: %w", err)
+	}
+	if options.Static != nil {
+		err := options.Static.Load(ctx, now)
+		if errors.Is(err, gemini.ErrSecret) {
+			return nil, fmt.Errorf("OPLEDGER_WEBHOOK_SECRET: %w; disable the malformed version, and add a good one if there is none", err)
+		}
+		if err != nil {
+			log.WarnContext(ctx, "static deliveries cannot be verified yet, and are answered 503", "event", "auth",
+				"outcome", "unverifiable", "error", err)
+		}
+	}
+	if len(settings.Audiences) > 0 {
+		options.Dynamic, err = trust.NewTokens(trust.TokensOptions{
+			Audiences: settings.Audiences, Issuers: settings.Issuers, KeysURL: settings.KeysURL, Log: log,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("OPLEDGER_WEBHOOK_AUDIENCE, OPLEDGER_JWKS_URL: %w", err)
+		}
+	}
+	return trust.New(options)
+}
+
+// secrets returns the signing secrets; nil while the settings name none.
+func secrets(settings config.Webhook, log *slog.Logger) (*trust.Secrets, error) {
+	switch {
+	case len(settings.SecretNames) > 0:
+		manager := secret.New(secret.Options{Emulator: settings.Gemini.SecretEmulator})
+		return trust.NewSecrets(func(ctx context.Context) ([]trust.Secret, error) {
+			return enabled(ctx, manager, settings)
+		}, trust.SecretsOptions{Log: log}), nil
+	case len(settings.Secrets) > 0:
+		return trust.FixedSecrets(settings.Secrets...)
+	default:
+		return nil, nil //nolint:nilnil // there is none, and that is no error
+	}
+}
+
+// enabled returns every enabled version of the named secrets, and the secrets that the settings hold themselves.
+func enabled(ctx context.Context, manager *secret.Client, settings config.Webhook) ([]trust.Secret, error) {
+	var all []trust.Secret
+	for i, value := range settings.Secrets {
+		all = append(all, trust.Secret{Name: fmt.Sprintf("%d in OPLEDGER_WEBHOOK_SECRET", i+1), Value: value})
+	}
+	for _, name := range settings.SecretNames {
+		versions, err := manager.Enabled(ctx, name)
+		if err != nil && !errors.Is(err, secret.ErrNone) {
+			return nil, err
+		}
+		for _, version := range versions {
+			all = append(all, trust.Secret{Name: version.Name, Value: string(version.Data)})
+		}
+	}
+	return all, nil
+}
