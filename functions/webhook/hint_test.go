@@ -152,7 +152,7 @@ func TestHintUnconfirmed(t *testing.T) {
 			body := event("batch.succeeded", name, t1)
 			w.unwritten(func() { w.wantAgain(w.hint("m1", body), c.after) })
 			w.wantLog(map[string]any{
-				"event": "ingest", "outcome": "error", "reason": c.reason, "severity": "WARNING", "operation": name, "delivery": "m1",
+				"event": "ingest", "outcome": "unconfirmed", "reason": c.reason, "severity": "WARNING", "operation": name, "delivery": "m1",
 			})
 			w.clock.advance(gap)
 			w.took(w.hint("m1", body), "applied", "advanced", true)
@@ -167,7 +167,7 @@ func TestHintUnreachable(t *testing.T) {
 	w := newWorld(t, options{confirm: "always"})
 	w.api.Close()
 	w.unwritten(func() { w.wantAgain(w.deliver("m1", event("batch.succeeded", "batches/a", t1)), 30) })
-	w.wantLog(map[string]any{"event": "ingest", "outcome": "error", "reason": "unavailable"})
+	w.wantLog(map[string]any{"event": "ingest", "outcome": "unconfirmed", "reason": "unavailable"})
 }
 
 // TestHintAgain: the same hint is taken in once, and Gemini is asked once [W4].
@@ -242,9 +242,9 @@ func TestHintAbandoned(t *testing.T) {
 	}
 	end := event("batch.succeeded", name, t1)
 	w.unwritten(func() { w.wantAgain(w.hint("m1", end), 30) })
-	w.wantLog(map[string]any{"event": "ingest", "outcome": "error", "reason": "not-yet"})
+	w.wantLog(map[string]any{"event": "ingest", "outcome": "unconfirmed", "reason": "not-yet"})
 	w.unwritten(func() { w.wantAgain(w.hint("m1", end), 30) })
-	w.wantLog(map[string]any{"event": "ingest", "outcome": "error", "reason": "asked-lately"})
+	w.wantLog(map[string]any{"event": "ingest", "outcome": "unconfirmed", "reason": "asked-lately"})
 	w.set(name, geminisim.StateSucceeded)
 	w.clock.advance(gap)
 	w.took(w.hint("m1", end), "applied", "advanced", true)
@@ -314,7 +314,7 @@ func TestHintWithoutKey(t *testing.T) {
 			t.Errorf("%d %v %+v", r.Status, r.Header, r.Body)
 		}
 	})
-	w.wantLog(map[string]any{"event": "ingest", "outcome": "error", "reason": confirm.NoClient})
+	w.wantLog(map[string]any{"event": "ingest", "outcome": "unconfirmed", "reason": confirm.NoClient})
 	w.took(w.deliver("m2", event("batch.running", name, t0)), "applied", "advanced", true)
 	w.clock.Set(w.clock.Now().Add(gap))
 	w.took(w.hint("m1", event("batch.succeeded", name, t1)), "applied", "advanced", true)

@@ -97,15 +97,15 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // again answers a delivery that could not be taken in, so that the sender brings it once more.
 func (h handler) again(w http.ResponseWriter, r *http.Request, log *slog.Logger, receipt ledger.Receipt, err error) {
-	level, reason := slog.LevelError, ""
+	level, outcome, reason, answered := slog.LevelError, "error", "", err
 	var unconfirmed *confirm.UnconfirmedError
 	if errors.As(err, &unconfirmed) {
-		level, reason = slog.LevelWarn, unconfirmed.Reason
-		err = errors.Join(&function.Error{
+		level, outcome, reason = slog.LevelWarn, "unconfirmed", unconfirmed.Reason
+		answered = &function.Error{
 			Status: http.StatusServiceUnavailable, Message: unconfirmed.Error(), RetryAfter: unconfirmed.RetryAfter,
-		}, err)
+		}
 	}
 	log.Log(r.Context(), level, "delivery not taken in; the sender will deliver it again", "event", "ingest",
-		"outcome", "error", "operation", receipt.Key, "reason", reason, "error", err)
-	function.Fail(w, err)
+		"outcome", outcome, "operation", receipt.Key, "reason", reason, "error", err)
+	function.Fail(w, answered)
 }
