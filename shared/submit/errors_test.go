@@ -1,0 +1,182 @@
+package submit_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/submit"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+// TestRefused: Gemini takes nothing, nothing runs, the intent stays, and the error says both what Gemini said and what that means.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, w *world, k kind) {
+		refusal := geminisim.ErrorAnswer
+		if k.collection == operation.Interactions {
+			refusal = geminisim.InteractionError
+		}
+		for _, answer := range []geminisim.Answer{
+			refusal(400, "API key not valid."), refusal(429, "quota"), refusal(403, "no"), geminisim.ErrorAnswer(404, "no such model"),
+			{Status: 413, Body: []byte("<html>too large</html>")},
+		} {
+			w.sim.AnswerNext(k.create, "", answer)
+			got, err := k.submit(w, submit.Job{})
+			w.wantError(err, submit.ErrRefused)
+			if got.CorrelationID == "" || got.Name != "" {
+				t.Errorf("%+v beside %v", got, err)
+			}
+		}
+		_, err := k.submit(w, submit.Job{CorrelationID: "c"})
+		if err != nil { // what was refused before stands in no way
+			t.Fatal(err)
+		}
+		if truth := k.truth(w.sim); len(truth) != 1 {
+			t.Errorf("%d run", len(truth))
+		}
+		page, err := w.ledger.OpenIntents(t.Context(), ledger.Cursor{}, 10)
+		if err != nil || len(page.Items) != 5 {
+			t.Errorf("%d intents are open, %v", len(page.Items), err)
+		}
+	})
+}
+
+// TestUnreached: where no connection could be made, nothing was sent.
+func TestUnreached(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, w *world, k kind) {
+		w.submitter = w.submitterAt("http://127.0.0.1:1")
+		_, err := k.submit(w, submit.Job{CorrelationID: "c"})
+		w.wantError(err, submit.ErrRefused)
+		w.wantIntent("c")
+	})
+}
+
+// TestUnanswered: the operation runs and nobody knows its name. It was sent once; the intent waits for its event [G6].
+func TestUnanswered(t *testing.T) {
+	t.Parallel()
+	performed := func(a geminisim.Answer) geminisim.Answer {
+		a.Perform = true
+		return a
+	}
+	for what, answer := range map[string]geminisim.Answer{
+		"503":              geminisim.LostAnswer(),
+		"408":              performed(geminisim.ErrorAnswer(408, "slow")),
+		"499":              performed(geminisim.ErrorAnswer(499, "gone")),
+		"HTML":             {Status: 502, Body: []byte("<html>\x1b[2J"), Perform: true},
+		"broken off":       {Body: []byte(`{"name":`), Drop: true, Perform: true},
+		"empty":            {Body: []byte(`{}`), Perform: true},
+		"an error in 200":  {Body: []byte(`{"error":{"code":500,"message":"no"}}`), Perform: true},
+		"null":             {Body: []byte(`null`), Perform: true},
+		"another type":     {Body: []byte(`{"name":7,"id":7,"metadata":[]}`), Perform: true},
+		"unexpected words": {Body: []byte(`{"metadata":"x","response":"y","done":"z"}`), Perform: true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			eachKind(t, func(t *testing.T, w *world, k kind) {
+				w.sim.AnswerNext(k.create, "", answer)
+				got, err := k.submit(w, submit.Job{CorrelationID: "c"})
+				w.wantError(err, submit.ErrUnanswered)
+				if truth := k.truth(w.sim); len(truth) != 1 || truth[0].UserMetadata[gemini.CorrelationKey] != "c" || got.CorrelationID != "c" {
+					t.Errorf("%+v, Gemini has %+v", got, truth)
+				}
+				if n := w.sim.Stats().Creates; n != 1 {
+					t.Errorf("it was sent %d times", n)
+				}
+				w.wantIntent("c")
+				w.wantRegistered()
+			})
+		})
+	}
+}
+
+// TestCallerGoes: whoever waits may go while Gemini is asked; then the operation may run. Once Gemini has answered it is
+// registered all the same [L2].
+func TestCallerGoes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	got, err := w.submitter.Submit(ctx, submit.Job{CorrelationID: "answered"}, operation.Batches, func(context.Context, submit.Mark) (string, error) {
+		cancel()
+		return "batches/a", nil
+	})
+	if err != nil || got.Name != "batches/a" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	w.wantRegistered("batches/a")
+
+	ctx, cancel = context.WithCancel(t.Context())
+	inner := w.http.Transport
+	w.http.Transport = leaving{inner, cancel}
+	_, err = w.submitter.Submit(ctx, submit.Job{CorrelationID: "gone"}, operation.Batches, func(ctx context.Context, _ submit.Mark) (string, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, nil)
+		if err != nil {
+			return "", err
+		}
+		response, err := w.http.Do(request)
+		if err != nil {
+			return "", err
+		}
+		return "batches/b", response.Body.Close()
+	})
+	w.wantError(err, submit.ErrUnanswered, context.Canceled)
+	w.wantIntent("gone")
+}
+
+// leaving lets the caller go before a request is sent.
+type leaving struct {
+	http.RoundTripper
+	leave func()
+}
+
+func (l leaving) RoundTrip(r *http.Request) (*http.Response, error) {
+	l.leave()
+	return l.RoundTripper.RoundTrip(r)
+}
+
+// TestNoIntentNoSubmission: what cannot be recorded is not submitted [G6].
+func TestNoIntentNoSubmission(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, w *world, k kind) {
+		w.registrar.intend = ledger.ErrUnavailable
+		_, err := k.submit(w, submit.Job{})
+		w.wantError(err, ledger.ErrUnavailable)
+		if n := w.sim.Stats().APIRequests; n != 0 {
+			t.Errorf("%d requests were sent", n)
+		}
+	})
+}
+
+// TestUnregistered: the operation runs, and its name is beside the error; its event finds the intent [G6].
+func TestUnregistered(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, w *world, k kind) {
+		w.registrar.register = ledger.ErrUnavailable
+		got, err := k.submit(w, submit.Job{CorrelationID: "c", JobKind: "nightly"})
+		w.wantError(err, submit.ErrUnregistered, ledger.ErrUnavailable)
+		truth := k.truth(w.sim)
+		if len(truth) != 1 || got.Name != truth[0].Name || got.CorrelationID != "c" {
+			t.Fatalf("%+v, Gemini has %+v", got, truth)
+		}
+		w.wantIntent("c")
+		name, err := operation.ParseName(got.Name, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.ledger.Ingest(t.Context(), operation.Event{
+			Name: name, DeliveryID: "msg_1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: w.clock(), CorrelationID: "c",
+		}); err != nil {
+			t.Fatal(err)
+		}
+		w.wantIntent("")
+		w.wantRegistered(got.Name)
+		again, err := k.submit(w, submit.Job{CorrelationID: "c"})
+		if err != nil || !again.Known || again.Name != string(name.Key) {
+			t.Errorf("%+v, %v", again, err)
+		}
+	})
+}

@@ -1,0 +1,77 @@
+package submit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/genai"
+
+	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// ErrJob: what was to be submitted is no job, which the SDK would find only after the intent was recorded.
+var ErrJob = errors.New("this cannot be submitted")
+
+// Batch submits a batch. config may be nil. What it says holds, with the correlation id behind its display name, by which the
+// batch is found in Gemini's list, and in its user metadata. Errors: ErrJob, without an intent; otherwise as Submit.
+func (s *Submitter) Batch(
+	ctx context.Context, job Job, model string, source *genai.BatchJobSource, config *genai.CreateBatchJobConfig,
+) (Submitted, error) {
+	if err := checkBatch(model, source); err != nil {
+		return Submitted{}, err
+	}
+	return s.Submit(ctx, job, operation.Batches, func(ctx context.Context, mark Mark) (string, error) {
+		marked := genai.CreateBatchJobConfig{}
+		if config != nil {
+			marked = *config
+		}
+		marked.HTTPOptions = once(marked.HTTPOptions)
+		marked.DisplayName = gemini.DisplayName(marked.DisplayName, mark.CorrelationID)
+		marked.WebhookConfig = mark.webhook(marked.WebhookConfig)
+		created, err := s.options.Gemini.Batches.Create(ctx, model, source, &marked)
+		if err != nil {
+			return "", err
+		}
+		return created.Name, nil
+	})
+}
+
+func checkBatch(model string, source *genai.BatchJobSource) error {
+	switch {
+	case model == "":
+		return fmt.Errorf("%w: it has no model", ErrJob)
+	case source == nil || (source.FileName == "") == (len(source.InlinedRequests) == 0):
+		return fmt.Errorf("%w: a batch needs either a file or requests", ErrJob)
+	default:
+		return nil
+	}
+}
+
+// Video submits the generation of a video. config may be nil; what it says holds, with the correlation id in its user metadata.
+// A video cannot be listed: until it is registered only its event can show it, and there is none for one that fails. Errors:
+// ErrJob, without an intent; otherwise as Submit.
+func (s *Submitter) Video(
+	ctx context.Context, job Job, model string, source *genai.GenerateVideosSource, config *genai.GenerateVideosConfig,
+) (Submitted, error) {
+	switch {
+	case model == "":
+		return Submitted{}, fmt.Errorf("%w: it has no model", ErrJob)
+	case source == nil:
+		return Submitted{}, fmt.Errorf("%w: a video needs a prompt, an image or a video", ErrJob)
+	}
+	return s.Submit(ctx, job, operation.Operations, func(ctx context.Context, mark Mark) (string, error) {
+		marked := genai.GenerateVideosConfig{}
+		if config != nil {
+			marked = *config
+		}
+		marked.HTTPOptions = once(marked.HTTPOptions)
+		marked.WebhookConfig = mark.webhook(marked.WebhookConfig)
+		created, err := s.options.Gemini.Models.GenerateVideosFromSource(ctx, model, source, &marked)
+		if err != nil {
+			return "", err
+		}
+		return created.Name, nil
+	})
+}

@@ -1,0 +1,42 @@
+package submit
+
+import (
+	"maps"
+
+	"google.golang.org/genai"
+
+	"github.com/opledger/opledger/shared/gemini"
+)
+
+// A Mark is what an operation is created with, for it to be found again.
+type Mark struct{ CorrelationID string }
+
+// Metadata is own, the caller's user metadata, with the correlation id: Gemini repeats it in the operation's events [K6]. own
+// stays as it is.
+func (m Mark) Metadata(own map[string]any) map[string]any {
+	marked := make(map[string]any, len(own)+1)
+	maps.Copy(marked, own)
+	marked[gemini.CorrelationKey] = m.CorrelationID
+	return marked
+}
+
+// webhook is own with the mark. own may be nil.
+func (m Mark) webhook(own *genai.WebhookConfig) *genai.WebhookConfig {
+	marked := &genai.WebhookConfig{}
+	if own != nil {
+		*marked = *own
+	}
+	marked.UserMetadata = m.Metadata(marked.UserMetadata)
+	return marked
+}
+
+// once is own with the client's repetitions switched off. own may be nil.
+func once(own *genai.HTTPOptions) *genai.HTTPOptions {
+	options := &genai.HTTPOptions{}
+	if own != nil {
+		*options = *own
+	}
+	attempts := int32(1)
+	options.RetryOptions = &genai.HTTPRetryOptions{Attempts: &attempts}
+	return options
+}
