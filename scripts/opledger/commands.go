@@ -33,7 +33,7 @@ func run(ctx context.Context, args []string, outside environment) int {
 		return exitDone
 	}
 	message := strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' }), "; ")
-	_, _ = fmt.Fprintln(outside.err, "opledger: "+message) // there is nowhere else to say it
+	_, _ = fmt.Fprintln(outside.err, "opledger: "+dash(message)) // there is nowhere else to say it
 	if errors.As(err, new(usageError)) || isCobraUsage(err) {
 		return exitUsage
 	}
@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string, outside environment) int {
 
 // isCobraUsage finds the mistakes that cobra reports without a type of their own.
 func isCobraUsage(err error) bool {
-	return strings.HasPrefix(err.Error(), "unknown command ")
+	return strings.HasPrefix(err.Error(), "unknown command ") || strings.HasPrefix(err.Error(), "if any flags in the group ")
 }
 
 func newRoot(outside environment) *cobra.Command {
@@ -64,8 +64,8 @@ func newRoot(outside environment) *cobra.Command {
 		return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 	})
 	root.AddCommand(
-		newLocal(outside), newServe(outside), newList(outside), newShow(outside), newRegister(outside), newReconcile(outside),
-		newWebhook(outside),
+		newLocal(outside), newServe(outside), newList(outside), newShow(outside), newSubmit(outside), newRegister(outside),
+		newReconcile(outside), newAbandon(outside), newForget(outside), newQuarantine(outside), newWebhook(outside),
 	)
 	return root
 }

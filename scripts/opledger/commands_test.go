@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -10,11 +11,16 @@ import (
 // TestHelp: --help everywhere, with examples, on stdout, and nothing is done.
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	commands := [][]string{nil}
-	for _, c := range newRoot(environment{}).Commands() {
-		commands = append(commands, []string{c.Name()})
+	var commands [][]string
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		commands = append(commands, strings.Fields(c.CommandPath())[1:])
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
 	}
-	if len(commands) < 7 {
+	visit(newRoot(environment{}))
+	if len(commands) < 20 {
 		t.Errorf("only %d commands", len(commands))
 	}
 	for _, command := range commands {
@@ -32,13 +38,21 @@ func TestHelp(t *testing.T) {
 func TestExamplesAreAccepted(t *testing.T) {
 	t.Parallel()
 	examples := 0
-	visit := func(c *cobra.Command) {
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
 		for line := range strings.Lines(c.Example) {
 			_, line, found := strings.Cut(strings.TrimSpace(line), "opledger ")
 			if !found {
 				t.Errorf("%s: an example without opledger: %q", c.Name(), line)
 			}
-			args := strings.Fields(strings.ReplaceAll(line, "'", ""))
+			line, _, _ = strings.Cut(line, " > ")
+			var args []string
+			for _, word := range regexp.MustCompile(`'[^']*'|\S+`).FindAllString(line, -1) {
+				args = append(args, strings.Trim(word, "'"))
+			}
 			target, rest, err := newRoot(environment{}).Find(args)
 			if err == nil {
 				err = target.ParseFlags(rest)
@@ -52,11 +66,7 @@ func TestExamplesAreAccepted(t *testing.T) {
 			examples++
 		}
 	}
-	root := newRoot(environment{})
-	visit(root)
-	for _, c := range root.Commands() {
-		visit(c)
-	}
+	visit(newRoot(environment{}))
 	if examples < 10 {
 		t.Errorf("only %d examples", examples)
 	}
@@ -95,6 +105,25 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"register", "batches/a", "--metadata", "[1]", "--job-kind", strings.Repeat("k", 300)}, []string{"metadata", "jobKind"}},
 		{[]string{"register", "batches/a", "--submitted-at", "yesterday"}, []string{"--submitted-at", "2026-11-21T02:00:00Z"}},
 		{[]string{"reconcile", "a", "b"}, []string{"reconcile --help"}},
+		{[]string{"list", "--intents", "--pending"}, []string{"intents", "pending"}},
+		{[]string{"abandon", "batches/a"}, []string{"--reason"}},
+		{[]string{"abandon", "batches/a", "--reason", " "}, []string{"--reason"}},
+		{[]string{"abandon", "--reason", "x"}, []string{"abandon --help"}},
+		{[]string{"forget"}, []string{"forget --help"}},
+		{[]string{"forget", " "}, []string{"name"}},
+		{[]string{"quarantine", "show"}, []string{"quarantine show --help"}},
+		{[]string{"quarantine", "retry"}, []string{"quarantine retry --help"}},
+		{[]string{"quarantine", "list", "--limit", "0"}, []string{"--limit"}},
+		{[]string{"quarantine", "list", "--after", "x"}, []string{"--after"}},
+		{[]string{"submit", "poem"}, []string{"poem"}},
+		{[]string{"submit", "batch", "--file", "files/x"}, []string{"--model"}},
+		{[]string{"submit", "batch", "--model", "m"}, []string{"--file", "--requests"}},
+		{[]string{"submit", "batch", "--model", "m", "--file", "files/x", "--requests", "y"}, []string{"--file", "--requests"}},
+		{[]string{"submit", "batch", "--model", "m", "--requests", "/nowhere/requests.jsonl"}, []string{"--requests", "/nowhere/requests.jsonl"}},
+		{[]string{"submit", "video", "--model", "veo"}, []string{"--prompt"}},
+		{[]string{"submit", "interaction", "--input", "x"}, []string{"--model"}},
+		{[]string{"submit", "video", "--model", "veo", "--prompt", "p", "--metadata", "[1]", "--correlation-id", "two words", "--webhook-url", "http://x"},
+			[]string{"--metadata", "--correlation-id", "--webhook-url"}},
 		{[]string{"serve", "--port", "70000"}, []string{"--port", "65535"}},
 		{[]string{"serve", "now"}, []string{"serve --help"}},
 	} {
@@ -138,6 +167,11 @@ func TestSettingsAreJudgedAtOnce(t *testing.T) {
 		{[]string{"serve"}, all},
 		{[]string{"reconcile"}, without("PORT", "OPLEDGER_WEBHOOK_SECRET")},
 		{[]string{"register", "batches/a"}, without("PORT", "OPLEDGER_WEBHOOK_SECRET", "GEMINI_API_KEY")},
+		{[]string{"submit", "video", "--model", "m", "--prompt", "p"}, without("PORT", "OPLEDGER_WEBHOOK_SECRET")},
+		{[]string{"abandon", "batches/a", "--reason", "r"}, without("PORT", "OPLEDGER_WEBHOOK_SECRET", "GEMINI_API_KEY")},
+		{[]string{"quarantine", "retry", "msg_1"}, without("PORT", "OPLEDGER_WEBHOOK_SECRET", "GEMINI_API_KEY")},
+		{[]string{"forget", "batches/a"}, []string{"OPLEDGER_STORE"}},
+		{[]string{"quarantine", "list"}, []string{"OPLEDGER_STORE"}},
 		{[]string{"list"}, []string{"OPLEDGER_STORE"}},
 		{[]string{"show", "batches/a"}, []string{"OPLEDGER_STORE"}},
 	} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -18,14 +19,17 @@ import (
 
 func newList(outside environment) *cobra.Command {
 	var store, state, collection, after string
-	var asJSON bool
+	var asJSON, intents bool
 	filter := ledger.Filter{}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List operations, newest first",
+		Long: "Lists operations, newest first; with --pending those that are waited for, and why they still are; with --intents what\n" +
+			"submitters said they would submit and nobody has found yet.",
 		Example: "  opledger list\n" +
 			"  opledger list --state FAILED --json\n" +
-			"  opledger list --pending",
+			"  opledger list --pending\n" +
+			"  opledger list --intents",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
@@ -36,24 +40,43 @@ func newList(outside environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			records, next, err := l.List(cmd.Context(), filter)
-			if err = errors.Join(err, closeStore()); err != nil {
-				return err
+			if intents {
+				err = listIntents(cmd.Context(), outside.out, l, filter, asJSON)
+			} else {
+				err = listOperations(cmd.Context(), outside.out, l, filter, asJSON)
 			}
-			if asJSON {
-				return printJSON(outside.out, map[string]any{"operations": records, "next": formatCursor(next)})
-			}
-			return printList(outside.out, records, next)
+			return errors.Join(err, closeStore())
 		},
 	}
 	storeFlag(cmd, &store)
 	cmd.Flags().StringVar(&state, "state", "", "only operations in this state, such as RUNNING")
 	cmd.Flags().StringVar(&collection, "collection", "", "only operations of this collection, such as batches")
 	cmd.Flags().BoolVar(&filter.Pending, "pending", false, "only operations that are waited for, the next to be looked up first")
+	cmd.Flags().BoolVar(&intents, "intents", false, "the intents that wait for their operation, the next to be given up first")
 	cmd.Flags().IntVar(&filter.Limit, "limit", 50, "at most so many")
 	cmd.Flags().StringVar(&after, "after", "", "continue behind a page: what it said to pass here")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	for _, other := range []string{"pending", "state", "collection"} {
+		cmd.MarkFlagsMutuallyExclusive("intents", other)
+	}
 	return cmd
+}
+
+func listOperations(ctx context.Context, w io.Writer, l *ledger.Ledger, filter ledger.Filter, asJSON bool) error {
+	records, next, err := l.List(ctx, filter)
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return printJSON(w, map[string]any{"operations": records, "next": formatCursor(next)})
+	case !filter.Pending:
+		return printList(w, records, next)
+	}
+	now, err := l.Now(ctx)
+	if err != nil {
+		return err
+	}
+	return printPending(w, records, next, now)
 }
 
 func parseFilter(f ledger.Filter, state, collection, after string) (ledger.Filter, error) {
@@ -103,11 +126,22 @@ func printList(w io.Writer, records []operation.Record, next ledger.Cursor) erro
 		_, err := fmt.Fprintln(w, "no operations")
 		return err
 	}
+	rows := make([][]any, len(records))
+	for i, r := range records {
+		rows[i] = []any{
+			dash(string(r.Key)), stateWord(r), dash(r.JobKind), localTime(r.SubmittedAt), localTime(r.SettledAt),
+			dash(string(r.SettledBy)), r.Attempts, effectWords(r),
+		}
+	}
+	return printTable(w, "OPERATION\tSTATE\tJOB KIND\tSUBMITTED\tSETTLED\tBY\tLOOK-UPS\tEFFECTS", rows, next)
+}
+
+// printTable prints rows below their headings, and how to go on where there is more.
+func printTable(w io.Writer, headings string, rows [][]any, next ledger.Cursor) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, err := fmt.Fprintln(table, "OPERATION\tSTATE\tJOB KIND\tSUBMITTED\tSETTLED\tBY\tLOOK-UPS\tEFFECTS")
-	for _, r := range records {
-		_, lineErr := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\n", r.Key, stateWord(r), dash(r.JobKind),
-			localTime(r.SubmittedAt), localTime(r.SettledAt), dash(string(r.SettledBy)), r.Attempts, effectWords(r))
+	_, err := fmt.Fprintln(table, headings)
+	for _, row := range rows {
+		_, lineErr := fmt.Fprintf(table, strings.TrimSuffix(strings.Repeat("%v\t", len(row)), "\t")+"\n", row...)
 		err = errors.Join(err, lineErr)
 	}
 	err = errors.Join(err, table.Flush())
@@ -118,12 +152,16 @@ func printList(w io.Writer, records []operation.Record, next ledger.Cursor) erro
 	return err
 }
 
-// stateWord is the state, and whether nobody registered the operation.
+// stateWord is the state, and whether nobody registered the operation, or somebody ended the waiting for it.
 func stateWord(r operation.Record) string {
-	if !r.Registered {
+	switch {
+	case !r.Registered:
 		return string(r.State) + " (unregistered)"
+	case r.Abandoned != nil && !r.Settled():
+		return string(r.State) + " (abandoned)"
+	default:
+		return string(r.State)
 	}
-	return string(r.State)
 }
 
 func effectWords(r operation.Record) string {

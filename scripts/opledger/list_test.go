@@ -173,7 +173,10 @@ func TestListFilters(t *testing.T) {
 func TestNoLedgerThere(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "none.db")
-	for _, args := range [][]string{{"list"}, {"show", "batches/a"}} {
+	for _, args := range [][]string{
+		{"list"}, {"list", "--intents"}, {"show", "batches/a"}, {"abandon", "batches/a", "--reason", "r"}, {"forget", "batches/a", "--yes"},
+		{"quarantine", "list"}, {"quarantine", "show", "msg"}, {"quarantine", "retry", "msg"},
+	} {
 		s := cli(t, []string{"OPLEDGER_STORE=sqlite:" + path}, args...).want(t, exitFailed, "there is no ledger in "+path, "--store sqlite:PATH")
 		s.complaint(t)
 		if s.out != "" {

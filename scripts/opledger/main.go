@@ -3,8 +3,12 @@
 //	opledger local       the whole job on this machine, with a simulated Gemini that misbehaves
 //	opledger serve       the four functions on one port
 //	opledger list, show  the ledger for a person
+//	opledger submit      start an operation at Gemini and record it, with the intent first
 //	opledger register    record an operation that was submitted elsewhere
 //	opledger reconcile   one pass, or one operation, now
+//	opledger abandon     stop waiting for an operation, or for a dead effect
+//	opledger forget      delete an operation with everything under it
+//	opledger quarantine  list, show, retry signed bodies that nobody could read
 //	opledger webhook     create, list, ping, rotate, delete, check the webhook at Gemini
 //
 // It exits with 0 when it did what was asked, 1 when it failed, and 2 when it was used wrongly; errors are one line on stderr
@@ -14,6 +18,7 @@ package main
 import (
 	"context"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -21,6 +26,7 @@ import (
 )
 
 func main() {
+	log.SetOutput(io.Discard) // where the SDK gives its programmers advice; what matters to users is printed by run
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf16"
 )
 
 // localTime is a time for a person: local, with its offset.
@@ -31,12 +32,44 @@ func dash(text string) string {
 	}, text)
 }
 
+// printJSON prints v. What is not printable stands in texts alone, and is escaped there: JSON itself escapes little of it.
 func printJSON(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
+	var safe strings.Builder
+	for _, r := range text.String() {
+		if r == '\n' || unicode.IsPrint(r) {
+			safe.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&safe, `\u%04x`, unit)
+		}
+	}
+	if _, err := io.WriteString(w, safe.String()); err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
 	return nil
+}
+
+// span is a length of time for a person: its two greatest units.
+func span(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch d = d.Truncate(time.Second); {
+	case d < time.Second:
+		return "0s"
+	case d < time.Minute:
+		return d.String()
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	case d < day:
+		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	default:
+		return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
@@ -33,11 +34,11 @@ func newReconcile(outside environment) *cobra.Command {
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			var name operation.Name
+			var name named
 			var err error
 			if len(args) == 1 {
-				if name, err = operation.ParseName(args[0], ""); err != nil {
-					return usageError{err}
+				if name, err = parseNamed(args[0]); err != nil {
+					return err
 				}
 			}
 			settings, where, err := parse[reconcileSettings](outside, store)
@@ -51,8 +52,8 @@ func newReconcile(outside environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if name.Key != "" {
-				err = reconcileOne(ctx, outside, s, name.Key, asJSON)
+			if len(args) == 1 {
+				err = reconcileOne(ctx, outside, s, name, asJSON)
 			} else {
 				err = reconcileAll(ctx, outside, s, asJSON)
 			}
@@ -84,15 +85,17 @@ func reconcileAll(ctx context.Context, outside environment, s *server.Server, as
 	return err
 }
 
-func reconcileOne(ctx context.Context, outside environment, s *server.Server, key operation.Key, asJSON bool) error {
+func reconcileOne(ctx context.Context, outside environment, s *server.Server, name named, asJSON bool) error {
+	key, err := name.key(ctx, s.Ledger)
+	if err != nil {
+		return err
+	}
 	answer, receipt, err := s.Reconciler.One(ctx, key)
 	switch {
-	case errors.Is(err, ledger.ErrNotFound):
-		return fmt.Errorf("%w; opledger list shows those it has", err)
 	case err != nil:
-		return err
+		return whereToLook(err)
 	case !answer.Known():
-		return fmt.Errorf("asking Gemini how %s stands (%s): %w", key, answer.Reason, answer.Err)
+		return notLearned(ctx, s.Ledger, key, answer)
 	case asJSON:
 		return printJSON(outside.out, map[string]any{
 			"operation": receipt.Key, "state": receipt.State, "outcome": receipt.Outcome, "reason": receipt.Reason,
@@ -104,4 +107,21 @@ func reconcileOne(ctx context.Context, outside environment, s *server.Server, ke
 	}
 	_, err = fmt.Fprintf(outside.out, "%s is %s at Gemini: %s; the ledger says %s\n", key, answer.State, decision, receipt.State)
 	return err
+}
+
+// notLearned says why a look-up learned nothing, since when that is so, and when the operation is asked about again.
+func notLearned(ctx context.Context, l *ledger.Ledger, key operation.Key, answer lookup.Answer) error {
+	err := fmt.Errorf("asking Gemini how %s stands (%s): %w", key, answer.Reason, answer.Err)
+	rec, readErr := l.Record(ctx, key)
+	if readErr != nil {
+		return errors.Join(err, readErr)
+	}
+	next := "nobody asks again: it is not waited for"
+	if !rec.DueAt.IsZero() {
+		next = "it is asked about again at " + localTime(rec.DueAt)
+	}
+	if rec.InTrouble() {
+		next = troubleWords(rec) + "; " + next
+	}
+	return fmt.Errorf("%w; %s", err, next)
 }

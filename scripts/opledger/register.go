@@ -2,24 +2,14 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	registerfn "github.com/opledger/opledger/functions/register"
-	"github.com/opledger/opledger/scripts/opledger/server"
-	"github.com/opledger/opledger/shared/config"
-	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/ledger"
 )
-
-// registerSettings are what registering needs: neither Gemini nor a webhook.
-type registerSettings struct {
-	Project  config.Project
-	Ledger   config.Ledger
-	Handlers config.Handlers
-}
 
 func newRegister(outside environment) *cobra.Command {
 	var store, metadata, submittedAt string
@@ -48,22 +38,20 @@ func newRegister(outside environment) *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
-			settings, where, err := parse[registerSettings](outside, store)
+			settings, where, err := parse[writerSettings](outside, store)
 			if err != nil {
 				return err
 			}
-			sayEffects(outside, settings.Ledger)
-			s, closeStore, err := openServer(ctx, outside, server.Settings{
-				Project: settings.Project, Ledger: settings.Ledger, Handlers: settings.Handlers,
-			}, where, 0, logging.New(outside.err, ""))
+			w, err := newWriter(ctx, outside, where, settings)
 			if err != nil {
 				return err
 			}
-			result, err := s.Ledger.Register(ctx, registration)
-			if err == nil {
-				s.Drain(ctx) // it may have ended already
-			}
-			if err = errors.Join(err, closeStore()); err != nil {
+			var result ledger.Registered
+			err = w.do(ctx, func() error { // it may have ended already
+				result, err = w.Ledger.Register(ctx, registration)
+				return err
+			})
+			if err != nil {
 				return err
 			}
 			if result.CorrelationErr != nil {

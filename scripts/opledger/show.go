@@ -24,19 +24,20 @@ func newShow(outside environment) *cobra.Command {
 			"  opledger show https://generativelanguage.googleapis.com/v1beta/batches/abc123 --json",
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := operation.ParseName(args[0], "")
+			name, err := parseNamed(args[0])
 			if err != nil {
-				return usageError{err}
+				return err
 			}
 			l, closeStore, err := openReader(cmd.Context(), outside, store)
 			if err != nil {
 				return err
 			}
-			story, err := l.Show(cmd.Context(), name.Key)
-			if errors.Is(err, ledger.ErrNotFound) {
-				err = fmt.Errorf("%w; opledger list shows those it has", err)
+			var story ledger.Story
+			key, err := name.key(cmd.Context(), l)
+			if err == nil {
+				story, err = l.Show(cmd.Context(), key)
 			}
-			if err = errors.Join(err, closeStore()); err != nil {
+			if err = errors.Join(whereToLook(err), closeStore()); err != nil {
 				return err
 			}
 			if asJSON {
@@ -70,8 +71,8 @@ func printStory(w io.Writer, s ledger.Story) error {
 			errs = append(errs, err)
 		}
 	}
-	line(r.Key, stateWord(r))
-	line("  name", r.Name)
+	line(dash(string(r.Key)), stateWord(r))
+	line("  name", dash(r.Name))
 	line("  job kind", dash(r.JobKind))
 	line("  submitted", r.SubmittedAt)
 	settled := localTime(r.SettledAt)
@@ -81,6 +82,16 @@ func printStory(w io.Writer, s ledger.Story) error {
 	line("  settled", settled)
 	line("  look-ups", r.Attempts)
 	line("  next look-up", r.DueAt)
+	if r.InTrouble() {
+		line("  trouble", troubleWords(r))
+	}
+	if !r.StuckSince.IsZero() {
+		line("  pending for too long", "since "+localTime(r.StuckSince))
+	}
+	if r.Abandoned != nil {
+		line("  abandoned", abandonedWords(*r.Abandoned))
+	}
+	line("  correlation id", dash(r.CorrelationID))
 	line("  output", dash(r.Result.OutputFile))
 	if r.Result.ErrorCode != "" || r.Result.ErrorMessage != "" {
 		line("  error", dash(strings.TrimSpace(r.Result.ErrorCode+" "+r.Result.ErrorMessage)))
@@ -91,12 +102,40 @@ func printStory(w io.Writer, s ledger.Story) error {
 
 	line("\nRECEIVED", "SOURCE", "TYPE", "STATE", "DECISION", "REASON", "DELIVERY")
 	for _, d := range s.Deliveries {
-		line(d.ReceivedAt, d.Source, dash(d.Type), d.State, d.Outcome, d.Reason, d.ID)
+		line(d.ReceivedAt, d.Source, dash(d.Type), d.State, d.Outcome, d.Reason, dash(d.ID))
 	}
 	errs = append(errs, out.Flush())
 	line("\nEFFECT", "STATE", "PLANNED", "DONE", "ATTEMPTS", "FENCE", "LAST ERROR")
 	for _, e := range s.Effects {
-		line(e.Name, e.State, e.CreatedAt, e.DoneAt, e.Attempts, e.Fence, dash(e.LastError))
+		line(dash(e.Name), effectState(e), e.CreatedAt, e.DoneAt, e.Attempts, e.Fence, dash(e.LastError))
+	}
+	for _, e := range s.Effects {
+		if e.Abandoned != nil {
+			line("\n" + dash(e.Name) + " waived " + abandonedWords(*e.Abandoned))
+		}
 	}
 	return errors.Join(append(errs, out.Flush())...)
+}
+
+func effectState(e ledger.Effect) string {
+	if e.Abandoned != nil {
+		return string(e.State) + " (waived)"
+	}
+	return string(e.State)
+}
+
+func abandonedWords(a operation.Abandonment) string {
+	return fmt.Sprintf("%s by %s: %s", localTime(a.At), dash(a.By), dash(a.Why))
+}
+
+// troubleWords say why the last look-ups learned nothing.
+func troubleWords(r operation.Record) string {
+	var words []string
+	if !r.MissingSince.IsZero() {
+		words = append(words, "not found at Gemini since "+localTime(r.MissingSince))
+	}
+	if r.Trouble != "" && (r.Trouble != string(ledger.TroubleNotFound) || len(words) == 0) {
+		words = append(words, dash(r.Trouble)+" since "+localTime(r.TroubleSince))
+	}
+	return strings.Join(words, ", ")
 }

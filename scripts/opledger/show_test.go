@@ -31,6 +31,7 @@ func TestShowTable(t *testing.T) {
   settled +` + at + ` by webhook
   look-ups +0
   next look-up +-
+  correlation id +-
   output +-
   error +INTERNAL it broke  \[31mred
   metadata +-

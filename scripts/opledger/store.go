@@ -91,11 +91,22 @@ func openStore(ctx context.Context, outside environment, place place, mustExist 
 		return firestore.Open(ctx, place.project, place.Database)
 	}
 	if mustExist {
-		if _, err := os.Stat(place.SQLite); errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("there is no ledger in %s; name its file with --store sqlite:PATH", place.SQLite)
+		if err := place.exists(); err != nil {
+			return nil, err
 		}
 	}
 	return sqlite.Open(ctx, place.SQLite, time.Now)
+}
+
+// exists returns an error where the ledger's file is not there.
+func (p place) exists() error {
+	if p.SQLite == "" {
+		return nil
+	}
+	if _, err := os.Stat(p.SQLite); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("there is no ledger in %s; name its file with --store sqlite:PATH", p.SQLite)
+	}
+	return nil
 }
 
 // openReader opens a ledger for a person who only looks.

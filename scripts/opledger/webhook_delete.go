@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -26,7 +24,7 @@ func newWebhookDelete(outside environment) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if !yes && !d.agreed(fmt.Sprintf("Delete webhook %s, which delivers to %s? [y/N] ", hook.ID, hook.URI)) {
+				if !yes && !agreed(outside, fmt.Sprintf("Delete webhook %s, which delivers to %s?", dash(hook.ID), dash(hook.URI))) {
 					return errors.New("nothing was deleted; answer y, or pass --yes")
 				}
 				if err := d.gemini.Delete(ctx, hook.ID); err != nil {
@@ -39,16 +37,4 @@ func newWebhookDelete(outside environment) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
-}
-
-// agreed asks on stderr and reads a line from stdin; no line is no.
-func (d *webhookDesk) agreed(question string) bool {
-	_, _ = fmt.Fprint(d.outside.err, question)
-	line, _ := bufio.NewReader(d.outside.in).ReadString('\n')
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return true
-	default:
-		return false
-	}
 }

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os/user"
+	"strings"
+	"testing"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// TestAbandon: the waiting ends, with who and why, of two the first; the lists say so [R4].
+func TestAbandon(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.register("batches/a", "batches/b")
+	variables := []string{"OPLEDGER_STORE=" + f.store()}
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, reason := range []string{"submitted \x1b[31mtwice", "another"} {
+		s := cli(t, variables, "abandon", "a", "--reason", reason).want(t, exitDone)
+		if want := "batches/a abandoned by " + me.Username + " at "; !strings.HasPrefix(s.out, want) || !strings.HasSuffix(s.out, ": submitted  [31mtwice\n") {
+			t.Errorf("%q", s.out)
+		}
+	}
+	cli(t, variables, "list").want(t, exitDone).says(t, "PENDING (abandoned)")
+	s := cli(t, variables, "list", "--pending").want(t, exitDone).says(t, "batches/b")
+	if strings.Contains(s.out, "batches/a") {
+		t.Errorf("%s", s.out)
+	}
+	cli(t, variables, "show", "batches/a").want(t, exitDone).says(t, "  abandoned ", " by "+me.Username+": submitted  [31mtwice\n")
+	cli(t, variables, "abandon", "batches/b", "--reason", "r", "--by", "kim").want(t, exitDone).says(t, " by kim at ")
+
+	f.register("batches/ended")
+	f.settle("batches/ended", operation.Failed, operation.Result{})
+	f.settle("batches/stranger", operation.Running, operation.Result{})
+	cli(t, variables, "abandon", "batches/ended", "--reason", "r").want(t, exitFailed, "has ended already", "FAILED").complaint(t)
+	cli(t, variables, "abandon", "batches/stranger", "--reason", "r").want(t, exitFailed, "nobody registered").complaint(t)
+	cli(t, variables, "abandon", "batches/none", "--reason", "r").want(t, exitFailed, "opledger list").complaint(t)
+}
+
+// TestWaive: a dead effect is waived, one that may still run is not [S2].
+func TestWaive(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.register("batches/a")
+	f.settle("batches/a", operation.Succeeded, operation.Result{})
+	variables := []string{"OPLEDGER_STORE=" + f.store()}
+	waive := []string{"abandon", "batches/a", "--effect", "log", "--reason", "done by hand", "--by", "kim"}
+	cli(t, variables, waive...).want(t, exitFailed, "not dead", "PENDING").complaint(t)
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		grant, err := l.Claim(ctx, "batches/a", "log")
+		if err == nil {
+			err = l.Bury(ctx, grant.Lease, errors.New("no"))
+		}
+		return err
+	})
+	for range 2 {
+		cli(t, variables, waive...).want(t, exitDone).says(t, "effect log of batches/a abandoned by kim at ", ": done by hand\n")
+	}
+	cli(t, variables, "list").want(t, exitDone).says(t, "log waived")
+	cli(t, variables, "show", "batches/a").want(t, exitDone).says(t, "DEAD (waived)", "\nlog waived ", "by kim: done by hand\n")
+	cli(t, variables, "abandon", "batches/a", "--effect", "none", "--reason", "r").want(t, exitFailed, "no such effect").complaint(t)
+}
+
+// TestForget: it asks first; what is deleted is gone.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.register("batches/a", "batches/b")
+	f.settle("batches/a", operation.Succeeded, operation.Result{})
+	ask := func(answer string, args ...string) said {
+		var out, err bytes.Buffer
+		code := run(t.Context(), args, environment{
+			variables: []string{"OPLEDGER_STORE=" + f.store()}, in: strings.NewReader(answer), out: &out, err: &err,
+		})
+		return said{code, out.String(), err.String()}
+	}
+	for _, no := range []string{"", "\n", "n\n", "yes please\n", "no\nyes\n"} {
+		s := ask(no, "forget", "batches/a").want(t, exitFailed, "Delete batches/a with everything under it, for good? [y/N] ", "nothing was deleted")
+		if s.out != "" {
+			t.Errorf("%q", s.out)
+		}
+	}
+	if s := ask("Y\n", "forget", "batches/a").want(t, exitDone); s.out != "batches/a forgotten: 3 documents deleted\n" {
+		t.Errorf("%q", s.out)
+	}
+	s := ask("", "forget", "b", "--yes").want(t, exitDone)
+	if s.out != "batches/b forgotten: 1 documents deleted\n" || strings.Contains(s.err, "[y/N]") {
+		t.Errorf("%+v", s)
+	}
+	ask("y\n", "forget", "batches/a").want(t, exitFailed, "opledger list")
+	if s := ask("", "list"); s.out != "no operations\n" {
+		t.Errorf("%q", s.out)
+	}
+}
+
+// TestForgetHeld: an effect that is being run is not deleted [S7].
+func TestForgetHeld(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.register("batches/a")
+	f.settle("batches/a", operation.Succeeded, operation.Result{})
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Claim(ctx, "batches/a", "log")
+		return err
+	})
+	cli(t, nil, "forget", "batches/a", "--yes", "--store", f.store()).want(t, exitFailed, "an effect is being run", "log").complaint(t)
+	wantEffect(t, f, "batches/a", ledger.EffectClaimed)
+}

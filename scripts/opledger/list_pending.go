@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// printPending prints operations that are waited for, and why they still are.
+func printPending(w io.Writer, records []operation.Record, next ledger.Cursor, now time.Time) error {
+	if len(records) == 0 {
+		_, err := fmt.Fprintln(w, "no operation is waited for")
+		return err
+	}
+	rows := make([][]any, len(records))
+	for i, r := range records {
+		rows[i] = []any{
+			dash(string(r.Key)), stateWord(r), dash(r.JobKind), span(now.Sub(r.SubmittedAt)), r.Attempts, localTime(r.DueAt), whyPending(r, now),
+		}
+	}
+	return printTable(w, "OPERATION\tSTATE\tJOB KIND\tAGE\tLOOK-UPS\tNEXT LOOK-UP\tWHY", rows, next)
+}
+
+// whyPending says why an operation is still waited for.
+func whyPending(r operation.Record, now time.Time) string {
+	var words []string
+	switch {
+	case r.InTrouble():
+		words = append(words, troubleWords(r))
+	case r.State == operation.RequiresAction:
+		words = append(words, "it waits for its submitter")
+	case r.State == operation.Running:
+		words = append(words, "Gemini runs it")
+	case r.Attempts == 0 && r.DueAt.After(now):
+		words = append(words, "young: not asked about yet")
+	case r.Attempts == 0:
+		words = append(words, "not asked about yet: reconcile is due")
+	default:
+		words = append(words, "Gemini has not started it")
+	}
+	if !r.StuckSince.IsZero() {
+		words = append(words, "pending for too long since "+localTime(r.StuckSince))
+	}
+	return strings.Join(words, "; ")
+}

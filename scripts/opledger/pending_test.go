@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+// TestListPending: a table of what is waited for, the next to be looked up first, and why [L4, R4].
+func TestListPending(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	sim, variables := fakeGemini(t, f)
+	if s := cli(t, append(variables, "OPLEDGER_GRACE=1h"), "register", batch(t, sim, "done", geminisim.StateSucceeded)).want(t, exitDone); s.code != exitDone {
+		t.Fatal(s)
+	}
+	cli(t, variables, "reconcile", sim.Batches()[0].Name).want(t, exitDone)
+	if s := cli(t, variables, "list", "--pending").want(t, exitDone); s.out != "no operation is waited for\n" {
+		t.Errorf("%q", s.out)
+	}
+	running := batch(t, sim, "running", geminisim.StateRunning)
+	cli(t, variables, "register", running, "--job-kind", "nightly", "--submitted-at", time.Now().Add(-26*time.Hour).Format(time.RFC3339)).want(t, exitDone)
+	cli(t, variables, "register", "batches/gone").want(t, exitDone)
+	cli(t, variables, "reconcile").want(t, exitDone)
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Note(ctx, "batches/gone", ledger.TroubleNotFound)
+		return err
+	})
+	cli(t, append(variables, "OPLEDGER_GRACE=1h"), "register", "interactions/young").want(t, exitDone)
+
+	s := cli(t, variables, "list", "--pending").want(t, exitDone)
+	at := localPattern
+	want := regexp.MustCompile(`^OPERATION +STATE +JOB KIND +AGE +LOOK-UPS +NEXT LOOK-UP +WHY
+(?s:.*)` + running + ` +RUNNING +nightly +1d02h +1 +` + at + ` +Gemini runs it`)
+	if !want.MatchString(s.out) {
+		t.Errorf("%s", s.out)
+	}
+	s.says(t, "not found at Gemini since ", "young: not asked about yet")
+	if lines := strings.Count(s.out, "\n"); lines != 4 {
+		t.Errorf("%d lines:\n%s", lines, s.out)
+	}
+	cli(t, variables, "list", "--pending", "--limit", "1").want(t, exitDone).says(t, "more: --after ")
+
+	// A bare id is that of the one operation that has it; trouble is said [K1, R4].
+	cli(t, variables, "show", "gone").want(t, exitDone).says(t, "batches/gone ", "  trouble ", "not found at Gemini since ")
+	cli(t, variables, "reconcile", "gone").want(t, exitFailed, "batches/gone stands (not-found)", "not found at Gemini since ",
+		"it is asked about again at ").complaint(t)
+	cli(t, variables, "register", "interactions/gone").want(t, exitDone)
+	cli(t, variables, "reconcile", "gone").want(t, exitFailed, "batches/gone", "interactions/gone", "name the one that is meant").complaint(t)
+	cli(t, variables, "show", "nowhere").want(t, exitFailed, "opledger list").complaint(t)
+}
+
+func TestWhyPending(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	earlier, later := now.Add(-time.Hour), now.Add(time.Minute)
+	since := "since " + localTime(earlier)
+	for _, c := range []struct {
+		record operation.Record
+		want   string
+	}{
+		{operation.Record{State: operation.Pending, DueAt: later}, "young: not asked about yet"},
+		{operation.Record{State: operation.Pending, DueAt: earlier}, "not asked about yet: reconcile is due"},
+		{operation.Record{State: operation.Pending, DueAt: later, Attempts: 1}, "Gemini has not started it"},
+		{operation.Record{State: operation.Running, DueAt: later}, "Gemini runs it"},
+		{operation.Record{State: operation.RequiresAction, DueAt: later}, "it waits for its submitter"},
+		{operation.Record{State: operation.Running, StuckSince: earlier}, "Gemini runs it; pending for too long " + since},
+		{operation.Record{State: operation.Running, Trouble: "not-found", TroubleSince: now, MissingSince: earlier}, "not found at Gemini " + since},
+		{operation.Record{State: operation.Running, Trouble: "rate-limited", TroubleSince: earlier}, "rate-limited " + since},
+		{operation.Record{State: operation.Running, Trouble: "\x1b[2J", TroubleSince: earlier, MissingSince: earlier}, "not found at Gemini " + since + ",  [2J " + since},
+	} {
+		if got := whyPending(c.record, now); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.record, got, c.want)
+		}
+	}
+}
+
+func TestSpan(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 0: "0s", 1500 * time.Millisecond: "1s", 59 * time.Second: "59s", 61 * time.Second: "1m01s",
+		2*time.Hour + 5*time.Minute: "2h05m", 99*time.Hour + 59*time.Minute: "4d03h",
+	} {
+		if got := span(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
+
+// TestListIntents: what submitters said they would submit and nobody has found, the next to be given up first [G6].
+func TestListIntents(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.register()
+	variables := []string{"OPLEDGER_STORE=" + f.store()}
+	if s := cli(t, variables, "list", "--intents").want(t, exitDone); s.out != "no intent waits for its operation\n" {
+		t.Errorf("%q", s.out)
+	}
+	cli(t, variables, "list", "--intents", "--json").want(t, exitDone).says(t, `"intents": []`)
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		for _, id := range []string{"c-1", "c-2\x1b[2J", "bound"} {
+			if _, err := l.Intend(ctx, ledger.Intention{CorrelationID: id, JobKind: "nightly", Collection: operation.Batches}); err != nil {
+				return err
+			}
+		}
+		_, err := l.Register(ctx, ledger.Registration{Name: operation.Name{Key: "batches/a", Resource: "batches/a"}, CorrelationID: "bound"})
+		return err
+	})
+	s := cli(t, variables, "list", "--intents").want(t, exitDone)
+	wantTame(t, s)
+	if !regexp.MustCompile(`^CORRELATION ID +COLLECTION +JOB KIND +AGE +GIVEN UP AT
+c-1 +batches +nightly +\d+s +` + localPattern + `
+c-2 \[2J +batches +nightly +\d+s +` + localPattern + `
+$`).MatchString(s.out) {
+		t.Errorf("%s", s.out)
+	}
+	var listed struct {
+		Intents []ledger.Intent
+		Next    string
+	}
+	s = cli(t, variables, "list", "--intents", "--json", "--limit", "1").want(t, exitDone)
+	wantUTC(t, s.out)
+	oneObject(t, s.out, &listed)
+	if len(listed.Intents) != 1 || listed.Intents[0].CorrelationID != "c-1" || listed.Next == "" {
+		t.Errorf("%+v", listed)
+	}
+	s = cli(t, variables, "list", "--intents", "--json", "--after", listed.Next).want(t, exitDone)
+	wantTame(t, s)
+	oneObject(t, s.out, &listed)
+	if len(listed.Intents) != 1 || listed.Intents[0].CorrelationID != "c-2\x1b[2J" {
+		t.Errorf("%+v", listed)
+	}
+	cli(t, variables, "show", "batches/a").want(t, exitDone).says(t, "correlation id ", "bound")
+}

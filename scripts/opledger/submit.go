@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/genai"
+
+	"github.com/opledger/opledger/shared/cloud"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/submit"
+)
+
+func newSubmit(outside environment) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "submit",
+		Short: "Start an operation at Gemini and record it, with the intent first",
+		Long: "Records the intent, starts the operation at Gemini with the correlation id in it, and registers it. Whatever dies in\n" +
+			"between, the operation's event or reconcile binds it to its intent. The same --correlation-id again starts nothing\n" +
+			"twice: it finds what an earlier run has started, or says that nobody can tell.\n\n" +
+			"Gemini is asked with $GEMINI_API_KEY (or the secret that $OPLEDGER_GEMINI_API_KEY_SECRET names).",
+		Example: "  opledger submit batch --model gemini-3.5-flash --file files/reviews --job-kind batch-review-classify\n" +
+			"  opledger submit video --model veo-3.1-generate-preview --prompt 'a cat on a train'",
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newSubmitBatch(outside), newSubmitVideo(outside), newSubmitInteraction(outside))
+	return cmd
+}
+
+// submitSettings are what submitting needs: no webhook.
+type submitSettings struct {
+	Project  config.Project
+	Ledger   config.Ledger
+	Gemini   config.Gemini
+	Handlers config.Handlers
+}
+
+// submitFlags are what every kind of operation may be told.
+type submitFlags struct {
+	store, metadata, webhookURL string
+	job                         submit.Job
+	json                        bool
+}
+
+func (f *submitFlags) add(cmd *cobra.Command) {
+	storeFlag(cmd, &f.store)
+	cmd.Flags().StringVar(&f.job.JobKind, "job-kind", "", "your label for what the job is for")
+	cmd.Flags().StringVar(&f.metadata, "metadata", "", "a JSON object of your own, for the ledger and the effects")
+	cmd.Flags().StringVar(&f.job.CorrelationID, "correlation-id", "", "your own id for the job, such as nightly-2026-11-21 (default a random one)")
+	cmd.Flags().StringVar(&f.webhookURL, "webhook-url", "", "an https address that Gemini delivers to instead of the registered webhooks")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+}
+
+// check returns every problem of the flags, and reads them.
+func (f *submitFlags) check() error {
+	var problems []error
+	if f.webhookURL != "" {
+		problems = append(problems, prefixed("--webhook-url", config.CheckWebhookURL(f.webhookURL)))
+	}
+	if f.job.CorrelationID != "" {
+		problems = append(problems, prefixed("--correlation-id", gemini.CheckCorrelationID(f.job.CorrelationID)))
+	}
+	var err error
+	f.job.Metadata, err = operation.ParseMetadata([]byte(f.metadata))
+	return errors.Join(append(problems, prefixed("--metadata", err))...)
+}
+
+// uris is the address of --webhook-url, if any.
+func (f *submitFlags) uris() []string {
+	if f.webhookURL == "" {
+		return nil
+	}
+	return []string{f.webhookURL}
+}
+
+// webhook is what --webhook-url asks for, in the classic half of the SDK.
+func (f *submitFlags) webhook() *genai.WebhookConfig { return &genai.WebhookConfig{Uris: f.uris()} }
+
+// submitting runs do with a submitter, says what came of it, and runs the effects that were planned in the process.
+func (f *submitFlags) submitting(cmd *cobra.Command, outside environment, do func(context.Context, *submit.Submitter) (submit.Submitted, error)) error {
+	ctx := cmd.Context()
+	if err := f.check(); err != nil {
+		return usageError{err}
+	}
+	settings, where, err := parse[submitSettings](outside, f.store)
+	if err != nil {
+		return err
+	}
+	key, err := cloud.GeminiKey(ctx, settings.Gemini)
+	if err != nil {
+		return err
+	}
+	w, err := newWriter(ctx, outside, where, writerSettings{settings.Project, settings.Ledger, settings.Handlers})
+	if err != nil {
+		return err
+	}
+	return w.do(ctx, func() error {
+		submitter, err := newSubmitter(ctx, w.Ledger, settings.Gemini, key)
+		if err != nil {
+			return err
+		}
+		submitted, err := do(ctx, submitter)
+		return f.say(outside, key, submitted, err)
+	})
+}
+
+// newSubmitter connects a submitter with Gemini.
+func newSubmitter(ctx context.Context, l *ledger.Ledger, settings config.Gemini, key string) (*submit.Submitter, error) {
+	lists, err := lookup.NewClient(ctx, lookup.Options{APIKey: key, BaseURL: settings.BaseURL})
+	if err != nil {
+		return nil, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
+	}
+	client, err := genai.NewClient(ctx, &genai.ClientConfig{
+		APIKey: key, Backend: genai.BackendGeminiAPI, // else the environment may turn it to another service
+		// net/http would carry the API key's header to wherever a redirect leads.
+		HTTPClient:  &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		HTTPOptions: genai.HTTPOptions{BaseURL: settings.BaseURL},
+	})
+	if err != nil {
+		return nil, errors.New("making a Gemini client: " + withoutKey(err, key)) // the SDK prints its configuration into some
+	}
+	return submit.New(submit.Options{Ledger: l, Gemini: client, Lookup: lists}), nil
+}
+
+// say prints what was submitted. An error says what is recorded, and what happens next.
+func (f *submitFlags) say(outside environment, key string, submitted submit.Submitted, err error) error {
+	if err != nil {
+		what := errors.New(withoutKey(err, key))
+		if errors.Is(err, submit.ErrJob) || errors.Is(err, gemini.ErrCorrelationID) || errors.Is(err, ledger.ErrIntention) {
+			return usageError{what}
+		}
+		return fmt.Errorf("%w%s", what, whatNext(submitted, err))
+	}
+	if taken := submitted.Registered.CorrelationErr; taken != nil {
+		_, _ = fmt.Fprintf(outside.err, "opledger: registered without its correlation id, the job was submitted twice: %s\n", dash(taken.Error()))
+	}
+	if f.json {
+		return printJSON(outside.out, map[string]any{
+			"operation": submitted.Name, "correlationId": submitted.CorrelationID, "known": submitted.Known,
+		})
+	}
+	what := "submitted"
+	if submitted.Known {
+		what = "was submitted before"
+	}
+	_, err = fmt.Fprintf(outside.out, "%s %s, correlation id %s\n", dash(submitted.Name), what, submitted.CorrelationID)
+	return err
+}
+
+// whatNext is the rest of an error's line.
+func whatNext(submitted submit.Submitted, err error) string {
+	id := submitted.CorrelationID
+	switch {
+	case errors.Is(err, submit.ErrUnregistered):
+		return fmt.Sprintf(". It runs. Its intent %s is recorded, so that its event or reconcile registers it; or do it now: "+
+			"opledger register %s --correlation-id %s", id, dash(submitted.Name), id)
+	case errors.Is(err, submit.ErrUnanswered):
+		return fmt.Sprintf(". Its intent %s is recorded: if it runs, its event or, for a batch, reconcile registers it. "+
+			"Submitting it under another id may start it twice; opledger list --intents shows what is waited for", id)
+	case errors.Is(err, submit.ErrUncertain):
+		return fmt.Sprintf(". Nothing was submitted now. If it runs, its event or, for a batch, reconcile binds the intent %s: "+
+			"see opledger list --intents. If it surely does not, submit it under another --correlation-id", id)
+	case errors.Is(err, submit.ErrRefused):
+		return fmt.Sprintf(". Nothing runs. Its intent %s stays recorded until it is given up: submit it again, without --correlation-id "+
+			"or with another one", id)
+	default:
+		return ". Nothing was submitted now"
+	}
+}
+
+// withoutKey is what an error says that may repeat a server's words.
+func withoutKey(err error, key string) string {
+	const shortest = 8 // a placeholder would take letters out of every word
+	if len(key) < shortest {
+		return err.Error()
+	}
+	return strings.ReplaceAll(err.Error(), key, "[API key]")
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+// submissions are one command line for each kind of operation.
+var submissions = []struct {
+	args   []string
+	create geminisim.Op
+	truth  func(*geminisim.Sim) []geminisim.JobInfo
+}{
+	{[]string{"submit", "batch", "--model", "gemini-3.5-flash", "--file", "files/x", "--display-name", "nightly"}, geminisim.OpCreate, (*geminisim.Sim).Batches},
+	{[]string{"submit", "video", "--model", "veo-3.1", "--prompt", "a cat"}, geminisim.OpVideoCreate, (*geminisim.Sim).Videos},
+	{[]string{"submit", "interaction", "--model", "gemini-3.5-flash", "--input", "why?"}, geminisim.OpInteractionCreate, (*geminisim.Sim).Interactions},
+}
+
+// with returns a command line with more arguments.
+func with(args []string, more ...string) []string {
+	return append(append([]string{}, args...), more...)
+}
+
+// TestSubmit: the operation runs, is registered, and carries its correlation id; the same id again starts nothing [G6, K6, L2].
+func TestSubmit(t *testing.T) {
+	t.Parallel()
+	for _, c := range submissions {
+		t.Run(c.args[1], func(t *testing.T) {
+			t.Parallel()
+			f := newFile(t)
+			sim, variables := fakeGemini(t, f)
+			args := with(c.args, "--correlation-id", "c-1", "--job-kind", "nightly", "--metadata", `{"day":"21"}`,
+				"--webhook-url", "https://hooks.example/")
+			s := cli(t, variables, args...).want(t, exitDone)
+			truth := c.truth(sim)
+			if len(truth) != 1 || truth[0].UserMetadata[gemini.CorrelationKey] != "c-1" || s.out != truth[0].Name+" submitted, correlation id c-1\n" {
+				t.Errorf("%q, Gemini has %+v", s.out, truth)
+			}
+			var story ledger.Story
+			oneObject(t, cli(t, variables, "show", truth[0].Name, "--json").want(t, exitDone).out, &story)
+			if r := story.Record; r.JobKind != "nightly" || r.CorrelationID != "c-1" || string(r.Metadata) != `{"day":"21"}` || r.Name != truth[0].Name {
+				t.Errorf("%+v", r)
+			}
+			var again map[string]any
+			oneObject(t, cli(t, variables, with(args, "--json")...).want(t, exitDone).out, &again)
+			if again["known"] != true || again["correlationId"] != "c-1" || again["operation"] != string(story.Record.Key) || len(c.truth(sim)) != 1 {
+				t.Errorf("%v", again)
+			}
+			cli(t, variables, args...).want(t, exitDone).says(t, "was submitted before")
+			cli(t, variables, with(c.args, "--json")...).want(t, exitDone).says(t, `"known": false`)
+		})
+	}
+}
+
+// TestSubmitFails: exit code 1 and one line that says what is recorded and what happens next; a terminal cannot be commanded.
+func TestSubmitFails(t *testing.T) {
+	t.Parallel()
+	for _, c := range submissions {
+		t.Run(c.args[1], func(t *testing.T) {
+			t.Parallel()
+			f := newFile(t)
+			sim, variables := fakeGemini(t, f)
+			variables = append(variables, "GEMINI_API_KEY=AIza-nobody-may-see-this")
+			fails := func(args []string, says ...string) {
+				t.Helper()
+				s := cli(t, variables, args...).want(t, exitFailed, says...)
+				line := s.complaint(t)
+				if s.out != "" || strings.ContainsAny(line, "\x1b\u009b\r") || strings.Contains(line, "AIza") {
+					t.Errorf("%q, %q", s.out, s.err)
+				}
+			}
+			sim.AnswerNext(c.create, "", geminisim.Answer{Status: 400, Body: []byte("no \x1b[2J\u009b2J key=AIza-nobody-may-see-this\r\nnext")})
+			fails(with(c.args, "--correlation-id", "refused"), "not submitted", "intent refused", "Nothing runs")
+			sim.AnswerNext(c.create, "", geminisim.LostAnswer())
+			fails(with(c.args, "--correlation-id", "lost"), "no answer", "intent lost is recorded", "opledger list --intents")
+			if c.create != geminisim.OpCreate {
+				fails(with(c.args, "--correlation-id", "lost"), "cannot be listed", "Nothing was submitted now")
+			}
+			fails(with(c.args, "--correlation-id", "refused"), "an earlier run may have submitted it", "Nothing was submitted now")
+			if n := len(c.truth(sim)); n != 1 {
+				t.Errorf("%d run", n)
+			}
+			cli(t, variables, "list", "--intents").want(t, exitDone).says(t, "\nrefused ", "\nlost ")
+		})
+	}
+}
+
+// TestSubmitUnregistered: what runs and could not be registered can be registered by the line that says so.
+func TestSubmitUnregistered(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	sim, variables := fakeGemini(t, f)
+	sim.AnswerNext(geminisim.OpCreate, "", geminisim.Answer{Body: []byte(`{"name":"batches/` + strings.Repeat("x", 2000) + `"}`), Perform: true})
+	s := cli(t, variables, with(submissions[0].args, "--correlation-id", "c")...).want(t, exitFailed, "submitted, but not registered", "It runs",
+		"opledger register ", "--correlation-id c")
+	s.complaint(t)
+}
+
+// TestSubmitRequests: the lines of a file go inline, as the SDK sends them; nothing of them is left out.
+func TestSubmitRequests(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	sim, variables := fakeGemini(t, f)
+	args := []string{"submit", "batch", "--model", "gemini-3.5-flash", "--requests"}
+	write := func(text string) string {
+		path := filepath.Join(t.TempDir(), "requests.jsonl")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	path := write(`{"key":"review-1","request":{"contents":[{"role":"user","parts":[{"text":"Good?"}]}],` +
+		`"systemInstruction":{"parts":[{"text":"be brief"}]},"generationConfig":{"temperature":0.5,"responseMimeType":"application/json"}}}
+
+{"key":"review-2","request":{"contents":[{"parts":[{"text":"Bad?"}]}]}}
+`)
+	cli(t, variables, with(args, path)...).want(t, exitDone)
+	if len(sim.Batches()) != 1 {
+		t.Fatal("no batch")
+	}
+	requests, err := readRequests(path)
+	if err != nil || len(requests) != 2 || requests[0].Metadata["key"] != "review-1" || *requests[0].Config.Temperature != 0.5 ||
+		requests[0].Config.SystemInstruction.Parts[0].Text != "be brief" || requests[1].Contents[0].Parts[0].Text != "Bad?" {
+		t.Errorf("%+v, %v", requests, err)
+	}
+	for text, says := range map[string]string{
+		"": "has no requests", "\n\n": "has no requests", "nonsense": "line 1",
+		`{"key":"a","request":{"contents":[]}}`:                                       "no contents",
+		`{"key":"a","request":{"contents":[{}],"system_instruction":{}}}`:             "system_instruction",
+		`{"key":"a","request":{"contents":[{}],"generationConfig":{"temprature":1}}}`: "temprature",
+		`{"key":"a","request":{"contents":[{}]}} {}`:                                  "more follows",
+		`{"contents":[{}]}`: "contents",
+		`{"key":"a","request":{"contents":[{}]}}` + "\n" + `{"key":"a","request":{"contents":[{}]}}`: "line 2",
+		strings.Repeat(" ", maxInline): "upload it",
+	} {
+		cli(t, variables, with(args, write(text))...).want(t, exitUsage, "--requests: ", says).complaint(t)
+	}
+	if n := sim.Stats().Creates; n != 1 {
+		t.Errorf("%d were submitted", n)
+	}
+}
+
+// TestSubmitWithoutGemini: a Gemini that cannot be reached takes nothing.
+func TestSubmitWithoutGemini(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	variables := []string{"OPLEDGER_STORE=" + f.store(), "GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1"}
+	cli(t, variables, submissions[0].args...).want(t, exitFailed, "not submitted", "connection refused").complaint(t)
+}
