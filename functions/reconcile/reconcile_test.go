@@ -63,7 +63,7 @@ func TestPass(t *testing.T) {
 	}
 	var log bytes.Buffer
 	server := httptest.NewServer(reconcilefn.New(reconcilefn.Options{
-		Reconciler: reconcile.New(l, client, time.Minute, logging.New(&log, "p")), Now: time.Now, Log: logging.New(&log, "p"),
+		Reconciler: reconcile.New(reconcile.Options{Ledger: l, Gemini: client, Budget: time.Minute, Log: logging.New(&log, "p")}), Now: time.Now, Log: logging.New(&log, "p"),
 	}))
 	defer server.Close()
 	call := func(method string) (int, http.Header, map[string]any) {

@@ -17,10 +17,12 @@ import (
 
 // reconcileSettings are what reconciling needs: no webhook.
 type reconcileSettings struct {
-	Project  config.Project
-	Ledger   config.Ledger
-	Gemini   config.Gemini
-	Handlers config.Handlers
+	Project   config.Project
+	Ledger    config.Ledger
+	Gemini    config.Gemini
+	Discovery config.Discovery
+	Endpoint  config.Endpoint
+	Handlers  config.Handlers
 }
 
 func newReconcile(outside environment) *cobra.Command {
@@ -47,7 +49,8 @@ func newReconcile(outside environment) *cobra.Command {
 			}
 			sayEffects(outside, settings.Ledger)
 			s, closeStore, err := openServer(ctx, outside, server.Settings{
-				Project: settings.Project, Ledger: settings.Ledger, Gemini: settings.Gemini, Handlers: settings.Handlers,
+				Project: settings.Project, Ledger: settings.Ledger, Gemini: settings.Gemini,
+				Discovery: settings.Discovery, Endpoint: settings.Endpoint, Handlers: settings.Handlers,
 			}, where, 0, logging.New(outside.err, ""))
 			if err != nil {
 				return err

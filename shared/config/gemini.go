@@ -42,6 +42,11 @@ func (g *Gemini) validate() []error {
 	return problems
 }
 
+// Discovery is what is done about batches that nobody registered.
+type Discovery struct {
+	Adopt bool `env:"OPLEDGER_ADOPT" envDefault:"false"`
+}
+
 // Endpoint is the webhook at Gemini's side: where it delivers to, and what may be done about it.
 type Endpoint struct {
 	// URL is the address of the webhook function; empty: nobody said.

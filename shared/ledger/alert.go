@@ -122,7 +122,7 @@ func (l *Ledger) effects(ctx context.Context, key operation.Key, names []string)
 
 // Alerted says what AlertAbout did.
 type Alerted struct {
-	Asked   bool // whether a rule asks for the alert; if not, it is the caller's to log
+	Asked   bool // whether a rule asks for the alert
 	Planned int  // how many effects this call planned: 0 where it was said in this period before
 	// PublishErr: as in Receipt.
 	PublishErr error

@@ -25,7 +25,7 @@ type Noted struct {
 	Missing bool
 	// Alert: it is time to say so aloud; nobody else will before AlertEvery has passed.
 	Alert bool
-	// Planned is how many effects say so; 0 where no rule asks for the alert, which is then the caller's to log.
+	// Planned is how many effects say so; 0 where no rule asks for the alert. The log is the caller's.
 	Planned int
 	// PublishErr: as in Receipt.
 	PublishErr error

@@ -181,40 +181,49 @@ func TestUnusable(t *testing.T) {
 		"500":           {geminisim.ErrorAnswer(500, "oops"), unknown, lookup.Unavailable},
 		"503":           {geminisim.ErrorAnswer(503, "later"), unknown, lookup.Unavailable},
 		"504":           {geminisim.ErrorAnswer(504, "late"), unknown, lookup.Timeout},
-		"HTML":          {geminisim.Answer{Status: 502, Body: []byte("<html>")}, unknown, ""},
-		"HTML and 200":  {geminisim.Answer{Body: []byte("<html>")}, unknown, ""},
+		"HTML":          {geminisim.Answer{Status: 502, Body: []byte("<html>")}, unknown, lookup.Unavailable},
+		"HTML and 200":  {geminisim.Answer{Body: []byte("<html>")}, unknown, lookup.BadAnswer},
 		"empty":         {geminisim.Answer{Body: []byte("{}")}, unknown, lookup.NoState},
-		"null":          {geminisim.Answer{Body: []byte("null")}, unknown, ""},
+		"null":          {geminisim.Answer{Body: []byte("null")}, unknown, lookup.BadAnswer},
 		"error and 200": {geminisim.Answer{Body: geminisim.ErrorAnswer(500, "oops").Body}, unknown, lookup.NoState},
-		"new state":     {geminisim.Answer{Body: []byte(`{"name":"batches/x","metadata":{"state":"BATCH_STATE_PAUSED"}}`)}, unknown, ""},
-		"broken off":    {geminisim.Answer{Body: []byte(`{"name":`), Drop: true}, unknown, ""},
+		"new state":     {geminisim.Answer{Body: []byte(`{"metadata":{"state":"BATCH_STATE_PAUSED"}}`)}, unknown, lookup.UnknownState},
+		"broken off":    {geminisim.Answer{Body: []byte(`{"name":`), Drop: true}, unknown, lookup.Unavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			batch := w.register("a", geminisim.StateRunning)
 			w.sim.AnswerNext(geminisim.OpGet, "a", c.answer)
+			w.sim.AnswerNext(geminisim.OpList, "", geminisim.ErrorAnswer(503, "nor does the list know"))
 			w.clock.Advance(grace)
 			w.pass(c.want)
 			rec := w.record(batch)
 			if rec.State != operation.Pending || rec.Attempts != 1 || !rec.DueAt.After(w.clock.Now()) || rec.DueAt.After(w.clock.Now().Add(interval)) {
 				t.Errorf("%+v", rec)
 			}
-			lines := w.logged()
-			if c.reason == lookup.Denied {
-				if len(lines) != 2 || lines[0]["event"] != "alert" || lines[0]["severity"] != "ERROR" {
-					t.Errorf("logged %v, want an alert first", lines)
-				}
-				lines = lines[1:]
+			want := map[string]any{"event": "reconcile", "severity": "WARNING", "outcome": "unknown", "reason": c.reason}
+			if c.reason == lookup.Denied { // which a person must mend
+				want = map[string]any{"event": "alert", "severity": "ERROR", "outcome": nil, "reason": "denied"}
 			}
-			if len(lines) != 1 || lines[0]["event"] != "reconcile" || lines[0]["outcome"] != "unknown" || lines[0]["operation"] != string(batch.Key) ||
-				lines[0]["severity"] != "WARNING" || c.reason != "" && lines[0]["reason"] != c.reason {
-				t.Errorf("logged %v, want reason %s", lines, c.reason)
+			if lines := w.logged(); len(lines) != 1 || lines[0]["operation"] != string(batch.Key) {
+				t.Errorf("logged %v", lines)
+			} else {
+				for field, value := range want {
+					if lines[0][field] != value {
+						t.Errorf("logged %s %v, want %v", field, lines[0][field], value)
+					}
+				}
+			}
+			if rec.Trouble != c.reason || rec.TroubleSince.IsZero() {
+				t.Errorf("R4: the record says %q since %v, want %q", rec.Trouble, rec.TroubleSince, c.reason)
 			}
 			// The next pass gets an answer.
 			w.move(batch, geminisim.StateSucceeded)
 			w.clock.Advance(interval)
 			w.pass(reconcile.Summary{Due: 1, Checked: 1, Settled: 1})
+			if rec := w.record(batch); rec.Trouble != "" {
+				t.Errorf("R4: the record still says %q", rec.Trouble)
+			}
 		})
 	}
 }

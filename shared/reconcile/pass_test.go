@@ -2,9 +2,7 @@ package reconcile_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -17,17 +15,6 @@ import (
 	"github.com/opledger/opledger/shared/reconcile"
 	"github.com/opledger/opledger/test/geminisim"
 )
-
-// many registers n batches that run.
-func (w *world) many(n int) []operation.Name {
-	w.Helper()
-	names := make([]operation.Name, n)
-	for i := range names {
-		names[i] = w.register(fmt.Sprint("b", i), geminisim.StateRunning)
-		w.clock.Advance(time.Microsecond) // so that they are due one after the other
-	}
-	return names
-}
 
 // TestPages: a pass sees everything that is due, however many pages it takes.
 func TestPages(t *testing.T) {
@@ -209,7 +196,7 @@ func TestBudget(t *testing.T) {
 	w.many(2)
 	w.clock.Advance(grace)
 	w.hang(-1, nil)
-	got, err := reconcile.New(w.ledger, w.client, 200*time.Millisecond, logging.New(w.log, "p")).Pass(t.Context())
+	got, err := reconcile.New(reconcile.Options{Ledger: w.ledger, Gemini: w.client, Budget: 200 * time.Millisecond, Log: logging.New(w.log, "p")}).Pass(t.Context())
 	// On a machine so slow that nothing was read in that time, that is the error.
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) || err == nil && (!got.More || got.Errors != 0) {
 		t.Errorf("%+v %v, want more to do", got, err)
@@ -222,11 +209,7 @@ func TestCutOff(t *testing.T) {
 	w := newWorld(t)
 	names := w.many(110)
 	w.clock.Advance(grace)
-	for _, name := range names {
-		if err := w.sim.SetState(string(name.Key), geminisim.StateSucceeded); err != nil {
-			t.Fatal(err)
-		}
-	}
+	w.endAll(names, geminisim.InteractionCompleted)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var n atomic.Int32
@@ -318,8 +301,11 @@ type both struct {
 
 func (b both) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, error) {
 	where := b.sweeps
-	if q.Collection == ledger.OperationsCollection {
+	switch q.Collection {
+	case ledger.OperationsCollection:
 		where = b.lookups
+	case ledger.IntentsCollection:
+		return b.Store.Query(ctx, q)
 	}
 	page, err := b.Store.Query(ctx, q)
 	where.Done()
@@ -336,14 +322,7 @@ func TestNothingReadable(t *testing.T) {
 	w.clock.Advance(grace)
 	w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1})
 	// The time can be told and documents can be read, but nothing can be found: a deployment without its indexes.
-	db, err := sql.Open("sqlite", w.file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.ExecContext(t.Context(), "ALTER TABLE documents RENAME COLUMN due_at TO gone"); err != nil {
-		t.Fatal(err)
-	}
+	w.exec("ALTER TABLE documents RENAME COLUMN due_at TO gone")
 	if got, err := w.reconciler(w.ledger).Pass(t.Context()); !errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("nothing can be found: %+v %v", got, err)
 	}

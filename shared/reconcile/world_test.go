@@ -1,9 +1,7 @@
 package reconcile_test
 
 import (
-	"database/sql"
-	"encoding/json"
-	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -34,7 +32,7 @@ const (
 // A world is a reconciler between a real store and a simulated Gemini, on one clock that the test moves. The real SDK is in
 // between.
 type world struct {
-	*testing.T
+	testing.TB
 	clock  *clock
 	file   string
 	store  *sqlite.Store
@@ -44,16 +42,28 @@ type world struct {
 	client *lookup.Client
 	server *httptest.Server
 	log    *harness.Log
+	alerts bool // see setting
 
 	mu    sync.Mutex
-	asked map[string]int                                // look-ups by batch
+	asked map[string]int                                // look-ups by operation
 	front func(http.ResponseWriter, *http.Request) bool // stands in front of the simulator; true: it has answered
 }
 
-func newWorld(t *testing.T) *world {
+// A setting is how a world differs from the usual one.
+type setting struct {
+	sim    geminisim.Config
+	alerts bool // an effect pages for every alert; else alerts are in the log
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	return newWorldWith(t, setting{})
+}
+
+func newWorldWith(t testing.TB, s setting) *world {
 	t.Helper()
 	w := &world{
-		T: t, clock: &clock{now: time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)}, file: filepath.Join(t.TempDir(), "ledger.db"),
+		TB: t, clock: &clock{now: time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)}, file: filepath.Join(t.TempDir(), "ledger.db"),
 		outbox: &harness.Outbox{}, log: &harness.Log{}, asked: map[string]int{},
 	}
 	var err error
@@ -61,8 +71,10 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.store.Close() }) // some tests close it themselves
+	w.alerts = s.alerts
 	w.ledger = w.over(w.store)
-	w.sim = geminisim.New(geminisim.Config{Now: w.clock.Now})
+	s.sim.Now = w.clock.Now
+	w.sim = geminisim.New(s.sim)
 	t.Cleanup(w.sim.Close)
 	w.server = httptest.NewServer(http.HandlerFunc(w.gemini))
 	t.Cleanup(w.server.Close)
@@ -73,10 +85,14 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// over returns a ledger over a store.
 func (w *world) over(store ledger.Store) *ledger.Ledger {
 	w.Helper()
 	settings := ledger.DefaultSettings()
 	settings.Rules = []ledger.Rule{{Name: "publish", On: []operation.State{operation.Succeeded}}}
+	if w.alerts {
+		settings.Rules = append(settings.Rules, ledger.Rule{Name: "page", Alerts: ledger.Alerts()})
+	}
 	l, err := ledger.New(store, settings, ledger.Options{Publisher: w.outbox})
 	if err != nil {
 		w.Fatal(err)
@@ -88,7 +104,9 @@ func (w *world) over(store ledger.Store) *ledger.Ledger {
 func (w *world) gemini(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	if r.Method == http.MethodGet {
-		w.asked[strings.TrimPrefix(r.URL.Path, "/v1beta/")]++
+		if name, about := strings.CutPrefix(r.URL.Path, "/v1beta/"); about && strings.Contains(name, "/") { // else it is a list
+			w.asked[name]++
+		}
 	}
 	front := w.front
 	w.mu.Unlock()
@@ -105,15 +123,11 @@ func (w *world) inFront(front func(http.ResponseWriter, *http.Request) bool) {
 	w.front = front
 }
 
-// lookups returns how often each batch was asked about.
+// lookups returns how often each operation was asked about.
 func (w *world) lookups() map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	all := map[string]int{}
-	for name, n := range w.asked {
-		all[name] = n
-	}
-	return all
+	return maps.Clone(w.asked)
 }
 
 type clock struct {
@@ -140,36 +154,6 @@ func (w *world) logged() []map[string]any {
 	return w.log.Take(w)
 }
 
-// submit submits a batch that stays in a state until the test moves it, and returns its name.
-func (w *world) submit(display string, hold geminisim.State) operation.Name {
-	w.Helper()
-	w.sim.Script(display, geminisim.Script{Hold: hold})
-	body := fmt.Sprintf(`{"batch":{"displayName":%q,"inputConfig":{"fileName":"files/input"}}}`, display)
-	r := httptest.NewRequestWithContext(w.Context(), http.MethodPost, "/v1beta/models/m:batchGenerateContent", strings.NewReader(body))
-	r.Header.Set("X-Goog-Api-Key", "key")
-	answer := httptest.NewRecorder()
-	w.sim.Handler().ServeHTTP(answer, r)
-	var batch struct{ Name string }
-	if err := json.Unmarshal(answer.Body.Bytes(), &batch); err != nil || batch.Name == "" {
-		w.Fatalf("%d %s", answer.Code, answer.Body)
-	}
-	name, err := operation.ParseName(batch.Name, "")
-	if err != nil {
-		w.Fatal(err)
-	}
-	return name
-}
-
-// register submits a batch and registers it.
-func (w *world) register(display string, hold geminisim.State) operation.Name {
-	w.Helper()
-	name := w.submit(display, hold)
-	if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: name}); err != nil {
-		w.Fatal(err)
-	}
-	return name
-}
-
 // move moves a batch at Gemini, a little later.
 func (w *world) move(name operation.Name, state geminisim.State) {
 	w.Helper()
@@ -190,19 +174,26 @@ func (w *world) deliver(name operation.Name, id string, state operation.State) {
 }
 
 func (w *world) reconciler(l *ledger.Ledger) *reconcile.Reconciler {
-	return reconcile.New(l, w.client, reconcile.DefaultBudget, logging.New(w.log, "p"))
+	return reconcile.New(reconcile.Options{Ledger: l, Gemini: w.client, Log: logging.New(w.log, "p")})
 }
 
 // pass makes a pass and checks what it says.
 func (w *world) pass(want reconcile.Summary) {
 	w.Helper()
-	got, err := w.reconciler(w.ledger).Pass(w.Context())
+	if got := w.passWith(reconcile.Options{}); got != want {
+		w.Errorf("the pass says %+v, want %+v", got, want)
+	}
+}
+
+// passWith makes a pass with what o says; the rest is the world's.
+func (w *world) passWith(o reconcile.Options) reconcile.Summary {
+	w.Helper()
+	o.Ledger, o.Gemini, o.Log = w.ledger, w.client, logging.New(w.log, "p")
+	got, err := reconcile.New(o).Pass(w.Context())
 	if err != nil {
 		w.Fatal(err)
 	}
-	if got != want {
-		w.Errorf("the pass says %+v, want %+v", got, want)
-	}
+	return got
 }
 
 func (w *world) record(name operation.Name) operation.Record {
@@ -217,17 +208,8 @@ func (w *world) record(name operation.Name) operation.Record {
 // poison makes a document's body one that cannot be read, past the store and all its checks.
 func (w *world) poison(path ledger.Path, expression string) {
 	w.Helper()
-	db, err := sql.Open("sqlite", w.file)
-	if err != nil {
-		w.Fatal(err)
-	}
-	defer db.Close()
-	result, err := db.ExecContext(w.Context(), "UPDATE documents SET body = "+expression+" WHERE path = ?", string(path))
-	if err != nil {
-		w.Fatal(err)
-	}
-	if n, err := result.RowsAffected(); n != 1 || err != nil {
-		w.Fatalf("%d rows, %v", n, err)
+	if n := w.exec("UPDATE documents SET body = "+expression+" WHERE path = ?", string(path)); n != 1 {
+		w.Fatalf("%d rows", n)
 	}
 }
 

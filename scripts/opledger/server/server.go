@@ -29,11 +29,13 @@ import (
 
 // Settings are the groups of settings that the four functions use together. Without Gemini's key there is no Reconciler.
 type Settings struct {
-	Project  config.Project
-	Ledger   config.Ledger
-	Webhook  config.Webhook
-	Gemini   config.Gemini
-	Handlers config.Handlers
+	Project   config.Project
+	Ledger    config.Ledger
+	Webhook   config.Webhook
+	Gemini    config.Gemini
+	Discovery config.Discovery
+	Endpoint  config.Endpoint
+	Handlers  config.Handlers
 }
 
 // Options are what a Server takes beside its settings.
@@ -84,17 +86,18 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	s.effects = effectsfn.New(effectsfn.Options{Runner: effect.NewRunner(s.Ledger, handlers), Now: o.Now, Log: o.Log})
 
 	s.handle("/register", registerfn.New(registerfn.Options{Ledger: s.Ledger, Now: o.Now, Log: o.Log}))
-	client, err := newClient(ctx, settings.Gemini)
-	if err != nil {
-		return nil, err
-	}
-	if client != nil {
-		s.Reconciler = reconcile.New(s.Ledger, client, reconcile.DefaultBudget, o.Log)
+	if settings.Gemini.IsSet() {
+		s.Reconciler, err = cloud.Reconciler(ctx, s.Ledger, cloud.Reconcile{
+			Gemini: settings.Gemini, Discovery: settings.Discovery, Endpoint: settings.Endpoint,
+		}, o.Log)
+		if err != nil {
+			return nil, err
+		}
 		s.reconcile = reconcilefn.New(reconcilefn.Options{Reconciler: s.Reconciler, Now: o.Now, Log: o.Log})
 		s.handle("/reconcile", s.reconcile)
 	}
 	if settings.Webhook.Tolerance > 0 { // else they are a command's, to which nothing is delivered
-		hook, err := newWebhook(ctx, settings.Webhook, s.Ledger, client, o)
+		hook, err := s.webhook(ctx, settings.Webhook)
 		if err != nil {
 			return nil, err
 		}
@@ -111,36 +114,18 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	return s, nil
 }
 
-// newClient returns a client for Gemini; nil without a key.
-func newClient(ctx context.Context, settings config.Gemini) (*lookup.Client, error) {
-	if !settings.IsSet() {
-		return nil, nil //nolint:nilnil // a command that does not ask Gemini has no key
-	}
-	key, err := cloud.GeminiKey(ctx, settings)
+// webhook returns the function that Gemini delivers to.
+func (s *Server) webhook(ctx context.Context, settings config.Webhook) (http.Handler, error) {
+	gate, err := cloud.Gate(ctx, settings, s.options.Now(), s.options.Log)
 	if err != nil {
 		return nil, err
 	}
-	client, err := lookup.NewClient(ctx, lookup.Options{APIKey: key, BaseURL: settings.BaseURL})
-	if err != nil {
-		return nil, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
-	}
-	return client, nil
-}
-
-// have is for a client that is there.
-func have(client *lookup.Client) func(context.Context) (*lookup.Client, error) {
-	return func(context.Context) (*lookup.Client, error) { return client, nil }
-}
-
-// newWebhook returns the function that Gemini delivers to. client may be nil where the settings take no delivery for a hint.
-func newWebhook(ctx context.Context, settings config.Webhook, l *ledger.Ledger, client *lookup.Client, o Options) (http.Handler, error) {
-	gate, err := cloud.Gate(ctx, settings, o.Now(), o.Log)
-	if err != nil {
-		return nil, err
-	}
+	confirmer := confirm.New(confirm.Options{
+		Ledger: s.Ledger, Now: s.options.Now,
+		Gemini: func(context.Context) (*lookup.Client, error) { return s.Reconciler.Gemini, nil }, // settings with hints have a key
+	})
 	return webhookfn.New(webhookfn.Options{
-		Ledger: l, Gate: gate, Confirm: settings.Confirm, Now: o.Now, Log: o.Log,
-		Confirmer: confirm.New(confirm.Options{Ledger: l, Gemini: have(client), Now: o.Now}),
+		Ledger: s.Ledger, Gate: gate, Confirm: settings.Confirm, Confirmer: confirmer, Now: s.options.Now, Log: s.options.Log,
 	}), nil
 }
 

@@ -1,0 +1,52 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+)
+
+// A Summary says what a pass did.
+type Summary struct {
+	Due             int  `json:"due"`             // operations whose time had come
+	Checked         int  `json:"checked"`         // operations that Gemini was asked about
+	Settled         int  `json:"settled"`         // operations found ended, and settled by this pass
+	Running         int  `json:"running"`         // of those checked: known, and nothing to settle
+	Unknown         int  `json:"unknown"`         // of those: Gemini gave no usable answer
+	Missing         int  `json:"missing"`         // of those: not found at Gemini
+	Stuck           int  `json:"stuck"`           // of those: pending for longer than they should
+	EffectsRequeued int  `json:"effectsRequeued"` // effects handed over again
+	Errors          int  `json:"errors"`          // records that could not be handled; the others were
+	More            bool `json:"more"`            // the time ran out before everything due was seen
+}
+
+// A counter is a Summary that many goroutines add to.
+type counter struct {
+	log *slog.Logger
+	sync.Mutex
+	Summary
+	denied sync.Once
+}
+
+func (c *counter) add(field *int) {
+	c.Lock()
+	defer c.Unlock()
+	*field++
+}
+
+func (c *counter) more() {
+	c.Lock()
+	defer c.Unlock()
+	c.More = true
+}
+
+// fail counts and logs an error that concerns one record; here is where something is done about it.
+func (c *counter) fail(ctx context.Context, doing string, err error) {
+	if ctx.Err() != nil || errors.Is(err, errNoTime) {
+		c.more() // the time ran out; that is no error of the record's
+		return
+	}
+	c.add(&c.Errors)
+	c.log.ErrorContext(ctx, doing, "event", "reconcile", "outcome", "error", "error", err)
+}

@@ -1,0 +1,354 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/reconcile"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+// TestSubmitterDied: a batch whose submitter died before it registered is found by its intent, registered with what the
+// submitter meant it to be, settled, and its effect is done once [G6].
+func TestSubmitterDied(t *testing.T) {
+	t.Parallel()
+	for _, shuffle := range []bool{false, true} {
+		w := newWorldWith(t, setting{sim: geminisim.Config{ShuffleLists: shuffle}})
+		w.intend("c-1", ledger.Intention{JobKind: "review", Metadata: `{"night":"22"}`, Collection: operation.Batches})
+		lost := w.lose("nightly opledger:c-1")
+		for i := range 250 {
+			w.submit(fmt.Sprint("other opledger:other-", i), geminisim.StateRunning)
+		}
+		w.clock.Advance(grace)
+		w.pass(reconcile.Summary{})
+		rec := w.record(lost)
+		if !rec.Registered || rec.JobKind != "review" || rec.Metadata != `{"night":"22"}` || rec.State != operation.Running || rec.CorrelationID != "c-1" {
+			t.Errorf("G6: %+v", rec)
+		}
+		if intent := w.intent("c-1"); intent.State != ledger.IntentBound || intent.Operation != lost.Key {
+			t.Errorf("G6: %+v", intent)
+		}
+		if st := w.sim.Stats(); st.BatchLists != 3 {
+			t.Errorf("G6: %d lists for 251 batches", st.BatchLists)
+		}
+		w.move(lost, geminisim.StateSucceeded)
+		w.clock.Advance(interval)
+		w.pass(reconcile.Summary{Due: 1, Checked: 1, Settled: 1})
+		w.clock.Advance(time.Minute)
+		w.pass(reconcile.Summary{EffectsRequeued: 1}) // nobody runs it here
+		if got := w.published(); !cmp.Equal(got, []string{string(lost.Key) + " publish"}) {
+			t.Errorf("S3: published %v", got)
+		}
+		if story, err := w.ledger.Show(t.Context(), lost.Key); err != nil || len(story.Effects) != 1 {
+			t.Errorf("S3: %+v %v", story.Effects, err)
+		}
+		if st := w.sim.Stats(); st.BatchLists != 3 {
+			t.Errorf("G6: %d lists, although no intent is open any more", st.BatchLists)
+		}
+	}
+}
+
+// lose submits a batch whose submitter never hears the answer.
+func (w *world) lose(display string) operation.Name {
+	w.Helper()
+	w.sim.AnswerNext(geminisim.OpCreate, "", geminisim.LostAnswer())
+	w.post(batchPath, batchBody(display), display, geminisim.StateRunning)
+	batches := w.sim.Batches()
+	return named(w, batches[len(batches)-1].Name)
+}
+
+// TestSubmitterDiedAfterTheEnd: where the batch has ended already, the commit that finds it plans the effect.
+func TestSubmitterDiedAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.intend("c-1", ledger.Intention{})
+	lost := w.submit("opledger:c-1", geminisim.StateSucceeded)
+	w.clock.Advance(grace)
+	w.pass(reconcile.Summary{Settled: 1})
+	w.pass(reconcile.Summary{EffectsRequeued: 1}) // nobody runs it here
+	if got := w.published(); !cmp.Equal(got, []string{string(lost.Key) + " publish"}) {
+		t.Errorf("S3: published %v", got)
+	}
+}
+
+// TestRegisteredWithoutItsID: an operation that somebody registered without its correlation id is tied to its intent.
+func TestRegisteredWithoutItsID(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.intend("c-1", ledger.Intention{JobKind: "review"})
+	name := w.register("opledger:c-1", geminisim.StateRunning)
+	w.clock.Advance(grace)
+	w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1})
+	if rec, intent := w.record(name), w.intent("c-1"); intent.State != ledger.IntentBound || rec.CorrelationID != "c-1" || rec.JobKind != "review" {
+		t.Errorf("G6: %+v, %+v", rec, intent)
+	}
+}
+
+// TestOneIDTwoBatches: of two batches with one correlation id one is bound, and the other is nobody's, even where strange
+// batches are adopted [K6].
+func TestOneIDTwoBatches(t *testing.T) {
+	t.Parallel()
+	for _, adopt := range []bool{false, true} {
+		w := newWorld(t)
+		w.intend("c-1", ledger.Intention{})
+		names := []operation.Name{w.submit("opledger:c-1", geminisim.StateSucceeded), w.submit("again opledger:c-1", geminisim.StateSucceeded)}
+		w.clock.Advance(grace)
+		for range 3 {
+			w.passWith(reconcile.Options{Adopt: adopt})
+		}
+		bound := w.intent("c-1")
+		for _, name := range names {
+			rec, err := w.ledger.Record(t.Context(), name.Key)
+			if want := name.Key == bound.Operation; err != nil || rec.Registered != want {
+				t.Errorf("K6: adopting %v: %+v %v, want registered %v", adopt, rec, err, want)
+			}
+		}
+		if got := w.published(); !cmp.Equal(got, []string{string(bound.Operation) + " publish"}) {
+			t.Errorf("S3: published %v", got)
+		}
+	}
+}
+
+// TestAdopt: batches that nobody registered and no intent waits for are registered where the settings say so.
+func TestAdopt(t *testing.T) {
+	t.Parallel()
+	for _, adopt := range []bool{false, true} {
+		w := newWorld(t)
+		strange := []operation.Name{
+			w.submit("strange", geminisim.StateSucceeded), w.submit("opledger:c-9", geminisim.StateRunning),
+			w.submit("paused", "BATCH_STATE_PAUSED"),
+		}
+		known := w.register("known", geminisim.StateRunning)
+		w.clock.Advance(grace)
+		want := reconcile.Summary{Due: 1, Checked: 1, Running: 1}
+		if adopt {
+			want.Settled = 1
+		}
+		if got := w.passWith(reconcile.Options{Adopt: adopt}); got != want {
+			t.Errorf("adopting %v: the pass says %+v, want %+v", adopt, got, want)
+		}
+		if !adopt {
+			for _, name := range strange {
+				w.isNotRegistered("nothing is adopted", name)
+			}
+			continue
+		}
+		for _, name := range strange {
+			if rec := w.record(name); !rec.Registered || rec.SubmittedAt.IsZero() {
+				t.Errorf("adopted %+v", rec)
+			}
+		}
+		var told int
+		for _, line := range w.logged() {
+			if line["event"] == "discovery" && line["outcome"] == "adopted" && line["operation"] != string(known.Key) {
+				told++
+			}
+		}
+		if told != len(strange) {
+			t.Errorf("told %d times, want %d", told, len(strange))
+		}
+		w.clock.Advance(interval)
+		w.passWith(reconcile.Options{Adopt: true})
+		if got := w.published(); !slices.Contains(got, string(strange[0].Key)+" publish") {
+			t.Errorf("published %v", got)
+		}
+	}
+}
+
+// TestTooOldToBeFound: what is older than a batch can run is left alone.
+func TestTooOldToBeFound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	old := w.submit("opledger:c-1", geminisim.StateSucceeded)
+	w.clock.Advance(72*time.Hour - grace)
+	young := w.submit("opledger:c-2", geminisim.StateSucceeded)
+	w.intend("c-1", ledger.Intention{})
+	w.clock.Advance(grace + time.Second)
+	if got := w.passWith(reconcile.Options{Adopt: true}); got != (reconcile.Summary{Settled: 1}) {
+		t.Errorf("the pass says %+v", got)
+	}
+	w.isNotRegistered("older than 72 h", old)
+	if rec := w.record(young); !rec.Registered {
+		t.Errorf("%+v", rec)
+	}
+}
+
+// TestNothingToDiscover: where no intent is open that the list could answer, nothing is asked for.
+func TestNothingToDiscover(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(*world){
+		"G6: no intent":     func(*world) {},
+		"G6: a bound one":   func(w *world) { w.intend("c-1", ledger.Intention{}); w.bound("c-1") },
+		"G6: a young one":   func(w *world) { w.clock.Advance(grace); w.intend("c-1", ledger.Intention{}) },
+		"G6: a video's":     func(w *world) { w.intend("c-1", ledger.Intention{Collection: operation.Operations}) },
+		"G6: interaction's": func(w *world) { w.intend("c-1", ledger.Intention{Collection: operation.Interactions}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			prepare(w)
+			w.clock.Advance(grace - time.Second)
+			if got := w.passWith(reconcile.Options{}); got.Errors != 0 {
+				t.Errorf("%+v", got)
+			}
+			if st := w.sim.Stats(); st.BatchLists != 0 {
+				t.Errorf("G6: %d requests for the list", st.BatchLists)
+			}
+		})
+	}
+}
+
+// bound registers an operation with a correlation id.
+func (w *world) bound(id string) {
+	w.Helper()
+	if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: named(w, "interactions/"+id), CorrelationID: id}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// TestGivenUp: an intent that nothing matches is given up after a while, with an alert, and is bound all the same when its
+// operation shows itself [G6].
+func TestGivenUp(t *testing.T) {
+	t.Parallel()
+	const stuckAfter = 6 * time.Hour
+	for _, in := range []operation.Collection{"", operation.Batches, operation.Operations, operation.Interactions} {
+		w := newWorldWith(t, setting{alerts: true})
+		w.intend("c-1", ledger.Intention{Collection: in, JobKind: "review"})
+		w.clock.Advance(stuckAfter - time.Second)
+		w.pass(reconcile.Summary{})
+		if intent := w.intent("c-1"); intent.State != ledger.IntentOpen {
+			t.Errorf("G6: too soon: %+v", intent)
+		}
+		w.clock.Advance(time.Second)
+		w.pass(reconcile.Summary{})
+		if intent := w.intent("c-1"); intent.State != ledger.IntentAbandoned || !intent.AbandonedAt.Equal(w.clock.Now()) {
+			t.Errorf("G6: %+v", intent)
+		}
+		got := w.outbox.Take()
+		if len(got) != 1 || got[0].Operation != "intents/c-1" || ledger.RuleOf(got[0].Effect) != "page" {
+			t.Errorf("R4: published %v", got)
+		}
+		if got := w.alerted(); !cmp.Equal(got, []string{"intents/c-1 unbound"}) {
+			t.Errorf("R4: the log says %v, want it once, beside the effect", got)
+		}
+		lists := w.sim.Stats().BatchLists
+		w.clock.Advance(interval)
+		w.pass(reconcile.Summary{EffectsRequeued: 1}) // nobody runs it here
+		if sent, again := w.published(), w.sim.Stats().BatchLists; !cmp.Equal(sent, []string{"intents/c-1 " + got[0].Effect}) || again != lists {
+			t.Errorf("G6: given up twice: %v, %d lists", sent, again-lists)
+		}
+
+		name := w.submit("opledger:c-1", geminisim.StateSucceeded)
+		if _, err := w.ledger.Ingest(t.Context(), operation.Event{
+			Name: name, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: w.clock.Now(), CorrelationID: "c-1",
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if rec, intent := w.record(name), w.intent("c-1"); !rec.Registered || rec.JobKind != "review" || intent.State != ledger.IntentBound {
+			t.Errorf("G6: bound late: %+v %+v", rec, intent)
+		}
+	}
+}
+
+// TestGivenUpAloud: without an effect for it the alert is in the log.
+func TestGivenUpAloud(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.intend("c-1", ledger.Intention{})
+	w.clock.Advance(6 * time.Hour)
+	w.pass(reconcile.Summary{})
+	if got := w.alerted(); !cmp.Equal(got, []string{"intents/c-1 unbound"}) {
+		t.Errorf("R4: alerts %v", got)
+	}
+	// Another intent keeps the list being read, so the batch is found in it although its intent was given up.
+	name := w.submit("opledger:c-1", geminisim.StateRunning)
+	w.intend("c-2", ledger.Intention{})
+	w.clock.Advance(grace)
+	w.pass(reconcile.Summary{})
+	if intent := w.intent("c-1"); intent.State != ledger.IntentBound || intent.Operation != name.Key {
+		t.Errorf("G6: %+v", intent)
+	}
+}
+
+// TestIncompleteList: while the list cannot be read to its end nobody can say that it lacks something, so no intent is given
+// up; what was read is taken in [G6].
+func TestIncompleteList(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 150 {
+		w.submit(fmt.Sprint("b", i), geminisim.StateRunning)
+	}
+	found := w.submit("opledger:c-1", geminisim.StateRunning) // the newest, on the first page
+	w.intend("c-1", ledger.Intention{})
+	w.intend("c-2", ledger.Intention{})
+	w.clock.Advance(6 * time.Hour)
+	fails := true
+	w.inFront(func(rw http.ResponseWriter, r *http.Request) bool {
+		if !isList(r) || r.URL.Query().Get("pageToken") == "" || !fails {
+			return false
+		}
+		rw.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	})
+	w.pass(reconcile.Summary{Errors: 1})
+	if rec, intent := w.record(found), w.intent("c-2"); !rec.Registered || intent.State != ledger.IntentOpen {
+		t.Errorf("G6: %+v, %+v", rec, intent)
+	}
+	fails = false
+	w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1})
+	if intent := w.intent("c-2"); intent.State != ledger.IntentAbandoned {
+		t.Errorf("G6: %+v", intent)
+	}
+}
+
+// TestPoisonedIntent: an intent, or a record, that cannot be read keeps nobody else from being found [R6].
+func TestPoisonedIntent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.intend("bad", ledger.Intention{})
+	w.intend("c-1", ledger.Intention{})
+	w.intend("c-2", ledger.Intention{})
+	w.submit("opledger:bad", geminisim.StateRunning)
+	record := w.submit("opledger:c-2", geminisim.StateRunning)
+	w.deliver(record, "m1", operation.Running)
+	name := w.submit("opledger:c-1", geminisim.StateRunning)
+	w.poison("intents/bad", `json_set(body, '$.version', 'many')`)
+	w.poison(ledger.OperationPath(record.Key), unreadable)
+	w.clock.Advance(grace)
+	if got := w.passWith(reconcile.Options{}); got.Errors != 2 {
+		t.Errorf("R6: %+v, want an error for each that cannot be read", got)
+	}
+	if intent := w.intent("c-1"); intent.Operation != name.Key {
+		t.Errorf("R6: %+v", intent)
+	}
+	w.clock.Advance(6 * time.Hour)
+	w.passWith(reconcile.Options{})
+	if intent := w.intent("c-2"); intent.State != ledger.IntentAbandoned {
+		t.Errorf("R6: %+v", intent)
+	}
+}
+
+// TestEndlessList: a list without an end takes a bounded number of requests, and says of no intent that nothing matches it.
+func TestEndlessList(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.intend("c-1", ledger.Intention{})
+	w.clock.Advance(6 * time.Hour)
+	var lists atomic.Int64
+	w.inFront(func(rw http.ResponseWriter, _ *http.Request) bool {
+		_, _ = fmt.Fprintf(rw, `{"operations":[],"nextPageToken":"%d"}`, lists.Add(1))
+		return true
+	})
+	w.pass(reconcile.Summary{Errors: 1})
+	if intent := w.intent("c-1"); intent.State != ledger.IntentOpen || lists.Load() != 200 {
+		t.Errorf("G6: %+v after %d lists", intent, lists.Load())
+	}
+}

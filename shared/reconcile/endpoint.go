@@ -1,0 +1,72 @@
+package reconcile
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/gemini/webhooks"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// An Endpoint is the webhook that Gemini delivers to. Gemini disables it by itself after deliveries have failed for a while, and
+// tells nobody; then every end waits for a look-up.
+type Endpoint struct {
+	Webhooks *webhooks.Client
+	URL      string
+	// Reenable enables it again where Gemini has disabled it; else a person does.
+	Reenable bool
+}
+
+// checkEndpoint says aloud that the webhook does not deliver, and enables it again where the settings say so. One that a person
+// disabled stays as it is.
+func (p *pass) checkEndpoint(ctx context.Context) {
+	if p.Endpoint == nil {
+		return
+	}
+	if err := p.pace.wait(ctx); err != nil {
+		p.count.fail(ctx, "waiting to look at the webhook", err)
+		return
+	}
+	hooks, err := p.Endpoint.Webhooks.Find(ctx, p.Endpoint.URL)
+	if err != nil {
+		p.count.fail(ctx, "looking at the webhook", err)
+		return
+	}
+	if len(hooks) == 0 {
+		p.alert(ctx, "webhooks/missing", ledger.AlertDisabled, time.Time{},
+			"Gemini has no webhook for OPLEDGER_WEBHOOK_URL, so nothing is delivered; run opledger webhook create")
+	}
+	for _, hook := range hooks {
+		if hook.State != webhooks.Enabled {
+			p.disabled(ctx, hook)
+		}
+	}
+}
+
+func (p *pass) disabled(ctx context.Context, hook webhooks.Webhook) {
+	p.alert(ctx, operation.Key("webhooks/"+hook.ID), ledger.AlertDisabled, time.Time{},
+		"the webhook's state is "+hook.State+", so nothing is delivered; see opledger webhook check")
+	if !p.Endpoint.Reenable || hook.State != webhooks.DisabledByFailures {
+		return
+	}
+	if _, err := p.Endpoint.Webhooks.Enable(ctx, hook.ID); err != nil {
+		p.count.fail(ctx, "enabling the webhook again", err)
+		return
+	}
+	p.Log.WarnContext(ctx, "enabled the webhook again", "event", "reconcile", "outcome", "webhook-enabled", "webhook", hook.ID)
+}
+
+// alert says something aloud that is about no operation: in the log, and by the effects that ask for it, once in a period; in
+// every pass where nothing keeps count because no effect asks.
+func (p *pass) alert(ctx context.Context, subject operation.Key, alert ledger.Alert, since time.Time, detail string) {
+	alerted, err := p.Ledger.AlertAbout(ctx, subject, alert, since, detail)
+	if err != nil {
+		p.count.fail(ctx, "planning an alert", err)
+	}
+	if !alerted.Asked || alerted.Planned > 0 {
+		p.Log.WarnContext(ctx, detail, "event", "alert", "reason", strings.ToLower(string(alert)), "operation", subject)
+	}
+	p.unpublished(ctx, alerted.PublishErr)
+}

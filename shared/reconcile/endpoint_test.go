@@ -1,0 +1,145 @@
+package reconcile_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/opledger/opledger/shared/gemini/webhooks"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/reconcile"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+const endpointURL = "https://webhook-abc-uc.a.run.app/"
+
+// endpoint returns the webhook's client, and makes the webhook, in a state, unless that is empty.
+func (w *world) endpoint(state string) (*reconcile.Endpoint, string) {
+	w.Helper()
+	client, err := webhooks.NewClient(w.Context(), webhooks.Options{APIKey: "key", BaseURL: w.server.URL, HTTP: w.server.Client()})
+	if err != nil {
+		w.Fatal(err)
+	}
+	at := &reconcile.Endpoint{Webhooks: client, URL: endpointURL}
+	if state == "" {
+		return at, ""
+	}
+	made, err := client.Create(w.Context(), "opledger", endpointURL)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if err := w.sim.SetWebhookState(made.ID, state); err != nil {
+		w.Fatal(err)
+	}
+	return at, made.ID
+}
+
+// TestEndpoint: a webhook that does not deliver is said aloud, as an effect once in a period or else in the log; it is enabled
+// again only where the settings say so and Gemini disabled it, not a person [R4].
+func TestEndpoint(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		state    string
+		reenable bool
+		alert    bool
+		after    string
+	}{
+		"R4: enabled":                       {webhooks.Enabled, true, false, webhooks.Enabled},
+		"R4: by failures":                   {webhooks.DisabledByFailures, false, true, webhooks.DisabledByFailures},
+		"R4: by failures, to be enabled":    {webhooks.DisabledByFailures, true, true, webhooks.Enabled},
+		"R4: by a person":                   {webhooks.Disabled, true, true, webhooks.Disabled},
+		"R4: for a reason that is new":      {"disabled_for_abuse", true, true, "disabled_for_abuse"},
+		"R4: gone":                          {"", true, true, ""},
+		"R4: gone, and nobody may mend it":  {"", false, true, ""},
+		"R4: enabled, and nobody may touch": {webhooks.Enabled, false, false, webhooks.Enabled},
+	} {
+		for _, effects := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorldWith(t, setting{alerts: effects})
+				at, id := w.endpoint(c.state)
+				at.Reenable = c.reenable
+				subject := "webhooks/" + id
+				if id == "" {
+					subject = "webhooks/missing"
+				}
+				if got := w.passWith(reconcile.Options{Endpoint: at}); got != (reconcile.Summary{}) {
+					t.Errorf("%+v", got)
+				}
+				logged, sent := w.alerted(), w.outbox.Take()
+				switch {
+				case !c.alert && (logged != nil || sent != nil):
+					t.Errorf("R4: alerted by %v, %v", logged, sent)
+				case c.alert && effects && (!cmp.Equal(logged, []string{subject + " disabled"}) || len(sent) != 1 || string(sent[0].Operation) != subject || !strings.HasPrefix(sent[0].Effect, "page@disabled-")):
+					t.Errorf("R4: alerted by %v, %v, want an effect of %s", logged, sent, subject)
+				case c.alert && !effects && (!cmp.Equal(logged, []string{subject + " disabled"}) || sent != nil):
+					t.Errorf("R4: alerted by %v, %v, want it in the log", logged, sent)
+				}
+				if id == "" {
+					return
+				}
+				if hook, err := at.Webhooks.Get(t.Context(), id); err != nil || hook.State != c.after {
+					t.Errorf("R4: the webhook is %s, want %s; %v", hook.State, c.after, err)
+				}
+			})
+		}
+	}
+}
+
+// TestEndpointAlertsOncePerPeriod: while the webhook stays disabled the effect is planned once in every period, not in every
+// pass [R4].
+func TestEndpointAlertsOncePerPeriod(t *testing.T) {
+	t.Parallel()
+	w := newWorldWith(t, setting{alerts: true})
+	at, _ := w.endpoint(webhooks.DisabledByFailures)
+	effects := map[string]bool{}
+	const days = 3
+	for range days * 24 {
+		w.passWith(reconcile.Options{Endpoint: at})
+		for _, m := range w.outbox.Take() {
+			effects[m.Effect] = true
+			if m.Attempt == 1 {
+				w.done(m)
+			}
+		}
+		w.clock.Advance(time.Hour)
+	}
+	if len(effects) != days+1 { // periods begin at midnight, the test at noon
+		t.Errorf("R4: %d alerts in %d days: %v", len(effects), days, effects)
+	}
+}
+
+// done runs an effect.
+func (w *world) done(m ledger.Message) {
+	w.Helper()
+	grant, err := w.ledger.Claim(w.Context(), m.Operation, m.Effect)
+	if err != nil || grant.Verdict != ledger.Claimed {
+		w.Fatalf("%v: %+v %v", m, grant, err)
+	}
+	if err := w.ledger.Finish(w.Context(), grant.Lease); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// TestEndpointCannotBeSeen: Gemini's failure to say how the webhook is counts as an error, and alerts nobody.
+func TestEndpointCannotBeSeen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at, _ := w.endpoint(webhooks.DisabledByFailures)
+	w.sim.AnswerNext(geminisim.OpWebhook, "", geminisim.ErrorAnswer(http.StatusServiceUnavailable, "later"))
+	if got := w.passWith(reconcile.Options{Endpoint: at}); got != (reconcile.Summary{Errors: 1}) {
+		t.Errorf("R6: %+v", got)
+	}
+	if got := w.alerted(); got != nil {
+		t.Errorf("R4: alerts %v", got)
+	}
+	// Nor is it looked at when there is none to look at.
+	before := w.sim.Stats().APIRequests
+	w.pass(reconcile.Summary{})
+	if after := w.sim.Stats().APIRequests; after != before {
+		t.Errorf("%d requests", after-before)
+	}
+}

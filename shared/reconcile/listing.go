@@ -1,0 +1,123 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+const (
+	// listedPerPage is how many batches one request lists.
+	listedPerPage = 100
+	// worthAPage is how many batches must be due for each page that is listed in the hope of finding them: listing makes at
+	// most a tenth more requests than asking about each, and usually far fewer.
+	worthAPage = 10
+	// maxPages bounds what one pass lists, whatever for.
+	maxPages = 200
+	// findPages bounds what is listed for one batch that cannot be fetched.
+	findPages = 5
+)
+
+// A listing is what Gemini's list of batches said during one pass. The API documents neither an order nor a filter, so it is
+// read page by page, as far as somebody needs it.
+type listing struct {
+	gemini *lookup.Client
+	pace   *pacer
+
+	mu      sync.Mutex
+	batches map[operation.Key]lookup.Batch
+	next    string // token of the page that is read next
+	pages   int    // so many were asked for
+	ended   bool   // there is no more
+	err     error  // why Gemini does not give more
+}
+
+func newListing(client *lookup.Client, pace *pacer) *listing {
+	return &listing{gemini: client, pace: pace, batches: map[operation.Key]lookup.Batch{}}
+}
+
+// known returns what the pages that were read so far say of an operation.
+func (l *listing) known(key operation.Key) (lookup.Answer, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	listed, found := l.batches[key]
+	return listed.Answer, found && listed.Known()
+}
+
+// find reads on, for a while, until the list says how an operation stands.
+func (l *listing) find(ctx context.Context, key operation.Key) (lookup.Answer, bool) {
+	l.mu.Lock()
+	worth := l.pages + findPages
+	l.mu.Unlock()
+	_ = l.readTo(ctx, worth, func() bool { // what was read so far is there
+		listed, found := l.batches[key]
+		return found && listed.Known()
+	})
+	return l.known(key)
+}
+
+// prepare reads on as far as it pays to find these operations, all of which are about to be asked about.
+func (l *listing) prepare(ctx context.Context, due []operation.Key) {
+	l.mu.Lock()
+	missing := 0
+	for _, key := range due {
+		if _, found := l.batches[key]; !found {
+			missing++
+		}
+	}
+	worth := l.pages + missing/worthAPage
+	l.mu.Unlock()
+	_ = l.readTo(ctx, worth, func() bool { // what was not read is asked for one by one
+		for _, key := range due {
+			if _, found := l.batches[key]; !found {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// all reads the list to its end, and returns what it has. The error says why that may not be everything.
+func (l *listing) all(ctx context.Context) ([]lookup.Batch, error) {
+	err := l.readTo(ctx, maxPages, func() bool { return false })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil && !l.ended {
+		err = fmt.Errorf("the list of batches has more than %d pages", maxPages)
+	}
+	return slices.Collect(maps.Values(l.batches)), err
+}
+
+// readTo reads pages until enough says so, with the lock held, or so many were asked for. The error says why one could not be
+// read. Where that was Gemini's doing, nobody tries again in this pass; what was read of the page before is kept.
+func (l *listing) readTo(ctx context.Context, pages int, enough func() bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.err == nil && !l.ended && l.pages < min(pages, maxPages) && !enough() {
+		if err := l.pace.wait(ctx); err != nil {
+			return err
+		}
+		page, err := l.gemini.ListBatches(ctx, listedPerPage, l.next)
+		l.pace.note(err)
+		l.pages++
+		for _, listed := range page.Batches {
+			if listed.Name.Key != "" { // else it cannot be read
+				l.batches[listed.Name.Key] = listed
+			}
+		}
+		switch {
+		case err == nil:
+			l.next, l.ended = page.NextPageToken, page.NextPageToken == ""
+		case ctx.Err() != nil: // our time is over; somebody who has more may go on
+			return err
+		default:
+			l.err = err
+		}
+	}
+	return l.err
+}

@@ -1,0 +1,166 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+
+	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// look asks Gemini about the operations that are due. The error is that of each.
+func (p *pass) look(ctx context.Context) error {
+	prepare := func(due []ledger.DueOperation) { p.listing.prepare(ctx, batchesAmong(due)) }
+	return each(ctx, p.count, p.start, p.Ledger.DueOperations, prepare, func(due ledger.DueOperation) error {
+		p.count.add(&p.count.Due)
+		answer, known := p.listing.known(due.Record.Key)
+		if !known {
+			if err := p.pace.wait(ctx); err != nil {
+				return err // it stays due
+			}
+		}
+		if !p.take(ctx, due) {
+			return nil
+		}
+		if !known {
+			answer = p.ask(ctx, due.Name())
+		}
+		p.takeIn(ctx, due, answer)
+		return nil
+	})
+}
+
+func batchesAmong(due []ledger.DueOperation) []operation.Key {
+	var keys []operation.Key
+	for _, d := range due {
+		if d.Record.Collection == operation.Batches {
+			keys = append(keys, d.Record.Key)
+		}
+	}
+	return keys
+}
+
+// take reports whether this pass may ask about the operation; no other pass does so within this interval.
+func (p *pass) take(ctx context.Context, due ledger.DueOperation) bool {
+	postponed, err := p.Ledger.Postpone(ctx, due, p.start)
+	switch {
+	case errors.Is(err, ledger.ErrConflict):
+		return false // another pass took it, or a delivery changed it
+	case err != nil:
+		p.count.fail(ctx, "taking an operation for this pass", err)
+		return false
+	}
+	p.count.add(&p.count.Checked)
+	if postponed.Stuck {
+		p.count.add(&p.count.Stuck)
+	}
+	if postponed.Alert {
+		p.Log.WarnContext(ctx, "an operation has been pending for too long", "event", "alert", "reason", "stuck",
+			"operation", due.Record.Key, "submittedAt", due.Record.SubmittedAt, "attempt", due.Record.Attempts+1)
+	}
+	p.unpublished(ctx, postponed.PublishErr)
+	return true
+}
+
+// ask looks one operation up. What is known of a batch that cannot be fetched is in the list all the same.
+func (p *pass) ask(ctx context.Context, name operation.Name) lookup.Answer {
+	answer := p.Gemini.Lookup(ctx, name)
+	p.pace.note(answer.Err)
+	failed := answer.Reason == lookup.Unavailable || answer.Reason == lookup.Timeout
+	if failed && name.Key.Collection() == operation.Batches {
+		if listed, found := p.listing.find(ctx, name.Key); found {
+			return listed
+		}
+	}
+	return answer
+}
+
+// takeIn hands what Gemini said to the ledger.
+func (p *pass) takeIn(ctx context.Context, due ledger.DueOperation, answer lookup.Answer) {
+	name := due.Name()
+	if !answer.Known() {
+		p.troubled(ctx, name, answer)
+		return
+	}
+	receipt, ok := p.ingest(ctx, answer.Event(name))
+	if !ok {
+		return
+	}
+	if !receipt.Settled {
+		p.count.add(&p.count.Running)
+	}
+	if due.Record.InTrouble() {
+		p.noteOrFail(ctx, name.Key, "")
+	}
+}
+
+// ingest takes in an event that was made of what Gemini said, and reports whether it could.
+func (p *pass) ingest(ctx context.Context, e operation.Event) (ledger.Receipt, bool) {
+	receipt, err := p.Ledger.Ingest(ctx, e)
+	if err != nil {
+		p.count.fail(ctx, "taking in what Gemini said", err)
+		return receipt, false
+	}
+	p.unpublished(ctx, receipt.PublishErr)
+	if receipt.Settled {
+		p.count.add(&p.count.Settled)
+	}
+	if receipt.Outcome != ledger.Dropped { // the usual answer is that nothing has changed
+		p.Log.InfoContext(ctx, "looked an operation up", "event", "ingest", "source", operation.Reconcile,
+			"operation", receipt.Key, "state", receipt.State, "outcome", receipt.Outcome, "reason", receipt.Reason)
+	}
+	return receipt, true
+}
+
+// troubled handles an answer that says nothing of the operation's state: it is counted, noted on the record, and closes
+// nothing [R4].
+func (p *pass) troubled(ctx context.Context, name operation.Name, answer lookup.Answer) {
+	switch {
+	case answer.Reason == lookup.NotFound:
+		p.count.add(&p.count.Missing)
+	case ctx.Err() != nil: // our time ran out, which says nothing about Gemini
+		p.count.add(&p.count.Unknown)
+		p.count.more()
+		return
+	default:
+		p.count.add(&p.count.Unknown)
+	}
+	if answer.Reason == lookup.Denied {
+		p.count.denied.Do(func() { // once in a pass: it is most likely the key
+			p.Log.ErrorContext(ctx, "Gemini refuses the API key, or the key may not see an operation", "event", "alert", "reason", "denied",
+				"operation", name.Key, "error", answer.Err)
+		})
+	} else {
+		p.Log.WarnContext(ctx, "Gemini does not say how an operation stands", "event", "reconcile",
+			"operation", name.Key, "outcome", "unknown", "reason", answer.Reason, "error", answer.Err)
+	}
+	p.noteOrFail(ctx, name.Key, ledger.Trouble(answer.Reason))
+}
+
+// note leaves behind why a look-up learned nothing or, with an empty trouble, that one has learned something since. What is
+// missing for too long it says aloud, unless effects do [R4].
+func (p *pass) note(ctx context.Context, key operation.Key, trouble ledger.Trouble) error {
+	noted, err := p.Ledger.Note(ctx, key, trouble)
+	if err != nil {
+		return err
+	}
+	if noted.Alert {
+		p.Log.WarnContext(ctx, "Gemini has not found an operation for a long time", "event", "alert", "reason", "missing", "operation", key)
+	}
+	p.unpublished(ctx, noted.PublishErr)
+	return nil
+}
+
+func (p *pass) noteOrFail(ctx context.Context, key operation.Key, trouble ledger.Trouble) {
+	if err := p.note(ctx, key, trouble); err != nil {
+		p.count.fail(ctx, "noting the trouble with an operation", err)
+	}
+}
+
+// unpublished counts effects that wait for the sweep.
+func (p *pass) unpublished(ctx context.Context, err error) {
+	if err != nil {
+		p.count.fail(ctx, "publishing effects", err)
+	}
+}

@@ -1,0 +1,152 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/opledger/opledger/shared/gemini/lookup"
+)
+
+func limited(after time.Duration) error {
+	return &lookup.LookupError{Reason: lookup.RateLimited, RetryAfter: after}
+}
+
+// waits returns how long n callers wait together until each may ask.
+func waits(t *testing.T, p *pacer, n int) time.Duration {
+	t.Helper()
+	began := time.Now()
+	var group sync.WaitGroup
+	for range n {
+		group.Go(func() {
+			if err := p.wait(t.Context()); err != nil {
+				t.Errorf("R6: %v", err)
+			}
+		})
+	}
+	group.Wait()
+	return time.Since(began)
+}
+
+// TestPaceRetryAfter: everybody leaves Gemini alone for as long as it asks, whatever its complaint was, and nobody gets in
+// sooner because somebody else was told less [R6].
+func TestPaceRetryAfter(t *testing.T) {
+	t.Parallel()
+	for name, err := range map[string]error{
+		"R6: 429": limited(30 * time.Second),
+		"R6: 503": &lookup.LookupError{Reason: lookup.Unavailable, RetryAfter: 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPacer()
+				p.note(err)
+				p.note(limited(time.Second))
+				if waited := waits(t, p, concurrency); waited < 30*time.Second || waited > 33*time.Second {
+					t.Errorf("R6: waited %v, want 30s", waited)
+				}
+			})
+		})
+	}
+}
+
+// TestPaceBacksOff: a 429 that does not say how long pauses for a while and halves the rate, once for all the requests that
+// were on their way; answers raise it again [R6].
+func TestPaceBacksOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPacer()
+		at := func(what string, want rate.Limit) {
+			t.Helper()
+			if got := p.limiter.Limit(); got != want {
+				t.Errorf("R6: %s the rate is %v/s, want %v", what, got, want)
+			}
+		}
+		for range concurrency {
+			p.note(limited(0))
+		}
+		at("after one round of complaints", firstRate/2)
+		if waited := waits(t, p, 1); waited < defaultPause || waited > defaultPause+time.Second {
+			t.Errorf("R6: waited %v, want %v", waited, defaultPause)
+		}
+		p.note(nil)
+		at("after an answer", firstRate/2+raise)
+		for range 10 {
+			p.note(limited(0))
+			waits(t, p, 1)
+		}
+		at("however many complaints there are", leastRate)
+		for range 1000 {
+			p.note(nil)
+		}
+		at("however many answers there are", greatestRate)
+		for _, other := range []error{
+			&lookup.LookupError{Reason: lookup.NotFound}, &lookup.LookupError{Reason: lookup.Unavailable}, errors.New("other"),
+		} {
+			p.note(other)
+		}
+		at("whatever else went wrong", greatestRate)
+	})
+}
+
+// TestPaceRate: nobody asks faster than the rate, beside the first who ask at once.
+func TestPaceRate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const asked = concurrency + 10*firstRate
+		if waited := waits(t, newPacer(), asked); waited != 10*time.Second {
+			t.Errorf("R6: %d asked within %v, want 10s", asked, waited)
+		}
+	})
+}
+
+// TestPaceNoTime: who would have to wait for longer than the pass lasts is told at once.
+func TestPaceNoTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		p := newPacer()
+		p.note(limited(time.Hour))
+		began := time.Now()
+		for range 100 {
+			if err := p.wait(ctx); !errors.Is(err, errNoTime) || time.Since(began) != 0 {
+				t.Fatalf("R6: %v after %v", err, time.Since(began))
+			}
+		}
+		p = newPacer()
+		p.limiter.SetLimit(0.001)
+		for range concurrency {
+			if err := p.wait(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := p.wait(ctx); !errors.Is(err, errNoTime) || time.Since(began) != 0 {
+			t.Errorf("R6: %v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// TestPaceCancelled: a pass that ends ends every wait.
+func TestPaceCancelled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		p := newPacer()
+		p.note(limited(time.Hour))
+		gone := errors.New("the caller went away")
+		time.AfterFunc(time.Second, func() { cancel(gone) })
+		began := time.Now()
+		if err := p.wait(ctx); !errors.Is(err, gone) || time.Since(began) != time.Second {
+			t.Errorf("R6: %v after %v", err, time.Since(began))
+		}
+		if err := p.wait(ctx); !errors.Is(err, gone) {
+			t.Errorf("R6: %v", err)
+		}
+	})
+}

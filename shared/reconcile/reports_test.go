@@ -1,0 +1,256 @@
+package reconcile_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/reconcile"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+// TestReportedEnds: the ends that were reported of live jobs, also those that no event tells of [R2, R4, M1].
+func TestReportedEnds(t *testing.T) {
+	t.Parallel()
+	type end struct {
+		state  operation.State
+		result operation.Result
+	}
+	batch, video, interaction := (*world).submit, (*world).video, (*world).interaction
+	counts := func(failed int64) *operation.Counts { return &operation.Counts{Total: 20, Failed: failed} }
+	for name, c := range map[string]struct {
+		submit func(*world, string, geminisim.State) operation.Name
+		at     geminisim.State
+		want   end
+	}{
+		"FAILED batch":  {batch, geminisim.StateFailed, end{operation.Failed, operation.Result{Counts: counts(20)}}},
+		"EXPIRED batch": {batch, geminisim.StateExpired, end{operation.Expired, operation.Result{Counts: counts(20)}}},
+		"CANCELLED batch, of which no event tells": {batch, geminisim.StateCancelled,
+			end{operation.Cancelled, operation.Result{Counts: counts(20)}}},
+		"video":                                 {video, geminisim.VideoSucceeded, end{state: operation.Succeeded}},
+		"failed video, of which no event tells": {video, geminisim.VideoFailed, end{state: operation.Failed}},
+		"filtered video": {video, geminisim.VideoFiltered, end{operation.Failed, operation.Result{
+			ErrorCode: "filtered", ErrorMessage: "The video was filtered because of the safety settings."}}},
+		"interaction":           {interaction, geminisim.InteractionCompleted, end{state: operation.Succeeded}},
+		"failed interaction":    {interaction, geminisim.InteractionFailed, end{state: operation.Failed}},
+		"cancelled interaction": {interaction, geminisim.InteractionCancelled, end{state: operation.Cancelled}},
+		"incomplete interaction": {interaction, geminisim.InteractionIncomplete,
+			end{operation.Failed, operation.Result{ErrorCode: "incomplete"}}},
+		"interaction over budget": {interaction, geminisim.InteractionBudgetExceeded,
+			end{operation.Failed, operation.Result{ErrorCode: "budget_exceeded"}}},
+	} {
+		t.Run("R4: "+name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			name := w.registered(c.submit(w, "a", c.at))
+			w.clock.Advance(grace)
+			w.pass(reconcile.Summary{Due: 1, Checked: 1, Settled: 1})
+			rec := w.record(name)
+			if rec.State != c.want.state || rec.SettledBy != "reconcile" || !rec.DueAt.IsZero() {
+				t.Errorf("R2: %+v", rec)
+			}
+			got := rec.Result
+			if c.want.result.Counts != nil {
+				if got.Counts == nil || got.Counts.Total == 0 || got.Counts.Failed != got.Counts.Total {
+					t.Errorf("L1: counts %+v", got.Counts)
+				}
+				if got.ErrorCode == "" || got.ErrorMessage == "" {
+					t.Errorf("L1: the error is lost: %+v", got)
+				}
+			}
+			if want := c.want.result; want.ErrorCode != "" && (got.ErrorCode != want.ErrorCode || want.ErrorMessage != "" && got.ErrorMessage != want.ErrorMessage) {
+				t.Errorf("M1: %+v, want %+v", got, want)
+			}
+			if rec.State == "FAILED" && got.ErrorCode == "" {
+				t.Errorf("L1: it failed, and does not say why: %+v", got)
+			}
+		})
+	}
+}
+
+// TestReportedAnswers: what was reported beside ends leaves the operation pending, with the reason on its record, until Gemini
+// says more; nothing is closed by our own judgement [R4].
+func TestReportedAnswers(t *testing.T) {
+	t.Parallel()
+	batch, video, interaction := (*world).submit, (*world).video, (*world).interaction
+	errorBody := geminisim.Answer{Body: geminisim.ErrorAnswer(500, "internal").Body}
+	for name, c := range map[string]struct {
+		submit  func(*world, string, geminisim.State) operation.Name
+		at, end geminisim.State
+		get     geminisim.Op
+		answer  *geminisim.Answer
+		trouble string
+	}{
+		"video done with neither error nor sample": {video, geminisim.VideoEmpty, geminisim.VideoSucceeded, "", nil, lookup.Indeterminate},
+		"a state that is new":                      {batch, "BATCH_STATE_DREAMING", geminisim.StateCancelled, "", nil, lookup.UnknownState},
+		"a status that is new":                     {interaction, "reviewing", geminisim.InteractionCompleted, "", nil, lookup.UnknownState},
+		"batch: 200 with an error":                 {batch, geminisim.StateRunning, geminisim.StateSucceeded, geminisim.OpGet, &errorBody, lookup.NoState},
+		"video: 200 with an error":                 {video, geminisim.VideoRunning, geminisim.VideoSucceeded, geminisim.OpVideoGet, &errorBody, lookup.NoState},
+		"interaction: 200 with an error": {interaction, geminisim.InteractionInProgress, geminisim.InteractionCompleted,
+			geminisim.OpInteractionGet, &errorBody, lookup.NoState},
+	} {
+		t.Run("R4: "+name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			name := w.registered(c.submit(w, "a", c.at))
+			if c.answer != nil {
+				c.answer.Times = 3
+				w.sim.AnswerNext(c.get, "a", *c.answer)
+			}
+			w.clock.Advance(grace)
+			for attempt := range 3 {
+				w.pass(reconcile.Summary{Due: 1, Checked: 1, Unknown: 1})
+				if rec := w.record(name); rec.Settled() || rec.Trouble != c.trouble || rec.Attempts != attempt+1 {
+					t.Errorf("R4: %+v, want the trouble %s", rec, c.trouble)
+				}
+				w.clock.Advance(interval)
+			}
+			w.endAll([]operation.Name{name}, c.end)
+			w.pass(reconcile.Summary{Due: 1, Checked: 1, Settled: 1})
+			if rec := w.record(name); rec.Trouble != "" || !rec.TroubleSince.IsZero() {
+				t.Errorf("R4: the record still says %q", rec.Trouble)
+			}
+		})
+	}
+}
+
+// TestWaiting: an interaction that waits for its submitter is asked about rarely, and ends as any other [M1].
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	for _, at := range []geminisim.State{geminisim.InteractionRequiresAction, geminisim.InteractionRequiresContinuation} {
+		w := newWorld(t)
+		name := w.registered(w.interaction("a", at))
+		w.clock.Advance(grace)
+		const hours = 5
+		for range hours * 12 {
+			w.passWith(reconcile.Options{})
+			w.clock.Advance(interval)
+		}
+		// The first says that it waits, the second comes an interval later, then one in twelve.
+		if n := w.sim.Stats().InteractionGets; n < hours || n > hours+2 {
+			t.Errorf("%s: asked %d times in %d hours", at, n, hours)
+		}
+		w.endAll([]operation.Name{name}, geminisim.InteractionCompleted)
+		w.clock.Advance(12 * interval)
+		if got := w.passWith(reconcile.Options{}); got.Settled != 1 {
+			t.Errorf("%s: %+v", at, got)
+		}
+	}
+}
+
+// TestPendingForDays: batches were seen pending for days. That is said after six hours and then daily, by an effect with a
+// number of its own, and such a batch ends when Gemini says so [R4].
+func TestPendingForDays(t *testing.T) {
+	t.Parallel()
+	w := newWorldWith(t, setting{alerts: true})
+	name := w.register("a", geminisim.StatePending)
+	var told []string
+	for range 3 * 24 {
+		w.clock.Advance(time.Hour)
+		w.passWith(reconcile.Options{})
+		for _, m := range w.outbox.Take() {
+			told = append(told, m.Effect)
+			w.done(m)
+		}
+	}
+	if want := []string{"page@stuck-1", "page@stuck-2", "page@stuck-3"}; !cmp.Equal(told, want) {
+		t.Errorf("R4: %v, want %v", told, want)
+	}
+	stuck := string(name.Key) + " stuck"
+	if got := w.alerted(); !cmp.Equal(got, []string{stuck, stuck, stuck}) {
+		t.Errorf("R4: the log says %v, want it once in each period, beside the effect", got)
+	}
+	rec := w.record(name)
+	if rec.Settled() || rec.State != operation.Pending || rec.StuckSince.IsZero() {
+		t.Errorf("R4: %+v", rec)
+	}
+	w.move(name, geminisim.StateSucceeded)
+	w.clock.Advance(interval)
+	w.pass(reconcile.Summary{Due: 1, Checked: 1, Settled: 1, Stuck: 1})
+	story, err := w.ledger.Show(t.Context(), name.Key)
+	if err != nil || len(story.Effects) != 4 || !strings.Contains(story.Effects[0].Payload, `"kind":"stuck"`) {
+		t.Errorf("R4: %+v %v", story.Effects, err)
+	}
+}
+
+// TestNotFoundForAWhile: a live interaction was seen to answer 404 for two days. It is missing, which is no end: said after
+// twelve intervals and then daily, and forgotten when it is found [R4].
+func TestNotFoundForAWhile(t *testing.T) {
+	t.Parallel()
+	w := newWorldWith(t, setting{alerts: true})
+	name := w.registered(w.interaction("a", geminisim.InteractionInProgress))
+	gone := geminisim.InteractionError(404, "Requested entity was not found.")
+	gone.Times = -1
+	w.sim.AnswerNext(geminisim.OpInteractionGet, "a", gone)
+	w.clock.Advance(grace)
+	told := map[string]time.Duration{}
+	var since time.Time
+	for since = w.clock.Now(); w.clock.Now().Sub(since) < 48*time.Hour; w.clock.Advance(interval) {
+		if got := w.passWith(reconcile.Options{}); got.Missing != 1 || got.Unknown != 0 {
+			t.Fatalf("R4: %+v", got)
+		}
+		for _, m := range w.outbox.Take() {
+			told[m.Effect] = w.clock.Now().Sub(since)
+			w.done(m)
+		}
+		if rec := w.record(name); rec.Settled() || rec.Trouble != lookup.NotFound || !rec.MissingSince.Equal(since) {
+			t.Fatalf("R4: %+v", rec)
+		}
+	}
+	want := map[string]time.Duration{"page@missing-1": time.Hour, "page@missing-2": 25 * time.Hour, "page@stuck-1": 6 * time.Hour, "page@stuck-2": 30 * time.Hour}
+	if !cmp.Equal(told, want) {
+		t.Errorf("R4: said after %v, want %v", told, want)
+	}
+	w.sim.ClearAnswers()
+	w.passWith(reconcile.Options{})
+	if rec := w.record(name); rec.State != operation.Running || rec.Trouble != "" || !rec.MissingSince.IsZero() {
+		t.Errorf("R4: found, and %+v", rec)
+	}
+	w.endAll([]operation.Name{name}, geminisim.InteractionCompleted)
+	w.clock.Advance(interval)
+	if got := w.passWith(reconcile.Options{}); got.Settled != 1 {
+		t.Errorf("R4: %+v", got)
+	}
+}
+
+// TestMissingAloud: without an effect for it the alert is in the log, also where a person asked.
+func TestMissingAloud(t *testing.T) {
+	t.Parallel()
+	for _, byHand := range []bool{false, true} {
+		w := newWorld(t)
+		name := w.registered(named(w, "interactions/gone"))
+		w.clock.Advance(grace)
+		w.pass(reconcile.Summary{Due: 1, Checked: 1, Missing: 1})
+		w.clock.Advance(time.Hour)
+		if byHand {
+			if answer, _, err := w.reconciler(w.ledger).One(t.Context(), name.Key); err != nil || answer.Reason != lookup.NotFound {
+				t.Errorf("%+v %v", answer, err)
+			}
+		} else {
+			w.pass(reconcile.Summary{Due: 1, Checked: 1, Missing: 1})
+		}
+		if got := w.alerted(); !cmp.Equal(got, []string{string(name.Key) + " missing"}) {
+			t.Errorf("R4: by hand %v: alerts %v", byHand, got)
+		}
+	}
+}
+
+// TestAbandoned: an operation that a person gave up is asked about no more.
+func TestAbandoned(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	name := w.register("a", geminisim.StateRunning)
+	if _, err := w.ledger.Abandon(t.Context(), name.Key, ledger.Abandonment{By: "ann", Why: "deleted"}); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.Advance(24 * time.Hour)
+	w.pass(reconcile.Summary{})
+	if st := w.sim.Stats(); st.BatchGets+st.BatchLists != 0 {
+		t.Errorf("R4: asked %d times", st.BatchGets+st.BatchLists)
+	}
+}

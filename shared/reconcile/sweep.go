@@ -1,0 +1,22 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// sweep hands over the effects that are due [R5]. The error is that of each.
+func (p *pass) sweep(ctx context.Context) error {
+	return each(ctx, p.count, p.start, p.Ledger.DueEffects, nil, func(due ledger.DueEffect) error {
+		switch err := p.Ledger.Requeue(ctx, due, p.start); {
+		case err == nil:
+			p.count.add(&p.count.EffectsRequeued)
+		case errors.Is(err, ledger.ErrConflict): // somebody is at it
+		default:
+			p.count.fail(ctx, "requeueing an effect", err)
+		}
+		return nil
+	})
+}
