@@ -24,9 +24,6 @@ type setting struct {
 
 // awaited are the settings in the table that the code does not read yet, for each function. One that is read must go from here.
 var awaited = map[string][]string{
-	"reconcile": {
-		"OPLEDGER_ADOPT", "OPLEDGER_WEBHOOK_REENABLE", "OPLEDGER_WEBHOOK_URL",
-	},
 	"effects": {"OPLEDGER_EFFECTS_PAUSED", "OPLEDGER_EFFECT_SECRET"},
 }
 
