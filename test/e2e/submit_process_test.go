@@ -1,0 +1,188 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"google.golang.org/genai"
+	"google.golang.org/genai/interactions/models/interactions"
+	"google.golang.org/genai/interactions/models/operations"
+
+	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/submit"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+// The steps of submitting at which a submitter stops, to be killed.
+const (
+	beforeIntent   = "before the intent"
+	afterIntent    = "after the intent"
+	beforeCreate   = "before the creation is sent"
+	beforeAnswer   = "after the creation was carried out, before its answer arrives"
+	beforeRegister = "before the registration"
+	afterRegister  = "after the registration"
+)
+
+var steps = []string{beforeIntent, afterIntent, beforeCreate, beforeAnswer, beforeRegister, afterRegister}
+
+// A submission is one run of a submitter, as its process is told by its environment.
+type submission struct{ kind, step, store, gemini, correlation string }
+
+// intentsGivenUpAfter leaves the processes of a test the time to come to their steps.
+const intentsGivenUpAfter = 10 * time.Second
+
+const submissionVariable = "OPLEDGER_E2E_SUBMITTER"
+
+// stopped is what a submitter says on stdout when it has come to its step.
+const stopped = "the submitter stops here"
+
+// startSubmitter starts this test's own program as a submitter.
+func startSubmitter(t *testing.T, s submission) (*process, error) {
+	p := &process{id: s.correlation, ready: make(chan struct{}), done: make(chan struct{})}
+	p.command = exec.Command(os.Args[0], "-test.run=^TestSubmitterProcess$", "-test.v")
+	p.command.Env = []string{
+		"TMPDIR=" + t.TempDir(), submissionVariable + "=" + s.kind, "STEP=" + s.step, "STORE=" + s.store,
+		"GOOGLE_GEMINI_BASE_URL=" + s.gemini, "CORRELATION=" + s.correlation,
+	}
+	return p, p.start(func(line string) {
+		if line == stopped {
+			close(p.ready)
+		}
+	}, p.logged)
+}
+
+// TestSubmitterProcess is what a submitter's process runs; by itself it is no test.
+func TestSubmitterProcess(t *testing.T) {
+	s := submission{
+		kind: os.Getenv(submissionVariable), step: os.Getenv("STEP"), store: os.Getenv("STORE"),
+		gemini: os.Getenv("GOOGLE_GEMINI_BASE_URL"), correlation: os.Getenv("CORRELATION"),
+	}
+	if s.kind == "" {
+		t.Skip("it is the process of another test")
+	}
+	if err := s.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// at stops the process for good if this is its step.
+func (s submission) at(step string) {
+	if s.step == step {
+		fmt.Println(stopped)
+		select {} // until it is killed
+	}
+}
+
+// run submits as a program of somebody else's does, with the SDK's real client.
+func (s submission) run(ctx context.Context) error {
+	store, err := sqlite.Open(ctx, s.store, time.Now)
+	if err != nil {
+		return err
+	}
+	settings := ledger.DefaultSettings() // but for the short times of the fleet: who writes says when a document is due
+	settings.Grace, settings.StuckAfter = 500*time.Millisecond, intentsGivenUpAfter
+	l, err := ledger.New(store, settings, ledger.Options{})
+	if err != nil {
+		return err
+	}
+	gemini, err := genai.NewClient(ctx, &genai.ClientConfig{
+		APIKey: "submitter", Backend: genai.BackendGeminiAPI, HTTPClient: &http.Client{Transport: stoppingTransport{s}},
+	})
+	if err != nil {
+		return err
+	}
+	lists, err := lookup.NewClient(ctx, lookup.Options{APIKey: "submitter"})
+	if err != nil {
+		return err
+	}
+	submitter := submit.New(submit.Options{Ledger: stoppingRegistrar{l, s}, Gemini: gemini, Lookup: lists})
+	job := submit.Job{CorrelationID: s.correlation, JobKind: "e2e"}
+	switch s.kind {
+	case "batch":
+		_, err = submitter.Batch(ctx, job, "gemini-3.5-flash", &genai.BatchJobSource{FileName: "files/input"}, nil)
+	case "video":
+		_, err = submitter.Video(ctx, job, "veo-3.1", &genai.GenerateVideosSource{Prompt: s.correlation}, nil)
+	case "interaction":
+		input := interactions.NewInteractionsInput(s.correlation)
+		_, err = submitter.Interaction(ctx, job, operations.NewCreateInteractionRequestBody(interactions.CreateModelInteraction{
+			Model: "gemini-3.5-flash", Input: &input,
+		}))
+	}
+	return errors.Join(err, store.Close())
+}
+
+// label is the simulator's for the submission's job.
+func (s submission) label() string {
+	if s.kind == "batch" {
+		return "opledger:" + s.correlation
+	}
+	return s.correlation
+}
+
+// truth is the submission's job at Gemini, if it has one.
+func (s submission) truth(sim *geminisim.Sim) (found []geminisim.JobInfo) {
+	for _, jobs := range [][]geminisim.JobInfo{sim.Batches(), sim.Videos(), sim.Interactions()} {
+		for _, job := range jobs {
+			if job.DisplayName == s.label() {
+				found = append(found, job)
+			}
+		}
+	}
+	return found
+}
+
+// success is the state in which the kind of job succeeds, and running that in which it is held until then.
+func (s submission) success() (running, success geminisim.State) {
+	switch s.kind {
+	case "batch":
+		return geminisim.StateRunning, geminisim.StateSucceeded
+	case "video":
+		return geminisim.VideoRunning, geminisim.VideoSucceeded
+	default:
+		return geminisim.InteractionInProgress, geminisim.InteractionCompleted
+	}
+}
+
+// A stoppingRegistrar is a ledger before and behind whose steps the process may stop.
+type stoppingRegistrar struct {
+	*ledger.Ledger
+	submission
+}
+
+func (r stoppingRegistrar) Intend(ctx context.Context, i ledger.Intention) (ledger.Intent, error) {
+	r.at(beforeIntent)
+	intent, err := r.Ledger.Intend(ctx, i)
+	if err == nil {
+		r.at(afterIntent)
+	}
+	return intent, err
+}
+
+func (r stoppingRegistrar) Register(ctx context.Context, one ledger.Registration) (ledger.Registered, error) {
+	r.at(beforeRegister)
+	registered, err := r.Ledger.Register(ctx, one)
+	if err == nil {
+		r.at(afterRegister)
+	}
+	return registered, err
+}
+
+// A stoppingTransport may stop the process before a request is sent, and before its answer is seen.
+type stoppingTransport struct{ submission }
+
+func (s stoppingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.at(beforeCreate)
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil && response.StatusCode == http.StatusOK {
+		s.at(beforeAnswer)
+	}
+	return response, err
+}
