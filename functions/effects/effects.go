@@ -1,4 +1,5 @@
-// Package effects is the function that Pub/Sub pushes to: one message, one attempt at one side effect.
+// Package effects is the function that Pub/Sub pushes to: one message, one attempt at one side effect. A person's message,
+// which has no attempt, first reopens what is dead, plans what was never planned, or plans a run of its own [G5].
 //
 //	what came of it                    answer, and what Pub/Sub does
 //	done, skipped, held by another     2xx: the message is over
@@ -35,6 +36,7 @@ func New(o Options) Function { return Function(o) }
 type pushed struct {
 	Message *struct {
 		Data []byte `json:"data"`
+		ID   string `json:"messageId"`
 	} `json:"message"`
 }
 
@@ -47,7 +49,9 @@ func parse(push []byte) (ledger.Message, error) {
 	if p.Message == nil {
 		return ledger.Message{}, fmt.Errorf("%w: it has no \"message\"; it must be a push of Pub/Sub, {\"message\":{\"data\":BASE64}}", ledger.ErrMessage)
 	}
-	return ledger.ParseMessage(p.Message.Data)
+	m, err := ledger.ParseMessage(p.Message.Data)
+	m.ID = p.Message.ID
+	return m, err
 }
 
 // Run makes one attempt, logs what came of it, and reports whether the message must be delivered again.
@@ -66,6 +70,10 @@ func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, err
 	}
 	level := slog.LevelInfo
 	switch report.Outcome {
+	case effect.Skipped:
+		if report.Cause != nil {
+			level = slog.LevelWarn
+		}
 	case effect.Failed, effect.LeaseLost, effect.Unknown:
 		level = slog.LevelWarn
 	case effect.Died:
@@ -74,6 +82,9 @@ func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, err
 	attributes := []any{
 		"outcome", report.Outcome, "reason", report.Verdict, "attempt", report.Lease.Attempt, "fence", report.Lease.Fence,
 		"seized", report.Lease.Seized, "duration_ms", f.Now().Sub(began).Milliseconds(),
+	}
+	if m.FromPerson() {
+		attributes = append(attributes, "run", report.Replay.Effect, "replay", report.Replay.Outcome, "by", m.By, "message", m.ID)
 	}
 	if report.Cause != nil {
 		attributes = append(attributes, "error", report.Cause)

@@ -45,6 +45,19 @@ type result struct {
 	Outcome effect.Outcome `json:"outcome"`
 	Reason  ledger.Verdict `json:"reason"`
 	Attempt int            `json:"attempt,omitempty"`
+	// Replay is what a person's message changed; Detail is why it could not.
+	Replay ledger.ReplayOutcome `json:"replay,omitempty"`
+	Detail string               `json:"detail,omitempty"`
+}
+
+func resultOf(report effect.Report) result {
+	r := result{
+		Outcome: report.Outcome, Reason: report.Verdict, Attempt: report.Lease.Attempt, Replay: report.Replay.Outcome,
+	}
+	if report.Outcome == effect.Skipped && report.Cause != nil {
+		r.Detail = report.Cause.Error()
+	}
+	return r
 }
 
 // ServeHTTP takes what Pub/Sub pushes itself, and CloudEvents in either encoding, where no framework stands in front.
@@ -71,7 +84,7 @@ func (f Function) post(w http.ResponseWriter, r *http.Request) {
 		})
 		return
 	}
-	function.Answer(w, http.StatusOK, result{Outcome: report.Outcome, Reason: report.Verdict, Attempt: report.Lease.Attempt})
+	function.Answer(w, http.StatusOK, resultOf(report))
 }
 
 func (f Function) read(w http.ResponseWriter, r *http.Request) (ledger.Message, error) {
@@ -95,5 +108,9 @@ func parseEvent(e event.Event) (ledger.Message, error) {
 	if e.Type() != EventType {
 		return ledger.Message{}, fmt.Errorf("%w: it is a %s, not a %s", ledger.ErrMessage, e.Type(), EventType)
 	}
-	return parse(e.Data())
+	m, err := parse(e.Data())
+	if m.ID == "" {
+		m.ID = e.ID()
+	}
+	return m, err
 }

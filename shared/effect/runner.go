@@ -29,7 +29,10 @@ type Report struct {
 	Outcome Outcome
 	Lease   ledger.Lease   // of the attempt; the zero Lease where there was none
 	Verdict ledger.Verdict // of the claim
-	// Cause is why the effect did not happen; nil where it did, or was not tried. It has been recorded.
+	// Replay is what a person's message changed before the claim; the zero Replayed for any other.
+	Replay ledger.Replayed
+	// Cause is why the effect did not happen; nil where it did, or was not tried. It has been recorded, unless the message asks
+	// for what cannot be replayed: then it says why.
 	Cause error
 	// RetryAfter is how long to wait before the message is delivered again, where Again.
 	RetryAfter time.Duration
@@ -61,12 +64,21 @@ func (r *Runner) Run(ctx context.Context, m ledger.Message) (Report, error) {
 	if !known {
 		return r.unknown(ctx, m)
 	}
-	began := time.Now()
-	grant, err := r.ledger.Claim(ctx, m.Operation, m.Effect)
-	if err != nil {
-		return Report{}, err
+	replayed := ledger.Replayed{Effect: m.Effect}
+	if m.FromPerson() {
+		var err error
+		if replayed, err = r.ledger.Replay(ctx, m); errors.Is(err, ledger.ErrReplay) {
+			return Report{Outcome: Skipped, Verdict: ledger.Absent, Cause: err}, nil
+		} else if err != nil {
+			return Report{}, err
+		}
 	}
-	report := Report{Verdict: grant.Verdict, Lease: grant.Lease, RetryAfter: grant.RetryAfter}
+	began := time.Now()
+	grant, err := r.ledger.Claim(ctx, m.Operation, replayed.Effect)
+	if err != nil {
+		return Report{Replay: replayed}, err
+	}
+	report := Report{Verdict: grant.Verdict, Lease: grant.Lease, RetryAfter: grant.RetryAfter, Replay: replayed}
 	switch grant.Verdict {
 	case ledger.Claimed:
 		return r.attempt(ctx, handler, report, began)
@@ -90,10 +102,16 @@ func (r *Runner) unknown(ctx context.Context, m ledger.Message) (Report, error) 
 	if err != nil {
 		return Report{}, err
 	}
-	if verdict == ledger.Absent || verdict == ledger.Done || verdict == ledger.Dead {
+	cause := fmt.Errorf("no effect is named %q in the settings", m.Effect)
+	// By a revision that knows it.
+	replays := m.FromPerson() && (verdict == ledger.Dead || verdict == ledger.Done && m.Anew != "")
+	if !replays && (verdict == ledger.Absent || verdict == ledger.Done || verdict == ledger.Dead) {
+		if verdict == ledger.Absent && m.FromPerson() {
+			return Report{Outcome: Skipped, Verdict: verdict, Cause: cause}, nil
+		}
 		return Report{Outcome: Skipped, Verdict: verdict}, nil
 	}
-	return Report{Outcome: Unknown, Verdict: verdict, Cause: fmt.Errorf("no effect is named %q in the settings", m.Effect)}, nil
+	return Report{Outcome: Unknown, Verdict: verdict, Cause: cause}, nil
 }
 
 // recordTimeout bounds the recording of an outcome after the caller has gone.

@@ -54,6 +54,11 @@ func RuleOf(effect string) string {
 // runOf names one more run of a rule's effect, with a document, an idempotency key and a claim of its own.
 func runOf(rule, run string) string { return rule + runMark + run }
 
+// isAlertRun reports whether a run's name is that of an alert, such as "stuck-1".
+func isAlertRun(run string) bool {
+	return slices.ContainsFunc(Alerts(), func(a Alert) bool { return strings.HasPrefix(strings.ToLower(run), a.kind()+"-") })
+}
+
 // asking returns the rules that ask for an alert.
 func (l *Ledger) asking(alert Alert, jobKind string) []Rule {
 	var rules []Rule

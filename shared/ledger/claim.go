@@ -93,12 +93,19 @@ func (l *Ledger) claim(ctx context.Context, key operation.Key, name, owner strin
 		}
 		return Grant{Verdict: Exhausted}, l.end(ctx, doc, record.Documents[0], effect, EffectDead, now, nil)
 	}
+	others, err := l.company(ctx, effect, now)
+	if err != nil {
+		return Grant{}, err
+	}
+	if others.claimed {
+		return Grant{Verdict: Held, RetryAfter: others.until}, nil
+	}
 	effect.State = EffectClaimed
 	effect.Fence++
 	effect.Attempts++
 	effect.ClaimableAt = now.Add(l.settings.ClaimTTL)
 	effect.DueAt = effect.ClaimableAt
-	if err := l.store.Commit(ctx, l.writeEffect(doc, effect)); err != nil {
+	if err := l.store.Commit(ctx, append(others.writes, l.writeEffect(doc, effect))...); err != nil {
 		return Grant{}, err
 	}
 	return Grant{Verdict: Claimed, Lease: leaseOf(effect, *seized)}, nil

@@ -14,7 +14,8 @@
 //	operations/{key}/effects/{name}  made by Ingest or Register in the commit that reaches the state it is for, or by
 //	                                 Postpone, Note or AlertAbout in the one that finds what it alerts of; changed by Claim,
 //	                                 and then only by the holder of the claim; Requeue moves its due time on, AbandonEffect
-//	                                 waives it once it is DEAD
+//	                                 waives it once it is DEAD, [Ledger.Replay] reopens it then, notes each person's message
+//	                                 that it takes in, and makes what was never planned and what is to run anew
 //	intents/{correlation id}         made by Intend, or else by Ingest or Register where they meet the id first; bound by
 //	                                 Ingest and Register, in the commit that registers the operation; given up by
 //	                                 AbandonIntent
@@ -45,7 +46,8 @@
 //
 //	PENDING ──Claim──▶ CLAIMED ──Finish──▶ DONE
 //	   ▲                │  │ └────Bury───▶ DEAD ◀── Claim, beyond the maximum of attempts
-//	   └────Release─────┘  └─ lease over ─▶ claimable by anybody, with a higher fence
+//	   ├────Release─────┘  └─ lease over ─▶ claimable by anybody, with a higher fence
+//	   └────Replay, by a person, of what is DEAD
 //
 // A crash leaves behind:
 //
@@ -54,6 +56,11 @@
 //	after the claim                  a CLAIMED effect: claimable again, and due, when its lease is over
 //	after the effect, before Finish  the same: the effect is repeated, with the same idempotency key and the same bytes
 //	after Finish                     a DONE effect, for good
+//
+// A person's message [G5] goes through Replay before its claim: the commit that reopens a DEAD effect also notes the message's
+// id, so that neither a redelivery nor a lost answer reopens it twice. What is DONE stays so; with a nonce the message plans
+// one more run beside it, publish@NONCE, with its own document, key and claim. A crash between Replay and the claim leaves an
+// open effect, which is due. Of an effect and its runs at most one is CLAIMED.
 //
 // An alert [R4] is an effect like any other, of a rule that lists it: its name is the rule's with the kind and the number of
 // the alert behind an '@', as in page@stuck-1, and its handler the rule's. The record names it, so it is planned once, however

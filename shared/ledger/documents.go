@@ -51,11 +51,17 @@ type Effect struct {
 	Fence int64 `json:"fence" firestore:"fence"`
 	// Owner is the claim call that holds the effect, or held it last.
 	Owner string `json:"owner,omitempty" firestore:"owner,omitempty"`
-	// Attempts counts the claims since the effect was planned.
+	// Attempts counts the claims since the effect was planned, or last reopened.
 	Attempts  int    `json:"attempts" firestore:"attempts"`
 	LastError string `json:"lastError,omitempty" firestore:"lastError,omitempty"`
 	// Abandoned says who waived the effect after it was DEAD.
 	Abandoned *operation.Abandonment `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
+	// Replays are what people's messages have asked of the effect, the latest ones.
+	Replays []Replay `json:"replays,omitempty" firestore:"replays,omitempty"`
+	// Anew is the nonce of a run that a person asked for; Runs, on the effect itself, how many such runs there are. Of them all
+	// one is claimed at a time.
+	Anew string `json:"anew,omitempty" firestore:"anew,omitempty"`
+	Runs int    `json:"runs,omitempty" firestore:"runs,omitempty"`
 	// CreatedAt is when the effect was planned, DoneAt when its outcome was recorded.
 	CreatedAt time.Time `json:"createdAt" firestore:"createdAt"`
 	DoneAt    time.Time `json:"doneAt,omitzero" firestore:"doneAt,omitempty"`
@@ -78,6 +84,15 @@ func (e Effect) status() operation.EffectStatus {
 	default:
 		return operation.EffectOpen
 	}
+}
+
+// A Replay is one person's message about an effect that was taken in, so that its redelivery does nothing.
+type Replay struct {
+	Message string    `json:"message" firestore:"message"` // its id at the queue
+	By      string    `json:"by,omitempty" firestore:"by,omitempty"`
+	At      time.Time `json:"at" firestore:"at"`
+	// Writer is the call that wrote this; it tells a call whose answer was lost that the write is its own.
+	Writer string `json:"writer" firestore:"writer"`
 }
 
 // A Quarantined is a signed body that could not be understood, kept whole for a person [W6].

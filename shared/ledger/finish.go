@@ -71,7 +71,7 @@ func (l *Ledger) end(ctx context.Context, doc, recordDoc Document, effect Effect
 	return l.commitEnd(ctx, doc, recordDoc, effect, now, riders)
 }
 
-// commitEnd writes an effect that nobody will claim again, and what its operation's record says of it, if there is a record.
+// commitEnd writes an effect whose status changes, and what its operation's record says of it, if there is a record.
 func (l *Ledger) commitEnd(ctx context.Context, doc, recordDoc Document, effect Effect, now time.Time, riders []Write) error {
 	rec, err := readRecord(recordDoc)
 	if err != nil {

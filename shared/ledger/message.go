@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -18,18 +19,49 @@ import (
 type Message struct {
 	Operation operation.Key `json:"operation"`
 	Effect    string        `json:"effect"`
-	// Attempt is the claim that the message was sent for. A message without it comes from a person.
+	// Attempt is the claim that the message was sent for. A message without it comes from a person, and Replay takes it in.
 	Attempt int `json:"attempt,omitempty"`
+	// Anew asks for a run of its own, even of what is DONE; the same text again is the same run.
+	Anew string `json:"anew,omitempty"`
+	// By is who sent a person's message, in their own word.
+	By string `json:"by,omitempty"`
+	// ID is the queue's, the same in every delivery of the message; empty where it has none. It is not part of what is sent.
+	ID string `json:"-"`
 }
+
+// FromPerson reports whether the message is not one of the ledger's own.
+func (m Message) FromPerson() bool { return m.Attempt < 1 }
 
 // ErrMessage is wrapped by every error about the form of a message; the same message will never be understood.
 var ErrMessage = errors.New("malformed effect message")
 
-// ParseMessage reads a message: {"operation", "effect"}, the operation's name in any form [K1].
+// nonce is what may stand behind the '@' of a run's name: it becomes part of keys and document ids.
+var nonce = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// Validate returns ErrMessage, and why, where the message names no effect, or asks for a run in a way that no run can be named.
+func (m Message) Validate() error {
+	switch {
+	case m.Effect == "":
+		return fmt.Errorf("%w: it names no effect", ErrMessage)
+	case m.Anew == "":
+		return nil
+	case !nonce.MatchString(m.Anew) || isAlertRun(m.Anew):
+		return fmt.Errorf("%w: anew: %.80q must be up to 64 letters, digits, '.', '_' and '-', beginning with a letter or digit, "+
+			"and not the name of an alert such as stuck-1", ErrMessage, m.Anew)
+	case !m.FromPerson():
+		return fmt.Errorf("%w: anew is for a person's message, which has no attempt", ErrMessage)
+	case RuleOf(m.Effect) != m.Effect:
+		return fmt.Errorf("%w: anew: %q is itself one run; name the effect %q", ErrMessage, m.Effect, RuleOf(m.Effect))
+	}
+	return nil
+}
+
+// ParseMessage reads a message: {"operation", "effect"}, the operation's name in any form [K1]. A person's may also have
+// "anew" and "by". Fields that it does not know it leaves alone: a later revision may send them.
 func ParseMessage(data []byte) (Message, error) {
 	var m Message
 	if err := json.Unmarshal(data, &m); err != nil {
-		return m, fmt.Errorf("%w: %w; it must be {\"operation\":NAME,\"effect\":NAME}", ErrMessage, err)
+		return m, fmt.Errorf("%w: %w; it must be {\"operation\":NAME,\"effect\":NAME}, perhaps with \"anew\":TEXT", ErrMessage, err)
 	}
 	name, err := operation.ParseName(string(m.Operation), "")
 	if err != nil {
@@ -38,11 +70,8 @@ func ParseMessage(data []byte) (Message, error) {
 	if name.Key.Collection() == "" && !strings.Contains(name.Resource, "/") {
 		return m, fmt.Errorf("%w: operation: %q does not say what it is; write batches/%[2]s or the like", ErrMessage, name.Resource)
 	}
-	if m.Effect == "" {
-		return m, fmt.Errorf("%w: it names no effect", ErrMessage)
-	}
 	m.Operation = name.Key
-	return m, nil
+	return m, m.Validate()
 }
 
 // A Publisher hands messages to the workers. Publish returns when the message is safely handed over.

@@ -19,13 +19,15 @@ import (
 //   - dueAt and expireAt together: what is waited for must not be deleted [L3];
 //   - a record that expires while something is open, is waited for although it was abandoned, or is in half a trouble [R4];
 //   - an effect that expires or waits though its state says otherwise, or whose key is not its own [K4];
+//   - an effect whose fence is lower than in an earlier version of it [S6], or one that took in a message twice [G5];
 //   - text that is not UTF-8, which one store mends silently and the other refuses;
 //   - a version that nobody counted: a write that changes nothing may keep its token;
 //   - an intent that is neither waited for nor ever deleted, and one that is bound by another commit than that which makes its
 //     operation's record a registered one with the intent's id [G6].
 type Checked struct {
 	ledger.Store
-	t testing.TB
+	t      testing.TB
+	fences fences
 }
 
 // Check returns store with every write checked.
@@ -43,7 +45,13 @@ func (c *Checked) Commit(ctx context.Context, writes ...ledger.Write) error {
 			}
 		}
 	}
-	return c.Store.Commit(ctx, writes...)
+	err := c.Store.Commit(ctx, writes...)
+	if err == nil {
+		if err := c.fences.note(writes); err != nil {
+			c.t.Errorf("a commit that no store should see: %v", err)
+		}
+	}
+	return err
 }
 
 func checkWrite(w ledger.Write) error {

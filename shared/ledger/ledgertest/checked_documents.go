@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -25,6 +26,41 @@ func checkRecord(rec operation.Record) error {
 	return errors.Join(errs...)
 }
 
+// fences remembers the fence of every version of every effect. It is safe for concurrent use.
+type fences struct {
+	mu  sync.Mutex
+	all map[ledger.Path]map[int64]int64 // by version
+}
+
+// note takes in a commit that was made. Commits may be noted in another order than they were made in.
+func (f *fences) note(commit []ledger.Write) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var errs []error
+	for _, w := range commit {
+		effect, ok := w.Data.(ledger.Effect)
+		if !ok {
+			continue
+		}
+		if w.Token == "" { // perhaps made anew after it was forgotten
+			delete(f.all, w.Path)
+		}
+		for version, fence := range f.all[w.Path] {
+			if version < effect.Version && fence > effect.Fence || version > effect.Version && fence < effect.Fence {
+				errs = append(errs, fmt.Errorf("%.80s: fence %d in version %d, %d in %d [S6]", w.Path, effect.Fence, effect.Version, fence, version))
+			}
+		}
+		if f.all == nil {
+			f.all = map[ledger.Path]map[int64]int64{}
+		}
+		if f.all[w.Path] == nil {
+			f.all[w.Path] = map[int64]int64{}
+		}
+		f.all[w.Path][effect.Version] = effect.Fence
+	}
+	return errors.Join(errs...)
+}
+
 // checkEffect finds what must not be in any effect that the ledger writes.
 func checkEffect(effect ledger.Effect) error {
 	var errs []error
@@ -40,5 +76,12 @@ func checkEffect(effect ledger.Effect) error {
 	closed := effect.State == ledger.EffectDone || waived
 	must(closed == !effect.ExpireAt.IsZero(), "it is %s, waived %v, and expires at %v [L3]", effect.State, waived, effect.ExpireAt)
 	must((closed || dead) == effect.DueAt.IsZero(), "it is %s and due at %v [R5]", effect.State, effect.DueAt)
+	must(effect.Anew == "" || effect.Name == ledger.RuleOf(effect.Name)+"@"+effect.Anew, "it is the run %q [G5]", effect.Anew)
+	must(effect.Runs == 0 || effect.Anew == "", "a run of its own has runs of its own [G5]")
+	seen := map[string]bool{}
+	for _, replay := range effect.Replays {
+		must(replay.Message == "" || !seen[replay.Message], "it took in message %q twice [G5]", replay.Message)
+		seen[replay.Message] = true
+	}
 	return errors.Join(errs...)
 }

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"reflect"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
@@ -132,7 +133,9 @@ var lifetimeTests = []ledgerTest{
 		r := w.ingest(e)
 		equal(w, "outcome", r.Outcome, ledger.Applied)
 		equal(w, "planned", r.Planned, 0)
-		equal(w, "the effect", w.effect(publish), done)
+		if effect := w.effect(publish); !reflect.DeepEqual(effect, done) {
+			w.Errorf("the effect: %+v, want %+v", effect, done)
+		}
 		equal(w, "the record", w.record().Effects[publish], operation.EffectDone)
 		w.lives("registered anew", false, w.settings.Retention)
 		w.published()

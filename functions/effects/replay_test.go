@@ -1,0 +1,127 @@
+package effects_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// asked is the data of a person's message: what `gcloud pubsub topics publish` is given.
+func asked(effect, more string) string {
+	return fmt.Sprintf(`{"operation":"batches/a","effect":%q%s}`, effect, more)
+}
+
+// from returns what arrives with another message id than the usual.
+func from(id string, arrives func(string) (http.Header, string), data string) (http.Header, string) {
+	header, body := arrives(data)
+	return header, strings.ReplaceAll(body, `"messageId":"7","message_id":"7"`, fmt.Sprintf(`"messageId":%q,"message_id":%[1]q`, id))
+}
+
+// TestReplay: a person's message, in every form, reopens what is dead, once; runs what is done only anew, as a run of its own;
+// and says why it cannot [G5].
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	for form, arrives := range forms {
+		t.Run(form, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			for _, c := range []struct {
+				what, id, data                  string
+				status                          int
+				outcome, reason, replay, detail string
+			}{
+				{"the ledger's own", "1", message("dies"), 200, "dead", "claimed", "", ""},
+				{"the ledger's own, late", "2", message("dies"), 200, "skipped", "dead", "", ""},
+				{"a person's", "3", asked("dies", ""), 200, "dead", "claimed", "reopened", ""},
+				{"redelivered", "3", asked("dies", ""), 200, "skipped", "dead", "repeated", ""},
+				{"another person's", "4", asked("dies", `,"by":"me","later":{"x":1}`), 200, "dead", "claimed", "reopened", ""},
+				{"of what is open", "5", asked("finishes", ""), 200, "finished", "claimed", "", ""},
+				{"of what is done", "6", asked("finishes", ""), 200, "skipped", "done", "", ""},
+				{"anew", "8", asked("finishes", `,"anew":"fix-1","by":"me"`), 200, "finished", "claimed", "planned-anew", ""},
+				{"anew, redelivered", "8", asked("finishes", `,"anew":"fix-1"`), 200, "skipped", "done", "repeated", ""},
+				{"the same run by another message", "9", asked("finishes", `,"anew":"fix-1"`), 200, "skipped", "done", "", ""},
+				{"another run", "9", asked("finishes", `,"anew":"fix-2"`), 200, "finished", "claimed", "planned-anew", ""},
+				{"anew while the first is held", "10", asked("hangs", `,"anew":"fix-1"`), 200, "held", "held", "planned-anew", ""},
+				{"a rule's that no settings have", "11", asked("absent", ""), 200, "skipped", "absent", "", `no effect is named`},
+				{"of another revision's", "12", asked("stranger", ""), 503, "unknown", "", "", ""},
+				{"nobody's", "13", `{"operation":"batches/none","effect":"finishes"}`, 200, "skipped", "absent", "", "no such operation"},
+				{"anew of nobody's", "14", `{"operation":"batches/none","effect":"finishes","anew":"n"}`, 200, "skipped", "absent", "", "no such operation"},
+				{"anew, and no nonce", "15", asked("finishes", `,"anew":"a/b"`), 400, "", "", "", ""},
+				{"anew, and no text", "15", asked("finishes", `,"anew":true`), 400, "", "", "", ""},
+				{"anew of a run", "15", asked("finishes@fix-1", `,"anew":"b"`), 400, "", "", "", ""},
+				{"anew of an alert's name", "15", asked("finishes", `,"anew":"stuck-1"`), 400, "", "", "", ""},
+				{"anew by the ledger", "15", asked("finishes", `,"anew":"b","attempt":1`), 400, "", "", "", ""},
+			} {
+				header, body := from(c.id, arrives, c.data)
+				r := w.request(http.MethodPost, header, body)
+				var said struct{ Outcome, Reason, Replay, Detail string }
+				if err := json.Unmarshal([]byte(r.Text), &said); err != nil {
+					t.Fatal(err)
+				}
+				if r.Status != c.status || c.status == 200 && (said.Outcome != c.outcome || said.Reason != c.reason || said.Replay != c.replay ||
+					!strings.Contains(said.Detail, c.detail) || (said.Detail == "") != (c.detail == "")) {
+					t.Errorf("%s: %d %s, want %+v", c.what, r.Status, r.Text, c)
+				}
+			}
+			if got, want := strings.Join(w.ran, " "), "dies dies dies finishes finishes finishes"; got != want {
+				t.Errorf("performed %s, want %s", got, want)
+			}
+			w.server.Close()
+			log := w.log.String()
+			for _, line := range []string{`"replay":"reopened","by":"me","message":"4"`, `"run":"finishes@fix-1","replay":"planned-anew","by":"me"`} {
+				if !strings.Contains(log, line) {
+					t.Errorf("the log does not say %s: %s", line, log)
+				}
+			}
+		})
+	}
+}
+
+// TestReplayWithoutAnID: a CloudEvent's own id does where the message has none; a push with neither reopens nothing, since its
+// redelivery could not be told from it.
+func TestReplayWithoutAnID(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.request(http.MethodPost, nil, push(message("dies")))
+	bare := strings.ReplaceAll(push(asked("dies", "")), `,"messageId":"7","message_id":"7"`, "")
+	for _, c := range []struct {
+		what   string
+		header http.Header
+		want   string
+	}{
+		{"push", nil, ""}, {"event", binary(), "reopened"}, {"event, redelivered", binary(), "repeated"},
+	} {
+		r := w.request(http.MethodPost, c.header, bare)
+		var said struct{ Replay string }
+		if err := json.Unmarshal([]byte(r.Text), &said); err != nil || r.Status != http.StatusOK || said.Replay != c.want {
+			t.Errorf("%s: %d %s, want %q", c.what, r.Status, r.Text, c.want)
+		}
+	}
+}
+
+// TestReplayOfWhatWasNeverPlanned: a rule that came after the operation's end plans its effect when a person asks for it.
+func TestReplayOfWhatWasNeverPlanned(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	l, err := ledger.New(w.store, ledger.DefaultSettings(), ledger.Options{}) // without rules
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := operation.Name{Key: "batches/late", Resource: "batches/late"}
+	if _, err := l.Register(t.Context(), ledger.Registration{Name: name}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Ingest(t.Context(), operation.Event{Name: name, DeliveryID: "m", Source: operation.Webhook, State: operation.Succeeded}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"outcome":"finished","reason":"claimed","attempt":1,"replay":"planned"`, `"outcome":"skipped","reason":"done"`} {
+		if r := w.request(http.MethodPost, nil, push(`{"operation":"batches/late","effect":"finishes"}`)); !strings.Contains(r.Text, want) {
+			t.Errorf("%d %s, want %s", r.Status, r.Text, want)
+		}
+	}
+}

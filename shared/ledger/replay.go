@@ -1,0 +1,162 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// ErrReplay: there is nothing to replay and no later attempt at the same message mends that; the error says why.
+var ErrReplay = errors.New("it cannot be replayed")
+
+// A ReplayOutcome is what a person's message changed, in words that logs count.
+type ReplayOutcome string
+
+// The outcomes of a replay. The zero one: nothing but that the message was seen; the effect is done, or is tried by itself.
+const (
+	Reopened    ReplayOutcome = "reopened"     // it was DEAD
+	PlannedLate ReplayOutcome = "planned"      // it was never planned, and a rule has it
+	PlannedAnew ReplayOutcome = "planned-anew" // as a run of its own
+	Repeated    ReplayOutcome = "repeated"     // this very message was taken in before
+)
+
+// Replayed says what Replay did.
+type Replayed struct {
+	Effect  string // the effect to be claimed now: the one that the message names, or the run of it
+	Outcome ReplayOutcome
+}
+
+// maxReplays is how many messages an effect remembers; a queue has long forgotten what is older.
+const maxReplays = 100
+
+// Replay takes in a person's message about an effect, before it is claimed as by any message [G5]. What is DEAD is reopened,
+// also if it was waived: it is PENDING, claimable at once, with all its attempts before it; its fence goes on [S6], and its
+// last error stays. What was never planned is planned now, where a rule has it for the state that the operation has reached and
+// the operation is registered and settled. What is DONE stays so [S2]; with Anew the message asks for a run of its own, with the
+// payload of the first but a key and a claim of its own. The first stays as it is.
+//
+// A message is taken in once by each effect, whatever it found: a redelivery that is known by its ID changes nothing. One
+// without an ID cannot be told from its redelivery, and so reopens nothing.
+//
+// Errors: ErrReplay; else as Ingest. Calling it again is safe.
+func (l *Ledger) Replay(ctx context.Context, m Message) (Replayed, error) {
+	r := replaying{ledger: l, message: m, name: m.Effect, writer: l.nonce()}
+	if m.Anew != "" {
+		r.name = runOf(m.Effect, m.Anew)
+	}
+	if err := m.Validate(); err != nil {
+		return Replayed{}, fmt.Errorf("%w: %w", ErrReplay, err)
+	}
+	err := l.decide(ctx, fmt.Sprintf("replaying effect %s of %s", r.name, m.Operation), func(int) error { return r.try(ctx) })
+	if err != nil {
+		return Replayed{}, err
+	}
+	return Replayed{Effect: r.name, Outcome: r.outcome}, nil
+}
+
+// A replaying is one call of Replay, over all its tries.
+type replaying struct {
+	ledger  *Ledger
+	message Message
+	name    string // of the effect, or of the run of it
+	writer  string
+	// outcome is that of the commit that was tried last. Where its answer was lost, it is the one that counts.
+	outcome ReplayOutcome
+}
+
+func (r *replaying) try(ctx context.Context) error {
+	key := r.message.Operation
+	snapshot, err := r.ledger.store.Get(ctx, EffectPath(key, r.name), OperationPath(key), EffectPath(key, r.message.Effect))
+	if err != nil {
+		return err
+	}
+	doc, recordDoc, now := snapshot.Documents[0], snapshot.Documents[1], snapshot.ReadTime
+	effect, err := readEffect(doc)
+	if err != nil {
+		return err
+	}
+	if !doc.Exists() {
+		rec, err := readRecord(recordDoc)
+		switch {
+		case err != nil:
+			return err
+		case !recordDoc.Exists():
+			return fmt.Errorf("%w: %w", ErrReplay, ErrNotFound)
+		case r.message.Anew != "":
+			return r.anew(ctx, snapshot.Documents[2], recordDoc, rec, now)
+		default:
+			return r.late(ctx, doc, recordDoc, rec, now)
+		}
+	}
+	for _, replay := range effect.Replays {
+		switch {
+		case replay.Writer == r.writer: // our own commit, whose answer was lost
+			return nil
+		case r.message.ID != "" && replay.Message == r.id():
+			r.outcome = Repeated
+			return nil
+		}
+	}
+	r.outcome = ""
+	if effect.State == EffectDone || r.message.ID == "" {
+		return nil
+	}
+	r.remember(&effect, now)
+	if effect.State != EffectDead {
+		return r.ledger.store.Commit(ctx, r.ledger.writeEffect(doc, effect))
+	}
+	r.outcome = Reopened
+	effect.State, effect.Abandoned, effect.ExpireAt = EffectPending, nil, time.Time{}
+	effect.Owner, effect.Attempts = "", 0
+	effect.ClaimableAt, effect.DueAt = now, now
+	return r.ledger.commitEnd(ctx, doc, recordDoc, effect, now, nil)
+}
+
+// late plans an effect that no rule asked for when the operation came into its state.
+func (r *replaying) late(ctx context.Context, doc, recordDoc Document, rec operation.Record, now time.Time) error {
+	l := r.ledger
+	i := slices.IndexFunc(l.settings.Rules, func(rule Rule) bool { return rule.Name == r.name })
+	status, named := rec.Effects[r.name]
+	switch {
+	case named:
+		return fmt.Errorf("%w: its document is gone; the operation's record says that it is %s", ErrReplay, status)
+	case i < 0:
+		return fmt.Errorf("%w: it was never planned, and no effect is named %.80q in the settings; they are %s", ErrReplay, r.name, l.ruleNames())
+	case !rec.Registered:
+		return fmt.Errorf("%w: %w", ErrReplay, ErrUnregistered)
+	case !rec.Settled():
+		return fmt.Errorf("%w: the operation is %s; its effects are planned when it ends", ErrReplay, rec.State)
+	case !l.settings.Rules[i].matches(rec):
+		return fmt.Errorf("%w: its rule is not for an operation that is %s, of job kind %q", ErrReplay, rec.State, rec.JobKind)
+	}
+	effect, err := newEffect(rec, r.name, nil, now)
+	if err != nil {
+		return err
+	}
+	r.outcome = PlannedLate
+	r.remember(&effect, now)
+	return l.commitEnd(ctx, doc, recordDoc, effect, now, nil)
+}
+
+func (l *Ledger) ruleNames() string {
+	names := make([]string, len(l.settings.Rules))
+	for i, rule := range l.settings.Rules {
+		names[i] = rule.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// id is the message's as it is stored.
+func (r *replaying) id() string { return printable(shorten(r.message.ID)) }
+
+// remember notes the message in the effect.
+func (r *replaying) remember(effect *Effect, now time.Time) {
+	effect.Replays = append(effect.Replays[max(0, len(effect.Replays)-maxReplays+1):], Replay{
+		Message: r.id(), By: printable(shorten(r.message.By)), At: operation.Instant(now), Writer: r.writer,
+	})
+}
