@@ -6,6 +6,7 @@
 //	opledger submit      start an operation at Gemini and record it, with the intent first
 //	opledger register    record an operation that was submitted elsewhere
 //	opledger reconcile   one pass, or one operation, now
+//	opledger replay      run effects again
 //	opledger abandon     stop waiting for an operation, or for a dead effect
 //	opledger forget      delete an operation with everything under it
 //	opledger quarantine  list, show, retry signed bodies that nobody could read

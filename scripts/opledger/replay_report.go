@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// report says what was, or would be, run again.
+func (d *replayDesk) report(lines []replayLine, published int) error {
+	if d.asJSON {
+		report := struct {
+			Effects   []replayLine `json:"effects"`
+			Published int          `json:"published"`
+			Anew      string       `json:"anew,omitempty"`
+		}{append([]replayLine{}, lines...), published, d.nonce}
+		return printJSON(d.outside.out, report)
+	}
+	table := tabwriter.NewWriter(d.outside.out, 0, 0, 2, ' ', 0)
+	var errs []error
+	say := func(format string, args ...any) {
+		_, err := fmt.Fprintf(table, format, args...)
+		errs = append(errs, err)
+	}
+	for _, line := range lines {
+		say("%s\t%s\t%s\n", line.Operation, dash(line.Effect), line.Status)
+	}
+	switch {
+	case len(lines) == 0:
+		say("nothing to run again; what is done is run again with --anew\n")
+	case published == 0:
+		say("would run %s again; nothing was published\n", howMany(lines))
+	case d.topic != "":
+		say("published a message for each of %s; opledger show NAME shows what becomes of it\n", howMany(lines))
+	default:
+		say("ran %s, once each; opledger show NAME shows what became of it\n", howMany(lines))
+	}
+	if published > 0 && d.nonce != "" {
+		say("each is the run @%s of its effect; --anew=%[1]s again is the same run\n", d.nonce)
+	}
+	return errors.Join(append(errs, table.Flush())...)
+}
+
+// howMany counts effects and their operations in words.
+func howMany(lines []replayLine) string {
+	operations := map[operation.Key]bool{}
+	for _, line := range lines {
+		operations[line.Operation] = true
+	}
+	return fmt.Sprintf("%d effects of %d operations", len(lines), len(operations))
+}
