@@ -81,7 +81,7 @@ func TestCloudServe(t *testing.T) {
 	if len(listed.Operations) < operations/2 {
 		t.Fatalf("listed %s", list.out)
 	}
-	if pending := opledger(t, c.variables(), "list", "--pending").want(t, 0); pending.out != "no operations\n" {
+	if pending := opledger(t, c.variables(), "list", "--pending").want(t, 0); pending.out != "no operation is waited for\n" {
 		t.Errorf("pending: %s", pending.out)
 	}
 	key := listed.Operations[0].Key
