@@ -1,11 +1,17 @@
 // Package effects is the function that Pub/Sub pushes to: one message, one attempt at one side effect. A person's message,
 // which has no attempt, first reopens what is dead, plans what was never planned, or plans a run of its own [G5].
 //
-//	what came of it                    answer, and what Pub/Sub does
-//	done, skipped, held by another     2xx: the message is over
-//	failed, backing off, unknown name  5xx: again later
-//	the ledger cannot be asked         5xx: again later
-//	malformed                          400: again, until the dead-letter topic takes it
+//	what came of it                          answer, and what Pub/Sub does
+//	done, dead, skipped, held by another     2xx: the message is over
+//	unknown name, paused                     2xx: the message is over, and the sweep sends another
+//	failed, backing off                      5xx: again later
+//	paused, and a person sent the message    5xx: again later, for the sweep would not
+//	the ledger cannot be asked               5xx: again later
+//	malformed                                400: again, until the dead-letter topic takes it
+//
+// Every message is one line in the log with event=effect and an outcome to count; a seized claim is told by reason=seized.
+// What a person must look at is one line more, with event=alert: reason=dead-effect, and reason=unknown-effect, which is said
+// once in a while for each effect.
 package effects
 
 import (
@@ -22,15 +28,20 @@ import (
 // Options are what the function works with.
 type Options struct {
 	Runner *effect.Runner
+	// Paused lets no effect run: nothing is claimed and no attempt is counted.
+	Paused bool
 	Now    func() time.Time
 	Log    *slog.Logger
 }
 
 // A Function runs effects.
-type Function Options
+type Function struct {
+	Options
+	unknown *reminder
+}
 
 // New returns the function.
-func New(o Options) Function { return Function(o) }
+func New(o Options) Function { return Function{Options: o, unknown: &reminder{}} }
 
 // A pushed is the part of a Pub/Sub push, and of the CloudEvent made of one, that the function reads.
 type pushed struct {
@@ -56,9 +67,12 @@ func parse(push []byte) (ledger.Message, error) {
 
 // Run makes one attempt, logs what came of it, and reports whether the message must be delivered again.
 func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, error) {
+	if f.Paused {
+		return f.pause(ctx, m), nil
+	}
 	began := f.Now()
-	log := f.Log.With("event", "effect", "operation", m.Operation, "effect", m.Effect)
 	report, err := f.Runner.Run(ctx, m)
+	log := f.about(m)
 	if err != nil {
 		if report.Outcome == "" {
 			log.ErrorContext(ctx, "effect not attempted", "outcome", "error", "error", err)
@@ -68,7 +82,7 @@ func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, err
 		}
 		return report, err
 	}
-	level := slog.LevelInfo
+	level, reason := slog.LevelInfo, string(report.Verdict)
 	switch report.Outcome {
 	case effect.Skipped:
 		if report.Cause != nil {
@@ -79,9 +93,12 @@ func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, err
 	case effect.Died:
 		level = slog.LevelError
 	}
+	if report.Lease.Seized {
+		reason = "seized"
+	}
 	attributes := []any{
-		"outcome", report.Outcome, "reason", report.Verdict, "attempt", report.Lease.Attempt, "fence", report.Lease.Fence,
-		"seized", report.Lease.Seized, "duration_ms", f.Now().Sub(began).Milliseconds(),
+		"outcome", report.Outcome, "reason", reason, "attempt", report.Lease.Attempt, "fence", report.Lease.Fence,
+		"duration_ms", f.Now().Sub(began).Milliseconds(),
 	}
 	if m.FromPerson() {
 		attributes = append(attributes, "run", report.Replay.Effect, "replay", report.Replay.Outcome, "by", m.By, "message", m.ID)
@@ -90,5 +107,25 @@ func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, err
 		attributes = append(attributes, "error", report.Cause)
 	}
 	log.Log(ctx, level, "effect", attributes...)
+	f.alert(ctx, m, report)
 	return report, nil
+}
+
+func (f Function) about(m ledger.Message) *slog.Logger {
+	return f.Log.With("event", "effect", "operation", m.Operation, "effect", m.Effect)
+}
+
+// pausedRetry is how long a person's message waits before it is looked at again while effects are paused.
+const pausedRetry = time.Minute
+
+// pause lets the message go: the effect's document stays due, and the sweep sends another. Only what a person sent comes again
+// by itself, since it may be about an effect that no sweep looks at.
+func (f Function) pause(ctx context.Context, m ledger.Message) effect.Report {
+	report := effect.Report{Outcome: effect.Paused}
+	reason := "settings"
+	if m.FromPerson() {
+		report.RetryAfter, reason = pausedRetry, "sent-by-hand"
+	}
+	f.about(m).InfoContext(ctx, "effect", "outcome", report.Outcome, "reason", reason, "attempt", 0, "fence", 0, "duration_ms", 0)
+	return report
 }

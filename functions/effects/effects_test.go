@@ -201,7 +201,7 @@ func TestOutcomes(t *testing.T) {
 				{"dies", 200, "dead", "claimed", 1},
 				{"dies", 200, "skipped", "dead", 0},
 				{"hangs", 200, "held", "held", 0},
-				{"stranger", 503, "unknown", "claimed", 0},
+				{"stranger", 200, "unknown", "claimed", 0},
 				{"absent", 200, "skipped", "absent", 0},
 			} {
 				header, body := make(message(c.effect))
@@ -223,11 +223,18 @@ func TestOutcomes(t *testing.T) {
 			w.server.Close()
 			decoder := json.NewDecoder(w.log)
 			for _, want := range []string{
-				"finished INFO", "skipped INFO", "failed WARNING", "early INFO", "dead ERROR", "skipped INFO", "held INFO", "unknown WARNING", "skipped INFO",
+				"finished INFO", "skipped INFO", "failed WARNING", "early INFO", "dead ERROR", "dead-effect", "skipped INFO", "held INFO",
+				"unknown WARNING", "unknown-effect", "skipped INFO",
 			} {
 				var line map[string]any
 				if err := decoder.Decode(&line); err != nil {
 					t.Fatal(err)
+				}
+				if line["event"] == "alert" {
+					if line["reason"] != want || line["operation"] != string(key) || line["effect"] == nil || line["severity"] != "ERROR" || line["error"] == nil {
+						t.Errorf("alert %v, want %s", line, want)
+					}
+					continue
 				}
 				if fmt.Sprintf("%s %s", line["outcome"], line["severity"]) != want || line["event"] != "effect" || line["operation"] != string(key) ||
 					line["effect"] == nil || line["duration_ms"] == nil || line["fence"] == nil || line["attempt"] == nil {
@@ -303,7 +310,7 @@ func TestCloudEvent(t *testing.T) {
 	for _, c := range []struct {
 		effect string
 		want   int
-	}{{"finishes", 200}, {"finishes", 200}, {"fails", 503}, {"fails", 503}, {"dies", 200}, {"hangs", 200}, {"stranger", 503}, {"absent", 200}} {
+	}{{"finishes", 200}, {"finishes", 200}, {"fails", 503}, {"fails", 503}, {"dies", 200}, {"hangs", 200}, {"stranger", 200}, {"absent", 200}} {
 		if got := call(effects.EventType, push(message(c.effect))); got != c.want {
 			t.Errorf("%s: %d, want %d", c.effect, got, c.want)
 		}

@@ -3,11 +3,13 @@ package effects
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
+	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/function"
@@ -17,7 +19,7 @@ import (
 
 func init() { function.CloudEvent("Effects", build) }
 
-// settings have no topic: this function plans nothing, so it publishes nothing and does not link Pub/Sub.
+// settings have no topic: this function plans nothing, so it hands nothing over.
 type settings struct {
 	Firestore config.Firestore
 	Ledger    config.Ledger
@@ -33,8 +35,15 @@ func build(ctx context.Context, s settings, log *slog.Logger) (func(context.Cont
 	if err != nil {
 		return nil, errors.Join(err, documents.Close())
 	}
-	handlers := effect.Handlers(s.Ledger.Effects, effect.HandlerOptions{
-		Log: log, AllowPrivate: s.Handlers.AllowPrivate, Now: time.Now,
+	custom, err := Custom(ctx, log)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("making the custom handlers: %w", err), documents.Close())
+	}
+	handlers, err := cloud.Handlers(ctx, s.Ledger.Effects, s.Handlers, effect.HandlerOptions{
+		Log: log, Topics: effect.NewTopics(s.Firestore.ProjectID), Custom: custom, Now: time.Now,
 	})
-	return New(Options{Runner: effect.NewRunner(l, handlers), Now: time.Now, Log: log}).CloudEvent, nil
+	if err != nil {
+		return nil, errors.Join(err, documents.Close())
+	}
+	return New(Options{Runner: effect.NewRunner(l, handlers), Paused: s.Handlers.Paused, Now: time.Now, Log: log}).CloudEvent, nil
 }

@@ -152,7 +152,7 @@ func openServer(
 	if err != nil {
 		return nil, nil, errors.Join(err, closeAll())
 	}
-	return s, closeAll, nil
+	return s, func() error { return errors.Join(s.Close(), closeAll()) }, nil
 }
 
 // sayEffects says on stderr which effects a command may plan: one that is run without the settings of the others plans other

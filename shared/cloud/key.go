@@ -17,18 +17,24 @@ func GeminiKey(ctx context.Context, settings config.Gemini) (string, error) {
 	if settings.APIKeySecret == "" {
 		return strings.TrimSpace(settings.APIKey), nil
 	}
-	name, err := secret.ParseName(settings.APIKeySecret)
+	return newest(ctx, "OPLEDGER_GEMINI_API_KEY_SECRET", settings.APIKeySecret, settings.SecretEmulator)
+}
+
+// newest returns the newest enabled version of the secret that a variable names, without white space around it. The error
+// begins with the variable's name.
+func newest(ctx context.Context, variable, secretName, emulator string) (string, error) {
+	name, err := secret.ParseName(secretName)
 	if err != nil {
-		return "", fmt.Errorf("OPLEDGER_GEMINI_API_KEY_SECRET: %w", err)
+		return "", fmt.Errorf("%s: %w", variable, err)
 	}
-	secrets := secret.New(secret.Options{Emulator: settings.SecretEmulator})
+	secrets := secret.New(secret.Options{Emulator: emulator})
 	data, err := secrets.Newest(ctx, name)
 	if err := errors.Join(err, secrets.Close()); err != nil {
-		return "", fmt.Errorf("OPLEDGER_GEMINI_API_KEY_SECRET: %w", err)
+		return "", fmt.Errorf("%s: %w", variable, err)
 	}
-	key := strings.TrimSpace(string(data))
-	if key == "" {
-		return "", fmt.Errorf("OPLEDGER_GEMINI_API_KEY_SECRET: the newest enabled version of %s is empty; add one with the key", name)
+	text := strings.TrimSpace(string(data))
+	if text == "" {
+		return "", fmt.Errorf("%s: the newest enabled version of %s is empty; add one that holds it", variable, name)
 	}
-	return key, nil
+	return text, nil
 }

@@ -149,11 +149,6 @@ func (l *Ledger) Settings() ledger.Settings {
 	}
 }
 
-// Handlers is what the effects' handlers are given beside the effects themselves.
-type Handlers struct {
-	AllowPrivate bool `env:"OPLEDGER_EFFECT_ALLOW_PRIVATE" envDefault:"false"`
-}
-
 // Port is what a server listens on.
 type Port struct {
 	Number int `env:"PORT" envDefault:"8080"`

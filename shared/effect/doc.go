@@ -6,4 +6,40 @@
 // world should pass the idempotency key on, so that the receiver can refuse the repeat.
 //
 // [Runner] is the one function that every entrance ends in [S1].
+//
+// # What each handler promises
+//
+//	log     a line in the log, at least once
+//	http    a POST, at least once; always the same key and bytes, so the receiver can refuse a repeat
+//	pubsub  a message, at least once; the same key in its attributes, so a consumer can refuse a repeat
+//	custom  what the team's own code does with the key; the documents that it returns, exactly once
+//
+// Only what is written in the commit that makes the effect DONE happens exactly once, because it is that commit. For anything
+// outside of the ledger's store nobody can promise it: a process may die between the effect and the commit that says so.
+//
+// # A handler of one's own
+//
+// It is a Go value that stands in functions/effects/custom.go under the name of its effect, and that effect has do: custom in
+// OPLEDGER_EFFECTS:
+//
+//	OPLEDGER_EFFECTS='[{name: invoice, on: [SUCCEEDED], do: custom}]'
+//
+//	func Custom(ctx context.Context, log *slog.Logger) (map[string]effect.Handler, error) {
+//		return map[string]effect.Handler{"invoice": invoices.New(…)}, nil
+//	}
+//
+// `opledger serve` takes it from there too. What the handler must keep to:
+//
+//   - It returns nil only when the effect happened. An error is tried again after a back-off, at most OPLEDGER_MAX_ATTEMPTS
+//     times; [RetryAfter] makes the back-off longer; [Permanent] ends the effect at once: it is DEAD, and a person is told.
+//   - It hands task.IdempotencyKey to whoever it talks to, and never asks there whether the effect already happened [S8]: the
+//     answer may be older than the attempt that is still on its way.
+//   - It builds what it sends from task.Payload alone, a [ledger.Payload], so that every attempt sends the same.
+//   - It stops when its context ends: from then on a successor may be at work.
+//   - It may be called for many operations at once.
+//
+// Documents that it returns are written with the outcome or not at all. A write holds only if its precondition does (an empty
+// Token: the document must not exist); one that somebody else wrote keeps the effect from being finished. So their paths
+// should be the effect's own: under [ledger.EffectPath], or with the idempotency key in the id. They count towards the limits of
+// a commit: some hundreds of documents, 1 MiB each and 10 MiB together.
 package effect

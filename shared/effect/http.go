@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"syscall"
@@ -24,19 +25,25 @@ type HTTPOptions struct {
 	// AllowPrivate lets the effect reach private and loopback addresses. Otherwise a URL that resolves to one fails: whoever
 	// may write the settings should not thereby reach what only the function can.
 	AllowPrivate bool
-	// Now is for Retry-After headers that name a time; nil is time.Now.
+	// Signer signs each attempt; nil sends them unsigned.
+	Signer *Signer
+	// Now is for signatures, and for Retry-After headers that name a time; nil is time.Now.
 	Now func() time.Time
 }
 
-const defaultHTTPTimeout = 30 * time.Second
+// defaultTimeout is how long an attempt may take where its spec does not say.
+const defaultTimeout = 30 * time.Second
 
 // HTTP returns a handler that POSTs the payload, the same bytes on every attempt, with the headers Idempotency-Key and
-// Opledger-Attempt, so that the receiver can refuse a repeat. Only an answer of 2xx counts as done. 408, 409, 425, 429 and 5xx
-// are tried again, after Retry-After where it is given; any other answer is permanent: the receiver has understood and said
-// no. Redirects are not followed.
+// Opledger-Attempt, so that the receiver can refuse a repeat, and signed where there is a Signer. Only an answer of 2xx counts
+// as done. 408, 409, 425, 429 and 5xx are tried again, after Retry-After where it is given; any other answer is permanent: the
+// receiver has understood and said no. Redirects are not followed, to any host.
+//
+// The receiver gets it at least once: again, with the same key and the same bytes, where it accepted an attempt whose outcome
+// did not reach the ledger.
 func HTTP(o HTTPOptions) Handler {
 	if o.Timeout == 0 {
-		o.Timeout = defaultHTTPTimeout
+		o.Timeout = defaultTimeout
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -95,21 +102,27 @@ var alsoPrivate = []netip.Prefix{
 func post(ctx context.Context, client *http.Client, o HTTPOptions, task Task) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, o.URL, bytes.NewReader(task.Payload))
 	if err != nil {
-		return Permanent(fmt.Errorf("making the request: %w", err)) // it names the URL
+		return Permanent(fmt.Errorf("making the request: %w", withoutURL(err)))
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Idempotency-Key", task.IdempotencyKey)
 	request.Header.Set("Opledger-Attempt", strconv.Itoa(task.Attempt))
+	if o.Signer != nil {
+		if err := o.Signer.sign(request.Header, task.IdempotencyKey, o.Now(), task.Payload); err != nil {
+			return err
+		}
+	}
+	receiver := request.URL.Scheme + "://" + request.URL.Host
 	response, err := client.Do(request)
 	if err != nil {
-		return err // it names method and URL
+		return fmt.Errorf("posting to %s: %w", receiver, withoutURL(err))
 	}
 	defer response.Body.Close() //nolint:errcheck // the answer has been judged by its status
 	said, _ := io.ReadAll(io.LimitReader(response.Body, 300))
 	if response.StatusCode/100 == 2 {
 		return nil
 	}
-	err = fmt.Errorf("%s answered %s: %q", request.URL.Redacted(), response.Status, said)
+	err = fmt.Errorf("%s answered %s: %q", receiver, response.Status, said)
 	switch code := response.StatusCode; {
 	case code >= 500, code == http.StatusRequestTimeout, code == http.StatusConflict,
 		code == http.StatusTooEarly, code == http.StatusTooManyRequests:
@@ -117,6 +130,16 @@ func post(ctx context.Context, client *http.Client, o HTTPOptions, task Task) er
 	default:
 		return Permanent(err)
 	}
+}
+
+// withoutURL cuts the URL out of an error: its path and its query often hold what authenticates the sender, and errors end in
+// documents and logs.
+func withoutURL(err error) error {
+	var with *url.Error
+	if errors.As(err, &with) {
+		return with.Err
+	}
+	return err
 }
 
 // maxRetryAfter keeps a receiver's mistake from putting an effect off for ever.

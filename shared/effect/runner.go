@@ -21,7 +21,8 @@ const (
 	Skipped   Outcome = "skipped"    // nothing to do: absent, done or dead
 	Held      Outcome = "held"       // somebody else is at it
 	Early     Outcome = "early"      // it is backing off
-	Unknown   Outcome = "unknown"    // this revision has no handler of that name
+	Unknown   Outcome = "unknown"    // this revision has no handler of that name; the sweep comes back to it
+	Paused    Outcome = "paused"     // no effect runs now; the sweep comes back to it
 )
 
 // A Report says what Run did.
@@ -39,9 +40,11 @@ type Report struct {
 }
 
 // Again reports whether the message must be delivered again. Where it need not, somebody else holds the effect, or nothing
-// is left to do, or the sweep comes back to it.
+// is left to do, or the sweep comes back to it: what may not run is not left to redelivery, because a subscription that is
+// refused much slows down for every message. A person's message, which no sweep repeats, comes again: then RetryAfter says when.
 func (r Report) Again() bool {
-	return r.Outcome == Failed || r.Outcome == Early || r.Outcome == Unknown
+	waits := r.Outcome == Paused || r.Outcome == Unknown
+	return r.Outcome == Failed || r.Outcome == Early || waits && r.RetryAfter > 0
 }
 
 // A Runner runs the effects that messages name.
@@ -111,8 +114,15 @@ func (r *Runner) unknown(ctx context.Context, m ledger.Message) (Report, error) 
 		}
 		return Report{Outcome: Skipped, Verdict: verdict}, nil
 	}
-	return Report{Outcome: Unknown, Verdict: verdict, Cause: cause}, nil
+	report := Report{Outcome: Unknown, Verdict: verdict, Cause: cause}
+	if m.FromPerson() {
+		report.RetryAfter = unknownRetry
+	}
+	return report, nil
 }
+
+// unknownRetry is how long a person's message about an effect that this revision does not know waits for one that does.
+const unknownRetry = time.Minute
 
 // recordTimeout bounds the recording of an outcome after the caller has gone.
 const recordTimeout = 10 * time.Second
@@ -154,15 +164,20 @@ func (r *Runner) attempt(ctx context.Context, handler Handler, report Report, be
 }
 
 // insist records an outcome again and again while the store cannot take it, until ctx ends: a hiccup of the store must not
-// repeat an effect that is known to have happened.
+// repeat an effect that is known to have happened. Where the time ran out, the error still says what the store said.
 func insist(ctx context.Context, record func() error) error {
 	const pause = 200 * time.Millisecond
+	var refused error
 	for {
 		err := record()
 		again := errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrContention)
-		if !again || !wait(ctx, pause) {
+		switch {
+		case !again && refused != nil && ctx.Err() != nil:
+			return fmt.Errorf("%w (%w)", refused, err)
+		case !again || !wait(ctx, pause):
 			return err
 		}
+		refused = err
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -23,10 +24,12 @@ type Spec struct {
 	// Alerts stand among the states of on in the settings.
 	Alerts   []ledger.Alert `yaml:"-"`
 	JobKinds []string       `yaml:"jobKinds"`
-	// Do names the handler: log or http.
+	// Do names the handler: log, http, pubsub, or custom for the team's own handler of the effect's name.
 	Do string `yaml:"do"`
-	// URL is where http posts to; Timeout bounds one attempt.
-	URL     string        `yaml:"url"`
+	// URL is where http posts to; Topic is what pubsub publishes to, projects/P/topics/T or T.
+	URL   string `yaml:"url"`
+	Topic string `yaml:"topic"`
+	// Timeout bounds one attempt of http and pubsub; 0: 30 s.
 	Timeout time.Duration `yaml:"timeout"`
 }
 
@@ -70,22 +73,38 @@ func (s *Spec) sort() {
 	})
 }
 
+// topicName is what Pub/Sub takes for a topic, with or without its project.
+var topicName = regexp.MustCompile(`^(projects/[a-z0-9][a-z0-9.:-]*/topics/)?[A-Za-z][A-Za-z0-9_.~+%-]{2,254}$`)
+
 func (s Spec) problem() error {
-	switch s.Do {
-	case "log":
-		return nil
-	case "http":
-		u, err := url.Parse(s.URL)
-		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-			return fmt.Errorf("effect %q: url must be an http or https URL, not %q", s.Name, s.URL)
-		}
-		if s.Timeout < 0 {
-			return fmt.Errorf("effect %q: timeout must not be below zero", s.Name)
-		}
-		return nil
-	default:
-		return fmt.Errorf("effect %q: do must be log or http, not %q", s.Name, s.Do)
+	var problems []error
+	wrong := func(format string, args ...any) {
+		problems = append(problems, fmt.Errorf("effect %q: %w", s.Name, fmt.Errorf(format, args...)))
 	}
+	switch s.Do {
+	case "log", "custom":
+	case "http":
+		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+			wrong("url must be an http or https URL") // it may hold a password
+		}
+	case "pubsub":
+		if !topicName.MatchString(s.Topic) {
+			wrong("topic must be projects/PROJECT/topics/TOPIC or TOPIC, not %q", s.Topic)
+		}
+	default:
+		wrong("do must be log, http, pubsub or custom, not %q", s.Do)
+		return errors.Join(problems...)
+	}
+	if s.URL != "" && s.Do != "http" {
+		wrong("url is for do: http")
+	}
+	if s.Topic != "" && s.Do != "pubsub" {
+		wrong("topic is for do: pubsub")
+	}
+	if s.Timeout < 0 {
+		wrong("timeout must not be below zero")
+	}
+	return errors.Join(problems...)
 }
 
 // Rules returns when the ledger plans each effect.
@@ -101,19 +120,48 @@ func Rules(specs []Spec) []ledger.Rule {
 type HandlerOptions struct {
 	Log          *slog.Logger
 	AllowPrivate bool
-	Now          func() time.Time
+	// Signer signs what http sends; nil sends it unsigned.
+	Signer *Signer
+	// Topics are what pubsub publishes to. The caller closes them when nothing runs any more.
+	Topics *Topics
+	// Custom are the team's own handlers, by the name of the effect that each performs.
+	Custom map[string]Handler
+	Now    func() time.Time
 }
 
-// Handlers returns the handler of each effect, by name. specs are as ParseSpecs or Default returned them.
-func Handlers(specs []Spec, o HandlerOptions) map[string]Handler {
+// Handlers returns the handler of each effect, by name. specs are as ParseSpecs or Default returned them. The error joins what
+// only the two together make wrong: a topic whose project nobody named, an effect whose own handler is missing.
+func Handlers(specs []Spec, o HandlerOptions) (map[string]Handler, error) {
 	handlers := make(map[string]Handler, len(specs))
+	var problems []error
 	for _, s := range specs {
-		switch s.Do {
-		case "log":
-			handlers[s.Name] = Log(o.Log)
-		case "http":
-			handlers[s.Name] = HTTP(HTTPOptions{URL: s.URL, Timeout: s.Timeout, AllowPrivate: o.AllowPrivate, Now: o.Now})
+		handler, err := s.handler(o)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("effect %q: %w", s.Name, err))
 		}
+		handlers[s.Name] = handler
 	}
-	return handlers
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	return handlers, nil
+}
+
+func (s Spec) handler(o HandlerOptions) (Handler, error) {
+	switch s.Do {
+	case "log":
+		return Log(o.Log), nil
+	case "http":
+		return HTTP(HTTPOptions{URL: s.URL, Timeout: s.Timeout, AllowPrivate: o.AllowPrivate, Signer: o.Signer, Now: o.Now}), nil
+	case "pubsub":
+		topic, err := o.Topics.fullName(s.Topic)
+		return PubSub(o.Topics, topic, s.Timeout), err
+	case "custom":
+		if handler := o.Custom[s.Name]; handler != nil {
+			return handler, nil
+		}
+		return nil, errors.New("do is custom, and this program has no handler of that name; add it in functions/effects/custom.go")
+	default:
+		return nil, fmt.Errorf("there is no do: %s", s.Do)
+	}
 }

@@ -2,6 +2,7 @@ package effect_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -84,8 +85,18 @@ func TestSpecProblems(t *testing.T) {
 		"[{name: a, on: [FAILED], do: http, url: x, timeout: soon}]":            {`"soon"`},
 		"[{name: a, on: [FAILED], do: http, url: \"https://x\", timeout: -5s}]": {`"a"`, "timeout"},
 		"[{name: a, on: [FAILED], do: mail}, {name: b, on: [FAILED]}, {name: c, on: [FAILED], do: http}, {name: d, do: http, url: \"ftp://x\"}, {name: e, do: http, url: /x}]": {
-			`effect "a"`, `"mail"`, `effect "b"`, `effect "c"`, `effect "d"`, `"ftp://x"`, `effect "e"`,
+			`effect "a": do must be log, http, pubsub or custom, not "mail"`, `effect "b": do`, `effect "c"`, `effect "d": url must be`, `effect "e"`,
 		},
+		"[{name: a, do: http, url: \"hunter2://x\", topic: tttt}, {name: b, do: log, url: \"https://x\", timeout: -1s}, {name: c, do: custom, topic: tttt}]": {
+			`effect "a": url must be`, `effect "a": topic is for do: pubsub`, `effect "b": url is for do: http`, `effect "b": timeout`,
+			`effect "c": topic is for do: pubsub`,
+		},
+		"[{name: a, do: pubsub}]":                                         {`effect "a": topic must be projects/PROJECT/topics/TOPIC or TOPIC, not ""`},
+		"[{name: a, do: pubsub, topic: ab}]":                              {"topic must be"},
+		"[{name: a, do: pubsub, topic: projects/p/subscriptions/abc}]":    {"topic must be"},
+		"[{name: a, do: pubsub, topic: projects/p/topics/abc/x}]":         {"topic must be"},
+		"[{name: a, do: pubsub, topic: \"1abc\"}]":                        {"topic must be"},
+		"[{name: a, do: pubsub, topic: completions, url: \"https://x\"}]": {"url is for do: http"},
 	} {
 		_, err := effect.ParseSpecs([]byte(text))
 		if err == nil {
@@ -96,6 +107,14 @@ func TestSpecProblems(t *testing.T) {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want it to say %s", text, err, want)
 			}
+		}
+		if strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("what may hold a secret is in %v", err)
+		}
+	}
+	for _, topic := range []string{"completions", "projects/my-project/topics/completions", "projects/example.com:p/topics/a.b~c+d%25e"} {
+		if _, err := effect.ParseSpecs([]byte("[{name: a, do: pubsub, timeout: 5s, topic: \"" + topic + "\"}]")); err != nil {
+			t.Errorf("%s: %v", topic, err)
 		}
 	}
 }
@@ -163,7 +182,10 @@ func TestDefault(t *testing.T) {
 		}
 	}
 	var log bytes.Buffer
-	handlers := effect.Handlers(specs, effect.HandlerOptions{Log: logging.New(&log, ""), Now: time.Now})
+	handlers, err := effect.Handlers(specs, effect.HandlerOptions{Log: logging.New(&log, ""), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if riders, err := handlers["log"].Perform(t.Context(), effect.Task{Lease: ledger.Lease{
 		Operation: key, Effect: "log", IdempotencyKey: "gemini:batches/a#log", Payload: []byte(`{"state":"FAILED"}`),
 	}}); err != nil || riders != nil {
@@ -181,13 +203,29 @@ func TestDefault(t *testing.T) {
 // TestHandlers: each effect has the handler that it asks for.
 func TestHandlers(t *testing.T) {
 	t.Parallel()
-	handlers := effect.Handlers([]effect.Spec{
-		{Name: "a", Do: "log"}, {Name: "b", Do: "http", URL: "http://127.0.0.1:1/"},
-	}, effect.HandlerOptions{Log: logging.New(&bytes.Buffer{}, ""), Now: time.Now})
-	if len(handlers) != 2 || handlers["a"] == nil || handlers["b"] == nil {
-		t.Fatalf("%v", handlers)
+	specs := []effect.Spec{
+		{Name: "a", Do: "log"}, {Name: "b", Do: "http", URL: "http://127.0.0.1:1/"}, {Name: "c", Do: "pubsub", Topic: "topic"},
+		{Name: "d", Do: "custom"},
+	}
+	own := effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, errTarget })
+	options := effect.HandlerOptions{
+		Log: logging.New(&bytes.Buffer{}, ""), Topics: effect.NewTopics("p"), Custom: map[string]effect.Handler{"d": own}, Now: time.Now,
+	}
+	handlers, err := effect.Handlers(specs, options)
+	if err != nil || len(handlers) != 4 || handlers["a"] == nil || handlers["b"] == nil || handlers["c"] == nil {
+		t.Fatalf("%v %v", handlers, err)
 	}
 	if _, err := handlers["b"].Perform(t.Context(), effect.Task{}); !effect.IsPermanent(err) {
 		t.Errorf("%v, want private addresses refused unless they are allowed", err)
+	}
+	if _, err := handlers["d"].Perform(t.Context(), effect.Task{}); !errors.Is(err, errTarget) {
+		t.Errorf("%v, want the team's own handler", err)
+	}
+	options.Custom, options.Topics = nil, effect.NewTopics("")
+	_, err = effect.Handlers(specs, options)
+	for _, want := range []string{`effect "c": topic "topic" needs GOOGLE_CLOUD_PROJECT`, "projects/PROJECT/topics/topic", `effect "d": do is custom`, "functions/effects/custom.go"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want it to say %s", err, want)
+		}
 	}
 }

@@ -2,6 +2,8 @@ package effect_test
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -16,9 +18,17 @@ import (
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/emulator/emulatortest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	code := emulatortest.Main(m)
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 const (
 	key  operation.Key = "batches/a"

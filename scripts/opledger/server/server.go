@@ -60,6 +60,7 @@ type Server struct {
 	Reconciler *reconcile.Reconciler
 	reconcile  reconcilefn.Function
 	queue      *Queue
+	topics     *effect.Topics
 	effects    effectsfn.Function
 	mux        *http.ServeMux
 	options    Options
@@ -67,7 +68,7 @@ type Server struct {
 
 // New returns a server. It starts nothing.
 func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
-	s := &Server{queue: NewQueue(), mux: http.NewServeMux(), options: o}
+	s := &Server{queue: NewQueue(), topics: effect.NewTopics(settings.Project.ID), mux: http.NewServeMux(), options: o}
 	publisher := o.Publisher
 	if publisher == nil {
 		publisher = s.queue
@@ -80,10 +81,19 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the ledger's settings: %w", err)
 	}
-	handlers := effect.Handlers(settings.Ledger.Effects, effect.HandlerOptions{
-		Log: o.Log, AllowPrivate: settings.Handlers.AllowPrivate, Now: o.Now,
+	custom, err := effectsfn.Custom(ctx, o.Log)
+	if err != nil {
+		return nil, fmt.Errorf("making the custom handlers: %w", err)
+	}
+	handlers, err := cloud.Handlers(ctx, settings.Ledger.Effects, settings.Handlers, effect.HandlerOptions{
+		Log: o.Log, Topics: s.topics, Custom: custom, Now: o.Now,
 	})
-	s.effects = effectsfn.New(effectsfn.Options{Runner: effect.NewRunner(s.Ledger, handlers), Now: o.Now, Log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	s.effects = effectsfn.New(effectsfn.Options{
+		Runner: effect.NewRunner(s.Ledger, handlers), Paused: settings.Handlers.Paused, Now: o.Now, Log: o.Log,
+	})
 
 	s.handle("/register", registerfn.New(registerfn.Options{Ledger: s.Ledger, Now: o.Now, Log: o.Log}))
 	if settings.Gemini.IsSet() {
@@ -197,8 +207,11 @@ func (s *Server) run(ctx context.Context, m ledger.Message) (again bool, after t
 	if err != nil {
 		return true, 0
 	}
-	return report.Again() && report.Outcome != effect.Unknown, report.RetryAfter
+	return report.Again(), report.RetryAfter
 }
+
+// Close lets go of what the effects' handlers hold, once nothing runs any more. What Options brought stays open.
+func (s *Server) Close() error { return s.topics.Close() }
 
 // schedule makes reconcile passes, as Cloud Scheduler does for the deployed function. The first is made at once: a process
 // that never lives as long as the interval must not leave what another one dropped for ever [R5, R6].

@@ -19,12 +19,12 @@ import (
 )
 
 // open returns a server over the file at path whose one effect goes to sink, and a port for it.
-func open(t *testing.T, path, sink string, options Options) (*Server, net.Listener) {
+func open(t *testing.T, path, sink string, options Options, more ...string) (*Server, net.Listener) {
 	t.Helper()
-	settings, err := config.Parse[Settings]([]string{
+	settings, err := config.Parse[Settings](append(more,
 		"GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1", "OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
 		fmt.Sprintf("OPLEDGER_EFFECTS=[{name: publish, do: http, url: %q, on: [SUCCEEDED]}]", sink),
-	})
+	))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,6 +42,11 @@ func open(t *testing.T, path, sink string, options Options) (*Server, net.Listen
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -130,6 +135,42 @@ func TestServeBeginsWithAPass(t *testing.T) {
 		t.Error(err)
 	}
 	if e := theEffect(t, after); e.State != ledger.EffectDone {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestServePaused: effects that are planned during a pause run when a process without it makes its first pass; what was let go
+// inside the paused process is not lost [R5].
+func TestServePaused(t *testing.T) {
+	t.Parallel()
+	arrived := make(chan struct{}, 1)
+	sink := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived <- struct{}{} }))
+	defer sink.Close()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	paused, unused := open(t, path, sink.URL, Options{}, "OPLEDGER_EFFECTS_PAUSED=true")
+	if err := unused.Close(); err != nil {
+		t.Fatal(err)
+	}
+	end(t, paused.Ledger)
+	paused.Drain(t.Context())
+	if e := theEffect(t, paused); e.State != ledger.EffectPending || e.Attempts != 0 || e.DueAt.IsZero() || len(arrived) != 0 {
+		t.Errorf("%+v, %d arrived", e, len(arrived))
+	}
+
+	resumed, listener := open(t, path, sink.URL, Options{Schedule: time.Hour})
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error)
+	go func() { served <- resumed.Serve(ctx, listener) }()
+	select {
+	case <-arrived:
+	case <-time.After(time.Minute):
+		t.Error("the effect was not taken up")
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if e := theEffect(t, resumed); e.State != ledger.EffectDone || e.Attempts != 1 {
 		t.Errorf("%+v", e)
 	}
 }

@@ -1,0 +1,105 @@
+package cloud_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/opledger/opledger/shared/cloud"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/secret"
+	"github.com/opledger/opledger/test/secretsim"
+)
+
+const (
+	older = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	newer = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+)
+
+// TestHandlersSign: what an http effect sends is signed with each secret of the settings, or of the newest enabled version of
+// the secret that they name; a receiver tells with the official library.
+func TestHandlersSign(t *testing.T) {
+	t.Parallel()
+	const full = "projects/p/secrets/effects"
+	sim, err := secretsim.Start(secretsim.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sim.Close()
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	sim.Put(full, older, at)
+	sim.Put(full, newer+"\n"+older+"\n", at.Add(time.Hour))
+	for _, c := range []struct {
+		secret string
+		fits   []string
+	}{
+		{"", nil}, {older, []string{older}}, {" " + newer + "\n" + older, []string{older, newer}}, {full, []string{older, newer}},
+	} {
+		var fits []string
+		receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			for _, secret := range []string{older, newer} {
+				if wh, err := standardwebhooks.NewWebhook(secret); err == nil && wh.Verify(body, r.Header) == nil {
+					fits = append(fits, secret)
+				}
+			}
+		}))
+		settings := config.Handlers{Secret: c.secret, SecretEmulator: sim.Addr(), AllowPrivate: true}
+		specs := []effect.Spec{{Name: "publish", Do: "http", URL: receiver.URL}}
+		handlers, err := cloud.Handlers(t.Context(), specs, settings, effect.HandlerOptions{Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := handlers["publish"].Perform(t.Context(), effect.Task{Lease: ledger.Lease{IdempotencyKey: "k", Payload: []byte("{}")}}); err != nil {
+			t.Error(err)
+		}
+		receiver.Close()
+		if fmt.Sprint(fits) != fmt.Sprint(c.fits) {
+			t.Errorf("%q: the signatures fit %v, want %v", c.secret, fits, c.fits)
+		}
+	}
+}
+
+// TestEffectSignerRefuses: a secret that is not there, or cannot be used, is an error that says which and does not hold it;
+// nothing is ever sent unsigned instead.
+func TestEffectSignerRefuses(t *testing.T) {
+	t.Parallel()
+	const full = "projects/p/secrets/effects"
+	sim, err := secretsim.Start(secretsim.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sim.Close()
+	refused := func(is error) {
+		t.Helper()
+		signer, err := cloud.EffectSigner(t.Context(), config.Handlers{Secret: full, SecretEmulator: sim.Addr()})
+		if signer != nil || err == nil || is != nil && !errors.Is(err, is) || !strings.HasPrefix(err.Error(), "OPLEDGER_EFFECT_SECRET: ") ||
+			strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%v, %v, want %v", signer, err, is)
+		}
+	}
+	refused(secret.ErrNotFound)
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for i, data := range []string{"hunter2", "whsec_", " \n"} {
+		sim.Put(full, data, at.Add(time.Duration(i)*time.Hour))
+		refused(nil)
+	}
+	sim.Deny("secretmanager.versions.access")
+	refused(secret.ErrDenied)
+	if _, err := cloud.Handlers(t.Context(), []effect.Spec{{Name: "own", Do: "custom"}}, config.Handlers{}, effect.HandlerOptions{}); err == nil ||
+		!strings.HasPrefix(err.Error(), `OPLEDGER_EFFECTS: effect "own"`) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,45 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/opledger/opledger/shared/config"
+)
+
+// TestHandlers: effects are signed with secrets or with the name of one, and no secret is in an error.
+func TestHandlers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		set  []string
+		says []string // of each problem
+	}{
+		{nil, nil},
+		{[]string{"OPLEDGER_EFFECTS_PAUSED=true", "OPLEDGER_EFFECT_SECRET=" + secret}, nil},
+		{[]string{"OPLEDGER_EFFECT_SECRET= " + secret + "\n" + secret}, nil},
+		{[]string{"OPLEDGER_EFFECT_SECRET=projects/p/secrets/effects"}, nil},
+		{[]string{"OPLEDGER_EFFECT_SECRET= \n"}, []string{"OPLEDGER_EFFECT_SECRET: it is blank"}},
+		{[]string{"OPLEDGER_EFFECT_SECRET=hunter2"}, []string{"OPLEDGER_EFFECT_SECRET: "}},
+		{[]string{"OPLEDGER_EFFECT_SECRET=whsec_ " + secret + " whsec_aHVudGVyMg=="}, []string{"secret 1 of 3", "secret 3 of 3"}},
+		{[]string{"OPLEDGER_EFFECT_SECRET=projects/p/secrets/effects/versions/1"}, []string{"OPLEDGER_EFFECT_SECRET: "}},
+		{[]string{"OPLEDGER_EFFECT_SECRET=projects/p/secrets/effects " + secret}, []string{"one name of a secret"}},
+		{[]string{"OPLEDGER_EFFECT_SECRET=" + secret + " projects/p/secrets/effects"}, []string{"secret 2 of 2"}},
+		{[]string{"OPLEDGER_EFFECTS_PAUSED=perhaps"}, []string{"OPLEDGER_EFFECTS_PAUSED: "}},
+	} {
+		got, err := config.Parse[struct{ Handlers config.Handlers }](c.set)
+		problems := config.Problems(err)
+		if len(problems) != len(c.says) {
+			t.Errorf("%q: %v", c.set, err)
+			continue
+		}
+		for i, problem := range problems {
+			text := problem.Error()
+			if !strings.Contains(text, c.says[i]) || !strings.HasPrefix(text, "OPLEDGER_") || strings.Contains(text, "hunter2") || strings.Contains(text, secret) {
+				t.Errorf("%q: %v, want it to say %s", c.set, problem, c.says[i])
+			}
+		}
+		if len(c.set) == 2 && (!got.Handlers.Paused || got.Handlers.Secret != secret) {
+			t.Errorf("%+v", got)
+		}
+	}
+}

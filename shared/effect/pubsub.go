@@ -1,0 +1,145 @@
+package effect
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	pubsub "cloud.google.com/go/pubsub/v2/apiv1"
+	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// Topics publishes to the topics of pubsub effects. It is safe for concurrent use. It connects with its first message, and
+// honours PUBSUB_EMULATOR_HOST then; Close it when done.
+type Topics struct {
+	project string
+	options []option.ClientOption
+
+	mu     sync.Mutex
+	client *pubsub.TopicAdminClient
+	closed bool
+}
+
+// NewTopics returns Topics that have not connected yet. project is that of topics which do not name one; it may be empty.
+func NewTopics(project string, options ...option.ClientOption) *Topics {
+	return &Topics{project: project, options: options}
+}
+
+// Close lets go of the connection, if there is one. Later attempts fail and can be repeated elsewhere.
+func (t *Topics) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	if t.client == nil {
+		return nil
+	}
+	client := t.client
+	t.client = nil
+	if err := client.Close(); err != nil {
+		return fmt.Errorf("closing the Pub/Sub client: %w", err)
+	}
+	return nil
+}
+
+// connect returns the client, made at the first call; one that could not be made is tried again at the next.
+func (t *Topics) connect(ctx context.Context) (*pubsub.TopicAdminClient, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil, errors.New("the Pub/Sub client is closed")
+	}
+	if t.client == nil {
+		client, err := pubsub.NewTopicAdminClient(context.WithoutCancel(ctx), t.options...)
+		if err != nil {
+			return nil, fmt.Errorf("making a Pub/Sub client: %w", err)
+		}
+		t.client = client
+	}
+	return t.client, nil
+}
+
+// fullName returns projects/P/topics/T for a topic by either name.
+func (t *Topics) fullName(topic string) (string, error) {
+	switch {
+	case strings.Contains(topic, "/"):
+		return topic, nil
+	case t.project == "":
+		return "", fmt.Errorf("topic %q needs GOOGLE_CLOUD_PROJECT to be set, or to be written as projects/PROJECT/topics/%[1]s", topic)
+	default:
+		return "projects/" + t.project + "/topics/" + topic, nil
+	}
+}
+
+// PubSub returns a handler that publishes the payload to a topic, projects/P/topics/T, and waits until Pub/Sub has it; timeout
+// bounds one attempt, 0 is 30 s. The ordering key is the operation's key, so that a subscription with ordering gets what
+// concerns one operation one after the other. The attributes are idempotencyKey, operation, effect, state and, where there is
+// one, jobKind: the same on every attempt.
+//
+// Consumers get it at least once, and tell a repeat by idempotencyKey: Pub/Sub may deliver one message twice, and an attempt
+// whose outcome did not reach the ledger is published again as another message.
+//
+// Only what Pub/Sub will never take (too large, against the topic's schema) is permanent. A topic that is not there and a right
+// that is missing are mistakes of a deployment, which somebody mends: they are tried again with back-off, for hours.
+func PubSub(topics *Topics, topic string, timeout time.Duration) Handler {
+	if timeout == 0 {
+		timeout = defaultTimeout
+	}
+	return HandlerFunc(func(ctx context.Context, task Task) ([]ledger.Write, error) {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		client, err := topics.connect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		// Not through a pubsub.Publisher, which goes on with a message after ctx has ended and the lease with it, and which
+		// stops an ordering key after an error until it is told otherwise.
+		_, err = client.Publish(ctx, &pubsubpb.PublishRequest{Topic: topic, Messages: []*pubsubpb.PubsubMessage{message(task)}})
+		if err == nil {
+			return nil, nil
+		}
+		said := fmt.Errorf("publishing to %s: %w", topic, err)
+		if status.Code(err) == codes.InvalidArgument {
+			said = Permanent(said)
+		}
+		return nil, said
+	})
+}
+
+// message makes of a task what a topic is sent.
+func message(task Task) *pubsubpb.PubsubMessage {
+	attributes := map[string]string{
+		"idempotencyKey": bounded(task.IdempotencyKey), "operation": bounded(string(task.Operation)), "effect": task.Effect,
+	}
+	var payload ledger.Payload
+	if err := json.Unmarshal(task.Payload, &payload); err == nil { // the ledger wrote it; a consumer has the whole all the same
+		for name, value := range map[string]string{"state": string(payload.State), "jobKind": payload.JobKind} {
+			if value != "" {
+				attributes[name] = bounded(value)
+			}
+		}
+	}
+	return &pubsubpb.PubsubMessage{Data: task.Payload, Attributes: attributes, OrderingKey: attributes["operation"]}
+}
+
+// maxValueBytes is the most that Pub/Sub takes of an ordering key or of an attribute's value.
+const maxValueBytes = 1024
+
+// bounded returns the value, or, of one that Pub/Sub would refuse, a hash that stands for it. The data has it whole.
+func bounded(value string) string {
+	if len(value) <= maxValueBytes {
+		return value
+	}
+	sum := sha256.Sum256([]byte(value))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,265 @@
+package effect_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	pubsub "cloud.google.com/go/pubsub/v2/apiv1"
+	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/emulator/emulatortest"
+)
+
+const completions = "projects/p/topics/completions"
+
+// completion is an attempt to publish the end of an operation.
+func completion(n int) effect.Task {
+	return effect.Task{Lease: ledger.Lease{
+		Operation: key, Effect: name, IdempotencyKey: fmt.Sprintf("gemini:batches/a#publish@%d", n), Attempt: 1,
+		Payload: fmt.Appendf(nil, `{"operation":"batches/a","state":"SUCCEEDED","jobKind":"review","result":{},"metadata":{},"n":%d}`, n),
+	}}
+}
+
+// A topicServer is Pub/Sub as far as publishing goes: it keeps messages, or fails as it is told.
+type topicServer struct {
+	pubsubpb.UnimplementedPublisherServer
+
+	mu   sync.Mutex
+	fail codes.Code // of every call; OK takes the messages
+	sent []*pubsubpb.PubsubMessage
+}
+
+func (s *topicServer) Publish(_ context.Context, r *pubsubpb.PublishRequest) (*pubsubpb.PublishResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.fail != codes.OK:
+		return nil, status.Error(s.fail, "because")
+	case r.GetTopic() != completions:
+		return nil, status.Error(codes.NotFound, "no such topic")
+	}
+	s.sent = append(s.sent, r.GetMessages()...)
+	return &pubsubpb.PublishResponse{MessageIds: []string{fmt.Sprint(len(s.sent))}}, nil
+}
+
+// failing sets how the calls from now on end.
+func (s *topicServer) failing(code codes.Code) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = code
+}
+
+func (s *topicServer) messages() []*pubsubpb.PubsubMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent
+}
+
+// serveTopic starts a topicServer, and returns topics that reach it.
+func serveTopic(t *testing.T) (*topicServer, *effect.Topics) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pubsubServer, server := &topicServer{}, grpc.NewServer()
+	pubsubpb.RegisterPublisherServer(server, pubsubServer)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	topics := effect.NewTopics("p", emulatortest.ClientOptions(listener.Addr().String())...)
+	t.Cleanup(func() {
+		err := topics.Close()
+		server.Stop()
+		if err := errors.Join(err, <-served); err != nil {
+			t.Error(err)
+		}
+	})
+	return pubsubServer, topics
+}
+
+// TestPubSub: one attempt is one message: the payload itself, ordered by operation, with the key that tells a repeat [K4].
+func TestPubSub(t *testing.T) {
+	t.Parallel()
+	server, topics := serveTopic(t)
+	handlers, err := effect.Handlers([]effect.Spec{{Name: name, Do: "pubsub", Topic: "completions"}}, effect.HandlerOptions{Topics: topics})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the same attempt again is another message with the same content
+		if riders, err := handlers[name].Perform(t.Context(), completion(1)); err != nil || riders != nil {
+			t.Fatalf("%v %v", riders, err)
+		}
+	}
+	sent := server.messages()
+	if len(sent) != 2 {
+		t.Fatalf("%d messages", len(sent))
+	}
+	for _, m := range sent {
+		want := map[string]string{
+			"idempotencyKey": "gemini:batches/a#publish@1", "operation": "batches/a", "effect": "publish", "state": "SUCCEEDED", "jobKind": "review",
+		}
+		if diff := cmp.Diff(want, m.GetAttributes()); diff != "" || m.GetOrderingKey() != "batches/a" || string(m.GetData()) != string(completion(1).Payload) {
+			t.Errorf("ordering key %q, data %s, attributes -want +got\n%s", m.GetOrderingKey(), m.GetData(), diff)
+		}
+	}
+}
+
+// TestPubSubLongNames: what Pub/Sub would refuse as a key or an attribute is hashed, not lost and not refused for ever.
+func TestPubSubLongNames(t *testing.T) {
+	t.Parallel()
+	server, topics := serveTopic(t)
+	task := completion(1)
+	task.Operation = operation.Key("batches/" + strings.Repeat("x", 1100))
+	task.IdempotencyKey = "gemini:" + string(task.Operation) + "#publish"
+	task.Payload = []byte("not what the ledger writes")
+	if _, err := effect.PubSub(topics, completions, 0).Perform(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	m := server.messages()[0]
+	if len(m.GetAttributes()) != 3 || !strings.HasPrefix(m.GetOrderingKey(), "sha256:") || m.GetOrderingKey() != m.GetAttributes()["operation"] ||
+		!strings.HasPrefix(m.GetAttributes()["idempotencyKey"], "sha256:") || m.GetAttributes()["idempotencyKey"] == m.GetOrderingKey() {
+		t.Errorf("ordering key %q, attributes %v", m.GetOrderingKey(), m.GetAttributes())
+	}
+}
+
+// TestPubSubErrors: what an operator can mend is tried again, and names the topic; what Pub/Sub will never take is permanent.
+func TestPubSubErrors(t *testing.T) {
+	t.Parallel()
+	for code, permanent := range map[codes.Code]bool{
+		codes.NotFound: false, codes.PermissionDenied: false, codes.Unauthenticated: false, codes.FailedPrecondition: false,
+		codes.Unavailable: false, codes.Internal: false, codes.InvalidArgument: true,
+	} {
+		t.Run(code.String(), func(t *testing.T) {
+			t.Parallel()
+			server, topics := serveTopic(t)
+			server.failing(code)
+			_, err := effect.PubSub(topics, completions, 300*time.Millisecond).Perform(t.Context(), completion(1))
+			if err == nil || effect.IsPermanent(err) != permanent || !strings.Contains(err.Error(), completions) {
+				t.Errorf("%v, want permanent %t", err, permanent)
+			}
+		})
+	}
+}
+
+// TestPubSubRecovers: an error does not keep the same operation from being published later.
+func TestPubSubRecovers(t *testing.T) {
+	t.Parallel()
+	server, topics := serveTopic(t)
+	h := effect.PubSub(topics, completions, 0)
+	server.failing(codes.NotFound)
+	if _, err := h.Perform(t.Context(), completion(1)); err == nil || effect.IsPermanent(err) {
+		t.Fatalf("there is no topic: %v", err)
+	}
+	server.failing(codes.OK)
+	if _, err := h.Perform(t.Context(), completion(1)); err != nil || len(server.messages()) != 1 {
+		t.Error(err)
+	}
+}
+
+// TestPubSubEnds: an attempt ends with its context, or its timeout, whatever Pub/Sub does; and nothing is sent after that.
+func TestPubSubEnds(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	topics := effect.NewTopics("p", emulatortest.ClientOptions(listener.Addr().String())...)
+	if _, err := effect.PubSub(topics, completions, 20*time.Millisecond).Perform(t.Context(), completion(1)); err == nil || effect.IsPermanent(err) {
+		t.Errorf("no answer: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := effect.PubSub(topics, completions, time.Hour).Perform(ctx, completion(1)); err == nil || effect.IsPermanent(err) {
+		t.Errorf("the context ended: %v", err)
+	}
+	for range 2 {
+		if err := topics.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := effect.PubSub(topics, completions, 0).Perform(t.Context(), completion(1)); err == nil || effect.IsPermanent(err) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
+// TestPubSubEmulator: through the official emulator, found by PUBSUB_EMULATOR_HOST, many at once: a subscription with ordering
+// gets every message. It sets a variable, so it is not parallel.
+func TestPubSubEmulator(t *testing.T) {
+	addr, project := emulatortest.PubSub(t), emulatortest.ProjectID(t)
+	options := emulatortest.ClientOptions(addr)
+	admin, err := pubsub.NewTopicAdminClient(t.Context(), options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	subscriber, err := pubsub.NewSubscriptionAdminClient(t.Context(), options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer subscriber.Close()
+	topic, subscription := "projects/"+project+"/topics/completions", "projects/"+project+"/subscriptions/consumer"
+	if _, err := admin.CreateTopic(t.Context(), &pubsubpb.Topic{Name: topic}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := subscriber.CreateSubscription(t.Context(), &pubsubpb.Subscription{
+		Name: subscription, Topic: topic, EnableMessageOrdering: true,
+	}); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Setenv("PUBSUB_EMULATOR_HOST", addr)
+	topics := effect.NewTopics(project)
+	defer topics.Close()
+	h := effect.PubSub(topics, topic, 0)
+	const n = 20
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() {
+			if _, err := h.Perform(t.Context(), completion(i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if _, err := effect.PubSub(topics, topic+"-not", 0).Perform(t.Context(), completion(0)); err == nil || effect.IsPermanent(err) {
+		t.Errorf("there is no topic: %v", err)
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	seen := map[string]bool{}
+	for len(seen) < n {
+		pulled, err := subscriber.Pull(ctx, &pubsubpb.PullRequest{Subscription: subscription, MaxMessages: n})
+		if err != nil {
+			t.Fatalf("%d of %d messages came: %v", len(seen), n, err)
+		}
+		var got []string
+		for _, received := range pulled.GetReceivedMessages() {
+			m := received.GetMessage()
+			seen[m.GetAttributes()["idempotencyKey"]] = true
+			got = append(got, received.GetAckId())
+			if m.GetOrderingKey() != string(key) {
+				t.Errorf("ordering key %q", m.GetOrderingKey())
+			}
+		}
+		if len(got) > 0 {
+			if err := subscriber.Acknowledge(ctx, &pubsubpb.AcknowledgeRequest{Subscription: subscription, AckIds: got}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package effect
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/opledger/opledger/shared/gemini"
+)
+
+// A Signer signs what the http effect sends, as Standard Webhooks (https://www.standardwebhooks.com) says, so that a receiver
+// can tell that it comes from here. It is safe for concurrent use and never prints its keys.
+type Signer struct{ keys []*standardwebhooks.Webhook }
+
+// NewSigner returns a signer that signs with each of the secrets, "whsec_" and base64 of at least 16 bytes: several while a
+// receiver goes from one to the next. The errors are those of gemini.NewVerifier, which never hold a secret; no secret at all
+// is one of them.
+func NewSigner(secrets ...string) (*Signer, error) {
+	// The library takes an empty key, with which anybody could sign.
+	if _, err := gemini.NewVerifier(time.Minute, secrets...); err != nil {
+		return nil, err
+	}
+	s := &Signer{}
+	for _, secret := range secrets {
+		key, err := standardwebhooks.NewWebhook(strings.TrimSpace(secret))
+		if err != nil {
+			return nil, err
+		}
+		s.keys = append(s.keys, key)
+	}
+	return s, nil
+}
+
+// sign adds the headers of an attempt that is made at now.
+func (s *Signer) sign(h http.Header, idempotencyKey string, now time.Time, body []byte) error {
+	id := webhookID(idempotencyKey)
+	signatures := make([]string, len(s.keys))
+	for i, key := range s.keys {
+		var err error
+		if signatures[i], err = key.Sign(id, now, body); err != nil {
+			return fmt.Errorf("signing the request: %w", err)
+		}
+	}
+	h.Set(standardwebhooks.HeaderWebhookID, id)
+	h.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
+	h.Set(standardwebhooks.HeaderWebhookSignature, strings.Join(signatures, " "))
+	return nil
+}
+
+// webhookID returns the same id for every attempt with the same key. It is not the key itself: an operation's name is somebody
+// else's to choose, and an id that may hold a full stop lets a signature be read in two ways.
+func webhookID(idempotencyKey string) string {
+	sum := sha256.Sum256([]byte(idempotencyKey))
+	return "msg_" + base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// String says how many keys s has, and nothing about them, however s is printed.
+func (s *Signer) String() string { return fmt.Sprintf("effect.Signer(%d keys)", len(s.keys)) }
+
+// GoString is String, for %#v.
+func (s *Signer) GoString() string { return s.String() }
