@@ -1,0 +1,124 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+const submitHeading = "### Submit and register"
+
+// readmeBlock returns the first code block of a language behind the README's heading about submitting, up to the next one.
+func readmeBlock(t *testing.T, language string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "\n"+submitHeading+"\n")
+	if !found {
+		t.Fatalf("README.md has no heading %q", submitHeading)
+	}
+	section, _, _ = strings.Cut(section, "\n### ")
+	_, block, found := strings.Cut(section, "\n```"+language+"\n")
+	if !found {
+		t.Fatalf("README.md has no block of %s below %q", language, submitHeading)
+	}
+	block, _, _ = strings.Cut(block, "\n```\n")
+	return block + "\n"
+}
+
+// TestReadmeSubmitters: the README's submitters work as they are written: the intent is recorded, the batch carries its id, is
+// registered with it, and runs its effect; run again they submit nothing [G6, K6, L2].
+func TestReadmeSubmitters(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ language, file, program string }{
+		{"sh", "submit.sh", "sh"}, {"python", "submit.py", "python3"}, {"typescript", "submit.mjs", "node"},
+	} {
+		t.Run(c.language, func(t *testing.T) {
+			t.Parallel()
+			program := needProgram(t, c.program)
+			if c.language == "sh" {
+				needProgram(t, "curl")
+			}
+			path := filepath.Join(t.TempDir(), c.file)
+			if err := os.WriteFile(path, []byte(readmeBlock(t, c.language)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			f := newFleet(t, inFile(t), 1, geminisim.Config{Seed: 6, Speed: 1000})
+			f.start()
+			f.within(time.Minute, "the instance is ready", func() bool { return f.instances[0].process().url() != "" })
+			f.runReadme(program, path)
+			batches := f.sim.Batches()
+			if len(batches) != 1 {
+				t.Fatalf("Gemini has %d batches, want 1", len(batches))
+			}
+			f.runReadme(program, path)
+			if n := len(f.sim.Batches()); n != 1 {
+				t.Errorf("run again, it submitted %d more", n-1)
+			}
+			id, _ := batches[0].UserMetadata["opledger_correlation_id"].(string)
+			if id == "" || batches[0].DisplayName != "reviews opledger:"+id {
+				t.Errorf("Gemini has %+v", batches[0])
+			}
+			f.within(time.Minute, "the effect is done", func() bool { return f.allClosed(1) })
+			f.withLedger(func(l *ledger.Ledger) error {
+				r, err := l.Record(t.Context(), operation.Key(batches[0].Name))
+				if r.CorrelationID != id || r.JobKind != "batch-review-classify" || r.Name != batches[0].Name {
+					t.Errorf("%+v", r)
+				}
+				return err
+			})
+			if left := f.openIntents(); len(left) > 0 {
+				t.Errorf("the intents %v wait", left)
+			}
+		})
+	}
+}
+
+// runReadme runs a submitter as its user does.
+func (f *fleet) runReadme(program, path string) {
+	f.t.Helper()
+	command := exec.CommandContext(f.t.Context(), program, path)
+	command.Env = append(os.Environ(), "OPLEDGER_URL="+f.instances[0].process().url(), "GOOGLE_GEMINI_BASE_URL="+f.gemini.URL,
+		"GEMINI_API_KEY=submitter", "OPLEDGER_TOKEN=", "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")
+	if out, err := command.CombinedOutput(); err != nil {
+		f.t.Fatalf("%s: %v\n%s", path, err, out)
+	}
+}
+
+// needProgram returns where a program is; without it the test is skipped, or fails where nothing may be skipped.
+func needProgram(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path
+	}
+	message := fmt.Sprintf("%s is not installed; the README's example for it is not run", name)
+	if os.Getenv("OPLEDGER_REQUIRE_EMULATORS") == "1" {
+		t.Fatal(message)
+	}
+	t.Skip(message)
+	return ""
+}
+
+// TestReadmeGo: what the README shows of a Go program is part of one that compiles.
+func TestReadmeGo(t *testing.T) {
+	t.Parallel()
+	program, err := os.ReadFile(filepath.Join("..", "..", "shared", "submit", "example_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	indented := "\t" + strings.ReplaceAll(strings.TrimSuffix(readmeBlock(t, "go"), "\n"), "\n", "\n\t")
+	if !strings.Contains(string(program), indented) {
+		t.Errorf("shared/submit/example_test.go does not have\n%s", indented)
+	}
+}
