@@ -91,7 +91,7 @@ func TestForget(t *testing.T) {
 		t.Errorf("%q", s.out)
 	}
 	s := ask("", "forget", "b", "--yes").want(t, exitDone)
-	if s.out != "batches/b forgotten: 1 documents deleted\n" || strings.Contains(s.err, "[y/N]") {
+	if s.out != "batches/b forgotten: 1 document deleted\n" || strings.Contains(s.err, "[y/N]") {
 		t.Errorf("%+v", s)
 	}
 	ask("y\n", "forget", "batches/a").want(t, exitFailed, "opledger list")

@@ -51,6 +51,6 @@ func forget(ctx context.Context, outside environment, l *ledger.Ledger, name nam
 	if err != nil {
 		return whereToLook(err)
 	}
-	_, err = fmt.Fprintf(outside.out, "%s forgotten: %d documents deleted\n", dash(string(key)), n)
+	_, err = fmt.Fprintf(outside.out, "%s forgotten: %s deleted\n", dash(string(key)), counted(n, "document"))
 	return err
 }

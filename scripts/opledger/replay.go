@@ -14,6 +14,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // newNonce is what --anew without a nonce says: no nonce looks like it.
@@ -25,11 +26,11 @@ func newReplay(outside environment) *cobra.Command {
 	var choice replayChoice
 	cmd := &cobra.Command{
 		Use:   "replay [NAME]",
-		Short: "Run effects again, through Pub/Sub",
+		Short: "Run effects again",
 		Long: "Publishes one message for each effect to $OPLEDGER_TOPIC, as `gcloud pubsub topics publish` does by hand; with a ledger in a\n" +
 			"file and no topic it runs them in this process. What is dead, or waived, is reopened with all its attempts before it; what\n" +
 			"is open is tried as by any message; what is done is skipped, and with --anew run once more, as a run of its own with a key\n" +
-			"of its own. Name an operation, or choose some; then it says how many effects those are, and asks.",
+			"of its own. Name an operation, or choose some: of several, and with --anew, it says how many effects those are, and asks.",
 		Example: "  opledger replay batches/abc123\n" +
 			"  opledger replay batches/abc123 --effect publish --anew\n" +
 			"  opledger replay --dead --since 24h --dry-run\n" +
@@ -119,7 +120,7 @@ func (d *replayDesk) replay(ctx context.Context, choice replayChoice) error {
 	if d.dryRun || len(lines) == 0 {
 		return d.report(lines, 0)
 	}
-	if choice.name.Key == "" && !d.yes && !agreed(d.outside, "Run "+howMany(lines)+" again?") {
+	if (choice.name.Key == "" || choice.anew && len(lines) > 1) && !d.yes && !agreed(d.outside, "Run "+howMany(lines)+" again?") {
 		return errors.New("nothing was published; answer y, or pass --yes")
 	}
 	for i, line := range lines {
@@ -133,7 +134,39 @@ func (d *replayDesk) replay(ctx context.Context, choice replayChoice) error {
 		}
 		if d.topic == "" {
 			d.server.Drain(ctx)
+			if lines[i], err = d.outcome(ctx, line); err != nil {
+				return err
+			}
 		}
 	}
-	return d.report(lines, len(lines))
+	return errors.Join(d.report(lines, len(lines)), d.undone(lines))
+}
+
+// outcome returns the run that came of a line in this process, and how it stands now.
+func (d *replayDesk) outcome(ctx context.Context, line replayLine) (replayLine, error) {
+	rec, err := d.server.Ledger.Record(ctx, line.Operation)
+	if err != nil {
+		return line, err
+	}
+	if d.nonce != "" {
+		line.Effect += "@" + d.nonce
+	}
+	if line.Status = rec.Effects[line.Effect]; line.Status == "" {
+		line.Status = unplanned
+	}
+	return line, nil
+}
+
+// undone is an error where effects were run in this process, and some are not done.
+func (d *replayDesk) undone(lines []replayLine) error {
+	left := 0
+	for _, line := range lines {
+		if line.Status != operation.EffectDone {
+			left++
+		}
+	}
+	if d.topic != "" || left == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d effects are not done: the log above says why; what is open is tried again by serve", left, len(lines))
 }

@@ -79,7 +79,7 @@ func (c *replayChoice) parse(args []string, now time.Time) error {
 type replayLine struct {
 	Operation operation.Key          `json:"operation"`
 	Effect    string                 `json:"effect"`
-	Status    operation.EffectStatus `json:"status"` // before
+	Status    operation.EffectStatus `json:"status"` // before; after, once it was run in this process
 }
 
 // unplanned is the status of an effect that no rule asked for when the operation came into its state.
@@ -114,12 +114,13 @@ func (c replayChoice) matches(rec operation.Record) bool {
 
 // ofOne is choose for the one operation that was named.
 func (c replayChoice) ofOne(ctx context.Context, l *ledger.Ledger) ([]replayLine, error) {
-	rec, err := l.Record(ctx, c.name.Key)
-	if errors.Is(err, ledger.ErrNotFound) {
-		err = fmt.Errorf("%w; opledger list shows those it has", err)
-	}
+	key, err := named{c.name}.key(ctx, l)
 	if err != nil {
 		return nil, err
+	}
+	rec, err := l.Record(ctx, key)
+	if err != nil {
+		return nil, whereToLook(err)
 	}
 	_, planned := rec.Effects[c.effect]
 	switch {

@@ -13,7 +13,7 @@ func (d *replayDesk) report(lines []replayLine, published int) error {
 	if d.asJSON {
 		report := struct {
 			Effects   []replayLine `json:"effects"`
-			Published int          `json:"published"`
+			Published int          `json:"published"` // messages, in this process or to the topic
 			Anew      string       `json:"anew,omitempty"`
 		}{append([]replayLine{}, lines...), published, d.nonce}
 		return printJSON(d.outside.out, report)
@@ -49,5 +49,13 @@ func howMany(lines []replayLine) string {
 	for _, line := range lines {
 		operations[line.Operation] = true
 	}
-	return fmt.Sprintf("%d effects of %d operations", len(lines), len(operations))
+	return counted(len(lines), "effect") + " of " + counted(len(operations), "operation")
+}
+
+// counted is a number of things in words.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

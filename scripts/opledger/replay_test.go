@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -67,16 +69,33 @@ func TestReplay(t *testing.T) {
 	f := newFile(t)
 	f.dead("batches/a")
 	s := cli(t, nil, "replay", "projects/p/locations/us/batches/a/", "--store", f.store(), "--by", "ops").want(t, exitDone, `"replay":"reopened"`)
-	if want := "batches/a  log  dead\nran 1 effects of 1 operations, once each; opledger show NAME shows what became of it\n"; s.out != want {
+	if want := "batches/a  log  done\nran 1 effect of 1 operation, once each; opledger show NAME shows what became of it\n"; s.out != want {
 		t.Errorf("%q, want %q", s.out, want)
 	}
 	e := f.effects("batches/a")["log"]
 	if e.State != ledger.EffectDone || e.Fence != 2 || len(e.Replays) != 1 || e.Replays[0].By != "ops" {
 		t.Errorf("%+v", e)
 	}
-	// What is done is run again only anew.
-	s = cli(t, nil, "replay", "batches/a", "--store", f.store()).want(t, exitDone)
+	// What is done is run again only anew; a bare id will do.
+	s = cli(t, nil, "replay", "a", "--store", f.store()).want(t, exitDone)
 	if s.out != "nothing to run again; what is done is run again with --anew\n" {
+		t.Errorf("%q", s.out)
+	}
+}
+
+// TestReplayThatFails: an effect that dies again is said to, and the command fails.
+func TestReplayThatFails(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.dead("batches/a")
+	receiver := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(receiver.Close)
+	variables := []string{
+		"OPLEDGER_STORE=" + f.store(), "OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: http, url: '" + receiver.URL + "'}]",
+		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
+	}
+	s := cli(t, variables, "replay", "batches/a").want(t, exitFailed, "1 of 1 effects are not done")
+	if !strings.HasPrefix(s.out, "batches/a  log  dead\n") {
 		t.Errorf("%q", s.out)
 	}
 }
@@ -89,7 +108,7 @@ func TestReplayAnew(t *testing.T) {
 	cli(t, nil, "replay", "batches/a", "--store", f.store()).want(t, exitDone)
 	for range 2 {
 		s := cli(t, nil, "replay", "batches/a", "--effect", "log", "--anew=fix-1", "--by", "ops", "--store", f.store()).want(t, exitDone)
-		if !strings.Contains(s.out, "batches/a  log  done\n") || !strings.Contains(s.out, "each is the run @fix-1") {
+		if !strings.Contains(s.out, "batches/a  log@fix-1  done\n") || !strings.Contains(s.out, "each is the run @fix-1") {
 			t.Errorf("%q", s.out)
 		}
 	}
@@ -200,10 +219,10 @@ func TestReplayNeverPlanned(t *testing.T) {
 	f.settle("batches/stranger", operation.Succeeded, operation.Result{})
 	variables := []string{"OPLEDGER_STORE=" + f.store(), "OPLEDGER_EFFECTS=[{name: later, on: [SUCCEEDED], do: log}]"}
 	s := cli(t, variables, "replay", "batches/a", "--effect", "later").want(t, exitDone, `"replay":"planned"`)
-	if !strings.Contains(s.out, "batches/a  later  never planned") || f.effects("batches/a")["later"].State != ledger.EffectDone {
+	if !strings.Contains(s.out, "batches/a  later  done") || f.effects("batches/a")["later"].State != ledger.EffectDone {
 		t.Errorf("%s %+v", s.out, f.effects("batches/a"))
 	}
-	cli(t, variables, "replay", "batches/a", "--effect", "strange").want(t, exitDone, "no effect is named")
+	cli(t, variables, "replay", "batches/a", "--effect", "strange").want(t, exitFailed, "no effect is named", "1 of 1 effects are not done")
 	for _, c := range []struct{ name, says string }{
 		{"batches/b", "PENDING"}, {"batches/stranger", "nobody registered"}, {"batches/none", "opledger list"},
 	} {
