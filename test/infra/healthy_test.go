@@ -1,0 +1,33 @@
+package infra_test
+
+import (
+	"fmt"
+
+	"github.com/opledger/opledger/shared/gemini/webhooks"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+// healthyLife lets an operation live from its intent to its effect through all four functions, and has Gemini and Pub/Sub
+// repeat what they may repeat.
+func healthyLife(w *world) {
+	w.Helper()
+	at := w.endpoint(webhooks.Enabled)
+	w.submitted(intent)
+	name := w.batch("nightly opledger:c-1", geminisim.StateRunning)
+	w.submitted(fmt.Sprintf(`{"name":%q,"correlationId":"c-1"}`, name.Resource))
+	w.delivered("m1", w.event("batch.running", name.Resource))
+	w.pass(at)
+	if err := w.sim.SetState(name.Resource, geminisim.StateSucceeded); err != nil {
+		w.Fatal(err)
+	}
+	end := w.event("batch.succeeded", name.Resource)
+	w.delivered("m2", end)
+	w.delivered("m2", end)
+	m := w.message("publish")
+	w.run(m, nil)
+	w.run(m, nil)
+	w.pass(at)
+	if rec, err := w.ledger.Record(w.Context(), name.Key); err != nil || !rec.Settled() {
+		w.Errorf("%+v %v, want it to have ended", rec, err)
+	}
+}

@@ -1,0 +1,16 @@
+package infra_test
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("FUNCTION_TARGET") != "" {
+		serveOnce() // the deployed program, for a child process
+	}
+	// Firestore's client links OpenCensus, which starts this when the program does.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+}

@@ -1,0 +1,159 @@
+package infra_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/opledger/opledger/functions/effects"
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// run pushes a message to the function, whose own effect is what own does; nil: it succeeds.
+func (w *world) run(m ledger.Message, own func()) {
+	w.Helper()
+	data, err := json.Marshal(m)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.post(w.runs(false, own), http.Header{}, push(string(data)))
+}
+
+// push is what Pub/Sub sends.
+func push(data string) string {
+	return fmt.Sprintf(`{"message":{"data":%q,"messageId":"7"}}`, base64.StdEncoding.EncodeToString([]byte(data)))
+}
+
+func (w *world) runs(paused bool, own func()) effects.Function {
+	w.Helper()
+	handlers, err := effect.Handlers(w.effects, effect.HandlerOptions{
+		Log: w.log("effects"), AllowPrivate: true, Now: w.clock.Now,
+		Custom: map[string]effect.Handler{"own": effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) {
+			if own != nil {
+				own()
+			}
+			return nil, nil
+		})},
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return effects.New(effects.Options{
+		Runner: effect.NewRunner(w.ledger, handlers), Paused: paused, Now: w.clock.Now, Log: w.log("effects"),
+	})
+}
+
+// planned has an operation end, and returns the message about one of its effects.
+func (w *world) planned(name string) ledger.Message {
+	w.Helper()
+	w.end(w.registered(w.named("batches/a")), operation.Expired)
+	return w.message(name)
+}
+
+// answered returns the situation in which the receiver answers the effect with a status.
+func answered(name string, status int32, want ...string) situation {
+	return situation{"effects: the receiver " + name, func(w *world) {
+		w.answer.Store(status)
+		w.run(w.planned("publish"), nil)
+	}, append(want, "effects")}
+}
+
+// repeated returns the situation in which the message comes again after the receiver answered with a status.
+func repeated(name string, status int32) situation {
+	return situation{"effects: again, after the receiver " + name, func(w *world) {
+		m := w.planned("publish")
+		w.answer.Store(status)
+		w.run(m, nil)
+		w.forget()
+		w.run(m, nil)
+	}, []string{"effects"}}
+}
+
+// malform makes a document one that nobody can read, past the store.
+func (w *world) malform(path ledger.Path) {
+	db, err := sql.Open("sqlite", w.file)
+	if err != nil {
+		w.Error(err)
+		return
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(w.Context(), `UPDATE documents SET body = json_set(body, '$.attempts', 'many') WHERE path = ?`, string(path)); err != nil {
+		w.Error(err)
+	}
+}
+
+// takeOver claims the effect of a message, as another instance does.
+func (w *world) takeOver(m ledger.Message) {
+	if grant, err := w.ledger.Claim(w.Context(), m.Operation, m.Effect); err != nil || grant.Verdict != ledger.Claimed {
+		w.Errorf("%+v %v", grant, err)
+	}
+}
+
+var ofEffects = []situation{
+	answered("takes it", http.StatusOK),
+	answered("is away", http.StatusServiceUnavailable, "effects-failing"),
+	answered("says no", http.StatusGone, "effects-dead"),
+	repeated("took it", http.StatusOK),
+	repeated("was away", http.StatusServiceUnavailable),
+	repeated("said no", http.StatusGone),
+	{"effects: another instance is at it", func(w *world) {
+		m := w.planned("own")
+		w.takeOver(m)
+		w.run(m, nil)
+	}, []string{"effects"}},
+	{"effects: a claim that was left behind", func(w *world) {
+		m := w.planned("own")
+		w.takeOver(m)
+		w.clock.advance(w.ledger.Settings().ClaimTTL)
+		w.run(m, nil)
+	}, []string{"effects"}},
+	{"effects: the lease is lost", func(w *world) {
+		m := w.planned("own")
+		w.run(m, func() {
+			w.clock.advance(w.ledger.Settings().ClaimTTL)
+			w.takeOver(m)
+		})
+	}, []string{"effects", "effects-uncertain"}},
+	{"effects: the outcome cannot be recorded", func(w *world) {
+		m := w.planned("own")
+		w.run(m, func() { w.malform(ledger.EffectPath(m.Operation, m.Effect)) })
+	}, []string{"effects", "effects-uncertain"}},
+	{"effects: the store is down", func(w *world) {
+		m := w.planned("own")
+		w.storeDown()
+		w.run(m, nil)
+	}, []string{"effects", "ledger-errors"}},
+	{"effects: no handler has the name", func(w *world) {
+		w.effects = append(w.effects, effect.Spec{Name: "later", Do: "log", On: ends})
+		w.openLedger()
+		m := w.planned("later")
+		w.effects = w.effects[:len(w.effects)-1]
+		w.run(m, nil)
+	}, []string{"effects", "effects-unknown"}},
+	{"effects: nobody has planned it", func(w *world) {
+		w.run(ledger.Message{Operation: "batches/a", Effect: "never", Attempt: 1}, nil)
+	}, []string{"effects"}},
+	{"effects: a message that names no effect", func(w *world) {
+		w.post(w.runs(false, nil), http.Header{}, push(`{"operation":"batches/a"}`))
+	}, []string{"effects", "effects-malformed"}},
+	{"effects: paused", func(w *world) {
+		w.post(w.runs(true, nil), http.Header{}, push(`{"operation":"batches/a","effect":"own","attempt":1}`))
+	}, []string{"effects"}},
+	{"effects: a person has one run anew", func(w *world) {
+		m := w.planned("own")
+		w.run(m, nil)
+		w.forget()
+		w.run(ledger.Message{Operation: m.Operation, Effect: "own", Anew: "again", By: "ops"}, nil)
+	}, []string{"effects"}},
+	{"effects: an alert that an effect tells", func(w *world) { // which reconcile has logged, and that is counted
+		if _, err := w.ledger.AlertAbout(w.Context(), "webhooks/1", ledger.AlertDisabled, w.clock.Now(), "it is disabled"); err != nil {
+			w.Fatal(err)
+		}
+		w.run(w.message("note"), nil)
+	}, []string{"effects"}},
+}

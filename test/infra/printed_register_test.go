@@ -1,0 +1,56 @@
+package infra_test
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/opledger/opledger/functions/register"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// submitted sends a body to the function.
+func (w *world) submitted(body string) {
+	w.Helper()
+	w.post(register.New(register.Options{Ledger: w.ledger, Now: w.clock.Now, Log: w.log("register")}), http.Header{}, body)
+}
+
+const (
+	registration = `{"name":"batches/a","jobKind":"review","correlationId":"c-1"}`
+	intent       = `{"intent":true,"correlationId":"c-1","jobKind":"review"}`
+)
+
+var ofRegister = []situation{
+	{"register: new", func(w *world) { w.submitted(registration) }, []string{"registrations"}},
+	{"register: known", func(w *world) {
+		w.submitted(registration)
+		w.forget()
+		w.submitted(registration)
+	}, []string{"registrations"}},
+	{"register: a correlation id that another has", func(w *world) {
+		w.submitted(registration)
+		w.forget()
+		w.submitted(`{"name":"batches/b","correlationId":"c-1"}`)
+	}, []string{"registrations"}}, // not unbound: no intent is given up
+	{"register: an intent, new and known", func(w *world) {
+		w.submitted(intent)
+		w.submitted(intent)
+	}, nil},
+	{"register: problems", func(w *world) {
+		w.submitted(`{"name":""}`)
+		w.submitted(`{"intent":true}`)
+		w.submitted("{")
+	}, nil},
+	{"register: the store is down", func(w *world) {
+		w.storeDown()
+		w.submitted(registration)
+	}, []string{"ledger-errors"}},
+	{"register: the store is down for an intent", func(w *world) {
+		w.storeDown()
+		w.submitted(intent)
+	}, []string{"ledger-errors"}},
+	{"register: the topic takes nothing", func(w *world) {
+		w.end(w.named("batches/a"), operation.Succeeded) // an event that came first
+		w.outbox.Fail(errors.New("the topic is gone"))
+		w.submitted(registration)
+	}, []string{"registrations", "unpublished"}},
+}

@@ -1,0 +1,180 @@
+package infra_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/functions/webhook"
+	"github.com/opledger/opledger/shared/confirm"
+	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/trust"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+const (
+	secret    = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+	other     = "whsec_YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE="
+	audience  = "https://receiver.example/webhook"
+	tolerance = 5 * time.Minute
+)
+
+// webhook returns the function. change, if any, says what it believes otherwise than the one secret and the one audience.
+func (w *world) webhook(change func(*trust.Options)) http.Handler {
+	w.Helper()
+	believed := trust.Options{Tolerance: tolerance}
+	var err error
+	if believed.Static, err = trust.FixedSecrets(secret); err != nil {
+		w.Fatal(err)
+	}
+	believed.Dynamic, err = trust.NewTokens(trust.TokensOptions{
+		Audiences: []string{audience}, KeysURL: w.api.URL + geminisim.JWKSPath, Transport: w.api.Client().Transport, Log: w.log("webhook"),
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	if change != nil {
+		change(&believed)
+	}
+	gate, err := trust.New(believed)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return webhook.New(webhook.Options{
+		Ledger: w.ledger, Gate: gate, Confirm: trust.Dynamic, Now: w.clock.Now, Log: w.log("webhook"),
+		Confirmer: confirm.New(confirm.Options{
+			Ledger: w.ledger, Gemini: func(context.Context) (*lookup.Client, error) { return w.client, nil }, Now: w.clock.Now,
+		}),
+	})
+}
+
+// delivered delivers a body that is signed now, with the one secret.
+func (w *world) delivered(id, body string) {
+	w.Helper()
+	w.post(w.webhook(nil), w.signed(secret, id, w.clock.Now(), body), body)
+}
+
+func (w *world) signed(secret, id string, at time.Time, body string) http.Header {
+	return delivery(id, at, geminisim.Sign(secret, id, at, []byte(body)))
+}
+
+// tokened returns the headers of a delivery with a token, which says nothing about its body.
+func (w *world) tokened(id string) http.Header {
+	return delivery(id, w.clock.Now(), w.sim.Token(w.sim.Claims(audience, nil), geminisim.TokenOptions{}))
+}
+
+func delivery(id string, at time.Time, signature string) http.Header {
+	return http.Header{
+		"Webhook-Id": {id}, "Webhook-Timestamp": {strconv.FormatInt(at.Unix(), 10)}, "Webhook-Signature": {signature},
+	}
+}
+
+// event is a body as Gemini documents it.
+func (w *world) event(kind, name string) string {
+	return fmt.Sprintf(`{"type":%q,"version":"v1","timestamp":%q,"data":{"id":%q}}`, kind, w.clock.Now().Format(time.RFC3339), name)
+}
+
+// ended registers a batch and delivers its end; only what comes next is the situation.
+func (w *world) ended(name string) {
+	w.Helper()
+	w.registered(w.named(name))
+	w.delivered("end", w.event("batch.succeeded", name))
+	w.forget()
+	w.clock.advance(time.Minute)
+}
+
+var ofWebhook = []situation{
+	{"webhook: an event", func(w *world) {
+		w.registered(w.named("batches/a"))
+		w.delivered("m1", w.event("batch.running", "batches/a"))
+	}, []string{"deliveries"}},
+	{"webhook: the same delivery again", func(w *world) {
+		w.ended("batches/a")
+		w.delivered("end", w.event("batch.succeeded", "batches/a"))
+	}, []string{"deliveries"}},
+	{"webhook: the same end again", func(w *world) {
+		w.ended("batches/a")
+		w.delivered("m2", w.event("batch.succeeded", "batches/a"))
+	}, []string{"deliveries"}},
+	{"webhook: an event that comes too late", func(w *world) {
+		w.ended("batches/a")
+		w.delivered("m2", w.event("batch.running", "batches/a"))
+	}, []string{"deliveries", "regressions"}},
+	{"webhook: another end", func(w *world) {
+		w.ended("batches/a")
+		w.delivered("m2", w.event("batch.failed", "batches/a"))
+	}, []string{"deliveries", "conflicts"}},
+	{"webhook: an operation that nobody registered", func(w *world) {
+		w.delivered("m1", w.event("batch.succeeded", "batches/a"))
+	}, []string{"deliveries", "unmatched"}},
+	{"webhook: a body that nobody understands", func(w *world) { w.delivered("m1", `{"type":`) }, []string{"deliveries", "quarantined"}},
+	{"webhook: that body again", func(w *world) {
+		w.delivered("m1", `{"type":`)
+		w.forget()
+		w.delivered("m1", `{"type":`)
+	}, []string{"deliveries"}},
+	{"webhook: a type of tomorrow", func(w *world) {
+		w.delivered("m1", w.event("batch.archived", "batches/a"))
+	}, []string{"deliveries"}},
+	{"webhook: a ping", func(w *world) { w.delivered("m1", `{"type":"webhook.ping"}`) }, []string{"deliveries"}},
+	{"webhook: the store is down", func(w *world) {
+		w.storeDown()
+		w.delivered("m1", w.event("batch.succeeded", "batches/a"))
+	}, []string{"deliveries", "ledger-errors"}},
+	{"webhook: the store is down for the quarantine", func(w *world) {
+		w.storeDown()
+		w.delivered("m1", "{")
+	}, []string{"deliveries", "ledger-errors"}},
+	{"webhook: the topic takes nothing", func(w *world) {
+		w.registered(w.named("batches/a"))
+		w.outbox.Fail(errors.New("the topic is gone"))
+		w.delivered("m1", w.event("batch.succeeded", "batches/a"))
+	}, []string{"deliveries", "unpublished"}},
+	{"webhook: not a POST, and too much", func(w *world) {
+		w.request(http.MethodGet, w.webhook(nil), http.Header{}, http.NoBody)
+		large := strings.Repeat("a", 1<<20+1)
+		w.post(w.webhook(nil), w.signed(secret, "m1", w.clock.Now(), large), large)
+	}, nil},
+}
+
+var ofProofs = []situation{
+	{"webhook: a forger", func(w *world) {
+		w.post(w.webhook(nil), w.signed(other, "m1", w.clock.Now(), "{}"), "{}")
+	}, []string{"refused"}},
+	{"webhook: a forger with an old time", func(w *world) {
+		w.post(w.webhook(nil), w.signed(other, "m1", w.clock.Now().Add(-tolerance-time.Second), "{}"), "{}")
+	}, []string{"refused"}},
+	{"webhook: signed too long ago", func(w *world) {
+		w.post(w.webhook(nil), w.signed(secret, "m1", w.clock.Now().Add(-tolerance-time.Second), "{}"), "{}")
+	}, []string{"stale"}},
+	{"webhook: no secret yet", func(w *world) {
+		w.post(w.webhook(func(o *trust.Options) { o.Static = nil }), w.signed(secret, "m1", w.clock.Now(), "{}"), "{}")
+	}, []string{"refused"}},
+	{"webhook: a token, and no audience", func(w *world) {
+		w.post(w.webhook(func(o *trust.Options) { o.Dynamic = nil }), w.tokened("m1"), "{}")
+	}, []string{"refused"}},
+	{"webhook: Gemini's keys cannot be had", func(w *world) {
+		w.sim.AnswerNext(geminisim.OpJWKS, "", geminisim.ErrorAnswer(http.StatusServiceUnavailable, "away"))
+		w.post(w.webhook(nil), w.tokened("m1"), "{}")
+	}, []string{"refused"}},
+	{"webhook: a hint", func(w *world) {
+		name := w.registered(w.batch("a", geminisim.StateSucceeded))
+		w.post(w.webhook(nil), w.tokened("m1"), w.event("batch.succeeded", name.Resource))
+	}, []string{"deliveries"}},
+	{"webhook: a hint about what nobody registered", func(w *world) {
+		w.post(w.webhook(nil), w.tokened("m1"), w.event("batch.succeeded", w.batch("a", geminisim.StateSucceeded).Resource))
+	}, []string{"deliveries", "unmatched"}},
+	{"webhook: a hint about nothing", func(w *world) {
+		w.post(w.webhook(nil), w.tokened("m1"), w.event("batch.succeeded", "batches/none"))
+	}, []string{"deliveries"}},
+	{"webhook: a hint that nobody understands", func(w *world) { w.post(w.webhook(nil), w.tokened("m1"), "{") }, []string{"deliveries"}},
+	{"webhook: a hint that Gemini does not confirm", func(w *world) {
+		name := w.registered(w.batch("a", geminisim.StateSucceeded))
+		w.sim.AnswerNext(geminisim.OpGet, name.Resource, geminisim.ErrorAnswer(http.StatusServiceUnavailable, "away"))
+		w.post(w.webhook(nil), w.tokened("m1"), w.event("batch.succeeded", name.Resource))
+	}, []string{"deliveries", "unconfirmed"}},
+}

@@ -1,0 +1,185 @@
+package infra_test
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/geminisim"
+	"github.com/opledger/opledger/test/harness"
+)
+
+// A world is what the four functions share: a real ledger, a simulated Gemini, and a receiver of effects, on a clock that the
+// test moves. Each function has a log of its own, as each has a service of its own in Cloud Logging.
+type world struct {
+	*testing.T
+	clock  *clock
+	file   string
+	store  *sqlite.Store
+	ledger *ledger.Ledger
+	outbox *harness.Outbox
+	logs   map[string]*harness.Log
+	extra  lines // what child processes have printed
+
+	sim    *geminisim.Sim
+	api    *httptest.Server // in front of it
+	before atomic.Value     // func(): called before each look-up of a batch
+	client *lookup.Client
+
+	effects  []effect.Spec
+	receiver *httptest.Server // of the http effect
+	answer   atomic.Int32     // its status
+}
+
+var ends = []operation.State{operation.Succeeded, operation.Failed, operation.Cancelled, operation.Expired}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{
+		T: t, clock: &clock{now: time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)}, file: filepath.Join(t.TempDir(), "ledger.db"),
+		outbox: &harness.Outbox{}, logs: map[string]*harness.Log{}, extra: lines{},
+	}
+	for _, function := range functions {
+		w.logs[function] = &harness.Log{}
+	}
+	w.answer.Store(http.StatusOK)
+	w.receiver = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		rw.WriteHeader(int(w.answer.Load()))
+	}))
+	t.Cleanup(w.receiver.Close)
+	w.effects = []effect.Spec{
+		{Name: "publish", Do: "http", URL: w.receiver.URL, On: ends},
+		{Name: "note", Do: "log", Alerts: ledger.Alerts()},
+		{Name: "own", Do: "custom", On: []operation.State{operation.Expired}},
+	}
+	w.openLedger()
+	w.openGemini()
+	return w
+}
+
+// openLedger opens the ledger with the effects that there are now.
+func (w *world) openLedger() {
+	w.Helper()
+	store, err := sqlite.Open(w.Context(), w.file, w.clock.Now)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { _ = store.Close() }) // some situations close it themselves
+	w.store = store
+	settings := ledger.DefaultSettings()
+	settings.Rules = effect.Rules(w.effects)
+	if w.ledger, err = ledger.New(w.store, settings, ledger.Options{Publisher: w.outbox}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// log returns the logger of a function.
+func (w *world) log(function string) *slog.Logger { return logging.New(w.logs[function], "p") }
+
+// printed returns what the functions have printed since the last call.
+func (w *world) printed() lines {
+	w.Helper()
+	all := lines{}
+	for _, function := range functions {
+		all[function] = append(w.logs[function].Take(w), w.extra[function]...)
+	}
+	return all
+}
+
+// forget drops what was printed so far: it led to the situation and is none of it.
+func (w *world) forget() {
+	w.Helper()
+	w.printed()
+}
+
+// post sends a body to a function.
+func (w *world) post(function http.Handler, header http.Header, body string) {
+	w.Helper()
+	w.request(http.MethodPost, function, header, strings.NewReader(body))
+}
+
+func (w *world) request(method string, function http.Handler, header http.Header, body io.Reader) {
+	w.Helper()
+	r := httptest.NewRequestWithContext(w.Context(), method, "/", body)
+	r.Header = header
+	function.ServeHTTP(httptest.NewRecorder(), r)
+}
+
+func (w *world) named(raw string) operation.Name {
+	w.Helper()
+	name, err := operation.ParseName(raw, "")
+	if err != nil {
+		w.Fatal(err)
+	}
+	return name
+}
+
+// registered registers an operation, past the function.
+func (w *world) registered(name operation.Name) operation.Name {
+	w.Helper()
+	if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: name}); err != nil {
+		w.Fatal(err)
+	}
+	return name
+}
+
+// end has an operation end in the ledger, past the functions.
+func (w *world) end(name operation.Name, state operation.State) {
+	w.Helper()
+	_, err := w.ledger.Ingest(w.Context(), operation.Event{
+		Name: name, DeliveryID: "end-" + string(state), Source: operation.Webhook, State: state, UpdateTime: w.clock.Now(),
+	})
+	if err != nil {
+		w.Error(err)
+	}
+}
+
+// storeDown makes the store refuse everything.
+func (w *world) storeDown() {
+	w.Helper()
+	if err := w.store.Close(); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// message returns the one message of an effect that was sent, and takes all out of the queue.
+func (w *world) message(effect string) ledger.Message {
+	w.Helper()
+	sent := w.outbox.Take()
+	i := slices.IndexFunc(sent, func(m ledger.Message) bool { return ledger.RuleOf(m.Effect) == effect })
+	if i < 0 {
+		w.Fatalf("no message about %s in %v", effect, sent)
+	}
+	return sent[i]
+}
+
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
