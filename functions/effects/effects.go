@@ -101,7 +101,7 @@ func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, err
 		"duration_ms", f.Now().Sub(began).Milliseconds(),
 	}
 	if m.FromPerson() {
-		attributes = append(attributes, "run", report.Replay.Effect, "replay", report.Replay.Outcome, "by", m.By, "message", m.ID)
+		attributes = append(attributes, "run", report.Replay.Effect, "replay", report.Replay.Outcome, "by", m.By, "delivery", m.ID)
 	}
 	if report.Cause != nil {
 		attributes = append(attributes, "error", report.Cause)

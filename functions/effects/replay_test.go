@@ -73,7 +73,7 @@ func TestReplay(t *testing.T) {
 			}
 			w.server.Close()
 			log := w.log.String()
-			for _, line := range []string{`"replay":"reopened","by":"me","message":"4"`, `"run":"finishes@fix-1","replay":"planned-anew","by":"me"`} {
+			for _, line := range []string{`"replay":"reopened","by":"me","delivery":"4"`, `"run":"finishes@fix-1","replay":"planned-anew","by":"me"`} {
 				if !strings.Contains(log, line) {
 					t.Errorf("the log does not say %s: %s", line, log)
 				}

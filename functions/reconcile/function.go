@@ -9,6 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/function"
+	"github.com/opledger/opledger/shared/reconcile"
 )
 
 func init() { function.HTTP("Reconcile", build) }
@@ -23,13 +24,12 @@ type settings struct {
 }
 
 func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
-	l, err := cloud.Ledger(ctx, s.Firestore, s.Topic, s.Ledger)
+	o, err := cloud.Reconciler(ctx, cloud.Reconcile{Gemini: s.Gemini, Discovery: s.Discovery, Endpoint: s.Endpoint}, log)
 	if err != nil {
 		return nil, err
 	}
-	reconciler, err := cloud.Reconciler(ctx, l, cloud.Reconcile{Gemini: s.Gemini, Discovery: s.Discovery, Endpoint: s.Endpoint}, log)
-	if err != nil {
+	if o.Ledger, err = cloud.Ledger(ctx, s.Firestore, s.Topic, s.Ledger); err != nil {
 		return nil, err
 	}
-	return New(Options{Reconciler: reconciler, Now: time.Now, Log: log}), nil
+	return New(Options{Reconciler: reconcile.New(o), Now: time.Now, Log: log}), nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/confirm"
+	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/test/geminisim"
@@ -250,6 +251,35 @@ func TestHintAbandoned(t *testing.T) {
 	w.took(w.hint("m1", end), "applied", "advanced", true)
 	if n := len(w.outbox.All()); n != 1 {
 		t.Errorf("%d effects, want 1", n)
+	}
+}
+
+// TestHintAbandonedAndNotFound: the same where Gemini does not find an operation, as it was seen to for days of a live one; of an
+// operation that passes ask about, nothing more is to be expected of the delivery.
+func TestHintAbandonedAndNotFound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.register("interactions/gone")
+	end := event("interaction.completed", "gone", t1)
+	w.took(w.hint("m1", end), "ignored", "not-found", true)
+	if _, err := w.ledger.Abandon(t.Context(), "interactions/gone", ledger.Abandonment{By: "me", Why: "not found"}); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.advance(gap)
+	w.unwritten(func() { w.wantAgain(w.hint("m1", end), 30) })
+}
+
+// TestHintWithTheIDOfALookup: a hint's id, which nobody signed, does not stand in the way of what reconciliation learns later.
+func TestHintWithTheIDOfALookup(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	name := w.create(aVideo, "v", geminisim.VideoRunning, "")
+	w.register(name)
+	w.took(w.hint("reconcile-FAILED", event("video.generated", name, t1)), "applied", "advanced", true)
+	failed := lookup.Answer{State: operation.Failed, Result: operation.Result{ErrorCode: "filtered"}}
+	receipt, err := w.ledger.Ingest(t.Context(), failed.Event(operation.Name{Key: w.key(name), Resource: name}))
+	if err != nil || receipt.Outcome != ledger.Applied || receipt.State != operation.Failed {
+		t.Errorf("W4: %+v %v, want it applied", receipt, err)
 	}
 }
 

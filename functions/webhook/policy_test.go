@@ -51,6 +51,19 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
+// TestSignedAndNotConfirmable: what is signed, and of a kind that nobody can be asked about, is believed even where all deliveries
+// are hints: nothing else would ever settle it [K2]. What is not signed is not.
+func TestSignedAndNotConfirmable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{confirm: trust.Always})
+	w.register("batchJobs/a")
+	end := event("batch.succeeded", "batchJobs/a", t1)
+	w.took(w.hint("m1", end), "ignored", "unsupported", true)
+	w.clock.advance(gap)
+	w.took(w.deliver("m2", end), "applied", "advanced", true)
+	w.wantState("batchJobs/a", operation.Succeeded)
+}
+
 // TestTooLargeAndNotSigned: what the store will never take and nobody signed is dropped and answered 200: an error would bring it
 // back [M8].
 func TestTooLargeAndNotSigned(t *testing.T) {

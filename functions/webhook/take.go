@@ -7,6 +7,7 @@ import (
 
 	"github.com/opledger/opledger/shared/confirm"
 	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/trust"
@@ -34,13 +35,21 @@ func (h handler) take(r *http.Request, body []byte, proof trust.Proof) (ledger.R
 	var receipt ledger.Receipt
 	if h.Confirm.Hint(proof) {
 		receipt, err = h.Confirmer.Confirm(r.Context(), event, vouched)
-	} else {
+	}
+	// What is signed and can never be confirmed is believed: nothing else tells of such an operation.
+	if !h.Confirm.Hint(proof) || proof.Bound && err == nil && unconfirmable(receipt) {
 		receipt, err = h.Ledger.Ingest(r.Context(), event)
 	}
 	if ledger.Permanent(err) {
 		return h.keep(r, body, ledger.Suspect{Reason: string(refusedByStore), Detail: err.Error(), Type: event.Type}, quarantined, proof)
 	}
 	return receipt, err
+}
+
+// unconfirmable reports whether Gemini cannot be asked about the operation at all.
+func unconfirmable(receipt ledger.Receipt) bool {
+	reason := string(receipt.Reason)
+	return receipt.Outcome == confirm.Ignored && (reason == lookup.Unsupported || reason == lookup.InvalidName)
 }
 
 // unreadable handles a body that no event can be made of [W6].

@@ -118,8 +118,8 @@ func (c *Confirmer) Confirm(ctx context.Context, e operation.Event, vouched stri
 		return receipt, &UnconfirmedError{Operation: receipt.Key, Reason: NoClient, RetryAfter: c.turns.gap, Err: err}
 	}
 	switch {
-	case answer.Known() && e.State.Terminal() && !answer.State.Terminal() && hinted.Record.Abandoned != nil:
-		// Once taken in it would be a duplicate, and no pass asks any more.
+	case hinted.Record.Abandoned != nil && e.State.Terminal() && notYet(answer):
+		// No pass asks any more, so this delivery, or the same again, is what is left to tell of the end [R4].
 		return receipt, &UnconfirmedError{Operation: receipt.Key, Reason: NotYet, RetryAfter: c.turns.gap}
 	case answer.Known():
 		return c.take(ctx, e, hinted.Name, answer, vouched)
@@ -132,6 +132,11 @@ func (c *Confirmer) Confirm(ctx context.Context, e operation.Event, vouched stri
 			Operation: receipt.Key, Reason: answer.Reason, RetryAfter: max(answer.RetryAfter, c.turns.gap), Err: answer.Err,
 		}
 	}
+}
+
+// notYet reports whether Gemini does not show an end that it may show later: a live operation was seen to be not found for days.
+func notYet(answer lookup.Answer) bool {
+	return answer.Reason == lookup.NotFound || answer.Known() && !answer.State.Terminal()
 }
 
 // ask looks the operation up within the time that the sender of a delivery waits.

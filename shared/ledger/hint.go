@@ -22,7 +22,7 @@ type Hinted struct {
 // Hint reads what the ledger knows of a delivery's operation, as Ingest would find it, and writes nothing. The error is the
 // store's; the same call may succeed later.
 func (l *Ledger) Hint(ctx context.Context, name operation.Name, correlationID, deliveryID string) (Hinted, error) {
-	paths := []Path{OperationPath(name.Key), deliveryPath(name.Key, deliveryID)}
+	paths := []Path{OperationPath(name.Key), deliveryPath(name.Key, operation.Webhook, deliveryID)}
 	if correlationID != "" {
 		paths = append(paths, intentPath(correlationID))
 	}

@@ -85,7 +85,7 @@ type ingestion struct {
 
 func (c *ingestion) try(ctx context.Context, e operation.Event, again bool) (Receipt, []Message, error) {
 	l := c.ledger
-	paths := []Path{OperationPath(e.Key), deliveryPath(e.Key, e.DeliveryID)}
+	paths := []Path{OperationPath(e.Key), deliveryPath(e.Key, e.Source, e.DeliveryID)}
 	if again {
 		// The race may have been lost to an effect that is already there.
 		paths = append(paths, l.effectPaths(e.Key)...)

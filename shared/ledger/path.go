@@ -50,7 +50,13 @@ func EffectPath(key operation.Key, effect string) Path {
 	return OperationPath(key).Child(EffectsCollection, effect)
 }
 
-func deliveryPath(key operation.Key, id string) Path {
+// deliveryPath returns where a delivery is. A webhook's id is the sender's to choose, and not always signed, so it is kept out of
+// the ids that reconciliation makes: one that was planted there would make a later answer of Gemini's a duplicate.
+func deliveryPath(key operation.Key, source operation.Source, id string) Path {
+	const made, apart = "reconcile-", "webhook-"
+	if source != operation.Reconcile && (strings.HasPrefix(id, made) || strings.HasPrefix(id, apart)) {
+		id = apart + id // an id that begins so already is moved, too, so that no two become one
+	}
 	return OperationPath(key).Child(DeliveriesCollection, id)
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // unescapeID is the inverse of escapeID for every id that is not hashed. That it exists proves that no two texts share an id.
@@ -133,7 +135,10 @@ func TestPaths(t *testing.T) {
 		{"the collection of nothing", Path("").Collection(), ""},
 		{"an id that looks like a path", quarantinePath("a/effects/b").Collection(), QuarantineCollection},
 		{"the parent of an id that looks like a path", intentPath("a/effects/b").Parent(), Path("")},
-		{"a delivery's path", deliveryPath("a", "b/c"), Path("operations/a/deliveries/b:c")},
+		{"a delivery's path", deliveryPath("a", operation.Webhook, "b/c"), Path("operations/a/deliveries/b:c")},
+		{"a look-up's", deliveryPath("a", operation.Reconcile, "reconcile-FAILED"), Path("operations/a/deliveries/reconcile-FAILED")},
+		{"a delivery's that looks like a look-up's", deliveryPath("a", operation.Webhook, "reconcile-FAILED"), Path("operations/a/deliveries/webhook-reconcile-FAILED")},
+		{"a delivery's that looks like that", deliveryPath("a", operation.Webhook, "webhook-reconcile-FAILED"), Path("operations/a/deliveries/webhook-webhook-reconcile-FAILED")},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %q, want %q", c.what, c.got, c.want)

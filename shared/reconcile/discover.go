@@ -24,26 +24,31 @@ func (p *pass) discover(ctx context.Context) error {
 		p.count.fail(ctx, "reading the open intents", err)
 		return err
 	}
+	var searchErr error
 	if p.Adopt || p.listable(open) {
-		if err := p.search(ctx); err != nil {
-			return err // nobody can say that an intent matches nothing
-		}
+		searchErr = p.search(ctx)
 	}
 	if len(open.Items)+len(open.Broken) == 0 {
-		return nil
+		return searchErr
 	}
 	return each(ctx, p.count, p.start, p.Ledger.DueIntents, nil, func(due ledger.DueIntent) error {
-		p.giveUp(ctx, due)
+		if searchErr == nil || !maybeListed(due.Intent) { // else nobody can say that it matches nothing
+			p.giveUp(ctx, due)
+		}
 		return nil
 	})
+}
+
+// maybeListed reports whether Gemini's list may have what the intent waits for.
+func maybeListed(intent ledger.Intent) bool {
+	return intent.Collection == "" || intent.Collection == operation.Batches
 }
 
 // listable reports whether Gemini's list may have what one of the open intents waits for. While an intent is younger than the
 // grace, its submitter is most likely about to register.
 func (p *pass) listable(open ledger.DuePage[ledger.DueIntent]) bool {
 	return len(open.Broken) > 0 || open.Next.Path != "" || slices.ContainsFunc(open.Items, func(due ledger.DueIntent) bool {
-		in := due.Intent.Collection
-		return (in == "" || in == operation.Batches) && p.start.Sub(due.Intent.CreatedAt) >= p.Ledger.Settings().Grace
+		return maybeListed(due.Intent) && p.start.Sub(due.Intent.CreatedAt) >= p.Ledger.Settings().Grace
 	})
 }
 

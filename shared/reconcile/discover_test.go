@@ -289,6 +289,7 @@ func TestIncompleteList(t *testing.T) {
 	found := w.submit("opledger:c-1", geminisim.StateRunning) // the newest, on the first page
 	w.intend("c-1", ledger.Intention{})
 	w.intend("c-2", ledger.Intention{})
+	w.intend("c-3", ledger.Intention{Collection: operation.Operations}) // of a video, which no list has
 	w.clock.Advance(6 * time.Hour)
 	fails := true
 	w.inFront(func(rw http.ResponseWriter, r *http.Request) bool {
@@ -301,6 +302,9 @@ func TestIncompleteList(t *testing.T) {
 	w.pass(reconcile.Summary{Errors: 1})
 	if rec, intent := w.record(found), w.intent("c-2"); !rec.Registered || intent.State != ledger.IntentOpen {
 		t.Errorf("G6: %+v, %+v", rec, intent)
+	}
+	if intent := w.intent("c-3"); intent.State != ledger.IntentAbandoned {
+		t.Errorf("R6: the list keeps it open, which says nothing about it: %+v", intent)
 	}
 	fails = false
 	w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1})

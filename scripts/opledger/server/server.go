@@ -97,12 +97,14 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 
 	s.handle("/register", registerfn.New(registerfn.Options{Ledger: s.Ledger, Now: o.Now, Log: o.Log}))
 	if settings.Gemini.IsSet() {
-		s.Reconciler, err = cloud.Reconciler(ctx, s.Ledger, cloud.Reconcile{
+		passes, err := cloud.Reconciler(ctx, cloud.Reconcile{
 			Gemini: settings.Gemini, Discovery: settings.Discovery, Endpoint: settings.Endpoint,
 		}, o.Log)
 		if err != nil {
 			return nil, err
 		}
+		passes.Ledger = s.Ledger
+		s.Reconciler = reconcile.New(passes)
 		s.reconcile = reconcilefn.New(reconcilefn.Options{Reconciler: s.Reconciler, Now: o.Now, Log: o.Log})
 		s.handle("/reconcile", s.reconcile)
 	}
