@@ -18,6 +18,8 @@ type Script struct {
 	// HiddenFor is how long, before Config.Speed, a get does not find the job
 	// after its creation was answered.
 	HiddenFor time.Duration
+	// Items is how many results a batch with file input has.
+	Items int
 	// Faults replaces Config.Faults for the job's end and for its deliveries; windows
 	// and API faults stay those of Config.
 	Faults *Faults
@@ -29,6 +31,9 @@ func (sc Script) change(p plan) plan {
 	}
 	if sc.RunTime > 0 {
 		p.queue, p.run = sc.RunTime/4, sc.RunTime-sc.RunTime/4
+	}
+	if sc.Items > 0 {
+		p.items = sc.Items
 	}
 	if sc.HiddenFor > 0 {
 		p.hidden = sc.HiddenFor

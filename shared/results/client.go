@@ -1,0 +1,97 @@
+package results
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Options says how to reach Gemini.
+type Options struct {
+	// APIKey is required. It is sent in a header, only to BaseURL's host, and is never in an error.
+	APIKey string
+	// BaseURL replaces Gemini's address, for a simulator or a proxy. Empty: Gemini's own.
+	BaseURL string
+	// HTTP is copied, not changed; it must not bound the time of a whole download. Nil: a client that waits a minute for an
+	// answer to begin, and then for as long as the context allows.
+	HTTP *http.Client
+}
+
+const (
+	defaultBaseURL = "https://generativelanguage.googleapis.com"
+	apiVersion     = "v1beta"
+	answerTimeout  = time.Minute
+)
+
+// A Client fetches results. It is safe for concurrent use, never repeats a request that failed, and changes nothing at Gemini.
+type Client struct {
+	http *http.Client
+	base string
+	key  string
+}
+
+// New returns a client. It sends nothing. The error says what is wrong with the options, without repeating the key.
+func New(o Options) (*Client, error) {
+	key := strings.TrimSpace(o.APIKey)
+	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, errors.New("making a client for results: the API key is missing or holds characters that no key has")
+	}
+	if o.BaseURL == "" {
+		o.BaseURL = defaultBaseURL
+	}
+	if u, err := url.Parse(o.BaseURL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, errors.New("making a client for results: the base URL is not an absolute http or https URL")
+	}
+	client := http.Client{}
+	if o.HTTP != nil {
+		client = *o.HTTP
+	} else if transport, ok := http.DefaultTransport.(*http.Transport); ok {
+		transport = transport.Clone()
+		transport.ResponseHeaderTimeout = answerTimeout
+		client.Transport = transport
+	}
+	// net/http would carry the key's header to wherever a redirect leads.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{http: &client, base: o.BaseURL, key: key}, nil
+}
+
+// String says nothing of the key, however o is printed.
+func (o Options) String() string { return "results.Options" }
+
+// GoString is String, for %#v.
+func (o Options) GoString() string { return o.String() }
+
+// String says nothing of the key, however c is printed.
+func (c *Client) String() string { return "results.Client" }
+
+// GoString is String, for %#v.
+func (c *Client) GoString() string { return c.String() }
+
+// get asks for a resource, such as "files/batch-abc:download", and returns the body of a 200 to be read as it comes. The error
+// is a *StatusError for any other answer.
+func (c *Client) get(ctx context.Context, resource, query string) (io.ReadCloser, error) {
+	address, err := url.JoinPath(c.base, apiVersion, resource)
+	if err != nil {
+		return nil, fmt.Errorf("making the address of %s: %w", resource, err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("making the request for %s: %w", resource, err)
+	}
+	request.URL.RawQuery = query
+	request.Header.Set("X-Goog-Api-Key", c.key)
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("fetching %s: %w", resource, err)
+	}
+	if response.StatusCode == http.StatusOK {
+		return response.Body, nil
+	}
+	defer response.Body.Close() //nolint:errcheck // the answer has been judged by its status
+	return nil, c.refusal(resource, response)
+}

@@ -1,0 +1,49 @@
+package results
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// lines are the items of a result file: one JSON object a line.
+type lines struct {
+	reader *bufio.Reader
+	line   []byte
+}
+
+func newLines(body io.Reader) *lines { return &lines{reader: bufio.NewReaderSize(body, 64<<10)} }
+
+func (l *lines) next() ([]byte, error) {
+	for {
+		whole, err := l.readLine()
+		ended := errors.Is(err, io.EOF)
+		if err != nil && !ended {
+			return nil, fmt.Errorf("downloading the results: %w", err)
+		}
+		switch line := bytes.TrimSpace(l.line); {
+		case !whole:
+			return nil, errLine
+		case len(line) > 0:
+			return line, nil
+		case ended:
+			return nil, io.EOF
+		}
+	}
+}
+
+// readLine reads a line, and reports whether it could be kept. The error is io.EOF where nothing is behind it.
+func (l *lines) readLine() (whole bool, err error) {
+	l.line, whole = l.line[:0], true
+	for {
+		part, err := l.reader.ReadSlice('\n')
+		if whole = whole && len(l.line)+len(part) <= MaxItemBytes; whole {
+			l.line = append(l.line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return whole, err
+		}
+	}
+}
