@@ -42,6 +42,8 @@ type Lease struct {
 	Seized         bool   // the holder before let its lease run out
 	IdempotencyKey string
 	Payload        []byte // the same bytes on every attempt
+	// Progress is how far the items had come at the claim, of an effect that runs once per item.
+	Progress ItemProgress
 }
 
 // ErrLeaseLost: somebody else has taken the effect over, or ended it. Nothing was written; what the caller did is not known
@@ -147,7 +149,7 @@ func (l *Ledger) Peek(ctx context.Context, key operation.Key, name string) (Verd
 
 func leaseOf(effect Effect, seized bool) Lease {
 	return Lease{
-		Operation: effect.Operation, Effect: effect.Name, Owner: effect.Owner, Fence: effect.Fence,
+		Progress: effect.progress(), Operation: effect.Operation, Effect: effect.Name, Owner: effect.Owner, Fence: effect.Fence,
 		Attempt: effect.Attempts, Seized: seized, IdempotencyKey: effect.IdempotencyKey, Payload: []byte(effect.Payload),
 	}
 }

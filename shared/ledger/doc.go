@@ -16,6 +16,7 @@
 //	                                 and then only by the holder of the claim; Requeue moves its due time on, AbandonEffect
 //	                                 waives it once it is DEAD, [Ledger.Replay] reopens it then, notes each person's message
 //	                                 that it takes in, and makes what was never planned and what is to run anew
+//	…/effects/{name}/items/{key}     made and changed by RecordItems, in a commit with its effect, by the holder of the claim
 //	intents/{correlation id}         made by Intend, or else by Ingest or Register where they meet the id first; bound by
 //	                                 Ingest and Register, in the commit that registers the operation; given up by
 //	                                 AbandonIntent
@@ -61,6 +62,14 @@
 // id, so that neither a redelivery nor a lost answer reopens it twice. What is DONE stays so; with a nonce the message plans
 // one more run beside it, publish@NONCE, with its own document, key and claim. A crash between Replay and the claim leaves an
 // open effect, which is due. Of an effect and its runs at most one is CLAIMED.
+//
+// An effect may run once for each item of a batch's result [K4]. It has one claim for all of them, and RecordItems writes what
+// became of a chunk together with how far the effect has come:
+//
+//	after a chunk was performed, before its commit  the chunk is repeated, with the same keys and the same bytes
+//	after its commit                                whoever claims the effect next goes on behind it
+//
+// Continue hands on what is left when the holder's time is over: CLAIMED becomes PENDING and no attempt is counted.
 //
 // An alert [R4] is an effect like any other, of a rule that lists it: its name is the rule's with the kind and the number of
 // the alert behind an '@', as in page@stuck-1, and its handler the rule's. The record names it, so it is planned once, however

@@ -51,7 +51,7 @@ type Effect struct {
 	Fence int64 `json:"fence" firestore:"fence"`
 	// Owner is the claim call that holds the effect, or held it last.
 	Owner string `json:"owner,omitempty" firestore:"owner,omitempty"`
-	// Attempts counts the claims since the effect was planned, or last reopened.
+	// Attempts counts the claims since the effect was planned, was last reopened, or had an item of it come to its end.
 	Attempts  int    `json:"attempts" firestore:"attempts"`
 	LastError string `json:"lastError,omitempty" firestore:"lastError,omitempty"`
 	// Abandoned says who waived the effect after it was DEAD.
@@ -62,6 +62,8 @@ type Effect struct {
 	// one is claimed at a time.
 	Anew string `json:"anew,omitempty" firestore:"anew,omitempty"`
 	Runs int    `json:"runs,omitempty" firestore:"runs,omitempty"`
+	// Progress says how far an effect has come that runs once per item.
+	Progress *ItemProgress `json:"progress,omitempty" firestore:"progress,omitempty"`
 	// CreatedAt is when the effect was planned, DoneAt when its outcome was recorded.
 	CreatedAt time.Time `json:"createdAt" firestore:"createdAt"`
 	DoneAt    time.Time `json:"doneAt,omitzero" firestore:"doneAt,omitempty"`

@@ -77,6 +77,9 @@ func (l *Ledger) commitEnd(ctx context.Context, doc, recordDoc Document, effect 
 	if err != nil {
 		return err
 	}
+	if riders, err = l.versioned(ctx, riders); err != nil {
+		return err
+	}
 	writes := append([]Write{l.writeEffect(doc, effect)}, riders...)
 	if recordDoc.Exists() {
 		_, write := l.writeRecord(recordDoc, rec.WithEffect(effect.Name, effect.status()), now)

@@ -21,10 +21,10 @@ var family = []struct{ collection, field string }{
 // forgetPage bounds one commit of Forget, far below what a store takes.
 const forgetPage = 100
 
-// Forget deletes an operation with everything under it: effects, deliveries, its intent, and in the end its record. It returns
-// how many documents those were. Nothing else deletes what is not done [S7, L3]: it is for a person's data, and nothing is
-// remembered that would keep the effects from running, should the operation be registered once more. A subject of AlertAbout
-// can be forgotten, too.
+// Forget deletes an operation with everything under it: effects with their items, deliveries, its intent, and in the end its
+// record. It returns how many documents those were. Nothing else deletes what is not done [S7, L3]: it is for a person's data,
+// and nothing is remembered that would keep the effects from running, should the operation be registered once more. A subject
+// of AlertAbout can be forgotten, too.
 //
 // It goes in steps, each a commit that holds only while nobody changed what is deleted. A crash between two of them leaves an
 // operation with a record and without some of its documents: call Forget again, which goes on. Nothing runs because of that,
@@ -108,8 +108,26 @@ func (f *forgetting) page(ctx context.Context, record Document, collection, fiel
 				return false, err
 			}
 		}
+		for _, doc := range found { // a crash must leave the effect, by which its items are found
+			if err := f.items(ctx, doc.Path); err != nil {
+				return false, err
+			}
+		}
 	}
 	return len(found) == forgetPage, f.delete(ctx, found)
+}
+
+// items deletes the items of an effect. Whoever claims it meanwhile keeps it, and goes on where its progress says.
+func (f *forgetting) items(ctx context.Context, effect Path) error {
+	for {
+		found, err := f.ledger.store.Query(ctx, queryItems(effect, forgetPage))
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		if err := f.delete(ctx, found); err != nil || len(found) < forgetPage {
+			return err
+		}
+	}
 }
 
 // root returns the record and its intent, where they exist: whoever changed the record meanwhile, and so may have added to what

@@ -37,6 +37,7 @@ const (
 	OperationsCollection = "operations"
 	DeliveriesCollection = "deliveries" // under an operation
 	EffectsCollection    = "effects"    // under an operation
+	ItemsCollection      = "items"      // under an effect
 	IntentsCollection    = "intents"
 	QuarantineCollection = "quarantine"
 	PartsCollection      = "parts" // under a quarantined delivery
@@ -48,6 +49,16 @@ func OperationPath(key operation.Key) Path { return rootPath(OperationsCollectio
 // EffectPath returns where a side effect of an operation is.
 func EffectPath(key operation.Key, effect string) Path {
 	return OperationPath(key).Child(EffectsCollection, effect)
+}
+
+// ItemPath returns where the outcome of one item of a side effect is.
+func ItemPath(key operation.Key, effect, item string) Path {
+	return EffectPath(key, effect).Child(ItemsCollection, item)
+}
+
+// ResultPath returns where the result of one item of a batch is written back to, in a collection of the user's choice.
+func ResultPath(collection string, key operation.Key, item string) Path {
+	return rootPath(collection, string(key)+"/"+item)
 }
 
 // deliveryPath returns where a delivery is. A webhook's id is the sender's to choose, and not always signed, so it is kept out of

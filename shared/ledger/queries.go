@@ -23,6 +23,11 @@ func queryChildren(key operation.Key, collection, field string, after Cursor, li
 	return Query{Collection: collection, Under: OperationPath(key), OrderBy: field, After: after, Limit: limit}
 }
 
+// queryItems: the items of one effect, in the order they were first recorded.
+func queryItems(effect Path, limit int) Query {
+	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldCreatedAt, Limit: limit}
+}
+
 // queryList: operations newest first, perhaps of one state, one collection or both; or those that are waited for, in due
 // order.
 func queryList(f Filter) Query {
@@ -63,6 +68,7 @@ func QueryShapes() []Query {
 		queryOpen(IntentsCollection, Cursor{}, 1),
 		queryChildren("", DeliveriesCollection, FieldReceivedAt, Cursor{}, 1),
 		queryChildren("", EffectsCollection, FieldCreatedAt, Cursor{}, 1),
+		queryItems(EffectPath("", ""), 1),
 		queryQuarantined(QuarantineFilter{Limit: 1}),
 		queryQuarantined(QuarantineFilter{Reason: "malformed", Limit: 1}),
 	}

@@ -23,6 +23,13 @@ const (
 // the record, to be safe [L3].
 func (s EffectStatus) Closed() bool { return s == EffectDone || s == EffectWaived }
 
+// A Progress counts the items of a result that a side effect runs once for each of [K4].
+type Progress struct {
+	Done   int64 `json:"done" firestore:"done"`
+	Failed int64 `json:"failed" firestore:"failed"` // given up
+	Total  int64 `json:"total" firestore:"total"`   // 0 while nobody knows
+}
+
 // A Record is what is known of one operation: the single source of truth [L1]. It is stored as one document in this
 // shape; a person reads it in the Firestore console [G4].
 type Record struct {
@@ -57,6 +64,8 @@ type Record struct {
 	CorrelationID string `json:"correlationId,omitempty" firestore:"correlationId,omitempty"`
 	// Effects says for each planned side effect whether it is done [L1].
 	Effects map[string]EffectStatus `json:"effects,omitempty" firestore:"effects,omitempty"`
+	// Progress says how far the side effects have come that run once per item of a result [K4], by their names.
+	Progress map[string]Progress `json:"progress,omitempty" firestore:"progress,omitempty"`
 	// StuckSince is when the operation was first found pending for too long; AlertedAt when that was last said aloud [R4].
 	StuckSince time.Time `json:"stuckSince,omitzero" firestore:"stuckSince,omitempty"`
 	AlertedAt  time.Time `json:"alertedAt,omitzero" firestore:"alertedAt,omitempty"`
@@ -99,6 +108,15 @@ func (r Record) WithEffect(name string, status EffectStatus) Record {
 	maps.Copy(effects, r.Effects)
 	effects[name] = status
 	r.Effects = effects
+	return r
+}
+
+// WithProgress returns r with what it says of one effect's items set. r itself is unchanged.
+func (r Record) WithProgress(name string, progress Progress) Record {
+	all := make(map[string]Progress, len(r.Progress)+1)
+	maps.Copy(all, r.Progress)
+	all[name] = progress
+	r.Progress = all
 	return r
 }
 

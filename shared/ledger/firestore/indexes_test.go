@@ -55,6 +55,7 @@ func documentTypes() map[string]reflect.Type {
 		ledger.OperationsCollection: reflect.TypeFor[operation.Record](),
 		ledger.DeliveriesCollection: reflect.TypeFor[ledger.Delivery](),
 		ledger.EffectsCollection:    reflect.TypeFor[ledger.Effect](),
+		ledger.ItemsCollection:      reflect.TypeFor[ledger.Item](),
 		ledger.IntentsCollection:    reflect.TypeFor[ledger.Intent](),
 		ledger.QuarantineCollection: reflect.TypeFor[ledger.Quarantined](),
 		ledger.PartsCollection:      reflect.TypeFor[ledger.QuarantinedPart](),

@@ -23,7 +23,8 @@ import (
 //   - text that is not UTF-8, which one store mends silently and the other refuses;
 //   - a version that nobody counted: a write that changes nothing may keep its token;
 //   - an intent that is neither waited for nor ever deleted, and one that is bound by another commit than that which makes its
-//     operation's record a registered one with the intent's id [G6].
+//     operation's record a registered one with the intent's id [G6];
+//   - an item that is written without its effect, which is claimed with the same fence [S6], or whose key is not its own [K4].
 type Checked struct {
 	ledger.Store
 	t      testing.TB
@@ -42,6 +43,11 @@ func (c *Checked) Commit(ctx context.Context, writes ...ledger.Write) error {
 		if intent, ok := w.Data.(ledger.Intent); ok {
 			if err := checkIntent(intent, writes); err != nil {
 				c.t.Errorf("an intent that no store should see: %.80s: %v", w.Path, err)
+			}
+		}
+		if item, ok := w.Data.(ledger.Item); ok {
+			if err := checkItem(item, writes); err != nil {
+				c.t.Errorf("an item that no store should see: %.80s: %v", w.Path, err)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/opledger/opledger/shared/ledger"
@@ -58,6 +59,25 @@ func (f *fences) note(commit []ledger.Write) error {
 		}
 		f.all[w.Path][effect.Version] = effect.Fence
 	}
+	return errors.Join(errs...)
+}
+
+// checkItem looks at an item and at the commit that it is written in.
+func checkItem(item ledger.Item, commit []ledger.Write) error {
+	var errs []error
+	must := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	key := operation.ItemIdempotencyKey(item.Operation, item.Effect, item.Key)
+	must(item.IdempotencyKey == key, "its key is %s [K4]", item.IdempotencyKey)
+	must(!item.ExpireAt.IsZero() && !item.CreatedAt.IsZero() && item.Attempts > 0, "%+v", item)
+	must(slices.ContainsFunc(commit, func(w ledger.Write) bool {
+		effect, ok := w.Data.(ledger.Effect)
+		return ok && w.Path == ledger.EffectPath(item.Operation, item.Effect) && w.Token != "" &&
+			effect.State == ledger.EffectClaimed && effect.Fence == item.Fence
+	}), "the claim with fence %d of its effect is not in the commit [S6]", item.Fence)
 	return errors.Join(errs...)
 }
 

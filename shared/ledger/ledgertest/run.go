@@ -59,6 +59,8 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
 		{"Anew", anewTests},
 		{"ReplayRaces", replayRaces},
 		{"Forget", forgetTests},
+		{"Items", itemTests},
+		{"ItemCrashes", itemCrashes},
 		{"Quarantine", quarantineTests},
 		{"Retried", retriedTests},
 		{"Protocol", protocolTests},
