@@ -19,6 +19,20 @@ resource "google_project_iam_member" "effects_ledger" {
   }
 }
 
+resource "google_pubsub_topic_iam_member" "effects_publishes" {
+  project = var.project
+  topic   = google_pubsub_topic.effects.name
+  role    = "roles/pubsub.publisher"
+  member  = google_service_account.effects.member
+}
+
+resource "google_secret_manager_secret_iam_member" "effects_reads_key" {
+  project   = var.project
+  secret_id = google_secret_manager_secret.gemini_api_key.secret_id
+  role      = "roles/secretmanager.secretAccessor"
+  member    = google_service_account.effects.member
+}
+
 resource "google_secret_manager_secret_iam_member" "effects_reads_secret" {
   count = var.sign_effects ? 1 : 0
 
@@ -67,6 +81,8 @@ resource "google_cloudfunctions2_function" "effects" {
     google_project_iam_member.build_logs,
     google_project_iam_member.build_reads_source,
     google_project_iam_member.effects_ledger,
+    google_pubsub_topic_iam_member.effects_publishes,
+    google_secret_manager_secret_iam_member.effects_reads_key,
     google_secret_manager_secret_iam_member.effects_reads_secret,
   ]
 }

@@ -4,6 +4,7 @@
 //	what came of it                          answer, and what Pub/Sub does
 //	done, dead, skipped, held by another     2xx: the message is over
 //	unknown name, paused                     2xx: the message is over, and the sweep sends another
+//	its time over before its items were      2xx: another message asks for the rest; 5xx where that could not be sent
 //	failed, backing off                      5xx: again later
 //	paused, and a person sent the message    5xx: again later, for the sweep would not
 //	the ledger cannot be asked               5xx: again later
@@ -84,7 +85,7 @@ func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, err
 	}
 	level, reason := slog.LevelInfo, string(report.Verdict)
 	switch report.Outcome {
-	case effect.Skipped:
+	case effect.Skipped, effect.Continued:
 		if report.Cause != nil {
 			level = slog.LevelWarn
 		}

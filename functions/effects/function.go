@@ -15,15 +15,18 @@ import (
 	"github.com/opledger/opledger/shared/function"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/firestore"
+	"github.com/opledger/opledger/shared/topic"
 )
 
 func init() { function.CloudEvent("Effects", build) }
 
-// settings have no topic: this function plans nothing, so it hands nothing over.
+// settings have a topic for what an attempt leaves when its time is over.
 type settings struct {
 	Firestore config.Firestore
+	Topic     config.Topic
 	Ledger    config.Ledger
 	Handlers  config.Handlers
+	Results   config.Results
 }
 
 func build(ctx context.Context, s settings, log *slog.Logger) (func(context.Context, event.Event) error, error) {
@@ -31,19 +34,36 @@ func build(ctx context.Context, s settings, log *slog.Logger) (func(context.Cont
 	if err != nil {
 		return nil, err
 	}
-	l, err := ledger.New(documents, s.Ledger.Settings(), ledger.Options{})
+	messages, err := topic.Open(ctx, s.Firestore.ProjectID, s.Topic.Name)
 	if err != nil {
 		return nil, errors.Join(err, documents.Close())
+	}
+	f, err := assemble(ctx, s, documents, messages, log)
+	if err != nil {
+		return nil, errors.Join(err, messages.Close(), documents.Close())
+	}
+	return f.CloudEvent, nil
+}
+
+// assemble puts the function together over what is open.
+func assemble(ctx context.Context, s settings, documents ledger.Store, messages ledger.Publisher, log *slog.Logger) (Function, error) {
+	l, err := ledger.New(documents, s.Ledger.Settings(), ledger.Options{Publisher: messages})
+	if err != nil {
+		return Function{}, err
 	}
 	custom, err := Custom(ctx, log)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("making the custom handlers: %w", err), documents.Close())
+		return Function{}, fmt.Errorf("making the custom handlers: %w", err)
+	}
+	items, err := cloud.Results(ctx, s.Results)
+	if err != nil {
+		return Function{}, err
 	}
 	handlers, err := cloud.Handlers(ctx, s.Ledger.Effects, s.Handlers, effect.HandlerOptions{
-		Log: log, Topics: effect.NewTopics(s.Firestore.ProjectID), Custom: custom, Now: time.Now,
+		Log: log, Topics: effect.NewTopics(s.Firestore.ProjectID), Custom: custom, Ledger: l, Results: items, Now: time.Now,
 	})
 	if err != nil {
-		return nil, errors.Join(err, documents.Close())
+		return Function{}, err
 	}
-	return New(Options{Runner: effect.NewRunner(l, handlers), Paused: s.Handlers.Paused, Now: time.Now, Log: log}).CloudEvent, nil
+	return New(Options{Runner: effect.NewRunner(l, handlers), Paused: s.Handlers.Paused, Now: time.Now, Log: log}), nil
 }

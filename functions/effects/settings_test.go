@@ -10,5 +10,5 @@ import (
 // start.
 func TestBadSettings(t *testing.T) {
 	t.Parallel()
-	harness.BadSettings(t, "Effects", "GOOGLE_CLOUD_PROJECT", "OPLEDGER_EFFECT_ALLOW_PRIVATE", "OPLEDGER_GRACE")
+	harness.BadSettings(t, "Effects", "GOOGLE_CLOUD_PROJECT", "OPLEDGER_EFFECT_ALLOW_PRIVATE", "OPLEDGER_GRACE", "OPLEDGER_TOPIC")
 }

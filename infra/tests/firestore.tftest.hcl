@@ -25,7 +25,7 @@ run "the_database_is_named_optimistic_and_protected" {
   assert {
     condition = toset([
       for key, field in google_firestore_field.this : key if length(field.ttl_config) == 1
-    ]) == toset(["operations.expireAt", "deliveries.expireAt", "effects.expireAt", "intents.expireAt", "quarantine.expireAt", "parts.expireAt"])
+    ]) == toset(["operations.expireAt", "deliveries.expireAt", "effects.expireAt", "items.expireAt", "intents.expireAt", "quarantine.expireAt", "parts.expireAt"])
     error_message = "L3: every collection has its own TTL policy."
   }
 

@@ -49,13 +49,19 @@ run "roles_are_exactly_these" {
 
   assert {
     condition = [
-      for binding in [google_pubsub_topic_iam_member.webhook_publishes, google_pubsub_topic_iam_member.register_publishes, google_pubsub_topic_iam_member.reconcile_publishes] :
+      for binding in [
+        google_pubsub_topic_iam_member.webhook_publishes, google_pubsub_topic_iam_member.register_publishes,
+        google_pubsub_topic_iam_member.reconcile_publishes, google_pubsub_topic_iam_member.effects_publishes,
+      ] :
       "${binding.role} ${binding.topic} ${binding.member}"
       ] == [
-      for member in [google_service_account.webhook.member, google_service_account.register.member, google_service_account.reconcile.member] :
+      for member in [
+        google_service_account.webhook.member, google_service_account.register.member,
+        google_service_account.reconcile.member, google_service_account.effects.member,
+      ] :
       "roles/pubsub.publisher opledger-effects ${member}"
     ]
-    error_message = "Those that plan effects publish to the one topic. Effects plans nothing."
+    error_message = "The functions publish to the one topic: effects that they plan, and what Effects had no time for."
   }
 
   assert {
@@ -63,6 +69,7 @@ run "roles_are_exactly_these" {
       for binding in [
         google_secret_manager_secret_iam_member.webhook_reads_secret, google_secret_manager_secret_iam_member.webhook_lists_secret,
         google_secret_manager_secret_iam_member.webhook_reads_key, google_secret_manager_secret_iam_member.reconcile_reads_key,
+        google_secret_manager_secret_iam_member.effects_reads_key,
         google_secret_manager_secret_iam_member.effects_reads_secret[0],
       ] : "${binding.member} ${trimprefix(binding.role, "roles/secretmanager.")} ${binding.secret_id}"
       ] == [
@@ -70,6 +77,7 @@ run "roles_are_exactly_these" {
       "${google_service_account.webhook.member} viewer opledger-webhook-secret",
       "${google_service_account.webhook.member} secretAccessor opledger-gemini-api-key",
       "${google_service_account.reconcile.member} secretAccessor opledger-gemini-api-key",
+      "${google_service_account.effects.member} secretAccessor opledger-gemini-api-key",
       "${google_service_account.effects.member} secretAccessor opledger-effect-secret",
     ]
     error_message = "Each function may read its own secrets only."
@@ -115,7 +123,7 @@ run "nobody_calls_register_unless_said" {
 
   assert {
     condition     = length(google_secret_manager_secret_iam_member.effects_reads_secret) == 0
-    error_message = "Effects has no secret unless it signs."
+    error_message = "Effects signs with no secret unless it is told to."
   }
 }
 

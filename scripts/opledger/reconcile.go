@@ -23,6 +23,7 @@ type reconcileSettings struct {
 	Discovery config.Discovery
 	Endpoint  config.Endpoint
 	Handlers  config.Handlers
+	Results   config.Results
 }
 
 func newReconcile(outside environment) *cobra.Command {
@@ -51,6 +52,7 @@ func newReconcile(outside environment) *cobra.Command {
 			s, closeStore, err := openServer(ctx, outside, server.Settings{
 				Project: settings.Project, Ledger: settings.Ledger, Gemini: settings.Gemini,
 				Discovery: settings.Discovery, Endpoint: settings.Endpoint, Handlers: settings.Handlers,
+				Results: settings.Results,
 			}, where, 0, logging.New(outside.err, ""))
 			if err != nil {
 				return err

@@ -29,7 +29,13 @@ func fakeGemini(t *testing.T, f file) (sim *geminisim.Sim, variables []string) {
 // batch starts one that stays in a state.
 func batch(t *testing.T, sim *geminisim.Sim, displayName string, state geminisim.State) string {
 	t.Helper()
-	sim.Script(displayName, geminisim.Script{Hold: state})
+	return start(t, sim, displayName, geminisim.Script{Hold: state})
+}
+
+// start starts a batch that goes by a script.
+func start(t *testing.T, sim *geminisim.Sim, displayName string, script geminisim.Script) string {
+	t.Helper()
+	sim.Script(displayName, script)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1beta/models/m:batchGenerateContent",
 		strings.NewReader(`{"batch":{"displayName":"`+displayName+`","inputConfig":{"fileName":"files/x"}}}`))
 	r.Header.Set("X-Goog-Api-Key", "k")
@@ -84,6 +90,27 @@ func wantEffect(t *testing.T, f file, name string, state ledger.EffectState) {
 	if len(story.Effects) != 1 || story.Effects[0].State != state {
 		t.Errorf("the effects of %s are %+v, want one %s", name, story.Effects, state)
 	}
+}
+
+// TestReconcileItems: an effect that runs once per item fetches the results with the command's own key and address, and without a
+// key the command says what it misses [K4].
+func TestReconcileItems(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	sim, variables := fakeGemini(t, f)
+	variables = append(variables, "OPLEDGER_EFFECTS=[{name: store, on: [SUCCEEDED], do: results, collection: reviews}]")
+	name := start(t, sim, "ended", geminisim.Script{Hold: geminisim.StateRunning, Items: 250})
+	if err := sim.SetState(name, geminisim.StateSucceeded); err != nil {
+		t.Fatal(err)
+	}
+	cli(t, variables, "register", name).want(t, exitDone)
+	cli(t, variables, "reconcile").want(t, exitDone)
+	wantEffect(t, f, name, ledger.EffectDone)
+	s := cli(t, nil, "show", name, "--store", f.store()).want(t, exitDone)
+	if !strings.Contains(s.out, "\nstore items: 250 done, 0 failed, of 250\n") {
+		t.Errorf("%s", s.out)
+	}
+	cli(t, []string{variables[0], variables[len(variables)-1]}, "register", name).want(t, exitUsage, "GEMINI_API_KEY")
 }
 
 // TestReconcilePass: register, then one pass: what has ended is settled and its effect run [R1, R2, R5].

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -110,6 +111,12 @@ func printStory(w io.Writer, s ledger.Story) error {
 		line(dash(e.Name), effectState(e), e.CreatedAt, e.DoneAt, e.Attempts, e.Fence, dash(e.LastError))
 	}
 	for _, e := range s.Effects {
+		if e.Progress != nil {
+			line("\n" + dash(e.Name) + " items: " + progressWords(*e.Progress))
+		}
+		for _, replay := range e.Replays {
+			line("\n" + dash(e.Name) + " replayed " + localTime(replay.At) + " by " + dash(replay.By))
+		}
 		if e.Abandoned != nil {
 			line("\n" + dash(e.Name) + " waived " + abandonedWords(*e.Abandoned))
 		}
@@ -122,6 +129,19 @@ func effectState(e ledger.Effect) string {
 		return string(e.State) + " (waived)"
 	}
 	return string(e.State)
+}
+
+// progressWords say how far an effect has come that runs once per item.
+func progressWords(p ledger.ItemProgress) string {
+	total := "nobody knows yet how many"
+	if p.Total > 0 {
+		total = strconv.FormatInt(p.Total, 10)
+	}
+	words := fmt.Sprintf("%d done, %d failed, of %s", p.Done, p.Failed, total)
+	if len(p.Waiting) > 0 {
+		words += fmt.Sprintf("; %d are tried again", len(p.Waiting))
+	}
+	return words
 }
 
 func abandonedWords(a operation.Abandonment) string {

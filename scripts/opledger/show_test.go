@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -69,6 +70,42 @@ func TestShowJSON(t *testing.T) {
 	var story ledger.Story
 	oneObject(t, s.out, &story)
 	if story.Record.Key != "batches/a" || len(story.Deliveries) != 1 || len(story.Effects) != 1 || story.Effects[0].State != ledger.EffectPending {
+		t.Errorf("%+v", story)
+	}
+}
+
+// TestShowItems: how far an effect per item has come, in words and in JSON [K4], and who asked for it again [G5].
+func TestShowItems(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.register("batches/a")
+	f.settle("batches/a", operation.Succeeded, operation.Result{})
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		grant, err := l.Claim(ctx, "batches/a", "log")
+		if err != nil {
+			return err
+		}
+		_, err = l.RecordItems(ctx, grant.Lease, ledger.ItemProgress{Total: 5}, []ledger.ItemOutcome{
+			{Index: 0, Key: "one"}, {Index: 1, Key: "two"}, {Index: 2, Key: "bad", Err: errors.New("no"), Permanent: true},
+			{Index: 3, Key: "busy", Err: errors.New("later")},
+		})
+		if err != nil {
+			return err
+		}
+		if err := l.Bury(ctx, grant.Lease, errors.New("results lost")); err != nil {
+			return err
+		}
+		_, err = l.Replay(ctx, ledger.Message{Operation: "batches/a", Effect: "log", By: "ops\x1b", ID: "m1"})
+		return err
+	})
+	s := cli(t, nil, "show", "batches/a", "--store", f.store()).want(t, exitDone)
+	if !strings.Contains(s.out, "\nlog items: 2 done, 1 failed, of 5; 1 are tried again\n") || !regexp.MustCompile(`\nlog replayed `+localPattern+` by ops *\n`).MatchString(s.out) {
+		t.Errorf("%q", s.out)
+	}
+	var story ledger.Story
+	oneObject(t, cli(t, nil, "show", "batches/a", "--json", "--store", f.store()).want(t, exitDone).out, &story)
+	want := operation.Progress{Done: 2, Failed: 1, Total: 5}
+	if story.Record.Progress["log"] != want || len(story.Effects) != 1 || story.Effects[0].Progress.Done != 2 || story.Effects[0].Replays[0].By == "" {
 		t.Errorf("%+v", story)
 	}
 }

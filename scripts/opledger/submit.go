@@ -42,6 +42,7 @@ type submitSettings struct {
 	Ledger   config.Ledger
 	Gemini   config.Gemini
 	Handlers config.Handlers
+	Results  config.Results
 }
 
 // submitFlags are what every kind of operation may be told.
@@ -99,7 +100,7 @@ func (f *submitFlags) submitting(cmd *cobra.Command, outside environment, do fun
 	if err != nil {
 		return err
 	}
-	w, err := newWriter(ctx, outside, where, writerSettings{settings.Project, settings.Ledger, settings.Handlers})
+	w, err := newWriter(ctx, outside, where, writerSettings{settings.Project, settings.Ledger, settings.Handlers, settings.Results})
 	if err != nil {
 		return err
 	}

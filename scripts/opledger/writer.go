@@ -9,11 +9,12 @@ import (
 	"github.com/opledger/opledger/shared/logging"
 )
 
-// writerSettings are what a command needs that changes the ledger: neither Gemini nor a webhook.
+// writerSettings are what a command needs that changes the ledger: no webhook, and Gemini only for effects per item.
 type writerSettings struct {
 	Project  config.Project
 	Ledger   config.Ledger
 	Handlers config.Handlers
+	Results  config.Results
 }
 
 // A writer is a ledger that a command changes. Effects that are planned are run by Drain, or published.
@@ -26,7 +27,7 @@ type writer struct {
 func newWriter(ctx context.Context, outside environment, where place, settings writerSettings) (writer, error) {
 	sayEffects(outside, settings.Ledger)
 	s, closeStore, err := openServer(ctx, outside, server.Settings{
-		Project: settings.Project, Ledger: settings.Ledger, Handlers: settings.Handlers,
+		Project: settings.Project, Ledger: settings.Ledger, Handlers: settings.Handlers, Results: settings.Results,
 	}, where, 0, logging.New(outside.err, ""))
 	if err != nil {
 		return writer{}, err

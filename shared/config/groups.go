@@ -129,15 +129,21 @@ func (l *Ledger) validate() []error {
 	var err error
 	l.allowed, err = operation.ParseTransitions(l.Transitions)
 	problems = append(problems, problemsOf("OPLEDGER_TERMINAL_TRANSITIONS", err)...)
-	l.Effects, err = effect.Default(), nil
-	if l.EffectsText != "" {
-		var text []byte
-		if text, err = fileOrText(l.EffectsText); err == nil {
-			l.Effects, err = effect.ParseSpecs(text)
-		}
-	}
+	l.Effects, err = parseEffects(l.EffectsText)
 	err = errors.Join(err, ledger.ValidateRules(effect.Rules(l.Effects), l.allowed))
 	return append(problems, problemsOf("OPLEDGER_EFFECTS", err)...)
+}
+
+// parseEffects returns the effects in OPLEDGER_EFFECTS, or the default where it is not set.
+func parseEffects(text string) ([]effect.Spec, error) {
+	if text == "" {
+		return effect.Default(), nil
+	}
+	specs, err := fileOrText(text)
+	if err != nil {
+		return nil, err
+	}
+	return effect.ParseSpecs(specs)
 }
 
 // Settings returns the ledger's settings.

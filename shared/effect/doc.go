@@ -5,6 +5,9 @@
 // outcome did not reach the ledger: the process died, the lease was lost, the store was down. A handler that talks to the
 // world should pass the idempotency key on, so that the receiver can refuse the repeat.
 //
+// Where an effect runs once per item of a batch's result, [Each] stands around the handler of one item, and the same holds for
+// each item: its key, its bytes, and what it may repeat [K4].
+//
 // [Runner] is the one function that every entrance ends in [S1].
 //
 // # What each handler promises
@@ -12,6 +15,7 @@
 //	log     a line in the log, at least once
 //	http    a POST, at least once; always the same key and bytes, so the receiver can refuse a repeat
 //	pubsub  a message, at least once; the same key in its attributes, so a consumer can refuse a repeat
+//	results a document in the ledger's store for each item of a batch's result, exactly once
 //	custom  what the team's own code does with the key; the documents that it returns, exactly once
 //
 // Only what is written in the commit that makes the effect DONE happens exactly once, because it is that commit. For anything

@@ -6,11 +6,14 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/results"
 )
 
 // A Task is one attempt at one side effect.
 type Task struct {
 	ledger.Lease
+	// Item is what the attempt is about where the effect runs once per item [K4]; nil where it runs once per operation.
+	Item *results.Item
 }
 
 // A Handler performs a side effect.

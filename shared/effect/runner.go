@@ -17,6 +17,7 @@ const (
 	Finished  Outcome = "finished"   // the effect happened and the ledger knows
 	Failed    Outcome = "failed"     // it did not; it is tried again after a back-off
 	Died      Outcome = "dead"       // it did not and will not; a person must look
+	Continued Outcome = "continued"  // its time was over before its items were; the rest is handed on
 	LeaseLost Outcome = "lease-lost" // it may have happened; somebody else has taken it over
 	Skipped   Outcome = "skipped"    // nothing to do: absent, done or dead
 	Held      Outcome = "held"       // somebody else is at it
@@ -42,9 +43,11 @@ type Report struct {
 // Again reports whether the message must be delivered again. Where it need not, somebody else holds the effect, or nothing
 // is left to do, or the sweep comes back to it: what may not run is not left to redelivery, because a subscription that is
 // refused much slows down for every message. A person's message, which no sweep repeats, comes again: then RetryAfter says when.
+// So does one whose attempt could not hand on what it left.
 func (r Report) Again() bool {
+	unsent := r.Outcome == Continued && r.Cause != nil
 	waits := r.Outcome == Paused || r.Outcome == Unknown
-	return r.Outcome == Failed || r.Outcome == Early || waits && r.RetryAfter > 0
+	return unsent || r.Outcome == Failed || r.Outcome == Early || waits && r.RetryAfter > 0
 }
 
 // A Runner runs the effects that messages name.
@@ -146,6 +149,12 @@ func (r *Runner) attempt(ctx context.Context, handler Handler, report Report, be
 			report.Outcome, report.Cause = Died, fmt.Errorf("the documents of the handler cannot be written: %w", err)
 			err = insist(ctx, func() error { return r.ledger.Bury(ctx, lease, report.Cause) })
 		}
+	case errors.Is(cause, errContinue):
+		report.Outcome = Continued
+		err = insist(ctx, func() (err error) {
+			report.Cause, err = r.ledger.Continue(ctx, lease)
+			return err
+		})
 	case IsPermanent(cause):
 		report.Outcome = Died
 		err = insist(ctx, func() error { return r.ledger.Bury(ctx, lease, cause) })

@@ -15,6 +15,7 @@ import (
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/results"
 )
 
 // A Spec is one entry of the effects in the settings: when an effect is planned, and what it does.
@@ -24,11 +25,15 @@ type Spec struct {
 	// Alerts stand among the states of on in the settings.
 	Alerts   []ledger.Alert `yaml:"-"`
 	JobKinds []string       `yaml:"jobKinds"`
-	// Do names the handler: log, http, pubsub, or custom for the team's own handler of the effect's name.
+	// Do names the handler: log, http, pubsub, results, or custom for the team's own handler of the effect's name.
 	Do string `yaml:"do"`
-	// URL is where http posts to; Topic is what pubsub publishes to, projects/P/topics/T or T.
-	URL   string `yaml:"url"`
-	Topic string `yaml:"topic"`
+	// Each is "item" where the effect runs once for each item of a batch's result [K4], as results always does.
+	Each string `yaml:"each"`
+	// URL is where http posts to; Topic is what pubsub publishes to, projects/P/topics/T or T; Collection is where results writes
+	// to.
+	URL        string `yaml:"url"`
+	Topic      string `yaml:"topic"`
+	Collection string `yaml:"collection"`
 	// Timeout bounds one attempt of http and pubsub; 0: 30 s.
 	Timeout time.Duration `yaml:"timeout"`
 }
@@ -73,6 +78,11 @@ func (s *Spec) sort() {
 	})
 }
 
+// EachItem reports whether the effect runs once per item, for which it needs Gemini.
+func (s Spec) EachItem() bool { return s.Each == eachItem || s.Do == "results" }
+
+const eachItem = "item"
+
 // topicName is what Pub/Sub takes for a topic, with or without its project.
 var topicName = regexp.MustCompile(`^(projects/[a-z0-9][a-z0-9.:-]*/topics/)?[A-Za-z][A-Za-z0-9_.~+%-]{2,254}$`)
 
@@ -83,6 +93,10 @@ func (s Spec) problem() error {
 	}
 	switch s.Do {
 	case "log", "custom":
+	case "results":
+		if err := checkCollection(s.Collection); err != nil {
+			wrong("%w", err)
+		}
 	case "http":
 		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 			wrong("url must be an http or https URL") // it may hold a password
@@ -92,7 +106,7 @@ func (s Spec) problem() error {
 			wrong("topic must be projects/PROJECT/topics/TOPIC or TOPIC, not %q", s.Topic)
 		}
 	default:
-		wrong("do must be log, http, pubsub or custom, not %q", s.Do)
+		wrong("do must be log, http, pubsub, custom or results, not %q", s.Do)
 		return errors.Join(problems...)
 	}
 	if s.URL != "" && s.Do != "http" {
@@ -100,6 +114,15 @@ func (s Spec) problem() error {
 	}
 	if s.Topic != "" && s.Do != "pubsub" {
 		wrong("topic is for do: pubsub")
+	}
+	if s.Collection != "" && s.Do != "results" {
+		wrong("collection is for do: results")
+	}
+	if s.Each != "" && s.Each != eachItem {
+		wrong("each must be item, for once per item of a batch's result, or be left out, not %q", s.Each)
+	}
+	if s.EachItem() && (len(s.Alerts) > 0 || len(s.On) != 1 || s.On[0] != operation.Succeeded) {
+		wrong("only a batch that succeeded has items: on must be [SUCCEEDED]")
 	}
 	if s.Timeout < 0 {
 		wrong("timeout must not be below zero")
@@ -126,7 +149,10 @@ type HandlerOptions struct {
 	Topics *Topics
 	// Custom are the team's own handlers, by the name of the effect that each performs.
 	Custom map[string]Handler
-	Now    func() time.Time
+	// Ledger and Results are for effects that run once per item.
+	Ledger  *ledger.Ledger
+	Results *results.Client
+	Now     func() time.Time
 }
 
 // Handlers returns the handler of each effect, by name. specs are as ParseSpecs or Default returned them. The error joins what
@@ -138,6 +164,9 @@ func Handlers(specs []Spec, o HandlerOptions) (map[string]Handler, error) {
 		handler, err := s.handler(o)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("effect %q: %w", s.Name, err))
+		}
+		if s.EachItem() {
+			handler = Each(handler, EachOptions{Ledger: o.Ledger, Results: o.Results, Log: o.Log, Now: o.Now})
 		}
 		handlers[s.Name] = handler
 	}
@@ -156,6 +185,8 @@ func (s Spec) handler(o HandlerOptions) (Handler, error) {
 	case "pubsub":
 		topic, err := o.Topics.fullName(s.Topic)
 		return PubSub(o.Topics, topic, s.Timeout), err
+	case "results":
+		return Results(s.Collection), nil
 	case "custom":
 		if handler := o.Custom[s.Name]; handler != nil {
 			return handler, nil

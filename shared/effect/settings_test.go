@@ -85,7 +85,7 @@ func TestSpecProblems(t *testing.T) {
 		"[{name: a, on: [FAILED], do: http, url: x, timeout: soon}]":            {`"soon"`},
 		"[{name: a, on: [FAILED], do: http, url: \"https://x\", timeout: -5s}]": {`"a"`, "timeout"},
 		"[{name: a, on: [FAILED], do: mail}, {name: b, on: [FAILED]}, {name: c, on: [FAILED], do: http}, {name: d, do: http, url: \"ftp://x\"}, {name: e, do: http, url: /x}]": {
-			`effect "a": do must be log, http, pubsub or custom, not "mail"`, `effect "b": do`, `effect "c"`, `effect "d": url must be`, `effect "e"`,
+			`effect "a": do must be log, http, pubsub, custom or results, not "mail"`, `effect "b": do`, `effect "c"`, `effect "d": url must be`, `effect "e"`,
 		},
 		"[{name: a, do: http, url: \"hunter2://x\", topic: tttt}, {name: b, do: log, url: \"https://x\", timeout: -1s}, {name: c, do: custom, topic: tttt}]": {
 			`effect "a": url must be`, `effect "a": topic is for do: pubsub`, `effect "b": url is for do: http`, `effect "b": timeout`,

@@ -12,6 +12,8 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/results"
+	"github.com/opledger/opledger/test/geminisim"
 )
 
 // run pushes a message to the function, whose own effect is what own does; nil: it succeeds.
@@ -31,8 +33,12 @@ func push(data string) string {
 
 func (w *world) runs(paused bool, own func()) effects.Function {
 	w.Helper()
+	fetched, err := results.New(results.Options{APIKey: "key", BaseURL: w.api.URL, HTTP: w.api.Client()})
+	if err != nil {
+		w.Fatal(err)
+	}
 	handlers, err := effect.Handlers(w.effects, effect.HandlerOptions{
-		Log: w.log("effects"), AllowPrivate: true, Now: w.clock.Now,
+		Log: w.log("effects"), AllowPrivate: true, Now: w.clock.Now, Ledger: w.ledger, Results: fetched,
 		Custom: map[string]effect.Handler{"own": effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) {
 			if own != nil {
 				own()
@@ -53,6 +59,14 @@ func (w *world) planned(name string) ledger.Message {
 	w.Helper()
 	w.end(w.registered(w.named("batches/a")), operation.Expired)
 	return w.message(name)
+}
+
+// lookUp takes in what Gemini says of an operation.
+func (w *world) lookUp(name operation.Name) {
+	w.Helper()
+	if _, err := w.ledger.Ingest(w.Context(), w.client.Lookup(w.Context(), name).Event(name)); err != nil {
+		w.Fatal(err)
+	}
 }
 
 // answered returns the situation in which the receiver answers the effect with a status.
@@ -101,6 +115,15 @@ var ofEffects = []situation{
 	repeated("took it", http.StatusOK),
 	repeated("was away", http.StatusServiceUnavailable),
 	repeated("said no", http.StatusGone),
+	{"effects: a receiver that takes none of a batch's items", func(w *world) {
+		name := w.registered(w.batch("items", geminisim.StateRunning))
+		if err := w.sim.SetState(name.Resource, geminisim.StateSucceeded); err != nil {
+			w.Error(err)
+		}
+		w.lookUp(name)
+		w.answer.Store(http.StatusGone)
+		w.run(w.message("each"), nil)
+	}, []string{"effects", "items-failed"}},
 	{"effects: another instance is at it", func(w *world) {
 		m := w.planned("own")
 		w.takeOver(m)

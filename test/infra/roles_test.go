@@ -14,10 +14,10 @@ var roles = map[string]int{
 	"roles/datastore.user":                       4,
 	"roles/iam.serviceAccountOpenIdTokenCreator": 1,
 	"roles/logging.logWriter":                    1,
-	"roles/pubsub.publisher":                     4,
+	"roles/pubsub.publisher":                     5,
 	"roles/pubsub.subscriber":                    1,
 	"roles/run.invoker":                          4,
-	"roles/secretmanager.secretAccessor":         4,
+	"roles/secretmanager.secretAccessor":         5,
 	"roles/secretmanager.viewer":                 1,
 	"roles/storage.objectViewer":                 1,
 }

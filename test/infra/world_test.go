@@ -64,6 +64,7 @@ func newWorld(t *testing.T) *world {
 	w.effects = []effect.Spec{
 		{Name: "publish", Do: "http", URL: w.receiver.URL, On: ends},
 		{Name: "note", Do: "log", Alerts: ledger.Alerts()},
+		{Name: "each", Do: "http", Each: "item", URL: w.receiver.URL, On: []operation.State{operation.Succeeded}},
 		{Name: "own", Do: "custom", On: []operation.State{operation.Expired}},
 	}
 	w.openLedger()

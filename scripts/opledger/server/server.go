@@ -36,6 +36,7 @@ type Settings struct {
 	Discovery config.Discovery
 	Endpoint  config.Endpoint
 	Handlers  config.Handlers
+	Results   config.Results
 }
 
 // Options are what a Server takes beside its settings.
@@ -85,8 +86,12 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the custom handlers: %w", err)
 	}
+	items, err := cloud.Results(ctx, settings.Results)
+	if err != nil {
+		return nil, err
+	}
 	handlers, err := cloud.Handlers(ctx, settings.Ledger.Effects, settings.Handlers, effect.HandlerOptions{
-		Log: o.Log, Topics: s.topics, Custom: custom, Now: o.Now,
+		Log: o.Log, Topics: s.topics, Custom: custom, Ledger: s.Ledger, Results: items, Now: o.Now,
 	})
 	if err != nil {
 		return nil, err

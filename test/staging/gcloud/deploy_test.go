@@ -97,6 +97,8 @@ func TestFirstRun(t *testing.T) {
 			member("build") + " roles/logging.logWriter projects my-project",
 			member("build") + " roles/storage.objectViewer projects my-project",
 			member("effects") + " roles/datastore.user projects my-project",
+			member("effects") + " roles/pubsub.publisher pubsub topics opledger-effects",
+			member("effects") + " roles/secretmanager.secretAccessor secrets opledger-gemini-api-key",
 			member("push") + " roles/run.invoker run services opledger-effects",
 			member("reconcile") + " roles/datastore.user projects my-project",
 			member("reconcile") + " roles/pubsub.publisher pubsub topics opledger-effects",

@@ -71,10 +71,12 @@ func deployed(t *testing.T) world {
 			member("reconcile"), "roles/datastore.user", member("effects"), "roles/datastore.user")},
 		{Pattern: `^gcloud pubsub topics get-iam-policy opledger-effects-dead`, Out: bindings(pubsubAgent, "roles/pubsub.publisher")},
 		{Pattern: `^gcloud pubsub topics get-iam-policy opledger-effects `, Out: bindings(
-			member("webhook"), "roles/pubsub.publisher", member("register"), "roles/pubsub.publisher", member("reconcile"), "roles/pubsub.publisher")},
+			member("webhook"), "roles/pubsub.publisher", member("register"), "roles/pubsub.publisher",
+			member("reconcile"), "roles/pubsub.publisher", member("effects"), "roles/pubsub.publisher")},
 		{Pattern: `^gcloud pubsub subscriptions get-iam-policy`, Out: bindings(pubsubAgent, "roles/pubsub.subscriber")},
 		{Pattern: `^gcloud secrets get-iam-policy opledger-gemini`, Out: bindings(
-			member("webhook"), "roles/secretmanager.secretAccessor", member("reconcile"), "roles/secretmanager.secretAccessor")},
+			member("webhook"), "roles/secretmanager.secretAccessor", member("reconcile"), "roles/secretmanager.secretAccessor",
+			member("effects"), "roles/secretmanager.secretAccessor")},
 		{Pattern: `^gcloud secrets get-iam-policy opledger-webhook`, Out: bindings(
 			member("webhook"), "roles/secretmanager.secretAccessor", member("webhook"), "roles/secretmanager.viewer")},
 		{Pattern: `^gcloud run services get-iam-policy opledger-webhook`, Out: bindings("allUsers", "roles/run.invoker")},

@@ -1,0 +1,361 @@
+package effect_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/ledgertest"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/results"
+)
+
+// TestEachItem: what the handler of one item is given, and what is recorded [K4].
+func TestEachItem(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, lines(`{"key":"review-17","response":{"b":1,"a":"<ü>"}}`, `{"key":"x/y","error":{"code":3}}`)).end()
+	c := newTally()
+	w.run(t.Context(), c.that(succeeds), effect.Finished)
+	w.stands("DONE done 2 failed 0 of 2")
+	for item, want := range map[string]string{
+		"review-17": `{"idempotencyKey":"gemini:batches/abc#publish/items/review-17","item":{"key":"review-17","response":{"b":1,"a":"<ü>"}},` +
+			`"jobKind":"test","metadata":null,"operation":"batches/abc","result":{"outputFile":"files/batch-abc"},"state":"SUCCEEDED"}`,
+		"x/y": `{"idempotencyKey":"gemini:batches/abc#publish/items/x/y","item":{"error":{"code":3},"key":"x/y"},` +
+			`"jobKind":"test","metadata":null,"operation":"batches/abc","result":{"outputFile":"files/batch-abc"},"state":"SUCCEEDED"}`,
+	} {
+		if got := c.payloads["gemini:batches/abc#publish/items/"+item]; got != want || c.times[item] != 1 {
+			t.Errorf("%s, %d times: %s", item, c.times[item], got)
+		}
+		if doc := w.item(item); doc.State != ledger.ItemDone || doc.IdempotencyKey != "gemini:batches/abc#publish/items/"+item || doc.Attempts != 1 {
+			t.Errorf("%+v", doc)
+		}
+	}
+	w.run(t.Context(), c.that(succeeds), effect.Skipped)
+}
+
+// TestBadItems: items that fail do not stop the others, each is tried as often as an effect may be, and the effect is done
+// when all have come to their end [K4, S4].
+func TestBadItems(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, many(250))
+	w.settings.MaxAttempts = 4
+	w.end()
+	c := newTally()
+	one := c.that(func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+		switch {
+		case task.Item.Key == "review-3":
+			return nil, effect.Permanent(errTarget)
+		case task.Item.Key == "review-120":
+			return nil, effect.RetryAfter(errTarget, 40*time.Minute)
+		case task.Item.Key == "review-130" && task.Attempt < 2:
+			panic("at the first attempt")
+		}
+		return nil, nil
+	})
+	for attempt := range 3 {
+		report := w.run(t.Context(), one, effect.Failed)
+		if report.RetryAfter != 40*time.Minute || !strings.Contains(report.Cause.Error(), "tried again") {
+			t.Errorf("attempt %d: %+v", attempt, report)
+		}
+		w.run(t.Context(), one, effect.Early)
+		w.store.Advance(48 * time.Hour)
+	}
+	w.run(t.Context(), one, effect.Finished)
+	w.stands("DONE done 248 failed 2 of 250")
+	for item, times := range map[string]int{"review-3": 1, "review-120": 4, "review-130": 2, "review-249": 1} {
+		if c.times[item] != times {
+			t.Errorf("%s: %d times, want %d", item, c.times[item], times)
+		}
+	}
+	if len(c.differ) > 0 {
+		t.Errorf("other bytes on another attempt: %v", c.differ)
+	}
+	if item := w.item("review-120"); item.State != ledger.ItemFailed || item.Attempts != 4 || item.LastError != errTarget.Error() {
+		t.Errorf("%+v", item)
+	}
+	if said := w.log.String(); strings.Count(said, "event=alert") != 1 || !strings.Contains(said, "reason=items-failed") || !strings.Contains(said, "failed=2") {
+		t.Errorf("logged %s", said)
+	}
+}
+
+// TestReceiverDown: where nothing succeeds, the others are not tried [S4].
+func TestReceiverDown(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, many(1000)).end()
+	c := newTally()
+	w.run(t.Context(), c.that(failsWith(errTarget)), effect.Failed)
+	w.stands("PENDING done 0 failed 0 of 0")
+	if len(c.times) != 100 {
+		t.Errorf("%d items were tried", len(c.times))
+	}
+	w.store.Advance(time.Hour)
+	w.run(t.Context(), c.that(succeeds), effect.Finished)
+	w.stands("DONE done 1000 failed 0 of 1000")
+}
+
+// TestResultsLost: no attempt brings them back, so the effect is dead at once [S4].
+func TestResultsLost(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]effect.Outcome{
+		http.StatusNotFound: effect.Died, http.StatusGone: effect.Died, http.StatusServiceUnavailable: effect.Failed, http.StatusTooManyRequests: effect.Failed,
+	} {
+		w := newItemsWorld(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "1800")
+			w.WriteHeader(status)
+		})).end()
+		report := w.run(t.Context(), succeeds, want)
+		if want == effect.Failed {
+			if report.RetryAfter != 30*time.Minute {
+				t.Errorf("%d: %+v", status, report)
+			}
+			continue
+		}
+		if e := w.stands("DEAD done 0 failed 0 of 0"); !strings.HasPrefix(e.LastError, "results lost") {
+			t.Errorf("%d: %s", status, e.LastError)
+		}
+	}
+	w := newItemsWorld(t, many(1))
+	w.key = "operations/video"
+	w.end()
+	w.run(t.Context(), succeeds, effect.Died)
+}
+
+// TestTimeOver: a run that must stop hands the rest on, which counts no attempt; one that did nothing counts [S4].
+func TestTimeOver(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, many(400)).end()
+	c := newTally()
+	ctx, cancel := context.WithCancel(t.Context())
+	report := w.run(ctx, c.that(func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
+		if task.Item.Index == 250 {
+			cancel()
+			return nil, ctx.Err()
+		}
+		return nil, nil
+	}), effect.Continued)
+	if report.Again() || report.Cause != nil {
+		t.Errorf("%+v", report)
+	}
+	e := w.stands("PENDING done 250 failed 0 of 0")
+	if want := w.message(); e.Attempts != 0 || len(w.outbox.messages) != 1 || w.outbox.messages[0] != want {
+		t.Errorf("attempts %d, sent %+v", e.Attempts, w.outbox.messages)
+	}
+	// Nobody can be told: whoever brought the message must bring it again.
+	w.outbox.err = errTarget
+	ctx, cancel = context.WithCancel(t.Context())
+	if report := w.run(ctx, c.that(func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+		if task.Item.Index == 370 {
+			cancel()
+		}
+		return nil, nil
+	}), effect.Continued); !report.Again() || !errors.Is(report.Cause, errTarget) {
+		t.Errorf("%+v", report)
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.runner(w.store, c.that(succeeds)).Run(ctx, w.message()); err == nil {
+		t.Error("a claim without time: no error")
+	}
+	w.run(t.Context(), c.that(succeeds), effect.Finished)
+	w.stands("DONE done 400 failed 0 of 400")
+	if c.times["review-249"] != 1 || c.times["review-250"] != 2 {
+		t.Errorf("%d %d", c.times["review-249"], c.times["review-250"])
+	}
+}
+
+// An answer is a server without a network.
+type answer string
+
+func (a answer) RoundTrip(*http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	_, err := w.WriteString(string(a))
+	return w.Result(), err
+}
+
+// TestDeadline: a run ends by itself early enough to record what it did and to hand on the rest before its caller's time ends,
+// and begins nothing shortly before.
+func TestDeadline(t *testing.T) {
+	inWorld(t, func(w *world) {
+		list := strings.Repeat(`{"response":1},`, 999) + `{"response":2}`
+		client, err := results.New(results.Options{APIKey: "key", HTTP: &http.Client{
+			Transport: answer(`{"response":{"inlinedResponses":{"inlinedResponses":[` + list + `]}}}`),
+		}})
+		if err != nil {
+			w.Fatal(err)
+		}
+		began := time.Now()
+		var last atomic.Int64
+		each := effect.Each(effect.HandlerFunc(func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
+			last.Store(int64(time.Since(began)))
+			if task.Item.Index < 250 {
+				time.Sleep(time.Second)
+				return nil, nil
+			}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}), effect.EachOptions{Ledger: w.over(w.store), Results: client, Log: slog.New(slog.DiscardHandler)})
+		ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+		defer cancel()
+		report, err := w.runner(each.Perform).Run(ctx, message)
+		if err != nil || report.Outcome != effect.Continued || !report.Again() { // nobody was told: there is no publisher
+			w.Fatalf("%+v %v", report, err)
+		}
+		if took := time.Since(began); took > 50*time.Second || time.Duration(last.Load()) > 40*time.Second {
+			w.Errorf("it took %v of a minute, and began the last item after %v", took, time.Duration(last.Load()))
+		}
+		if e, _ := w.effect(); e.Attempts != 0 || e.Progress == nil || e.Progress.Done != 250 {
+			w.Errorf("%+v", e)
+		}
+	})
+}
+
+// TestNothingDone: a run whose time is over before one item was done is a failed attempt, so that it does not go on for ever.
+func TestNothingDone(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, many(10)).end()
+	ctx, cancel := context.WithCancel(t.Context())
+	w.run(ctx, func(context.Context, effect.Task) ([]ledger.Write, error) {
+		cancel()
+		return nil, ctx.Err()
+	}, effect.Failed)
+	if e := w.stands("PENDING done 0 failed 0 of 0"); e.Attempts != 1 {
+		t.Errorf("%d attempts", e.Attempts)
+	}
+}
+
+// TestBrokenDownload: a download that breaks off is begun again where it ended, within the attempt, as long as it brings
+// something.
+func TestBrokenDownload(t *testing.T) {
+	t.Parallel()
+	var downloads atomic.Int64
+	w := newItemsWorld(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n := int(downloads.Add(1))
+		for i := range 1000 {
+			if i == 300*n {
+				panic(http.ErrAbortHandler)
+			}
+			_, _ = fmt.Fprintf(w, "{\"key\":\"review-%d\",\"response\":%d}\n", i, i)
+		}
+	})).end()
+	c := newTally()
+	report := w.run(t.Context(), c.that(func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+		if task.Item.Index == 5 {
+			return nil, errTarget
+		}
+		return nil, nil
+	}), effect.Failed)
+	w.stands("PENDING done 999 failed 0 of 1000")
+	for item, times := range c.times {
+		if times != 1 {
+			t.Errorf("%s: %d times", item, times)
+		}
+	}
+	w.store.Advance(report.RetryAfter + time.Second)
+	w.run(t.Context(), c.that(succeeds), effect.Finished)
+	w.stands("DONE done 1000 failed 0 of 1000")
+	if downloads.Load() < 2 {
+		t.Error("it did not break off")
+	}
+}
+
+// TestRefusedItemRiders: documents of one item that the store will never take fail that item alone.
+func TestRefusedItemRiders(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, many(30)).end()
+	type note struct {
+		Text string `json:"text" firestore:"text"`
+	}
+	w.run(t.Context(), func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+		text := "small"
+		if task.Item.Index == 7 {
+			text = strings.Repeat("x", ledger.MaxDocumentBytes+1)
+		}
+		return []ledger.Write{{Path: ledger.ResultPath("notes", task.Operation, task.Item.Key), Data: note{text}}}, nil
+	}, effect.Finished)
+	w.stands("DONE done 29 failed 1 of 30")
+	if item := w.item("review-7"); item.State != ledger.ItemFailed || !strings.Contains(item.LastError, "cannot be written") {
+		t.Errorf("%+v", item)
+	}
+	var got note
+	if w.read(ledger.ResultPath("notes", w.key, "review-8"), &got); got.Text != "small" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestZombieItems: a worker that stalls past its lease records no item over its successor [S6].
+func TestZombieItems(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, many(300)).end()
+	w.run(t.Context(), func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+		if task.Item.Index == 150 {
+			w.store.Advance(ledger.DefaultSettings().ClaimTTL + time.Second)
+			w.run(t.Context(), succeeds, effect.Finished)
+		}
+		return nil, effect.Permanent(errTarget)
+	}, effect.LeaseLost)
+	w.stands("DONE done 200 failed 100 of 300") // the first chunk is the zombie's, when it was none yet
+	if item := w.item("review-150"); item.State != ledger.ItemDone || item.Fence != 2 {
+		t.Errorf("%+v", item)
+	}
+}
+
+// TestOutage: a store that is down while items are recorded loses none of them.
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, many(300)).end()
+	c := newTally()
+	commits := 0
+	store := ledgertest.InjectFunc(w.store, func() ledgertest.Fault {
+		commits++
+		return []ledgertest.Fault{ledgertest.None, ledgertest.FailBefore, ledgertest.LoseAnswer, ledgertest.Abort, ledgertest.RepeatItself}[commits%5]
+	})
+	report, err := w.runner(store, c.that(succeeds)).Run(t.Context(), w.message())
+	if err != nil || report.Outcome != effect.Finished {
+		t.Fatalf("%+v %v", report, err)
+	}
+	w.stands("DONE done 300 failed 0 of 300")
+	for item, times := range c.times {
+		if times != 1 {
+			t.Errorf("%s: %d times", item, times)
+		}
+	}
+}
+
+// TestTotal: what Gemini counts is the total from the start, and a result that holds fewer is said aloud.
+func TestTotal(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, many(3))
+	w.result.Counts = &operation.Counts{Total: 5}
+	w.end()
+	w.run(t.Context(), succeeds, effect.Finished)
+	w.stands("DONE done 3 failed 0 of 5")
+	if !strings.Contains(w.log.String(), "event=alert") {
+		t.Errorf("logged %s", w.log)
+	}
+}
+
+// TestRiderInTheWay: a document that somebody else wrote keeps its item from being recorded as done, and no other.
+func TestRiderInTheWay(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, many(3)).end()
+	path := func(item string) ledger.Path { return ledger.ResultPath("notes", w.key, item) }
+	if err := w.store.Commit(t.Context(), ledger.Write{Path: path("review-1"), Data: effect.ItemResult{Key: "theirs"}}); err != nil {
+		t.Fatal(err)
+	}
+	report := w.run(t.Context(), func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+		return []ledger.Write{{Path: path(task.Item.Key), Data: effect.ItemResult{Key: "ours"}}}, nil
+	}, effect.Failed)
+	w.stands("PENDING done 2 failed 0 of 3")
+	if !errors.Is(report.Cause, ledger.ErrContention) || w.item("review-1").State != ledger.ItemPending {
+		t.Errorf("%v, %+v", report.Cause, w.item("review-1"))
+	}
+}

@@ -1,0 +1,64 @@
+package effect
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/results"
+)
+
+// maxAtOnce is how many items of one effect are performed at the same time.
+const maxAtOnce = 8
+
+// performAll performs the effect for items, and returns what came of them up to the first that the end of the time kept from
+// being performed.
+func (r *itemRun) performAll(w window, items []results.Item) []ledger.ItemOutcome {
+	outcomes := make([]*ledger.ItemOutcome, len(items))
+	var next atomic.Int64 // the items are begun in their order, so that few are beyond one that was not
+	var group sync.WaitGroup
+	for range min(maxAtOnce, len(items)) {
+		group.Go(func() {
+			for !w.closing() {
+				i := int(next.Add(1)) - 1
+				if i >= len(items) {
+					return
+				}
+				outcomes[i] = r.perform(w, items[i])
+			}
+		})
+	}
+	group.Wait()
+	var performed []ledger.ItemOutcome
+	for _, o := range outcomes {
+		if o == nil {
+			break
+		}
+		performed = append(performed, *o)
+	}
+	return performed
+}
+
+// perform performs the effect for one item. It returns nil where it was interrupted: that says nothing of the item.
+func (r *itemRun) perform(w window, item results.Item) (o *ledger.ItemOutcome) {
+	o = &ledger.ItemOutcome{Index: item.Index, Key: item.Key}
+	defer func() {
+		if p := recover(); p != nil {
+			o.Err = fmt.Errorf("the handler panicked: %v", p)
+		}
+		if o.Err != nil && w.over() {
+			o = nil
+		}
+	}()
+	task := Task{Lease: r.task.Lease, Item: &item}
+	task.IdempotencyKey = operation.ItemIdempotencyKey(task.Operation, task.Effect, item.Key)
+	if task.Payload, o.Err = r.payload.of(item, task.IdempotencyKey); o.Err != nil {
+		o.Permanent = true
+		return o
+	}
+	o.Riders, o.Err = r.one.Perform(w.ctx, task)
+	o.Permanent = IsPermanent(o.Err)
+	return o
+}

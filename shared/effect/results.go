@@ -1,0 +1,67 @@
+package effect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// An ItemResult is what the results handler writes of one item: the document COLLECTION/batches:ID:KEY. It is the user's; the
+// ledger neither reads nor deletes it.
+type ItemResult struct {
+	Schema    int           `json:"schema" firestore:"schema"`
+	Operation operation.Key `json:"operation" firestore:"operation"`
+	JobKind   string        `json:"jobKind,omitempty" firestore:"jobKind,omitempty"`
+	Key       string        `json:"key" firestore:"key"`
+	Index     int64         `json:"index" firestore:"index"`
+	// Response or Error are Gemini's words as JSON text: a store refuses some member names that JSON allows.
+	Response       string `json:"response,omitempty" firestore:"response,omitempty"`
+	Error          string `json:"error,omitempty" firestore:"error,omitempty"`
+	IdempotencyKey string `json:"idempotencyKey" firestore:"idempotencyKey"`
+}
+
+// Results returns a handler, for Each, that writes an item back to the ledger's store, into a collection of the user's choice.
+// The document is written in the commit that records the item: exactly once. A run anew takes the place of what a run before
+// wrote. An item whose document would be larger than 1 MiB is FAILED.
+func Results(collection string) Handler {
+	return HandlerFunc(func(_ context.Context, task Task) ([]ledger.Write, error) {
+		if task.Item == nil {
+			return nil, Permanent(errors.New("results are written item by item"))
+		}
+		var completion ledger.Payload
+		if err := json.Unmarshal(task.Payload, &completion); err != nil {
+			return nil, Permanent(fmt.Errorf("reading the payload of the effect: %w", err))
+		}
+		return []ledger.Write{{
+			Path: ledger.ResultPath(collection, task.Operation, task.Item.Key), Token: ledger.Replace,
+			Data: ItemResult{
+				Schema: operation.SchemaVersion, Operation: task.Operation, JobKind: completion.JobKind,
+				Key: task.Item.Key, Index: task.Item.Index,
+				Response: string(task.Item.Response), Error: string(task.Item.Error), IdempotencyKey: task.IdempotencyKey,
+			},
+		}}, nil
+	})
+}
+
+var collectionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,62}$`)
+
+// checkCollection returns what is wrong with a collection for results.
+func checkCollection(name string) error {
+	own := []string{
+		ledger.OperationsCollection, ledger.DeliveriesCollection, ledger.EffectsCollection, ledger.ItemsCollection,
+		ledger.IntentsCollection, ledger.QuarantineCollection, ledger.PartsCollection,
+	}
+	switch {
+	case !collectionName.MatchString(name):
+		return fmt.Errorf("collection must be letters, digits, - and _, beginning with a letter, at most 63, not %q", name)
+	case slices.Contains(own, name):
+		return fmt.Errorf("collection %s is the ledger's own; name another", name)
+	}
+	return nil
+}
