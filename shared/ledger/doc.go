@@ -22,7 +22,7 @@
 //	                                 AbandonIntent
 //	quarantine/{delivery id}         made by Quarantine; Retried notes what came of it later
 //
-// Forget deletes an operation with all of these, the record last.
+// Forget deletes an operation with all of these but what is in quarantine, the record last.
 //
 // Two fields rule all waiting and all deleting: dueAt is when somebody must look at the document again, expireAt when it may
 // be deleted. No document has both. "Now" is always the store's read time.
