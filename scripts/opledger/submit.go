@@ -25,7 +25,8 @@ func newSubmit(outside environment) *cobra.Command {
 		Short: "Start an operation at Gemini and record it, with the intent first",
 		Long: "Records the intent, starts the operation at Gemini with the correlation id in it, and registers it. Whatever dies in\n" +
 			"between, the operation's event or reconcile binds it to its intent. The same --correlation-id again starts nothing\n" +
-			"twice: it finds what an earlier run has started, or says that nobody can tell.\n\n" +
+			"twice: it finds what an earlier run has started, or says that nobody can tell. What Gemini refused leaves no intent:\n" +
+			"the same --correlation-id may be used again at once.\n\n" +
 			"Gemini is asked with $GEMINI_API_KEY (or the secret that $OPLEDGER_GEMINI_API_KEY_SECRET names).",
 		Example: "  opledger submit batch --model gemini-3.5-flash --file files/reviews --job-kind batch-review-classify\n" +
 			"  opledger submit video --model veo-3.1-generate-preview --prompt 'a cat on a train'",
@@ -171,8 +172,7 @@ func whatNext(submitted submit.Submitted, err error) string {
 		return fmt.Sprintf(". Nothing was submitted now. If it runs, its event or, for a batch, reconcile binds the intent %s: "+
 			"see opledger list --intents. If it surely does not, submit it under another --correlation-id", id)
 	case errors.Is(err, submit.ErrRefused):
-		return fmt.Sprintf(". Nothing runs. Its intent %s stays recorded until it is given up: submit it again, without --correlation-id "+
-			"or with another one", id)
+		return fmt.Sprintf(". Nothing runs: submit it again once that is mended, also under the same --correlation-id %s", id)
 	default:
 		return ". Nothing was submitted now"
 	}

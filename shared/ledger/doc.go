@@ -19,7 +19,7 @@
 //	…/effects/{name}/items/{key}     made and changed by RecordItems, in a commit with its effect, by the holder of the claim
 //	intents/{correlation id}         made by Intend, or else by Ingest or Register where they meet the id first; bound by
 //	                                 Ingest and Register, in the commit that registers the operation; given up by
-//	                                 AbandonIntent
+//	                                 AbandonIntent; opened again by Renew; deleted by Withdraw while it is not bound
 //	quarantine/{delivery id}         made by Quarantine; Retried notes what came of it later
 //
 // Forget deletes an operation with all of these but what is in quarantine, the record last.
@@ -29,9 +29,12 @@
 //
 // # An intent's life
 //
-//	Intend──▶ OPEN ──AbandonIntent──▶ ABANDONED
+//	Intend──▶ OPEN ──AbandonIntent──▶ ABANDONED ──Renew──▶ OPEN
 //	            └──Ingest, Register──▶ BOUND ◀──┘ ▲
 //	Ingest──▶ SEEN ──Register, Intend─────────────┘
+//
+// Renew also leads from OPEN to OPEN, with a new due time. Withdraw deletes what is OPEN or ABANDONED, once it is sure that
+// nothing was submitted.
 //
 // A submitter records its intent, submits the job with the correlation id in its user metadata, and registers it [G6]. One
 // intent is one operation: of several that carry its id the one whose commit is first has it, and the others are what they
@@ -39,6 +42,7 @@
 //
 //	before Intend                    nothing, and nothing was submitted
 //	after it, before the submission  an OPEN intent, which is given up when nothing came of it for long enough
+//	after Renew                      an OPEN intent with its whole time before it, also where it was ABANDONED
 //	after the submission             the same, and an operation whose first event with the id registers it with what the intent
 //	                                 says: from the webhook, or made of what [Ledger.Discover] finds in Gemini's list
 //	after Register                   a BOUND intent: Intend says so to the submitter that starts again

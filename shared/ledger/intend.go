@@ -59,9 +59,9 @@ func (i Intention) Validate() error {
 }
 
 // Intend records an intent, before the submitter submits [G6]. It returns the intent as it is stored now: one that is there
-// already stays as it is, so a submitter that starts again learns by BOUND that its job exists, and under which name. Where a
-// delivery has named the id before anybody recorded it, its operation is registered here, as Register does; it stays SEEN only
-// where that operation was registered with another id.
+// already stays as it is, so a submitter that starts again learns by BOUND that its job exists, and under which name; before it
+// submits on one that another run recorded, it calls Renew. Where a delivery has named the id before anybody recorded it, its
+// operation is registered here, as Register does; it stays SEEN only where that operation was registered with another id.
 //
 // The same again is safe. Errors: ErrIntention; otherwise as Ingest.
 func (l *Ledger) Intend(ctx context.Context, i Intention) (Intent, error) {

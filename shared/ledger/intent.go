@@ -11,8 +11,8 @@ import (
 // An IntentState is how far a submitter's intent has come.
 type IntentState string
 
-// The states of an intent: OPEN → BOUND, OPEN → ABANDONED → BOUND, SEEN → BOUND. Nothing leads out of BOUND: one intent is
-// one operation.
+// The states of an intent: OPEN → BOUND, OPEN → ABANDONED → BOUND, SEEN → BOUND, and ABANDONED → OPEN where a submitter renews
+// it. Nothing leads out of BOUND: one intent is one operation.
 const (
 	IntentOpen      IntentState = "OPEN"      // recorded; the operation that comes of it is not known yet
 	IntentAbandoned IntentState = "ABANDONED" // no longer waited for; an operation that shows itself all the same is bound
@@ -38,6 +38,8 @@ type Intent struct {
 	Metadata   operation.Metadata   `json:"metadata,omitempty" firestore:"metadata,omitempty"`
 	Collection operation.Collection `json:"collection,omitempty" firestore:"collection,omitempty"`
 	CreatedAt  time.Time            `json:"createdAt" firestore:"createdAt"`
+	// RenewedAt is when a submitter that started again last said that it is about to submit.
+	RenewedAt time.Time `json:"renewedAt,omitzero" firestore:"renewedAt,omitempty"`
 	// AbandonedAt is when it was given up, perhaps before it was bound after all.
 	AbandonedAt time.Time `json:"abandonedAt,omitzero" firestore:"abandonedAt,omitempty"`
 	// Writer is the call that wrote this; as in Delivery.
@@ -51,6 +53,14 @@ type Intent struct {
 
 // Waiting reports whether the intent's operation is still to be found.
 func (i Intent) Waiting() bool { return i.State == IntentOpen || i.State == IntentAbandoned }
+
+// AttemptedAt is when a submitter last said that it is about to submit: the later of CreatedAt and RenewedAt.
+func (i Intent) AttemptedAt() time.Time {
+	if i.RenewedAt.After(i.CreatedAt) {
+		return i.RenewedAt
+	}
+	return i.CreatedAt
+}
 
 // elsewhere returns the operation that an event means which carries the intent's id and the name of key, an operation that
 // nobody registered; "" where it means key itself.
@@ -98,7 +108,7 @@ func (l *Ledger) writeIntent(d Document, intent Intent, now time.Time) Write {
 		intent.CreatedAt = operation.Instant(now)
 	}
 	if intent.State == IntentOpen {
-		intent.DueAt, intent.ExpireAt = intent.CreatedAt.Add(l.settings.StuckAfter), time.Time{}
+		intent.DueAt, intent.ExpireAt = intent.AttemptedAt().Add(l.settings.StuckAfter), time.Time{}
 	} else {
 		intent.DueAt, intent.ExpireAt = time.Time{}, operation.Instant(now.Add(2*l.settings.Retention))
 	}
@@ -124,7 +134,7 @@ func (l *Ledger) seen(c correlation, id string, key operation.Key, now time.Time
 func (l *Ledger) adopt(rec operation.Record, c correlation, e operation.Event, now time.Time) (operation.Record, Write, error) {
 	rec, err := l.merge(rec, Registration{
 		Name: e.Name, JobKind: c.intent.JobKind, Metadata: c.intent.Metadata,
-		SubmittedAt: c.intent.CreatedAt, CorrelationID: c.intent.CorrelationID,
+		SubmittedAt: c.intent.AttemptedAt(), CorrelationID: c.intent.CorrelationID,
 	}, now)
 	return rec, l.writeIntent(c.doc, c.intent.bound(e.Key, e.Source), now), err
 }

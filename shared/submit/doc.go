@@ -14,6 +14,7 @@
 //
 // Creating is not idempotent at Gemini: what is sent twice runs, and costs, twice. So nothing here is sent again by itself, the
 // SDK's own repetitions are off, and who starts again under the same correlation id gets the operation that is there, or is told
-// that nobody can say. A batch of which Gemini's list knows nothing, some minutes after its intent, is submitted then; of
-// several runs that start again at the same time each may do so: let one at a time.
+// that nobody can say. A batch of which Gemini's list knows nothing, some minutes after the last run with its intent began, is
+// submitted then: the run that does so renews the intent first, so that of several at the same time one submits, that the next
+// one waits again, and that a crash of this one is as visible as one of the first. What Gemini refused leaves no intent.
 package submit

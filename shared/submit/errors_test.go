@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"testing"
 
+	"google.golang.org/genai"
+
 	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -12,7 +14,7 @@ import (
 	"github.com/opledger/opledger/test/geminisim"
 )
 
-// TestRefused: Gemini takes nothing, nothing runs, the intent stays, and the error says both what Gemini said and what that means.
+// TestRefused: Gemini takes nothing, nothing runs, the intent is gone, and the same id is free at once [G6].
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
@@ -25,11 +27,12 @@ func TestRefused(t *testing.T) {
 			{Status: 413, Body: []byte("<html>too large</html>")},
 		} {
 			w.sim.AnswerNext(k.create, "", answer)
-			got, err := k.submit(w, submit.Job{})
+			got, err := k.submit(w, submit.Job{CorrelationID: "c"})
 			w.wantError(err, submit.ErrRefused)
-			if got.CorrelationID == "" || got.Name != "" {
+			if got.CorrelationID != "c" || got.Name != "" {
 				t.Errorf("%+v beside %v", got, err)
 			}
+			w.wantIntent("")
 		}
 		_, err := k.submit(w, submit.Job{CorrelationID: "c"})
 		if err != nil { // what was refused before stands in no way
@@ -38,11 +41,28 @@ func TestRefused(t *testing.T) {
 		if truth := k.truth(w.sim); len(truth) != 1 {
 			t.Errorf("%d run", len(truth))
 		}
-		page, err := w.ledger.OpenIntents(t.Context(), ledger.Cursor{}, 10)
-		if err != nil || len(page.Items) != 5 {
-			t.Errorf("%d intents are open, %v", len(page.Items), err)
-		}
 	})
+}
+
+// TestRefusedAndNotWithdrawn: the error says both, and that the caller has gone does not keep the intent.
+func TestRefusedAndNotWithdrawn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	refuse := func(leave func()) func(context.Context, submit.Mark) (string, error) {
+		return func(context.Context, submit.Mark) (string, error) {
+			leave()
+			return "", genai.APIError{Code: http.StatusBadRequest}
+		}
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	_, err := w.submitter.Submit(ctx, submit.Job{CorrelationID: "gone"}, operation.Operations, refuse(leave))
+	w.wantError(err, submit.ErrRefused)
+	w.wantIntent("")
+
+	w.registrar.withdraw = ledger.ErrUnavailable
+	_, err = w.submitter.Submit(t.Context(), submit.Job{CorrelationID: "c"}, operation.Operations, refuse(func() {}))
+	w.wantError(err, submit.ErrRefused, ledger.ErrUnavailable)
+	w.wantIntent("c")
 }
 
 // TestUnreached: where no connection could be made, nothing was sent.
@@ -52,7 +72,7 @@ func TestUnreached(t *testing.T) {
 		w.submitter = w.submitterAt("http://127.0.0.1:1")
 		_, err := k.submit(w, submit.Job{CorrelationID: "c"})
 		w.wantError(err, submit.ErrRefused)
-		w.wantIntent("c")
+		w.wantIntent("")
 	})
 }
 

@@ -2,6 +2,7 @@ package submit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -50,9 +51,19 @@ func (s *Submitter) resume(ctx context.Context, collection operation.Collection,
 	switch {
 	case token != "":
 		return earlier{}, fmt.Errorf("%w: it is not among the first %d batches of Gemini's list", ErrUncertain, resumePages*resumePageSize)
-	case now.Sub(intent.CreatedAt) < settledAfter:
-		return earlier{}, fmt.Errorf("%w: its intent was recorded less than %v ago; try again after that", ErrUncertain, settledAfter)
+	case now.Sub(intent.AttemptedAt()) < settledAfter:
+		return earlier{}, fmt.Errorf("%w: a run with its intent began less than %v ago; try again after that", ErrUncertain, settledAfter)
 	default:
 		return earlier{}, nil
 	}
+}
+
+// renew says that this run is about to submit. Of several runs which found that an earlier one has submitted nothing only one
+// goes on: ErrUncertain for every other.
+func (s *Submitter) renew(ctx context.Context, intent ledger.Intent) error {
+	_, err := s.options.Ledger.Renew(ctx, intent)
+	if errors.Is(err, ledger.ErrConflict) {
+		return fmt.Errorf("%w: another run is at it: %w", ErrUncertain, err)
+	}
+	return err
 }

@@ -19,6 +19,8 @@ import (
 // A Registrar takes intents and registrations. *ledger.Ledger is one.
 type Registrar interface {
 	Intend(ctx context.Context, i ledger.Intention) (ledger.Intent, error)
+	Renew(ctx context.Context, intent ledger.Intent) (ledger.Intent, error)
+	Withdraw(ctx context.Context, correlationID string) (bool, error)
 	Register(ctx context.Context, r ledger.Registration) (ledger.Registered, error)
 	// Now is the clock that intents are dated by.
 	Now(ctx context.Context) (time.Time, error)
@@ -69,8 +71,9 @@ type Submitted struct {
 
 // The errors of submitting, beside those of the ledger and of gemini.CheckCorrelationID, on which nothing was submitted.
 var (
-	// ErrRefused: Gemini did not take the operation, or was not reached at all; nothing runs. The intent stays recorded until it
-	// is given up. A batch may be submitted again under the same correlation id some minutes later, anything under another id.
+	// ErrRefused: Gemini did not take the operation, or was not reached at all; nothing runs. The intent is withdrawn, so that
+	// anything may be submitted again under the same correlation id at once. Where that failed, the error says so: the intent
+	// stays recorded until it is given up, and a resubmission under its id is that of a submitter which starts again.
 	ErrRefused = errors.New("not submitted")
 	// ErrUncertain: an earlier run with the same correlation id may have submitted the operation, and nobody can tell. Nothing
 	// was submitted now. If it runs, its event or reconciliation will show it; if neither does, submit it under another id.
@@ -84,12 +87,15 @@ var (
 )
 
 const (
-	// createTimeout bounds recording the intent and creating the operation together: when it has passed since an intent was
-	// recorded, the run that did so no longer sends anything.
+	// createTimeout bounds recording or renewing the intent and creating the operation together: when it has passed since, the
+	// run that did so no longer sends anything.
 	createTimeout = 2 * time.Minute
-	// settledAfter is when an operation that an intent's first run may have sent is surely in Gemini's list: createTimeout, and
-	// time enough for Gemini to end what it is at.
+	// settledAfter is when an operation that the last run which recorded or renewed the intent may have sent is surely in
+	// Gemini's list: createTimeout, and time enough for Gemini to end what it is at.
 	settledAfter = 5 * time.Minute
+	// withdrawTimeout bounds deleting the intent of what was refused, also where the caller has gone. Together with createTimeout
+	// it is shorter than settledAfter, so that no other run has renewed the intent.
+	withdrawTimeout = 10 * time.Second
 	// registerTimeout bounds the registration of an operation that runs already, also where the caller has gone.
 	registerTimeout = 30 * time.Second
 )
@@ -127,11 +133,27 @@ func (s *Submitter) Submit(
 			submitted.Name, submitted.Known = earlier.name, true
 			return s.register(ctx, job, collection, earlier.createTime, submitted)
 		}
+		if err := s.renew(working, intent); err != nil {
+			return submitted, fmt.Errorf("submitting %s: %w", job.CorrelationID, err)
+		}
 	}
 	if submitted.Name, err = send(working, Mark{CorrelationID: job.CorrelationID}, create); err != nil {
+		if errors.Is(err, ErrRefused) {
+			err = s.withdraw(ctx, job.CorrelationID, err)
+		}
 		return submitted, fmt.Errorf("submitting %s: %w", job.CorrelationID, err)
 	}
 	return s.register(ctx, job, collection, time.Time{}, submitted)
+}
+
+// withdraw deletes the intent of what was refused, and returns why it was, with what came in the way of that.
+func (s *Submitter) withdraw(ctx context.Context, correlationID string, refused error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTimeout)
+	defer cancel()
+	if _, err := s.options.Ledger.Withdraw(ctx, correlationID); err != nil {
+		return fmt.Errorf("%w; its intent may stay recorded, so take another correlation id: %w", refused, err)
+	}
+	return refused
 }
 
 // register records the operation, which runs from now on whatever becomes of the caller. A zero time is now.

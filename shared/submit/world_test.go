@@ -102,7 +102,8 @@ func (w *world) pass(d time.Duration) {
 // A registrar is the ledger, with failures.
 type registrar struct {
 	*ledger.Ledger
-	intend, register, now error
+	intend, renew, withdraw, register, now error
+	beforeRenew                            func()
 }
 
 func (r *registrar) Intend(ctx context.Context, i ledger.Intention) (ledger.Intent, error) {
@@ -110,6 +111,23 @@ func (r *registrar) Intend(ctx context.Context, i ledger.Intention) (ledger.Inte
 		return ledger.Intent{}, r.intend
 	}
 	return r.Ledger.Intend(ctx, i)
+}
+
+func (r *registrar) Renew(ctx context.Context, i ledger.Intent) (ledger.Intent, error) {
+	if r.beforeRenew != nil {
+		r.beforeRenew()
+	}
+	if r.renew != nil {
+		return ledger.Intent{}, r.renew
+	}
+	return r.Ledger.Renew(ctx, i)
+}
+
+func (r *registrar) Withdraw(ctx context.Context, id string) (bool, error) {
+	if r.withdraw != nil {
+		return false, r.withdraw
+	}
+	return r.Ledger.Withdraw(ctx, id)
 }
 
 func (r *registrar) Register(ctx context.Context, one ledger.Registration) (ledger.Registered, error) {

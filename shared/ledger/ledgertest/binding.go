@@ -27,7 +27,7 @@ func (w *world) boundTo(id string) {
 	equal(w, "the record's id", rec.CorrelationID, id)
 	equal(w, "job kind", rec.JobKind, "intended-job")
 	equal(w, "metadata", rec.Metadata, `{"team":"reviews"}`)
-	equal(w, "submitted at", rec.SubmittedAt, intent.CreatedAt)
+	equal(w, "submitted at", rec.SubmittedAt, intent.AttemptedAt())
 }
 
 var bindingTests = []ledgerTest{

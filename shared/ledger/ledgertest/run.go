@@ -41,6 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
 		{"Binding", bindingTests},
 		{"IntentRaces", intentRaces},
 		{"IntentCrashes", intentCrashes},
+		{"IntentRenewal", intentRenewal},
 		{"Discover", discoverTests},
 		{"Hints", hintTests},
 		{"Claim", claimTests},
