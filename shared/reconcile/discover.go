@@ -48,7 +48,7 @@ func maybeListed(intent ledger.Intent) bool {
 // grace, its submitter is most likely about to register.
 func (p *pass) listable(open ledger.DuePage[ledger.DueIntent]) bool {
 	return len(open.Broken) > 0 || open.Next.Path != "" || slices.ContainsFunc(open.Items, func(due ledger.DueIntent) bool {
-		return maybeListed(due.Intent) && p.start.Sub(due.Intent.CreatedAt) >= p.Ledger.Settings().Grace
+		return maybeListed(due.Intent) && p.start.Sub(due.Intent.AttemptedAt()) >= p.Ledger.Settings().Grace
 	})
 }
 
@@ -146,7 +146,7 @@ func (p *pass) tell(ctx context.Context, batch lookup.Batch, outcome string) {
 // is done, so that a pass which dies in between leaves it to the next one.
 func (p *pass) giveUp(ctx context.Context, due ledger.DueIntent) {
 	intent := due.Intent
-	p.alert(ctx, operation.Key("intents/"+intent.CorrelationID), ledger.AlertUnbound, intent.CreatedAt,
+	p.alert(ctx, operation.Key("intents/"+intent.CorrelationID), ledger.AlertUnbound, intent.AttemptedAt(),
 		"nothing was found that has this correlation id: its submitter may have died before it submitted")
 	switch err := p.Ledger.AbandonIntent(ctx, due, p.start); {
 	case errors.Is(err, ledger.ErrConflict): // it was bound, or another pass did it
