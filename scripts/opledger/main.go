@@ -44,4 +44,6 @@ type environment struct {
 	out, err  io.Writer
 	// wait lets some time pass before another try; nil: real time.
 	wait func(context.Context, time.Duration) error
+	// now is the clock of the webhook commands; nil: the real one.
+	now func() time.Time
 }

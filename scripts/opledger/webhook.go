@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -177,6 +178,14 @@ func ids(hooks []webhooks.Webhook) string {
 		texts[i] = hook.ID
 	}
 	return strings.Join(texts, ", ")
+}
+
+// now is the time that Gemini's expiries are compared with.
+func (d *webhookDesk) now() time.Time {
+	if d.outside.now != nil {
+		return d.outside.now()
+	}
+	return time.Now()
 }
 
 // say prints a line for a person; Gemini's words in it may not command the terminal.

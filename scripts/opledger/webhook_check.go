@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -78,7 +79,7 @@ func (d *webhookDesk) check(ctx context.Context, asJSON bool) error {
 		}
 	}
 	if len(ours) > 0 {
-		findings = append(findings, checkUnused(all, known)...)
+		findings = append(findings, checkUnused(all, known, d.now())...)
 	}
 	return d.report(findings, asJSON)
 }
@@ -228,10 +229,10 @@ func checkSecrets(hook webhooks.Webhook, known []knownSecret) []finding {
 }
 
 // checkUnused names secrets that are verified with though no webhook signs with them.
-func checkUnused(hooks []webhooks.Webhook, known []knownSecret) []finding {
+func checkUnused(hooks []webhooks.Webhook, known []knownSecret, now time.Time) []finding {
 	var findings []finding
 	for _, one := range known {
-		if checkSecret(one.text) == nil && !signing(hooks, one.text) {
+		if checkSecret(one.text) == nil && !signing(hooks, one.text, now) {
 			findings = append(findings, note(
 				"no webhook signs with %s: an old secret, which rotate disables 25 hours after it was superseded", one.where))
 		}

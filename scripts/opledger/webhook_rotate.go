@@ -23,7 +23,8 @@ func newWebhookRotate(outside environment) *cobra.Command {
 			"old one for 24 hours as well, and the webhook function verifies with every enabled version, so that no delivery is\n" +
 			"refused. Versions that were superseded more than 25 hours ago are disabled.\n\n" +
 			"With --revoke-now, for a secret that somebody has stolen, the old ones end at once, here and at Gemini; deliveries that\n" +
-			"were signed before are refused, and reconcile finds what they told.",
+			"were signed before are refused, and reconcile finds what they told. The exit code is 1 if any of them may still be\n" +
+			"believed; the error says which, and how to disable it.",
 		Example: "  opledger webhook rotate\n" +
 			"  opledger webhook rotate --revoke-now",
 		Args: usageArgs(cobra.MaximumNArgs(1)),
@@ -69,37 +70,59 @@ func (d *webhookDesk) rotate(ctx context.Context, args []string, revokeNow bool,
 	if err != nil {
 		return fmt.Errorf("webhook %s has a new secret, but it could not be stored: %w: %s", hook.ID, err, remedy(revokeNow))
 	}
-	var disabled []string
-	if version != "" {
-		disabled = d.disableOld(ctx, revokeNow)
+	done := rotation{id: hook.ID, version: version, text: text}
+	var unrevoked error
+	switch {
+	case version == "" && revokeNow:
+		done.old = "Gemini signs with the old secrets no more; the webhook function believes them until they are taken out of its settings"
+	case version != "" && revokeNow:
+		done.disabled, unrevoked = d.disableRevoked(ctx, hook.ID, version, text)
+		done.revoked = unrevoked == nil
+		done.old = "the old secrets are revoked"
+		if unrevoked != nil {
+			done.old = "Gemini signs with the old secrets no more, but not all of them are disabled"
+		}
+	default:
+		done.old = "the old secret stays valid for 24 hours"
+		if version != "" {
+			done.disabled = d.disableSuperseded(ctx)
+		}
 	}
-	if err = d.reportRotated(hook.ID, version, text, disabled, revokeNow, o); err != nil && version == "" {
+	if err = d.reportRotated(done, o); err != nil && version == "" {
 		return fmt.Errorf("webhook %s has a new secret that nobody has: %w: %s", hook.ID, err, remedy(revokeNow))
 	}
-	return err
+	return errors.Join(err, unrevoked)
 }
 
 // remedy says what to do after a rotation whose secret nobody has.
 func remedy(revokeNow bool) string {
 	if revokeNow {
-		return "the old secrets end at once, so that deliveries are refused until another rotation has succeeded; " +
-			"run opledger webhook rotate --revoke-now again now"
+		return "the old secrets end at Gemini at once, so that its deliveries are refused until another rotation has succeeded, and " +
+			"the webhook function believes the old ones until then; run opledger webhook rotate --revoke-now again now"
 	}
 	return "the old secret stays valid for 24 hours; run opledger webhook rotate again before they are over"
 }
 
-func (d *webhookDesk) reportRotated(id, version, text string, disabled []string, revokeNow bool, o secretOutput) error {
+// A rotation is what became of one.
+type rotation struct {
+	id string
+	// version is where the new secret is stored; empty: nowhere.
+	version, text string
+	// old says what became of the secrets before it.
+	old      string
+	disabled []string
+	// revoked: the old secrets have ended at Gemini and in Secret Manager.
+	revoked bool
+}
+
+func (d *webhookDesk) reportRotated(r rotation, o secretOutput) error {
 	if o.json {
-		answer := map[string]any{"webhook": id, "disabledVersions": append([]string{}, disabled...), "revoked": revokeNow}
-		return printJSON(d.outside.out, o.answer(answer, version, text))
+		answer := map[string]any{"webhook": r.id, "disabledVersions": append([]string{}, r.disabled...), "revoked": r.revoked}
+		return printJSON(d.outside.out, o.answer(answer, r.version, r.text))
 	}
-	old := "the old secret stays valid for 24 hours"
-	if revokeNow {
-		old = "the old secrets are revoked"
-	}
-	err := errors.Join(d.say("webhook %s has a new secret; %s", id, old), d.saySecret(version, text, o))
-	if len(disabled) > 0 {
-		err = errors.Join(err, d.say("disabled, because Gemini signs with them no more: %s", strings.Join(disabled, ", ")))
+	err := errors.Join(d.say("webhook %s has a new secret; %s", r.id, r.old), d.saySecret(r.version, r.text, o))
+	if len(r.disabled) > 0 {
+		err = errors.Join(err, d.say("disabled, because Gemini signs with them no more: %s", strings.Join(r.disabled, ", ")))
 	}
 	return err
 }

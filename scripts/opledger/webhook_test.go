@@ -27,6 +27,7 @@ type hookWorld struct {
 	t       *testing.T
 	gemini  *geminisim.Sim
 	secrets *secretsim.Sim
+	now     func() time.Time
 	// variables point the commands at both.
 	variables []string
 
@@ -45,7 +46,7 @@ func newHookWorld(t *testing.T) *hookWorld {
 
 func newHookWorldAt(t *testing.T, now func() time.Time) *hookWorld {
 	t.Helper()
-	w := &hookWorld{t: t}
+	w := &hookWorld{t: t, now: now}
 	w.gemini = geminisim.New(geminisim.Config{Seed: 1, Now: now, HTTP: &http.Client{Transport: taking{}}})
 	server := httptest.NewServer(w)
 	var err error
@@ -139,7 +140,7 @@ func (w *hookWorld) doWith(variables []string, in string, args ...string) said {
 	w.t.Helper()
 	var out, err bytes.Buffer
 	code := run(w.t.Context(), append([]string{"webhook"}, args...), environment{
-		variables: variables, in: strings.NewReader(in), out: &out, err: &err, wait: w.wait,
+		variables: variables, in: strings.NewReader(in), out: &out, err: &err, wait: w.wait, now: w.now,
 	})
 	if !slices.Contains(args, "--print-secret") {
 		w.printed.Write(out.Bytes())

@@ -159,7 +159,7 @@ func TestListPages(t *testing.T) {
 		return true
 	})
 	_, err = w.client.List(t.Context())
-	wantError(t, err, 200, "pages")
+	wantError(t, err, 200, "pages; try again")
 }
 
 // TestFailures: one request each, one type of error, and nothing of the key or of what a success may hold.
@@ -168,6 +168,7 @@ func TestFailures(t *testing.T) {
 	ask := map[string]func(context.Context, *webhooks.Client) error{
 		"create": func(ctx context.Context, c *webhooks.Client) error { _, err := c.Create(ctx, "", ours); return err },
 		"list":   func(ctx context.Context, c *webhooks.Client) error { _, err := c.List(ctx); return err },
+		"find":   func(ctx context.Context, c *webhooks.Client) error { _, err := c.Find(ctx, ours); return err },
 		"get":    func(ctx context.Context, c *webhooks.Client) error { _, err := c.Get(ctx, "h"); return err },
 		"ping":   func(ctx context.Context, c *webhooks.Client) error { return c.Ping(ctx, "h") },
 		"rotate": func(ctx context.Context, c *webhooks.Client) error { _, err := c.Rotate(ctx, "h", false); return err },
@@ -178,6 +179,10 @@ func TestFailures(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			w := start(t)
+			again := "; look with opledger webhook list whether it was done, and try again"
+			if what == "list" || what == "find" || what == "get" {
+				again = "; try again"
+			}
 			for _, c := range []struct {
 				status     int
 				body       string
@@ -188,7 +193,8 @@ func TestFailures(t *testing.T) {
 				{404, `{"error":{"code":404,"message":"Requested entity was not found."}}`, []string{"webhook list"}, false},
 				{409, `{"error":{"code":"aborted","message":"busy"}}`, []string{"busy"}, false},
 				{429, `{"error":{"code":429,"message":"slower"}}`, []string{"wait"}, false},
-				{503, `<html>` + apiKey, []string{"503", "without a message", "whether it was done"}, true},
+				{503, `<html>` + apiKey, []string{"503", "without a message", again}, true},
+				{500, `{"error":{"code":500,"message":"no API key service"}}`, []string{"API key service", again}, true},
 			} {
 				w.instead(func(rw http.ResponseWriter, _ *http.Request) bool { says(rw, c.status, c.body); return true })
 				failure := wantError(t, ask(t.Context(), w.client), c.status, c.words...)
@@ -207,11 +213,11 @@ func TestFailures(t *testing.T) {
 				_, _ = io.WriteString(rw, "whsec_hunter2")
 				return true
 			})
-			if failure := wantError(t, ask(t.Context(), w.client), 200); strings.Contains(failure.Error(), "hunter2") || !failure.Unanswered() {
+			if failure := wantError(t, ask(t.Context(), w.client), 200, again); strings.Contains(failure.Error(), "hunter2") || !failure.Unanswered() {
 				t.Errorf("%v", failure)
 			}
 			w.instead(func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) })
-			if failure := wantError(t, ask(t.Context(), w.client), 0, "no answer"); !failure.Unanswered() {
+			if failure := wantError(t, ask(t.Context(), w.client), 0, "no answer", again); !failure.Unanswered() {
 				t.Errorf("%v", failure)
 			}
 			ended, cancel := context.WithCancel(t.Context())

@@ -26,6 +26,8 @@ type Error struct {
 	// Message is what Gemini said, or what went wrong, at most 512 bytes, without the API key.
 	Message string
 
+	// read: what was attempted changes nothing.
+	read  bool
 	cause error
 }
 
@@ -49,18 +51,29 @@ func (e *Error) NotFound() bool { return e.Status == http.StatusNotFound }
 func (e *Error) Unanswered() bool { return e.Status < 400 || e.Status >= 500 }
 
 func (e *Error) advice() string {
+	refused := !e.Unanswered()
 	switch {
 	case e.Status == http.StatusNotFound:
 		return "opledger webhook list shows those there are"
-	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden, strings.Contains(strings.ToLower(e.Message), "api key"):
+	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden,
+		refused && strings.Contains(strings.ToLower(e.Message), "api key"):
 		return "check the API key and its project"
 	case e.Status == http.StatusTooManyRequests:
 		return "wait a minute and try again"
-	case e.Status >= 400 && e.Status < 500:
+	case refused:
 		return "correct the request"
+	case e.read:
+		return "try again"
 	default:
 		return "look with opledger webhook list whether it was done, and try again"
 	}
+}
+
+// failedRead is failed for a request that changes nothing.
+func (c *Client) failedRead(err error, doing string, args ...any) *Error {
+	e := c.failed(err, doing, args...)
+	e.read = true
+	return e
 }
 
 // failed makes an Error of one of the SDK's.

@@ -25,11 +25,11 @@ func (c *Client) List(ctx context.Context) ([]Webhook, error) {
 	for range maxPages {
 		answer, err := c.genai.Webhooks.List(ctx, request, once())
 		if err != nil {
-			return nil, c.failed(err, doing)
+			return nil, c.failedRead(err, doing)
 		}
 		page := answer.WebhookListResponse
 		if page == nil {
-			return nil, &Error{Doing: doing, Status: http.StatusOK, Message: "an answer without a list"}
+			return nil, &Error{Doing: doing, Status: http.StatusOK, Message: "an answer without a list", read: true}
 		}
 		for i := range page.Webhooks {
 			hooks = append(hooks, fromSDK(&page.Webhooks[i]))
@@ -39,7 +39,7 @@ func (c *Client) List(ctx context.Context) ([]Webhook, error) {
 		}
 		request.PageToken = page.NextPageToken
 	}
-	return nil, &Error{Doing: doing, Status: http.StatusOK, Message: fmt.Sprintf("more than %d pages", maxPages)}
+	return nil, &Error{Doing: doing, Status: http.StatusOK, Message: fmt.Sprintf("more than %d pages", maxPages), read: true}
 }
 
 // Find returns the webhooks that deliver to an address, as SameURL compares it; none is no error.
@@ -63,7 +63,7 @@ func (c *Client) Get(ctx context.Context, id string) (Webhook, error) {
 	defer cancel()
 	answer, err := c.genai.Webhooks.Get(ctx, operations.GetWebhookRequest{ID: id}, once())
 	if err != nil {
-		return Webhook{}, c.failed(err, "reading webhook %s", id)
+		return Webhook{}, c.failedRead(err, "reading webhook %s", id)
 	}
 	return fromSDK(answer.Webhook), nil
 }

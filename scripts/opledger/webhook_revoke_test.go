@@ -1,0 +1,203 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/opledger/opledger/test/secretsim"
+)
+
+const disableFirst = "gcloud secrets versions disable 1 --secret=opledger-webhook --project=p"
+
+// TestWebhookRevokeFails: a revocation fails closed: where a stolen secret may still be believed the exit code is 1, the error
+// says which versions to disable and how, and nothing claims that they are revoked. Run again, it does the rest [G3].
+func TestWebhookRevokeFails(t *testing.T) {
+	t.Parallel()
+	both := []string{"/versions/1 with " + disableFirst, "/versions/2 with " + strings.Replace(disableFirst, "disable 1", "disable 2", 1)}
+	for about, c := range map[string]struct {
+		fault    func(w *hookWorld)
+		says     []string
+		disabled int
+	}{
+		"disabling": {
+			func(w *hookWorld) { w.secrets.Deny("secretmanager.versions.disable") },
+			append(both, "roles/secretmanager.secretVersionManager"), 0,
+		},
+		"disabling one": {
+			func(w *hookWorld) { w.secrets.Fail("DisableSecretVersion", codes.Unavailable, 1) },
+			append(both[1:], "Unavailable"), 1,
+		},
+		"listing the versions": {
+			func(w *hookWorld) { w.secrets.Deny("secretmanager.versions.list") },
+			[]string{
+				"could not be read", "roles/secretmanager.viewer", "gcloud secrets versions list opledger-webhook --project=p",
+				strings.Replace(disableFirst, "disable 1", "disable NUMBER", 1),
+			}, 0,
+		},
+		"reading a version": {
+			func(w *hookWorld) { w.secrets.Deny("secretmanager.versions.access") },
+			[]string{"could not be read", "secretAccessor", "every older version than projects/"}, 0,
+		},
+		"listing the webhooks": {
+			func(w *hookWorld) { w.at(http.MethodGet, "/webhooks", unavailable) },
+			append(both, "503", "another webhook"), 0,
+		},
+	} {
+		for _, form := range []string{"--json=false", "--json"} {
+			t.Run(about+form, func(t *testing.T) {
+				t.Parallel()
+				w := newHookWorld(t)
+				w.do("create").want(t, exitDone)
+				w.do("rotate").want(t, exitDone)
+				id := w.only()
+				c.fault(w)
+				s := w.do("rotate", id, "--revoke-now", form).want(t, exitFailed, append(c.says, "webhook "+id+" has a new secret, but")...)
+				s.complaint(t)
+				s.says(t, "/versions/3")
+				if form == "--json" {
+					var answer struct {
+						Revoked          *bool
+						DisabledVersions []string
+					}
+					oneObject(t, s.out, &answer)
+					if answer.Revoked == nil || *answer.Revoked || len(answer.DisabledVersions) != c.disabled {
+						t.Errorf("%s", s.out)
+					}
+				} else if strings.Contains(s.out, "revoked") {
+					t.Errorf("a revocation is claimed: %s", s.out)
+				}
+				if c.disabled == 1 && strings.Contains(s.err, disableFirst) {
+					t.Errorf("a version is named that was disabled: %s", s.err)
+				}
+
+				w.secrets.Mend()
+				w.at("", "", nil)
+				w.do("rotate", "--revoke-now").want(t, exitDone).says(t, "the old secrets are revoked")
+				told := w.told()
+				w.wantStored(told[3], "-"+told[2], "-"+told[1], "-"+told[0])
+			})
+		}
+	}
+}
+
+// showing makes Gemini list webhooks with these secrets, each given as its last characters and its end, if any.
+func (w *hookWorld) showing(hooks map[string]map[string]time.Time) {
+	type shown struct {
+		Truncated string     `json:"truncated_secret"`
+		Expires   *time.Time `json:"expire_time,omitempty"`
+	}
+	list := []map[string]any{}
+	for id, secrets := range hooks {
+		signing := []shown{}
+		for text, end := range secrets {
+			one := shown{Truncated: "whsec_..." + text[len(text)-4:]}
+			if !end.IsZero() {
+				one.Expires = &end
+			}
+			signing = append(signing, one)
+		}
+		list = append(list, map[string]any{"id": id, "uri": "https://" + id + ".example/", "state": "enabled", "signing_secrets": signing})
+	}
+	w.at(http.MethodGet, "/webhooks", func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(rw).Encode(map[string]any{"webhooks": list}); err != nil {
+			w.t.Error(err)
+		}
+	})
+}
+
+// TestWebhookRevokeListed: what Gemini still lists for the webhook itself protects no version, ended or not; what another
+// webhook signs with is protected until it has expired.
+func TestWebhookRevokeListed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		about, hook string // hook: for which webhook the first secret is listed
+		end         time.Duration
+		kept        bool
+	}{
+		{"ours, expired", "ours", -time.Second, false},
+		{"ours, not yet expired", "ours", 24 * time.Hour, false},
+		{"ours, as the current one", "ours", 0, false},
+		{"another's, expired", "other", -time.Second, false},
+		{"another's, not yet expired", "other", time.Hour, true},
+		{"another's current one", "other", 0, true},
+	} {
+		t.Run(c.about, func(t *testing.T) {
+			t.Parallel()
+			clock := newHandClock()
+			w := newHookWorldAt(t, clock.now)
+			w.do("create").want(t, exitDone)
+			ours, first := w.only(), w.told()[0]
+			listedFor := map[string]string{"ours": ours, "other": "other"}[c.hook]
+			var end time.Time
+			if c.end != 0 {
+				end = clock.now().Add(c.end)
+			}
+			w.showing(map[string]map[string]time.Time{listedFor: {first: end}})
+			w.do("rotate", ours, "--revoke-now").want(t, exitDone).says(t, "the old secrets are revoked")
+			if c.kept {
+				w.wantStored(w.told()[1], first)
+			} else {
+				w.wantStored(w.told()[1], "-"+first)
+			}
+		})
+	}
+}
+
+// TestWebhookRotateListedExpired: also without --revoke-now a secret that Gemini lists as expired is one that nobody signs with.
+func TestWebhookRotateListedExpired(t *testing.T) {
+	t.Parallel()
+	clock := newHandClock()
+	w := newHookWorldAt(t, clock.now)
+	w.do("create").want(t, exitDone)
+	id, first := w.only(), w.told()[0]
+	w.do("rotate").want(t, exitDone)
+	clock.forward(26 * time.Hour)
+	w.showing(map[string]map[string]time.Time{id: {first: clock.now().Add(-2 * time.Hour)}})
+	w.do("rotate", id).want(t, exitDone).says(t, "disabled", "/versions/1")
+	w.wantStored(w.told()[2], w.told()[1], "-"+first)
+}
+
+// TestWebhookRevokePrinted: without Secret Manager nobody knows what the webhook function believes, and nothing is claimed of it.
+func TestWebhookRevokePrinted(t *testing.T) {
+	t.Parallel()
+	w := newHookWorld(t)
+	w.registerWebhook(hookURL)
+	variables := w.with("OPLEDGER_WEBHOOK_SECRET")
+	s := w.doWith(variables, "", "rotate", "--revoke-now", "--print-secret").want(t, exitDone).
+		says(t, "Gemini signs with the old secrets no more", "until they are taken out of its settings")
+	if strings.Contains(s.out, "revoked") {
+		t.Errorf("%s", s.out)
+	}
+	w.doWith(variables, "", "rotate", "--revoke-now", "--print-secret", "--json").want(t, exitDone).says(t, `"revoked": false`)
+}
+
+// TestWebhookRevokeKeepsNewer: a version that somebody stored after the new secret is none of the old ones.
+func TestWebhookRevokeKeepsNewer(t *testing.T) {
+	t.Parallel()
+	clock := newHandClock()
+	w := newHookWorldAt(t, clock.now)
+	w.do("create").want(t, exitDone)
+	newer := w.secrets.Put(hookSecret, "newer", clock.now().Add(time.Minute))
+	s := w.do("rotate", "--revoke-now", "--json").want(t, exitDone)
+	var answer struct{ DisabledVersions []string }
+	oneObject(t, s.out, &answer)
+	if want := fmt.Sprint([]string{versionNamed(w.secrets, w.told()[0])}); fmt.Sprint(answer.DisabledVersions) != want {
+		t.Errorf("disabled %v, want %v and not %s", answer.DisabledVersions, want, newer)
+	}
+}
+
+func versionNamed(secrets *secretsim.Sim, data string) string {
+	for _, one := range secrets.Versions(hookSecret) {
+		if one.Data == data {
+			return one.Name
+		}
+	}
+	return "none"
+}
