@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/user"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,11 +32,9 @@ func newAbandon(outside environment) *cobra.Command {
 				return usageError{errors.New("--reason: say why; whoever reads the record will want to know")}
 			}
 			if decision.By == "" {
-				who, err := user.Current()
-				if err != nil {
-					return fmt.Errorf("finding out who you are: %w; say it with --by", err)
+				if decision.By, err = whoTypes(); err != nil {
+					return err
 				}
-				decision.By = who.Username
 			}
 			return change(cmd.Context(), outside, store, func(w writer) error {
 				key, err := name.key(cmd.Context(), w.Ledger)

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os/user"
 	"strings"
 	"time"
 
@@ -47,11 +46,9 @@ func newReplay(outside environment) *cobra.Command {
 				return usageError{err}
 			}
 			if by == "" {
-				who, err := user.Current()
-				if err != nil {
-					return fmt.Errorf("finding out who you are: %w; say it with --by", err)
+				if by, err = whoTypes(); err != nil {
+					return err
 				}
-				by = who.Username
 			}
 			return withReplayDesk(cmd.Context(), outside, settings, where, func(d *replayDesk) error {
 				d.by, d.nonce, d.dryRun, d.yes, d.asJSON = by, nonce, dryRun, yes, asJSON
