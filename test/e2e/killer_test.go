@@ -59,6 +59,21 @@ func (k *killer) due(m moment) bool {
 	return true
 }
 
+// hungry reports whether some moment has not had all its kills.
+func (k *killer) hungry() bool {
+	if k == nil {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, q := range k.quotas {
+		if q.kills > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // strike kills the process if the moment is due, and reports whether it did. The process is dead when it returns.
 func (k *killer) strike(m moment, process string) bool {
 	return k.due(m) && k.kill(m, process)
