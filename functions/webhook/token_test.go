@@ -108,7 +108,10 @@ func TestNoAudience(t *testing.T) {
 			t.Errorf("%d, want 401", r.Status)
 		}
 	})
-	w.wantLog(map[string]any{"event": "auth", "outcome": "refused", "reason": "no-audience"})
+	w.wantLog(map[string]any{
+		"event": "auth", "outcome": "refused", "reason": "no-audience",
+		"error": "webhook signature does not fit: it is a token, and whose are accepted is not set (OPLEDGER_WEBHOOK_AUDIENCE)",
+	})
 	if n := w.sim.Stats().JWKSRequests; n != 0 {
 		t.Errorf("the keys were fetched %d times", n)
 	}

@@ -67,10 +67,11 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		function.Fail(w, err)
 		return
 	}
-	proof, err := h.verify(ctx, r.Header, body)
+	proof, err := h.Gate.Verify(ctx, r.Header, body, h.Now())
 	if err != nil {
-		log.WarnContext(ctx, "delivery refused", "event", "auth", "outcome", "refused", "reason", refusal(err), "error", err)
-		function.Fail(w, err)
+		reason, answered := refusal(err)
+		log.WarnContext(ctx, "delivery refused", "event", "auth", "outcome", "refused", "reason", reason, "error", err)
+		function.Fail(w, answered)
 		return
 	}
 	receipt, err := h.take(r, body, proof)

@@ -129,7 +129,7 @@ func newSigningKey(key []byte) *signingKey {
 // Verify takes says nothing about the keys.
 func (v *Verifier) Verify(h http.Header, body []byte, now time.Time) error {
 	id, stamp := h.Get(HeaderID), h.Get(HeaderTimestamp)
-	sent, readable := parseTimestamp(stamp)
+	sent, readable := ParseTimestamp(stamp)
 	if id == "" || !readable {
 		return ErrSignature
 	}
@@ -148,8 +148,8 @@ func (v *Verifier) Verify(h http.Header, body []byte, now time.Time) error {
 	return nil
 }
 
-// parseTimestamp reads Unix seconds, digits only. Whatever else the text may mean, it is no time that Gemini signed.
-func parseTimestamp(text string) (time.Time, bool) {
+// ParseTimestamp reads the value of HeaderTimestamp: Unix seconds, digits only. Whatever else the text may mean, it is no time that Gemini signed.
+func ParseTimestamp(text string) (time.Time, bool) {
 	if text == "" || len(text) > maxTimestampDigits || strings.Trim(text, "0123456789") != "" {
 		return time.Time{}, false
 	}

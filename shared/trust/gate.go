@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,7 +18,7 @@ var (
 	ErrUnavailable = errors.New("the webhook's secrets or keys cannot be had")
 	// ErrNoAudience is the [gemini.ErrSignature] for a token where none are accepted, because no audience is set. It is apart
 	// so that it can be counted: with jobs that have a webhook_config, it is a mistake in the settings and no forgery.
-	ErrNoAudience = fmt.Errorf("%w: tokens are not accepted", gemini.ErrSignature)
+	ErrNoAudience = fmt.Errorf("%w: it is a token, and whose are accepted is not set (OPLEDGER_WEBHOOK_AUDIENCE)", gemini.ErrSignature)
 )
 
 // Options are what a Gate believes.
@@ -60,7 +59,7 @@ type Proof struct {
 // Verify may fetch secrets or keys, and waits for that for 5 seconds at most or until ctx ends, whichever is first; ending ctx
 // does not end the fetch, because others wait for it.
 func (g *Gate) Verify(ctx context.Context, header http.Header, body []byte, now time.Time) (Proof, error) {
-	sent, readable := parseTimestamp(header.Get(gemini.HeaderTimestamp))
+	sent, readable := gemini.ParseTimestamp(header.Get(gemini.HeaderTimestamp))
 	if !readable || header.Get(gemini.HeaderID) == "" {
 		return Proof{}, gemini.ErrSignature
 	}
@@ -144,18 +143,6 @@ func gravest(problems []error) error {
 		}
 	}
 	return worst
-}
-
-// maxTimestampDigits is as gemini.Verifier has it: every time until the year 33658.
-const maxTimestampDigits = 12
-
-// parseTimestamp reads Unix seconds, digits only. A token does not cover this header, so gemini.Verifier never sees it.
-func parseTimestamp(text string) (time.Time, bool) {
-	if text == "" || len(text) > maxTimestampDigits || strings.Trim(text, "0123456789") != "" {
-		return time.Time{}, false
-	}
-	seconds, err := strconv.ParseInt(text, 10, 64)
-	return time.Unix(seconds, 0), err == nil
 }
 
 // String says which kinds g believes, and nothing about what it verifies them with, however g is printed.
