@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/genai"
 
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/excerpt"
 	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
@@ -128,7 +128,7 @@ func newSubmitter(ctx context.Context, l *ledger.Ledger, settings config.Gemini,
 		HTTPOptions: genai.HTTPOptions{BaseURL: settings.BaseURL},
 	})
 	if err != nil {
-		return nil, errors.New("making a Gemini client: " + withoutKey(err, key)) // the SDK prints its configuration into some
+		return nil, errors.New("making a Gemini client: " + excerpt.WithoutKey(err.Error(), key)) // the SDK prints its configuration into some
 	}
 	return submit.New(submit.Options{Ledger: l, Gemini: client, Lookup: lists}), nil
 }
@@ -136,7 +136,7 @@ func newSubmitter(ctx context.Context, l *ledger.Ledger, settings config.Gemini,
 // say prints what was submitted. An error says what is recorded, and what happens next.
 func (f *submitFlags) say(outside environment, key string, submitted submit.Submitted, err error) error {
 	if err != nil {
-		what := errors.New(withoutKey(err, key))
+		what := errors.New(excerpt.WithoutKey(err.Error(), key))
 		if errors.Is(err, submit.ErrJob) || errors.Is(err, gemini.ErrCorrelationID) || errors.Is(err, ledger.ErrIntention) {
 			return usageError{what}
 		}
@@ -176,13 +176,4 @@ func whatNext(submitted submit.Submitted, err error) string {
 	default:
 		return ". Nothing was submitted now"
 	}
-}
-
-// withoutKey is what an error says that may repeat a server's words.
-func withoutKey(err error, key string) string {
-	const shortest = 8 // a placeholder would take letters out of every word
-	if len(key) < shortest {
-		return err.Error()
-	}
-	return strings.ReplaceAll(err.Error(), key, "[API key]")
 }

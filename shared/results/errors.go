@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/opledger/opledger/shared/excerpt"
 )
@@ -43,18 +42,9 @@ func (c *Client) refusal(resource string, response *http.Response) *StatusError 
 	// An error here takes nothing from what the status says.
 	said, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10))
 	return &StatusError{
-		Resource: resource, Status: response.StatusCode, Message: excerpt.Quote(c.withoutKey(string(said)), maxSaid),
+		Resource: resource, Status: response.StatusCode, Message: excerpt.Quote(excerpt.WithoutKey(string(said), c.key), maxSaid),
 		RetryAfter: response.Header.Get("Retry-After"),
 	}
-}
-
-// withoutKey leaves a key alone that is too short to be one: a placeholder would take letters out of every word.
-func (c *Client) withoutKey(text string) string {
-	const shortest = 8
-	if len(c.key) < shortest {
-		return text
-	}
-	return strings.ReplaceAll(text, c.key, "[API key]")
 }
 
 // statusOf returns the HTTP status that err is about, or 0.

@@ -107,19 +107,10 @@ const (
 
 // errorTexts makes what Gemini says about an operation's error fit for a record.
 func (c *Client) errorTexts(code, message string) (string, string) {
-	return excerpt.Cut(withoutKey(code, c.key), maxErrorCode), excerpt.Cut(withoutKey(message, c.key), maxErrorMessage)
+	return excerpt.Cut(excerpt.WithoutKey(code, c.key), maxErrorCode), excerpt.Cut(excerpt.WithoutKey(message, c.key), maxErrorMessage)
 }
 
 // redact takes the key out of a text that somebody else wrote and shortens what is left.
 func redact(text, key string) string {
-	return excerpt.Cut(withoutKey(text, key), maxErrorText)
-}
-
-// withoutKey leaves a key alone that is too short to be one: a placeholder would take letters out of every word.
-func withoutKey(text, key string) string {
-	const shortest = 8
-	if len(key) < shortest {
-		return text
-	}
-	return strings.ReplaceAll(text, key, "[API key]")
+	return excerpt.Cut(excerpt.WithoutKey(text, key), maxErrorText)
 }

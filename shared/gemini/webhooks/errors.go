@@ -106,12 +106,7 @@ func words(body string) string {
 	return answer.Error.Message
 }
 
-// redact takes the key out of a text that somebody else wrote and shortens what is left. A key that is too short to be one is
-// left alone: a placeholder would take letters out of every word.
+// redact takes the key out of a text that somebody else wrote, makes it one line and shortens what is left.
 func redact(text, key string) string {
-	const shortest = 8
-	if len(key) >= shortest {
-		text = strings.ReplaceAll(text, key, "[API key]")
-	}
-	return excerpt.Cut(strings.Join(strings.Fields(text), " "), maxErrorText)
+	return excerpt.Cut(strings.Join(strings.Fields(excerpt.WithoutKey(text, key)), " "), maxErrorText)
 }
