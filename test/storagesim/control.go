@@ -1,0 +1,121 @@
+package storagesim
+
+import (
+	"hash/crc32"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// A Point is a kind of request.
+type Point string
+
+// The points.
+const (
+	Begin Point = "begin" // of an upload; of a small one it is the whole
+	Chunk Point = "chunk" // of an upload, but the last
+	Last  Point = "last"  // chunk of an upload
+	Get   Point = "get"   // an object's metadata
+)
+
+func pointOf(r *http.Request) Point {
+	switch {
+	case r.Method == http.MethodGet:
+		return Get
+	case strings.HasPrefix(r.URL.Path, "/upload/"):
+		return Begin
+	case strings.HasSuffix(r.Header.Get("Content-Range"), "/*"):
+		return Chunk
+	default:
+		return Last
+	}
+}
+
+// A fault is what comes between a request and its answer.
+type fault struct {
+	point      Point
+	status     int // 0: the connection ends without an answer, where the fault is one of answers
+	retryAfter string
+	after      bool   // the request was served
+	before     func() // called first
+}
+
+// Fail makes the next request at a point fail without being served. retryAfter is the header of that name; empty for none.
+func (s *Sim) Fail(point Point, status int, retryAfter string) {
+	s.add(&fault{point: point, status: status, retryAfter: retryAfter})
+}
+
+// Lose makes the next request at a point be served and answered with a status; 0 ends the connection without an answer.
+func (s *Sim) Lose(point Point, status int) { s.add(&fault{point: point, status: status, after: true}) }
+
+// Before calls do before the next request at a point is served. What do waits for, the request waits for.
+func (s *Sim) Before(point Point, do func()) { s.add(&fault{point: point, before: do}) }
+
+// Damage flips a bit in the content of the next request that brings some.
+func (s *Sim) Damage() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.damaged++
+}
+
+// Deny takes a permission, such as storage.objects.delete, from the caller.
+func (s *Sim) Deny(permission string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.denied[permission] = true
+}
+
+// Put makes an object, in place of any that is there.
+func (s *Sim) Put(bucket, name, content string, metadata map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.generation++
+	object := &Object{Content: []byte(content)}
+	object.Bucket, object.Name, object.Metadata, object.Generation = bucket, name, metadata, s.generation
+	object.Size, object.Crc32c = uint64(len(content)), checksum(crc32.Checksum([]byte(content), castagnoli))
+	s.objects[bucket+"/"+name] = object
+}
+
+// Delete deletes an object, if it is there.
+func (s *Sim) Delete(bucket, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.objects, bucket+"/"+name)
+}
+
+// Names returns the names of all objects, with their bucket in front, sorted.
+func (s *Sim) Names() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.objects))
+}
+
+// Object returns an object by its bucket and name; the zero Object where there is none.
+func (s *Sim) Object(bucket, name string) Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if object := s.objects[bucket+"/"+name]; object != nil {
+		return *object
+	}
+	return Object{}
+}
+
+func (s *Sim) add(f *fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, f)
+}
+
+// next returns the fault that a request at a point meets, nil for none, and forgets it.
+func (s *Sim) next(point Point) *fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.faults, func(f *fault) bool { return f.point == point })
+	if i < 0 {
+		return nil
+	}
+	f := s.faults[i]
+	s.faults = slices.Delete(s.faults, i, i+1)
+	return f
+}

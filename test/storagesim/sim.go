@@ -1,0 +1,131 @@
+package storagesim
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+
+	"google.golang.org/api/googleapi"
+	"google.golang.org/api/storage/v1"
+)
+
+// An Object is what the simulator keeps of one.
+type Object struct {
+	storage.Object
+	// Content is empty where only checksums are kept.
+	Content []byte
+}
+
+// Config says how the simulator behaves.
+type Config struct {
+	// Buckets are those that are there.
+	Buckets []string
+	// ChecksumsOnly keeps no content, for tests that look at how much memory is used.
+	ChecksumsOnly bool
+}
+
+// A Sim is a simulated Cloud Storage. It is safe for concurrent use.
+type Sim struct {
+	config Config
+	server *httptest.Server
+
+	mu         sync.Mutex
+	objects    map[string]*Object // by bucket/name
+	sessions   map[string]*session
+	generation int64
+	made       int // sessions
+	faults     []*fault
+	denied     map[string]bool
+	damaged    int
+}
+
+// Start starts a simulator on a free port of loopback. Close it when done.
+func Start(config Config) *Sim {
+	s := &Sim{config: config, objects: map[string]*Object{}, sessions: map[string]*session{}, denied: map[string]bool{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /upload/storage/v1/b/{bucket}/o", s.serve(s.upload))
+	mux.HandleFunc("POST /sessions/{id}", s.serve(s.resume))
+	mux.HandleFunc("PUT /sessions/{id}", s.serve(s.resume))
+	mux.HandleFunc("GET /storage/v1/b/{bucket}/o/{name...}", s.serve(s.get))
+	s.server = httptest.NewServer(mux)
+	return s
+}
+
+// Close ends it.
+func (s *Sim) Close() { s.server.Close() }
+
+// Addr is the host and port to reach the simulator at, as STORAGE_EMULATOR_HOST takes it.
+func (s *Sim) Addr() string { return strings.TrimPrefix(s.server.URL, "http://") }
+
+// serve answers with what handle returns, unless a fault comes between.
+func (s *Sim) serve(handle func(w http.ResponseWriter, r *http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		f := s.next(pointOf(r))
+		if f != nil && f.before != nil {
+			f.before()
+		}
+		if f != nil && f.status != 0 && !f.after {
+			refuse(w, f.status, f.retryAfter, "fails as the test says")
+			return
+		}
+		var into http.ResponseWriter = w
+		if f != nil && f.after {
+			into = httptest.NewRecorder() // nobody sees it
+		}
+		answer, err := handle(into, r)
+		switch {
+		case f != nil && f.after && f.status == 0:
+			panic(http.ErrAbortHandler) // the connection ends without an answer
+		case f != nil && f.after:
+			refuse(w, f.status, f.retryAfter, "its answer is lost as the test says")
+		case err != nil:
+			said := googleapi.Error{Code: http.StatusInternalServerError, Message: err.Error()}
+			if refusal, ok := err.(*googleapi.Error); ok { //nolint:errorlint // made here, never wrapped
+				said = *refusal
+			}
+			refuse(w, said.Code, "", said.Message)
+		case answer != nil:
+			w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+			_ = json.NewEncoder(w).Encode(answer) // whoever asked is gone
+		}
+	}
+}
+
+func refuse(w http.ResponseWriter, status int, retryAfter, message string) {
+	if retryAfter != "" {
+		w.Header().Set("Retry-After", retryAfter)
+	}
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"code": status, "message": message}}) // as above
+}
+
+func refusal(status int, format string, args ...any) error {
+	return &googleapi.Error{Code: status, Message: fmt.Sprintf(format, args...)}
+}
+
+// get answers with an object's metadata.
+func (s *Sim) get(_ http.ResponseWriter, r *http.Request) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	object := s.objects[r.PathValue("bucket")+"/"+r.PathValue("name")]
+	switch {
+	case s.denied["storage.objects.get"] || object == nil && s.denied["storage.objects.list"]:
+		return nil, refusal(http.StatusForbidden, "Caller does not have storage.objects.get access to the Google Cloud Storage object.")
+	case object == nil:
+		return nil, refusal(http.StatusNotFound, "No such object")
+	}
+	return &object.Object, nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(sum uint32) string {
+	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, sum))
+}

@@ -1,0 +1,188 @@
+package storagesim
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strings"
+
+	"google.golang.org/api/storage/v1"
+)
+
+// A session is an upload that is under way.
+type session struct {
+	bucket       string
+	object       storage.Object // as it was asked for
+	precondition string         // ifGenerationMatch, empty for none
+	content      []byte
+	size         int64
+	sum          uint32
+	done         *Object
+}
+
+// upload begins an upload; a multipart one ends with the same request.
+func (s *Sim) upload(w http.ResponseWriter, r *http.Request) (any, error) {
+	up := &session{bucket: r.PathValue("bucket"), precondition: r.URL.Query().Get("ifGenerationMatch")}
+	metadata, media, err := parts(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(metadata, &up.object); err != nil || up.object.Name == "" {
+		return nil, refusal(http.StatusBadRequest, "the metadata is no object with a name: %v", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.may(up); err != nil {
+		return nil, err
+	}
+	if r.URL.Query().Get("uploadType") == "multipart" {
+		s.receive(up, media)
+		return s.complete(up, up.object.Crc32c)
+	}
+	s.made++
+	id := fmt.Sprintf("session-%d", s.made)
+	s.sessions[id] = up
+	w.Header().Set("Location", s.server.URL+"/sessions/"+id+"?upload_id=secret-of-"+id)
+	w.WriteHeader(http.StatusOK)
+	return nil, nil //nolint:nilnil // it has answered
+}
+
+// parts returns the metadata and, of a multipart upload, the content.
+func parts(r *http.Request) (metadata, media []byte, err error) {
+	if r.URL.Query().Get("uploadType") != "multipart" {
+		metadata, err = io.ReadAll(r.Body)
+		return metadata, nil, err
+	}
+	_, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return nil, nil, err
+	}
+	both := [2][]byte{}
+	reader := multipart.NewReader(r.Body, parameters["boundary"])
+	for i := range both {
+		part, err := reader.NextPart()
+		if err != nil {
+			return nil, nil, err
+		}
+		if both[i], err = io.ReadAll(part); err != nil {
+			return nil, nil, err
+		}
+	}
+	return both[0], both[1], nil
+}
+
+// may checks what can be known before the content.
+func (s *Sim) may(up *session) error {
+	at := up.bucket + "/" + up.object.Name
+	switch {
+	case !slices.Contains(s.config.Buckets, up.bucket):
+		return refusal(http.StatusNotFound, "The specified bucket does not exist.")
+	case s.denied["storage.objects.create"]:
+		return refusal(http.StatusForbidden, "Caller does not have storage.objects.create access to the Google Cloud Storage object.")
+	case s.objects[at] != nil && s.denied["storage.objects.delete"]:
+		return refusal(http.StatusForbidden, "Caller does not have storage.objects.delete access to the Google Cloud Storage object.")
+	case up.precondition != "" && up.precondition != fmt.Sprint(s.generationOf(at)):
+		return refusal(http.StatusPreconditionFailed, "At least one of the pre-conditions you specified did not hold.")
+	}
+	return nil
+}
+
+func (s *Sim) generationOf(at string) int64 {
+	if object := s.objects[at]; object != nil {
+		return object.Generation
+	}
+	return 0
+}
+
+// resume takes in a chunk of a session.
+func (s *Sim) resume(w http.ResponseWriter, r *http.Request) (any, error) {
+	chunk, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	up := s.sessions[r.PathValue("id")]
+	if up == nil {
+		return nil, refusal(http.StatusNotFound, "There is no such session.")
+	}
+	if up.done != nil {
+		return &up.done.Object, nil
+	}
+	from, last, err := contentRange(r.Header.Get("Content-Range"))
+	known := up.size - from // bytes of the chunk that were received before
+	switch {
+	case err != nil:
+		return nil, err
+	case from >= 0 && known < 0:
+		return nil, refusal(http.StatusBadRequest, "The chunk begins at %d, behind the %d bytes received.", from, up.size)
+	case !last && len(chunk)%(256<<10) != 0:
+		return nil, refusal(http.StatusBadRequest, "A chunk of %d bytes is no multiple of 256 KiB.", len(chunk))
+	case from >= 0 && known < int64(len(chunk)):
+		s.receive(up, chunk[known:])
+	}
+	if !last {
+		w.Header().Set("Range", fmt.Sprintf("bytes=0-%d", up.size-1))
+		if r.Header.Get("X-Guploader-No-308") == "yes" {
+			w.Header().Set("X-Http-Status-Code-Override", "308")
+			w.WriteHeader(http.StatusOK)
+		} else {
+			w.WriteHeader(http.StatusPermanentRedirect)
+		}
+		return nil, nil //nolint:nilnil // it has answered
+	}
+	if err := s.may(up); err != nil {
+		return nil, err
+	}
+	said, _ := strings.CutPrefix(r.Header.Get("X-Goog-Hash"), "crc32c=")
+	return s.complete(up, said)
+}
+
+// contentRange reads "bytes 0-99/*", "bytes 100-149/150" and "bytes */150", of which only the first is not the last chunk's. from
+// is below 0 where there is no content.
+func contentRange(header string) (from int64, last bool, err error) {
+	rest, ok := strings.CutPrefix(header, "bytes ")
+	span, total, slash := strings.Cut(rest, "/")
+	if !ok || !slash {
+		return 0, false, refusal(http.StatusBadRequest, "Content-Range %q cannot be read.", header)
+	}
+	if span == "*" {
+		return -1, total != "*", nil
+	}
+	var until int64
+	if _, err := fmt.Sscanf(span, "%d-%d", &from, &until); err != nil {
+		return 0, false, refusal(http.StatusBadRequest, "Content-Range %q cannot be read.", header)
+	}
+	return from, total != "*", nil
+}
+
+// receive adds content to an upload.
+func (s *Sim) receive(up *session, content []byte) {
+	content = slices.Clone(content)
+	if s.damaged > 0 && len(content) > 0 {
+		s.damaged--
+		content[0] ^= 1
+	}
+	up.sum = crc32.Update(up.sum, castagnoli, content)
+	up.size += int64(len(content))
+	if !s.config.ChecksumsOnly {
+		up.content = append(up.content, content...)
+	}
+}
+
+// complete makes the object of an upload, if its content fits the checksum that was sent with it.
+func (s *Sim) complete(up *session, said string) (any, error) {
+	if sum := checksum(up.sum); said != "" && said != sum {
+		return nil, refusal(http.StatusBadRequest, "Provided CRC32C %q doesn't match calculated CRC32C %q.", said, sum)
+	}
+	s.generation++
+	up.done = &Object{Object: up.object, Content: up.content}
+	up.done.Bucket, up.done.Generation, up.done.Size, up.done.Crc32c = up.bucket, s.generation, uint64(up.size), checksum(up.sum)
+	s.objects[up.bucket+"/"+up.object.Name] = up.done
+	return &up.done.Object, nil
+}
