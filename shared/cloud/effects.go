@@ -16,7 +16,7 @@ func Handlers(ctx context.Context, specs []effect.Spec, settings config.Handlers
 	if err != nil {
 		return nil, err
 	}
-	o.Signer, o.AllowPrivate = signer, settings.AllowPrivate
+	o.Signer, o.AllowPrivate, o.Buckets = signer, settings.AllowPrivate, effect.NewBuckets(settings.StorageEmulator)
 	handlers, err := effect.Handlers(specs, o)
 	if err != nil {
 		return nil, fmt.Errorf("OPLEDGER_EFFECTS: %w", err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/secret"
 	"github.com/opledger/opledger/test/secretsim"
+	"github.com/opledger/opledger/test/storagesim"
 )
 
 const (
@@ -101,5 +103,45 @@ func TestEffectSignerRefuses(t *testing.T) {
 	if _, err := cloud.Handlers(t.Context(), []effect.Spec{{Name: "own", Do: "custom"}}, config.Handlers{}, effect.HandlerOptions{}); err == nil ||
 		!strings.HasPrefix(err.Error(), `OPLEDGER_EFFECTS: effect "own"`) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestBuckets: what is written to a bucket goes to the Cloud Storage that the settings name.
+func TestBuckets(t *testing.T) {
+	t.Parallel()
+	sim := storagesim.Start(storagesim.Config{Buckets: []string{"my-results"}})
+	defer sim.Close()
+	gemini := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"key":"a","response":1}`) // what does not arrive is missed below
+	}))
+	defer gemini.Close()
+	settings, err := config.Parse[struct {
+		Ledger   config.Ledger
+		Handlers config.Handlers
+		Results  config.Results
+	}]([]string{
+		`OPLEDGER_EFFECTS=[{name: keep, on: [SUCCEEDED], do: results, bucket: "gs://my-results"}]`,
+		"STORAGE_EMULATOR_HOST=" + sim.Addr(), "GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=" + gemini.URL,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fetched, err := cloud.Results(t.Context(), settings.Results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handlers, err := cloud.Handlers(t.Context(), settings.Ledger.Effects, settings.Handlers, effect.HandlerOptions{
+		Results: fetched, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := handlers["keep"].Perform(t.Context(), effect.Task{Lease: ledger.Lease{
+		Operation: "batches/abc", Effect: "keep", IdempotencyKey: "k", Payload: []byte(`{"operation":"batches/abc","result":{"outputFile":"files/x"}}`),
+	}}); err != nil {
+		t.Error(err)
+	}
+	if object := sim.Object("my-results", "batches/abc/keep.jsonl"); string(object.Content) != `{"key":"a","index":0,"response":1}`+"\n" {
+		t.Errorf("%v %s", sim.Names(), object.Content)
 	}
 }

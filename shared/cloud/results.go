@@ -8,7 +8,7 @@ import (
 	"github.com/opledger/opledger/shared/results"
 )
 
-// Results returns what fetches the results of batches; nil where no effect runs once per item. Errors: those of GeminiKey, and
+// Results returns what fetches the results of batches; nil where no effect needs them. Errors: those of GeminiKey, and
 // those of results.New.
 func Results(ctx context.Context, settings config.Results) (*results.Client, error) {
 	if !settings.Wanted {

@@ -18,6 +18,8 @@ type Handlers struct {
 	Secret string `env:"OPLEDGER_EFFECT_SECRET"`
 	// SecretEmulator is where the secret is, for a test; empty: in Google's Secret Manager.
 	SecretEmulator string `env:"SECRET_MANAGER_EMULATOR_HOST"`
+	// StorageEmulator is where objects are written to, for a test; empty: to Google's Cloud Storage.
+	StorageEmulator string `env:"STORAGE_EMULATOR_HOST"`
 }
 
 // SecretName returns the name of the secret in Secret Manager, or false where Secret holds secrets themselves or nothing.

@@ -6,7 +6,7 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 )
 
-// Results is how the results of batches are fetched, for effects that run once per item.
+// Results is how the results of batches are fetched, for effects that run once per item or write them to Cloud Storage.
 type Results struct {
 	EffectsText string `env:"OPLEDGER_EFFECTS"`
 	// Gemini is asked for them. It is checked only where they are Wanted.
@@ -21,7 +21,7 @@ func (r *Results) validate() []error {
 	if err != nil {
 		return nil // Ledger says it
 	}
-	if r.Wanted = slices.ContainsFunc(specs, effect.Spec.EachItem); r.Wanted {
+	if r.Wanted = slices.ContainsFunc(specs, effect.Spec.FetchesResults); r.Wanted {
 		return r.Gemini.validate()
 	}
 	return nil

@@ -15,7 +15,8 @@
 //	log     a line in the log, at least once
 //	http    a POST, at least once; always the same key and bytes, so the receiver can refuse a repeat
 //	pubsub  a message, at least once; the same key in its attributes, so a consumer can refuse a repeat
-//	results a document in the ledger's store for each item of a batch's result, exactly once
+//	results a document in the ledger's store for each item of a batch's result, exactly once; or
+//	        one object in Cloud Storage with all of it, which is created once and never overwritten
 //	custom  what the team's own code does with the key; the documents that it returns, exactly once
 //
 // Only what is written in the commit that makes the effect DONE happens exactly once, because it is that commit. For anything

@@ -45,6 +45,8 @@ func Each(one Handler, o EachOptions) Handler {
 	})
 }
 
+var errNoAPIKey = errors.New("fetching results needs an API key: set GEMINI_API_KEY, or OPLEDGER_GEMINI_API_KEY_SECRET to the name of its secret")
+
 // errContinue says that an attempt ended because its time did, not because it failed.
 var errContinue = errors.New("the time is over; the rest of the items is handed on")
 
@@ -67,7 +69,7 @@ const maxWaiting = 1000
 // run performs the effect for all items that have not come to their end. It returns nil when there is none left.
 func (r *itemRun) run(ctx context.Context) error {
 	if r.Results == nil {
-		return errors.New("fetching results needs an API key: set GEMINI_API_KEY, or OPLEDGER_GEMINI_API_KEY_SECRET to the name of its secret")
+		return errNoAPIKey
 	}
 	completion, err := r.payload.parse(r.task.Payload)
 	if err != nil {
@@ -93,8 +95,8 @@ func (r *itemRun) run(ctx context.Context) error {
 // ending says what the end of the last pass means for the effect.
 func (r *itemRun) ending(ctx context.Context, w window, err error) error {
 	switch {
-	case errors.Is(err, results.ErrLost), errors.Is(err, results.ErrNone), errors.Is(err, results.ErrTooLarge):
-		return Permanent(err)
+	case noResult(err):
+		return unfetched(err, r.Now)
 	case errors.Is(context.Cause(ctx), ledger.ErrLeaseLost), errors.Is(context.Cause(ctx), errLeaseEnds):
 		return context.Cause(ctx)
 	case errors.Is(err, errContinue), err != nil && w.over():
@@ -103,11 +105,7 @@ func (r *itemRun) ending(ctx context.Context, w window, err error) error {
 		}
 		return fmt.Errorf("the time was over before a single item was recorded: %v", err) // not handed on: it might go on for ever
 	case err != nil:
-		var refused *results.StatusError
-		if errors.As(err, &refused) {
-			return RetryAfter(err, parseRetryAfter(refused.RetryAfter, r.Now))
-		}
-		return err
+		return unfetched(err, r.Now)
 	case len(r.at.Waiting) > 0:
 		return RetryAfter(fmt.Errorf("%d items failed and are tried again; the last one: %w", len(r.at.Waiting), r.cause), r.wish)
 	}
@@ -116,6 +114,24 @@ func (r *itemRun) ending(ctx context.Context, w window, err error) error {
 			"operation", r.task.Operation, "effect", r.task.Effect, "done", r.at.Done, "failed", r.at.Failed, "total", r.at.Total)
 	}
 	return nil
+}
+
+// unfetched says what an error of fetching a result means for the effect.
+func unfetched(err error, now func() time.Time) error {
+	var refused *results.StatusError
+	switch {
+	case noResult(err):
+		return Permanent(err)
+	case errors.As(err, &refused):
+		return RetryAfter(err, parseRetryAfter(refused.RetryAfter, now))
+	default:
+		return err
+	}
+}
+
+// noResult reports whether there is no result to be fetched, now or later.
+func noResult(err error) bool {
+	return errors.Is(err, results.ErrLost) || errors.Is(err, results.ErrNone) || errors.Is(err, results.ErrTooLarge)
 }
 
 // A payload is the effect's, with which that of each item is made.

@@ -3,9 +3,20 @@ package effect
 import (
 	"errors"
 	"time"
+
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // AskedToWait returns what RetryAfter said, and whether it said anything.
 func AskedToWait(err error) (time.Duration, bool) {
 	return retryAfter(err), errors.As(err, new(retryError))
 }
+
+// InSmallChunks sends objects in the smallest chunks that Cloud Storage takes.
+func (b *Buckets) InSmallChunks() *Buckets {
+	b.chunk = 256 << 10
+	return b
+}
+
+// ObjectName returns the name of the object that an effect writes to a bucket without a prefix.
+func ObjectName(key operation.Key, effect string) string { return folder{}.object(key, effect) }

@@ -49,6 +49,22 @@ func Results(collection string) Handler {
 	})
 }
 
+// checkResults returns what is wrong with where results are written to.
+func (s Spec) checkResults() error {
+	switch {
+	case s.Collection == "" && s.Bucket == "":
+		return errors.New("results needs a collection, for a document each item, or a bucket, gs://BUCKET/PREFIX, for one object")
+	case s.Bucket == "":
+		return checkCollection(s.Collection)
+	case s.Collection != "":
+		return errors.New("results are written to a collection or to a bucket; for both make two effects")
+	case s.Each != "":
+		return errors.New("to a bucket the whole result is written as one object; leave each out")
+	}
+	_, err := parseFolder(s.Bucket)
+	return err
+}
+
 var collectionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,62}$`)
 
 // checkCollection returns what is wrong with a collection for results.

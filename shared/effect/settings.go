@@ -27,13 +27,14 @@ type Spec struct {
 	JobKinds []string       `yaml:"jobKinds"`
 	// Do names the handler: log, http, pubsub, results, or custom for the team's own handler of the effect's name.
 	Do string `yaml:"do"`
-	// Each is "item" where the effect runs once for each item of a batch's result [K4], as results always does.
+	// Each is "item" where the effect runs once for each item of a batch's result [K4], as results does that writes to a collection.
 	Each string `yaml:"each"`
-	// URL is where http posts to; Topic is what pubsub publishes to, projects/P/topics/T or T; Collection is where results writes
-	// to.
+	// URL is where http posts to; Topic is what pubsub publishes to, projects/P/topics/T or T. Results writes a document for each
+	// item to Collection, or one object to Bucket, gs://BUCKET or gs://BUCKET/PREFIX.
 	URL        string `yaml:"url"`
 	Topic      string `yaml:"topic"`
 	Collection string `yaml:"collection"`
+	Bucket     string `yaml:"bucket"`
 	// Timeout bounds one attempt of http and pubsub; 0: 30 s.
 	Timeout time.Duration `yaml:"timeout"`
 }
@@ -78,8 +79,11 @@ func (s *Spec) sort() {
 	})
 }
 
-// EachItem reports whether the effect runs once per item, for which it needs Gemini.
-func (s Spec) EachItem() bool { return s.Each == eachItem || s.Do == "results" }
+// EachItem reports whether the effect runs once per item.
+func (s Spec) EachItem() bool { return s.Each == eachItem || s.Do == "results" && s.Bucket == "" }
+
+// FetchesResults reports whether the effect reads a batch's result, for which it needs Gemini.
+func (s Spec) FetchesResults() bool { return s.EachItem() || s.Do == "results" }
 
 const eachItem = "item"
 
@@ -94,7 +98,7 @@ func (s Spec) problem() error {
 	switch s.Do {
 	case "log", "custom":
 	case "results":
-		if err := checkCollection(s.Collection); err != nil {
+		if err := s.checkResults(); err != nil {
 			wrong("%w", err)
 		}
 	case "http":
@@ -118,10 +122,13 @@ func (s Spec) problem() error {
 	if s.Collection != "" && s.Do != "results" {
 		wrong("collection is for do: results")
 	}
+	if s.Bucket != "" && s.Do != "results" {
+		wrong("bucket is for do: results")
+	}
 	if s.Each != "" && s.Each != eachItem {
 		wrong("each must be item, for once per item of a batch's result, or be left out, not %q", s.Each)
 	}
-	if s.EachItem() && (len(s.Alerts) > 0 || len(s.On) != 1 || s.On[0] != operation.Succeeded) {
+	if s.FetchesResults() && (len(s.Alerts) > 0 || len(s.On) != 1 || s.On[0] != operation.Succeeded) {
 		wrong("only a batch that succeeded has items: on must be [SUCCEEDED]")
 	}
 	if s.Timeout < 0 {
@@ -149,9 +156,11 @@ type HandlerOptions struct {
 	Topics *Topics
 	// Custom are the team's own handlers, by the name of the effect that each performs.
 	Custom map[string]Handler
-	// Ledger and Results are for effects that run once per item.
+	// Ledger is for effects that run once per item, Results for those that read a batch's result, Buckets for those that write it to
+	// Cloud Storage.
 	Ledger  *ledger.Ledger
 	Results *results.Client
+	Buckets *Buckets
 	Now     func() time.Time
 }
 
@@ -186,6 +195,9 @@ func (s Spec) handler(o HandlerOptions) (Handler, error) {
 		topic, err := o.Topics.fullName(s.Topic)
 		return PubSub(o.Topics, topic, s.Timeout), err
 	case "results":
+		if s.Bucket != "" {
+			return ResultsObject(ResultsObjectOptions{Bucket: s.Bucket, Buckets: o.Buckets, Results: o.Results, Log: o.Log, Now: o.Now})
+		}
 		return Results(s.Collection), nil
 	case "custom":
 		if handler := o.Custom[s.Name]; handler != nil {

@@ -1,0 +1,55 @@
+package effect
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"google.golang.org/api/option"
+	"google.golang.org/api/storage/v1"
+)
+
+// Buckets is Cloud Storage, for results effects that write objects. It is safe for concurrent use. It looks for credentials with
+// its first object.
+type Buckets struct {
+	emulator string
+	chunk    int // how much of an object is held, and sent in one request
+
+	mu      sync.Mutex
+	service *storage.Service
+}
+
+// NewBuckets returns Buckets that have asked for nothing yet. emulator is the address, host and port with or without http://, of a
+// Cloud Storage that is spoken to without credentials. Empty: Google's.
+func NewBuckets(emulator string) *Buckets { return &Buckets{emulator: emulator, chunk: chunkBytes} }
+
+// chunkBytes is far below what the client takes by itself: a function runs many effects at once.
+const chunkBytes = 4 << 20
+
+// connect returns the client, made at the first call; one that could not be made is tried again at the next.
+func (b *Buckets) connect(ctx context.Context) (*storage.Service, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.service != nil {
+		return b.service, nil
+	}
+	// Left to itself the client logs what it sends where GOOGLE_SDK_GO_LOGGING_LEVEL is debug.
+	options := []option.ClientOption{
+		option.WithLogger(slog.New(slog.DiscardHandler)), option.WithScopes(storage.DevstorageReadWriteScope),
+	}
+	if b.emulator != "" {
+		address := b.emulator
+		if !strings.Contains(address, "://") {
+			address = "http://" + address
+		}
+		options = append(options, option.WithoutAuthentication(), option.WithEndpoint(strings.TrimSuffix(address, "/")+"/storage/v1/"))
+	}
+	service, err := storage.NewService(context.WithoutCancel(ctx), options...)
+	if err != nil {
+		return nil, fmt.Errorf("making a Cloud Storage client: %w", err)
+	}
+	b.service = service
+	return service, nil
+}

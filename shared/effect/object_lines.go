@@ -1,0 +1,134 @@
+package effect
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/results"
+)
+
+// An objectLine is one line of an object that a results effect writes: an item, in Gemini's own words. What it holds follows from
+// the result alone, so that every attempt writes the same bytes.
+type objectLine struct {
+	Key      string          `json:"key"`
+	Index    int64           `json:"index"`
+	Response json.RawMessage `json:"response,omitempty"`
+	Error    json.RawMessage `json:"error,omitempty"`
+}
+
+// resultLines is a batch's result as JSON Lines, made as it is read: it holds one item. A download that breaks off after it brought
+// something is begun again where it ended.
+type resultLines struct {
+	client     *results.Client
+	completion ledger.Payload
+
+	reader *results.Reader
+	begun  int64 // the index of the item that the download began with
+	next   int64 // the index of the item after those that were read
+	failed int64 // how many of those are errors
+
+	line bytes.Buffer // what is left of the item that was read last
+	err  error        // why nothing comes after it
+	size int64        // of what was read
+	sum  uint32       // CRC32C of what was read
+}
+
+// open begins the download, or begins it again at the next item.
+func (l *resultLines) open(ctx context.Context) error {
+	l.close()
+	reader, err := l.client.Open(ctx, l.completion.Operation, l.completion.Result)
+	if err != nil {
+		return err
+	}
+	l.reader, l.begun = reader, l.next
+	if err := reader.SkipTo(l.next); errors.Is(err, io.EOF) {
+		return fmt.Errorf("the result ends before item %d, where it is read on", l.next) // never io.EOF, which ends an object
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+func (l *resultLines) close() {
+	if l.reader != nil {
+		_ = l.reader.Close() // what was read of it is known
+		l.reader = nil
+	}
+}
+
+// from returns the lines as an io.Reader that ends with ctx.
+func (l *resultLines) from(ctx context.Context) io.Reader {
+	return readerFunc(func(p []byte) (int, error) { return l.read(ctx, p) })
+}
+
+type readerFunc func(p []byte) (int, error)
+
+// Read implements io.Reader.
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func (l *resultLines) read(ctx context.Context, p []byte) (int, error) {
+	for l.line.Len() == 0 {
+		if l.err == nil {
+			l.err = l.advance(ctx)
+		}
+		if l.err != nil {
+			return 0, l.err
+		}
+	}
+	n := copy(p, l.line.Next(len(p)))
+	l.size += int64(n)
+	l.sum = crc32.Update(l.sum, castagnoli, p[:n])
+	return n, nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// advance reads the next item; io.EOF: there is none.
+func (l *resultLines) advance(ctx context.Context) error {
+	item, err := l.reader.Next()
+	again := err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, results.ErrTooLarge)
+	if again && l.next > l.begun && ctx.Err() == nil {
+		if err := l.open(ctx); err != nil {
+			return err
+		}
+		item, err = l.reader.Next()
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		return io.EOF
+	case err != nil:
+		return err
+	}
+	l.next++
+	if item.Error != nil {
+		l.failed++
+	}
+	l.line.Reset()
+	encoder := json.NewEncoder(&l.line) // which puts an item on one line, however it came
+	encoder.SetEscapeHTML(false)        // the model's own words stay as they are
+	if err := encoder.Encode(objectLine{Key: item.Key, Index: item.Index, Response: item.Response, Error: item.Error}); err != nil {
+		return fmt.Errorf("encoding item %s: %w", item.Key, err)
+	}
+	return nil
+}
+
+// failure returns why the result could not be read to its end; nil where it was, or nothing went wrong so far.
+func (l *resultLines) failure() error {
+	if errors.Is(l.err, io.EOF) {
+		return nil
+	}
+	return l.err
+}
+
+// crc32c is the checksum in the form of Cloud Storage.
+func (l *resultLines) crc32c() string {
+	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, l.sum))
+}

@@ -1,0 +1,69 @@
+package effect
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A folder is where results effects write objects: a bucket, and what the objects' names begin with.
+type folder struct {
+	bucket string
+	prefix string // empty, or ends in a slash
+}
+
+var (
+	bucketName   = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$`)
+	objectPrefix = regexp.MustCompile(`^[A-Za-z0-9_=][A-Za-z0-9._=-]*(/[A-Za-z0-9_=][A-Za-z0-9._=-]*)*$`)
+)
+
+// maxPrefixBytes keeps an object's name below the 1,024 bytes that Cloud Storage takes.
+const maxPrefixBytes = 400
+
+// parseFolder reads gs://BUCKET or gs://BUCKET/PREFIX, with or without a slash at the end.
+func parseFolder(text string) (folder, error) {
+	rest, isURL := strings.CutPrefix(text, "gs://")
+	bucket, prefix, _ := strings.Cut(rest, "/")
+	if prefix = strings.TrimSuffix(prefix, "/"); prefix != "" {
+		prefix += "/"
+	}
+	f := folder{bucket: bucket, prefix: prefix}
+	ok := prefix == "" || objectPrefix.MatchString(strings.TrimSuffix(prefix, "/")) && len(prefix) <= maxPrefixBytes
+	if !isURL || !bucketName.MatchString(bucket) || !ok {
+		return folder{}, fmt.Errorf("bucket must be gs://BUCKET or gs://BUCKET/PREFIX, of letters, digits and . _ - = in the prefix, not %q", text)
+	}
+	return f, nil
+}
+
+// object returns the name of the object that an effect writes: it follows from the operation and the effect alone, so that every
+// attempt has the same, and a run anew has one of its own.
+func (f folder) object(key operation.Key, effect string) string {
+	return f.prefix + path.Join(string(key.Collection()), segment(key.ID()), segment(effect)+".jsonl")
+}
+
+// url returns what people call an object.
+func (f folder) url(object string) string { return "gs://" + f.bucket + "/" + object }
+
+var safeSegment = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._@-]{0,199}$`)
+
+// segment makes a part of an object's name of any text, so that different texts have different parts: one that is long, or
+// holds what not every tool takes in a name, ends in a hash of the whole.
+func segment(text string) string {
+	if safeSegment.MatchString(text) {
+		return text
+	}
+	sum := sha256.Sum256([]byte(text))
+	const longest = 100
+	safe := strings.Map(func(r rune) rune {
+		if r < 0x80 && safeSegment.MatchString(string(r)) {
+			return r
+		}
+		return '_'
+	}, text[:min(len(text), longest)])
+	return safe + "~" + hex.EncodeToString(sum[:]) // no text that stays as it is has a ~
+}
