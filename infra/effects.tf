@@ -42,6 +42,23 @@ resource "google_secret_manager_secret_iam_member" "effects_reads_secret" {
   member    = google_service_account.effects.member
 }
 
+# It creates objects and never overwrites or deletes one, and looks only at one that it may have written before: neither role lists.
+resource "google_storage_bucket_iam_member" "effects_creates_results" {
+  for_each = toset(var.results_buckets)
+
+  bucket = each.value
+  role   = "roles/storage.objectCreator"
+  member = google_service_account.effects.member
+}
+
+resource "google_storage_bucket_iam_member" "effects_reads_results" {
+  for_each = toset(var.results_buckets)
+
+  bucket = each.value
+  role   = "roles/storage.legacyObjectReader"
+  member = google_service_account.effects.member
+}
+
 resource "google_cloudfunctions2_function" "effects" {
   project     = var.project
   location    = var.region
@@ -84,6 +101,8 @@ resource "google_cloudfunctions2_function" "effects" {
     google_pubsub_topic_iam_member.effects_publishes,
     google_secret_manager_secret_iam_member.effects_reads_key,
     google_secret_manager_secret_iam_member.effects_reads_secret,
+    google_storage_bucket_iam_member.effects_creates_results,
+    google_storage_bucket_iam_member.effects_reads_results,
   ]
 }
 

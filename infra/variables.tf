@@ -88,6 +88,17 @@ variable "register_callers" {
   }
 }
 
+variable "results_buckets" {
+  description = "Cloud Storage buckets, which are there already, that results effects write to: Effects may create objects in them."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for bucket in var.results_buckets : can(regex("^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$", bucket))])
+    error_message = "results_buckets must be names of buckets such as my-results, without gs:// and without a path."
+  }
+}
+
 variable "scaling" {
   description = "Instances of each function, requests that one instance takes at once, and its memory."
   type = object({

@@ -14,6 +14,7 @@ run "roles_are_exactly_these" {
   variables {
     register_callers = ["serviceAccount:submitter@a-project.iam.gserviceaccount.com"]
     sign_effects     = true
+    results_buckets  = ["a-results", "b-results"]
   }
 
   assert {
@@ -84,6 +85,19 @@ run "roles_are_exactly_these" {
   }
 
   assert {
+    condition = toset([
+      for binding in concat(values(google_storage_bucket_iam_member.effects_creates_results), values(google_storage_bucket_iam_member.effects_reads_results)) :
+      "${binding.member} ${trimprefix(binding.role, "roles/storage.")} ${binding.bucket}"
+      ]) == toset([
+      "${google_service_account.effects.member} objectCreator a-results",
+      "${google_service_account.effects.member} objectCreator b-results",
+      "${google_service_account.effects.member} legacyObjectReader a-results",
+      "${google_service_account.effects.member} legacyObjectReader b-results",
+    ])
+    error_message = "Effects may create objects in the buckets for results and read those: not list, not overwrite, not delete."
+  }
+
+  assert {
     condition = [
       for binding in [
         google_cloud_run_v2_service_iam_member.webhook_public[0],
@@ -124,6 +138,11 @@ run "nobody_calls_register_unless_said" {
   assert {
     condition     = length(google_secret_manager_secret_iam_member.effects_reads_secret) == 0
     error_message = "Effects signs with no secret unless it is told to."
+  }
+
+  assert {
+    condition     = length(google_storage_bucket_iam_member.effects_creates_results) == 0 && length(google_storage_bucket_iam_member.effects_reads_results) == 0
+    error_message = "Effects writes to no bucket unless it is told to."
   }
 }
 

@@ -102,11 +102,12 @@ run "what_cannot_be_is_refused" {
     webhook_url           = "http://gateway.example"
     gemini_base_url       = "gemini"
     scaling               = { webhook = { max_instances = 0 } }
+    results_buckets       = ["gs://my-results/reviews"]
   }
   expect_failures = [
     var.project, var.region, var.firestore_database, var.register_callers, var.notification_emails, var.notification_channels, var.grace, var.stuck_after,
     var.alert_every, var.retention, var.claim_ttl, var.tolerance, var.max_attempts, var.effects, var.terminal_transitions, var.jwks_url, var.confirm,
-    var.webhook_url, var.gemini_base_url, var.scaling,
+    var.webhook_url, var.gemini_base_url, var.scaling, var.results_buckets,
   ]
 }
 

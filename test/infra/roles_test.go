@@ -19,6 +19,8 @@ var roles = map[string]int{
 	"roles/run.invoker":                          4,
 	"roles/secretmanager.secretAccessor":         5,
 	"roles/secretmanager.viewer":                 1,
+	"roles/storage.legacyObjectReader":           1,
+	"roles/storage.objectCreator":                1,
 	"roles/storage.objectViewer":                 1,
 }
 

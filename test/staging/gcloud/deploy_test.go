@@ -30,6 +30,7 @@ func TestDryRun(t *testing.T) {
 	t.Parallel()
 	options := []string{
 		"--gemini-key-file", keyFile(t), "--sign-effects", "--register-caller", "group:submitters@example.com", "--location=eur3",
+		"--results-bucket", "my-results",
 		"--set", "OPLEDGER_EFFECTS=- {name: a, do: \"it's\"}\n- b", "--set", "OPLEDGER_INTERVAL=10m",
 	}
 	printed := deploy(t, nil, append(options, "--dry-run")...).want(t, 0)
@@ -75,7 +76,7 @@ func TestSecondRun(t *testing.T) {
 // TestFirstRun is what a deployment consists of: who may do what, who is called by whom, which function has which settings.
 func TestFirstRun(t *testing.T) {
 	t.Parallel()
-	options := []string{"--gemini-key-file", keyFile(t), "--register-caller", "user:a@example.com"}
+	options := []string{"--gemini-key-file", keyFile(t), "--register-caller", "user:a@example.com", "--results-bucket", "gs://my-results"}
 	for _, setting := range table(t, "setting") {
 		if value := "value of " + setting[0]; setting[1] == "operator" {
 			if setting[0] == "OPLEDGER_INTERVAL" {
@@ -99,6 +100,8 @@ func TestFirstRun(t *testing.T) {
 			member("effects") + " roles/datastore.user projects my-project",
 			member("effects") + " roles/pubsub.publisher pubsub topics opledger-effects",
 			member("effects") + " roles/secretmanager.secretAccessor secrets opledger-gemini-api-key",
+			member("effects") + " roles/storage.legacyObjectReader storage buckets gs://my-results",
+			member("effects") + " roles/storage.objectCreator storage buckets gs://my-results",
 			member("push") + " roles/run.invoker run services opledger-effects",
 			member("reconcile") + " roles/datastore.user projects my-project",
 			member("reconcile") + " roles/pubsub.publisher pubsub topics opledger-effects",
@@ -267,6 +270,7 @@ func TestWrongUse(t *testing.T) {
 		"OPLEDGER_GRCE: there is no such setting":                 {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_GRCE=1s"},
 		"OPLEDGER_TOPIC: the deployment sets it itself":           {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_TOPIC=t"},
 		"GEMINI_API_KEY: it is not for deployed functions":        {"scripts/deploy", "--project", "p", "--set", "GEMINI_API_KEY=hunter2"},
+		"--results-bucket takes the name of a bucket":             {"scripts/deploy", "--project", "p", "--results-bucket", "gs://b/p"},
 		"OPLEDGER_INTERVAL: it must divide the hour":              {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_INTERVAL=7m"},
 		"--set takes NAME=VALUE":                                  {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_GRACE"},
 		"--set OPLEDGER_EFFECTS: the file cannot be read":         {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_EFFECTS=@/nowhere"},
