@@ -75,11 +75,9 @@ func (r *itemRun) run(ctx context.Context) error {
 	if err != nil {
 		return Permanent(err)
 	}
-	if counts := completion.Result.Counts; counts != nil {
-		r.at.Total = counts.Total
-	}
 	window, cancel := windowOf(ctx)
 	defer cancel()
+	r.total(window, completion)
 	for {
 		before := r.chunks
 		err := r.pass(ctx, window, completion)
@@ -89,6 +87,16 @@ func (r *itemRun) run(ctx context.Context) error {
 			continue
 		}
 		return r.ending(ctx, window, err)
+	}
+}
+
+// total finds out how many items there are, so that progress can be told from the start. Where nobody says they are counted at
+// the end: a number is no reason to fail.
+func (r *itemRun) total(w window, completion ledger.Payload) {
+	if counts := completion.Result.Counts; counts != nil {
+		r.at.Total = counts.Total
+	} else if r.at.Total == 0 && completion.Result.OutputFile != "" { // as an event tells of the end
+		r.at.Total, _ = r.Results.Count(w.ctx, completion.Operation)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -340,6 +341,39 @@ func TestTotal(t *testing.T) {
 	w.stands("DONE done 3 failed 0 of 5")
 	if !strings.Contains(w.log.String(), "event=alert") {
 		t.Errorf("logged %s", w.log)
+	}
+}
+
+// TestTotalAsked: where the event did not say how many items there are Gemini is asked, so that progress can be told from the
+// first chunk on; one that cannot say keeps nothing from going on.
+func TestTotalAsked(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]string{
+		`{"metadata":{"batchStats":{"requestCount":"300"}}}`: "PENDING done 150 failed 0 of 300",
+		`{"metadata":{}}`: "PENDING done 150 failed 0 of 0",
+		"":                "PENDING done 150 failed 0 of 0",
+	} {
+		w := newItemsWorld(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case strings.Contains(r.URL.Path, "/files/"):
+				many(300)(w, r)
+			case answer == "":
+				w.WriteHeader(http.StatusInternalServerError)
+			default:
+				_, _ = io.WriteString(w, answer)
+			}
+		})).end()
+		ctx, cancel := context.WithCancel(t.Context())
+		w.run(ctx, func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
+			if task.Item.Index == 150 {
+				cancel()
+				return nil, ctx.Err()
+			}
+			return nil, nil
+		}, effect.Continued)
+		w.stands(want)
+		w.run(t.Context(), succeeds, effect.Finished)
+		w.stands("DONE done 300 failed 0 of 300")
 	}
 }
 

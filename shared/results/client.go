@@ -18,7 +18,7 @@ type Options struct {
 	// BaseURL replaces Gemini's address, for a simulator or a proxy. Empty: Gemini's own.
 	BaseURL string
 	// HTTP is copied, not changed; it must not bound the time of a whole download. Nil: a client that waits a minute for an
-	// answer to begin, and then for as long as the context allows.
+	// answer to begin. With any, a download takes as long as the context allows, and no longer than a minute without a byte.
 	HTTP *http.Client
 }
 
@@ -72,23 +72,27 @@ func (c *Client) String() string { return "results.Client" }
 // GoString is String, for %#v.
 func (c *Client) GoString() string { return c.String() }
 
-// get asks for a resource, such as "files/batch-abc:download", and returns the body of a 200 to be read as it comes. The error
-// is a *StatusError for any other answer.
+// get asks for a resource, such as "files/batch-abc:download", and returns the body of a 200 to be read as it comes; it must be
+// closed. The error is a *StatusError for any other answer.
 func (c *Client) get(ctx context.Context, resource, query string) (io.ReadCloser, error) {
 	address, err := url.JoinPath(c.base, apiVersion, resource)
 	if err != nil {
 		return nil, fmt.Errorf("making the address of %s: %w", resource, err)
 	}
+	ctx, end := context.WithCancelCause(ctx)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
+		end(nil)
 		return nil, fmt.Errorf("making the request for %s: %w", resource, err)
 	}
 	request.URL.RawQuery = query
 	request.Header.Set("X-Goog-Api-Key", c.key)
 	response, err := c.http.Do(request)
 	if err != nil {
+		end(nil)
 		return nil, fmt.Errorf("fetching %s: %w", resource, err)
 	}
+	response.Body = &stallable{ReadCloser: response.Body, ctx: ctx, end: end}
 	if response.StatusCode == http.StatusOK {
 		return response.Body, nil
 	}

@@ -9,6 +9,7 @@
 //     is too large. SUCCEEDED does not mean that every item did.
 //   - An item without a key is called index-N, counted from 0. A key that another item before it had gets the item's index
 //     behind a '~', so that each item has a key of its own [K4]. One that is no readable name, or long, ends in a hash.
+//   - A download that breaks off, or brings nothing for a minute, is an error that passes: open the result again.
 //   - A result that Gemini no longer has is [ErrLost]: files are kept for days, not for ever.
 //
 // Files are downloaded without the SDK, whose own download takes an error for data and cuts the file's id.
