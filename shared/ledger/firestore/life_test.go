@@ -80,6 +80,10 @@ func life(ctx context.Context, l *ledger.Ledger) []step {
 			return err
 		}},
 		{"extend", func() error { return l.Extend(ctx, lease) }},
+		{"chunk", func() error {
+			_, err := l.RecordItems(ctx, lease, lease.Progress, []ledger.ItemOutcome{{Index: 0, Key: "a"}, {Index: 1, Key: "b"}})
+			return err
+		}},
 		{"finish", func() error { return l.Finish(ctx, lease) }},
 	}
 }
@@ -141,6 +145,7 @@ func TestWhatALifeCosts(t *testing.T) {
 		"webhook":  {3, 2, 3}, // record and delivery; record, delivery and effect
 		"claim":    {3, 1, 1},
 		"extend":   {3, 1, 1},
+		"chunk":    {3, 2, 4}, // effect and record; these, and each item
 		"finish":   {3, 2, 2},
 		"again":    {1, 2, 0}, // the same delivery [W4]
 		"dropped":  {3, 2, 1}, // another delivery that says nothing new

@@ -1,0 +1,75 @@
+package effect_test
+
+import (
+	"context"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	cloud "cloud.google.com/go/firestore"
+	"google.golang.org/grpc"
+
+	"github.com/opledger/opledger/shared/ledger/firestore"
+	"github.com/opledger/opledger/shared/ledger/ledgertest"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/test/emulator/emulatortest"
+)
+
+// A metered store counts what it is asked to do, and the requests that go over the wire for it.
+type metered struct {
+	*ledgertest.Counting
+	rpcs atomic.Int64
+}
+
+// A cost is what something asks of a store. A request is one over the wire; SQLite has none.
+type cost struct{ requests, reads, writes int }
+
+func (m *metered) cost() cost {
+	n := m.Counts()
+	return cost{int(m.rpcs.Load()), n.Read, n.Writes}
+}
+
+func (c cost) since(before cost) cost {
+	return cost{c.requests - before.requests, c.reads - before.reads, c.writes - before.writes}
+}
+
+// inFile is a SQLite file.
+func inFile(t testing.TB) *metered {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return closing(t, &metered{Counting: ledgertest.Count(store)})
+}
+
+// onEmulator is an empty project on the Firestore emulator.
+func onEmulator(t testing.TB) *metered {
+	t.Helper()
+	m := &metered{}
+	client, err := cloud.NewClient(t.Context(), emulatortest.ProjectID(t), emulatortest.ClientOptions(emulatortest.Firestore(t),
+		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			m.rpcs.Add(1)
+			return invoke(ctx, method, req, reply, cc, opts...)
+		}),
+		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			m.rpcs.Add(1)
+			return open(ctx, desc, cc, method, opts...)
+		}))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Counting = ledgertest.Count(firestore.New(client))
+	return closing(t, m)
+}
+
+func closing(t testing.TB, m *metered) *metered {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
