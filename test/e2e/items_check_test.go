@@ -1,0 +1,179 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// takeStock checks what a killed process left behind.
+func (r *itemRun) takeStock() {
+	r.t.Helper()
+	var report []string
+	for kind, name := range map[string]string{"published": "publish", "stored": "store"} {
+		p := r.progress(r.batch[kind], name)
+		if p.Done+p.Failed+int64(len(p.Waiting)) != p.Next || p.Next > 0 && p.Total != r.items {
+			r.t.Errorf("the progress of %s does not add up: %+v", name, p)
+		}
+		if got, want := r.record(r.batch[kind]).Progress[name], (operation.Progress{Done: p.Done, Failed: p.Failed, Total: p.Total}); got != want {
+			r.t.Errorf("the record says %+v of %s, the effect %+v", got, name, want)
+		}
+		report = append(report, fmt.Sprintf("%s %d", name, p.Next))
+	}
+	unrecorded := r.sink.unrecorded(r.progress(r.batch["published"], "publish"))
+	if unrecorded > itemChunk {
+		r.t.Errorf("%d items were performed and not recorded, more than a chunk", unrecorded)
+	}
+	slices.Sort(report)
+	r.t.Logf("killed with %d items performed and not recorded, items recorded: %v", unrecorded, report)
+}
+
+func (r *itemRun) get(paths ...ledger.Path) []ledger.Document {
+	r.t.Helper()
+	snapshot, err := r.store.Get(r.t.Context(), paths...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return snapshot.Documents
+}
+
+func (r *itemRun) effectOf(key operation.Key, name string) (e ledger.Effect) {
+	r.t.Helper()
+	if doc := r.get(ledger.EffectPath(key, name))[0]; doc.Exists() {
+		if err := doc.Decode(&e); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	return e
+}
+
+func (r *itemRun) isDone(key operation.Key, name string) bool {
+	r.t.Helper()
+	e := r.effectOf(key, name)
+	if e.State == ledger.EffectDead {
+		r.t.Fatalf("%s is dead after %d claims: %s", name, e.Fence, e.LastError)
+	}
+	return e.State == ledger.EffectDone
+}
+
+func (r *itemRun) progress(key operation.Key, name string) (p ledger.ItemProgress) {
+	r.t.Helper()
+	if e := r.effectOf(key, name); e.Progress != nil {
+		p = *e.Progress
+	}
+	return p
+}
+
+func (r *itemRun) record(key operation.Key) (rec operation.Record) {
+	r.t.Helper()
+	if err := r.get(ledger.OperationPath(key))[0].Decode(&rec); err != nil {
+		r.t.Fatal(err)
+	}
+	return rec
+}
+
+// checkEnds checks an effect that is done: the kills cost it claims, but no attempt, since each process came further.
+func (r *itemRun) checkEnds(key operation.Key, name string, want operation.Progress) {
+	r.t.Helper()
+	if got := r.record(key).Progress[name]; got != want {
+		r.t.Errorf("progress of %s: %+v, want %+v", name, got, want)
+	}
+	if e := r.effectOf(key, name); e.Fence <= itemKills || e.Attempts >= itemKills || !e.DueAt.IsZero() {
+		r.t.Errorf("after %d kills %s has the fence %d and %d attempts, and is due at %v", itemKills, name, e.Fence, e.Attempts, e.DueAt)
+	}
+}
+
+// checkItems holds every item against what reached the receiver, and what was written back.
+func (r *itemRun) checkItems() {
+	r.t.Helper()
+	const page = 500
+	for from := int64(0); from < r.items; from += page {
+		var paths []ledger.Path
+		for i := from; i < min(from+page, r.items); i++ {
+			key := itemKey(i)
+			paths = append(paths, ledger.ItemPath(r.batch["published"], "publish", key), ledger.ItemPath(r.batch["stored"], "store", key),
+				ledger.ResultPath("reviews", r.batch["stored"], key))
+		}
+		docs := r.get(paths...)
+		for i := from; i < min(from+page, r.items); i++ {
+			var published, stored ledger.Item
+			var result effect.ItemResult
+			for at, into := range []any{&published, &stored, &result} {
+				if err := docs[3*(i-from)+int64(at)].Decode(into); err != nil {
+					r.t.Fatalf("item %d: %v", i, err)
+				}
+			}
+			want := ledger.ItemDone
+			if i == badItem {
+				want = ledger.ItemFailed
+			}
+			if published.State != want || published.Attempts < 1 || r.sink.took(i) != (want == ledger.ItemDone) {
+				r.t.Errorf("item %d is %s, and that it was taken is %v", i, published.State, r.sink.took(i))
+			}
+			if stored.State != ledger.ItemDone || stored.Attempts != 1 || result.Index != i || (result.Response == "") == (result.Error == "") {
+				r.t.Errorf("item %d was recorded %d times as %s, its result is %.100v", i, stored.Attempts, stored.State, result)
+			}
+		}
+	}
+}
+
+// checkRepeats holds what was repeated against what the ledger knew, and what the processes say.
+func (r *itemRun) checkRepeats() {
+	r.t.Helper()
+	problems, repeats, again := r.sink.audit()
+	for _, problem := range problems {
+		r.t.Error(problem)
+	}
+	for _, p := range r.processes() {
+		said := p.about(string(r.batch["published"]))
+		if again[p.id] > 0 && !slices.Contains(said, "lease-lost") && !slices.Contains(said, "failed") {
+			r.t.Errorf("%s repeated %d items that had been taken from it: %v", p.id, again[p.id], said)
+		}
+		if len(p.noise) > 0 {
+			r.t.Errorf("%s said what is no log:\n%s", p.id, strings.Join(p.noise, "\n"))
+		}
+	}
+	r.t.Logf("%d of %d items were repeated", repeats, r.items)
+}
+
+// peak notes how much memory a process has had resident at most: by /proc, since what the kernel says of a process that has
+// ended counts what its parent had when it was started.
+func (r *itemRun) peak(p *process) {
+	if runtime.GOOS != "linux" {
+		return
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
+	if err != nil {
+		r.t.Errorf("the memory of %s: %v", p.id, err)
+		return
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	var kilobytes int64
+	if _, err := fmt.Sscan(rest, &kilobytes); err != nil {
+		r.t.Errorf("the memory of %s: %v", p.id, err)
+	}
+	r.peaks[p.id] = kilobytes << 10
+}
+
+// checkMemory compares the processes that read through the results with the first, which did not get beyond a tenth of them.
+func (r *itemRun) checkMemory() {
+	if runtime.GOOS != "linux" {
+		r.t.Log("how much memory a process has had is asked of Linux only")
+		return
+	}
+	var all []string
+	for n := range itemKills + 1 {
+		id := fmt.Sprint("a", n+1)
+		all = append(all, fmt.Sprint(r.peaks[id]>>20))
+		if r.peaks[id] > 2*r.peaks["a1"] {
+			r.t.Errorf("%s had %d MiB, the first process %d", id, r.peaks[id]>>20, r.peaks["a1"]>>20)
+		}
+	}
+	r.t.Logf("two results of %d items of %d KiB: at most %s MiB resident in the processes one after the other", r.items, itemBytes>>10, strings.Join(all, ", "))
+}
