@@ -142,7 +142,7 @@ func play(ctx context.Context, o Options, submitter *submitter, audit *audit) er
 	}
 }
 
-// settings are those of a deployment with every duration divided by speed.
+// settings are those of a deployment with every duration divided by speed, as far as the machine keeps up.
 func settings(speed float64, secret, geminiURL, sinkURL string) (server.Settings, error) {
 	parsed, err := config.Parse[server.Settings]([]string{
 		"OPLEDGER_WEBHOOK_SECRET=" + secret, "GEMINI_API_KEY=local", "GOOGLE_GEMINI_BASE_URL=" + geminiURL,
@@ -157,10 +157,10 @@ func settings(speed float64, secret, geminiURL, sinkURL string) (server.Settings
 	} {
 		*d = time.Duration(float64(*d) / speed)
 	}
-	// A timestamp has whole seconds and a loaded machine takes some of them.
-	if parsed.Webhook.Tolerance < minTolerance {
-		parsed.Webhook.Tolerance = minTolerance
-	}
+	// A timestamp has whole seconds and a loaded machine takes some of them. An effect takes this machine's time, too: where it
+	// stands still, a lease that lapses meanwhile is a repeat that nobody asked for.
+	parsed.Webhook.Tolerance = max(parsed.Webhook.Tolerance, minTolerance)
+	parsed.Ledger.ClaimTTL = max(parsed.Ledger.ClaimTTL, minClaimTTL)
 	parsed.Ledger.Effects = []effect.Spec{{
 		Name: publishEffect, Do: "http", URL: sinkURL,
 		On: []operation.State{operation.Succeeded, operation.Failed, operation.Cancelled, operation.Expired},
@@ -170,5 +170,6 @@ func settings(speed float64, secret, geminiURL, sinkURL string) (server.Settings
 
 const (
 	minTolerance  = 3 * time.Second
+	minClaimTTL   = 15 * time.Second
 	publishEffect = "publish"
 )
