@@ -1,7 +1,7 @@
 // Package config reads the settings from the environment. Each function and command has a struct of its own whose fields are
 // the groups it uses; what it does not use it neither reads nor checks, so that listing operations needs no webhook secret.
 //
-// [Parse] reports every problem at once, by the name of the variable.
+// [Parse] reports every problem at once, by the name of the variable; [Unread] those variables that nothing reads.
 package config
 
 import (
@@ -24,13 +24,8 @@ type validator interface {
 // beginning with the variable's name. A variable that is set to nothing counts as not set.
 func Parse[T any](environ []string) (T, error) {
 	var settings T
-	variables := map[string]string{}
-	for _, variable := range environ {
-		if name, value, ok := strings.Cut(variable, "="); ok && name != "" && value != "" {
-			variables[name] = value
-		}
-	}
-	problems := parseProblems(env.ParseWithOptions(&settings, env.Options{Environment: variables}), reflect.TypeFor[T]())
+	variables := setIn(environ)
+	problems := parseProblems(env.ParseWithOptions(&settings, env.Options{Environment: variables}), reflect.TypeFor[T](), variables)
 	unread := map[string]bool{}
 	for _, problem := range problems {
 		unread[variableIn(problem)] = true
@@ -49,70 +44,15 @@ func Parse[T any](environ []string) (T, error) {
 	return settings, errors.Join(problems...)
 }
 
-// Problems takes joined errors apart, such as those of Parse; nil has none.
-func Problems(err error) []error {
-	if err == nil {
-		return nil
-	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	var parts []error
-	var texts []string
-	for _, part := range joined.Unwrap() {
-		parts = append(parts, Problems(part)...)
-		texts = append(texts, part.Error())
-	}
-	if strings.Join(texts, "\n") != err.Error() {
-		return []error{err} // it wraps several and says more than they do
-	}
-	return parts
-}
-
-// parseProblems names variables where the library names fields.
-func parseProblems(err error, settings reflect.Type) []error {
-	var problems []error
-	var all env.AggregateError
-	if !errors.As(err, &all) {
-		if err != nil {
-			problems = append(problems, err)
-		}
-		return problems
-	}
-	for _, err := range all.Errors {
-		var parse env.ParseError
-		if errors.As(err, &parse) {
-			err = fmt.Errorf("%s: %w", variableOf(parse.Name, settings), parse.Err)
-		}
-		problems = append(problems, err)
-	}
-	return problems
-}
-
-// variableOf returns the variable that a field of one of the groups is read from.
-func variableOf(field string, settings reflect.Type) string {
-	for i := range settings.NumField() {
-		if f, ok := settings.Field(i).Type.FieldByName(field); ok {
-			return f.Tag.Get("env")
+// setIn returns what is set in environ, by name. A variable that is set to nothing counts as not set.
+func setIn(environ []string) map[string]string {
+	variables := map[string]string{}
+	for _, variable := range environ {
+		if name, value, ok := strings.Cut(variable, "="); ok && name != "" && value != "" {
+			variables[name] = value
 		}
 	}
-	return field
-}
-
-// problemsOf names the variable that errors are about, in each of them; nil has none.
-func problemsOf(variable string, err error) []error {
-	problems := Problems(err)
-	for i, problem := range problems {
-		problems[i] = fmt.Errorf("%s: %w", variable, problem)
-	}
-	return problems
-}
-
-// variableIn returns the variable that a problem is about.
-func variableIn(problem error) string {
-	variable, _, _ := strings.Cut(problem.Error(), ":")
-	return variable
+	return variables
 }
 
 // fileOrText returns the content of the file in "@FILE", or text itself.
@@ -121,5 +61,9 @@ func fileOrText(text string) ([]byte, error) {
 	if !isFile {
 		return []byte(text), nil
 	}
-	return os.ReadFile(name)
+	content, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("the file cannot be read: %w", err)
+	}
+	return content, nil
 }

@@ -130,7 +130,9 @@ func (l *Ledger) validate() []error {
 	l.allowed, err = operation.ParseTransitions(l.Transitions)
 	problems = append(problems, problemsOf("OPLEDGER_TERMINAL_TRANSITIONS", err)...)
 	l.Effects, err = parseEffects(l.EffectsText)
-	err = errors.Join(err, ledger.ValidateRules(effect.Rules(l.Effects), l.allowed))
+	if err = errors.Join(err, ledger.ValidateRules(effect.Rules(l.Effects), l.allowed)); err != nil {
+		l.Effects = nil // nothing is to be made of them
+	}
 	return append(problems, problemsOf("OPLEDGER_EFFECTS", err)...)
 }
 

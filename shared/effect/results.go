@@ -49,20 +49,20 @@ func Results(collection string) Handler {
 	})
 }
 
-// checkResults returns what is wrong with where results are written to.
-func (s Spec) checkResults() error {
+// checkResults returns what is wrong with where results are written to, and in which field.
+func (s Spec) checkResults() (field string, err error) {
 	switch {
 	case s.Collection == "" && s.Bucket == "":
-		return errors.New("results needs a collection, for a document each item, or a bucket, gs://BUCKET/PREFIX, for one object")
+		return "do", errors.New("results needs a collection, for a document each item, or a bucket, gs://BUCKET/PREFIX, for one object")
 	case s.Bucket == "":
-		return checkCollection(s.Collection)
+		return "collection", checkCollection(s.Collection)
 	case s.Collection != "":
-		return errors.New("results are written to a collection or to a bucket; for both make two effects")
+		return "bucket", errors.New("results are written to a collection or to a bucket; for both make two effects")
 	case s.Each != "":
-		return errors.New("to a bucket the whole result is written as one object; leave each out")
+		return "each", errors.New("to a bucket the whole result is written as one object; leave each out")
 	}
-	_, err := parseFolder(s.Bucket)
-	return err
+	_, err = parseFolder(s.Bucket)
+	return "bucket", err
 }
 
 var collectionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,62}$`)

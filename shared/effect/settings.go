@@ -1,42 +1,39 @@
 package effect
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
-
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/mistake"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/results"
 )
 
 // A Spec is one entry of the effects in the settings: when an effect is planned, and what it does.
 type Spec struct {
-	Name string            `yaml:"name"`
-	On   []operation.State `yaml:"on"`
+	Name string
+	On   []operation.State
 	// Alerts stand among the states of on in the settings.
-	Alerts   []ledger.Alert `yaml:"-"`
-	JobKinds []string       `yaml:"jobKinds"`
+	Alerts   []ledger.Alert
+	JobKinds []string
 	// Do names the handler: log, http, pubsub, results, or custom for the team's own handler of the effect's name.
-	Do string `yaml:"do"`
+	Do string
 	// Each is "item" where the effect runs once for each item of a batch's result [K4], as results does that writes to a collection.
-	Each string `yaml:"each"`
+	Each string
 	// URL is where http posts to; Topic is what pubsub publishes to, projects/P/topics/T or T. Results writes a document for each
 	// item to Collection, or one object to Bucket, gs://BUCKET or gs://BUCKET/PREFIX.
-	URL        string `yaml:"url"`
-	Topic      string `yaml:"topic"`
-	Collection string `yaml:"collection"`
-	Bucket     string `yaml:"bucket"`
+	URL        string
+	Topic      string
+	Collection string
+	Bucket     string
 	// Timeout bounds one attempt of http and pubsub; 0: 30 s.
-	Timeout time.Duration `yaml:"timeout"`
+	Timeout time.Duration
 }
 
 // Default is what runs where the settings say nothing: the completion is logged, whatever it is.
@@ -48,23 +45,21 @@ func Default() []Spec {
 }
 
 // ParseSpecs reads a list of specs in YAML or JSON. The error joins every problem that can be seen without the rest of the
-// settings.
+// settings, each beginning with the effect's name or, where it has none, its place in the list; in a text of several lines with
+// the line. It repeats nothing of a URL, which may hold a password.
+//
+// Beside an error the specs are for ledger.ValidateRules alone, which finds what else is wrong with them.
 func ParseSpecs(text []byte) ([]Spec, error) {
-	var specs []Spec
-	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.DisallowUnknownField()).Decode(&specs); err != nil {
-		// Without the source, which may hold the password of a URL.
-		said := strings.TrimSpace(yaml.FormatError(err, false, false))
-		return nil, fmt.Errorf("it must be a list like [{name: publish, on: [SUCCEEDED], do: log}]: %s", said)
+	var r reader
+	entries, err := r.list(text)
+	if err != nil {
+		return nil, err
 	}
-	if len(specs) == 0 {
-		return nil, errors.New("it lists no effect; leave it unset for the default, which logs every completion")
+	specs := make([]Spec, len(entries))
+	for i, entry := range entries {
+		specs[i] = r.spec(i, entry)
 	}
-	var problems []error
-	for i := range specs {
-		specs[i].sort()
-		problems = append(problems, specs[i].problem())
-	}
-	return specs, errors.Join(problems...)
+	return specs, errors.Join(r.problems...)
 }
 
 // sort takes the alerts out of the states that they were listed with. A word that is neither stays, for the rules' own check to
@@ -90,51 +85,42 @@ const eachItem = "item"
 // topicName is what Pub/Sub takes for a topic, with or without its project.
 var topicName = regexp.MustCompile(`^(projects/[a-z0-9][a-z0-9.:-]*/topics/)?[A-Za-z][A-Za-z0-9_.~+%-]{2,254}$`)
 
-func (s Spec) problem() error {
-	var problems []error
-	wrong := func(format string, args ...any) {
-		problems = append(problems, fmt.Errorf("effect %q: %w", s.Name, fmt.Errorf(format, args...)))
-	}
+// check says to wrong what is wrong with a spec, and with which field, as far as the rules' own check does not.
+func (s Spec) check(wrong func(field, format string, args ...any)) {
+	handlers := []string{"log", "http", "pubsub", "custom", "results"}
 	switch s.Do {
 	case "log", "custom":
 	case "results":
-		if err := s.checkResults(); err != nil {
-			wrong("%w", err)
+		if field, err := s.checkResults(); err != nil {
+			wrong(field, "%w", err)
 		}
 	case "http":
 		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-			wrong("url must be an http or https URL") // it may hold a password
+			wrong("url", "url must be an http or https URL") // it may hold a password
 		}
 	case "pubsub":
 		if !topicName.MatchString(s.Topic) {
-			wrong("topic must be projects/PROJECT/topics/TOPIC or TOPIC, not %q", s.Topic)
+			wrong("topic", "topic must be projects/PROJECT/topics/TOPIC or TOPIC, not %s", mistake.Quote(s.Topic))
 		}
 	default:
-		wrong("do must be log, http, pubsub, custom or results, not %q", s.Do)
-		return errors.Join(problems...)
+		wrong("do", "do must be log, http, pubsub, custom or results, not %s%s", mistake.Quote(s.Do), mistake.DidYouMean(s.Do, handlers))
 	}
-	if s.URL != "" && s.Do != "http" {
-		wrong("url is for do: http")
-	}
-	if s.Topic != "" && s.Do != "pubsub" {
-		wrong("topic is for do: pubsub")
-	}
-	if s.Collection != "" && s.Do != "results" {
-		wrong("collection is for do: results")
-	}
-	if s.Bucket != "" && s.Do != "results" {
-		wrong("bucket is for do: results")
+	for _, of := range []struct{ field, value, do string }{
+		{"url", s.URL, "http"}, {"topic", s.Topic, "pubsub"}, {"collection", s.Collection, "results"}, {"bucket", s.Bucket, "results"},
+	} {
+		if of.value != "" && s.Do != of.do && slices.Contains(handlers, s.Do) {
+			wrong(of.field, "%s is for do: %s", of.field, of.do)
+		}
 	}
 	if s.Each != "" && s.Each != eachItem {
-		wrong("each must be item, for once per item of a batch's result, or be left out, not %q", s.Each)
+		wrong("each", "each must be item, for once per item of a batch's result, or be left out, not %s", mistake.Quote(s.Each))
 	}
 	if s.FetchesResults() && (len(s.Alerts) > 0 || len(s.On) != 1 || s.On[0] != operation.Succeeded) {
-		wrong("only a batch that succeeded has items: on must be [SUCCEEDED]")
+		wrong("on", "only a batch that succeeded has items: on must be [SUCCEEDED]")
 	}
 	if s.Timeout < 0 {
-		wrong("timeout must not be below zero")
+		wrong("timeout", "timeout must not be below zero")
 	}
-	return errors.Join(problems...)
 }
 
 // Rules returns when the ledger plans each effect.

@@ -77,11 +77,11 @@ func TestSpecProblems(t *testing.T) {
 		"[]":  {"lists no effect"},
 		"a":   {"list"},
 		"{}":  {"list"},
-		"[1]": {"list"},
+		"[1]": {"mapping"},
 		"[{name: a, on: [FAILED], do: log, to: x}]":                             {"to"},
 		"[{name: a, name: b, on: [FAILED], do: log}]":                           {"name"},
 		"[{name: a, on: FAILED, do: log}]":                                      {"on"},
-		"[{name: a, on: [FAILED], do: log, timeout: 5}]":                        {"Timeout"},
+		"[{name: a, on: [FAILED], do: log, timeout: 5}]":                        {"timeout"},
 		"[{name: a, on: [FAILED], do: http, url: x, timeout: soon}]":            {`"soon"`},
 		"[{name: a, on: [FAILED], do: http, url: \"https://x\", timeout: -5s}]": {`"a"`, "timeout"},
 		"[{name: a, on: [FAILED], do: mail}, {name: b, on: [FAILED]}, {name: c, on: [FAILED], do: http}, {name: d, do: http, url: \"ftp://x\"}, {name: e, do: http, url: /x}]": {

@@ -22,8 +22,8 @@ import (
 var ErrSettings = errors.New("the settings are not usable")
 
 // HTTP registers an HTTP function under name. Settings are read and checked when this is the function that the process runs
-// (FUNCTION_TARGET); if there is any problem it says all of them and the process ends. What build makes is made at the first
-// request, and again at the next one if that failed.
+// (FUNCTION_TARGET); if there is any problem it says all of them and the process ends. Variables that nothing reads are a warning:
+// config.Unread says why. What build makes is made at the first request, and again at the next one if that failed.
 func HTTP[Settings any](name string, build func(context.Context, Settings, *slog.Logger) (http.Handler, error)) {
 	serve(register(name, build), name)
 }
@@ -94,8 +94,12 @@ func register[Settings, T any](name string, build func(context.Context, Settings
 	parse := func() (Settings, error) { return config.Parse[Settings](os.Environ()) }
 	if os.Getenv("FUNCTION_TARGET") == name {
 		settings, err := parse()
+		unread := config.Unread(os.Environ())
 		if err != nil {
-			refuse(log, name, err)
+			refuse(log, name, errors.Join(err, unread)) // a misspelt name explains one that is missing
+		}
+		if unread != nil {
+			log.Warn("variables are set that nothing reads; the function starts without them", "function", name, "problems", problems(unread))
 		}
 		parse = func() (Settings, error) { return settings, nil }
 	}

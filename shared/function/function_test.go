@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,7 +23,7 @@ import (
 )
 
 // child is set for a process that is a deployed program: it registers functions as init does, and serves them.
-const child = "OPLEDGER_TEST_CHILD"
+const child = "TEST_CHILD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(child) != "" {
@@ -110,6 +111,39 @@ func TestBadSettings(t *testing.T) {
 	}
 	if bytes.Contains(printed, []byte("topsecret")) {
 		t.Errorf("a secret is in %s", printed)
+	}
+}
+
+// TestUnread: a function starts with a variable that nothing reads, says so once, in one line, and does not repeat its value; where
+// it refuses its settings it says it with the other problems.
+func TestUnread(t *testing.T) {
+	t.Parallel()
+	set := []string{"FUNCTION_TARGET=Hook", "OPLEDGER_TOLERANCEE=topsecret", "OPLEDGER_COLOUR=topsecret", "OPLEDGER_GRACE=5m", "OPLEDGER_ADOPT="}
+	want := []string{
+		"OPLEDGER_COLOUR: there is no such setting; unset it, or see the README's table of settings",
+		"OPLEDGER_TOLERANCEE: there is no such setting; did you mean OPLEDGER_TOLERANCE?",
+	}
+	for _, refused := range []bool{false, true} {
+		set, want, severity := set, want, "WARNING"
+		if refused {
+			severity = "ERROR"
+			set = append(slices.Clip(set), "OPLEDGER_TOLERANCE=soon")
+			want = append([]string{`OPLEDGER_TOLERANCE: "soon" is not a duration; write 90s, 5m or 6h`}, want...)
+		}
+		printed, err := command(t, "register", set...).Output()
+		if (err != nil) != refused {
+			t.Errorf("refused %v: %v; it printed %s", refused, err, printed)
+		}
+		var line struct {
+			Severity, Function string
+			Problems           []string
+		}
+		if err := json.Unmarshal(printed, &line); err != nil {
+			t.Fatalf("not one line of JSON: %v in %s", err, printed)
+		}
+		if line.Severity != severity || line.Function != "Hook" || !slices.Equal(line.Problems, want) || bytes.Contains(printed, []byte("topsecret")) {
+			t.Errorf("refused %v: it printed %s", refused, printed)
+		}
 	}
 }
 

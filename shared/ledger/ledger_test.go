@@ -120,7 +120,7 @@ func TestSettingsSayEverything(t *testing.T) {
 		"grace", "interval", "stuck-after", "alert-every", "retention", "claim TTL", "max attempts", `"Bad Name": its name must be`,
 		"its name is used twice", "lists PENDING twice", `"NO_STATE" is not a state and not an alert`, "lists no state or alert",
 		`"page@stuck-1": its name must be`, "lists STUCK twice", `"LATE" is not an alert; the alerts are [STUCK MISSING DISABLED UNBOUND]`,
-		`"kind": UNBOUND is about no operation`, "from SUCCEEDED to FAILED", `pattern "[a"`,
+		`"kind": UNBOUND is about no operation`, "from SUCCEEDED to FAILED", `jobKinds: "[a" is not a pattern`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not say %q:\n%v", want, err)

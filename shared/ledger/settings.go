@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/opledger/opledger/shared/mistake"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -70,24 +71,32 @@ func (s Settings) Validate() error {
 	return errors.Join(append(problems, ValidateRules(s.Rules, s.Transitions))...)
 }
 
-// ValidateRules returns every problem of the rules, joined; nil if there is none.
+// RuleTitle is how a problem calls the rule at an index of the list: by its name, or where it has none by its place.
+func RuleTitle(name string, index int) string {
+	if name == "" {
+		return fmt.Sprintf("effect %d", index+1)
+	}
+	return "effect " + mistake.Quote(name)
+}
+
+// ValidateRules returns every problem of the rules, joined; nil if there is none. Each begins with RuleTitle.
 func ValidateRules(rules []Rule, allowed operation.Transitions) error {
 	var problems []error
 	seen := map[string]bool{}
-	for _, rule := range rules {
-		if seen[rule.Name] {
-			problems = append(problems, fmt.Errorf("effect %q: its name is used twice", rule.Name))
+	for i, rule := range rules {
+		if rule.Name != "" && seen[rule.Name] {
+			problems = append(problems, fmt.Errorf("%s: its name is used twice; give each effect one of its own", RuleTitle(rule.Name, i)))
 		}
 		seen[rule.Name] = true
-		problems = append(problems, rule.problems(allowed)...)
+		problems = append(problems, rule.problems(i, allowed)...)
 	}
 	return errors.Join(problems...)
 }
 
-func (r Rule) problems(allowed operation.Transitions) []error {
+func (r Rule) problems(index int, allowed operation.Transitions) []error {
 	var problems []error
 	add := func(format string, args ...any) {
-		problems = append(problems, fmt.Errorf("effect %q: "+format, append([]any{r.Name}, args...)...))
+		problems = append(problems, fmt.Errorf("%s: "+format, append([]any{RuleTitle(r.Name, index)}, args...)...))
 	}
 	if !effectName.MatchString(r.Name) {
 		add("its name must be lower-case letters, digits, - and _, beginning with a letter, at most 63")
@@ -97,7 +106,12 @@ func (r Rule) problems(allowed operation.Transitions) []error {
 	}
 	for i, state := range r.On {
 		if !state.Known() {
-			add("%q is not a state and not an alert; the states are %v, the alerts %v", state, operation.States(), Alerts())
+			words := operation.States()
+			for _, alert := range Alerts() {
+				words = append(words, operation.State(alert))
+			}
+			add("%s is not a state and not an alert%s; the states are %v, the alerts %v",
+				mistake.Quote(string(state)), mistake.DidYouMean(string(state), words), operation.States(), Alerts())
 		}
 		if slices.Contains(r.On[:i], state) {
 			add("it lists %s twice", state)
@@ -121,7 +135,7 @@ func (r Rule) problems(allowed operation.Transitions) []error {
 	}
 	for _, pattern := range r.JobKinds {
 		if _, err := path.Match(pattern, ""); err != nil {
-			add("job kind pattern %q: %v", pattern, err)
+			add("jobKinds: %s is not a pattern such as batch-*: a [ needs its ], and a \\ something behind it", mistake.Quote(pattern))
 		}
 	}
 	return problems

@@ -1,0 +1,57 @@
+package config_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/opledger/opledger/shared/config"
+)
+
+// TestLines: one problem is one line, several are one each under one that counts them; nothing is said twice, and nothing can
+// command the terminal.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	_, err := config.Parse[struct{ Ledger config.Ledger }]([]string{"OPLEDGER_GRACE=soon", "OPLEDGER_MAX_ATTEMPTS=many"})
+	one := config.Unread([]string{"OPLEDGER_GRACEE=5m"})
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{one, "opledger: OPLEDGER_GRACEE: there is no such setting; did you mean OPLEDGER_GRACE?\n"},
+		{errors.Join(err, one, one), "opledger: 3 problems, and nothing was done:\n" +
+			"  OPLEDGER_GRACE: \"soon\" is not a duration; write 90s, 5m or 6h\n" +
+			"  OPLEDGER_MAX_ATTEMPTS: \"many\" is not a whole number; write it in digits, such as 10\n" +
+			"  OPLEDGER_GRACEE: there is no such setting; did you mean OPLEDGER_GRACE?\n"},
+		{fmt.Errorf("a\nb\x1b[2J: %w", err), "opledger: a; b [2J: " + strings.ReplaceAll(err.Error(), "\n", "; ") + "\n"},
+	} {
+		if got := config.Lines("opledger", c.err); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestValuesThatCannotBeRead: a value of the wrong form is repeated with what to write instead, in no words of Go's.
+func TestValuesThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for set, want := range map[string]string{
+		"OPLEDGER_GRACE=soon":                              `OPLEDGER_GRACE: "soon" is not a duration; write 90s, 5m or 6h`,
+		"OPLEDGER_ALERT_EVERY=5":                           `OPLEDGER_ALERT_EVERY: "5" is not a duration; write 90s, 5m or 6h`,
+		"OPLEDGER_RETENTION=14d":                           `OPLEDGER_RETENTION: "14d" is not a duration; a day is 24h: write 336h`,
+		"OPLEDGER_INTERVAL=0s":                             `OPLEDGER_INTERVAL: it must be a duration longer than zero, such as 90s or 5m`,
+		"OPLEDGER_TOLERANCE=5 m":                           `OPLEDGER_TOLERANCE: "5 m" is not a duration; write 90s, 5m or 6h`,
+		"OPLEDGER_EFFECT_ALLOW_PRIVATE=yes":                `OPLEDGER_EFFECT_ALLOW_PRIVATE: "yes" is neither true nor false; write one of them`,
+		"OPLEDGER_MAX_ATTEMPTS=ten":                        `OPLEDGER_MAX_ATTEMPTS: "ten" is not a whole number; write it in digits, such as 10`,
+		"OPLEDGER_MAX_ATTEMPTS=1.5":                        `OPLEDGER_MAX_ATTEMPTS: "1.5" is not a whole number; write it in digits, such as 10`,
+		"OPLEDGER_MAX_ATTEMPTS=99999999999999999999":       `OPLEDGER_MAX_ATTEMPTS: "99999999999999999999" is too large or too small a number`,
+		"PORT=" + strings.Repeat("x", 90):                  `PORT: "` + strings.Repeat("x", 77) + `…" is not a whole number; write it in digits, such as 10`,
+		"OPLEDGER_EFFECTS=@/nowhere/effects.yaml":          `OPLEDGER_EFFECTS: the file cannot be read: open /nowhere/effects.yaml: no such file or directory`,
+		"OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:EXPIRING": `OPLEDGER_TERMINAL_TRANSITIONS: "SUCCEEDED:EXPIRING" must join two of SUCCEEDED, FAILED, CANCELLED, EXPIRED`,
+	} {
+		_, err := config.Parse[everything]([]string{"GEMINI_API_KEY=k", set})
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", set, err, want)
+		}
+	}
+}

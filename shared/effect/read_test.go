@@ -1,0 +1,144 @@
+package effect_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// problems are those that the settings report of effects: the reader's and the rules' own.
+func problems(text string) []string {
+	specs, err := effect.ParseSpecs([]byte(text))
+	if err = errors.Join(err, ledger.ValidateRules(effect.Rules(specs), operation.Transitions{})); err == nil {
+		return nil
+	}
+	return strings.Split(err.Error(), "\n")
+}
+
+const (
+	notAList  = "it must be a list like [{name: publish, on: [SUCCEEDED], do: log}]"
+	theFields = "; the fields are name, on, jobKinds, do, each, url, topic, collection, bucket, timeout"
+	nameMust  = ": its name must be lower-case letters, digits, - and _, beginning with a letter, at most 63"
+	theWords  = "; the states are [PENDING RUNNING REQUIRES_ACTION SUCCEEDED FAILED CANCELLED EXPIRED], the alerts [STUCK MISSING DISABLED UNBOUND]"
+)
+
+// TestEveryMistakeAtOnce: each mistake in the effects is said once, with the effect, the field and what is allowed, and none hides
+// another.
+func TestEveryMistakeAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		about, text string
+		want        []string
+	}{
+		{"nothing", "", []string{"it lists no effect; leave it unset for the default, which logs every completion"}},
+		{"a remark", "# nothing\n---\n", []string{"it lists no effect; leave it unset for the default, which logs every completion"}},
+		{"an empty list", "[]", []string{"it lists no effect; leave it unset for the default, which logs every completion"}},
+		{"a word", "log", []string{notAList}},
+		{"a mapping", "name: a\non: [FAILED]\ndo: log\n", []string{notAList}},
+		{"two lists", "- {name: a, on: [FAILED], do: log}\n---\n- {name: b, on: [FAILED], do: log}\n", []string{notAList + ", and one list: line 3 begins another document"}},
+		{"no YAML", "[{name: a, on: [FAILED], do: log}\n", []string{notAList + ", in YAML or JSON: line 1: sequence end token ']' not found"}},
+		{"a tab", "- name: a\n\ton: [FAILED]\n", []string{notAList + ", in YAML or JSON: line 2: found character '\t' that cannot start any token"}},
+		{"no mappings", "[1, [a], {name: A, do: log}]", []string{
+			"effect 1: it must be a mapping like {name: publish, on: [SUCCEEDED], do: log}",
+			"effect 2: it must be a mapping like {name: publish, on: [SUCCEEDED], do: log}",
+			`effect "A"` + nameMust, `effect "A": it lists no state or alert to run on`,
+		}},
+		{"no name", "[{name: a, on: [FAILED], do: log}, {on: [FAILED], do: log}, {name: ~, on: [FAILED], do: log}, {name: [b], on: [FAILED], do: log}]", []string{
+			"effect 2" + nameMust, "effect 3" + nameMust, "effect 4" + nameMust,
+		}},
+		{"one name twice", "[{name: a, on: [FAILED], do: log}, {name: a, on: [FAILED], do: log}]", []string{`effect "a": its name is used twice; give each effect one of its own`}},
+		{"unknown fields", "[{name: a, on: [FAILED], do: log, to: x, jobkind: [b], 5: y}]", []string{
+			`effect "a": there is no field "to"` + theFields, `effect "a": there is no field "jobkind"; did you mean jobKinds?`,
+			`effect "a": there is no field "5"` + theFields,
+		}},
+		{"fields twice", "[{name: a, name: b, on: [FAILED], do: log, do: http}]", []string{`effect "a": "name" is given twice`, `effect "a": "do" is given twice`}},
+		{"unknown do", "[{name: a, on: [FAILED], do: htpp, url: x}, {name: b, on: [FAILED], do: mail}, {name: c, on: [FAILED]}]", []string{
+			`effect "a": do must be log, http, pubsub, custom or results, not "htpp"; did you mean http?`,
+			`effect "b": do must be log, http, pubsub, custom or results, not "mail"`,
+			`effect "c": do must be log, http, pubsub, custom or results, not ""`,
+		}},
+		{"unknown states", "[{name: a, on: [SUCCEDED, STUK, DONE, failed], do: log}]", []string{
+			`effect "a": "SUCCEDED" is not a state and not an alert; did you mean SUCCEEDED?` + theWords,
+			`effect "a": "STUK" is not a state and not an alert; did you mean STUCK?` + theWords,
+			`effect "a": "DONE" is not a state and not an alert` + theWords,
+			`effect "a": "failed" is not a state and not an alert; did you mean FAILED?` + theWords,
+		}},
+		{"states twice", "[{name: a, on: [FAILED, FAILED, STUCK, STUCK], do: log}]", []string{`effect "a": it lists FAILED twice`, `effect "a": it lists STUCK twice`}},
+		{"no list of states", "[{name: a, on: FAILED, do: log}, {name: b, on: {FAILED: 1}, do: log}, {name: c, on: [[FAILED]], do: log}]", []string{
+			`effect "a": on must be a list of states and alerts, such as [SUCCEEDED]`,
+			`effect "b": on must be a list of states and alerts, such as [SUCCEEDED]`,
+			`effect "c": on must be a list of states and alerts, such as [SUCCEEDED]`,
+		}},
+		{"URLs", "[{name: a, on: [FAILED], do: http}, {name: b, on: [FAILED], do: http, url: \"ftp://hunter2\"}, {name: c, on: [FAILED], do: http, url: [\"https://hunter2\"]}]", []string{
+			`effect "a": url must be an http or https URL`, `effect "b": url must be an http or https URL`, `effect "c": url must be a text`,
+		}},
+		{"timeouts", "[{name: a, on: [FAILED], do: log, timeout: soon}, {name: b, on: [FAILED], do: log, timeout: 30}, {name: c, on: [FAILED], do: log, timeout: 1d}, " +
+			"{name: d, on: [FAILED], do: log, timeout: -5s}, {name: e, on: [FAILED], do: log, timeout: {s: 5}}]", []string{
+			`effect "a": timeout "soon" is not a duration; write 90s, 5m or 6h`, `effect "b": timeout "30" is not a duration; write 90s, 5m or 6h`,
+			`effect "c": timeout "1d" is not a duration; a day is 24h: write 24h`, `effect "d": timeout must not be below zero`,
+			`effect "e": timeout must be a duration, such as 90s, 5m or 6h`,
+		}},
+		{"job kinds", `[{name: a, on: [FAILED], do: log, jobKinds: "batch-*"}, {name: b, on: [FAILED], do: log, jobKinds: ["[a", "ok-*", "b\\"]}]`, []string{
+			`effect "a": jobKinds must be a list of texts, such as ["batch-*"]`,
+			`effect "b": jobKinds: "[a" is not a pattern such as batch-*: a [ needs its ], and a \ something behind it`,
+			`effect "b": jobKinds: "b\\" is not a pattern such as batch-*: a [ needs its ], and a \ something behind it`,
+		}},
+		{"items", "[{name: a, on: [FAILED], do: log, each: item}, {name: b, on: [SUCCEEDED], do: log, each: items}, {name: c, on: [SUCCEEDED], do: results}]", []string{
+			`effect "a": only a batch that succeeded has items: on must be [SUCCEEDED]`,
+			`effect "b": each must be item, for once per item of a batch's result, or be left out, not "items"`,
+			`effect "c": collection must be letters, digits, - and _, beginning with a letter, at most 63, not ""`,
+		}},
+		{"of another do", "[{name: a, on: [FAILED], do: log, url: x, topic: y, collection: z}]", []string{
+			`effect "a": url is for do: http`, `effect "a": topic is for do: pubsub`, `effect "a": collection is for do: results`,
+		}},
+		{"an anchor that is not there", "[{name: a, on: *ends, do: *what}]", []string{
+			`effect "a": on must be a list of states and alerts, such as [SUCCEEDED]`, `effect "a": do must be a text`,
+		}},
+		{"lines, and all at once", "- name: a\n  on: [FAILED]\n  do: log\n  colour: red\n- on: []\n  do: http\n  url: hunter2\n  timeout: soon\n", []string{
+			`effect "a" (line 4): there is no field "colour"` + theFields,
+			`effect 2 (line 8): timeout "soon" is not a duration; write 90s, 5m or 6h`, `effect 2 (line 7): url must be an http or https URL`,
+			"effect 2" + nameMust, "effect 2: it lists no state or alert to run on",
+		}},
+	} {
+		got := problems(c.text)
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s\n-want +got\n%s", c.about, c.text, diff)
+		}
+		if strings.Contains(strings.Join(got, " "), "hunter2") {
+			t.Errorf("%s: what may hold a secret is in %q", c.about, got)
+		}
+	}
+}
+
+// TestAnchors: what YAML lets one say once is read wherever it is referred to, and what refers to itself ends.
+func TestAnchors(t *testing.T) {
+	t.Parallel()
+	got, err := effect.ParseSpecs([]byte(`
+- &first
+  name: a
+  on: &ends [SUCCEEDED, FAILED]
+  do: http
+  url: !!str https://example.com/
+  timeout: 5s
+- {<<: *first, name: b}
+- {name: c, on: *ends, do: log, jobKinds: [2026]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 3 || got[1].Name != "b" || got[1].URL != "https://example.com/" || got[1].Timeout != got[0].Timeout || len(got[1].On) != 2 ||
+		len(got[2].On) != 2 || got[2].URL != "" || len(got[2].JobKinds) != 1 || got[2].JobKinds[0] != "2026" {
+		t.Errorf("%+v", got)
+	}
+	for _, text := range []string{"- &a *a\n", "- &a {<<: *a, name: x}\n", "&a [*a]", "- name: &n *n\n", "- &a {<<: {<<: *a}, name: x}\n"} {
+		if problems(text) == nil {
+			t.Errorf("%s is taken", text)
+		}
+	}
+}
