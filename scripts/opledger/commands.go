@@ -4,10 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/function"
 )
+
+// program is the name that every line of an error begins with.
+const program = "opledger"
 
 // The exit codes.
 const (
@@ -28,27 +34,35 @@ func run(ctx context.Context, args []string, outside environment) int {
 	root.SetIn(outside.in)
 	root.SetOut(outside.out)
 	root.SetErr(outside.err)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitDone
 	}
-	message := strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' }), "; ")
-	_, _ = fmt.Fprintln(outside.err, "opledger: "+dash(message)) // there is nowhere else to say it
-	if errors.As(err, new(usageError)) || isCobraUsage(err) {
-		return exitUsage
+	err = ofTogether(cmd, err)
+	if !errors.As(err, new(usageError)) {
+		_, _ = fmt.Fprint(outside.err, config.Lines(program, onOneLine{err})) // there is nowhere else to say it
+		return exitFailed
 	}
-	return exitFailed
+	var request *function.Error // of register, whose problems are a text each
+	if errors.As(err, &request) && len(request.Problems) > 0 {
+		var problems []error
+		for _, problem := range request.Problems {
+			problems = append(problems, errors.New(problem))
+		}
+		err = errors.Join(problems...)
+	}
+	_, _ = fmt.Fprint(outside.err, config.Lines(program, err))
+	return exitUsage
 }
 
-// isCobraUsage finds the mistakes that cobra reports without a type of their own.
-func isCobraUsage(err error) bool {
-	return strings.HasPrefix(err.Error(), "unknown command ") || strings.HasPrefix(err.Error(), "if any flags in the group ")
-}
+// onOneLine is what went wrong with what was begun: one thing, and perhaps what followed from it.
+type onOneLine struct{ error }
 
 func newRoot(outside environment) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "opledger",
-		Short: "Keeps the record of long-running Gemini operations, and runs what follows from their end once",
+		Use:     program,
+		Version: versionText(debug.ReadBuildInfo()),
+		Short:   "Keeps the record of long-running Gemini operations, and runs what follows from their end once",
 		Long: "opledger takes in the completions of long-running Gemini operations once, however often they arrive,\n" +
 			"never rolls a finished one back, and runs what follows from it until its outcome is known.",
 		Example: "  opledger local\n" +
@@ -60,22 +74,11 @@ func newRoot(outside environment) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
-	})
+	root.SetVersionTemplate(program + " {{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newLocal(outside), newServe(outside), newList(outside), newShow(outside), newSubmit(outside), newRegister(outside),
 		newReconcile(outside), newReplay(outside), newAbandon(outside), newForget(outside), newQuarantine(outside), newWebhook(outside),
 	)
 	return root
-}
-
-// usageArgs makes wrong arguments an error of use.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
-		}
-		return nil
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/opledger/opledger/scripts/opledger/local"
+	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/logging"
@@ -48,7 +49,7 @@ func newLocal(outside environment) *cobra.Command {
 			"  opledger local --keep --store sqlite:demo.db",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkLocal(options, store); err != nil {
+			if err := errors.Join(checkLocal(options, store), config.Unread(outside.variables)); err != nil {
 				return usageError{err}
 			}
 			if !cmd.Flags().Changed("seed") {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -59,20 +60,15 @@ func (s said) want(t *testing.T, code int, onStderr ...string) said {
 	return s
 }
 
-// complaint returns the one line of stderr that is the command's error.
+// complaint returns the command's error: the one line that stderr ends with, or several that it lists under one that counts them.
 func (s said) complaint(t *testing.T) string {
 	t.Helper()
-	var lines []string
-	for line := range strings.Lines(s.err) {
-		said := strings.HasPrefix(line, "opledger: the ledger is in ") || strings.HasPrefix(line, "opledger: effects that may be planned: ")
-		if strings.HasPrefix(line, "opledger: ") && !said {
-			lines = append(lines, line)
-		}
+	match := regexp.MustCompile(`(?:^|\n)opledger: (.+(?:, and nothing was done:(?:\n  .+){2,})?)\n$`).FindStringSubmatch(s.err)
+	begins := strings.Count("\n"+s.err, "\nopledger: ") - strings.Count(s.err, "opledger: the ledger is in ") - strings.Count(s.err, "opledger: effects that may be planned: ")
+	if match == nil || begins != 1 {
+		t.Fatalf("stderr does not end with the lines of one error: %q", s.err)
 	}
-	if len(lines) != 1 || !strings.HasSuffix(s.err, lines[0]) {
-		t.Fatalf("stderr does not end with the one line of an error: %q", s.err)
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(lines[0], "opledger: "), "\n")
+	return match[1]
 }
 
 // file is a ledger of the test's own.

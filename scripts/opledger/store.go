@@ -50,18 +50,20 @@ type place struct {
 	topic   string // where effects are published; empty: they are handed over inside the process
 }
 
+// findStore returns where the ledger is. Its error has the variables that nothing reads, too.
 func findStore(outside environment, flag string) (place, error) {
 	settings, err := config.Parse[storeSettings](outside.variables)
+	unread := config.Unread(outside.variables)
 	if err != nil {
-		return place{}, err
+		return place{}, errors.Join(err, unread)
 	}
 	variable, text := "OPLEDGER_STORE", settings.Where.Text
 	if flag != "" {
 		variable, text = "--store", flag
 	}
 	store, err := config.ParseStore(text, settings.Project)
-	if err != nil {
-		return place{}, fmt.Errorf("%s: %w", variable, err)
+	if err := errors.Join(prefixed(variable, err), unread); err != nil {
+		return place{}, err
 	}
 	return place{Store: store, project: settings.Project.ID}, nil
 }

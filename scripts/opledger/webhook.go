@@ -77,7 +77,7 @@ type webhookDesk struct {
 // openWebhookDesk reads the settings, with every problem at once. The desk must be closed.
 func openWebhookDesk(ctx context.Context, outside environment, flags webhookFlags) (*webhookDesk, error) {
 	settings, err := config.Parse[webhookSettings](outside.variables)
-	problems := []error{err}
+	problems := []error{err, config.Unread(outside.variables)}
 	desk := &webhookDesk{outside: outside, url: settings.Endpoint.URL}
 	if flags.url != "" {
 		desk.url = flags.url
