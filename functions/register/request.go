@@ -11,6 +11,7 @@ import (
 
 	"github.com/opledger/opledger/shared/function"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/mistake"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -60,7 +61,8 @@ func Parse(body []byte, now time.Time) (*ledger.Registration, *ledger.Intention,
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		f, ok := known[field]
 		if !ok {
-			problems = append(problems, fmt.Sprintf("%.100q: there is no such field", field))
+			problems = append(problems, fmt.Sprintf("%s: there is no such field%s", mistake.Quote(field),
+				mistake.DidYouMean(field, slices.Sorted(maps.Keys(known)))))
 		} else if err := json.Unmarshal(fields[field], f.into); err != nil {
 			unread[field] = true
 			problems = append(problems, fmt.Sprintf("%s: it must be %s", field, f.kind))
@@ -103,12 +105,11 @@ func (request Request) Registration(now time.Time) (ledger.Registration, error) 
 func (request Request) registration(now time.Time) (ledger.Registration, []string) {
 	var problems []string
 	name, err := operation.ParseName(request.Name, "")
-	switch {
-	case err != nil:
+	if err == nil {
+		err = checkCollection(name)
+	}
+	if err != nil {
 		problems = append(problems, "name: "+err.Error())
-	case name.Key.Collection() == "" && !strings.Contains(name.Resource, "/"):
-		// A delivery or a look-up could never find it: the mistake would show as an operation that stays pending.
-		problems = append(problems, fmt.Sprintf("name: %q does not say what it is; write batches/%[1]s, operations/%[1]s or interactions/%[1]s", name.Resource))
 	}
 	metadata, more := request.job()
 	problems = append(problems, more...)
@@ -142,7 +143,9 @@ func (request Request) intention() (ledger.Intention, []string) {
 	}
 	collection, ok := operation.ParseCollection(request.Collection)
 	if !ok && request.Collection != "" {
-		problems = append(problems, fmt.Sprintf("collection: %.100q is none of %v", request.Collection, operation.Collections()))
+		known := operation.Collections()
+		problems = append(problems, fmt.Sprintf("collection: %s is none of %v%s",
+			mistake.Quote(request.Collection), known, mistake.DidYouMean(request.Collection, known)))
 	}
 	return ledger.Intention{
 		CorrelationID: request.CorrelationID, JobKind: request.JobKind, Metadata: metadata, Collection: collection,

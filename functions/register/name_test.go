@@ -1,0 +1,54 @@
+package register_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// TestStrangeCollection: a name in no collection could never be looked up: it is 400 with what is known and what was probably
+// meant, and nothing is written [L2]. It repeats no more of a URL than its path.
+func TestStrangeCollection(t *testing.T) {
+	t.Parallel()
+	const known = "; the collections are [operations batches batchJobs batchPredictionJobs interactions], as in batches/abc123"
+	w := newWorld(t)
+	for name, want := range map[string]string{
+		"batch/zzz":                 `name: "batch/zzz" is in no collection that there is; did you mean batches/zzz?`,
+		" batchs/x/ ":               `name: "batchs/x" is in no collection that there is; did you mean batches/x?`,
+		"models/veo/operation/9p5u": `name: "models/veo/operation/9p5u" is in no collection that there is; did you mean models/veo/operations/9p5u?`,
+		"INTERACTION/v1_Chd":        `name: "INTERACTION/v1_Chd" is in no collection that there is; did you mean interactions/v1_Chd?`,
+		"https://h/v1beta/batch/abc?key=topsecret": `name: "v1beta/batch/abc" is in no collection that there is; did you mean v1beta/batches/abc?`,
+		"https://me:topsecret@h/abc":               `name: "abc" does not say what it is; write batches/abc, operations/abc or interactions/abc`,
+		"files/abc":                                `name: "files/abc" is in no collection that there is` + known,
+		"batches/abc/requests":                     `name: "batches/abc/requests" is in no collection that there is` + known,
+		"gs://bucket/object":                       `name: "object" does not say what it is; write batches/object, operations/object or interactions/object`,
+		"abc":                                      `name: "abc" does not say what it is; write batches/abc, operations/abc or interactions/abc`,
+	} {
+		r := w.post(fmt.Sprintf(`{"name":%q,"jobKind":"review"}`, name))
+		if r.Status != http.StatusBadRequest || len(r.Error.Problems) != 1 || r.Error.Problems[0] != want || strings.Contains(r.Error.Message, "topsecret") {
+			t.Errorf("%s: %d %q, want 400 %q", name, r.Status, r.Error.Problems, want)
+		}
+	}
+	if all, _, err := w.ledger.List(t.Context(), ledger.Filter{Limit: 10}); err != nil || len(all) != 0 {
+		t.Errorf("written: %v, %v", all, err)
+	}
+}
+
+// TestMistypedFields: a field that there is not is named with the one that was probably meant.
+func TestMistypedFields(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for body, want := range map[string]string{
+		`{"name":"batches/a","jobkind":"x"}`:                                 `"jobkind": there is no such field; did you mean jobKind?`,
+		`{"name":"batches/a","colour":"x"}`:                                  `"colour": there is no such field`,
+		`{"intent":true,"correlationId":"c","collection":"batch"}`:           `collection: "batch" is none of [operations batches batchJobs batchPredictionJobs interactions]; did you mean batches?`,
+		`{"intent":true,"correlationId":"c","metadata":{},"corelationId":1}`: `"corelationId": there is no such field; did you mean correlationId?`,
+	} {
+		if r := w.post(body); r.Status != http.StatusBadRequest || len(r.Error.Problems) != 1 || r.Error.Problems[0] != want {
+			t.Errorf("%s: %d %q, want 400 %q", body, r.Status, r.Error.Problems, want)
+		}
+	}
+}
