@@ -23,6 +23,13 @@ type settings struct {
 	Endpoint  config.Endpoint
 }
 
+// CheckSettings returns every problem that would keep the function from starting with environ, which is in the form of os.Environ,
+// joined. It asks nobody: of a secret it sees the name alone.
+func CheckSettings(environ []string) error {
+	_, err := config.Parse[settings](environ)
+	return err
+}
+
 func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
 	o, err := cloud.Reconciler(ctx, cloud.Reconcile{Gemini: s.Gemini, Discovery: s.Discovery, Endpoint: s.Endpoint}, log)
 	if err != nil {

@@ -19,6 +19,13 @@ type settings struct {
 	Ledger    config.Ledger
 }
 
+// CheckSettings returns every problem that would keep the function from starting with environ, which is in the form of os.Environ,
+// joined. It asks nobody: of a secret it sees the name alone.
+func CheckSettings(environ []string) error {
+	_, err := config.Parse[settings](environ)
+	return err
+}
+
 func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
 	l, err := cloud.Ledger(ctx, s.Firestore, s.Topic, s.Ledger)
 	if err != nil {

@@ -26,6 +26,13 @@ type settings struct {
 	Webhook   config.Webhook
 }
 
+// CheckSettings returns every problem that would keep the function from starting with environ, which is in the form of os.Environ,
+// joined. It asks nobody: of a secret it sees the name alone.
+func CheckSettings(environ []string) error {
+	_, err := config.Parse[settings](environ)
+	return err
+}
+
 func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
 	o := Options{Confirm: s.Webhook.Confirm, Now: time.Now, Log: log}
 	var err error
