@@ -110,6 +110,9 @@ type Ledger struct {
 	allowed operation.Transitions
 }
 
+// redelivery is how long Gemini goes on to deliver what was not taken.
+const redelivery = 24 * time.Hour
+
 func (l *Ledger) validate() []error {
 	var problems []error
 	for _, d := range []struct {
@@ -117,11 +120,14 @@ func (l *Ledger) validate() []error {
 		value    time.Duration
 	}{
 		{"OPLEDGER_GRACE", l.Grace}, {"OPLEDGER_INTERVAL", l.Interval}, {"OPLEDGER_STUCK_AFTER", l.StuckAfter},
-		{"OPLEDGER_ALERT_EVERY", l.AlertEvery}, {"OPLEDGER_RETENTION", l.Retention}, {"OPLEDGER_CLAIM_TTL", l.ClaimTTL},
+		{"OPLEDGER_ALERT_EVERY", l.AlertEvery}, {"OPLEDGER_CLAIM_TTL", l.ClaimTTL},
 	} {
 		if d.value <= 0 {
 			problems = append(problems, fmt.Errorf("%s: it must be a duration longer than zero, such as 90s or 5m", d.variable))
 		}
+	}
+	if l.Retention < redelivery { // a delivery that the ledger has forgotten would be a new one [L3, S7]
+		problems = append(problems, errors.New("OPLEDGER_RETENTION: it must be at least 24h: Gemini delivers again for so long"))
 	}
 	if l.MaxAttempts < 1 {
 		problems = append(problems, errors.New("OPLEDGER_MAX_ATTEMPTS: it must be at least 1"))

@@ -39,6 +39,7 @@ func TestValuesThatCannotBeRead(t *testing.T) {
 		"OPLEDGER_GRACE=soon":                              `OPLEDGER_GRACE: "soon" is not a duration; write 90s, 5m or 6h`,
 		"OPLEDGER_ALERT_EVERY=5":                           `OPLEDGER_ALERT_EVERY: "5" is not a duration; write 90s, 5m or 6h`,
 		"OPLEDGER_RETENTION=14d":                           `OPLEDGER_RETENTION: "14d" is not a duration; a day is 24h: write 336h`,
+		"OPLEDGER_RETENTION=23h":                           `OPLEDGER_RETENTION: it must be at least 24h: Gemini delivers again for so long`,
 		"OPLEDGER_INTERVAL=0s":                             `OPLEDGER_INTERVAL: it must be a duration longer than zero, such as 90s or 5m`,
 		"OPLEDGER_TOLERANCE=5 m":                           `OPLEDGER_TOLERANCE: "5 m" is not a duration; write 90s, 5m or 6h`,
 		"OPLEDGER_EFFECT_ALLOW_PRIVATE=yes":                `OPLEDGER_EFFECT_ALLOW_PRIVATE: "yes" is neither true nor false; write one of them`,
