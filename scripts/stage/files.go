@@ -45,9 +45,9 @@ func (f files) writeFolder(dir string) error {
 // epoch is the time of everything in a zip: the first that the format can express.
 var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// writeZip writes the files in order, not compressed: a compressor's output may change with the version of Go, and
-// Terraform takes a changed zip for a changed function.
-func (f files) writeZip(path string) error {
+// writeZip writes the files in order and returns the zip. It is not compressed: a compressor's output may change with the version
+// of Go, and Terraform takes a changed zip for a changed function.
+func (f files) writeZip(path string) ([]byte, error) {
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
 	for _, name := range slices.Sorted(maps.Keys(f)) {
@@ -58,14 +58,14 @@ func (f files) writeZip(path string) error {
 			_, err = file.Write(f[name])
 		}
 		if err != nil {
-			return fmt.Errorf("writing %s: %w", path, err)
+			return nil, fmt.Errorf("writing %s: %w", path, err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+		return nil, fmt.Errorf("writing %s: %w", path, err)
 	}
 	if err := os.WriteFile(path, archive.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+		return nil, fmt.Errorf("writing %s: %w", path, err)
 	}
-	return nil
+	return archive.Bytes(), nil
 }

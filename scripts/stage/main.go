@@ -11,12 +11,15 @@
 //	OUT_DIR/webhook.zip         the same
 //
 // gcloud takes the folder, Terraform the zip. The same sources make the same bytes, at any time and on any machine, and a change
-// changes only the zips of the functions that link what was changed: the others need not be deployed again.
+// changes only the zips of the functions that link what was changed: the others need not be deployed again. A line for each zip
+// says where it is, its size, and its SHA-256, which is in the name of what Terraform uploads.
 package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -26,14 +29,14 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: go run ./scripts/stage OUT_DIR")
 		os.Exit(2)
 	}
-	if err := stage(context.Background(), os.Args[1]); err != nil {
+	if err := stage(context.Background(), os.Args[1], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "stage:", err)
 		os.Exit(1)
 	}
 }
 
-// stage writes every function's folder and zip to out.
-func stage(ctx context.Context, out string) error {
+// stage writes every function's folder and zip to out, and to w a line for each zip.
+func stage(ctx context.Context, out string, w io.Writer) error {
 	functions, err := find(ctx)
 	if err != nil {
 		return err
@@ -46,8 +49,13 @@ func stage(ctx context.Context, out string) error {
 		if err := files.writeFolder(filepath.Join(out, f.name)); err != nil {
 			return err
 		}
-		if err := files.writeZip(filepath.Join(out, f.name+".zip")); err != nil {
+		archive := filepath.Join(out, f.name+".zip")
+		content, err := files.writeZip(archive)
+		if err != nil {
 			return err
+		}
+		if _, err := fmt.Fprintf(w, "%s  %d bytes  sha256:%x\n", archive, len(content), sha256.Sum256(content)); err != nil {
+			return fmt.Errorf("saying what was staged: %w", err)
 		}
 	}
 	return nil

@@ -3,6 +3,8 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -72,8 +74,12 @@ func TestStage(t *testing.T) {
 	t.Parallel()
 	first, second := t.TempDir(), t.TempDir()
 	for _, out := range []string{first, second, second} {
-		if err := stage(t.Context(), out); err != nil {
+		var said bytes.Buffer
+		if err := stage(t.Context(), out, &said); err != nil {
 			t.Fatal(err)
+		}
+		if want := saying(t, out); said.String() != want {
+			t.Errorf("it said %s, want %s", &said, want)
 		}
 		if err := os.WriteFile(filepath.Join(out, "webhook", "left.go"), []byte("package app"), 0o600); err != nil {
 			t.Fatal(err)
@@ -103,6 +109,20 @@ func TestStage(t *testing.T) {
 			t.Errorf("the root of %s is %s", function, staged[root])
 		}
 	}
+}
+
+// saying is what is said about the zips in a folder.
+func saying(t *testing.T, out string) (lines string) {
+	t.Helper()
+	for _, function := range []string{"effects", "reconcile", "register", "webhook"} {
+		archive := filepath.Join(out, function+".zip")
+		content, err := os.ReadFile(archive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines += fmt.Sprintf("%s  %d bytes  sha256:%x\n", archive, len(content), sha256.Sum256(content))
+	}
+	return lines
 }
 
 // TestRefusesWhatItDidNotMake: a folder of somebody's is never replaced.

@@ -1,17 +1,20 @@
-// Command tables prints, for shell scripts, the two tables that Terraform reads as they are: which settings there are and
-// which functions read them (infra/settings.json), and what the ledger needs of Firestore (infra/firestore.json).
+// Command tables prints, for shell scripts, the tables in infra/: which settings there are and what reads them (settings.json),
+// what the ledger needs of Firestore (firestore.json), and who may do what (roles.json).
 //
 //	go run ./scripts/stage/tables
 //
 // One line for each entry, of fields that white space separates:
 //
 //	setting NAME deployment|operator|never FUNCTION,…
+//	command NAME                                        a setting that opledger's commands read, too
 //	index COLLECTION FIELD:ascending|descending,…
 //	unindexed COLLECTION FIELD
 //	expiry COLLECTION FIELD
+//	role WHO ROLE KIND NAME ONLY WHY…                   on a thing of that kind; NAME is without the prefix; - is none
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,12 +40,20 @@ func run(w io.Writer) error {
 	infra := filepath.Join(strings.TrimSpace(string(module)), "infra")
 	var settings []setting
 	var firestore firestore
+	var roles []role
 	if err := errors.Join(
 		read(filepath.Join(infra, "settings.json"), &settings), read(filepath.Join(infra, "firestore.json"), &firestore),
+		read(filepath.Join(infra, "roles.json"), &roles),
 	); err != nil {
 		return err
 	}
-	return print(w, settings, firestore)
+	var lines strings.Builder
+	err = errors.Join(printSettings(&lines, settings), printRoles(&lines, roles))
+	printFirestore(&lines, firestore)
+	if err == nil {
+		_, err = io.WriteString(w, lines.String())
+	}
+	return err
 }
 
 // A setting is a variable of the functions' environment.
@@ -50,6 +61,7 @@ type setting struct {
 	Name      string
 	Set       string // by whom: deployment, operator or never
 	Functions []string
+	Commands  bool
 }
 
 type firestore struct {
@@ -63,6 +75,9 @@ type firestore struct {
 	Unindexed, Expiry []struct{ Collection, Name string }
 }
 
+// A role is one that somebody has on one thing.
+type role struct{ Who, Role, On, Name, Only, Why string }
+
 func read(file string, into any) error {
 	text, err := os.ReadFile(file)
 	if err == nil {
@@ -74,14 +89,20 @@ func read(file string, into any) error {
 	return nil
 }
 
-func print(w io.Writer, settings []setting, firestore firestore) error {
-	var lines strings.Builder
+func printSettings(w io.Writer, settings []setting) error {
 	for _, s := range settings {
 		if s.Name == "" || len(s.Functions) == 0 || s.Set != "deployment" && s.Set != "operator" && s.Set != "never" {
 			return fmt.Errorf("settings.json: %+v: a setting has a name, functions, and is set by the deployment, the operator, or never", s)
 		}
-		fmt.Fprintln(&lines, "setting", s.Name, s.Set, strings.Join(s.Functions, ","))
+		fmt.Fprintln(w, "setting", s.Name, s.Set, strings.Join(s.Functions, ","))
+		if s.Commands {
+			fmt.Fprintln(w, "command", s.Name)
+		}
 	}
+	return nil
+}
+
+func printFirestore(w io.Writer, firestore firestore) {
 	for _, index := range firestore.Indexes {
 		var fields []string
 		for _, f := range index.Fields {
@@ -91,14 +112,22 @@ func print(w io.Writer, settings []setting, firestore firestore) error {
 			}
 			fields = append(fields, f.Name+":"+order)
 		}
-		fmt.Fprintln(&lines, "index", index.Collection, strings.Join(fields, ","))
+		fmt.Fprintln(w, "index", index.Collection, strings.Join(fields, ","))
 	}
 	for _, f := range firestore.Unindexed {
-		fmt.Fprintln(&lines, "unindexed", f.Collection, f.Name)
+		fmt.Fprintln(w, "unindexed", f.Collection, f.Name)
 	}
 	for _, f := range firestore.Expiry {
-		fmt.Fprintln(&lines, "expiry", f.Collection, f.Name)
+		fmt.Fprintln(w, "expiry", f.Collection, f.Name)
 	}
-	_, err := io.WriteString(w, lines.String())
-	return err
+}
+
+func printRoles(w io.Writer, roles []role) error {
+	for _, r := range roles {
+		if r.Who == "" || r.Role == "" || r.On == "" || r.Why == "" {
+			return fmt.Errorf("roles.json: %+v: somebody has a role on something, and that has a reason", r)
+		}
+		fmt.Fprintln(w, "role", r.Who, r.Role, r.On, cmp.Or(r.Name, "-"), cmp.Or(r.Only, "-"), r.Why)
+	}
+	return nil
 }
