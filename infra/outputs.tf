@@ -1,6 +1,6 @@
 output "webhook_url" {
   description = "Where Gemini delivers to."
-  value       = coalesce(var.webhook_url, google_cloudfunctions2_function.webhook.service_config[0].uri)
+  value       = local.webhook_url
 }
 
 output "register_url" {
@@ -10,14 +10,9 @@ output "register_url" {
 
 output "environment" {
   description = "Settings for opledger's commands, so that they work on this deployment: eval \"$(terraform output -raw environment)\""
-  value       = <<-EOT
-    export GOOGLE_CLOUD_PROJECT=${var.project}
-    export OPLEDGER_STORE='${local.values.OPLEDGER_STORE}'
-    export OPLEDGER_TOPIC=${google_pubsub_topic.effects.name}
-    export OPLEDGER_WEBHOOK_SECRET=${local.values.OPLEDGER_WEBHOOK_SECRET}
-    export OPLEDGER_GEMINI_API_KEY_SECRET=${local.values.OPLEDGER_GEMINI_API_KEY_SECRET}
-    export OPLEDGER_WEBHOOK_URL=${coalesce(var.webhook_url, google_cloudfunctions2_function.webhook.service_config[0].uri)}
-  EOT
+  value = join("", [
+    for name, value in local.commands : "export ${name}='${replace(value, "'", "'\\''")}'\n" if value != null
+  ])
 }
 
 output "next" {
@@ -33,6 +28,8 @@ output "next" {
     curl -sS -X POST ${google_cloudfunctions2_function.register.service_config[0].uri} -H "Authorization: Bearer $(gcloud auth print-identity-token)" \
       -H 'Content-Type: application/json' -d '{"name":"batches/YOUR_BATCH"}'
     go run ./scripts/opledger list
+    # 5. Is anything missing?
+    scripts/doctor --project ${var.project} --region ${var.region} --prefix ${var.name_prefix} --database '${var.firestore_database}'
   EOT
 }
 

@@ -56,11 +56,9 @@ resource "google_cloudfunctions2_function" "reconcile" {
 
   service_config {
     service_account_email = google_service_account.reconcile.email
-    environment_variables = merge({
-      OPLEDGER_WEBHOOK_URL = google_cloudfunctions2_function.webhook.service_config[0].uri
-    }, local.environment.reconcile)
-    ingress_settings = "ALLOW_INTERNAL_ONLY"
-    timeout_seconds  = local.reconcile_seconds
+    environment_variables = merge(local.environment.reconcile, { OPLEDGER_WEBHOOK_URL = local.webhook_url })
+    ingress_settings      = "ALLOW_INTERNAL_ONLY"
+    timeout_seconds       = local.reconcile_seconds
 
     available_cpu                    = "1" # less takes one request at a time only
     available_memory                 = var.scaling.reconcile.memory

@@ -40,6 +40,15 @@ locals {
     }
   }
 
+  # What Gemini delivers to. It is not among the values above, since the functions' own environment would wait for it.
+  webhook_url = coalesce(var.webhook_url, google_cloudfunctions2_function.webhook.service_config[0].uri)
+
+  # What opledger's commands are to be told, so that they plan what the functions plan.
+  commands = {
+    for setting in local.settings : setting.name => tostring(merge(local.values, { OPLEDGER_WEBHOOK_URL = local.webhook_url })[setting.name])
+    if try(setting.commands, false)
+  }
+
   runtime = "go126"
   labels  = { app = var.name_prefix }
 

@@ -18,8 +18,8 @@ variable "grace" {
   default     = null
 
   validation {
-    condition     = var.grace == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.grace))
-    error_message = "grace must be a duration such as 90s."
+    condition     = var.grace == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.grace)) && can(regex("[1-9]", var.grace))
+    error_message = "grace must be a duration longer than zero, such as 90s."
   }
 }
 
@@ -29,8 +29,8 @@ variable "stuck_after" {
   default     = null
 
   validation {
-    condition     = var.stuck_after == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.stuck_after))
-    error_message = "stuck_after must be a duration such as 6h."
+    condition     = var.stuck_after == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.stuck_after)) && can(regex("[1-9]", var.stuck_after))
+    error_message = "stuck_after must be a duration longer than zero, such as 6h."
   }
 }
 
@@ -40,19 +40,27 @@ variable "alert_every" {
   default     = null
 
   validation {
-    condition     = var.alert_every == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.alert_every))
-    error_message = "alert_every must be a duration such as 24h."
+    condition     = var.alert_every == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.alert_every)) && can(regex("[1-9]", var.alert_every))
+    error_message = "alert_every must be a duration longer than zero, such as 24h."
   }
 }
 
 variable "retention" {
-  description = "OPLEDGER_RETENTION: records are kept for so long after they are settled and all their effects are done."
+  description = "OPLEDGER_RETENTION: records are kept for so long after they are settled and all their effects are done; 24h at least."
   type        = string
   default     = null
 
   validation {
-    condition     = var.retention == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.retention))
-    error_message = "retention must be a duration such as 336h."
+    condition     = var.retention == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.retention)) && can(regex("[1-9]", var.retention))
+    error_message = "retention must be a duration longer than zero, such as 336h."
+  }
+
+  # What is no duration is refused above.
+  validation {
+    condition = try(sum([
+      for part in regexall("([0-9.]+)(ms|s|m|h)", var.retention) : tonumber(part[0]) * { ms = 1, s = 1000, m = 60000, h = 3600000 }[part[1]]
+    ]) >= 24 * 3600000, true)
+    error_message = "retention must be at least 24h: Gemini delivers again for so long, and what was deleted meanwhile would look new."
   }
 }
 
@@ -62,8 +70,8 @@ variable "claim_ttl" {
   default     = null
 
   validation {
-    condition     = var.claim_ttl == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.claim_ttl))
-    error_message = "claim_ttl must be a duration such as 600s."
+    condition     = var.claim_ttl == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.claim_ttl)) && can(regex("[1-9]", var.claim_ttl))
+    error_message = "claim_ttl must be a duration longer than zero, such as 600s."
   }
 }
 
@@ -106,8 +114,8 @@ variable "tolerance" {
   default     = null
 
   validation {
-    condition     = var.tolerance == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.tolerance))
-    error_message = "tolerance must be a duration such as 5m."
+    condition     = var.tolerance == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.tolerance)) && can(regex("[1-9]", var.tolerance))
+    error_message = "tolerance must be a duration longer than zero, such as 5m."
   }
 }
 

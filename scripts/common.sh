@@ -51,9 +51,6 @@ accounts=(webhook register reconcile effects push scheduler build)
 apis=(artifactregistry cloudbuild cloudfunctions cloudresourcemanager cloudscheduler firestore iam logging monitoring pubsub
   run secretmanager storage)
 
-# How a policy is printed: a line "MEMBER ROLE" for each.
-policy_flags=('--flatten=bindings[].members' '--format=value[separator=" "](bindings.members,bindings.role)')
-
 # account prints the address of one of the service accounts.
 account() {
   local host=$project
@@ -61,8 +58,18 @@ account() {
   printf '%s@%s.iam.gserviceaccount.com' "$prefix-$1" "$host"
 }
 
-# database_only prints an IAM condition: the ledger's database and no other.
-database_only() { printf 'title=ledger of %s,expression=resource.name == "projects/%s/databases/%s"' "$prefix" "$project" "$database"; }
+# schedule prints the schedule of passes at an interval; those that do not divide the hour have none.
+schedule() {
+  case $1 in
+    1m | 2m | 3m | 4m | 5m | 6m | 10m | 12m | 15m | 20m | 30m) printf '*/%s * * * *' "${1%m}" ;;
+    *) return 1 ;;
+  esac
+}
+
+# How the push subscription is, beside where it pushes to. The deadline is longer than Effects may run, so that a message does not
+# come again while it is being worked on. An effect that backs off answers 503 for hours: a small number of attempts would call a
+# message dead that is only early.
+ack_deadline=600 min_retry=10s max_retry=600s max_attempts=100 retention=604800s
 
 # deployed_value prints what the deployment itself sets a setting to.
 deployed_value() {

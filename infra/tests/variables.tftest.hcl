@@ -58,8 +58,46 @@ run "outputs_say_what_to_type_next" {
   }
 
   assert {
-    condition     = strcontains(output.environment, "export OPLEDGER_STORE='firestore:opledger'") && output.webhook_url == google_cloudfunctions2_function.webhook.service_config[0].uri
+    condition = (strcontains(output.environment, "export OPLEDGER_WEBHOOK_URL='${google_cloudfunctions2_function.webhook.service_config[0].uri}'\n") &&
+    output.webhook_url == google_cloudfunctions2_function.webhook.service_config[0].uri)
     error_message = "The commands' settings must be this deployment's."
+  }
+
+  assert {
+    condition     = !strcontains(output.environment, "OPLEDGER_GRACE") && strcontains(output.environment, "export OPLEDGER_INTERVAL='5m'\n")
+    error_message = "What nobody sets must be left to the code."
+  }
+}
+
+# A test lets bash read environment.txt.
+run "commands_are_told_what_the_functions_are" {
+  variables {
+    effects              = "- {name: \"it's\", on: [SUCCEEDED], do: http, url: \"https://e.example/?a=$HOME&b=`id`\"}\n- {name: b, on: [FAILED], do: log}\n"
+    interval             = "10m"
+    grace                = "91s"
+    stuck_after          = "7h"
+    alert_every          = "25h"
+    retention            = "337h"
+    claim_ttl            = "601s"
+    max_attempts         = 11
+    terminal_transitions = "FAILED:SUCCEEDED"
+    webhook_url          = "https://gateway.example/webhook"
+    webhook_reenable     = true
+    adopt                = false
+    gemini_base_url      = "https://gemini.example"
+  }
+
+  assert {
+    condition     = output.environment == file("./tests/environment.txt")
+    error_message = "The output environment must be as in tests/environment.txt, not ${output.environment}"
+  }
+
+  assert {
+    condition = alltrue(flatten([
+      for f in [google_cloudfunctions2_function.webhook, google_cloudfunctions2_function.register, google_cloudfunctions2_function.reconcile, google_cloudfunctions2_function.effects] :
+      [for name, value in f.service_config[0].environment_variables : value == local.commands[name] if contains(keys(local.commands), name)]
+    ]))
+    error_message = "The commands and the functions must be told the same."
   }
 }
 
@@ -69,6 +107,39 @@ run "a_prefix_too_long_is_refused" {
     name_prefix = "a-prefix-of-more-than-20"
   }
   expect_failures = [var.name_prefix]
+}
+
+run "a_retention_shorter_than_gemini_repeats_is_refused" {
+  command = plan
+  variables {
+    retention = "23h59m59.9s"
+  }
+  expect_failures = [var.retention]
+}
+
+run "a_retention_of_a_day_is_long_enough" {
+  command = plan
+  variables {
+    retention = "23h59m59s1000ms"
+  }
+
+  assert {
+    condition     = google_cloudfunctions2_function.effects.service_config[0].environment_variables.OPLEDGER_RETENTION == "23h59m59s1000ms"
+    error_message = "A retention of 24 hours must be taken as it is."
+  }
+}
+
+run "durations_of_nothing_are_refused" {
+  command = plan
+  variables {
+    grace       = "0s"
+    stuck_after = "0h0m"
+    alert_every = "0s"
+    retention   = "0s"
+    claim_ttl   = "0s"
+    tolerance   = "0.0s"
+  }
+  expect_failures = [var.grace, var.stuck_after, var.alert_every, var.retention, var.claim_ttl, var.tolerance]
 }
 
 run "an_interval_that_no_schedule_has_is_refused" {

@@ -1,51 +1,143 @@
 package infra_test
 
 import (
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// roles is every role that is given, and how often infra/ does: the README's table has the reason for each.
-var roles = map[string]int{
-	"roles/artifactregistry.writer":              1,
-	"roles/datastore.user":                       4,
-	"roles/iam.serviceAccountOpenIdTokenCreator": 1,
-	"roles/logging.logWriter":                    1,
-	"roles/pubsub.publisher":                     5,
-	"roles/pubsub.subscriber":                    1,
-	"roles/run.invoker":                          4,
-	"roles/secretmanager.secretAccessor":         5,
-	"roles/secretmanager.viewer":                 1,
-	"roles/storage.legacyObjectReader":           1,
-	"roles/storage.objectCreator":                1,
-	"roles/storage.objectViewer":                 1,
+// A role is an entry of roles.json: somebody has it on one thing.
+type role struct {
+	Who  string `json:"who"` // an account of the deployment, or everybody, callers (of Register), pubsub (its service agent)
+	Role string `json:"role"`
+	On   string `json:"on"`   // the kind of thing; database and source are conditions on the project
+	Name string `json:"name"` // of the thing, without the prefix
+	Only string `json:"only"` // the variable without which it is not given
+	Why  string `json:"why"`  // what WHO may do by it
 }
 
-// TestRolesAreFew: nothing beside the table is given to anybody, nothing is Owner or Editor, and one thing only is public [G1].
-func TestRolesAreFew(t *testing.T) {
+func (r role) String() string {
+	return strings.Join([]string{r.Who, r.Role, r.On, r.Name, r.Only}, " ")
+}
+
+// TestRoles: infra/ gives exactly the roles of the table, from which the scripts give theirs; nothing is Owner or Editor, one thing
+// only is public [G1].
+func TestRoles(t *testing.T) {
 	t.Parallel()
-	text := regexp.MustCompile(`(?m)^\s*#.*$`).ReplaceAllString(terraform(t), "")
-	given := map[string]int{}
-	for _, match := range regexp.MustCompile(`(?m)^\s*role\s*=\s*(\S+)$`).FindAllStringSubmatch(text, -1) {
-		given[strings.Trim(match[1], `"`)]++
-	}
-	for _, role := range slices.Sorted(maps.Keys(roles)) {
-		if given[role] != roles[role] {
-			t.Errorf("%s is given %d times, the table says %d", role, given[role], roles[role])
+	var table []string
+	public := 0
+	for _, r := range readTable[[]role](t, "roles.json") {
+		if r.Why == "" {
+			t.Errorf("%s: there must be a reason", r)
 		}
-		delete(given, role)
+		if regexp.MustCompile(`^roles/(owner|editor|viewer)$|[aA]dmin$`).MatchString(r.Role) {
+			t.Errorf("%s: that is too much", r)
+		}
+		if r.Who == "everybody" {
+			public++
+		}
+		table = append(table, r.String())
 	}
-	for role := range given {
-		t.Errorf("%s is given, and not in the table", role)
+	if public != 1 {
+		t.Errorf("%d things are public", public)
 	}
+	text := regexp.MustCompile(`(?m)^\s*#.*\n`).ReplaceAllString(terraform(t), "")
 	if strings.Contains(text, "_iam_policy\"") || strings.Contains(text, "_iam_binding\"") {
 		t.Error("a policy or binding takes away what others have given: only members are added")
 	}
-	public := regexp.MustCompile(`(?m)^\s*member\s*=\s*"(allUsers|allAuthenticatedUsers)"`).FindAllString(text, -1)
-	if len(public) != 1 {
-		t.Errorf("%d things are public", len(public))
+	given := givenRoles(t, text)
+	slices.Sort(table)
+	for _, r := range table {
+		if !slices.Contains(given, r) {
+			t.Errorf("roles.json has %q, infra/ does not give it", r)
+		}
 	}
+	for _, r := range given {
+		if !slices.Contains(table, r) {
+			t.Errorf("infra/ gives %q, which is not in roles.json", r)
+		}
+	}
+	if len(given) != len(table) {
+		t.Errorf("infra/ gives %d roles, roles.json has %d", len(given), len(table))
+	}
+}
+
+var (
+	resource  = regexp.MustCompile(`(?ms)^resource "(google_\w+)" "(\w+)" \{\n(.*?)^\}`)
+	attribute = regexp.MustCompile(`(?m)^\s+(\w+)\s*=\s*(.+)$`)
+	reference = regexp.MustCompile(`^(google_\w+\.\w+)(\[0\])?\.\w+$`)
+)
+
+// givenRoles reads the members that Terraform adds to policies, in the form of role.String.
+func givenRoles(t *testing.T, text string) (given []string) {
+	t.Helper()
+	attributes := map[string]map[string]string{} // by the address of the resource
+	for _, block := range resource.FindAllStringSubmatch(text, -1) {
+		values := map[string]string{}
+		for _, a := range attribute.FindAllStringSubmatch(block[3], -1) {
+			if _, ok := values[a[1]]; !ok { // else it is one of an inner block
+				values[a[1]] = a[2]
+			}
+		}
+		attributes[block[1]+"."+block[2]] = values
+	}
+	// name is what a resource that an expression refers to is called, without the prefix.
+	name := func(expression string) string {
+		address := reference.FindStringSubmatch(expression)
+		if address == nil {
+			t.Errorf("%s refers to no resource", expression)
+			return ""
+		}
+		for _, key := range []string{"account_id", "secret_id", "repository_id", "name"} {
+			if after, ok := strings.CutPrefix(attributes[address[1]][key], `"${var.name_prefix}-`); ok {
+				return strings.TrimSuffix(after, `"`)
+			}
+		}
+		t.Errorf("%s has no name with the prefix", expression)
+		return ""
+	}
+	kinds := map[string][2]string{ // the kind of thing, and the argument that says which
+		"google_project_iam_member":                      {"project", ""},
+		"google_pubsub_topic_iam_member":                 {"topic", "topic"},
+		"google_pubsub_subscription_iam_member":          {"subscription", "subscription"},
+		"google_secret_manager_secret_iam_member":        {"secret", "secret_id"},
+		"google_service_account_iam_member":              {"account", "service_account_id"},
+		"google_artifact_registry_repository_iam_member": {"repository", "repository"},
+		"google_cloud_run_v2_service_iam_member":         {"service", "name"},
+		"google_storage_bucket_iam_member":               {"bucket", ""}, // of somebody's own
+	}
+	for address, values := range attributes {
+		kind, ok := kinds[strings.Split(address, ".")[0]]
+		if !ok {
+			if strings.Contains(address, "_iam_member.") {
+				t.Errorf("%s is on a kind of thing that this test does not know", address)
+			}
+			continue
+		}
+		r := role{Role: strings.Trim(values["role"], `"`), On: kind[0]}
+		switch member := values["member"]; member {
+		case `"allUsers"`:
+			r.Who = "everybody"
+		case "each.value":
+			r.Who = "callers"
+		case "local.pubsub_agent":
+			r.Who = "pubsub"
+		default:
+			r.Who = name(member)
+		}
+		switch condition := values["expression"]; {
+		case kind[1] != "":
+			r.Name = name(values[kind[1]])
+		case strings.Contains(condition, "/databases/"):
+			r.On = "database"
+		case strings.Contains(condition, "/buckets/gcf-v2-sources-"):
+			r.On = "source"
+		}
+		if only := regexp.MustCompile(`var\.(\w+)`).FindStringSubmatch(values["count"] + values["for_each"]); only != nil {
+			r.Only = only[1]
+		}
+		given = append(given, r.String())
+	}
+	return given
 }

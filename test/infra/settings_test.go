@@ -15,6 +15,7 @@ import (
 type setting struct {
 	Name      string   `json:"name"`
 	Functions []string `json:"functions"` // those that read it
+	Commands  bool     `json:"commands"`  // opledger's commands read it, too, and are to be told the same
 	// Set is "deployment" where it follows from what is deployed, "operator" where a Terraform variable passes it on, "never"
 	// where a deployment leaves it alone.
 	Set      string `json:"set"`
@@ -144,21 +145,10 @@ func settingGroups(t *testing.T) map[string]map[string]reflect.StructTag {
 	groups := map[string]map[string]reflect.StructTag{}
 	var variables func(fields *ast.FieldList) map[string]reflect.StructTag
 	variables = func(fields *ast.FieldList) map[string]reflect.StructTag {
-		found := map[string]reflect.StructTag{}
+		found := variablesOf(t, fields)
 		for _, field := range fields.List {
 			if inner, ok := field.Type.(*ast.Ident); ok && declared[inner.Name] != nil {
 				maps.Copy(found, variables(declared[inner.Name]))
-			}
-			if field.Tag == nil {
-				continue
-			}
-			text, err := strconv.Unquote(field.Tag.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			name, _, _ := strings.Cut(reflect.StructTag(text).Get("env"), ",")
-			if name != "" && name != "-" {
-				found[name] = reflect.StructTag(text)
 			}
 		}
 		return found
@@ -167,6 +157,26 @@ func settingGroups(t *testing.T) map[string]map[string]reflect.StructTag {
 		groups[name] = variables(fields)
 	}
 	return groups
+}
+
+// variablesOf returns the tags of fields that are read from variables, by these.
+func variablesOf(t *testing.T, fields *ast.FieldList) map[string]reflect.StructTag {
+	t.Helper()
+	found := map[string]reflect.StructTag{}
+	for _, field := range fields.List {
+		if field.Tag == nil {
+			continue
+		}
+		text, err := strconv.Unquote(field.Tag.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, _, _ := strings.Cut(reflect.StructTag(text).Get("env"), ",")
+		if name != "" && name != "-" {
+			found[name] = reflect.StructTag(text)
+		}
+	}
+	return found
 }
 
 // structs returns the struct types that files declare, by name.

@@ -5,9 +5,12 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 )
 
 // A signal is an entry of signals.json: what is counted in the log, and when that wakes somebody.
@@ -86,6 +89,45 @@ func TestAlertsHavePlaybooks(t *testing.T) {
 	for name := range playbooks {
 		t.Errorf("there is no playbook %s", name)
 	}
+}
+
+// TestWindows: whatever the schedule is, Cloud Monitoring takes the windows that alerts.tf makes: whole minutes, a day and an hour at
+// most for what is counted, 3 minutes to 23 hours and a half for what is absent; and what is absent is missed for two passes at least.
+func TestWindows(t *testing.T) {
+	t.Parallel()
+	for _, interval := range intervals(t) {
+		for _, s := range readTable[[]signal](t, "signals.json") {
+			if s.Alert == nil {
+				continue
+			}
+			window := time.Duration(s.Alert.Minutes) * time.Minute
+			if s.Alert.Intervals > 0 {
+				window = time.Duration(s.Alert.Intervals) * interval
+			}
+			window = max(5*time.Minute, window)
+			absent := s.Alert.When == "absent"
+			if window > 25*time.Hour || absent && (window > 23*time.Hour+30*time.Minute || s.Alert.Intervals < 2) {
+				t.Errorf("%s: with passes every %v it looks at %v", s.Name, interval, window)
+			}
+		}
+	}
+}
+
+// intervals are those that a deployment may have, as Terraform's variable lists them.
+func intervals(t *testing.T) (all []time.Duration) {
+	t.Helper()
+	list := regexp.MustCompile(`contains\(\[(.*)\], var\.interval\)`).FindStringSubmatch(terraform(t))
+	if list == nil {
+		t.Fatal("Terraform's variable interval has no list of what it may be")
+	}
+	for text := range strings.SplitSeq(list[1], ", ") {
+		interval, err := time.ParseDuration(strings.Trim(text, `"`))
+		if err != nil || interval%time.Minute != 0 || time.Hour%interval != 0 {
+			t.Fatalf("no schedule has an interval of %s", text)
+		}
+		all = append(all, interval)
+	}
+	return all
 }
 
 // alertReasons returns the reasons in the log calls with event=alert, as far as the code's text shows them.

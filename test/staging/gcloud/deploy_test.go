@@ -76,7 +76,9 @@ func TestSecondRun(t *testing.T) {
 // TestFirstRun is what a deployment consists of: who may do what, who is called by whom, which function has which settings.
 func TestFirstRun(t *testing.T) {
 	t.Parallel()
-	options := []string{"--gemini-key-file", keyFile(t), "--register-caller", "user:a@example.com", "--results-bucket", "gs://my-results"}
+	options := []string{
+		"--gemini-key-file", keyFile(t), "--register-caller", "user:a@example.com", "--sign-effects", "--results-bucket", "gs://my-results",
+	}
 	for _, setting := range table(t, "setting") {
 		if value := "value of " + setting[0]; setting[1] == "operator" {
 			if setting[0] == "OPLEDGER_INTERVAL" {
@@ -88,41 +90,25 @@ func TestFirstRun(t *testing.T) {
 	r := deploy(t, empty(), options...).want(t, 0)
 
 	t.Run("roles", func(t *testing.T) {
-		const agent = "serviceAccount:service-123@gcp-sa-pubsub.iam.gserviceaccount.com"
-		want := []string{
-			"allUsers may call webhook",
-			agent + " roles/iam.serviceAccountOpenIdTokenCreator iam service-accounts " + account("push"),
-			agent + " roles/pubsub.publisher pubsub topics opledger-effects-dead",
-			agent + " roles/pubsub.subscriber pubsub subscriptions opledger-effects",
-			member("build") + " roles/artifactregistry.writer artifacts repositories opledger-functions",
-			member("build") + " roles/logging.logWriter projects my-project",
-			member("build") + " roles/storage.objectViewer projects my-project",
-			member("effects") + " roles/datastore.user projects my-project",
-			member("effects") + " roles/pubsub.publisher pubsub topics opledger-effects",
-			member("effects") + " roles/secretmanager.secretAccessor secrets opledger-gemini-api-key",
-			member("effects") + " roles/storage.legacyObjectReader storage buckets gs://my-results",
-			member("effects") + " roles/storage.objectCreator storage buckets gs://my-results",
-			member("push") + " roles/run.invoker run services opledger-effects",
-			member("reconcile") + " roles/datastore.user projects my-project",
-			member("reconcile") + " roles/pubsub.publisher pubsub topics opledger-effects",
-			member("reconcile") + " roles/secretmanager.secretAccessor secrets opledger-gemini-api-key",
-			member("register") + " roles/datastore.user projects my-project",
-			member("register") + " roles/pubsub.publisher pubsub topics opledger-effects",
-			member("scheduler") + " roles/run.invoker run services opledger-reconcile",
-			member("webhook") + " roles/datastore.user projects my-project",
-			member("webhook") + " roles/pubsub.publisher pubsub topics opledger-effects",
-			member("webhook") + " roles/secretmanager.secretAccessor secrets opledger-gemini-api-key",
-			member("webhook") + " roles/secretmanager.secretAccessor secrets opledger-webhook-secret",
-			member("webhook") + " roles/secretmanager.viewer secrets opledger-webhook-secret",
-			"user:a@example.com roles/run.invoker run services opledger-register",
+		var want, got []string
+		for _, r := range roles(t) {
+			kind, name := r.resource()
+			binding := fmt.Sprintf("%s %s %s %s", r.member(), r.role, kind, name)
+			switch r.only {
+			case "public_webhook":
+				binding = "allUsers may call webhook"
+			case "register_callers":
+				binding = "user:a@example.com roles/run.invoker run services opledger-register"
+			}
+			want = append(want, binding)
 		}
-		var got []string
 		for _, c := range r.matching("add-iam-policy-binding") {
 			resource, name, _ := strings.Cut(c.Line, " add-iam-policy-binding ")
 			name, _, _ = strings.Cut(name, " ")
 			got = append(got, fmt.Sprintf("%s %s %s %s", c.flag("--member"), c.flag("--role"), strings.TrimPrefix(resource, "gcloud "), name))
-			if c.flag("--role") == "roles/datastore.user" && !strings.HasSuffix(c.flag("--condition"), `resource.name == "projects/my-project/databases/opledger"`) {
-				t.Errorf("the role is not for one database alone: %s", c.Line)
+			if c.flag("--role") == "roles/datastore.user" && !strings.HasSuffix(c.flag("--condition"), `resource.name == "projects/my-project/databases/opledger"`) ||
+				c.flag("--role") == "roles/storage.objectViewer" && !strings.HasSuffix(c.flag("--condition"), `startsWith("projects/_/buckets/gcf-v2-sources-123-europe-west1")`) {
+				t.Errorf("the role is for more than it is needed for: %s", c.Line)
 			}
 		}
 		for _, c := range r.matching("functions deploy", " --allow-unauthenticated") {
@@ -138,8 +124,7 @@ func TestFirstRun(t *testing.T) {
 			function := strings.TrimPrefix(c.Args[3], "opledger-")
 			var want []string
 			for _, setting := range table(t, "setting") {
-				// That one is for --sign-effects.
-				if setting[1] != "never" && strings.Contains(","+setting[2]+",", ","+function+",") && setting[0] != "OPLEDGER_EFFECT_SECRET" {
+				if setting[1] != "never" && strings.Contains(","+setting[2]+",", ","+function+",") {
 					want = append(want, setting[0])
 				}
 			}
@@ -173,7 +158,7 @@ func TestFirstRun(t *testing.T) {
 	})
 
 	t.Run("next", func(t *testing.T) {
-		for _, want := range []string{"https://example-uc.a.run.app", "opledger webhook create", "scripts/doctor --project my-project"} {
+		for _, want := range []string{"webhook   https://example-uc.a.run.app", "register  https://example-uc.a.run.app", "scripts/doctor --project my-project"} {
 			if !strings.Contains(r.out, want) {
 				t.Errorf("it does not say %q at the end: %s", want, r.out)
 			}
@@ -263,18 +248,22 @@ func TestValues(t *testing.T) {
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
-		"--project is missing":                                    {"scripts/deploy"},
-		"--nonsense needs a value":                                {"scripts/deploy", "--nonsense"},
-		"--nonsense is not known":                                 {"scripts/doctor", "--nonsense", "x"},
-		"--prefix must be":                                        {"scripts/deploy", "--project", "p", "--prefix", "No"},
-		"OPLEDGER_GRCE: there is no such setting":                 {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_GRCE=1s"},
-		"OPLEDGER_TOPIC: the deployment sets it itself":           {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_TOPIC=t"},
-		"GEMINI_API_KEY: it is not for deployed functions":        {"scripts/deploy", "--project", "p", "--set", "GEMINI_API_KEY=hunter2"},
-		"--results-bucket takes the name of a bucket":             {"scripts/deploy", "--project", "p", "--results-bucket", "gs://b/p"},
-		"OPLEDGER_INTERVAL: it must divide the hour":              {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_INTERVAL=7m"},
-		"--set takes NAME=VALUE":                                  {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_GRACE"},
-		"--set OPLEDGER_EFFECTS: the file cannot be read":         {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_EFFECTS=@/nowhere"},
-		"teardown: --project is missing: the id of your Google C": {"scripts/teardown", "--yes"},
+		"--project is missing":                                     {"scripts/deploy"},
+		"--nonsense needs a value":                                 {"scripts/deploy", "--nonsense"},
+		"--nonsense is not known":                                  {"scripts/doctor", "--nonsense", "x"},
+		"--prefix must be":                                         {"scripts/deploy", "--project", "p", "--prefix", "No"},
+		"OPLEDGER_GRCE: there is no such setting":                  {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_GRCE=1s"},
+		"OPLEDGER_TOPIC: the deployment sets it itself":            {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_TOPIC=t"},
+		"GEMINI_API_KEY: it is not for deployed functions":         {"scripts/deploy", "--project", "p", "--set", "GEMINI_API_KEY=hunter2"},
+		"takes the name of a bucket, without a path, not gs://b/p": {"scripts/deploy", "--project", "p", "--results-bucket", "gs://b/p"},
+		"OPLEDGER_INTERVAL: it must divide the hour":               {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_INTERVAL=7m"},
+		"--set takes NAME=VALUE":                                   {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_GRACE"},
+		"--set OPLEDGER_EFFECTS: the file cannot be read":          {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_EFFECTS=@/nowhere"},
+		"--register-caller a@example.com: say what it is: user:a":  {"scripts/deploy", "--project", "p", "--register-caller", "a@example.com"},
+		"write serviceAccount:a@p.iam.gserviceaccount.com":         {"scripts/deploy", "--project", "p", "--register-caller", "a@p.iam.gserviceaccount.com"},
+		"--register-caller allUsers: Register is not for everybod": {"scripts/deploy", "--project", "p", "--register-caller", "allUsers"},
+		"--options: the file /nowhere cannot be read":              {"scripts/deploy", "--options", "/nowhere"},
+		"teardown: --project is missing: the id of your Google C":  {"scripts/teardown", "--yes"},
 	} {
 		r := bash(t, nil, "", args...).want(t, 2)
 		if !strings.Contains(r.stderr, want) || len(r.calls) != 0 || r.out != "" || strings.Contains(r.stderr, "hunter2") {

@@ -1,23 +1,28 @@
-// Package gcloud runs scripts/deploy, scripts/teardown and scripts/doctor against programs that only pretend: a gcloud, a curl
-// and a go that write down how they were called and answer from a table. What the scripts would do in a project is seen in
+// Package gcloud runs scripts/deploy, scripts/teardown and scripts/doctor against programs that only pretend: a gcloud, a curl,
+// a go and a terraform that write down how they were called and answer from a table. What the scripts would do in a project is seen in
 // what they call; that gcloud would take it is for gcloud to say.
 package gcloud
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
+// programs are those that are pretended.
+var programs = []string{"gcloud", "curl", "go", "terraform"}
+
 // TestMain is also the pretended programs: links to this test's own binary.
 func TestMain(m *testing.M) {
 	name := filepath.Base(os.Args[0])
-	if os.Getenv(envWorld) == "" || name != "gcloud" && name != "curl" && name != "go" {
+	if os.Getenv(envWorld) == "" || !slices.Contains(programs, name) {
 		os.Exit(m.Run())
 	}
 	code, err := pretend(name)
@@ -34,10 +39,13 @@ const (
 	envCalls = "PRETENDED_CALLS"
 )
 
+// check is the call that has the code look at settings.
+const check = "go run ./scripts/stage/check "
+
 // A rule answers calls whose command line, joined with spaces, matches the pattern.
 type rule struct {
-	Pattern, Out string
-	Code         int
+	Pattern, Out, Err string
+	Code              int
 }
 
 // A world answers by the first rule that matches, and else with nothing and success.
@@ -47,7 +55,8 @@ type world []rule
 type call struct {
 	Line  string // joined with spaces
 	Args  []string
-	Stdin string // of those that read it
+	Stdin string   // of those that read it
+	Env   []string // of the check of settings
 }
 
 func pretend(name string) (code int, err error) {
@@ -67,6 +76,9 @@ func pretend(name string) (code int, err error) {
 		}
 		c.Stdin = string(stdin)
 	}
+	if strings.HasPrefix(c.Line, check) {
+		c.Env = os.Environ()
+	}
 	line, err := json.Marshal(c)
 	if err != nil {
 		return 0, err
@@ -84,7 +96,8 @@ func pretend(name string) (code int, err error) {
 	for _, r := range w {
 		if regexp.MustCompile(r.Pattern).MatchString(c.Line) {
 			_, err := os.Stdout.WriteString(r.Out)
-			return r.Code, err
+			_, stderrErr := os.Stderr.WriteString(r.Err)
+			return r.Code, errors.Join(err, stderrErr)
 		}
 	}
 	return 0, nil

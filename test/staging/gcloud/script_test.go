@@ -12,10 +12,19 @@ import (
 	"testing"
 )
 
-// root is the source tree.
+// root is the source tree. What bash reads in it is read here, too: else go would take a result from before a change of it.
 var root = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
-	return strings.TrimSpace(string(out)), err
+	dir := strings.TrimSpace(string(out))
+	for _, pattern := range []string{"scripts/*.sh", "scripts/deploy", "scripts/doctor", "scripts/teardown", "scripts/stage/*/*.go", "infra/*.json"} {
+		paths, globErr := filepath.Glob(filepath.Join(dir, pattern))
+		err = errors.Join(err, globErr)
+		for _, path := range paths {
+			_, readErr := os.ReadFile(path)
+			err = errors.Join(err, readErr)
+		}
+	}
+	return dir, err
 })
 
 // tables is what scripts/stage/tables prints.
@@ -44,15 +53,21 @@ type run struct {
 	code        int
 	out, stderr string
 	calls       []call
+	checked     []call // of settings, which comes before everything else
 }
 
-// bash runs a script of bash in a world, with what is typed.
+// bash runs a script of bash in the source tree and in a world, with what is typed.
 func bash(t *testing.T, w world, typed string, args ...string) run {
 	t.Helper()
 	dir, err := root()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return bashIn(t, dir, w, typed, args...)
+}
+
+func bashIn(t *testing.T, dir string, w world, typed string, args ...string) run {
+	t.Helper()
 	text, err := tables()
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +86,7 @@ func bash(t *testing.T, w world, typed string, args ...string) run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"gcloud", "curl", "go"} {
+	for _, name := range programs {
 		if err := os.Symlink(self, filepath.Join(bin, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -91,11 +106,23 @@ func bash(t *testing.T, w world, typed string, args ...string) run {
 		}
 		r.code = exit.ExitCode()
 	}
-	r.out, r.stderr, r.calls = out.String(), stderr.String(), calls(t, callsFile)
+	r.out, r.stderr = out.String(), stderr.String()
+	for _, c := range calls(t, callsFile) {
+		switch {
+		case c.Line == "go run ./scripts/stage/tables": // which nothing depends on
+		case strings.HasPrefix(c.Line, check):
+			if len(r.calls) != 0 {
+				t.Errorf("the settings were checked after %q", r.lines())
+			}
+			r.checked = append(r.checked, c)
+		default:
+			r.calls = append(r.calls, c)
+		}
+	}
 	return r
 }
 
-// calls returns what the pretended programs wrote down, less the reading of the tables, which nothing depends on.
+// calls returns what the pretended programs wrote down.
 func calls(t *testing.T, file string) (all []call) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -107,9 +134,7 @@ func calls(t *testing.T, file string) (all []call) {
 		if err := json.Unmarshal(line, &c); err != nil {
 			t.Fatal(err)
 		}
-		if c.Line != "go run ./scripts/stage/tables" {
-			all = append(all, c)
-		}
+		all = append(all, c)
 	}
 	return all
 }

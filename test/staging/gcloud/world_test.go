@@ -1,6 +1,7 @@
 package gcloud
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ func member(name string) string  { return "serviceAccount:" + account(name) }
 func answers() world {
 	return world{
 		{Pattern: `^gcloud projects describe .*projectNumber`, Out: "123\n"},
-		{Pattern: `^gcloud functions describe opledger-([a-z]+) .*serviceConfig.uri`, Out: "https://example-uc.a.run.app\n"},
+		{Pattern: `^gcloud functions describe opledger-([a-z]+) .*=value\(serviceConfig\.uri\)`, Out: "https://example-uc.a.run.app\n"},
 		{Pattern: `^gcloud auth print-access-token`, Out: "token-of-mine\n"},
 	}
 }
@@ -26,8 +27,7 @@ func empty() world { return append(answers(), rule{Pattern: ` describe `, Code: 
 // deployed is a project in which everything is, as doctor wants to see it.
 func deployed(t *testing.T) world {
 	t.Helper()
-	const pubsubAgent = "serviceAccount:service-123@gcp-sa-pubsub.iam.gserviceaccount.com"
-	var composite, fields, apis strings.Builder
+	var composite, fields, apis, accounts strings.Builder
 	for _, index := range table(t, "index") {
 		var names, orders []string
 		for column := range strings.SplitSeq(index[1], ",") {
@@ -51,12 +51,8 @@ func deployed(t *testing.T) world {
 		"logging monitoring pubsub run secretmanager storage") {
 		fmt.Fprintf(&apis, "%s.googleapis.com\n", api)
 	}
-	bindings := func(pairs ...string) string {
-		var lines strings.Builder
-		for i := 0; i < len(pairs); i += 2 {
-			fmt.Fprintf(&lines, "%s %s\n", pairs[i], pairs[i+1])
-		}
-		return lines.String()
+	for _, name := range []string{"webhook", "register", "reconcile", "effects", "push", "scheduler", "build"} {
+		fmt.Fprintln(&accounts, account(name))
 	}
 	w := append(answers(), world{
 		{Pattern: `^gcloud auth list`, Out: "me@example.com\n"},
@@ -66,28 +62,18 @@ func deployed(t *testing.T) world {
 		{Pattern: `^gcloud firestore indexes fields list`, Out: fields.String()},
 		{Pattern: `^gcloud secrets versions list`, Out: "1\n"},
 		{Pattern: `^gcloud secrets describe`, Out: "projects/123/secrets/one\n"},
-		{Pattern: `^gcloud projects get-iam-policy`, Out: bindings(
-			member("webhook"), "roles/datastore.user", member("register"), "roles/datastore.user",
-			member("reconcile"), "roles/datastore.user", member("effects"), "roles/datastore.user")},
-		{Pattern: `^gcloud pubsub topics get-iam-policy opledger-effects-dead`, Out: bindings(pubsubAgent, "roles/pubsub.publisher")},
-		{Pattern: `^gcloud pubsub topics get-iam-policy opledger-effects `, Out: bindings(
-			member("webhook"), "roles/pubsub.publisher", member("register"), "roles/pubsub.publisher",
-			member("reconcile"), "roles/pubsub.publisher", member("effects"), "roles/pubsub.publisher")},
-		{Pattern: `^gcloud pubsub subscriptions get-iam-policy`, Out: bindings(pubsubAgent, "roles/pubsub.subscriber")},
-		{Pattern: `^gcloud secrets get-iam-policy opledger-gemini`, Out: bindings(
-			member("webhook"), "roles/secretmanager.secretAccessor", member("reconcile"), "roles/secretmanager.secretAccessor",
-			member("effects"), "roles/secretmanager.secretAccessor")},
-		{Pattern: `^gcloud secrets get-iam-policy opledger-webhook`, Out: bindings(
-			member("webhook"), "roles/secretmanager.secretAccessor", member("webhook"), "roles/secretmanager.viewer")},
-		{Pattern: `^gcloud run services get-iam-policy opledger-webhook`, Out: bindings("allUsers", "roles/run.invoker")},
-		{Pattern: `^gcloud run services get-iam-policy opledger-effects`, Out: bindings(member("push"), "roles/run.invoker")},
-		{Pattern: `^gcloud run services get-iam-policy opledger-reconcile`, Out: bindings(member("scheduler"), "roles/run.invoker")},
-		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects-dead`, Out: "projects/my-project/topics/opledger-effects-dead\n"},
-		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects `, Out: "https://example-uc.a.run.app/projects/my-project/topics/opledger-effects " +
-			account("push") + " projects/my-project/topics/opledger-effects-dead\n"},
-		{Pattern: `^gcloud scheduler jobs describe`, Out: "ENABLED " + account("scheduler") + " 2026-11-21T12:00:00Z \n"},
-		{Pattern: `^go run \./scripts/opledger webhook check`, Out: "enabled\n"},
+		{Pattern: `^gcloud iam service-accounts list`, Out: accounts.String()},
+		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects-dead `, Out: "projects/my-project/topics/opledger-effects-dead\n"},
+		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects .*pushEndpoint`, Out: "https://example-uc.a.run.app/projects/my-project/topics/opledger-effects " +
+			account("push") + " https://example-uc.a.run.app\n"},
+		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects .*ackDeadline`, Out: "600 604800s 10s 600s \n"},
+		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects .*deadLetter`, Out: "projects/my-project/topics/opledger-effects-dead 100\n"},
+		{Pattern: `^gcloud scheduler jobs describe .*httpTarget`, Out: "POST https://example-uc.a.run.app/ " + account("scheduler") + " https://example-uc.a.run.app\n"},
+		{Pattern: `^gcloud scheduler jobs describe .*lastAttemptTime`, Out: "ENABLED 2026-11-21T12:00:00Z \n"},
+		{Pattern: `^gcloud scheduler jobs describe .*value\(schedule\)`, Out: "*/5 * * * *\n"},
+		{Pattern: `^go run \./scripts/opledger webhook check`, Out: "ok     it is enabled\n"},
 	}...)
+	w = append(w, policies(t)...)
 	for _, function := range []string{"webhook", "register", "reconcile", "effects"} {
 		w = append(w, rule{Pattern: `^gcloud functions describe opledger-` + function, Out: described(t, function)})
 	}
@@ -97,12 +83,14 @@ func deployed(t *testing.T) world {
 // described is how gcloud prints a function's state and environment.
 func described(t *testing.T, function string) string {
 	t.Helper()
-	text := "state=ACTIVE\n"
+	ingress := map[string]string{"webhook": "ALLOW_ALL", "register": "ALLOW_ALL"}[function]
+	text := "state=ACTIVE\nuri=https://example-uc.a.run.app\naccount=" + account(function) + "\ningress=" + cmp.Or(ingress, "ALLOW_INTERNAL_ONLY") + "\n"
 	for _, setting := range table(t, "setting") {
 		value := map[string]string{
 			"GOOGLE_CLOUD_PROJECT": project, "OPLEDGER_STORE": "firestore:opledger", "OPLEDGER_TOPIC": "opledger-effects",
 			"OPLEDGER_WEBHOOK_SECRET":        "projects/my-project/secrets/opledger-webhook-secret",
 			"OPLEDGER_GEMINI_API_KEY_SECRET": "projects/my-project/secrets/opledger-gemini-api-key",
+			"OPLEDGER_EFFECT_SECRET":         "projects/my-project/secrets/opledger-effect-secret",
 			"OPLEDGER_WEBHOOK_URL":           "https://example-uc.a.run.app",
 			"OPLEDGER_GRACE":                 "2m",
 		}[setting[0]]

@@ -1,0 +1,72 @@
+package gcloud
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A role is an entry of infra/roles.json.
+type role struct{ who, role, kind, name, only, why string }
+
+func roles(t *testing.T) (all []role) {
+	t.Helper()
+	for _, e := range table(t, "role") {
+		all = append(all, role{e[0], e[1], e[2], e[3], e[4], strings.Join(e[5:], " ")})
+	}
+	return all
+}
+
+// member is who has the role, in the form of IAM; of callers nobody knows that here.
+func (r role) member() string {
+	switch r.who {
+	case "everybody":
+		return "allUsers"
+	case "pubsub":
+		return "serviceAccount:service-123@gcp-sa-pubsub.iam.gserviceaccount.com"
+	}
+	return member(r.who)
+}
+
+// resource is what the role is on, as gcloud calls it: what kind of thing, and which.
+func (r role) resource() (kind, name string) {
+	switch r.kind {
+	case "database", "source", "project":
+		return "projects", project
+	case "bucket":
+		return "storage buckets", "gs://my-results"
+	case "account":
+		return "iam service-accounts", account(r.name)
+	}
+	return map[string]string{
+		"topic": "pubsub topics", "subscription": "pubsub subscriptions", "secret": "secrets", "repository": "artifacts repositories",
+		"service": "run services",
+	}[r.kind], "opledger-" + r.name
+}
+
+// policy is the pattern of the question for the policy that the role is in.
+func (r role) policy() string {
+	kind, name := r.resource()
+	return "^gcloud " + kind + " get-iam-policy " + regexp.QuoteMeta(name) + " "
+}
+
+// line is how gcloud prints that somebody has the role.
+func (r role) line() string { return r.member() + " " + r.role + "\n" }
+
+// policies are the answers where everybody has every role of the table; nobody may call Register.
+func policies(t *testing.T) (all world) {
+	t.Helper()
+	at := map[string]int{}
+	for _, r := range roles(t) {
+		i, ok := at[r.policy()]
+		if !ok {
+			i = len(all)
+			at[r.policy()] = i
+			all = append(all, rule{Pattern: r.policy()})
+		}
+		if r.who != "callers" {
+			all[i].Out += r.line()
+		}
+	}
+	return all
+}
