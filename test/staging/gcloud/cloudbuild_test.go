@@ -109,31 +109,124 @@ func TestCloudBuild(t *testing.T) {
 	}
 }
 
-// TestCloudBuildSteps runs the steps that call gcloud, and the one that looks at the substitutions.
-func TestCloudBuildSteps(t *testing.T) {
-	t.Parallel()
-	b, _ := cloudbuild(t)
-	for _, c := range []struct {
-		way, bucket string
-		code        int
-	}{{"gcloud", "none", 0}, {"terraform", "none", 1}, {"terraform", "mine", 0}, {"perl", "none", 1}} {
-		script := b.script(t, "check", map[string]string{"_WAY": c.way, "_STATE_BUCKET": c.bucket})
-		bash(t, nil, "", "-euc", script).want(t, c.code)
-	}
-	for way, functions := range map[string]int{"gcloud": 4, "terraform": 0} {
-		r := bash(t, deployed(t), "", "-euc", b.script(t, "deploy-gcloud", map[string]string{"_WAY": way})).want(t, 0)
-		if n := len(r.matching("gcloud functions deploy")); n != functions {
-			t.Errorf("_WAY=%s deploys %d functions with gcloud", way, n)
+// step runs a step as Cloud Build does, in a folder that stands for /workspace, with its substitutions as given.
+func (b build) step(t *testing.T, w world, workspace, id string, given map[string]string) run {
+	t.Helper()
+	script := strings.ReplaceAll(b.script(t, id, given), "/workspace/", workspace+"/")
+	dir := workspace
+	if strings.Contains(script, " scripts/") {
+		var err error
+		if dir, err = root(); err != nil {
+			t.Fatal(err)
 		}
 	}
-	status := func(webhook string) world {
-		return append(world{
-			{Pattern: `^gcloud functions describe opledger-webhook`, Out: "https://webhook.example\n"},
-			{Pattern: `^gcloud functions describe opledger-register`, Out: "https://register.example\n"},
-			{Pattern: `^curl .* https://webhook.example/$`, Out: webhook},
-			{Pattern: `^curl .* https://register.example/$`, Out: "403"},
-		}, answers()...)
+	for _, step := range b.Steps {
+		if step.ID == id {
+			return bashIn(t, dir, w, "", "-c", `exec "$0" "$@"`, step.Entrypoint, "-euc", script)
+		}
 	}
-	bash(t, status("405"), "", "-euc", b.script(t, "smoke", nil)).want(t, 0)
-	bash(t, status("404"), "", "-euc", b.script(t, "smoke", nil)).want(t, 1)
+	t.Fatalf("there is no step %s", id)
+	return run{}
+}
+
+// settings is what a build is told: a file in a bucket. It returns the substitutions, and the world that has the file.
+func settings(way, text string) (map[string]string, rule) {
+	return map[string]string{"_WAY": way, "_SETTINGS": "gs://mine/settings", "_STATE_BUCKET": "mine"},
+		rule{Pattern: `^gcloud storage cat gs://mine/settings$`, Out: text}
+}
+
+// TestCloudBuildRefuses: without settings nothing is deployed, since everything would go back to its default; nor with Terraform
+// where its state is not said, or is empty.
+func TestCloudBuildRefuses(t *testing.T) {
+	t.Parallel()
+	b, _ := cloudbuild(t)
+	terraform, _ := settings("terraform", "")
+	for want, given := range map[string]map[string]string{
+		"_SETTINGS is missing":               nil,
+		"_WAY=terraform needs _STATE_BUCKET": {"_WAY": "terraform", "_SETTINGS": "gs://mine/settings"},
+		"_WAY must be gcloud or terraform":   {"_WAY": "perl", "_SETTINGS": "gs://mine/settings"},
+		"gs://mine/settings: not found":      {"_SETTINGS": "gs://mine/settings"},
+		"no/such.options":                    {"_SETTINGS": "no/such.options"},
+	} {
+		missing := world{{Pattern: `^gcloud storage cat`, Err: "gs://mine/settings: not found\n", Code: 1}}
+		if r := b.step(t, missing, t.TempDir(), "check", given).want(t, 1); !strings.Contains(r.stderr, want) {
+			t.Errorf("%v: it says %s, want %s", given, r.stderr, want)
+		}
+	}
+	workspace := t.TempDir()
+	if err := os.Mkdir(filepath.Join(workspace, "infra"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := b.step(t, world{{Pattern: ` state list`, Code: 1}}, workspace, "deploy-terraform", terraform).want(t, 1)
+	if !strings.Contains(r.stderr, "gs://mine/opledger has no state") || len(r.matching(" apply ")) != 0 {
+		t.Errorf("it called %q and said %s", r.lines(), r.stderr)
+	}
+}
+
+// TestCloudBuildWithGcloud: the functions get what the file says, and what is asked afterwards is what was deployed.
+func TestCloudBuildWithGcloud(t *testing.T) {
+	t.Parallel()
+	b, _ := cloudbuild(t)
+	given, file := settings("gcloud", "# mine\n--region us-central1\n--prefix mine\n--set OPLEDGER_GRACE=2m\n--sign-effects\n")
+	w, workspace := append(world{
+		file,
+		{Pattern: `^gcloud functions describe mine-webhook .*=value\(serviceConfig\.uri\)`, Out: "https://webhook.example\n"},
+		{Pattern: `^gcloud functions describe mine-register .*=value\(serviceConfig\.uri\)`, Out: "https://register.example\n"},
+	}, deployed(t)...), t.TempDir()
+	b.step(t, w, workspace, "check", given).want(t, 0)
+	r := b.step(t, w, workspace, "deploy-gcloud", given).want(t, 0)
+	deploys := r.matching("gcloud functions deploy mine-", "--region=us-central1", "OPLEDGER_GRACE=2m", "--project=my-project")
+	if len(deploys) != 4 || len(r.matching("OPLEDGER_EFFECT_SECRET=")) != 1 {
+		t.Errorf("it called %q", r.lines())
+	}
+	if r := b.step(t, w, workspace, "deploy-terraform", given).want(t, 0); len(r.calls) != 0 {
+		t.Errorf("_WAY=gcloud calls %q", r.lines())
+	}
+	smoke(t, b, workspace, given)
+}
+
+// TestCloudBuildWithTerraform: Terraform gets the file after the project, so that what it says counts, and the state of the bucket.
+func TestCloudBuildWithTerraform(t *testing.T) {
+	t.Parallel()
+	b, _ := cloudbuild(t)
+	given, file := settings("terraform", "project = \"mine\"\n")
+	workspace := t.TempDir()
+	if err := os.Mkdir(filepath.Join(workspace, "infra"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w := world{
+		file, {Pattern: ` state list$`, Out: "google_firestore_database.ledger\n"},
+		{Pattern: ` output -raw webhook_url$`, Out: "https://webhook.example"}, {Pattern: ` output -raw register_url$`, Out: "https://register.example"},
+	}
+	b.step(t, w, workspace, "check", given).want(t, 0)
+	if r := b.step(t, w, workspace, "deploy-gcloud", given).want(t, 0); len(r.calls) != 0 {
+		t.Errorf("_WAY=terraform calls %q", r.lines())
+	}
+	r := b.step(t, w, workspace, "deploy-terraform", given).want(t, 0)
+	compare(t, r.lines(), []string{
+		"terraform -chdir=infra init -input=false -backend-config=bucket=mine -backend-config=prefix=opledger",
+		"terraform -chdir=infra state list",
+		"terraform -chdir=infra apply -input=false -auto-approve -var=project=my-project -var-file=" + workspace + "/.settings",
+		"terraform -chdir=infra output -raw webhook_url", "terraform -chdir=infra output -raw register_url",
+	})
+	if text, err := os.ReadFile(filepath.Join(workspace, ".settings")); err != nil || string(text) != file.Out {
+		t.Errorf("the settings are %q, %v", text, err)
+	}
+	smoke(t, b, workspace, given)
+	if err := os.WriteFile(filepath.Join(workspace, ".settings"), []byte("public_webhook = false\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.step(t, world{{Pattern: `^curl`, Out: "403"}}, workspace, "smoke", given).want(t, 0)
+}
+
+// smoke runs the last step after one that deployed: it fails where the webhook or Register does not answer as it should.
+func smoke(t *testing.T, b build, workspace string, given map[string]string) {
+	t.Helper()
+	for status, code := range map[string]int{"405 403": 0, "404 403": 1, "403 403": 1, "405 405": 1} {
+		answers := strings.Fields(status)
+		w := world{{Pattern: `^curl .* https://webhook.example/$`, Out: answers[0]}, {Pattern: `^curl .* https://register.example/$`, Out: answers[1]}}
+		if r := b.step(t, w, workspace, "smoke", given); r.code != code {
+			t.Errorf("answers %s: exit code %d, %s%s", status, r.code, r.out, r.stderr)
+		}
+	}
 }
