@@ -68,7 +68,7 @@ func TestWaive(t *testing.T) {
 	cli(t, variables, "abandon", "batches/a", "--effect", "none", "--reason", "r").want(t, exitFailed, "no such effect").complaint(t)
 }
 
-// TestForget: it asks first; what is deleted is gone.
+// TestForget: it looks, says what there is, and asks; what is deleted is gone, and of what is not there nothing is asked.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -82,7 +82,8 @@ func TestForget(t *testing.T) {
 		return said{code, out.String(), err.String()}
 	}
 	for _, no := range []string{"", "\n", "n\n", "yes please\n", "no\nyes\n"} {
-		s := ask(no, "forget", "batches/a").want(t, exitFailed, "Delete batches/a with everything under it, for good? [y/N] ", "nothing was deleted")
+		s := ask(no, "forget", "batches/a").want(t, exitFailed,
+			"batches/a: SUCCEEDED; deliveries: 1; effects: log PENDING. Delete it with everything under it, for good? [y/N] ", "nothing was deleted")
 		if s.out != "" {
 			t.Errorf("%q", s.out)
 		}
@@ -94,10 +95,38 @@ func TestForget(t *testing.T) {
 	if s.out != "batches/b forgotten: 1 document deleted\n" || strings.Contains(s.err, "[y/N]") {
 		t.Errorf("%+v", s)
 	}
-	ask("y\n", "forget", "batches/a").want(t, exitFailed, "opledger list")
+	if s := ask("y\n", "forget", "batches/a").want(t, exitFailed, "opledger list"); strings.Contains(s.err, "[y/N]") {
+		t.Errorf("it asks about what is not there: %s", s.err)
+	}
 	if s := ask("", "list"); s.out != "no operations\n" {
 		t.Errorf("%q", s.out)
 	}
+}
+
+// TestForgetIntent: an intent that no operation has is deleted by its correlation id; one that an operation has goes with it [G6].
+func TestForgetIntent(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Intend(ctx, ledger.Intention{CorrelationID: "night 1"})
+		name := operation.Name{Key: "batches/a", Resource: "batches/a"}
+		_, registerErr := l.Register(ctx, ledger.Registration{Name: name, CorrelationID: "night-2"})
+		return errors.Join(err, registerErr)
+	})
+	variables := []string{"OPLEDGER_STORE=" + f.store()}
+	s := answer(t, variables, "n\n", "forget", "--intent", "night 1")
+	s.want(t, exitFailed, "The intent night 1: OPEN; a job that was submitted with it will be nobody's. Delete it, for good? [y/N] ", "nothing was deleted")
+	if s := answer(t, variables, "y\n", "forget", "--intent", "night 1").want(t, exitDone); s.out != "the intent night 1 forgotten\n" {
+		t.Errorf("%q", s.out)
+	}
+	if s := answer(t, variables, "y\n", "forget", "--intent", "night 1").want(t, exitFailed, "no such intent"); strings.Contains(s.err, "[y/N]") {
+		t.Errorf("it asks about what is not there: %s", s.err)
+	}
+	for _, yes := range []string{"--yes", "--yes=false"} {
+		cli(t, variables, "forget", "--intent", "night-2", yes).want(t, exitFailed, "belongs to an operation", "forget batches/a").complaint(t)
+	}
+	answer(t, variables, "y\n", "forget", "batches/a").want(t, exitDone, "intent: night-2")
+	cli(t, variables, "show", "--intent", "night-2").want(t, exitFailed, "no such intent")
 }
 
 // TestForgetHeld: an effect that is being run is not deleted [S7].

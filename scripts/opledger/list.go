@@ -24,11 +24,12 @@ func newList(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List operations, newest first",
-		Long: "Lists operations, newest first; with --pending those that are waited for, and why they still are; with --intents what\n" +
-			"submitters said they would submit and nobody has found yet.",
+		Long: "Lists operations, newest first; with --pending those that are waited for, and why they still are; with --dead those with an\n" +
+			"effect that is dead; with --intents what submitters said they would submit and nobody has found yet.",
 		Example: "  opledger list\n" +
 			"  opledger list --state FAILED --json\n" +
 			"  opledger list --pending\n" +
+			"  opledger list --dead\n" +
 			"  opledger list --intents",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -52,11 +53,13 @@ func newList(outside environment) *cobra.Command {
 	cmd.Flags().StringVar(&state, "state", "", "only operations in this state, such as RUNNING")
 	cmd.Flags().StringVar(&collection, "collection", "", "only operations of this collection, such as batches")
 	cmd.Flags().BoolVar(&filter.Pending, "pending", false, "only operations that are waited for, the next to be looked up first")
+	cmd.Flags().BoolVar(&filter.Dead, "dead", false, "only operations with an effect that is dead")
 	cmd.Flags().BoolVar(&intents, "intents", false, "the intents that wait for their operation, the next to be given up first")
 	cmd.Flags().IntVar(&filter.Limit, "limit", 50, "at most so many")
 	cmd.Flags().StringVar(&after, "after", "", "continue behind a page: what it said to pass here")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	for _, other := range []string{"pending", "state", "collection"} {
+	cmd.MarkFlagsMutuallyExclusive("pending", "dead")
+	for _, other := range []string{"pending", "dead", "state", "collection"} {
 		cmd.MarkFlagsMutuallyExclusive("intents", other)
 	}
 	return cmd

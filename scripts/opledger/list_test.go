@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -167,6 +170,43 @@ func TestListFilters(t *testing.T) {
 			t.Errorf("%v: %v, want %v", c.args, l.keys(), c.want)
 		}
 	}
+}
+
+// TestListDead: --dead finds the operations with a dead effect, in pages, also of one state or collection; what was waived or
+// replayed is not among them [S2, G5].
+func TestListDead(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.dead("batches/a", "operations/b", "batches/c", "batches/waived", "batches/replayed")
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.AbandonEffect(ctx, "batches/waived", "log", ledger.Abandonment{By: "ops", Why: "by hand"})
+		_, replayErr := l.Replay(ctx, ledger.Message{Operation: "batches/replayed", Effect: "log", ID: "m1"})
+		return errors.Join(err, replayErr)
+	})
+	f.register("batches/open")
+	f.settle("batches/open", operation.Succeeded, operation.Result{})
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{nil, []string{"batches/c", "operations/b", "batches/a"}},
+		{[]string{"--collection", "batches"}, []string{"batches/c", "batches/a"}},
+		{[]string{"--state", "succeeded"}, []string{"batches/c", "operations/b", "batches/a"}},
+		{[]string{"--state", "failed"}, nil},
+		{[]string{"--state", "succeeded", "--collection", "operations"}, []string{"operations/b"}},
+		{[]string{"--limit", "2"}, []string{"batches/c", "operations/b"}},
+	} {
+		var l listed
+		oneObject(t, cli(t, nil, append([]string{"list", "--dead", "--json", "--store", f.store()}, c.args...)...).want(t, exitDone).out, &l)
+		if !slices.Equal(l.keys(), c.want) || (l.Next != "") != (len(c.args) > 0 && c.args[0] == "--limit") {
+			t.Errorf("%v: %v, want %v", c.args, l.keys(), c.want)
+		}
+	}
+	s := cli(t, nil, "list", "--dead", "--store", f.store()).want(t, exitDone)
+	if strings.Count(s.out, " log dead\n") != 3 {
+		t.Errorf("%s", s.out)
+	}
+	cli(t, nil, "list", "--dead", "--pending", "--store", f.store()).want(t, exitUsage, "pending", "dead").complaint(t)
 }
 
 // TestNoLedgerThere: who looks into a ledger has mistyped its place; no file is made.

@@ -50,10 +50,14 @@ func (n named) key(ctx context.Context, l *ledger.Ledger) (operation.Key, error)
 	}
 }
 
-// whereToLook says what to do about an operation that is not there.
+// whereToLook says what to do about an operation, or an intent, that is not there.
 func whereToLook(err error) error {
-	if errors.Is(err, ledger.ErrNotFound) {
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
 		return fmt.Errorf("%w; opledger list shows those it has", err)
+	case errors.Is(err, ledger.ErrNoIntent):
+		return fmt.Errorf("%w; opledger list --intents shows those that wait for their operation", err)
+	default:
+		return err
 	}
-	return err
 }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"text/tabwriter"
 	"time"
 	"unicode"
 	"unicode/utf16"
@@ -30,6 +32,37 @@ func dash(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// A sheet is lines of cells for a person, in columns.
+type sheet struct {
+	out  *tabwriter.Writer
+	errs []error
+}
+
+func newSheet(w io.Writer) *sheet { return &sheet{out: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)} }
+
+func (s *sheet) line(cells ...any) {
+	for i, cell := range cells {
+		if at, ok := cell.(time.Time); ok {
+			cell = localTime(at)
+		}
+		separator := "\t"
+		if i == len(cells)-1 {
+			separator = "\n"
+		}
+		_, err := fmt.Fprint(s.out, cell, separator)
+		s.errs = append(s.errs, err)
+	}
+}
+
+// realign lets the lines that follow have columns of their own.
+func (s *sheet) realign() { s.errs = append(s.errs, s.out.Flush()) }
+
+// end prints what is left, and returns what has gone wrong.
+func (s *sheet) end() error {
+	s.realign()
+	return errors.Join(s.errs...)
 }
 
 // printJSON prints v. What is not printable stands in texts alone, and is escaped there: JSON itself escapes little of it.

@@ -1,127 +1,148 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
+// showSettings are what a story is told by beside the ledger.
+type showSettings struct {
+	Attempts struct {
+		Max int `env:"OPLEDGER_MAX_ATTEMPTS" envDefault:"10"`
+	}
+}
+
 func newShow(outside environment) *cobra.Command {
 	var store string
-	var asJSON bool
+	var asJSON, intent bool
 	cmd := &cobra.Command{
 		Use:   "show NAME",
 		Short: "Tell one operation's story: its record, every delivery with its decision, every effect",
+		Long: "Tells an operation's story: its record, every delivery with its decision, every effect: how many of $OPLEDGER_MAX_ATTEMPTS\n" +
+			"attempts it has had, when the next one is, and of one that is dead why, and what to do. With --intent, NAME is a correlation id.",
 		Example: "  opledger show batches/abc123\n" +
-			"  opledger show https://generativelanguage.googleapis.com/v1beta/batches/abc123 --json",
+			"  opledger show https://generativelanguage.googleapis.com/v1beta/batches/abc123 --json\n" +
+			"  opledger show --intent nightly-2026-11-21",
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := parseNamed(args[0])
+			settings, err := config.Parse[showSettings](outside.variables)
 			if err != nil {
+				return usageError{err}
+			}
+			name, err := parseNamed(args[0])
+			if err != nil && !intent {
 				return err
 			}
 			l, closeStore, err := openReader(cmd.Context(), outside, store)
 			if err != nil {
 				return err
 			}
-			var story ledger.Story
-			key, err := name.key(cmd.Context(), l)
-			if err == nil {
-				story, err = l.Show(cmd.Context(), key)
+			if intent {
+				err = showIntent(cmd.Context(), outside.out, l, args[0], asJSON)
+			} else {
+				err = show(cmd.Context(), outside.out, l, name, telling{max: settings.Attempts.Max, store: store}, asJSON)
 			}
-			if err = errors.Join(whereToLook(err), closeStore()); err != nil {
-				return err
-			}
-			if asJSON {
-				// Nothing is an empty list, not null.
-				story.Deliveries = append([]ledger.Delivery{}, story.Deliveries...)
-				story.Effects = append([]ledger.Effect{}, story.Effects...)
-				return printJSON(outside.out, story)
-			}
-			return printStory(outside.out, story)
+			return errors.Join(whereToLook(err), closeStore())
 		},
 	}
 	storeFlag(cmd, &store)
+	cmd.Flags().BoolVar(&intent, "intent", false, "NAME is a correlation id: tell what is known of its intent")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-func printStory(w io.Writer, s ledger.Story) error {
-	r := s.Record
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	var errs []error
-	line := func(cells ...any) {
-		for i, cell := range cells {
-			if at, ok := cell.(time.Time); ok {
-				cell = localTime(at)
-			}
-			separator := "\t"
-			if i == len(cells)-1 {
-				separator = "\n"
-			}
-			_, err := fmt.Fprint(out, cell, separator)
-			errs = append(errs, err)
+func show(ctx context.Context, w io.Writer, l *ledger.Ledger, name named, t telling, asJSON bool) error {
+	key, err := name.key(ctx, l)
+	if err != nil {
+		return err
+	}
+	story, err := l.Show(ctx, key)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(w, t.told(story))
+	}
+	if t.now, err = l.Now(ctx); err != nil {
+		return err
+	}
+	return printStory(w, key, story, t)
+}
+
+func printStory(w io.Writer, key operation.Key, s ledger.Story, t telling) error {
+	out := newSheet(w)
+	if s.Record.Version > 0 {
+		recordLines(out, s.Record)
+	} else {
+		out.line(dash(string(key)), "no record")
+	}
+	out.realign()
+
+	out.line("\nRECEIVED", "SOURCE", "TYPE", "STATE", "DECISION", "REASON", "DELIVERY")
+	for _, d := range s.Deliveries {
+		out.line(d.ReceivedAt, d.Source, dash(d.Type), d.State, d.Outcome, d.Reason, dash(d.ID))
+	}
+	out.realign()
+	out.line("\nEFFECT", "STATE", "PLANNED", "DONE", "ATTEMPTS", "NEXT ATTEMPT", "FENCE", "LAST ERROR")
+	for _, e := range s.Effects {
+		out.line(dash(e.Name), effectState(e), e.CreatedAt, e.DoneAt, t.attempts(e), nextAttempt(e), e.Fence, dash(e.LastError))
+	}
+	for _, e := range s.Effects {
+		if words := t.standing(e); words != "" {
+			out.line("\n" + words)
+		}
+		if e.Progress != nil {
+			out.line("\n" + dash(e.Name) + " items: " + progressWords(*e.Progress))
+		}
+		for _, replay := range e.Replays {
+			out.line("\n" + dash(e.Name) + " replayed " + localTime(replay.At) + " by " + dash(replay.By))
+		}
+		if e.Abandoned != nil {
+			out.line("\n" + dash(e.Name) + " waived " + abandonedWords(*e.Abandoned))
 		}
 	}
-	line(dash(string(r.Key)), stateWord(r))
-	line("  name", dash(r.Name))
-	line("  job kind", dash(r.JobKind))
-	line("  submitted", r.SubmittedAt)
+	return out.end()
+}
+
+// recordLines tells what the record says.
+func recordLines(out *sheet, r operation.Record) {
+	out.line(dash(string(r.Key)), stateWord(r))
+	out.line("  name", dash(r.Name))
+	out.line("  job kind", dash(r.JobKind))
+	out.line("  submitted", r.SubmittedAt)
 	settled := localTime(r.SettledAt)
 	if r.Settled() {
 		settled += " by " + dash(string(r.SettledBy))
 	}
-	line("  settled", settled)
-	line("  look-ups", r.Attempts)
-	line("  next look-up", r.DueAt)
+	out.line("  settled", settled)
+	out.line("  look-ups", r.Attempts)
+	out.line("  next look-up", r.DueAt)
 	if r.InTrouble() {
-		line("  trouble", troubleWords(r))
+		out.line("  trouble", troubleWords(r))
 	}
 	if !r.StuckSince.IsZero() {
-		line("  pending for too long", "since "+localTime(r.StuckSince))
+		out.line("  pending for too long", "since "+localTime(r.StuckSince))
 	}
 	if r.Abandoned != nil {
-		line("  abandoned", abandonedWords(*r.Abandoned))
+		out.line("  abandoned", abandonedWords(*r.Abandoned))
 	}
-	line("  correlation id", dash(r.CorrelationID))
-	line("  output", dash(r.Result.OutputFile))
+	out.line("  correlation id", dash(r.CorrelationID))
+	out.line("  output", dash(r.Result.OutputFile))
 	if r.Result.ErrorCode != "" || r.Result.ErrorMessage != "" {
-		line("  error", dash(strings.TrimSpace(r.Result.ErrorCode+" "+r.Result.ErrorMessage)))
+		out.line("  error", dash(strings.TrimSpace(r.Result.ErrorCode+" "+r.Result.ErrorMessage)))
 	}
-	line("  metadata", dash(string(r.Metadata)))
-	line("  kept until", r.ExpireAt)
-	errs = append(errs, out.Flush())
-
-	line("\nRECEIVED", "SOURCE", "TYPE", "STATE", "DECISION", "REASON", "DELIVERY")
-	for _, d := range s.Deliveries {
-		line(d.ReceivedAt, d.Source, dash(d.Type), d.State, d.Outcome, d.Reason, dash(d.ID))
-	}
-	errs = append(errs, out.Flush())
-	line("\nEFFECT", "STATE", "PLANNED", "DONE", "ATTEMPTS", "FENCE", "LAST ERROR")
-	for _, e := range s.Effects {
-		line(dash(e.Name), effectState(e), e.CreatedAt, e.DoneAt, e.Attempts, e.Fence, dash(e.LastError))
-	}
-	for _, e := range s.Effects {
-		if e.Progress != nil {
-			line("\n" + dash(e.Name) + " items: " + progressWords(*e.Progress))
-		}
-		for _, replay := range e.Replays {
-			line("\n" + dash(e.Name) + " replayed " + localTime(replay.At) + " by " + dash(replay.By))
-		}
-		if e.Abandoned != nil {
-			line("\n" + dash(e.Name) + " waived " + abandonedWords(*e.Abandoned))
-		}
-	}
-	return errors.Join(append(errs, out.Flush())...)
+	out.line("  metadata", dash(string(r.Metadata)))
+	out.line("  kept until", r.ExpireAt)
 }
 
 func effectState(e ledger.Effect) string {

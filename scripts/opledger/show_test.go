@@ -41,8 +41,8 @@ func TestShowTable(t *testing.T) {
 RECEIVED +SOURCE +TYPE +STATE +DECISION +REASON +DELIVERY
 ` + at + ` +webhook +batch.failed +FAILED +applied +[a-z-]+ +msg_Abc-1
 
-EFFECT +STATE +PLANNED +DONE +ATTEMPTS +FENCE +LAST ERROR
-log +DONE +` + at + ` +` + at + ` +1 +1 +-
+EFFECT +STATE +PLANNED +DONE +ATTEMPTS +NEXT ATTEMPT +FENCE +LAST ERROR
+log +DONE +` + at + ` +` + at + ` +1 +- +1 +-
 $`)
 	for _, name := range []string{
 		"batches/Abc-1", " batches/Abc-1/ ", "BATCHES/Abc-1", "projects/p/locations/us/batches/Abc-1",

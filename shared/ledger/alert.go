@@ -90,7 +90,7 @@ func (l *Ledger) planAlert(ctx context.Context, rec operation.Record, alert Aler
 	notice.Kind, notice.Attempts = alert.kind(), rec.Attempts
 	for _, name := range names {
 		if effect, there := existing[name]; there {
-			p.record = p.record.WithEffect(name, effect.status())
+			p.record = p.record.WithEffect(name, effect.Status())
 		} else if err := p.add(l, name, &notice, now); err != nil {
 			return plan{}, err
 		}

@@ -97,7 +97,7 @@ func (l *Ledger) company(ctx context.Context, effect Effect, now time.Time) (com
 	}
 	recordDoc := snapshot.Documents[0]
 	rec, err := readRecord(recordDoc)
-	if err != nil || !recordDoc.Exists() { // it expired, because nothing was open any more: there is nobody to wait for
+	if err != nil || !recordDoc.Exists() { // it expired, because nothing was open or dead any more: there is nobody to wait for
 		return company{}, err
 	}
 	var names []string

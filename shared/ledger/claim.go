@@ -29,6 +29,8 @@ type Grant struct {
 	Lease   Lease // of a claimed effect; the zero Lease otherwise
 	// RetryAfter is how long the effect cannot be claimed, where it is held or backing off.
 	RetryAfter time.Duration
+	// LastError is why the effect failed last, where it was not claimed; empty where it never did.
+	LastError string
 }
 
 // A Lease is the right to run one effect once. It ends ClaimTTL after the claim or its last extension, by the store's clock;
@@ -81,7 +83,7 @@ func (l *Ledger) claim(ctx context.Context, key operation.Key, name, owner strin
 		return Grant{}, err
 	}
 	if verdict, early := effect.verdict(now, owner); verdict != Claimed {
-		return Grant{Verdict: verdict, RetryAfter: early}, nil
+		return Grant{Verdict: verdict, RetryAfter: early, LastError: effect.LastError}, nil
 	}
 	if effect.State == EffectClaimed && effect.Owner == owner { // our own commit, whose answer was lost
 		return Grant{Verdict: Claimed, Lease: leaseOf(effect, *seized)}, nil
@@ -93,14 +95,15 @@ func (l *Ledger) claim(ctx context.Context, key operation.Key, name, owner strin
 		if err != nil {
 			return Grant{}, err
 		}
-		return Grant{Verdict: Exhausted}, l.end(ctx, doc, record.Documents[0], effect, EffectDead, now, nil)
+		effect.LastError = effect.exhausted()
+		return Grant{Verdict: Exhausted, LastError: effect.LastError}, l.end(ctx, doc, record.Documents[0], effect, EffectDead, now, nil)
 	}
 	others, err := l.company(ctx, effect, now)
 	if err != nil {
 		return Grant{}, err
 	}
 	if others.claimed {
-		return Grant{Verdict: Held, RetryAfter: others.until}, nil
+		return Grant{Verdict: Held, RetryAfter: others.until, LastError: effect.LastError}, nil
 	}
 	effect.State = EffectClaimed
 	effect.Fence++
@@ -130,6 +133,14 @@ func (e Effect) verdict(now time.Time, owner string) (Verdict, time.Duration) {
 	default:
 		return Claimed, 0
 	}
+}
+
+// exhausted says why an effect is dead that has no attempt left: an attempt whose worker died leaves no error behind.
+func (e Effect) exhausted() string {
+	if e.LastError == "" {
+		return fmt.Sprintf("none of its %d attempts came to an end that the ledger knows of", e.Attempts)
+	}
+	return shorten(fmt.Sprintf("none of its %d attempts succeeded; the last error: %s", e.Attempts, e.LastError))
 }
 
 // Peek says what a claim would come to now, without claiming: Claimed, where it would be granted. Errors: as Ingest.

@@ -19,7 +19,8 @@
 //	…/effects/{name}/items/{key}     made and changed by RecordItems, in a commit with its effect, by the holder of the claim
 //	intents/{correlation id}         made by Intend, or else by Ingest or Register where they meet the id first; bound by
 //	                                 Ingest and Register, in the commit that registers the operation; given up by
-//	                                 AbandonIntent; opened again by Renew; deleted by Withdraw while it is not bound
+//	                                 AbandonIntent; opened again by Renew; deleted by Withdraw while it is not bound, and by
+//	                                 ForgetIntent while no operation has it
 //	quarantine/{delivery id}         made by Quarantine; Retried notes what came of it later
 //
 // Forget deletes an operation with all of these but what is in quarantine, the record last.

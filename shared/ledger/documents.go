@@ -74,8 +74,8 @@ type Effect struct {
 	ExpireAt    time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
 }
 
-// status is what the operation's record says of the effect.
-func (e Effect) status() operation.EffectStatus {
+// Status is what the operation's record says of the effect.
+func (e Effect) Status() operation.EffectStatus {
 	switch {
 	case e.State == EffectDone:
 		return operation.EffectDone

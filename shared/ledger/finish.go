@@ -82,7 +82,7 @@ func (l *Ledger) commitEnd(ctx context.Context, doc, recordDoc Document, effect 
 	}
 	writes := append([]Write{l.writeEffect(doc, effect)}, riders...)
 	if recordDoc.Exists() {
-		_, write := l.writeRecord(recordDoc, rec.WithEffect(effect.Name, effect.status()), now)
+		_, write := l.writeRecord(recordDoc, rec.WithEffect(effect.Name, effect.Status()), now)
 		writes = append(writes, write)
 	}
 	return l.store.Commit(ctx, writes...)

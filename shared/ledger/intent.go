@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -78,6 +79,18 @@ func (i Intent) elsewhere(key operation.Key) operation.Key {
 func (i Intent) bound(key operation.Key, by operation.Source) Intent {
 	i.State, i.Operation, i.BoundBy = IntentBound, key, by
 	return i
+}
+
+// ErrNoIntent: the ledger knows nothing of the correlation id.
+var ErrNoIntent = errors.New("the ledger has no such intent")
+
+// Intent returns what is known of a correlation id. ErrNoIntent: nothing is.
+func (l *Ledger) Intent(ctx context.Context, correlationID string) (Intent, error) {
+	doc, intent, err := l.intent(ctx, correlationID)
+	if err == nil && !doc.Exists() {
+		err = fmt.Errorf("%q: %w", correlationID, ErrNoIntent)
+	}
+	return intent, err
 }
 
 // intent reads what is known of a correlation id [K6].

@@ -49,7 +49,7 @@ func (l *Ledger) plan(rec operation.Record, existing map[string]Effect, now time
 			continue
 		}
 		if effect, there := existing[rule.Name]; there {
-			p.record = p.record.WithEffect(rule.Name, effect.status())
+			p.record = p.record.WithEffect(rule.Name, effect.Status())
 			continue
 		}
 		if err := p.add(l, rule.Name, nil, now); err != nil {

@@ -28,8 +28,8 @@ func queryItems(effect Path, limit int) Query {
 	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldCreatedAt, Limit: limit}
 }
 
-// queryList: operations newest first, perhaps of one state, one collection or both; or those that are waited for, in due
-// order.
+// queryList: operations newest first, perhaps only those with a dead effect; or those that are waited for, in due order. Either
+// perhaps of one state, one collection or both.
 func queryList(f Filter) Query {
 	q := Query{
 		Collection: OperationsCollection, OrderBy: FieldCreatedAt, Descending: true, After: f.After, Limit: f.Limit,
@@ -42,6 +42,9 @@ func queryList(f Filter) Query {
 	}
 	if f.Collection != "" {
 		q.Where = append(q.Where, Equal{Field: "collection", Value: string(f.Collection)})
+	}
+	if f.Dead {
+		q.Where = append(q.Where, Equal{Field: "deadEffect", Value: true})
 	}
 	return q
 }
@@ -74,8 +77,9 @@ func QueryShapes() []Query {
 	}
 	for _, state := range []operation.State{"", operation.Pending} {
 		for _, collection := range []operation.Collection{"", operation.Batches} {
-			for _, pending := range []bool{false, true} {
-				shapes = append(shapes, queryList(Filter{State: state, Collection: collection, Pending: pending, Limit: 1}))
+			for _, f := range []Filter{{}, {Pending: true}, {Dead: true}} {
+				f.State, f.Collection, f.Limit = state, collection, 1
+				shapes = append(shapes, queryList(f))
 			}
 		}
 	}

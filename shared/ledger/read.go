@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/opledger/opledger/shared/operation"
@@ -12,12 +13,16 @@ type Filter struct {
 	State      operation.State
 	Collection operation.Collection
 	Pending    bool   // only operations that are waited for, the one that is due next first
+	Dead       bool   // only operations with an effect that is dead; not together with Pending
 	After      Cursor // as List returned it
 	Limit      int    // must be positive
 }
 
 // List returns operations, newest first, and where to continue; the zero Cursor when there is nothing behind.
 func (l *Ledger) List(ctx context.Context, f Filter) ([]operation.Record, Cursor, error) {
+	if f.Pending && f.Dead {
+		return nil, Cursor{}, errors.New("listing operations: Pending and Dead exclude each other")
+	}
 	found, err := l.store.Query(ctx, queryList(f))
 	if err != nil {
 		return nil, Cursor{}, fmt.Errorf("listing operations: %w", err)
@@ -54,7 +59,8 @@ func (l *Ledger) Record(ctx context.Context, key operation.Key) (operation.Recor
 
 // A Story is everything that the ledger knows of one operation.
 type Story struct {
-	Record     operation.Record `json:"record"`
+	// Record is absent where the effects are alerts about something that is no operation, or Forget was interrupted.
+	Record     operation.Record `json:"record,omitzero"`
 	Deliveries []Delivery       `json:"deliveries"` // in the order they came
 	Effects    []Effect         `json:"effects"`    // in the order they were planned
 }
@@ -62,11 +68,13 @@ type Story struct {
 // storyPage bounds one query of a story; a story is read to its end.
 const storyPage = 200
 
-// Show returns an operation's story. ErrNotFound: the ledger has no such operation.
+// Show returns an operation's story, or that of a subject of AlertAbout. ErrNotFound: the ledger has nothing of that name.
 func (l *Ledger) Show(ctx context.Context, key operation.Key) (Story, error) {
 	var story Story
-	var err error
-	if story.Record, err = l.Record(ctx, key); err != nil {
+	var err, missing error
+	if story.Record, err = l.Record(ctx, key); errors.Is(err, ErrNotFound) {
+		missing = err
+	} else if err != nil {
 		return story, err
 	}
 	err = l.children(ctx, key, DeliveriesCollection, FieldReceivedAt, func(doc Document) (Cursor, error) {
@@ -83,6 +91,9 @@ func (l *Ledger) Show(ctx context.Context, key operation.Key) (Story, error) {
 		story.Effects = append(story.Effects, effect)
 		return Cursor{At: effect.CreatedAt, Path: doc.Path}, err
 	})
+	if err == nil && len(story.Deliveries)+len(story.Effects) == 0 {
+		err = missing
+	}
 	return story, err
 }
 

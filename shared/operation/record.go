@@ -2,6 +2,7 @@ package operation
 
 import (
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -13,7 +14,7 @@ type EffectStatus string
 
 // The statuses of a side effect in its operation's record.
 const (
-	EffectOpen   EffectStatus = "open" // planned; not done yet
+	EffectOpen   EffectStatus = "open" // planned, and still to be done: its document is PENDING or CLAIMED
 	EffectDone   EffectStatus = "done"
 	EffectDead   EffectStatus = "dead"   // given up; a person must look
 	EffectWaived EffectStatus = "waived" // given up, and a person has said that this is all right
@@ -64,6 +65,8 @@ type Record struct {
 	CorrelationID string `json:"correlationId,omitempty" firestore:"correlationId,omitempty"`
 	// Effects says for each planned side effect whether it is done [L1].
 	Effects map[string]EffectStatus `json:"effects,omitempty" firestore:"effects,omitempty"`
+	// DeadEffect is true while one of Effects is dead, and else absent: dead letters are found by it.
+	DeadEffect bool `json:"deadEffect,omitempty" firestore:"deadEffect,omitempty"`
 	// Progress says how far the side effects have come that run once per item of a result [K4], by their names.
 	Progress map[string]Progress `json:"progress,omitempty" firestore:"progress,omitempty"`
 	// StuckSince is when the operation was first found pending for too long; AlertedAt when that was last said aloud [R4].
@@ -81,7 +84,7 @@ type Record struct {
 	Abandoned *Abandonment `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
 	// DueAt is when reconciliation must look at the operation again; absent when nothing is waited for [L4].
 	DueAt time.Time `json:"dueAt,omitzero" firestore:"dueAt,omitempty"`
-	// ExpireAt is when the record may be deleted; absent while anything is open [L3]. Never beside DueAt.
+	// ExpireAt is when the record may be deleted; absent while anything is open or dead [L3]. Never beside DueAt.
 	ExpireAt time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
 }
 
@@ -89,7 +92,7 @@ type Record struct {
 func (r Record) Settled() bool { return r.State.Terminal() }
 
 // Closed reports whether nothing more will happen by itself or needs a person: the operation ended and every planned
-// effect is done or waived. A dead effect keeps a record open, because somebody still has to look at it [L3].
+// effect is done or waived. A dead effect keeps its record, because somebody still has to look at it [L3].
 func (r Record) Closed() bool {
 	if !r.Settled() {
 		return false
@@ -107,7 +110,7 @@ func (r Record) WithEffect(name string, status EffectStatus) Record {
 	effects := make(map[string]EffectStatus, len(r.Effects)+1)
 	maps.Copy(effects, r.Effects)
 	effects[name] = status
-	r.Effects = effects
+	r.Effects, r.DeadEffect = effects, slices.Contains(slices.Collect(maps.Values(effects)), EffectDead)
 	return r
 }
 

@@ -203,10 +203,15 @@ func TestWithEffect(t *testing.T) { // [L1]
 			r.Effects = tt.has
 			untouched := maps.Clone(tt.has)
 			want := r
-			want.Effects = tt.want
+			want.Effects, want.DeadEffect = tt.want, true
 			got := r.WithEffect("publish", operation.EffectDead)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+			for _, status := range []operation.EffectStatus{operation.EffectOpen, operation.EffectDone, operation.EffectWaived} {
+				if got.WithEffect("publish", status).DeadEffect || !got.WithEffect("log", status).DeadEffect {
+					t.Errorf("%s: it does not say whether an effect is dead", status)
+				}
 			}
 			// The two share nothing, in either direction.
 			got.Effects["later"] = operation.EffectOpen

@@ -22,7 +22,7 @@ type IndexField struct {
 
 // Indexes returns the indexes that the ledger's queries need, one for each shape.
 func Indexes() []Index {
-	state, collection := IndexField{Name: "state"}, IndexField{Name: "collection"}
+	state, collection, dead := IndexField{Name: "state"}, IndexField{Name: "collection"}, IndexField{Name: "deadEffect"}
 	due, newest := IndexField{Name: ledger.FieldDueAt}, IndexField{Name: ledger.FieldCreatedAt, Descending: true}
 	received := IndexField{Name: ledger.FieldReceivedAt, Descending: true}
 	return []Index{
@@ -39,6 +39,11 @@ func Indexes() []Index {
 		{ledger.OperationsCollection, []IndexField{state, due}},
 		{ledger.OperationsCollection, []IndexField{collection, due}},
 		{ledger.OperationsCollection, []IndexField{state, collection, due}},
+		// operations with a dead effect, newest first
+		{ledger.OperationsCollection, []IndexField{dead, newest}},
+		{ledger.OperationsCollection, []IndexField{state, dead, newest}},
+		{ledger.OperationsCollection, []IndexField{collection, dead, newest}},
+		{ledger.OperationsCollection, []IndexField{state, collection, dead, newest}},
 		// what is in quarantine, newest first [W6]
 		{ledger.QuarantineCollection, []IndexField{received}},
 		{ledger.QuarantineCollection, []IndexField{{Name: "reason"}, received}},

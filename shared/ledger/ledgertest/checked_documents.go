@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -18,7 +19,9 @@ func checkRecord(rec operation.Record) error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	must(!rec.Registered || rec.Closed() || rec.ExpireAt.IsZero(), "it expires at %v although something is open [L3]", rec.ExpireAt)
+	must(!rec.Registered || rec.Closed() || rec.ExpireAt.IsZero(), "it expires at %v although something is open or dead [L3]", rec.ExpireAt)
+	dead := slices.Contains(slices.Collect(maps.Values(rec.Effects)), operation.EffectDead)
+	must(rec.DeadEffect == dead, "a dead effect is said to be there: %v; its effects are %v", rec.DeadEffect, rec.Effects)
 	must(rec.Abandoned == nil || rec.DueAt.IsZero(), "it is due at %v although it was abandoned [R4]", rec.DueAt)
 	must(rec.Abandoned == nil || rec.Abandoned.Why != "" && !rec.Abandoned.At.IsZero(), "nobody knows why or when it was abandoned")
 	must((rec.Trouble == "") == rec.TroubleSince.IsZero(), "trouble %q since %v", rec.Trouble, rec.TroubleSince)

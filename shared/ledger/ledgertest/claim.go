@@ -140,8 +140,23 @@ var claimTests = []ledgerTest{
 		w.store.Advance(w.settings.ClaimTTL + time.Second)
 		equal(w, "the third claim", w.claim(publish).Verdict, ledger.Exhausted)
 		equal(w, "the fourth claim", w.claim(publish).Verdict, ledger.Dead)
-		w.deadForGood(errFailed.Error())
+		w.deadForGood("none of its 2 attempts succeeded; the last error: " + errFailed.Error())
 		w.lost(second)
+	}},
+	{"dead of workers that died says so, in the claim's answer, too [S2]", func(w *world) {
+		w.settings.MaxAttempts = 2
+		w.succeed()
+		for range 2 {
+			w.granted(publish) // and dies
+			w.store.Advance(w.settings.ClaimTTL + time.Second)
+		}
+		const why = "none of its 2 attempts came to an end that the ledger knows of"
+		for _, want := range []ledger.Verdict{ledger.Exhausted, ledger.Dead} {
+			grant := w.claim(publish)
+			equal(w, "claim", grant.Verdict, want)
+			equal(w, "its last error", grant.LastError, why)
+		}
+		w.deadForGood(why)
 	}},
 	{"what never succeeds is buried [S2]", func(w *world) {
 		w.succeed()

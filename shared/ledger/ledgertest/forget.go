@@ -251,6 +251,7 @@ var forgetTests = join([]ledgerTest{
 		return w.forgetting(&held), w.forgetting(&held), w.forgotten
 	}),
 	unansweredForgets(),
+	intentForgets,
 )
 
 // unansweredForgets meet each fault at each of the three commits that it takes to forget a whole operation.

@@ -61,6 +61,49 @@ var lookTests = []ledgerTest{
 			}
 		}
 	}},
+	{"lists what has a dead effect, until it is waived or replayed [S2, G5]", func(w *world) {
+		waived, replayed := nameOf(w, "batches/waived"), nameOf(w, "batches/replayed")
+		for _, name := range []operation.Name{nameOf(w, "batches/a"), nameOf(w, "operations/b"), waived, nameOf(w, "batches/c"), replayed} {
+			w.name = name
+			w.died()
+			w.store.Advance(time.Second)
+		}
+		dead := func(want string, f ledger.Filter) {
+			w.Helper()
+			f.Dead = true
+			equal(w, fmt.Sprintf("%+v", f), fmt.Sprint(w.list(f)), want)
+		}
+		dead("[batches/replayed batches/c batches/waived operations/b batches/a]", ledger.Filter{})
+		w.replay(w.asked(publish, "m1"))
+		w.name = waived
+		w.waive(publish)
+		w.name = nameOf(w, "batches/open")
+		w.succeed()
+		dead("[batches/c operations/b batches/a]", ledger.Filter{})
+		dead("[batches/c batches/a]", ledger.Filter{Collection: operation.Batches})
+		dead("[batches/c operations/b batches/a]", ledger.Filter{State: operation.Succeeded})
+		dead("[operations/b]", ledger.Filter{State: operation.Succeeded, Collection: operation.Operations})
+		dead("[]", ledger.Filter{State: operation.Failed})
+		w.name = replayed
+		w.finish(w.granted(publish))
+		dead("[batches/c operations/b batches/a]", ledger.Filter{})
+		if _, _, err := w.ledger().List(w.ctx, ledger.Filter{Dead: true, Pending: true, Limit: 1}); err == nil {
+			w.Error("pending and dead at once is no list that any index has")
+		}
+	}},
+	{"a look at the dead costs what is dead, not what is settled [L4]", func(w *world) {
+		w.died()
+		for i := range 20 {
+			w.name = nameOf(w, fmt.Sprint("batches/settled-", i))
+			w.succeed()
+			w.finish(w.granted(publish))
+		}
+		counting := Count(w.store)
+		if records, _, err := w.over(counting).List(w.ctx, ledger.Filter{Dead: true, Limit: 100}); err != nil || len(records) != 1 {
+			w.Errorf("%+v %v", records, err)
+		}
+		equal(w, "documents read", counting.Counts().Read, 1)
+	}},
 	{"lists in pages with ties", func(w *world) {
 		var want []operation.Key
 		for i := range 5 {

@@ -119,10 +119,11 @@ var lostAnswers = join(
 			w.store.Advance(w.release(w.granted(publish), 0))
 		}
 		grant, err := l.Claim(w.ctx, w.name.Key, publish)
-		if err != nil || grant.Verdict != ledger.Exhausted {
+		why := fmt.Sprintf("none of its %d attempts succeeded; the last error: %v", w.settings.MaxAttempts, errFailed)
+		if err != nil || grant.Verdict != ledger.Exhausted || grant.LastError != why {
 			w.Errorf("%+v, %v", grant, err)
 		}
-		w.deadForGood(errFailed.Error())
+		w.deadForGood(why)
 	}),
 	lostly("Extend: extended [S5]", func(w *world, l *ledger.Ledger) {
 		w.succeed()

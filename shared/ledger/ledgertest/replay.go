@@ -97,6 +97,22 @@ var replayTests = join([]ledgerTest{
 			w.Errorf("due: %+v, %v", page, err)
 		}
 	}},
+	{"what a replay asked for waits in the ledger, however long nobody may run it [G5, R5]", func(w *world) {
+		w.died()
+		anew := w.asked(publish, "m2")
+		anew.Anew = "fix-1"
+		w.replay(w.asked(publish, "m1"))
+		w.replay(anew)
+		for range 3 { // longer than any queue keeps a message
+			w.store.Advance(7 * day)
+			equal(w, "swept", w.sweep(), 2)
+			equal(w, "redelivered", w.replay(w.asked(publish, "m1")).Outcome, ledger.Repeated)
+			equal(w, "anew, redelivered", w.replay(anew).Outcome, ledger.Repeated)
+		}
+		w.finish(w.granted(publish))
+		w.finish(w.granted(publish + "@fix-1"))
+		equal(w, "swept, once done", w.sweep(), 0)
+	}},
 	{"a message reopens once, whatever it found; another one again [G5]", func(w *world) {
 		w.succeed()
 		equal(w, "open", w.replay(w.asked(publish, "m0")).Outcome, "")

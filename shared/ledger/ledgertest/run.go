@@ -51,6 +51,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
 		{"Lifetime", lifetimeTests},
 		{"Due", dueTests},
 		{"Sweep", sweepTests},
+		{"Starvation", starvationTests},
 		{"Look", lookTests},
 		{"Alerts", alertTests},
 		{"AlertRaces", alertRaces},

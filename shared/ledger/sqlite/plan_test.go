@@ -97,10 +97,14 @@ func TestEveryQueryUsesItsIndex(t *testing.T) {
 	}
 	for _, state := range []operation.State{"", operation.Succeeded} {
 		for _, collection := range []operation.Collection{"", operation.Batches} {
-			for pending, index := range map[bool]string{false: "listed", true: "due"} {
-				name := fmt.Sprintf("list state %q, collection %q, pending %v", state, collection, pending)
-				check(name, index, func() error {
-					_, _, err := l.List(ctx, ledger.Filter{State: state, Collection: collection, Pending: pending, Limit: 10})
+			for _, f := range []ledger.Filter{{}, {Pending: true}, {Dead: true}} {
+				f.State, f.Collection, f.Limit = state, collection, 10
+				index := "listed"
+				if f.Pending {
+					index = "due"
+				}
+				check(fmt.Sprintf("list %+v", f), index, func() error {
+					_, _, err := l.List(ctx, f)
 					return err
 				})
 			}

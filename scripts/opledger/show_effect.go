@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// A telling is what effects are told by: how many attempts they have, where the ledger is, as typed, and the store's time.
+type telling struct {
+	max   int
+	store string
+	now   time.Time
+}
+
+// A toldEffect is an effect as JSON tells it: what is stored, and what follows from it for a person.
+type toldEffect struct {
+	ledger.Effect
+	MaxAttempts int `json:"maxAttempts"`
+	// NextAttemptAt is when the effect may be tried next, of one that waits for that.
+	NextAttemptAt time.Time `json:"nextAttemptAt,omitzero"`
+	// Commands are what a person can do about a dead effect, by the command's name.
+	Commands map[string]string `json:"commands,omitempty"`
+}
+
+// A toldStory is a story as JSON tells it. Nothing is an empty list, not null.
+type toldStory struct {
+	ledger.Story
+	Deliveries []ledger.Delivery `json:"deliveries"`
+	Effects    []toldEffect      `json:"effects"`
+}
+
+func (t telling) told(s ledger.Story) toldStory {
+	told := toldStory{Story: s, Deliveries: append([]ledger.Delivery{}, s.Deliveries...), Effects: make([]toldEffect, len(s.Effects))}
+	for i, e := range s.Effects {
+		told.Effects[i] = toldEffect{Effect: e, MaxAttempts: t.max, NextAttemptAt: nextAttempt(e), Commands: t.commands(e)}
+	}
+	return told
+}
+
+// attempts are words such as "2 of 10".
+func (t telling) attempts(e ledger.Effect) string {
+	if e.State == ledger.EffectDone {
+		return strconv.Itoa(e.Attempts)
+	}
+	return fmt.Sprintf("%d of %d", e.Attempts, t.max)
+}
+
+// nextAttempt is when an effect may be tried next; the zero Time of one that is being run, done or dead.
+func nextAttempt(e ledger.Effect) time.Time {
+	if e.State != ledger.EffectPending {
+		return time.Time{}
+	}
+	return e.ClaimableAt
+}
+
+// standing says what an effect waits for, and of one that is dead why, and what to do; nothing of one that needs no words.
+func (t telling) standing(e ledger.Effect) string {
+	name, attempts, early := dash(e.Name), t.attempts(e), e.ClaimableAt.Sub(t.now)
+	switch {
+	case e.State == ledger.EffectDead && e.Abandoned == nil:
+		commands := t.commands(e)
+		return fmt.Sprintf("%s is dead: %s\n  run it again:  %s\n  or waive it:   %s", name, dash(e.LastError), commands["replay"], commands["abandon"])
+	case e.State == ledger.EffectClaimed && early > 0:
+		return fmt.Sprintf("%s is being run: attempt %s, whose lease ends in %s", name, attempts, span(early))
+	case e.State == ledger.EffectClaimed:
+		return fmt.Sprintf("%s is to be seized: the lease of attempt %s ended at %s", name, attempts, localTime(e.ClaimableAt))
+	case e.State == ledger.EffectPending && early > 0:
+		return fmt.Sprintf("%s backs off: attempt %s failed: %s; the next is in %s", name, attempts, dash(e.LastError), span(early))
+	default:
+		return ""
+	}
+}
+
+// commands are what a person can do about a dead effect.
+func (t telling) commands(e ledger.Effect) map[string]string {
+	if e.State != ledger.EffectDead || e.Abandoned != nil {
+		return nil
+	}
+	about := typed(string(e.Operation)) + " --effect " + typed(e.Name)
+	if t.store != "" {
+		about += " --store " + typed(t.store)
+	}
+	return map[string]string{
+		"replay":  "opledger replay " + about,
+		"abandon": "opledger abandon " + about + " --reason 'WHY'",
+	}
+}
+
+// plain is what a shell takes as it is.
+var plain = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
+
+// typed makes one word of a command line of a text that a stranger may have chosen.
+func typed(text string) string {
+	if plain.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(dash(text), "'", `'\''`) + "'"
+}

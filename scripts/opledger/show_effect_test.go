@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/harness"
+)
+
+// TestShowAttempts: of an effect that is not done, how many of its attempts it has had, when the next one is, why the last one
+// failed; of one that is dead why, and the commands that replay or waive it; in JSON, too [S2, S4].
+func TestShowAttempts(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.register("batches/a", "batches/it's")
+	for _, key := range []operation.Key{"batches/a", "batches/it's"} {
+		f.settle(key, operation.Succeeded, operation.Result{})
+	}
+	const at = localPattern
+	show := func(key string, lines ...string) {
+		t.Helper()
+		s := cli(t, []string{"OPLEDGER_MAX_ATTEMPTS=7"}, "show", key, "--store", f.store()).want(t, exitDone)
+		for _, line := range lines {
+			if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(s.out) {
+				t.Errorf("no line %q in\n%s", line, s.out)
+			}
+		}
+	}
+	asJSON := func(key string) (effect toldEffect) {
+		t.Helper()
+		var story toldStory
+		oneObject(t, cli(t, nil, "show", key, "--json", "--store", f.store()).want(t, exitDone).out, &story)
+		return story.Effects[0]
+	}
+	claim := func(after func(context.Context, *ledger.Ledger, ledger.Lease) error) {
+		t.Helper()
+		f.with(func(ctx context.Context, l *ledger.Ledger) error {
+			grant, err := l.Claim(ctx, "batches/a", "log")
+			if err == nil {
+				err = after(ctx, l, grant.Lease)
+			}
+			return err
+		})
+	}
+	show("batches/a", `log +PENDING +`+at+` +- +0 of 7 +`+at+` +0 +-`)
+	var lease ledger.Lease
+	claim(func(_ context.Context, _ *ledger.Ledger, granted ledger.Lease) error {
+		lease = granted
+		return nil
+	})
+	show("batches/a", `log +CLAIMED +`+at+` +- +1 of 7 +- +1 +-`, `log is being run: attempt 1 of 7, whose lease ends in \d+m\d+s`)
+	if e := asJSON("batches/a"); e.MaxAttempts != 10 || !e.NextAttemptAt.IsZero() || e.Commands != nil {
+		t.Errorf("%+v", e)
+	}
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Release(ctx, lease, errors.New("the target\x1b is down"), 2*time.Hour)
+		return err
+	})
+	show("batches/a", `log +PENDING +`+at+` +- +1 of 7 +`+at+` +1 +the target  is down`,
+		`log backs off: attempt 1 of 7 failed: the target  is down; the next is in 1h5\dm`)
+	if e := asJSON("batches/a"); !e.NextAttemptAt.Equal(e.ClaimableAt) || e.NextAttemptAt.Before(time.Now().Add(time.Hour)) || e.Attempts != 1 {
+		t.Errorf("%+v", e)
+	}
+
+	f.bury("batches/it's")
+	where := " --store " + f.store()
+	show("batches/it's", `log +DEAD +`+at+` +- +1 of 7 +- +1 +the target said no`, "log is dead: the target said no",
+		"  run it again:  opledger replay 'batches/it'\\\\''s' --effect log"+where,
+		"  or waive it:   opledger abandon 'batches/it'\\\\''s' --effect log"+where+" --reason 'WHY'")
+	dead := asJSON("batches/it's")
+	if dead.LastError != "the target said no" || dead.Commands["replay"] != `opledger replay 'batches/it'\''s' --effect log`+where || dead.Commands["abandon"] == "" {
+		t.Errorf("%+v", dead)
+	}
+	cli(t, nil, "abandon", "batches/it's", "--effect", "log", "--reason", "r", "--store", f.store()).want(t, exitDone)
+	if s := cli(t, nil, "show", "batches/it's", "--store", f.store()).want(t, exitDone); strings.Contains(s.out, "run it again") {
+		t.Errorf("waived:\n%s", s.out)
+	}
+}
+
+// TestShowIntent: what is known of a correlation id, also of one that was given up [G6].
+func TestShowIntent(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.register("batches/a")
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Intend(ctx, ledger.Intention{CorrelationID: "night/1", JobKind: "nightly", Collection: operation.Batches})
+		return err
+	})
+	s := cli(t, nil, "show", "--intent", "night/1", "--store", f.store()).want(t, exitDone)
+	want := regexp.MustCompile(`^night/1 +OPEN
+  operation +-
+  bound by +-
+  collection +batches
+  job kind +nightly
+  recorded +` + localPattern + `
+  renewed +-
+  to be given up +` + localPattern + `
+  given up +-
+  metadata +-
+  kept until +-
+$`)
+	if !want.MatchString(s.out) {
+		t.Errorf("%s", s.out)
+	}
+	s = cli(t, nil, "show", "--intent", "night/1", "--json", "--store", f.store()).want(t, exitDone)
+	var intent ledger.Intent
+	oneObject(t, s.out, &intent)
+	if wantUTC(t, s.out); intent.State != ledger.IntentOpen || intent.CorrelationID != "night/1" {
+		t.Errorf("%+v", intent)
+	}
+	cli(t, nil, "show", "--intent", "none", "--store", f.store()).want(t, exitFailed, "no such intent", "opledger list --intents").complaint(t)
+}
+
+// deadAlert makes a dead alert about what is no operation, and returns its name.
+func (f file) deadAlert(subject operation.Key) string {
+	f.t.Helper()
+	ctx := f.t.Context()
+	store, err := sqlite.Open(ctx, f.path, time.Now)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer func() {
+		if err := store.Close(); err != nil {
+			f.t.Error(err)
+		}
+	}()
+	settings := ledger.DefaultSettings()
+	settings.Rules = []ledger.Rule{{Name: "page", Alerts: []ledger.Alert{ledger.AlertUnbound}}}
+	var outbox harness.Outbox
+	l, err := ledger.New(store, settings, ledger.Options{Publisher: &outbox})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if _, err := l.AlertAbout(ctx, subject, ledger.AlertUnbound, time.Now(), "nothing came of it"); err != nil {
+		f.t.Fatal(err)
+	}
+	name := outbox.Take()[0].Effect
+	grant, err := l.Claim(ctx, subject, name)
+	if err == nil {
+		err = l.Bury(ctx, grant.Lease, errors.New("nobody answers"))
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return name
+}
+
+// TestShowWithoutRecord: an alert about what is no operation can be looked at, and replayed, by the name that it has [R4, G5].
+func TestShowWithoutRecord(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	alert := f.deadAlert("intents/night-1")
+	command := "opledger replay intents/night-1 --effect " + alert
+	s := cli(t, nil, "show", "intents/night-1", "--store", f.store()).want(t, exitDone)
+	s.says(t, "intents/night-1  no record\n", "is dead: nobody answers", command)
+	var story map[string]any
+	oneObject(t, cli(t, nil, "show", "intents/night-1", "--json", "--store", f.store()).want(t, exitDone).out, &story)
+	if story["record"] != nil || story["deliveries"] == nil {
+		t.Errorf("%v", story)
+	}
+	variables := []string{"OPLEDGER_STORE=" + f.store(), "OPLEDGER_EFFECTS=[{name: page, on: [UNBOUND], do: log}]"}
+	s = cli(t, variables, strings.Fields(command)[1:]...).want(t, exitDone, `"replay":"reopened"`)
+	if !strings.HasPrefix(s.out, "intents/night-1  "+alert+"  done\n") {
+		t.Errorf("%q", s.out)
+	}
+	answer(t, []string{"OPLEDGER_STORE=" + f.store()}, "y\n", "forget", "intents/night-1").want(t, exitDone, "no record; deliveries: 0; effects: "+alert+" DONE")
+}

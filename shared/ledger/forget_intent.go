@@ -1,0 +1,54 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// ErrIntentInUse: an operation that is there has the intent's correlation id. Forget deletes both.
+var ErrIntentInUse = errors.New("the intent belongs to an operation")
+
+// CanForgetIntent returns ErrIntentInUse where ForgetIntent would. Other errors: the store's.
+func (l *Ledger) CanForgetIntent(ctx context.Context, intent Intent) error {
+	if intent.Operation == "" {
+		return nil
+	}
+	switch rec, err := l.Record(ctx, intent.Operation); {
+	case errors.Is(err, ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case rec.CorrelationID == intent.CorrelationID:
+		return fmt.Errorf("%w: forget %s", ErrIntentInUse, intent.Operation)
+	default:
+		return nil
+	}
+}
+
+// ForgetIntent deletes an intent, as Intent returned it, that no operation has: it was never bound, or its operation is gone.
+// Like Forget it is for a person's data: a job that was submitted with the id and shows itself afterwards is one that nobody
+// recorded [W5].
+//
+// Errors: ErrIntentInUse; ErrConflict where the intent changed meanwhile; else as Ingest. Calling it again is safe.
+func (l *Ledger) ForgetIntent(ctx context.Context, intent Intent) error {
+	what := fmt.Sprintf("forgetting the intent %q", intent.CorrelationID)
+	changed := false
+	err := l.decide(ctx, what, func(int) error {
+		doc, found, err := l.intent(ctx, intent.CorrelationID)
+		if err != nil || !found.CreatedAt.Equal(intent.CreatedAt) { // it is gone, perhaps by us, and perhaps there is another
+			return err
+		}
+		if changed = found.Version != intent.Version; changed {
+			return nil
+		}
+		if err := l.CanForgetIntent(ctx, intent); err != nil {
+			return err
+		}
+		return l.store.Commit(ctx, Write{Path: doc.Path, Token: doc.Token})
+	})
+	if err == nil && changed {
+		return fmt.Errorf("%s: %w", what, ErrConflict)
+	}
+	return err
+}
