@@ -20,9 +20,17 @@ func TestCounted(t *testing.T) {
 		w.plan(1)
 		m := ledger.Message{Operation: "batches/0000", Effect: "publish", Attempt: 1}
 		var result error
+		lose := false
 		f := effects.New(effects.Options{
 			Runner: effect.NewRunner(w.ledger, map[string]effect.Handler{
-				"publish": effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, result }),
+				"publish": effect.HandlerFunc(func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
+					if lose { // as if somebody had seized it, and given it back
+						if _, err := w.ledger.Release(ctx, task.Lease, errTarget, 0); err != nil {
+							w.Error(err)
+						}
+					}
+					return nil, result
+				}),
 			}),
 			Now: time.Now, Log: logging.New(&w.log, ""),
 		})
@@ -52,7 +60,10 @@ func TestCounted(t *testing.T) {
 		run(effect.Failed, "seized")
 		run(effect.Early, "backing-off")
 		time.Sleep(w.settings.ClaimTTL)
-		result = effect.Permanent(errTarget)
+		result, lose = nil, true
+		run(effect.LeaseLost, "claimed")
+		time.Sleep(w.settings.ClaimTTL)
+		result, lose = effect.Permanent(errTarget), false
 		run(effect.Died, "claimed", "dead-effect")
 		run(effect.Skipped, "dead")
 	})

@@ -6,9 +6,12 @@
 //	unknown name, paused                     2xx: the message is over, and the sweep sends another
 //	its time over before its items were      2xx: another message asks for the rest; 5xx where that could not be sent
 //	failed, backing off                      5xx: again later
-//	paused, and a person sent the message    5xx: again later, for the sweep would not
+//	unknown name, and a person sent it       5xx: again later, for the sweep would not
 //	the ledger cannot be asked               5xx: again later
 //	malformed                                400: again, until the dead-letter topic takes it
+//
+// While effects are paused, what a person's message asks for is still done in the ledger, where it waits for the end of the
+// pause: a queue forgets what it could not deliver for too long.
 //
 // Every message is one line in the log with event=effect and an outcome to count; a seized claim is told by reason=seized.
 // What a person must look at is one line more, with event=alert: reason=dead-effect, and reason=unknown-effect, which is said
@@ -29,7 +32,7 @@ import (
 // Options are what the function works with.
 type Options struct {
 	Runner *effect.Runner
-	// Paused lets no effect run: nothing is claimed and no attempt is counted.
+	// Paused lets no effect run: nothing is claimed and no attempt is counted. Messages are taken in all the same.
 	Paused bool
 	Now    func() time.Time
 	Log    *slog.Logger
@@ -68,12 +71,13 @@ func parse(push []byte) (ledger.Message, error) {
 
 // Run makes one attempt, logs what came of it, and reports whether the message must be delivered again.
 func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, error) {
+	run := f.Runner.Run
 	if f.Paused {
-		return f.pause(ctx, m), nil
+		run = f.Runner.TakeIn
 	}
 	began := f.Now()
-	report, err := f.Runner.Run(ctx, m)
-	log := f.about(m)
+	report, err := run(ctx, m)
+	log := f.Log.With("event", "effect", "operation", m.Operation, "effect", m.Effect)
 	if err != nil {
 		if report.Outcome == "" {
 			log.ErrorContext(ctx, "effect not attempted", "outcome", "error", "error", err)
@@ -94,8 +98,11 @@ func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, err
 	case effect.Died:
 		level = slog.LevelError
 	}
-	if report.Lease.Seized {
+	switch {
+	case report.Lease.Seized:
 		reason = "seized"
+	case report.Outcome == effect.Paused:
+		reason = "settings"
 	}
 	attributes := []any{
 		"outcome", report.Outcome, "reason", reason, "attempt", report.Lease.Attempt, "fence", report.Lease.Fence,
@@ -110,23 +117,4 @@ func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, err
 	log.Log(ctx, level, "effect", attributes...)
 	f.alert(ctx, m, report)
 	return report, nil
-}
-
-func (f Function) about(m ledger.Message) *slog.Logger {
-	return f.Log.With("event", "effect", "operation", m.Operation, "effect", m.Effect)
-}
-
-// pausedRetry is how long a person's message waits before it is looked at again while effects are paused.
-const pausedRetry = time.Minute
-
-// pause lets the message go: the effect's document stays due, and the sweep sends another. Only what a person sent comes again
-// by itself, since it may be about an effect that no sweep looks at.
-func (f Function) pause(ctx context.Context, m ledger.Message) effect.Report {
-	report := effect.Report{Outcome: effect.Paused}
-	reason := "settings"
-	if m.FromPerson() {
-		report.RetryAfter, reason = pausedRetry, "sent-by-hand"
-	}
-	f.about(m).InfoContext(ctx, "effect", "outcome", report.Outcome, "reason", reason, "attempt", 0, "fence", 0, "duration_ms", 0)
-	return report
 }

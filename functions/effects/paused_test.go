@@ -1,6 +1,7 @@
 package effects_test
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -61,30 +62,73 @@ func TestPaused(t *testing.T) {
 	})
 }
 
-// TestPausedByHand: what a person sent is kept by Pub/Sub until the pause is over, since no sweep repeats it: 503, not too soon.
+// TestPausedByHand: what a person asks for while effects are paused is done in the ledger at once, and the message is over: a
+// queue would not keep it as long as a pause may last. Nothing runs until the pause ends; then the sweep alone hands it over,
+// and it runs once, however often the message was delivered [G5, R5].
 func TestPausedByHand(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
-		w.plan(1)
-		paused := w.revision(true, "publish")
-		byHand := ledger.Message{Operation: "batches/0000", Effect: "publish"}
-		if report, err := paused.Run(w.Context(), byHand); err != nil || !report.Again() || report.RetryAfter < time.Minute {
-			w.Errorf("%+v %v", report, err)
+		w.plan(4)
+		w.die("batches/0000", "batches/0001")
+		w.topic.Take()
+		if report, err := w.revision(false, "publish").Run(w.Context(), first("batches/0002")); err != nil || report.Outcome != effect.Finished {
+			w.Fatalf("%+v %v", report, err)
 		}
-		for message, status := range map[string]int{
-			`{"operation":"batches/0000","effect":"publish"}`:             503,
-			`{"operation":"batches/0000","effect":"publish","attempt":1}`: 200,
+		w.log.Take(w)
+		w.rules("publish", "later") // a rule that came after the operations' end
+		paused := w.revision(true, "publish", "later")
+		for _, c := range []struct{ what, id, data, want string }{
+			{"dead", "1", `"batches/0000","effect":"publish","by":"me"`, `"paused","reason":"","replay":"reopened"`},
+			{"dead, redelivered", "1", `"batches/0000","effect":"publish","by":"me"`, `"paused","reason":"","replay":"repeated"`},
+			{"dead, of a push without an id", "", `"batches/0001","effect":"publish"`, `"skipped","reason":"dead"`},
+			{"done", "2", `"batches/0002","effect":"publish"`, `"skipped","reason":"done"`},
+			{"done, anew", "3", `"batches/0002","effect":"publish","anew":"fix-1"`, `"paused","reason":"","replay":"planned-anew"`},
+			{"done, anew, redelivered", "3", `"batches/0002","effect":"publish","anew":"fix-1"`, `"paused","reason":"","replay":"repeated"`},
+			{"never planned", "4", `"batches/0002","effect":"later"`, `"paused","reason":"","replay":"planned"`},
+			{"open", "5", `"batches/0003","effect":"publish"`, `"paused","reason":""`},
+			{"nobody's", "6", `"batches/none","effect":"publish"`, `"skipped","reason":"absent","detail":`},
+			{"the ledger's own", "7", `"batches/0003","effect":"publish","attempt":1`, `"paused","reason":""`},
 		} {
 			answer := httptest.NewRecorder()
-			request := httptest.NewRequestWithContext(w.Context(), "POST", "/", strings.NewReader(push(message)))
-			paused.ServeHTTP(answer, request)
-			if answer.Code != status || !strings.Contains(answer.Body.String(), "paused") {
-				w.Errorf("%s: %d %s, want %d", message, answer.Code, answer.Body, status)
+			_, body := from(c.id, func(data string) (http.Header, string) { return nil, push(data) }, `{"operation":`+c.data+`}`)
+			paused.ServeHTTP(answer, httptest.NewRequestWithContext(w.Context(), "POST", "/", strings.NewReader(body)))
+			if got := answer.Body.String(); answer.Code != 200 || !strings.HasPrefix(got, `{"outcome":`+c.want) {
+				w.Errorf("%s: %d %s, want %s", c.what, answer.Code, got, c.want)
 			}
 		}
-		if len(w.ran) != 0 {
+		if line := w.log.Take(w)[0]; line["outcome"] != "paused" || line["reason"] != "settings" || line["replay"] != "reopened" || line["by"] != "me" {
+			w.Errorf("logged %v", line)
+		}
+		for range 3 * 24 { // a long week-end
+			time.Sleep(time.Hour)
+			w.pass()
+			if again, got := w.deliver(paused); again != 0 || !cmp.Equal(got, map[effect.Outcome]int{effect.Paused: 4}) {
+				w.Fatalf("%d again, %v", again, got)
+			}
+		}
+		if len(w.ran) != 1 {
 			w.Errorf("performed %v", w.ran)
 		}
-		if report, err := w.revision(false, "publish").Run(w.Context(), byHand); err != nil || report.Outcome != effect.Finished {
+		w.pass()
+		if again, got := w.deliver(w.revision(false, "publish", "later")); again != 0 || got[effect.Finished] != 4 {
+			w.Errorf("resumed: %d again, %v", again, got)
+		}
+		want := map[string]int{
+			"gemini:batches/0000#publish": 1, "gemini:batches/0002#publish": 1, "gemini:batches/0002#publish@fix-1": 1,
+			"gemini:batches/0002#later": 1, "gemini:batches/0003#publish": 1,
+		}
+		if diff := cmp.Diff(want, w.ran); diff != "" {
+			w.Errorf("performed\n%s", diff)
+		}
+	})
+}
+
+// TestPausedUnknown: a person's message about an effect that a paused revision does not know is for one that does, as ever.
+func TestPausedUnknown(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		w.plan(1)
+		w.die("batches/0000")
+		byHand := ledger.Message{Operation: "batches/0000", Effect: "publish", ID: "1"}
+		if report, err := w.revision(true).Run(w.Context(), byHand); err != nil || report.Outcome != effect.Unknown || !report.Again() {
 			w.Errorf("%+v %v", report, err)
 		}
 	})

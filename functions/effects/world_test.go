@@ -40,9 +40,6 @@ func onLine(t *testing.T, rules []string, test func(w *line)) {
 	file := filepath.Join(t.TempDir(), "ledger.db")
 	synctest.Test(t, func(t *testing.T) {
 		w := &line{T: t, settings: ledger.DefaultSettings(), ran: map[string]int{}}
-		for _, rule := range rules {
-			w.settings.Rules = append(w.settings.Rules, ledger.Rule{Name: rule, On: []operation.State{operation.Succeeded}})
-		}
 		var err error
 		if w.store, err = sqlite.Open(t.Context(), file, time.Now); err != nil {
 			t.Fatal(err)
@@ -52,11 +49,39 @@ func onLine(t *testing.T, rules []string, test func(w *line)) {
 				t.Error(err)
 			}
 		}()
-		if w.ledger, err = ledger.New(w.store, w.settings, ledger.Options{Publisher: &w.topic}); err != nil {
-			t.Fatal(err)
-		}
+		w.rules(rules...)
 		test(w)
 	})
+}
+
+// rules has the settings plan these effects from now on.
+func (w *line) rules(names ...string) {
+	w.Helper()
+	w.settings.Rules = nil
+	for _, name := range names {
+		w.settings.Rules = append(w.settings.Rules, ledger.Rule{Name: name, On: []operation.State{operation.Succeeded}})
+	}
+	var err error
+	if w.ledger, err = ledger.New(w.store, w.settings, ledger.Options{Publisher: &w.topic}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// first is the ledger's own message about the effect publish of an operation.
+func first(key operation.Key) ledger.Message {
+	return ledger.Message{Operation: key, Effect: "publish", Attempt: 1}
+}
+
+// die has the effect publish of the operations die.
+func (w *line) die(keys ...operation.Key) {
+	w.Helper()
+	refuses := effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, effect.Permanent(errTarget) })
+	runner := effect.NewRunner(w.ledger, map[string]effect.Handler{"publish": refuses})
+	for _, key := range keys {
+		if report, err := runner.Run(w.Context(), first(key)); err != nil || report.Outcome != effect.Died {
+			w.Fatalf("%+v %v", report, err)
+		}
+	}
 }
 
 // plan has n operations end.

@@ -29,7 +29,8 @@ func newReplay(outside environment) *cobra.Command {
 		Long: "Publishes one message for each effect to $OPLEDGER_TOPIC, as `gcloud pubsub topics publish` does by hand; with a ledger in a\n" +
 			"file and no topic it runs them in this process. What is dead, or waived, is reopened with all its attempts before it; what\n" +
 			"is open is tried as by any message; what is done is skipped, and with --anew run once more, as a run of its own with a key\n" +
-			"of its own. Name an operation, or choose some: of several, and with --anew, it says how many effects those are, and asks.",
+			"of its own. While effects are paused all that is taken in, and runs when the pause ends. Name an operation, or choose some:\n" +
+			"of several, and with --anew, it says how many effects those are, and asks.",
 		Example: "  opledger replay batches/abc123\n" +
 			"  opledger replay batches/abc123 --effect publish --anew\n" +
 			"  opledger replay --dead --since 24h --dry-run\n" +
@@ -88,6 +89,7 @@ type replayDesk struct {
 	outside             environment
 	server              *server.Server
 	topic               string // empty: effects are run in this process
+	paused              bool   // effects are not run in this process, only taken in
 	by, nonce           string
 	dryRun, yes, asJSON bool
 }
@@ -105,7 +107,8 @@ func withReplayDesk(ctx context.Context, outside environment, settings writerSet
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(&replayDesk{outside: outside, server: s, topic: where.topic}), closeStore())
+	d := &replayDesk{outside: outside, server: s, topic: where.topic, paused: where.topic == "" && settings.Handlers.Paused}
+	return errors.Join(do(d), closeStore())
 }
 
 // replay chooses effects, says which, asks where that is due, and hands a message over for each.
@@ -141,7 +144,7 @@ func (d *replayDesk) replay(ctx context.Context, choice replayChoice) error {
 
 // outcome returns the run that came of a line in this process, and how it stands now.
 func (d *replayDesk) outcome(ctx context.Context, line replayLine) (replayLine, error) {
-	rec, err := d.server.Ledger.Record(ctx, line.Operation)
+	rec, err := recordOf(ctx, d.server.Ledger, line.Operation)
 	if err != nil {
 		return line, err
 	}
@@ -154,16 +157,17 @@ func (d *replayDesk) outcome(ctx context.Context, line replayLine) (replayLine, 
 	return line, nil
 }
 
-// undone is an error where effects were run in this process, and some are not done.
+// undone is an error where effects were run in this process and some are not done, or, while effects are paused, some could
+// not even be taken in.
 func (d *replayDesk) undone(lines []replayLine) error {
 	left := 0
 	for _, line := range lines {
-		if line.Status != operation.EffectDone {
+		if line.Status != operation.EffectDone && !(d.paused && line.Status == operation.EffectOpen) {
 			left++
 		}
 	}
 	if d.topic != "" || left == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %d effects are not done: the log above says why; what is open is tried again by serve", left, len(lines))
+	return fmt.Errorf("%d of %d effects are not done: the log above says why; what is open runs again when serve sweeps", left, len(lines))
 }

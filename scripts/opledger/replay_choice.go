@@ -52,7 +52,7 @@ func (c *replayChoice) parse(args []string, now time.Time) error {
 		problems = append(problems, errors.New("name an operation, or choose some with --dead, --state, --collection, --job-kind or --since"))
 	}
 	var err error
-	c.filter, err = parseFilter(ledger.Filter{Limit: 500}, c.state, c.collection, "")
+	c.filter, err = parseFilter(ledger.Filter{Dead: c.dead, Limit: 500}, c.state, c.collection, "")
 	problems = append(problems, err)
 	if _, err := path.Match(c.jobKind, ""); err != nil {
 		problems = append(problems, fmt.Errorf("--job-kind: %w", err))
@@ -118,7 +118,7 @@ func (c replayChoice) ofOne(ctx context.Context, l *ledger.Ledger) ([]replayLine
 	if err != nil {
 		return nil, err
 	}
-	rec, err := l.Record(ctx, key)
+	rec, err := recordOf(ctx, l, key)
 	if err != nil {
 		return nil, whereToLook(err)
 	}
@@ -134,6 +134,20 @@ func (c replayChoice) ofOne(ctx context.Context, l *ledger.Ledger) ([]replayLine
 		return nil, fmt.Errorf("%s is %s; its effects are planned when it ends", rec.Key, rec.State)
 	}
 	return []replayLine{{rec.Key, c.effect, unplanned}}, nil
+}
+
+// recordOf returns the record of an operation. Of what is no operation, and has alerts all the same, it makes one.
+func recordOf(ctx context.Context, l *ledger.Ledger, key operation.Key) (operation.Record, error) {
+	rec, err := l.Record(ctx, key)
+	if !errors.Is(err, ledger.ErrNotFound) {
+		return rec, err
+	}
+	story, err := l.Show(ctx, key)
+	rec.Key = key
+	for _, effect := range story.Effects {
+		rec = rec.WithEffect(effect.Name, effect.Status())
+	}
+	return rec, err
 }
 
 // lines returns those of an operation's effects that are to be run again: what is open or dead, what is waived only where it

@@ -15,7 +15,8 @@ func (d *replayDesk) report(lines []replayLine, published int) error {
 			Effects   []replayLine `json:"effects"`
 			Published int          `json:"published"` // messages, in this process or to the topic
 			Anew      string       `json:"anew,omitempty"`
-		}{append([]replayLine{}, lines...), published, d.nonce}
+			Paused    bool         `json:"paused,omitempty"` // what was published here waits for the end of the pause
+		}{append([]replayLine{}, lines...), published, d.nonce, d.paused}
 		return printJSON(d.outside.out, report)
 	}
 	table := tabwriter.NewWriter(d.outside.out, 0, 0, 2, ' ', 0)
@@ -34,6 +35,8 @@ func (d *replayDesk) report(lines []replayLine, published int) error {
 		say("would run %s again; nothing was published\n", howMany(lines))
 	case d.topic != "":
 		say("published a message for each of %s; opledger show NAME shows what becomes of it\n", howMany(lines))
+	case d.paused:
+		say("paused by OPLEDGER_EFFECTS_PAUSED: took in %s; what is open runs when the pause ends, and serve sweeps\n", howMany(lines))
 	default:
 		say("ran %s, once each; opledger show NAME shows what became of it\n", howMany(lines))
 	}

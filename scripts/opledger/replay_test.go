@@ -100,6 +100,37 @@ func TestReplayThatFails(t *testing.T) {
 	}
 }
 
+// TestReplayPaused: while effects are paused a replay is taken in and runs nothing, which it says plainly; it runs when the
+// pause ends [G5, R5].
+func TestReplayPaused(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.dead("batches/a")
+	variables := []string{"OPLEDGER_STORE=" + f.store(), "OPLEDGER_EFFECTS_PAUSED=true"}
+	s := cli(t, variables, "replay", "batches/a").want(t, exitDone, `"outcome":"paused"`)
+	want := "batches/a  log  open\npaused by OPLEDGER_EFFECTS_PAUSED: took in 1 effect of 1 operation; what is open runs when the pause ends, and serve sweeps\n"
+	if s.out != want {
+		t.Errorf("%q, want %q", s.out, want)
+	}
+	s = cli(t, variables, "replay", "batches/a", "--anew=fix-1", "--json").want(t, exitDone)
+	var report struct{ Paused bool }
+	if oneObject(t, s.out, &report); !report.Paused {
+		t.Errorf("%s", s.out)
+	}
+	for name, effect := range f.effects("batches/a") {
+		if effect.State != ledger.EffectPending || effect.Attempts != 0 || effect.DueAt.IsZero() {
+			t.Errorf("%s: %+v", name, effect)
+		}
+	}
+	cli(t, variables, "replay", "batches/a", "--effect", "strange").want(t, exitFailed, "no effect is named", "1 of 1 effects are not done")
+	cli(t, nil, "replay", "batches/a", "--store", f.store()).want(t, exitDone)
+	for name, effect := range f.effects("batches/a") {
+		if effect.State != ledger.EffectDone {
+			t.Errorf("%s: %+v", name, effect)
+		}
+	}
+}
+
 // TestReplayAnew: what is done is run once more as a run of its own; the same nonce again is the same run; the first stays [G5, K4].
 func TestReplayAnew(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ const (
 	Held      Outcome = "held"       // somebody else is at it
 	Early     Outcome = "early"      // it is backing off
 	Unknown   Outcome = "unknown"    // this revision has no handler of that name; the sweep comes back to it
-	Paused    Outcome = "paused"     // no effect runs now; the sweep comes back to it
+	Paused    Outcome = "paused"     // no effect runs now; it is due, and the sweep comes back to it
 )
 
 // A Report says what Run did.
@@ -42,12 +42,12 @@ type Report struct {
 
 // Again reports whether the message must be delivered again. Where it need not, somebody else holds the effect, or nothing
 // is left to do, or the sweep comes back to it: what may not run is not left to redelivery, because a subscription that is
-// refused much slows down for every message. A person's message, which no sweep repeats, comes again: then RetryAfter says when.
-// So does one whose attempt could not hand on what it left.
+// refused much slows down for every message. A person's message about an effect that this revision does not know, which no
+// sweep repeats, comes again: then RetryAfter says when. So does one whose attempt could not hand on what it left.
 func (r Report) Again() bool {
 	unsent := r.Outcome == Continued && r.Cause != nil
-	waits := r.Outcome == Paused || r.Outcome == Unknown
-	return unsent || r.Outcome == Failed || r.Outcome == Early || waits && r.RetryAfter > 0
+	waits := r.Outcome == Unknown && r.RetryAfter > 0
+	return unsent || waits || r.Outcome == Failed || r.Outcome == Early
 }
 
 // A Runner runs the effects that messages name.
@@ -70,21 +70,16 @@ func (r *Runner) Run(ctx context.Context, m ledger.Message) (Report, error) {
 	if !known {
 		return r.unknown(ctx, m)
 	}
-	replayed := ledger.Replayed{Effect: m.Effect}
-	if m.FromPerson() {
-		var err error
-		if replayed, err = r.ledger.Replay(ctx, m); errors.Is(err, ledger.ErrReplay) {
-			return Report{Outcome: Skipped, Verdict: ledger.Absent, Cause: err}, nil
-		} else if err != nil {
-			return Report{}, err
-		}
+	report, err := r.replay(ctx, m)
+	if err != nil || report.Outcome == Skipped {
+		return report, err
 	}
 	began := time.Now()
-	grant, err := r.ledger.Claim(ctx, m.Operation, replayed.Effect)
+	grant, err := r.ledger.Claim(ctx, m.Operation, report.Replay.Effect)
 	if err != nil {
-		return Report{Replay: replayed}, err
+		return report, err
 	}
-	report := Report{Verdict: grant.Verdict, Lease: grant.Lease, RetryAfter: grant.RetryAfter, Replay: replayed}
+	report.Verdict, report.Lease, report.RetryAfter = grant.Verdict, grant.Lease, grant.RetryAfter
 	switch grant.Verdict {
 	case ledger.Claimed:
 		return r.attempt(ctx, handler, report, began)
@@ -94,38 +89,12 @@ func (r *Runner) Run(ctx context.Context, m ledger.Message) (Report, error) {
 		report.Outcome = Early
 	case ledger.Exhausted:
 		report.Outcome = Died
-		report.Cause = fmt.Errorf("all %d attempts failed", r.ledger.Settings().MaxAttempts)
+		report.Cause = errors.New(grant.LastError)
 	default:
 		report.Outcome = Skipped
 	}
 	return report, nil
 }
-
-// unknown handles an effect that this revision has no handler for: most likely another revision is being deployed. Nothing
-// is claimed and no attempt is counted.
-func (r *Runner) unknown(ctx context.Context, m ledger.Message) (Report, error) {
-	verdict, err := r.ledger.Peek(ctx, m.Operation, m.Effect)
-	if err != nil {
-		return Report{}, err
-	}
-	cause := fmt.Errorf("no effect is named %q in the settings", m.Effect)
-	// By a revision that knows it.
-	replays := m.FromPerson() && (verdict == ledger.Dead || verdict == ledger.Done && m.Anew != "")
-	if !replays && (verdict == ledger.Absent || verdict == ledger.Done || verdict == ledger.Dead) {
-		if verdict == ledger.Absent && m.FromPerson() {
-			return Report{Outcome: Skipped, Verdict: verdict, Cause: cause}, nil
-		}
-		return Report{Outcome: Skipped, Verdict: verdict}, nil
-	}
-	report := Report{Outcome: Unknown, Verdict: verdict, Cause: cause}
-	if m.FromPerson() {
-		report.RetryAfter = unknownRetry
-	}
-	return report, nil
-}
-
-// unknownRetry is how long a person's message about an effect that this revision does not know waits for one that does.
-const unknownRetry = time.Minute
 
 // recordTimeout bounds the recording of an outcome after the caller has gone.
 const recordTimeout = 10 * time.Second

@@ -114,8 +114,12 @@ func TestExhausted(t *testing.T) {
 			time.Sleep(w.run(r, effect.Failed).RetryAfter)
 		}
 		report := w.run(r, effect.Died)
-		if report.Again() || report.Verdict != ledger.Exhausted || report.Cause == nil || len(p.tasks()) != w.settings.MaxAttempts {
+		if report.Again() || report.Verdict != ledger.Exhausted || len(p.tasks()) != w.settings.MaxAttempts {
 			w.Errorf("report %+v after %d attempts", report, len(p.tasks()))
+		}
+		why := "none of its 3 attempts succeeded; the last error: " + errTarget.Error()
+		if e, _ := w.effect(); e.LastError != why || report.Cause == nil || report.Cause.Error() != why {
+			w.Errorf("it died of %q, and %v was said", e.LastError, report.Cause)
 		}
 		w.run(r, effect.Skipped)
 	})

@@ -1,0 +1,76 @@
+package effect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// TakeIn stands in for Run while no effect may run: it claims nothing and counts no attempt. A message of the ledger's own is
+// let go, because its effect stays due. What a person's message asks for is done in the ledger at once [G5]: the effect is due
+// from then on, however long the queue would have kept the message. The sweep hands both over when effects run again [R5].
+// Errors: as Run.
+func (r *Runner) TakeIn(ctx context.Context, m ledger.Message) (Report, error) {
+	if !m.FromPerson() {
+		return Report{Outcome: Paused}, nil
+	}
+	if _, known := r.handlers[ledger.RuleOf(m.Effect)]; !known {
+		return r.unknown(ctx, m)
+	}
+	report, err := r.replay(ctx, m)
+	if err != nil || report.Outcome == Skipped {
+		return report, err
+	}
+	verdict, err := r.ledger.Peek(ctx, m.Operation, report.Replay.Effect)
+	if err != nil {
+		return report, err
+	}
+	if report.Outcome = Paused; over(verdict) {
+		report.Outcome, report.Verdict = Skipped, verdict
+	}
+	return report, nil
+}
+
+// replay takes a person's message in; any other says only which effect is meant. What cannot be replayed is Skipped.
+func (r *Runner) replay(ctx context.Context, m ledger.Message) (Report, error) {
+	if !m.FromPerson() {
+		return Report{Replay: ledger.Replayed{Effect: m.Effect}}, nil
+	}
+	replayed, err := r.ledger.Replay(ctx, m)
+	if errors.Is(err, ledger.ErrReplay) {
+		return Report{Outcome: Skipped, Verdict: ledger.Absent, Cause: err}, nil
+	}
+	return Report{Replay: replayed}, err
+}
+
+// over reports whether a claim with this verdict finds nothing left to do.
+func over(v ledger.Verdict) bool { return v == ledger.Absent || v == ledger.Done || v == ledger.Dead }
+
+// unknown handles an effect that this revision has no handler for: most likely another revision is being deployed. Nothing
+// is claimed and no attempt is counted.
+func (r *Runner) unknown(ctx context.Context, m ledger.Message) (Report, error) {
+	verdict, err := r.ledger.Peek(ctx, m.Operation, m.Effect)
+	if err != nil {
+		return Report{}, err
+	}
+	cause := fmt.Errorf("no effect is named %q in the settings", m.Effect)
+	// By a revision that knows it.
+	replays := m.FromPerson() && (verdict == ledger.Dead || verdict == ledger.Done && m.Anew != "")
+	if !replays && over(verdict) {
+		if verdict == ledger.Absent && m.FromPerson() {
+			return Report{Outcome: Skipped, Verdict: verdict, Cause: cause}, nil
+		}
+		return Report{Outcome: Skipped, Verdict: verdict}, nil
+	}
+	report := Report{Outcome: Unknown, Verdict: verdict, Cause: cause}
+	if m.FromPerson() {
+		report.RetryAfter = unknownRetry
+	}
+	return report, nil
+}
+
+// unknownRetry is how long a person's message about an effect that this revision does not know waits for one that does.
+const unknownRetry = time.Minute
