@@ -2,11 +2,13 @@ package effects
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/results"
 )
 
 // remindEvery is how often this process says aloud that it has no handler for an effect, whose messages come with every sweep.
@@ -17,7 +19,11 @@ func (f Function) alert(ctx context.Context, m ledger.Message, report effect.Rep
 	log := f.Log.With("event", "alert", "operation", m.Operation, "effect", m.Effect)
 	switch {
 	case report.Outcome == effect.Died:
-		log.ErrorContext(ctx, "an effect was given up", "reason", "dead-effect", "error", report.Cause)
+		reason := "dead-effect"
+		if errors.Is(report.Cause, results.ErrLost) {
+			reason = "results-lost" // apart, because no replay brings them back
+		}
+		log.ErrorContext(ctx, "an effect was given up", "reason", reason, "error", report.Cause)
 	case report.Outcome == effect.Unknown && f.unknown.due(ledger.RuleOf(m.Effect), f.Now()):
 		log.ErrorContext(ctx, "there is no handler for an effect: deploy a revision whose OPLEDGER_EFFECTS has it", "reason", "unknown-effect",
 			"error", report.Cause)

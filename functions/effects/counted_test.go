@@ -3,6 +3,7 @@ package effects_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/results"
 )
 
 // TestCounted: whatever becomes of a message is one line with a word to count by; a death is told aloud once [S9].
@@ -66,6 +68,25 @@ func TestCounted(t *testing.T) {
 		result, lose = effect.Permanent(errTarget), false
 		run(effect.Died, "claimed", "dead-effect")
 		run(effect.Skipped, "dead")
+	})
+}
+
+// TestResultsLostAlerts: an effect whose results Gemini no longer has is told aloud under a reason of its own.
+func TestResultsLostAlerts(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		w.plan(1)
+		lost := effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) {
+			return nil, effect.Permanent(fmt.Errorf("%w: 404", results.ErrLost))
+		})
+		f := effects.New(effects.Options{
+			Runner: effect.NewRunner(w.ledger, map[string]effect.Handler{"publish": lost}), Now: time.Now, Log: logging.New(&w.log, ""),
+		})
+		if again, got := w.deliver(f); again != 0 || got[effect.Died] != 1 {
+			w.Errorf("%d again, %v", again, got)
+		}
+		if got := w.lines(); got["effect dead"] != 1 || got["alert results-lost"] != 1 || got["alert dead-effect"] != 0 {
+			w.Errorf("logged %v", got)
+		}
 	})
 }
 
