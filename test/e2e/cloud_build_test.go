@@ -38,43 +38,60 @@ func main() {
 }
 `
 
-// buildFunctions builds a program for each function, all at once. The main packages are inside the module but in an overlay:
-// nothing of them is ever in the source tree.
+// buildFunctions builds a program for each function, all at once.
 var buildFunctions = sync.OnceValues(func() (dir string, err error) {
-	dir = filepath.Join(binDir, "functions")
+	return buildPrograms("functions", deployed, nil)
+})
+
+// buildPrograms builds a program for each folder's function into a folder of that name, all at once. The main packages are
+// inside the module but in an overlay: nothing of them is ever in the source tree. More files of the overlay are given by
+// their paths in the module; flags are for the go command.
+func buildPrograms(name string, folders, overlay map[string]string, flags ...string) (dir string, err error) {
+	dir = filepath.Join(binDir, name)
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err == nil {
 		err = os.Mkdir(dir, 0o755)
 	}
-	overlay := map[string]string{}
-	args := []string{"build", "-overlay", filepath.Join(binDir, "overlay.json"), "-o", dir + string(filepath.Separator)}
+	root := filepath.Dir(strings.TrimSpace(string(mod)))
+	replace := map[string]string{}
+	for path, source := range overlay {
+		absolute, absErr := filepath.Abs(source)
+		err = errors.Join(err, absErr)
+		replace[filepath.Join(root, path)] = absolute
+	}
+	list := filepath.Join(binDir, name+".json")
+	args := append([]string{"build", "-overlay", list, "-o", dir + string(filepath.Separator)}, flags...)
 	if raceEnabled {
 		args = append(args, "-race")
 	}
-	for function, folder := range deployed {
-		source := filepath.Join(binDir, function+".go")
+	for program, folder := range folders {
+		source := filepath.Join(binDir, program+".go")
 		err = errors.Join(err, os.WriteFile(source, fmt.Appendf(nil, deployedMain, folder), 0o600))
-		overlay[filepath.Join(filepath.Dir(strings.TrimSpace(string(mod))), "deployed", function, "main.go")] = source
-		args = append(args, module+"deployed/"+function)
+		replace[filepath.Join(root, "deployed", program, "main.go")] = source
+		args = append(args, module+"deployed/"+program)
 	}
-	text, jsonErr := json.Marshal(map[string]any{"Replace": overlay})
-	if err = errors.Join(err, jsonErr, os.WriteFile(filepath.Join(binDir, "overlay.json"), text, 0o600)); err != nil {
+	text, jsonErr := json.Marshal(map[string]any{"Replace": replace})
+	if err = errors.Join(err, jsonErr, os.WriteFile(list, text, 0o600)); err != nil {
 		return "", err
 	}
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the functions: %w\n%s", err, out)
+		return "", fmt.Errorf("building the %s: %w\n%s", name, err, out)
 	}
 	return dir, nil
-})
+}
 
 // functionBinary returns the path of the program that serves a function.
-func functionBinary(t *testing.T, function string) string {
+func functionBinary(t *testing.T, program string) string {
 	t.Helper()
-	dir, err := buildFunctions()
+	build := buildFunctions
+	if program == teamEffects {
+		build = buildTeam
+	}
+	dir, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(dir, function)
+	return filepath.Join(dir, program)
 }
 
 // TestCloudFunctionsLinkOnlyWhatTheyUse: a deployed function starts when somebody waits for it, so it carries no embedded

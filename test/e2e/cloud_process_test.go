@@ -17,12 +17,13 @@ func startFunction(t *testing.T, id, function string, variables []string) (*proc
 	if err != nil {
 		return nil, err
 	}
+	target := strings.TrimPrefix(function, team)
 	p := &process{function: function, id: id, ready: make(chan struct{}), done: make(chan struct{})}
 	p.address = "http://127.0.0.1:" + strconv.Itoa(port)
 	p.command = exec.Command(functionBinary(t, function))
 	p.command.Env = append([]string{
-		"GORACE=halt_on_error=1", "FUNCTION_TARGET=" + function, "PORT=" + strconv.Itoa(port),
-		"K_SERVICE=" + function, "K_REVISION=1", "K_CONFIGURATION=" + function,
+		"GORACE=halt_on_error=1", "FUNCTION_TARGET=" + target, "PORT=" + strconv.Itoa(port),
+		"K_SERVICE=" + target, "K_REVISION=1", "K_CONFIGURATION=" + target,
 	}, only(variables, uses[function])...)
 	if err := p.start(p.printed, p.grumbled); err != nil {
 		return nil, err
@@ -96,6 +97,7 @@ var uses = func() map[string][]string {
 		"Register":  with("PUBSUB_EMULATOR_HOST", "OPLEDGER_TOPIC"),
 		"Reconcile": with("PUBSUB_EMULATOR_HOST", "OPLEDGER_TOPIC", "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
 		"Effects":   with("PUBSUB_EMULATOR_HOST", "OPLEDGER_TOPIC", "OPLEDGER_EFFECT_ALLOW_PRIVATE"),
+		teamEffects: with("PUBSUB_EMULATOR_HOST", "OPLEDGER_TOPIC", "TEAM_URL", "CLOCK_SHIFT"),
 	}
 }()
 

@@ -42,11 +42,13 @@ type fleet struct {
 	sink      *httptest.Server
 	front     *httptest.Server
 	secret    string
-	settings  []string // variables beside those that every fleet needs
-	args      []string // of every process
-	effect    string   // more fields of the effect's YAML
+	settings  []string                 // variables beside those that every fleet needs
+	own       func(id string) []string // and those that are a process's own; may be nil
+	args      []string                 // of every process
+	effect    string                   // more fields of the effect's YAML
 	receiver  *receiver
 	killer    *killer
+	store     *storeDoor // where the processes reach their store; nil: they do so themselves
 	instances []*instance
 
 	mu     sync.Mutex
@@ -140,7 +142,11 @@ func (f *fleet) variables(id string) []string {
 		fmt.Sprintf("OPLEDGER_EFFECTS=[{name: publish, do: http, url: %q, on: [SUCCEEDED, FAILED, CANCELLED, EXPIRED]%s}]",
 			f.sink.URL+sinkPath+id, f.effect),
 	}
-	return slices.Concat(variables, f.backend.variables, f.settings)
+	variables = slices.Concat(variables, f.backend.variables, f.settings)
+	if f.own != nil {
+		variables = append(variables, f.own(id)...)
+	}
+	return variables
 }
 
 // keep starts the instance again whenever it was killed.
@@ -227,14 +233,14 @@ func operationOf(key string) string {
 }
 
 // mayRepeat reports whether the ledger could not learn how the attempt of a process at the effect of that key ended: the
-// process was killed before it said so, its lease was lost, or it could not reach the ledger.
+// process was killed before it said so or its commit was made, its lease was lost, or it could not reach the ledger.
 func (f *fleet) mayRepeat(id, key string) bool {
 	p := f.find(id)
 	said := p.about(operationOf(key))
 	if slices.Contains(said, "lease-lost") || slices.Contains(said, "error") {
 		return true
 	}
-	return p.wasKilled() && !slices.Contains(said, "finished")
+	return p.wasKilled() && !slices.Contains(said, "finished") && !f.store.finished(id, key)
 }
 
 // whoFinished returns the processes that say they finished the effect of that key.

@@ -76,6 +76,10 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadGateway)
 		return
 	}
+	if key, ends := f.fleet.store.acknowledges(p, response.StatusCode, body); ends && f.fleet.killer.strike(acknowledging, p.id, key) {
+		http.Error(w, "it died", http.StatusBadGateway)
+		return
+	}
 	w.WriteHeader(response.StatusCode)
 	_, _ = w.Write(answer) // who asked may have gone
 }
@@ -84,7 +88,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type geminiDoor struct{ fleet *fleet }
 
 func (d *geminiDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodGet && d.fleet.killer.strike(lookingUp, r.Header.Get("X-Goog-Api-Key")) {
+	if r.Method == http.MethodGet && d.fleet.killer.strike(lookingUp, r.Header.Get("X-Goog-Api-Key"), "") {
 		panic(http.ErrAbortHandler)
 	}
 	d.fleet.sim.Handler().ServeHTTP(w, r)

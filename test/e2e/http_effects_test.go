@@ -4,12 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -63,30 +66,37 @@ func data(operation, effect string) string {
 // plan makes operations with an effect that is open, without telling the process.
 func (f *fleet) plan(names ...string) {
 	f.t.Helper()
-	ctx := context.Background()
-	store, err := f.backend.open(ctx)
+	f.planAndTell(nil, names...)
+}
+
+// planAndTell makes operations with an effect that is open, and hands its message over.
+func (f *fleet) planAndTell(publisher ledger.Publisher, names ...string) {
+	f.t.Helper()
+	store, err := f.backend.open(context.Background())
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	settings := ledger.DefaultSettings()
 	settings.Rules = []ledger.Rule{{Name: "publish", On: []operation.State{operation.Succeeded}}}
-	l, err := ledger.New(store, settings, ledger.Options{})
-	for _, text := range names {
-		var name operation.Name
-		if err == nil {
-			name, err = operation.ParseName(text, "")
-		}
-		if err == nil {
-			_, err = l.Register(ctx, ledger.Registration{Name: name})
-		}
-		if err == nil {
-			_, err = l.Ingest(ctx, operation.Event{Name: name, DeliveryID: "d", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: time.Now()})
-		}
-	}
+	l, err := ledger.New(store, settings, ledger.Options{Publisher: publisher})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if err := store.Close(); err != nil {
+	group, ctx := errgroup.WithContext(context.Background())
+	group.SetLimit(8)
+	for _, text := range names {
+		group.Go(func() error {
+			name, err := operation.ParseName(text, "")
+			if err == nil {
+				_, err = l.Register(ctx, ledger.Registration{Name: name})
+			}
+			if err == nil {
+				_, err = l.Ingest(ctx, operation.Event{Name: name, DeliveryID: "d", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: time.Now()})
+			}
+			return err
+		})
+	}
+	if err := errors.Join(group.Wait(), store.Close()); err != nil {
 		f.t.Fatal(err)
 	}
 }

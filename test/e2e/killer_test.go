@@ -20,6 +20,12 @@ const (
 	afterEffect  moment = "effect answered"      // its end not recorded, or just so
 	reconciling  moment = "called by the scheduler"
 	pushed       moment = "pushed to" // before, in and after the claim
+
+	// Those that only a storeDoor can tell.
+	claiming      moment = "claim made, its answer lost"
+	finishing     moment = "finish sent, not made"
+	finishLost    moment = "finish made, its answer lost"
+	acknowledging moment = "finished, not acknowledged"
 )
 
 // A quota is how often to kill at a moment, and at which of its occasions: every so many, the first one after offset.
@@ -33,7 +39,14 @@ type killer struct {
 	random *rand.Rand
 	quotas map[moment]*quota
 	kills  map[moment]int
+	struck []victim
 	grace  sync.WaitGroup // kills that are yet to come
+}
+
+// A victim is a process that was killed in the middle of one piece of work.
+type victim struct {
+	moment       moment
+	process, key string
 }
 
 func newKiller(f *fleet, seed uint64, quotas map[moment]*quota) *killer {
@@ -74,9 +87,16 @@ func (k *killer) hungry() bool {
 	return false
 }
 
-// strike kills the process if the moment is due, and reports whether it did. The process is dead when it returns.
-func (k *killer) strike(m moment, process string) bool {
-	return k.due(m) && k.kill(m, process)
+// strike kills the process if the moment is due, and reports whether it did. The process is dead when it returns. key is that
+// of the effect that it was at, if any.
+func (k *killer) strike(m moment, process, key string) bool {
+	if !k.due(m) || !k.kill(m, process) {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.struck = append(k.struck, victim{m, process, key})
+	return true
 }
 
 // strikeWithin is strike after a random while of at most d, without waiting for it: the work that the process has just been
@@ -119,7 +139,7 @@ func (k *killer) roam(ctx context.Context, every time.Duration) {
 			return
 		}
 		if p := victim.process(); p != nil {
-			k.strike(anyMoment, p.id)
+			k.strike(anyMoment, p.id, "")
 		}
 	}
 }

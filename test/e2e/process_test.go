@@ -145,8 +145,10 @@ func (p *process) lines() []logLine {
 
 // about returns the outcomes of the process's attempts at effects of an operation.
 func (p *process) about(operation string) (outcomes []string) {
-	for _, line := range p.lines() {
-		if line.Event == "effect" && line.Operation == operation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range p.log {
+		if line := &p.log[i]; line.Event == "effect" && line.Operation == operation {
 			outcomes = append(outcomes, line.Outcome)
 		}
 	}

@@ -34,6 +34,7 @@ type attempt struct {
 	number  int // as opledger counts
 	refused bool
 	repeat  bool // what it asks for was done before
+	known   bool // and the ledger knew
 	over    bool // answered, or its process is dead
 }
 
@@ -45,7 +46,7 @@ const sinkPath = "/sink/"
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	process := request.URL.Path[len(sinkPath):]
-	killer := r.fleet.killer
+	killer, key := r.fleet.killer, request.Header.Get("Idempotency-Key")
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
 		panic(http.ErrAbortHandler) // its process was killed while it sent
@@ -55,12 +56,12 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	a, status := r.arrive(process, request.Header, body)
 	defer r.end(a)
-	if killer.strike(beforeEffect, process) {
+	if killer.strike(beforeEffect, process, key) {
 		panic(http.ErrAbortHandler)
 	}
 	if status == http.StatusOK {
-		r.accept(request.Header.Get("Idempotency-Key"), body)
-		if killer.strike(duringEffect, process) {
+		r.accept(key, body)
+		if killer.strike(duringEffect, process, key) {
 			panic(http.ErrAbortHandler)
 		}
 	}
@@ -68,7 +69,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.Header().Set("Content-Length", "0")
 	w.WriteHeader(status)
 	_ = http.NewResponseController(w).Flush() // a process that is gone cannot be told
-	killer.strike(afterEffect, process)
+	killer.strike(afterEffect, process, key)
 }
 
 // arrive notes an attempt and says what it will be answered.
@@ -92,7 +93,7 @@ func (r *receiver) arrive(process string, header http.Header, body []byte) (*att
 		r.problem("%s was repeated with other bytes:\n%s\n%s", key, first, body)
 	}
 	_, repeat := r.accepted[key]
-	a := &attempt{process: process, number: number, repeat: repeat}
+	a := &attempt{process: process, number: number, repeat: repeat, known: r.fleet.store.done(key)}
 	r.attempts[key] = append(r.attempts[key], a)
 	r.seen++
 	if r.refuseEvery > 0 && r.seen%r.refuseEvery == 0 {
@@ -128,6 +129,13 @@ func (r *receiver) keys() []string {
 	return slices.Sorted(maps.Keys(r.accepted))
 }
 
+// of returns the attempts at the effect of a key, and the body that was accepted.
+func (r *receiver) of(key string) ([]*attempt, []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.attempts[key]), r.accepted[key]
+}
+
 // audit returns what was wrong, and how many attempts were repeats of what had been done: only where the ledger could not
 // know of it.
 func (r *receiver) audit() (problems []string, repeats int) {
@@ -139,6 +147,9 @@ func (r *receiver) audit() (problems []string, repeats int) {
 			before := attempts[i]
 			if a.repeat {
 				repeats++
+			}
+			if a.known && !slices.Contains(r.fleet.find(a.process).about(operationOf(key)), "lease-lost") {
+				problems = append(problems, fmt.Sprintf("%s: %s repeated what the ledger knew was done", key, a.process))
 			}
 			if !before.refused && !r.fleet.mayRepeat(before.process, key) {
 				problems = append(problems, fmt.Sprintf("%s: %s repeated the attempt of %s, which had ended", key, a.process, before.process))
