@@ -18,18 +18,8 @@ import (
 func TestZombie(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, inFile(t), 2, geminisim.Config{Speed: 1000})
-	entered, stopped, successor := make(chan string, 10), make(chan struct{}), make(chan struct{})
-	f.receiver.hold = func(r *http.Request) bool {
-		entered <- r.URL.Path[len(sinkPath):]
-		// The first is answered while its process stands still; it goes on while the second is not.
-		wait := map[string]chan struct{}{"1": stopped, "2": successor}[r.Header.Get("Opledger-Attempt")]
-		select {
-		case <-wait:
-			return true
-		case <-r.Context().Done():
-			return false
-		}
-	}
+	relay := newRelay()
+	f.receiver.hold = relay.hold
 	f.args = []string{"--schedule=false"} // a process that stood still in a commit would keep the file locked
 	f.start()
 	for _, i := range f.instances {
@@ -46,18 +36,9 @@ func TestZombie(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	zombie := f.find(<-entered)
-	signal := func(s syscall.Signal) {
-		if err := zombie.command.Process.Signal(s); err != nil {
-			t.Error(err)
-		}
-	}
-	signal(syscall.SIGSTOP)
-	var status syscall.WaitStatus // the signal is under way: wait until every thread stands still
-	if _, err := syscall.Wait4(zombie.command.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
-		t.Fatalf("the zombie does not stand still: %v, %v", err, status)
-	}
-	close(stopped)
+	zombie := f.find(<-relay.entered)
+	standStill(t, zombie)
+	close(relay.stopped)
 	var second string
 	f.within(time.Minute, "the other process has taken the effect over", func() bool {
 		for _, i := range f.instances {
@@ -66,18 +47,18 @@ func TestZombie(t *testing.T) {
 			}
 		}
 		select {
-		case second = <-entered:
+		case second = <-relay.entered:
 			return true
 		default:
 			return false
 		}
 	})
-	signal(syscall.SIGCONT)
+	signal(t, zombie, syscall.SIGCONT)
 	f.within(10*time.Second, "the zombie has lost its lease", func() bool { return slices.Contains(zombie.about(name), "lease-lost") })
 	if second == zombie.id {
 		t.Errorf("%s took over from itself", second)
 	}
-	close(successor)
+	close(relay.successor)
 	f.within(time.Minute, "the effect is done", func() bool { return slices.Contains(f.find(second).about(name), "finished") })
 	f.endGently()
 	if slices.Contains(zombie.about(name), "finished") {
@@ -92,5 +73,44 @@ func TestZombie(t *testing.T) {
 	}
 	if repeats != 1 {
 		t.Errorf("%d repeats", repeats)
+	}
+}
+
+// A relay holds up the requests of an effect's first two attempts. The first is answered while its process stands still; it goes on
+// while the second is not.
+type relay struct {
+	entered            chan string // the processes, as they come
+	stopped, successor chan struct{}
+}
+
+func newRelay() *relay {
+	return &relay{entered: make(chan string, 10), stopped: make(chan struct{}), successor: make(chan struct{})}
+}
+
+func (r *relay) hold(request *http.Request) bool {
+	r.entered <- request.URL.Path[len(sinkPath):]
+	wait := map[string]chan struct{}{"1": r.stopped, "2": r.successor}[request.Header.Get("Opledger-Attempt")]
+	select {
+	case <-wait:
+		return true
+	case <-request.Context().Done():
+		return false
+	}
+}
+
+func signal(t *testing.T, p *process, s syscall.Signal) {
+	t.Helper()
+	if err := p.command.Process.Signal(s); err != nil {
+		t.Error(err)
+	}
+}
+
+// standStill stops a process. It returns when every thread stands still.
+func standStill(t *testing.T, p *process) {
+	t.Helper()
+	signal(t, p, syscall.SIGSTOP)
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(p.command.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("%s does not stand still: %v, %v", p.id, err, status)
 	}
 }
