@@ -106,7 +106,7 @@ func TestCloudServe(t *testing.T) {
 func TestCloudServeTopicSettings(t *testing.T) {
 	t.Parallel()
 	r := opledger(t, []string{"OPLEDGER_TOPIC=effects", "OPLEDGER_GRACE=soon"}, "serve", "--port", "0").want(t, 2)
-	if strings.Count(r.err, "\n") != 1 || r.out != "" {
+	if strings.Count(r.err, "\n") != 4 || r.out != "" { // how many there are, and each
 		t.Errorf("stdout %q, stderr %q", r.out, r.err)
 	}
 	for _, want := range []string{"OPLEDGER_TOPIC: it needs GOOGLE_CLOUD_PROJECT", "OPLEDGER_GRACE: ", "GEMINI_API_KEY: "} {
