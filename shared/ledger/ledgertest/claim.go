@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -120,15 +121,16 @@ var claimTests = []ledgerTest{
 		w.store.Advance(30*time.Minute + time.Second)
 		w.granted(publish)
 	}},
-	{"the back-off grows [S4]", func(w *world) {
+	{"the back-off grows, has an end, and what failed together does not come back together [S4]", func(w *world) {
+		w.settings.MaxAttempts = 20
 		w.succeed()
-		last := time.Duration(0)
-		for range 6 {
+		chance := 0.0
+		w.jitter = func() float64 { return chance }
+		for i, seconds := range []int{1, 4, 16, 64, 256, 1024, 3600, 3600} {
+			chance = float64(i%4) / 4
+			half := time.Duration(seconds) * time.Second / 2
 			wait := w.release(w.granted(publish), 0)
-			if wait <= last {
-				w.Errorf("it waits for %v after %v", wait, last)
-			}
-			last = wait
+			equal(w, fmt.Sprint("the wait after attempt ", i+1), wait, half+time.Duration(chance*float64(half)))
 			w.store.Advance(wait)
 		}
 	}},
