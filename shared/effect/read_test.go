@@ -84,6 +84,14 @@ func TestEveryMistakeAtOnce(t *testing.T) {
 			`effect "c": timeout "1d" is not a duration; a day is 24h: write 24h`, `effect "d": timeout must not be below zero`,
 			`effect "e": timeout must be a duration, such as 90s, 5m or 6h`,
 		}},
+		{"where results go", "[{name: a, on: [SUCCEEDED], do: results, collection: \"no/slash\"}, {name: b, on: [SUCCEEDED], do: results, collection: c, bucket: \"gs://x\"}, " +
+			"{name: c, on: [FAILED], do: log, bucket: \"gs://bucket\"}, {name: d, on: [FAILED], do: results, bucket: \"gs://bucket\", each: item}]", []string{
+			`effect "a": collection must be letters, digits, - and _, beginning with a letter, at most 63, not "no/slash"`,
+			`effect "b": results are written to a collection or to a bucket; for both make two effects`,
+			`effect "c": bucket is for do: results`,
+			`effect "d": to a bucket the whole result is written as one object; leave each out`,
+			`effect "d": only a batch that succeeded has items: on must be [SUCCEEDED]`,
+		}},
 		{"job kinds", `[{name: a, on: [FAILED], do: log, jobKinds: "batch-*"}, {name: b, on: [FAILED], do: log, jobKinds: ["[a", "ok-*", "b\\"]}]`, []string{
 			`effect "a": jobKinds must be a list of texts, such as ["batch-*"]`,
 			`effect "b": jobKinds: "[a" is not a pattern such as batch-*: a [ needs its ], and a \ something behind it`,
@@ -92,7 +100,7 @@ func TestEveryMistakeAtOnce(t *testing.T) {
 		{"items", "[{name: a, on: [FAILED], do: log, each: item}, {name: b, on: [SUCCEEDED], do: log, each: items}, {name: c, on: [SUCCEEDED], do: results}]", []string{
 			`effect "a": only a batch that succeeded has items: on must be [SUCCEEDED]`,
 			`effect "b": each must be item, for once per item of a batch's result, or be left out, not "items"`,
-			`effect "c": collection must be letters, digits, - and _, beginning with a letter, at most 63, not ""`,
+			`effect "c": results needs a collection, for a document each item, or a bucket, gs://BUCKET/PREFIX, for one object`,
 		}},
 		{"of another do", "[{name: a, on: [FAILED], do: log, url: x, topic: y, collection: z}]", []string{
 			`effect "a": url is for do: http`, `effect "a": topic is for do: pubsub`, `effect "a": collection is for do: results`,
