@@ -10,9 +10,9 @@ output "register_url" {
 
 output "environment" {
   description = "Settings for opledger's commands, so that they work on this deployment: eval \"$(terraform output -raw environment)\""
-  value = join("", [
+  value = join("", concat(["unset GEMINI_API_KEY\n"], [
     for name, value in local.commands : "export ${name}='${replace(value, "'", "'\\''")}'\n" if value != null
-  ])
+  ]))
 }
 
 output "next" {
@@ -24,7 +24,8 @@ output "next" {
     gcloud scheduler jobs run ${google_cloud_scheduler_job.reconcile.name} --location=${var.region} --project=${var.project}
     # 3. Gemini's webhook. Its secret goes to ${google_secret_manager_secret.webhook.secret_id}:
     go run ./scripts/opledger webhook create
-    # 4. Register an operation (you need roles/run.invoker: register_callers), and see it in the ledger:
+    # 4. Register an operation, and see it in the ledger. You need roles/run.invoker (register_callers), or, to be one who has it, add
+    #    --impersonate-service-account=ACCOUNT to print-identity-token:
     curl -sS -X POST ${google_cloudfunctions2_function.register.service_config[0].uri} -H "Authorization: Bearer $(gcloud auth print-identity-token)" \
       -H 'Content-Type: application/json' -d '{"name":"batches/YOUR_BATCH"}'
     go run ./scripts/opledger list

@@ -49,7 +49,7 @@ policy_command() {
 # grant KIND… gives the roles of the table that are on things of these kinds, for those of the deployment's choices that it has.
 grant() {
   local who role kind name only why condition grantees names one
-  while read -r who role kind name only why; do
+  while read -r -u 3 who role kind name only why; do
     [[ " $* " == *" $kind "* ]] || continue
     grantees=()
     case $only in
@@ -70,7 +70,7 @@ grant() {
         gc "${about[@]}" "--member=$one" "--role=$role" ${condition[@]+"${condition[@]}"} --format=none
       done
     done
-  done < <(table role)
+  done 3< <(table role)
 }
 
 # database_only and source_only print IAM conditions: the ledger's database, and what Cloud Functions keeps of the uploaded source.

@@ -47,6 +47,9 @@ func TestEverySettingIsKnown(t *testing.T) {
 	read := regexp.MustCompile("env:\"(OPLEDGER_[A-Z_]+)|Getenv\\(\"(OPLEDGER_[A-Z_]+)|^\\| `(OPLEDGER_[A-Z_]+)`|\\$\\{?(OPLEDGER_[A-Z_]+)")
 	names := map[string]bool{}
 	if err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && path != root {
+			return fs.SkipDir // such as .git, and what a build keeps beside the source
+		}
 		if err != nil || entry.IsDir() {
 			return err
 		}

@@ -30,7 +30,7 @@ func TestCloudZombieClocks(t *testing.T) {
 }
 
 func testZombieClocks(t *testing.T, clocks map[string]string) {
-	const key, ttl = operation.Key("batches/job"), 12 * time.Second // extended after 8 s; a process that waits for the processor has 3 s
+	const key, ttl = operation.Key("batches/job"), 30 * time.Second // extended after 20 s; a process that waits for the processor has 7 s
 	var pushes sync.WaitGroup
 	t.Cleanup(pushes.Wait) // when the processes have ended
 	c := newCloud(t)

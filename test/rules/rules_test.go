@@ -73,6 +73,9 @@ func goFiles(t *testing.T) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && path != root {
+			return fs.SkipDir // such as .git, and what a build keeps beside the source
+		}
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" {
 			return err
 		}

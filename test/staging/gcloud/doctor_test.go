@@ -103,7 +103,7 @@ func TestDoctor(t *testing.T) {
 		{"function opledger-register", "gcloud functions logs read opledger-register", without(`^gcloud functions describe opledger-register`, `^state=ACTIVE\n`)},
 		{"webhook has OPLEDGER_STORE", redeploy, without(`^gcloud functions describe opledger-webhook`, `:opledger$`)},
 		{"reconcile has OPLEDGER_WEBHOOK_URL", redeploy, without(`^gcloud functions describe opledger-reconcile`, `.*OPLEDGER_WEBHOOK_URL.*\n`)},
-		{"OPLEDGER_GRACE is the same in webhook,register,reconcile,effects", "scripts/deploy --set OPLEDGER_GRACE=", without(`^gcloud functions describe opledger-effects`, `.*OPLEDGER_GRACE.*\n`)},
+		{"OPLEDGER_GRACE is the same in webhook,register,reconcile,effects", "one value: terraform apply, or scripts/deploy", without(`^gcloud functions describe opledger-effects`, `.*OPLEDGER_GRACE.*\n`)},
 		{"account opledger-push", redeploy, without(`^gcloud iam service-accounts list`, `^opledger-push@.*\n`)},
 		{"register runs as an account of its own", redeploy, without(`^gcloud functions describe opledger-register`, `opledger-register@`)},
 		{"effects takes requests from Google Cloud only", redeploy, without(`^gcloud functions describe opledger-effects`, `_INTERNAL_ONLY`)},

@@ -87,10 +87,27 @@ func TestOptions(t *testing.T) {
 	want := deploy(t, nil, "--dry-run", "--region", "us-central1", "--set", "OPLEDGER_EFFECTS=[{name: a, do: \"it's\"}]",
 		"--set", "OPLEDGER_GRACE=2m", "--sign-effects", "--register-caller", "group:submitters@example.com").want(t, 0)
 	compare(t, strings.Split(got.out, "\n"), strings.Split(want.out, "\n"))
+	for content, want := range map[string]string{
+		"--region \"us-central1\"\n":              "line 1 of " + file + ": write the value without quotes",
+		"\n--register-caller user:a@b.c # boss\n": "line 2 of " + file + ": write the value without quotes, and a remark on a line of its own",
+		"# nothing\n":          "there is no option in " + file,
+		"":                     "there is no option in " + file,
+		"--sign-effects yes\n": "--sign-effects takes no value",
+		"--set OPLEDGER_EFFECTS=[\n{url: hunter2}]": "line 2 of " + file + " is no option",
+		"--gemini-key-file /nowhere\n":              "--gemini-key-file: the file /nowhere cannot be read",
+	} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := deploy(t, nil, "--dry-run", "--options", file).want(t, 2); !strings.Contains(r.stderr, want) || strings.Contains(r.stderr, "hunter2") {
+			t.Errorf("%q: %s", content, r.stderr)
+		}
+	}
+	deploy(t, nil, "--options", t.TempDir()).want(t, 2)
 	if err := os.WriteFile(file, []byte("OPLEDGER_GRACE=hunter2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := deploy(t, nil, "--options", file).want(t, 2); !strings.Contains(r.stderr, "OPLEDGER_GRACE") || strings.Contains(r.stderr, "hunter2") {
+	if r := deploy(t, nil, "--options", file).want(t, 2); !strings.Contains(r.stderr, "line 1 of") || strings.Contains(r.stderr, "hunter2") {
 		t.Errorf("it said %s", r.stderr)
 	}
 }
