@@ -27,14 +27,15 @@ func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot,
 		return snapshot, classify("reading the time", err)
 	}
 	places := make(map[ledger.Path][]int, len(paths))
-	args := make([]any, len(paths))
 	for i, path := range paths {
 		snapshot.Documents[i] = ledger.Document{Path: path}
 		places[path] = append(places[path], i)
-		args[i] = string(path)
 	}
-	rows, err := s.read.QueryContext(ctx,
-		"SELECT path, version, body FROM documents WHERE path IN (?"+strings.Repeat(", ?", len(paths)-1)+")", args...)
+	list, err := json.Marshal(paths)
+	if err != nil {
+		return ledger.Snapshot{}, fmt.Errorf("reading documents: %w", err)
+	}
+	rows, err := s.get.QueryContext(ctx, string(list))
 	if err != nil {
 		return ledger.Snapshot{}, classify("reading documents", err)
 	}
@@ -81,12 +82,12 @@ func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) error {
 	}
 	return classify("committing", s.transact(ctx, func(tx *sql.Tx) error {
 		var version int64
-		err := tx.QueryRowContext(ctx, "UPDATE sequence SET last = last + 1 RETURNING last").Scan(&version)
+		err := tx.StmtContext(ctx, s.next).QueryRowContext(ctx).Scan(&version)
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
-			if err := r.write(ctx, tx, version); err != nil {
+			if err := s.put(ctx, tx, r, version); err != nil {
 				return err
 			}
 		}
@@ -152,21 +153,41 @@ func micros(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMicro(), Valid: !t.IsZero()}
 }
 
-func (r row) write(ctx context.Context, tx *sql.Tx, version int64) error {
+// prepare makes the statements that Get and Commit use.
+func (s *Store) prepare(ctx context.Context) error {
+	for _, statement := range []struct {
+		into **sql.Stmt
+		db   *sql.DB
+		text string
+	}{
+		{&s.get, s.read, "SELECT path, version, body FROM documents WHERE path IN (SELECT value FROM json_each(?))"},
+		{&s.next, s.write, "UPDATE sequence SET last = last + 1 RETURNING last"},
+		{&s.insert, s.write, `INSERT INTO documents (path, collection, parent, version, body, due_at, listed_at, expire_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO NOTHING`},
+		{&s.update, s.write, `UPDATE documents SET version = ?, body = ?, due_at = ?, listed_at = ?, expire_at = ?
+			WHERE path = ? AND version = ?`},
+		{&s.remove, s.write, "DELETE FROM documents WHERE path = ? AND version = ?"},
+	} {
+		var err error
+		if *statement.into, err = statement.db.PrepareContext(ctx, statement.text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put writes one row, if its precondition holds. The error is or wraps ErrConflict where it does not.
+func (s *Store) put(ctx context.Context, tx *sql.Tx, r row, version int64) error {
 	var result sql.Result
 	var err error
 	switch {
 	case r.body == nil:
-		result, err = tx.ExecContext(ctx, "DELETE FROM documents WHERE path = ? AND version = ?", string(r.path), string(r.token))
+		result, err = tx.StmtContext(ctx, s.remove).ExecContext(ctx, string(r.path), string(r.token))
 	case r.token == "":
-		result, err = tx.ExecContext(ctx,
-			`INSERT INTO documents (path, collection, parent, version, body, due_at, listed_at, expire_at)
-			 VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO NOTHING`,
+		result, err = tx.StmtContext(ctx, s.insert).ExecContext(ctx,
 			string(r.path), r.path.Collection(), string(r.path.Parent()), version, string(r.body), r.due, r.listed, r.expire)
 	default:
-		result, err = tx.ExecContext(ctx,
-			`UPDATE documents SET version = ?, body = ?, due_at = ?, listed_at = ?, expire_at = ?
-			 WHERE path = ? AND version = ?`,
+		result, err = tx.StmtContext(ctx, s.update).ExecContext(ctx,
 			version, string(r.body), r.due, r.listed, r.expire, string(r.path), string(r.token))
 	}
 	if err != nil {
