@@ -24,7 +24,7 @@ func newWebhook(outside environment) *cobra.Command {
 			"webhook for $OPLEDGER_WEBHOOK_URL. Its signing secret goes to the Secret Manager secret that\n" +
 			"$OPLEDGER_WEBHOOK_SECRET names, with the credentials of gcloud auth application-default login, and never to the\n" +
 			"terminal unless asked.",
-		Example: "  opledger webhook create --url https://webhook-abc-uc.a.run.app --secret projects/my-project/secrets/opledger-webhook\n" +
+		Example: "  opledger webhook create --url https://webhook-abc-uc.a.run.app --secret projects/my-project/secrets/opledger-webhook-secret\n" +
 			"  opledger webhook check",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

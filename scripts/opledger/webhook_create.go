@@ -22,7 +22,7 @@ func newWebhookCreate(outside environment) *cobra.Command {
 		Long: "Creates the webhook for our URL, subscribed to every event that Gemini accepts, and stores its signing secret as a\n" +
 			"new version in Secret Manager; the secret is made if it is missing. It refuses where a webhook for that URL is there\n" +
 			"already. If the secret cannot be stored, the webhook is deleted again.",
-		Example: "  opledger webhook create --url https://webhook-abc-uc.a.run.app --secret projects/my-project/secrets/opledger-webhook\n" +
+		Example: "  opledger webhook create --url https://webhook-abc-uc.a.run.app --secret projects/my-project/secrets/opledger-webhook-secret\n" +
 			"  opledger webhook create --print-secret",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
