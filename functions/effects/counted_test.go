@@ -13,6 +13,7 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/results"
 )
 
@@ -126,7 +127,7 @@ func TestCustom(t *testing.T) {
 			}
 			return []ledger.Write{{Path: path, Data: note{Key: task.IdempotencyKey}}}, nil
 		})
-		specs, err := effect.ParseSpecs([]byte("[{name: own, on: [SUCCEEDED], do: custom}]"))
+		specs, err := effect.ParseSpecs([]byte("[{name: own, on: [SUCCEEDED], do: custom}]"), operation.Transitions{})
 		if err != nil {
 			w.Fatal(err)
 		}

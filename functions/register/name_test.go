@@ -23,7 +23,8 @@ func TestStrangeCollection(t *testing.T) {
 		"https://h/v1beta/batch/abc?key=topsecret": `name: "v1beta/batch/abc" is in no collection that there is; did you mean v1beta/batches/abc?`,
 		"https://me:topsecret@h/abc":               `name: "abc" does not say what it is; write batches/abc, operations/abc or interactions/abc`,
 		"files/abc":                                `name: "files/abc" is in no collection that there is` + known,
-		"batches/abc/requests":                     `name: "batches/abc/requests" is in no collection that there is` + known,
+		"batches/abc/requests":                     `name: "batches/abc/requests" has more than an id behind batches; an id has no slash, as in batches/abc123`,
+		"models/veo/OPERATIONS/a/b":                `name: "models/veo/OPERATIONS/a/b" has more than an id behind operations; an id has no slash, as in operations/abc123`,
 		"gs://bucket/object":                       `name: "object" does not say what it is; write batches/object, operations/object or interactions/object`,
 		"abc":                                      `name: "abc" does not say what it is; write batches/abc, operations/abc or interactions/abc`,
 	} {
@@ -49,6 +50,25 @@ func TestMistypedFields(t *testing.T) {
 	} {
 		if r := w.post(body); r.Status != http.StatusBadRequest || len(r.Error.Problems) != 1 || r.Error.Problems[0] != want {
 			t.Errorf("%s: %d %q, want 400 %q", body, r.Status, r.Error.Problems, want)
+		}
+	}
+}
+
+// TestWordsOfTheSender: what cannot be read is told in the words of whoever wrote it, not of the decoder.
+func TestWordsOfTheSender(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const body = `the body is not a registration, which is {"name","jobKind","metadata","submittedAt","correlationId"}, nor an intent, ` +
+		`which is {"intent":true,"correlationId","jobKind","metadata","collection"}: `
+	for sent, want := range map[string]string{
+		`{"name":"batches/a","metadata":5}`:   `metadata: metadata is not a JSON object, such as {"dataset":"a"}`,
+		`{"name":"batches/a","metadata":[1]}`: `metadata: metadata is not a JSON object, such as {"dataset":"a"}`,
+		`name=a`:                              body + "it is no JSON (byte 2)",
+		`{"name":"batches/a"`:                 body + "it is no JSON (byte 19)",
+		`["batches/a"]`:                       body + "it is no JSON object",
+	} {
+		if r := w.post(sent); r.Status != http.StatusBadRequest || len(r.Error.Problems) != 1 || r.Error.Problems[0] != want {
+			t.Errorf("%s: %d %q, want 400 %q", sent, r.Status, r.Error.Problems, want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package register
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -41,7 +42,7 @@ func Parse(body []byte, now time.Time) (*ledger.Registration, *ledger.Intention,
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return nil, nil, bad("the body is not a registration, which is " +
 			`{"name","jobKind","metadata","submittedAt","correlationId"}, nor an intent, which is ` +
-			`{"intent":true,"correlationId","jobKind","metadata","collection"}: ` + err.Error())
+			`{"intent":true,"correlationId","jobKind","metadata","collection"}: ` + unfit(err))
 	}
 	var request Request
 	known := map[string]struct {
@@ -167,6 +168,14 @@ func (request Request) job() (operation.Metadata, []string) {
 		}
 	}
 	return metadata, problems
+}
+
+// unfit says why a body is no JSON object, in the words of whoever sent it rather than of the decoder that ended in err.
+func unfit(err error) string {
+	if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
+		return fmt.Sprintf("it is no JSON (byte %d)", syntax.Offset)
+	}
+	return "it is no JSON object"
 }
 
 func bad(problems ...string) error {

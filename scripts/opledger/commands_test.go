@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -185,6 +188,32 @@ func TestSettingsAreJudgedAtOnce(t *testing.T) {
 		}
 		if strings.Contains(s.err, "hunter2") {
 			t.Errorf("%v tells a secret: %s", c.args, s.err)
+		}
+	}
+}
+
+// TestHandlersAreJudgedAtOnce: what only shows with the effects' handlers is found with everything else that is wrong, before a
+// ledger is made.
+func TestHandlersAreJudgedAtOnce(t *testing.T) {
+	t.Parallel()
+	variables := []string{
+		"GEMINI_API_KEY=k", "OPLEDGER_EFFECTS=[{name: own, on: [FAILED], do: custom}, {name: tell, on: [FAILED], do: pubsub, topic: ends}]",
+	}
+	for _, args := range [][]string{
+		{"serve", "--port", "0"}, {"reconcile"}, {"register", "batches/a"}, {"replay", "--dead"}, {"abandon", "batches/a", "--reason", "r"},
+		{"submit", "video", "--model", "m", "--prompt", "p"},
+	} {
+		f := newFile(t)
+		s := cli(t, append(variables, "OPLEDGER_STORE="+f.store(), "OPLEDGER_GRACE=soon"), args...).want(t, exitUsage)
+		const want = "3 problems, and nothing was done:\n" +
+			"  OPLEDGER_GRACE: \"soon\" is not a duration; write 90s, 5m or 6h\n" +
+			"  OPLEDGER_EFFECTS: effect \"own\": do is custom, and this program has no handler of that name; add it in functions/effects/custom.go\n" +
+			"  OPLEDGER_EFFECTS: effect \"tell\": topic \"ends\" needs GOOGLE_CLOUD_PROJECT to be set, or to be written as projects/PROJECT/topics/ends"
+		if got := s.complaint(t); got != want || s.err != "opledger: "+want+"\n" {
+			t.Errorf("%v: %s\nwant %s", args, s.err, want)
+		}
+		if _, err := os.Stat(f.path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%v: a ledger was made: %v", args, err)
 		}
 	}
 }

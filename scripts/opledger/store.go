@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/functions/effects"
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/ledger"
@@ -37,7 +38,7 @@ func parse[T any](outside environment, flag string) (T, place, error) {
 	where, placeErr := findStore(outside, flag)
 	var topicErr error
 	where.topic, topicErr = findTopic(outside)
-	if err := errors.Join(err, placeErr, topicErr); err != nil {
+	if err := errors.Join(err, placeErr, topicErr, checkHandlers(outside)); err != nil {
 		return settings, where, usageError{err}
 	}
 	return settings, where, nil
@@ -81,6 +82,18 @@ func findTopic(outside environment) (string, error) {
 		err = errors.New("OPLEDGER_TOPIC: it needs GOOGLE_CLOUD_PROJECT to be set, the project that publishes to it")
 	}
 	return settings.Topic.Name, err
+}
+
+// handlerSettings is what finds the effects' handlers.
+type handlerSettings struct {
+	Project config.Project
+	Ledger  config.Ledger
+}
+
+// checkHandlers returns what only shows with the effects' handlers. That the settings cannot be read is the command's to say.
+func checkHandlers(outside environment) error {
+	settings, _ := config.Parse[handlerSettings](outside.variables)
+	return effects.CheckHandlers(context.Background(), settings.Ledger.Effects, settings.Project.ID)
 }
 
 // openStore opens the ledger's documents and says on stderr where they are. mustExist refuses to make a new file: a person
@@ -143,12 +156,12 @@ func openServer(
 		options.Expire = file.Expire
 	}
 	if where.topic != "" {
-		effects, err := topic.Open(ctx, where.project, where.topic)
+		messages, err := topic.Open(ctx, where.project, where.topic)
 		if err != nil {
 			return nil, nil, errors.Join(err, store.Close())
 		}
-		options.Publisher = effects
-		closeAll = func() error { return errors.Join(effects.Close(), store.Close()) }
+		options.Publisher = messages
+		closeAll = func() error { return errors.Join(messages.Close(), store.Close()) }
 	}
 	s, err := server.New(ctx, settings, options)
 	if err != nil {

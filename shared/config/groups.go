@@ -135,23 +135,23 @@ func (l *Ledger) validate() []error {
 	var err error
 	l.allowed, err = operation.ParseTransitions(l.Transitions)
 	problems = append(problems, problemsOf("OPLEDGER_TERMINAL_TRANSITIONS", err)...)
-	l.Effects, err = parseEffects(l.EffectsText)
-	if err = errors.Join(err, ledger.ValidateRules(effect.Rules(l.Effects), l.allowed)); err != nil {
+	if l.Effects, err = parseEffects(l.EffectsText, l.allowed); err != nil {
 		l.Effects = nil // nothing is to be made of them
 	}
 	return append(problems, problemsOf("OPLEDGER_EFFECTS", err)...)
 }
 
-// parseEffects returns the effects in OPLEDGER_EFFECTS, or the default where it is not set.
-func parseEffects(text string) ([]effect.Spec, error) {
+// parseEffects returns the effects in OPLEDGER_EFFECTS, or the default where it is not set. Beside an error they are what could be read.
+func parseEffects(text string, allowed operation.Transitions) ([]effect.Spec, error) {
 	if text == "" {
-		return effect.Default(), nil
+		specs := effect.Default()
+		return specs, ledger.ValidateRules(effect.Rules(specs), allowed)
 	}
 	specs, err := fileOrText(text)
 	if err != nil {
 		return nil, err
 	}
-	return effect.ParseSpecs(specs)
+	return effect.ParseSpecs(specs, allowed)
 }
 
 // Settings returns the ledger's settings.

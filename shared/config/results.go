@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // Results is how the results of batches are fetched, for effects that run once per item or write them to Cloud Storage.
@@ -17,10 +18,7 @@ type Results struct {
 }
 
 func (r *Results) validate() []error {
-	specs, err := parseEffects(r.EffectsText)
-	if err != nil {
-		return nil // Ledger says it
-	}
+	specs, _ := parseEffects(r.EffectsText, operation.Transitions{}) // Ledger says what is wrong with them
 	if r.Wanted = slices.ContainsFunc(specs, effect.Spec.FetchesResults); r.Wanted {
 		return r.Gemini.validate()
 	}

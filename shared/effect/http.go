@@ -122,7 +122,10 @@ func post(ctx context.Context, client *http.Client, o HTTPOptions, task Task) er
 	if response.StatusCode/100 == 2 {
 		return nil
 	}
-	err = fmt.Errorf("%s answered %s: %q", receiver, response.Status, said)
+	err = fmt.Errorf("%s answered %s", receiver, response.Status)
+	if len(said) > 0 {
+		err = fmt.Errorf("%w: %q", err, said)
+	}
 	switch code := response.StatusCode; {
 	case code >= 500, code == http.StatusRequestTimeout, code == http.StatusConflict,
 		code == http.StatusTooEarly, code == http.StatusTooManyRequests:

@@ -148,6 +148,16 @@ func TestHTTPStatuses(t *testing.T) {
 	}
 }
 
+// TestHTTPSaysNothingOfNothing: of an empty answer the status is all there is to tell.
+func TestHTTPSaysNothingOfNothing(t *testing.T) {
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }))
+	defer receiver.Close()
+	err := perform(t, effect.HTTPOptions{URL: receiver.URL, AllowPrivate: true})
+	if want := receiver.URL + " answered 503 Service Unavailable"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // TestHTTPRetryAfter: a receiver may say when, in seconds or as a date, within reason; through the runner, which is who acts
 // on it.
 func TestHTTPRetryAfter(t *testing.T) {

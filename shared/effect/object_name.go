@@ -32,12 +32,18 @@ func parseFolder(text string) (folder, error) {
 	if prefix = strings.TrimSuffix(prefix, "/"); prefix != "" {
 		prefix += "/"
 	}
-	f := folder{bucket: bucket, prefix: prefix}
 	ok := prefix == "" || objectPrefix.MatchString(strings.TrimSuffix(prefix, "/")) && len(prefix) <= maxPrefixBytes
-	if !isURL || !bucketName.MatchString(bucket) || !ok {
-		return folder{}, fmt.Errorf("bucket must be gs://BUCKET or gs://BUCKET/PREFIX, of letters, digits and . _ - = in the prefix, not %q", text)
+	switch {
+	case !isURL || bucket == "":
+		return folder{}, fmt.Errorf("bucket must be gs://BUCKET or gs://BUCKET/PREFIX, not %q", text)
+	case !bucketName.MatchString(bucket):
+		return folder{}, fmt.Errorf("bucket %q: a bucket's name has 3 to 222 lower-case letters, digits and . _ -, "+
+			"and begins and ends with a letter or digit; %q is none", text, bucket)
+	case !ok:
+		return folder{}, fmt.Errorf("bucket %q: a prefix has at most %d letters, digits and . _ - = /, "+
+			"and none of its parts is empty or begins with . or -", text, maxPrefixBytes-len("/"))
 	}
-	return f, nil
+	return folder{bucket: bucket, prefix: prefix}, nil
 }
 
 // object returns the name of the object that an effect writes: it follows from the operation and the effect alone, so that every

@@ -134,16 +134,16 @@ func TestBucketSpecs(t *testing.T) {
 		`bucket: "gs://abc/a/"`:                               "",
 		`bucket: abc`:                                         "gs://BUCKET",
 		`bucket: "gs://"`:                                     "gs://BUCKET",
-		`bucket: "gs://Abc/a"`:                                "gs://BUCKET",
-		`bucket: "gs://abc//a"`:                               "gs://BUCKET",
-		`bucket: "gs://abc/../a"`:                             "gs://BUCKET",
-		`bucket: "gs://abc/a b"`:                              "gs://BUCKET",
-		`bucket: "gs://abc/` + strings.Repeat("a", 400) + `"`: "gs://BUCKET",
+		`bucket: "gs://Abc/a"`:                                "a bucket's name has 3 to 222",
+		`bucket: "gs://abc//a"`:                               "a prefix has at most 399",
+		`bucket: "gs://abc/../a"`:                             "a prefix has at most 399",
+		`bucket: "gs://abc/a b"`:                              "a prefix has at most 399",
+		`bucket: "gs://abc/` + strings.Repeat("a", 400) + `"`: "a prefix has at most 399",
 		`bucket: "gs://abc", collection: reviews`:             "make two effects",
 		`bucket: "gs://abc", each: item`:                      "leave each out",
 		`timeout: 1s`:                                         "a bucket",
 	} {
-		specs, err := effect.ParseSpecs([]byte("[{name: keep, on: [SUCCEEDED], do: results, " + text + "}]"))
+		specs, err := effect.ParseSpecs([]byte("[{name: keep, on: [SUCCEEDED], do: results, "+text+"}]"), operation.Transitions{})
 		switch {
 		case want == "":
 			handlers, handlersErr := effect.Handlers(specs, effect.HandlerOptions{Buckets: effect.NewBuckets("")})
@@ -158,7 +158,7 @@ func TestBucketSpecs(t *testing.T) {
 		`do: log, on: [SUCCEEDED], bucket: "gs://abc"`:  "bucket is for do: results",
 		`do: results, on: [FAILED], bucket: "gs://abc"`: "[SUCCEEDED]",
 	} {
-		if _, err := effect.ParseSpecs([]byte("[{name: keep, " + text + "}]")); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := effect.ParseSpecs([]byte("[{name: keep, "+text+"}]"), operation.Transitions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want it to say %s", text, err, want)
 		}
 	}

@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,9 +18,15 @@ import (
 
 // A reader reads specs out of the tree of their text. The library's decoder would end at the first mistake.
 type reader struct {
-	anchors  map[string]ast.Node
-	hasLines bool // the text has several, so that problems say which
-	problems []error
+	aliases  map[*ast.AliasNode]ast.Node // what each stands for; those that stand for nothing are not here
+	hasLines bool                        // the text has several, so that problems say which
+	problems []problem
+}
+
+// A problem is of the entry at index, and about what stands in line.
+type problem struct {
+	index, line int
+	err         error
 }
 
 // A field is one that a spec has, and where its value goes.
@@ -61,12 +68,8 @@ func (r *reader) list(text []byte) ([]ast.Node, error) {
 		return nil, errNoEffect
 	}
 	r.hasLines = strings.Contains(strings.TrimSpace(string(text)), "\n")
-	r.anchors = map[string]ast.Node{}
-	for _, node := range ast.Filter(ast.AnchorType, body) {
-		if anchor, ok := node.(*ast.AnchorNode); ok {
-			r.anchors[anchor.Name.GetToken().Value] = anchor.Value
-		}
-	}
+	r.aliases = map[*ast.AliasNode]ast.Node{}
+	ast.Walk(resolver{anchors: map[string]ast.Node{}, aliases: r.aliases, inside: map[ast.Node]bool{}}, body)
 	list, ok := r.value(body).(*ast.SequenceNode)
 	switch {
 	case !ok:
@@ -83,25 +86,27 @@ var errNoEffect = errors.New("it lists no effect; leave it unset for the default
 // say about: it is reported here.
 func (r *reader) spec(index int, entry ast.Node) Spec {
 	var s Spec
-	values, twice := map[string]ast.Node{}, []ast.Node(nil)
 	mapping, ok := r.value(entry).(ast.MapNode)
 	if !ok {
-		r.wrong(ledger.RuleTitle("", index), entry, "it must be a mapping like {name: publish, on: [SUCCEEDED], do: log}")
+		if !r.unresolved("", index, entry) {
+			r.wrong("", index, entry, "it must be a mapping like {name: publish, on: [SUCCEEDED], do: log}")
+		}
 		return Spec{Name: fmt.Sprintf("unreadable-%d", index+1), On: []operation.State{operation.Succeeded}, Do: "log"}
 	}
-	keys := r.collect(mapping, values, &twice, maxNested)
+	merge := merged{values: map[string]ast.Node{}, seen: map[ast.MapNode]bool{}}
+	r.collect(mapping, &merge)
+	values := merge.values
 	if node := values["name"]; node != nil {
 		_ = r.assign(&s.Name, node) // without a name the rules' own check says what it must be
 	}
-	wrong := func(at ast.Node, format string, args ...any) {
-		r.wrong(ledger.RuleTitle(s.Name, index), at, format, args...)
-	}
+	wrong := func(at ast.Node, format string, args ...any) { r.wrong(s.Name, index, at, format, args...) }
+	r.unresolved(s.Name, index, entry)
 	fields := s.fields()
 	names := make([]string, len(fields))
 	for i, f := range fields {
 		names[i] = f.name
 	}
-	for _, key := range keys {
+	for _, key := range merge.keys {
 		name := key.GetToken().Value
 		if slices.Contains(names, name) {
 			continue
@@ -112,8 +117,11 @@ func (r *reader) spec(index int, entry ast.Node) Spec {
 		}
 		wrong(key, "there is no field %s%s", mistake.Quote(name), what)
 	}
-	for _, key := range twice {
+	for _, key := range merge.twice {
 		wrong(key, "%s is given twice", mistake.Quote(key.GetToken().Value))
+	}
+	for _, value := range merge.unfit {
+		wrong(value, "<< must be a mapping, such as *first, or a list of mappings")
 	}
 	unread := map[string]bool{}
 	for _, f := range fields {
@@ -123,7 +131,9 @@ func (r *reader) spec(index int, entry ast.Node) Spec {
 		}
 		if err := r.assign(f.into, node); err != nil {
 			unread[f.name] = true
-			wrong(node, "%s %w", f.name, err)
+			if !errors.Is(err, errUnresolved) { // which has been said
+				wrong(node, "%s %w", f.name, err)
+			}
 		}
 	}
 	if unread["on"] {
@@ -143,10 +153,32 @@ func (r *reader) spec(index int, entry ast.Node) Spec {
 	return s
 }
 
-// wrong adds a problem, with the line of the node that it is about.
-func (r *reader) wrong(title string, at ast.Node, format string, args ...any) {
-	if r.hasLines {
-		title += fmt.Sprintf(" (line %d)", at.GetToken().Position.Line)
+// rules adds what the rules' own check says of specs that were read from entries.
+func (r *reader) rules(specs []Spec, entries []ast.Node, allowed operation.Transitions) {
+	for index, problems := range ledger.RuleProblems(Rules(specs), allowed) {
+		for _, err := range problems {
+			r.wrong(specs[index].Name, index, entries[index], "%w", err)
+		}
 	}
-	r.problems = append(r.problems, fmt.Errorf("%s: %w", title, fmt.Errorf(format, args...)))
+}
+
+// wrong adds a problem of the effect at index, with the line of the node that it is about.
+func (r *reader) wrong(name string, index int, at ast.Node, format string, args ...any) {
+	title, line := ledger.RuleTitle(name, index), at.GetToken().Position.Line
+	if r.hasLines {
+		title += fmt.Sprintf(" (line %d)", line)
+	}
+	r.problems = append(r.problems, problem{index, line, fmt.Errorf("%s: %w", title, fmt.Errorf(format, args...))})
+}
+
+// err joins the problems, in the order of the text.
+func (r *reader) err() error {
+	slices.SortStableFunc(r.problems, func(a, b problem) int {
+		return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.line, b.line))
+	})
+	errs := make([]error, len(r.problems))
+	for i, p := range r.problems {
+		errs[i] = p.err
+	}
+	return errors.Join(errs...)
 }

@@ -1,21 +1,19 @@
 package effect_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/opledger/opledger/shared/effect"
-	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// problems are those that the settings report of effects: the reader's and the rules' own.
+// problems are those that the settings report of effects.
 func problems(text string) []string {
-	specs, err := effect.ParseSpecs([]byte(text))
-	if err = errors.Join(err, ledger.ValidateRules(effect.Rules(specs), operation.Transitions{})); err == nil {
+	_, err := effect.ParseSpecs([]byte(text), operation.Transitions{})
+	if err == nil {
 		return nil
 	}
 	return strings.Split(err.Error(), "\n")
@@ -76,7 +74,7 @@ func TestEveryMistakeAtOnce(t *testing.T) {
 			`effect "c": on must be a list of states and alerts, such as [SUCCEEDED]`,
 		}},
 		{"URLs", "[{name: a, on: [FAILED], do: http}, {name: b, on: [FAILED], do: http, url: \"ftp://hunter2\"}, {name: c, on: [FAILED], do: http, url: [\"https://hunter2\"]}]", []string{
-			`effect "a": url must be an http or https URL`, `effect "b": url must be an http or https URL`, `effect "c": url must be a text`,
+			`effect "a": http needs a url: the http or https URL to post to`, `effect "b": url must be an http or https URL`, `effect "c": url must be a text`,
 		}},
 		{"timeouts", "[{name: a, on: [FAILED], do: log, timeout: soon}, {name: b, on: [FAILED], do: log, timeout: 30}, {name: c, on: [FAILED], do: log, timeout: 1d}, " +
 			"{name: d, on: [FAILED], do: log, timeout: -5s}, {name: e, on: [FAILED], do: log, timeout: {s: 5}}]", []string{
@@ -106,12 +104,39 @@ func TestEveryMistakeAtOnce(t *testing.T) {
 			`effect "a": url is for do: http`, `effect "a": topic is for do: pubsub`, `effect "a": collection is for do: results`,
 		}},
 		{"an anchor that is not there", "[{name: a, on: *ends, do: *what}]", []string{
-			`effect "a": on must be a list of states and alerts, such as [SUCCEEDED]`, `effect "a": do must be a text`,
+			`effect "a": the alias "*ends" has no anchor &ends that ends before it`, `effect "a": the alias "*what" has no anchor &what that ends before it`,
+		}},
+		{"aliases in lists", "[{name: a, on: [*end], do: log, jobKinds: [x, *kind]}, *b]", []string{
+			`effect "a": the alias "*end" has no anchor &end that ends before it`, `effect "a": the alias "*kind" has no anchor &kind that ends before it`,
+			`effect 2: the alias "*b" has no anchor &b that ends before it`,
+		}},
+		{"an anchor that comes later, or is around", "[{name: a, on: *ends, do: log}, &b {name: b, on: &ends [FAILED], do: log, <<: *b}]", []string{
+			`effect "a": the alias "*ends" has no anchor &ends that ends before it`, `effect "b": the alias "*b" has no anchor &b that ends before it`,
+		}},
+		{"merges", "- &a {name: a, on: [FAILED], do: log}\n- {<<: *missing, name: b, on: [FAILED], do: log}\n" +
+			"- {<<: [*a, 1], name: c}\n- {<<: text, name: d, on: [FAILED], do: log}\n", []string{
+			`effect "b" (line 2): the alias "*missing" has no anchor &missing that ends before it`,
+			`effect "c" (line 3): << must be a mapping, such as *first, or a list of mappings`,
+			`effect "d" (line 4): << must be a mapping, such as *first, or a list of mappings`,
+		}},
+		{"buckets", "[{name: a, on: [SUCCEEDED], do: results, bucket: \"gs://x/\"}, {name: b, on: [SUCCEEDED], do: results, bucket: \"bucket/x\"}, " +
+			"{name: c, on: [SUCCEEDED], do: results, bucket: \"gs://bucket/a//b\"}]", []string{
+			`effect "a": bucket "gs://x/": a bucket's name has 3 to 222 lower-case letters, digits and . _ -, and begins and ends with a letter or digit; "x" is none`,
+			`effect "b": bucket must be gs://BUCKET or gs://BUCKET/PREFIX, not "bucket/x"`,
+			`effect "c": bucket "gs://bucket/a//b": a prefix has at most 399 letters, digits and . _ - = /, and none of its parts is empty or begins with . or -`,
+		}},
+		{"in the order of the text", "- name: A\n  on: [DONE]\n  do: htpp\n- name: b\n  on: []\n  do: log\n  jobKinds: [\"[\"]\n- name: b\n  on: [FAILED]\n  do: log\n  to: x\n", []string{
+			`effect "A" (line 1)` + nameMust, `effect "A" (line 1): "DONE" is not a state and not an alert` + theWords,
+			`effect "A" (line 3): do must be log, http, pubsub, custom or results, not "htpp"; did you mean http?`,
+			`effect "b" (line 4): it lists no state or alert to run on`,
+			`effect "b" (line 4): jobKinds: "[" is not a pattern such as batch-*: a [ needs its ], and a \ something behind it`,
+			`effect "b" (line 8): its name is used twice; give each effect one of its own`,
+			`effect "b" (line 11): there is no field "to"` + theFields,
 		}},
 		{"lines, and all at once", "- name: a\n  on: [FAILED]\n  do: log\n  colour: red\n- on: []\n  do: http\n  url: hunter2\n  timeout: soon\n", []string{
 			`effect "a" (line 4): there is no field "colour"` + theFields,
-			`effect 2 (line 8): timeout "soon" is not a duration; write 90s, 5m or 6h`, `effect 2 (line 7): url must be an http or https URL`,
-			"effect 2" + nameMust, "effect 2: it lists no state or alert to run on",
+			"effect 2 (line 5)" + nameMust, "effect 2 (line 5): it lists no state or alert to run on",
+			`effect 2 (line 7): url must be an http or https URL`, `effect 2 (line 8): timeout "soon" is not a duration; write 90s, 5m or 6h`,
 		}},
 	} {
 		got := problems(c.text)
@@ -136,7 +161,7 @@ func TestAnchors(t *testing.T) {
   timeout: 5s
 - {<<: *first, name: b}
 - {name: c, on: *ends, do: log, jobKinds: [2026]}
-`))
+`), operation.Transitions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,5 +173,38 @@ func TestAnchors(t *testing.T) {
 		if problems(text) == nil {
 			t.Errorf("%s is taken", text)
 		}
+	}
+}
+
+// TestMeaningOfAnAnchor: an alias is what its anchor was last said to be before it, and of several mappings that are merged an
+// earlier one wins: an effect must not run for what nobody listed.
+func TestMeaningOfAnAnchor(t *testing.T) {
+	t.Parallel()
+	got, err := effect.ParseSpecs([]byte(`
+- {name: a, on: &ends [SUCCEEDED], do: &do log, jobKinds: &kinds [review]}
+- {name: b, on: *ends, do: *do, jobKinds: *kinds}
+- {name: c, on: &ends [FAILED], do: log, jobKinds: &kinds [nightly]}
+- &d {name: d, on: *ends, do: log, jobKinds: *kinds}
+- &e {name: e, on: [EXPIRED], do: http, url: "https://example.com/"}
+- {<<: [*d, {timeout: 5s, do: http}], name: f}
+- {<<: [*e, {<<: *d}], name: g}
+`), operation.Transitions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	review, nightly := []string{"review"}, []string{"nightly"}
+	succeeded, failed, expired := []operation.State{operation.Succeeded}, []operation.State{operation.Failed}, []operation.State{operation.Expired}
+	const url = "https://example.com/"
+	want := []effect.Spec{
+		{Name: "a", On: succeeded, Do: "log", JobKinds: review}, {Name: "b", On: succeeded, Do: "log", JobKinds: review},
+		{Name: "c", On: failed, Do: "log", JobKinds: nightly}, {Name: "d", On: failed, Do: "log", JobKinds: nightly},
+		{Name: "e", On: expired, Do: "http", URL: url},
+	}
+	if diff := cmp.Diff(want, got[:5]); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if f, g := got[5], got[6]; f.On[0] != operation.Failed || f.Timeout == 0 || f.Do != "log" || f.JobKinds[0] != "nightly" ||
+		g.On[0] != operation.Expired || g.Do != "http" || g.JobKinds[0] != "nightly" {
+		t.Errorf("%+v\n%+v", f, g)
 	}
 }

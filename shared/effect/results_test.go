@@ -76,7 +76,7 @@ func TestItemSpecs(t *testing.T) {
 		"{name: a, on: [SUCCEEDED], do: results, collection: items}":               "ledger's own",
 		"{name: a, on: [SUCCEEDED], do: log, collection: reviews}":                 "for do: results",
 	} {
-		specs, err := effect.ParseSpecs([]byte("[" + text + "]"))
+		specs, err := effect.ParseSpecs([]byte("["+text+"]"), operation.Transitions{})
 		if want == "" {
 			handlers, handlersErr := effect.Handlers(specs, options)
 			if err != nil || handlersErr != nil || !specs[0].EachItem() || handlers["a"] == nil {

@@ -45,11 +45,11 @@ func Default() []Spec {
 }
 
 // ParseSpecs reads a list of specs in YAML or JSON. The error joins every problem that can be seen without the rest of the
-// settings, each beginning with the effect's name or, where it has none, its place in the list; in a text of several lines with
-// the line. It repeats nothing of a URL, which may hold a password.
+// settings but allowed, those of the rules among them, in the order of the text: each begins with the effect's name or, where it has
+// none, its place in the list, and in a text of several lines with the line. It repeats nothing of a URL, which may hold a password.
 //
-// Beside an error the specs are for ledger.ValidateRules alone, which finds what else is wrong with them.
-func ParseSpecs(text []byte) ([]Spec, error) {
+// Beside an error the specs are what could be read, of which nothing should be run.
+func ParseSpecs(text []byte, allowed operation.Transitions) ([]Spec, error) {
 	var r reader
 	entries, err := r.list(text)
 	if err != nil {
@@ -59,7 +59,8 @@ func ParseSpecs(text []byte) ([]Spec, error) {
 	for i, entry := range entries {
 		specs[i] = r.spec(i, entry)
 	}
-	return specs, errors.Join(r.problems...)
+	r.rules(specs, entries, allowed)
+	return specs, r.err()
 }
 
 // sort takes the alerts out of the states that they were listed with. A word that is neither stays, for the rules' own check to
@@ -95,7 +96,9 @@ func (s Spec) check(wrong func(field, format string, args ...any)) {
 			wrong(field, "%w", err)
 		}
 	case "http":
-		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		if s.URL == "" {
+			wrong("url", "http needs a url: the http or https URL to post to")
+		} else if u, err := url.Parse(s.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 			wrong("url", "url must be an http or https URL") // it may hold a password
 		}
 	case "pubsub":

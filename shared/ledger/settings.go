@@ -82,22 +82,31 @@ func RuleTitle(name string, index int) string {
 // ValidateRules returns every problem of the rules, joined; nil if there is none. Each begins with RuleTitle.
 func ValidateRules(rules []Rule, allowed operation.Transitions) error {
 	var problems []error
-	seen := map[string]bool{}
-	for i, rule := range rules {
-		if rule.Name != "" && seen[rule.Name] {
-			problems = append(problems, fmt.Errorf("%s: its name is used twice; give each effect one of its own", RuleTitle(rule.Name, i)))
+	for i, ofRule := range RuleProblems(rules, allowed) {
+		for _, problem := range ofRule {
+			problems = append(problems, fmt.Errorf("%s: %w", RuleTitle(rules[i].Name, i), problem))
 		}
-		seen[rule.Name] = true
-		problems = append(problems, rule.problems(i, allowed)...)
 	}
 	return errors.Join(problems...)
 }
 
-func (r Rule) problems(index int, allowed operation.Transitions) []error {
-	var problems []error
-	add := func(format string, args ...any) {
-		problems = append(problems, fmt.Errorf("%s: "+format, append([]any{RuleTitle(r.Name, index)}, args...)...))
+// RuleProblems returns the problems of each rule, at the rule's index, for whoever can say better than RuleTitle where it stands.
+func RuleProblems(rules []Rule, allowed operation.Transitions) [][]error {
+	problems := make([][]error, len(rules))
+	seen := map[string]bool{}
+	for i, rule := range rules {
+		if rule.Name != "" && seen[rule.Name] {
+			problems[i] = append(problems[i], errors.New("its name is used twice; give each effect one of its own"))
+		}
+		seen[rule.Name] = true
+		problems[i] = append(problems[i], rule.problems(allowed)...)
 	}
+	return problems
+}
+
+func (r Rule) problems(allowed operation.Transitions) []error {
+	var problems []error
+	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if !effectName.MatchString(r.Name) {
 		add("its name must be lower-case letters, digits, - and _, beginning with a letter, at most 63")
 	}

@@ -86,7 +86,15 @@ func metadataFields(text []byte) (map[string]json.RawMessage, error) {
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrMetadata, err)
+		return nil, unfit(err)
 	}
 	return fields, nil
+}
+
+// unfit says why a text is no metadata, in the words of whoever wrote it rather than of the decoder that ended in err.
+func unfit(err error) error {
+	if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
+		return fmt.Errorf("%w: it is no JSON (byte %d)", ErrMetadata, syntax.Offset)
+	}
+	return fmt.Errorf("%w, such as {\"dataset\":\"a\"}", ErrMetadata)
 }

@@ -46,11 +46,18 @@ func TestParseMetadata(t *testing.T) {
 // notObjects are texts that are no metadata.
 var notObjects = []string{" ", "x", "1", `"text"`, "true", "[]", `[{"a":1}]`, "{", `{"a"}`, `{"a":}`, `{a:1}`, `{"a":1,}`, `{"a":1} {}`, `{"a":1}x`}
 
+// inItsWords reports whether an error says nothing that only a reader of Go's decoder understands.
+func inItsWords(err error) bool {
+	text := err.Error()
+	return !strings.Contains(text, "json:") && !strings.Contains(text, "Go value") && !strings.Contains(text, "invalid character") &&
+		(strings.HasSuffix(text, `, such as {"dataset":"a"}`) || strings.Contains(text, ": it is no JSON (byte "))
+}
+
 func TestMetadataErrors(t *testing.T) {
 	t.Parallel()
 	for _, text := range notObjects {
-		if got, err := operation.ParseMetadata([]byte(text)); !errors.Is(err, operation.ErrMetadata) || got != "" {
-			t.Errorf("ParseMetadata(%q) = %q, %v, want ErrMetadata", text, got, err)
+		if got, err := operation.ParseMetadata([]byte(text)); !errors.Is(err, operation.ErrMetadata) || got != "" || !inItsWords(err) {
+			t.Errorf("ParseMetadata(%q) = %q, %v, want ErrMetadata in words for who wrote it", text, got, err)
 		}
 		bad := operation.Metadata(text)
 		for _, pair := range [][2]operation.Metadata{{bad, `{"a":1}`}, {`{"a":1}`, bad}, {bad, ""}, {"", bad}} {

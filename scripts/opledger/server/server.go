@@ -65,6 +65,8 @@ type Server struct {
 	effects    effectsfn.Function
 	mux        *http.ServeMux
 	options    Options
+
+	unverifiable bool // there is nothing to verify a delivery with
 }
 
 // New returns a server. It starts nothing.
@@ -119,6 +121,7 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 			return nil, err
 		}
 		s.handle("/webhook", hook)
+		s.unverifiable = settings.Webhook.SecretText == "" && len(settings.Webhook.Audiences) == 0
 	}
 	s.handle("/effects", s.effects)
 	s.mux.HandleFunc("GET /health", s.health)
@@ -179,6 +182,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	defer stop()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	s.sayWhatWaits(ctx)
 	var background sync.WaitGroup
 	background.Go(func() { s.queue.Run(ctx, work, workers, s.run) })
 	if s.options.Schedule > 0 && s.Reconciler != nil {
@@ -203,6 +207,18 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	background.Wait()
 	return err
+}
+
+// sayWhatWaits tells in the log what the settings keep the server from doing: whoever has forgotten it would find out only later.
+func (s *Server) sayWhatWaits(ctx context.Context) {
+	if s.unverifiable {
+		s.options.Log.WarnContext(ctx, "deliveries are answered 503 until OPLEDGER_WEBHOOK_SECRET is set", "event", "auth",
+			"outcome", "unverifiable", "reason", "no-secret")
+	}
+	if s.effects.Paused {
+		s.options.Log.WarnContext(ctx, "effects are planned and not run: OPLEDGER_EFFECTS_PAUSED is true", "event", "effect",
+			"outcome", effect.Paused, "reason", "settings")
+	}
 }
 
 // Drain runs the effects that were published inside this process and not run yet, once each.

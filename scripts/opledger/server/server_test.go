@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -9,12 +10,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -37,7 +41,10 @@ func open(t *testing.T, path, sink string, options Options, more ...string) (*Se
 			t.Error(err)
 		}
 	})
-	options.Store, options.Now, options.Log = store, time.Now, slog.New(slog.DiscardHandler)
+	options.Store, options.Now = store, time.Now
+	if options.Log == nil {
+		options.Log = slog.New(slog.DiscardHandler)
+	}
 	s, err := New(t.Context(), settings, options)
 	if err != nil {
 		t.Fatal(err)
@@ -189,5 +196,43 @@ func TestServeSaysWhyItCannot(t *testing.T) {
 	}
 	if err := s.Serve(t.Context(), listener); err == nil {
 		t.Error("it served on a closed port")
+	}
+}
+
+// TestServeSaysWhatWaits: a server without anything to verify deliveries with, or whose effects are paused, says so when it begins,
+// and no other says it.
+func TestServeSaysWhatWaits(t *testing.T) {
+	t.Parallel()
+	const (
+		secret  = "OPLEDGER_WEBHOOK_SECRET=whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+		refused = "deliveries are answered 503 until OPLEDGER_WEBHOOK_SECRET is set"
+		paused  = "effects are planned and not run: OPLEDGER_EFFECTS_PAUSED is true"
+	)
+	for _, c := range []struct {
+		set  []string
+		says []string
+	}{
+		{nil, []string{refused}},
+		{[]string{secret}, nil},
+		{[]string{"OPLEDGER_WEBHOOK_AUDIENCE=me"}, nil},
+		{[]string{secret, "OPLEDGER_EFFECTS_PAUSED=true"}, []string{paused}},
+		{[]string{"OPLEDGER_EFFECTS_PAUSED=true"}, []string{refused, paused}},
+	} {
+		var log bytes.Buffer
+		s, listener := open(t, filepath.Join(t.TempDir(), "ledger.db"), "http://127.0.0.1:1", Options{Log: logging.New(&log, "")}, c.set...)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := s.Serve(ctx, listener); err != nil {
+			t.Error(err)
+		}
+		for _, line := range []string{refused, paused} {
+			want := 0
+			if slices.Contains(c.says, line) {
+				want = 1
+			}
+			if got := strings.Count(log.String(), line); got != want {
+				t.Errorf("%v: %q is said %d times, want %d: %s", c.set, line, got, want, &log)
+			}
+		}
 	}
 }
