@@ -54,17 +54,32 @@ func newAbandon(outside environment) *cobra.Command {
 
 func abandon(ctx context.Context, outside environment, l *ledger.Ledger, key operation.Key, effect string, a ledger.Abandonment) error {
 	what := string(key)
+	began, err := l.Now(ctx)
+	if err != nil {
+		return err
+	}
 	var stands operation.Abandonment
-	var err error
 	if effect == "" {
 		stands, err = l.Abandon(ctx, key, a)
 	} else {
 		what = "effect " + effect + " of " + what
 		stands, err = l.AbandonEffect(ctx, key, effect, a)
 	}
+	if errors.Is(err, ledger.ErrNotFound) && effect != "" {
+		rec, readErr := recordOf(ctx, l, key)
+		if readErr == nil {
+			return noEffect(rec, effect, "")
+		}
+		err = readErr
+	}
 	if err != nil {
 		return whereToLook(err)
 	}
-	_, err = fmt.Fprintf(outside.out, "%s abandoned by %s at %s: %s\n", dash(what), dash(stands.By), localTime(stands.At), dash(stands.Why))
+	already, yours := "", ""
+	if stands.At.Before(operation.Instant(began)) && (stands.By != a.By || stands.Why != a.Why) {
+		already, yours = "already ", "; yours was not recorded"
+	}
+	_, err = fmt.Fprintf(outside.out, "%s %sabandoned by %s at %s: %s%s\n",
+		dash(what), already, dash(stands.By), localTime(stands.At), dash(stands.Why), yours)
 	return err
 }

@@ -7,8 +7,10 @@ import (
 	"os/user"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -22,9 +24,13 @@ func TestAbandon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, reason := range []string{"submitted \x1b[31mtwice", "another"} {
-		s := cli(t, variables, "abandon", "a", "--reason", reason).want(t, exitDone)
-		if want := "batches/a abandoned by " + me.Username + " at "; !strings.HasPrefix(s.out, want) || !strings.HasSuffix(s.out, ": submitted  [31mtwice\n") {
+	for _, c := range []struct{ reason, begins, ends string }{
+		{"submitted \x1b[31mtwice", "batches/a abandoned by ", ": submitted  [31mtwice\n"},
+		{"submitted \x1b[31mtwice", "batches/a abandoned by ", ": submitted  [31mtwice\n"},
+		{"another", "batches/a already abandoned by ", ": submitted  [31mtwice; yours was not recorded\n"},
+	} {
+		s := cli(t, variables, "abandon", "a", "--reason", c.reason).want(t, exitDone)
+		if !strings.HasPrefix(s.out, c.begins+me.Username+" at ") || !strings.HasSuffix(s.out, c.ends) {
 			t.Errorf("%q", s.out)
 		}
 	}
@@ -65,7 +71,7 @@ func TestWaive(t *testing.T) {
 	}
 	cli(t, variables, "list").want(t, exitDone).says(t, "log waived")
 	cli(t, variables, "show", "batches/a").want(t, exitDone).says(t, "DEAD (waived)", "\nlog waived ", "by kim: done by hand\n")
-	cli(t, variables, "abandon", "batches/a", "--effect", "none", "--reason", "r").want(t, exitFailed, "no such effect").complaint(t)
+	cli(t, variables, "abandon", "batches/a", "--effect", "none", "--reason", "r").want(t, exitFailed, `has no effect "none"`, "opledger show batches/a").complaint(t)
 }
 
 // TestForget: it looks, says what there is, and asks; what is deleted is gone, and of what is not there nothing is asked.
@@ -99,6 +105,30 @@ func TestForget(t *testing.T) {
 		t.Errorf("it asks about what is not there: %s", s.err)
 	}
 	if s := ask("", "list"); s.out != "no operations\n" {
+		t.Errorf("%q", s.out)
+	}
+}
+
+// TestForgetUnreadable: what cannot be read is deleted all the same [L3].
+func TestForgetUnreadable(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.register("batches/a")
+	store, err := sqlite.Open(t.Context(), f.path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := ledger.OperationPath("batches/a").Child(ledger.DeliveriesCollection, "msg_1")
+	err = store.Commit(t.Context(), ledger.Write{Path: path, Data: struct {
+		ReceivedAt time.Time `json:"receivedAt"`
+		State      int       `json:"state"`
+	}{time.Now(), 5}})
+	if err := errors.Join(err, store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	variables := []string{"OPLEDGER_STORE=" + f.store()}
+	answer(t, variables, "n\n", "forget", "batches/a").want(t, exitFailed, "batches/a: what is there cannot be told: ", "msg_1", "nothing was deleted")
+	if s := answer(t, variables, "y\n", "forget", "batches/a").want(t, exitDone); s.out != "batches/a forgotten: 2 documents deleted\n" {
 		t.Errorf("%q", s.out)
 	}
 }

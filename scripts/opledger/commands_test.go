@@ -94,6 +94,8 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"local", "--store", "mysql:x"}, []string{"--store", "sqlite:PATH"}},
 		{[]string{"local", "--store", "sqlite:"}, []string{"--store", "sqlite:PATH"}},
 		{[]string{"list", "--state", "DONE"}, []string{"--state", "SUCCEEDED"}},
+		{[]string{"list", "--state", "FALED"}, []string{"did you mean FAILED?"}},
+		{[]string{"list", "--collection", "batchs"}, []string{"did you mean batches?"}},
 		{[]string{"list", "--collection", "jobs"}, []string{"--collection", "batches"}},
 		{[]string{"list", "--limit", "0"}, []string{"--limit", "at least 1"}},
 		{[]string{"list", "--after", "nonsense"}, []string{"--after"}},

@@ -61,10 +61,14 @@ func forget(ctx context.Context, w io.Writer, l *ledger.Ledger, name named, agre
 		return err
 	}
 	story, err := l.Show(ctx, key)
-	if err != nil {
+	there := contents(story)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
 		return err
+	case err != nil: // what cannot be read is deleted all the same
+		there = "what is there cannot be told: " + dash(err.Error())
 	}
-	if err := agree(fmt.Sprintf("%s: %s. Delete it with everything under it, for good?", dash(string(key)), contents(story))); err != nil {
+	if err := agree(fmt.Sprintf("%s: %s. Delete it with everything under it, for good?", dash(string(key)), there)); err != nil {
 		return err
 	}
 	n, err := l.Forget(ctx, key)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/mistake"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -85,12 +86,12 @@ func listOperations(ctx context.Context, w io.Writer, l *ledger.Ledger, filter l
 func parseFilter(f ledger.Filter, state, collection, after string) (ledger.Filter, error) {
 	f.State = operation.State(strings.ToUpper(state))
 	if state != "" && !f.State.Known() {
-		return f, fmt.Errorf("--state: %q is not one of %v", state, operation.States())
+		return f, fmt.Errorf("--state: %q is not one of %v%s", state, operation.States(), mistake.DidYouMean(state, operation.States()))
 	}
 	if collection != "" {
 		var ok bool
 		if f.Collection, ok = operation.ParseCollection(collection); !ok {
-			return f, fmt.Errorf("--collection: %q is not one of %v", collection, operation.Collections())
+			return f, fmt.Errorf("--collection: %q is not one of %v%s", collection, operation.Collections(), mistake.DidYouMean(collection, operation.Collections()))
 		}
 	}
 	if f.Limit < 1 {

@@ -50,6 +50,15 @@ func (n named) key(ctx context.Context, l *ledger.Ledger) (operation.Key, error)
 	}
 }
 
+// perhapsIntent says of the path of an intent's document, where nothing of that name was found, how the intent is shown.
+func perhapsIntent(err error, n named) error {
+	id, ok := strings.CutPrefix(string(n.name.Key), ledger.IntentsCollection+"/")
+	if !ok || !errors.Is(err, ledger.ErrNotFound) {
+		return err
+	}
+	return fmt.Errorf("%s is no operation; opledger show --intent %s tells what is known of that intent", dash(string(n.name.Key)), typed(id))
+}
+
 // whereToLook says what to do about an operation, or an intent, that is not there.
 func whereToLook(err error) error {
 	switch {

@@ -32,6 +32,9 @@ func newReconcile(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reconcile [NAME]",
 		Short: "Make one pass now, or look one operation up now",
+		Long: "Makes one pass over all that is due, or looks one operation up, due or not, and takes in what Gemini says of it. Without a\n" +
+			"topic it runs in this process the effects that are due; while they are paused OPLEDGER_EFFECTS_PAUSED=true must be set for\n" +
+			"it, too: it does not know of the pause of another process.",
 		Example: "  opledger reconcile\n" +
 			"  opledger reconcile batches/abc123",
 		Args: usageArgs(cobra.MaximumNArgs(1)),
@@ -46,6 +49,9 @@ func newReconcile(outside environment) *cobra.Command {
 			}
 			settings, where, err := parse[reconcileSettings](outside, store)
 			if err != nil {
+				return err
+			}
+			if err := where.exists(); err != nil {
 				return err
 			}
 			sayEffects(outside, settings.Ledger)

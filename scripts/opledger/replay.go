@@ -13,7 +13,6 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
-	"github.com/opledger/opledger/shared/operation"
 )
 
 // newNonce is what --anew without a nonce says: no nonce looks like it.
@@ -29,8 +28,9 @@ func newReplay(outside environment) *cobra.Command {
 		Long: "Publishes one message for each effect to $OPLEDGER_TOPIC, as `gcloud pubsub topics publish` does by hand; with a ledger in a\n" +
 			"file and no topic it runs them in this process. What is dead, or waived, is reopened with all its attempts before it; what\n" +
 			"is open is tried as by any message; what is done is skipped, and with --anew run once more, as a run of its own with a key\n" +
-			"of its own. While effects are paused all that is taken in, and runs when the pause ends. Name an operation, or choose some:\n" +
-			"of several, and with --anew, it says how many effects those are, and asks.",
+			"of its own. While effects are paused all that is taken in, and runs when the pause ends; where this process runs them,\n" +
+			"OPLEDGER_EFFECTS_PAUSED=true must be set for it, too: it does not know of the pause of another process. Name an operation,\n" +
+			"or choose some: of several, and with --anew, it says how many effects those are, and asks.",
 		Example: "  opledger replay batches/abc123\n" +
 			"  opledger replay batches/abc123 --effect publish --anew\n" +
 			"  opledger replay --dead --since 24h --dry-run\n" +
@@ -117,6 +117,9 @@ func (d *replayDesk) replay(ctx context.Context, choice replayChoice) error {
 	if err != nil {
 		return err
 	}
+	if err := d.known(ctx, lines); err != nil {
+		return err
+	}
 	if d.dryRun || len(lines) == 0 {
 		return d.report(lines, 0)
 	}
@@ -125,6 +128,12 @@ func (d *replayDesk) replay(ctx context.Context, choice replayChoice) error {
 	}
 	for i, line := range lines {
 		m := ledger.Message{Operation: line.Operation, Effect: line.Effect, Anew: d.nonce, By: d.by, ID: "replay-" + rand.Text()}
+		if d.topic == "" {
+			if lines[i], err = d.run(ctx, m, line); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := d.server.Publish(ctx, m); err != nil {
 			again := "the same command again is safe"
 			if d.nonce != "" {
@@ -132,42 +141,6 @@ func (d *replayDesk) replay(ctx context.Context, choice replayChoice) error {
 			}
 			return fmt.Errorf("%d of %d messages were published, then: %w; %s", i, len(lines), err, again)
 		}
-		if d.topic == "" {
-			d.server.Drain(ctx)
-			if lines[i], err = d.outcome(ctx, line); err != nil {
-				return err
-			}
-		}
 	}
 	return errors.Join(d.report(lines, len(lines)), d.undone(lines))
-}
-
-// outcome returns the run that came of a line in this process, and how it stands now.
-func (d *replayDesk) outcome(ctx context.Context, line replayLine) (replayLine, error) {
-	rec, err := recordOf(ctx, d.server.Ledger, line.Operation)
-	if err != nil {
-		return line, err
-	}
-	if d.nonce != "" {
-		line.Effect += "@" + d.nonce
-	}
-	if line.Status = rec.Effects[line.Effect]; line.Status == "" {
-		line.Status = unplanned
-	}
-	return line, nil
-}
-
-// undone is an error where effects were run in this process and some are not done, or, while effects are paused, some could
-// not even be taken in.
-func (d *replayDesk) undone(lines []replayLine) error {
-	left := 0
-	for _, line := range lines {
-		if line.Status != operation.EffectDone && !(d.paused && line.Status == operation.EffectOpen) {
-			left++
-		}
-	}
-	if d.topic != "" || left == 0 {
-		return nil
-	}
-	return fmt.Errorf("%d of %d effects are not done: the log above says why; what is open runs again when serve sweeps", left, len(lines))
 }

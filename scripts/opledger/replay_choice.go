@@ -79,7 +79,9 @@ func (c *replayChoice) parse(args []string, now time.Time) error {
 type replayLine struct {
 	Operation operation.Key          `json:"operation"`
 	Effect    string                 `json:"effect"`
-	Status    operation.EffectStatus `json:"status"` // before; after, once it was run in this process
+	Status    operation.EffectStatus `json:"status"` // before; after, once it was handed over in this process
+	// Of what was handed over in this process: whether an attempt was made, and whether no handler is known here.
+	ran, unknown bool
 }
 
 // unplanned is the status of an effect that no rule asked for when the operation came into its state.
@@ -127,13 +129,13 @@ func (c replayChoice) ofOne(ctx context.Context, l *ledger.Ledger) ([]replayLine
 	case c.effect == "" || planned || c.dead:
 		return c.lines(rec), nil
 	case c.anew || strings.Contains(c.effect, "@"):
-		return nil, fmt.Errorf("%s has no effect %q; opledger show %[1]s shows those it has", rec.Key, c.effect)
+		return nil, noEffect(rec, c.effect, "")
 	case !rec.Registered:
 		return nil, fmt.Errorf("%s: %w", rec.Key, ledger.ErrUnregistered)
 	case !rec.Settled():
 		return nil, fmt.Errorf("%s is %s; its effects are planned when it ends", rec.Key, rec.State)
 	}
-	return []replayLine{{rec.Key, c.effect, unplanned}}, nil
+	return []replayLine{{Operation: rec.Key, Effect: c.effect, Status: unplanned}}, nil
 }
 
 // recordOf returns the record of an operation. Of what is no operation, and has alerts all the same, it makes one.
@@ -162,7 +164,7 @@ func (c replayChoice) lines(rec operation.Record) []replayLine {
 		case c.anew && ledger.RuleOf(name) != name:
 		case !c.anew && (status == operation.EffectDone || status == operation.EffectWaived && name != c.effect):
 		default:
-			lines = append(lines, replayLine{rec.Key, name, status})
+			lines = append(lines, replayLine{Operation: rec.Key, Effect: name, Status: status})
 		}
 	}
 	return lines

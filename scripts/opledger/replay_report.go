@@ -38,12 +38,30 @@ func (d *replayDesk) report(lines []replayLine, published int) error {
 	case d.paused:
 		say("paused by OPLEDGER_EFFECTS_PAUSED: took in %s; what is open runs when the pause ends, and serve sweeps\n", howMany(lines))
 	default:
-		say("ran %s, once each; opledger show NAME shows what became of it\n", howMany(lines))
+		say("%s\n", howManyRan(lines))
 	}
 	if published > 0 && d.nonce != "" {
 		say("each is the run @%s of its effect; --anew=%[1]s again is the same run\n", d.nonce)
 	}
 	return errors.Join(append(errs, table.Flush())...)
+}
+
+// howManyRan says how many effects had an attempt in this process.
+func howManyRan(lines []replayLine) string {
+	var ran []replayLine
+	for _, line := range lines {
+		if line.ran {
+			ran = append(ran, line)
+		}
+	}
+	switch len(ran) {
+	case 0:
+		return "ran none of " + howMany(lines) + "; the log says why"
+	case len(lines):
+		return "ran " + howMany(ran) + ", once each; opledger show NAME shows what became of it"
+	default:
+		return fmt.Sprintf("ran %d of %s, once each; the log says why not the rest", len(ran), howMany(lines))
+	}
 }
 
 // howMany counts effects and their operations in words.

@@ -20,6 +20,9 @@ type showSettings struct {
 	Attempts struct {
 		Max int `env:"OPLEDGER_MAX_ATTEMPTS" envDefault:"10"`
 	}
+	Effects struct {
+		Paused bool `env:"OPLEDGER_EFFECTS_PAUSED" envDefault:"false"`
+	}
 }
 
 func newShow(outside environment) *cobra.Command {
@@ -29,7 +32,8 @@ func newShow(outside environment) *cobra.Command {
 		Use:   "show NAME",
 		Short: "Tell one operation's story: its record, every delivery with its decision, every effect",
 		Long: "Tells an operation's story: its record, every delivery with its decision, every effect: how many of $OPLEDGER_MAX_ATTEMPTS\n" +
-			"attempts it has had, when the next one is, and of one that is dead why, and what to do. With --intent, NAME is a correlation id.",
+			"attempts it has had, when the next one is, and of one that is dead why, and what to do. Set $OPLEDGER_EFFECTS_PAUSED as the\n" +
+			"functions have it. With --intent, NAME is a correlation id.",
 		Example: "  opledger show batches/abc123\n" +
 			"  opledger show https://generativelanguage.googleapis.com/v1beta/batches/abc123 --json\n" +
 			"  opledger show --intent nightly-2026-11-21",
@@ -50,7 +54,8 @@ func newShow(outside environment) *cobra.Command {
 			if intent {
 				err = showIntent(cmd.Context(), outside.out, l, args[0], asJSON)
 			} else {
-				err = show(cmd.Context(), outside.out, l, name, telling{max: settings.Attempts.Max, store: store}, asJSON)
+				err = show(cmd.Context(), outside.out, l, name, telling{max: settings.Attempts.Max, paused: settings.Effects.Paused, store: store}, asJSON)
+				err = perhapsIntent(err, name)
 			}
 			return errors.Join(whereToLook(err), closeStore())
 		},
@@ -95,7 +100,7 @@ func printStory(w io.Writer, key operation.Key, s ledger.Story, t telling) error
 	out.realign()
 	out.line("\nEFFECT", "STATE", "PLANNED", "DONE", "ATTEMPTS", "NEXT ATTEMPT", "FENCE", "LAST ERROR")
 	for _, e := range s.Effects {
-		out.line(dash(e.Name), effectState(e), e.CreatedAt, e.DoneAt, t.attempts(e), nextAttempt(e), e.Fence, dash(e.LastError))
+		out.line(dash(e.Name), effectState(e), e.CreatedAt, e.DoneAt, t.attempts(e), t.next(e), e.Fence, lastError(e))
 	}
 	for _, e := range s.Effects {
 		if words := t.standing(e); words != "" {
@@ -104,8 +109,15 @@ func printStory(w io.Writer, key operation.Key, s ledger.Story, t telling) error
 		if e.Progress != nil {
 			out.line("\n" + dash(e.Name) + " items: " + progressWords(*e.Progress))
 		}
-		for _, replay := range e.Replays {
-			out.line("\n" + dash(e.Name) + " replayed " + localTime(replay.At) + " by " + dash(replay.By))
+		for i, replay := range e.Replays {
+			words := dash(e.Name) + " replayed " + localTime(replay.At) + " by " + dash(replay.By)
+			if replay.LastError != "" {
+				words += "; it was dead: " + dash(replay.LastError)
+			}
+			if i == 0 {
+				words = "\n" + words
+			}
+			out.line(words)
 		}
 		if e.Abandoned != nil {
 			out.line("\n" + dash(e.Name) + " waived " + abandonedWords(*e.Abandoned))

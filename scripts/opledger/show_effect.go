@@ -10,11 +10,13 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// A telling is what effects are told by: how many attempts they have, where the ledger is, as typed, and the store's time.
+// A telling is what effects are told by: how many attempts they have, whether they are paused, where the ledger is, as
+// typed, and the store's time.
 type telling struct {
-	max   int
-	store string
-	now   time.Time
+	max    int
+	paused bool
+	store  string
+	now    time.Time
 }
 
 // A toldEffect is an effect as JSON tells it: what is stored, and what follows from it for a person.
@@ -56,6 +58,22 @@ func nextAttempt(e ledger.Effect) time.Time {
 		return time.Time{}
 	}
 	return e.ClaimableAt
+}
+
+// next is nextAttempt for a person.
+func (t telling) next(e ledger.Effect) any {
+	if at := nextAttempt(e); at.IsZero() || !t.paused || at.After(t.now) {
+		return at
+	}
+	return "when the pause ends"
+}
+
+// lastError is why an effect failed last; what is done has not failed.
+func lastError(e ledger.Effect) string {
+	if e.State == ledger.EffectDone {
+		return "-"
+	}
+	return dash(e.LastError)
 }
 
 // standing says what an effect waits for, and of one that is dead why, and what to do; nothing of one that needs no words.

@@ -84,6 +84,55 @@ func TestShowAttempts(t *testing.T) {
 	}
 }
 
+// TestShowReplayed: why an effect was dead before each replay, in one block; a pause [G5, R5].
+func TestShowReplayed(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.dead("batches/a")
+	replay := func(id string) {
+		t.Helper()
+		f.with(func(ctx context.Context, l *ledger.Ledger) error {
+			_, err := l.Replay(ctx, ledger.Message{Operation: "batches/a", Effect: "log", ID: id, By: "ops"})
+			return err
+		})
+	}
+	replay("m1")
+	f.bury("batches/a")
+	replay("m2")
+	show := func(paused string) string {
+		t.Helper()
+		return cli(t, []string{"OPLEDGER_STORE=" + f.store(), "OPLEDGER_EFFECTS_PAUSED=" + paused}, "show", "batches/a").want(t, exitDone).out
+	}
+	line := "log replayed " + localPattern + " by ops; it was dead: the target said no\n"
+	if s := show("false"); !regexp.MustCompile("\n\n"+line+line+"$").MatchString(s) || strings.Contains(s, "pause") {
+		t.Errorf("%s", s)
+	}
+	if s := show("true"); !regexp.MustCompile(`\nlog +PENDING .* when the pause ends +2 +-\n`).MatchString(s) {
+		t.Errorf("%s", s)
+	}
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		grant, err := l.Claim(ctx, "batches/a", "log")
+		if err == nil {
+			_, err = l.Release(ctx, grant.Lease, errors.New("down"), time.Hour)
+		}
+		return err
+	})
+	if s := show("true"); strings.Contains(s, "when the pause ends") {
+		t.Errorf("backing off:\n%s", s)
+	}
+}
+
+// TestShowDone: an error of an attempt before the one that succeeded does not make it look failed.
+func TestShowDone(t *testing.T) {
+	t.Parallel()
+	if got := lastError(ledger.Effect{State: ledger.EffectDone, LastError: "down"}); got != "-" {
+		t.Errorf("done: %q", got)
+	}
+	if got := lastError(ledger.Effect{State: ledger.EffectPending, LastError: "down"}); got != "down" {
+		t.Errorf("pending: %q", got)
+	}
+}
+
 // TestShowIntent: what is known of a correlation id, also of one that was given up [G6].
 func TestShowIntent(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -99,7 +100,7 @@ func TestShowItems(t *testing.T) {
 		return err
 	})
 	s := cli(t, nil, "show", "batches/a", "--store", f.store()).want(t, exitDone)
-	if !strings.Contains(s.out, "\nlog items: 2 done, 1 failed, of 5; 1 are tried again\n") || !regexp.MustCompile(`\nlog replayed `+localPattern+` by ops *\n`).MatchString(s.out) {
+	if !strings.Contains(s.out, "\nlog items: 2 done, 1 failed, of 5; 1 are tried again\n") || !regexp.MustCompile(`\nlog replayed `+localPattern+` by ops *; it was dead: results lost\n`).MatchString(s.out) {
 		t.Errorf("%q", s.out)
 	}
 	var story ledger.Story
@@ -134,5 +135,13 @@ func TestUnknownName(t *testing.T) {
 		if s.complaint(t); s.out != "" {
 			t.Errorf("stdout %q", s.out)
 		}
+	}
+	cli(t, variables, "show", "intents/n-1").want(t, exitFailed, "opledger show --intent n-1").complaint(t)
+	nowhere := newFile(t)
+	for _, args := range [][]string{{"reconcile"}, {"reconcile", "batches/b"}} {
+		cli(t, []string{"OPLEDGER_STORE=" + nowhere.store(), "GEMINI_API_KEY=k"}, args...).want(t, exitFailed, "there is no ledger in "+nowhere.path).complaint(t)
+	}
+	if _, err := os.Stat(nowhere.path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a ledger was made: %v", err)
 	}
 }

@@ -93,6 +93,8 @@ type Replay struct {
 	Message string    `json:"message" firestore:"message"` // its id at the queue
 	By      string    `json:"by,omitempty" firestore:"by,omitempty"`
 	At      time.Time `json:"at" firestore:"at"`
+	// LastError is why the effect was dead that the message reopened, cut; the effect's own then tells of the attempts since.
+	LastError string `json:"lastError,omitempty" firestore:"lastError,omitempty"`
 	// Writer is the call that wrote this; it tells a call whose answer was lost that the write is its own.
 	Writer string `json:"writer" firestore:"writer"`
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/opledger/opledger/shared/excerpt"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -34,9 +35,12 @@ type Replayed struct {
 // maxReplays is how many messages an effect remembers; a queue has long forgotten what is older.
 const maxReplays = 100
 
+// maxReplayError bounds the error that each of them keeps.
+const maxReplayError = 300
+
 // Replay takes in a person's message about an effect, before it is claimed as by any message [G5]. What is DEAD is reopened,
 // also if it was waived: it is PENDING, claimable at once, with all its attempts before it; its fence goes on [S6], and its
-// last error stays. What was never planned is planned now, where a rule has it for the state that the operation has reached and
+// last error becomes the replay's. What was never planned is planned now, where a rule has it for the state that the operation has reached and
 // the operation is registered and settled. What is DONE stays so [S2]; with Anew the message asks for a run of its own, with the
 // payload of the first but a key and a claim of its own. The first stays as it is.
 //
@@ -106,13 +110,14 @@ func (r *replaying) try(ctx context.Context) error {
 	if effect.State == EffectDone || r.message.ID == "" {
 		return nil
 	}
-	r.remember(&effect, now)
+	replay := r.remember(&effect, now)
 	if effect.State != EffectDead {
 		return r.ledger.store.Commit(ctx, r.ledger.writeEffect(doc, effect))
 	}
 	r.outcome = Reopened
 	effect.State, effect.Abandoned, effect.ExpireAt = EffectPending, nil, time.Time{}
 	effect.Owner, effect.Attempts = "", 0
+	replay.LastError, effect.LastError = excerpt.Cut(effect.LastError, maxReplayError), ""
 	effect.ClaimableAt, effect.DueAt = now, now
 	return r.ledger.commitEnd(ctx, doc, recordDoc, effect, now, nil)
 }
@@ -154,9 +159,10 @@ func (l *Ledger) ruleNames() string {
 // id is the message's as it is stored.
 func (r *replaying) id() string { return printable(shorten(r.message.ID)) }
 
-// remember notes the message in the effect.
-func (r *replaying) remember(effect *Effect, now time.Time) {
+// remember notes the message in the effect, and returns the note.
+func (r *replaying) remember(effect *Effect, now time.Time) *Replay {
 	effect.Replays = append(effect.Replays[max(0, len(effect.Replays)-maxReplays+1):], Replay{
 		Message: r.id(), By: printable(shorten(r.message.By)), At: operation.Instant(now), Writer: r.writer,
 	})
+	return &effect.Replays[len(effect.Replays)-1]
 }

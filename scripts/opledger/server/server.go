@@ -221,6 +221,11 @@ func (s *Server) sayWhatWaits(ctx context.Context) {
 	}
 }
 
+// Run handles one message at once, and says what came of it. What it publishes inside this process waits for Drain.
+func (s *Server) Run(ctx context.Context, m ledger.Message) (effect.Report, error) {
+	return s.effects.Run(ctx, m)
+}
+
 // Drain runs the effects that were published inside this process and not run yet, once each.
 func (s *Server) Drain(ctx context.Context) { s.queue.Drain(ctx, s.run) }
 

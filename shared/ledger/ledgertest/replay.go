@@ -63,7 +63,8 @@ var replayTests = join([]ledgerTest{
 		effect := w.effect(publish)
 		equal(w, "state", effect.State, ledger.EffectPending)
 		equal(w, "attempts", effect.Attempts, 0)
-		equal(w, "its last error", effect.LastError, errFailed.Error())
+		equal(w, "its last error", effect.LastError, "")
+		equal(w, "the replay's", effect.Replays[0].LastError, errFailed.Error())
 		if n := len(effect.Replays); n != 1 || effect.Replays[0].By != "ops@example.com" || effect.Replays[0].Message != "m1" {
 			w.Errorf("replays: %+v", effect.Replays)
 		}
@@ -77,6 +78,27 @@ var replayTests = join([]ledgerTest{
 		w.lost(key)
 		w.finish(lease)
 		w.lives("done", false, w.settings.Retention)
+	}},
+	{"dead of crashes, after a replay, tells nothing of an error before it [G5, S2]", func(w *world) {
+		w.settings.MaxAttempts = 2
+		w.died()
+		const crashed = "none of its 2 attempts came to an end that the ledger knows of"
+		for i, before := range []string{errFailed.Error(), crashed, crashed} {
+			equal(w, "replay", w.replay(w.asked(publish, fmt.Sprint("m", i))).Outcome, ledger.Reopened)
+			for range w.settings.MaxAttempts {
+				w.granted(publish)
+				w.store.Advance(w.settings.ClaimTTL)
+			}
+			equal(w, "the claim that is one too many", w.claim(publish).LastError, crashed)
+			w.deadForGood(crashed)
+			equal(w, "what it died of before", w.effect(publish).Replays[i].LastError, before)
+		}
+		w.replay(w.asked(publish, "m3"))
+		w.store.Advance(w.release(w.granted(publish), 0))
+		w.granted(publish)
+		w.store.Advance(w.settings.ClaimTTL)
+		w.claim(publish)
+		w.deadForGood("none of its 2 attempts succeeded; the last error: " + errFailed.Error())
 	}},
 	{"waived is reopened and no longer waived [G5, L3]", func(w *world) {
 		w.died()

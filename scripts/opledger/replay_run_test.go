@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// TestReplayMistyped: of an effect that neither the ledger nor the settings know nothing is done where this process runs
+// effects; it says which was perhaps meant [G5].
+func TestReplayMistyped(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.dead("batches/a")
+	variables := []string{"OPLEDGER_STORE=" + f.store(), "OPLEDGER_EFFECTS=[{name: later, on: [SUCCEEDED], do: log}]"}
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"lgo"}, `batches/a has no effect "lgo", nor does OPLEDGER_EFFECTS name it for this command; did you mean log?`},
+		{[]string{"latre", "--dry-run"}, "did you mean later?"},
+		{[]string{"strange"}, "; opledger show batches/a shows those it has"},
+		{[]string{"lgo", "--anew"}, `batches/a has no effect "lgo"; did you mean log?`},
+	} {
+		s := cli(t, variables, append([]string{"replay", "batches/a", "--effect"}, c.args...)...).want(t, exitFailed, c.says)
+		if s.complaint(t); s.out != "" {
+			t.Errorf("%v: stdout %q", c.args, s.out)
+		}
+	}
+	if effects := f.effects("batches/a"); len(effects) != 1 || len(effects["log"].Replays) != 0 {
+		t.Errorf("%+v", effects)
+	}
+	// The deployed function may know it.
+	var said bytes.Buffer
+	outside := environment{variables: variables, err: &said}
+	if err := change(t.Context(), outside, "", func(w writer) error {
+		d := replayDesk{outside: outside, server: w.Server, topic: "effects"}
+		return d.known(t.Context(), []replayLine{{Operation: "batches/a", Effect: "lgo", Status: unplanned}})
+	}); err != nil || !strings.Contains(said.String(), "did you mean log?\nopledger: the deployed function may know it") {
+		t.Errorf("%v: %s", err, said.String())
+	}
+	cli(t, variables, "abandon", "batches/a", "--effect", "lgo", "--reason", "r").want(t, exitFailed, `batches/a has no effect "lgo"; did you mean log?`).complaint(t)
+}
+
+// TestReplayCounts: only what had an attempt was run, and only what is open runs again by itself.
+func TestReplayCounts(t *testing.T) {
+	t.Parallel()
+	const again, settings = "what is open runs again when serve sweeps", "set OPLEDGER_EFFECTS as the functions have it"
+	replay := func(f file, ran, says, saysNot string, variables ...string) {
+		t.Helper()
+		args := []string{"replay", "--collection", "batches", "--yes", "--store", f.store()}
+		s := cli(t, variables, args...).want(t, exitFailed, says)
+		if !strings.Contains(s.out, "\n"+ran+"\n") || strings.Contains(s.err, saysNot) {
+			t.Errorf("%s%s", s.out, s.err)
+		}
+	}
+	early := newFile(t)
+	early.dead("batches/a", "batches/b")
+	early.with(func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Replay(ctx, ledger.Message{Operation: "batches/b", Effect: "log", ID: "m1"})
+		if err != nil {
+			return err
+		}
+		grant, err := l.Claim(ctx, "batches/b", "log")
+		if err == nil {
+			_, err = l.Release(ctx, grant.Lease, errors.New("down"), time.Hour)
+		}
+		return err
+	})
+	replay(early, "ran 1 of 2 effects of 2 operations, once each; the log says why not the rest", again, settings)
+	replay(early, "ran none of 1 effect of 1 operation; the log says why", again, settings)
+
+	unknown := newFile(t)
+	unknown.dead("batches/a")
+	replay(unknown, "ran none of 1 effect of 1 operation; the log says why", settings, again, "OPLEDGER_EFFECTS=[{name: later, on: [SUCCEEDED], do: log}]")
+
+	gone := newFile(t)
+	gone.dead("batches/a")
+	receiver := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(receiver.Close)
+	replay(gone, "ran 1 effect of 1 operation, once each; opledger show NAME shows what became of it", "1 of 1 effects are not done", again,
+		"OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: http, url: '"+receiver.URL+"'}]", "OPLEDGER_EFFECT_ALLOW_PRIVATE=true")
+}
