@@ -125,10 +125,12 @@ run() {
 gc() { run gcloud "$@" "--project=$project" --quiet; }
 
 # capture keeps what gcloud prints in a variable.
-capture() {
+capture() { keep "$1" gcloud "${@:2}" "--project=$project" --quiet; }
+
+# keep does so with what any command prints.
+keep() {
   local variable=$1 value
   shift
-  set -- gcloud "$@" "--project=$project" --quiet
   if [ -n "$dry_run" ]; then
     printf '%s=%s\n' "$variable" "\$($(quoted "$@"))"
     value=$(unknown "$variable")
@@ -176,4 +178,18 @@ listing() {
   else
     [ -z "$not" ] || "$@"
   fi
+}
+
+# request METHOD URL [DATA] asks one of Google's APIs and prints the answer. The variable token has gcloud's token, which is on no
+# command line.
+token=''
+request() {
+  local answer
+  answer=$(printf 'Authorization: Bearer %s\n' "$token" |
+    curl --silent --show-error --fail-with-body --request "$1" --header @- --header 'Content-Type: application/json' \
+      --header "x-goog-user-project: $project" ${3:+--data "$3"} "$2") || {
+    printf '%s %s: %s\n' "$1" "${2%%\?*}" "$answer" >&2
+    return 1
+  }
+  printf '%s\n' "$answer"
 }

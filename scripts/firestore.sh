@@ -51,13 +51,5 @@ field_indexes() {
 configure_field() { run firestore_patch "projects/$project/databases/$database/collectionGroups/$1/fields/$2" "$3" "$4"; }
 
 # firestore_patch does what gcloud cannot: it knows no index of one field in a collection group, no concurrency mode, and
-# not a field's indexes and its TTL policy in one request. The token is on no command line.
-firestore_patch() {
-  local answer
-  answer=$(gcloud auth print-access-token --quiet | sed 's/^/Authorization: Bearer /' |
-    curl --silent --show-error --fail-with-body --request PATCH --header @- --header 'Content-Type: application/json' \
-      --header "x-goog-user-project: $project" --data "$3" "https://firestore.googleapis.com/v1/$1?updateMask=$2") || {
-    printf 'changing %s: %s\n' "$1" "$answer" >&2
-    return 1
-  }
-}
+# not a field's indexes and its TTL policy in one request.
+firestore_patch() { request PATCH "https://firestore.googleapis.com/v1/$1?updateMask=$2" "$3" >/dev/null; }

@@ -74,6 +74,85 @@ run "filters_compare_our_fields_for_equality" {
   }
 }
 
+# A test of scripts/stage/signals compares what scripts/deploy makes with the same file. Both fill the names into the playbooks' text.
+run "scripts_make_the_same" {
+  variables {
+    name_prefix           = "staging"
+    region                = "us-central1"
+    interval              = "10m"
+    notification_emails   = []
+    notification_channels = ["projects/a-project/notificationChannels/7"]
+  }
+
+  assert {
+    condition = jsonencode(jsondecode(file("./tests/signals.json")).metrics) == jsonencode({
+      for name, metric in google_logging_metric.this : name => {
+        name            = metric.name
+        description     = metric.description
+        filter          = metric.filter
+        labelExtractors = coalesce(metric.label_extractors, {})
+        metricDescriptor = {
+          metricKind  = metric.metric_descriptor[0].metric_kind
+          valueType   = metric.metric_descriptor[0].value_type
+          unit        = metric.metric_descriptor[0].unit
+          displayName = metric.metric_descriptor[0].display_name
+          labels      = [for label in metric.metric_descriptor[0].labels : { key = label.key, valueType = label.value_type }]
+        }
+      }
+    })
+    error_message = "The metrics must be as in tests/signals.json."
+  }
+
+  assert {
+    condition = jsonencode(jsondecode(file("./tests/signals.json")).policies) == jsonencode({
+      for name, policy in merge(google_monitoring_alert_policy.signal, { "dead-letter" = google_monitoring_alert_policy.dead_letter }) : name => {
+        displayName          = policy.display_name
+        severity             = policy.severity
+        combiner             = policy.combiner
+        notificationChannels = policy.notification_channels
+        userLabels           = policy.user_labels
+        conditions = [for condition in policy.conditions : merge(
+          { displayName = condition.display_name },
+          { for threshold in condition.condition_threshold : "conditionThreshold" => merge({
+            filter         = threshold.filter
+            comparison     = threshold.comparison
+            thresholdValue = threshold.threshold_value
+            duration       = threshold.duration
+            aggregations = [for aggregation in threshold.aggregations : { for key, value in {
+              alignmentPeriod    = aggregation.alignment_period
+              perSeriesAligner   = aggregation.per_series_aligner
+              crossSeriesReducer = aggregation.cross_series_reducer
+            } : key => value if value != null }]
+          }, { for data in [threshold.evaluation_missing_data] : "evaluationMissingData" => data if data != null }) },
+          { for absent in condition.condition_absent : "conditionAbsent" => {
+            filter   = absent.filter
+            duration = absent.duration
+            aggregations = [for aggregation in absent.aggregations : { for key, value in {
+              alignmentPeriod    = aggregation.alignment_period
+              perSeriesAligner   = aggregation.per_series_aligner
+              crossSeriesReducer = aggregation.cross_series_reducer
+            } : key => value if value != null }]
+          } },
+        )]
+        documentation = {
+          mimeType = policy.documentation[0].mime_type
+          content  = ""
+          links    = [for link in policy.documentation[0].links : { displayName = link.display_name, url = link.url }]
+        }
+      }
+    })
+    error_message = "The alerts must be as in tests/signals.json."
+  }
+
+  assert {
+    condition = alltrue([
+      for policy in concat(values(google_monitoring_alert_policy.signal), [google_monitoring_alert_policy.dead_letter]) :
+      policy.documentation[0].content == replace(replace(file("./playbooks/${basename(policy.documentation[0].links[0].url)}"), "PREFIX", "staging"), "REGION", "us-central1")
+    ])
+    error_message = "Every alert must carry its playbook with the names of this deployment."
+  }
+}
+
 run "windows_follow_the_schedule_of_5_minutes" {
   assert {
     condition = (google_monitoring_alert_policy.signal["passes"].conditions[0].condition_threshold[0].aggregations[0].alignment_period == "900s" &&

@@ -1,5 +1,5 @@
 // Command tables prints, for shell scripts, the tables in infra/: which settings there are and what reads them (settings.json),
-// what the ledger needs of Firestore (firestore.json), and who may do what (roles.json).
+// what the ledger needs of Firestore (firestore.json), who may do what (roles.json), and what watches (signals.json).
 //
 //	go run ./scripts/stage/tables
 //
@@ -11,6 +11,8 @@
 //	unindexed COLLECTION FIELD
 //	expiry COLLECTION FIELD
 //	role WHO ROLE KIND NAME ONLY WHY…                   on a thing of that kind; NAME is without the prefix; - is none
+//	metric NAME                                         a log-based metric, without the prefix
+//	policy NAME TITLE…                                  an alert policy; its title is without the prefix
 package main
 
 import (
@@ -23,6 +25,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/opledger/opledger/scripts/stage/signals"
 )
 
 func main() {
@@ -47,9 +51,14 @@ func run(w io.Writer) error {
 	); err != nil {
 		return err
 	}
+	watched, err := signals.Read(infra)
+	if err != nil {
+		return err
+	}
 	var lines strings.Builder
 	err = errors.Join(printSettings(&lines, settings), printRoles(&lines, roles))
 	printFirestore(&lines, firestore)
+	printSignals(&lines, watched)
 	if err == nil {
 		_, err = io.WriteString(w, lines.String())
 	}
@@ -130,4 +139,14 @@ func printRoles(w io.Writer, roles []role) error {
 		fmt.Fprintln(w, "role", r.Who, r.Role, r.On, cmp.Or(r.Name, "-"), cmp.Or(r.Only, "-"), r.Why)
 	}
 	return nil
+}
+
+func printSignals(w io.Writer, watched []signals.Signal) {
+	for _, s := range watched {
+		fmt.Fprintln(w, "metric", s.Name)
+		if s.Alert != nil {
+			fmt.Fprintln(w, "policy", s.Name, s.Alert.Title)
+		}
+	}
+	fmt.Fprintln(w, "policy", "dead-letter", signals.DeadLetter)
 }

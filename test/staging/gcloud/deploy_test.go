@@ -30,7 +30,7 @@ func TestDryRun(t *testing.T) {
 	t.Parallel()
 	options := []string{
 		"--gemini-key-file", keyFile(t), "--sign-effects", "--register-caller", "group:submitters@example.com", "--location=eur3",
-		"--results-bucket", "my-results",
+		"--results-bucket", "my-results", "--notify", "ops@example.com", "--notify=projects/my-project/notificationChannels/7",
 		"--set", "OPLEDGER_EFFECTS=- {name: a, do: \"it's\"}\n- b", "--set", "OPLEDGER_INTERVAL=10m",
 	}
 	printed := deploy(t, nil, append(options, "--dry-run")...).want(t, 0)
@@ -256,6 +256,7 @@ func TestWrongUse(t *testing.T) {
 		"OPLEDGER_TOPIC: the deployment sets it itself":            {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_TOPIC=t"},
 		"GEMINI_API_KEY: it is not for deployed functions":         {"scripts/deploy", "--project", "p", "--set", "GEMINI_API_KEY=hunter2"},
 		"takes the name of a bucket, without a path, not gs://b/p": {"scripts/deploy", "--project", "p", "--results-bucket", "gs://b/p"},
+		"--notify takes an e-mail address, or a channel":           {"scripts/deploy", "--project", "p", "--notify", "ops"},
 		"OPLEDGER_INTERVAL: it must divide the hour":               {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_INTERVAL=7m"},
 		"--set takes NAME=VALUE":                                   {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_GRACE"},
 		"--set OPLEDGER_EFFECTS: the file cannot be read":          {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_EFFECTS=@/nowhere"},

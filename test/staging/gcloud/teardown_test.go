@@ -3,6 +3,7 @@ package gcloud
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -32,12 +33,15 @@ func TestTeardownAsks(t *testing.T) {
 func TestTeardown(t *testing.T) {
 	t.Parallel()
 	parts := []string{
+		"DELETE --header @- --header Content-Type: application/json --header x-goog-user-project: my-project " + monitoring + "projects/my-project/alertPolicies/1 ",
+		"logging metrics delete opledger-passes ",
 		"scheduler jobs delete opledger-reconcile", "pubsub subscriptions delete opledger-effects ", "functions delete opledger-effects",
 		"functions delete opledger-webhook", "functions delete opledger-register", "functions delete opledger-reconcile",
 		"pubsub subscriptions delete opledger-effects-dead", "pubsub topics delete opledger-effects ", "pubsub topics delete opledger-effects-dead",
 		"secrets delete opledger-webhook-secret", "secrets delete opledger-gemini-api-key", "secrets delete opledger-effect-secret",
 		"artifacts repositories delete opledger-functions", "iam service-accounts delete " + account("webhook"),
 		"iam service-accounts delete " + account("push"), "iam service-accounts delete " + account("build"),
+		monitoring + "projects/my-project/notificationChannels/1 ",
 	}
 	for _, r := range []run{teardown(t, "opledger\n"), teardown(t, "", "--yes")} {
 		r.want(t, 0)
@@ -66,7 +70,7 @@ func TestTeardown(t *testing.T) {
 		t.Errorf("the ledger: %q", r.lines())
 	}
 	for _, c := range bash(t, empty(), "", "scripts/teardown", "--project", project, "--yes", "--delete-database").want(t, 0).calls {
-		if !strings.Contains(c.Line, " describe ") && !strings.Contains(c.Line, " get-iam-policy ") {
+		if !regexp.MustCompile(` (describe|get-iam-policy|print-access-token|list|GET) `).MatchString(c.Line) {
 			t.Errorf("nothing is there, and it called %s", c.Line)
 		}
 	}

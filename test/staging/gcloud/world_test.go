@@ -18,6 +18,7 @@ func answers() world {
 		{Pattern: `^gcloud projects describe .*projectNumber`, Out: "123\n"},
 		{Pattern: `^gcloud functions describe opledger-([a-z]+) .*=value\(serviceConfig\.uri\)`, Out: "https://example-uc.a.run.app\n"},
 		{Pattern: `^gcloud auth print-access-token`, Out: "token-of-mine\n"},
+		{Pattern: `^curl .*--request POST .*/notificationChannels`, Out: "{\n  \"name\": \"projects/my-project/notificationChannels/1\"\n}\n"},
 	}
 }
 
@@ -74,6 +75,7 @@ func deployed(t *testing.T) world {
 		{Pattern: `^go run \./scripts/opledger webhook check`, Out: "ok     it is enabled\n"},
 	}...)
 	w = append(w, policies(t)...)
+	w = append(w, watched(t)...)
 	for _, function := range []string{"webhook", "register", "reconcile", "effects"} {
 		w = append(w, rule{Pattern: `^gcloud functions describe opledger-` + function, Out: described(t, function)})
 	}

@@ -1,0 +1,122 @@
+// Package signals makes of infra/signals.json what Cloud Logging and Cloud Monitoring take: log-based metrics, and alert policies
+// with the text of their playbooks. Terraform makes the same of the same table; a file that the tests of both are held against
+// (infra/tests/signals.json) keeps them from going apart.
+package signals
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Signal is what is counted in the log, and when that wakes somebody.
+type Signal struct {
+	Name, Title string
+	Functions   []string         // whose lines count
+	Where       map[string][]any // the field of a line must be one of these
+	Label       string           // the field that is counted apart; empty for none
+	About       string
+	Alert       *Alert // nil: nobody is woken
+}
+
+// An Alert is raised by more than Count lines in a window (When is "above"), or by none ("absent").
+type Alert struct {
+	Title, When        string
+	Count              int
+	Intervals, Minutes int // the window: so many intervals of the schedule, or so many minutes
+	Severity, Playbook string
+}
+
+// A Deployment is what a policy depends on beside the table.
+type Deployment struct {
+	Prefix, Region string
+	Interval       time.Duration // of the schedule
+	Channels       []string      // notification channels, by their full names
+}
+
+// DeadLetter is the title of the one alert that counts no lines of the log: that messages wait in the dead-letter topic.
+const DeadLetter = "messages in the dead-letter topic"
+
+// Read reads the table, signals.json in the folder infra.
+func Read(infra string) ([]Signal, error) {
+	file := filepath.Join(infra, "signals.json")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the table of signals: %w", err)
+	}
+	var table []Signal
+	if err := json.Unmarshal(text, &table); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file, err)
+	}
+	for _, s := range table {
+		if s.Name == "" || s.Title == "" || len(s.Functions) == 0 || s.Alert != nil && s.Alert.When != "above" && s.Alert.When != "absent" {
+			return nil, fmt.Errorf("reading %s: %q: a signal has a name, a title and functions, and an alert is above or absent", file, s.Name)
+		}
+	}
+	return table, nil
+}
+
+// A Metric is a LogMetric of Cloud Logging's API.
+type Metric struct {
+	Name            string            `json:"name"`
+	Description     string            `json:"description"`
+	Filter          string            `json:"filter"`
+	Descriptor      Descriptor        `json:"metricDescriptor"`
+	LabelExtractors map[string]string `json:"labelExtractors"`
+}
+
+// A Descriptor says what kind of numbers a metric has.
+type Descriptor struct {
+	MetricKind  string  `json:"metricKind"`
+	ValueType   string  `json:"valueType"`
+	Unit        string  `json:"unit"`
+	DisplayName string  `json:"displayName"`
+	Labels      []Label `json:"labels"`
+}
+
+// A Label is what a metric is counted apart by.
+type Label struct {
+	Key       string `json:"key"`
+	ValueType string `json:"valueType"`
+}
+
+// Metric is the log-based metric that counts the signal.
+func (s Signal) Metric(d Deployment) Metric {
+	m := Metric{
+		Name: d.Prefix + "-" + s.Name, Description: s.About, Filter: s.filter(d),
+		Descriptor: Descriptor{
+			MetricKind: "DELTA", ValueType: "INT64", Unit: "1", DisplayName: d.Prefix + ": " + s.Title, Labels: []Label{},
+		},
+		LabelExtractors: map[string]string{},
+	}
+	if s.Label != "" {
+		m.Descriptor.Labels = []Label{{Key: s.Label, ValueType: "STRING"}}
+		m.LabelExtractors[s.Label] = "EXTRACT(jsonPayload." + s.Label + ")"
+	}
+	return m
+}
+
+// filter compares our own log fields for equality only.
+func (s Signal) filter(d Deployment) string {
+	var services []string
+	for _, function := range s.Functions {
+		services = append(services, fmt.Sprintf("%q", d.Prefix+"-"+function))
+	}
+	parts := []string{`resource.type="cloud_run_revision"`, "resource.labels.service_name=(" + strings.Join(services, " OR ") + ")"}
+	for _, field := range slices.Sorted(maps.Keys(s.Where)) {
+		var words []string
+		for _, word := range s.Where[field] {
+			if text, ok := word.(string); ok {
+				word = fmt.Sprintf("%q", text)
+			}
+			words = append(words, fmt.Sprint(word))
+		}
+		parts = append(parts, "jsonPayload."+field+"=("+strings.Join(words, " OR ")+")")
+	}
+	return strings.Join(parts, " AND ")
+}

@@ -1,0 +1,130 @@
+package signals
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	infra  = filepath.Join("..", "..", "..", "infra")
+	update = flag.Bool("update", false, "write infra/tests/signals.json anew, which Terraform's test then has to agree with")
+)
+
+func read(t *testing.T) []Signal {
+	t.Helper()
+	table, err := Read(infra)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func policies(t *testing.T, d Deployment) map[string]Policy {
+	t.Helper()
+	all, err := Policies(infra, read(t), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestTerraformMakesTheSame: metrics and policies are those in a file that a test of Terraform compares what it makes with. The
+// texts of the playbooks are not in it.
+func TestTerraformMakesTheSame(t *testing.T) {
+	t.Parallel()
+	d := Deployment{Prefix: "staging", Region: "us-central1", Interval: 10 * time.Minute, Channels: []string{"projects/a-project/notificationChannels/7"}}
+	made := struct {
+		Metrics  map[string]Metric `json:"metrics"`
+		Policies map[string]Policy `json:"policies"`
+	}{map[string]Metric{}, policies(t, d)}
+	for _, s := range read(t) {
+		made.Metrics[s.Name] = s.Metric(d)
+	}
+	for name, policy := range made.Policies {
+		policy.Documentation.Content = ""
+		made.Policies[name] = policy
+	}
+	got, err := json.MarshalIndent(made, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(infra, "tests", "signals.json")
+	if *update {
+		if err := os.WriteFile(file, append(got, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gotLines, wantLines := bytes.Split(got, []byte("\n")), bytes.Split(bytes.TrimSpace(want), []byte("\n"))
+	for i := range min(len(gotLines), len(wantLines)) {
+		if !bytes.Equal(gotLines[i], wantLines[i]) {
+			t.Fatalf("line %d of infra/tests/signals.json is %s, made is %s; if that is meant: go test ./scripts/stage/signals -update", i+1, wantLines[i], gotLines[i])
+		}
+	}
+	if len(gotLines) != len(wantLines) {
+		t.Fatalf("infra/tests/signals.json has %d lines, made are %d; if that is meant: go test ./scripts/stage/signals -update", len(wantLines), len(gotLines))
+	}
+}
+
+// TestPlaybooks: whoever is woken reads the playbook with the names of this deployment in it, and can find it.
+func TestPlaybooks(t *testing.T) {
+	t.Parallel()
+	for name, policy := range policies(t, Deployment{Prefix: "staging", Region: "us-central1", Interval: time.Minute}) {
+		_, file, _ := strings.Cut(policy.Documentation.Links[0].URL, "/main/infra/playbooks/")
+		text, err := os.ReadFile(filepath.Join(infra, "playbooks", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := strings.ReplaceAll(strings.ReplaceAll(string(text), "PREFIX", "staging"), "REGION", "us-central1"); policy.Documentation.Content != want {
+			t.Errorf("%s says %q, want %q", name, policy.Documentation.Content, want)
+		}
+		if policy.Channels == nil {
+			t.Errorf("%s: channels that are left out would be kept by an update", name)
+		}
+	}
+}
+
+// TestWindows follow the schedule, with a floor.
+func TestWindows(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		interval time.Duration
+		want     string
+	}{
+		{"passes", 5 * time.Minute, "900s"}, {"passes", 30 * time.Minute, "5400s"}, {"passes", time.Minute, "300s"},
+		{"stuck", 5 * time.Minute, "600s"}, {"refused", 30 * time.Minute, "3600s"}, {"refused", time.Minute, "3600s"},
+	} {
+		threshold := policies(t, Deployment{Prefix: "p", Interval: c.interval})[c.name].Conditions[0].Threshold
+		if got := threshold.Aggregations[0].AlignmentPeriod; got != c.want {
+			t.Errorf("%s with passes every %v: a window of %s, want %s", c.name, c.interval, got, c.want)
+		}
+	}
+}
+
+// TestRead: a table that makes no sense is refused, by the name of the signal.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{`:                          "unexpected end",
+		`[{"name":"a","title":"A"}]`: `"a": a signal has a name`,
+		`[{"name":"a","title":"A","functions":["webhook"],"alert":{"when":"below"}}]`: "above or absent",
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "signals.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package gcloud
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const (
+	monitoring     = "https://monitoring.googleapis.com/v3/"
+	metricsListed  = `^gcloud logging metrics list`
+	policiesListed = `^curl .*--request GET .*/alertPolicies\?.*&fields=nextPageToken,alertPolicies\(name,displayName,notificationChannels\)$`
+)
+
+// watched are the answers where every metric and alert of the table is there, and one channel. Lists are answered as Google's APIs
+// do, indented or not, with what is somebody else's.
+func watched(t *testing.T) world {
+	t.Helper()
+	var metrics strings.Builder
+	for _, e := range table(t, "metric") {
+		fmt.Fprintf(&metrics, "opledger-%s\n", e[0])
+	}
+	list := `{"alertPolicies":[{"name":"projects/my-project/alertPolicies/900","displayName":"mine, {opledger: x}"}`
+	for i, e := range table(t, "policy") {
+		list += fmt.Sprintf(`,{"name":"projects/my-project/alertPolicies/%d","displayName":"opledger: %s",`+
+			`"notificationChannels":["projects/my-project/notificationChannels/1"]}`, i+1, strings.Join(e[1:], " "))
+	}
+	return world{
+		{Pattern: metricsListed, Out: metrics.String()},
+		{Pattern: policiesListed, Out: list + "]}"},
+		{Pattern: `^curl .*--request GET .*/notificationChannels\?.*&fields=nextPageToken,notificationChannels\(name,displayName\)$`, Out: `{
+  "notificationChannels": [
+    {
+      "name": "projects/my-project/notificationChannels/2",
+      "displayName": "opledger: a pager"
+    },
+    {
+      "name": "projects/my-project/notificationChannels/1",
+      "displayName": "opledger: ops@example.com"
+    }
+  ]
+}
+`},
+	}
+}
+
+// TestWatching: every metric and alert of infra/signals.json is made once and changed by the next run, metrics before the functions
+// and alerts after them; whom they tell is made once, too.
+func TestWatching(t *testing.T) {
+	t.Parallel()
+	notify := []string{
+		"--gemini-key-file", keyFile(t), "--set", "OPLEDGER_INTERVAL=10m",
+		"--notify", "ops@example.com", "--notify", "projects/my-project/notificationChannels/7",
+	}
+	for _, c := range []struct {
+		name, metric, policy string
+		w                    world
+		channels             int // that are made
+	}{
+		{"first", "create", "POST", empty(), 1},
+		{"second", "update", "PATCH", deployed(t), 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := deploy(t, c.w, notify...).want(t, 0)
+			var steps []string // of making what watches, and the last function
+			for _, call := range r.calls {
+				switch {
+				case strings.HasPrefix(call.Line, "go run ./scripts/stage/watch "):
+					steps = append(steps, "files")
+					compare(t, call.Args[3:], []string{"dist/watch", "opledger", "europe-west1", "10m",
+						"projects/my-project/notificationChannels/1\nprojects/my-project/notificationChannels/7"})
+				case strings.HasPrefix(call.Line, "gcloud logging metrics") && call.Args[3] != "list":
+					steps = append(steps, call.Args[3]+" "+call.Args[4]+" "+call.flag("--config-from-file"))
+				case strings.HasPrefix(call.Line, "gcloud functions deploy opledger-reconcile "):
+					steps = append(steps, "functions")
+				case strings.HasPrefix(call.Line, "curl ") && strings.Contains(call.Line, "/alertPolicies") && !strings.Contains(call.Line, " GET "):
+					if call.Stdin != "Authorization: Bearer token-of-mine\n" || strings.Contains(call.Line, "token-of-mine") {
+						t.Errorf("the token is not where it belongs: %+v", call)
+					}
+					_, rest, _ := strings.Cut(call.Line, "--request ")
+					method, _, _ := strings.Cut(rest, " ")
+					_, rest, _ = strings.Cut(rest, "--data ")
+					steps = append(steps, method+" "+rest)
+				}
+			}
+			want := []string{"files"}
+			for _, e := range table(t, "metric") {
+				want = append(want, fmt.Sprintf("%s opledger-%s dist/watch/metrics/%[2]s.json", c.metric, e[0]))
+			}
+			want = append(want, "functions")
+			for i, e := range table(t, "policy") {
+				url := monitoring + "projects/my-project/alertPolicies"
+				if c.policy == "PATCH" {
+					url += fmt.Sprintf("/%d", i+1)
+				}
+				want = append(want, fmt.Sprintf("%s @dist/watch/policies/%s.json %s", c.policy, e[0], url))
+			}
+			compare(t, steps, want)
+			found := r.matching("--request POST", `{"type":"email","displayName":"opledger: ops@example.com","labels":{"email_address":"ops@example.com"},"userLabels":{"app":"opledger"}}`)
+			if len(found) != c.channels || len(r.matching("--request POST", "/notificationChannels")) != c.channels {
+				t.Errorf("made the channels %+v, want %d", found, c.channels)
+			}
+		})
+	}
+}
+
+// TestNobodyIsTold: alerts without a channel are said to be so; a list that cannot be had makes nothing twice.
+func TestNobodyIsTold(t *testing.T) {
+	t.Parallel()
+	r := deploy(t, deployed(t)).want(t, 0)
+	if !strings.Contains(r.stderr, "alerts notify nobody") || len(r.matching("/notificationChannels")) != 0 {
+		t.Errorf("it called %+v and said %s", r.matching("/notificationChannels"), r.stderr)
+	}
+	for _, kind := range []string{"alertPolicies", "notificationChannels"} {
+		refused := world{{Pattern: `^curl .*--request GET .*/` + kind + `\?`, Out: "quota", Code: 22}}
+		r := deploy(t, append(refused, deployed(t)...), "--notify", "ops@example.com").want(t, 1)
+		if len(r.matching("curl", " POST ")) != 0 || !strings.Contains(r.stderr, "quota") {
+			t.Errorf("%s: it called %+v and said %s", kind, r.matching("curl"), r.stderr)
+		}
+	}
+}
+
+// TestPages: a list that comes in pages is read to its end.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	first := world{
+		{Pattern: `alertPolicies\?pageSize=500&pageToken=tw%2Bo&`, Out: `{"alertPolicies":[{"name":"projects/my-project/alertPolicies/77","displayName":"opledger: messages in the dead-letter topic"}]}`},
+		{Pattern: policiesListed, Out: `{"nextPageToken": "tw+o"}`},
+	}
+	r := deploy(t, append(first, deployed(t)...)).want(t, 0)
+	if len(r.matching("--request PATCH", "@dist/watch/policies/dead-letter.json", "/alertPolicies/77")) != 1 {
+		t.Errorf("it called %q", r.matching("alertPolicies"))
+	}
+}
+
+// TestWatchWritesTheTable: for every metric and alert that deploy takes from the table there is the file that it gives to gcloud or to
+// curl, and no other.
+func TestWatchWritesTheTable(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	command := exec.CommandContext(t.Context(), "go", "run", "github.com/opledger/opledger/scripts/stage/watch", dir, "opledger", "europe-west1", "5m", "")
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for kind, folder := range map[string]string{"metric": "metrics", "policy": "policies"} {
+		for _, e := range table(t, kind) {
+			if err := os.Remove(filepath.Join(dir, folder, e[0]+".json")); err != nil {
+				t.Error(err)
+			}
+		}
+		if left, err := os.ReadDir(filepath.Join(dir, folder)); err != nil || len(left) != 0 {
+			t.Errorf("%s: %v beside the table, %v", folder, left, err)
+		}
+	}
+}
