@@ -99,8 +99,7 @@ func Harsh() Faults {
 		Reordered: 0.4, ReorderedBy: 5 * time.Minute,
 		BareIDs:     0.5,
 		WindowEvery: 5 * time.Minute, WindowLength: 90 * time.Second,
-		// A 429 asks for real seconds, at whatever speed: with more of them a run is mostly waiting for its pace to recover.
-		APIErrors: 0.1, APIRateLimited: 0.04, APIStale: 0.15, APIHollow: 0.05,
+		APIErrors: 0.1, APIRateLimited: 0.1, APIStale: 0.15, APIHollow: 0.05,
 		CreatesLost: 0.05,
 		Hidden:      0.2, HiddenFor: 48 * time.Hour,
 	}

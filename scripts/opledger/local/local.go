@@ -17,6 +17,7 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/reconcile"
 	"github.com/opledger/opledger/test/geminisim"
 )
 
@@ -78,6 +79,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	var messages *unreliable
 	functions, err := server.New(ctx, settings, server.Options{
 		Store: o.Store, Now: time.Now, Log: o.Log, Publisher: o.Publisher, Schedule: settings.Ledger.Interval,
+		Budget: max(time.Duration(float64(reconcile.DefaultBudget)/o.Speed), minBudget),
 		Wrap: func(p ledger.Publisher) ledger.Publisher {
 			messages = newUnreliable(p, o.Seed, o.Faults)
 			return messages
@@ -171,5 +173,6 @@ func settings(speed float64, secret, geminiURL, sinkURL string) (server.Settings
 const (
 	minTolerance  = 3 * time.Second
 	minClaimTTL   = 15 * time.Second
+	minBudget     = 8 * time.Second // a pass is as long as its pace: Gemini's 429s ask for real seconds
 	publishEffect = "publish"
 )

@@ -49,6 +49,8 @@ type Options struct {
 	Wrap      func(ledger.Publisher) ledger.Publisher
 	// Schedule is how often a reconcile pass is made, the first one at once; 0 makes none, and POST /reconcile makes one.
 	Schedule time.Duration
+	// Budget is how long a pass may take; 0: reconcile.DefaultBudget.
+	Budget time.Duration
 	// Expire deletes what may be deleted, with every scheduled pass; nil where the store does so by itself.
 	Expire func(context.Context) (int64, error)
 	// Shutdown is how long requests and effects in progress may take to end by themselves; 0: 25 s.
@@ -110,7 +112,7 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		passes.Ledger = s.Ledger
+		passes.Ledger, passes.Budget = s.Ledger, o.Budget
 		s.Reconciler = reconcile.New(passes)
 		s.reconcile = reconcilefn.New(reconcilefn.Options{Reconciler: s.Reconciler, Now: o.Now, Log: o.Log})
 		s.handle("/reconcile", s.reconcile)

@@ -22,7 +22,7 @@ func TestConformance(t *testing.T) {
 func TestConformanceThroughFaults(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("takes several times as long as the suite alone")
+		t.Skip("left out with -short: takes several times as long as the suite alone")
 	}
 	for name, plan := range map[string]func() func() fault{
 		"every commit fails before it is made":     every(2, failBefore),

@@ -178,7 +178,7 @@ func TestManyAtOnce(t *testing.T) {
 			t.Run(fmt.Sprintf("callers=%d/identical=%v", callers, identical), func(t *testing.T) {
 				t.Parallel()
 				if testing.Short() && callers > 50 {
-					t.Skip("long")
+					t.Skip("left out with -short: so many callers take long")
 				}
 				var published outbox
 				store := opened(t)

@@ -67,7 +67,7 @@ func TestAStoreThatIsDown(t *testing.T) {
 	t.Run("no deadline", func(t *testing.T) {
 		t.Parallel()
 		if testing.Short() {
-			t.Skip("takes as long as a commit may take")
+			t.Skip("left out with -short: takes as long as a commit may take")
 		}
 		store := opened(t, inject(down...).dial())
 		err := store.Commit(t.Context(), ledger.Write{Path: ledger.OperationPath("a"), Data: fullRecord()})
