@@ -86,6 +86,17 @@ variable "max_attempts" {
   }
 }
 
+variable "retry_for" {
+  description = "OPLEDGER_RETRY_FOR: an effect is DEAD only after it has been failing for so long, too; 0s lets max_attempts alone decide."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.retry_for == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.retry_for))
+    error_message = "retry_for must be a duration such as 24h, or 0s."
+  }
+}
+
 variable "effects" {
   description = "OPLEDGER_EFFECTS: what runs when, in YAML or JSON, such as file(\"effects.yaml\") in a module or the text itself."
   type        = string

@@ -80,6 +80,7 @@ run "commands_are_told_what_the_functions_are" {
     retention            = "337h"
     claim_ttl            = "601s"
     max_attempts         = 11
+    retry_for            = "23h"
     terminal_transitions = "FAILED:SUCCEEDED"
     webhook_url          = "https://gateway.example/webhook"
     webhook_reenable     = true
@@ -166,6 +167,7 @@ run "what_cannot_be_is_refused" {
     claim_ttl             = ""
     tolerance             = "5 m"
     max_attempts          = 0
+    retry_for             = "-1h"
     effects               = "@effects.yaml"
     terminal_transitions  = "SUCCEEDED"
     jwks_url              = "http://keys.example"
@@ -177,7 +179,7 @@ run "what_cannot_be_is_refused" {
   }
   expect_failures = [
     var.project, var.region, var.firestore_database, var.register_callers, var.notification_emails, var.notification_channels, var.grace, var.stuck_after,
-    var.alert_every, var.retention, var.claim_ttl, var.tolerance, var.max_attempts, var.effects, var.terminal_transitions, var.jwks_url, var.confirm,
+    var.alert_every, var.retention, var.claim_ttl, var.tolerance, var.max_attempts, var.retry_for, var.effects, var.terminal_transitions, var.jwks_url, var.confirm,
     var.webhook_url, var.gemini_base_url, var.scaling, var.results_buckets,
   ]
 }

@@ -102,6 +102,7 @@ type Ledger struct {
 	Retention   time.Duration `env:"OPLEDGER_RETENTION" envDefault:"336h"`
 	ClaimTTL    time.Duration `env:"OPLEDGER_CLAIM_TTL" envDefault:"600s"`
 	MaxAttempts int           `env:"OPLEDGER_MAX_ATTEMPTS" envDefault:"10"`
+	RetryFor    time.Duration `env:"OPLEDGER_RETRY_FOR" envDefault:"24h"`
 	EffectsText string        `env:"OPLEDGER_EFFECTS"`
 	Transitions string        `env:"OPLEDGER_TERMINAL_TRANSITIONS"`
 
@@ -132,6 +133,9 @@ func (l *Ledger) validate() []error {
 	if l.MaxAttempts < 1 {
 		problems = append(problems, errors.New("OPLEDGER_MAX_ATTEMPTS: it must be at least 1"))
 	}
+	if l.RetryFor < 0 {
+		problems = append(problems, errors.New("OPLEDGER_RETRY_FOR: it must not be negative; 0 lets the attempts alone decide"))
+	}
 	var err error
 	l.allowed, err = operation.ParseTransitions(l.Transitions)
 	problems = append(problems, problemsOf("OPLEDGER_TERMINAL_TRANSITIONS", err)...)
@@ -158,7 +162,7 @@ func parseEffects(text string, allowed operation.Transitions) ([]effect.Spec, er
 func (l *Ledger) Settings() ledger.Settings {
 	return ledger.Settings{
 		Grace: l.Grace, Interval: l.Interval, StuckAfter: l.StuckAfter, AlertEvery: l.AlertEvery,
-		Retention: l.Retention, ClaimTTL: l.ClaimTTL, MaxAttempts: l.MaxAttempts,
+		Retention: l.Retention, ClaimTTL: l.ClaimTTL, MaxAttempts: l.MaxAttempts, RetryFor: l.RetryFor,
 		Rules: effect.Rules(l.Effects), Transitions: l.allowed,
 	}
 }

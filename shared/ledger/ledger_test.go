@@ -100,7 +100,7 @@ func TestSettingsSayEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := Settings{
-		MaxAttempts: 0, Transitions: allowed,
+		MaxAttempts: 0, RetryFor: -time.Second, Transitions: allowed,
 		Rules: []Rule{
 			{Name: "Bad Name", On: []operation.State{operation.Succeeded}},
 			{Name: "twice", On: []operation.State{operation.Pending, operation.Pending}},
@@ -117,7 +117,7 @@ func TestSettingsSayEverything(t *testing.T) {
 		t.Fatal("these settings were taken")
 	}
 	for _, want := range []string{
-		"grace", "interval", "stuck-after", "alert-every", "retention", "claim TTL", "max attempts", `"Bad Name": its name must be`,
+		"grace", "interval", "stuck-after", "alert-every", "retention", "claim TTL", "max attempts", "retry-for", `"Bad Name": its name must be`,
 		"its name is used twice", "lists PENDING twice", `"NO_STATE" is not a state and not an alert`, "lists no state or alert",
 		`"page@stuck-1": its name must be`, "lists STUCK twice", `"LATE" is not an alert; the alerts are [STUCK MISSING DISABLED UNBOUND]`,
 		`"kind": UNBOUND is about no operation`, "from SUCCEEDED to FAILED", `jobKinds: "[a" is not a pattern`,

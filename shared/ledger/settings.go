@@ -20,7 +20,9 @@ type Settings struct {
 	AlertEvery  time.Duration // and again after this
 	Retention   time.Duration // how long a closed record is kept [L3]
 	ClaimTTL    time.Duration // lease of a claimed effect [S5]
-	MaxAttempts int           // claims of one effect before it is DEAD
+	MaxAttempts int           // failed attempts of one effect before it may be DEAD
+	// RetryFor is how long an effect must have been failing, too, before it is DEAD; 0: attempts alone count [S4].
+	RetryFor    time.Duration
 	Rules       []Rule
 	Transitions operation.Transitions
 }
@@ -35,6 +37,7 @@ func DefaultSettings() Settings {
 		Retention:   14 * 24 * time.Hour,
 		ClaimTTL:    10 * time.Minute,
 		MaxAttempts: 10,
+		RetryFor:    24 * time.Hour,
 	}
 }
 
@@ -64,6 +67,9 @@ func (s Settings) Validate() error {
 		if d.d <= 0 {
 			problems = append(problems, fmt.Errorf("%s must be longer than zero, not %v", d.name, d.d))
 		}
+	}
+	if s.RetryFor < 0 {
+		problems = append(problems, fmt.Errorf("retry-for must not be negative, but it is %v", s.RetryFor))
 	}
 	if s.MaxAttempts < 1 {
 		problems = append(problems, fmt.Errorf("max attempts must be at least 1, not %d", s.MaxAttempts))
