@@ -8,11 +8,8 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
@@ -22,6 +19,8 @@ import (
 type HTTPOptions struct {
 	URL     string
 	Timeout time.Duration // of one attempt; 0: 30 s
+	// Permanent are statuses, 400 to 599, that are no for good beside those that [HTTP] lists.
+	Permanent []int
 	// AllowPrivate lets the effect reach private and loopback addresses. Otherwise a URL that resolves to one fails: whoever
 	// may write the settings should not thereby reach what only the function can.
 	AllowPrivate bool
@@ -35,9 +34,12 @@ type HTTPOptions struct {
 const defaultTimeout = 30 * time.Second
 
 // HTTP returns a handler that POSTs the payload, the same bytes on every attempt, with the headers Idempotency-Key and
-// Opledger-Attempt, so that the receiver can refuse a repeat, and signed where there is a Signer. Only an answer of 2xx counts
-// as done. 408, 409, 425, 429 and 5xx are tried again, after Retry-After where it is given; any other answer is permanent: the
-// receiver has understood and said no. Redirects are not followed, to any host.
+// Opledger-Attempt, so that the receiver can refuse a repeat, and signed where there is a Signer.
+//
+// Only an answer of 2xx counts as done. An answer is permanent where the same request can only be refused again: 3xx, which
+// is followed to no host, 400, 405, 406, 410, 411, 413, 414, 415, 422, 431, 501, and what Permanent adds. Everything else, no
+// answer among it, is tried again, after Retry-After where it is given: a receiver may answer 401, 403 or 404 for as long as
+// a deploy of its own takes.
 //
 // The receiver gets it at least once: again, with the same key and the same bytes, where it accepted an attempt whose outcome
 // did not reach the ledger.
@@ -62,41 +64,6 @@ func HTTP(o HTTPOptions) Handler {
 	return HandlerFunc(func(ctx context.Context, task Task) ([]ledger.Write, error) {
 		return nil, post(ctx, client, o, task)
 	})
-}
-
-var errPrivateAddress = errors.New("the effect may not reach private addresses; OPLEDGER_EFFECT_ALLOW_PRIVATE=true allows it")
-
-// refusePrivate runs after the name was resolved, so that no name can stand for a private address.
-func refusePrivate(_, address string, _ syscall.RawConn) error {
-	host, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fmt.Errorf("reading the address %q: %w", address, err)
-	}
-	ip := host.Addr().Unmap()
-	inside := func(p netip.Prefix) bool { return p.Contains(ip) }
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() || slices.ContainsFunc(alsoPrivate, inside) {
-		return Permanent(fmt.Errorf("%s: %w", ip, errPrivateAddress))
-	}
-	return nil
-}
-
-// alsoPrivate is what netip does not count as private and what can be inside all the same: the other ranges that Google Cloud
-// takes for a network's own (https://cloud.google.com/vpc/docs/subnets#valid-ranges), "this network", and IPv6 addresses that
-// stand for an IPv4 address (compatible, NAT64, 6to4).
-var alsoPrivate = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"),
-	netip.MustParsePrefix("100.64.0.0/10"),
-	netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("192.0.2.0/24"),
-	netip.MustParsePrefix("192.88.99.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"),
-	netip.MustParsePrefix("198.51.100.0/24"),
-	netip.MustParsePrefix("203.0.113.0/24"),
-	netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("::/96"),
-	netip.MustParsePrefix("64:ff9b::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"),
-	netip.MustParsePrefix("2002::/16"),
 }
 
 func post(ctx context.Context, client *http.Client, o HTTPOptions, task Task) error {
@@ -126,13 +93,10 @@ func post(ctx context.Context, client *http.Client, o HTTPOptions, task Task) er
 	if len(said) > 0 {
 		err = fmt.Errorf("%w: %q", err, said)
 	}
-	switch code := response.StatusCode; {
-	case code >= 500, code == http.StatusRequestTimeout, code == http.StatusConflict,
-		code == http.StatusTooEarly, code == http.StatusTooManyRequests:
-		return RetryAfter(err, parseRetryAfter(response.Header.Get("Retry-After"), o.Now))
-	default:
+	if permanent(response.StatusCode, o.Permanent) {
 		return Permanent(err)
 	}
+	return RetryAfter(err, parseRetryAfter(response.Header.Get("Retry-After"), o.Now))
 }
 
 // withoutURL cuts the URL out of an error: its path and its query often hold what authenticates the sender, and errors end in
@@ -143,18 +107,4 @@ func withoutURL(err error) error {
 		return with.Err
 	}
 	return err
-}
-
-// maxRetryAfter keeps a receiver's mistake from putting an effect off for ever.
-const maxRetryAfter = time.Hour
-
-// parseRetryAfter reads seconds or a date; anything else is no wish at all.
-func parseRetryAfter(header string, now func() time.Time) time.Duration {
-	var wish time.Duration
-	if seconds, err := strconv.Atoi(header); err == nil {
-		wish = time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
-	} else if at, err := http.ParseTime(header); err == nil {
-		wish = at.Sub(now())
-	}
-	return min(max(wish, 0), maxRetryAfter)
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,6 +42,34 @@ func perform(t *testing.T, o effect.HTTPOptions) error {
 	return err
 }
 
+// planned returns a ledger in a file, with one effect to run, and what makes time pass for it.
+func planned(t *testing.T) (*ledger.Ledger, func(time.Duration)) {
+	t.Helper()
+	var offset atomic.Int64 // a clock that the test moves
+	now := func() time.Time { return noon.Add(time.Duration(offset.Load())) }
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	settings := ledger.DefaultSettings()
+	settings.Rules = []ledger.Rule{{Name: name, On: []operation.State{operation.Succeeded}}}
+	l, err := ledger.New(store, settings, ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := operation.Name{Key: key, Resource: string(key)}
+	if _, err := l.Register(t.Context(), ledger.Registration{Name: n, JobKind: "review", Metadata: `{"who":"<me>"}`}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Ingest(t.Context(), operation.Event{
+		Name: n, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, Result: operation.Result{OutputFile: "files/batch-a"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return l, func(d time.Duration) { offset.Add(int64(d)) }
+}
+
 // TestHTTPAttempts: through the ledger and over a real connection, every attempt sends the same bytes and the same key, and
 // says which attempt it is. That is all the target is ever sent: nobody asks it whether the effect already happened, and once
 // the ledger says DONE it hears nothing more [S8, K4].
@@ -63,35 +92,14 @@ func TestHTTPAttempts(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
-	var offset atomic.Int64 // a clock that the test moves
-	now := func() time.Time { return noon.Add(time.Duration(offset.Load())) }
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	settings := ledger.DefaultSettings()
-	settings.Rules = []ledger.Rule{{Name: name, On: []operation.State{operation.Succeeded}}}
-	l, err := ledger.New(store, settings, ledger.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := operation.Name{Key: key, Resource: string(key)}
-	if _, err := l.Register(t.Context(), ledger.Registration{Name: n, JobKind: "review", Metadata: `{"who":"<me>"}`}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.Ingest(t.Context(), operation.Event{
-		Name: n, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, Result: operation.Result{OutputFile: "files/batch-a"},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	l, pass := planned(t)
 	runner := effect.NewRunner(l, map[string]effect.Handler{name: effect.HTTP(o)})
 	for attempt, want := range []effect.Outcome{effect.Failed, effect.Failed, effect.Finished, effect.Skipped} {
 		report, err := runner.Run(t.Context(), message)
 		if err != nil || report.Outcome != want {
 			t.Fatalf("attempt %d: %+v %v, want %s", attempt+1, report, err, want)
 		}
-		offset.Add(int64(report.RetryAfter))
+		pass(report.RetryAfter)
 	}
 	const body = `{"operation":"batches/a","state":"SUCCEEDED","jobKind":"review","result":{"outputFile":"files/batch-a"},` +
 		`"metadata":{"who":"\u003cme\u003e"},"idempotencyKey":"gemini:batches/a#publish"}`
@@ -104,7 +112,8 @@ func TestHTTPAttempts(t *testing.T) {
 	}
 }
 
-// TestHTTPStatuses: only 2xx is done; what passes is tried again; anything else is a no. Nothing is followed.
+// TestHTTPStatuses: only 2xx is done. What is about the request itself is a no for good, and so is what the spec adds;
+// everything else may be a deploy of the receiver and is tried again. Nothing is followed [S4].
 func TestHTTPStatuses(t *testing.T) {
 	t.Parallel()
 	var status, asked atomic.Int64
@@ -119,31 +128,58 @@ func TestHTTPStatuses(t *testing.T) {
 			_, _ = io.WriteString(w, "because I say so")
 		}
 	})
-	const done, again, never = "done", "again", "never"
-	for code, want := range map[int]string{
-		200: done, 201: done, 202: done, 204: done, 299: done,
-		300: never, 301: never, 302: never, 303: never, 304: never, 307: never, 308: never,
-		400: never, 401: never, 403: never, 404: never, 410: never, 413: never, 422: never,
-		408: again, 409: again, 425: again, 429: again, 500: again, 501: again, 502: again, 503: again, 504: again, 599: again,
+	never := []int{400, 405, 406, 410, 411, 413, 414, 415, 422, 431, 501}
+	for _, also := range [][]int{nil, {404, 503}} {
+		o.Permanent = also
+		for code := 200; code <= 599; code++ {
+			status.Store(int64(code))
+			before := asked.Load()
+			err := perform(t, o)
+			done := code < 300
+			permanent := code >= 300 && code < 400 || slices.Contains(never, code) || slices.Contains(also, code)
+			if (err == nil) != done || effect.IsPermanent(err) != permanent {
+				t.Errorf("%d beside %v: %v, want done %t, permanent %t", code, also, err, done, permanent)
+			}
+			if err != nil && (!strings.Contains(err.Error(), fmt.Sprint(code)) || code != 304 && !strings.Contains(err.Error(), "because I say so")) {
+				t.Errorf("%d: %v does not tell what was answered", code, err)
+			}
+			if n := asked.Load() - before; n != 1 {
+				t.Errorf("%d: asked %d times", code, n)
+			}
+		}
+	}
+}
+
+// TestHTTPDeploy: a receiver's deploy that answers 401, 403 and 404 for a while costs an effect attempts and not its life,
+// unless its entry says that one of them is permanent [S4].
+func TestHTTPDeploy(t *testing.T) {
+	t.Parallel()
+	for permanent, want := range map[string][]effect.Outcome{
+		"":                   {effect.Failed, effect.Failed, effect.Failed, effect.Finished},
+		", permanent: [404]": {effect.Failed, effect.Failed, effect.Died},
 	} {
-		status.Store(int64(code))
-		before := asked.Load()
-		err := perform(t, o)
-		got := done
-		switch {
-		case effect.IsPermanent(err):
-			got = never
-		case err != nil:
-			got = again
+		answers := []int{401, 403, 404, 200}
+		o := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(answers[0])
+			answers = answers[1:]
+		})
+		text := fmt.Sprintf("[{name: publish, on: [SUCCEEDED], do: http, url: %q%s}]", o.URL, permanent)
+		specs, err := effect.ParseSpecs([]byte(text), operation.Transitions{})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if got != want {
-			t.Errorf("%d: %s, want %s: %v", code, got, want, err)
+		handlers, err := effect.Handlers(specs, effect.HandlerOptions{AllowPrivate: true})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err != nil && (!strings.Contains(err.Error(), fmt.Sprint(code)) || code != 304 && !strings.Contains(err.Error(), "because I say so")) {
-			t.Errorf("%d: %v does not tell what was answered", code, err)
-		}
-		if n := asked.Load() - before; n != 1 {
-			t.Errorf("%d: asked %d times", code, n)
+		l, pass := planned(t)
+		runner := effect.NewRunner(l, handlers)
+		for attempt, outcome := range want {
+			report, err := runner.Run(t.Context(), message)
+			if err != nil || report.Outcome != outcome {
+				t.Fatalf("attempt %d%s: %+v %v, want %s", attempt+1, permanent, report, err, outcome)
+			}
+			pass(report.RetryAfter)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func problems(text string) []string {
 
 const (
 	notAList  = "it must be a list like [{name: publish, on: [SUCCEEDED], do: log}]"
-	theFields = "; the fields are name, on, jobKinds, do, each, url, topic, collection, bucket, timeout"
+	theFields = "; the fields are name, on, jobKinds, do, each, url, topic, collection, bucket, timeout, permanent"
 	nameMust  = ": its name must be lower-case letters, digits, - and _, beginning with a letter, at most 63"
 	theWords  = "; the states are [PENDING RUNNING REQUIRES_ACTION SUCCEEDED FAILED CANCELLED EXPIRED], the alerts [STUCK MISSING DISABLED UNBOUND]"
 )
@@ -81,6 +81,15 @@ func TestEveryMistakeAtOnce(t *testing.T) {
 			`effect "a": timeout "soon" is not a duration; write 90s, 5m or 6h`, `effect "b": timeout "30" is not a duration; write 90s, 5m or 6h`,
 			`effect "c": timeout "1d" is not a duration; a day is 24h: write 24h`, `effect "d": timeout must not be below zero`,
 			`effect "e": timeout must be a duration, such as 90s, 5m or 6h`,
+		}},
+		{"statuses", "[{name: a, on: [FAILED], do: http, url: \"https://x\", permanent: 404}, {name: b, on: [FAILED], do: http, url: \"https://x\", permanent: [4xx]}, " +
+			"{name: c, on: [FAILED], do: http, url: \"https://x\", permanent: [404, 204, 600]}, {name: d, on: [FAILED], do: log, permanent: [404]}, " +
+			"{name: e, on: [FAILED], do: http, url: \"https://x\", permanent: [\"404\", 503]}]", []string{
+			`effect "a": permanent must be a list of numbers, such as [404]`,
+			`effect "b": permanent must be a list of numbers, such as [404]; "4xx" is not a number`,
+			`effect "c": permanent must be statuses from 400 to 599, such as [404], not 204`,
+			`effect "c": permanent must be statuses from 400 to 599, such as [404], not 600`,
+			`effect "d": permanent is for do: http`,
 		}},
 		{"where results go", "[{name: a, on: [SUCCEEDED], do: results, collection: \"no/slash\"}, {name: b, on: [SUCCEEDED], do: results, collection: c, bucket: \"gs://x\"}, " +
 			"{name: c, on: [FAILED], do: log, bucket: \"gs://bucket\"}, {name: d, on: [FAILED], do: results, bucket: \"gs://bucket\", each: item}]", []string{

@@ -2,7 +2,9 @@ package effect
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
@@ -47,6 +49,12 @@ func (r *reader) assign(into any, node ast.Node) error {
 			return errors.New(`must be a list of texts, such as ["batch-*"]`)
 		}
 		*into = texts
+	case *[]int:
+		numbers, err := r.numbers(node)
+		if err != nil {
+			return err
+		}
+		*into = numbers
 	case *[]operation.State:
 		texts, ok := r.texts(node)
 		if !ok {
@@ -87,4 +95,20 @@ func (r *reader) texts(node ast.Node) ([]string, bool) {
 		texts = append(texts, text)
 	}
 	return texts, true
+}
+
+func (r *reader) numbers(node ast.Node) ([]int, error) {
+	const want = "must be a list of numbers, such as [404]"
+	texts, ok := r.texts(node)
+	if !ok {
+		return nil, errors.New(want)
+	}
+	numbers := make([]int, len(texts))
+	for i, text := range texts {
+		var err error
+		if numbers[i], err = strconv.Atoi(text); err != nil {
+			return nil, fmt.Errorf("%s; %s is not a number", want, mistake.Quote(text))
+		}
+	}
+	return numbers, nil
 }

@@ -34,6 +34,8 @@ type Spec struct {
 	Bucket     string
 	// Timeout bounds one attempt of http and pubsub; 0: 30 s.
 	Timeout time.Duration
+	// Permanent are statuses that http takes for a no for good, beside those that [HTTP] lists.
+	Permanent []int
 }
 
 // Default is what runs where the settings say nothing: the completion is logged, whatever it is.
@@ -121,6 +123,14 @@ func (s Spec) check(wrong func(field, format string, args ...any)) {
 	if s.FetchesResults() && (len(s.Alerts) > 0 || len(s.On) != 1 || s.On[0] != operation.Succeeded) {
 		wrong("on", "only a batch that succeeded has items: on must be [SUCCEEDED]")
 	}
+	if s.Permanent != nil && s.Do != "http" && slices.Contains(handlers, s.Do) {
+		wrong("permanent", "permanent is for do: http")
+	}
+	for _, status := range s.Permanent {
+		if status < 400 || status > 599 {
+			wrong("permanent", "permanent must be statuses from 400 to 599, such as [404], not %d", status)
+		}
+	}
 	if s.Timeout < 0 {
 		wrong("timeout", "timeout must not be below zero")
 	}
@@ -179,7 +189,9 @@ func (s Spec) handler(o HandlerOptions) (Handler, error) {
 	case "log":
 		return Log(o.Log), nil
 	case "http":
-		return HTTP(HTTPOptions{URL: s.URL, Timeout: s.Timeout, AllowPrivate: o.AllowPrivate, Signer: o.Signer, Now: o.Now}), nil
+		return HTTP(HTTPOptions{
+			URL: s.URL, Timeout: s.Timeout, Permanent: s.Permanent, AllowPrivate: o.AllowPrivate, Signer: o.Signer, Now: o.Now,
+		}), nil
 	case "pubsub":
 		topic, err := o.Topics.fullName(s.Topic)
 		return PubSub(o.Topics, topic, s.Timeout), err

@@ -1,0 +1,34 @@
+package effect
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// refusals are the answers below 500, beside 3xx, that are about the request itself, which is the same at every attempt.
+var refusals = []int{
+	http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusGone, http.StatusLengthRequired,
+	http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusUnsupportedMediaType,
+	http.StatusUnprocessableEntity, http.StatusRequestHeaderFieldsTooLarge,
+}
+
+// permanent reports whether an answer that is no success is a no for good; also are the statuses that the spec adds.
+func permanent(status int, also []int) bool {
+	return status/100 == 3 || status == http.StatusNotImplemented || slices.Contains(refusals, status) || slices.Contains(also, status)
+}
+
+// maxRetryAfter keeps a receiver's mistake from putting an effect off for ever.
+const maxRetryAfter = time.Hour
+
+// parseRetryAfter reads seconds or a date; anything else is no wish at all.
+func parseRetryAfter(header string, now func() time.Time) time.Duration {
+	var wish time.Duration
+	if seconds, err := strconv.Atoi(header); err == nil {
+		wish = time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
+	} else if at, err := http.ParseTime(header); err == nil {
+		wish = at.Sub(now())
+	}
+	return min(max(wish, 0), maxRetryAfter)
+}
