@@ -2,7 +2,7 @@
 
 resource "google_storage_bucket" "source" {
   project  = var.project
-  name     = "${replace(replace(var.project, ":", "-"), ".", "-")}-${var.name_prefix}-source"
+  name     = "${local.dashed_project}-${var.name_prefix}-source"
   location = var.region
   labels   = local.labels
 
@@ -55,7 +55,18 @@ resource "google_project_iam_member" "build_logs" {
   member  = google_service_account.build.member
 }
 
-# Cloud Functions copies the source to a bucket that it makes itself, with the first function of a region.
+# Cloud Functions copies the source to buckets that it makes itself, with the first function of a region. roles.json has the names
+# that Google documents; the build reads those of its own region only.
+locals {
+  source_buckets = [
+    for name in one([for role in jsondecode(file("${path.module}/roles.json")) : role.buckets if role.on == "source"]) :
+    replace(replace(replace(name, "NUMBER", data.google_project.this.number), "PROJECT", local.dashed_project), "REGION", var.region)
+  ]
+
+  # A bucket's name has no colon and, unless it is a domain, no dot.
+  dashed_project = replace(replace(var.project, ":", "-"), ".", "-")
+}
+
 resource "google_project_iam_member" "build_reads_source" {
   project = var.project
   role    = "roles/storage.objectViewer"
@@ -63,6 +74,6 @@ resource "google_project_iam_member" "build_reads_source" {
 
   condition {
     title      = "source of functions"
-    expression = "resource.name.startsWith(\"projects/_/buckets/gcf-v2-sources-${data.google_project.this.number}-${var.region}\")"
+    expression = join(" || ", [for name in local.source_buckets : "resource.name.startsWith(\"projects/_/buckets/${name}\")"])
   }
 }

@@ -73,8 +73,15 @@ grant() {
   done 3< <(table role)
 }
 
-# database_only and source_only print IAM conditions: the ledger's database, and what Cloud Functions keeps of the uploaded source.
+# database_only and source_only print IAM conditions: the ledger's database, and the buckets in which Cloud Functions keeps the
+# uploaded source.
 database_only() { printf 'title=ledger of %s,expression=resource.name == "projects/%s/databases/%s"' "$prefix" "$project" "$database"; }
 source_only() {
-  printf 'title=source of functions,expression=resource.name.startsWith("projects/_/buckets/gcf-v2-sources-%s-%s")' "$project_number" "$region"
+  local bucket separator='title=source of functions,expression='
+  while read -r bucket; do
+    bucket=${bucket/NUMBER/"$project_number"}
+    bucket=${bucket/PROJECT/"${project//[.:]/-}"}
+    printf '%sresource.name.startsWith("projects/_/buckets/%s")' "$separator" "${bucket/REGION/"$region"}"
+    separator=' || '
+  done < <(table source)
 }

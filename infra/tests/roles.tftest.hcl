@@ -124,8 +124,12 @@ run "roles_are_exactly_these" {
     condition = (google_artifact_registry_repository_iam_member.build_writes.role == "roles/artifactregistry.writer" &&
       google_project_iam_member.build_logs.role == "roles/logging.logWriter" &&
       google_project_iam_member.build_reads_source.role == "roles/storage.objectViewer" &&
-    google_project_iam_member.build_reads_source.condition[0].expression == "resource.name.startsWith(\"projects/_/buckets/gcf-v2-sources-123456789012-europe-west1\")")
-    error_message = "A build reads uploaded source, writes images and logs."
+      google_project_iam_member.build_reads_source.condition[0].expression == join(" || ", [
+        "resource.name.startsWith(\"projects/_/buckets/gcf-v2-sources-123456789012-europe-west1\")",
+        "resource.name.startsWith(\"projects/_/buckets/gcf-v2-uploads-123456789012-europe-west1\")",
+        "resource.name.startsWith(\"projects/_/buckets/run-sources-a-project-europe-west1\")",
+    ]))
+    error_message = "A build reads uploaded source from each bucket that Google names, writes images and logs."
   }
 }
 

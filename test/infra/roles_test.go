@@ -15,6 +15,8 @@ type role struct {
 	Name string `json:"name"` // of the thing, without the prefix
 	Only string `json:"only"` // the variable without which it is not given
 	Why  string `json:"why"`  // what WHO may do by it
+	// Buckets are those of source: the beginnings of their names.
+	Buckets []string `json:"buckets"`
 }
 
 func (r role) String() string {
@@ -33,6 +35,14 @@ func TestRoles(t *testing.T) {
 		}
 		if regexp.MustCompile(`^roles/(owner|editor|viewer)$|[aA]dmin$`).MatchString(r.Role) {
 			t.Errorf("%s: that is too much", r)
+		}
+		if r.On == "source" {
+			// Google's page on a build's own service account names these three.
+			if want := []string{
+				"gcf-v2-sources-NUMBER-REGION", "gcf-v2-uploads-NUMBER-REGION", "run-sources-PROJECT-REGION",
+			}; !slices.Equal(r.Buckets, want) {
+				t.Errorf("a build reads %q, want %q", r.Buckets, want)
+			}
 		}
 		if r.Who == "everybody" {
 			public++
@@ -131,7 +141,7 @@ func givenRoles(t *testing.T, text string) (given []string) {
 			r.Name = name(values[kind[1]])
 		case strings.Contains(condition, "/databases/"):
 			r.On = "database"
-		case strings.Contains(condition, "/buckets/gcf-v2-sources-"):
+		case strings.Contains(condition, "local.source_buckets"):
 			r.On = "source"
 		}
 		if only := regexp.MustCompile(`var\.(\w+)`).FindStringSubmatch(values["count"] + values["for_each"]); only != nil {

@@ -11,6 +11,7 @@
 //	unindexed COLLECTION FIELD
 //	expiry COLLECTION FIELD
 //	role WHO ROLE KIND NAME ONLY WHY…                   on a thing of that kind; NAME is without the prefix; - is none
+//	source BUCKET                                       begins the name of a bucket with uploaded source; see roles.json
 //	metric NAME                                         a log-based metric, without the prefix
 //	policy NAME TITLE…                                  an alert policy; its title is without the prefix
 package main
@@ -85,7 +86,10 @@ type firestore struct {
 }
 
 // A role is one that somebody has on one thing.
-type role struct{ Who, Role, On, Name, Only, Why string }
+type role struct {
+	Who, Role, On, Name, Only, Why string
+	Buckets                        []string // of a role on source, with NUMBER, PROJECT and REGION in their names
+}
 
 func read(file string, into any) error {
 	text, err := os.ReadFile(file)
@@ -136,7 +140,13 @@ func printRoles(w io.Writer, roles []role) error {
 		if r.Who == "" || r.Role == "" || r.On == "" || r.Why == "" {
 			return fmt.Errorf("roles.json: %+v: somebody has a role on something, and that has a reason", r)
 		}
+		if (r.On == "source") != (len(r.Buckets) > 0) {
+			return fmt.Errorf("roles.json: %+v: a role on source, and no other, lists buckets", r)
+		}
 		fmt.Fprintln(w, "role", r.Who, r.Role, r.On, cmp.Or(r.Name, "-"), cmp.Or(r.Only, "-"), r.Why)
+		for _, bucket := range r.Buckets {
+			fmt.Fprintln(w, "source", bucket)
+		}
 	}
 	return nil
 }
