@@ -8,19 +8,53 @@ package logging
 
 import (
 	"context"
+	"encoding/hex"
 	"io"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"strings"
+
+	"github.com/opledger/opledger/shared/excerpt"
 )
 
-// New returns a logger that writes to w. project is the Google Cloud project that traces belong to; where it is empty, lines
-// have no trace.
+// New returns a logger that writes to w, and cuts every text of a line to 4 KiB. project is the
+// Google Cloud project that traces belong to; where it is empty, lines have no trace.
 func New(w io.Writer, project string) *slog.Logger {
 	return slog.New(handler{
-		Handler: slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: rename}),
+		Handler: slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: shape}),
 		project: project,
 	})
+}
+
+// maxValue bounds one value of a line, in bytes: callers choose much of what is logged, and each
+// line is paid for.
+const maxValue = 4 << 10
+
+// shape names a field as Cloud Logging looks for it, and bounds its value.
+func shape(groups []string, a slog.Attr) slog.Attr {
+	a = rename(groups, a)
+	a.Value = bounded(a.Value)
+	return a
+}
+
+// bounded cuts what is a text, in whichever type.
+func bounded(v slog.Value) slog.Value {
+	text := ""
+	switch v.Kind() {
+	case slog.KindString:
+		text = v.String()
+	case slog.KindAny:
+		if err, ok := v.Any().(error); ok {
+			text = err.Error()
+		} else if named := reflect.ValueOf(v.Any()); named.Kind() == reflect.String {
+			text = named.String()
+		}
+	}
+	if len(text) <= maxValue {
+		return v
+	}
+	return slog.StringValue(excerpt.Cut(text, maxValue))
 }
 
 // rename gives slog's own fields the names that Cloud Logging looks for.
@@ -64,20 +98,31 @@ func (h handler) WithGroup(name string) slog.Handler {
 
 type traceKey struct{}
 
-// WithTrace returns the request's context with the trace that Google's front end gave it, if it did, so that lines about the
-// request stand together.
+// WithTrace returns the request's context with the trace that Google's front end gave it, if it did,
+// so that lines about the request stand together. Only 32 hex digits are a trace: any caller may
+// send the header, and what it sends is logged.
 func WithTrace(r *http.Request) context.Context {
 	// TRACE_ID/SPAN_ID;o=1, where all but the first may be missing
 	trace, _, _ := strings.Cut(r.Header.Get("X-Cloud-Trace-Context"), ";")
 	trace, _, _ = strings.Cut(trace, "/")
-	if trace == "" {
+	if !isTrace(trace) {
 		// 00-TRACE_ID-SPAN_ID-01
-		if parts := strings.Split(r.Header.Get("Traceparent"), "-"); len(parts) == 4 {
-			trace = parts[1]
-		}
+		_, trace, _ = strings.Cut(r.Header.Get("Traceparent"), "-")
+		trace, _, _ = strings.Cut(trace, "-")
 	}
-	if trace == "" {
+	if !isTrace(trace) {
 		return r.Context()
 	}
 	return context.WithValue(r.Context(), traceKey{}, trace)
 }
+
+// isTrace reports whether text is the id of a trace: 16 bytes in hex.
+func isTrace(text string) bool {
+	if len(text) != hex.EncodedLen(traceBytes) {
+		return false
+	}
+	_, err := hex.DecodeString(text)
+	return err == nil
+}
+
+const traceBytes = 16

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,7 +58,29 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestTrace: lines about a request have the trace that Google's front end gave it, in either of its headers.
+// TestLongValues: no text can make a line long, whatever its type: callers choose much of what is
+// logged.
+func TestLongValues(t *testing.T) {
+	t.Parallel()
+	type name string
+	long := strings.Repeat("é", 100<<10)
+	for kind, value := range map[string]any{
+		"text": long, "name": name(long), "error": fmt.Errorf("reading it: %w", errors.New(long)),
+	} {
+		line := logged(t, "p", func(log *slog.Logger) { log.With("with", value).Info(long, "value", value, "short", name("é")) })
+		for _, field := range []string{"message", "with", "value"} {
+			if text := line[field].(string); len(text) > 4<<10 || !strings.HasSuffix(text, "é…") {
+				t.Errorf("%s: %s has %d bytes, and ends in %.20q", kind, field, len(text), text[len(text)-10:])
+			}
+		}
+		if line["short"] != "é" {
+			t.Errorf("%s: %v", kind, line["short"])
+		}
+	}
+}
+
+// TestTrace: lines about a request have the trace that Google's front end gave it, in either of its
+// headers. A header that is not 32 hex digits, which any caller may send, leaves no mark.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	const id = "105445aa7843bc8bf206b12000100000"
@@ -77,6 +101,14 @@ func TestTrace(t *testing.T) {
 		"no header":           {"p", nil, nil},
 		"nothing of a header": {"p", http.Header{"Traceparent": {"00"}}, nil},
 		"a slash":             {"p", http.Header{"X-Cloud-Trace-Context": {"/1;o=1"}}, nil},
+		"capitals":            {"p", http.Header{"X-Cloud-Trace-Context": {strings.ToUpper(id)}}, "projects/p/traces/" + strings.ToUpper(id)},
+		"60 KB":               {"p", http.Header{"X-Cloud-Trace-Context": {strings.Repeat("a", 60<<10)}}, nil},
+		"60 KB of W3C's":      {"p", http.Header{"Traceparent": {"00-" + strings.Repeat("a", 60<<10) + "-0020000000000001-01"}}, nil},
+		"a digit less":        {"p", http.Header{"X-Cloud-Trace-Context": {id[1:] + "/1"}}, nil},
+		"a digit more":        {"p", http.Header{"X-Cloud-Trace-Context": {id + "0/1"}}, nil},
+		"no hex":              {"p", http.Header{"X-Cloud-Trace-Context": {"g" + id[1:]}}, nil},
+		"another path":        {"p", http.Header{"Traceparent": {"00-../../p2/traces/" + id[:15] + "-0020000000000001-01"}}, nil},
+		"the other is good":   {"p", http.Header{"X-Cloud-Trace-Context": {"x"}, "Traceparent": {"00-" + id + "-0020000000000001-01"}}, "projects/p/traces/" + id},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
 		r.Header = c.header
