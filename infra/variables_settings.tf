@@ -188,13 +188,13 @@ variable "adopt" {
 }
 
 variable "gemini_base_url" {
-  description = "GOOGLE_GEMINI_BASE_URL: where Gemini is asked."
+  description = "GOOGLE_GEMINI_BASE_URL: where Gemini is asked, an https URL."
   type        = string
   default     = null
 
   validation {
-    condition     = var.gemini_base_url == null || can(regex("^https?://[^/]+", var.gemini_base_url))
-    error_message = "gemini_base_url must be an http or https URL."
+    condition     = var.gemini_base_url == null || can(regex("^https://[^/]+", var.gemini_base_url))
+    error_message = "gemini_base_url must be an https URL: the API key is sent to it."
   }
 }
 

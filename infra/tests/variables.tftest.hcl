@@ -173,7 +173,7 @@ run "what_cannot_be_is_refused" {
     jwks_url              = "http://keys.example"
     confirm               = "sometimes"
     webhook_url           = "http://gateway.example"
-    gemini_base_url       = "gemini"
+    gemini_base_url       = "http://gemini.example"
     scaling               = { webhook = { max_instances = 0 } }
     results_buckets       = ["gs://my-results/reviews"]
   }

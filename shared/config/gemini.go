@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/secret"
 )
 
@@ -36,8 +37,8 @@ func (g *Gemini) validate() []error {
 		_, err := secret.ParseName(g.APIKeySecret)
 		problems = append(problems, problemsOf("OPLEDGER_GEMINI_API_KEY_SECRET", err)...)
 	}
-	if u, err := url.Parse(g.BaseURL); g.BaseURL != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
-		problems = append(problems, errors.New("GOOGLE_GEMINI_BASE_URL: it must be an http or https URL")) // may hold a password
+	if g.BaseURL != "" {
+		problems = append(problems, problemsOf("GOOGLE_GEMINI_BASE_URL", gemini.CheckBaseURL(g.BaseURL))...)
 	}
 	return problems
 }

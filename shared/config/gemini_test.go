@@ -28,6 +28,9 @@ func TestGeminiKey(t *testing.T) {
 			[]string{"OPLEDGER_GEMINI_API_KEY_SECRET: GEMINI_API_KEY is set too"}},
 		{[]string{"OPLEDGER_GEMINI_API_KEY_SECRET=hunter2"}, []string{"OPLEDGER_GEMINI_API_KEY_SECRET: it must be the name of a secret"}},
 		{[]string{"OPLEDGER_GEMINI_API_KEY_SECRET=" + full + "/versions/latest"}, []string{"OPLEDGER_GEMINI_API_KEY_SECRET: ", "version"}},
+		{[]string{"GEMINI_API_KEY=hunter2", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:8080"}, nil},
+		{[]string{"GEMINI_API_KEY=hunter2", "GOOGLE_GEMINI_BASE_URL=http://elsewhere/hunter2"},
+			[]string{"GOOGLE_GEMINI_BASE_URL: it must be an https URL, because the API key is sent to it"}},
 	} {
 		got, err := config.Parse[atGemini](c.set)
 		if (err == nil) != (c.says == nil) {

@@ -9,13 +9,15 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/opledger/opledger/shared/gemini"
 )
 
 // Options says how to reach Gemini.
 type Options struct {
 	// APIKey is required. It is sent in a header, only to BaseURL's host, and is never in an error.
 	APIKey string
-	// BaseURL replaces Gemini's address, for a simulator or a proxy. Empty: Gemini's own.
+	// BaseURL replaces Gemini's address, for a simulator or a proxy, as [gemini.CheckBaseURL] takes it. Empty: Gemini's own.
 	BaseURL string
 	// HTTP is copied, not changed; it must not bound the time of a whole download. Nil: a client that waits a minute for an
 	// answer to begin. With any, a download takes as long as the context allows, and no longer than a minute without a byte.
@@ -44,8 +46,8 @@ func New(o Options) (*Client, error) {
 	if o.BaseURL == "" {
 		o.BaseURL = defaultBaseURL
 	}
-	if u, err := url.Parse(o.BaseURL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, errors.New("making a client for results: the base URL is not an absolute http or https URL")
+	if err := gemini.CheckBaseURL(o.BaseURL); err != nil {
+		return nil, fmt.Errorf("making a client for results: the base URL: %w", err)
 	}
 	client := http.Client{}
 	if o.HTTP != nil {

@@ -283,7 +283,7 @@ func TestLargeInline(t *testing.T) {
 // TestOptions: what is wrong with them is said without the key.
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	for _, o := range []results.Options{{}, {APIKey: " "}, {APIKey: "hunter2 hunter2"}, {APIKey: "hunter2", BaseURL: "hunter2"}, {APIKey: "k", BaseURL: "ftp://x"}} {
+	for _, o := range []results.Options{{}, {APIKey: " "}, {APIKey: "hunter2 hunter2"}, {APIKey: "hunter2", BaseURL: "hunter2"}, {APIKey: "k", BaseURL: "ftp://x"}, {APIKey: "k", BaseURL: "http://x"}} {
 		if _, err := results.New(o); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%#v: %v", o, err)
 		}

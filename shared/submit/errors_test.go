@@ -76,6 +76,32 @@ func TestUnreached(t *testing.T) {
 	})
 }
 
+// TestKeyInTheClear: a client that would send its API key over plain http is not used, and leaves no
+// intent.
+func TestKeyInTheClear(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, w *world, k kind) {
+		client, err := genai.NewClient(t.Context(), &genai.ClientConfig{
+			APIKey: "key", Backend: genai.BackendGeminiAPI, HTTPOptions: genai.HTTPOptions{BaseURL: "http://elsewhere"},
+			HTTPClient: &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				t.Errorf("sent to %s", r.URL)
+				return nil, http.ErrNotSupported
+			})},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.submitter = submit.New(submit.Options{Ledger: w.registrar, Gemini: client})
+		_, err = k.submit(w, submit.Job{CorrelationID: "c"})
+		w.wantError(err, submit.ErrJob)
+		w.wantIntent("")
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // TestUnanswered: the operation runs and nobody knows its name. It was sent once; the intent waits for its event [G6].
 func TestUnanswered(t *testing.T) {
 	t.Parallel()

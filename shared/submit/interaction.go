@@ -2,6 +2,7 @@ package submit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"google.golang.org/genai/interactions/models/interactions"
@@ -16,7 +17,7 @@ import (
 // streamed. An interaction cannot be listed: until it is registered only its event can show it. Errors: ErrJob, without an
 // intent; otherwise as Submit.
 func (s *Submitter) Interaction(ctx context.Context, job Job, body operations.CreateInteractionRequestBody) (Submitted, error) {
-	if err := checkInteraction(body); err != nil {
+	if err := errors.Join(checkInteraction(body), s.checkAddress(nil)); err != nil {
 		return Submitted{}, err
 	}
 	return s.Submit(ctx, job, operation.Interactions, func(ctx context.Context, mark Mark) (string, error) {

@@ -11,7 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// ErrJob: what was to be submitted is no job, which the SDK would find only after the intent was recorded.
+// ErrJob: what was to be submitted is no job, which the SDK would find only after the intent was recorded; or Gemini's address
+// is not one that an API key may be sent to.
 var ErrJob = errors.New("this cannot be submitted")
 
 // Batch submits a batch. config may be nil. What it says holds, with the correlation id behind its display name, by which the
@@ -22,11 +23,14 @@ func (s *Submitter) Batch(
 	if err := checkBatch(model, source); err != nil {
 		return Submitted{}, err
 	}
+	if config == nil {
+		config = &genai.CreateBatchJobConfig{}
+	}
+	if err := s.checkAddress(config.HTTPOptions); err != nil {
+		return Submitted{}, err
+	}
 	return s.Submit(ctx, job, operation.Batches, func(ctx context.Context, mark Mark) (string, error) {
-		marked := genai.CreateBatchJobConfig{}
-		if config != nil {
-			marked = *config
-		}
+		marked := *config
 		marked.HTTPOptions = once(marked.HTTPOptions)
 		marked.DisplayName = gemini.DisplayName(marked.DisplayName, mark.CorrelationID)
 		marked.WebhookConfig = mark.webhook(marked.WebhookConfig)
@@ -61,11 +65,14 @@ func (s *Submitter) Video(
 	case source == nil:
 		return Submitted{}, fmt.Errorf("%w: a video needs a prompt, an image or a video", ErrJob)
 	}
+	if config == nil {
+		config = &genai.GenerateVideosConfig{}
+	}
+	if err := s.checkAddress(config.HTTPOptions); err != nil {
+		return Submitted{}, err
+	}
 	return s.Submit(ctx, job, operation.Operations, func(ctx context.Context, mark Mark) (string, error) {
-		marked := genai.GenerateVideosConfig{}
-		if config != nil {
-			marked = *config
-		}
+		marked := *config
 		marked.HTTPOptions = once(marked.HTTPOptions)
 		marked.WebhookConfig = mark.webhook(marked.WebhookConfig)
 		created, err := s.options.Gemini.Models.GenerateVideosFromSource(ctx, model, source, &marked)
@@ -74,4 +81,17 @@ func (s *Submitter) Video(
 		}
 		return created.Name, nil
 	})
+}
+
+// checkAddress refuses an address to which the client would send its API key in clear text: that of
+// the one request, else the client's, which the SDK may have from the environment.
+func (s *Submitter) checkAddress(own *genai.HTTPOptions) error {
+	address := s.options.Gemini.ClientConfig().HTTPOptions.BaseURL
+	if own != nil && own.BaseURL != "" {
+		address = own.BaseURL
+	}
+	if err := gemini.CheckBaseURL(address); err != nil {
+		return fmt.Errorf("%w: the base URL of Gemini: %w", ErrJob, err)
+	}
+	return nil
 }

@@ -149,7 +149,14 @@ func TestNothingIsSentOfWhatIsNoJob(t *testing.T) {
 	yes := true
 	streamed := question("why?")
 	streamed.CreateModelInteraction.Stream = &yes
+	inTheClear := &genai.HTTPOptions{BaseURL: "http://elsewhere"}
 	for what, do := range map[string]func() (submit.Submitted, error){
+		"a batch elsewhere in clear text": func() (submit.Submitted, error) {
+			return s.Batch(ctx, submit.Job{}, model, file, &genai.CreateBatchJobConfig{HTTPOptions: inTheClear})
+		},
+		"a video elsewhere in clear text": func() (submit.Submitted, error) {
+			return s.Video(ctx, submit.Job{}, "veo", &genai.GenerateVideosSource{}, &genai.GenerateVideosConfig{HTTPOptions: inTheClear})
+		},
 		"no model":  func() (submit.Submitted, error) { return s.Batch(ctx, submit.Job{}, "", file, nil) },
 		"no source": func() (submit.Submitted, error) { return s.Batch(ctx, submit.Job{}, model, nil, nil) },
 		"no requests": func() (submit.Submitted, error) {

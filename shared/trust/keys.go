@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"time"
 
@@ -92,8 +91,7 @@ func CheckKeysURL(text string) error {
 	if err != nil || u.Hostname() == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
 		return errors.New("it must be an https URL with a host, and without a user")
 	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	if loopback := u.Hostname() == "localhost" || err == nil && ip.IsLoopback(); u.Scheme == "http" && !loopback {
+	if !gemini.SecureURL(u) {
 		return errors.New("it must be an https URL: plain http is for the loopback interface only")
 	}
 	return nil

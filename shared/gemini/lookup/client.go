@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"google.golang.org/genai"
 
 	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/gemini"
 )
 
 const (
@@ -27,7 +27,8 @@ type Options struct {
 	// APIKey is required; white space around it is ignored. It is sent in a header, only to BaseURL's host, and is never
 	// in an error.
 	APIKey string
-	// BaseURL replaces Gemini's address, for a simulator or a proxy. Empty: GOOGLE_GEMINI_BASE_URL, else Gemini's own.
+	// BaseURL replaces Gemini's address, for a simulator or a proxy, as [gemini.CheckBaseURL] takes it. Empty:
+	// GOOGLE_GEMINI_BASE_URL, which is held to the same, else Gemini's own.
 	BaseURL string
 	// HTTP is copied, not changed. Nil: a client that gives a request up after 30 seconds.
 	HTTP *http.Client
@@ -40,8 +41,6 @@ type Options struct {
 
 // ErrNoAPIKey says that a client was to be made without an API key.
 var ErrNoAPIKey = errors.New("no Gemini API key")
-
-var errBaseURL = errors.New("the base URL is not an absolute http or https URL")
 
 // A Client asks Gemini about operations. It is safe for concurrent use, holds nothing that must be closed beside what
 // Options.HTTP holds, never repeats a request that failed (the next pass does), and never changes anything at Gemini.
@@ -63,11 +62,6 @@ func NewClient(ctx context.Context, opts Options) (*Client, error) {
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("making a Gemini client: the API key holds characters that no key has")
 	}
-	if opts.BaseURL != "" {
-		if u, err := url.Parse(opts.BaseURL); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
-			return nil, fmt.Errorf("making a Gemini client: %w", errBaseURL)
-		}
-	}
 	if opts.MaxAnswer <= 0 {
 		opts.MaxAnswer = defaultMaxAnswer
 	}
@@ -83,6 +77,10 @@ func NewClient(ctx context.Context, opts Options) (*Client, error) {
 	if err != nil {
 		// The SDK prints its whole configuration, with the key, into some errors; redact covers what it may do next.
 		return nil, fmt.Errorf("making a Gemini client: %s", redact(err.Error(), key))
+	}
+	// Only now is it known which address the SDK takes: it reads the environment, too.
+	if err := gemini.CheckBaseURL(client.ClientConfig().HTTPOptions.BaseURL); err != nil {
+		return nil, fmt.Errorf("making a Gemini client: the base URL: %w", err)
 	}
 	return &Client{genai: client, http: guarded(opts.HTTP, anySize), key: key, now: opts.Now}, nil
 }

@@ -136,6 +136,7 @@ func TestNewClient(t *testing.T) {
 		{APIKey: "two " + apiKey},
 		{APIKey: apiKey, BaseURL: "localhost:8080"},
 		{APIKey: apiKey, BaseURL: "ftp://" + apiKey},
+		{APIKey: apiKey, BaseURL: "http://" + apiKey},
 		{APIKey: apiKey, BaseURL: "http://%zz" + apiKey},
 	} {
 		client, err := lookup.NewClient(t.Context(), opts)
@@ -178,6 +179,10 @@ func TestNewClientEnvironment(t *testing.T) {
 	}
 	if _, err := lookup.NewClient(t.Context(), lookup.Options{}); !errors.Is(err, lookup.ErrNoAPIKey) {
 		t.Errorf("the environment's key is used: %v", err)
+	}
+	t.Setenv("GOOGLE_GEMINI_BASE_URL", "http://elsewhere")
+	if client, err := lookup.NewClient(t.Context(), lookup.Options{APIKey: apiKey}); err == nil || client != nil {
+		t.Error("the environment makes it send the key in clear text")
 	}
 }
 

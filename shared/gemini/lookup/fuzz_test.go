@@ -22,7 +22,7 @@ func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 // answering returns a client to which everything is answered with a 200 and what body says then.
 func answering(tb testing.TB, body *[]byte) *lookup.Client {
 	tb.Helper()
-	client, err := lookup.NewClient(tb.Context(), lookup.Options{APIKey: apiKey, BaseURL: "http://gemini.test", HTTP: &http.Client{
+	client, err := lookup.NewClient(tb.Context(), lookup.Options{APIKey: apiKey, BaseURL: "https://gemini.test", HTTP: &http.Client{
 		Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
 			return &http.Response{
 				StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: -1,

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"google.golang.org/genai"
 	"google.golang.org/genai/interactions/models/operations"
 	"google.golang.org/genai/interactions/retry"
+
+	"github.com/opledger/opledger/shared/gemini"
 )
 
 // timeout ends a request that nobody else's deadline ended.
@@ -22,7 +23,8 @@ type Options struct {
 	// APIKey is required; white space around it is ignored. It is sent in a header, only to BaseURL's host, and is never
 	// in an error.
 	APIKey string
-	// BaseURL replaces Gemini's address, for a simulator or a proxy. Empty: GOOGLE_GEMINI_BASE_URL, else Gemini's own.
+	// BaseURL replaces Gemini's address, for a simulator or a proxy, as [gemini.CheckBaseURL] takes it. Empty:
+	// GOOGLE_GEMINI_BASE_URL, which is held to the same, else Gemini's own.
 	BaseURL string
 	// HTTP is copied, not changed. Nil: a client of the package's own. A request is given up after 20 seconds in any case.
 	HTTP *http.Client
@@ -57,11 +59,6 @@ func NewClient(ctx context.Context, o Options) (*Client, error) {
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("making a Gemini client: the API key holds characters that no key has")
 	}
-	if o.BaseURL != "" {
-		if u, err := url.Parse(o.BaseURL); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
-			return nil, errors.New("making a Gemini client: the base URL is not an absolute http or https URL")
-		}
-	}
 	transport := http.Client{}
 	if o.HTTP != nil {
 		transport = *o.HTTP
@@ -77,6 +74,10 @@ func NewClient(ctx context.Context, o Options) (*Client, error) {
 	if err != nil {
 		// The SDK prints its whole configuration, with the key, into some errors.
 		return nil, fmt.Errorf("making a Gemini client: %s", redact(err.Error(), key))
+	}
+	// Only now is it known which address the SDK takes: it reads the environment, too.
+	if err := gemini.CheckBaseURL(client.ClientConfig().HTTPOptions.BaseURL); err != nil {
+		return nil, fmt.Errorf("making a Gemini client: the base URL: %w", err)
 	}
 	return &Client{genai: client, key: key}, nil
 }

@@ -250,6 +250,7 @@ func TestNewClient(t *testing.T) {
 	}
 	for _, o := range []webhooks.Options{
 		{APIKey: apiKey + "\r\nX-Evil: 1"}, {APIKey: apiKey, BaseURL: "localhost:1"}, {APIKey: apiKey, BaseURL: "ftp://" + apiKey},
+		{APIKey: apiKey, BaseURL: "http://" + apiKey},
 	} {
 		if client, err := webhooks.NewClient(t.Context(), o); err == nil || client != nil || strings.Contains(err.Error(), apiKey) {
 			t.Errorf("%v, %v", client, err)
@@ -263,6 +264,15 @@ func TestNewClient(t *testing.T) {
 	}
 	if printed := fmt.Sprintf("%v %+v %#v %v %+v %#v", client, client, client, o, o, o); strings.Contains(printed, apiKey) {
 		t.Errorf("printed %s", printed)
+	}
+}
+
+// TestNewClientEnvironment: the environment's address is held to the same as one in the options. Not
+// parallel, because it sets a variable.
+func TestNewClientEnvironment(t *testing.T) {
+	t.Setenv("GOOGLE_GEMINI_BASE_URL", "http://elsewhere")
+	if client, err := webhooks.NewClient(t.Context(), webhooks.Options{APIKey: apiKey}); err == nil || client != nil {
+		t.Error("the environment makes it send the key in clear text")
 	}
 }
 
