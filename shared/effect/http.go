@@ -33,6 +33,9 @@ type HTTPOptions struct {
 // defaultTimeout is how long an attempt may take where its spec does not say.
 const defaultTimeout = 30 * time.Second
 
+// maxHeaderBytes bounds what is held of an answer's headers: many effects run in one process.
+const maxHeaderBytes = 64 << 10
+
 // HTTP returns a handler that POSTs the payload, the same bytes on every attempt, with the headers Idempotency-Key and
 // Opledger-Attempt, so that the receiver can refuse a repeat, and signed where there is a Signer.
 //
@@ -55,8 +58,11 @@ func HTTP(o HTTPOptions) Handler {
 		dialer.Control = refusePrivate
 	}
 	client := &http.Client{
-		Timeout:   o.Timeout,
-		Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute},
+		Timeout: o.Timeout,
+		Transport: &http.Transport{
+			DialContext: dialer.DialContext, MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute,
+			MaxResponseHeaderBytes: maxHeaderBytes,
+		},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		},

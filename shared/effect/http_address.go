@@ -10,35 +10,65 @@ import (
 
 var errPrivateAddress = errors.New("the effect may not reach private addresses; OPLEDGER_EFFECT_ALLOW_PRIVATE=true allows it")
 
-// refusePrivate runs after the name was resolved, so that no name can stand for a private address.
+// refusePrivate runs at each dial, on the address that the name was resolved to: no name can stand for a private address, and
+// none can be resolved to another one afterwards.
 func refusePrivate(_, address string, _ syscall.RawConn) error {
 	host, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("reading the address %q: %w", address, err)
 	}
-	ip := host.Addr().Unmap()
-	inside := func(p netip.Prefix) bool { return p.Contains(ip) }
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() || slices.ContainsFunc(alsoPrivate, inside) {
+	if ip := host.Addr().Unmap(); !public(ip) {
 		return Permanent(fmt.Errorf("%s: %w", ip, errPrivateAddress))
 	}
 	return nil
 }
 
-// alsoPrivate is what netip does not count as private and what can be inside all the same: the other ranges that Google Cloud
-// takes for a network's own (https://cloud.google.com/vpc/docs/subnets#valid-ranges), "this network", and IPv6 addresses that
-// stand for an IPv4 address (compatible, NAT64, 6to4).
-var alsoPrivate = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"),
-	netip.MustParsePrefix("100.64.0.0/10"),
-	netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("192.0.2.0/24"),
-	netip.MustParsePrefix("192.88.99.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"),
-	netip.MustParsePrefix("198.51.100.0/24"),
-	netip.MustParsePrefix("203.0.113.0/24"),
-	netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("::/96"),
-	netip.MustParsePrefix("64:ff9b::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"),
-	netip.MustParsePrefix("2002::/16"),
+// public reports whether an address can be anybody's on the Internet. Not public is all that IANA's registries of
+// special-purpose addresses list, also where they say "globally reachable": no receiver lives there, and some of it can be
+// routed inside of a network. They are https://www.iana.org/assignments/iana-ipv4-special-registry and
+// https://www.iana.org/assignments/iana-ipv6-special-registry.
+func public(ip netip.Addr) bool {
+	if ip.Is4() {
+		return !within(ip, specialIPv4)
+	}
+	return globalIPv6.Contains(ip) && !within(ip, specialIPv6)
+}
+
+func within(ip netip.Addr, ranges []netip.Prefix) bool {
+	return slices.ContainsFunc(ranges, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
+var specialIPv4 = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),       // this network
+	netip.MustParsePrefix("10.0.0.0/8"),      // private
+	netip.MustParsePrefix("100.64.0.0/10"),   // shared by a carrier's customers; private on Google Cloud
+	netip.MustParsePrefix("127.0.0.0/8"),     // loopback
+	netip.MustParsePrefix("169.254.0.0/16"),  // link-local: metadata servers
+	netip.MustParsePrefix("172.16.0.0/12"),   // private
+	netip.MustParsePrefix("192.0.0.0/24"),    // protocol assignments
+	netip.MustParsePrefix("192.0.2.0/24"),    // documentation
+	netip.MustParsePrefix("192.31.196.0/24"), // AS112
+	netip.MustParsePrefix("192.52.193.0/24"), // AMT
+	netip.MustParsePrefix("192.88.99.0/24"),  // 6to4 relays, deprecated; private on Google Cloud
+	netip.MustParsePrefix("192.168.0.0/16"),  // private
+	netip.MustParsePrefix("192.175.48.0/24"), // AS112
+	netip.MustParsePrefix("198.18.0.0/15"),   // benchmarking
+	netip.MustParsePrefix("198.51.100.0/24"), // documentation
+	netip.MustParsePrefix("203.0.113.0/24"),  // documentation
+	netip.MustParsePrefix("224.0.0.0/4"),     // multicast
+	netip.MustParsePrefix("240.0.0.0/4"),     // reserved, and broadcast
+}
+
+// globalIPv6 is all of IPv6 that is given to anybody as global unicast. Outside of it are loopback, private, link-local,
+// site-local and multicast addresses, discard and segment-routing prefixes, and most of what stands for an IPv4 address:
+// compatible, translated and NAT64 ones. An address with a zone is outside, too.
+var globalIPv6 = netip.MustParsePrefix("2000::/3")
+
+// specialIPv6 is what is special within globalIPv6.
+var specialIPv6 = []netip.Prefix{
+	netip.MustParsePrefix("2001::/23"),         // protocol assignments: Teredo, benchmarking, ORCHID
+	netip.MustParsePrefix("2001:db8::/32"),     // documentation
+	netip.MustParsePrefix("2002::/16"),         // 6to4, which stands for an IPv4 address
+	netip.MustParsePrefix("2620:4f:8000::/48"), // AS112
+	netip.MustParsePrefix("3fff::/20"),         // documentation
 }

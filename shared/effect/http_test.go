@@ -254,6 +254,23 @@ func TestHTTPTimeout(t *testing.T) {
 	}
 }
 
+// TestHTTPLongHeaders: an answer may have headers, and not megabytes of them. It may have been a success: it is tried again.
+func TestHTTPLongHeaders(t *testing.T) {
+	t.Parallel()
+	var size atomic.Int64
+	o := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+		for part := range size.Load() {
+			w.Header().Set(fmt.Sprintf("X-Long-%d", part), strings.Repeat("x", 1<<10))
+		}
+	})
+	for kilobytes, fails := range map[int64]bool{32: false, 80: true, 9 << 10: true} {
+		size.Store(kilobytes)
+		if err := perform(t, o); (err != nil) != fails || effect.IsPermanent(err) {
+			t.Errorf("%d KiB: %v, want an error %t that passes", kilobytes, err, fails)
+		}
+	}
+}
+
 // TestHTTPUnreachable: a receiver that is not there may be there later.
 func TestHTTPUnreachable(t *testing.T) {
 	t.Parallel()

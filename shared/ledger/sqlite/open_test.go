@@ -47,6 +47,55 @@ func TestOpensAtOnce(t *testing.T) {
 	}
 }
 
+// TestFileModes: what is created is its owner's alone, the write-ahead log and its index with it, whatever the umask lets
+// through and also through a link. The mode of a file that the operator made stays.
+func TestFileModes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		prepare func(t *testing.T, path string)
+		want    os.FileMode
+	}{
+		"a new file":           {func(*testing.T, string) {}, 0o600},
+		"a link to a new file": {func(t *testing.T, path string) { link(t, path+".elsewhere", path) }, 0o600},
+		"the operator's file":  {func(t *testing.T, path string) { write(t, path, "", 0o640) }, 0o640},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path := filepath.Join(dir, "ledger.db")
+			c.prepare(t, path)
+			store := open(t, path)
+			defer closed(t, store)
+			if err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{Text: "a"}}); err != nil {
+				t.Fatal(err)
+			}
+			file, err := filepath.EvalSymlinks(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, suffix := range []string{"", "-wal", "-shm"} {
+				info, err := os.Stat(file + suffix)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if mode := info.Mode().Perm(); mode != c.want {
+					t.Errorf("ledger.db%s has mode %o, want %o", suffix, mode, c.want)
+				}
+			}
+			if extra, _ := filepath.Glob(filepath.Join(dir, ".opledger-*")); len(extra) > 0 {
+				t.Errorf("%v is left", extra)
+			}
+		})
+	}
+}
+
+func link(t *testing.T, to, path string) {
+	t.Helper()
+	if err := os.Symlink(to, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestOpenErrors(t *testing.T) {
 	t.Parallel()
 	const cantOpen = "in a directory that exists"

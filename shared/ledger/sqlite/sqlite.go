@@ -11,7 +11,9 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -44,12 +46,16 @@ type Store struct {
 	next, insert, update, remove, get *sql.Stmt
 }
 
-// Open opens the file at path and creates what is missing. now is the store's clock; every process that shares the file must
+// Open opens the file at path and creates what is missing, for the file's owner alone: a ledger holds what jobs were about. The
+// mode of a file that is there stays; SQLite gives the files beside it the same. now is the store's clock; every process that shares the file must
 // have the same. A database of something else is refused.
 func Open(ctx context.Context, path string, now func() time.Time) (*Store, error) {
 	s := &Store{now: now}
-	var err error
-	if s.write, err = open(path, 1, busyStep); err == nil {
+	err := create(ctx, path)
+	if err == nil {
+		s.write, err = open(path, 1, busyStep)
+	}
+	if err == nil {
 		s.read, err = open(path, 8, busyTimeout)
 	}
 	if err == nil {
@@ -67,24 +73,48 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Store, error
 	return s, nil
 }
 
-func open(path string, connections int, busy time.Duration) (*sql.DB, error) {
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
+// create makes an empty file with mode 0600 where there is none. SQLite does it, like a file that it is shown: to open the file
+// here and close it again would take away the locks of whoever has it open in this process.
+func create(ctx context.Context, path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	dsn := url.URL{Scheme: "file", Path: absolute, RawQuery: url.Values{
-		"_txlock": {"immediate"},
-		"_pragma": {
-			fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)",
-		},
-	}.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
+	pattern, err := os.CreateTemp(filepath.Dir(path), ".opledger-*") // which is made with this mode
+	if err != nil {
+		return nil //nolint:nilerr // SQLite cannot make a file there either, and says so
+	}
+	defer os.Remove(pattern.Name()) //nolint:errcheck // an empty file stays
+	if err := pattern.Close(); err != nil {
+		return err
+	}
+	db, err := connect(path, url.Values{"modeof": {pattern.Name()}, "_pragma": {pragmaBusy(busyTimeout)}})
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.PingContext(ctx), db.Close())
+}
+
+func open(path string, connections int, busy time.Duration) (*sql.DB, error) {
+	db, err := connect(path, url.Values{
+		"_txlock": {"immediate"}, "_pragma": {pragmaBusy(busy), "journal_mode(WAL)", "synchronous(FULL)"},
+	})
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	return db, nil
+}
+
+func pragmaBusy(d time.Duration) string { return fmt.Sprintf("busy_timeout(%d)", d.Milliseconds()) }
+
+func connect(path string, parameters url.Values) (*sql.DB, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	dsn := url.URL{Scheme: "file", Path: absolute, RawQuery: parameters.Encode()}
+	return sql.Open("sqlite", dsn.String())
 }
 
 // migrate brings the file to this schema, in one transaction so that two processes may start at once.
