@@ -48,6 +48,10 @@ func TestCounted(t *testing.T) {
 				w.Errorf("logged %v, want %s %s", lines, want, reason)
 				return
 			}
+			uncertain := want == effect.LeaseLost || reason == "seized"
+			if got, said := lines[0]["uncertain"]; said != uncertain || uncertain && got != true {
+				w.Errorf("R8: logged %v, uncertain: want %v", lines[0], uncertain)
+			}
 			for i, alert := range alerts {
 				if line := lines[1+i]; line["event"] != "alert" || line["reason"] != alert || line["effect"] != "publish" || line["error"] == nil {
 					w.Errorf("logged %v, want an alert %s", line, alert)

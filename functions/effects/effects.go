@@ -14,6 +14,7 @@
 // pause: a queue forgets what it could not deliver for too long.
 //
 // Every message is one line in the log with event=effect and an outcome to count; a seized claim is told by reason=seized.
+// uncertain=true marks the lines that tell of an attempt whose outcome did not reach the ledger [R8].
 // What a person must look at is one line more, with event=alert: reason=dead-effect, and reason=unknown-effect, which is said
 // once in a while for each effect.
 package effects
@@ -83,7 +84,7 @@ func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, err
 			log.ErrorContext(ctx, "effect not attempted", "outcome", "error", "error", err)
 		} else {
 			log.ErrorContext(ctx, "effect attempted, its outcome not recorded: it will be repeated", "outcome", "unrecorded",
-				"reason", report.Outcome, "attempt", report.Lease.Attempt, "fence", report.Lease.Fence, "error", err)
+				"reason", report.Outcome, "uncertain", true, "attempt", report.Lease.Attempt, "fence", report.Lease.Fence, "error", err)
 		}
 		return report, err
 	}
@@ -107,6 +108,9 @@ func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, err
 	attributes := []any{
 		"outcome", report.Outcome, "reason", reason, "attempt", report.Lease.Attempt, "fence", report.Lease.Fence,
 		"duration_ms", f.Now().Sub(began).Milliseconds(),
+	}
+	if report.Lease.Seized || report.Outcome == effect.LeaseLost {
+		attributes = append(attributes, "uncertain", true) // an attempt ended, and the ledger does not know how
 	}
 	if m.FromPerson() {
 		attributes = append(attributes, "run", report.Replay.Effect, "replay", report.Replay.Outcome, "by", m.By, "delivery", m.ID)

@@ -47,9 +47,6 @@ func (f Function) Pass(ctx context.Context) (reconcile.Summary, error) {
 			"error", err, "duration_ms", duration)
 		return summary, err
 	}
-	f.Log.InfoContext(ctx, "reconciled", "event", "reconcile", "outcome", "pass", "duration_ms", duration,
-		"due", summary.Due, "checked", summary.Checked, "settled", summary.Settled, "running", summary.Running,
-		"unknown", summary.Unknown, "missing", summary.Missing, "stuck", summary.Stuck,
-		"effectsRequeued", summary.EffectsRequeued, "errors", summary.Errors, "more", summary.More)
+	f.Log.With(summary.LogAttrs()...).InfoContext(ctx, "reconciled", "event", "reconcile", "outcome", "pass", "duration_ms", duration)
 	return summary, nil
 }

@@ -90,6 +90,9 @@ func reconcileAll(ctx context.Context, outside environment, s *server.Server, as
 			summary.Due, summary.Checked, summary.Settled, summary.Running, summary.Unknown, summary.Missing, summary.Stuck,
 			summary.EffectsRequeued, summary.Errors)
 	}
+	if err == nil && summary.More && !asJSON {
+		_, err = fmt.Fprintln(outside.out, "the time ran out before everything due was seen: run it again, or leave the rest to the next pass")
+	}
 	if err == nil && summary.Errors > 0 {
 		err = fmt.Errorf("%d records could not be handled: the log says which and why; the next pass tries them again", summary.Errors)
 	}

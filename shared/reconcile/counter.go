@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"time"
 )
 
 // A Summary says what a pass did.
@@ -19,6 +20,23 @@ type Summary struct {
 	EffectsRequeued int  `json:"effectsRequeued"` // effects handed over again
 	Errors          int  `json:"errors"`          // records that could not be handled; the others were
 	More            bool `json:"more"`            // the time ran out before everything due was seen
+
+	// EffectsUncertain counts, of those handed over, the effects whose worker let its lease run out: they may have happened.
+	EffectsUncertain int `json:"effectsUncertain"`
+	// OldestOperationSeconds is how long, of the operations due, the one that waited longest had been due.
+	OldestOperationSeconds int64 `json:"oldestOperationSeconds"`
+	// OldestEffectSeconds is how long, of the effects handed over, the one that waited longest could have been claimed.
+	OldestEffectSeconds int64 `json:"oldestEffectSeconds"`
+}
+
+// LogAttrs returns what a pass did as fields of a log line, under the names that they have in JSON.
+func (s Summary) LogAttrs() []any {
+	return []any{
+		"due", s.Due, "checked", s.Checked, "settled", s.Settled, "running", s.Running, "unknown", s.Unknown,
+		"missing", s.Missing, "stuck", s.Stuck, "effectsRequeued", s.EffectsRequeued, "effectsUncertain", s.EffectsUncertain,
+		"oldestOperationSeconds", s.OldestOperationSeconds, "oldestEffectSeconds", s.OldestEffectSeconds,
+		"errors", s.Errors, "more", s.More,
+	}
 }
 
 // A counter is a Summary that many goroutines add to.
@@ -33,6 +51,16 @@ func (c *counter) add(field *int) {
 	c.Lock()
 	defer c.Unlock()
 	*field++
+}
+
+// oldest notes that something was due at since when the pass began at start.
+func (c *counter) oldest(seconds *int64, start, since time.Time) {
+	if since.IsZero() {
+		return
+	}
+	c.Lock()
+	defer c.Unlock()
+	*seconds = max(*seconds, int64(start.Sub(since)/time.Second))
 }
 
 func (c *counter) more() {

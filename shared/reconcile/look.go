@@ -11,7 +11,16 @@ import (
 
 // look asks Gemini about the operations that are due. The error is that of each.
 func (p *pass) look(ctx context.Context) error {
-	prepare := func(due []ledger.DueOperation) { p.listing.prepare(ctx, batchesAmong(due)) }
+	prepare := func(page []ledger.DueOperation) {
+		for _, due := range page {
+			since := due.Record.DueAt
+			if due.Record.CreatedAt.After(since) { // registered late, which is not our delay
+				since = due.Record.CreatedAt
+			}
+			p.count.oldest(&p.count.OldestOperationSeconds, p.start, since)
+		}
+		p.listing.prepare(ctx, batchesAmong(page))
+	}
 	return each(ctx, p.count, p.start, p.Ledger.DueOperations, prepare, func(due ledger.DueOperation) error {
 		p.count.add(&p.count.Due)
 		answer, known := p.listing.known(due.Record.Key)

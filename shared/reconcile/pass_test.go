@@ -118,7 +118,7 @@ func TestSweep(t *testing.T) {
 	w.clock.Advance(interval) // somebody is at it
 	w.pass(reconcile.Summary{})
 	w.clock.Advance(interval) // and has died
-	w.pass(reconcile.Summary{EffectsRequeued: 1})
+	w.pass(reconcile.Summary{EffectsRequeued: 1, EffectsUncertain: 1})
 	if sent := w.outbox.Take(); len(sent) != 1 || sent[0].Attempt != 2 {
 		t.Errorf("published %v", sent)
 	}
@@ -162,7 +162,7 @@ func TestGeminiHangs(t *testing.T) {
 		cancel()
 	})
 	got, err := w.reconciler(w.ledger).Pass(ctx)
-	if want := (reconcile.Summary{EffectsRequeued: 1, Due: atOnce, Checked: atOnce, Unknown: atOnce, More: true}); err != nil || got != want {
+	if want := (reconcile.Summary{EffectsRequeued: 1, Due: atOnce, Checked: atOnce, Unknown: atOnce, More: true}); err != nil || apartFromAge(got) != want {
 		t.Errorf("%+v %v, want %+v", got, err, want)
 	}
 	if len(swept) != 1 {

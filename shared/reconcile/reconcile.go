@@ -10,7 +10,8 @@
 //     asking for one fails;
 //  3. discovery: batches in that list whose correlation id has an open intent are bound to it [G6], and those that nobody
 //     registered are adopted where the settings say so;
-//  4. alerts: intents that nothing matched are given up, aloud, and the webhook's own health is looked at [R4].
+//  4. alerts: intents that nothing matched are given up, aloud, the webhook's own health is looked at [R4], and what has been
+//     due for too long is reported [R8].
 //
 // A pass may be cut off anywhere, overlap another, or meet a record that it cannot handle: everything is taken by moving its
 // due time on in a commit of its own just before it is worked on, so a second pass leaves it alone and a dead pass costs one
@@ -87,6 +88,7 @@ func (r *Reconciler) Pass(ctx context.Context) (Summary, error) {
 	}
 	_ = within(ctx, discoveryShare, p.discover) // it has counted what went wrong
 	p.checkEndpoint(ctx)
+	p.checkBacklog(ctx)
 	return p.count.Summary, nil
 }
 

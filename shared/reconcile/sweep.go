@@ -9,10 +9,18 @@ import (
 
 // sweep hands over the effects that are due [R5]. The error is that of each.
 func (p *pass) sweep(ctx context.Context) error {
-	return each(ctx, p.count, p.start, p.Ledger.DueEffects, nil, func(due ledger.DueEffect) error {
+	prepare := func(page []ledger.DueEffect) {
+		for _, due := range page {
+			p.count.oldest(&p.count.OldestEffectSeconds, p.start, due.Effect.ClaimableAt) // the sweep itself moves dueAt
+		}
+	}
+	return each(ctx, p.count, p.start, p.Ledger.DueEffects, prepare, func(due ledger.DueEffect) error {
 		switch err := p.Ledger.Requeue(ctx, due, p.start); {
 		case err == nil:
 			p.count.add(&p.count.EffectsRequeued)
+			if due.Effect.State == ledger.EffectClaimed {
+				p.count.add(&p.count.EffectsUncertain)
+			}
 		case errors.Is(err, ledger.ErrConflict): // somebody is at it
 		default:
 			p.count.fail(ctx, "requeueing an effect", err)

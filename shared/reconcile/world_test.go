@@ -177,12 +177,17 @@ func (w *world) reconciler(l *ledger.Ledger) *reconcile.Reconciler {
 	return reconcile.New(reconcile.Options{Ledger: l, Gemini: w.client, Log: logging.New(w.log, "p")})
 }
 
-// pass makes a pass and checks what it says.
+// pass makes a pass and checks what it says, but for how late it was.
 func (w *world) pass(want reconcile.Summary) {
 	w.Helper()
-	if got := w.passWith(reconcile.Options{}); got != want {
+	if got := apartFromAge(w.passWith(reconcile.Options{})); got != want {
 		w.Errorf("the pass says %+v, want %+v", got, want)
 	}
+}
+
+func apartFromAge(s reconcile.Summary) reconcile.Summary {
+	s.OldestOperationSeconds, s.OldestEffectSeconds = 0, 0
+	return s
 }
 
 // passWith makes a pass with what o says; the rest is the world's.

@@ -23,7 +23,8 @@ func TestHTTPReconcile(t *testing.T) {
 	t.Parallel()
 	_, url := alone(t)
 	call{what: "a pass", path: "/reconcile", status: 200, want: map[string]any{"due": 0.0, "more": false},
-		keys: []string{"checked", "due", "effectsRequeued", "errors", "missing", "more", "running", "settled", "stuck", "unknown"}}.make(t, url)
+		keys: []string{"checked", "due", "effectsRequeued", "effectsUncertain", "errors", "missing", "more",
+			"oldestEffectSeconds", "oldestOperationSeconds", "running", "settled", "stuck", "unknown"}}.make(t, url)
 	call{what: "GET", method: http.MethodGet, path: "/reconcile", status: 405, heads: map[string]string{"Allow": "POST"}}.make(t, url)
 }
 

@@ -134,7 +134,7 @@ var ofEffects = []situation{
 		w.takeOver(m)
 		w.clock.advance(w.ledger.Settings().ClaimTTL)
 		w.run(m, nil)
-	}, []string{"effects"}},
+	}, []string{"effects", "effects-uncertain"}},
 	{"effects: the lease is lost", func(w *world) {
 		m := w.planned("own")
 		w.run(m, func() {

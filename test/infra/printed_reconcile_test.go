@@ -107,7 +107,20 @@ var ofReconcile = []situation{
 		w.registered(w.batch("a", geminisim.StateRunning))
 		w.clock.advance(w.ledger.Settings().StuckAfter)
 		w.pass(nil)
-	}, []string{"passes", "stuck"}},
+	}, []string{"passes", "stuck", "overdue"}},
+	{"reconcile: Gemini asks to be left alone for longer than a pass lasts", func(w *world) {
+		at := w.endpoint(webhooks.Enabled)
+		w.registered(w.batch("a", geminisim.StateRunning))
+		slower := geminisim.ErrorAnswer(http.StatusTooManyRequests, "slower")
+		slower.Header = http.Header{"Retry-After": {"3600"}}
+		w.sim.AnswerNext(geminisim.OpGet, "", slower)
+		w.pass(at)
+	}, []string{"passes", "look-ups-without-answer", "behind"}},
+	{"reconcile: no worker has answered for more than an hour", func(w *world) {
+		w.end(w.registered(w.named("batches/a")), operation.Expired)
+		w.clock.advance(time.Hour)
+		w.pass(nil)
+	}, []string{"passes", "overdue"}},
 	{"reconcile: not found", func(w *world) {
 		w.registered(w.named("batches/none"))
 		w.pass(nil)
@@ -118,7 +131,7 @@ var ofReconcile = []situation{
 		w.clock.advance(time.Hour)
 		w.forget()
 		w.pass(nil)
-	}, []string{"passes", "look-ups-without-answer", "missing"}},
+	}, []string{"passes", "look-ups-without-answer", "missing", "overdue"}},
 	{"reconcile: an intent of which nothing came", func(w *world) {
 		w.intended("c-1", operation.Interactions)
 		w.clock.advance(w.ledger.Settings().StuckAfter)
