@@ -57,6 +57,7 @@ func TestIntentProblems(t *testing.T) {
 		want []string // one part of each problem
 	}{
 		"nothing":            {`{"intent":true}`, []string{"correlationId: an intent is found by it"}},
+		"a garbled id":       {`{"intent":true,"correlationId":"c\ud800"}`, []string{"correlationId: it has U+FFFD"}},
 		"empty id":           {`{"intent":true,"correlationId":""}`, []string{"correlationId"}},
 		"a name":             {`{"intent":true,"correlationId":"c","name":"batches/a"}`, []string{"name: an intent is recorded before"}},
 		"a submission":       {`{"intent":true,"correlationId":"c","submittedAt":"2026-01-22T12:00:00Z"}`, []string{"submittedAt"}},

@@ -191,6 +191,8 @@ func TestProblems(t *testing.T) {
 		"bare id":            {`{"name":"abc"}`, []string{`write batches/abc, operations/abc or interactions/abc`}},
 		"a collection alone": {`{"name":"batches/"}`, []string{"name"}},
 		"control characters": {`{"name":"batches/a\u0000"}`, []string{"name"}},
+		"half a surrogate":   {`{"name":"batches/a\ud800"}`, []string{"name"}},
+		"a garbled id":       {`{"name":"batches/a","correlationId":"c\udfff"}`, []string{"correlationId: it has U+FFFD"}},
 		"a long name":        {`{"name":"batches/` + strings.Repeat("a", 1100) + `"}`, []string{"name"}},
 		"name is a number":   {`{"name":5}`, []string{"name"}},
 		"unknown field":      {`{"name":"batches/a","jobkinds":"x"}`, []string{"jobkinds"}},

@@ -162,6 +162,9 @@ func (request Request) job() (operation.Metadata, []string) {
 	} else if len(metadata) > ledger.MaxMetadataBytes {
 		problems = append(problems, fmt.Sprintf("metadata: %d bytes are more than %d", len(metadata), ledger.MaxMetadataBytes))
 	}
+	if operation.Garbled(request.CorrelationID) {
+		problems = append(problems, "correlationId: it has U+FFFD in place of what could not be decoded; send UTF-8, without half a surrogate pair")
+	}
 	for _, label := range []struct{ field, value string }{{"jobKind", request.JobKind}, {"correlationId", request.CorrelationID}} {
 		if len(label.value) > maxLabel {
 			problems = append(problems, fmt.Sprintf("%s: %d bytes are more than %d", label.field, len(label.value), maxLabel))

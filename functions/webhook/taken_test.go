@@ -151,8 +151,14 @@ func TestQuarantine(t *testing.T) {
 		"bad-name": {`{"type":"batch.succeeded","data":{"id":"` + strings.Repeat("a", 2000) + `"}}`, "2000 bytes"},
 		"not-utf8": {"{\"type\":\"batch.succeeded\",\"data\":{\"id\":\"\xff\"}}", "not UTF-8"},
 		"noise":    {string(noise), "not UTF-8"},
-		"nul":      {"\x00\x01", "not a JSON object"},
-		"spaces":   {" \n {\"type\":\"batch.succeeded\"} \n", "names no operation"},
+		// Decoded, they would all be one operation [K1], and the last two one correlation id [K6].
+		"surrogate":   {`{"type":"batch.succeeded","data":{"id":"batches/a\ud800"}}`, "U+FFFD"},
+		"another":     {`{"type":"batch.succeeded","data":{"id":"batches/a\udfff"}}`, "U+FFFD"},
+		"replaced":    {"{\"type\":\"batch.succeeded\",\"data\":{\"id\":\"batches/a\uFFFD\"}}", "U+FFFD"},
+		"correlation": {`{"type":"batch.succeeded","data":{"id":"x","user_metadata":{"opledger_correlation_id":"c\ud800"}}}`, "U+FFFD"},
+		"beside it":   {`{"type":"batch.succeeded","data":{"id":"x"},"userMetadata":{"opledger_correlation_id":"c\udfff"}}`, "U+FFFD"},
+		"nul":         {"\x00\x01", "not a JSON object"},
+		"spaces":      {" \n {\"type\":\"batch.succeeded\"} \n", "names no operation"},
 	} {
 		w.took(w.deliver(id, c.body), "quarantined", "malformed", false)
 		w.wantLog(map[string]any{"event": "quarantine", "outcome": "quarantined", "reason": "malformed", "delivery": id})
@@ -164,6 +170,8 @@ func TestQuarantine(t *testing.T) {
 			t.Errorf("%s: kept from %s to %s", id, kept.ReceivedAt, kept.ExpireAt)
 		}
 	}
+	// An error's text that was cut within a character says nothing about which operation it is.
+	w.took(w.deliver("text", `{"type":"batch.failed","data":{"id":"batches/a","error_message":"cut \ud83d"}}`), "applied", "advanced", false)
 	ping := `{"type":"webhook.ping","data":{}}`
 	w.took(w.deliver("ping", ping), "ignored", "unknown-type", false)
 	if kept := w.kept("ping"); string(kept.whole) != ping || kept.Type != "webhook.ping" || kept.Reason != "unknown-type" {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // CorrelationKey is the key in a job's user metadata under which a submitter puts its own id for the operation. Events
@@ -23,8 +25,17 @@ const (
 // event. Nobody has published where the user metadata stands, so it looks everywhere [K6]: in user_metadata (or userMetadata)
 // of data, then of the object itself, then in every object at whatever depth, the shallower first and then in the order of
 // the keys, whatever the order in the text. Only a text under CorrelationKey counts, of at most 256 bytes. It returns "" where
-// there is none, and for bytes that are no JSON object. What it costs is about what decoding the object costs.
+// there is none, for bytes that are no JSON object, and where the id is garbled: it could be anybody's. What it costs is about
+// what decoding the object costs.
 func CorrelationOf(claims json.RawMessage) string {
+	if id := findCorrelation(claims); !operation.Garbled(id) {
+		return id
+	}
+	return ""
+}
+
+// findCorrelation returns the id as it was decoded, also where it is garbled.
+func findCorrelation(claims json.RawMessage) string {
 	var root map[string]any
 	if !utf8.Valid(claims) || json.Unmarshal(claims, &root) != nil {
 		return "" // U+FFFD for bytes that are not UTF-8 could make one id of two

@@ -64,6 +64,7 @@ func TestCorrelationOf(t *testing.T) {
 		`["opledger_correlation_id"]`:            "",
 		`{"opledger_correlation_id":"c-1"`:       "",
 		"{\"opledger_correlation_id\":\"\xff\"}": "",
+		`{"opledger_correlation_id":"c\ud800"}`:  "",
 		`null`:                                   "",
 		``:                                       "",
 		`{"data":[{"opledger_correlation_id":""}]}`: "",

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 const (
@@ -32,7 +32,7 @@ func CheckCorrelationID(id string) error {
 		return fmt.Errorf("%w: it is empty", ErrCorrelationID)
 	case len(id) > MaxCorrelationID:
 		return fmt.Errorf("%w: %d bytes are more than %d", ErrCorrelationID, len(id), MaxCorrelationID)
-	case !utf8.ValidString(id) || strings.ContainsFunc(id, odd):
+	case operation.Garbled(id) || strings.ContainsFunc(id, odd):
 		return fmt.Errorf("%w: %s holds a space or something that is not printable", ErrCorrelationID, excerpt.Quote(id, maxQuoted))
 	}
 	return nil

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -37,6 +38,12 @@ func DecodeEvent(deliveryID string, body []byte) (operation.Event, error) {
 	if err != nil {
 		return operation.Event{}, err
 	}
+	correlationID := findCorrelation(body)
+	if operation.Garbled(correlationID) {
+		return operation.Event{}, &MalformedError{
+			Problem: fmt.Sprintf("its correlation id %+q has U+FFFD in place of what could not be decoded", correlationID),
+		}
+	}
 	result := readResult(data)
 	if endsWithoutResult(verb) {
 		result.ErrorCode = verb
@@ -49,12 +56,13 @@ func DecodeEvent(deliveryID string, body []byte) (operation.Event, error) {
 		State:         state,
 		UpdateTime:    readTime(envelope.text("timestamp")),
 		Result:        result,
-		CorrelationID: CorrelationOf(body),
+		CorrelationID: correlationID,
 	}, nil
 }
 
 // readEnvelope reads the outer object. Bytes that are not UTF-8 are refused rather than replaced, because two different ids
-// could otherwise become one.
+// could otherwise become one. Half a surrogate pair ("\ud800") is replaced wherever it stands, so that an error's text may be
+// cut anywhere; an id is refused for it.
 func readEnvelope(body []byte) (object, error) {
 	if !utf8.Valid(body) {
 		return nil, &MalformedError{Problem: "it is not UTF-8"}

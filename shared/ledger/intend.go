@@ -41,8 +41,8 @@ func (i Intention) Validate() error {
 		add("it has no correlation id; make one that no other job has")
 	case len(i.CorrelationID) > MaxCorrelationBytes:
 		add("its correlation id has %d bytes, more than %d", len(i.CorrelationID), MaxCorrelationBytes)
-	case !utf8.ValidString(i.CorrelationID):
-		add("its correlation id %q is not UTF-8", i.CorrelationID)
+	case operation.Garbled(i.CorrelationID):
+		add("its correlation id %+q is not UTF-8, or has U+FFFD in place of what was not", i.CorrelationID)
 	}
 	if !utf8.ValidString(i.JobKind) {
 		add("its job kind %q is not UTF-8", i.JobKind)

@@ -77,8 +77,8 @@ var ErrName = errors.New("not an operation's name")
 // ParseName finds the key in any representation of an operation's name [K1]: white space around it, trailing slashes, a
 // project, location or model in front, an API URL, and any case of the collection word are all the same operation; the id
 // keeps its case. A bare id takes fallback as its collection, where fallback is not empty [K2]. A name that fits nothing is
-// kept whole, trimmed. The error wraps ErrName and is for a name that is empty, longer than MaxNameBytes, or not printable
-// text; trying again does not help.
+// kept whole, trimmed. The error wraps ErrName and is for a name that is empty, longer than MaxNameBytes, not printable
+// text, or Garbled; trying again does not help.
 func ParseName(raw string, fallback Collection) (Name, error) {
 	resource := trim(raw)
 	if path := withoutURL(resource); path != resource {
@@ -93,6 +93,8 @@ func ParseName(raw string, fallback Collection) (Name, error) {
 		return Name{}, fmt.Errorf("%w: %d bytes are more than the %d allowed", ErrName, len(resource), MaxNameBytes)
 	case !utf8.ValidString(resource) || strings.ContainsFunc(resource, unicode.IsControl):
 		return Name{}, fmt.Errorf("%w: %q has bytes that are not printable text", ErrName, resource)
+	case Garbled(resource):
+		return Name{}, fmt.Errorf("%w: %+q has U+FFFD in place of what could not be decoded", ErrName, resource)
 	}
 	if c, id, ok := splitName(resource); ok {
 		return Name{Key: keyOf(c, id), Resource: resource}, nil
@@ -102,6 +104,11 @@ func ParseName(raw string, fallback Collection) (Name, error) {
 	}
 	return Name{Key: Key(resource), Resource: resource}, nil
 }
+
+// Garbled reports whether text is not what its sender wrote: it holds U+FFFD, the mark that decoders
+// leave for bytes that are not UTF-8 and for half a surrogate pair, or such bytes themselves. Two
+// different ids look the same after that, so a garbled id identifies nothing [K1].
+func Garbled(text string) bool { return strings.ContainsRune(text, utf8.RuneError) }
 
 // splitName finds the collection and the id that a name ends in, whatever stands in front of them.
 func splitName(name string) (c Collection, id string, ok bool) {

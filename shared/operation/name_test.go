@@ -195,6 +195,9 @@ func TestParseNameErrors(t *testing.T) {
 		{"line break inside", "batches/a\nb", "not printable"},
 		{"escaped line break in a URL", "https://h/v1/batches/a%0Ab", "not printable"},
 		{"escaped bad byte in a URL", "https://h/v1/batches/a%FFb", "not printable"},
+		{"garbled", "batches/a\uFFFDb", `"batches/a\ufffdb" has U+FFFD in place of`},
+		{"garbled in front", "models/\uFFFD/operations/a", "U+FFFD"},
+		{"escaped and garbled in a URL", "https://h/v1/batches/a%EF%BF%BD", "U+FFFD"},
 	} {
 		t.Run(tt.about, func(t *testing.T) {
 			t.Parallel()

@@ -98,6 +98,7 @@ var intentTests = []ledgerTest{
 			{func(i *ledger.Intention) { i.CorrelationID = "" }, false, []string{"no correlation id"}},
 			{func(i *ledger.Intention) { i.CorrelationID = strings.Repeat("x", ledger.MaxCorrelationBytes+1) }, false, []string{"257 bytes"}},
 			{func(i *ledger.Intention) { i.CorrelationID = "a\xff" }, false, []string{"not UTF-8"}},
+			{func(i *ledger.Intention) { i.CorrelationID = "a\uFFFD" }, false, []string{"U+FFFD"}},
 			{func(i *ledger.Intention) { i.JobKind = "a\xff" }, false, []string{"job kind"}},
 			{func(i *ledger.Intention) { i.Metadata = "[]" }, true, []string{"not a JSON object"}},
 			{func(i *ledger.Intention) {
