@@ -85,6 +85,49 @@ func TestHintAboutAnother(t *testing.T) {
 	w.wantAsked(2)
 }
 
+// TestHintAboutAnotherOfOneID: a hint whose name Gemini issued is about that operation, whatever id stands beside it; the one that
+// was registered with the id is asked about at the next pass, also where Gemini does not know the name [K6].
+func TestHintAboutAnotherOfOneID(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	mine, other := w.batch("mine", geminisim.StateRunning), w.batch("other", geminisim.StateSucceeded)
+	registration := ledger.Registration{CorrelationID: "job-1"}
+	registration.Name.Key, registration.Name.Resource = w.key(mine), mine
+	if _, err := w.ledger.Register(t.Context(), registration); err != nil {
+		t.Fatal(err)
+	}
+	for id, c := range map[string]struct{ name, outcome, reason string }{
+		"known":   {other, "applied", "advanced"},
+		"unknown": {"batches/0123456789abcdefghijklmnopqrstuvwxyz", "ignored", "not-found"},
+	} {
+		w.postponed(w.key(mine))
+		body := fmt.Sprintf(`{"type":"batch.failed","data":{"id":%q,"user_metadata":{"opledger_correlation_id":"job-1"}}}`, c.name)
+		w.took(w.hint(id, body), c.outcome, c.reason, false)
+		w.wantState(mine, operation.Pending)
+		if due := w.show(w.key(mine)).Record.DueAt; !due.Equal(w.clock.Now()) {
+			t.Errorf("%s: due at %s, want %s", id, due, w.clock.Now())
+		}
+		w.clock.advance(gap)
+	}
+	w.wantState(other, operation.Succeeded)
+	w.wantAsked(2)
+}
+
+// postponed takes the one operation that is waited for, as a pass does.
+func (w *world) postponed(key operation.Key) {
+	w.Helper()
+	if _, err := w.ledger.Hasten(w.Context(), key); err != nil {
+		w.Fatal(err)
+	}
+	found, err := w.ledger.DueOperations(w.Context(), w.clock.Now(), ledger.Cursor{}, 1)
+	if err != nil || len(found.Items) != 1 {
+		w.Fatalf("%+v, %v", found, err)
+	}
+	if _, err := w.ledger.Postpone(w.Context(), found.Items[0], w.clock.Now()); err != nil {
+		w.Fatal(err)
+	}
+}
+
 // TestHintAboutNothing: of what Gemini does not know nothing is created, whatever the body says; a later delivery is told the
 // same.
 func TestHintAboutNothing(t *testing.T) {
@@ -297,13 +340,7 @@ func TestHintOfAnEndTooEarly(t *testing.T) {
 	}
 	// A pass has asked meanwhile; now the answer says nothing new.
 	w.clock.advance(gap)
-	found, err := w.ledger.DueOperations(t.Context(), w.clock.Now(), ledger.Cursor{}, 1)
-	if err != nil || len(found.Items) != 1 {
-		t.Fatalf("%+v, %v", found, err)
-	}
-	if _, err := w.ledger.Postpone(t.Context(), found.Items[0], w.clock.Now()); err != nil {
-		t.Fatal(err)
-	}
+	w.postponed(w.key(name))
 	w.took(w.hint("m2", event("batch.succeeded", name, t1)), "dropped", "stale-or-equal-update-time", true)
 	if due := w.show(w.key(name)).Record.DueAt; !due.Equal(w.clock.Now()) {
 		t.Errorf("dropped: due at %s, want %s", due, w.clock.Now())

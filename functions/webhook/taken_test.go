@@ -23,6 +23,34 @@ const (
 	t2 = "2026-01-22T11:52:00Z"
 )
 
+// TestCorrelationID: a signed event under a name that Gemini did not issue is about the operation that was registered with its
+// correlation id, at once, and counted; one under a name that Gemini issued is about that operation alone [K6, W5].
+func TestCorrelationID(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	const body = `{"type":"batch.succeeded","timestamp":%q,"data":{"id":%q,"output_file_uri":"files/of-%s",
+		"user_metadata":{"opledger_correlation_id":"job-1"}}}`
+	const mine, other = "batches/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "batches/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+	registration := ledger.Registration{CorrelationID: "job-1"}
+	registration.Name.Key, registration.Name.Resource = mine, mine
+	if _, err := w.ledger.Register(t.Context(), registration); err != nil {
+		t.Fatal(err)
+	}
+	w.postponed(mine)
+	w.took(w.deliver("m1", fmt.Sprintf(body, t1, other, "b")), "applied", "advanced", false)
+	w.wantLog(map[string]any{"operation": other, "disputed": mine, "correlated": false})
+	rec := w.show(mine).Record
+	if rec.State != "PENDING" || !rec.DueAt.Equal(w.clock.Now()) || len(w.outbox.All()) != 0 {
+		t.Errorf("%+v, want it PENDING and due", rec)
+	}
+	w.took(w.deliver("m2", fmt.Sprintf(body, t1, "batch_123456", "a")), "applied", "advanced", true)
+	w.wantLog(map[string]any{"operation": mine, "disputed": "", "correlated": true})
+	if rec := w.show(mine).Record; rec.State != "SUCCEEDED" || rec.Result.OutputFile != "files/of-a" {
+		t.Errorf("%+v", rec)
+	}
+	w.wantAsked(0)
+}
+
 // TestOutcomes: every outcome that a delivery can have, and that each of them is 200: an error would bring the same back
 // [M8, W4, W5, W6].
 func TestOutcomes(t *testing.T) {

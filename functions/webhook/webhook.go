@@ -88,7 +88,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	log.Log(ctx, level, "delivery taken in", "event", event, "operation", receipt.Key, "outcome", receipt.Outcome,
 		"reason", receipt.Reason, "registered", receipt.Registered, "state", receipt.State, "effects", receipt.Planned,
-		"withheld", receipt.Withheld, "bound", proof.Bound, "duration_ms", h.Now().Sub(began).Milliseconds())
+		"correlated", receipt.Correlated, "disputed", receipt.Disputed, "withheld", receipt.Withheld, "bound", proof.Bound, "duration_ms", h.Now().Sub(began).Milliseconds())
 	if receipt.PublishErr != nil {
 		log.WarnContext(ctx, "effects wait for the sweep", "event", "effect", "outcome", "unpublished",
 			"operation", receipt.Key, "error", receipt.PublishErr)

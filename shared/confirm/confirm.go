@@ -13,6 +13,7 @@ package confirm
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -103,7 +104,9 @@ func (c *Confirmer) Confirm(ctx context.Context, e operation.Event, vouched stri
 	if err != nil {
 		return ledger.Receipt{Key: e.Key}, err
 	}
-	receipt := ledger.Receipt{Key: hinted.Name.Key, Registered: hinted.Record.Registered, State: hinted.Record.State}
+	receipt := ledger.Receipt{
+		Key: hinted.Name.Key, Registered: hinted.Record.Registered, State: hinted.Record.State, Disputed: hinted.Disputed,
+	}
 	if hinted.Duplicate {
 		receipt.Outcome = ledger.Duplicate
 		return receipt, nil
@@ -113,6 +116,9 @@ func (c *Confirmer) Confirm(ctx context.Context, e operation.Event, vouched stri
 		return c.later(ctx, receipt, hinted.Record, why)
 	}
 	defer leave()
+	if err := c.hasten(ctx, hinted.Disputed); err != nil {
+		return receipt, err
+	}
 	answer, err := c.ask(ctx, hinted.Name)
 	if err != nil {
 		return receipt, &UnconfirmedError{Operation: receipt.Key, Reason: NoClient, RetryAfter: c.turns.gap, Err: err}
@@ -176,6 +182,18 @@ func (c *Confirmer) take(ctx context.Context, e operation.Event, name operation.
 	// The hint knows of an end that Gemini does not show yet; this delivery will be a duplicate from now on.
 	_, err = c.ledger.Hasten(ctx, receipt.Key)
 	return receipt, err
+}
+
+// hasten makes an operation due, if there is one and it waits for its end: its id came with the name of another operation.
+func (c *Confirmer) hasten(ctx context.Context, key operation.Key) error {
+	if key == "" {
+		return nil
+	}
+	_, err := c.ledger.Hasten(ctx, key)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil // it has expired, and its intent not yet
+	}
+	return err
 }
 
 // later is for an operation that is not asked about now, and says what becomes of the hint instead.

@@ -15,6 +15,9 @@ type Hinted struct {
 	Name operation.Name
 	// Record is the operation's; the zero Record where there is none.
 	Record operation.Record
+	// Disputed is the operation that its submitter registered with the correlation id, where the name
+	// is another operation's; as in Receipt.
+	Disputed operation.Key
 	// Duplicate: this very delivery was taken in before [W4].
 	Duplicate bool
 }
@@ -34,6 +37,7 @@ func (l *Ledger) Hint(ctx context.Context, name operation.Name, correlationID, d
 	if err != nil {
 		return Hinted{}, err
 	}
+	hinted := Hinted{Name: name, Record: rec}
 	if !rec.Registered && correlationID != "" {
 		intent, err := readIntent(snapshot.Documents[2])
 		if err != nil {
@@ -42,8 +46,8 @@ func (l *Ledger) Hint(ctx context.Context, name operation.Name, correlationID, d
 		if key := intent.elsewhere(name.Key); key != "" {
 			return l.Hint(ctx, operation.Name{Key: key, Resource: string(key)}, "", deliveryID)
 		}
+		hinted.Disputed = intent.disputed(name.Key)
 	}
-	hinted := Hinted{Name: name, Record: rec}
 	if rec.Name != "" {
 		hinted.Name.Resource = rec.Name
 	}
@@ -58,24 +62,44 @@ func (l *Ledger) Hasten(ctx context.Context, key operation.Key) (bool, error) {
 	var hastened time.Time // by a commit whose answer was lost
 	sooner := false
 	err := l.decide(ctx, "hastening "+string(key), func(int) error {
-		snapshot, err := l.store.Get(ctx, OperationPath(key))
-		if err != nil {
-			return err
-		}
-		doc, now := snapshot.Documents[0], operation.Instant(snapshot.ReadTime)
-		rec, err := readRecord(doc)
+		rec, writes, err := l.dueNow(ctx, key)
 		switch {
 		case err != nil:
 			return err
-		case !doc.Exists():
+		case rec.Key == "":
 			return ErrNotFound
-		case !rec.DueAt.After(now): // absent, too, where nothing is waited for
+		case len(writes) == 0:
 			sooner = !hastened.IsZero() && rec.DueAt.Equal(hastened)
 			return nil
 		}
-		rec.DueAt, hastened, sooner = now, now, true
-		_, write := l.writeRecord(doc, rec, now)
-		return l.store.Commit(ctx, write)
+		hastened, sooner = rec.DueAt, true
+		return l.store.Commit(ctx, writes...)
 	})
 	return sooner && err == nil, err
+}
+
+// hastened returns the write that makes an operation due now, for a commit about something else. There
+// is none for an operation that waits for nothing, for one that is due, and for the empty key.
+func (l *Ledger) hastened(ctx context.Context, key operation.Key) ([]Write, error) {
+	if key == "" {
+		return nil, nil
+	}
+	_, writes, err := l.dueNow(ctx, key)
+	return writes, err
+}
+
+// dueNow returns an operation's record, due now, and the write of that where it was due later.
+func (l *Ledger) dueNow(ctx context.Context, key operation.Key) (operation.Record, []Write, error) {
+	snapshot, err := l.store.Get(ctx, OperationPath(key))
+	if err != nil {
+		return operation.Record{}, nil, fmt.Errorf("reading %s: %w", key, err)
+	}
+	doc, now := snapshot.Documents[0], operation.Instant(snapshot.ReadTime)
+	rec, err := readRecord(doc)
+	if err != nil || !rec.DueAt.After(now) { // absent, too, where nothing is waited for
+		return rec, nil, err
+	}
+	rec.DueAt = now
+	_, write := l.writeRecord(doc, rec, now)
+	return rec, []Write{write}, nil
 }

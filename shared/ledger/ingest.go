@@ -30,6 +30,12 @@ type Receipt struct {
 	Settled    bool             // whether this report settled the operation
 	Planned    int              // how many effects it planned
 	Bound      bool             // whether it showed what an intent came to, and so registered the operation [G6]
+	// Correlated: it came under a name that Gemini did not issue, and was believed to be about Key by
+	// its correlation id alone [K6].
+	Correlated bool
+	// Disputed is the operation that its submitter registered with the event's correlation id, where
+	// the event names another: it is asked about at the next pass, and the event is about Key.
+	Disputed operation.Key
 	// Withheld: the operation had ended so long before the ledger first heard of it that no effect was planned [L3].
 	Withheld bool
 	// PublishErr says why a planned effect could not be handed over at once. It loses nothing, the sweep does it later; it is
@@ -45,6 +51,10 @@ type Receipt struct {
 // asks for, in one commit; then their messages are published. An operation that the ledger does not know becomes a record
 // that nobody registered, and runs no effect [W5]; unless an intent waits for the event's correlation id: then that commit
 // registers the operation and binds the intent to it, whatever the reducer makes of the report itself [G6].
+//
+// An event under another name than the operation that was registered with its correlation id is about
+// that operation only where Gemini did not issue the name. Otherwise it is about the operation that it
+// names, and the registered one becomes due in the same commit, so that Gemini is asked [K6].
 //
 // Errors: ErrContention, ErrUnavailable or the context's end, after which the same event can be ingested again, by this
 // process or another, without harm; ErrInvalid, which no retry mends.
@@ -83,7 +93,42 @@ type ingestion struct {
 	messages []Message
 }
 
+// A reading is what one try of an ingestion has found in the store.
+type reading struct {
+	record, delivery Document
+	rec              operation.Record
+	effects          []Document  // only in a second try
+	correlation      correlation // zero where the operation is registered, or the event has no id
+	correlated       bool        // the event came under another name, and is believed by its id
+	now              time.Time
+}
+
 func (c *ingestion) try(ctx context.Context, e operation.Event, again bool) (Receipt, []Message, error) {
+	at, err := c.read(ctx, e, again)
+	if err != nil {
+		return Receipt{}, nil, err
+	}
+	if key := at.correlation.intent.elsewhere(e.Key); key != "" {
+		e.Key, e.CorrelationID = key, ""
+		if at, err = c.read(ctx, e, again); err != nil {
+			return Receipt{}, nil, err
+		}
+		at.correlated = true
+	}
+	duplicate, writer, err := takenIn(at.delivery, at.rec)
+	switch {
+	case err != nil:
+		return Receipt{}, nil, err
+	case writer == c.nonce: // our own commit, whose answer was lost
+		return c.receipt, c.messages, nil
+	case duplicate:
+		return Receipt{Key: e.Key, Outcome: Duplicate, Registered: at.rec.Registered, State: at.rec.State}, nil, nil
+	}
+	return c.decide(ctx, e, at)
+}
+
+// read reads what the event may change, and what is known of its correlation id.
+func (c *ingestion) read(ctx context.Context, e operation.Event, again bool) (reading, error) {
 	l := c.ledger
 	paths := []Path{OperationPath(e.Key), deliveryPath(e.Key, e.Source, e.DeliveryID)}
 	if again {
@@ -92,44 +137,38 @@ func (c *ingestion) try(ctx context.Context, e operation.Event, again bool) (Rec
 	}
 	snapshot, err := l.store.Get(ctx, paths...)
 	if err != nil {
-		return Receipt{}, nil, err
+		return reading{}, err
 	}
-	recordDoc, deliveryDoc, now := snapshot.Documents[0], snapshot.Documents[1], snapshot.ReadTime
-	rec, err := readRecord(recordDoc)
-	if err != nil {
-		return Receipt{}, nil, err
+	at := reading{
+		record: snapshot.Documents[0], delivery: snapshot.Documents[1], effects: snapshot.Documents[2:], now: snapshot.ReadTime,
 	}
-	var found correlation
-	if !rec.Registered && e.CorrelationID != "" {
-		if found.doc, found.intent, err = l.intent(ctx, e.CorrelationID); err != nil {
-			return Receipt{}, nil, err
-		}
-		if key := found.intent.elsewhere(e.Key); key != "" {
-			e.Key, e.CorrelationID = key, ""
-			return c.try(ctx, e, again)
-		}
+	if at.rec, err = readRecord(at.record); err != nil {
+		return reading{}, err
 	}
-	duplicate, writer, err := takenIn(deliveryDoc, rec)
-	switch {
-	case err != nil:
-		return Receipt{}, nil, err
-	case writer == c.nonce: // our own commit, whose answer was lost
-		return c.receipt, c.messages, nil
-	case duplicate:
-		return Receipt{Key: e.Key, Outcome: Duplicate, Registered: rec.Registered, State: rec.State}, nil, nil
+	if !at.rec.Registered && e.CorrelationID != "" {
+		at.correlation.doc, at.correlation.intent, err = l.intent(ctx, e.CorrelationID)
 	}
+	return at, err
+}
 
-	writes := l.seen(found, e.CorrelationID, e.Key, now)
-	bound := found.intent.Waiting()
+// decide reduces the event, and commits what follows.
+func (c *ingestion) decide(ctx context.Context, e operation.Event, at reading) (Receipt, []Message, error) {
+	l, rec := c.ledger, at.rec
+	writes := l.seen(at.correlation, e, at.now)
+	bound := at.correlation.intent.Waiting()
 	if bound {
 		var write Write
-		if rec, write, err = l.adopt(rec, found, e, now); err != nil {
+		var err error
+		if rec, write, err = l.adopt(rec, at.correlation, e, at.now); err != nil {
 			return Receipt{}, nil, err
 		}
 		writes = append(writes, write)
 	}
 	decision := operation.Reduce(rec, e, l.settings.Transitions)
-	c.receipt = Receipt{Key: e.Key, Reason: decision.Reason, Registered: rec.Registered, State: rec.State, Bound: bound}
+	c.receipt = Receipt{
+		Key: e.Key, Reason: decision.Reason, Registered: rec.Registered, State: rec.State, Bound: bound, Correlated: at.correlated,
+		Disputed: at.correlation.intent.disputed(e.Key),
+	}
 	c.messages = nil
 	switch {
 	case decision.Applied:
@@ -139,45 +178,60 @@ func (c *ingestion) try(ctx context.Context, e operation.Event, again bool) (Rec
 	default:
 		c.receipt.Outcome = Dropped
 	}
-	delivery := Write{Path: deliveryDoc.Path, Token: deliveryDoc.Token, Data: l.delivery(e, c.receipt, c.nonce, now)}
+	if !decision.Applied && !bound && e.Source == operation.Reconcile && c.receipt.Outcome == Dropped {
+		return c.receipt, nil, nil // every pass asks again: what did not change leaves no trace
+	}
+	hastened, err := l.hastened(ctx, c.receipt.Disputed)
+	if err != nil {
+		return Receipt{}, nil, err
+	}
+	writes = append(writes, hastened...)
+	delivery := Write{Path: at.delivery.Path, Token: at.delivery.Token, Data: l.delivery(e, c.receipt, c.nonce, at.now)}
 	if !decision.Applied && !bound {
-		if e.Source == operation.Reconcile && c.receipt.Outcome == Dropped {
-			return c.receipt, nil, nil // every pass asks again: what did not change leaves no trace
-		}
 		// The drop stays right whatever happens to the record meanwhile, so it needs no precondition on it.
 		return c.receipt, nil, l.store.Commit(ctx, append(writes, delivery)...)
 	}
+	changed, err := c.apply(ctx, e, at, rec, decision)
+	if err != nil {
+		return Receipt{}, nil, err
+	}
+	if err := l.store.Commit(ctx, append(append(writes, changed...), delivery)...); err != nil {
+		return Receipt{}, nil, err
+	}
+	return c.receipt, c.messages, nil
+}
 
+// apply returns the writes of the record, as the event leaves it, and of the effects that are planned for it.
+func (c *ingestion) apply(
+	ctx context.Context, e operation.Event, at reading, rec operation.Record, decision operation.Decision,
+) ([]Write, error) {
+	l := c.ledger
 	if rec.Key == "" {
 		rec = operation.Record{
-			Key: e.Key, Collection: e.Key.Collection(), Name: e.Resource, CreatedAt: now, CorrelationID: e.CorrelationID,
+			Key: e.Key, Collection: e.Key.Collection(), Name: e.Resource, CreatedAt: at.now, CorrelationID: e.CorrelationID,
 		}
 	}
 	before := rec.State
 	if decision.Applied {
-		rec = operation.Apply(rec, e, now)
+		rec = operation.Apply(rec, e, at.now)
 	}
 	planned := plan{record: rec}
-	if rec.State != before || bound {
-		existing, err := readEffects(snapshot.Documents[2:])
+	if rec.State != before || c.receipt.Bound {
+		existing, err := readEffects(at.effects)
 		if err != nil {
-			return Receipt{}, nil, err
+			return nil, err
 		}
-		if planned, err = l.plan(rec, existing, now); err != nil {
-			return Receipt{}, nil, err
+		if planned, err = l.plan(rec, existing, at.now); err != nil {
+			return nil, err
 		}
 	}
-	rec, write := l.writeRecord(recordDoc, planned.record, now)
+	rec, write := l.writeRecord(at.record, planned.record, at.now)
 	c.receipt.State = rec.State
 	c.receipt.Settled = rec.Settled() && rec.State != before
 	c.receipt.Planned = len(planned.messages)
 	c.receipt.Withheld = planned.withheld
 	c.messages = planned.messages
-	writes = append(append(writes, planned.writes...), write, delivery)
-	if err := l.store.Commit(ctx, writes...); err != nil {
-		return Receipt{}, nil, err
-	}
-	return c.receipt, c.messages, nil
+	return append(planned.writes, write), nil
 }
 
 // takenIn reports whether a delivery was taken in before, and by which call. One that is older than the operation's record

@@ -115,7 +115,7 @@ func (l *Ledger) intendSeen(ctx context.Context, i Intention, seen Intent, again
 	}
 	_, messages, err := l.register(ctx, Registration{
 		Name:    operation.Name{Key: seen.Operation, Resource: cmp.Or(rec.Name, string(seen.Operation))},
-		JobKind: i.JobKind, Metadata: i.Metadata, SubmittedAt: seen.CreatedAt, CorrelationID: i.CorrelationID,
+		JobKind: i.JobKind, Metadata: i.Metadata, SubmittedAt: seen.CreatedAt, CorrelationID: i.CorrelationID, By: seen.BoundBy,
 	}, again)
 	if err != nil {
 		return Intent{}, nil, err

@@ -31,8 +31,8 @@ type Intent struct {
 	State         IntentState `json:"state" firestore:"state"`
 	// Operation is the one that the id was seen with or is bound to.
 	Operation operation.Key `json:"operation,omitempty" firestore:"operation,omitempty"`
-	// BoundBy is the path of the event that bound the intent; empty where a registration did. An event knows its operation only
-	// by the name that it came under.
+	// BoundBy says who showed that Operation: the path of the event that did, or BySubmitter. Only a
+	// submitter knows its operation by name; an event knows the name that it came under.
 	BoundBy operation.Source `json:"boundBy,omitempty" firestore:"boundBy,omitempty"`
 	// JobKind and Metadata are what the operation is registered with; Collection is where it is going to be, if that is known.
 	JobKind    string               `json:"jobKind,omitempty" firestore:"jobKind,omitempty"`
@@ -52,6 +52,9 @@ type Intent struct {
 	Created bool `json:"-" firestore:"-"`
 }
 
+// BySubmitter stands in BoundBy where a submitter registered the operation with its correlation id.
+const BySubmitter operation.Source = "submitter"
+
 // Waiting reports whether the intent's operation is still to be found.
 func (i Intent) Waiting() bool { return i.State == IntentOpen || i.State == IntentAbandoned }
 
@@ -63,13 +66,33 @@ func (i Intent) AttemptedAt() time.Time {
 	return i.CreatedAt
 }
 
-// elsewhere returns the operation that an event means which carries the intent's id and the name of key, an operation that
-// nobody registered; "" where it means key itself.
+// elsewhere returns the operation that an event means which carries the intent's id and the name of
+// key, an operation that nobody registered; "" where it means key itself.
 //
-// A submitter knows its operation's name, so another name under its id is another form of that name [K6]. An intent that an
-// event has bound proves no such thing: the other name may be that of a job submitted twice with one id, and stays what it is.
+// A submitter knows its operation's name, so another name under its id is another form of that name
+// [K6]. That holds only for a name that Gemini did not issue: an issued one is that of another
+// operation, see disputed. An intent that an event has bound proves nothing about other names: the
+// other may be that of a job submitted twice, and stays what it is.
 func (i Intent) elsewhere(key operation.Key) operation.Key {
-	if i.State != IntentBound || i.BoundBy != "" || i.Operation == key {
+	if key.Issued() {
+		return ""
+	}
+	return i.registered(key)
+}
+
+// disputed returns the operation that a submitter registered with the intent's id, where an event
+// carries the id and the name of another operation; "" where it does not. Nothing of the event is
+// believed about the one that is returned, but that Gemini should be asked about it.
+func (i Intent) disputed(key operation.Key) operation.Key {
+	if !key.Issued() {
+		return ""
+	}
+	return i.registered(key)
+}
+
+// registered returns the operation that a submitter registered with the intent's id, if that is not key.
+func (i Intent) registered(key operation.Key) operation.Key {
+	if i.State != IntentBound || i.BoundBy != BySubmitter || i.Operation == key {
 		return ""
 	}
 	return i.Operation
@@ -134,13 +157,15 @@ type correlation struct {
 	intent Intent
 }
 
-// seen returns the write that remembers the id of an event on key, where nothing is known of the id yet, so that a
-// registration under another name finds what the event said [K6].
-func (l *Ledger) seen(c correlation, id string, key operation.Key, now time.Time) []Write {
+// seen returns the write that remembers the id of an event, where nothing is known of the id yet, so
+// that a registration under another name finds what the event said [K6].
+func (l *Ledger) seen(c correlation, e operation.Event, now time.Time) []Write {
 	if c.doc.Path == "" || c.doc.Exists() {
 		return nil
 	}
-	return []Write{l.writeIntent(c.doc, Intent{CorrelationID: id, State: IntentSeen, Operation: key}, now)}
+	return []Write{l.writeIntent(c.doc, Intent{
+		CorrelationID: e.CorrelationID, State: IntentSeen, Operation: e.Key, BoundBy: e.Source,
+	}, now)}
 }
 
 // adopt registers an operation that shows itself by an event with the id of an intent that waits for it [G6].

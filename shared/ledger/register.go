@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,8 @@ type Registration struct {
 	Metadata      operation.Metadata
 	SubmittedAt   time.Time // zero: now
 	CorrelationID string    // the submitter's own id, if it gave the job one [K6]
+	// By says who ties the id to the operation, as Intent.BoundBy does; empty: BySubmitter.
+	By operation.Source
 }
 
 // Registered says what Register did.
@@ -91,6 +94,9 @@ func (l *Ledger) register(ctx context.Context, r Registration, again bool) (Regi
 	if bound.seen != nil && operation.Reduce(rec, *bound.seen, l.settings.Transitions).Applied {
 		rec = operation.Apply(rec, *bound.seen, now)
 	}
+	if bound.disputed && rec.DueAt.After(now) {
+		rec.DueAt = operation.Instant(now)
+	}
 	planned := plan{record: rec}
 	if !before.Registered || before.JobKind != rec.JobKind || before.State != rec.State {
 		existing, err := readEffects(snapshot.Documents[fixed:])
@@ -156,10 +162,14 @@ type binding struct {
 	writes       []Write
 	taken        error            // ErrCorrelation, where the id cannot be the operation's
 	seen         *operation.Event // what deliveries under another name have said of the operation
+	// disputed: deliveries carried the id and the name of another operation. Nothing that they said is
+	// believed of this one, but that Gemini should be asked about it now.
+	disputed bool
 }
 
 // bind ties the correlation id of r to its operation, unless one of the two is tied already; before is the operation's record.
-// What deliveries said that carried the id, but a name that nobody registered, belongs to the operation [K6, W5].
+// What deliveries said that carried the id, but a name that nobody registered and Gemini did not issue, belongs to the
+// operation [K6, W5].
 func (l *Ledger) bind(ctx context.Context, doc Document, before operation.Record, r Registration, now time.Time) (binding, error) {
 	intent, err := readIntent(doc)
 	if err != nil {
@@ -178,6 +188,8 @@ func (l *Ledger) bind(ctx context.Context, doc Document, before operation.Record
 		return b, nil
 	case intent.State == IntentBound:
 		return b, nil
+	case intent.State == IntentSeen && intent.Operation != r.Name.Key && intent.Operation.Issued():
+		b.disputed = true
 	case intent.State == IntentSeen && intent.Operation != r.Name.Key:
 		if err := b.take(ctx, l, r, intent.Operation, now); err != nil {
 			return b, err
@@ -190,7 +202,7 @@ func (l *Ledger) bind(ctx context.Context, doc Document, before operation.Record
 		b.registration.Metadata = intent.Metadata
 	}
 	intent.CorrelationID = r.CorrelationID
-	b.writes = append(b.writes, l.writeIntent(doc, intent.bound(r.Name.Key, ""), now))
+	b.writes = append(b.writes, l.writeIntent(doc, intent.bound(r.Name.Key, cmp.Or(r.By, BySubmitter)), now))
 	return b, nil
 }
 

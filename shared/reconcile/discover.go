@@ -121,7 +121,7 @@ func (p *pass) bind(ctx context.Context, batch lookup.Batch) {
 // register registers a batch, and with its correlation id binds the intent that waits under it. The look-ups do the rest.
 func (p *pass) register(ctx context.Context, batch lookup.Batch, outcome string) {
 	registered, err := p.Ledger.Register(ctx, ledger.Registration{
-		Name: batch.Name, SubmittedAt: batch.CreateTime, CorrelationID: batch.CorrelationID,
+		Name: batch.Name, SubmittedAt: batch.CreateTime, CorrelationID: batch.CorrelationID, By: operation.Reconcile,
 	})
 	if err != nil {
 		p.count.fail(ctx, "registering a batch that was discovered", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/opledger/opledger/functions/webhook"
 	"github.com/opledger/opledger/shared/confirm"
 	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/trust"
 	"github.com/opledger/opledger/test/geminisim"
 )
@@ -108,6 +109,12 @@ var ofWebhook = []situation{
 		w.ended("batches/a")
 		w.delivered("m2", w.event("batch.failed", "batches/a"))
 	}, []string{"deliveries", "conflicts"}},
+	{"webhook: another name, and the correlation id", func(w *world) {
+		if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: w.named("batches/a"), CorrelationID: "c-1"}); err != nil {
+			w.Fatal(err)
+		}
+		w.delivered("m1", `{"type":"batch.succeeded","data":{"id":"batch_1","user_metadata":{"opledger_correlation_id":"c-1"}}}`)
+	}, []string{"deliveries", "correlated"}},
 	{"webhook: an operation that nobody registered", func(w *world) {
 		w.delivered("m1", w.event("batch.succeeded", "batches/a"))
 	}, []string{"deliveries", "unmatched"}},

@@ -32,6 +32,7 @@ var correlationTests = join([]ledgerTest{
 		r := w.ingest(e)
 		equal(w, "the operation", r.Key, w.name.Key)
 		equal(w, "outcome", r.Outcome, ledger.Applied)
+		equal(w, "counted", r.Correlated, true)
 		equal(w, "registered", r.Registered, true)
 		w.plannedOnce()
 		equal(w, "the name to ask with [K5]", w.record().Name, w.name.Resource)
@@ -56,6 +57,87 @@ var correlationTests = join([]ledgerTest{
 		if got := w.ingest(again); got.Key != w.name.Key || got.Outcome != ledger.Dropped {
 			w.Errorf("a later one: %+v", got)
 		}
+	}},
+	{"an event about another operation settles only that, and Gemini is asked about the one that has its id [K6, W5]", func(w *world) {
+		for _, issued := range []string{
+			"batches/0123456789abcdefghijklmnopqrstuvwxyz", "interactions/v1_ChdOdXRoX2lk", "operations/9p5ug42emn2z",
+			"batchPredictionJobs/123456789",
+		} {
+			w.name = nameOf(w, "batches/of-"+issued[len(issued)-4:])
+			id := "c-" + issued
+			if _, err := w.ledger().Register(w.ctx, w.correlated(id)); err != nil {
+				w.Fatal(err)
+			}
+			e := w.renamed("d1", id)
+			e.Name, e.Result.OutputFile = nameOf(w, issued), "files/of-another"
+			counting := Count(w.store)
+			r, err := w.over(counting).Ingest(w.ctx, e)
+			want := ledger.Receipt{
+				Key: e.Key, Outcome: ledger.Applied, Reason: operation.Advanced, State: operation.Succeeded, Settled: true,
+				Disputed: w.name.Key,
+			}
+			if err != nil || r != want {
+				w.Errorf("%+v, %v, want %+v", r, err, want)
+			}
+			equal(w, "commits", counting.Counts().Commits, 1)
+			rec := w.record()
+			equal(w, "state of the one that has the id", rec.State, operation.Pending)
+			equal(w, "its result", rec.Result.OutputFile, "")
+			equal(w, "it is due", !rec.DueAt.After(w.now()), true)
+			equal(w, "the same again [W4]", w.ingest(e).Outcome, ledger.Duplicate)
+			w.published()
+			// What Gemini says of it counts, and its own name, too.
+			equal(w, "settled by a look-up", w.ingest(w.lookup(operation.Succeeded, time.Minute)).Planned, 1)
+			w.published(publish)
+			again := e
+			again.DeliveryID = "d2"
+			equal(w, "outcome once it has ended", w.ingest(again).Outcome, ledger.Dropped)
+			equal(w, "version of what has ended", w.record().Version, rec.Version+1)
+		}
+	}},
+	{"a late event about another operation, which says nothing new, has Gemini asked, too [K6, M8]", func(w *world) {
+		e := w.renamed("d1", "")
+		e.Name = nameOf(w, "operations/9p5ug42emn2z")
+		w.ingest(e)
+		if _, err := w.ledger().Register(w.ctx, w.correlated("c-1")); err != nil {
+			w.Fatal(err)
+		}
+		e.DeliveryID, e.CorrelationID, e.UpdateTime = "d2", "c-1", w.start
+		r := w.ingest(e)
+		equal(w, "outcome", r.Outcome, ledger.Dropped)
+		equal(w, "disputed", r.Disputed, w.name.Key)
+		equal(w, "due", !w.record().DueAt.After(w.now()), true)
+	}},
+	{"a registration takes nothing that was said of another operation, and Gemini is asked at once [K6, W5]", func(w *world) {
+		e := w.renamed("d1", "c-1")
+		e.Name = nameOf(w, "operations/9p5ug42emn2z")
+		w.ingest(e)
+		r, err := w.ledger().Register(w.ctx, w.correlated("c-1"))
+		if err != nil || r.Planned != 0 || r.Record.State != operation.Pending || r.CorrelationErr != nil {
+			w.Errorf("%+v, %v", r, err)
+		}
+		equal(w, "due", !w.record().DueAt.After(w.now()), true)
+		equal(w, "its intent", w.intent("c-1").Operation, w.name.Key)
+		equal(w, "whose registration bound it", w.intent("c-1").BoundBy, ledger.BySubmitter)
+		w.published()
+	}},
+	{"an intent that met its event first knows nothing of other names [K6]", func(w *world) {
+		w.ingest(w.intended("d1", "c-1", operation.Running, time.Second))
+		w.intend("c-1")
+		equal(w, "bound by", w.intent("c-1").BoundBy, operation.Webhook)
+		e := w.renamed("d2", "c-1")
+		equal(w, "the operation of another name", w.ingest(e).Key, e.Key)
+	}},
+	{"what discovery ties to an id knows nothing of other names [K6, G6]", func(w *world) {
+		r := w.correlated("c-1")
+		r.By = operation.Reconcile
+		if _, err := w.ledger().Register(w.ctx, r); err != nil {
+			w.Fatal(err)
+		}
+		equal(w, "bound by", w.intent("c-1").BoundBy, operation.Reconcile)
+		e := w.renamed("d1", "c-1")
+		equal(w, "the operation of another name", w.ingest(e).Key, e.Key)
+		equal(w, "state", w.record().State, operation.Pending)
 	}},
 	{"an id that nobody bound is no match [W5, K6]", func(w *world) {
 		e := w.renamed("d1", "never heard of")
@@ -119,7 +201,20 @@ var correlationTests = join([]ledgerTest{
 			w.Errorf("the fast: %v; the slow: %v, want ErrCorrelation", fast.CorrelationErr, slow.CorrelationErr)
 		}
 	}},
-}, both("a correlated event against its registration [K6]", func(w *world) (a, b move, check func()) {
+}, both("a second event under another name against the registration [K6]", func(w *world) (a, b move, check func()) {
+	first := w.renamed("d1", "c-1")
+	first.State = operation.Running
+	w.ingest(first) // so that only the record under the other name can tell one of the two of the other
+	second := w.renamed("d2", "c-1")
+	second.UpdateTime = second.UpdateTime.Add(time.Second)
+	var hook ledger.Receipt
+	return w.ingesting(second, &hook),
+		func(l *ledger.Ledger) error { _, err := l.Register(w.ctx, w.correlated("c-1")); return err },
+		func() {
+			equal(w, "state", w.record().State, operation.Succeeded)
+			w.plannedOnce()
+		}
+}), both("a correlated event against its registration [K6]", func(w *world) (a, b move, check func()) {
 	var hook ledger.Receipt
 	e := w.renamed("d1", "c-1")
 	return w.ingesting(e, &hook),

@@ -49,7 +49,7 @@ var hintTests = join([]ledgerTest{
 		e.Name = boundByEvent
 		w.ingest(e)
 		for _, id := range []string{"", "c-1", "i-1", "i-2", "nobody's"} {
-			for _, raw := range []string{"batches/abc-123", "operations/some-other-form", "batches/by-event"} {
+			for _, raw := range []string{"batches/abc-123", "operations/some-other-form", "batches/by-event", "operations/9p5ug42emn2z"} {
 				e := w.intended("d2", id, operation.Running, time.Second)
 				e.Name = nameOf(w, raw)
 				hinted := w.hint(e)
@@ -62,6 +62,7 @@ var hintTests = join([]ledgerTest{
 					want = w.name.Key
 				}
 				equal(w, raw+" with "+id, hinted.Name.Key, want)
+				equal(w, raw+" disputes with "+id, hinted.Disputed != "", raw == "operations/9p5ug42emn2z" && id == "c-1")
 				if want == w.name.Key {
 					equal(w, "the name to ask with [K5]", hinted.Name.Resource, r.Name.Resource)
 					equal(w, "the record", hinted.Record.Key, want)

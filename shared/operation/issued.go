@@ -1,0 +1,31 @@
+package operation
+
+import "regexp"
+
+// The forms of the ids that Gemini gives. Nothing documents them; they are those of real names.
+// Too wide is safer than too narrow: an id that wrongly counts as issued costs one look-up, one that
+// wrongly does not lets an event settle another operation.
+var (
+	batchID       = regexp.MustCompile(`^[a-z0-9]{36}$`)
+	interactionID = regexp.MustCompile(`^v1_[A-Za-z0-9_-]+$`)
+	operationID   = regexp.MustCompile(`^[a-z0-9]+$`) // the last segment of models/…/operations/9p5ug42emn2z
+	numericID     = regexp.MustCompile(`^[0-9]+$`)
+)
+
+// Issued reports whether the key's id has the form that Gemini gives ids of its collection. Such a
+// key names one operation, and cannot be another form of a second one's name [K6]. A key without a
+// collection is never issued.
+func (k Key) Issued() bool {
+	switch k.Collection() {
+	case Batches:
+		return batchID.MatchString(k.ID())
+	case Interactions:
+		return interactionID.MatchString(k.ID())
+	case Operations:
+		return operationID.MatchString(k.ID())
+	case BatchJobs, BatchPredictionJobs:
+		return numericID.MatchString(k.ID())
+	default:
+		return false
+	}
+}
