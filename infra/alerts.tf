@@ -99,8 +99,7 @@ resource "google_monitoring_alert_policy" "signal" {
     }
   }
 
-  # A metric can be alerted on a while after it was made; the functions take longer.
-  depends_on = [google_cloudfunctions2_function.reconcile]
+  depends_on = [terraform_data.metrics_known]
 }
 
 resource "google_monitoring_alert_policy" "dead_letter" {

@@ -86,7 +86,7 @@ resource "google_service_account_iam_member" "pubsub_signs_as_push" {
   role               = "roles/iam.serviceAccountOpenIdTokenCreator"
   member             = local.pubsub_agent
 
-  depends_on = [google_pubsub_topic.effects] # the agent comes with the first use of Pub/Sub
+  depends_on = [terraform_data.grants_known] # the agent comes with the first use of Pub/Sub
 }
 
 # A message becomes a dead letter by being published there and acknowledged here.
@@ -95,6 +95,8 @@ resource "google_pubsub_topic_iam_member" "pubsub_publishes_dead" {
   topic   = google_pubsub_topic.dead.name
   role    = "roles/pubsub.publisher"
   member  = local.pubsub_agent
+
+  depends_on = [terraform_data.grants_known]
 }
 
 resource "google_pubsub_subscription_iam_member" "pubsub_acknowledges_dead" {

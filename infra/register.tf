@@ -61,9 +61,7 @@ resource "google_cloudfunctions2_function" "register" {
   }
 
   depends_on = [
-    google_artifact_registry_repository_iam_member.build_writes,
-    google_project_iam_member.build_logs,
-    google_project_iam_member.build_reads_source,
+    terraform_data.grants_known,
     google_project_iam_member.register_ledger,
     google_pubsub_topic_iam_member.register_publishes,
   ]

@@ -69,6 +69,20 @@ variable "source_archive_dir" {
   }
 }
 
+variable "waits" {
+  description = "Seconds to wait until what is new is known everywhere: accounts and roles before the functions are built, metrics before there are alerts on them. Only the first apply waits, and one that adds some."
+  type = object({
+    grants  = optional(number, 120)
+    metrics = optional(number, 600)
+  })
+  default = {}
+
+  validation {
+    condition     = alltrue([for seconds in values(var.waits) : seconds >= 0 && floor(seconds) == seconds && seconds <= 3600])
+    error_message = "waits must be whole seconds, an hour at most; Google says 2 minutes for roles and 10 for metrics."
+  }
+}
+
 # Who may call what, and how much of it runs.
 
 variable "public_webhook" {

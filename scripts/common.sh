@@ -110,14 +110,14 @@ quoted() {
   done
 }
 
-# run runs a command, and says so.
+# run runs a command patiently, and says so.
 run() {
   if [ -n "$dry_run" ]; then
-    quoted "$@"
+    quoted patiently "$@"
     printf '\n'
   else
     printf '+ %s\n' "$(quoted "$@")" >&2
-    "$@"
+    patiently "$@"
   fi
 }
 
@@ -132,10 +132,10 @@ keep() {
   local variable=$1 value
   shift
   if [ -n "$dry_run" ]; then
-    printf '%s=%s\n' "$variable" "\$($(quoted "$@"))"
+    printf '%s=%s\n' "$variable" "\$($(quoted patiently "$@"))"
     value=$(unknown "$variable")
   else
-    value=$("$@")
+    value=$(patiently "$@")
   fi
   printf -v "$variable" '%s' "$value"
 }

@@ -8,6 +8,7 @@ variables {
   project             = "a-project"
   source_archive_dir  = "./tests/source"
   notification_emails = ["ops@example.com"]
+  waits               = { grants = 0, metrics = 0 } # nothing is new to a mock
 }
 
 run "functions_are_deployed_as_they_are_registered" {
@@ -104,5 +105,18 @@ run "the_schedule_follows_the_interval" {
   assert {
     condition     = google_cloud_scheduler_job.reconcile.schedule == "*/15 * * * *" && google_cloudfunctions2_function.reconcile.service_config[0].environment_variables.OPLEDGER_INTERVAL == "15m"
     error_message = "The schedule and OPLEDGER_INTERVAL must be the same."
+  }
+}
+
+run "what_is_new_is_waited_for_by_default" {
+  command = plan
+  variables {
+    waits = {}
+  }
+
+  # Google says 2 minutes for roles to be known, and up to 10 for metrics.
+  assert {
+    condition     = var.waits.grants >= 120 && var.waits.metrics >= 600
+    error_message = "The first apply must wait for what is new."
   }
 }

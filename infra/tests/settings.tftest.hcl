@@ -8,6 +8,7 @@ variables {
   project             = "a-project"
   source_archive_dir  = "./tests/source"
   notification_emails = ["ops@example.com"]
+  waits               = { grants = 0, metrics = 0 } # nothing is new to a mock
 }
 
 run "settings_that_the_deployment_makes" {

@@ -8,6 +8,7 @@ variables {
   project             = "a-project"
   source_archive_dir  = "./tests/source"
   notification_emails = ["ops@example.com"]
+  waits               = { grants = 0, metrics = 0 } # nothing is new to a mock
 }
 
 run "a_prefix_names_everything" {
@@ -176,11 +177,12 @@ run "what_cannot_be_is_refused" {
     gemini_base_url       = "http://gemini.example"
     scaling               = { webhook = { max_instances = 0 } }
     results_buckets       = ["gs://my-results/reviews"]
+    waits                 = { grants = 0.5 }
   }
   expect_failures = [
     var.project, var.region, var.firestore_database, var.register_callers, var.notification_emails, var.notification_channels, var.grace, var.stuck_after,
     var.alert_every, var.retention, var.claim_ttl, var.tolerance, var.max_attempts, var.retry_for, var.effects, var.terminal_transitions, var.jwks_url, var.confirm,
-    var.webhook_url, var.gemini_base_url, var.scaling, var.results_buckets,
+    var.webhook_url, var.gemini_base_url, var.scaling, var.results_buckets, var.waits,
   ]
 }
 

@@ -1,5 +1,5 @@
 // Package gcloud runs scripts/deploy, scripts/teardown and scripts/doctor against programs that only pretend: a gcloud, a curl,
-// a go and a terraform that write down how they were called and answer from a table. What the scripts would do in a project is seen in
+// a go, a terraform and a sleep that write down how they were called and answer from a table. What the scripts would do in a project is seen in
 // what they call; that gcloud would take it is for gcloud to say.
 package gcloud
 
@@ -17,7 +17,7 @@ import (
 )
 
 // programs are those that are pretended.
-var programs = []string{"gcloud", "curl", "go", "terraform"}
+var programs = []string{"gcloud", "curl", "go", "terraform", "sleep"}
 
 // TestMain is also the pretended programs: links to this test's own binary.
 func TestMain(m *testing.M) {
@@ -46,6 +46,22 @@ const check = "go run ./scripts/stage/check "
 type rule struct {
 	Pattern, Out, Err string
 	Code              int
+	Times             int // so many calls; 0: all of them
+}
+
+// answers reports whether the rule is for a call after those that were made.
+func (r rule) answers(line string, before []call) bool {
+	pattern := regexp.MustCompile(r.Pattern)
+	if !pattern.MatchString(line) {
+		return false
+	}
+	answered := 0
+	for _, c := range before {
+		if pattern.MatchString(c.Line) {
+			answered++
+		}
+	}
+	return r.Times == 0 || answered < r.Times
 }
 
 // A world answers by the first rule that matches, and else with nothing and success.
@@ -79,6 +95,10 @@ func pretend(name string) (code int, err error) {
 	if strings.HasPrefix(c.Line, check) {
 		c.Env = os.Environ()
 	}
+	before, err := readCalls(os.Getenv(envCalls))
+	if err != nil {
+		return 0, err
+	}
 	line, err := json.Marshal(c)
 	if err != nil {
 		return 0, err
@@ -94,7 +114,7 @@ func pretend(name string) (code int, err error) {
 		return 0, err
 	}
 	for _, r := range w {
-		if regexp.MustCompile(r.Pattern).MatchString(c.Line) {
+		if r.answers(c.Line, before) {
 			_, err := os.Stdout.WriteString(r.Out)
 			_, stderrErr := os.Stderr.WriteString(r.Err)
 			return r.Code, errors.Join(err, stderrErr)

@@ -107,7 +107,11 @@ func bashIn(t *testing.T, dir string, w world, typed string, args ...string) run
 		r.code = exit.ExitCode()
 	}
 	r.out, r.stderr = out.String(), stderr.String()
-	for _, c := range calls(t, callsFile) {
+	made, err := readCalls(callsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range made {
 		switch {
 		case c.Line == "go run ./scripts/stage/tables": // which nothing depends on
 		case strings.HasPrefix(c.Line, check):
@@ -122,21 +126,20 @@ func bashIn(t *testing.T, dir string, w world, typed string, args ...string) run
 	return r
 }
 
-// calls returns what the pretended programs wrote down.
-func calls(t *testing.T, file string) (all []call) {
-	t.Helper()
+// readCalls returns what the pretended programs wrote down.
+func readCalls(file string) (all []call, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Fatal(err)
+		return nil, err
 	}
 	for line := range bytes.Lines(text) {
 		var c call
 		if err := json.Unmarshal(line, &c); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		all = append(all, c)
 	}
-	return all
+	return all, nil
 }
 
 // want checks the exit code.

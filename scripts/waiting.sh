@@ -1,0 +1,45 @@
+# shellcheck shell=bash
+# What deploy and teardown do where Google Cloud does not know yet what is new: they wait, and try again, if the error says so.
+
+# waits_for TEXT prints what to wait for, if an error of Google's with this text passes by itself.
+waits_for() {
+  case $1 in
+    *'underlying data changed'* | *'cross-transaction contention'* | *'too much contention'*)
+      printf 'Firestore to finish another change of its indexes' ;;
+    *'Cannot find metric'* | *'The metric referenced by the provided filter is unknown'*)
+      printf 'Cloud Monitoring to find a new metric, which can take ten minutes' ;;
+    *'too many concurrent edits'*) printf 'Cloud Monitoring to finish another change' ;;
+    *'ervice account '*' does not exist'*) printf 'a new service account to be known everywhere' ;;
+    *'has not been used in project '*' before or it is disabled'* | *SERVICE_DISABLED*)
+      printf 'a new API to be enabled everywhere' ;;
+    *'missing permission on the build service account'* | *'Access to bucket '*' denied'* | \
+      *'artifactregistry.repositories.uploadArtifacts'*denied* | *'Unable to retrieve the repository metadata'*)
+      printf 'the roles of the build account to be known everywhere' ;;
+    *) return 1 ;;
+  esac
+}
+
+# patiently COMMAND… runs a command. Where it fails and waits_for knows the error, it is run again after 10 s, 20 s, 40 s and then
+# every 60 s, until ten minutes were waited. Any other error is returned at once.
+patiently() {
+  local said status what pause=10 waited=0
+  while :; do
+    status=0
+    { said=$(
+      set -o pipefail
+      "$@" 2>&1 >&3 | while IFS= read -r line || [ -n "$line" ]; do
+        printf '%s\n' "$line" >&4
+        printf '%s\n' "$line"
+      done
+    ) || status=$?; } 3>&1 4>&2
+    [ "$status" != 0 ] || return 0
+    what=$(waits_for "$said") || return "$status"
+    if [ "$waited" -ge 600 ]; then
+      printf 'gave up after %s s of waiting for %s; run it again later\n' "$waited" "$what" >&2
+      return "$status"
+    fi
+    printf 'waiting %s s for %s (%s of 600 s waited)\n' "$pause" "$what" "$waited" >&2
+    sleep "$pause"
+    waited=$((waited + pause)) pause=$((pause * 2 > 60 ? 60 : pause * 2))
+  done
+}

@@ -1,0 +1,50 @@
+package infra_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// dependsOn finds what a resource explicitly depends on.
+var dependsOn = regexp.MustCompile(`(?s)\n  depends_on = \[(.*?)\]`)
+
+// TestWhatIsNewIsWaitedFor: no function is built before the grants of its build are known everywhere, and there is no alert on a
+// metric before that is; the waits themselves begin when all that they wait for is made.
+func TestWhatIsNewIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	waits := map[string]string{
+		"google_cloudfunctions2_function.webhook":                "terraform_data.grants_known",
+		"google_cloudfunctions2_function.register":               "terraform_data.grants_known",
+		"google_cloudfunctions2_function.reconcile":              "terraform_data.grants_known",
+		"google_cloudfunctions2_function.effects":                "terraform_data.grants_known",
+		"google_service_account_iam_member.pubsub_signs_as_push": "terraform_data.grants_known",
+		"google_pubsub_topic_iam_member.pubsub_publishes_dead":   "terraform_data.grants_known",
+		"google_monitoring_alert_policy.signal":                  "terraform_data.metrics_known",
+	}
+	text := terraform(t)
+	for _, block := range resource.FindAllStringSubmatch(text, -1) {
+		address := block[1] + "." + block[2]
+		wait, ok := waits[address]
+		if !ok {
+			onLog := block[1] == "google_monitoring_alert_policy" && strings.Contains(block[3], "each.value.metric")
+			if block[1] == "google_cloudfunctions2_function" || onLog {
+				t.Errorf("%s waits for nothing", address)
+			}
+			continue
+		}
+		delete(waits, address)
+		if found := dependsOn.FindStringSubmatch(block[3]); found == nil || !slices.Contains(regexp.MustCompile(`[\w.]+`).FindAllString(found[1], -1), wait) {
+			t.Errorf("%s does not depend on %s", address, wait)
+		}
+	}
+	for address := range waits {
+		t.Errorf("there is no %s", address)
+	}
+	for _, grant := range regexp.MustCompile(`resource "(google_\w+_iam_member)" "(build_\w+)"`).FindAllStringSubmatch(text, -1) {
+		if !strings.Contains(one(t, text, `(?s)resource "terraform_data" "grants_known".*?triggers_replace = \[(.*?)\n  \]`)[1], grant[1]+"."+grant[2]+".id") {
+			t.Errorf("%s.%s is not waited for", grant[1], grant[2])
+		}
+	}
+}
