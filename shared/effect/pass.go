@@ -11,12 +11,10 @@ import (
 	"github.com/opledger/opledger/shared/results"
 )
 
-// What one chunk may hold. A commit takes some hundreds of documents and 10 MiB: each item has a document of its own, and may
-// bring another with its whole response.
+// What is held of a result at a time: the items of one chunk.
 const (
-	maxChunkItems  = 100
-	maxChunkBytes  = 4 << 20
-	maxChunkWrites = 400
+	maxChunkItems = 100
+	maxChunkBytes = 4 << 20
 )
 
 // A brokenDownload is an error of the download, not of an item.
@@ -66,7 +64,7 @@ func (r *itemRun) whole(ctx context.Context) error {
 		return nil
 	}
 	r.at.Total = r.at.Next
-	return r.record(ctx, nil)
+	return r.commit(ctx, nil)
 }
 
 // chunkOf reads the next items that are wanted. The error is the reader's, beside what was read before.
@@ -94,16 +92,8 @@ func (r *itemRun) chunk(ctx context.Context, w window, items []results.Item) err
 			r.cause, r.wish = fmt.Errorf("item %s: %w", o.Key, o.Err), max(r.wish, retryAfter(o.Err))
 		}
 	}
-	for rest := outcomes; len(rest) > 0; {
-		n, writes := 0, 0
-		for n < len(rest) && (n == 0 || writes+1+len(rest[n].Riders) <= maxChunkWrites) {
-			writes += 1 + len(rest[n].Riders)
-			n++
-		}
-		if err := r.record(ctx, rest[:n]); err != nil {
-			return err
-		}
-		rest = rest[n:]
+	if err := r.record(ctx, outcomes); err != nil {
+		return err
 	}
 	const telling = 10 // so many items in a row are not bad by themselves
 	switch {
@@ -113,48 +103,6 @@ func (r *itemRun) chunk(ctx context.Context, w window, items []results.Item) err
 		return RetryAfter(fmt.Errorf("%d items in a row failed; the last: %w", len(outcomes), r.cause), r.wish)
 	}
 	return nil
-}
-
-// record records outcomes, even if the context has ended meanwhile: what happened and is not recorded is repeated. Where one
-// item's documents keep all from being recorded, each is recorded by itself, and that one as failed.
-func (r *itemRun) record(ctx context.Context, outcomes []ledger.ItemOutcome) error {
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
-	defer cancel()
-	var next ledger.ItemProgress
-	var contended error // many tries in vain, which more of them would not change
-	err := insist(bounded, func() (err error) {
-		if next, err = r.Ledger.RecordItems(bounded, r.task.Lease, r.at, outcomes); errors.Is(err, ledger.ErrContention) {
-			contended, err = err, nil
-		}
-		return err
-	})
-	if contended != nil {
-		err = contended
-	}
-	switch bad := ledger.Permanent(err) || contended != nil; {
-	case err == nil:
-		r.at = next
-		r.chunks++
-		if len(outcomes) > 0 {
-			r.tried = outcomes[len(outcomes)-1].Index + 1
-		}
-		return nil
-	case bad && len(outcomes) > 1:
-		for i := range outcomes {
-			if err := r.record(ctx, outcomes[i:i+1]); err != nil {
-				return err
-			}
-		}
-		return nil
-	case bad && len(outcomes) == 1 && len(outcomes[0].Riders) > 0:
-		alone := outcomes[0]
-		alone.Riders, alone.Permanent = nil, ledger.Permanent(err)
-		alone.Err = fmt.Errorf("its documents cannot be written: %w", err)
-		r.cause = fmt.Errorf("item %s: %w", alone.Key, alone.Err)
-		return r.record(ctx, []ledger.ItemOutcome{alone})
-	default:
-		return err
-	}
 }
 
 // A window is the time that a run has for its items, within what its caller has.

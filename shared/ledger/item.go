@@ -49,8 +49,10 @@ type ItemProgress struct {
 	Next int64 `json:"next" firestore:"next"`
 	// Waiting are the indexes, in order, of the items that failed and are to be tried again.
 	Waiting []int64 `json:"waiting,omitempty" firestore:"waiting,omitempty"`
-	// Chunks counts the commits that recorded items, so that one whose answer was lost is known again.
-	Chunks int64 `json:"chunks" firestore:"chunks"`
+	// Chunks counts the commits that recorded items, and Recorded is how many the last of them did, so that one whose answer
+	// was lost is known again.
+	Chunks   int64 `json:"chunks" firestore:"chunks"`
+	Recorded int   `json:"recorded" firestore:"recorded"`
 }
 
 // Wanted reports whether the item at index has not come to its end.

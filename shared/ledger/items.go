@@ -29,8 +29,10 @@ type ItemOutcome struct {
 // after MaxAttempts recorded attempts. One that came to its end starts the count of the effect's attempts anew: a run that is
 // killed again and again, and comes further each time, does not die of it.
 //
-// It returns the new progress. Errors: ErrLeaseLost; else as Ingest, where nothing was recorded of any of them; ErrInvalid and
-// ErrContention may be due to one item's riders. Calling it again with the same is safe.
+// It returns the new progress. Errors: ErrLeaseLost; else as Ingest, where nothing is known to be recorded of any of them;
+// ErrInvalid and ErrContention may be due to one item's riders, ErrTooBig to all of them together. Calling it again is safe, with
+// the same outcomes or with fewer of them from the first on: Recorded then says how many of the same were recorded, which may be
+// more than those of the last call.
 func (l *Ledger) RecordItems(ctx context.Context, lease Lease, at ItemProgress, outcomes []ItemOutcome) (ItemProgress, error) {
 	paths := []Path{OperationPath(lease.Operation)}
 	for _, o := range outcomes {
@@ -95,6 +97,7 @@ type chunk struct {
 
 func (c *chunk) add(outcomes []ItemOutcome) error {
 	c.progress.Chunks++
+	c.progress.Recorded = len(outcomes)
 	c.progress.Waiting = slices.Clone(c.progress.Waiting)
 	first := c.progress.Next
 	for _, o := range outcomes {

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -34,6 +35,9 @@ var (
 	ErrUnavailable = errors.New("the store is unavailable")
 	// ErrInvalid: the store will never take these documents (too large, an id it refuses). Trying again does not help.
 	ErrInvalid = errors.New("the store refuses the document")
+	// ErrTooBig: the writes of one commit are too many, or too large together. Nothing was written. Fewer of them in one commit
+	// may be taken; the same ones never are, so it is ErrInvalid, too.
+	ErrTooBig = fmt.Errorf("%w: one commit holds too much", ErrInvalid)
 )
 
 // MaxDocumentBytes is the largest document that every store takes, by its own way of measuring; a little more is refused by

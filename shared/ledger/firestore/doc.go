@@ -20,7 +20,7 @@
 // its answer was lost, Firestore refuses the second because the transaction is over, with INVALID_ARGUMENT, the code that it
 // also has for a document which is too large. Commit tells them apart: the former is ledger.ErrUnavailable, "read again and
 // see", and never ledger.ErrInvalid, which would give the event up, nor ledger.ErrConflict, which says that nothing was
-// written.
+// written. A transaction that is too big is told by its whole text: ledger.ErrTooBig.
 //
 // # Versions
 //

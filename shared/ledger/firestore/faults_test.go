@@ -26,6 +26,8 @@ const (
 	expire     fault = "finds that the referenced transaction has expired or is no longer valid" // INVALID_ARGUMENT
 	deny       fault = "has no permission"                                                       // PERMISSION_DENIED
 	breakDown  fault = "breaks down"                                                             // INTERNAL, and the server made it
+	overflow   fault = "Transaction too big. Decrease transaction size."                         // INVALID_ARGUMENT, in production's words alone
+	overflowed fault = "says something new: its transaction too big was closed"                  // INVALID_ARGUMENT
 )
 
 func (f fault) code() codes.Code {
@@ -34,7 +36,7 @@ func (f fault) code() codes.Code {
 		return codes.Aborted
 	case exhaust:
 		return codes.ResourceExhausted
-	case expire:
+	case expire, overflow, overflowed:
 		return codes.InvalidArgument
 	case deny:
 		return codes.PermissionDenied
@@ -81,6 +83,9 @@ func (b *breaker) unary(ctx context.Context, method string, req, reply any, cc *
 		trace.note(f, true)
 	} else {
 		trace.note(f, false)
+	}
+	if f == overflow {
+		return status.Error(f.code(), string(f))
 	}
 	return status.Error(f.code(), "injected: the store "+string(f))
 }

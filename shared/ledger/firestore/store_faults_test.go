@@ -28,6 +28,8 @@ func TestWhatFaultsComeOutAs(t *testing.T) {
 		{"an answer that says nothing", []fault{breakDown}, ledger.ErrUnavailable, true},
 		{"an abort is a conflict", []fault{abort}, ledger.ErrConflict, false},
 		{"a transaction that expired, in production's words", []fault{expire}, ledger.ErrUnavailable, false},
+		{"too much for one transaction", []fault{overflow}, ledger.ErrTooBig, false},
+		{"any other text about a transaction", []fault{overflowed}, ledger.ErrUnavailable, false},
 		{"no permission", []fault{deny}, ledger.ErrUnavailable, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -35,7 +37,7 @@ func TestWhatFaultsComeOutAs(t *testing.T) {
 			store := opened(t, inject(test.faults...).dial())
 			path := ledger.OperationPath("a")
 			err := store.Commit(t.Context(), ledger.Write{Path: path, Data: fullRecord()})
-			for _, is := range []error{ledger.ErrConflict, ledger.ErrInvalid, ledger.ErrUnavailable} {
+			for _, is := range []error{ledger.ErrConflict, ledger.ErrInvalid, ledger.ErrTooBig, ledger.ErrUnavailable} {
 				if errors.Is(err, is) != errors.Is(test.want, is) {
 					t.Errorf("Commit: %v, want %v alone", err, test.want)
 				}

@@ -166,6 +166,19 @@ var itemTests = join([]ledgerTest{
 		w.stands("recorded", "done 2 failed 0 of 0, next 4, waiting [0 3]")
 		equal(w, "what the caller holds", fmt.Sprint(at.Waiting), "[0 1 3]")
 	}},
+	{"fewer items after a commit whose answer was lost are told how many it recorded [K4]", func(w *world) {
+		w.succeed()
+		lease := w.granted(publish)
+		chunk := numbered(0, 4)
+		chunk[0].Err, chunk[1].Err = errFailed, errFailed
+		at := w.recordItems(lease, lease.Progress, chunk)
+		again := []ledger.ItemOutcome{numbered(0, 1)[0], numbered(1, 1)[0], numbered(4, 1)[0]}
+		w.recordItems(lease, at, again) // nobody heard of it
+		next := w.recordItems(lease, at, again[:1])
+		equal(w, "recorded", next.Recorded, 3)
+		w.stands("once", "done 5 failed 0 of 0, next 5, waiting []")
+		equal(w, "attempts", w.item("item-0").Attempts, 2)
+	}},
 	{"a run that comes further does not die of being killed [S2]", func(w *world) {
 		w.settings.MaxAttempts = 3
 		w.succeed()

@@ -1,0 +1,125 @@
+package effect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// What one commit may hold. Firestore takes 10 MiB, index entries included, and some hundreds of documents. One item alone may
+// be more.
+const (
+	maxCommitWrites = 400
+	maxCommitBytes  = 4 << 20
+	// itemBytes is what the document of an item takes at most beside a response that it keeps.
+	itemBytes = 4 << 10
+)
+
+// record records outcomes, even if the context has ended meanwhile: what happened and is not recorded is repeated. It makes as
+// few commits as they fit in.
+func (r *itemRun) record(ctx context.Context, outcomes []ledger.ItemOutcome) error {
+	for len(outcomes) > 0 {
+		n := fitting(outcomes)
+		if err := r.commit(ctx, outcomes[:n]); err != nil {
+			return err
+		}
+		outcomes = outcomes[n:]
+	}
+	return nil
+}
+
+// fitting returns how many of the outcomes one commit may hold: at least one.
+func fitting(outcomes []ledger.ItemOutcome) int {
+	writes, size := 0, 0
+	for n, o := range outcomes {
+		writes++
+		size += itemBytes
+		if o.Err == nil {
+			writes += len(o.Riders)
+			size += sizeOf(o.Riders)
+		}
+		if n > 0 && (writes > maxCommitWrites || size > maxCommitBytes) {
+			return n
+		}
+	}
+	return len(outcomes)
+}
+
+// sizeOf returns about how many bytes documents take in a store.
+func sizeOf(writes []ledger.Write) int {
+	size := 0
+	for _, w := range writes {
+		// What has no form in JSON is refused by the store, by itself.
+		text, _ := json.Marshal(w.Data)
+		size += len(w.Path) + len(text)
+	}
+	return size
+}
+
+// commit records outcomes in one commit. Where the store does not take them together it makes smaller ones, down to one item
+// each. An item whose documents keep even itself from being recorded is recorded without them, as failed. Without outcomes it
+// records the run's progress alone.
+func (r *itemRun) commit(ctx context.Context, outcomes []ledger.ItemOutcome) error {
+	ctx = context.WithoutCancel(ctx)
+	size, until := len(outcomes), time.Now().Add(recordTimeout)
+	for {
+		recorded, err := r.insist(ctx, until, outcomes[:size])
+		refused := ledger.Permanent(err) || errors.Is(err, ledger.ErrContention)
+		if recorded > 0 {
+			r.tried = outcomes[recorded-1].Index + 1
+		}
+		switch {
+		case err == nil && recorded == len(outcomes):
+			return nil
+		case err == nil:
+			outcomes = outcomes[recorded:]
+			size, until = min(2*size, len(outcomes)), time.Now().Add(recordTimeout)
+		case size > 1 && (refused || errors.Is(err, ledger.ErrUnavailable)):
+			size /= 2
+		case size == 1 && refused && len(outcomes[0].Riders) > 0:
+			alone := &outcomes[0]
+			alone.Riders, alone.Permanent = nil, ledger.Permanent(err)
+			alone.Err = fmt.Errorf("its documents cannot be written: %w", err)
+			r.cause = fmt.Errorf("item %s: %w", alone.Key, alone.Err)
+		default:
+			return err
+		}
+	}
+}
+
+const (
+	// patience is how often the store may be unavailable for several items before fewer are tried: what repeats itself may be
+	// about what is written.
+	patience      = 3
+	patiencePause = 200 * time.Millisecond
+)
+
+// insist makes one commit, again and again while the store cannot take it: of one item until the given time, of several
+// patience times. It returns how many of the outcomes were recorded. Those may be more than were asked for, where a larger
+// commit before had been made and its answer lost.
+func (r *itemRun) insist(ctx context.Context, until time.Time, outcomes []ledger.ItemOutcome) (int, error) {
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	var refused error
+	for tries := 1; ; tries++ {
+		next, err := r.Ledger.RecordItems(ctx, r.task.Lease, r.at, outcomes)
+		switch {
+		case err == nil:
+			r.at = next
+			r.chunks++
+			return next.Recorded, nil
+		case !errors.Is(err, ledger.ErrUnavailable):
+			if refused != nil && ctx.Err() != nil { // say what the store said
+				err = fmt.Errorf("%w (%w)", refused, err)
+			}
+			return 0, err
+		case len(outcomes) > 1 && tries >= patience, !wait(ctx, patiencePause):
+			return 0, err
+		}
+		refused = err
+	}
+}

@@ -1,0 +1,126 @@
+package effect_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// A narrow store refuses commits of many documents, and keeps the sizes of the others.
+type narrow struct {
+	ledger.Store
+	most int   // documents in one commit; 0: any number
+	err  error // of a commit of more
+
+	mu      sync.Mutex
+	refused int
+	commits []committed
+}
+
+type committed struct{ items, writes, bytes int }
+
+func (s *narrow) Commit(ctx context.Context, writes ...ledger.Write) error {
+	c := committed{writes: len(writes)}
+	for _, w := range writes {
+		text, err := json.Marshal(w.Data)
+		if err != nil {
+			return err
+		}
+		c.bytes += len(text)
+		if w.Path.Collection() == ledger.ItemsCollection {
+			c.items++
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.most > 0 && c.writes > s.most {
+		s.refused++
+		return s.err
+	}
+	s.commits = append(s.commits, c)
+	return s.Store.Commit(ctx, writes...)
+}
+
+// TestTooBigTogether: a chunk that the store does not take in one commit is recorded in smaller ones, down to one item each,
+// whether it is told that they are too big or only that something is wrong, again and again. Each item is performed once [K4].
+func TestTooBigTogether(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		items, most int
+		err         error
+	}{
+		{250, 9, ledger.ErrTooBig},
+		{20, 3, ledger.ErrTooBig}, // the effect, its record and one item
+		{20, 9, fmt.Errorf("its transaction is over: %w", ledger.ErrUnavailable)},
+	} {
+		t.Run(fmt.Sprint(test.most, " documents: ", test.err), func(t *testing.T) {
+			t.Parallel()
+			w := newItemsWorld(t, many(test.items)).end()
+			c := newTally()
+			store := &narrow{Store: w.store, most: test.most, err: test.err}
+			report, err := w.runner(store, c.that(succeeds)).Run(t.Context(), w.message())
+			if err != nil || report.Outcome != effect.Finished {
+				t.Fatalf("%+v %v", report, err)
+			}
+			w.stands(fmt.Sprintf("DONE done %d failed 0 of %[1]d", test.items))
+			for item, times := range c.times {
+				if times != 1 {
+					t.Errorf("%s was performed %d times", item, times)
+				}
+			}
+			if store.refused == 0 {
+				t.Error("no commit was refused")
+			}
+		})
+	}
+}
+
+// TestRidersAreBounded: however many documents items bring, and however large, a commit holds only so much; and no commit holds
+// one item where more would fit.
+func TestRidersAreBounded(t *testing.T) {
+	t.Parallel()
+	const items = 100
+	for what, test := range map[string]struct{ riders, bytes, writes, size int }{
+		"many":  {9, 10, 400, 4 << 20},
+		"large": {1, 300 << 10, 400, 4 << 20},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w := newItemsWorld(t, many(items)).end()
+			store := &narrow{Store: w.store}
+			type note struct {
+				Text string `json:"text" firestore:"text"`
+			}
+			report, err := w.runner(store, effect.HandlerFunc(func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+				riders := make([]ledger.Write, test.riders)
+				for i := range riders {
+					riders[i] = ledger.Write{
+						Path: ledger.ResultPath("notes", task.Operation, fmt.Sprint(task.Item.Key, ".", i)),
+						Data: note{strings.Repeat("x", test.bytes)},
+					}
+				}
+				return riders, nil
+			})).Run(t.Context(), w.message())
+			if err != nil || report.Outcome != effect.Finished {
+				t.Fatalf("%+v %v", report, err)
+			}
+			recorded, together := 0, 0
+			for _, c := range store.commits {
+				recorded, together = recorded+c.items, max(together, c.items)
+				// The effect and its record come on top.
+				if c.writes > test.writes+2 || c.bytes > test.size {
+					t.Errorf("a commit of %d items holds %d documents of %d bytes", c.items, c.writes, c.bytes)
+				}
+			}
+			if recorded != items || together < 10 {
+				t.Errorf("%d items were recorded, at most %d in one commit", recorded, together)
+			}
+		})
+	}
+}
