@@ -28,7 +28,7 @@ resource "google_pubsub_subscription" "effects" {
   message_retention_duration = "604800s"
 
   push_config {
-    # The functions framework makes a CloudEvent of a push and takes the topic from the path.
+    # Any path does; this one tells a log of requests which topic a push is from.
     push_endpoint = "${google_cloudfunctions2_function.effects.service_config[0].uri}/projects/${var.project}/topics/${google_pubsub_topic.effects.name}"
 
     oidc_token {

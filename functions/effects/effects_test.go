@@ -18,8 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cloudevents/sdk-go/v2/event"
-	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 	"go.uber.org/goleak"
 
 	"github.com/opledger/opledger/functions/effects"
@@ -281,53 +279,6 @@ func TestMalformed(t *testing.T) {
 	}
 	if len(w.ran) != 0 {
 		t.Errorf("performed %v", w.ran)
-	}
-}
-
-// TestCloudEvent: the way in that the framework takes, with the same statuses.
-func TestCloudEvent(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	call := func(kind, data string) int {
-		e := event.New()
-		e.SetType(kind)
-		e.SetID("7")
-		e.SetSource("test")
-		if err := e.SetData("application/json", json.RawMessage(data)); err != nil {
-			t.Fatal(err)
-		}
-		err := w.function.CloudEvent(t.Context(), e)
-		var result *cehttp.Result
-		switch {
-		case err == nil:
-			return http.StatusOK
-		case errors.As(err, &result):
-			return result.StatusCode
-		}
-		t.Errorf("%v has no status", err)
-		return 0
-	}
-	for _, c := range []struct {
-		effect string
-		want   int
-	}{{"finishes", 200}, {"finishes", 200}, {"fails", 503}, {"fails", 503}, {"dies", 200}, {"hangs", 200}, {"stranger", 200}, {"absent", 200}} {
-		if got := call(effects.EventType, push(message(c.effect))); got != c.want {
-			t.Errorf("%s: %d, want %d", c.effect, got, c.want)
-		}
-	}
-	for name, data := range map[string]string{"no message": "{}", "no effect": push(`{"operation":"batches/a"}`)} {
-		if got := call(effects.EventType, data); got != http.StatusBadRequest {
-			t.Errorf("%s: %d, want 400", name, got)
-		}
-	}
-	if got := call("google.cloud.storage.object.v1.finalized", push(message("finishes"))); got != http.StatusBadRequest {
-		t.Errorf("of another type: %d, want 400", got)
-	}
-	if err := w.store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := call(effects.EventType, push(message("fails"))); got != http.StatusServiceUnavailable {
-		t.Errorf("the store is down: %d, want 503", got)
 	}
 }
 

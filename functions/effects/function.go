@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
-
-	"github.com/cloudevents/sdk-go/v2/event"
 
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
@@ -18,7 +17,9 @@ import (
 	"github.com/opledger/opledger/shared/topic"
 )
 
-func init() { function.CloudEvent("Effects", build) }
+// Not the framework's kind for CloudEvents, which reads a body whole, however large, before it is
+// asked. ServeHTTP takes the same requests.
+func init() { function.HTTP("Effects", build) }
 
 // settings have a topic for what an attempt leaves when its time is over.
 type settings struct {
@@ -29,7 +30,7 @@ type settings struct {
 	Results   config.Results
 }
 
-func build(ctx context.Context, s settings, log *slog.Logger) (func(context.Context, event.Event) error, error) {
+func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
 	documents, err := firestore.Open(ctx, s.Firestore.ProjectID, s.Firestore.Database)
 	if err != nil {
 		return nil, err
@@ -42,7 +43,7 @@ func build(ctx context.Context, s settings, log *slog.Logger) (func(context.Cont
 	if err != nil {
 		return nil, errors.Join(err, messages.Close(), documents.Close())
 	}
-	return f.CloudEvent, nil
+	return f, nil
 }
 
 // assemble puts the function together over what is open.

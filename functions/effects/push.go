@@ -2,7 +2,6 @@ package effects
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,27 +15,11 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/function"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/mistake"
 )
 
 // EventType is the type of the CloudEvents that the function takes.
 const EventType = "google.cloud.pubsub.topic.v1.messagePublished"
-
-// CloudEvent runs the effect that an event names, as the functions framework calls it. The error carries the status.
-func (f Function) CloudEvent(ctx context.Context, e event.Event) error {
-	m, err := parseEvent(e)
-	if err != nil {
-		f.Log.ErrorContext(ctx, "malformed effect message", "event", "effect", "outcome", "malformed", "error", err)
-		return cehttp.NewResult(http.StatusBadRequest, "%w", err)
-	}
-	report, err := f.Run(ctx, m)
-	switch {
-	case err != nil:
-		return cehttp.NewResult(http.StatusServiceUnavailable, "%w", err)
-	case report.Again():
-		return cehttp.NewResult(http.StatusServiceUnavailable, "%s: %w", report.Outcome, errAgain)
-	}
-	return nil
-}
 
 var errAgain = errors.New("deliver the message again")
 
@@ -60,7 +43,7 @@ func resultOf(report effect.Report) result {
 	return r
 }
 
-// ServeHTTP takes what Pub/Sub pushes itself, and CloudEvents in either encoding, where no framework stands in front.
+// ServeHTTP takes what Pub/Sub pushes, and CloudEvents in either encoding, as Eventarc sends them.
 func (f Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	function.OnlyPOST(http.HandlerFunc(f.post)).ServeHTTP(w, r)
 }
@@ -106,7 +89,7 @@ func (f Function) read(w http.ResponseWriter, r *http.Request) (ledger.Message, 
 
 func parseEvent(e event.Event) (ledger.Message, error) {
 	if e.Type() != EventType {
-		return ledger.Message{}, fmt.Errorf("%w: it is a %s, not a %s", ledger.ErrMessage, e.Type(), EventType)
+		return ledger.Message{}, fmt.Errorf("%w: it is a %s, not a %s", ledger.ErrMessage, mistake.Quote(e.Type()), EventType)
 	}
 	m, err := parse(e.Data())
 	if m.ID == "" {

@@ -88,16 +88,21 @@ func OnlyPOST(next http.Handler) http.Handler {
 // MaxBody is the largest body that a function reads, in bytes [W7].
 const MaxBody = 1 << 20
 
-// ReadBody reads a whole body of at most MaxBody. The error is an *Error that says what to answer.
+// ReadBody reads a whole body of at most MaxBody; of one that says to be larger, nothing. The error is
+// an *Error that says what to answer.
 func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	large := &Error{
+		Status:  http.StatusRequestEntityTooLarge,
+		Message: fmt.Sprintf("the body is larger than the %d bytes that are read", MaxBody),
+	}
+	if r.ContentLength > MaxBody {
+		return nil, large
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return nil, &Error{
-			Status:  http.StatusRequestEntityTooLarge,
-			Message: fmt.Sprintf("the body is larger than the %d bytes that are read", tooLarge.Limit),
-		}
+		return nil, large
 	case err != nil:
 		return nil, &Error{Status: http.StatusBadRequest, Message: "the body broke off: " + err.Error()}
 	}

@@ -5,14 +5,12 @@ package function
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
 	"sync"
 
 	"github.com/GoogleCloudPlatform/functions-framework-go/functions"
-	"github.com/cloudevents/sdk-go/v2/event"
 
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/logging"
@@ -50,19 +48,6 @@ func serve(handler *lazy[http.Handler], name string) {
 			return
 		}
 		h.ServeHTTP(w, r)
-	})
-}
-
-// CloudEvent is HTTP for a function that takes CloudEvents. An error from it makes the sender deliver the event again.
-func CloudEvent[Settings any](name string, build func(context.Context, Settings, *slog.Logger) (func(context.Context, event.Event) error, error)) {
-	handler := register(name, build)
-	functions.CloudEvent(name, func(ctx context.Context, e event.Event) error {
-		handle, err := handler.get()
-		if err != nil {
-			handler.log.ErrorContext(ctx, "starting the function", "error", err) // the framework prints no JSON
-			return fmt.Errorf("starting the function: %w", err)
-		}
-		return handle(ctx, e)
 	})
 }
 

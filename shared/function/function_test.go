@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/cloudevents/sdk-go/v2/event"
 	"go.uber.org/goleak"
 
 	"github.com/opledger/opledger/shared/config"
@@ -32,8 +31,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// program is two HTTP functions, each with settings of its own, and one for CloudEvents. The first request to Flaky does not
-// get it built.
+// program is functions with settings of their own. The first request to Flaky does not get it built.
 func program() {
 	type none struct{}
 	function.HTTP("Hook", func(_ context.Context, s struct{ Webhook config.Webhook }, log *slog.Logger) (http.Handler, error) {
@@ -62,16 +60,6 @@ func program() {
 			return nil, errors.New("the source was not there")
 		}
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { function.Answer(w, http.StatusOK, n) }), nil
-	})
-	function.CloudEvent("Events", func(_ context.Context, _ none, _ *slog.Logger) (func(context.Context, event.Event) error, error) {
-		n := built.Add(1)
-		if n == 1 {
-			return nil, errors.New("the store was not there")
-		}
-		return func(_ context.Context, e event.Event) error {
-			fmt.Printf("took %s\n", e.ID())
-			return nil
-		}, nil
 	})
 	if os.Getenv(child) == "register" {
 		os.Exit(0)

@@ -110,8 +110,7 @@ func TestCloudFunctions(t *testing.T) {
 				call.make(t, p.url())
 			}
 			trace := "projects/" + c.project + "/traces/105445aa7843bc8bf206b12000100000"
-			if function == "Effects" { // the framework says nothing to anybody about the request that an event came in
-				trace = ""
+			if function == "Effects" {
 				status, answer, _, err := send(http.MethodPost, p.url()+"/"+c.topic(topicID), []byte(effect), traced(nil))
 				if err != nil || status != http.StatusOK {
 					t.Errorf("a push: %d %s %v", status, answer, err)

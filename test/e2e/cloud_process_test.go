@@ -57,9 +57,9 @@ func (p *process) printed(line string) {
 	}
 }
 
-// grumbled takes what a function writes to stderr: the framework repeats errors of CloudEvent functions there, as text.
+// grumbled takes what a function writes to stderr.
 func (p *process) grumbled(line string) {
-	if line == "" || strings.HasPrefix(line, "Function error: ") {
+	if line == "" {
 		return
 	}
 	p.mu.Lock()

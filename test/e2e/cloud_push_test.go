@@ -110,10 +110,10 @@ func (s *target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.accepted = append(s.accepted, key)
 }
 
-// TestCloudPush: a real push subscription drives Effects, through the functions framework, which makes CloudEvents of what is
-// pushed, and through `serve`, which reads it itself. What was done, or skipped, or is held by another, is over for Pub/Sub;
-// what failed or backs off comes again by the retry policy until it is done; what is malformed is refused until the dead-letter
-// topic takes it [G5, K1, S1, S2, S4, S9].
+// TestCloudPush: a real push subscription drives Effects, behind the functions framework and in
+// `serve`. What was done, or skipped, or is held by another, is over for Pub/Sub; what failed or backs
+// off comes again by the retry policy until it is done; what is malformed is refused until the
+// dead-letter topic takes it [G5, K1, S1, S2, S4, S9].
 func TestCloudPush(t *testing.T) {
 	t.Parallel()
 	for _, server := range []string{"Effects", "serve"} {
@@ -206,8 +206,8 @@ func testCloudPush(t *testing.T, serve bool) {
 	}
 }
 
-// TestCloudEventsFromEventarc: a deployed trigger may be Eventarc's, which sends CloudEvents; the framework takes them in both
-// encodings and they come to the same as what Pub/Sub pushes.
+// TestCloudEventsFromEventarc: a deployed trigger may be Eventarc's, which sends CloudEvents; they are taken in both
+// encodings and come to the same as what Pub/Sub pushes.
 func TestCloudEventsFromEventarc(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)

@@ -71,8 +71,7 @@ func (c *cloud) backend() backend {
 	}
 }
 
-// pushPath is what the path of a push begins with. The framework takes the topic's name out of it; where there is none it
-// prints a warning into the middle of the log.
+// pushPath is what the path of a push begins with, as a deployment's subscription has it.
 const pushPath = "/projects/"
 
 // push makes a subscription like that of a deployment, which pushes what is published on the topic to a server. What cannot be
