@@ -102,41 +102,6 @@ resource "google_monitoring_alert_policy" "signal" {
   depends_on = [terraform_data.metrics_known]
 }
 
-resource "google_monitoring_alert_policy" "dead_letter" {
-  project               = var.project
-  display_name          = "${var.name_prefix}: messages in the dead-letter topic"
-  severity              = "ERROR"
-  combiner              = "OR"
-  notification_channels = local.channels
-  user_labels           = local.labels
-
-  conditions {
-    display_name = "messages wait in ${google_pubsub_subscription.dead.name}"
-
-    condition_threshold {
-      filter          = "metric.type=\"pubsub.googleapis.com/subscription/num_undelivered_messages\" AND resource.type=\"pubsub_subscription\" AND resource.labels.subscription_id=\"${google_pubsub_subscription.dead.name}\""
-      comparison      = "COMPARISON_GT"
-      threshold_value = 0
-      duration        = "300s"
-
-      aggregations {
-        alignment_period   = "300s"
-        per_series_aligner = "ALIGN_MAX"
-      }
-    }
-  }
-
-  documentation {
-    mime_type = "text/markdown"
-    content   = local.playbooks["dead-letter.md"]
-
-    links {
-      display_name = "Playbook"
-      url          = "${var.playbooks_url}/dead-letter.md"
-    }
-  }
-}
-
 resource "google_monitoring_alert_policy" "webhook_unreachable" {
   count = var.public_webhook ? 1 : 0
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # the names are of the scripts that read this file
-# What deploy, doctor and teardown know of Cloud Monitoring, beside the table of what is counted (infra/signals.json). They ask its
-# API: gcloud has had alert policies only of late.
+# What deploy, doctor and teardown know of Cloud Monitoring, beside the tables of what is watched (infra/signals.json and
+# platform.json). They ask its API: gcloud has had alert policies only of late.
 
 # Who is told: e-mail addresses, and notification channels that are there already.
 notified=()

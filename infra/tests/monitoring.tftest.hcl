@@ -18,7 +18,7 @@ run "alerts_tell_somebody_what_to_do" {
 
   assert {
     condition = alltrue([
-      for policy in concat(values(google_monitoring_alert_policy.signal), [google_monitoring_alert_policy.dead_letter, google_monitoring_alert_policy.webhook_unreachable[0]]) :
+      for policy in concat(values(google_monitoring_alert_policy.signal), values(google_monitoring_alert_policy.platform), [google_monitoring_alert_policy.webhook_unreachable[0]]) :
       toset(policy.notification_channels) == toset([google_monitoring_notification_channel.email["ops@example.com"].id, "projects/a-project/notificationChannels/7"])
     ])
     error_message = "Every alert must go to every channel."
@@ -26,7 +26,7 @@ run "alerts_tell_somebody_what_to_do" {
 
   assert {
     condition = alltrue([
-      for policy in concat(values(google_monitoring_alert_policy.signal), [google_monitoring_alert_policy.dead_letter, google_monitoring_alert_policy.webhook_unreachable[0]]) :
+      for policy in concat(values(google_monitoring_alert_policy.signal), values(google_monitoring_alert_policy.platform), [google_monitoring_alert_policy.webhook_unreachable[0]]) :
       fileexists("./playbooks/${basename(policy.documentation[0].links[0].url)}") && startswith(policy.documentation[0].content, "# ") &&
       length(policy.documentation[0].content) < 8192 && !strcontains(policy.documentation[0].content, "PREFIX") && !strcontains(policy.documentation[0].content, "REGION")
     ])
@@ -106,7 +106,7 @@ run "scripts_make_the_same" {
 
   assert {
     condition = jsonencode(jsondecode(file("./tests/signals.json")).policies) == jsonencode({
-      for name, policy in merge(google_monitoring_alert_policy.signal, { "dead-letter" = google_monitoring_alert_policy.dead_letter }) : name => {
+      for name, policy in merge(google_monitoring_alert_policy.signal, google_monitoring_alert_policy.platform) : name => {
         displayName          = policy.display_name
         severity             = policy.severity
         combiner             = policy.combiner
@@ -147,7 +147,7 @@ run "scripts_make_the_same" {
 
   assert {
     condition = alltrue([
-      for policy in concat(values(google_monitoring_alert_policy.signal), [google_monitoring_alert_policy.dead_letter]) :
+      for policy in concat(values(google_monitoring_alert_policy.signal), values(google_monitoring_alert_policy.platform)) :
       policy.documentation[0].content == replace(replace(file("./playbooks/${basename(policy.documentation[0].links[0].url)}"), "PREFIX", "staging"), "REGION", "us-central1")
     ])
     error_message = "Every alert must carry its playbook with the names of this deployment."
@@ -211,8 +211,26 @@ run "the_webhook_is_looked_at_from_outside" {
   }
 
   assert {
-    condition     = strcontains(google_monitoring_alert_policy.dead_letter.conditions[0].condition_threshold[0].filter, "resource.labels.subscription_id=\"opledger-effects-dead\"")
+    condition     = strcontains(google_monitoring_alert_policy.platform["dead-letter"].conditions[0].condition_threshold[0].filter, "resource.labels.subscription_id=\"opledger-effects-dead\"")
     error_message = "A dead letter must alert."
+  }
+}
+
+# Where a push is refused no container runs, so that nothing is in the log.
+run "refused_pushes_alert_within_the_hour" {
+  assert {
+    condition = google_monitoring_alert_policy.platform["backlog"].conditions[0].condition_threshold[0].filter == join(" AND ", [
+      "metric.type=\"pubsub.googleapis.com/subscription/oldest_unacked_message_age\"", "resource.type=\"pubsub_subscription\"",
+      "resource.labels.subscription_id=\"${google_pubsub_subscription.effects.name}\"",
+    ])
+    error_message = "The oldest message that Effects has not taken must be watched."
+  }
+
+  assert {
+    condition = (google_monitoring_alert_policy.platform["backlog"].conditions[0].condition_threshold[0].threshold_value == 1800 &&
+      google_monitoring_alert_policy.platform["backlog"].conditions[0].condition_threshold[0].comparison == "COMPARISON_GT" &&
+    google_monitoring_alert_policy.platform["backlog"].conditions[0].condition_threshold[0].aggregations[0].per_series_aligner == "ALIGN_MAX")
+    error_message = "Half an hour is the most that a message may wait."
   }
 }
 

@@ -34,6 +34,23 @@ type alert struct {
 	Playbook  string `json:"playbook"`
 }
 
+// A measure is an entry of platform.json: what Google Cloud itself measures, and what it must not be above.
+type measure struct {
+	Name     string            `json:"name"`
+	Title    string            `json:"title"`
+	Unit     string            `json:"unit"`
+	Metric   string            `json:"metric"`
+	Resource string            `json:"resource"`
+	Where    map[string]string `json:"where"` // by label of the resource, without the prefix
+	Aligner  string            `json:"aligner"`
+	Alert    *struct {
+		Title    string `json:"title"`
+		Above    int    `json:"above"`
+		Severity string `json:"severity"`
+		Playbook string `json:"playbook"`
+	} `json:"alert"`
+}
+
 // TestEveryAlertInTheLogWakesSomebody: a line with event=alert says that a person should look; there must be an alert on it.
 func TestEveryAlertInTheLogWakesSomebody(t *testing.T) {
 	t.Parallel()
@@ -54,8 +71,21 @@ func TestEveryAlertInTheLogWakesSomebody(t *testing.T) {
 // TestAlertsHavePlaybooks: each alert has one of its own, each playbook an alert, and the table makes sense.
 func TestAlertsHavePlaybooks(t *testing.T) {
 	t.Parallel()
-	playbooks := map[string]bool{"dead-letter.md": true, "webhook-unreachable.md": true} // of the alerts that count no log lines
+	playbooks := map[string]bool{"webhook-unreachable.md": true}
 	names := map[string]bool{}
+	for _, m := range readTable[[]measure](t, "platform.json") {
+		if names[m.Name] {
+			t.Errorf("%s is listed twice", m.Name)
+		}
+		names[m.Name] = true
+		if m.Alert == nil {
+			continue
+		}
+		if playbooks[m.Alert.Playbook] || !slices.Contains([]string{"WARNING", "ERROR", "CRITICAL"}, m.Alert.Severity) || m.Alert.Title == "" {
+			t.Errorf("%s: %+v is not an alert with a playbook of its own", m.Name, *m.Alert)
+		}
+		playbooks[m.Alert.Playbook] = true
+	}
 	for _, s := range readTable[[]signal](t, "signals.json") {
 		if names[s.Name] || s.Name == "" || s.Title == "" || s.About == "" || len(s.Functions) == 0 || len(s.Where) == 0 {
 			t.Errorf("%q: a name of its own, a title, what it is about, functions and words are needed", s.Name)

@@ -63,8 +63,8 @@ type Link struct {
 	URL         string `json:"url"`
 }
 
-// Policies are the alert policies of the table, by the name of the signal, and "dead-letter". The playbooks are in the folder infra.
-func Policies(infra string, table []Signal, d Deployment) (map[string]Policy, error) {
+// Policies are the alert policies of both tables, by the name of the signal or measure. The playbooks are in the folder infra.
+func Policies(infra string, table []Signal, platform []Measure, d Deployment) (map[string]Policy, error) {
 	policies := map[string]Policy{}
 	add := func(name, title, severity, playbook string, conditions ...Condition) error {
 		text, err := os.ReadFile(filepath.Join(infra, "playbooks", playbook))
@@ -89,14 +89,15 @@ func Policies(infra string, table []Signal, d Deployment) (map[string]Policy, er
 			return nil, err
 		}
 	}
-	subscription := d.Prefix + "-effects-dead"
-	waiting := Condition{DisplayName: "messages wait in " + subscription, Threshold: &Threshold{
-		Filter: fmt.Sprintf(`metric.type="pubsub.googleapis.com/subscription/num_undelivered_messages" AND `+
-			`resource.type="pubsub_subscription" AND resource.labels.subscription_id=%q`, subscription),
-		Comparison: "COMPARISON_GT", Duration: "300s",
-		Aggregations: []Aggregation{{AlignmentPeriod: "300s", PerSeriesAligner: "ALIGN_MAX"}},
-	}}
-	return policies, add("dead-letter", DeadLetter, "ERROR", "dead-letter.md", waiting)
+	for _, m := range platform {
+		if m.Alert == nil {
+			continue
+		}
+		if err := add(m.Name, m.Alert.Title, m.Alert.Severity, m.Alert.Playbook, m.condition(d)); err != nil {
+			return nil, err
+		}
+	}
+	return policies, nil
 }
 
 // conditions are those of the signal's alert.

@@ -1,5 +1,5 @@
-// Package signals makes of infra/signals.json what Cloud Logging and Cloud Monitoring take: log-based metrics, and alert policies
-// with the text of their playbooks. Terraform makes the same of the same table; a file that the tests of both are held against
+// Package signals makes of infra/signals.json and infra/platform.json what Cloud Logging and Cloud Monitoring take: log-based metrics,
+// and alert policies with the text of their playbooks. Terraform makes the same of the same tables; a file that the tests of both are held against
 // (infra/tests/signals.json) keeps them from going apart.
 package signals
 
@@ -39,24 +39,29 @@ type Deployment struct {
 	Channels       []string      // notification channels, by their full names
 }
 
-// DeadLetter is the title of the one alert that counts no lines of the log: that messages wait in the dead-letter topic.
-const DeadLetter = "messages in the dead-letter topic"
-
 // Read reads the table, signals.json in the folder infra.
 func Read(infra string) ([]Signal, error) {
 	file := filepath.Join(infra, "signals.json")
-	text, err := os.ReadFile(file)
+	table, err := readTable[Signal](file)
 	if err != nil {
-		return nil, fmt.Errorf("reading the table of signals: %w", err)
-	}
-	var table []Signal
-	if err := json.Unmarshal(text, &table); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", file, err)
+		return nil, err
 	}
 	for _, s := range table {
 		if s.Name == "" || s.Title == "" || len(s.Functions) == 0 || s.Alert != nil && s.Alert.When != "above" && s.Alert.When != "absent" {
 			return nil, fmt.Errorf("reading %s: %q: a signal has a name, a title and functions, and an alert is above or absent", file, s.Name)
 		}
+	}
+	return table, nil
+}
+
+func readTable[T any](file string) ([]T, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading a table: %w", err)
+	}
+	var table []T
+	if err := json.Unmarshal(text, &table); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file, err)
 	}
 	return table, nil
 }

@@ -27,7 +27,11 @@ func read(t *testing.T) []Signal {
 
 func policies(t *testing.T, d Deployment) map[string]Policy {
 	t.Helper()
-	all, err := Policies(infra, read(t), d)
+	platform, err := ReadPlatform(infra)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := Policies(infra, read(t), platform, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,5 +130,12 @@ func TestRead(t *testing.T) {
 		if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "platform.json"), []byte(`[{"name":"a","title":"A","unit":"s","metric":"m"}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadPlatform(dir); err == nil || !strings.Contains(err.Error(), `"a": a measure has a name`) {
+		t.Errorf("%v", err)
 	}
 }

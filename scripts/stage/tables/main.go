@@ -1,5 +1,6 @@
 // Command tables prints, for shell scripts, the tables in infra/: which settings there are and what reads them (settings.json),
-// what the ledger needs of Firestore (firestore.json), who may do what (roles.json), and what watches (signals.json).
+// what the ledger needs of Firestore (firestore.json), who may do what (roles.json), and what watches
+// (signals.json, platform.json).
 //
 //	go run ./scripts/stage/tables
 //
@@ -56,10 +57,14 @@ func run(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	platform, err := signals.ReadPlatform(infra)
+	if err != nil {
+		return err
+	}
 	var lines strings.Builder
 	err = errors.Join(printSettings(&lines, settings), printRoles(&lines, roles))
 	printFirestore(&lines, firestore)
-	printSignals(&lines, watched)
+	printSignals(&lines, watched, platform)
 	if err == nil {
 		_, err = io.WriteString(w, lines.String())
 	}
@@ -151,12 +156,16 @@ func printRoles(w io.Writer, roles []role) error {
 	return nil
 }
 
-func printSignals(w io.Writer, watched []signals.Signal) {
+func printSignals(w io.Writer, watched []signals.Signal, platform []signals.Measure) {
 	for _, s := range watched {
 		fmt.Fprintln(w, "metric", s.Name)
 		if s.Alert != nil {
 			fmt.Fprintln(w, "policy", s.Name, s.Alert.Title)
 		}
 	}
-	fmt.Fprintln(w, "policy", "dead-letter", signals.DeadLetter)
+	for _, m := range platform {
+		if m.Alert != nil {
+			fmt.Fprintln(w, "policy", m.Name, m.Alert.Title)
+		}
+	}
 }

@@ -6,7 +6,7 @@
 // CHANNELS are the full names of the notification channels that policies notify, separated by white space; there may be none.
 //
 //	OUT_DIR/metrics/NAME.json     for each signal of infra/signals.json
-//	OUT_DIR/policies/NAME.json    for each of its alerts, and for dead letters
+//	OUT_DIR/policies/NAME.json    for each of its alerts, and those of infra/platform.json
 package main
 
 import (
@@ -48,7 +48,11 @@ func run(out, prefix, region, interval, channels string) error {
 		return err
 	}
 	d := signals.Deployment{Prefix: prefix, Region: region, Interval: every, Channels: strings.Fields(channels)}
-	policies, err := signals.Policies(infra, table, d)
+	platform, err := signals.ReadPlatform(infra)
+	if err != nil {
+		return err
+	}
+	policies, err := signals.Policies(infra, table, platform, d)
 	if err != nil {
 		return err
 	}
