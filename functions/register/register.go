@@ -56,6 +56,9 @@ func (h handler) register(ctx context.Context, w http.ResponseWriter, registrati
 	if result.PublishErr != nil {
 		log.WarnContext(ctx, "effects wait for the sweep", "outcome", "unpublished", "error", result.PublishErr)
 	}
+	if result.Withheld > 0 {
+		log.WarnContext(ctx, ledger.WithheldMessage, "outcome", "withheld", "effects", result.Withheld)
+	}
 	if result.CorrelationErr != nil {
 		log.WarnContext(ctx, "registered without its correlation id", "outcome", "unbound", "error", result.CorrelationErr)
 	}
@@ -75,6 +78,9 @@ func (h handler) intend(ctx context.Context, w http.ResponseWriter, intention le
 		log.ErrorContext(ctx, "intent not taken", "outcome", "error", "error", err)
 		function.Fail(w, err)
 		return
+	}
+	if intent.Withheld > 0 {
+		log.WarnContext(ctx, ledger.WithheldMessage, "outcome", "withheld", "operation", intent.Operation, "effects", intent.Withheld)
 	}
 	outcome, status := "known", http.StatusOK
 	if intent.Created {

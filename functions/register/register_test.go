@@ -277,6 +277,36 @@ func TestAlreadyEnded(t *testing.T) {
 	}
 }
 
+// TestWithheld: effects that are withheld from what ended longer ago than the retention are logged, of a registration and of an
+// intent that finds its operation [L3].
+func TestWithheld(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	name, err := operation.ParseName("batches/a", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, body := range []string{`{"name":"batches/a"}`, `{"intent":true,"correlationId":"c-1"}`} {
+		if _, err := w.ledger.Ingest(t.Context(), operation.Event{
+			Name: name, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: noon.AddDate(0, 0, -15),
+			CorrelationID: []string{"", "c-1"}[i],
+		}); err != nil {
+			t.Fatal(err)
+		}
+		w.log.Reset()
+		if r := w.post(body); r.Status/100 != 2 {
+			t.Fatalf("%d %+v", r.Status, r.Error)
+		}
+		if said := w.log.String(); !strings.Contains(said, `"outcome":"withheld"`) || !strings.Contains(said, string(name.Key)) {
+			t.Errorf("%s: logged %s", body, said)
+		}
+		if n := len(w.outbox.All()); n != 0 {
+			t.Errorf("%s: %d effects", body, n)
+		}
+		name.Key, name.Resource = "batches/b", "batches/b"
+	}
+}
+
 // TestCorrelation: an id that stands for one operation cannot stand for another [K6], which is registered all the same [L2].
 func TestCorrelation(t *testing.T) {
 	t.Parallel()

@@ -51,6 +51,19 @@ func TestCorrelationID(t *testing.T) {
 	w.wantAsked(0)
 }
 
+// TestWithheld: that effects are withheld from what ended longer ago than the retention is a line of its own [L3].
+func TestWithheld(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.register("batches/a")
+	w.took(w.deliver("m1", event("batch.succeeded", "batches/a", "2026-01-07T12:00:00Z")), "applied", "advanced", true)
+	lines := w.logged()
+	if len(lines) != 2 || lines[1]["event"] != "effect" || lines[1]["outcome"] != "withheld" || lines[1]["effects"] != 1.0 ||
+		lines[1]["operation"] != "batches/a" || lines[1]["severity"] != "WARNING" {
+		t.Errorf("logged %v", lines)
+	}
+}
+
 // TestOutcomes: every outcome that a delivery can have, and that each of them is 200: an error would bring the same back
 // [M8, W4, W5, W6].
 func TestOutcomes(t *testing.T) {

@@ -88,7 +88,11 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	log.Log(ctx, level, "delivery taken in", "event", event, "operation", receipt.Key, "outcome", receipt.Outcome,
 		"reason", receipt.Reason, "registered", receipt.Registered, "state", receipt.State, "effects", receipt.Planned,
-		"correlated", receipt.Correlated, "disputed", receipt.Disputed, "withheld", receipt.Withheld, "bound", proof.Bound, "duration_ms", h.Now().Sub(began).Milliseconds())
+		"correlated", receipt.Correlated, "disputed", receipt.Disputed, "bound", proof.Bound, "duration_ms", h.Now().Sub(began).Milliseconds())
+	if receipt.Withheld > 0 {
+		log.WarnContext(ctx, ledger.WithheldMessage, "event", "effect", "outcome", "withheld",
+			"operation", receipt.Key, "effects", receipt.Withheld)
+	}
 	if receipt.PublishErr != nil {
 		log.WarnContext(ctx, "effects wait for the sweep", "event", "effect", "outcome", "unpublished",
 			"operation", receipt.Key, "error", receipt.PublishErr)

@@ -57,6 +57,10 @@ func newRegister(outside environment) *cobra.Command {
 			if result.CorrelationErr != nil {
 				_, _ = fmt.Fprintf(outside.err, "opledger: registered without its correlation id: %v\n", result.CorrelationErr)
 			}
+			if result.Withheld > 0 {
+				_, _ = fmt.Fprintf(outside.err, "opledger: %d of its effects are withheld: it ended longer than OPLEDGER_RETENTION ago; "+
+					"opledger replay %s --effect EFFECT runs one\n", result.Withheld, typed(string(result.Record.Key)))
+			}
 			if asJSON {
 				return printJSON(outside.out, result.Record)
 			}

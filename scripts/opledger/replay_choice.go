@@ -152,8 +152,8 @@ func recordOf(ctx context.Context, l *ledger.Ledger, key operation.Key) (operati
 	return rec, err
 }
 
-// lines returns those of an operation's effects that are to be run again: what is open or dead, what is waived only where it
-// was named, what is done only anew. A run that somebody asked for is not itself run anew.
+// lines returns those of an operation's effects that are to be run again: what is open or dead, what is waived or withheld only
+// where it was named, what is done only anew. A run that somebody asked for is not itself run anew.
 func (c replayChoice) lines(rec operation.Record) []replayLine {
 	var lines []replayLine
 	for _, name := range slices.Sorted(maps.Keys(rec.Effects)) {
@@ -162,6 +162,7 @@ func (c replayChoice) lines(rec operation.Record) []replayLine {
 		switch {
 		case c.effect != "" && !named, c.dead && status != operation.EffectDead:
 		case c.anew && ledger.RuleOf(name) != name:
+		case status == operation.EffectWithheld && name != c.effect:
 		case !c.anew && (status == operation.EffectDone || status == operation.EffectWaived && name != c.effect):
 		default:
 			lines = append(lines, replayLine{Operation: rec.Key, Effect: name, Status: status})

@@ -2,12 +2,15 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // A telling is what effects are told by: how many attempts they have, whether they are paused, where the ledger is, as
@@ -94,19 +97,37 @@ func (t telling) standing(e ledger.Effect) string {
 	}
 }
 
+// withheld says which effects of an operation were not planned, and how to run each.
+func (t telling) withheld(r operation.Record) []string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(r.Effects)) {
+		if r.Effects[name] == operation.EffectWithheld {
+			lines = append(lines, fmt.Sprintf("%s was withheld: the operation ended longer than OPLEDGER_RETENTION before the ledger heard of it\n"+
+				"  run it:  opledger replay %s", dash(name), t.about(r.Key, name)))
+		}
+	}
+	return lines
+}
+
 // commands are what a person can do about a dead effect.
 func (t telling) commands(e ledger.Effect) map[string]string {
 	if e.State != ledger.EffectDead || e.Abandoned != nil {
 		return nil
 	}
-	about := typed(string(e.Operation)) + " --effect " + typed(e.Name)
-	if t.store != "" {
-		about += " --store " + typed(t.store)
-	}
+	about := t.about(e.Operation, e.Name)
 	return map[string]string{
 		"replay":  "opledger replay " + about,
 		"abandon": "opledger abandon " + about + " --reason 'WHY'",
 	}
+}
+
+// about names an effect on a command line.
+func (t telling) about(key operation.Key, effect string) string {
+	about := typed(string(key)) + " --effect " + typed(effect)
+	if t.store != "" {
+		about += " --store " + typed(t.store)
+	}
+	return about
 }
 
 // plain is what a shell takes as it is.

@@ -36,8 +36,9 @@ type Receipt struct {
 	// Disputed is the operation that its submitter registered with the event's correlation id, where
 	// the event names another: it is asked about at the next pass, and the event is about Key.
 	Disputed operation.Key
-	// Withheld: the operation had ended so long before the ledger first heard of it that no effect was planned [L3].
-	Withheld bool
+	// Withheld is how many effects were not planned, because the operation had ended so long before the
+	// ledger first heard of it. Its record names them [L3].
+	Withheld int
 	// PublishErr says why a planned effect could not be handed over at once. It loses nothing, the sweep does it later; it is
 	// here to be logged.
 	PublishErr error
@@ -221,7 +222,7 @@ func (c *ingestion) apply(
 		if err != nil {
 			return nil, err
 		}
-		if planned, err = l.plan(rec, existing, at.now); err != nil {
+		if planned, err = l.plan(ctx, rec, existing, at.correlation.intent, at.now); err != nil {
 			return nil, err
 		}
 	}

@@ -113,7 +113,7 @@ func (l *Ledger) intendSeen(ctx context.Context, i Intention, seen Intent, again
 	if err != nil {
 		return Intent{}, nil, err
 	}
-	_, messages, err := l.register(ctx, Registration{
+	registered, messages, err := l.register(ctx, Registration{
 		Name:    operation.Name{Key: seen.Operation, Resource: cmp.Or(rec.Name, string(seen.Operation))},
 		JobKind: i.JobKind, Metadata: i.Metadata, SubmittedAt: seen.CreatedAt, CorrelationID: i.CorrelationID, By: seen.BoundBy,
 	}, again)
@@ -121,6 +121,7 @@ func (l *Ledger) intendSeen(ctx context.Context, i Intention, seen Intent, again
 		return Intent{}, nil, err
 	}
 	_, intent, err := l.intent(ctx, i.CorrelationID)
+	intent.Withheld = registered.Withheld
 	return intent, messages, err
 }
 

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -20,43 +21,74 @@ type Payload struct {
 	Alert *Notice `json:"alert,omitempty"`
 }
 
+// WithheldMessage is what a log says of effects that were not planned, because the operation outlived
+// its retention before the ledger first heard of it [L3].
+const WithheldMessage = "effects were withheld: the operation ended longer than OPLEDGER_RETENTION before the ledger heard of it; " +
+	"opledger replay NAME --effect EFFECT runs one"
+
 // A plan is the effects that one commit adds to an operation.
 type plan struct {
 	record   operation.Record // with the effects named
 	writes   []Write
 	messages []Message
-	withheld bool // no effect, because the end is too long ago
+	withheld int // how many effects are not planned, because the end is too long ago
 }
 
 // plan makes effects for the state that rec is in now, where a rule asks for one and the record does not name it yet
-// [S2, S3]. Nothing is planned for an operation that nobody registered [W5], nor for one whose end was already past the
-// retention when the ledger first heard of it: it had its chance and expired [L3].
+// [S2, S3]. Nothing is planned for an operation that nobody registered [W5]. What outlived its retention is withheld [L3].
+// bound is the intent that the commit binds to the operation; the zero Intent where there is none.
 //
 // existing are the effect documents that are known to be there, by name: an expired record may leave them behind, and an
 // effect that is there is never planned anew.
-func (l *Ledger) plan(rec operation.Record, existing map[string]Effect, now time.Time) (plan, error) {
+func (l *Ledger) plan(
+	ctx context.Context, rec operation.Record, existing map[string]Effect, bound Intent, now time.Time,
+) (plan, error) {
 	p := plan{record: rec}
-	if !rec.Registered {
-		return p, nil
-	}
-	// A missing time may also come as the epoch [M4].
-	known := rec.UpdateTime.Unix() > 0
-	if p.withheld = rec.Settled() && known && rec.CreatedAt.Sub(rec.UpdateTime) > l.settings.Retention; p.withheld {
-		return p, nil
-	}
+	var names []string
 	for _, rule := range l.settings.Rules {
-		if _, named := rec.Effects[rule.Name]; named || !rule.matches(rec) {
-			continue
+		if _, named := rec.Effects[rule.Name]; rec.Registered && !named && rule.matches(rec) {
+			names = append(names, rule.Name)
 		}
-		if effect, there := existing[rule.Name]; there {
-			p.record = p.record.WithEffect(rule.Name, effect.Status())
-			continue
-		}
-		if err := p.add(l, rule.Name, nil, now); err != nil {
+	}
+	late := len(names) > 0 && l.late(rec, bound)
+	if late { // no commit meets what is there already: to be told from what never ran, it must be read
+		var err error
+		if existing, err = l.effects(ctx, rec.Key, names); err != nil {
 			return plan{}, err
 		}
 	}
+	for _, name := range names {
+		effect, there := existing[name]
+		switch {
+		case there:
+			p.record = p.record.WithEffect(name, effect.Status())
+		case late:
+			p.record = p.record.WithEffect(name, operation.EffectWithheld)
+			p.withheld++
+		default:
+			if err := p.add(l, name, nil, now); err != nil {
+				return plan{}, err
+			}
+		}
+	}
 	return p, nil
+}
+
+// late reports whether the operation's end was already past the retention when the ledger first heard
+// of it: most likely its record has expired, and its effects ran [L3]. Without a server's time of the
+// end, the time of its submission counts.
+//
+// An intent that was recorded or renewed before the end shows that nothing has expired: until now it
+// waited for the operation. One that was made later may be an old id that is used again.
+func (l *Ledger) late(rec operation.Record, bound Intent) bool {
+	end := rec.UpdateTime
+	if end.Unix() <= 0 { // a missing time may also come as the epoch [M4]
+		end = rec.SubmittedAt
+	}
+	if !rec.Settled() || rec.CreatedAt.Sub(end) <= l.settings.Retention {
+		return false
+	}
+	return !bound.Waiting() || bound.AttemptedAt().After(end)
 }
 
 // add plans the effect called name for the plan's record as it is.

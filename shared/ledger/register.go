@@ -27,6 +27,8 @@ type Registered struct {
 	Record  operation.Record // as it stands now
 	Created bool             // whether the ledger did not know the operation before
 	Planned int              // how many effects it planned, where the operation had already ended
+	// Withheld: as in Receipt.
+	Withheld int
 	// CorrelationErr is ErrCorrelation where the correlation id stands for another operation already, or the operation has
 	// another id: it is registered all the same, without the id.
 	CorrelationErr error
@@ -103,7 +105,7 @@ func (l *Ledger) register(ctx context.Context, r Registration, again bool) (Regi
 		if err != nil {
 			return Registered{}, nil, err
 		}
-		if planned, err = l.plan(rec, existing, now); err != nil {
+		if planned, err = l.plan(ctx, rec, existing, bound.intent, now); err != nil {
 			return Registered{}, nil, err
 		}
 	}
@@ -116,7 +118,7 @@ func (l *Ledger) register(ctx context.Context, r Registration, again bool) (Regi
 		return Registered{}, nil, err
 	}
 	return Registered{
-		Record: rec, Created: !doc.Exists(), Planned: len(planned.messages), CorrelationErr: bound.taken,
+		Record: rec, Created: !doc.Exists(), Planned: len(planned.messages), Withheld: planned.withheld, CorrelationErr: bound.taken,
 	}, planned.messages, nil
 }
 
@@ -159,6 +161,7 @@ const MaxMetadataBytes = 64 << 10
 // A binding is what a registration's correlation id came to.
 type binding struct {
 	registration Registration // without the id where that is taken; with what the intent says of the job
+	intent       Intent       // as it was, where it is bound now
 	writes       []Write
 	taken        error            // ErrCorrelation, where the id cannot be the operation's
 	seen         *operation.Event // what deliveries under another name have said of the operation
@@ -201,6 +204,7 @@ func (l *Ledger) bind(ctx context.Context, doc Document, before operation.Record
 	if r.Metadata == "" {
 		b.registration.Metadata = intent.Metadata
 	}
+	b.intent = intent
 	intent.CorrelationID = r.CorrelationID
 	b.writes = append(b.writes, l.writeIntent(doc, intent.bound(r.Name.Key, cmp.Or(r.By, BySubmitter)), now))
 	return b, nil

@@ -128,7 +128,7 @@ func (r *replaying) late(ctx context.Context, doc, recordDoc Document, rec opera
 	i := slices.IndexFunc(l.settings.Rules, func(rule Rule) bool { return rule.Name == r.name })
 	status, named := rec.Effects[r.name]
 	switch {
-	case named:
+	case named && status != operation.EffectWithheld:
 		return fmt.Errorf("%w: its document is gone; the operation's record says that it is %s", ErrReplay, status)
 	case i < 0:
 		return fmt.Errorf("%w: it was never planned, and no effect is named %.80q in the settings; they are %s", ErrReplay, r.name, l.ruleNames())

@@ -18,11 +18,16 @@ const (
 	EffectDone   EffectStatus = "done"
 	EffectDead   EffectStatus = "dead"   // given up; a person must look
 	EffectWaived EffectStatus = "waived" // given up, and a person has said that this is all right
+	// EffectWithheld: not planned, because the operation ended longer ago than the retention when the
+	// ledger first heard of it. It has no document. A person's message plans it [L3, G5].
+	EffectWithheld EffectStatus = "withheld"
 )
 
 // Closed reports whether nothing is left to do for an effect with this status. A word that this revision does not know keeps
 // the record, to be safe [L3].
-func (s EffectStatus) Closed() bool { return s == EffectDone || s == EffectWaived }
+func (s EffectStatus) Closed() bool {
+	return s == EffectDone || s == EffectWaived || s == EffectWithheld
+}
 
 // A Progress counts the items of a result that a side effect runs once for each of [K4].
 type Progress struct {

@@ -128,6 +128,7 @@ func (p *pass) register(ctx context.Context, batch lookup.Batch, outcome string)
 		return
 	}
 	p.unpublished(ctx, registered.PublishErr)
+	p.withheld(ctx, batch.Name.Key, registered.Withheld)
 	if registered.CorrelationErr != nil {
 		return // one of the two belongs to another meanwhile, or always did
 	}

@@ -112,6 +112,7 @@ func (p *pass) ingest(ctx context.Context, e operation.Event) (ledger.Receipt, b
 		return receipt, false
 	}
 	p.unpublished(ctx, receipt.PublishErr)
+	p.withheld(ctx, receipt.Key, receipt.Withheld)
 	if receipt.Settled {
 		p.count.add(&p.count.Settled)
 	}
@@ -164,6 +165,13 @@ func (p *pass) note(ctx context.Context, key operation.Key, trouble ledger.Troub
 func (p *pass) noteOrFail(ctx context.Context, key operation.Key, trouble ledger.Trouble) {
 	if err := p.note(ctx, key, trouble); err != nil {
 		p.count.fail(ctx, "noting the trouble with an operation", err)
+	}
+}
+
+// withheld says that effects were not planned [L3].
+func (p *pass) withheld(ctx context.Context, key operation.Key, effects int) {
+	if effects > 0 {
+		p.Log.WarnContext(ctx, ledger.WithheldMessage, "event", "effect", "outcome", "withheld", "operation", key, "effects", effects)
 	}
 }
 

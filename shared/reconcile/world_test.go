@@ -166,8 +166,14 @@ func (w *world) move(name operation.Name, state geminisim.State) {
 // deliver ingests what the webhook would say now.
 func (w *world) deliver(name operation.Name, id string, state operation.State) {
 	w.Helper()
+	w.deliverAt(name, id, state, w.clock.Now())
+}
+
+// deliverAt ingests what the webhook would say of a state that began at a time.
+func (w *world) deliverAt(name operation.Name, id string, state operation.State, at time.Time) {
+	w.Helper()
 	if _, err := w.ledger.Ingest(w.Context(), operation.Event{
-		Name: name, DeliveryID: id, Source: operation.Webhook, State: state, UpdateTime: w.clock.Now(),
+		Name: name, DeliveryID: id, Source: operation.Webhook, State: state, UpdateTime: at,
 	}); err != nil {
 		w.Error(err)
 	}

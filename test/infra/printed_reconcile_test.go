@@ -93,6 +93,12 @@ var ofReconcile = []situation{
 		w.end(name, operation.Succeeded)
 		w.pass(nil)
 	}, []string{"passes"}},
+	{"reconcile: an end longer ago than the retention", func(w *world) {
+		name := w.batch("a", geminisim.StateSucceeded)
+		w.clock.advance(15 * 24 * time.Hour)
+		w.registered(name)
+		w.pass(nil)
+	}, []string{"passes", "recovered", "withheld"}},
 	{"reconcile: the webhook tells another end meanwhile", func(w *world) {
 		name := w.registered(w.batch("a", geminisim.StateFailed))
 		w.before.Store(func() { w.end(name, operation.Succeeded) })

@@ -35,6 +35,10 @@ var ofRegister = []situation{
 		w.submitted(intent)
 		w.submitted(intent)
 	}, nil},
+	{"register: what ended longer ago than the retention", func(w *world) {
+		w.endedAt(w.named("batches/a"), operation.Succeeded, w.clock.Now().AddDate(0, 0, -15))
+		w.submitted(registration)
+	}, []string{"registrations", "withheld"}},
 	{"register: problems", func(w *world) {
 		w.submitted(`{"name":""}`)
 		w.submitted(`{"intent":true}`)

@@ -93,6 +93,10 @@ var ofWebhook = []situation{
 		w.registered(w.named("batches/a"))
 		w.delivered("m1", w.event("batch.running", "batches/a"))
 	}, []string{"deliveries"}},
+	{"webhook: an end longer ago than the retention", func(w *world) {
+		w.registered(w.named("batches/a"))
+		w.delivered("m1", `{"type":"batch.succeeded","timestamp":"2025-01-01T00:00:00Z","data":{"id":"batches/a"}}`)
+	}, []string{"deliveries", "withheld"}},
 	{"webhook: the same delivery again", func(w *world) {
 		w.ended("batches/a")
 		w.delivered("end", w.event("batch.succeeded", "batches/a"))

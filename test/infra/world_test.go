@@ -141,8 +141,14 @@ func (w *world) registered(name operation.Name) operation.Name {
 // end has an operation end in the ledger, past the functions.
 func (w *world) end(name operation.Name, state operation.State) {
 	w.Helper()
+	w.endedAt(name, state, w.clock.Now())
+}
+
+// endedAt is end, at a time of Gemini's.
+func (w *world) endedAt(name operation.Name, state operation.State, at time.Time) {
+	w.Helper()
 	_, err := w.ledger.Ingest(w.Context(), operation.Event{
-		Name: name, DeliveryID: "end-" + string(state), Source: operation.Webhook, State: state, UpdateTime: w.clock.Now(),
+		Name: name, DeliveryID: "end-" + string(state), Source: operation.Webhook, State: state, UpdateTime: at,
 	})
 	if err != nil {
 		w.Error(err)

@@ -217,15 +217,6 @@ var bindingTests = []ledgerTest{
 		}
 		equal(w, "state", w.record().State, operation.Pending)
 	}},
-	{"an end that is older than the retention runs no effect [L3]", func(w *world) {
-		w.intend("i-1")
-		w.store.Advance(w.settings.Retention + day)
-		r := w.ingest(w.intended("d1", "i-1", operation.Succeeded, time.Second))
-		if !r.Bound || !r.Withheld || r.Planned != 0 {
-			w.Errorf("%+v", r)
-		}
-		w.published()
-	}},
 	{"an effect that outlived its record is not run again [L3, S7]", func(w *world) {
 		w.intend("i-1")
 		w.succeed()

@@ -176,7 +176,7 @@ var intentTests = []ledgerTest{
 		intent := w.intend("i-1")
 		equal(w, "state", intent.State, ledger.IntentBound)
 		equal(w, "of the operation", w.record().State, operation.Pending)
-		if r := w.ingest(w.lookup(operation.Succeeded, time.Second)); !r.Withheld || r.Planned != 0 {
+		if r := w.ingest(w.lookup(operation.Succeeded, time.Second)); r.Withheld != 1 || r.Planned != 0 {
 			w.Errorf("%+v", r)
 		}
 	}},

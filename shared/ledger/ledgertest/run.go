@@ -49,6 +49,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
 		{"LostAnswers", lostAnswers},
 		{"Faults", faultTests},
 		{"Lifetime", lifetimeTests},
+		{"Withheld", withheldTests},
 		{"Due", dueTests},
 		{"Sweep", sweepTests},
 		{"Starvation", starvationTests},
