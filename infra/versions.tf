@@ -3,8 +3,9 @@ terraform {
 
   required_providers {
     google = {
-      source  = "hashicorp/google"
-      version = ">= 6.50, < 8"
+      source = "hashicorp/google"
+      # The one that the tests' schema is of. A lock file adds its hashes: see the README, "With Terraform".
+      version = "6.50.0"
     }
   }
 }
