@@ -24,9 +24,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/function"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -43,10 +45,15 @@ type Options struct {
 type Function struct {
 	Options
 	unknown *reminder
+	pushes  http.Handler // one, because what all bodies may take together is its
 }
 
 // New returns the function.
-func New(o Options) Function { return Function{Options: o, unknown: &reminder{}} }
+func New(o Options) Function {
+	f := Function{Options: o, unknown: &reminder{}}
+	f.pushes = function.OnlyPOST(http.HandlerFunc(f.post))
+	return f
+}
 
 // A pushed is the part of a Pub/Sub push, and of the CloudEvent made of one, that the function reads.
 type pushed struct {

@@ -45,13 +45,13 @@ func resultOf(report effect.Report) result {
 
 // ServeHTTP takes what Pub/Sub pushes, and CloudEvents in either encoding, as Eventarc sends them.
 func (f Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	function.OnlyPOST(http.HandlerFunc(f.post)).ServeHTTP(w, r)
+	f.pushes.ServeHTTP(w, r)
 }
 
 func (f Function) post(w http.ResponseWriter, r *http.Request) {
 	m, err := f.read(w, r)
 	if err != nil {
-		f.Log.ErrorContext(r.Context(), "malformed effect message", "event", "effect", "outcome", "malformed", "error", err)
+		f.Log.ErrorContext(r.Context(), "effect message not read", "event", "effect", "outcome", outcomeOf(err), "error", err)
 		function.Fail(w, err)
 		return
 	}
@@ -68,6 +68,14 @@ func (f Function) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	function.Answer(w, http.StatusOK, resultOf(report))
+}
+
+// outcomeOf is the word for a message that could not be read: malformed where it never will be.
+func outcomeOf(err error) string {
+	if unread := new(function.Error); errors.As(err, &unread) && unread.Status != http.StatusRequestEntityTooLarge {
+		return "error"
+	}
+	return "malformed"
 }
 
 func (f Function) read(w http.ResponseWriter, r *http.Request) (ledger.Message, error) {

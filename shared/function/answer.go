@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"strconv"
@@ -21,6 +19,8 @@ type Error struct {
 	Status   int      `json:"code"` // of HTTP
 	Message  string   `json:"message"`
 	Problems []string `json:"problems,omitempty"` // every one, where the request had several
+	// Reason is a word for the log to count; empty where there is none. Senders are not told.
+	Reason string `json:"-"`
 	// RetryAfter is what the sender of a 503 is asked to wait; 0 asks for 5 s.
 	RetryAfter time.Duration `json:"-"`
 }
@@ -73,9 +73,14 @@ func statusOf(err error) int {
 	return http.StatusServiceUnavailable // not known to be the sender's fault: it may try again
 }
 
-// OnlyPOST answers 405 to every other method [W7].
+// OnlyPOST guards a function: every other method is answered 405, a body that takes longer than BodyTime
+// is cut off, and all bodies together have a bound [W7]. An answer that comes before the end of its
+// request's body waits for nothing more of it, and closes the connection.
 func OnlyPOST(next http.Handler) http.Handler {
+	bodies := &room{}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r, release := bodies.receive(w, r)
+		defer release()
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
 			Fail(w, &Error{Status: http.StatusMethodNotAllowed, Message: "only POST is answered here"})
@@ -83,28 +88,4 @@ func OnlyPOST(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// MaxBody is the largest body that a function reads, in bytes [W7].
-const MaxBody = 1 << 20
-
-// ReadBody reads a whole body of at most MaxBody; of one that says to be larger, nothing. The error is
-// an *Error that says what to answer.
-func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	large := &Error{
-		Status:  http.StatusRequestEntityTooLarge,
-		Message: fmt.Sprintf("the body is larger than the %d bytes that are read", MaxBody),
-	}
-	if r.ContentLength > MaxBody {
-		return nil, large
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, large
-	case err != nil:
-		return nil, &Error{Status: http.StatusBadRequest, Message: "the body broke off: " + err.Error()}
-	}
-	return body, nil
 }

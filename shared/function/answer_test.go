@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
-	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/opledger/opledger/shared/function"
 	"github.com/opledger/opledger/shared/ledger"
@@ -71,36 +68,6 @@ func TestFail(t *testing.T) {
 		}
 	}
 }
-
-// TestReadBody: a whole body of at most 1 MiB [W7].
-func TestReadBody(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		body   io.Reader
-		length int
-		status int
-	}{
-		"nothing":           {strings.NewReader(""), 0, 200},
-		"all there is room": {strings.NewReader(strings.Repeat("x", function.MaxBody)), function.MaxBody, 200},
-		"a byte more":       {strings.NewReader(strings.Repeat("x", function.MaxBody+1)), 0, 413},
-		"endless":           {endless{}, 0, 413},
-		"broken off":        {iotest.ErrReader(io.ErrUnexpectedEOF), 0, 400},
-	} {
-		w := httptest.NewRecorder()
-		body, err := function.ReadBody(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", c.body))
-		if err != nil {
-			function.Fail(w, err)
-			decode(t, w)
-		}
-		if w.Code != c.status || len(body) != c.length {
-			t.Errorf("%s: %d with %d bytes, %v", name, w.Code, len(body), err)
-		}
-	}
-}
-
-type endless struct{}
-
-func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
 // TestOnlyPOST: anything else is 405, says what is allowed, and does not come further [W7].
 func TestOnlyPOST(t *testing.T) {
