@@ -11,11 +11,11 @@ import (
 
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
-	"github.com/opledger/opledger/shared/excerpt"
 	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/redact"
 	"github.com/opledger/opledger/shared/submit"
 )
 
@@ -106,17 +106,18 @@ func (f *submitFlags) submitting(cmd *cobra.Command, outside environment, do fun
 		return err
 	}
 	return w.do(ctx, func() error {
-		submitter, err := newSubmitter(ctx, w.Ledger, settings.Gemini, key)
+		redactor := redact.ForKey(key, settings.Gemini.BaseURL)
+		submitter, err := newSubmitter(ctx, w.Ledger, settings.Gemini, key, redactor)
 		if err != nil {
 			return err
 		}
 		submitted, err := do(ctx, submitter)
-		return f.say(outside, key, submitted, err)
+		return f.say(outside, redactor, submitted, err)
 	})
 }
 
 // newSubmitter connects a submitter with Gemini.
-func newSubmitter(ctx context.Context, l *ledger.Ledger, settings config.Gemini, key string) (*submit.Submitter, error) {
+func newSubmitter(ctx context.Context, l *ledger.Ledger, settings config.Gemini, key string, redactor *redact.Redactor) (*submit.Submitter, error) {
 	lists, err := lookup.NewClient(ctx, lookup.Options{APIKey: key, BaseURL: settings.BaseURL})
 	if err != nil {
 		return nil, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
@@ -128,15 +129,15 @@ func newSubmitter(ctx context.Context, l *ledger.Ledger, settings config.Gemini,
 		HTTPOptions: genai.HTTPOptions{BaseURL: settings.BaseURL},
 	})
 	if err != nil {
-		return nil, errors.New("making a Gemini client: " + excerpt.WithoutKey(err.Error(), key)) // the SDK prints its configuration into some
+		return nil, errors.New("making a Gemini client: " + redactor.Text(err.Error())) // the SDK prints its configuration into some
 	}
 	return submit.New(submit.Options{Ledger: l, Gemini: client, Lookup: lists}), nil
 }
 
 // say prints what was submitted. An error says what is recorded, and what happens next.
-func (f *submitFlags) say(outside environment, key string, submitted submit.Submitted, err error) error {
+func (f *submitFlags) say(outside environment, redactor *redact.Redactor, submitted submit.Submitted, err error) error {
 	if err != nil {
-		what := errors.New(excerpt.WithoutKey(err.Error(), key))
+		what := errors.New(redactor.Text(err.Error()))
 		if errors.Is(err, submit.ErrJob) || errors.Is(err, gemini.ErrCorrelationID) || errors.Is(err, ledger.ErrIntention) {
 			return usageError{what}
 		}

@@ -4,11 +4,15 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
 
 	"google.golang.org/api/option"
 	"google.golang.org/api/storage/v1"
+	htransport "google.golang.org/api/transport/http"
+
+	"github.com/opledger/opledger/shared/redact"
 )
 
 // Buckets is Cloud Storage, for results effects that write objects. It is safe for concurrent use. It looks for credentials with
@@ -46,10 +50,25 @@ func (b *Buckets) connect(ctx context.Context) (*storage.Service, error) {
 		}
 		options = append(options, option.WithoutAuthentication(), option.WithEndpoint(strings.TrimSuffix(address, "/")+"/storage/v1/"))
 	}
-	service, err := storage.NewService(context.WithoutCancel(ctx), options...)
+	service, err := newStorage(context.WithoutCancel(ctx), options)
 	if err != nil {
 		return nil, fmt.Errorf("making a Cloud Storage client: %w", err)
 	}
 	b.service = service
 	return service, nil
+}
+
+// newStorage returns a client whose requests are noted, with the credentials that it adds to them, for who watches them.
+func newStorage(ctx context.Context, options []option.ClientOption) (*storage.Service, error) {
+	base := http.DefaultTransport
+	if transport, ok := base.(*http.Transport); ok {
+		transport = transport.Clone()
+		transport.MaxIdleConnsPerHost = 100 // as many as the library's own
+		base = transport
+	}
+	transport, err := htransport.NewTransport(ctx, redact.Transport{Next: base}, options...)
+	if err != nil {
+		return nil, err
+	}
+	return storage.NewService(ctx, append(options, option.WithHTTPClient(&http.Client{Transport: transport}))...)
 }

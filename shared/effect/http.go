@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/redact"
 )
 
 // HTTPOptions say how HTTP reaches its receiver.
@@ -75,7 +76,7 @@ func HTTP(o HTTPOptions) Handler {
 func post(ctx context.Context, client *http.Client, o HTTPOptions, task Task) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, o.URL, bytes.NewReader(task.Payload))
 	if err != nil {
-		return Permanent(fmt.Errorf("making the request: %w", withoutURL(err)))
+		return Permanent(errors.New("making the request: the effect's url is not one")) // err quotes parts of it
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Idempotency-Key", task.IdempotencyKey)
@@ -88,21 +89,29 @@ func post(ctx context.Context, client *http.Client, o HTTPOptions, task Task) er
 	receiver := request.URL.Scheme + "://" + request.URL.Host
 	response, err := client.Do(request)
 	if err != nil {
-		return fmt.Errorf("posting to %s: %w", receiver, withoutURL(err))
+		return fmt.Errorf("posting to %s: %w", receiver, carriedBy(request).Error(withoutURL(err)))
 	}
 	defer response.Body.Close() //nolint:errcheck // the answer has been judged by its status
-	said, _ := io.ReadAll(io.LimitReader(response.Body, 300))
+	said, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
 	if response.StatusCode/100 == 2 {
 		return nil
 	}
-	err = fmt.Errorf("%s answered %s", receiver, response.Status)
+	err = fmt.Errorf("%s answered %s", receiver, statusText(response.StatusCode))
 	if len(said) > 0 {
-		err = fmt.Errorf("%w: %q", err, said)
+		err = fmt.Errorf("%w: %s", err, carriedBy(request).Quote(string(said), maxSaidBytes))
 	}
 	if permanent(response.StatusCode, o.Permanent) {
 		return Permanent(err)
 	}
 	return RetryAfter(err, parseRetryAfter(response.Header.Get("Retry-After"), o.Now))
+}
+
+// carriedBy returns what takes the secrets of a request out of a text: its URL's path and query often hold a token, and a
+// receiver may repeat them, or a header.
+func carriedBy(request *http.Request) *redact.Redactor {
+	r := &redact.Redactor{}
+	r.AddRequest(request)
+	return r
 }
 
 // withoutURL cuts the URL out of an error: its path and its query often hold what authenticates the sender, and errors end in

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/api/storage/v1"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/redact"
 	"github.com/opledger/opledger/shared/results"
 )
 
@@ -72,6 +73,7 @@ type objectWriter struct {
 	to   folder
 	task Task
 	name string
+	sent *redact.Exchange
 }
 
 func (w *objectWriter) perform(ctx context.Context) error {
@@ -101,6 +103,7 @@ func (w *objectWriter) perform(ctx context.Context) error {
 
 // write creates the object, or finds that it is there.
 func (w *objectWriter) write(ctx context.Context, lines *resultLines) error {
+	ctx, w.sent = redact.Watch(ctx)
 	service, err := w.Buckets.connect(ctx)
 	if err != nil {
 		return err

@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"google.golang.org/api/googleapi"
-
-	"github.com/opledger/opledger/shared/excerpt"
 )
 
 // passing are the answers below 500 that may be others at the next attempt. 400 is among them because Cloud Storage says so, too,
@@ -19,12 +17,13 @@ var passing = []int{
 	http.StatusTooManyRequests,
 }
 
-// refused says what an error of Cloud Storage means for the effect.
+// refused says what an error of Cloud Storage means for the effect. Whoever knows the URL of an upload may go on with it, and
+// whoever knows a request's token may do much: neither is in it.
 func (w *objectWriter) refused(doing string, err error) error {
 	doing += " " + w.to.url(w.name)
 	var answer *googleapi.Error
 	if !errors.As(err, &answer) {
-		return fmt.Errorf("%s: %w", doing, withoutURL(err)) // whoever knows the URL of an upload may go on with it
+		return fmt.Errorf("%s: %w", doing, w.sent.Redactor().Error(withoutURL(err)))
 	}
 	said, hint := answer.Message, ""
 	if said == "" {
@@ -37,7 +36,7 @@ func (w *objectWriter) refused(doing string, err error) error {
 		hint = "; whoever runs effects needs roles/storage.objectCreator and roles/storage.legacyObjectReader on the bucket"
 	}
 	const maxSaid = 300
-	err = fmt.Errorf("%s: Cloud Storage answered %d: %s%s", doing, answer.Code, excerpt.Quote(said, maxSaid), hint)
+	err = fmt.Errorf("%s: Cloud Storage answered %d: %s%s", doing, answer.Code, w.sent.Redactor().Quote(said, maxSaid), hint)
 	if answer.Code >= http.StatusInternalServerError || slices.Contains(passing, answer.Code) {
 		return RetryAfter(err, parseRetryAfter(answer.Header.Get("Retry-After"), w.Now))
 	}

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/redact"
 )
 
 // Topics publishes to the topics of pubsub effects. It is safe for concurrent use. It connects with its first message, and
@@ -108,7 +109,7 @@ func PubSub(topics *Topics, topic string, timeout time.Duration) Handler {
 		if err == nil {
 			return nil, nil
 		}
-		said := fmt.Errorf("publishing to %s: %w", topic, err)
+		said := fmt.Errorf("publishing to %s: %w", topic, new(redact.Redactor).Error(err))
 		if status.Code(err) == codes.InvalidArgument {
 			said = Permanent(said)
 		}

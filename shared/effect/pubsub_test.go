@@ -39,6 +39,7 @@ type topicServer struct {
 
 	mu   sync.Mutex
 	fail codes.Code // of every call; OK takes the messages
+	why  string     // what is said of that
 	sent []*pubsubpb.PubsubMessage
 }
 
@@ -47,7 +48,7 @@ func (s *topicServer) Publish(_ context.Context, r *pubsubpb.PublishRequest) (*p
 	defer s.mu.Unlock()
 	switch {
 	case s.fail != codes.OK:
-		return nil, status.Error(s.fail, "because")
+		return nil, status.Error(s.fail, s.why)
 	case r.GetTopic() != completions:
 		return nil, status.Error(codes.NotFound, "no such topic")
 	}
@@ -60,6 +61,13 @@ func (s *topicServer) failing(code codes.Code) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fail = code
+}
+
+// because sets what the calls that fail say.
+func (s *topicServer) because(why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.why = why
 }
 
 func (s *topicServer) messages() []*pubsubpb.PubsubMessage {
@@ -75,7 +83,7 @@ func serveTopic(t *testing.T) (*topicServer, *effect.Topics) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pubsubServer, server := &topicServer{}, grpc.NewServer()
+	pubsubServer, server := &topicServer{why: "because"}, grpc.NewServer()
 	pubsubpb.RegisterPublisherServer(server, pubsubServer)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

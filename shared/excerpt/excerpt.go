@@ -16,15 +16,5 @@ func Cut(text string, limit int) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// WithoutKey takes an API key out of text, which a server or a library may repeat. A key that is too short to be one is left
-// alone: a placeholder would take letters out of every word.
-func WithoutKey(text, key string) string {
-	const shortest = 8
-	if len(key) < shortest {
-		return text
-	}
-	return strings.ReplaceAll(text, key, "[API key]")
-}
-
 // Quote cuts text and makes it safe to print within a line.
 func Quote(text string, limit int) string { return fmt.Sprintf("%q", Cut(text, limit)) }

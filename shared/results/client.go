@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/redact"
 )
 
 // Options says how to reach Gemini.
@@ -32,9 +33,10 @@ const (
 
 // A Client fetches results. It is safe for concurrent use, never repeats a request that failed, and changes nothing at Gemini.
 type Client struct {
-	http *http.Client
-	base string
-	key  string
+	http     *http.Client
+	base     string
+	key      string
+	redactor *redact.Redactor // of what others say of requests
 }
 
 // New returns a client. It sends nothing. The error says what is wrong with the options, without repeating the key.
@@ -59,7 +61,7 @@ func New(o Options) (*Client, error) {
 	}
 	// net/http would carry the key's header to wherever a redirect leads.
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{http: &client, base: o.BaseURL, key: key}, nil
+	return &Client{http: &client, base: o.BaseURL, key: key, redactor: redact.ForKey(key, o.BaseURL)}, nil
 }
 
 // String says nothing of the key, however o is printed.
@@ -79,20 +81,20 @@ func (c *Client) GoString() string { return c.String() }
 func (c *Client) get(ctx context.Context, resource, query string) (io.ReadCloser, error) {
 	address, err := url.JoinPath(c.base, apiVersion, resource)
 	if err != nil {
-		return nil, fmt.Errorf("making the address of %s: %w", resource, err)
+		return nil, fmt.Errorf("making the address of %s: %w", resource, c.redactor.Error(err))
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
 		end(nil)
-		return nil, fmt.Errorf("making the request for %s: %w", resource, err)
+		return nil, fmt.Errorf("making the request for %s: %w", resource, c.redactor.Error(err))
 	}
 	request.URL.RawQuery = query
 	request.Header.Set("X-Goog-Api-Key", c.key)
 	response, err := c.http.Do(request)
 	if err != nil {
 		end(nil)
-		return nil, fmt.Errorf("fetching %s: %w", resource, err)
+		return nil, fmt.Errorf("fetching %s: %w", resource, c.redactor.Error(err))
 	}
 	response.Body = &stallable{ReadCloser: response.Body, ctx: ctx, end: end}
 	if response.StatusCode == http.StatusOK {

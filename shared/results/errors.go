@@ -42,7 +42,7 @@ func (c *Client) refusal(resource string, response *http.Response) *StatusError 
 	// An error here takes nothing from what the status says.
 	said, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10))
 	return &StatusError{
-		Resource: resource, Status: response.StatusCode, Message: excerpt.Quote(excerpt.WithoutKey(string(said), c.key), maxSaid),
+		Resource: resource, Status: response.StatusCode, Message: c.redactor.Quote(string(said), maxSaid),
 		RetryAfter: response.Header.Get("Retry-After"),
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/redact"
 )
 
 // What may be wrong with a secret. Trying again helps with none of them until somebody has done what the error says.
@@ -36,7 +36,7 @@ func explain(ctx context.Context, doing string, what fmt.Stringer, need string, 
 		return fmt.Errorf("%s %s: Secret Manager gave no answer in time; try again", doing, what)
 	}
 	answer := status.Convert(err)
-	said := excerpt.Cut(answer.Message(), maxErrorText)
+	said := new(redact.Redactor).Cut(answer.Message(), maxErrorText) // a request to store a secret carries it
 	switch answer.Code() {
 	case codes.NotFound:
 		return fmt.Errorf("%s %s: the secret %w; make it with gcloud secrets create, or correct its name (Secret Manager: %s)",

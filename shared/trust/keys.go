@@ -15,6 +15,7 @@ import (
 	"github.com/go-jose/go-jose/v4/json"
 
 	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/redact"
 )
 
 const (
@@ -33,7 +34,11 @@ type keyring struct {
 	unknown *unknownIDs
 }
 
-func newKeyring(url string, transport http.RoundTripper, c Caching, log *slog.Logger) *keyring {
+func newKeyring(address string, transport http.RoundTripper, c Caching, log *slog.Logger) *keyring {
+	redactor := &redact.Redactor{}
+	if u, err := url.Parse(address); err == nil {
+		redactor.AddURL(&url.URL{RawQuery: u.RawQuery}) // net/http quotes the URL
+	}
 	client := &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -41,9 +46,9 @@ func newKeyring(url string, transport http.RoundTripper, c Caching, log *slog.Lo
 	return &keyring{
 		cache: &cache[keySet]{
 			fetch: func(ctx context.Context) (*keySet, error) {
-				set, err := fetchKeys(ctx, client, url)
+				set, err := fetchKeys(ctx, client, address)
 				if err != nil {
-					return nil, fmt.Errorf("fetching the webhook's keys: %w", err)
+					return nil, fmt.Errorf("fetching the webhook's keys: %w", redactor.Error(err))
 				}
 				return &set, nil
 			},
@@ -109,7 +114,7 @@ func fetchKeys(ctx context.Context, client *http.Client, url string) (keySet, er
 	}
 	defer response.Body.Close() //nolint:errcheck // it was only read
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answered %s", request.URL.Redacted(), response.Status)
+		return nil, fmt.Errorf("%s answered %d", request.URL.Redacted(), response.StatusCode)
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxKeySetBytes+1))
 	if err != nil {

@@ -71,7 +71,7 @@ func (s *Sim) serve(handle func(w http.ResponseWriter, r *http.Request) (any, er
 			f.before()
 		}
 		if f != nil && f.status != 0 && !f.after {
-			refuse(w, f.status, f.retryAfter, "fails as the test says")
+			refuse(w, f.status, f.retryAfter, fmt.Sprintf("fails as the test says: %s %s", r.URL, r.Header))
 			return
 		}
 		var into http.ResponseWriter = w

@@ -50,7 +50,7 @@ func (e *LookupError) Unwrap() error { return e.cause }
 
 // problem is an error in words that may repeat what a server said.
 func (c *Client) problem(resource, reason, format string, args ...any) *LookupError {
-	return &LookupError{Resource: resource, Reason: reason, Message: redact(fmt.Sprintf(format, args...), c.key)}
+	return &LookupError{Resource: resource, Reason: reason, Message: c.redactor.Cut(fmt.Sprintf(format, args...), maxErrorText)}
 }
 
 // failure is the one place where a request that failed gets its reason: by its HTTP status, where an answer came that is not

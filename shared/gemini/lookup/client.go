@@ -10,8 +10,8 @@ import (
 
 	"google.golang.org/genai"
 
-	"github.com/opledger/opledger/shared/excerpt"
 	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/redact"
 )
 
 const (
@@ -45,10 +45,11 @@ var ErrNoAPIKey = errors.New("no Gemini API key")
 // A Client asks Gemini about operations. It is safe for concurrent use, holds nothing that must be closed beside what
 // Options.HTTP holds, never repeats a request that failed (the next pass does), and never changes anything at Gemini.
 type Client struct {
-	genai *genai.Client
-	http  *http.Client // for answers that are read as they come, of any size
-	key   string
-	now   func() time.Time
+	genai    *genai.Client
+	http     *http.Client // for answers that are read as they come, of any size
+	key      string
+	redactor *redact.Redactor // of what others say of requests
+	now      func() time.Time
 }
 
 // NewClient returns a client for the Gemini API. It sends nothing. The error is ErrNoAPIKey, or says what is wrong with the
@@ -75,14 +76,17 @@ func NewClient(ctx context.Context, opts Options) (*Client, error) {
 		HTTPOptions: genai.HTTPOptions{BaseURL: opts.BaseURL},
 	})
 	if err != nil {
-		// The SDK prints its whole configuration, with the key, into some errors; redact covers what it may do next.
-		return nil, fmt.Errorf("making a Gemini client: %s", redact(err.Error(), key))
+		// The SDK prints its whole configuration, with the key, into some errors.
+		return nil, fmt.Errorf("making a Gemini client: %s", redact.ForKey(key, opts.BaseURL).Cut(err.Error(), maxErrorText))
 	}
 	// Only now is it known which address the SDK takes: it reads the environment, too.
-	if err := gemini.CheckBaseURL(client.ClientConfig().HTTPOptions.BaseURL); err != nil {
+	base := client.ClientConfig().HTTPOptions.BaseURL
+	if err := gemini.CheckBaseURL(base); err != nil {
 		return nil, fmt.Errorf("making a Gemini client: the base URL: %w", err)
 	}
-	return &Client{genai: client, http: guarded(opts.HTTP, anySize), key: key, now: opts.Now}, nil
+	return &Client{
+		genai: client, http: guarded(opts.HTTP, anySize), key: key, redactor: redact.ForKey(key, base), now: opts.Now,
+	}, nil
 }
 
 // String leaves the key out, however the options are printed.
@@ -105,10 +109,5 @@ const (
 
 // errorTexts makes what Gemini says about an operation's error fit for a record.
 func (c *Client) errorTexts(code, message string) (string, string) {
-	return excerpt.Cut(excerpt.WithoutKey(code, c.key), maxErrorCode), excerpt.Cut(excerpt.WithoutKey(message, c.key), maxErrorMessage)
-}
-
-// redact takes the key out of a text that somebody else wrote and shortens what is left.
-func redact(text, key string) string {
-	return excerpt.Cut(excerpt.WithoutKey(text, key), maxErrorText)
+	return c.redactor.Cut(code, maxErrorCode), c.redactor.Cut(message, maxErrorMessage)
 }

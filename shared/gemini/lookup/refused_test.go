@@ -1,6 +1,8 @@
 package lookup_test
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"strings"
@@ -122,20 +124,44 @@ func checkFailure(t *testing.T, err error, resource string, want refusal) {
 	}
 }
 
-// TestErrorKeepsKey: a server that repeats the request does not bring the key into an error.
+// encodedKeys are the API key as a server may repeat it.
+var encodedKeys = []string{
+	apiKey, strings.ToUpper(apiKey), strings.ReplaceAll(apiKey, "-", "%2D"), strings.ReplaceAll(apiKey, "-", `\u002d`),
+	base64.StdEncoding.EncodeToString([]byte(apiKey)), hex.EncodeToString([]byte(apiKey)),
+}
+
+// TestErrorKeepsKey: a server that repeats the request does not bring the key into an error, however it is encoded.
 func TestErrorKeepsKey(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{200, 400, 503} {
-		client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		client := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(status)
-			_, _ = w.Write([]byte("you sent " + r.Header.Get("X-Goog-Api-Key")))
+			_, _ = w.Write([]byte("you sent " + strings.Join(encodedKeys, ", ")))
 		})
 		for _, raw := range names {
 			got := client.Lookup(t.Context(), operationName(t, raw))
 			checkUnknown(t, got, got.Reason)
 		}
-		if _, err := client.ListBatches(t.Context(), 1, ""); err == nil || strings.Contains(err.Error(), apiKey) {
-			t.Errorf("the error holds the API key, or is none: %v", err)
+		_, err := client.ListBatches(t.Context(), 1, "")
+		if err == nil {
+			t.Fatal("no error")
+		}
+		for _, said := range encodedKeys {
+			if strings.Contains(err.Error(), said) {
+				t.Errorf("the error holds the API key as %s: %v", said, err)
+			}
+		}
+	}
+}
+
+// TestErrorKeepsBaseURL: net/http quotes the URL that it could not reach, which may hold a password.
+func TestErrorKeepsBaseURL(t *testing.T) {
+	t.Parallel()
+	client := serve(t, http.NotFound, func(o *lookup.Options) { o.BaseURL = "http://alice-of-ops:hunter2@127.0.0.1:1/" })
+	for _, raw := range names {
+		err := client.Lookup(t.Context(), operationName(t, raw)).Err
+		if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "alice") || !strings.Contains(err.Error(), "127.0.0.1:1") {
+			t.Errorf("%s: %v", raw, err)
 		}
 	}
 }

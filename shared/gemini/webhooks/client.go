@@ -13,6 +13,7 @@ import (
 	"google.golang.org/genai/interactions/retry"
 
 	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/redact"
 )
 
 // timeout ends a request that nobody else's deadline ended.
@@ -44,8 +45,8 @@ var errRedirect = errors.New("redirects are not followed")
 // A Client manages webhooks. Every error of its methods is an *Error, but for an id that no webhook can have. It is safe for
 // concurrent use and holds nothing that must be closed beside what Options.HTTP holds.
 type Client struct {
-	genai *genai.Client
-	key   string
+	genai    *genai.Client
+	redactor *redact.Redactor // of what others say of requests
 }
 
 // NewClient returns a client for the Gemini API. It sends nothing. The error is ErrNoAPIKey, or says what is wrong with the
@@ -73,13 +74,14 @@ func NewClient(ctx context.Context, o Options) (*Client, error) {
 	})
 	if err != nil {
 		// The SDK prints its whole configuration, with the key, into some errors.
-		return nil, fmt.Errorf("making a Gemini client: %s", redact(err.Error(), key))
+		return nil, fmt.Errorf("making a Gemini client: %s", redact.ForKey(key, o.BaseURL).Cut(err.Error(), maxErrorText))
 	}
 	// Only now is it known which address the SDK takes: it reads the environment, too.
-	if err := gemini.CheckBaseURL(client.ClientConfig().HTTPOptions.BaseURL); err != nil {
+	base := client.ClientConfig().HTTPOptions.BaseURL
+	if err := gemini.CheckBaseURL(base); err != nil {
 		return nil, fmt.Errorf("making a Gemini client: the base URL: %w", err)
 	}
-	return &Client{genai: client, key: key}, nil
+	return &Client{genai: client, redactor: redact.ForKey(key, base)}, nil
 }
 
 // String says nothing of the key, however c is printed.

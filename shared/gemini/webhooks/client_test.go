@@ -190,6 +190,7 @@ func TestFailures(t *testing.T) {
 				unanswered bool
 			}{
 				{403, `{"error":{"code":403,"message":"no ` + apiKey + `"}}`, []string{"403", "no [API key]", "check the API key"}, false},
+				{403, `{"error":{"code":403,"message":"no ` + strings.ReplaceAll(apiKey, "-", "%2D") + `"}}`, []string{"no [API key]"}, false},
 				{404, `{"error":{"code":404,"message":"Requested entity was not found."}}`, []string{"webhook list"}, false},
 				{409, `{"error":{"code":"aborted","message":"busy"}}`, []string{"busy"}, false},
 				{429, `{"error":{"code":429,"message":"slower"}}`, []string{"wait"}, false},

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"google.golang.org/genai/interactions/models/apierrors"
-
-	"github.com/opledger/opledger/shared/excerpt"
 )
 
 // maxErrorText bounds, in bytes, what an error repeats of Gemini's words.
@@ -88,7 +86,7 @@ func (c *Client) failed(err error, doing string, args ...any) *Error {
 			e.cause = end
 		}
 	}
-	e.Message = redact(e.Message, c.key)
+	e.Message = c.redactor.Cut(strings.Join(strings.Fields(e.Message), " "), maxErrorText)
 	return e
 }
 
@@ -104,9 +102,4 @@ func words(body string) string {
 		return "an answer without a message"
 	}
 	return answer.Error.Message
-}
-
-// redact takes the key out of a text that somebody else wrote, makes it one line and shortens what is left.
-func redact(text, key string) string {
-	return excerpt.Cut(strings.Join(strings.Fields(excerpt.WithoutKey(text, key)), " "), maxErrorText)
 }

@@ -1,0 +1,211 @@
+// Package redact takes what a request carried out of texts that quote what came of it: an answer may repeat the token of its
+// URL or an Authorization header, and errors end in documents and logs. What is taken out is replaced by its name, such as
+// [path] or [Authorization].
+//
+// A text repeats a value where it holds the whole of it, or 12 bytes of it in a row: also in another case, and also encoded,
+// up to three times over, percent-encoded, with JSON's or HTML's escapes, as base64 or as hexadecimal digits.
+package redact
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/opledger/opledger/shared/excerpt"
+)
+
+const (
+	// gramBytes in a row are a repetition of the value that they stand in.
+	gramBytes = 12
+	// wordBytes is the length below which a value counts only where it stands as a word of its own.
+	wordBytes = 8
+	// minBytes is the length below which a value is not looked for: it is no secret, and every other word may hold it.
+	minBytes = 4
+)
+
+// A Redactor knows what to take out. Every one, the zero Redactor too, takes out what looks like a credential. Text and Error
+// may be called concurrently; the methods that add may not.
+type Redactor struct {
+	words map[string]string // short values, by what they are replaced with
+	grams map[string]string // each gramBytes in a row of the longer ones
+}
+
+// Add has a value taken out, and its name put in its place, in brackets.
+func (r *Redactor) Add(name, value string) {
+	if r.words == nil {
+		r.words, r.grams = map[string]string{}, map[string]string{}
+	}
+	r.addForm("["+name+"]", plain(value), 2)
+}
+
+// addForm adds a value as it is and, up to depth times, as what it encodes.
+func (r *Redactor) addForm(name string, v view, depth int) {
+	text := v.folded()
+	if len(text) >= minBytes && len(text) < gramBytes {
+		r.words[text] = cmp.Or(r.words[text], name)
+	}
+	for i := 0; i+gramBytes <= len(text); i++ {
+		r.grams[text[i:i+gramBytes]] = cmp.Or(r.grams[text[i:i+gramBytes]], name)
+	}
+	if depth == 0 {
+		return
+	}
+	if inner, changed := v.unescaped(); changed {
+		r.addForm(name, inner, depth-1)
+	}
+	// A signature that was compared as bytes is told in another encoding than it came in.
+	if inner := v.unpacked(base64Digit, 6, 0, 16); len(inner.bytes) > 0 {
+		r.addForm(name, inner, 0)
+	}
+}
+
+// AddURL has the userinfo, the path and the query of a URL taken out, whole and in parts.
+func (r *Redactor) AddURL(u *url.URL) {
+	if u.User != nil {
+		password, _ := u.User.Password()
+		both := u.User.Username() + ":" + password
+		r.Add("user", u.User.Username())
+		r.Add("password", password)
+		r.Add("userinfo", both)
+		r.Add("userinfo", base64.StdEncoding.EncodeToString([]byte(both))) // as net/http sends it
+	}
+	r.Add("path", u.EscapedPath())
+	for segment := range strings.SplitSeq(u.EscapedPath(), "/") {
+		r.Add("path", segment)
+	}
+	r.Add("query", u.RawQuery)
+	for parameter := range strings.SplitSeq(u.RawQuery, "&") {
+		name, value, _ := strings.Cut(parameter, "=")
+		r.Add("query", cmp.Or(value, name)) // a name alone is a value
+	}
+}
+
+// AddRequest has the parts of a request's URL and the values of its headers taken out.
+func (r *Redactor) AddRequest(request *http.Request) {
+	r.AddURL(request.URL)
+	for _, name := range slices.Sorted(maps.Keys(request.Header)) {
+		for _, value := range request.Header[name] {
+			r.Add(name, value)
+		}
+	}
+	if _, credential, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok {
+		r.Add("Authorization", credential)
+	}
+}
+
+// ForKey returns a Redactor for what is sent with an API key to a base URL, which may hold a password or a token. Empty: it is
+// Gemini's own.
+func ForKey(key, baseURL string) *Redactor {
+	r := &Redactor{}
+	r.Add("API key", key)
+	if u, err := url.Parse(baseURL); err == nil {
+		r.AddURL(&url.URL{User: u.User, RawQuery: u.RawQuery}) // the path behind it names what the error is about
+	}
+	return r
+}
+
+// A span is what is replaced of a text, from a byte to the one before another.
+type span struct {
+	from, to int
+	name     string
+}
+
+// Text returns text without what it repeats. It must be whole: of a value that was cut at the end of text, fewer than 12 bytes
+// may be left.
+func (r *Redactor) Text(text string) string {
+	var spans []span
+	if len(r.words)+len(r.grams) > 0 {
+		plain(text).each(3, func(v view) { spans = append(spans, r.match(v)...) })
+	}
+	for _, at := range credentials.FindAllStringIndex(text, -1) {
+		spans = append(spans, span{at[0], at[1], "[credential]"})
+	}
+	return replaced(text, spans)
+}
+
+// match returns where a view repeats a value.
+func (r *Redactor) match(v view) []span {
+	var spans []span
+	add := func(at, length int, name string) {
+		spans = append(spans, span{v.from[at], v.to[at+length-1], name})
+	}
+	text := v.folded()
+	for i := 0; i+gramBytes <= len(text); i++ {
+		if name, ok := r.grams[text[i:i+gramBytes]]; ok {
+			add(i, gramBytes, name)
+		}
+	}
+	for word, name := range r.words {
+		for at := 0; ; at++ {
+			next := strings.Index(text[at:], word)
+			if next < 0 {
+				break
+			}
+			at += next
+			end := at + len(word)
+			if len(word) >= wordBytes || (at == 0 || !alphanumeric(text[at-1])) && (end == len(text) || !alphanumeric(text[end])) {
+				add(at, len(word), name)
+			}
+		}
+	}
+	return spans
+}
+
+// replaced returns text with a name in the place of each span; of those that overlap it is that of the first, and the longest.
+func replaced(text string, spans []span) string {
+	slices.SortFunc(spans, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to), cmp.Compare(a.name, b.name))
+	})
+	var out strings.Builder
+	end := 0 // of what is written, or replaced
+	for _, s := range spans {
+		if s.from >= end {
+			out.WriteString(text[end:s.from])
+			out.WriteString(s.name)
+		}
+		end = max(end, s.to)
+	}
+	out.WriteString(text[end:])
+	return out.String()
+}
+
+// credentials is what looks like one: access tokens, API keys, JSON Web Tokens, webhooks' secrets, and parameters of URLs.
+var credentials = regexp.MustCompile(`ya29\.[\w-]{10,}` + `|AIza[\w-]{30,}` + `|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*` +
+	`|whsec_[A-Za-z0-9+/=_-]{16,}` + `|(?i:bearer)\s+[\w.~+/-]{20,}=*` +
+	`|[?&](?i:key|token|access_token|id_token|upload_id|sig|signature|x-goog-signature)=[^&\s"'<>]+`)
+
+// Cut returns the beginning of text without what it repeats, in at most limit bytes of UTF-8. This order matters: of a value that
+// was cut first, the rest would not be found.
+func (r *Redactor) Cut(text string, limit int) string {
+	const margin = 8 << 10 // what is far behind the limit is not worth the time
+	return excerpt.Cut(r.Text(text[:min(len(text), limit+margin)]), limit)
+}
+
+// Quote is Cut, made safe to print within a line.
+func (r *Redactor) Quote(text string, limit int) string { return fmt.Sprintf("%q", r.Cut(text, limit)) }
+
+// Error returns err with the text that Text makes of its own, or nil. What it wraps is found in it as before.
+func (r *Redactor) Error(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := r.Text(err.Error()); text != err.Error() {
+		return redacted{err, text}
+	}
+	return err
+}
+
+type redacted struct {
+	error
+	text string
+}
+
+func (e redacted) Error() string { return e.text }
+
+func (e redacted) Unwrap() error { return e.error }
