@@ -14,7 +14,8 @@ import (
 // remindEvery is how often this process says aloud that it has no handler for an effect, whose messages come with every sweep.
 const remindEvery = time.Hour
 
-// alert says aloud what a person must look at: an effect that was given up, and one that this revision has no handler for.
+// alert logs what the operator must see: an effect that was given up, one that has been failing for long, and one that this
+// revision has no handler for.
 func (f Function) alert(ctx context.Context, m ledger.Message, report effect.Report) {
 	log := f.Log.With("event", "alert", "operation", m.Operation, "effect", m.Effect)
 	switch {
@@ -24,6 +25,9 @@ func (f Function) alert(ctx context.Context, m ledger.Message, report effect.Rep
 			reason = "results-lost" // apart, because no replay brings them back
 		}
 		log.ErrorContext(ctx, "an effect was given up", "reason", reason, "error", report.Cause)
+	case report.Alert:
+		log.WarnContext(ctx, "an effect has been failing for long", "reason", "failing-effect", "failing_since", report.FailingSince,
+			"error", report.Cause)
 	case report.Outcome == effect.Unknown && f.unknown.due(ledger.RuleOf(m.Effect), f.Now()):
 		log.ErrorContext(ctx, "there is no handler for an effect: deploy a revision whose OPLEDGER_EFFECTS has it", "reason", "unknown-effect",
 			"error", report.Cause)

@@ -15,8 +15,9 @@
 //
 // Every message is one line in the log with event=effect and an outcome to count; a seized claim is told by reason=seized.
 // uncertain=true marks the lines that tell of an attempt whose outcome did not reach the ledger [R8].
-// What a person must look at is one line more, with event=alert: reason=dead-effect, and reason=unknown-effect, which is said
-// once in a while for each effect.
+// A failure says since when the effect fails. What the operator must see is one line more, with event=alert: reason=dead-effect;
+// reason=failing-effect, once for each effect that has been failing for an hour; and reason=unknown-effect, which is said once in
+// a while for each name.
 package effects
 
 import (
@@ -122,10 +123,21 @@ func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, err
 	if m.FromPerson() {
 		attributes = append(attributes, "run", report.Replay.Effect, "replay", report.Replay.Outcome, "by", m.By, "delivery", m.ID)
 	}
+	if report.Outcome == effect.Failed || report.Outcome == effect.Died {
+		attributes = append(attributes, "failing_since", f.failingSince(report))
+	}
 	if report.Cause != nil {
 		attributes = append(attributes, "error", report.Cause)
 	}
 	log.Log(ctx, level, "effect", attributes...)
 	f.alert(ctx, m, report)
 	return report, nil
+}
+
+// failingSince returns when the first attempt failed of those that a failure counts with: it may be the first.
+func (f Function) failingSince(report effect.Report) time.Time {
+	if report.FailingSince.IsZero() {
+		return f.Now()
+	}
+	return report.FailingSince
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,8 @@ import (
 // showSettings are what a story is told by beside the ledger.
 type showSettings struct {
 	Attempts struct {
-		Max int `env:"OPLEDGER_MAX_ATTEMPTS" envDefault:"10"`
+		Max      int           `env:"OPLEDGER_MAX_ATTEMPTS" envDefault:"10"`
+		RetryFor time.Duration `env:"OPLEDGER_RETRY_FOR" envDefault:"24h"`
 	}
 	Effects struct {
 		Paused bool `env:"OPLEDGER_EFFECTS_PAUSED" envDefault:"false"`
@@ -31,9 +33,10 @@ func newShow(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show NAME",
 		Short: "Tell one operation's story: its record, every delivery with its decision, every effect",
-		Long: "Tells an operation's story: its record, every delivery with its decision, every effect: how many of $OPLEDGER_MAX_ATTEMPTS\n" +
-			"attempts it has had, when the next one is, and of one that is dead why, and what to do. Set $OPLEDGER_EFFECTS_PAUSED as the\n" +
-			"functions have it. With --intent, NAME is a correlation id.",
+		Long: "Tells an operation's story: its record, every delivery with its decision, every effect: how many attempts it has had, for\n" +
+			"how long it fails, when the next one is and when it is given up, and of one that is dead why, and what to do. Set\n" +
+			"$OPLEDGER_MAX_ATTEMPTS, $OPLEDGER_RETRY_FOR and $OPLEDGER_EFFECTS_PAUSED as the functions have them. With --intent,\n" +
+			"NAME is a correlation id.",
 		Example: "  opledger show batches/abc123\n" +
 			"  opledger show https://generativelanguage.googleapis.com/v1beta/batches/abc123 --json\n" +
 			"  opledger show --intent nightly-2026-11-21",
@@ -54,7 +57,9 @@ func newShow(outside environment) *cobra.Command {
 			if intent {
 				err = showIntent(cmd.Context(), outside.out, l, args[0], asJSON)
 			} else {
-				err = show(cmd.Context(), outside.out, l, name, telling{max: settings.Attempts.Max, paused: settings.Effects.Paused, store: store}, asJSON)
+				err = show(cmd.Context(), outside.out, l, name, telling{
+					max: settings.Attempts.Max, retryFor: settings.Attempts.RetryFor, paused: settings.Effects.Paused, store: store,
+				}, asJSON)
 				err = perhapsIntent(err, name)
 			}
 			return errors.Join(whereToLook(err), closeStore())
@@ -100,7 +105,7 @@ func printStory(w io.Writer, key operation.Key, s ledger.Story, t telling) error
 	out.realign()
 	out.line("\nEFFECT", "STATE", "PLANNED", "DONE", "ATTEMPTS", "NEXT ATTEMPT", "FENCE", "LAST ERROR")
 	for _, e := range s.Effects {
-		out.line(dash(e.Name), effectState(e), e.CreatedAt, e.DoneAt, t.attempts(e), t.next(e), e.Fence, lastError(e))
+		out.line(dash(e.Name), effectState(e), e.CreatedAt, e.DoneAt, e.Attempts, t.next(e), e.Fence, lastError(e))
 	}
 	for _, e := range s.Effects {
 		if words := t.standing(e); words != "" {

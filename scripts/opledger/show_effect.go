@@ -5,7 +5,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,13 +12,14 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A telling is what effects are told by: how many attempts they have, whether they are paused, where the ledger is, as
-// typed, and the store's time.
+// A telling is what effects are told by: how often and for how long they fail before they are given up, whether they are
+// paused, where the ledger is, as typed, and the store's time.
 type telling struct {
-	max    int
-	paused bool
-	store  string
-	now    time.Time
+	max      int
+	retryFor time.Duration
+	paused   bool
+	store    string
+	now      time.Time
 }
 
 // A toldEffect is an effect as JSON tells it: what is stored, and what follows from it for a person.
@@ -28,6 +28,8 @@ type toldEffect struct {
 	MaxAttempts int `json:"maxAttempts"`
 	// NextAttemptAt is when the effect may be tried next, of one that waits for that.
 	NextAttemptAt time.Time `json:"nextAttemptAt,omitzero"`
+	// NotGivenUpBefore is when the effect may be given up at the earliest, of an open one that fails.
+	NotGivenUpBefore time.Time `json:"notGivenUpBefore,omitzero"`
 	// Commands are what a person can do about a dead effect, by the command's name.
 	Commands map[string]string `json:"commands,omitempty"`
 }
@@ -42,17 +44,11 @@ type toldStory struct {
 func (t telling) told(s ledger.Story) toldStory {
 	told := toldStory{Story: s, Deliveries: append([]ledger.Delivery{}, s.Deliveries...), Effects: make([]toldEffect, len(s.Effects))}
 	for i, e := range s.Effects {
-		told.Effects[i] = toldEffect{Effect: e, MaxAttempts: t.max, NextAttemptAt: nextAttempt(e), Commands: t.commands(e)}
+		told.Effects[i] = toldEffect{
+			Effect: e, MaxAttempts: t.max, NextAttemptAt: nextAttempt(e), NotGivenUpBefore: t.notGivenUpBefore(e), Commands: t.commands(e),
+		}
 	}
 	return told
-}
-
-// attempts are words such as "2 of 10".
-func (t telling) attempts(e ledger.Effect) string {
-	if e.State == ledger.EffectDone {
-		return strconv.Itoa(e.Attempts)
-	}
-	return fmt.Sprintf("%d of %d", e.Attempts, t.max)
 }
 
 // nextAttempt is when an effect may be tried next; the zero Time of one that is being run, done or dead.
@@ -81,17 +77,19 @@ func lastError(e ledger.Effect) string {
 
 // standing says what an effect waits for, and of one that is dead why, and what to do; nothing of one that needs no words.
 func (t telling) standing(e ledger.Effect) string {
-	name, attempts, early := dash(e.Name), t.attempts(e), e.ClaimableAt.Sub(t.now)
+	name, attempt, early := dash(e.Name), t.attempt(e), e.ClaimableAt.Sub(t.now)
 	switch {
 	case e.State == ledger.EffectDead && e.Abandoned == nil:
 		commands := t.commands(e)
 		return fmt.Sprintf("%s is dead: %s\n  run it again:  %s\n  or waive it:   %s", name, dash(e.LastError), commands["replay"], commands["abandon"])
 	case e.State == ledger.EffectClaimed && early > 0:
-		return fmt.Sprintf("%s is being run: attempt %s, whose lease ends in %s", name, attempts, span(early))
+		return fmt.Sprintf("%s is being run: %s; the lease ends in %s", name, attempt, span(early))
 	case e.State == ledger.EffectClaimed:
-		return fmt.Sprintf("%s is to be seized: the lease of attempt %s ended at %s", name, attempts, localTime(e.ClaimableAt))
+		return fmt.Sprintf("%s is to be seized: %s; the lease ended at %s", name, attempt, localTime(e.ClaimableAt))
 	case e.State == ledger.EffectPending && early > 0:
-		return fmt.Sprintf("%s backs off: attempt %s failed: %s; the next is in %s", name, attempts, dash(e.LastError), span(early))
+		return fmt.Sprintf("%s backs off: %s; the next is in %s\n  last error: %s", name, attempt, span(early), dash(e.LastError))
+	case e.State == ledger.EffectPending && e.Failing != nil:
+		return fmt.Sprintf("%s is to be tried again: %s\n  last error: %s", name, attempt, dash(e.LastError))
 	default:
 		return ""
 	}

@@ -26,7 +26,7 @@ func TestShowAttempts(t *testing.T) {
 	const at = localPattern
 	show := func(key string, lines ...string) {
 		t.Helper()
-		s := cli(t, []string{"OPLEDGER_MAX_ATTEMPTS=7"}, "show", key, "--store", f.store()).want(t, exitDone)
+		s := cli(t, []string{"OPLEDGER_MAX_ATTEMPTS=2"}, "show", key, "--store", f.store()).want(t, exitDone)
 		for _, line := range lines {
 			if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(s.out) {
 				t.Errorf("no line %q in\n%s", line, s.out)
@@ -49,13 +49,13 @@ func TestShowAttempts(t *testing.T) {
 			return err
 		})
 	}
-	show("batches/a", `log +PENDING +`+at+` +- +0 of 7 +`+at+` +0 +-`)
+	show("batches/a", `log +PENDING +`+at+` +- +0 +`+at+` +0 +-`)
 	var lease ledger.Lease
 	claim(func(_ context.Context, _ *ledger.Ledger, granted ledger.Lease) error {
 		lease = granted
 		return nil
 	})
-	show("batches/a", `log +CLAIMED +`+at+` +- +1 of 7 +- +1 +-`, `log is being run: attempt 1 of 7, whose lease ends in \d+m\d+s`)
+	show("batches/a", `log +CLAIMED +`+at+` +- +1 +- +1 +-`, `log is being run: attempt 1; the lease ends in \d+m\d+s`)
 	if e := asJSON("batches/a"); e.MaxAttempts != 10 || !e.NextAttemptAt.IsZero() || e.Commands != nil {
 		t.Errorf("%+v", e)
 	}
@@ -63,24 +63,59 @@ func TestShowAttempts(t *testing.T) {
 		_, err := l.Release(ctx, lease, errors.New("the target\x1b is down"), 2*time.Hour)
 		return err
 	})
-	show("batches/a", `log +PENDING +`+at+` +- +1 of 7 +`+at+` +1 +the target  is down`,
-		`log backs off: attempt 1 of 7 failed: the target  is down; the next is in 1h5\dm`)
-	if e := asJSON("batches/a"); !e.NextAttemptAt.Equal(e.ClaimableAt) || e.NextAttemptAt.Before(time.Now().Add(time.Hour)) || e.Attempts != 1 {
+	show("batches/a", `log +PENDING +`+at+` +- +1 +`+at+` +1 +the target  is down`,
+		`log backs off: attempt 1, failing for \d+s, given up not before (today|tomorrow) \d\d:\d\d; the next is in 1h5\dm`,
+		`  last error: the target  is down`)
+	if e := asJSON("batches/a"); !e.NextAttemptAt.Equal(e.ClaimableAt) || e.NextAttemptAt.Before(time.Now().Add(time.Hour)) || e.Attempts != 1 ||
+		!e.NotGivenUpBefore.Equal(e.Failing.Since.Add(24*time.Hour)) {
 		t.Errorf("%+v", e)
 	}
 
 	f.bury("batches/it's")
 	where := " --store " + f.store()
-	show("batches/it's", `log +DEAD +`+at+` +- +1 of 7 +- +1 +the target said no`, "log is dead: the target said no",
+	show("batches/it's", `log +DEAD +`+at+` +- +1 +- +1 +the target said no`, "log is dead: the target said no",
 		"  run it again:  opledger replay 'batches/it'\\\\''s' --effect log"+where,
 		"  or waive it:   opledger abandon 'batches/it'\\\\''s' --effect log"+where+" --reason 'WHY'")
 	dead := asJSON("batches/it's")
-	if dead.LastError != "the target said no" || dead.Commands["replay"] != `opledger replay 'batches/it'\''s' --effect log`+where || dead.Commands["abandon"] == "" {
+	if !dead.NotGivenUpBefore.IsZero() || dead.LastError != "the target said no" || dead.Commands["replay"] != `opledger replay 'batches/it'\''s' --effect log`+where || dead.Commands["abandon"] == "" {
 		t.Errorf("%+v", dead)
 	}
 	cli(t, nil, "abandon", "batches/it's", "--effect", "log", "--reason", "r", "--store", f.store()).want(t, exitDone)
 	if s := cli(t, nil, "show", "batches/it's", "--store", f.store()).want(t, exitDone); strings.Contains(s.out, "run it again") {
 		t.Errorf("waived:\n%s", s.out)
+	}
+}
+
+// TestShowFailing: how long an effect has been failing, and when it is given up at the earliest [S4].
+func TestShowFailing(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local)
+	ago := func(d time.Duration, times int) *ledger.Failing {
+		return &ledger.Failing{Since: now.Add(-d), Last: now, Times: times}
+	}
+	for _, c := range []struct {
+		effect ledger.Effect
+		want   string
+	}{
+		{ledger.Effect{Attempts: 1}, "attempt 1"},
+		{ledger.Effect{Attempts: 3, Interrupted: 2}, "attempt 3, 2 ended with their process"},
+		{ledger.Effect{Attempts: 7, Failing: ago(2*time.Hour, 7)}, "attempt 7, failing for 2h00m, given up not before tomorrow 10:00"},
+		{ledger.Effect{Attempts: 40, Failing: ago(23*time.Hour, 40)}, "attempt 40, failing for 23h00m, given up not before today 13:00"},
+		{ledger.Effect{Attempts: 6, Failing: ago(0, 6)}, "attempt 6, failing for 0s, given up not before tomorrow 12:00"},
+		{ledger.Effect{Attempts: 4, Failing: ago(26*time.Hour, 4)}, "attempt 4, failing for 1d02h, given up after 6 more failures"},
+		{ledger.Effect{Attempts: 9, Failing: ago(26*time.Hour, 9)}, "attempt 9, failing for 1d02h, given up if it fails once more"},
+		{ledger.Effect{Attempts: 30, Failing: ago(26*time.Hour, 30)}, "attempt 30, failing for 1d02h, given up if it fails once more"},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			t.Parallel()
+			if got := (telling{max: 10, retryFor: 24 * time.Hour, now: now}).attempt(c.effect); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+	const long = "attempt 1, failing for 0s, given up not before 2026-12-01 12:00"
+	if got := (telling{max: 10, retryFor: 240 * time.Hour, now: now}).attempt(ledger.Effect{Attempts: 1, Failing: ago(0, 1)}); got != long {
+		t.Errorf("%q, want %q", got, long)
 	}
 }
 

@@ -35,8 +35,9 @@
 //
 // `opledger serve` takes it from there too. What the handler must keep to:
 //
-//   - It returns nil only when the effect happened. An error is tried again after a back-off, at most OPLEDGER_MAX_ATTEMPTS
-//     times; [RetryAfter] makes the back-off longer; [Permanent] ends the effect at once: it is DEAD, and a person is told.
+//   - It returns nil only when the effect happened. An error is tried again after a back-off, until it has failed
+//     OPLEDGER_MAX_ATTEMPTS times and for OPLEDGER_RETRY_FOR; [RetryAfter] makes the back-off longer; [Permanent] ends the
+//     effect at once: it is DEAD, and an alert says so.
 //   - It hands task.IdempotencyKey to whoever it talks to, and never asks there whether the effect already happened [S8]: the
 //     answer may be older than the attempt that is still on its way.
 //   - It builds what it sends from task.Payload alone, a [ledger.Payload], so that every attempt sends the same.

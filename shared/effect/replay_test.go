@@ -50,6 +50,7 @@ func TestReplayUnknown(t *testing.T) {
 // TestReplayedAttempts: what was reopened has all its attempts before it, and dies after as many again [G5, S2].
 func TestReplayedAttempts(t *testing.T) {
 	inWorld(t, func(w *world) {
+		w.settings.RetryFor = 0
 		p := &performances{}
 		fails := w.runner(p.that(func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, context.DeadlineExceeded }))
 		for _, m := range []ledger.Message{message, {Operation: key, Effect: name, ID: "m1"}} {

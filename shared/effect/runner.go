@@ -38,6 +38,10 @@ type Report struct {
 	Cause error
 	// RetryAfter is how long to wait before the message is delivered again, where Again.
 	RetryAfter time.Duration
+	// FailingSince is when the first attempt failed of those that count against an effect which Failed, or Died after others
+	// had failed. Alert: it has been failing for long, and no other report says so.
+	FailingSince time.Time
+	Alert        bool
 }
 
 // Again reports whether the message must be delivered again. Where it need not, somebody else holds the effect, or nothing
@@ -125,20 +129,31 @@ func (r *Runner) attempt(ctx context.Context, handler Handler, report Report, be
 			return err
 		})
 	case IsPermanent(cause):
-		report.Outcome = Died
+		report.Outcome, report.FailingSince = Died, lease.FailingSince
 		err = insist(ctx, func() error { return r.ledger.Bury(ctx, lease, cause) })
 	default:
-		report.Outcome = Failed
-		err = insist(ctx, func() (err error) {
-			report.RetryAfter, err = r.ledger.Release(ctx, lease, cause, retryAfter(cause))
-			return err
-		})
+		err = r.release(ctx, &report)
 	}
 	if errors.Is(err, ledger.ErrLeaseLost) {
 		report.Outcome, report.Cause = LeaseLost, errors.Join(cause, err)
 		return report, nil
 	}
 	return report, err
+}
+
+// release records that the attempt failed, which may be the last that the effect has.
+func (r *Runner) release(ctx context.Context, report *Report) error {
+	var failure ledger.Failure
+	err := insist(ctx, func() (err error) {
+		failure, err = r.ledger.Release(ctx, report.Lease, report.Cause, retryAfter(report.Cause))
+		return err
+	})
+	report.Outcome, report.RetryAfter = Failed, failure.Wait
+	report.FailingSince, report.Alert = failure.Since, failure.Alert
+	if failure.Dead {
+		report.Outcome, report.Cause = Died, errors.New(failure.LastError)
+	}
+	return err
 }
 
 // insist records an outcome again and again while the store cannot take it, until ctx ends: a hiccup of the store must not

@@ -105,23 +105,52 @@ func TestPermanent(t *testing.T) {
 	})
 }
 
-// TestExhausted: after the last attempt the effect is DEAD, and the handler is not asked again.
-func TestExhausted(t *testing.T) {
+// TestGivenUp: an effect that has failed often enough and for long enough is DEAD with its last failure, which says so, and the
+// handler is not asked again. Every failure says since when it fails, and one of them that this has lasted for an hour [S2, S4].
+func TestGivenUp(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var p performances
 		r := w.runner(p.that(failsWith(errTarget)))
-		for range w.settings.MaxAttempts {
-			time.Sleep(w.run(r, effect.Failed).RetryAfter)
+		began, alerts := time.Now(), 0
+		var report effect.Report
+		for report.Outcome != effect.Died {
+			time.Sleep(report.RetryAfter)
+			var err error
+			if report, err = r.Run(w.ctx, message); err != nil || !report.FailingSince.Equal(began) || !report.Alert && time.Since(began) > 3*time.Hour && alerts == 0 {
+				w.Fatalf("%+v %v", report, err)
+			}
+			if report.Alert {
+				alerts++
+			}
 		}
-		report := w.run(r, effect.Died)
-		if report.Again() || report.Verdict != ledger.Exhausted || len(p.tasks()) != w.settings.MaxAttempts {
-			w.Errorf("report %+v after %d attempts", report, len(p.tasks()))
+		lasted, attempts := time.Since(began), len(p.tasks())
+		if alerts != 1 || lasted < w.settings.RetryFor || lasted > w.settings.RetryFor+time.Hour || attempts < 2*w.settings.MaxAttempts {
+			w.Errorf("%d alerts, %d attempts in %v", alerts, attempts, lasted)
 		}
-		why := "none of its 3 attempts succeeded; the last error: " + errTarget.Error()
-		if e, _ := w.effect(); e.LastError != why || report.Cause == nil || report.Cause.Error() != why {
+		e, _ := w.effect()
+		said := fmt.Sprintf("failed attempts: %d within %v; the last error: %v", attempts, lasted.Round(time.Second), errTarget)
+		if e.State != ledger.EffectDead || e.LastError != said || report.Cause.Error() != said || report.Again() {
 			w.Errorf("it died of %q, and %v was said", e.LastError, report.Cause)
 		}
 		w.run(r, effect.Skipped)
+	})
+}
+
+// TestCrashes: an effect whose every attempt ends with its process is DEAD in the end, and not by failures [S2].
+func TestCrashes(t *testing.T) {
+	inWorld(t, func(w *world) {
+		r := w.runner(failsWith(errTarget))
+		for range 3 * w.settings.MaxAttempts {
+			if grant, err := w.over(w.store).Claim(w.ctx, key, name); err != nil || grant.Verdict != ledger.Claimed {
+				w.Fatalf("%+v %v", grant, err)
+			}
+			time.Sleep(ttl)
+		}
+		report := w.run(r, effect.Died)
+		e, _ := w.effect()
+		if report.Again() || report.Verdict != ledger.Exhausted || report.Cause.Error() != e.LastError || e.State != ledger.EffectDead {
+			w.Errorf("%+v of %+v", report, e)
+		}
 	})
 }
 

@@ -20,7 +20,7 @@ const (
 	Dead       Verdict = "dead"        // it was given up: nothing to do until a person says so
 	Held       Verdict = "held"        // somebody else holds it: neither success nor failure
 	BackingOff Verdict = "backing-off" // it failed a moment ago: come back after RetryAfter
-	Exhausted  Verdict = "exhausted"   // this claim would have been one too many: it is dead now
+	Exhausted  Verdict = "exhausted"   // too many attempts ended with their process: it is dead now
 )
 
 // A Grant is the answer to a claim.
@@ -36,12 +36,14 @@ type Grant struct {
 // A Lease is the right to run one effect once. It ends ClaimTTL after the claim or its last extension, by the store's clock;
 // from then on anybody may take the effect over, and every write with this lease fails with ErrLeaseLost [S6].
 type Lease struct {
-	Operation      operation.Key
-	Effect         string
-	Owner          string // random for each claim
-	Fence          int64  // the fencing token: higher than that of every claim before
-	Attempt        int    // 1 for the first
-	Seized         bool   // the holder before let its lease run out
+	Operation operation.Key
+	Effect    string
+	Owner     string // random for each claim
+	Fence     int64  // the fencing token: higher than that of every claim before
+	Attempt   int    // 1 for the first
+	Seized    bool   // the holder before let its lease run out
+	// FailingSince is when the first attempt failed of those that count against the effect; zero where none did.
+	FailingSince   time.Time
 	IdempotencyKey string
 	Payload        []byte // the same bytes on every attempt
 	// Progress is how far the items had come at the claim, of an effect that runs once per item.
@@ -90,13 +92,12 @@ func (l *Ledger) claim(ctx context.Context, key operation.Key, name, owner strin
 	}
 	*seized = effect.State == EffectClaimed
 	effect.Owner = owner
-	if effect.Attempts >= l.settings.MaxAttempts {
-		record, err := l.store.Get(ctx, OperationPath(key))
-		if err != nil {
-			return Grant{}, err
+	if *seized {
+		effect.Interrupted++
+		if effect.Interrupted >= interruptionsPerAttempt*l.settings.MaxAttempts {
+			effect.LastError = effect.exhausted()
+			return Grant{Verdict: Exhausted, LastError: effect.LastError}, l.die(ctx, doc, effect, now)
 		}
-		effect.LastError = effect.exhausted()
-		return Grant{Verdict: Exhausted, LastError: effect.LastError}, l.end(ctx, doc, record.Documents[0], effect, EffectDead, now, nil)
 	}
 	others, err := l.company(ctx, effect, now)
 	if err != nil {
@@ -135,12 +136,18 @@ func (e Effect) verdict(now time.Time, owner string) (Verdict, time.Duration) {
 	}
 }
 
-// exhausted says why an effect is dead that has no attempt left: an attempt whose worker died leaves no error behind.
+// interruptionsPerAttempt: so many times MaxAttempts may an effect's attempts end with their process before it is dead. One
+// process that is killed for lack of memory takes its innocent neighbours' attempts with it, so that they count for less than
+// failures; yet what kills every process that tries it must not do so for ever.
+const interruptionsPerAttempt = 3
+
+// exhausted says why an effect is dead whose attempts ended with their process: such an attempt leaves no error behind.
 func (e Effect) exhausted() string {
-	if e.LastError == "" {
-		return fmt.Sprintf("none of its %d attempts came to an end that the ledger knows of", e.Attempts)
+	why := fmt.Sprintf("%d attempts ended with their process, before their outcome was recorded", e.Interrupted)
+	if e.LastError != "" {
+		why += "; the last error before: " + e.LastError
 	}
-	return shorten(fmt.Sprintf("none of its %d attempts succeeded; the last error: %s", e.Attempts, e.LastError))
+	return shorten(why)
 }
 
 // Peek says what a claim would come to now, without claiming: Claimed, where it would be granted. Errors: as Ingest.
@@ -159,8 +166,12 @@ func (l *Ledger) Peek(ctx context.Context, key operation.Key, name string) (Verd
 }
 
 func leaseOf(effect Effect, seized bool) Lease {
+	var failing Failing
+	if effect.Failing != nil {
+		failing = *effect.Failing
+	}
 	return Lease{
-		Progress: effect.progress(), Operation: effect.Operation, Effect: effect.Name, Owner: effect.Owner, Fence: effect.Fence,
+		FailingSince: failing.Since, Progress: effect.progress(), Operation: effect.Operation, Effect: effect.Name, Owner: effect.Owner, Fence: effect.Fence,
 		Attempt: effect.Attempts, Seized: seized, IdempotencyKey: effect.IdempotencyKey, Payload: []byte(effect.Payload),
 	}
 }

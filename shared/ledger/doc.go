@@ -50,10 +50,13 @@
 //
 // # A side effect's life
 //
-//	PENDING ──Claim──▶ CLAIMED ──Finish──▶ DONE
-//	   ▲                │  │ └────Bury───▶ DEAD ◀── Claim, beyond the maximum of attempts
-//	   ├────Release─────┘  └─ lease over ─▶ claimable by anybody, with a higher fence
+//	PENDING ──Claim──▶ CLAIMED ──Finish────────▶ DONE
+//	   ▲                │  │ └────Bury, Release─▶ DEAD ◀── Claim, of what ended too often with its process
+//	   ├────Release─────┘  └─ lease over ─▶ claimable by any worker, with a higher fence
 //	   └────Replay, by a person, of what is DEAD
+//
+// Release gives an effect up that has failed MaxAttempts times, and for RetryFor. A claim never does: an effect that has been
+// waiting for long, as through a pause, is tried first.
 //
 // A crash leaves behind:
 //

@@ -51,9 +51,14 @@ type Effect struct {
 	Fence int64 `json:"fence" firestore:"fence"`
 	// Owner is the claim call that holds the effect, or held it last.
 	Owner string `json:"owner,omitempty" firestore:"owner,omitempty"`
-	// Attempts counts the claims since the effect was planned, was last reopened, or had an item of it come to its end.
-	Attempts  int    `json:"attempts" firestore:"attempts"`
-	LastError string `json:"lastError,omitempty" firestore:"lastError,omitempty"`
+	// Attempts counts the claims since the effect was planned, was last reopened, or had an item of it come to its end. It is
+	// the number of the attempt; whether the effect is given up rests on Failing and Interrupted.
+	Attempts int `json:"attempts" firestore:"attempts"`
+	// Interrupted counts those attempts whose lease ran out: their process died, or could not reach the store.
+	Interrupted int `json:"interrupted,omitempty" firestore:"interrupted,omitempty"`
+	// Failing tells of those attempts that failed; nil where none did.
+	Failing   *Failing `json:"failing,omitempty" firestore:"failing,omitempty"`
+	LastError string   `json:"lastError,omitempty" firestore:"lastError,omitempty"`
 	// Abandoned says who waived the effect after it was DEAD.
 	Abandoned *operation.Abandonment `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
 	// Replays are what people's messages have asked of the effect, the latest ones.

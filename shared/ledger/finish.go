@@ -15,37 +15,17 @@ import (
 // The commit holds only while the effect is still the caller's own [S6]. ErrLeaseLost: it is not, and nothing was written.
 // Other errors: as Ingest; calling Finish again is safe.
 func (l *Ledger) Finish(ctx context.Context, lease Lease, riders ...Write) error {
-	return l.ending(ctx, lease, "finishing", EffectDone, "", riders)
+	return l.ending(ctx, lease, "finishing", EffectDone, nil, riders)
 }
 
 // Bury records that the effect will never succeed: it is DEAD until a person looks at it, and keeps its operation's record
 // from expiring [L3]. cause says why. Errors: as Finish.
 func (l *Ledger) Bury(ctx context.Context, lease Lease, cause error) error {
-	return l.ending(ctx, lease, "burying", EffectDead, cause.Error(), nil)
+	return l.ending(ctx, lease, "burying", EffectDead, cause, nil)
 }
 
-// Release gives the effect back after a failure, so that it is tried again at once after a back-off [S4]: not before
-// retryAfter, nor before a time that doubles with each attempt. It returns how long that is. Errors: as Finish.
-func (l *Ledger) Release(ctx context.Context, lease Lease, cause error, retryAfter time.Duration) (time.Duration, error) {
-	wait := max(l.backoff(lease.Attempt), retryAfter)
-	err := l.withEffect(ctx, lease, "releasing", func(effect Effect, docs []Document, now time.Time) error {
-		switch {
-		case effect.State == EffectPending && effect.lastHeldBy(lease):
-			return nil // by us before; the answer was lost
-		case !effect.heldBy(lease):
-			return ErrLeaseLost
-		}
-		effect.State = EffectPending
-		effect.LastError = shorten(cause.Error())
-		effect.ClaimableAt = operation.Instant(now.Add(wait))
-		effect.DueAt = effect.ClaimableAt
-		return l.store.Commit(ctx, l.writeEffect(docs[0], effect))
-	})
-	return wait, err
-}
-
-// ending records the effect's last state.
-func (l *Ledger) ending(ctx context.Context, lease Lease, doing string, state EffectState, lastError string, riders []Write) error {
+// ending records the effect's last state, and the failure that ended it, if one did.
+func (l *Ledger) ending(ctx context.Context, lease Lease, doing string, state EffectState, cause error, riders []Write) error {
 	return l.withEffect(ctx, lease, doing, func(effect Effect, docs []Document, now time.Time) error {
 		switch {
 		case effect.State == state && effect.lastHeldBy(lease):
@@ -53,8 +33,8 @@ func (l *Ledger) ending(ctx context.Context, lease Lease, doing string, state Ef
 		case !effect.heldBy(lease):
 			return ErrLeaseLost
 		}
-		if lastError != "" {
-			effect.LastError = shorten(lastError)
+		if cause != nil {
+			effect.fail(cause, operation.Instant(now))
 		}
 		return l.end(ctx, docs[0], docs[1], effect, state, now, riders)
 	}, OperationPath(lease.Operation))
@@ -69,6 +49,15 @@ func (l *Ledger) end(ctx context.Context, doc, recordDoc Document, effect Effect
 		effect.ExpireAt = now.Add(2 * l.settings.Retention) // outlives its record, so that nothing late runs it again [S7]
 	}
 	return l.commitEnd(ctx, doc, recordDoc, effect, now, riders)
+}
+
+// die ends an effect as DEAD, where its operation's record has not been read yet.
+func (l *Ledger) die(ctx context.Context, doc Document, effect Effect, now time.Time) error {
+	record, err := l.store.Get(ctx, OperationPath(effect.Operation))
+	if err != nil {
+		return err
+	}
+	return l.end(ctx, doc, record.Documents[0], effect, EffectDead, now, nil)
 }
 
 // commitEnd writes an effect whose status changes, and what its operation's record says of it, if there is a record.
@@ -86,15 +75,6 @@ func (l *Ledger) commitEnd(ctx context.Context, doc, recordDoc Document, effect 
 		writes = append(writes, write)
 	}
 	return l.store.Commit(ctx, writes...)
-}
-
-// backoff returns how long an effect waits after its nth failed attempt: a six-hundredth of the lease, four times as long
-// with each attempt, at most six leases, less up to a half at random so that what failed together does not come back
-// together. With the defaults that is from a second to an hour, and ten attempts last for some hours: an outage of a night
-// must not kill the night's effects.
-func (l *Ledger) backoff(attempt int) time.Duration {
-	wait := min(l.settings.ClaimTTL/600<<(2*min(max(attempt-1, 0), 6)), 6*l.settings.ClaimTTL)
-	return wait/2 + time.Duration(l.jitter()*float64(wait/2))
 }
 
 // maxStoredText bounds a text that a stranger wrote, such as an error message, before it is stored.

@@ -62,7 +62,7 @@ func (l *Ledger) RecordItems(ctx context.Context, lease Lease, at ItemProgress, 
 		}
 		effect.Progress = &next
 		if c.ended {
-			effect.Attempts = 1
+			effect.Attempts, effect.Interrupted, effect.Failing = 1, 0, nil
 		}
 		effect.ClaimableAt = now.Add(l.settings.ClaimTTL)
 		effect.DueAt = effect.ClaimableAt

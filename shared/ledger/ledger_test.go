@@ -17,16 +17,16 @@ func TestBackoff(t *testing.T) {
 	for _, ttl := range []time.Duration{time.Nanosecond, time.Second, 10 * time.Minute, 100 * 24 * time.Hour} {
 		settings := DefaultSettings()
 		settings.ClaimTTL = ttl
-		for _, jitter := range []float64{0, 0.5, 0.999} {
-			l, err := New(nil, settings, Options{Jitter: func() float64 { return jitter }})
-			if err != nil {
-				t.Fatal(err)
-			}
+		l, err := New(nil, settings, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, chance := range []float64{0, 0.5, 0.999} {
 			last := time.Duration(0)
-			for _, attempt := range []int{-1, 0, 1, 2, 3, 10, 20, 21, 22, 63, 64, 1 << 30} {
-				wait := l.backoff(attempt)
+			for _, failure := range []int{1, 2, 3, 10, 20, 21, 22, 63, 64, 1 << 30} {
+				wait := l.backoff(failure, chance)
 				if wait < last || wait > 6*ttl {
-					t.Errorf("lease %v, attempt %d: %v after %v", ttl, attempt, wait, last)
+					t.Errorf("lease %v, failure %d: %v after %v", ttl, failure, wait, last)
 				}
 				last = wait
 			}

@@ -116,7 +116,7 @@ func (r *replaying) try(ctx context.Context) error {
 	}
 	r.outcome = Reopened
 	effect.State, effect.Abandoned, effect.ExpireAt = EffectPending, nil, time.Time{}
-	effect.Owner, effect.Attempts = "", 0
+	effect.Owner, effect.Attempts, effect.Interrupted, effect.Failing = "", 0, 0, nil
 	replay.LastError, effect.LastError = excerpt.Cut(effect.LastError, maxReplayError), ""
 	effect.ClaimableAt, effect.DueAt = now, now
 	return r.ledger.commitEnd(ctx, doc, recordDoc, effect, now, nil)

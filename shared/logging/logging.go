@@ -3,7 +3,7 @@
 //
 // What happened is told in the same few fields everywhere, so that metrics, charts and alerts can count on them: event
 // (ingest, register, reconcile, effect, quarantine, auth, alert, discovery, intent), operation, source, outcome, reason,
-// delivery, attempt, fence, duration_ms.
+// delivery, attempt, fence, failing_since, duration_ms.
 package logging
 
 import (

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/opledger/opledger/functions/effects"
 	"github.com/opledger/opledger/shared/effect"
@@ -115,6 +116,14 @@ var ofEffects = []situation{
 	repeated("took it", http.StatusOK),
 	repeated("was away", http.StatusServiceUnavailable),
 	repeated("said no", http.StatusGone),
+	{"effects: the receiver is away for an hour", func(w *world) {
+		m := w.planned("publish")
+		w.answer.Store(http.StatusServiceUnavailable)
+		w.run(m, nil)
+		w.clock.advance(time.Hour)
+		w.forget()
+		w.run(m, nil)
+	}, []string{"effects", "effects-failing", "effects-failing-long"}},
 	{"effects: a receiver that takes none of a batch's items", func(w *world) {
 		name := w.registered(w.batch("items", geminisim.StateRunning))
 		if err := w.sim.SetState(name.Resource, geminisim.StateSucceeded); err != nil {

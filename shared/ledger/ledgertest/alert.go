@@ -223,17 +223,16 @@ var alertTests = []ledgerTest{
 		equal(w, "buried", w.claim(second).Verdict, ledger.Dead)
 		equal(w, "a record, after all", w.document(ledger.OperationPath(subject)).Exists(), false)
 	}},
-	{"one that no record knows is exhausted, too [S2]", func(w *world) {
+	{"one that no record knows is given up, too [S2]", func(w *world) {
 		w.paged()
-		w.settings.MaxAttempts = 1
+		w.settings.MaxAttempts, w.settings.RetryFor = 1, 0
 		if err := w.alerting("webhooks/w1", new(ledger.Alerted))(w.ledger()); err != nil {
 			w.Fatal(err)
 		}
 		w.name.Key = "webhooks/w1"
 		name := w.alertsOf(w.name.Key)[0]
-		w.store.Advance(w.release(w.granted(name), 0))
-		equal(w, "the second claim", w.claim(name).Verdict, ledger.Exhausted)
-		equal(w, "the third", w.claim(name).Verdict, ledger.Dead)
+		equal(w, "given up", w.failed(w.ledger(), w.granted(name), 0).Dead, true)
+		equal(w, "the second claim", w.claim(name).Verdict, ledger.Dead)
 	}},
 	{"intents of any id are alerted about, each for itself [K6, R4]", func(w *world) {
 		w.paged()

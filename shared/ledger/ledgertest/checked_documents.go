@@ -101,6 +101,10 @@ func checkEffect(effect ledger.Effect) error {
 	must((closed || dead) == effect.DueAt.IsZero(), "it is %s and due at %v [R5]", effect.State, effect.DueAt)
 	must(effect.Anew == "" || effect.Name == ledger.RuleOf(effect.Name)+"@"+effect.Anew, "it is the run %q [G5]", effect.Anew)
 	must(effect.Runs == 0 || effect.Anew == "", "a run of its own has runs of its own [G5]")
+	if f := effect.Failing; f != nil {
+		must(f.Times > 0 && !f.Since.After(f.Last) && f.Times+effect.Interrupted <= effect.Attempts, "it fails so: %+v, of %d attempts and %d interrupted [S4]",
+			f, effect.Attempts, effect.Interrupted)
+	}
 	seen := map[string]bool{}
 	for _, replay := range effect.Replays {
 		must(replay.Message == "" || !seen[replay.Message], "it took in message %q twice [G5]", replay.Message)

@@ -16,11 +16,11 @@ var errFailed = errors.New("the handler failed")
 // release gives a lease back and returns how long the effect backs off.
 func (w *world) release(lease ledger.Lease, retryAfter time.Duration) time.Duration {
 	w.Helper()
-	wait, err := w.ledger().Release(w.ctx, lease, errFailed, retryAfter)
+	failure, err := w.ledger().Release(w.ctx, lease, errFailed, retryAfter)
 	if err != nil {
 		w.Fatalf("Release: %v", err)
 	}
-	return wait
+	return failure.Wait
 }
 
 var claimTests = []ledgerTest{
@@ -122,7 +122,6 @@ var claimTests = []ledgerTest{
 		w.granted(publish)
 	}},
 	{"the back-off grows, has an end, and what failed together does not come back together [S4]", func(w *world) {
-		w.settings.MaxAttempts = 20
 		w.succeed()
 		chance := 0.0
 		w.jitter = func() float64 { return chance }
@@ -133,32 +132,6 @@ var claimTests = []ledgerTest{
 			equal(w, fmt.Sprint("the wait after attempt ", i+1), wait, half+time.Duration(chance*float64(half)))
 			w.store.Advance(wait)
 		}
-	}},
-	{"one attempt too many is dead [S2]", func(w *world) {
-		w.settings.MaxAttempts = 2
-		w.succeed()
-		w.store.Advance(w.release(w.granted(publish), 0))
-		second := w.granted(publish) // and dies
-		w.store.Advance(w.settings.ClaimTTL + time.Second)
-		equal(w, "the third claim", w.claim(publish).Verdict, ledger.Exhausted)
-		equal(w, "the fourth claim", w.claim(publish).Verdict, ledger.Dead)
-		w.deadForGood("none of its 2 attempts succeeded; the last error: " + errFailed.Error())
-		w.lost(second)
-	}},
-	{"dead of workers that died says so, in the claim's answer, too [S2]", func(w *world) {
-		w.settings.MaxAttempts = 2
-		w.succeed()
-		for range 2 {
-			w.granted(publish) // and dies
-			w.store.Advance(w.settings.ClaimTTL + time.Second)
-		}
-		const why = "none of its 2 attempts came to an end that the ledger knows of"
-		for _, want := range []ledger.Verdict{ledger.Exhausted, ledger.Dead} {
-			grant := w.claim(publish)
-			equal(w, "claim", grant.Verdict, want)
-			equal(w, "its last error", grant.LastError, why)
-		}
-		w.deadForGood(why)
 	}},
 	{"what never succeeds is buried [S2]", func(w *world) {
 		w.succeed()
@@ -232,14 +205,14 @@ var claimTests = []ledgerTest{
 		w.succeed()
 		for _, cause := range []string{strings.Repeat("é", 3000), "\xff\xfe not text", strings.Repeat("x", 1999) + "é", ""} {
 			lease := w.granted(publish)
-			wait, err := w.ledger().Release(w.ctx, lease, errors.New(cause), 0)
+			failure, err := w.ledger().Release(w.ctx, lease, errors.New(cause), 0)
 			if err != nil {
 				w.Fatalf("Release %.20q: %v", cause, err)
 			}
 			if got := w.effect(publish).LastError; len(got) > 2100 {
 				w.Errorf("%d bytes of an error were kept", len(got))
 			}
-			w.store.Advance(wait)
+			w.store.Advance(failure.Wait)
 		}
 	}},
 }

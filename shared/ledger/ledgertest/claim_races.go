@@ -187,6 +187,7 @@ var claimRaces = join(
 		{"an exhausted claim against the last holder's finish [S3]", func(w *world) {
 			w.settings.MaxAttempts = 1
 			w.succeed()
+			w.crash(2)
 			lease := w.granted(publish)
 			w.store.Advance(w.settings.ClaimTTL + time.Second)
 			var grant ledger.Grant

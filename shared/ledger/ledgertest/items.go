@@ -188,10 +188,7 @@ var itemTests = join([]ledgerTest{
 			w.store.Advance(w.settings.ClaimTTL + time.Second)
 		}
 		w.stands("after ten deaths", "done 10 failed 0 of 0, next 10, waiting []")
-		for range 2 {
-			w.granted(publish)
-			w.store.Advance(w.settings.ClaimTTL + time.Second)
-		}
+		w.crash(8) // and the last that came further
 		equal(w, "without coming further", w.claim(publish).Verdict, ledger.Exhausted)
 	}},
 	{"a worker that lost its lease records no item [S6]", func(w *world) {

@@ -113,13 +113,11 @@ var lostAnswers = join(
 		}
 		w.lost(first)
 	}),
-	lostly("Claim: one too many [S2]", func(w *world, l *ledger.Ledger) {
+	lostly("Claim: dead of its crashes [S2]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
-		for range w.settings.MaxAttempts {
-			w.store.Advance(w.release(w.granted(publish), 0))
-		}
+		w.crash(3 * w.settings.MaxAttempts)
 		grant, err := l.Claim(w.ctx, w.name.Key, publish)
-		why := fmt.Sprintf("none of its %d attempts succeeded; the last error: %v", w.settings.MaxAttempts, errFailed)
+		why := fmt.Sprintf("%d attempts ended with their process, before their outcome was recorded", 3*w.settings.MaxAttempts)
 		if err != nil || grant.Verdict != ledger.Exhausted || grant.LastError != why {
 			w.Errorf("%+v, %v", grant, err)
 		}
@@ -153,12 +151,9 @@ var lostAnswers = join(
 	}),
 	lostly("Release: given back, once [S4]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
-		wait, err := l.Release(w.ctx, w.granted(publish), errFailed, 0)
-		if err != nil {
-			w.Fatalf("Release: %v", err)
-		}
+		failure := w.failed(l, w.granted(publish), 0)
 		equal(w, "version", w.effect(publish).Version, 3)
-		w.store.Advance(wait)
+		w.store.Advance(failure.Wait)
 		equal(w, "fence of the next", w.granted(publish).Fence, 2)
 	}),
 	[]ledgerTest{{"Release, and somebody else claimed before one could look again [S6]", func(w *world) {

@@ -82,23 +82,19 @@ var replayTests = join([]ledgerTest{
 	{"dead of crashes, after a replay, tells nothing of an error before it [G5, S2]", func(w *world) {
 		w.settings.MaxAttempts = 2
 		w.died()
-		const crashed = "none of its 2 attempts came to an end that the ledger knows of"
+		const crashed = "6 attempts ended with their process, before their outcome was recorded"
 		for i, before := range []string{errFailed.Error(), crashed, crashed} {
 			equal(w, "replay", w.replay(w.asked(publish, fmt.Sprint("m", i))).Outcome, ledger.Reopened)
-			for range w.settings.MaxAttempts {
-				w.granted(publish)
-				w.store.Advance(w.settings.ClaimTTL)
-			}
-			equal(w, "the claim that is one too many", w.claim(publish).LastError, crashed)
+			w.crash(6)
+			equal(w, "the claim that finds it", w.claim(publish).LastError, crashed)
 			w.deadForGood(crashed)
 			equal(w, "what it died of before", w.effect(publish).Replays[i].LastError, before)
 		}
 		w.replay(w.asked(publish, "m3"))
-		w.store.Advance(w.release(w.granted(publish), 0))
-		w.granted(publish)
-		w.store.Advance(w.settings.ClaimTTL)
+		w.store.Advance(w.fail(0).Wait)
+		w.crash(6)
 		w.claim(publish)
-		w.deadForGood("none of its 2 attempts succeeded; the last error: " + errFailed.Error())
+		w.deadForGood(crashed + "; the last error before: " + errFailed.Error())
 	}},
 	{"waived is reopened and no longer waived [G5, L3]", func(w *world) {
 		w.died()

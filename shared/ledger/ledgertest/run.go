@@ -46,6 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
 		{"Hints", hintTests},
 		{"Claim", claimTests},
 		{"ClaimRaces", claimRaces},
+		{"Failing", failingTests},
 		{"LostAnswers", lostAnswers},
 		{"Faults", faultTests},
 		{"Lifetime", lifetimeTests},
