@@ -150,19 +150,20 @@ func TestFirstRun(t *testing.T) {
 
 	t.Run("calls", func(t *testing.T) {
 		job := r.matching("scheduler jobs create http opledger-reconcile")
-		if len(job) != 1 || job[0].flag("--schedule") != "*/10 * * * *" || job[0].flag("--uri") != "https://example-uc.a.run.app/" ||
-			job[0].flag("--oidc-service-account-email") != account("scheduler") {
+		if len(job) != 1 || job[0].flag("--schedule") != "*/10 * * * *" || job[0].flag("--uri") != address("reconcile")+"/" ||
+			job[0].flag("--oidc-service-account-email") != account("scheduler") || job[0].flag("--oidc-token-audience") != address("reconcile") {
 			t.Errorf("the schedule is %+v", job)
 		}
 		push := r.matching("pubsub subscriptions create opledger-effects --topic=opledger-effects ")
-		if len(push) != 1 || push[0].flag("--push-endpoint") != "https://example-uc.a.run.app/projects/my-project/topics/opledger-effects" ||
+		if len(push) != 1 || push[0].flag("--push-endpoint") != address("effects")+"/projects/my-project/topics/opledger-effects" ||
+			push[0].flag("--push-auth-token-audience") != address("effects") ||
 			push[0].flag("--push-auth-service-account") != account("push") || push[0].flag("--dead-letter-topic") != "opledger-effects-dead" {
 			t.Errorf("the subscription is %+v", push)
 		}
 	})
 
 	t.Run("next", func(t *testing.T) {
-		for _, want := range []string{"webhook   https://example-uc.a.run.app", "register  https://example-uc.a.run.app", "scripts/doctor --project my-project"} {
+		for _, want := range []string{"webhook   " + address("webhook"), "register  " + address("register"), "scripts/doctor --project my-project"} {
 			if !strings.Contains(r.out, want) {
 				t.Errorf("it does not say %q at the end: %s", want, r.out)
 			}

@@ -9,17 +9,24 @@ import (
 
 const project = "my-project"
 
+// address is where a function is.
+func address(function string) string { return "https://" + function + "-uc.a.run.app" }
+
 func account(name string) string { return "opledger-" + name + "@my-project.iam.gserviceaccount.com" }
 func member(name string) string  { return "serviceAccount:" + account(name) }
 
 // answers are what is asked for during a deployment, whatever is there.
 func answers() world {
-	return world{
+	w := world{
 		{Pattern: `^gcloud projects describe .*projectNumber`, Out: "123\n"},
-		{Pattern: `^gcloud functions describe opledger-([a-z]+) .*=value\(serviceConfig\.uri\)`, Out: "https://example-uc.a.run.app\n"},
 		{Pattern: `^gcloud auth print-access-token`, Out: "token-of-mine\n"},
 		{Pattern: `^curl .*--request POST .*/notificationChannels`, Out: "{\n  \"name\": \"projects/my-project/notificationChannels/1\"\n}\n"},
 	}
+	for _, function := range []string{"webhook", "register", "reconcile", "effects"} {
+		pattern := `^gcloud functions describe opledger-` + function + ` .*=value\(serviceConfig\.uri\)`
+		w = append(w, rule{Pattern: pattern, Out: address(function) + "\n"})
+	}
+	return w
 }
 
 // empty is a project in which nothing is deployed.
@@ -65,11 +72,11 @@ func deployed(t *testing.T) world {
 		{Pattern: `^gcloud secrets describe`, Out: "projects/123/secrets/one\n"},
 		{Pattern: `^gcloud iam service-accounts list`, Out: accounts.String()},
 		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects-dead `, Out: "projects/my-project/topics/opledger-effects-dead\n"},
-		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects .*pushEndpoint`, Out: "https://example-uc.a.run.app/projects/my-project/topics/opledger-effects " +
-			account("push") + " https://example-uc.a.run.app\n"},
+		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects .*pushEndpoint`, Out: address("effects") + "/projects/my-project/topics/opledger-effects " +
+			account("push") + " " + address("effects") + "\n"},
 		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects .*ackDeadline`, Out: "600 604800s 10s 600s \n"},
 		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects .*deadLetter`, Out: "projects/my-project/topics/opledger-effects-dead 100\n"},
-		{Pattern: `^gcloud scheduler jobs describe .*httpTarget`, Out: "POST https://example-uc.a.run.app/ " + account("scheduler") + " https://example-uc.a.run.app\n"},
+		{Pattern: `^gcloud scheduler jobs describe .*httpTarget`, Out: "POST " + address("reconcile") + "/ " + account("scheduler") + " " + address("reconcile") + "\n"},
 		{Pattern: `^gcloud scheduler jobs describe .*lastAttemptTime`, Out: "ENABLED 2026-11-21T12:00:00Z \n"},
 		{Pattern: `^gcloud scheduler jobs describe .*value\(schedule\)`, Out: "*/5 * * * *\n"},
 		{Pattern: `^go run \./scripts/opledger webhook check`, Out: "ok     it is enabled\n"},
@@ -86,14 +93,14 @@ func deployed(t *testing.T) world {
 func described(t *testing.T, function string) string {
 	t.Helper()
 	ingress := map[string]string{"webhook": "ALLOW_ALL", "register": "ALLOW_ALL"}[function]
-	text := "state=ACTIVE\nuri=https://example-uc.a.run.app\naccount=" + account(function) + "\ningress=" + cmp.Or(ingress, "ALLOW_INTERNAL_ONLY") + "\n"
+	text := "state=ACTIVE\nuri=" + address(function) + "\naccount=" + account(function) + "\ningress=" + cmp.Or(ingress, "ALLOW_INTERNAL_ONLY") + "\n"
 	for _, setting := range table(t, "setting") {
 		value := map[string]string{
 			"GOOGLE_CLOUD_PROJECT": project, "OPLEDGER_STORE": "firestore:opledger", "OPLEDGER_TOPIC": "opledger-effects",
 			"OPLEDGER_WEBHOOK_SECRET":        "projects/my-project/secrets/opledger-webhook-secret",
 			"OPLEDGER_GEMINI_API_KEY_SECRET": "projects/my-project/secrets/opledger-gemini-api-key",
 			"OPLEDGER_EFFECT_SECRET":         "projects/my-project/secrets/opledger-effect-secret",
-			"OPLEDGER_WEBHOOK_URL":           "https://example-uc.a.run.app",
+			"OPLEDGER_WEBHOOK_URL":           address("webhook"),
 			"OPLEDGER_GRACE":                 "2m",
 		}[setting[0]]
 		if value != "" && strings.Contains(","+setting[2]+",", ","+function+",") {

@@ -1,0 +1,180 @@
+// Package frontdoor stands for what Google Cloud puts before functions, and what the emulators leave out: a request reaches a
+// service only with a token that Google signed for that service, of an account that may invoke it.
+//
+//	no such service           404
+//	no token                  403, unless allUsers may invoke the service
+//	a token that is not valid 401: another signer or audience, or its time is over
+//	an account that may not   403
+//
+// In none of these cases does anything of the function run, so that nothing of it is in the log.
+package frontdoor
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+)
+
+// Everybody is the member that lets requests in without a token.
+const Everybody = "allUsers"
+
+// issuer signs the tokens of Google's accounts.
+const issuer = "https://accounts.google.com"
+
+// A Service is a deployed function.
+type Service struct {
+	URL string // without a path; tokens are made for it
+	// Invokers are the members with roles/run.invoker on it, in the form of IAM.
+	Invokers []string
+	Function http.Handler
+}
+
+// A Cloud routes requests to services by their hosts, and signs the tokens. It is safe for concurrent use.
+type Cloud struct {
+	key *rsa.PrivateKey
+	now func() time.Time
+
+	mu       sync.Mutex
+	services map[string]Service // by host
+}
+
+// New returns a cloud without services, on the clock now.
+func New(now func() time.Time) (*Cloud, error) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return nil, fmt.Errorf("making the key that tokens are signed with: %w", err)
+	}
+	return &Cloud{key: key, now: now, services: map[string]Service{}}, nil
+}
+
+// Deploy makes a service, or replaces the one with the same host.
+func (c *Cloud) Deploy(s Service) error {
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Host == "" {
+		return fmt.Errorf("%q is not the address of a service", s.URL)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.services[u.Host] = s
+	return nil
+}
+
+// Token returns a token of an account, made for an audience; it is good for an hour.
+func (c *Cloud) Token(account, audience string) (string, error) {
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: c.key}, nil)
+	if err != nil {
+		return "", fmt.Errorf("signing a token: %w", err)
+	}
+	now := c.now()
+	token, err := jwt.Signed(signer).
+		Claims(jwt.Claims{Issuer: issuer, Audience: jwt.Audience{audience}, IssuedAt: jwt.NewNumericDate(now), Expiry: jwt.NewNumericDate(now.Add(time.Hour))}).
+		Claims(map[string]any{"email": account, "email_verified": true}).Serialize()
+	if err != nil {
+		return "", fmt.Errorf("signing a token: %w", err)
+	}
+	return token, nil
+}
+
+// ServeHTTP passes a request on to the service of its host, or refuses it.
+func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	service, ok := c.services[r.Host]
+	c.mu.Unlock()
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	if status := c.judge(service, r.Header.Get("Authorization")); status != http.StatusOK {
+		http.Error(w, http.StatusText(status), status)
+		return
+	}
+	service.Function.ServeHTTP(w, r)
+}
+
+// judge returns 200, or the status that a request with this Authorization header is refused with.
+func (c *Cloud) judge(service Service, authorization string) int {
+	if slices.Contains(service.Invokers, Everybody) {
+		return http.StatusOK
+	}
+	text, ok := strings.CutPrefix(authorization, "Bearer ")
+	if !ok {
+		return http.StatusForbidden
+	}
+	token, err := jwt.ParseSigned(text, []jose.SignatureAlgorithm{jose.RS256})
+	if err != nil {
+		return http.StatusUnauthorized
+	}
+	var claims jwt.Claims
+	var who struct {
+		Email string `json:"email"`
+	}
+	if token.Claims(c.key.Public(), &claims, &who) != nil ||
+		claims.Validate(jwt.Expected{Issuer: issuer, AnyAudience: jwt.Audience{service.URL}, Time: c.now()}) != nil {
+		return http.StatusUnauthorized
+	}
+	if !slices.Contains(service.Invokers, "serviceAccount:"+who.Email) {
+		return http.StatusForbidden
+	}
+	return http.StatusOK
+}
+
+// A Caller is a service of Google's that calls one of ours: a push subscription, or a scheduler job. As a handler it takes
+// what an emulator pushes, and passes it on with the token that the real one would add.
+type Caller struct {
+	Cloud *Cloud
+	// Endpoint is the whole address that it calls.
+	Endpoint string
+	// Account and Audience are whose token it adds, and made for whom.
+	Account, Audience string
+	// MaySign is whether the caller's own agent may make tokens of Account. If not, nothing is sent.
+	MaySign bool
+}
+
+// Call sends a body, and returns the status that it is answered with; 0 where nothing could be sent.
+func (c Caller) Call(r *http.Request, body io.Reader) (status int, err error) {
+	if !c.MaySign {
+		return 0, nil
+	}
+	token, err := c.Cloud.Token(c.Account, c.Audience)
+	if err != nil {
+		return 0, err
+	}
+	request, err := http.NewRequestWithContext(r.Context(), http.MethodPost, c.Endpoint, body)
+	if err != nil {
+		return 0, fmt.Errorf("calling %s: %w", c.Endpoint, err)
+	}
+	request.Header = r.Header.Clone()
+	request.Header.Set("Authorization", "Bearer "+token)
+	answer := &recorder{header: http.Header{}, status: http.StatusOK}
+	c.Cloud.ServeHTTP(answer, request)
+	return answer.status, nil
+}
+
+// ServeHTTP passes a push on, and answers what it was answered; 502 where nothing could be sent.
+func (c Caller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	status, err := c.Call(r, r.Body)
+	if err != nil || status == 0 {
+		status = http.StatusBadGateway
+	}
+	w.WriteHeader(status)
+}
+
+// A recorder keeps the status of an answer, which is all that a caller reads.
+type recorder struct {
+	header http.Header
+	status int
+}
+
+func (r *recorder) Header() http.Header         { return r.header }
+func (r *recorder) Write(p []byte) (int, error) { return len(p), nil }
+func (r *recorder) WriteHeader(status int)      { r.status = status }
