@@ -10,6 +10,7 @@ import (
 
 	"github.com/opledger/opledger/shared/function"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // Options are what the function works with.
@@ -68,7 +69,26 @@ func (h handler) register(ctx context.Context, w http.ResponseWriter, registrati
 	}
 	log.InfoContext(ctx, "operation registered", "outcome", outcome, "state", result.Record.State,
 		"effects", result.Planned, "duration_ms", h.Now().Sub(began).Milliseconds())
-	function.Answer(w, status, result.Record)
+	function.Answer(w, status, Answer(result))
+}
+
+// A Registered is the answer to a registration: the record as it stands. Of an operation that was known
+// it names what the registration added, and what the record says otherwise and keeps.
+type Registered struct {
+	operation.Record
+	Added []string `json:"added,omitempty"`
+	Kept  []string `json:"kept,omitempty"`
+}
+
+// Answer makes the answer to a registration of what came of it.
+func Answer(r ledger.Registered) Registered {
+	return Registered{Record: r.Record, Added: r.Added, Kept: r.Kept}
+}
+
+// An intentAnswer is the intent as it stands, and what the request says otherwise of one that is known.
+type intentAnswer struct {
+	Intent ledger.Intent `json:"intent"`
+	Kept   []string      `json:"kept,omitempty"`
 }
 
 func (h handler) intend(ctx context.Context, w http.ResponseWriter, intention ledger.Intention, began time.Time) {
@@ -91,5 +111,5 @@ func (h handler) intend(ctx context.Context, w http.ResponseWriter, intention le
 	}
 	log.InfoContext(ctx, "intent recorded", "outcome", outcome, "state", intent.State,
 		"duration_ms", h.Now().Sub(began).Milliseconds())
-	function.Answer(w, status, map[string]ledger.Intent{"intent": intent})
+	function.Answer(w, status, intentAnswer{Intent: intent, Kept: intent.Kept})
 }

@@ -69,6 +69,8 @@ type reply struct {
 	Header http.Header
 	Record operation.Record
 	Intent ledger.Intent
+	Added  []string
+	Kept   []string
 	Error  struct {
 		Code     int
 		Message  string
@@ -92,12 +94,18 @@ func (w *world) request(method string, body io.Reader) reply {
 		w.Fatal(err)
 	}
 	r := reply{Status: response.StatusCode, Header: response.Header}
-	into := any(&r.Record)
+	into := any(&struct {
+		*operation.Record
+		Added, Kept *[]string
+	}{&r.Record, &r.Added, &r.Kept})
 	switch {
 	case r.Status/100 != 2:
 		into = &struct{ Error any }{&r.Error}
 	case bytes.HasPrefix(text, []byte(`{"intent":`)):
-		into = &struct{ Intent *ledger.Intent }{&r.Intent}
+		into = &struct {
+			Intent *ledger.Intent
+			Kept   *[]string
+		}{&r.Intent, &r.Kept}
 	}
 	if err := json.Unmarshal(text, into); err != nil {
 		w.Fatalf("the answer %s: %v", text, err)
@@ -144,6 +152,26 @@ func TestRegister(t *testing.T) {
 	}
 	if r := w.post(`{"name":"batches/ABC"}`); r.Status != http.StatusCreated || !r.Record.SubmittedAt.Equal(noon) {
 		t.Errorf("another id: %d %+v", r.Status, r.Record)
+	}
+}
+
+// TestMerged: the answer to a registration of what is known says what it added and what stays as it is; so does that to an intent.
+func TestMerged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.post(`{"name":"batches/a","metadata":{"a":1}}`)
+	w.post(`{"intent":true,"correlationId":"c-1","jobKind":"review","metadata":{"a":1}}`)
+	for _, c := range []struct{ body, want string }{
+		{`{"name":"batches/a","metadata":{"a": 1}}`, "[] []"},
+		{`{"name":"batches/a","jobKind":"review","metadata":{"b":2,"a":1}}`, "[jobKind metadata.b] []"},
+		{`{"name":"batches/a","jobKind":"other","metadata":{"b":3}}`, "[] [jobKind metadata.b]"},
+		{`{"intent":true,"correlationId":"c-1","jobKind":"review"}`, "[] []"},
+		{`{"intent":true,"correlationId":"c-1","jobKind":"other","metadata":{"a":2}}`, "[] [jobKind metadata.a]"},
+	} {
+		r := w.post(c.body)
+		if got := fmt.Sprintf("%v %v", r.Added, r.Kept); r.Status != http.StatusOK || got != c.want {
+			t.Errorf("%s: %d, added and kept %s, want %s", c.body, r.Status, got, c.want)
+		}
 	}
 }
 

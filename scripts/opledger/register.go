@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,13 +63,13 @@ func newRegister(outside environment) *cobra.Command {
 					"opledger replay %s --effect EFFECT runs one\n", result.Withheld, typed(string(result.Record.Key)))
 			}
 			if asJSON {
-				return printJSON(outside.out, result.Record)
+				return printJSON(outside.out, registerfn.Answer(result))
 			}
 			what := "known already"
 			if result.Created {
 				what = "registered"
 			}
-			_, err = fmt.Fprintf(outside.out, "%s %s, %s\n", result.Record.Key, what, result.Record.State)
+			_, err = fmt.Fprintf(outside.out, "%s %s, %s%s\n", result.Record.Key, what, result.Record.State, mergedWords(result.Merged))
 			return err
 		},
 	}
@@ -79,4 +80,16 @@ func newRegister(outside environment) *cobra.Command {
 	cmd.Flags().StringVar(&request.CorrelationID, "correlation-id", "", "the id that you put in the job's user metadata")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the record as JSON")
 	return cmd
+}
+
+// mergedWords say what became of what was said of something that is known already.
+func mergedWords(m ledger.Merged) string {
+	var words string
+	if len(m.Added) > 0 {
+		words += "; added " + dash(strings.Join(m.Added, ", "))
+	}
+	if len(m.Kept) > 0 {
+		words += "; kept as it was: " + dash(strings.Join(m.Kept, ", "))
+	}
+	return words
 }

@@ -57,6 +57,18 @@ func TestRegister(t *testing.T) {
 	if s.out != "batches/Abc known already, PENDING\n" {
 		t.Errorf("%q", s.out)
 	}
+	s = cli(t, variables, "register", "batches/Abc", "--job-kind", "nightly", "--metadata", `{"a":1}`).want(t, exitDone)
+	if s.out != "batches/Abc known already, PENDING; added jobKind, metadata.a\n" {
+		t.Errorf("%q", s.out)
+	}
+	s = cli(t, variables, "register", "batches/Abc", "--job-kind", "daily", "--metadata", `{"a":2,"b":1}`).want(t, exitDone)
+	if s.out != "batches/Abc known already, PENDING; added metadata.b; kept as it was: jobKind, metadata.a\n" {
+		t.Errorf("%q", s.out)
+	}
+	s = cli(t, variables, "register", "batches/Abc", "--job-kind", "daily", "--json").want(t, exitDone)
+	if !strings.Contains(s.out, `"kept": [`+"\n    \"jobKind\"\n  ]") || !strings.Contains(s.out, `"jobKind": "nightly"`) {
+		t.Errorf("%s", s.out)
+	}
 	s = cli(t, variables, "register", "batches/B", "--json", "--job-kind", "nightly", "--metadata", `{"dataset":"2026-11"}`,
 		"--submitted-at", "2026-11-21T04:00:00+02:00", "--correlation-id", "c-1").want(t, exitDone)
 	wantUTC(t, s.out)

@@ -149,13 +149,15 @@ func (f *submitFlags) say(outside environment, redactor *redact.Redactor, submit
 	if f.json {
 		return printJSON(outside.out, map[string]any{
 			"operation": submitted.Name, "correlationId": submitted.CorrelationID, "known": submitted.Known,
+			"added": append([]string{}, submitted.Registered.Added...), "kept": append([]string{}, submitted.Kept...),
 		})
 	}
 	what := "submitted"
 	if submitted.Known {
 		what = "was submitted before"
 	}
-	_, err = fmt.Fprintf(outside.out, "%s %s, correlation id %s\n", dash(submitted.Name), what, submitted.CorrelationID)
+	_, err = fmt.Fprintf(outside.out, "%s %s, correlation id %s%s\n", dash(submitted.Name), what, submitted.CorrelationID,
+		mergedWords(ledger.Merged{Added: submitted.Registered.Added, Kept: submitted.Kept}))
 	return err
 }
 

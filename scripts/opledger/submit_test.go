@@ -52,7 +52,8 @@ func TestSubmit(t *testing.T) {
 			if again["known"] != true || again["correlationId"] != "c-1" || again["operation"] != string(story.Record.Key) || len(c.truth(sim)) != 1 {
 				t.Errorf("%v", again)
 			}
-			cli(t, variables, args...).want(t, exitDone).says(t, "was submitted before")
+			cli(t, variables, args...).want(t, exitDone).says(t, "was submitted before, correlation id c-1\n")
+			cli(t, variables, with(args, "--job-kind", "daily")...).want(t, exitDone).says(t, "; kept as it was: jobKind\n")
 			cli(t, variables, with(c.args, "--json")...).want(t, exitDone).says(t, `"known": false`)
 		})
 	}

@@ -86,7 +86,8 @@ func (l *Ledger) Intend(ctx context.Context, i Intention) (Intent, error) {
 			return err
 		case doc.Exists():
 			intent.Created = intent.Writer == nonce // where the answer of our own commit was lost
-			return nil
+			intent.Kept, err = i.kept(intent)
+			return err
 		}
 		write := l.writeIntent(doc, Intent{
 			CorrelationID: i.CorrelationID, State: IntentOpen, Writer: nonce,

@@ -48,10 +48,12 @@ type Intent struct {
 	// DueAt is when an OPEN intent is given up. Every other state has ExpireAt instead.
 	DueAt    time.Time `json:"dueAt,omitzero" firestore:"dueAt,omitempty"`
 	ExpireAt time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
-	// Created says of what Intend returned that this very call recorded it, and Withheld what Receipt's
-	// does, of the operation that it registered. Neither is stored.
-	Created  bool `json:"-" firestore:"-"`
-	Withheld int  `json:"-" firestore:"-"`
+	// Created says of what Intend returned that this very call recorded it; Kept names the fields of which
+	// it says otherwise than the call did; Withheld is that of the registration that Intend made. None is
+	// stored.
+	Created  bool     `json:"-" firestore:"-"`
+	Kept     []string `json:"-" firestore:"-"`
+	Withheld int      `json:"-" firestore:"-"`
 }
 
 // BySubmitter stands in BoundBy where a submitter registered the operation with its correlation id.

@@ -29,6 +29,9 @@ type Registered struct {
 	Planned int              // how many effects it planned, where the operation had already ended
 	// Withheld: as in Receipt.
 	Withheld int
+	// Merged says what became of what the registration says of an operation that was registered before,
+	// and whether its correlation id was left out. After a commit whose answer was lost Added is empty.
+	Merged
 	// CorrelationErr is ErrCorrelation where the correlation id stands for another operation already, or the operation has
 	// another id: it is registered all the same, without the id.
 	CorrelationErr error
@@ -83,6 +86,7 @@ func (l *Ledger) register(ctx context.Context, r Registration, again bool) (Regi
 		return Registered{}, nil, err
 	}
 	var bound binding
+	said := r
 	if r.CorrelationID != "" {
 		if bound, err = l.bind(ctx, snapshot.Documents[1], before, r, now); err != nil {
 			return Registered{}, nil, err
@@ -93,14 +97,12 @@ func (l *Ledger) register(ctx context.Context, r Registration, again bool) (Regi
 	if err != nil {
 		return Registered{}, nil, err
 	}
-	if bound.seen != nil && operation.Reduce(rec, *bound.seen, l.settings.Transitions).Applied {
-		rec = operation.Apply(rec, *bound.seen, now)
+	merged, err := said.mergedInto(before, bound.taken != nil)
+	if err != nil {
+		return Registered{}, nil, err
 	}
-	if bound.disputed && rec.DueAt.After(now) {
-		rec.DueAt = operation.Instant(now)
-	}
-	planned := plan{record: rec}
-	if !before.Registered || before.JobKind != rec.JobKind || before.State != rec.State {
+	planned := plan{record: bound.heard(l, rec, now)}
+	if rec = planned.record; !before.Registered || before.JobKind != rec.JobKind || before.State != rec.State {
 		existing, err := readEffects(snapshot.Documents[fixed:])
 		if err != nil {
 			return Registered{}, nil, err
@@ -111,14 +113,15 @@ func (l *Ledger) register(ctx context.Context, r Registration, again bool) (Regi
 	}
 	writes := bound.writes
 	if doc.Exists() && len(writes) == 0 && reflect.DeepEqual(planned.record, before) {
-		return Registered{Record: before, CorrelationErr: bound.taken}, nil, nil
+		return Registered{Record: before, Merged: merged, CorrelationErr: bound.taken}, nil, nil
 	}
 	rec, write := l.writeRecord(doc, planned.record, now)
 	if err := l.store.Commit(ctx, append(append(writes, planned.writes...), write)...); err != nil {
 		return Registered{}, nil, err
 	}
 	return Registered{
-		Record: rec, Created: !doc.Exists(), Planned: len(planned.messages), Withheld: planned.withheld, CorrelationErr: bound.taken,
+		Record: rec, Created: !doc.Exists(), Planned: len(planned.messages), Withheld: planned.withheld, Merged: merged,
+		CorrelationErr: bound.taken,
 	}, planned.messages, nil
 }
 
@@ -208,6 +211,18 @@ func (l *Ledger) bind(ctx context.Context, doc Document, before operation.Record
 	intent.CorrelationID = r.CorrelationID
 	b.writes = append(b.writes, l.writeIntent(doc, intent.bound(r.Name.Key, cmp.Or(r.By, BySubmitter)), now))
 	return b, nil
+}
+
+// heard returns rec with what deliveries under another name have said of the operation. Where they
+// named another operation, that is nothing, and Gemini is asked at once.
+func (b binding) heard(l *Ledger, rec operation.Record, now time.Time) operation.Record {
+	if b.seen != nil && operation.Reduce(rec, *b.seen, l.settings.Transitions).Applied {
+		rec = operation.Apply(rec, *b.seen, now)
+	}
+	if b.disputed && rec.DueAt.After(now) {
+		rec.DueAt = operation.Instant(now)
+	}
+	return rec
 }
 
 // take makes what deliveries under the name of other said an event of r's operation.

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -57,6 +60,40 @@ func (m Metadata) Add(other Metadata) (Metadata, error) {
 		return m, fmt.Errorf("encoding merged metadata: %w", err)
 	}
 	return Metadata(bytes.TrimSpace(text.Bytes())), nil
+}
+
+// Compare returns the names of those fields of other that m does not have, and of those that m has with
+// another value. White space and the order of keys are no difference.
+func (m Metadata) Compare(other Metadata) (missing, different []string, err error) {
+	mine, err := metadataFields([]byte(m))
+	if err != nil {
+		return nil, nil, err
+	}
+	theirs, err := metadataFields([]byte(other))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(theirs)) {
+		value, has := mine[name]
+		switch {
+		case !has:
+			missing = append(missing, name)
+		case !reflect.DeepEqual(meaning(value), meaning(theirs[name])):
+			different = append(different, name)
+		}
+	}
+	return missing, different, nil
+}
+
+// meaning returns a JSON value without what its text may vary in. Numbers stay as they are written.
+func meaning(text json.RawMessage) any {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return string(text) // it is part of what was decoded before
+	}
+	return value
 }
 
 // MarshalJSON writes the object itself, not its text.

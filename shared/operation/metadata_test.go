@@ -169,3 +169,29 @@ func TestMetadataInAPayload(t *testing.T) {
 		t.Errorf("broken metadata was written: %s", text)
 	}
 }
+
+// TestMetadataCompare: what a second registration says is new, the same whatever its form, or different.
+func TestMetadataCompare(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		mine, other        operation.Metadata
+		missing, different []string
+	}{
+		{"", "", nil, nil},
+		{`{"a":1}`, "", nil, nil},
+		{"", `{"b":1,"a":1}`, []string{"a", "b"}, nil},
+		{`{"a":{"x":1,"y":[1,2]}}`, `{"a":{"y":[1,2],"x":1}}`, nil, nil},
+		{`{"a":"\u0041","b":1}`, `{"a":"A","b":1.0,"c":null}`, []string{"c"}, []string{"b"}},
+		{`{"a":[1,2],"b":12345678901234567890,"c":null}`, `{"a":[2,1],"b":12345678901234567891,"c":0}`, nil, []string{"a", "b", "c"}},
+	} {
+		missing, different, err := tt.mine.Compare(tt.other)
+		if err != nil || !cmp.Equal(missing, tt.missing) || !cmp.Equal(different, tt.different) {
+			t.Errorf("%s against %s: missing %v, different %v, %v, want %v and %v", tt.other, tt.mine, missing, different, err, tt.missing, tt.different)
+		}
+	}
+	for _, pair := range [][2]operation.Metadata{{"[]", `{"a":1}`}, {`{"a":1}`, "[]"}} {
+		if _, _, err := pair[0].Compare(pair[1]); !errors.Is(err, operation.ErrMetadata) {
+			t.Errorf("%q against %q: %v, want ErrMetadata", pair[1], pair[0], err)
+		}
+	}
+}

@@ -64,6 +64,8 @@ type Submitted struct {
 	CorrelationID string
 	// Known: an earlier run had submitted it; nothing was submitted now.
 	Known bool
+	// Kept names what an earlier run said otherwise of the job, and what stays as that run said.
+	Kept []string
 	// Registered says what registering it did; zero where it was registered before. Its CorrelationErr means that another
 	// operation has the same correlation id: the job was submitted twice.
 	Registered ledger.Registered
@@ -121,7 +123,7 @@ func (s *Submitter) Submit(
 	}
 	submitted := Submitted{CorrelationID: job.CorrelationID}
 	if intent.State == ledger.IntentBound {
-		submitted.Name, submitted.Known = string(intent.Operation), true
+		submitted.Name, submitted.Known, submitted.Kept = string(intent.Operation), true, intent.Kept
 		return submitted, nil
 	}
 	if !intent.Created {
@@ -171,5 +173,6 @@ func (s *Submitter) register(
 	if err != nil {
 		return submitted, fmt.Errorf("%s: %w: %w", submitted.Name, ErrUnregistered, err)
 	}
+	submitted.Kept = submitted.Registered.Kept
 	return submitted, nil
 }

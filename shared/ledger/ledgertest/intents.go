@@ -86,7 +86,9 @@ var intentTests = []ledgerTest{
 		if err != nil || again.Created || again.JobKind != first.JobKind || again.Metadata != first.Metadata || again.State != ledger.IntentOpen {
 			w.Errorf("%+v, %v", again, err)
 		}
+		equal(w, "what stays as it is", strings.Join(again.Kept, " "), "jobKind metadata.other")
 		equal(w, "commits", counting.Counts().Commits, 0)
+		equal(w, "of the very same", len(w.intend("i-1").Kept), 0)
 	}},
 	{"what cannot be an intent is refused, with every problem, and writes nothing", func(w *world) {
 		counting := Count(w.store)

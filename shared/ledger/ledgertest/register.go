@@ -9,6 +9,52 @@ import (
 )
 
 var registerTests = []ledgerTest{
+	{"what a registration adds to a known operation, and what stays, is in the answer [L2]", func(w *world) {
+		first := w.registration()
+		first.JobKind, first.Metadata = "", `{"a":{"x":1,"y":2},"b":1}`
+		for _, c := range []struct {
+			name           string
+			said           func(*ledger.Registration)
+			added, kept    string
+			correlationErr bool
+		}{
+			{"new", func(r *ledger.Registration) { *r = first }, "", "", false},
+			{"the same again", func(r *ledger.Registration) { *r = first }, "", "", false},
+			{"nothing more", func(r *ledger.Registration) { r.JobKind, r.SubmittedAt = "", time.Time{} }, "", "", false},
+			{"more", func(r *ledger.Registration) {
+				r.JobKind, r.CorrelationID, r.Metadata = "kind", "c-1", `{"c":1,"a":{"y":2, "x":1}}`
+			}, "jobKind correlationId metadata.c", "", false},
+			{"otherwise", func(r *ledger.Registration) {
+				r.Name.Resource = "projects/p/" + r.Name.Resource
+				r.JobKind, r.SubmittedAt, r.CorrelationID, r.Metadata = "other", w.start.Add(time.Hour), "c-2", `{"b":"1","a":null,"d":0}`
+			}, "metadata.d", "correlationId name jobKind submittedAt metadata.a metadata.b", true},
+		} {
+			r := w.registration()
+			c.said(&r)
+			registered, err := w.ledger().Register(w.ctx, r)
+			if err != nil {
+				w.Fatal(err)
+			}
+			equal(w, c.name+": added", strings.Join(registered.Added, " "), c.added)
+			equal(w, c.name+": kept", strings.Join(registered.Kept, " "), c.kept)
+			equal(w, c.name+": its id is left out", registered.CorrelationErr != nil, c.correlationErr)
+		}
+		other := w.correlated("c-1")
+		other.Name = nameOf(w, "batches/other")
+		registered, err := w.ledger().Register(w.ctx, other)
+		if err != nil || !registered.Created || strings.Join(registered.Kept, " ") != "correlationId" {
+			w.Errorf("an id that another has: %+v, %v", registered, err)
+		}
+	}},
+	{"what deliveries alone told of has nothing to keep [W5]", func(w *world) {
+		w.ingest(w.event("d1", operation.Running, time.Second))
+		r := w.registration()
+		r.Name.Resource = "projects/p/" + r.Name.Resource
+		registered, err := w.ledger().Register(w.ctx, r)
+		if err != nil || registered.Added != nil || registered.Kept != nil {
+			w.Errorf("%+v, %v", registered, err)
+		}
+	}},
 	{"a registration makes the record [L1, L2]", func(w *world) {
 		r := w.registration()
 		r.Metadata, r.CorrelationID = `{"team":"reviews"}`, "c-1"
