@@ -59,7 +59,7 @@ func newReconcile(outside environment) *cobra.Command {
 				Project: settings.Project, Ledger: settings.Ledger, Gemini: settings.Gemini,
 				Discovery: settings.Discovery, Endpoint: settings.Endpoint, Handlers: settings.Handlers,
 				Results: settings.Results,
-			}, where, 0, logging.New(outside.err, ""))
+			}, where, server.Options{Log: logging.New(outside.err, "")})
 			if err != nil {
 				return err
 			}

@@ -103,7 +103,7 @@ func withReplayDesk(ctx context.Context, outside environment, settings writerSet
 	}
 	s, closeStore, err := openServer(ctx, outside, server.Settings{
 		Project: settings.Project, Ledger: settings.Ledger, Handlers: settings.Handlers, Results: settings.Results,
-	}, where, 0, logging.New(outside.err, ""))
+	}, where, server.Options{Log: logging.New(outside.err, "")})
 	if err != nil {
 		return err
 	}

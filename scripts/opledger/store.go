@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -141,17 +140,17 @@ func openReader(ctx context.Context, outside environment, flag string) (*ledger.
 	return l, store.Close, nil
 }
 
-// openServer puts the functions over the store in where, and before its topic if it has one. It makes passes only if schedule is
-// not 0. The returned function closes what it opened.
+// openServer puts the functions over the store in where, and before its topic if it has one: it adds those to options. The
+// returned function closes what it opened.
 func openServer(
-	ctx context.Context, outside environment, settings server.Settings, where place, schedule time.Duration, log *slog.Logger,
+	ctx context.Context, outside environment, settings server.Settings, where place, options server.Options,
 ) (*server.Server, func() error, error) {
 	store, err := openStore(ctx, outside, where, false)
 	if err != nil {
 		return nil, nil, err
 	}
 	closeAll := store.Close
-	options := server.Options{Store: store, Now: time.Now, Log: log, Schedule: schedule}
+	options.Store, options.Now = store, time.Now
 	if file, ok := store.(*sqlite.Store); ok {
 		options.Expire = file.Expire
 	}

@@ -28,7 +28,7 @@ func newWriter(ctx context.Context, outside environment, where place, settings w
 	sayEffects(outside, settings.Ledger)
 	s, closeStore, err := openServer(ctx, outside, server.Settings{
 		Project: settings.Project, Ledger: settings.Ledger, Handlers: settings.Handlers, Results: settings.Results,
-	}, where, 0, logging.New(outside.err, ""))
+	}, where, server.Options{Log: logging.New(outside.err, "")})
 	if err != nil {
 		return writer{}, err
 	}

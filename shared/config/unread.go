@@ -27,6 +27,7 @@ type everyGroup struct {
 	Handlers      Handlers
 	Results       Results
 	Port          Port
+	Access        Access
 }
 
 const ours = "OPLEDGER_"

@@ -13,6 +13,9 @@
 //
 // Where both are present the static one is tried first, because it proves more.
 //
+// [Push] is a third kind, of callers and not of deliveries: the identity token that Google puts into what a Pub/Sub
+// subscription pushes. It proves who sends, the subscription with that audience and service account.
+//
 // # What an error means
 //
 //	error                     answer  meaning

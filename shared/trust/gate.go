@@ -13,9 +13,9 @@ import (
 )
 
 var (
-	// ErrUnavailable says that nobody can tell whether a delivery is genuine: the secrets or keys could not be fetched, and
+	// ErrUnavailable says that nobody can tell whether a request is genuine: the secrets or keys could not be fetched, and
 	// none are known or those that are known are too old. It wraps the cause. A later delivery may be verified.
-	ErrUnavailable = errors.New("the webhook's secrets or keys cannot be had")
+	ErrUnavailable = errors.New("the secrets or keys to verify with cannot be fetched")
 	// ErrNoAudience is the [gemini.ErrSignature] for a token where none are accepted, because no audience is set. It is apart
 	// so that it can be counted: with jobs that have a webhook_config, it is a mistake in the settings and no forgery.
 	ErrNoAudience = fmt.Errorf("%w: it is a token, and whose are accepted is not set (OPLEDGER_WEBHOOK_AUDIENCE)", gemini.ErrSignature)

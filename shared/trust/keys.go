@@ -48,7 +48,7 @@ func newKeyring(address string, transport http.RoundTripper, c Caching, log *slo
 			fetch: func(ctx context.Context) (*keySet, error) {
 				set, err := fetchKeys(ctx, client, address)
 				if err != nil {
-					return nil, fmt.Errorf("fetching the webhook's keys: %w", redactor.Error(err))
+					return nil, fmt.Errorf("fetching the keys of tokens: %w", redactor.Error(err))
 				}
 				return &set, nil
 			},

@@ -1,4 +1,3 @@
-// Package server runs the four functions in one process, on one port, over any store.
 package server
 
 import (
@@ -23,7 +22,6 @@ import (
 	"github.com/opledger/opledger/shared/function"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
@@ -37,6 +35,7 @@ type Settings struct {
 	Endpoint  config.Endpoint
 	Handlers  config.Handlers
 	Results   config.Results
+	Access    config.Access
 }
 
 // Options are what a Server takes beside its settings.
@@ -53,6 +52,10 @@ type Options struct {
 	Budget time.Duration
 	// Expire deletes what may be deleted, with every scheduled pass; nil where the store does so by itself.
 	Expire func(context.Context) (int64, error)
+	// AllowHosts are hosts that requests may be addressed to beside loopback's, each as CheckHost takes it.
+	AllowHosts []string
+	// PushKeys is where the keys of push tokens are published, for a test; empty: where Google does.
+	PushKeys string
 	// Shutdown is how long requests and effects in progress may take to end by themselves; 0: 25 s.
 	Shutdown time.Duration
 }
@@ -65,7 +68,9 @@ type Server struct {
 	queue      *Queue
 	topics     *effect.Topics
 	effects    effectsfn.Function
-	mux        *http.ServeMux
+	webhook    http.Handler   // nil: nothing is delivered here
+	inside     *http.ServeMux // what the guard stands before, but for /effects
+	guard      *guard
 	options    Options
 
 	unverifiable bool // there is nothing to verify a delivery with
@@ -73,7 +78,11 @@ type Server struct {
 
 // New returns a server. It starts nothing.
 func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
-	s := &Server{queue: NewQueue(), topics: effect.NewTopics(settings.Project.ID), mux: http.NewServeMux(), options: o}
+	s := &Server{queue: NewQueue(), topics: effect.NewTopics(settings.Project.ID), inside: http.NewServeMux(), options: o}
+	var err error
+	if s.guard, err = newGuard(settings.Access, o.AllowHosts, o.PushKeys, o.Now, o.Log); err != nil {
+		return nil, err
+	}
 	publisher := o.Publisher
 	if publisher == nil {
 		publisher = s.queue
@@ -81,7 +90,6 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	if o.Wrap != nil {
 		publisher = o.Wrap(publisher)
 	}
-	var err error
 	s.Ledger, err = ledger.New(o.Store, settings.Ledger.Settings(), ledger.Options{Publisher: publisher})
 	if err != nil {
 		return nil, fmt.Errorf("the ledger's settings: %w", err)
@@ -104,7 +112,7 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		Runner: effect.NewRunner(s.Ledger, handlers), Paused: settings.Handlers.Paused, Now: o.Now, Log: o.Log,
 	})
 
-	s.handle("/register", registerfn.New(registerfn.Options{Ledger: s.Ledger, Now: o.Now, Log: o.Log}))
+	s.inside.Handle("/register", registerfn.New(registerfn.Options{Ledger: s.Ledger, Now: o.Now, Log: o.Log}))
 	if settings.Gemini.IsSet() {
 		passes, err := cloud.Reconciler(ctx, cloud.Reconcile{
 			Gemini: settings.Gemini, Discovery: settings.Discovery, Endpoint: settings.Endpoint,
@@ -115,29 +123,20 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		passes.Ledger, passes.Budget = s.Ledger, o.Budget
 		s.Reconciler = reconcile.New(passes)
 		s.reconcile = reconcilefn.New(reconcilefn.Options{Reconciler: s.Reconciler, Now: o.Now, Log: o.Log})
-		s.handle("/reconcile", s.reconcile)
+		s.inside.Handle("/reconcile", s.reconcile)
 	}
 	if settings.Webhook.Tolerance > 0 { // else they are a command's, to which nothing is delivered
-		hook, err := s.webhook(ctx, settings.Webhook)
-		if err != nil {
+		if s.webhook, err = s.newWebhook(ctx, settings.Webhook); err != nil {
 			return nil, err
 		}
-		s.handle("/webhook", hook)
 		s.unverifiable = settings.Webhook.SecretText == "" && len(settings.Webhook.Audiences) == 0
 	}
-	s.handle("/effects", s.effects)
-	s.mux.HandleFunc("GET /health", s.health)
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		function.Fail(w, &function.Error{
-			Status:  http.StatusNotFound,
-			Message: r.URL.Path + " is not here; POST /webhook, /register, /reconcile or /effects, or GET /health",
-		})
-	})
+	s.inside.HandleFunc("/", notHere("POST /webhook, /register, /reconcile or /effects, or GET /health"))
 	return s, nil
 }
 
-// webhook returns the function that Gemini delivers to.
-func (s *Server) webhook(ctx context.Context, settings config.Webhook) (http.Handler, error) {
+// newWebhook returns the function that Gemini delivers to.
+func (s *Server) newWebhook(ctx context.Context, settings config.Webhook) (http.Handler, error) {
 	gate, err := cloud.Gate(ctx, settings, s.options.Now(), s.options.Log)
 	if err != nil {
 		return nil, err
@@ -149,12 +148,6 @@ func (s *Server) webhook(ctx context.Context, settings config.Webhook) (http.Han
 	return webhookfn.New(webhookfn.Options{
 		Ledger: s.Ledger, Gate: gate, Confirm: settings.Confirm, Confirmer: confirmer, Now: s.options.Now, Log: s.options.Log,
 	}), nil
-}
-
-func (s *Server) handle(path string, h http.Handler) {
-	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r.WithContext(logging.WithTrace(r)))
-	})
 }
 
 // health answers 200 while the store can be read.
@@ -171,15 +164,9 @@ const (
 	defaultShutdown = 25 * time.Second
 )
 
-// Serve answers on listener until ctx ends. Then it takes no more requests, lets those in progress end, lets effects in
-// progress finish or be released, and returns nil.
-func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{
-		Handler:           s.mux,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       time.Minute,
-		ErrorLog:          slog.NewLogLogger(s.options.Log.Handler(), slog.LevelWarn),
-	}
+// Serve answers on listener, and /webhook alone on each of webhooks, until ctx ends. Then it takes no more requests, lets those
+// in progress end, lets effects in progress finish or be released, and returns nil. It closes the listeners in any case.
+func (s *Server) Serve(ctx context.Context, listener net.Listener, webhooks ...net.Listener) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx)) // what is in progress outlives ctx by a while
 	defer stop()
 	ctx, end := context.WithCancel(ctx)
@@ -190,23 +177,19 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	if s.options.Schedule > 0 && s.Reconciler != nil {
 		background.Go(func() { s.schedule(ctx) })
 	}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	doors := s.open(listener, webhooks)
 	select {
-	case err := <-failed:
+	case err := <-doors.failed:
 		end()
 		stop()
 		background.Wait()
-		return fmt.Errorf("serving on %s: %w", listener.Addr(), err)
+		return errors.Join(err, doors.close())
 	case <-ctx.Done():
 	}
 	ending, cancel := context.WithTimeout(work, cmp.Or(s.options.Shutdown, defaultShutdown))
 	defer cancel()
 	defer context.AfterFunc(ending, stop)()
-	err := server.Shutdown(ending)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = server.Close()
-	}
+	err := doors.shutdown(ending)
 	background.Wait()
 	return err
 }

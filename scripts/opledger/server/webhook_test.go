@@ -42,7 +42,7 @@ func (s *Server) post(t *testing.T, header http.Header, body string) (int, strin
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/webhook", strings.NewReader(body))
 	r.Header = header
 	answer := httptest.NewRecorder()
-	s.mux.ServeHTTP(answer, r)
+	s.deliveries().ServeHTTP(answer, r)
 	return answer.Code, answer.Body.String()
 }
 

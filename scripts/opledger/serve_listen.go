@@ -1,0 +1,96 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/server"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/mistake"
+)
+
+// listenSettings say where to listen, and who may call.
+type listenSettings struct {
+	Port   config.Port
+	Access config.Access
+}
+
+// listenFlags are the flags of serve about that.
+type listenFlags struct {
+	host       string
+	port       int
+	webhook    string   // address for /webhook alone; empty: none
+	allowHosts []string // beside loopback's
+}
+
+func (f *listenFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.IntVar(&f.port, "port", 8080, "port to listen on; 0 takes a free one (default $PORT, else 8080)")
+	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; beyond loopback it needs $OPLEDGER_SERVE_TOKEN")
+	flags.StringVar(&f.webhook, "webhook-listen", "", "HOST:PORT to answer /webhook alone on, for a tunnel (default none)")
+	flags.StringSliceVar(&f.allowHosts, "allow-host", nil,
+		"a host that requests may be addressed to beside loopback's; needs $OPLEDGER_SERVE_TOKEN; repeatable")
+}
+
+// An addresses is where serve listens.
+type addresses struct {
+	main     *net.TCPAddr
+	webhooks []*net.TCPAddr
+}
+
+// check returns where to listen, or every problem, among them what would leave the ledger open to
+// callers that nothing can tell apart.
+func (f *listenFlags) check(cmd *cobra.Command, outside environment) (addresses, error) {
+	settings, err := config.Parse[listenSettings](outside.variables)
+	problems := []error{err}
+	variable, port := "--port", f.port
+	if !cmd.Flags().Changed("port") {
+		variable, port = "PORT", settings.Port.Number
+	}
+	if port < 0 || port > 65535 {
+		problems = append(problems, fmt.Errorf("%s: it must be from 0 to 65535, not %d", variable, port))
+		port = 0
+	}
+	var at addresses
+	if at.main, err = net.ResolveTCPAddr("tcp", net.JoinHostPort(f.host, strconv.Itoa(port))); err != nil {
+		problems = append(problems, fmt.Errorf("--host: %s is no address of this machine: %w", mistake.Quote(f.host), err))
+	} else if !server.IsLoopback(at.main) && settings.Access.Token == "" {
+		problems = append(problems, fmt.Errorf("--host: beyond loopback, as on %s, callers must show a token: "+
+			"set OPLEDGER_SERVE_TOKEN (openssl rand -base64 32 makes one); for Gemini's deliveries alone "+
+			"--webhook-listen is enough", mistake.Quote(f.host)))
+	}
+	if f.webhook != "" {
+		address, err := net.ResolveTCPAddr("tcp", f.webhook)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("--webhook-listen: it must be HOST:PORT, such as 127.0.0.1:8081: %w", err))
+		}
+		at.webhooks = append(at.webhooks, address)
+	}
+	for _, host := range f.allowHosts {
+		problems = append(problems, prefixed("--allow-host", server.CheckHost(host)))
+	}
+	if len(f.allowHosts) > 0 && settings.Access.Token == "" {
+		problems = append(problems, errors.New("--allow-host: callers under another name than loopback's may be anywhere "+
+			"and must show a token: set OPLEDGER_SERVE_TOKEN (openssl rand -base64 32 makes one)"))
+	}
+	return at, errors.Join(problems...)
+}
+
+// listen opens the ports.
+func (a addresses) listen() (listener net.Listener, webhooks []net.Listener, err error) {
+	if listener, err = net.ListenTCP("tcp", a.main); err != nil {
+		return nil, nil, fmt.Errorf("opening the port: %w; choose another with --port", err)
+	}
+	for _, address := range a.webhooks {
+		l, err := net.ListenTCP("tcp", address)
+		if err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("opening the port: %w; choose another with --webhook-listen", err), listener.Close())
+		}
+		webhooks = append(webhooks, l)
+	}
+	return listener, webhooks, nil
+}

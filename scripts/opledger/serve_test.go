@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+)
+
+const serveToken = "fQ2rT8vXw4cZ1bN7mK0pL5sD9gH3jY6e"
+
+// A served is a serve command that is up.
+type served struct {
+	t            *testing.T
+	url, webhook string // what it said on stdout; webhook is empty without --webhook-listen
+	stop         func() string
+}
+
+// serving runs serve in this process until stop is called, which returns stderr.
+func serving(t *testing.T, variables []string, args ...string) served {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, writes := io.Pipe()
+	var stderr bytes.Buffer
+	ended := make(chan int, 1)
+	go func() {
+		code := run(ctx, append([]string{"serve", "--port", "0"}, args...), environment{
+			variables: append([]string{"GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1", "OPLEDGER_STORE=" + newFile(t).store()}, variables...),
+			out:       writes, err: &stderr,
+		})
+		_ = writes.Close() // a pipe's end has no error
+		ended <- code
+	}()
+	s := served{t: t, stop: func() string {
+		cancel()
+		if code := <-ended; code != exitDone {
+			t.Errorf("exit code %d: %s", code, &stderr)
+		}
+		return stderr.String()
+	}}
+	lines := bufio.NewScanner(out)
+	for _, line := range []struct {
+		begins string
+		to     *string
+	}{{"opledger serves on ", &s.url}, {"opledger serves /webhook alone on ", &s.webhook}} {
+		if line.to == &s.webhook && !strings.Contains(strings.Join(args, " "), "--webhook-listen") {
+			break
+		}
+		if !lines.Scan() || !strings.HasPrefix(lines.Text(), line.begins) {
+			t.Fatalf("it says %q: %s", lines.Text(), s.stop())
+		}
+		*line.to = strings.TrimPrefix(lines.Text(), line.begins)
+	}
+	return s
+}
+
+// wantStatus makes a request and wants its answer's status.
+func (s served) wantStatus(status int, method, url string, header ...string) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), method, url, strings.NewReader(`{"name":"batches/a"}`))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	r.Host = r.Header.Get("Host")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := answer.Body.Close(); err != nil || answer.StatusCode != status {
+		s.t.Errorf("%s %s with %q: %s %v, want %d", method, url, header, answer.Status, err, status)
+	}
+}
+
+// TestServeReach: serve as it is started answers this machine and no page that a browser shows; with
+// --webhook-listen there is a second port, which answers /webhook alone [G7].
+func TestServeReach(t *testing.T) {
+	t.Parallel()
+	s := serving(t, nil, "--webhook-listen", "127.0.0.1:0")
+	s.wantStatus(403, "POST", s.url+"/register", "Origin", "https://evil.example")
+	s.wantStatus(403, "POST", s.url+"/register", "Host", "evil.example")
+	s.wantStatus(403, "POST", s.url+"/register", "X-Forwarded-For", "203.0.113.7")
+	s.wantStatus(201, "POST", s.url+"/register")
+	s.wantStatus(401, "POST", s.url+"/webhook")
+	s.wantStatus(401, "POST", s.webhook+"/webhook", "Host", "tunnel.example")
+	s.wantStatus(404, "POST", s.webhook+"/register")
+	s.wantStatus(404, "GET", s.webhook+"/health")
+	if log := s.stop(); strings.Count(log, `"a caller was refused"`) != 3 {
+		t.Errorf("not every refusal is logged: %s", log)
+	}
+}
+
+// TestServeToken: beyond loopback serve starts with a token alone, and asks for it; it is in no log [G7].
+func TestServeToken(t *testing.T) {
+	t.Parallel()
+	s := serving(t, []string{"OPLEDGER_SERVE_TOKEN=" + serveToken}, "--host", "0.0.0.0", "--allow-host", "ledger.example,localhost", "--allow-host", "10.0.0.1")
+	_, port, _ := strings.Cut(strings.TrimPrefix(s.url, "http://["), "]") // it says [::]:PORT
+	url := "http://127.0.0.1" + port
+	s.wantStatus(401, "POST", url+"/register")
+	s.wantStatus(401, "POST", url+"/register", "Authorization", "Bearer "+strings.ToLower(serveToken))
+	s.wantStatus(201, "POST", url+"/register", "Authorization", "Bearer "+serveToken)
+	s.wantStatus(200, "POST", url+"/register", "Authorization", "Bearer "+serveToken, "Host", "ledger.example")
+	s.wantStatus(200, "POST", url+"/register", "Authorization", "Bearer "+serveToken, "Host", "10.0.0.1:80")
+	s.wantStatus(403, "POST", url+"/register", "Authorization", "Bearer "+serveToken, "Host", "elsewhere.example")
+	s.wantStatus(403, "POST", url+"/effects", "Authorization", "Bearer "+serveToken)
+	s.wantStatus(200, "GET", url+"/health")
+	if log := s.stop(); strings.Contains(log, serveToken) {
+		t.Errorf("the token is logged: %s", log)
+	}
+}
+
+// TestServeUnsafe: what would leave the ledger open to callers that nothing can tell apart does not
+// start, and no ledger is made [G7].
+func TestServeUnsafe(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		set, args []string
+		want      string
+	}{
+		{nil, []string{"--host", "0.0.0.0"}, `--host: beyond loopback, as on "0.0.0.0", callers must show a token: set OPLEDGER_SERVE_TOKEN ` +
+			`(openssl rand -base64 32 makes one); for Gemini's deliveries alone --webhook-listen is enough`},
+		{nil, []string{"--host", ""}, `--host: beyond loopback, as on "", callers`},
+		{nil, []string{"--host", "::"}, `--host: beyond loopback, as on "::", callers`},
+		{[]string{"OPLEDGER_PUSH_AUDIENCE=a", "OPLEDGER_PUSH_ACCOUNT=p@example.com"}, []string{"--host", "0.0.0.0"}, "--host: beyond loopback"},
+		{nil, []string{"--allow-host", "ledger.example"}, "--allow-host: callers under another name than loopback's may be anywhere and must show a token: set OPLEDGER_SERVE_TOKEN"},
+		{[]string{"OPLEDGER_SERVE_TOKEN=" + serveToken}, []string{"--allow-host", "*.example"}, "--allow-host: it must be the name of a host alone"},
+		{nil, []string{"--webhook-listen", "8081"}, "--webhook-listen: it must be HOST:PORT, such as 127.0.0.1:8081: "},
+		{[]string{"OPLEDGER_SERVE_TOKEN=hunter2"}, []string{"--host", "0.0.0.0"}, "OPLEDGER_SERVE_TOKEN: it must have at least 32 characters"},
+		{[]string{"OPLEDGER_PUSH_AUDIENCE=a"}, nil, "OPLEDGER_PUSH_AUDIENCE: it needs OPLEDGER_PUSH_ACCOUNT"},
+	} {
+		f := newFile(t)
+		s := cli(t, append(c.set, "GEMINI_API_KEY=k", "OPLEDGER_STORE="+f.store()), append([]string{"serve"}, c.args...)...).want(t, exitUsage)
+		if got := s.complaint(t); !strings.HasPrefix(got, c.want) || strings.Contains(s.err, "hunter2") {
+			t.Errorf("%v: %s, want %s", c.args, got, c.want)
+		}
+		if _, err := os.Stat(f.path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%v: a ledger was made: %v", c.args, err)
+		}
+	}
+}
+
+// TestServePortTaken: a second port that is taken is an error that says which flag chooses another.
+func TestServePortTaken(t *testing.T) {
+	t.Parallel()
+	s := serving(t, nil)
+	taken := strings.TrimPrefix(s.url, "http://")
+	got := cli(t, []string{"GEMINI_API_KEY=k", "OPLEDGER_STORE=" + newFile(t).store()}, "serve", "--port", "0", "--webhook-listen", taken).want(t, exitFailed)
+	if complaint := got.complaint(t); !strings.HasSuffix(complaint, "choose another with --webhook-listen") {
+		t.Error(complaint)
+	}
+	s.stop()
+}

@@ -1,0 +1,218 @@
+package server
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/function"
+	"github.com/opledger/opledger/shared/trust"
+)
+
+// A guard stands before every route that is not public. The package's documentation is its protocol.
+type guard struct {
+	exposed bool     // the listener is not bound to loopback
+	hosts   []string // allowed beside loopback's
+	token   string   // empty: only local callers
+	push    *trust.Push
+	origins *http.CrossOriginProtection
+	now     func() time.Time
+	log     *slog.Logger
+}
+
+// newGuard returns a guard that takes its listener for exposed. keysURL is where Google publishes its
+// keys, empty for where it does.
+func newGuard(access config.Access, hosts []string, keysURL string, now func() time.Time, log *slog.Logger) (*guard, error) {
+	g := &guard{exposed: true, token: access.Token, origins: http.NewCrossOriginProtection(), now: now, log: log}
+	for _, host := range hosts {
+		if err := CheckHost(host); err != nil {
+			return nil, err
+		}
+		g.hosts = append(g.hosts, strings.ToLower(host))
+	}
+	if access.PushAudience != "" {
+		var err error
+		g.push, err = trust.NewPush(trust.PushOptions{Audience: access.PushAudience, Account: access.PushAccount, KeysURL: keysURL})
+		if err != nil {
+			return nil, fmt.Errorf("OPLEDGER_PUSH_AUDIENCE, OPLEDGER_PUSH_ACCOUNT: %w", err)
+		}
+	}
+	return g, nil
+}
+
+// on returns the guard of what is answered on a listener.
+func (g *guard) on(listener net.Listener) *guard {
+	one := *g
+	one.exposed = !IsLoopback(listener.Addr())
+	return &one
+}
+
+// A refusal is why a request goes no further.
+type refusal struct {
+	reason string // to be counted
+	answer *function.Error
+	cause  error // for the log alone
+}
+
+func refuse(status int, reason, format string, args ...any) *refusal {
+	return &refusal{reason: reason, answer: &function.Error{Status: status, Message: fmt.Sprintf(format, args...)}}
+}
+
+// callers lets callers through to next that are local or show the token.
+func (g *guard) callers(next http.Handler) http.Handler { return g.protect(next, g.admitCaller) }
+
+// pushes lets local callers through to next, and Pub/Sub's pushes from anywhere.
+func (g *guard) pushes(next http.Handler) http.Handler { return g.protect(next, g.admitPush) }
+
+func (g *guard) protect(next http.Handler, admit func(*http.Request) *refusal) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, check := range []func(*http.Request) *refusal{g.checkHost, g.checkOrigin, admit} {
+			no := check(r)
+			if no == nil {
+				continue
+			}
+			log := g.log
+			if no.cause != nil {
+				log = log.With("error", no.cause)
+			}
+			log.WarnContext(r.Context(), "a caller was refused", "event", "auth", "outcome", "refused", "reason", no.reason,
+				"host", excerpt.Cut(r.Host, 100), "peer", r.RemoteAddr)
+			if no.answer.Status == http.StatusUnauthorized {
+				w.Header().Set("WWW-Authenticate", "Bearer")
+			}
+			function.Fail(w, no.answer)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (g *guard) checkHost(r *http.Request) *refusal {
+	if host := hostname(r.Host); !isLoopbackName(host) && !slices.Contains(g.hosts, host) {
+		return refuse(http.StatusForbidden, "host",
+			"nothing is served here under the host %s; serve --allow-host allows one", excerpt.Quote(r.Host, 100))
+	}
+	return nil
+}
+
+func (g *guard) checkOrigin(r *http.Request) *refusal {
+	if err := g.origins.Check(r); err != nil {
+		return refuse(http.StatusForbidden, "cross-origin", "a page of another origin may not do this")
+	}
+	return nil
+}
+
+func (g *guard) admitCaller(r *http.Request) *refusal {
+	switch {
+	case g.token != "" && !sameToken(bearer(r), g.token):
+		return refuse(http.StatusUnauthorized, "token", "send the header Authorization: Bearer with the token in OPLEDGER_SERVE_TOKEN")
+	case g.token == "" && !g.local(r):
+		return refuse(http.StatusForbidden, "beyond-loopback", "only callers on this machine are answered, and none through a proxy; "+
+			"to call from elsewhere set OPLEDGER_SERVE_TOKEN for serve, and send it as a bearer token")
+	default:
+		return nil
+	}
+}
+
+func (g *guard) admitPush(r *http.Request) *refusal {
+	if g.local(r) {
+		if no := g.admitCaller(r); no == nil || g.push == nil {
+			return no
+		}
+	}
+	if g.push == nil {
+		return refuse(http.StatusForbidden, "push-off", "beyond this machine /effects takes only what Pub/Sub pushes, "+
+			"and that is off: set OPLEDGER_PUSH_AUDIENCE and OPLEDGER_PUSH_ACCOUNT for serve")
+	}
+	no := refuse(http.StatusUnauthorized, "push-token", "this is not the identity token of the push subscription "+
+		"with the audience and the account in OPLEDGER_PUSH_AUDIENCE and OPLEDGER_PUSH_ACCOUNT")
+	switch no.cause = g.push.Verify(r.Context(), bearer(r), g.now()); {
+	case no.cause == nil:
+		return nil
+	case errors.Is(no.cause, trust.ErrUnavailable):
+		later := refuse(http.StatusServiceUnavailable, "unavailable", "Google's keys cannot be fetched now")
+		later.cause = no.cause
+		return later
+	default:
+		return no
+	}
+}
+
+// local reports whether a request surely comes from this machine.
+func (g *guard) local(r *http.Request) bool {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	return !g.exposed && err == nil && peer.Addr().Unmap().IsLoopback() && isLoopbackName(hostname(r.Host)) && !forwarded(r.Header)
+}
+
+// forwarded reports whether a proxy or a tunnel has passed a request on.
+func forwarded(h http.Header) bool {
+	for name := range h {
+		switch name {
+		case "Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip", "Cf-Ray", "Fly-Client-Ip":
+			return true
+		}
+		if strings.HasPrefix(name, "X-Forwarded-") || strings.HasPrefix(name, "X-Original-") {
+			return true
+		}
+	}
+	return false
+}
+
+// bearer returns the token in the one Authorization header of a request, or nothing.
+func bearer(r *http.Request) string {
+	values := r.Header.Values("Authorization")
+	if len(values) != 1 {
+		return ""
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// sameToken compares in a time that says nothing about either token, nor about their lengths.
+func sameToken(a, b string) bool {
+	hashA, hashB := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(hashA[:], hashB[:]) == 1
+}
+
+// hostname returns the name in a Host header, without its port.
+func hostname(host string) string {
+	u := url.URL{Host: host}
+	return strings.ToLower(u.Hostname())
+}
+
+func isLoopbackName(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
+
+// IsLoopback reports whether only this machine can connect to a listener with that address.
+func IsLoopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+var hostPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+
+// CheckHost returns nil for a name, or an IP address, that requests may be addressed to.
+func CheckHost(text string) error {
+	if _, err := netip.ParseAddr(text); err != nil && !hostPattern.MatchString(text) {
+		return fmt.Errorf("it must be the name of a host alone, such as ledger.example, without scheme, port or pattern, not %s",
+			excerpt.Quote(text, 100))
+	}
+	return nil
+}
