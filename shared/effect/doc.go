@@ -45,7 +45,8 @@
 //   - It may be called for many operations at once.
 //
 // Documents that it returns are written with the outcome or not at all. A write holds only if its precondition does (an empty
-// Token: the document must not exist); one that somebody else wrote keeps the effect from being finished. So their paths
+// Token: the document must not exist). One that must not exist and does makes the effect DEAD at once; one that another writer
+// has changed since makes the attempt a failed one. So their paths
 // should be the effect's own: under [ledger.EffectPath], or with the idempotency key in the id. They count towards the limits of
 // a commit: some hundreds of documents, 1 MiB each and 10 MiB together.
 package effect

@@ -377,7 +377,7 @@ func TestTotalAsked(t *testing.T) {
 	}
 }
 
-// TestRiderInTheWay: a document that somebody else wrote keeps its item from being recorded as done, and no other.
+// TestRiderInTheWay: a document that may only be created, and is there already, ends its item at once, and no other.
 func TestRiderInTheWay(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(3)).end()
@@ -387,9 +387,9 @@ func TestRiderInTheWay(t *testing.T) {
 	}
 	report := w.run(t.Context(), func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
 		return []ledger.Write{{Path: path(task.Item.Key), Data: effect.ItemResult{Key: "ours"}}}, nil
-	}, effect.Failed)
-	w.stands("PENDING done 2 failed 0 of 3")
-	if !errors.Is(report.Cause, ledger.ErrContention) || w.item("review-1").State != ledger.ItemPending {
-		t.Errorf("%v, %+v", report.Cause, w.item("review-1"))
+	}, effect.Finished)
+	w.stands("DONE done 2 failed 1 of 3")
+	if item := w.item("review-1"); item.State != ledger.ItemFailed || !strings.Contains(item.LastError, string(path("review-1"))) || item.Attempts != 1 {
+		t.Errorf("%+v, %+v", report, item)
 	}
 }

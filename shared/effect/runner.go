@@ -108,43 +108,56 @@ const recordTimeout = 10 * time.Second
 func (r *Runner) attempt(ctx context.Context, handler Handler, report Report, began time.Time) (Report, error) {
 	lease := report.Lease
 	riders, cause := r.perform(ctx, handler, lease, began)
-
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
-	defer cancel()
+	ctx = context.WithoutCancel(ctx)
 	var err error
 	report.Cause = cause
 	switch {
 	case cause == nil:
-		report.Outcome = Finished
-		err = insist(ctx, func() error { return r.ledger.Finish(ctx, lease, riders...) })
-		if ledger.Permanent(err) && len(riders) > 0 {
-			// No further attempt mends that, and each would perform the effect again.
-			report.Outcome, report.Cause = Died, fmt.Errorf("the documents of the handler cannot be written: %w", err)
-			err = insist(ctx, func() error { return r.ledger.Bury(ctx, lease, report.Cause) })
-		}
+		err = r.finish(ctx, &report, riders)
 	case errors.Is(cause, errContinue):
 		report.Outcome = Continued
-		err = insist(ctx, func() (err error) {
+		err = insist(ctx, func(ctx context.Context) (err error) {
 			report.Cause, err = r.ledger.Continue(ctx, lease)
 			return err
 		})
 	case IsPermanent(cause):
-		report.Outcome, report.FailingSince = Died, lease.FailingSince
-		err = insist(ctx, func() error { return r.ledger.Bury(ctx, lease, cause) })
+		err = r.bury(ctx, &report)
 	default:
 		err = r.release(ctx, &report)
 	}
 	if errors.Is(err, ledger.ErrLeaseLost) {
-		report.Outcome, report.Cause = LeaseLost, errors.Join(cause, err)
+		report.Outcome, report.Cause = LeaseLost, errors.Join(report.Cause, err)
 		return report, nil
 	}
 	return report, err
 }
 
+// finish records that the effect happened, in one commit with the handler's documents. Where these can never be written, no
+// further attempt changes that, and each would perform the effect again; where they have lost a race, another may find them as
+// it needs them.
+func (r *Runner) finish(ctx context.Context, report *Report, riders []ledger.Write) error {
+	report.Outcome = Finished
+	err := insist(ctx, func(ctx context.Context) error { return r.ledger.Finish(ctx, report.Lease, riders...) })
+	if len(riders) == 0 || !ledger.Permanent(err) && !errors.Is(err, ledger.ErrContention) {
+		return err
+	}
+	report.Cause = fmt.Errorf("the documents of the handler cannot be written: %w", err)
+	if ledger.Permanent(err) {
+		return r.bury(ctx, report)
+	}
+	return r.release(ctx, report)
+}
+
+// bury records that the effect will never happen.
+func (r *Runner) bury(ctx context.Context, report *Report) error {
+	report.Outcome, report.FailingSince = Died, report.Lease.FailingSince
+	return insist(ctx, func(ctx context.Context) error { return r.ledger.Bury(ctx, report.Lease, report.Cause) })
+}
+
 // release records that the attempt failed, which may be the last that the effect has.
 func (r *Runner) release(ctx context.Context, report *Report) error {
 	var failure ledger.Failure
-	err := insist(ctx, func() (err error) {
+	err := insist(ctx, func(ctx context.Context) (err error) {
 		failure, err = r.ledger.Release(ctx, report.Lease, report.Cause, retryAfter(report.Cause))
 		return err
 	})
@@ -156,13 +169,15 @@ func (r *Runner) release(ctx context.Context, report *Report) error {
 	return err
 }
 
-// insist records an outcome again and again while the store cannot take it, until ctx ends: a hiccup of the store must not
+// insist records an outcome again and again while the store cannot take it, for recordTimeout: a hiccup of the store must not
 // repeat an effect that is known to have happened. Where the time ran out, the error still says what the store said.
-func insist(ctx context.Context, record func() error) error {
+func insist(ctx context.Context, record func(context.Context) error) error {
 	const pause = 200 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
 	var refused error
 	for {
-		err := record()
+		err := record(ctx)
 		again := errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrContention)
 		switch {
 		case !again && refused != nil && ctx.Err() != nil:

@@ -277,6 +277,64 @@ func TestRefusedRiders(t *testing.T) {
 	})
 }
 
+// TestRiderExists: a document that may only be created, and is there already, ends the effect at once, with the cause: no other
+// attempt would find it gone, and each would perform the effect again.
+func TestRiderExists(t *testing.T) {
+	inWorld(t, func(w *world) {
+		if err := w.store.Commit(w.ctx, ledger.Write{Path: "items/1", Data: rider{ID: "another's"}}); err != nil {
+			w.Fatal(err)
+		}
+		var p performances
+		r := w.runner(p.that(func(context.Context, effect.Task) ([]ledger.Write, error) {
+			return []ledger.Write{{Path: "items/1", Data: rider{ID: "1"}}}, nil
+		}))
+		report := w.run(r, effect.Died)
+		e, status := w.effect()
+		if e.State != ledger.EffectDead || status != "dead" || !errors.Is(report.Cause, ledger.ErrExists) || !strings.Contains(e.LastError, "items/1") {
+			w.Errorf("%+v of %+v", report, e)
+		}
+		if report := w.run(r, effect.Skipped); report.Verdict != ledger.Dead || len(p.tasks()) != 1 {
+			w.Errorf("performed %d times", len(p.tasks()))
+		}
+	})
+}
+
+// TestRiderOvertaken: a document that another writer changes between the handler's look and the commit is no reason to give up:
+// the attempt fails, and the next one looks again.
+func TestRiderOvertaken(t *testing.T) {
+	inWorld(t, func(w *world) {
+		path := ledger.Path("items/1")
+		token := func() ledger.Token {
+			snapshot, err := w.store.Get(w.ctx, path)
+			if err != nil {
+				w.Fatal(err)
+			}
+			return snapshot.Documents[0].Token
+		}
+		write := func(id string) {
+			if err := w.store.Commit(w.ctx, ledger.Write{Path: path, Token: token(), Data: rider{ID: id}}); err != nil {
+				w.Fatal(err)
+			}
+		}
+		write("first")
+		overtaken := false
+		r := w.runner(func(context.Context, effect.Task) ([]ledger.Write, error) {
+			mine := ledger.Write{Path: path, Token: token(), Data: rider{ID: "ours"}}
+			if !overtaken {
+				overtaken = true
+				write("another's")
+			}
+			return []ledger.Write{mine}, nil
+		})
+		report := w.run(r, effect.Failed)
+		if e, _ := w.effect(); e.State != ledger.EffectPending || !strings.Contains(e.LastError, string(path)) || !errors.Is(report.Cause, ledger.ErrContention) {
+			w.Errorf("%+v of %+v", report, e)
+		}
+		time.Sleep(report.RetryAfter)
+		w.run(r, effect.Finished)
+	})
+}
+
 // TestCallerGone: an outcome is recorded even if the caller has gone meanwhile: what happened and is not recorded is repeated.
 func TestCallerGone(t *testing.T) {
 	inWorld(t, func(w *world) {

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 // commit. Documents in riders are written in that commit, too: together with the outcome, once, or not at all.
 //
 // The commit holds only while the effect is still the caller's own [S6]. ErrLeaseLost: it is not, and nothing was written.
-// Other errors: as Ingest; calling Finish again is safe.
+// ErrExists: a rider may only create a document that is there already. ErrContention may be due to a rider whose version is
+// gone. Other errors: as Ingest; calling Finish again is safe.
 func (l *Ledger) Finish(ctx context.Context, lease Lease, riders ...Write) error {
 	return l.ending(ctx, lease, "finishing", EffectDone, nil, riders)
 }
@@ -26,6 +28,7 @@ func (l *Ledger) Bury(ctx context.Context, lease Lease, cause error) error {
 
 // ending records the effect's last state, and the failure that ended it, if one did.
 func (l *Ledger) ending(ctx context.Context, lease Lease, doing string, state EffectState, cause error, riders []Write) error {
+	tries := 0
 	return l.withEffect(ctx, lease, doing, func(effect Effect, docs []Document, now time.Time) error {
 		switch {
 		case effect.State == state && effect.lastHeldBy(lease):
@@ -36,7 +39,14 @@ func (l *Ledger) ending(ctx context.Context, lease Lease, doing string, state Ef
 		if cause != nil {
 			effect.fail(cause, operation.Instant(now))
 		}
-		return l.end(ctx, docs[0], docs[1], effect, state, now, riders)
+		riding := riders
+		if tries++; len(riders) > 0 && (tries > 1 || slices.ContainsFunc(riders, replaces)) {
+			var err error
+			if riding, err = l.versioned(ctx, riders); err != nil {
+				return err
+			}
+		}
+		return l.end(ctx, docs[0], docs[1], effect, state, now, riding)
 	}, OperationPath(lease.Operation))
 }
 
@@ -64,9 +74,6 @@ func (l *Ledger) die(ctx context.Context, doc Document, effect Effect, now time.
 func (l *Ledger) commitEnd(ctx context.Context, doc, recordDoc Document, effect Effect, now time.Time, riders []Write) error {
 	rec, err := readRecord(recordDoc)
 	if err != nil {
-		return err
-	}
-	if riders, err = l.versioned(ctx, riders); err != nil {
 		return err
 	}
 	writes := append([]Write{l.writeEffect(doc, effect)}, riders...)

@@ -255,4 +255,4 @@ func (l *Ledger) delivery(e operation.Event, r Receipt, nonce string, now time.T
 
 // Permanent reports whether err is one that no retry mends, so that the report must be kept for a person instead of being
 // sent again.
-func Permanent(err error) bool { return errors.Is(err, ErrInvalid) }
+func Permanent(err error) bool { return errors.Is(err, ErrInvalid) || errors.Is(err, ErrExists) }

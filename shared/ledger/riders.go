@@ -2,32 +2,41 @@ package ledger
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 )
 
 // Replace is a rider's token where it takes the place of whatever there is. It is for riders alone: no store knows it.
 const Replace Token = "replace"
 
-// versioned returns riders with the versions, as they are now, of those that replace what there is.
+// ErrExists: a rider may only create its document, and it is there already. No further attempt changes that.
+var ErrExists = errors.New("the document is there already, and may only be created")
+
+func replaces(w Write) bool { return w.Token == Replace }
+
+// versioned returns riders with the versions, as they are now, of those that replace what there is. It is for where one of
+// them does, or where a commit with them has lost a race, perhaps because of a rider: one that can never be written is
+// ErrExists, and one whose version is gone, so that another attempt must look again, is ErrContention. Both name the document.
 func (l *Ledger) versioned(ctx context.Context, riders []Write) ([]Write, error) {
-	replaces := func(w Write) bool { return w.Token == Replace }
-	if !slices.ContainsFunc(riders, replaces) {
-		return riders, nil
-	}
-	riders = slices.Clone(riders)
-	var paths []Path
-	for _, w := range riders {
-		if replaces(w) {
-			paths = append(paths, w.Path)
-		}
+	paths := make([]Path, len(riders))
+	for i, w := range riders {
+		paths[i] = w.Path
 	}
 	snapshot, err := l.store.Get(ctx, paths...)
 	if err != nil {
 		return nil, err
 	}
-	for i, w := range riders {
-		if replaces(w) {
-			riders[i].Token, snapshot.Documents = snapshot.Documents[0].Token, snapshot.Documents[1:]
+	riders = slices.Clone(riders)
+	for i, doc := range snapshot.Documents {
+		switch w := &riders[i]; {
+		case replaces(*w):
+			w.Token = doc.Token
+		case w.Token == doc.Token:
+		case w.Token == "":
+			return nil, fmt.Errorf("%w: %s", ErrExists, w.Path)
+		default:
+			return nil, fmt.Errorf("%w: %s is not any more as it was read", ErrContention, w.Path)
 		}
 	}
 	return riders, nil
@@ -37,7 +46,7 @@ func (l *Ledger) versioned(ctx context.Context, riders []Write) ([]Write, error)
 func unversioned(riders []Write) []Write {
 	riders = slices.Clone(riders)
 	for i := range riders {
-		if riders[i].Token == Replace {
+		if replaces(riders[i]) {
 			riders[i].Token = ""
 		}
 	}

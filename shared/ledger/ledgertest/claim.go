@@ -189,17 +189,34 @@ var claimTests = []ledgerTest{
 		w.finish(lease, rider)
 		equal(w, "the rider", read[note](w, pathC).Text, "result")
 	}},
-	{"a rider that does not hold finishes nothing", func(w *world) {
+	{"a rider that does not hold finishes nothing, and says which document is in its way", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
 		if err := w.store.Commit(w.ctx, ledger.Write{Path: pathC, Data: note{Text: "there"}}); err != nil {
 			w.Fatal(err)
 		}
-		if err := w.ledger().Finish(w.ctx, lease, ledger.Write{Path: pathC, Data: note{}}); !errors.Is(err, ledger.ErrContention) {
-			w.Errorf("Finish: %v, want ErrContention", err)
+		read := w.document(pathC).Token
+		if err := w.store.Commit(w.ctx, ledger.Write{Path: pathC, Token: read, Data: note{Text: "changed"}}); err != nil {
+			w.Fatal(err)
+		}
+		other := ledger.Write{Path: pathB, Data: note{}}
+		for token, want := range map[ledger.Token]error{"": ledger.ErrExists, read: ledger.ErrContention} {
+			err := w.ledger().Finish(w.ctx, lease, other, ledger.Write{Path: pathC, Token: token, Data: note{}})
+			if !errors.Is(err, want) || !strings.Contains(err.Error(), string(pathC)) || ledger.Permanent(err) != (token == "") {
+				w.Errorf("Finish: %v, want %v", err, want)
+			}
 		}
 		equal(w, "the effect", w.effect(publish).State, ledger.EffectClaimed)
 		equal(w, "the record", w.record().Effects[publish], operation.EffectOpen)
+		equal(w, "the other rider is there", w.document(pathB).Exists(), false)
+	}},
+	{"a race that is merely lost does not keep riders from being written [M6]", func(w *world) {
+		w.succeed()
+		rider := ledger.Write{Path: pathC, Data: note{Text: "new"}}
+		if err := w.over(Inject(w.store, Times(7, Abort)...)).Finish(w.ctx, w.granted(publish), rider); err != nil {
+			w.Errorf("Finish: %v", err)
+		}
+		equal(w, "the rider", read[note](w, pathC).Text, "new")
 	}},
 	{"the words of an error are cut to something that can be stored", func(w *world) {
 		w.succeed()
