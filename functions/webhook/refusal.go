@@ -15,10 +15,18 @@ import (
 func refusal(err error) (reason string, answered *function.Error) {
 	const unfit = "the webhook's signature does not fit, or is missing"
 	switch {
+	case errors.As(err, &answered): // of its body
+		return answered.Reason, answered
+	case errors.Is(err, trust.ErrOldToken):
+		return "old-token", &function.Error{Status: http.StatusUnauthorized, Message: "the webhook's token is too old"}
 	case errors.Is(err, gemini.ErrStale):
 		return "stale-timestamp", &function.Error{Status: http.StatusUnauthorized, Message: "the webhook's timestamp is outside the tolerance"}
 	case errors.Is(err, trust.ErrNoAudience): // a job has a webhook of its own and the settings do not say whose tokens to believe
 		return "no-audience", &function.Error{Status: http.StatusUnauthorized, Message: unfit}
+	case errors.Is(err, trust.ErrUndated):
+		return "undated-token", &function.Error{Status: http.StatusUnauthorized, Message: unfit}
+	case errors.Is(err, trust.ErrAmbiguous): // a genuine sender's id, or a captured delivery that was divided
+		return "ambiguous-id", &function.Error{Status: http.StatusUnauthorized, Message: unfit}
 	case errors.Is(err, gemini.ErrSignature):
 		return "signature", &function.Error{Status: http.StatusUnauthorized, Message: unfit}
 	case errors.Is(err, gemini.ErrNoSecret):

@@ -127,20 +127,23 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestTooLarge: a body over 1 MiB is 413, signed or not, whether or not it says its length; one of exactly 1 MiB is read
-// [W7].
+// TestTooLarge: a body over 1 MiB is 413, whether the signature fits or not, and whether or not it
+// says its length; one of exactly 1 MiB is read [W7].
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	const most = 1 << 20
 	large := bytes.Repeat([]byte("a"), most+1)
-	for name, header := range map[string]http.Header{"signed": signed(secret, "large", w.clock.Now(), large), "not signed": {}} {
+	for name, header := range map[string]http.Header{
+		"signed": signed(secret, "large", w.clock.Now(), large), "forged": signed(other, "large", w.clock.Now(), large),
+	} {
 		for form, body := range map[string]io.Reader{"length": bytes.NewReader(large), "chunked": io.MultiReader(bytes.NewReader(large))} {
 			w.unwritten(func() {
 				if r := w.request(http.MethodPost, header, body); r.Status != http.StatusRequestEntityTooLarge {
 					t.Errorf("%s, %s: %d, want 413", name, form, r.Status)
 				}
 			})
+			w.wantLog(map[string]any{"event": "auth", "outcome": "refused", "reason": "too-large"})
 		}
 	}
 	w.took(w.deliver("just", string(large[:most])), "quarantined", "malformed", false)

@@ -79,6 +79,8 @@ func TestTokenRefused(t *testing.T) {
 		{"expired", claim(map[string]any{"exp": now.Add(-5*time.Minute - time.Second).Unix()}), "stale-timestamp", nil},
 		{"not valid yet", claim(map[string]any{"nbf": now.Add(5*time.Minute + time.Second).Unix()}), "stale-timestamp", nil},
 		{"made in the future", claim(map[string]any{"iat": now.Add(5*time.Minute + time.Second).Unix()}), "stale-timestamp", nil},
+		{"no end, and made 25 hours ago", claim(map[string]any{"exp": nil, "iat": now.Add(-25*time.Hour - time.Second).Unix()}), "old-token", nil},
+		{"no time at all", claim(map[string]any{"exp": nil, "iat": nil}), "undated-token", nil},
 		{"an old timestamp beside it", good, "stale-timestamp", http.Header{"Webhook-Timestamp": {"1700000000"}}},
 		{"stale and forged", w.token(nil, geminisim.TokenOptions{Key: geminisim.OtherKey()}), "signature", http.Header{"Webhook-Timestamp": {"1700000000"}}},
 	} {

@@ -5,6 +5,7 @@
 //	outcome               answer
 //	signature or time off 401, nothing written [W1, W2]
 //	not POST, too large   405, 413, nothing written [W7]
+//	too slow, no room     408, 503, nothing written [W7]
 //	taken in              200 applied, dropped, duplicate or conflict [M8, W4]
 //	cannot be understood  200 quarantined [W6]
 //	unknown event type    200 ignored, kept like the above [W6]
@@ -19,6 +20,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/opledger/opledger/shared/confirm"
@@ -62,12 +64,14 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	// Anybody may send this header, before anything is verified.
 	log := h.Log.With("delivery", fmt.Sprintf("%.200s", r.Header.Get(gemini.HeaderID)), "source", operation.Webhook)
-	body, err := function.ReadBody(w, r)
-	if err != nil {
-		function.Fail(w, err)
-		return
+	// A body is read once its headers have not ruled the delivery out: strangers must not fill the
+	// memory.
+	read := sync.OnceValues(func() ([]byte, error) { return function.ReadBody(w, r) })
+	proof, err := h.Gate.Verify(ctx, r.Header, read, h.Now())
+	var body []byte
+	if err == nil {
+		body, err = read()
 	}
-	proof, err := h.Gate.Verify(ctx, r.Header, body, h.Now())
 	if err != nil {
 		reason, answered := refusal(err)
 		log.WarnContext(ctx, "delivery refused", "event", "auth", "outcome", "refused", "reason", reason, "error", err)

@@ -13,6 +13,11 @@
 //
 // Where both are present the static one is tried first, because it proves more.
 //
+// What a static signature covers is one text, and what divides it are dots. An id may hold dots;
+// one that ends in a dot and a timestamp is refused, and so is what is left where such a text was
+// divided in another place. A token without exp is believed for 25 hours after its iat, and without
+// either never.
+//
 // [Push] is a third kind, of callers and not of deliveries: the identity token that Google puts into what a Pub/Sub
 // subscription pushes. It proves who sends, the subscription with that audience and service account.
 //
@@ -21,7 +26,10 @@
 //	error                     answer  meaning
 //	gemini.ErrSignature       401     nothing fits: wrong, missing, malformed and unknown are one error
 //	ErrNoAudience             401     an ErrSignature, to be counted apart: a token came, and none are accepted
+//	ErrAmbiguous              401     the same of a genuine signature that fits another delivery, too
+//	ErrUndated                401     the same of a genuine token that says nothing of its time
 //	gemini.ErrStale           401     a genuine proof whose time is off: a late delivery, or a replayed one
+//	ErrOldToken               401     an ErrStale, to be counted apart: a token without exp, 25 hours old
 //	gemini.ErrNoSecret        503     no secret yet: the first deployment comes before the webhook exists
 //	ErrUnavailable            503     the secrets or keys cannot be had, so that nobody can tell
 //
@@ -30,7 +38,9 @@
 //
 // # What a forger can cost
 //
-// Anybody may call. Whatever is called, and however often, an instance asks for its secrets at most once in 30 seconds and
+// Anybody may call. A body is read only where the headers leave the decision to it, and headers
+// beyond 1 KiB of id or 20 KiB of signatures are refused for that. Whatever is called, and however
+// often, an instance asks for its secrets at most once in 30 seconds and
 // for its keys at most once in a minute, each for at most 5 seconds, and calls that come meanwhile wait for the same
 // answer. A call that fits what is known never waits for a forger's. Beyond that, a forged static signature costs an HMAC
 // over the body per secret, twice if the secrets changed meanwhile; a forged token costs decoding at most 16 KiB, and one RSA

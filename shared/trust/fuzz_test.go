@@ -26,8 +26,8 @@ func FuzzToken(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, signature string, raw []byte) {
 		others := slices.DeleteFunc(strings.Split(signature, " "), func(s string) bool { return strings.HasPrefix(s, "v1,") })
-		right := len(others) == 1 && others[0] == good
-		proof, err := w.gate.Verify(t.Context(), headers(start, signature), raw, start)
+		right := len(others) == 1 && others[0] == good && len(signature) <= 20<<10
+		proof, err := w.gate.Verify(t.Context(), headers(start, signature), whole(raw), start)
 		switch {
 		case err == nil && proof.Bound:
 			// The fuzzer would have found an HMAC.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini"
@@ -19,6 +18,18 @@ var (
 	// ErrNoAudience is the [gemini.ErrSignature] for a token where none are accepted, because no audience is set. It is apart
 	// so that it can be counted: with jobs that have a webhook_config, it is a mistake in the settings and no forgery.
 	ErrNoAudience = fmt.Errorf("%w: it is a token, and whose are accepted is not set (OPLEDGER_WEBHOOK_AUDIENCE)", gemini.ErrSignature)
+	// ErrAmbiguous is the [gemini.ErrSignature] for a static signature that fits another delivery,
+	// too: a part of the id or of the body may be the timestamp instead. It is apart so that it can
+	// be counted: only a sender with the secret causes it, or a caller who divides what such a
+	// sender signed.
+	ErrAmbiguous = fmt.Errorf("%w: what is signed can be divided into id, timestamp and body in another way", gemini.ErrSignature)
+	// ErrUndated is the [gemini.ErrSignature] for a token of Gemini's that has neither exp nor iat:
+	// who has seen it once could use it for ever. It is apart because it may be how Gemini makes
+	// them one day.
+	ErrUndated = fmt.Errorf("%w: the token has neither exp nor iat", gemini.ErrSignature)
+	// ErrOldToken is the [gemini.ErrStale] for a token without exp that was made more than 25 hours
+	// ago.
+	ErrOldToken = fmt.Errorf("%w: the token has no exp, and its iat is more than %s ago", gemini.ErrStale, maxTokenAge)
 )
 
 // Options are what a Gate believes.
@@ -56,11 +67,16 @@ type Proof struct {
 // [W2]. The error is or wraps gemini.ErrSignature, gemini.ErrStale, gemini.ErrNoSecret or ErrUnavailable; see the package's
 // documentation for what to answer. Exactly the tolerance is still fresh.
 //
+// Verify calls body only where the headers leave the decision to it: for a static signature of the
+// right form, while there are secrets. An error of body is returned as it is, unless a token does
+// instead.
+//
 // Verify may fetch secrets or keys, and waits for that for 5 seconds at most or until ctx ends, whichever is first; ending ctx
 // does not end the fetch, because others wait for it.
-func (g *Gate) Verify(ctx context.Context, header http.Header, body []byte, now time.Time) (Proof, error) {
+func (g *Gate) Verify(ctx context.Context, header http.Header, body Body, now time.Time) (Proof, error) {
 	sent, readable := gemini.ParseTimestamp(header.Get(gemini.HeaderTimestamp))
-	if !readable || header.Get(gemini.HeaderID) == "" {
+	id, signatures := header.Get(gemini.HeaderID), header.Values(gemini.HeaderSignature)
+	if !readable || id == "" || len(id) > maxIDBytes || size(signatures) > maxSignatureBytes {
 		return Proof{}, gemini.ErrSignature
 	}
 	proof, err := g.prove(ctx, header, body, now)
@@ -74,7 +90,7 @@ func (g *Gate) Verify(ctx context.Context, header http.Header, body []byte, now 
 }
 
 // prove tries what the delivery offers. It looks at no timestamp but a token's own.
-func (g *Gate) prove(ctx context.Context, header http.Header, body []byte, now time.Time) (Proof, error) {
+func (g *Gate) prove(ctx context.Context, header http.Header, body Body, now time.Time) (Proof, error) {
 	static, token := offered(header.Values(gemini.HeaderSignature))
 	var problems []error
 	if static {
@@ -94,7 +110,7 @@ func (g *Gate) prove(ctx context.Context, header http.Header, body []byte, now t
 	return Proof{}, gravest(problems)
 }
 
-func (g *Gate) proveStatic(ctx context.Context, header http.Header, body []byte, now time.Time) error {
+func (g *Gate) proveStatic(ctx context.Context, header http.Header, body Body, now time.Time) error {
 	if g.options.Static == nil {
 		return gemini.ErrNoSecret
 	}
@@ -108,28 +124,8 @@ func (g *Gate) proveDynamic(ctx context.Context, token string, now time.Time) ([
 	return g.options.Dynamic.verify(ctx, token, now, g.options.Tolerance)
 }
 
-// offered says what signature headers hold: whether there are static signatures, and a token where there is exactly one
-// other entry and it has a token's three parts.
-func offered(values []string) (static bool, token string) {
-	others := 0
-	for _, value := range values {
-		for entry := range strings.SplitSeq(value, " ") {
-			if strings.HasPrefix(entry, "v1,") {
-				static = true
-				continue
-			}
-			others++
-			token = entry
-		}
-	}
-	if others != 1 || strings.Count(token, ".") != 2 {
-		token = ""
-	}
-	return static, token
-}
-
 // gravest returns the error to answer with: first that nobody can tell, because then the delivery must come again, then
-// that a genuine proof is too old or too new, then that nothing fits.
+// that a genuine proof is too old or too new, then one to be counted apart, then that nothing fits.
 func gravest(problems []error) error {
 	worst := gemini.ErrSignature
 	for _, err := range problems {
@@ -138,7 +134,7 @@ func gravest(problems []error) error {
 			worst = err
 		case !errors.Is(err, gemini.ErrSignature):
 			return err
-		case errors.Is(err, ErrNoAudience) && !errors.Is(worst, gemini.ErrStale):
+		case err != gemini.ErrSignature && worst == gemini.ErrSignature: //nolint:errorlint // what wraps it is counted apart
 			worst = err
 		}
 	}

@@ -87,7 +87,7 @@ func TestGateTable(t *testing.T) {
 			if now.IsZero() {
 				now = start
 			}
-			proof, err := w.gate.Verify(t.Context(), test.h, []byte(body), now)
+			proof, err := w.gate.Verify(t.Context(), test.h, whole([]byte(body)), now)
 			if err != test.want { //nolint:errorlint // promised unwrapped where nothing is known beside it
 				t.Fatalf("got %v, want %v", err, test.want)
 			}
@@ -126,7 +126,7 @@ func TestGateWithoutOneKind(t *testing.T) {
 		{"no version yet, and a token", w.gate, headers(start, static, token), nil},
 		{"no version yet, and a wrong token", w.gate, headers(start, static, "a.b.c"), gemini.ErrNoSecret},
 	} {
-		if _, err := test.gate.Verify(t.Context(), test.h, []byte(body), start); !errors.Is(err, test.want) {
+		if _, err := test.gate.Verify(t.Context(), test.h, whole([]byte(body)), start); !errors.Is(err, test.want) {
 			t.Errorf("W1 %s: got %v, want %v", test.name, err, test.want)
 		}
 	}

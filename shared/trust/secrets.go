@@ -127,12 +127,12 @@ func (s *Secrets) Load(ctx context.Context, now time.Time) error {
 
 // verify is gemini.Verifier's Verify without the time, against every secret. When none fits they are fetched once more,
 // because the delivery may be signed with a version that is new.
-func (s *Secrets) verify(ctx context.Context, header http.Header, body []byte, now time.Time) error {
+func (s *Secrets) verify(ctx context.Context, header http.Header, body Body, now time.Time) error {
 	set, err := s.get(ctx, now)
 	if err != nil {
 		return err
 	}
-	if err = set.verify(header, body, now); err == nil || s.fixed != nil {
+	if err = set.verify(header, body, now); s.fixed != nil || !unfit(err) {
 		return err
 	}
 	newer := s.cache.renew(ctx, now, set)
@@ -142,6 +142,11 @@ func (s *Secrets) verify(ctx context.Context, header http.Header, body []byte, n
 	return newer.verify(header, body, now)
 }
 
+// unfit reports whether another version of the secret may fit where err came of this one.
+func unfit(err error) bool {
+	return err == gemini.ErrSignature || errors.Is(err, gemini.ErrNoSecret) //nolint:errorlint // what wraps it did fit
+}
+
 func (s *Secrets) get(ctx context.Context, now time.Time) (*versions, error) {
 	if s.fixed != nil {
 		return s.fixed, nil
@@ -149,11 +154,21 @@ func (s *Secrets) get(ctx context.Context, now time.Time) (*versions, error) {
 	return s.cache.get(ctx, now)
 }
 
-func (v *versions) verify(header http.Header, body []byte, now time.Time) error {
+func (v *versions) verify(header http.Header, body Body, now time.Time) error {
 	if v.verifier == nil {
 		return gemini.ErrNoSecret
 	}
-	return v.verifier.Verify(header, body, now)
+	text, err := body()
+	if err != nil {
+		return err
+	}
+	if err := v.verifier.Verify(header, text, now); err != nil {
+		return err
+	}
+	if ambiguous(header.Get(gemini.HeaderID), text) {
+		return ErrAmbiguous
+	}
+	return nil
 }
 
 // String says nothing about the secrets, however s is printed.

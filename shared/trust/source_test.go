@@ -221,7 +221,7 @@ func TestKeysSurviveABadAnswer(t *testing.T) {
 			s, gate := newKeyServer(t)
 			verify := func(after time.Duration) error {
 				now := start.Add(after)
-				_, err := gate.Verify(t.Context(), headers(now, goodToken(now)), []byte(body), now)
+				_, err := gate.Verify(t.Context(), headers(now, goodToken(now)), whole([]byte(body)), now)
 				return err
 			}
 			s.set(bad)
@@ -286,11 +286,11 @@ func TestKeysFromASlowServer(t *testing.T) {
 		cancel()
 	}()
 	h := headers(start, goodToken(start))
-	if _, err := gate.Verify(ctx, h, []byte(body), start); !errors.Is(err, trust.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+	if _, err := gate.Verify(ctx, h, whole([]byte(body)), start); !errors.Is(err, trust.ErrUnavailable) || !errors.Is(err, context.Canceled) {
 		t.Errorf("W1: got %v", err)
 	}
 	close(release)
-	if _, err := gate.Verify(t.Context(), h, []byte(body), start); err != nil {
+	if _, err := gate.Verify(t.Context(), h, whole([]byte(body)), start); err != nil {
 		t.Errorf("W1: got %v", err)
 	}
 }
@@ -308,7 +308,7 @@ func TestKeysRotate(t *testing.T) {
 		if second {
 			token = rs256(strangersKey(), `{"alg":"RS256","kid":"key-2"}`, goodClaims(now, nil))
 		}
-		if _, err := gate.Verify(t.Context(), headers(now, token), []byte(body), now); !errors.Is(err, want) {
+		if _, err := gate.Verify(t.Context(), headers(now, token), whole([]byte(body)), now); !errors.Is(err, want) {
 			t.Errorf("W1 after %v: got %v, want %v", after, err, want)
 		}
 		if n := s.asked.Load(); n != asked {

@@ -52,6 +52,9 @@ func TestTokenTable(t *testing.T) {
 	claims := func(name string, value any) string {
 		return rs256(key, goodHeader, goodClaims(start, map[string]any{name: value}))
 	}
+	made := func(at time.Time) string {
+		return rs256(key, goodHeader, goodClaims(start, map[string]any{"exp": nil, "iat": at.Unix()}))
+	}
 	const hs = `{"alg":"HS256","kid":"key-1"}`
 	near, far := start.Add(-tolerance), start.Add(-tolerance-time.Second)
 	soon, late := start.Add(tolerance), start.Add(tolerance+time.Second)
@@ -64,7 +67,10 @@ func TestTokenTable(t *testing.T) {
 	}{
 		{name: "good", token: good},
 		{name: "audience in a list", token: claims("aud", []string{"x", audience})},
-		{name: "no times at all", token: rs256(key, goodHeader, `{"aud":"`+audience+`"}`)},
+		{name: "no end, just made", token: claims("exp", nil)},
+		{name: "no end, as old as Gemini's retries and an hour", token: made(start.Add(-25 * time.Hour))},
+		{name: "no time of making", token: claims("iat", nil)},
+		{name: "long-lived, by its own word", token: rs256(key, goodHeader, goodClaims(start, map[string]any{"iat": start.AddDate(-1, 0, 0).Unix()}))},
 		{name: "strange claim", token: claims("event", map[string]any{"a": 1})},
 		{name: "embedded key beside the published one", token: rs256(key, header(`,"jwk":`+jwk(&strangersKey().PublicKey, keyID)), payload)},
 		{name: "expired within the leeway", token: claims("exp", near.Unix())},
@@ -77,6 +83,14 @@ func TestTokenTable(t *testing.T) {
 		{name: "expired", token: claims("exp", far.Unix()), want: gemini.ErrStale},
 		{name: "not yet valid", token: claims("nbf", late.Unix()), want: gemini.ErrStale},
 		{name: "issued early", token: claims("iat", late.Unix()), want: gemini.ErrStale},
+		{name: "no end, older", token: made(start.Add(-25*time.Hour - time.Second)), want: trust.ErrOldToken},
+		{name: "no end, a year old", token: made(start.AddDate(-1, 0, 0)), want: trust.ErrOldToken},
+		{name: "no end, made in 1970", token: made(time.Unix(0, 0)), want: trust.ErrOldToken},
+		{name: "no end, made in the future", token: made(late), want: gemini.ErrStale},
+		{name: "no times at all", token: rs256(key, goodHeader, `{"aud":"`+audience+`"}`), want: trust.ErrUndated},
+		{name: "no times but null", token: rs256(key, goodHeader, `{"aud":"`+audience+`","exp":null,"iat":null}`), want: trust.ErrUndated},
+		{name: "only a beginning", token: rs256(key, goodHeader, goodClaims(start, map[string]any{"exp": nil, "iat": nil, "nbf": start.Unix()})), want: trust.ErrUndated},
+		{name: "no times at all, for somebody else", token: rs256(key, goodHeader, `{"aud":"x"}`), want: gemini.ErrSignature},
 		{name: "expired, for somebody else", token: rs256(key, goodHeader, goodClaims(start, map[string]any{"aud": "x", "exp": 1})), want: gemini.ErrSignature},
 
 		{name: "alg none, unsigned", token: encode(`{"alg":"none","kid":"key-1"}`) + "." + encode(payload) + ".", want: gemini.ErrSignature},
@@ -188,7 +202,7 @@ func TestIssuers(t *testing.T) {
 		"https://accounts.google.com/": gemini.ErrSignature, "": gemini.ErrSignature, nil: gemini.ErrSignature, 1: gemini.ErrSignature,
 	} {
 		token := rs256(publishedKey(), goodHeader, goodClaims(start, map[string]any{"iss": issuer}))
-		if _, err := gate.Verify(t.Context(), headers(start, token), []byte(body), start); err != want { //nolint:errorlint // promised unwrapped
+		if _, err := gate.Verify(t.Context(), headers(start, token), whole([]byte(body)), start); err != want { //nolint:errorlint // promised unwrapped
 			t.Errorf("W1 issuer %v: got %v, want %v", issuer, err, want)
 		}
 	}
@@ -235,7 +249,7 @@ func TestReplayWithAnotherBody(t *testing.T) {
 	w := newWorld(t)
 	h := headers(start.Add(time.Minute), goodToken(start))
 	h.Set("webhook-id", "msg_2")
-	proof, err := w.gate.Verify(t.Context(), h, []byte(`{"forged":true}`), start.Add(time.Minute))
+	proof, err := w.gate.Verify(t.Context(), h, whole([]byte(`{"forged":true}`)), start.Add(time.Minute))
 	if err != nil || proof.Bound {
 		t.Errorf("W1: bound %t, %v", proof.Bound, err)
 	}

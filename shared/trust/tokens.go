@@ -52,6 +52,9 @@ const (
 	maxKeyIDBytes = 256
 )
 
+// maxTokenAge is for how long a token without exp is believed: Gemini delivers again for 24 hours.
+const maxTokenAge = 25 * time.Hour
+
 // algorithms is a list of one. What the token says about its own algorithm selects nothing.
 var algorithms = []jose.SignatureAlgorithm{jose.RS256}
 
@@ -122,7 +125,9 @@ func canonical(token string) bool {
 	return true
 }
 
-// judge decides over the claims of a token whose signature fits. Each of its times is optional: none is documented.
+// judge decides over the claims of a token whose signature fits. None of its times is documented,
+// but one must say when it ends to be believed: without exp, iat does, for as long as Gemini
+// delivers.
 func (t *Tokens) judge(payload []byte, now time.Time, leeway time.Duration) error {
 	var claims jwt.Claims
 	var names map[string]json.RawMessage
@@ -140,6 +145,14 @@ func (t *Tokens) judge(payload []byte, now time.Time, leeway time.Duration) erro
 	// Nothing but times is expected here, so nothing else can be wrong.
 	if claims.ValidateWithLeeway(jwt.Expected{Time: now}, leeway) != nil {
 		return gemini.ErrStale
+	}
+	switch {
+	case claims.Expiry != nil:
+		return nil
+	case claims.IssuedAt == nil:
+		return ErrUndated
+	case now.Sub(claims.IssuedAt.Time()) > maxTokenAge:
+		return ErrOldToken
 	}
 	return nil
 }

@@ -129,9 +129,12 @@ func newGate(t testing.TB, secrets *trust.Secrets, tokens *trust.Tokens) *trust.
 }
 
 func (w *world) verify(h http.Header, now time.Time) error {
-	_, err := w.gate.Verify(w.Context(), h, []byte(body), now)
+	_, err := w.gate.Verify(w.Context(), h, whole([]byte(body)), now)
 	return err
 }
+
+// whole is a body that was read.
+func whole(body []byte) trust.Body { return func() ([]byte, error) { return body, nil } }
 
 // versions are secrets with the names of versions 1, 2 ….
 func versions(values ...string) []trust.Secret {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
+	"testing/iotest"
 	"time"
 
 	"github.com/opledger/opledger/functions/webhook"
@@ -65,7 +68,35 @@ func (w *world) signed(secret, id string, at time.Time, body string) http.Header
 
 // tokened returns the headers of a delivery with a token, which says nothing about its body.
 func (w *world) tokened(id string) http.Header {
-	return delivery(id, w.clock.Now(), w.sim.Token(w.sim.Claims(audience, nil), geminisim.TokenOptions{}))
+	return w.claiming(id, func(map[string]any) {})
+}
+
+// claiming is tokened with changes to what the token claims.
+func (w *world) claiming(id string, change func(claims map[string]any)) http.Header {
+	claims := w.sim.Claims(audience, nil)
+	change(claims)
+	return delivery(id, w.clock.Now(), w.sim.Token(claims, geminisim.TokenOptions{}))
+}
+
+// crowd sends a delivery, and at the end of its body the next one, until one finds no room.
+func (w *world) crowd(function http.Handler) {
+	w.request(http.MethodPost, function, w.signed(secret, "m1", w.clock.Now(), ""), &nested{left: 900 << 10, end: func() { w.crowd(function) }})
+}
+
+// A nested body is so many bytes, and does something before it ends.
+type nested struct {
+	left int
+	end  func()
+}
+
+func (b *nested) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		b.end()
+		return 0, io.EOF
+	}
+	n := min(len(p), b.left)
+	b.left -= n
+	return n, nil
 }
 
 func delivery(id string, at time.Time, signature string) http.Header {
@@ -164,6 +195,25 @@ var ofProofs = []situation{
 	}, []string{"stale"}},
 	{"webhook: no secret yet", func(w *world) {
 		w.post(w.webhook(func(o *trust.Options) { o.Static = nil }), w.signed(secret, "m1", w.clock.Now(), "{}"), "{}")
+	}, []string{"refused"}},
+	{"webhook: an id by which a delivery could be divided again", func(w *world) {
+		w.post(w.webhook(nil), w.signed(secret, "m.1", w.clock.Now(), "{}"), "{}")
+	}, []string{"refused"}},
+	{"webhook: bodies that have no room", func(w *world) { w.crowd(w.webhook(nil)) }, []string{"refused"}},
+	{"webhook: a body that takes too long", func(w *world) {
+		w.request(http.MethodPost, w.webhook(nil), w.signed(secret, "m1", w.clock.Now(), ""), iotest.ErrReader(os.ErrDeadlineExceeded))
+	}, []string{"refused"}},
+	{"webhook: a token that says nothing of its time", func(w *world) {
+		w.post(w.webhook(nil), w.claiming("m1", func(claims map[string]any) {
+			delete(claims, "exp")
+			delete(claims, "iat")
+		}), "{}")
+	}, []string{"refused"}},
+	{"webhook: a token without an end, made long ago", func(w *world) {
+		w.post(w.webhook(nil), w.claiming("m1", func(claims map[string]any) {
+			delete(claims, "exp")
+			claims["iat"] = w.clock.Now().Add(-26 * time.Hour).Unix()
+		}), "{}")
 	}, []string{"refused"}},
 	{"webhook: a token, and no audience", func(w *world) {
 		w.post(w.webhook(func(o *trust.Options) { o.Dynamic = nil }), w.tokened("m1"), "{}")

@@ -1,0 +1,162 @@
+package webhook_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+// head sends the headers of a delivery whose body does not come, and returns how they are answered.
+// 100 asks for the body.
+func (w *world) head(method string, header http.Header) *http.Response {
+	w.Helper()
+	connection, err := net.Dial("tcp", w.server.Listener.Addr().String())
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { connection.Close() })
+	header = header.Clone()
+	header.Set("Expect", "100-continue")
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "%s /webhook HTTP/1.1\r\nHost: h\r\nContent-Length: 900000\r\n", method)
+	if err := header.Write(&text); err != nil {
+		w.Fatal(err)
+	}
+	if _, err := io.WriteString(connection, text.String()+"\r\n"); err != nil {
+		w.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	response.Body.Close()
+	return response
+}
+
+// TestHeadersFirst: a delivery that its headers rule out is answered before its body has come, and
+// the connection closed, whatever the body says to be [W1, W7].
+func TestHeadersFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	static := signed(secret, "m1", w.clock.Now(), nil)
+	long := static.Clone()
+	long.Set("Webhook-Signature", strings.Repeat("v1,"+strings.Repeat("A", 44)+" ", 960<<10/48))
+	for name, c := range map[string]struct {
+		method string
+		header http.Header
+		status int
+		reason any
+	}{
+		"nothing":              {http.MethodPost, http.Header{}, http.StatusUnauthorized, "signature"},
+		"960 KB of signatures": {http.MethodPost, long, http.StatusUnauthorized, "signature"},
+		"a forged token": {
+			http.MethodPost, w.tokened("m1", w.token(nil, geminisim.TokenOptions{Key: geminisim.OtherKey()})), http.StatusUnauthorized, "signature",
+		},
+		"another method": {http.MethodPut, static, http.StatusMethodNotAllowed, nil},
+		"a signature":    {http.MethodPost, static, http.StatusContinue, nil},
+		"a token":        {http.MethodPost, w.tokened("m1", w.token(nil, geminisim.TokenOptions{})), http.StatusContinue, nil},
+	} {
+		r := w.head(c.method, c.header)
+		if r.StatusCode != c.status || r.Close != (c.status != http.StatusContinue) {
+			t.Errorf("%s: %d, closing %t; want %d", name, r.StatusCode, r.Close, c.status)
+		}
+		if c.reason != nil {
+			w.wantLog(map[string]any{"event": "auth", "outcome": "refused", "reason": c.reason})
+		}
+	}
+}
+
+// A hanging body is so many bytes, and then does not go on until it is told to.
+type hanging struct {
+	left       int
+	hangs, end chan struct{}
+}
+
+func (b *hanging) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		b.hangs <- struct{}{}
+		<-b.end
+		return 0, io.ErrUnexpectedEOF
+	}
+	n := min(len(p), b.left)
+	b.left -= n
+	return n, nil
+}
+
+// TestBodiesAtOnce: while the bodies of many deliveries come in, those that find no room are to
+// come again, and are counted; an ordinary delivery finds room beside them [W7].
+func TestBodiesAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	const size = 900 << 10
+	hangs, end, ended := make(chan struct{}), make(chan struct{}), make(chan *httptest.ResponseRecorder)
+	reading := 0
+	for full := false; !full; {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", &hanging{left: size, hangs: hangs, end: end})
+		r.Header = signed(other, "large", w.clock.Now(), nil)
+		go func() {
+			answer := httptest.NewRecorder()
+			w.server.Config.Handler.ServeHTTP(answer, r)
+			ended <- answer
+		}()
+		select {
+		case <-hangs:
+			reading++
+		case answer := <-ended:
+			full = true
+			w.wantAgain(reply{Status: answer.Code, Header: answer.Header()}, 1)
+		}
+	}
+	if reading == 0 || reading*size > 16<<20 {
+		t.Errorf("%d bodies were read at a time", reading)
+	}
+	w.wantLog(map[string]any{"event": "auth", "outcome": "refused", "reason": "overload", "severity": "WARNING"})
+	w.took(w.deliver("m1", event("batch.succeeded", "batches/a", t1)), "applied", "advanced", false)
+	w.wantLog(map[string]any{"event": "ingest", "outcome": "applied"})
+	close(end)
+	for range reading {
+		if answer := <-ended; answer.Code != http.StatusBadRequest {
+			t.Errorf("a body that broke off: %d, want 400", answer.Code)
+		}
+	}
+}
+
+// TestDividedAgain: a delivery whose id could lose its end to the timestamp is refused, and so is
+// what such a division leaves. Both are counted apart from forgeries. Other dots are taken [W1].
+func TestDividedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	body := event("batch.succeeded", "batches/a", t1)
+	stamp := strconv.FormatInt(w.clock.Now().Unix(), 10)
+	genuine := signed(secret, "msg."+stamp, w.clock.Now(), []byte(body))
+	divided := genuine.Clone()
+	divided.Set("Webhook-Id", "msg")
+	for name, c := range map[string]struct {
+		header http.Header
+		body   string
+	}{
+		"as it was sent":    {genuine, body},
+		"divided elsewhere": {divided, stamp + "." + body},
+	} {
+		w.unwritten(func() {
+			if r := w.request(http.MethodPost, c.header, strings.NewReader(c.body)); r.Status != http.StatusUnauthorized {
+				t.Errorf("%s: %d %+v, want 401", name, r.Status, r.Body)
+			}
+		})
+		w.wantLog(map[string]any{"event": "auth", "outcome": "refused", "reason": "ambiguous-id"})
+	}
+	for _, id := range []string{"msg.a", "a.b.c", "msg." + stamp + "-1"} {
+		if r := w.deliver(id, body); r.Status != http.StatusOK {
+			t.Errorf("%s: %d %+v, want 200", id, r.Status, r.Body)
+		}
+	}
+}
