@@ -33,6 +33,14 @@ resource "google_secret_manager_secret_iam_member" "reconcile_reads_key" {
   member    = google_service_account.reconcile.member
 }
 
+# Where Gemini has no webhook yet, that its secret has no version tells that none was created. The versions themselves stay unread.
+resource "google_secret_manager_secret_iam_member" "reconcile_lists_secret" {
+  project   = var.project
+  secret_id = google_secret_manager_secret.webhook.secret_id
+  role      = "roles/secretmanager.viewer"
+  member    = google_service_account.reconcile.member
+}
+
 resource "google_cloudfunctions2_function" "reconcile" {
   project     = var.project
   location    = var.region
@@ -72,6 +80,7 @@ resource "google_cloudfunctions2_function" "reconcile" {
     google_project_iam_member.reconcile_ledger,
     google_pubsub_topic_iam_member.reconcile_publishes,
     google_secret_manager_secret_iam_member.reconcile_reads_key,
+    google_secret_manager_secret_iam_member.reconcile_lists_secret,
   ]
 }
 

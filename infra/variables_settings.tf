@@ -164,6 +164,17 @@ variable "confirm" {
   }
 }
 
+variable "webhook" {
+  description = "OPLEDGER_WEBHOOK: which webhook there is to be at Gemini: static (made once, with opledger webhook create), dynamic (named in each request), or none. Only a static one is looked for, and alerted on where it is gone."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.webhook == null || contains(["static", "dynamic", "none"], coalesce(var.webhook, "-"))
+    error_message = "webhook must be static, dynamic or none."
+  }
+}
+
 variable "webhook_url" {
   description = "OPLEDGER_WEBHOOK_URL: the address that the Gemini webhook was created with, if not the function's own: a gateway in front of it."
   type        = string

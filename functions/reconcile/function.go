@@ -21,6 +21,7 @@ type settings struct {
 	Gemini    config.Gemini
 	Discovery config.Discovery
 	Endpoint  config.Endpoint
+	Signing   config.SigningSecrets
 }
 
 // CheckSettings returns every problem that would keep the function from starting with environ, which is in the form of os.Environ,
@@ -31,7 +32,9 @@ func CheckSettings(environ []string) error {
 }
 
 func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
-	o, err := cloud.Reconciler(ctx, cloud.Reconcile{Gemini: s.Gemini, Discovery: s.Discovery, Endpoint: s.Endpoint}, log)
+	o, err := cloud.Reconciler(ctx, cloud.Reconcile{
+		Gemini: s.Gemini, Discovery: s.Discovery, Endpoint: s.Endpoint, Signing: s.Signing,
+	}, log)
 	if err != nil {
 		return nil, err
 	}

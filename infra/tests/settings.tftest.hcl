@@ -52,6 +52,7 @@ run "every_setting_reaches_the_functions_that_use_it_and_no_other" {
     webhook_issuer       = "https://issuer.example"
     jwks_url             = "https://keys.example/jwks"
     confirm              = "always"
+    webhook              = "static"
     webhook_url          = "https://gateway.example/webhook"
     webhook_reenable     = true
     adopt                = true
@@ -84,7 +85,7 @@ run "every_setting_reaches_the_functions_that_use_it_and_no_other" {
         OPLEDGER_WEBHOOK_AUDIENCE     = "https://a.example https://b.example", OPLEDGER_WEBHOOK_ISSUER = "https://issuer.example"
         OPLEDGER_JWKS_URL             = "https://keys.example/jwks", OPLEDGER_CONFIRM = "always"
         OPLEDGER_WEBHOOK_URL          = "https://gateway.example/webhook", OPLEDGER_WEBHOOK_REENABLE = "true", OPLEDGER_ADOPT = "true"
-        GOOGLE_GEMINI_BASE_URL        = "https://gemini.example"
+        GOOGLE_GEMINI_BASE_URL        = "https://gemini.example", OPLEDGER_WEBHOOK = "static"
         OPLEDGER_EFFECT_ALLOW_PRIVATE = "true", OPLEDGER_EFFECTS_PAUSED = "true"
         OPLEDGER_EFFECT_SECRET        = "projects/a-project/secrets/opledger-effect-secret"
       } :

@@ -83,6 +83,7 @@ run "commands_are_told_what_the_functions_are" {
     max_attempts         = 11
     retry_for            = "23h"
     terminal_transitions = "FAILED:SUCCEEDED"
+    webhook              = "static"
     webhook_url          = "https://gateway.example/webhook"
     webhook_reenable     = true
     adopt                = false
@@ -173,6 +174,7 @@ run "what_cannot_be_is_refused" {
     terminal_transitions  = "SUCCEEDED"
     jwks_url              = "http://keys.example"
     confirm               = "sometimes"
+    webhook               = "both"
     webhook_url           = "http://gateway.example"
     gemini_base_url       = "http://gemini.example"
     scaling               = { webhook = { max_instances = 0 } }
@@ -182,7 +184,7 @@ run "what_cannot_be_is_refused" {
   expect_failures = [
     var.project, var.region, var.firestore_database, var.register_callers, var.notification_emails, var.notification_channels, var.grace, var.stuck_after,
     var.alert_every, var.retention, var.claim_ttl, var.tolerance, var.max_attempts, var.retry_for, var.effects, var.terminal_transitions, var.jwks_url, var.confirm,
-    var.webhook_url, var.gemini_base_url, var.scaling, var.results_buckets, var.waits,
+    var.webhook, var.webhook_url, var.gemini_base_url, var.scaling, var.results_buckets, var.waits,
   ]
 }
 

@@ -22,6 +22,7 @@ type reconcileSettings struct {
 	Gemini    config.Gemini
 	Discovery config.Discovery
 	Endpoint  config.Endpoint
+	Signing   config.SigningSecrets
 	Handlers  config.Handlers
 	Results   config.Results
 }
@@ -58,7 +59,7 @@ func newReconcile(outside environment) *cobra.Command {
 			s, closeStore, err := openServer(ctx, outside, server.Settings{
 				Project: settings.Project, Ledger: settings.Ledger, Gemini: settings.Gemini,
 				Discovery: settings.Discovery, Endpoint: settings.Endpoint, Handlers: settings.Handlers,
-				Results: settings.Results,
+				Results: settings.Results, Webhook: config.Webhook{SigningSecrets: settings.Signing},
 			}, where, server.Options{Log: logging.New(outside.err, "")})
 			if err != nil {
 				return err

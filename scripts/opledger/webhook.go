@@ -66,6 +66,8 @@ type webhookDesk struct {
 	gemini  *webhooks.Client
 	// url is where ours delivers to; empty: nobody said.
 	url string
+	// kind is which webhook there is to be.
+	kind config.WebhookKind
 
 	secrets *secret.Client
 	// name is the secret in Secret Manager; the zero Name: there is none.
@@ -78,7 +80,7 @@ type webhookDesk struct {
 func openWebhookDesk(ctx context.Context, outside environment, flags webhookFlags) (*webhookDesk, error) {
 	settings, err := config.Parse[webhookSettings](outside.variables)
 	problems := []error{err, config.Unread(outside.variables)}
-	desk := &webhookDesk{outside: outside, url: settings.Endpoint.URL}
+	desk := &webhookDesk{outside: outside, url: settings.Endpoint.URL, kind: settings.Endpoint.Kind}
 	if flags.url != "" {
 		desk.url = flags.url
 		if err := config.CheckWebhookURL(flags.url); err != nil {

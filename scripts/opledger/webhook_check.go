@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 	"github.com/opledger/opledger/shared/secret"
 )
@@ -55,6 +56,9 @@ func wrong(do, format string, args ...any) finding {
 }
 
 func (d *webhookDesk) check(ctx context.Context, asJSON bool) error {
+	if d.kind != config.WebhookStatic && d.url == "" {
+		return d.report([]finding{d.checkNone(nil)}, asJSON)
+	}
 	if err := d.needURL(); err != nil {
 		return err
 	}
@@ -67,6 +71,9 @@ func (d *webhookDesk) check(ctx context.Context, asJSON bool) error {
 		if webhooks.SameURL(hook.URI, d.url) {
 			ours = append(ours, hook)
 		}
+	}
+	if d.kind != config.WebhookStatic {
+		return d.report([]finding{d.checkNone(ours)}, asJSON)
 	}
 	findings := []finding{checkCount(ours, len(all), d.url)}
 	known, secretFindings := d.checkStored(ctx)
@@ -110,6 +117,15 @@ func (d *webhookDesk) report(findings []finding, asJSON bool) error {
 		return fmt.Errorf("%d of %d findings are wrong; stdout says what to do about each", bad, len(findings))
 	}
 	return nil
+}
+
+// checkNone judges the static webhooks for our URL where there is to be none.
+func (d *webhookDesk) checkNone(ours []webhooks.Webhook) finding {
+	if len(ours) > 0 {
+		return wrong("delete it with opledger webhook delete, or deploy with OPLEDGER_WEBHOOK=static",
+			"webhook %s delivers to %s, and OPLEDGER_WEBHOOK is %s", ids(ours), d.url, d.kind)
+	}
+	return ok("there is no static webhook, as OPLEDGER_WEBHOOK=%s says", d.kind)
 }
 
 func checkCount(ours []webhooks.Webhook, all int, url string) finding {

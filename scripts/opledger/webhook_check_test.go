@@ -29,6 +29,26 @@ func (w *hookWorld) registerWebhook(uri string, events ...string) string {
 	return hook.ID
 }
 
+// TestWebhookOfAnotherKind: where there is to be no static webhook none is missing, one that is there is wrong, and none is made.
+func TestWebhookOfAnotherKind(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"dynamic", "none"} {
+		w := newHookWorld(t)
+		variables := append(w.variables, "OPLEDGER_WEBHOOK="+kind)
+		w.doWith(variables, "", "create").want(t, exitUsage, "OPLEDGER_WEBHOOK is "+kind, "OPLEDGER_WEBHOOK=static")
+		if len(w.told()) != 0 {
+			t.Errorf("%s: a webhook was made", kind)
+		}
+		w.doWith(variables, "", "check").want(t, exitDone).says(t, "ok     there is no static webhook, as OPLEDGER_WEBHOOK="+kind+" says")
+		w.doWith(append(w.with("OPLEDGER_WEBHOOK_URL"), "OPLEDGER_WEBHOOK="+kind), "", "check").want(t, exitDone)
+		w.do("create").want(t, exitDone)
+		w.doWith(variables, "", "check").want(t, exitFailed).
+			says(t, "wrong  webhook "+w.only()+" delivers to "+hookURL+", and OPLEDGER_WEBHOOK is "+kind, "opledger webhook delete")
+	}
+	w := newHookWorld(t)
+	w.doWith(append(w.variables, "OPLEDGER_WEBHOOK=both"), "", "check").want(t, exitUsage, `OPLEDGER_WEBHOOK: it must be static, dynamic or none, not "both"`)
+}
+
 // TestWebhookCheck: what was just created is right, and so it is after a rotation; then each thing that can be wrong.
 func TestWebhookCheck(t *testing.T) {
 	t.Parallel()

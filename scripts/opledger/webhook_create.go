@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 	"github.com/opledger/opledger/shared/secret"
 )
@@ -38,6 +39,14 @@ func newWebhookCreate(outside environment) *cobra.Command {
 	return cmd
 }
 
+// needStatic returns an error unless the settings say that there is to be a static webhook.
+func (d *webhookDesk) needStatic() error {
+	if d.kind != config.WebhookStatic {
+		return fmt.Errorf("OPLEDGER_WEBHOOK is %s, so that there is to be no webhook of this kind: deploy with OPLEDGER_WEBHOOK=static first", d.kind)
+	}
+	return nil
+}
+
 // secretOutput is how a command that gets a signing secret prints.
 type secretOutput struct{ print, json bool }
 
@@ -47,7 +56,7 @@ func (o *secretOutput) add(cmd *cobra.Command) {
 }
 
 func (d *webhookDesk) create(ctx context.Context, name string, o secretOutput) error {
-	if err := errors.Join(d.needURL(), d.needStore(o.print)); err != nil {
+	if err := errors.Join(d.needStatic(), d.needURL(), d.needStore(o.print)); err != nil {
 		return usageError{err}
 	}
 	existing, err := d.gemini.Find(ctx, d.url)

@@ -2,6 +2,7 @@ package cloud
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 	"github.com/opledger/opledger/shared/reconcile"
+	"github.com/opledger/opledger/shared/secret"
 )
 
 // Reconcile are the settings of reconciliation.
@@ -16,6 +18,8 @@ type Reconcile struct {
 	Gemini    config.Gemini
 	Discovery config.Discovery
 	Endpoint  config.Endpoint
+	// Signing is where the webhook's signing secret is: it is stored when the webhook is created.
+	Signing config.SigningSecrets
 }
 
 // Reconciler puts together what makes passes, all but the ledger: that is opened last, since what it opens stays open, and an API
@@ -30,12 +34,35 @@ func Reconciler(ctx context.Context, settings Reconcile, log *slog.Logger) (reco
 	if err != nil {
 		return o, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
 	}
-	if settings.Endpoint.URL != "" {
+	if settings.Endpoint.Checked() {
 		client, err := webhooks.NewClient(ctx, webhooks.Options{APIKey: key, BaseURL: settings.Gemini.BaseURL})
 		if err != nil {
 			return o, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
 		}
-		o.Endpoint = &reconcile.Endpoint{Webhooks: client, URL: settings.Endpoint.URL, Reenable: settings.Endpoint.Reenable}
+		o.Endpoint = &reconcile.Endpoint{
+			Webhooks: client, URL: settings.Endpoint.URL, Reenable: settings.Endpoint.Reenable,
+			Created: func(ctx context.Context) (bool, error) {
+				return stored(ctx, settings.Signing, settings.Gemini.SecretEmulator)
+			},
+		}
 	}
 	return o, nil
+}
+
+// stored reports whether there is a signing secret: in the settings themselves, or in Secret Manager, of which only this is asked.
+func stored(ctx context.Context, signing config.SigningSecrets, emulator string) (bool, error) {
+	if len(signing.Secrets) > 0 || len(signing.SecretNames) == 0 {
+		return len(signing.Secrets) > 0, nil
+	}
+	manager := secret.New(secret.Options{Emulator: emulator})
+	for _, name := range signing.SecretNames {
+		found, err := manager.Stored(ctx, name)
+		if err != nil {
+			return false, errors.Join(fmt.Errorf("OPLEDGER_WEBHOOK_SECRET: %w", err), manager.Close())
+		}
+		if found {
+			return true, manager.Close()
+		}
+	}
+	return false, manager.Close()
 }

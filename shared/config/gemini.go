@@ -2,10 +2,12 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 
 	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/mistake"
 	"github.com/opledger/opledger/shared/secret"
 )
 
@@ -48,21 +50,44 @@ type Discovery struct {
 	Adopt bool `env:"OPLEDGER_ADOPT" envDefault:"false"`
 }
 
-// Endpoint is the webhook at Gemini's side: where it delivers to, and what may be done about it.
+// A WebhookKind says which webhook there is to be at Gemini.
+type WebhookKind string
+
+// The kinds. A static webhook is made once, with `opledger webhook create`, and delivers everything of the API key's project; a
+// dynamic one is named in each request that submits an operation.
+const (
+	WebhookStatic  WebhookKind = "static"
+	WebhookDynamic WebhookKind = "dynamic"
+	WebhookNone    WebhookKind = "none"
+)
+
+// Endpoint is the webhook at Gemini's side: which kind there is to be, where it delivers to, and what may be done about it.
 type Endpoint struct {
+	Kind WebhookKind `env:"OPLEDGER_WEBHOOK" envDefault:"static"`
 	// URL is the address of the webhook function; empty: nobody said.
 	URL string `env:"OPLEDGER_WEBHOOK_URL"`
 	// Reenable lets reconcile enable the webhook again after Gemini disabled it.
 	Reenable bool `env:"OPLEDGER_WEBHOOK_REENABLE" envDefault:"false"`
 }
 
+// Checked reports whether there is a static webhook to look for at Gemini.
+func (e *Endpoint) Checked() bool { return e.Kind == WebhookStatic && e.URL != "" }
+
 func (e *Endpoint) validate() []error {
 	var problems []error
+	switch e.Kind {
+	case WebhookStatic, WebhookDynamic, WebhookNone:
+	default:
+		problems = append(problems, fmt.Errorf("OPLEDGER_WEBHOOK: it must be static, dynamic or none, not %s", mistake.Quote(string(e.Kind))))
+	}
 	if e.URL != "" {
 		problems = append(problems, problemsOf("OPLEDGER_WEBHOOK_URL", CheckWebhookURL(e.URL))...)
 	}
 	if e.Reenable && e.URL == "" {
 		problems = append(problems, errors.New("OPLEDGER_WEBHOOK_REENABLE: it needs OPLEDGER_WEBHOOK_URL, by which the webhook is found"))
+	}
+	if e.Reenable && (e.Kind == WebhookDynamic || e.Kind == WebhookNone) {
+		problems = append(problems, fmt.Errorf("OPLEDGER_WEBHOOK_REENABLE: it needs a static webhook, and OPLEDGER_WEBHOOK is %s", e.Kind))
 	}
 	return problems
 }

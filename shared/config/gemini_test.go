@@ -75,6 +75,9 @@ func TestEndpoint(t *testing.T) {
 		{[]string{"OPLEDGER_WEBHOOK_URL=https://example.com/#x"}, "OPLEDGER_WEBHOOK_URL: it must not have a fragment"},
 		{[]string{"OPLEDGER_WEBHOOK_REENABLE=true"}, "OPLEDGER_WEBHOOK_REENABLE: it needs OPLEDGER_WEBHOOK_URL"},
 		{[]string{"OPLEDGER_WEBHOOK_REENABLE=perhaps"}, "OPLEDGER_WEBHOOK_REENABLE: "},
+		{[]string{"OPLEDGER_WEBHOOK=some"}, "OPLEDGER_WEBHOOK: it must be static, dynamic or none, not "},
+		{[]string{"OPLEDGER_WEBHOOK=none", "OPLEDGER_WEBHOOK_URL=https://example.com", "OPLEDGER_WEBHOOK_REENABLE=true"},
+			"OPLEDGER_WEBHOOK_REENABLE: it needs a static webhook, and OPLEDGER_WEBHOOK is none"},
 	} {
 		got, err := config.Parse[struct{ Endpoint config.Endpoint }](c.set)
 		switch {
@@ -82,8 +85,21 @@ func TestEndpoint(t *testing.T) {
 			t.Errorf("%q: %v, want %q", c.set, err, c.says)
 		case err != nil && (strings.Contains(err.Error(), "hunter2") || len(config.Problems(err)) != 1):
 			t.Errorf("%q: %v", c.set, err)
+		case c.says == "" && got.Endpoint.Checked() != (len(c.set) > 0):
+			t.Errorf("%q: it is checked: %v", c.set, got.Endpoint.Checked())
 		case c.says == "" && len(c.set) == 2 && (!got.Endpoint.Reenable || got.Endpoint.URL == ""):
 			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// TestEndpointKinds: only a static webhook can be looked for.
+func TestEndpointKinds(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]bool{"": true, "static": true, "dynamic": false, "none": false} {
+		got, err := config.Parse[struct{ Endpoint config.Endpoint }]([]string{"OPLEDGER_WEBHOOK_URL=https://example.com", "OPLEDGER_WEBHOOK=" + kind})
+		if err != nil || got.Endpoint.Checked() != want {
+			t.Errorf("%q: %v, %v, want %v", kind, got.Endpoint.Checked(), err, want)
 		}
 	}
 }

@@ -10,9 +10,19 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
+// SigningSecrets is what static deliveries are signed with: the secrets themselves, or the names of those in Secret Manager.
+type SigningSecrets struct {
+	SecretText string `env:"OPLEDGER_WEBHOOK_SECRET"`
+
+	// Secrets are the signing secrets in SecretText, SecretNames those that are in Secret Manager. Both are empty while there
+	// is no secret: the first deployment comes before the webhook exists.
+	Secrets     []string      `env:"-"`
+	SecretNames []secret.Name `env:"-"`
+}
+
 // Webhook is what deliveries are verified with, and how far they are believed.
 type Webhook struct {
-	SecretText   string        `env:"OPLEDGER_WEBHOOK_SECRET"`
+	SigningSecrets
 	AudienceText string        `env:"OPLEDGER_WEBHOOK_AUDIENCE"`
 	IssuerText   string        `env:"OPLEDGER_WEBHOOK_ISSUER"`
 	KeysURL      string        `env:"OPLEDGER_JWKS_URL" envDefault:"https://generativelanguage.googleapis.com/.well-known/jwks.json"`
@@ -21,10 +31,6 @@ type Webhook struct {
 	// Gemini is asked what hints are about. It is checked only where there may be any.
 	Gemini Gemini
 
-	// Secrets are the signing secrets in SecretText, SecretNames those that are in Secret Manager. Both are empty while there
-	// is no secret: the first deployment comes before the webhook exists.
-	Secrets     []string      `env:"-"`
-	SecretNames []secret.Name `env:"-"`
 	// Audiences and Issuers are whose tokens are believed; without an audience none are.
 	Audiences []string     `env:"-"`
 	Issuers   []string     `env:"-"`
@@ -37,7 +43,7 @@ func (w *Webhook) Asks() bool {
 }
 
 func (w *Webhook) validate() []error {
-	problems := w.validateSecrets()
+	problems := w.SigningSecrets.validate()
 	if w.Tolerance <= 0 {
 		problems = append(problems, errors.New("OPLEDGER_TOLERANCE: it must be a duration longer than zero, such as 5m"))
 	}
@@ -55,20 +61,20 @@ func (w *Webhook) validate() []error {
 	return problems
 }
 
-// validateSecrets tells the secrets from the names of secrets, and checks both.
-func (w *Webhook) validateSecrets() []error {
+// validate tells the secrets from the names of secrets, and checks both.
+func (s *SigningSecrets) validate() []error {
 	var problems []error
-	for _, text := range strings.Fields(w.SecretText) {
+	for _, text := range strings.Fields(s.SecretText) {
 		if !strings.HasPrefix(text, "projects/") {
-			w.Secrets = append(w.Secrets, text)
+			s.Secrets = append(s.Secrets, text)
 			continue
 		}
 		name, err := secret.ParseName(text)
 		problems = append(problems, problemsOf("OPLEDGER_WEBHOOK_SECRET", err)...)
-		w.SecretNames = append(w.SecretNames, name)
+		s.SecretNames = append(s.SecretNames, name)
 	}
-	if len(w.Secrets) > 0 {
-		_, err := gemini.NewVerifier(time.Second, w.Secrets...) // any tolerance: only the secrets are of interest
+	if len(s.Secrets) > 0 {
+		_, err := gemini.NewVerifier(time.Second, s.Secrets...) // any tolerance: only the secrets are of interest
 		problems = append(problems, problemsOf("OPLEDGER_WEBHOOK_SECRET", err)...)
 	}
 	return problems

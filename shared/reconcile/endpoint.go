@@ -17,6 +17,8 @@ type Endpoint struct {
 	URL      string
 	// Reenable enables it again where Gemini has disabled it; else a person does.
 	Reenable bool
+	// Created reports whether it was ever created. Until then that Gemini has none is no alert. Nil: it was.
+	Created func(context.Context) (bool, error)
 }
 
 // checkEndpoint says aloud that the webhook does not deliver, and enables it again where the settings say so. One that a person
@@ -35,14 +37,30 @@ func (p *pass) checkEndpoint(ctx context.Context) {
 		return
 	}
 	if len(hooks) == 0 {
-		p.alert(ctx, "webhooks/missing", ledger.AlertDisabled, time.Time{},
-			"Gemini has no webhook for OPLEDGER_WEBHOOK_URL, so nothing is delivered; run opledger webhook create")
+		p.noEndpoint(ctx)
 	}
 	for _, hook := range hooks {
 		if hook.State != webhooks.Enabled {
 			p.disabled(ctx, hook)
 		}
 	}
+}
+
+// noEndpoint alerts that the webhook is gone, unless it was never created.
+func (p *pass) noEndpoint(ctx context.Context) {
+	if p.Endpoint.Created != nil {
+		created, err := p.Endpoint.Created(ctx)
+		if err != nil {
+			p.count.fail(ctx, "finding out whether the webhook was ever created", err)
+			return
+		}
+		if !created {
+			p.Log.InfoContext(ctx, "no webhook was created yet; run opledger webhook create", "event", "reconcile", "outcome", "webhook-awaited")
+			return
+		}
+	}
+	p.alert(ctx, "webhooks/missing", ledger.AlertDisabled, time.Time{},
+		"Gemini has no webhook for OPLEDGER_WEBHOOK_URL, so nothing is delivered; run opledger webhook create")
 }
 
 func (p *pass) disabled(ctx context.Context, hook webhooks.Webhook) {

@@ -1,6 +1,9 @@
 package reconcile_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -85,6 +88,42 @@ func TestEndpoint(t *testing.T) {
 					t.Errorf("R4: the webhook is %s, want %s; %v", hook.State, c.after, err)
 				}
 			})
+		}
+	}
+}
+
+// TestEndpointIsAwaited: a webhook that was never created is no alert, but a line of the log; once it was, its absence is one. That it
+// cannot be known counts as an error [R4].
+func TestEndpointIsAwaited(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		created bool
+		err     error
+		alerts  []string
+		says    string
+		want    reconcile.Summary
+	}{
+		{false, nil, nil, "webhook-awaited", reconcile.Summary{}},
+		{true, nil, []string{"webhooks/missing disabled"}, "", reconcile.Summary{}},
+		{false, errors.New("denied"), nil, "error", reconcile.Summary{Errors: 1}},
+	} {
+		w := newWorld(t)
+		at, _ := w.endpoint("")
+		at.Created = func(context.Context) (bool, error) { return c.created, c.err }
+		if got := w.passWith(reconcile.Options{Endpoint: at}); got != c.want {
+			t.Errorf("R4: created %v, %v: %+v", c.created, c.err, got)
+		}
+		lines := w.log.Take(t)
+		says, alerts := "", []string(nil)
+		for _, line := range lines {
+			if line["event"] == "alert" {
+				alerts = append(alerts, fmt.Sprint(line["operation"], " ", line["reason"]))
+			} else if outcome, ok := line["outcome"].(string); ok && outcome != "pass" {
+				says = outcome
+			}
+		}
+		if !cmp.Equal(alerts, c.alerts) || says != c.says {
+			t.Errorf("R4: created %v, %v: alerts %v, says %q, want %v, %q", c.created, c.err, alerts, says, c.alerts, c.says)
 		}
 	}
 }

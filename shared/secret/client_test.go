@@ -194,6 +194,29 @@ func TestNewest(t *testing.T) {
 	wantError(t, err, secret.ErrDenied, "secretAccessor")
 }
 
+// TestStored: whether there is an enabled version is known without reading it.
+func TestStored(t *testing.T) {
+	t.Parallel()
+	sim, client := start(t, secretsim.Config{}, time.Minute)
+	sim.Deny("secretmanager.versions.access")
+	want := func(want bool) {
+		t.Helper()
+		if got, err := client.Stored(t.Context(), name); got != want || err != nil {
+			t.Errorf("%v, %v, want %v", got, err, want)
+		}
+	}
+	want(false)
+	sim.Make(full)
+	want(false)
+	version := sim.Put(full, private, noon)
+	want(true)
+	sim.SetDisabled(version)
+	want(false)
+	sim.Deny("secretmanager.versions.list")
+	_, err := client.Stored(t.Context(), name)
+	wantError(t, err, secret.ErrDenied, "secretmanager.versions.list")
+}
+
 // TestAdd: a version more, and those before it stay; what fails is not repeated here.
 func TestAdd(t *testing.T) {
 	t.Parallel()

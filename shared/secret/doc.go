@@ -11,6 +11,7 @@
 //
 //	Enabled  secretmanager.versions.list, .access   roles/secretmanager.viewer and roles/secretmanager.secretAccessor
 //	Newest   secretmanager.versions.access          roles/secretmanager.secretAccessor; listing too if the last version is disabled
+//	Stored   secretmanager.versions.list            roles/secretmanager.viewer
 //	Add      secretmanager.versions.add             roles/secretmanager.secretVersionAdder
 //	Ensure   secretmanager.secrets.create           roles/secretmanager.admin, only if the secret is not there
 //	Disable  secretmanager.versions.disable         roles/secretmanager.secretVersionManager

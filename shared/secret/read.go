@@ -97,6 +97,25 @@ func (c *Client) Newest(ctx context.Context, name Name) ([]byte, error) {
 	return v.Data, nil
 }
 
+// Stored reports whether the secret has an enabled version, without reading it: false also where there is no such secret. It needs
+// the right to list the versions. The error wraps ErrDenied or the context's, or says that Secret Manager could not be asked.
+func (c *Client) Stored(ctx context.Context, name Name) (bool, error) {
+	client, err := c.connect(ctx)
+	if err != nil {
+		return false, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	listed, err := list(bounded, client, name)
+	if status.Code(err) == codes.NotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, explain(ctx, "listing the versions of", name, roleList, err)
+	}
+	return len(listed) > 0, nil
+}
+
 // list returns the enabled versions without their data, newest first.
 func list(ctx context.Context, client *secretmanager.Client, name Name) ([]Version, error) {
 	var listed []Version

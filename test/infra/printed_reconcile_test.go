@@ -1,6 +1,7 @@
 package infra_test
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -152,6 +153,11 @@ var ofReconcile = []situation{
 	delivers("disabled by failures", webhooks.DisabledByFailures, "webhook-disabled"),
 	delivers("disabled by a person", webhooks.Disabled, "webhook-disabled"),
 	delivers("gone", "", "webhook-disabled"),
+	{"reconcile: the webhook was never created", func(w *world) {
+		at := w.endpoint("")
+		at.Created = func(context.Context) (bool, error) { return false, nil }
+		w.pass(at)
+	}, []string{"passes"}},
 	{"reconcile: the webhook cannot be looked at", func(w *world) {
 		at := w.endpoint(webhooks.Enabled)
 		w.sim.AnswerNext(geminisim.OpWebhook, "", geminisim.ErrorAnswer(http.StatusServiceUnavailable, "later"))

@@ -115,7 +115,7 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	s.inside.Handle("/register", registerfn.New(registerfn.Options{Ledger: s.Ledger, Now: o.Now, Log: o.Log}))
 	if settings.Gemini.IsSet() {
 		passes, err := cloud.Reconciler(ctx, cloud.Reconcile{
-			Gemini: settings.Gemini, Discovery: settings.Discovery, Endpoint: settings.Endpoint,
+			Gemini: settings.Gemini, Discovery: settings.Discovery, Endpoint: settings.Endpoint, Signing: settings.Webhook.SigningSecrets,
 		}, o.Log)
 		if err != nil {
 			return nil, err

@@ -69,6 +69,26 @@ func TestDoctorUnsigned(t *testing.T) {
 	}
 }
 
+// TestDoctorWithoutAStaticWebhook: where there is to be none, nothing is missing without its secret, and the check of the webhook is
+// told which kind there is to be.
+func TestDoctorWithoutAStaticWebhook(t *testing.T) {
+	t.Parallel()
+	unset := rule{Pattern: `versions list opledger-webhook`}
+	for _, kind := range []string{"dynamic", "none"} {
+		w := deployed(t)
+		for i := range w {
+			if strings.HasPrefix(w[i].Pattern, `^gcloud functions describe opledger-reconcile`) && strings.HasPrefix(w[i].Out, "state=") {
+				w[i].Out += "serviceConfig.environmentVariables.OPLEDGER_WEBHOOK=" + kind + "\n"
+			}
+		}
+		r := doctor(t, append(world{unset}, w...)).want(t, 0)
+		check := r.matching("go run ./scripts/opledger webhook check")
+		if len(check) != 1 || !slices.Contains(check[0].Env, "OPLEDGER_WEBHOOK="+kind) {
+			t.Errorf("%s: it called %+v", kind, check)
+		}
+	}
+}
+
 // TestDoctor: of parts that are missing it names just those, and says what to do about each.
 func TestDoctor(t *testing.T) {
 	t.Parallel()

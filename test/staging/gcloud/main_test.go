@@ -72,7 +72,7 @@ type call struct {
 	Line  string // joined with spaces
 	Args  []string
 	Stdin string   // of those that read it
-	Env   []string // of the check of settings
+	Env   []string // of what asks the code about settings, or Gemini
 }
 
 func pretend(name string) (code int, err error) {
@@ -92,7 +92,7 @@ func pretend(name string) (code int, err error) {
 		}
 		c.Stdin = string(stdin)
 	}
-	if strings.HasPrefix(c.Line, check) {
+	if strings.HasPrefix(c.Line, check) || strings.HasPrefix(c.Line, "go run ./scripts/opledger ") {
 		c.Env = os.Environ()
 	}
 	before, err := readCalls(os.Getenv(envCalls))

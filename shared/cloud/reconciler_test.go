@@ -1,0 +1,73 @@
+package cloud_test
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/cloud"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/secret"
+	"github.com/opledger/opledger/test/secretsim"
+)
+
+// TestReconcilerEndpoint: the webhook is looked for where there is to be a static one, and taken for created when a signing secret
+// is stored, which is known without reading it [R4].
+func TestReconcilerEndpoint(t *testing.T) {
+	t.Parallel()
+	sim, err := secretsim.Start(secretsim.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sim.Close()
+	sim.Make("projects/p/secrets/empty")
+	sim.Put("projects/p/secrets/one", goodSecret, time.Now())
+	sim.Deny("secretmanager.versions.access")
+	const url = "OPLEDGER_WEBHOOK_URL=https://webhook.example"
+	for _, c := range []struct {
+		about         string
+		set           []string
+		looked, there bool
+	}{
+		{"no address", nil, false, false},
+		{"no webhook", []string{url, "OPLEDGER_WEBHOOK=none"}, false, false},
+		{"dynamic only", []string{url, "OPLEDGER_WEBHOOK=dynamic"}, false, false},
+		{"no secret is named", []string{url}, true, false},
+		{"the secret is not there", []string{url, "OPLEDGER_WEBHOOK_SECRET=projects/p/secrets/none"}, true, false},
+		{"the secret is empty", []string{url, "OPLEDGER_WEBHOOK_SECRET=projects/p/secrets/empty"}, true, false},
+		{"the secret is stored", []string{url, "OPLEDGER_WEBHOOK_SECRET=projects/p/secrets/empty projects/p/secrets/one"}, true, true},
+		{"the secret stands in the settings", []string{url, "OPLEDGER_WEBHOOK_SECRET=" + goodSecret}, true, true},
+	} {
+		settings, err := config.Parse[cloud.Reconcile](append(c.set, "GEMINI_API_KEY=k", "SECRET_MANAGER_EMULATOR_HOST="+sim.Addr()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := cloud.Reconciler(t.Context(), settings, slog.New(slog.DiscardHandler))
+		if err != nil || (o.Endpoint != nil) != c.looked {
+			t.Errorf("%s: %+v, %v", c.about, o.Endpoint, err)
+			continue
+		}
+		if o.Endpoint == nil {
+			continue
+		}
+		if there, err := o.Endpoint.Created(t.Context()); err != nil || there != c.there {
+			t.Errorf("%s: created %v, %v, want %v", c.about, there, err, c.there)
+		}
+	}
+
+	sim.Deny("secretmanager.versions.list")
+	settings, err := config.Parse[cloud.Reconcile]([]string{
+		url, "OPLEDGER_WEBHOOK_SECRET=projects/p/secrets/one", "GEMINI_API_KEY=k", "SECRET_MANAGER_EMULATOR_HOST=" + sim.Addr(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := cloud.Reconciler(t.Context(), settings, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Endpoint.Created(t.Context()); !errors.Is(err, secret.ErrDenied) {
+		t.Errorf("%v, want %v", err, secret.ErrDenied)
+	}
+}
