@@ -83,7 +83,7 @@ func TestReplayCounts(t *testing.T) {
 
 	gone := newFile(t)
 	gone.dead("batches/a")
-	receiver := httptest.NewServer(http.NotFoundHandler())
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
 	t.Cleanup(receiver.Close)
 	replay(gone, "ran 1 effect of 1 operation, once each; opledger show NAME shows what became of it", "1 of 1 effects are not done", again,
 		"OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: http, url: '"+receiver.URL+"'}]", "OPLEDGER_EFFECT_ALLOW_PRIVATE=true")

@@ -88,7 +88,7 @@ func TestReplayThatFails(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	f.dead("batches/a")
-	receiver := httptest.NewServer(http.NotFoundHandler())
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
 	t.Cleanup(receiver.Close)
 	variables := []string{
 		"OPLEDGER_STORE=" + f.store(), "OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: http, url: '" + receiver.URL + "'}]",
