@@ -33,7 +33,7 @@ func TestStrangeCollection(t *testing.T) {
 			t.Errorf("%s: %d %q, want 400 %q", name, r.Status, r.Error.Problems, want)
 		}
 	}
-	if all, _, err := w.ledger.List(t.Context(), ledger.Filter{Limit: 10}); err != nil || len(all) != 0 {
+	if all, err := w.ledger.List(t.Context(), ledger.Filter{Limit: 10}); err != nil || len(all.Items) != 0 {
 		t.Errorf("written: %v, %v", all, err)
 	}
 }

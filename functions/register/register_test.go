@@ -258,7 +258,7 @@ func TestProblems(t *testing.T) {
 			}
 		}
 	}
-	if all, _, err := w.ledger.List(t.Context(), ledger.Filter{Limit: 10}); err != nil || len(all) != 0 {
+	if all, err := w.ledger.List(t.Context(), ledger.Filter{Limit: 10}); err != nil || len(all.Items) != 0 {
 		t.Errorf("written: %v, %v", all, err)
 	}
 }

@@ -44,7 +44,7 @@ func TestConfirm(t *testing.T) {
 			// Only what is signed is kept for a person [W6].
 			kept := map[bool]string{false: "quarantined", true: "ignored"}[c.token]
 			w.took(deliver("m2", "{"), kept, "malformed", false)
-			if listed, _, err := w.ledger.ListQuarantined(t.Context(), ledger.QuarantineFilter{Limit: 9}); err != nil || len(listed) > 0 == c.token {
+			if listed, err := w.ledger.ListQuarantined(t.Context(), ledger.QuarantineFilter{Limit: 9}); err != nil || len(listed.Items) > 0 == c.token {
 				t.Errorf("in quarantine: %+v, %v", listed, err)
 			}
 		})

@@ -127,7 +127,7 @@ func TestForgetUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	variables := []string{"OPLEDGER_STORE=" + f.store()}
-	answer(t, variables, "n\n", "forget", "batches/a").want(t, exitFailed, "batches/a: what is there cannot be told: ", "msg_1", "nothing was deleted")
+	answer(t, variables, "n\n", "forget", "batches/a").want(t, exitFailed, "batches/a: PENDING; deliveries: 0; ", "unreadable: ", "msg_1", "nothing was deleted")
 	if s := answer(t, variables, "y\n", "forget", "batches/a").want(t, exitDone); s.out != "batches/a forgotten: 2 documents deleted\n" {
 		t.Errorf("%q", s.out)
 	}

@@ -94,6 +94,9 @@ func contents(s ledger.Story) string {
 		}
 	}
 	words = append(words, "effects: "+dash(strings.Join(effects, ", ")))
+	for _, b := range s.Broken {
+		words = append(words, "unreadable: "+dash(b.Error()))
+	}
 	if s.Record.CorrelationID != "" {
 		words = append(words, "intent: "+dash(s.Record.CorrelationID))
 	}

@@ -26,7 +26,8 @@ func newList(outside environment) *cobra.Command {
 		Use:   "list",
 		Short: "List operations, newest first",
 		Long: "Lists operations, newest first; with --pending those that are waited for, and why they still are; with --dead those with an\n" +
-			"effect that is dead; with --intents what submitters said they would submit and nobody has found yet.",
+			"effect that is dead, and alerts that are dead; with --intents what submitters said they would submit and nobody has found yet." +
+			"\nA document that cannot be read, or is another program's, is left alone and has a row that says so.",
 		Example: "  opledger list\n" +
 			"  opledger list --state FAILED --json\n" +
 			"  opledger list --pending\n" +
@@ -54,7 +55,7 @@ func newList(outside environment) *cobra.Command {
 	cmd.Flags().StringVar(&state, "state", "", "only operations in this state, such as RUNNING")
 	cmd.Flags().StringVar(&collection, "collection", "", "only operations of this collection, such as batches")
 	cmd.Flags().BoolVar(&filter.Pending, "pending", false, "only operations that are waited for, the next to be looked up first")
-	cmd.Flags().BoolVar(&filter.Dead, "dead", false, "only operations with an effect that is dead")
+	cmd.Flags().BoolVar(&filter.Dead, "dead", false, "only operations, and what else has alerts, with an effect that is dead")
 	cmd.Flags().BoolVar(&intents, "intents", false, "the intents that wait for their operation, the next to be given up first")
 	cmd.Flags().IntVar(&filter.Limit, "limit", 50, "at most so many")
 	cmd.Flags().StringVar(&after, "after", "", "continue behind a page: what it said to pass here")
@@ -67,20 +68,29 @@ func newList(outside environment) *cobra.Command {
 }
 
 func listOperations(ctx context.Context, w io.Writer, l *ledger.Ledger, filter ledger.Filter, asJSON bool) error {
-	records, next, err := l.List(ctx, filter)
+	page, err := l.List(ctx, filter)
 	switch {
 	case err != nil:
 		return err
 	case asJSON:
-		return printJSON(w, map[string]any{"operations": records, "next": formatCursor(next)})
+		return printJSON(w, pageJSON("operations", page.Items, page.Broken, page.Next))
 	case !filter.Pending:
-		return printList(w, records, next)
+		return printList(w, page)
 	}
 	now, err := l.Now(ctx)
 	if err != nil {
 		return err
 	}
-	return printPending(w, records, next, now)
+	return printPending(w, page, now)
+}
+
+// pageJSON is a page as JSON tells it. Nothing is an empty list, not null.
+func pageJSON[T any](what string, items []T, broken []ledger.Broken, next ledger.Cursor) map[string]any {
+	told := map[string]any{what: append([]T{}, items...), "next": formatCursor(next)}
+	if len(broken) > 0 {
+		told["broken"] = broken
+	}
+	return told
 }
 
 func parseFilter(f ledger.Filter, state, collection, after string) (ledger.Filter, error) {
@@ -125,23 +135,26 @@ func parseCursor(text string) (c ledger.Cursor, err error) {
 	return c, nil
 }
 
-func printList(w io.Writer, records []operation.Record, next ledger.Cursor) error {
-	if len(records) == 0 {
+func printList(w io.Writer, page ledger.Page[operation.Record]) error {
+	if len(page.Items)+len(page.Broken) == 0 {
 		_, err := fmt.Fprintln(w, "no operations")
 		return err
 	}
-	rows := make([][]any, len(records))
-	for i, r := range records {
+	rows := make([][]any, len(page.Items))
+	for i, r := range page.Items {
 		rows[i] = []any{
 			dash(string(r.Key)), stateWord(r), dash(r.JobKind), localTime(r.SubmittedAt), localTime(r.SettledAt),
 			dash(string(r.SettledBy)), r.Attempts, effectWords(r),
 		}
 	}
-	return printTable(w, "OPERATION\tSTATE\tJOB KIND\tSUBMITTED\tSETTLED\tBY\tLOOK-UPS\tEFFECTS", rows, next)
+	return printTable(w, "OPERATION\tSTATE\tJOB KIND\tSUBMITTED\tSETTLED\tBY\tLOOK-UPS\tEFFECTS", rows, page.Broken, page.Next)
 }
 
-// printTable prints rows below their headings, and how to go on where there is more.
-func printTable(w io.Writer, headings string, rows [][]any, next ledger.Cursor) error {
+// printTable prints rows below their headings, one for each document that is left alone, and how to go on where there is more.
+func printTable(w io.Writer, headings string, rows [][]any, broken []ledger.Broken, next ledger.Cursor) error {
+	for _, b := range broken {
+		rows = append(rows, []any{dash(string(b.Path)), unreadable(b)})
+	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, err := fmt.Fprintln(table, headings)
 	for _, row := range rows {
@@ -156,9 +169,14 @@ func printTable(w io.Writer, headings string, rows [][]any, next ledger.Cursor) 
 	return err
 }
 
+// unreadable says of a document that it is left alone, and why.
+func unreadable(b ledger.Broken) string { return "left alone: " + dash(b.Err.Error()) }
+
 // stateWord is the state, and whether nobody registered the operation, or somebody ended the waiting for it.
 func stateWord(r operation.Record) string {
 	switch {
+	case r.Version == 0:
+		return "no record"
 	case !r.Registered:
 		return string(r.State) + " (unregistered)"
 	case r.Abandoned != nil && !r.Settled():

@@ -11,18 +11,18 @@ import (
 )
 
 // printPending prints operations that are waited for, and why they still are.
-func printPending(w io.Writer, records []operation.Record, next ledger.Cursor, now time.Time) error {
-	if len(records) == 0 {
+func printPending(w io.Writer, page ledger.Page[operation.Record], now time.Time) error {
+	if len(page.Items)+len(page.Broken) == 0 {
 		_, err := fmt.Fprintln(w, "no operation is waited for")
 		return err
 	}
-	rows := make([][]any, len(records))
-	for i, r := range records {
+	rows := make([][]any, len(page.Items))
+	for i, r := range page.Items {
 		rows[i] = []any{
 			dash(string(r.Key)), stateWord(r), dash(r.JobKind), span(now.Sub(r.SubmittedAt)), r.Attempts, localTime(r.DueAt), whyPending(r, now),
 		}
 	}
-	return printTable(w, "OPERATION\tSTATE\tJOB KIND\tAGE\tLOOK-UPS\tNEXT LOOK-UP\tWHY", rows, next)
+	return printTable(w, "OPERATION\tSTATE\tJOB KIND\tAGE\tLOOK-UPS\tNEXT LOOK-UP\tWHY", rows, page.Broken, page.Next)
 }
 
 // whyPending says why an operation is still waited for.

@@ -34,7 +34,7 @@ func (n named) key(ctx context.Context, l *ledger.Ledger) (operation.Key, error)
 		}
 		_, err = l.Record(ctx, full.Key)
 		switch {
-		case err == nil:
+		case err == nil, errors.As(err, new(ledger.Broken)):
 			found = append(found, full.Key)
 		case !errors.Is(err, ledger.ErrNotFound):
 			return "", err

@@ -52,14 +52,14 @@ func newQuarantineList(outside environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			found, next, err := l.ListQuarantined(cmd.Context(), filter)
+			page, err := l.ListQuarantined(cmd.Context(), filter)
 			if err = errors.Join(err, closeStore()); err != nil {
 				return err
 			}
 			if asJSON {
-				return printJSON(outside.out, map[string]any{"quarantine": found, "next": formatCursor(next)})
+				return printJSON(outside.out, pageJSON("quarantine", page.Items, page.Broken, page.Next))
 			}
-			return printQuarantine(outside.out, found, next)
+			return printQuarantine(outside.out, page)
 		},
 	}
 	storeFlag(cmd, &store)
@@ -70,19 +70,19 @@ func newQuarantineList(outside environment) *cobra.Command {
 	return cmd
 }
 
-func printQuarantine(w io.Writer, found []ledger.Quarantined, next ledger.Cursor) error {
-	if len(found) == 0 {
+func printQuarantine(w io.Writer, page ledger.Page[ledger.Quarantined]) error {
+	if len(page.Items)+len(page.Broken) == 0 {
 		_, err := fmt.Fprintln(w, "nothing is in quarantine")
 		return err
 	}
-	rows := make([][]any, len(found))
-	for i, q := range found {
+	rows := make([][]any, len(page.Items))
+	for i, q := range page.Items {
 		rows[i] = []any{
 			dash(q.ID), localTime(q.ReceivedAt), dash(q.Reason), dash(q.Type), localTime(q.RetriedAt), dash(string(q.Outcome)),
 			dash(excerpt.Cut(q.Detail, 120)),
 		}
 	}
-	return printTable(w, "DELIVERY\tRECEIVED\tREASON\tTYPE\tRETRIED\tOUTCOME\tDETAIL", rows, next)
+	return printTable(w, "DELIVERY\tRECEIVED\tREASON\tTYPE\tRETRIED\tOUTCOME\tDETAIL", rows, page.Broken, page.Next)
 }
 
 func newQuarantineShow(outside environment) *cobra.Command {

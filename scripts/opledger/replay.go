@@ -113,9 +113,12 @@ func withReplayDesk(ctx context.Context, outside environment, settings writerSet
 
 // replay chooses effects, says which, asks where that is due, and hands a message over for each.
 func (d *replayDesk) replay(ctx context.Context, choice replayChoice) error {
-	lines, err := choice.choose(ctx, d.server.Ledger)
+	lines, broken, err := choice.choose(ctx, d.server.Ledger)
 	if err != nil {
 		return err
+	}
+	for _, b := range broken {
+		_, _ = fmt.Fprintf(d.outside.err, "opledger: %s %s\n", dash(string(b.Path)), unreadable(b))
 	}
 	if err := d.known(ctx, lines); err != nil {
 		return err

@@ -87,24 +87,25 @@ type replayLine struct {
 // unplanned is the status of an effect that no rule asked for when the operation came into its state.
 const unplanned operation.EffectStatus = "never planned"
 
-// choose reads the ledger and returns the effects that are to be run again, operations newest first.
-func (c replayChoice) choose(ctx context.Context, l *ledger.Ledger) ([]replayLine, error) {
+// choose reads the ledger and returns the effects that are to be run again, operations newest first, and what it left alone.
+func (c replayChoice) choose(ctx context.Context, l *ledger.Ledger) (lines []replayLine, broken []ledger.Broken, err error) {
 	if c.name.Key != "" {
-		return c.ofOne(ctx, l)
+		lines, err = c.ofOne(ctx, l)
+		return lines, nil, err
 	}
-	var lines []replayLine
 	for filter := c.filter; ; {
-		records, next, err := l.List(ctx, filter)
+		page, err := l.List(ctx, filter)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		for _, rec := range records {
+		broken = append(broken, page.Broken...)
+		for _, rec := range page.Items {
 			if c.matches(rec) {
 				lines = append(lines, c.lines(rec)...)
 			}
 		}
-		if filter.After = next; next.Path == "" {
-			return lines, nil
+		if filter.After = page.Next; page.Next.Path == "" {
+			return lines, broken, nil
 		}
 	}
 }

@@ -128,6 +128,9 @@ func printStory(w io.Writer, key operation.Key, s ledger.Story, t telling) error
 			out.line("\n" + dash(e.Name) + " waived " + abandonedWords(*e.Abandoned))
 		}
 	}
+	for _, b := range s.Broken {
+		out.line("\n" + dash(string(b.Path)) + " " + unreadable(b))
+	}
 	for _, words := range t.withheld(s.Record) {
 		out.line("\n" + words)
 	}

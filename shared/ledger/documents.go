@@ -67,6 +67,8 @@ type Effect struct {
 	// one is claimed at a time.
 	Anew string `json:"anew,omitempty" firestore:"anew,omitempty"`
 	Runs int    `json:"runs,omitempty" firestore:"runs,omitempty"`
+	// WithoutRecord: the effect is dead, and there is no record that says so. A list finds it by this.
+	WithoutRecord bool `json:"withoutRecord,omitempty" firestore:"withoutRecord,omitempty"`
 	// Progress says how far an effect has come that runs once per item.
 	Progress *ItemProgress `json:"progress,omitempty" firestore:"progress,omitempty"`
 	// CreatedAt is when the effect was planned, DoneAt when its outcome was recorded.

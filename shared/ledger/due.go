@@ -2,9 +2,7 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/opledger/opledger/shared/operation"
@@ -30,18 +28,9 @@ func (d DueOperation) Name() operation.Name {
 	return operation.Name{Key: d.Record.Key, Resource: d.Record.Name}
 }
 
-// A DuePage is some of what is due, in due order.
-type DuePage[T any] struct {
-	Items []T
-	// Broken says which documents could not be read. They stay due and do not keep the pass from the others [R6].
-	Broken []error
-	// Next continues behind the last item; it is the zero Cursor when there is nothing behind.
-	Next Cursor
-}
-
 // DueOperations finds registered operations that wait for their end and whose time to be looked at has come by now, at most
 // limit, behind after. Its cost grows with what is due, not with the ledger [L4].
-func (l *Ledger) DueOperations(ctx context.Context, now time.Time, after Cursor, limit int) (DuePage[DueOperation], error) {
+func (l *Ledger) DueOperations(ctx context.Context, now time.Time, after Cursor, limit int) (Page[DueOperation], error) {
 	return due(ctx, l.store, queryDue(OperationsCollection, now, after, limit), func(doc Document) (DueOperation, error) {
 		rec, err := readRecord(doc)
 		return DueOperation{Record: rec, doc: doc}, err
@@ -56,48 +45,20 @@ type DueEffect struct {
 
 // DueEffects finds side effects whose time to be looked at has come, at most limit, behind after, whatever the state of
 // their operation [R5].
-func (l *Ledger) DueEffects(ctx context.Context, now time.Time, after Cursor, limit int) (DuePage[DueEffect], error) {
+func (l *Ledger) DueEffects(ctx context.Context, now time.Time, after Cursor, limit int) (Page[DueEffect], error) {
 	return due(ctx, l.store, queryDue(EffectsCollection, now, after, limit), func(doc Document) (DueEffect, error) {
 		effect, err := readEffect(doc)
 		return DueEffect{Effect: effect, doc: doc}, err
 	})
 }
 
-func due[T any](ctx context.Context, store Store, q Query, read func(Document) (T, error)) (DuePage[T], error) {
-	found, err := store.Query(ctx, q)
+// due finds what a query is for.
+func due[T any](ctx context.Context, store Store, q Query, read func(Document) (T, error)) (Page[T], error) {
+	page, err := find(ctx, store, q, read)
 	if err != nil {
-		return DuePage[T]{}, fmt.Errorf("finding due %s: %w", q.Collection, err)
+		return page, fmt.Errorf("finding due %s: %w", q.Collection, err)
 	}
-	var page DuePage[T]
-	for _, doc := range found {
-		if item, err := read(doc); err != nil {
-			page.Broken = append(page.Broken, err)
-		} else {
-			page.Items = append(page.Items, item)
-		}
-	}
-	if len(found) == q.Limit {
-		page.Next, err = position(found)
-	}
-	return page, err
-}
-
-// position returns where a page ends, or the last place in it that can be read: from there on, the next page has what could
-// not be read once more, and what is behind it.
-func position(page []Document) (Cursor, error) {
-	var errs []error
-	for _, doc := range slices.Backward(page) {
-		// Only the field it was found by: that much can be read of almost any document.
-		at := struct {
-			DueAt time.Time `json:"dueAt" firestore:"dueAt"`
-		}{}
-		if err := doc.Decode(&at); err != nil {
-			errs = append(errs, fmt.Errorf("reading when %s is due: %w", doc.Path, err))
-			continue
-		}
-		return Cursor{At: at.DueAt, Path: doc.Path}, nil
-	}
-	return Cursor{}, errors.Join(errs...)
+	return page, nil
 }
 
 // waitingFactor is how many times rarer an operation is looked up that waits for its submitter, not for Gemini.

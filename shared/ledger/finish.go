@@ -76,6 +76,7 @@ func (l *Ledger) commitEnd(ctx context.Context, doc, recordDoc Document, effect 
 	if err != nil {
 		return err
 	}
+	effect.WithoutRecord = effect.Status() == operation.EffectDead && !recordDoc.Exists()
 	writes := append([]Write{l.writeEffect(doc, effect)}, riders...)
 	if recordDoc.Exists() {
 		_, write := l.writeRecord(recordDoc, rec.WithEffect(effect.Name, effect.Status()), now)

@@ -58,6 +58,9 @@ func (f *forgetting) try(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if _, err := readRecord(record); err != nil { // before anything is deleted that may be another program's
+		return err
+	}
 	for _, children := range family {
 		for more := true; more; {
 			if more, err = f.page(ctx, record, children.collection, children.field); err != nil {

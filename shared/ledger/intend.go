@@ -133,13 +133,13 @@ type DueIntent struct {
 }
 
 // DueIntents finds OPEN intents that were not bound for so long that they are to be given up, at most limit, behind after.
-func (l *Ledger) DueIntents(ctx context.Context, now time.Time, after Cursor, limit int) (DuePage[DueIntent], error) {
+func (l *Ledger) DueIntents(ctx context.Context, now time.Time, after Cursor, limit int) (Page[DueIntent], error) {
 	return due(ctx, l.store, queryDue(IntentsCollection, now, after, limit), readDueIntent)
 }
 
 // OpenIntents finds OPEN intents however young, the one that is given up next first, at most limit, behind after. Where there
 // is none, nothing needs to be looked for at Gemini.
-func (l *Ledger) OpenIntents(ctx context.Context, after Cursor, limit int) (DuePage[DueIntent], error) {
+func (l *Ledger) OpenIntents(ctx context.Context, after Cursor, limit int) (Page[DueIntent], error) {
 	return due(ctx, l.store, queryOpen(IntentsCollection, after, limit), readDueIntent)
 }
 

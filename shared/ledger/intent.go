@@ -132,11 +132,7 @@ func (l *Ledger) intent(ctx context.Context, id string) (Document, Intent, error
 
 // readIntent decodes an intent; one that does not exist is the zero Intent.
 func readIntent(d Document) (Intent, error) {
-	var intent Intent
-	if err := d.Decode(&intent); err != nil {
-		return intent, fmt.Errorf("reading %s: %w", d.Path, err)
-	}
-	return intent, nil
+	return decode(d, func(intent Intent) Path { return intentPath(intent.CorrelationID) })
 }
 
 // writeIntent is the only place where an intent is made ready to be written: it counts the version and settles how long the

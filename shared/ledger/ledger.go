@@ -98,20 +98,12 @@ func (l *Ledger) decide(ctx context.Context, what string, try func(tries int) er
 
 // readRecord decodes the record of an operation; one that does not exist is the zero Record.
 func readRecord(d Document) (operation.Record, error) {
-	var rec operation.Record
-	if err := d.Decode(&rec); err != nil {
-		return rec, fmt.Errorf("reading %s: %w", d.Path, err)
-	}
-	return rec, nil
+	return decode(d, func(rec operation.Record) Path { return OperationPath(rec.Key) })
 }
 
 // readEffect decodes an effect; one that does not exist is the zero Effect.
 func readEffect(d Document) (Effect, error) {
-	var effect Effect
-	if err := d.Decode(&effect); err != nil {
-		return effect, fmt.Errorf("reading %s: %w", d.Path, err)
-	}
-	return effect, nil
+	return decode(d, func(effect Effect) Path { return EffectPath(effect.Operation, effect.Name) })
 }
 
 // writeRecord is the only place where a record is made ready to be written: it counts the version and settles how long the

@@ -12,25 +12,18 @@ type QuarantineFilter struct {
 	Limit  int    // must be positive
 }
 
-// ListQuarantined returns what is in quarantine, newest first, without the bodies, and where to continue; the zero Cursor
-// when there is nothing behind.
-func (l *Ledger) ListQuarantined(ctx context.Context, f QuarantineFilter) ([]Quarantined, Cursor, error) {
-	found, err := l.store.Query(ctx, queryQuarantined(f))
+// ListQuarantined returns what is in quarantine, newest first, without the bodies.
+func (l *Ledger) ListQuarantined(ctx context.Context, f QuarantineFilter) (Page[Quarantined], error) {
+	page, err := find(ctx, l.store, queryQuarantined(f), func(doc Document) (Quarantined, error) {
+		var q Quarantined
+		err := doc.Decode(&q)
+		q.Body = nil
+		return q, err
+	})
 	if err != nil {
-		return nil, Cursor{}, fmt.Errorf("listing the quarantine: %w", err)
+		return page, fmt.Errorf("listing the quarantine: %w", err)
 	}
-	list := make([]Quarantined, len(found))
-	for i, doc := range found {
-		if err := doc.Decode(&list[i]); err != nil {
-			return nil, Cursor{}, fmt.Errorf("reading %s: %w", doc.Path, err)
-		}
-		list[i].Body = nil
-	}
-	if len(list) < f.Limit {
-		return list, Cursor{}, nil
-	}
-	last := len(list) - 1
-	return list, Cursor{At: list[last].ReceivedAt, Path: found[last].Path}, nil
+	return page, nil
 }
 
 // Retried notes that a quarantined delivery was taken in once more, and what came of it: of several times the last. The body

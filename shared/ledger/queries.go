@@ -49,6 +49,14 @@ func queryList(f Filter) Query {
 	return q
 }
 
+// queryWithoutRecord: dead effects that no record names, newest first.
+func queryWithoutRecord(after Cursor, limit int) Query {
+	return Query{
+		Collection: EffectsCollection, Where: []Equal{{Field: "withoutRecord", Value: true}},
+		OrderBy: FieldCreatedAt, Descending: true, After: after, Limit: limit,
+	}
+}
+
 // queryQuarantined: what is in quarantine, newest first, perhaps for one reason.
 func queryQuarantined(f QuarantineFilter) Query {
 	q := Query{
@@ -72,6 +80,7 @@ func QueryShapes() []Query {
 		queryChildren("", DeliveriesCollection, FieldReceivedAt, Cursor{}, 1),
 		queryChildren("", EffectsCollection, FieldCreatedAt, Cursor{}, 1),
 		queryItems(EffectPath("", ""), 1),
+		queryWithoutRecord(Cursor{}, 1),
 		queryQuarantined(QuarantineFilter{Limit: 1}),
 		queryQuarantined(QuarantineFilter{Reason: "malformed", Limit: 1}),
 	}

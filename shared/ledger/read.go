@@ -18,30 +18,35 @@ type Filter struct {
 	Limit      int    // must be positive
 }
 
-// List returns operations, newest first, and where to continue; the zero Cursor when there is nothing behind.
-func (l *Ledger) List(ctx context.Context, f Filter) ([]operation.Record, Cursor, error) {
+// List returns operations, newest first. With Dead it also finds, after all others, effects that are dead and whose operation
+// has no record, or that are no operation's, where neither State nor Collection chooses among records. Each of them is a record
+// without a Version, which names that one effect.
+func (l *Ledger) List(ctx context.Context, f Filter) (Page[operation.Record], error) {
 	if f.Pending && f.Dead {
-		return nil, Cursor{}, errors.New("listing operations: Pending and Dead exclude each other")
+		return Page[operation.Record]{}, errors.New("listing operations: Pending and Dead exclude each other")
 	}
-	found, err := l.store.Query(ctx, queryList(f))
-	if err != nil {
-		return nil, Cursor{}, fmt.Errorf("listing operations: %w", err)
-	}
-	records := make([]operation.Record, len(found))
-	for i, doc := range found {
-		if records[i], err = readRecord(doc); err != nil {
-			return nil, Cursor{}, err
+	var page Page[operation.Record]
+	if f.After.Path.Collection() != EffectsCollection {
+		var err error
+		page, err = find(ctx, l.store, queryList(f), readRecord)
+		if err != nil {
+			return page, fmt.Errorf("listing operations: %w", err)
 		}
+		if !f.Dead || f.State != "" || f.Collection != "" || page.Next.Path != "" {
+			return page, nil
+		}
+		f.After = Cursor{}
+		f.Limit -= len(page.Items) + len(page.Broken)
 	}
-	if len(records) < f.Limit {
-		return records, Cursor{}, nil
+	alone, err := find(ctx, l.store, queryWithoutRecord(f.After, f.Limit), func(doc Document) (operation.Record, error) {
+		effect, err := readEffect(doc)
+		return operation.Record{Key: effect.Operation, CreatedAt: effect.CreatedAt}.WithEffect(effect.Name, effect.Status()), err
+	})
+	if err != nil {
+		return page, fmt.Errorf("listing dead effects without a record: %w", err)
 	}
-	last := len(records) - 1
-	next := Cursor{At: records[last].CreatedAt, Path: found[last].Path}
-	if f.Pending {
-		next.At = records[last].DueAt
-	}
-	return records, next, nil
+	page.Items, page.Broken, page.Next = append(page.Items, alone.Items...), append(page.Broken, alone.Broken...), alone.Next
+	return page, nil
 }
 
 // Record returns what is known of one operation, without its story: one document read. ErrNotFound: the ledger has no such
@@ -61,56 +66,58 @@ func (l *Ledger) Record(ctx context.Context, key operation.Key) (operation.Recor
 type Story struct {
 	// Record is absent where the effects are alerts about something that is no operation, or Forget was interrupted.
 	Record     operation.Record `json:"record,omitzero"`
-	Deliveries []Delivery       `json:"deliveries"` // in the order they came
-	Effects    []Effect         `json:"effects"`    // in the order they were planned
+	Deliveries []Delivery       `json:"deliveries"`       // in the order they came
+	Effects    []Effect         `json:"effects"`          // in the order they were planned
+	Broken     []Broken         `json:"broken,omitempty"` // what could not be read, the record perhaps
 }
 
 // storyPage bounds one query of a story; a story is read to its end.
 const storyPage = 200
 
-// Show returns an operation's story, or that of a subject of AlertAbout. ErrNotFound: the ledger has nothing of that name.
+// Show returns an operation's story, or that of a subject of AlertAbout. What cannot be read of it does not keep the rest from
+// being told. ErrNotFound: the ledger has nothing of that name.
 func (l *Ledger) Show(ctx context.Context, key operation.Key) (Story, error) {
 	var story Story
-	var err, missing error
-	if story.Record, err = l.Record(ctx, key); errors.Is(err, ErrNotFound) {
+	var missing error
+	var unreadable Broken
+	rec, err := l.Record(ctx, key)
+	switch {
+	case err == nil:
+		story.Record = rec
+	case errors.Is(err, ErrNotFound):
 		missing = err
-	} else if err != nil {
+	case errors.As(err, &unreadable):
+		story.Broken = append(story.Broken, unreadable)
+	default:
 		return story, err
 	}
-	err = l.children(ctx, key, DeliveriesCollection, FieldReceivedAt, func(doc Document) (Cursor, error) {
-		var d Delivery
-		err := doc.Decode(&d)
-		story.Deliveries = append(story.Deliveries, d)
-		return Cursor{At: d.ReceivedAt, Path: doc.Path}, err
-	})
-	if err != nil {
-		return story, err
+	story.Deliveries, err = children(ctx, l, key, DeliveriesCollection, FieldReceivedAt, &story, readDelivery)
+	if err == nil {
+		story.Effects, err = children(ctx, l, key, EffectsCollection, FieldCreatedAt, &story, readEffect)
 	}
-	err = l.children(ctx, key, EffectsCollection, FieldCreatedAt, func(doc Document) (Cursor, error) {
-		effect, err := readEffect(doc)
-		story.Effects = append(story.Effects, effect)
-		return Cursor{At: effect.CreatedAt, Path: doc.Path}, err
-	})
-	if err == nil && len(story.Deliveries)+len(story.Effects) == 0 {
+	if err == nil && len(story.Deliveries)+len(story.Effects)+len(story.Broken) == 0 {
 		err = missing
 	}
 	return story, err
 }
 
-func (l *Ledger) children(ctx context.Context, key operation.Key, collection, field string, add func(Document) (Cursor, error)) error {
-	var after Cursor
-	for {
-		found, err := l.store.Query(ctx, queryChildren(key, collection, field, after, storyPage))
+func readDelivery(doc Document) (Delivery, error) {
+	var d Delivery
+	err := doc.Decode(&d)
+	return d, err
+}
+
+// children reads everything of one kind under an operation. What cannot be read is added to the story.
+func children[T any](
+	ctx context.Context, l *Ledger, key operation.Key, collection, field string, story *Story, read func(Document) (T, error),
+) (all []T, err error) {
+	for more, after := true, (Cursor{}); more; more = after.Path != "" {
+		page, err := find(ctx, l.store, queryChildren(key, collection, field, after, storyPage), read)
 		if err != nil {
-			return fmt.Errorf("reading the %s of %s: %w", collection, key, err)
+			return all, fmt.Errorf("reading the %s of %s: %w", collection, key, err)
 		}
-		for _, doc := range found {
-			if after, err = add(doc); err != nil {
-				return fmt.Errorf("reading %s: %w", doc.Path, err)
-			}
-		}
-		if len(found) < storyPage {
-			return nil
-		}
+		all, story.Broken = append(all, page.Items...), append(story.Broken, page.Broken...)
+		after = page.Next
 	}
+	return all, nil
 }

@@ -50,8 +50,10 @@ type Token string
 
 // A Document is one document as it was read.
 type Document struct {
-	Path   Path
-	Token  Token
+	Path  Path
+	Token Token
+	// At is the time in the field that a query found the document by; zero where Get read it.
+	At     time.Time
 	decode func(into any) error
 }
 
@@ -86,8 +88,8 @@ type Write struct {
 	Data any
 }
 
-// A Query finds the documents of one collection that have the field OrderBy, in its order; documents with the same time are
-// in the order of their paths, segment by segment.
+// A Query finds the documents of one collection that have a time in the field OrderBy, in its order; documents with the same
+// time are in the order of their paths, segment by segment. What else a document holds does not keep it from being found.
 type Query struct {
 	// Collection is the last collection word of the documents' paths.
 	Collection string

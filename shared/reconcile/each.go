@@ -19,7 +19,7 @@ const (
 // error, and counts that as more to do. Its own error, which is counted too, means that not even the first page could be read.
 func each[T any](
 	ctx context.Context, count *counter, passStart time.Time,
-	find func(context.Context, time.Time, ledger.Cursor, int) (ledger.DuePage[T], error),
+	find func(context.Context, time.Time, ledger.Cursor, int) (ledger.Page[T], error),
 	prepare func([]T), do func(T) error,
 ) error {
 	var after ledger.Cursor

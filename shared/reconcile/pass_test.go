@@ -63,7 +63,7 @@ func TestPoisonedPage(t *testing.T) {
 	w.pass(reconcile.Summary{Due: 3, Checked: 3, Running: 3, Errors: 100})
 }
 
-// TestPoisonedEnd: nor where the page ends in records of which not even the place can be read.
+// TestPoisonedEnd: nor where the page ends in records of which not even the time can be read; none is read twice.
 func TestPoisonedEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -72,8 +72,58 @@ func TestPoisonedEnd(t *testing.T) {
 		w.poison(ledger.OperationPath(name.Key), unparsable)
 	}
 	w.clock.Advance(grace)
-	// The second page has them once more.
-	w.pass(reconcile.Summary{Due: 100, Checked: 100, Running: 100, Errors: 6})
+	w.pass(reconcile.Summary{Due: 100, Checked: 100, Running: 100, Errors: 3})
+}
+
+// TestForeign: what another program keeps in the same database, and what looks as if it were due, is counted and left alone: it
+// is not looked up, not given up, not handed to a worker, and does not expire [R6, L3].
+func TestForeign(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	name := w.register("a", geminisim.StateRunning)
+	past := w.clock.Now().Add(-24 * time.Hour)
+	foreign := map[ledger.Path]any{
+		"apps/x/operations/y": operation.Record{
+			Version: 1, Key: "batches/theirs", Name: "batches/theirs", State: operation.Pending, Registered: true,
+			CreatedAt: past, SubmittedAt: past, DueAt: past,
+		},
+		"apps/x/operations/y/effects/publish": ledger.Effect{
+			Version: 1, Operation: "batches/theirs", Name: "publish", State: ledger.EffectPending, CreatedAt: past, DueAt: past,
+		},
+		"apps/x/intents/z": ledger.Intent{Version: 1, CorrelationID: "theirs", State: ledger.IntentOpen, CreatedAt: past, DueAt: past},
+	}
+	before := map[ledger.Path]ledger.Token{}
+	for path, data := range foreign {
+		if err := w.store.Commit(t.Context(), ledger.Write{Path: path, Data: data}); err != nil {
+			t.Fatal(err)
+		}
+		before[path] = w.document(path).Token
+	}
+	w.clock.Advance(grace)
+	for range 2 {
+		w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1, Errors: len(foreign)})
+		w.clock.Advance(interval)
+	}
+	for path, token := range before {
+		if now := w.document(path).Token; now != token {
+			t.Errorf("%s was written", path)
+		}
+	}
+	if n := w.lookups()["batches/theirs"]; n != 0 || w.lookups()[string(name.Key)] != 2 {
+		t.Errorf("look-ups: %v", w.lookups())
+	}
+	if sent := w.outbox.Take(); len(sent) != 0 {
+		t.Errorf("published %v", sent)
+	}
+}
+
+func (w *world) document(path ledger.Path) ledger.Document {
+	w.Helper()
+	snapshot, err := w.store.Get(w.Context(), path)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return snapshot.Documents[0]
 }
 
 // TestPoisonedEffect: the same for the sweep, and operations are looked up all the same.

@@ -57,16 +57,16 @@ func TestTwoPassesAtOnce(t *testing.T) {
 				}
 			}
 			for filter := (ledger.Filter{Limit: 100}); ; {
-				page, next, err := w.ledger.List(t.Context(), filter)
+				page, err := w.ledger.List(t.Context(), filter)
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, rec := range page {
+				for _, rec := range page.Items {
 					if rec.Attempts != 1 {
 						t.Fatalf("R3: %d attempts of %s", rec.Attempts, rec.Key)
 					}
 				}
-				if filter.After = next; next.Path == "" {
+				if filter.After = page.Next; page.Next.Path == "" {
 					break
 				}
 			}

@@ -192,12 +192,12 @@ func eachKind(t *testing.T, test func(*testing.T, *world, kind)) {
 // wantRegistered wants exactly these operations in the ledger, newest first; those of one instant by their ids, backwards.
 func (w *world) wantRegistered(names ...string) {
 	w.t.Helper()
-	records, _, err := w.ledger.List(w.t.Context(), ledger.Filter{Limit: 100})
+	page, err := w.ledger.List(w.t.Context(), ledger.Filter{Limit: 100})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	var got []string
-	for _, r := range records {
+	for _, r := range page.Items {
 		if r.Registered {
 			got = append(got, r.Name)
 		}

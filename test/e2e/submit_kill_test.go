@@ -158,8 +158,8 @@ func (f *fleet) checkSubmitted(key operation.Key, s submission) {
 func (f *fleet) allClosed(n int) bool {
 	registered := 0
 	f.withLedger(func(l *ledger.Ledger) error {
-		records, _, err := l.List(f.t.Context(), ledger.Filter{Limit: 500})
-		for _, r := range records {
+		page, err := l.List(f.t.Context(), ledger.Filter{Limit: 500})
+		for _, r := range page.Items {
 			if r.Registered && r.Closed() {
 				registered++
 			}

@@ -64,7 +64,7 @@ func (w *watch) close() {
 func (w *watch) look(ctx context.Context) {
 	now := map[operation.Key]operation.Record{}
 	for filter := (ledger.Filter{Limit: 500}); ; {
-		page, next, err := w.ledger.List(ctx, filter)
+		page, err := w.ledger.List(ctx, filter)
 		if ctx.Err() != nil {
 			return
 		}
@@ -72,10 +72,10 @@ func (w *watch) look(ctx context.Context) {
 			w.fleet.t.Errorf("watching the ledger: %v", err)
 			return
 		}
-		for _, record := range page {
+		for _, record := range page.Items {
 			now[record.Key] = record
 		}
-		if filter.After = next; next.Path == "" {
+		if filter.After = page.Next; page.Next.Path == "" {
 			break
 		}
 	}

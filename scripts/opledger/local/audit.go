@@ -35,21 +35,24 @@ func (a *audit) look(ctx context.Context) error {
 	before := map[operation.Key]bool{}
 	filter := ledger.Filter{Limit: 500}
 	for {
-		page, next, err := a.ledger.List(ctx, filter)
+		page, err := a.ledger.List(ctx, filter)
 		if ctx.Err() != nil {
 			return nil // the run is over
 		}
 		if err != nil {
 			return fmt.Errorf("watching the ledger: %w", err)
 		}
-		for _, r := range page {
+		for _, broken := range page.Broken {
+			return fmt.Errorf("watching the ledger: %w", broken)
+		}
+		for _, r := range page.Items {
 			if r.CreatedAt.Before(a.since) { // the store may have been there before this run
 				before[r.Key] = true
 			} else {
 				records[r.Key] = r
 			}
 		}
-		if filter.After = next; next.Path == "" {
+		if filter.After = page.Next; page.Next.Path == "" {
 			break
 		}
 	}

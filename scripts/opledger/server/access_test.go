@@ -134,9 +134,9 @@ func (e *exposure) call(c call) http.Header {
 // wantOperations wants so many operations in the ledger.
 func (e *exposure) wantOperations(n int) {
 	e.Helper()
-	records, _, err := e.server.Ledger.List(e.Context(), ledger.Filter{Limit: 100})
-	if err != nil || len(records) != n {
-		e.Errorf("%d operations, %v, want %d", len(records), err, n)
+	page, err := e.server.Ledger.List(e.Context(), ledger.Filter{Limit: 100})
+	if err != nil || len(page.Items) != n {
+		e.Errorf("%d operations, %v, want %d", len(page.Items), err, n)
 	}
 }
 

@@ -44,6 +44,8 @@ func Indexes() []Index {
 		{ledger.OperationsCollection, []IndexField{state, dead, newest}},
 		{ledger.OperationsCollection, []IndexField{collection, dead, newest}},
 		{ledger.OperationsCollection, []IndexField{state, collection, dead, newest}},
+		// dead effects without a record, newest first
+		{ledger.EffectsCollection, []IndexField{{Name: "withoutRecord"}, newest}},
 		// what is in quarantine, newest first [W6]
 		{ledger.QuarantineCollection, []IndexField{received}},
 		{ledger.QuarantineCollection, []IndexField{{Name: "reason"}, received}},

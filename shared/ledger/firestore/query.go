@@ -3,6 +3,7 @@ package firestore
 import (
 	"context"
 	"fmt"
+	"time"
 
 	cloud "cloud.google.com/go/firestore"
 
@@ -24,6 +25,13 @@ func (s *Store) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, e
 		return nil, classify(ctx, "querying "+q.Collection, err)
 	}
 	documents, _ := documentsOf(snapshots)
+	for i, snapshot := range snapshots {
+		at, err := snapshot.DataAtPath(cloud.FieldPath{q.OrderBy})
+		if err != nil {
+			return nil, fmt.Errorf("querying %s: %w", q.Collection, err) // it was found by that field
+		}
+		documents[i].At, _ = at.(time.Time)
+	}
 	return documents, nil
 }
 
@@ -43,6 +51,8 @@ func (s *Store) build(q ledger.Query) (*cloud.Query, error) {
 	for _, equal := range q.Where {
 		built = built.WherePath(cloud.FieldPath{equal.Field}, "==", equal.Value)
 	}
+	// Only what can be compared with a time is found: a stranger's field may hold anything.
+	built = built.WherePath(cloud.FieldPath{q.OrderBy}, ">=", time.Time{})
 	if !q.NotAfter.IsZero() {
 		built = built.WherePath(cloud.FieldPath{q.OrderBy}, "<=", operation.Instant(q.NotAfter))
 	}

@@ -48,6 +48,29 @@ func TestAForeignTokenIsAConflict(t *testing.T) {
 	}
 }
 
+// TestFoundByATime: of a collection that another program shares, what has something else than a time in the field that a query
+// goes by is not found, and hides nothing that is behind it.
+func TestFoundByATime(t *testing.T) {
+	t.Parallel()
+	client := connect(t)
+	store := firestore.New(client)
+	t.Cleanup(func() { _ = store.Close() })
+	for id, value := range map[string]any{"text": "2999-01-01", "number": 7, "bool": true, "null": nil, "map": map[string]any{"at": today}} {
+		if _, err := client.Doc("operations/"+id).Set(t.Context(), map[string]any{"createdAt": value}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit(t, store, ledger.Write{Path: ledger.OperationPath("a"), Data: fullRecord()})
+	for _, descending := range []bool{false, true} {
+		found, err := store.Query(t.Context(), ledger.Query{
+			Collection: ledger.OperationsCollection, OrderBy: ledger.FieldCreatedAt, Descending: descending, Limit: 3,
+		})
+		if err != nil || len(found) != 1 || found[0].Path != "operations/a" || !found[0].At.Equal(fullRecord().CreatedAt) {
+			t.Errorf("%+v, %v", found, err)
+		}
+	}
+}
+
 func TestReadTimes(t *testing.T) {
 	t.Parallel()
 	var m meter

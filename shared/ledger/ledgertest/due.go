@@ -9,7 +9,7 @@ import (
 )
 
 // dueOperations returns a page of what is due now.
-func (w *world) dueOperations() ledger.DuePage[ledger.DueOperation] {
+func (w *world) dueOperations() ledger.Page[ledger.DueOperation] {
 	w.Helper()
 	page, err := w.ledger().DueOperations(w.ctx, w.now(), ledger.Cursor{}, 100)
 	if err != nil {

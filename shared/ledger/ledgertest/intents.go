@@ -44,7 +44,7 @@ func (w *world) giveUp() {
 	}
 }
 
-func (w *world) dueIntents() ledger.DuePage[ledger.DueIntent] {
+func (w *world) dueIntents() ledger.Page[ledger.DueIntent] {
 	w.Helper()
 	page, err := w.ledger().DueIntents(w.ctx, w.now(), ledger.Cursor{}, 100)
 	if err != nil {

@@ -15,17 +15,17 @@ func (w *world) list(f ledger.Filter) []operation.Key {
 	w.Helper()
 	var keys []operation.Key
 	for f.Limit = 2; ; {
-		records, next, err := w.ledger().List(w.ctx, f)
+		page, err := w.ledger().List(w.ctx, f)
 		if err != nil {
 			w.Fatalf("List %+v: %v", f, err)
 		}
-		for _, rec := range records {
+		for _, rec := range page.Items {
 			keys = append(keys, rec.Key)
 		}
-		if next.Path == "" {
+		if page.Next.Path == "" {
 			return keys
 		}
-		if f.After = next; len(keys) > 100 {
+		if f.After = page.Next; len(keys) > 100 {
 			w.Fatal("the list does not end")
 		}
 	}
@@ -87,7 +87,7 @@ var lookTests = []ledgerTest{
 		w.name = replayed
 		w.finish(w.granted(publish))
 		dead("[batches/c operations/b batches/a]", ledger.Filter{})
-		if _, _, err := w.ledger().List(w.ctx, ledger.Filter{Dead: true, Pending: true, Limit: 1}); err == nil {
+		if _, err := w.ledger().List(w.ctx, ledger.Filter{Dead: true, Pending: true, Limit: 1}); err == nil {
 			w.Error("pending and dead at once is no list that any index has")
 		}
 	}},
@@ -99,8 +99,8 @@ var lookTests = []ledgerTest{
 			w.finish(w.granted(publish))
 		}
 		counting := Count(w.store)
-		if records, _, err := w.over(counting).List(w.ctx, ledger.Filter{Dead: true, Limit: 100}); err != nil || len(records) != 1 {
-			w.Errorf("%+v %v", records, err)
+		if page, err := w.over(counting).List(w.ctx, ledger.Filter{Dead: true, Limit: 100}); err != nil || len(page.Items) != 1 {
+			w.Errorf("%+v %v", page, err)
 		}
 		equal(w, "documents read", counting.Counts().Read, 1)
 	}},

@@ -25,20 +25,20 @@ func (w *world) listQuarantined(f ledger.QuarantineFilter) []string {
 	w.Helper()
 	var ids []string
 	for f.Limit = 2; ; {
-		page, next, err := w.ledger().ListQuarantined(w.ctx, f)
+		page, err := w.ledger().ListQuarantined(w.ctx, f)
 		if err != nil {
 			w.Fatalf("ListQuarantined %+v: %v", f, err)
 		}
-		for _, q := range page {
+		for _, q := range page.Items {
 			ids = append(ids, q.ID)
 			if q.Body != nil || q.Parts != 1 || q.Detail == "" {
 				w.Errorf("listed: %+v", q)
 			}
 		}
-		if next.Path == "" {
+		if page.Next.Path == "" {
 			return ids
 		}
-		if f.After = next; len(ids) > 100 {
+		if f.After = page.Next; len(ids) > 100 {
 			w.Fatal("the list does not end")
 		}
 	}

@@ -55,6 +55,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
 		{"Sweep", sweepTests},
 		{"Starvation", starvationTests},
 		{"Look", lookTests},
+		{"Broken", brokenTests},
 		{"Alerts", alertTests},
 		{"AlertRaces", alertRaces},
 		{"Trouble", troubleTests},

@@ -35,6 +35,9 @@ func (d desk) find(q ledger.Query) []ledger.Path {
 			if q.OrderBy == ledger.FieldCreatedAt {
 				q.After.At = n.CreatedAt
 			}
+			if !doc.At.Equal(q.After.At) {
+				d.Errorf("%s was found by %v, and says that it was by %v", doc.Path, q.After.At, doc.At)
+			}
 		}
 		if len(page) < q.Limit {
 			return paths

@@ -8,7 +8,7 @@ import (
 )
 
 // dueEffects returns a page of the effects that are due now.
-func (w *world) dueEffects() ledger.DuePage[ledger.DueEffect] {
+func (w *world) dueEffects() ledger.Page[ledger.DueEffect] {
 	w.Helper()
 	page, err := w.ledger().DueEffects(w.ctx, w.now(), ledger.Cursor{}, 100)
 	if err != nil {

@@ -155,11 +155,11 @@ var troubleTests = []ledgerTest{
 			w.Fatal(err)
 		}
 		w.note("rate-limited")
-		records, _, err := w.ledger().List(w.ctx, ledger.Filter{Pending: true, Limit: 10})
-		if err != nil || len(records) != 1 {
-			w.Fatalf("%+v, %v", records, err)
+		page, err := w.ledger().List(w.ctx, ledger.Filter{Pending: true, Limit: 10})
+		if err != nil || len(page.Items) != 1 {
+			w.Fatalf("%+v, %v", page, err)
 		}
-		rec := records[0]
+		rec := page.Items[0]
 		if rec.SubmittedAt.IsZero() || rec.Attempts != 1 || rec.DueAt.IsZero() || rec.Trouble != "rate-limited" || rec.TroubleSince.IsZero() {
 			w.Errorf("%+v", rec)
 		}

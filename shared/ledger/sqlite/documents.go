@@ -52,19 +52,24 @@ func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot,
 	return snapshot, nil
 }
 
-// scan reads rows of path, version and body, and closes them.
+// scan reads rows of path, version, body and the time that they were found by, and closes them.
 func scan(rows *sql.Rows) (documents []ledger.Document, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var path string
 		var version int64
 		var body []byte
-		if err := rows.Scan(&path, &version, &body); err != nil {
+		var at sql.NullInt64
+		if err := rows.Scan(&path, &version, &body, &at); err != nil {
 			return nil, err
 		}
-		documents = append(documents, ledger.NewDocument(ledger.Path(path), token(version), func(into any) error {
+		document := ledger.NewDocument(ledger.Path(path), token(version), func(into any) error {
 			return json.Unmarshal(body, into)
-		}))
+		})
+		if at.Valid {
+			document.At = time.UnixMicro(at.Int64).UTC()
+		}
+		documents = append(documents, document)
 	}
 	return documents, rows.Err()
 }
@@ -160,7 +165,7 @@ func (s *Store) prepare(ctx context.Context) error {
 		db   *sql.DB
 		text string
 	}{
-		{&s.get, s.read, "SELECT path, version, body FROM documents WHERE path IN (SELECT value FROM json_each(?))"},
+		{&s.get, s.read, "SELECT path, version, body, NULL FROM documents WHERE path IN (SELECT value FROM json_each(?))"},
 		{&s.next, s.write, "UPDATE sequence SET last = last + 1 RETURNING last"},
 		{&s.insert, s.write, `INSERT INTO documents (path, collection, parent, version, body, due_at, listed_at, expire_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO NOTHING`},
@@ -228,7 +233,8 @@ func statement(q ledger.Query) (text string, args []any) {
 		and("parent = ?", string(q.Under))
 	}
 	for _, equal := range q.Where {
-		and("json_extract(body, ?) = ?", "$."+equal.Field, equal.Value)
+		// A body that is no JSON any more must not fail the query for all others.
+		and("CASE WHEN json_valid(body) THEN json_extract(body, ?) END = ?", "$."+equal.Field, equal.Value)
 	}
 	if !q.NotAfter.IsZero() {
 		and(column+" <= ?", q.NotAfter.UnixMicro())
@@ -241,8 +247,8 @@ func statement(q ledger.Query) (text string, args []any) {
 		and(fmt.Sprintf("(%s, position) %s (?, replace(?, '/', char(1)))", column, behind),
 			q.After.At.UnixMicro(), string(q.After.Path))
 	}
-	return fmt.Sprintf("SELECT path, version, body FROM documents WHERE %s ORDER BY %s %s, position %s LIMIT ?",
-		strings.Join(where, " AND "), column, direction, direction), append(args, q.Limit)
+	return fmt.Sprintf("SELECT path, version, body, %s FROM documents WHERE %s ORDER BY %[1]s %[3]s, position %[3]s LIMIT ?",
+		column, strings.Join(where, " AND "), direction), append(args, q.Limit)
 }
 
 func (s *Store) readTime() time.Time { return s.now().UTC().Truncate(time.Microsecond) }

@@ -14,6 +14,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -97,6 +98,29 @@ func TestExpire(t *testing.T) {
 	defer closed(t, store)
 	if _, there := get(t, store, "operations/soon"); !there {
 		t.Error("somebody who opened the file, perhaps only to look, deleted what had expired")
+	}
+}
+
+// TestUnreadableBody: a body that is no JSON any more, and a condition on it, do not keep a query from the others [R6].
+func TestUnreadableBody(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	store := open(t, path)
+	defer closed(t, store)
+	for i, id := range []ledger.Path{"operations/a", "operations/b", "operations/c"} {
+		record := operation.Record{Version: 1, State: operation.Failed, CreatedAt: time.Unix(int64(i), 0)}
+		if err := store.Commit(t.Context(), ledger.Write{Path: id, Data: record}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	raw(t, path, `UPDATE documents SET body = '{"state":' WHERE path = 'operations/b'`)
+	for _, where := range [][]ledger.Equal{nil, {{Field: "state", Value: string(operation.Failed)}}} {
+		found, err := store.Query(t.Context(), ledger.Query{
+			Collection: ledger.OperationsCollection, Where: where, OrderBy: ledger.FieldCreatedAt, Limit: 9,
+		})
+		if err != nil || len(found) != 3-len(where) {
+			t.Errorf("where %v: %+v, %v", where, found, err)
+		}
 	}
 }
 

@@ -1,0 +1,80 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// A Page is some of what a query found, in the query's order.
+type Page[T any] struct {
+	Items []T
+	// Broken are the documents that are left alone. They do not keep a caller from the others [R6].
+	Broken []Broken
+	// Next continues behind the last document; it is the zero Cursor when there is nothing behind.
+	Next Cursor
+}
+
+// A Broken is a document that is left alone: it cannot be read, or its path is not that of the key
+// which it holds. The latter is another program's, with which the ledger shares a database.
+type Broken struct {
+	Path Path
+	Err  error
+}
+
+func (b Broken) Error() string { return fmt.Sprintf("reading %s: %v", b.Path, b.Err) }
+
+// Unwrap returns the cause.
+func (b Broken) Unwrap() error { return b.Err }
+
+// MarshalJSON writes the path and the cause's text.
+func (b Broken) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]string{"path": string(b.Path), "error": b.Err.Error()})
+}
+
+// broken says of a document why it is left alone.
+func broken(d Document, err error) Broken {
+	var already Broken
+	if errors.As(err, &already) {
+		return already
+	}
+	return Broken{Path: d.Path, Err: err}
+}
+
+// decode reads a document into a struct, and checks that its path is that of the key which it holds.
+// One that does not exist is the zero struct.
+func decode[T any](d Document, path func(T) Path) (T, error) {
+	var read T
+	if !d.Exists() {
+		return read, nil
+	}
+	if err := d.Decode(&read); err != nil {
+		return read, Broken{Path: d.Path, Err: err}
+	}
+	if own := path(read); own != d.Path {
+		return read, Broken{Path: d.Path, Err: fmt.Errorf("it is not the ledger's: what it holds belongs to %s", own)}
+	}
+	return read, nil
+}
+
+// find makes a page of what a query finds. The documents that read refuses are Broken.
+func find[T any](ctx context.Context, store Store, q Query, read func(Document) (T, error)) (Page[T], error) {
+	var page Page[T]
+	found, err := store.Query(ctx, q)
+	if err != nil {
+		return page, err
+	}
+	for _, doc := range found {
+		if item, err := read(doc); err == nil {
+			page.Items = append(page.Items, item)
+		} else {
+			page.Broken = append(page.Broken, broken(doc, err))
+		}
+	}
+	if len(found) == q.Limit {
+		last := found[len(found)-1]
+		page.Next = Cursor{At: last.At, Path: last.Path}
+	}
+	return page, nil
+}
