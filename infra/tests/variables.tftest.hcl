@@ -29,7 +29,7 @@ run "a_prefix_names_everything" {
         google_service_account.push.account_id, google_service_account.scheduler.account_id, google_service_account.build.account_id,
         google_artifact_registry_repository.functions.repository_id, trimprefix(google_storage_bucket.source.name, "a-project-"),
         ], [for metric in google_logging_metric.this : metric.name], [for policy in google_monitoring_alert_policy.signal : policy.display_name],
-      [for metric in google_logging_metric.this : split("\"", split("service_name=(", metric.filter)[1])[1]]) :
+      [for metric in google_logging_metric.this : regex("(?:service_name=\\(|job_id=)\"([^\"]+)\"", metric.filter)[0]]) :
       startswith(name, "staging")
     ])
     error_message = "Two environments in a project must not share a name."
