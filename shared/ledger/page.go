@@ -42,8 +42,8 @@ func broken(d Document, err error) Broken {
 	return Broken{Path: d.Path, Err: err}
 }
 
-// decode reads a document into a struct, and checks that its path is that of the key which it holds.
-// One that does not exist is the zero struct.
+// decode reads a document into a struct, and checks that its path is that of the key which it
+// holds. One that does not exist is the zero struct.
 func decode[T any](d Document, path func(T) Path) (T, error) {
 	var read T
 	if !d.Exists() {
