@@ -13,6 +13,7 @@ locals {
     OPLEDGER_WEBHOOK_URL           = var.webhook_url # null: reconcile.tf sets the function's own, which is not known before it is there
     OPLEDGER_WEBHOOK               = var.webhook
     OPLEDGER_TOLERANCE             = var.tolerance
+    OPLEDGER_WEBHOOK_TIMEOUT       = var.webhook_timeout
     OPLEDGER_WEBHOOK_AUDIENCE      = var.webhook_audience
     OPLEDGER_WEBHOOK_ISSUER        = var.webhook_issuer
     OPLEDGER_JWKS_URL              = var.jwks_url

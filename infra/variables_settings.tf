@@ -130,6 +130,17 @@ variable "tolerance" {
   }
 }
 
+variable "webhook_timeout" {
+  description = "OPLEDGER_WEBHOOK_TIMEOUT: a delivery is answered within this time, whatever the store does."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.webhook_timeout == null || can(regex("^([1-9]|[1-5][0-9])s$", var.webhook_timeout))
+    error_message = "webhook_timeout must be whole seconds from 1s to 59s: the function itself has 60."
+  }
+}
+
 variable "webhook_audience" {
   description = "OPLEDGER_WEBHOOK_AUDIENCE: audiences of the tokens of dynamic webhooks, separated by spaces. Without one they are refused."
   type        = string

@@ -141,8 +141,10 @@ run "durations_of_nothing_are_refused" {
     retention   = "0s"
     claim_ttl   = "0s"
     tolerance   = "0.0s"
+
+    webhook_timeout = "0s"
   }
-  expect_failures = [var.grace, var.stuck_after, var.alert_every, var.retention, var.claim_ttl, var.tolerance]
+  expect_failures = [var.grace, var.stuck_after, var.alert_every, var.retention, var.claim_ttl, var.tolerance, var.webhook_timeout]
 }
 
 run "an_interval_that_no_schedule_has_is_refused" {
@@ -168,6 +170,7 @@ run "what_cannot_be_is_refused" {
     retention             = "14d"
     claim_ttl             = ""
     tolerance             = "5 m"
+    webhook_timeout       = "60s"
     max_attempts          = 0
     retry_for             = "-1h"
     effects               = "@effects.yaml"
@@ -183,7 +186,7 @@ run "what_cannot_be_is_refused" {
   }
   expect_failures = [
     var.project, var.region, var.firestore_database, var.register_callers, var.notification_emails, var.notification_channels, var.grace, var.stuck_after,
-    var.alert_every, var.retention, var.claim_ttl, var.tolerance, var.max_attempts, var.retry_for, var.effects, var.terminal_transitions, var.jwks_url, var.confirm,
+    var.alert_every, var.retention, var.claim_ttl, var.tolerance, var.webhook_timeout, var.max_attempts, var.retry_for, var.effects, var.terminal_transitions, var.jwks_url, var.confirm,
     var.webhook, var.webhook_url, var.gemini_base_url, var.scaling, var.results_buckets, var.waits,
   ]
 }

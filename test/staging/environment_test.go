@@ -24,6 +24,7 @@ func values() map[string]string {
 		"OPLEDGER_WEBHOOK_URL":           "https://opledger-webhook.example.com",
 		"OPLEDGER_WEBHOOK":               "static",
 		"OPLEDGER_TOLERANCE":             "4m",
+		"OPLEDGER_WEBHOOK_TIMEOUT":       "9s",
 		"OPLEDGER_WEBHOOK_AUDIENCE":      "",
 		"OPLEDGER_WEBHOOK_ISSUER":        "",
 		"OPLEDGER_JWKS_URL":              "",
