@@ -29,6 +29,7 @@ locals {
     OPLEDGER_CLAIM_TTL             = var.claim_ttl
     OPLEDGER_MAX_ATTEMPTS          = var.max_attempts
     OPLEDGER_RETRY_FOR             = var.retry_for
+    OPLEDGER_RESTORED_AT           = var.restored_at
     OPLEDGER_EFFECTS               = var.effects
     OPLEDGER_TERMINAL_TRANSITIONS  = var.terminal_transitions
     OPLEDGER_EFFECT_ALLOW_PRIVATE  = var.effect_allow_private

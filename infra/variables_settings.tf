@@ -97,6 +97,17 @@ variable "retry_for" {
   }
 }
 
+variable "restored_at" {
+  description = "OPLEDGER_RESTORED_AT: when the ledger was last restored from a backup; fences go on from there. See playbooks/restored.md."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.restored_at == null || can(formatdate("", var.restored_at))
+    error_message = "restored_at must be a time such as 2026-11-21T14:00:00Z."
+  }
+}
+
 variable "effects" {
   description = "OPLEDGER_EFFECTS: what runs when, in YAML or JSON, such as file(\"effects.yaml\") in a module or the text itself."
   type        = string

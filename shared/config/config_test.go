@@ -92,7 +92,7 @@ func TestProblems(t *testing.T) {
 	t.Parallel()
 	_, err := config.Parse[everything]([]string{
 		"OPLEDGER_GRACE=soon", "OPLEDGER_INTERVAL=0s", "OPLEDGER_STUCK_AFTER=-1h", "OPLEDGER_ALERT_EVERY=5", "OPLEDGER_RETENTION=14d",
-		"OPLEDGER_CLAIM_TTL=-1s", "OPLEDGER_MAX_ATTEMPTS=many", "OPLEDGER_RETRY_FOR=-1s",
+		"OPLEDGER_CLAIM_TTL=-1s", "OPLEDGER_MAX_ATTEMPTS=many", "OPLEDGER_RETRY_FOR=-1s", "OPLEDGER_RESTORED_AT=yesterday",
 		"OPLEDGER_EFFECTS=[{name: A, on: [], do: mail}, {name: b, on: [DONE], do: log}, {name: b, on: [FAILED], do: http}]",
 		"OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED RUNNING:FAILED",
 		"OPLEDGER_WEBHOOK_SECRET=whsec_ whsec_x topsecret", "OPLEDGER_TOLERANCE=0s", "GOOGLE_GEMINI_BASE_URL=topsecret",
@@ -111,7 +111,7 @@ func TestProblems(t *testing.T) {
 	}
 	want := map[string]int{
 		"OPLEDGER_GRACE": 1, "OPLEDGER_INTERVAL": 1, "OPLEDGER_STUCK_AFTER": 1, "OPLEDGER_ALERT_EVERY": 1, "OPLEDGER_RETENTION": 1,
-		"OPLEDGER_CLAIM_TTL": 1, "OPLEDGER_MAX_ATTEMPTS": 1, "OPLEDGER_RETRY_FOR": 1,
+		"OPLEDGER_CLAIM_TTL": 1, "OPLEDGER_MAX_ATTEMPTS": 1, "OPLEDGER_RETRY_FOR": 1, "OPLEDGER_RESTORED_AT": 1,
 		"OPLEDGER_EFFECTS":              6, // do twice, url or name twice, a bad name, no state, an unknown state, a name used twice
 		"OPLEDGER_TERMINAL_TRANSITIONS": 2, "OPLEDGER_WEBHOOK_SECRET": 3, "OPLEDGER_TOLERANCE": 1, "GEMINI_API_KEY": 1,
 		"GOOGLE_GEMINI_BASE_URL": 1, "OPLEDGER_EFFECT_ALLOW_PRIVATE": 1, "PORT": 1,

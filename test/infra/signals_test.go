@@ -72,7 +72,7 @@ func TestEveryAlertInTheLogWakesSomebody(t *testing.T) {
 // TestAlertsHavePlaybooks: each alert has one of its own, each playbook an alert, and the table makes sense.
 func TestAlertsHavePlaybooks(t *testing.T) {
 	t.Parallel()
-	playbooks := map[string]bool{"webhook-unreachable.md": true}
+	playbooks := map[string]bool{"webhook-unreachable.md": true, "restored.md": true} // no line is counted for either
 	names := map[string]bool{}
 	for _, m := range readTable[[]measure](t, "platform.json") {
 		if names[m.Name] {

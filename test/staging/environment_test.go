@@ -40,6 +40,7 @@ func values() map[string]string {
 		"OPLEDGER_CLAIM_TTL":             "600s",
 		"OPLEDGER_MAX_ATTEMPTS":          "10",
 		"OPLEDGER_RETRY_FOR":             "24h",
+		"OPLEDGER_RESTORED_AT":           "",
 		"OPLEDGER_EFFECTS":               "",
 		"OPLEDGER_TERMINAL_TRANSITIONS":  "",
 		"OPLEDGER_EFFECT_ALLOW_PRIVATE":  "false",
