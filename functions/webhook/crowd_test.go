@@ -3,7 +3,9 @@ package webhook_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -50,6 +52,48 @@ func TestHintsAtOnceForOne(t *testing.T) {
 	w.wantAsked(1)
 	if n := len(w.outbox.All()); n != 1 {
 		t.Errorf("%d effects, want 1", n)
+	}
+}
+
+// TestHintsByRate: whoever has captured a token makes few requests to Gemini with it, however many
+// hints are sent; beyond that a registered operation is left to the next pass, and any other hint
+// is to come again. Another token is not kept from being confirmed.
+func TestHintsByRate(t *testing.T) {
+	t.Parallel()
+	const all, most = 500, 30
+	w := newWorld(t, options{})
+	mine := w.batch("mine", geminisim.StateSucceeded)
+	w.register(mine)
+	token := w.token(nil, geminisim.TokenOptions{})
+	send := func(token, name string) reply {
+		return w.request(http.MethodPost, w.tokened("m-"+name, token), strings.NewReader(event("batch.succeeded", name, t1)))
+	}
+	answers := map[string]int{}
+	for i := range all {
+		r := send(token, fmt.Sprintf("batches/b%d", i))
+		answers[fmt.Sprint(r.Status, " ", r.Body.Outcome, " ", r.Body.Reason)]++
+	}
+	if want := map[string]int{"200 ignored not-found": most, "503  ": all - most}; !cmp.Equal(answers, want) {
+		t.Errorf("answers %v, want %v", answers, want)
+	}
+	w.wantAsked(most)
+	limited := 0
+	for _, line := range w.logged() {
+		if line["outcome"] == "unconfirmed" && line["reason"] == "token-limit" {
+			limited++
+		}
+	}
+	if limited != all-most {
+		t.Errorf("%d are counted as limited, want %d", limited, all-most)
+	}
+	w.took(send(token, mine), "ignored", "due-now", true)
+	w.wantAsked(0)
+	w.took(send(w.token(map[string]any{"jti": "another"}, geminisim.TokenOptions{}), mine), "applied", "advanced", true)
+	w.wantAsked(1)
+	w.clock.advance(time.Second)
+	w.took(send(token, "batches/later"), "ignored", "not-found", false)
+	if r := send(token, "batches/too-soon"); r.Status != http.StatusServiceUnavailable {
+		t.Errorf("%d, want 503", r.Status)
 	}
 }
 

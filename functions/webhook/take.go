@@ -34,7 +34,7 @@ func (h handler) take(r *http.Request, body []byte, proof trust.Proof) (ledger.R
 	}
 	var receipt ledger.Receipt
 	if h.Confirm.Hint(proof) {
-		receipt, err = h.Confirmer.Confirm(r.Context(), event, vouched)
+		receipt, err = h.Confirmer.Confirm(r.Context(), confirm.Hint{Event: event, Vouched: vouched, Token: proof.Token})
 	}
 	// What is signed and can never be confirmed is believed: nothing else tells of such an operation.
 	if !h.Confirm.Hint(proof) || proof.Bound && err == nil && unconfirmable(receipt) {

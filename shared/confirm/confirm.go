@@ -6,7 +6,8 @@
 // [W4].
 //
 // What a hint can cost is bounded: one operation is asked about by one hint at a time and once in a while, and few operations
-// at once. A hint that comes sooner makes a registered operation due, for the next pass to ask about; any other is to be
+// at once; and the hints of one token, then those of all, by rate. A hint that comes sooner makes a
+// registered operation due, for the next pass to ask about; any other is to be
 // delivered again. Of an operation that Gemini does not know, nothing is created.
 package confirm
 
@@ -58,7 +59,13 @@ const (
 	AskedLately = "asked-lately" // a moment ago, about an operation that no pass asks about
 	Busy        = "busy"         // so many look-ups are under way that this one was not made, of such an operation
 	NotYet      = "not-yet"      // it tells of an end that Gemini does not show, of an operation that somebody abandoned
-	NoClient    = "no-client"    // there is nothing to ask with: the API key could not be read
+	// TokenLimit: as many look-ups as the hints of one token may cause were made for it, of such an
+	// operation.
+	TokenLimit = "token-limit"
+	// ProcessLimit: as many look-ups as hints may cause were made by this process, of such an
+	// operation.
+	ProcessLimit = "process-limit"
+	NoClient     = "no-client" // there is nothing to ask with: the API key could not be read
 )
 
 // DefaultGap is how long an operation that a hint was about is not asked about because of another one.
@@ -94,12 +101,24 @@ func New(o Options) *Confirmer {
 	return &Confirmer{ledger: o.Ledger, connect: o.Gemini, turns: newTurns(cmp.Or(o.Gap, DefaultGap)), now: o.Now}
 }
 
-// Confirm asks Gemini about the operation that the hint e names, and ingests the answer. vouched is the correlation id that
-// somebody trusted put beside the hint, if any; the one in e only helps to find out which operation is meant.
+// A Hint is a delivery that is not believed.
+type Hint struct {
+	// Event is what its body says. Its correlation id only helps to find out which operation is
+	// meant.
+	operation.Event
+	// Vouched is the correlation id that the sender proved, if any.
+	Vouched string
+	// Token tells apart what senders proved themselves with: the hints of one have a rate of their
+	// own. Empty: they only share that of all.
+	Token string
+}
+
+// Confirm asks Gemini about the operation that a hint names, and ingests the answer.
 //
 // The receipt is that of Ingest, or says Ignored with a reason. Errors: *UnconfirmedError, and those of Ingest; the same
 // delivery can be confirmed again without harm.
-func (c *Confirmer) Confirm(ctx context.Context, e operation.Event, vouched string) (ledger.Receipt, error) {
+func (c *Confirmer) Confirm(ctx context.Context, hint Hint) (ledger.Receipt, error) {
+	e, vouched := hint.Event, hint.Vouched
 	hinted, err := c.ledger.Hint(ctx, e.Name, e.CorrelationID, e.DeliveryID)
 	if err != nil {
 		return ledger.Receipt{Key: e.Key}, err
@@ -111,7 +130,7 @@ func (c *Confirmer) Confirm(ctx context.Context, e operation.Event, vouched stri
 		receipt.Outcome = ledger.Duplicate
 		return receipt, nil
 	}
-	leave, why := c.turns.enter(receipt.Key, c.now())
+	leave, why := c.turns.enter(receipt.Key, hint.Token, c.now())
 	if leave == nil {
 		return c.later(ctx, receipt, hinted.Record, why)
 	}

@@ -20,6 +20,7 @@ type turns struct {
 	mu     sync.Mutex
 	asking int
 	last   map[operation.Key]turn
+	rates  rates
 }
 
 // A turn is somebody's question about an operation.
@@ -29,11 +30,12 @@ type turn struct {
 }
 
 func newTurns(gap time.Duration) *turns {
-	return &turns{gap: gap, last: map[operation.Key]turn{}}
+	return &turns{gap: gap, last: map[operation.Key]turn{}, rates: newRates()}
 }
 
-// enter returns what the caller must call after it has asked about key; nil where that may not be asked about at now, and why.
-func (t *turns) enter(key operation.Key, now time.Time) (leave func(), why string) {
+// enter returns what the caller must call after it has asked about key; nil where that may not be
+// asked about at now for a hint of that token, and why.
+func (t *turns) enter(key operation.Key, token string, now time.Time) (leave func(), why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if before, asked := t.last[key]; asked && t.blocks(before, now) {
@@ -47,6 +49,9 @@ func (t *turns) enter(key operation.Key, now time.Time) (leave func(), why strin
 	}
 	if len(t.last) >= maxRemembered {
 		return nil, Busy
+	}
+	if why := t.rates.exceeded(token, now); why != "" {
+		return nil, why
 	}
 	t.last[key] = turn{asking: true, began: now}
 	t.asking++

@@ -15,24 +15,24 @@ var start = time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	turns := newTurns(time.Minute)
-	leave, why := turns.enter("batches/a", start)
+	leave, why := turns.enter("batches/a", "", start)
 	if leave == nil {
 		t.Fatal(why)
 	}
 	wantNot := func(key operation.Key, now time.Time, want string) {
 		t.Helper()
-		if leave, why := turns.enter(key, now); leave != nil || why != want {
+		if leave, why := turns.enter(key, "", now); leave != nil || why != want {
 			t.Errorf("%s may be asked about (%q), want %q", key, why, want)
 		}
 	}
 	wantNot("batches/a", start.Add(time.Hour), AskedLately) // the look-up is still under way
-	other, why := turns.enter("batches/b", start)
+	other, why := turns.enter("batches/b", "", start)
 	if other == nil {
 		t.Fatal(why)
 	}
 	leave()
 	wantNot("batches/a", start.Add(time.Minute-1), AskedLately)
-	if again, why := turns.enter("batches/a", start.Add(time.Minute)); again == nil {
+	if again, why := turns.enter("batches/a", "", start.Add(time.Minute)); again == nil {
 		t.Error(why)
 	}
 	wantNot("batches/b", start.Add(time.Hour), AskedLately)
@@ -45,17 +45,17 @@ func TestTurnsAtOnce(t *testing.T) {
 	turns := newTurns(time.Minute)
 	var leave []func()
 	for i := range maxAsking {
-		done, why := turns.enter(operation.Key(fmt.Sprintf("batches/%d", i)), start)
+		done, why := turns.enter(operation.Key(fmt.Sprintf("batches/%d", i)), "", start)
 		if done == nil {
 			t.Fatal(i, why)
 		}
 		leave = append(leave, done)
 	}
-	if done, why := turns.enter("batches/next", start); done != nil || why != Busy {
+	if done, why := turns.enter("batches/next", "", start); done != nil || why != Busy {
 		t.Errorf("%d at once (%q)", maxAsking+1, why)
 	}
 	leave[3]()
-	if done, why := turns.enter("batches/next", start); done == nil {
+	if done, why := turns.enter("batches/next", "", start); done == nil {
 		t.Error(why)
 	}
 }
@@ -63,18 +63,20 @@ func TestTurnsAtOnce(t *testing.T) {
 // TestTurnsForget: a sender of many names cannot fill the memory, and blocks others no longer than the gap.
 func TestTurnsForget(t *testing.T) {
 	t.Parallel()
-	turns := newTurns(time.Minute)
+	turns := newTurns(time.Hour)
+	now := start
 	for i := range maxRemembered {
-		leave, why := turns.enter(operation.Key(fmt.Sprintf("batches/%d", i)), start)
+		leave, why := turns.enter(operation.Key(fmt.Sprintf("batches/%d", i)), "", now)
 		if leave == nil {
 			t.Fatal(i, why)
 		}
 		leave()
+		now = now.Add(processEvery) // no faster than the process may
 	}
-	if leave, why := turns.enter("batches/next", start.Add(time.Minute-1)); leave != nil || why != Busy {
+	if leave, why := turns.enter("batches/next", "", start.Add(time.Hour-1)); leave != nil || why != Busy {
 		t.Errorf("room for one more (%q)", why)
 	}
-	leave, why := turns.enter("batches/next", start.Add(time.Minute))
+	leave, why := turns.enter("batches/next", "", now.Add(time.Hour))
 	if leave == nil || len(turns.last) != 1 {
 		t.Errorf("%q, and %d are remembered, want 1", why, len(turns.last))
 	}
@@ -87,7 +89,7 @@ func TestTurnsTogether(t *testing.T) {
 		turns, free := newTurns(time.Minute), make(chan bool)
 		for range 100 {
 			go func() {
-				leave, _ := turns.enter("batches/a", start)
+				leave, _ := turns.enter("batches/a", "", start)
 				free <- leave != nil
 				if leave != nil {
 					leave()

@@ -2,6 +2,7 @@ package trust
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,6 +62,9 @@ type Proof struct {
 	Bound bool
 	// Claims is the verified token's payload, a JSON object; nil for a static signature.
 	Claims json.RawMessage
+	// Token tells the verified token from others without repeating it; empty for a static
+	// signature.
+	Token string
 }
 
 // Verify returns the proof that a delivery carries, its body as received and before anything parsed it [W1], fresh at now
@@ -103,7 +107,8 @@ func (g *Gate) prove(ctx context.Context, header http.Header, body Body, now tim
 	if token != "" {
 		claims, err := g.proveDynamic(ctx, token, now)
 		if err == nil {
-			return Proof{Claims: claims}, nil
+			digest := sha256.Sum256([]byte(token))
+			return Proof{Claims: claims, Token: string(digest[:])}, nil
 		}
 		problems = append(problems, err)
 	}
