@@ -39,13 +39,15 @@ func HTTPAtStart[Settings any](name string, build func(context.Context, Settings
 }
 
 func serve(handler *lazy[http.Handler], name string) {
+	notStarted := OnlyPOST(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		Fail(w, &Error{Status: http.StatusServiceUnavailable, Message: "the function could not start; its log says why"})
+	}))
 	functions.HTTP(name, func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(logging.WithTrace(r))
 		h, err := handler.get()
 		if err != nil {
 			handler.log.ErrorContext(r.Context(), "starting the function", "error", err)
-			Fail(w, &Error{Status: http.StatusServiceUnavailable, Message: "the function could not start; its log says why"})
-			return
+			h = notStarted
 		}
 		h.ServeHTTP(w, r)
 	})
