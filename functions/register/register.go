@@ -48,9 +48,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (h handler) register(ctx context.Context, w http.ResponseWriter, registration ledger.Registration, began time.Time) {
 	result, err := h.Ledger.Register(ctx, registration)
-	// With these fields a registration can be repeated from the log: see the command recover.
-	log := h.Log.With("event", "register", "operation", registration.Name.Key, "name", registration.Name.Resource,
-		"jobKind", registration.JobKind, "correlation", registration.CorrelationID)
+	log := h.Log.With("event", "register", "operation", registration.Name.Key)
 	if err != nil {
 		log.ErrorContext(ctx, "registration not taken", "outcome", "error", "error", err)
 		function.Fail(w, err)
@@ -95,8 +93,7 @@ type intentAnswer struct {
 
 func (h handler) intend(ctx context.Context, w http.ResponseWriter, intention ledger.Intention, began time.Time) {
 	intent, err := h.Ledger.Intend(ctx, intention)
-	log := h.Log.With("event", "intent", "correlation", intention.CorrelationID, "jobKind", intention.JobKind,
-		"collection", intention.Collection)
+	log := h.Log.With("event", "intent", "correlation", intention.CorrelationID)
 	if err != nil {
 		log.ErrorContext(ctx, "intent not taken", "outcome", "error", "error", err)
 		function.Fail(w, err)

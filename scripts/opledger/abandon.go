@@ -19,7 +19,8 @@ func newAbandon(outside environment) *cobra.Command {
 		Use:   "abandon NAME --reason TEXT",
 		Short: "Stop waiting for an operation, or for a dead effect",
 		Long: "Ends the waiting for a pending operation: it is looked up no more and alerts no more. Its state stays as it is, and a\n" +
-			"completion that arrives all the same counts. With --effect, waives an effect that is dead. Who, when and why is recorded.",
+			"completion that arrives all the same counts. With --effect, waives an effect that is dead, with all of its items that failed.\n" +
+			"Who, when and why is recorded.",
 		Example: "  opledger abandon batches/abc123 --reason 'submitted twice'\n" +
 			"  opledger abandon batches/abc123 --effect publish --reason 'published by hand'",
 		Args: usageArgs(cobra.ExactArgs(1)),

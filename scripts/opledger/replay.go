@@ -26,7 +26,8 @@ func newReplay(outside environment) *cobra.Command {
 		Use:   "replay [NAME]",
 		Short: "Run effects again",
 		Long: "Publishes one message for each effect to $OPLEDGER_TOPIC, as `gcloud pubsub topics publish` does by hand; with a ledger in a\n" +
-			"file and no topic it runs them in this process. What is dead, or waived, is reopened with all its attempts before it; what\n" +
+			"file and no topic it runs them in this process. What is dead, or waived, is reopened with all its attempts before it, and of\n" +
+			"an effect that runs once per item only what failed, or was not done yet, is performed; what\n" +
 			"is open is tried as by any message; what is done is skipped, and with --anew run once more, as a run of its own with a key\n" +
 			"of its own. While effects are paused all that is taken in, and runs when the pause ends; where this process runs them,\n" +
 			"OPLEDGER_EFFECTS_PAUSED=true must be set for it, too: it does not know of the pause of another process. Name an operation,\n" +

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -80,6 +79,9 @@ func show(ctx context.Context, w io.Writer, l *ledger.Ledger, name named, t tell
 	if err != nil {
 		return err
 	}
+	if t.failed, err = failedItems(ctx, l, story); err != nil {
+		return err
+	}
 	if asJSON {
 		return printJSON(w, t.told(story))
 	}
@@ -113,6 +115,9 @@ func printStory(w io.Writer, key operation.Key, s ledger.Story, t telling) error
 		}
 		if e.Progress != nil {
 			out.line("\n" + dash(e.Name) + " items: " + progressWords(*e.Progress))
+			for _, words := range t.failedWords(e) {
+				out.line("  " + words)
+			}
 		}
 		for i, replay := range e.Replays {
 			words := dash(e.Name) + " replayed " + localTime(replay.At) + " by " + dash(replay.By)
@@ -173,19 +178,6 @@ func effectState(e ledger.Effect) string {
 		return string(e.State) + " (waived)"
 	}
 	return string(e.State)
-}
-
-// progressWords say how far an effect has come that runs once per item.
-func progressWords(p ledger.ItemProgress) string {
-	total := "nobody knows yet how many"
-	if p.Total > 0 {
-		total = strconv.FormatInt(p.Total, 10)
-	}
-	words := fmt.Sprintf("%d done, %d failed, of %s", p.Done, p.Failed, total)
-	if len(p.Waiting) > 0 {
-		words += fmt.Sprintf("; %d are tried again", len(p.Waiting))
-	}
-	return words
 }
 
 func abandonedWords(a operation.Abandonment) string {

@@ -13,8 +13,9 @@ import (
 )
 
 // A telling is what effects are told by: how often and for how long they fail before they are given up, whether they are
-// paused, where the ledger is, as typed, and the store's time.
+// paused, where the ledger is, as typed, the store's time, and the first of the FAILED items by the name of their effect.
 type telling struct {
+	failed   map[string][]ledger.Item
 	max      int
 	retryFor time.Duration
 	paused   bool
@@ -30,6 +31,8 @@ type toldEffect struct {
 	NextAttemptAt time.Time `json:"nextAttemptAt,omitzero"`
 	// NotGivenUpBefore is when the effect may be given up at the earliest, of an open one that fails.
 	NotGivenUpBefore time.Time `json:"notGivenUpBefore,omitzero"`
+	// FailedItems are the first of the items that are FAILED, without their responses.
+	FailedItems []ledger.Item `json:"failedItems,omitempty"`
 	// Commands are what a person can do about a dead effect, by the command's name.
 	Commands map[string]string `json:"commands,omitempty"`
 }
@@ -45,7 +48,8 @@ func (t telling) told(s ledger.Story) toldStory {
 	told := toldStory{Story: s, Deliveries: append([]ledger.Delivery{}, s.Deliveries...), Effects: make([]toldEffect, len(s.Effects))}
 	for i, e := range s.Effects {
 		told.Effects[i] = toldEffect{
-			Effect: e, MaxAttempts: t.max, NextAttemptAt: nextAttempt(e), NotGivenUpBefore: t.notGivenUpBefore(e), Commands: t.commands(e),
+			Effect: e, MaxAttempts: t.max, NextAttemptAt: nextAttempt(e), NotGivenUpBefore: t.notGivenUpBefore(e),
+			FailedItems: withoutResponses(t.failed[e.Name]), Commands: t.commands(e),
 		}
 	}
 	return told
@@ -79,9 +83,6 @@ func lastError(e ledger.Effect) string {
 func (t telling) standing(e ledger.Effect) string {
 	name, attempt, early := dash(e.Name), t.attempt(e), e.ClaimableAt.Sub(t.now)
 	switch {
-	case e.Recovered != nil:
-		return fmt.Sprintf("%s was recovered by %s at %s: the log said that it was done before the ledger was restored", name,
-			dash(e.Recovered.By), localTime(e.Recovered.At))
 	case e.State == ledger.EffectDead && e.Abandoned == nil:
 		commands := t.commands(e)
 		return fmt.Sprintf("%s is dead: %s\n  run it again:  %s\n  or waive it:   %s", name, dash(e.LastError), commands["replay"], commands["abandon"])

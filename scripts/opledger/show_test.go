@@ -93,19 +93,31 @@ func TestShowItems(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if err := l.Bury(ctx, grant.Lease, errors.New("results lost")); err != nil {
-			return err
-		}
-		_, err = l.Replay(ctx, ledger.Message{Operation: "batches/a", Effect: "log", By: "ops\x1b", ID: "m1"})
-		return err
+		return l.Bury(ctx, grant.Lease, errors.New("results lost"))
 	})
 	s := cli(t, nil, "show", "batches/a", "--store", f.store()).want(t, exitDone)
-	if !strings.Contains(s.out, "\nlog items: 2 done, 1 failed, of 5; 1 are tried again\n") || !regexp.MustCompile(`\nlog replayed `+localPattern+` by ops *; it was dead: results lost\n`).MatchString(s.out) {
+	if !strings.Contains(s.out, "\nlog items: 2 done, 1 failed, of 5; 1 are tried again\n") ||
+		!regexp.MustCompile(`\n  bad, item 2, failed after 1 attempt: no; its response is not kept; Gemini has it until about `+localPattern+`\n`).MatchString(s.out) {
+		t.Errorf("%q", s.out)
+	}
+	var told struct {
+		Effects []struct{ FailedItems []ledger.Item }
+	}
+	oneObject(t, cli(t, nil, "show", "batches/a", "--json", "--store", f.store()).want(t, exitDone).out, &told)
+	if len(told.Effects) != 1 || len(told.Effects[0].FailedItems) != 1 || told.Effects[0].FailedItems[0].Key != "bad" {
+		t.Errorf("%+v", told)
+	}
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Replay(ctx, ledger.Message{Operation: "batches/a", Effect: "log", By: "ops\x1b", ID: "m1"})
+		return err
+	})
+	s = cli(t, nil, "show", "batches/a", "--store", f.store()).want(t, exitDone)
+	if !strings.Contains(s.out, "\nlog items: 2 done, 0 failed, of 5; 2 are tried again\n") || !regexp.MustCompile(`\nlog replayed `+localPattern+` by ops *; it was dead: results lost\n`).MatchString(s.out) {
 		t.Errorf("%q", s.out)
 	}
 	var story ledger.Story
 	oneObject(t, cli(t, nil, "show", "batches/a", "--json", "--store", f.store()).want(t, exitDone).out, &story)
-	want := operation.Progress{Done: 2, Failed: 1, Total: 5}
+	want := operation.Progress{Done: 2, Total: 5}
 	if story.Record.Progress["log"] != want || len(story.Effects) != 1 || story.Effects[0].Progress.Done != 2 || story.Effects[0].Replays[0].By == "" {
 		t.Errorf("%+v", story)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// What one commit may hold. Firestore takes 10 MiB, index entries included, and some hundreds of documents. One item alone may
-// be more.
+// What one commit may hold. Firestore takes 10 MiB, index entries included, and some hundreds of
+// documents. One item alone may be more.
 const (
 	maxCommitWrites = 400
 	maxCommitBytes  = 4 << 20
@@ -19,8 +19,8 @@ const (
 	itemBytes = 4 << 10
 )
 
-// record records outcomes, even if the context has ended meanwhile: what happened and is not recorded is repeated. It makes as
-// few commits as they fit in.
+// record records outcomes, even if the context has ended meanwhile: what happened and is not
+// recorded is repeated. It makes as few commits as they fit in.
 func (r *itemRun) record(ctx context.Context, outcomes []ledger.ItemOutcome) error {
 	for len(outcomes) > 0 {
 		n := fitting(outcomes)
@@ -41,6 +41,8 @@ func fitting(outcomes []ledger.ItemOutcome) int {
 		if o.Err == nil {
 			writes += len(o.Riders)
 			size += sizeOf(o.Riders)
+		} else {
+			size += len(o.Response) + len(o.Error) // where it is given up
 		}
 		if n > 0 && (writes > maxCommitWrites || size > maxCommitBytes) {
 			return n
@@ -60,18 +62,15 @@ func sizeOf(writes []ledger.Write) int {
 	return size
 }
 
-// commit records outcomes in one commit. Where the store does not take them together it makes smaller ones, down to one item
-// each. An item whose documents keep even itself from being recorded is recorded without them, as failed. Without outcomes it
-// records the run's progress alone.
+// commit records outcomes in one commit. Where the store does not take them together it makes
+// smaller ones, down to one item each. An item whose documents keep even itself from being recorded
+// is recorded without them, as failed; one that is too large to be kept, without its own words.
 func (r *itemRun) commit(ctx context.Context, outcomes []ledger.ItemOutcome) error {
 	ctx = context.WithoutCancel(ctx)
 	size, until := len(outcomes), time.Now().Add(recordTimeout)
 	for {
 		recorded, err := r.insist(ctx, until, outcomes[:size])
 		refused := ledger.Permanent(err) || errors.Is(err, ledger.ErrContention)
-		if recorded > 0 {
-			r.tried = outcomes[recorded-1].Index + 1
-		}
 		switch {
 		case err == nil && recorded == len(outcomes):
 			return nil
@@ -84,7 +83,9 @@ func (r *itemRun) commit(ctx context.Context, outcomes []ledger.ItemOutcome) err
 			alone := &outcomes[0]
 			alone.Riders, alone.Permanent = nil, ledger.Permanent(err)
 			alone.Err = fmt.Errorf("its documents cannot be written: %w", err)
-			r.cause = fmt.Errorf("item %s: %w", alone.Key, alone.Err)
+			r.noteFailure(*alone)
+		case size == 1 && ledger.Permanent(err) && len(outcomes[0].Response)+len(outcomes[0].Error) > 0:
+			outcomes[0].Response, outcomes[0].Error = nil, nil
 		default:
 			return err
 		}
@@ -92,15 +93,15 @@ func (r *itemRun) commit(ctx context.Context, outcomes []ledger.ItemOutcome) err
 }
 
 const (
-	// patience is how often the store may be unavailable for several items before fewer are tried: what repeats itself may be
-	// about what is written.
+	// patience is how often the store may be unavailable for several items before fewer are tried:
+	// what repeats itself may be about what is written.
 	patience      = 3
 	patiencePause = 200 * time.Millisecond
 )
 
-// insist makes one commit, again and again while the store cannot take it: of one item until the given time, of several
-// patience times. It returns how many of the outcomes were recorded. Those may be more than were asked for, where a larger
-// commit before had been made and its answer lost.
+// insist makes one commit, again and again while the store cannot take it: of one item until the
+// given time, of several patience times. It returns how many of the outcomes were recorded. Those
+// may be more than were asked for, where a larger commit before had been made and its answer lost.
 func (r *itemRun) insist(ctx context.Context, until time.Time, outcomes []ledger.ItemOutcome) (int, error) {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
@@ -109,8 +110,8 @@ func (r *itemRun) insist(ctx context.Context, until time.Time, outcomes []ledger
 		next, err := r.Ledger.RecordItems(ctx, r.task.Lease, r.at, outcomes)
 		switch {
 		case err == nil:
+			r.recorded.total, r.recorded.length = r.at.Total, r.at.Length
 			r.at = next
-			r.chunks++
 			return next.Recorded, nil
 		case !errors.Is(err, ledger.ErrUnavailable):
 			if refused != nil && ctx.Err() != nil { // say what the store said

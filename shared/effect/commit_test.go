@@ -47,8 +47,9 @@ func (s *narrow) Commit(ctx context.Context, writes ...ledger.Write) error {
 	return s.Store.Commit(ctx, writes...)
 }
 
-// TestTooBigTogether: a chunk that the store does not take in one commit is recorded in smaller ones, down to one item each,
-// whether it is told that they are too big or only that something is wrong, again and again. Each item is performed once [K4].
+// TestTooBigTogether: a chunk that the store does not take in one commit is recorded in smaller
+// ones, down to one item each, whether it is told that they are too big or only that something is
+// wrong, again and again. Each item is performed once [K4].
 func TestTooBigTogether(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -81,8 +82,8 @@ func TestTooBigTogether(t *testing.T) {
 	}
 }
 
-// TestRidersAreBounded: however many documents items bring, and however large, a commit holds only so much; and no commit holds
-// one item where more would fit.
+// TestRidersAreBounded: however many documents items bring, and however large, a commit holds only
+// so much; and no commit holds one item where more would fit.
 func TestRidersAreBounded(t *testing.T) {
 	t.Parallel()
 	const items = 100

@@ -54,7 +54,13 @@ func (s *sent) Publish(_ context.Context, m ledger.Message) error {
 // newItemsWorld is a world whose results handler serves.
 func newItemsWorld(t testing.TB, handler http.Handler) *itemsWorld {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), time.Now)
+	return newItemsWorldAt(t, handler, time.Now)
+}
+
+// newItemsWorldAt is newItemsWorld with a store whose clock is now.
+func newItemsWorldAt(t testing.TB, handler http.Handler, now func() time.Time) *itemsWorld {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,6 +165,17 @@ func (w *itemsWorld) stands(want string) ledger.Effect {
 		w.Errorf("%s, want %s", got, want)
 	}
 	return e
+}
+
+// progress returns how far the items have come.
+func (w *itemsWorld) progress() ledger.ItemProgress {
+	w.Helper()
+	var e ledger.Effect
+	w.read(ledger.EffectPath(w.key, name), &e)
+	if e.Progress == nil {
+		return ledger.ItemProgress{}
+	}
+	return *e.Progress
 }
 
 // item returns the document of one item.

@@ -44,6 +44,9 @@ func (r *itemRun) performAll(w window, items []results.Item) []ledger.ItemOutcom
 // perform performs the effect for one item. It returns nil where it was interrupted: that says nothing of the item.
 func (r *itemRun) perform(w window, item results.Item) (o *ledger.ItemOutcome) {
 	o = &ledger.ItemOutcome{Index: item.Index, Key: item.Key}
+	if len(item.Response)+len(item.Error) <= ledger.MaxKeptBytes {
+		o.Response, o.Error = item.Response, item.Error
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			o.Err = fmt.Errorf("the handler panicked: %v", p)

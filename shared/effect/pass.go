@@ -5,73 +5,150 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/results"
 )
 
-// What is held of a result at a time: the items of one chunk.
+// What is held of a result at a time: the items of one chunk. After a chunk in which nothing came
+// to its end only a few items are tried, so many times; then whatever fails them is not the items.
 const (
 	maxChunkItems = 100
 	maxChunkBytes = 4 << 20
+	probeItems    = 10
+	maxProbes     = 5
 )
+
+// maxWaiting is in how many ranges items may wait before a run tries these first: the effect's
+// document holds all of them.
+const maxWaiting = 1000
+
+func (r *itemRun) crowded() bool { return len(r.at.Waiting) >= maxWaiting }
 
 // A brokenDownload is an error of the download, not of an item.
 type brokenDownload struct{ error }
 
 func (e brokenDownload) Unwrap() error { return e.error }
 
-// pass reads the result once, from the first item that has not come to its end, and performs the effect for those that have not.
-func (r *itemRun) pass(ctx context.Context, w window, completion ledger.Payload) error {
-	reader, err := r.Results.Open(w.ctx, completion.Operation, completion.Result)
+// errStuck says that chunk after chunk was in vain.
+var errStuck = errors.New("nothing succeeds")
+
+// A source gives items one after the other, and io.EOF behind the last.
+type source interface {
+	Next() (results.Item, error)
+}
+
+// untried performs the effect for the items that no run has tried yet, from a download that is
+// begun again where it broke off.
+func (r *itemRun) untried(ctx context.Context, w window) error {
+	for !r.whole && !r.crowded() {
+		began := r.next
+		err := r.download(w, r.next, func(reader *results.Reader) error {
+			all := func(int64) bool { return true }
+			return r.walk(ctx, w, reader, all, r.crowded, func(n int) {
+				r.whole, r.at.Length = true, r.next+int64(n)
+				if r.at.Total == 0 {
+					r.at.Total = r.at.Length
+				}
+			})
+		})
+		var broken brokenDownload
+		if again := errors.As(err, &broken) && r.next > began && !w.over(); !again {
+			return err
+		}
+	}
+	return nil
+}
+
+// again performs the effect for the items that failed in a run before. Where more wait than a run
+// in vain would try, each run begins elsewhere among them, so that none is kept from being tried by
+// those before it.
+func (r *itemRun) again(ctx context.Context, w window) error {
+	start := int64(0)
+	if count, vain := r.waited.Count(), int64(max(r.task.Attempt-2, 0)); count > maxChunkItems {
+		start = r.waited.Nth(vain * maxChunkItems % count)
+	}
+	for {
+		from, some := r.waited.From(start)
+		if !some {
+			if start == 0 {
+				return nil
+			}
+			start = 0
+			continue
+		}
+		before := r.waited.Count()
+		err := r.download(w, from, func(reader *results.Reader) error {
+			wanted := func(index int64) bool { return r.waited.Has(index) }
+			none := func() bool { _, some := r.waited.From(start); return !some }
+			return r.walk(ctx, w, reader, wanted, none, func(int) {})
+		})
+		if _, some := r.waited.From(start); err == nil && some {
+			return fmt.Errorf("the result ends before items that failed before, the last of %d", r.at.Length)
+		}
+		var broken brokenDownload
+		if again := errors.As(err, &broken) && r.waited.Count() < before && !w.over(); err != nil && !again {
+			return err
+		}
+	}
+}
+
+// download opens the result and passes over the items before from.
+func (r *itemRun) download(w window, from int64, read func(*results.Reader) error) error {
+	reader, err := r.Results.Open(w.ctx, r.completion.Operation, r.completion.Result)
 	if err != nil {
 		return err
 	}
-	defer reader.Close()              //nolint:errcheck // what was read of it is known
-	from := max(r.at.From(), r.tried) // what failed in this run waits for another
-	if err := reader.SkipTo(from); err != nil {
-		if errors.Is(err, io.EOF) {
-			return fmt.Errorf("the result ends before item %d, where the effect goes on", from)
-		}
+	defer reader.Close() //nolint:errcheck // what was read of it is known
+	switch err := reader.SkipTo(from); {
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("the result ends before item %d, where the effect goes on", from)
+	case err != nil:
 		return brokenDownload{err}
 	}
-	for {
+	return read(reader)
+}
+
+// walk performs the effect for the items of a source that are wanted, chunk by chunk: to its end,
+// of which ended is told with the number of items in the last chunk, before that is performed;
+// until there are enough; or until it is stuck.
+func (r *itemRun) walk(ctx context.Context, w window, from source, wanted func(int64) bool, enough func() bool, ended func(n int)) error {
+	most := r.inVain + maxProbes
+	for !enough() {
 		if w.closing() {
 			return errContinue
 		}
-		items, err := chunkOf(reader, r.at.Wanted)
-		ended := errors.Is(err, io.EOF)
+		limit, bytes := maxChunkItems, maxChunkBytes
+		if r.inVain > 0 {
+			limit, bytes = probeItems, maxChunkBytes/maxChunkItems*probeItems
+		}
+		items, err := chunkOf(from, wanted, limit, bytes)
+		if errors.Is(err, io.EOF) {
+			ended(len(items))
+		}
 		if len(items) > 0 { // also what came before the download broke
 			if err := r.chunk(ctx, w, items); err != nil {
 				return err
 			}
 		}
 		switch {
-		case ended:
-			return r.whole(ctx)
+		case errors.Is(err, io.EOF):
+			return nil
 		case err != nil:
 			return brokenDownload{err}
-		case len(r.at.Waiting) > maxWaiting:
-			return RetryAfter(fmt.Errorf("%d items failed: %w", len(r.at.Waiting), r.cause), r.wish)
+		case r.inVain > most:
+			return errStuck
 		}
 	}
+	return nil
 }
 
-// whole notes how many items there are, where nobody said so before.
-func (r *itemRun) whole(ctx context.Context) error {
-	if r.at.Total != 0 || r.at.Next == 0 {
-		return nil
-	}
-	r.at.Total = r.at.Next
-	return r.commit(ctx, nil)
-}
-
-// chunkOf reads the next items that are wanted. The error is the reader's, beside what was read before.
-func chunkOf(reader *results.Reader, wanted func(index int64) bool) ([]results.Item, error) {
+// chunkOf reads the next items that are wanted. The error is the source's, beside what was read
+// before.
+func chunkOf(from source, wanted func(index int64) bool, limit, bytes int) ([]results.Item, error) {
 	var items []results.Item
-	for size := 0; len(items) < maxChunkItems && size < maxChunkBytes; {
-		item, err := reader.Next()
+	for size := 0; len(items) < limit && size < bytes; {
+		item, err := from.Next()
 		if err != nil {
 			return items, err
 		}
@@ -83,51 +160,54 @@ func chunkOf(reader *results.Reader, wanted func(index int64) bool) ([]results.I
 	return items, nil
 }
 
-// chunk performs the effect for some items and records what came of it, as far as the time allows.
+// chunk performs the effect for some items, and records what came of them. Failures are held back
+// until something in the run succeeds, or all is recorded at its end: what failed while everything
+// did says nothing of the item.
 func (r *itemRun) chunk(ctx context.Context, w window, items []results.Item) error {
 	outcomes := r.performAll(w, items)
-	ended := false
+	advanced := false
 	for _, o := range outcomes {
-		if ended = ended || o.Err == nil || o.Permanent; o.Err != nil && !o.Permanent {
-			r.cause, r.wish = fmt.Errorf("item %s: %w", o.Key, o.Err), max(r.wish, retryAfter(o.Err))
+		r.next = max(r.next, o.Index+1)
+		r.waited = r.waited.Without(o.Index)
+		r.succeeded = r.succeeded || o.Err == nil
+		advanced = advanced || o.Err == nil || o.Permanent
+		r.noteFailure(o)
+	}
+	r.held = append(r.held, outcomes...)
+	if advanced || r.succeeded {
+		if err := r.flush(ctx); err != nil {
+			return err
 		}
 	}
-	if err := r.record(ctx, outcomes); err != nil {
-		return err
-	}
-	const telling = 10 // so many items in a row are not bad by themselves
+	r.advanced = r.advanced || advanced
 	switch {
 	case len(outcomes) < len(items):
 		return errContinue
-	case !ended && len(outcomes) >= telling:
-		return RetryAfter(fmt.Errorf("%d items in a row failed; the last: %w", len(outcomes), r.cause), r.wish)
+	case advanced:
+		r.inVain = 0
+	default:
+		r.inVain++
 	}
 	return nil
 }
 
-// A window is the time that a run has for its items, within what its caller has.
-type window struct {
-	ctx  context.Context //nolint:containedctx // what the items are performed under; it ends before the caller's
-	last time.Time       // nothing is begun afterwards; zero: there is no such time
-}
-
-// maxReserve is kept of the caller's time to record what was done, and to hand on the rest; and once more for what was begun.
-const maxReserve = recordTimeout
-
-// windowOf returns the window within ctx, and what lets go of it.
-func windowOf(ctx context.Context) (window, context.CancelFunc) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return window{ctx: ctx}, func() {}
+// noteFailure remembers why an item failed, if it did.
+func (r *itemRun) noteFailure(o ledger.ItemOutcome) {
+	if o.Err == nil {
+		return
 	}
-	reserve := min(maxReserve, time.Until(deadline)/4)
-	within, cancel := context.WithDeadline(ctx, deadline.Add(-reserve))
-	return window{ctx: within, last: deadline.Add(-2 * reserve)}, cancel
+	r.last = fmt.Errorf("item %s: %w", o.Key, o.Err)
+	if !o.Permanent {
+		r.cause, r.wish = r.last, max(r.wish, retryAfter(o.Err))
+	}
 }
 
-// closing reports whether nothing more should be begun.
-func (w window) closing() bool {
-	return w.over() || !w.last.IsZero() && !time.Now().Before(w.last)
+// flush records what is held.
+func (r *itemRun) flush(ctx context.Context) error {
+	held := r.held
+	r.held = nil
+	for i := range held {
+		held[i].Counts = r.succeeded
+	}
+	return r.record(ctx, held)
 }
-
-func (w window) over() bool { return w.ctx.Err() != nil }

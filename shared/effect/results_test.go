@@ -33,10 +33,10 @@ func TestResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err := w.runner(w.store, effect.Results("reviews")).Run(t.Context(), w.message())
-	if err != nil || report.Outcome != effect.Finished {
+	if err != nil || report.Outcome != effect.Died {
 		t.Fatalf("%+v %v", report, err)
 	}
-	w.stands("DONE done 3 failed 1 of 4")
+	w.stands("DEAD done 3 failed 1 of 4")
 	for item, want := range map[string]effect.ItemResult{
 		"review-17": {Index: 0, Response: `{"text":"<good>"}`}, "b": {Index: 1, Error: `{"code":3}`}, "a/b": {Index: 3, Response: "1"},
 	} {
@@ -50,7 +50,7 @@ func TestResults(t *testing.T) {
 	if path := ledger.ResultPath("reviews", w.key, "review-17"); path != "reviews/batches:abc:review-17" {
 		t.Errorf("path %s", path)
 	}
-	if item := w.item("large"); item.State != ledger.ItemFailed {
+	if item := w.item("large"); item.State != ledger.ItemFailed || item.Response != "" || !item.FetchableUntil.After(time.Now()) {
 		t.Errorf("%+v", item)
 	}
 }

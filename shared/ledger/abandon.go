@@ -69,7 +69,7 @@ func (l *Ledger) Abandon(ctx context.Context, key operation.Key, a Abandonment) 
 }
 
 // AbandonEffect waives a DEAD effect, on a person's word: it stays DEAD, its operation's record says waived, and it no longer
-// keeps either from expiring [L3]. It returns the abandonment that stands: of two the first. Calling it again is safe.
+// keeps either from expiring, nor its FAILED items, which are waived with it [L3]. It returns the abandonment that stands: of two the first. Calling it again is safe.
 //
 // Errors: ErrNotFound where there is no such effect; ErrNotDead; ErrNoReason; else as Ingest.
 func (l *Ledger) AbandonEffect(ctx context.Context, key operation.Key, name string, a Abandonment) (operation.Abandonment, error) {
@@ -90,13 +90,21 @@ func (l *Ledger) AbandonEffect(ctx context.Context, key operation.Key, name stri
 			return fmt.Errorf("%w, or no such effect of it", ErrNotFound)
 		case effect.State != EffectDead:
 			return fmt.Errorf("%w: it is %s", ErrNotDead, effect.State)
-		case effect.Abandoned != nil: // before, perhaps by us; the answer was lost
-			stands = *effect.Abandoned
+		}
+		waived := effect.Abandoned != nil // before, perhaps by us; the answer was lost
+		if !waived {
+			effect.Abandoned = a.at(now)
+			effect.ExpireAt = now.Add(2 * l.settings.Retention) // outlives its record, as a DONE one does [S7]
+		}
+		stands = *effect.Abandoned
+		if effect.Progress != nil { // first: a crash leaves a dead effect that can be waived
+			if err := l.keepFailed(ctx, key, name, effect.ExpireAt); err != nil {
+				return err
+			}
+		}
+		if waived {
 			return nil
 		}
-		effect.Abandoned = a.at(now)
-		stands = *effect.Abandoned
-		effect.ExpireAt = now.Add(2 * l.settings.Retention) // outlives its record, as a DONE one does [S7]
 		return l.commitEnd(ctx, doc, recordDoc, effect, now, nil)
 	})
 	return stands, err

@@ -107,7 +107,7 @@ func (l *Ledger) claim(ctx context.Context, key operation.Key, name, owner strin
 		return Grant{Verdict: Held, RetryAfter: others.until, LastError: effect.LastError}, nil
 	}
 	effect.State = EffectClaimed
-	effect.Fence = l.settings.nextFence(effect.Fence)
+	effect.Fence++
 	effect.Attempts++
 	effect.ClaimableAt = now.Add(l.settings.ClaimTTL)
 	effect.DueAt = effect.ClaimableAt

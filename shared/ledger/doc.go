@@ -13,11 +13,11 @@
 //	operations/{key}/deliveries/{id} made once, with the decision it reports, and never changed
 //	operations/{key}/effects/{name}  made by Ingest or Register in the commit that reaches the state it is for, or by
 //	                                 Postpone, Note or AlertAbout in the one that finds what it alerts of; changed by Claim,
-//	                                 and then only by the holder of the claim; Requeue moves its due time on, Recover records
-//	                                 after a restore that it had been DONE, AbandonEffect waives it once it is DEAD,
-//	                                 [Ledger.Replay] reopens it then, notes each person's message that it takes in, and makes
-//	                                 what was never planned and what is to run anew
-//	…/effects/{name}/items/{key}     made and changed by RecordItems, in a commit with its effect, by the holder of the claim
+//	                                 and then only by the holder of the claim; Requeue moves its due time on, AbandonEffect
+//	                                 waives it once it is DEAD, [Ledger.Replay] reopens it then, notes each person's message
+//	                                 that it takes in, and makes what was never planned and what is to run anew
+//	…/effects/{name}/items/{key}     made and changed by RecordItems, in a commit with its effect, by the holder of the claim;
+//	                                 AbandonEffect and Replay change when those expire that FAILED
 //	intents/{correlation id}         made by Intend, or else by Ingest or Register where they meet the id first; bound by
 //	                                 Ingest and Register, in the commit that registers the operation; given up by
 //	                                 AbandonIntent; opened again by Renew; deleted by Withdraw while it is not bound, and by
@@ -76,7 +76,11 @@
 // became of a chunk together with how far the effect has come:
 //
 //	after a chunk was performed, before its commit  the chunk is repeated, with the same keys and the same bytes
-//	after its commit                                whoever claims the effect next goes on behind it
+//	after its commit                                the worker that claims the effect next goes on behind it
+//
+// An effect of which items are FAILED ends DEAD. Replay returns them to waiting in the commit that reopens it; their documents
+// stay as they are until they are tried. AbandonEffect lets them expire before its own commit, and a crash in between leaves a
+// dead effect that can be waived again.
 //
 // Continue hands on what is left when the holder's time is over: CLAIMED becomes PENDING and no attempt is counted.
 //

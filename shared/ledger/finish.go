@@ -79,7 +79,11 @@ func (l *Ledger) commitEnd(ctx context.Context, doc, recordDoc Document, effect 
 	effect.WithoutRecord = effect.Status() == operation.EffectDead && !recordDoc.Exists()
 	writes := append([]Write{l.writeEffect(doc, effect)}, riders...)
 	if recordDoc.Exists() {
-		_, write := l.writeRecord(recordDoc, rec.WithEffect(effect.Name, effect.Status()), now)
+		rec = rec.WithEffect(effect.Name, effect.Status())
+		if effect.Progress != nil {
+			rec = rec.WithProgress(effect.Name, effect.Progress.counts(), now)
+		}
+		_, write := l.writeRecord(recordDoc, rec, now)
 		writes = append(writes, write)
 	}
 	return l.store.Commit(ctx, writes...)

@@ -150,13 +150,21 @@ func (f *forgetting) root(ctx context.Context, record Document) ([]Document, err
 	return []Document{doc, record}, nil
 }
 
+// delete deletes documents in one commit, or in several where they are too big together: to Firestore a document that is deleted
+// is as big as it was.
 func (f *forgetting) delete(ctx context.Context, found []Document) error {
 	writes := make([]Write, len(found))
 	for i, doc := range found {
 		f.seen[doc.Path] = true
 		writes[i] = Write{Path: doc.Path, Token: doc.Token}
 	}
-	return f.ledger.store.Commit(ctx, writes...)
+	err := f.ledger.store.Commit(ctx, writes...)
+	if half := len(found) / 2; half > 0 && errors.Is(err, ErrTooBig) {
+		if err = f.delete(ctx, found[:half]); err == nil {
+			err = f.delete(ctx, found[half:])
+		}
+	}
+	return err
 }
 
 // held returns ErrHeld while somebody holds the effect's lease.

@@ -28,6 +28,11 @@ func queryItems(effect Path, limit int) Query {
 	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldCreatedAt, Limit: limit}
 }
 
+// queryFailed: the items of one effect that failed, in the order in which they did.
+func queryFailed(effect Path, after Cursor, limit int) Query {
+	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldFailedAt, After: after, Limit: limit}
+}
+
 // queryList: operations newest first, perhaps only those with a dead effect; or those that are waited for, in due order. Either
 // perhaps of one state, one collection or both.
 func queryList(f Filter) Query {
@@ -77,11 +82,11 @@ func QueryShapes() []Query {
 		queryDue(EffectsCollection, now, Cursor{}, 1),
 		queryDue(IntentsCollection, now, Cursor{}, 1),
 		queryOpen(IntentsCollection, Cursor{}, 1),
-		queryOpen(EffectsCollection, Cursor{}, 1),
 		queryChildren("", DeliveriesCollection, FieldReceivedAt, Cursor{}, 1),
 		queryChildren("", EffectsCollection, FieldCreatedAt, Cursor{}, 1),
 		queryItems(EffectPath("", ""), 1),
 		queryWithoutRecord(Cursor{}, 1),
+		queryFailed(EffectPath("", ""), Cursor{}, 1),
 		queryQuarantined(QuarantineFilter{Limit: 1}),
 		queryQuarantined(QuarantineFilter{Reason: "malformed", Limit: 1}),
 	}

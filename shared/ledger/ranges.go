@@ -20,7 +20,8 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d-%d", r.From, r.To)
 }
 
-// Ranges is a set of indexes: its ranges are in order, and between two of them at least one index is missing.
+// Ranges is a set of indexes: its ranges are in order, and between two of them at least one index
+// is missing.
 type Ranges []Range
 
 // at returns the place of the first range that ends at index or behind it.

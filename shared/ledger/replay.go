@@ -40,7 +40,8 @@ const maxReplayError = 300
 
 // Replay takes in a person's message about an effect, before it is claimed as by any message [G5]. What is DEAD is reopened,
 // also if it was waived: it is PENDING, claimable at once, with all its attempts before it; its fence goes on [S6], and its
-// last error becomes the replay's. What was never planned is planned now, where a rule has it for the state that the operation has reached and
+// last error becomes the replay's; of an effect that runs once per item those that FAILED are returned to waiting, under their
+// own keys. What was never planned is planned now, where a rule has it for the state that the operation has reached and
 // the operation is registered and settled. What is DONE stays so [S2]; with Anew the message asks for a run of its own, with the
 // payload of the first but a key and a claim of its own. The first stays as it is.
 //
@@ -115,6 +116,19 @@ func (r *replaying) try(ctx context.Context) error {
 		return r.ledger.store.Commit(ctx, r.ledger.writeEffect(doc, effect))
 	}
 	r.outcome = Reopened
+	return r.reopen(ctx, doc, recordDoc, effect, replay, now)
+}
+
+// reopen makes an effect PENDING that is DEAD. replay is its note of the message.
+func (r *replaying) reopen(ctx context.Context, doc, recordDoc Document, effect Effect, replay *Replay, now time.Time) error {
+	if effect.Progress != nil {
+		if effect.Abandoned != nil { // so its FAILED items expire
+			if err := r.ledger.keepFailed(ctx, effect.Operation, effect.Name, time.Time{}); err != nil {
+				return err
+			}
+		}
+		effect.Progress = effect.Progress.returned(effect.Fence)
+	}
 	effect.State, effect.Abandoned, effect.ExpireAt = EffectPending, nil, time.Time{}
 	effect.Owner, effect.Attempts, effect.Interrupted, effect.Failing = "", 0, 0, nil
 	replay.LastError, effect.LastError = excerpt.Cut(effect.LastError, maxReplayError), ""

@@ -113,6 +113,7 @@ const (
 	FieldDueAt      = "dueAt"
 	FieldCreatedAt  = "createdAt"
 	FieldReceivedAt = "receivedAt"
+	FieldFailedAt   = "failedAt"
 )
 
 // Equal is a condition of a query.

@@ -74,6 +74,8 @@ type Record struct {
 	DeadEffect bool `json:"deadEffect,omitempty" firestore:"deadEffect,omitempty"`
 	// Progress says how far the side effects have come that run once per item of a result [K4], by their names.
 	Progress map[string]Progress `json:"progress,omitempty" firestore:"progress,omitempty"`
+	// ProgressAt is when Progress was last written; while an effect is being run it is up to about a second behind.
+	ProgressAt time.Time `json:"progressAt,omitzero" firestore:"progressAt,omitempty"`
 	// StuckSince is when the operation was first found pending for too long; AlertedAt when that was last said aloud [R4].
 	StuckSince time.Time `json:"stuckSince,omitzero" firestore:"stuckSince,omitempty"`
 	AlertedAt  time.Time `json:"alertedAt,omitzero" firestore:"alertedAt,omitempty"`
@@ -119,12 +121,12 @@ func (r Record) WithEffect(name string, status EffectStatus) Record {
 	return r
 }
 
-// WithProgress returns r with what it says of one effect's items set. r itself is unchanged.
-func (r Record) WithProgress(name string, progress Progress) Record {
+// WithProgress returns r with what it says of one effect's items set, as of now. r itself is unchanged.
+func (r Record) WithProgress(name string, progress Progress, now time.Time) Record {
 	all := make(map[string]Progress, len(r.Progress)+1)
 	maps.Copy(all, r.Progress)
 	all[name] = progress
-	r.Progress = all
+	r.Progress, r.ProgressAt = all, Instant(now)
 	return r
 }
 

@@ -27,8 +27,9 @@ const (
 // TestItemsSIGKILL: a process that performs an effect for each of 10,000 items, and writes as many of another batch back to the
 // ledger's store, is killed with SIGKILL ten times, spread over the items. It goes on where the ledger is: no item that the
 // ledger knows is performed again, at most a chunk is repeated, with the same key and bytes, none is lost, and what is written back
-// is written once [K4, S2, S6]. One bad item stops none of the others [S4], the kills do not use up the effect's attempts, and
-// a process that reads through the whole result needs no more memory than one that reads a tenth of it.
+// is written once [K4, S2, S6]. One bad item stops none of the others, and a replay performs it alone, with the same key and bytes
+// [S4, G5]. The kills do not use up the effect's attempts, and a process that reads through the whole result needs no more memory
+// than one that reads a tenth of it.
 //
 // OPLEDGER_TEST_ITEMS is another number of items, above 10,000.
 func TestItemsSIGKILL(t *testing.T) {
@@ -42,13 +43,20 @@ func TestItemsSIGKILL(t *testing.T) {
 		p = r.begin()
 	}
 	published, stored := r.batch["published"], r.batch["stored"]
-	r.within(5*time.Minute, "both effects are done", func() bool {
-		return r.isDone(published, "publish") && r.isDone(stored, "store")
+	r.within(5*time.Minute, "both effects have ended", func() bool {
+		return r.isEnded(published, "publish", ledger.EffectDead) && r.isEnded(stored, "store", ledger.EffectDone)
 	})
-	r.peak(p)
-	r.endGently()
 	r.checkEnds(published, "publish", operation.Progress{Done: r.items - 1, Failed: 1, Total: r.items})
 	r.checkEnds(stored, "store", operation.Progress{Done: r.items, Total: r.items})
+	r.checkFailed()
+	r.sink.fix()
+	call{what: "replaying", path: "/effects", body: push(string(published), "publish"), status: 200}.make(t, p.url())
+	r.within(time.Minute, "the bad item is done", func() bool { return r.isEnded(published, "publish", ledger.EffectDone) })
+	r.peak(p)
+	r.endGently()
+	if got, want := r.record(published).Progress["publish"], (operation.Progress{Done: r.items, Total: r.items}); got != want {
+		t.Errorf("after the replay: %+v, want %+v", got, want)
+	}
 	r.checkItems()
 	r.checkRepeats()
 	r.checkMemory()

@@ -132,7 +132,7 @@ var ofEffects = []situation{
 		w.lookUp(name)
 		w.answer.Store(http.StatusGone)
 		w.run(w.message("each"), nil)
-	}, []string{"effects", "items-failed"}},
+	}, []string{"effects", "effects-dead", "items-failed"}},
 	{"effects: another instance is at it", func(w *world) {
 		m := w.planned("own")
 		w.takeOver(m)

@@ -75,13 +75,30 @@ func checkItem(item ledger.Item, commit []ledger.Write) error {
 	}
 	key := operation.ItemIdempotencyKey(item.Operation, item.Effect, item.Key)
 	must(item.IdempotencyKey == key, "its key is %s [K4]", item.IdempotencyKey)
-	must(!item.ExpireAt.IsZero() && !item.CreatedAt.IsZero() && item.Attempts > 0, "%+v", item)
+	failed := !item.FailedAt.IsZero()
+	must(!item.CreatedAt.IsZero() && (item.Attempts > 0 || item.State == ledger.ItemPending), "%+v", item)
+	must(failed || item.State != ledger.ItemFailed, "it is FAILED and nobody finds it")
+	must(!failed || item.State != ledger.ItemDone, "it is DONE and failed at %v", item.FailedAt)
+	kept := item.Response != "" || item.Error != ""
+	must(failed == (kept || !item.FetchableUntil.IsZero()), "it failed at %v, is kept %v, and can be fetched until %v", item.FailedAt, kept, item.FetchableUntil)
+	if commitsOnlyFailed(commit) { // kept for ever, or no longer
+		return errors.Join(errs...)
+	}
+	must(failed == item.ExpireAt.IsZero(), "it failed at %v and expires at %v [L3]", item.FailedAt, item.ExpireAt)
 	must(slices.ContainsFunc(commit, func(w ledger.Write) bool {
 		effect, ok := w.Data.(ledger.Effect)
 		return ok && w.Path == ledger.EffectPath(item.Operation, item.Effect) && w.Token != "" &&
 			effect.State == ledger.EffectClaimed && effect.Fence == item.Fence
 	}), "the claim with fence %d of its effect is not in the commit [S6]", item.Fence)
 	return errors.Join(errs...)
+}
+
+// commitsOnlyFailed reports whether a commit writes nothing but items that failed and are there already.
+func commitsOnlyFailed(commit []ledger.Write) bool {
+	return !slices.ContainsFunc(commit, func(w ledger.Write) bool {
+		item, ok := w.Data.(ledger.Item)
+		return !ok || w.Token == "" || item.FailedAt.IsZero()
+	})
 }
 
 // checkEffect finds what must not be in any effect that the ledger writes.
@@ -99,13 +116,16 @@ func checkEffect(effect ledger.Effect) error {
 	closed := effect.State == ledger.EffectDone || waived
 	must(closed == !effect.ExpireAt.IsZero(), "it is %s, waived %v, and expires at %v [L3]", effect.State, waived, effect.ExpireAt)
 	must((closed || dead) == effect.DueAt.IsZero(), "it is %s and due at %v [R5]", effect.State, effect.DueAt)
+	if p := effect.Progress; p != nil {
+		must(effect.State != ledger.EffectDone || p.Failed+p.Returned+p.Waiting.Count() == 0, "it is DONE and not all of its items: %+v [S4]", *p)
+		must(p.Done+p.Failed+p.Returned+p.Waiting.Count() == p.Next, "its items do not add up: %+v", *p)
+	}
 	must(effect.Anew == "" || effect.Name == ledger.RuleOf(effect.Name)+"@"+effect.Anew, "it is the run %q [G5]", effect.Anew)
 	must(effect.Runs == 0 || effect.Anew == "", "a run of its own has runs of its own [G5]")
 	if f := effect.Failing; f != nil {
 		must(f.Times > 0 && !f.Since.After(f.Last) && f.Times+effect.Interrupted <= effect.Attempts, "it fails so: %+v, of %d attempts and %d interrupted [S4]",
 			f, effect.Attempts, effect.Interrupted)
 	}
-	must(effect.Recovered == nil || effect.State == ledger.EffectDone, "it is %s and was recovered [S7]", effect.State)
 	seen := map[string]bool{}
 	for _, replay := range effect.Replays {
 		must(replay.Message == "" || !seen[replay.Message], "it took in message %q twice [G5]", replay.Message)

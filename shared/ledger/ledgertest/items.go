@@ -10,63 +10,6 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// named are successes of the items from first on, as many as keys.
-func named(first int64, keys ...string) []ledger.ItemOutcome {
-	all := make([]ledger.ItemOutcome, len(keys))
-	for i, key := range keys {
-		all[i] = ledger.ItemOutcome{Index: first + int64(i), Key: key}
-	}
-	return all
-}
-
-// numbered are the successes of the n items from first on.
-func numbered(first, n int64) []ledger.ItemOutcome {
-	all := make([]ledger.ItemOutcome, n)
-	for i := range all {
-		all[i] = ledger.ItemOutcome{Index: first + int64(i), Key: fmt.Sprintf("item-%d", first+int64(i))}
-	}
-	return all
-}
-
-// recordItems records items and insists on it.
-func (w *world) recordItems(lease ledger.Lease, at ledger.ItemProgress, outcomes []ledger.ItemOutcome) ledger.ItemProgress {
-	w.Helper()
-	next, err := w.ledger().RecordItems(w.ctx, lease, at, outcomes)
-	if err != nil {
-		w.Fatalf("RecordItems: %v", err)
-	}
-	return next
-}
-
-// item returns one item of the effect "publish"; the zero Item where there is none.
-func (w *world) item(key string) ledger.Item {
-	w.Helper()
-	return read[ledger.Item](w, ledger.ItemPath(w.name.Key, publish, key))
-}
-
-// items returns how many items of the effect "publish" have a document.
-func (w *world) items() int {
-	w.Helper()
-	found, err := w.store.Query(w.ctx, ledger.Query{
-		Collection: ledger.ItemsCollection, Under: ledger.EffectPath(w.name.Key, publish), OrderBy: ledger.FieldCreatedAt, Limit: 1000,
-	})
-	if err != nil {
-		w.Fatal(err)
-	}
-	return len(found)
-}
-
-// stands checks how far the items have come, in the effect and in the record.
-func (w *world) stands(what, want string) {
-	w.Helper()
-	var p ledger.ItemProgress
-	if e := w.effect(publish); e.Progress != nil {
-		p = *e.Progress
-	}
-	equal(w, what, fmt.Sprintf("done %d failed %d of %d, next %d, waiting %v", p.Done, p.Failed, p.Total, p.Next, p.Waiting), want)
-	equal(w, what+": the record", w.record().Progress[publish], operation.Progress{Done: p.Done, Failed: p.Failed, Total: p.Total})
-}
-
 var itemTests = join([]ledgerTest{
 	{"items are recorded in chunks, with a document each [K4]", func(w *world) {
 		w.succeed()
@@ -112,7 +55,7 @@ var itemTests = join([]ledgerTest{
 		lease := w.granted(publish)
 		chunk := named(0, "good", "refused", "busy", "fine")
 		chunk[1].Err, chunk[1].Permanent = errors.New("no\xff"), true
-		chunk[2].Err = errFailed
+		chunk[2].Err, chunk[2].Counts = errFailed, true
 		at := w.recordItems(lease, lease.Progress, chunk)
 		w.stands("the first attempt", "done 2 failed 1 of 0, next 4, waiting [2]")
 		equal(w, "refused", w.item("refused").State, ledger.ItemFailed)
@@ -121,13 +64,13 @@ var itemTests = join([]ledgerTest{
 		for index, wanted := range map[int64]bool{0: false, 1: false, 2: true, 3: false, 4: true, 5: true} {
 			equal(w, fmt.Sprintf("item %d is wanted", index), at.Wanted(index), wanted)
 		}
-		equal(w, "goes on at", at.From(), 2)
+		equal(w, "goes on at", goesOn(at), 2)
 
 		w.store.Advance(w.release(lease, 0))
 		lease = w.granted(publish)
-		equal(w, "the lease tells", lease.Progress.From(), 2)
+		equal(w, "the lease tells", goesOn(lease.Progress), 2)
 		chunk = named(2, "busy")
-		chunk[0].Err = errFailed
+		chunk[0].Err, chunk[0].Counts = errFailed, true
 		chunk = append(chunk, named(4, "new")...)
 		w.recordItems(lease, lease.Progress, chunk)
 		w.stands("the second attempt", "done 3 failed 1 of 0, next 5, waiting [2]")
@@ -138,8 +81,7 @@ var itemTests = join([]ledgerTest{
 		at = w.recordItems(lease, lease.Progress, chunk[:1])
 		w.stands("the third attempt", "done 3 failed 2 of 0, next 5, waiting []")
 		equal(w, "busy", w.item("busy").State, ledger.ItemFailed)
-		equal(w, "goes on at", at.From(), 5)
-		w.finish(lease)
+		equal(w, "goes on at", goesOn(at), 5)
 	}},
 	{"an item that waited and succeeds [S4]", func(w *world) {
 		w.succeed()
@@ -147,7 +89,7 @@ var itemTests = join([]ledgerTest{
 		chunk := numbered(0, 3)
 		chunk[0].Err, chunk[1].Err, chunk[2].Err = errFailed, errFailed, errFailed
 		at := w.recordItems(lease, lease.Progress, chunk)
-		w.stands("failed", "done 0 failed 0 of 0, next 3, waiting [0 1 2]")
+		w.stands("failed", "done 0 failed 0 of 0, next 3, waiting [0-2]")
 		w.recordItems(lease, at, []ledger.ItemOutcome{numbered(1, 1)[0]})
 		w.stands("one succeeded", "done 1 failed 0 of 0, next 3, waiting [0 2]")
 		equal(w, "attempts", w.item("item-1").Attempts, 2)
@@ -160,11 +102,12 @@ var itemTests = join([]ledgerTest{
 		at := w.recordItems(lease, lease.Progress, chunk)
 		chunk[1].Err = nil
 		again := append(chunk[:2:2], chunk[3])
+		w.store.Advance(time.Second)
 		if _, err := w.over(Inject(w.store, Abort, FailBefore, Abort)).RecordItems(w.ctx, lease, at, again); err != nil {
 			w.Fatal(err)
 		}
 		w.stands("recorded", "done 2 failed 0 of 0, next 4, waiting [0 3]")
-		equal(w, "what the caller holds", fmt.Sprint(at.Waiting), "[0 1 3]")
+		equal(w, "what the caller holds", fmt.Sprint(at.Waiting), "[0-1 3]")
 	}},
 	{"fewer items after a commit whose answer was lost are told how many it recorded [K4]", func(w *world) {
 		w.succeed()
@@ -197,7 +140,7 @@ var itemTests = join([]ledgerTest{
 		at := w.recordItems(zombie, zombie.Progress, numbered(0, 2))
 		w.store.Advance(w.settings.ClaimTTL + time.Second)
 		successor := w.granted(publish)
-		equal(w, "the successor goes on at", successor.Progress.From(), 2)
+		equal(w, "the successor goes on at", goesOn(successor.Progress), 2)
 		late := numbered(2, 2)
 		late[0].Riders = []ledger.Write{{Path: pathC, Data: note{Text: "a zombie's"}}}
 		refused := func(when string) {
@@ -216,6 +159,45 @@ var itemTests = join([]ledgerTest{
 		refused("when it is done")
 		equal(w, "a zombie's rider is there", w.document(pathC).Exists(), false)
 		equal(w, "a zombie's item is there", w.item("item-3").State, "")
+	}},
+	{"the record is told about once a second, by all effects together, and at the end [L1]", func(w *world) {
+		w.settings.Rules = nil
+		effects := []string{"first", "second", "third"}
+		for _, name := range effects {
+			w.settings.Rules = append(w.settings.Rules, ledger.Rule{Name: name, On: []operation.State{operation.Succeeded}})
+		}
+		w.register()
+		w.ingest(w.event("d1", operation.Succeeded, time.Second))
+		leases, at := map[string]ledger.Lease{}, map[string]ledger.ItemProgress{}
+		for _, name := range effects {
+			leases[name] = w.granted(name)
+		}
+		var told []time.Time
+		version := w.record().Version
+		for i := range int64(12) {
+			for _, name := range effects {
+				var err error
+				if at[name], err = w.ledger().RecordItems(w.ctx, leases[name], at[name], numbered(i, 1)); err != nil {
+					w.Fatal(err)
+				}
+				if rec := w.record(); rec.Version > version {
+					told, version = append(told, rec.ProgressAt), rec.Version
+				}
+			}
+			w.store.Advance(time.Second / 4)
+		}
+		if len(told) < 3 {
+			w.Errorf("told at %v, within three seconds", told)
+		}
+		for i := 1; i < len(told); i++ {
+			if since := told[i].Sub(told[i-1]); since < time.Second {
+				w.Errorf("told again after %v", since)
+			}
+		}
+		for _, name := range effects {
+			w.finish(leases[name])
+			equal(w, "the end of "+name, w.record().Progress[name], operation.Progress{Done: 12})
+		}
 	}},
 	{"riders are written with their item, once", func(w *world) {
 		w.succeed()
@@ -272,91 +254,6 @@ var itemTests = join([]ledgerTest{
 			w.Errorf("Continue: %v, %v", unsent, err)
 		}
 	}},
-	{"a run anew begins with the first item, under keys of its own, and hands on as itself [G5, K4]", func(w *world) {
-		w.succeed()
-		lease := w.granted(publish)
-		w.recordItems(lease, lease.Progress, numbered(0, 3))
-		w.finish(lease)
-		w.replay(w.again("fix", "m1"))
-		run := publish + "@fix"
-		lease = w.granted(run)
-		equal(w, "the run's progress", fmt.Sprintf("%+v", lease.Progress), fmt.Sprintf("%+v", ledger.ItemProgress{}))
-		at := w.recordItems(lease, lease.Progress, numbered(0, 2))
-		item := read[ledger.Item](w, ledger.ItemPath(w.name.Key, run, "item-0"))
-		equal(w, "its key", item.IdempotencyKey, "gemini:batches/abc-123#publish@fix/items/item-0")
-		equal(w, "the first run's", w.item("item-0").IdempotencyKey, "gemini:batches/abc-123#publish/items/item-0")
-		w.stands("the first run", "done 3 failed 0 of 0, next 3, waiting []")
-		equal(w, "the record", w.record().Progress[run], operation.Progress{Done: 2})
-		w.outbox.sent()
-		if unsent, err := w.ledger().Continue(w.ctx, lease); unsent != nil || err != nil {
-			w.Fatalf("Continue: %v, %v", unsent, err)
-		}
-		sent := w.outbox.sent()
-		equal(w, "sent", fmt.Sprint(sent), fmt.Sprint([]ledger.Message{{Operation: w.name.Key, Effect: run, Attempt: 1}}))
-		if len(sent) == 1 && (sent[0].FromPerson() || sent[0].Validate() != nil) {
-			w.Errorf("what is handed on is a person's, or malformed: %+v", sent[0])
-		}
-		lease = w.granted(run)
-		equal(w, "goes on at", lease.Progress.From(), at.Next)
-		w.recordItems(lease, lease.Progress, numbered(2, 1))
-		w.finish(lease)
-		equal(w, "the run in the record", w.record().Effects[run], operation.EffectDone)
-		if n, err := w.ledger().Forget(w.ctx, w.name.Key); err != nil || n != 10 {
-			w.Errorf("Forget: %d, %v, want three items of each run, the runs, the delivery and the record", n, err)
-		}
-		equal(w, "items of the run", read[ledger.Item](w, ledger.ItemPath(w.name.Key, run, "item-0")).Key, "")
-		w.forgotten()
-	}},
-	{"a dead effect that is reopened goes on where it was [G5]", func(w *world) {
-		w.succeed()
-		lease := w.granted(publish)
-		w.recordItems(lease, lease.Progress, numbered(0, 3))
-		if err := w.ledger().Bury(w.ctx, lease, errFailed); err != nil {
-			w.Fatal(err)
-		}
-		equal(w, "replay", w.replay(w.asked(publish, "m1")).Outcome, ledger.Reopened)
-		lease = w.granted(publish)
-		equal(w, "goes on at", lease.Progress.From(), 3)
-		w.recordItems(lease, lease.Progress, numbered(3, 1))
-		w.finish(lease)
-		w.stands("in the end", "done 4 failed 0 of 0, next 4, waiting []")
-	}},
-	{"forgetting takes the items along [S7, L3]", func(w *world) {
-		w.succeed()
-		lease := w.granted(publish)
-		at := w.recordItems(lease, lease.Progress, numbered(0, 120))
-		w.recordItems(lease, at, numbered(120, 120))
-		if _, err := w.ledger().Forget(w.ctx, w.name.Key); !errors.Is(err, ledger.ErrHeld) {
-			w.Errorf("Forget: %v, want ErrHeld", err)
-		}
-		equal(w, "items", w.items(), 240)
-		w.finish(lease)
-		if n, err := w.ledger().Forget(w.ctx, w.name.Key); err != nil || n != 243 {
-			w.Errorf("Forget: %d, %v, want the items, the effect, the delivery and the record", n, err)
-		}
-		equal(w, "items", w.items(), 0)
-		w.forgotten()
-	}},
-	{"forgetting, and a crash at every point [S7]", func(w *world) {
-		w.succeed()
-		lease := w.granted(publish)
-		w.recordItems(lease, lease.Progress, numbered(0, 120))
-		w.finish(lease)
-		for crashes := 0; ; crashes++ {
-			if crashes > 20 {
-				w.Fatal("it does not end")
-			}
-			if w.items() > 0 && !w.document(ledger.EffectPath(w.name.Key, publish)).Exists() {
-				w.Fatal("there are items that nobody finds any more")
-			}
-			_, err := w.over(InjectFunc(w.store, once(None, FailBefore))).Forget(w.ctx, w.name.Key)
-			if err == nil {
-				break
-			}
-		}
-		equal(w, "items", w.items(), 0)
-		w.forgotten()
-	}},
 },
 	lostly("RecordItems: recorded once [S3]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
@@ -373,6 +270,26 @@ var itemTests = join([]ledgerTest{
 		w.recordItems(lease, at, numbered(1, 1))
 		w.stands("and on", "done 3 failed 0 of 0, next 3, waiting []")
 	}),
+	lostly("UpdateProgress: recorded, and told [L1]", func(w *world, l *ledger.Ledger) {
+		w.succeed()
+		lease := w.granted(publish)
+		chunk := numbered(0, 3)
+		chunk[1].Err = errFailed
+		at := w.recordItems(lease, lease.Progress, chunk)
+		at.Total, at.Length = 3, 3
+		next, err := l.UpdateProgress(w.ctx, lease, at)
+		if err != nil || next.Total != 3 || !next.Whole() {
+			w.Errorf("UpdateProgress: %+v, %v", next, err)
+		}
+		w.stands("told", "done 2 failed 0 of 3, next 3, waiting [1]")
+		version := w.effect(publish).Version
+		if _, err := w.ledger().UpdateProgress(w.ctx, lease, next); err != nil {
+			w.Error(err)
+		}
+		equal(w, "version, where nothing is new", w.effect(publish).Version, version)
+		w.recordItems(lease, next, numbered(1, 1))
+		w.stands("and on", "done 3 failed 0 of 3, next 3, waiting []")
+	}),
 	lostly("Continue: handed on, once [S4]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
 		lease := w.granted(publish)
@@ -384,57 +301,3 @@ var itemTests = join([]ledgerTest{
 		equal(w, "sent", fmt.Sprint(w.outbox.sent()), fmt.Sprint([]ledger.Message{{Operation: w.name.Key, Effect: publish, Attempt: 1}}))
 	}),
 )
-
-// once returns a fault plan: these, one each, and the last for ever.
-func once(faults ...Fault) func() Fault {
-	return func() Fault {
-		fault := faults[0]
-		if len(faults) > 1 {
-			faults = faults[1:]
-		}
-		return fault
-	}
-}
-
-// itemCrashes kill the worker at every commit of a run over items; whoever comes next goes on, and in the end each item was
-// recorded once.
-var itemCrashes = []ledgerTest{
-	{"a crash between two chunks, at every place [S6, K4]", func(w *world) {
-		const all, each = 12, 3
-		w.succeed()
-		recorded := map[string]int{}
-		crash := 0
-		for w.effect(publish).State != ledger.EffectDone {
-			if crash++; crash > 20 {
-				w.Fatal("it does not end")
-			}
-			lease := w.granted(publish)
-			l := w.over(InjectFunc(w.store, once(None, FailBefore))) // one more commit, and then it is dead
-			at, err := lease.Progress, error(nil)
-			for at.Next < all {
-				chunk := numbered(at.Next, each)
-				var next ledger.ItemProgress
-				if next, err = l.RecordItems(w.ctx, lease, at, chunk); err != nil {
-					break
-				}
-				for _, o := range chunk {
-					recorded[o.Key]++
-				}
-				at = next
-			}
-			if err == nil {
-				err = l.Finish(w.ctx, lease)
-			}
-			if err != nil && !errors.Is(err, ledger.ErrUnavailable) {
-				w.Fatal(err)
-			}
-			w.store.Advance(w.settings.ClaimTTL + time.Second)
-		}
-		equal(w, "items recorded", len(recorded), all)
-		for key, times := range recorded {
-			equal(w, key, times, 1)
-			equal(w, key+", attempts", w.item(key).Attempts, 1)
-		}
-		w.stands("in the end", "done 12 failed 0 of 0, next 12, waiting []")
-	}},
-}

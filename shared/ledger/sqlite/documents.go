@@ -102,10 +102,10 @@ func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) error {
 
 // A row is one write, ready for the table.
 type row struct {
-	path                ledger.Path
-	token               ledger.Token
-	body                []byte // nil deletes
-	due, listed, expire sql.NullInt64
+	path                        ledger.Path
+	token                       ledger.Token
+	body                        []byte // nil deletes
+	due, listed, failed, expire sql.NullInt64
 }
 
 // encode makes the row of a write. The error is ErrInvalid.
@@ -122,11 +122,12 @@ func encode(w ledger.Write) (row, error) {
 		return row{}, fmt.Errorf("encoding %s: %w: %d bytes are more than %d",
 			w.Path, ledger.ErrInvalid, len(r.body), ledger.MaxDocumentBytes)
 	}
-	var times struct{ DueAt, CreatedAt, ReceivedAt, ExpireAt time.Time }
+	var times struct{ DueAt, CreatedAt, ReceivedAt, FailedAt, ExpireAt time.Time }
 	if err := json.Unmarshal(r.body, &times); err != nil {
 		return row{}, fmt.Errorf("encoding %s: %w: %w", w.Path, ledger.ErrInvalid, err)
 	}
-	r.due, r.expire, r.listed = micros(times.DueAt), micros(times.ExpireAt), micros(times.CreatedAt)
+	r.due, r.failed, r.expire = micros(times.DueAt), micros(times.FailedAt), micros(times.ExpireAt)
+	r.listed = micros(times.CreatedAt)
 	if !r.listed.Valid {
 		r.listed = micros(times.ReceivedAt)
 	}
@@ -167,9 +168,9 @@ func (s *Store) prepare(ctx context.Context) error {
 	}{
 		{&s.get, s.read, "SELECT path, version, body, NULL FROM documents WHERE path IN (SELECT value FROM json_each(?))"},
 		{&s.next, s.write, "UPDATE sequence SET last = last + 1 RETURNING last"},
-		{&s.insert, s.write, `INSERT INTO documents (path, collection, parent, version, body, due_at, listed_at, expire_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO NOTHING`},
-		{&s.update, s.write, `UPDATE documents SET version = ?, body = ?, due_at = ?, listed_at = ?, expire_at = ?
+		{&s.insert, s.write, `INSERT INTO documents (path, collection, parent, version, body, due_at, listed_at, failed_at, expire_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO NOTHING`},
+		{&s.update, s.write, `UPDATE documents SET version = ?, body = ?, due_at = ?, listed_at = ?, failed_at = ?, expire_at = ?
 			WHERE path = ? AND version = ?`},
 		{&s.remove, s.write, "DELETE FROM documents WHERE path = ? AND version = ?"},
 	} {
@@ -190,10 +191,10 @@ func (s *Store) put(ctx context.Context, tx *sql.Tx, r row, version int64) error
 		result, err = tx.StmtContext(ctx, s.remove).ExecContext(ctx, string(r.path), string(r.token))
 	case r.token == "":
 		result, err = tx.StmtContext(ctx, s.insert).ExecContext(ctx,
-			string(r.path), r.path.Collection(), string(r.path.Parent()), version, string(r.body), r.due, r.listed, r.expire)
+			string(r.path), r.path.Collection(), string(r.path.Parent()), version, string(r.body), r.due, r.listed, r.failed, r.expire)
 	default:
 		result, err = tx.StmtContext(ctx, s.update).ExecContext(ctx,
-			version, string(r.body), r.due, r.listed, r.expire, string(r.path), string(r.token))
+			version, string(r.body), r.due, r.listed, r.failed, r.expire, string(r.path), string(r.token))
 	}
 	if err != nil {
 		return err
@@ -221,8 +222,11 @@ func (s *Store) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, e
 // statement says q in SQL.
 func statement(q ledger.Query) (text string, args []any) {
 	column := "listed_at"
-	if q.OrderBy == ledger.FieldDueAt {
+	switch q.OrderBy {
+	case ledger.FieldDueAt:
 		column = "due_at"
+	case ledger.FieldFailedAt:
+		column = "failed_at"
 	}
 	where := []string{"collection = ?", column + " IS NOT NULL"}
 	args = []any{q.Collection}

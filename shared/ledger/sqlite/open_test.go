@@ -114,7 +114,7 @@ func TestOpenErrors(t *testing.T) {
 			closed(t, open(t, path))
 			raw(t, path, "PRAGMA user_version = 7")
 			return path
-		}, []string{"schema 7", "knows 1", "use the program that wrote it"}},
+		}, []string{"schema 7", "knows 2", "use the program that wrote it"}},
 		{"no such directory", func(_ *testing.T, dir string) string {
 			return filepath.Join(dir, "missing", "ledger.db")
 		}, []string{cantOpen}},

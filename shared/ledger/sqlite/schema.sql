@@ -7,6 +7,7 @@ CREATE TABLE documents (
     body       TEXT    NOT NULL, -- JSON
     due_at     INTEGER,          -- microseconds since 1970, like the others
     listed_at  INTEGER,          -- createdAt or receivedAt
+    failed_at  INTEGER,
     expire_at  INTEGER,
     -- paths in the order of their segments: "a/x" before "a-b/x"
     position   TEXT    NOT NULL GENERATED ALWAYS AS (replace(path, '/', char(1))) STORED
@@ -15,6 +16,7 @@ CREATE TABLE documents (
 CREATE INDEX due ON documents (collection, due_at, position) WHERE due_at IS NOT NULL;
 CREATE INDEX listed ON documents (collection, listed_at, position) WHERE listed_at IS NOT NULL;
 CREATE INDEX children ON documents (parent, collection, listed_at, position);
+CREATE INDEX failed ON documents (parent, collection, failed_at, position) WHERE failed_at IS NOT NULL;
 CREATE INDEX expiring ON documents (expire_at) WHERE expire_at IS NOT NULL;
 
 CREATE TABLE sequence (last INTEGER NOT NULL) STRICT;

@@ -27,7 +27,7 @@ import (
 var schema string
 
 // schemaVersion is the number of schema.sql, kept in the file's user_version.
-const schemaVersion = 1
+const schemaVersion = 2
 
 const (
 	// busyTimeout is how long a commit waits for that of another process. It is far longer than any commit takes.

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// progressWords say how far an effect has come that runs once per item.
+func progressWords(p ledger.ItemProgress) string {
+	total := "a number that is not known yet"
+	if p.Total > 0 {
+		total = strconv.FormatInt(p.Total, 10)
+	}
+	words := fmt.Sprintf("%d done, %d failed, of %s", p.Done, p.Failed, total)
+	if waiting := p.Waiting.Count() + p.Returned; waiting > 0 {
+		words += fmt.Sprintf("; %d are tried again", waiting)
+	}
+	return words
+}
+
+// failedItems returns the first of the FAILED items of each effect of a story, by the name of the
+// effect.
+func failedItems(ctx context.Context, l *ledger.Ledger, s ledger.Story) (map[string][]ledger.Item, error) {
+	failed := map[string][]ledger.Item{}
+	for _, e := range s.Effects {
+		if e.Progress == nil || e.Progress.Failed == 0 {
+			continue
+		}
+		page, err := l.FailedItems(ctx, e.Operation, e.Name, ledger.Cursor{})
+		if err != nil {
+			return nil, err
+		}
+		failed[e.Name] = slices.DeleteFunc(page.Items, func(item ledger.Item) bool { return item.State != ledger.ItemFailed })
+	}
+	return failed, nil
+}
+
+// failedWords say of the first FAILED items of an effect why, and whether their responses are kept.
+func (t telling) failedWords(e ledger.Effect) []string {
+	items := t.failed[e.Name]
+	words := make([]string, len(items))
+	for i, item := range items {
+		kept := "its response is kept"
+		if !item.FetchableUntil.IsZero() {
+			kept = "its response is not kept; Gemini has it until about " + localTime(item.FetchableUntil)
+		}
+		words[i] = fmt.Sprintf("%s, item %d, failed after %s: %s; %s", dash(item.Key), item.Index, counted(item.Attempts, "attempt"), dash(item.LastError), kept)
+	}
+	if more := e.Progress.Failed - int64(len(items)); len(items) > 0 && more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return words
+}
+
+// withoutResponses returns items without what Gemini said of them, which may be large.
+func withoutResponses(items []ledger.Item) []ledger.Item {
+	items = slices.Clone(items)
+	for i := range items {
+		items[i].Response, items[i].Error = "", ""
+	}
+	return items
+}

@@ -1,0 +1,206 @@
+package effect_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// refusesBelow is a receiver that is at fault for the items before an index.
+func refusesBelow(index int64) effect.HandlerFunc {
+	return func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+		if task.Item.Index < index {
+			return nil, errTarget
+		}
+		return nil, nil
+	}
+}
+
+// TestReceiverDown: where nothing succeeds, only some of the items are tried; when the receiver is
+// back all are done [S4].
+func TestReceiverDown(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, many(1000)).end()
+	c := newTally()
+	w.run(t.Context(), c.that(failsWith(errTarget)), effect.Failed)
+	w.stands("PENDING done 0 failed 0 of 0")
+	if len(c.times) != 150 { // a chunk, and five times ten
+		t.Errorf("%d items were tried", len(c.times))
+	}
+	w.store.Advance(time.Hour)
+	w.run(t.Context(), c.that(succeeds), effect.Finished)
+	w.stands("DONE done 1000 failed 0 of 1000")
+}
+
+// TestReceiverDownForHours: no item is given up while the receiver is down for two hours, however
+// often it is tried, and none while it is down for a day; past that the effect dies, and a replay
+// goes on with the same keys [S4, G5].
+func TestReceiverDownForHours(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		down time.Duration
+		dies bool
+	}{{2 * time.Hour, false}, {23 * time.Hour, false}, {30 * time.Hour, true}} {
+		t.Run(test.down.String(), func(t *testing.T) {
+			t.Parallel()
+			w := newItemsWorld(t, many(400)).end()
+			c := newTally()
+			died := false
+			for down := time.Duration(0); down < test.down && !died; {
+				report, err := w.runner(w.store, c.that(failsWith(errTarget))).Run(t.Context(), w.message())
+				if err != nil {
+					t.Fatal(err)
+				}
+				died = report.Outcome == effect.Died
+				w.store.Advance(report.RetryAfter)
+				down += report.RetryAfter
+			}
+			if died != test.dies {
+				t.Fatalf("died: %v", died)
+			}
+			if died {
+				m := ledger.Message{Operation: w.key, Effect: name, ID: "m1"}
+				if _, err := w.over(w.store).Replay(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.run(t.Context(), c.that(succeeds), effect.Finished)
+			w.stands("DONE done 400 failed 0 of 400")
+			if len(c.times) != 400 || len(c.differ) > 0 {
+				t.Errorf("%d items were performed, with other bytes: %v", len(c.times), c.differ)
+			}
+		})
+	}
+}
+
+// TestPoisonInFront: items that fail, however many there are in front, do not keep those behind
+// from being tried, and their failures count once something in the run succeeds [S4].
+func TestPoisonInFront(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, many(400)).end()
+	w.run(t.Context(), refusesBelow(100), effect.Failed)
+	e := w.stands("PENDING done 300 failed 0 of 400")
+	if waiting := fmt.Sprint(e.Progress.Waiting); waiting != "[0-99]" {
+		t.Errorf("waiting %s", waiting)
+	}
+	for _, key := range []string{"review-0", "review-99"} {
+		if item := w.item(key); item.Failures != 1 || item.Attempts != 1 {
+			t.Errorf("%+v", item)
+		}
+	}
+	// Alone they say nothing of themselves.
+	w.store.Advance(time.Minute)
+	w.run(t.Context(), refusesBelow(100), effect.Failed)
+	if item := w.item("review-0"); item.Failures != 1 || item.Attempts != 2 {
+		t.Errorf("%+v", item)
+	}
+}
+
+// TestPoisonAmongWaiting: where many items wait, those in front do not keep the others from being
+// tried either.
+func TestPoisonAmongWaiting(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, many(600)).end()
+	next := func(one effect.HandlerFunc) *ledger.ItemProgress {
+		report := w.run(t.Context(), one, effect.Failed)
+		w.store.Advance(report.RetryAfter)
+		return w.stands(fmt.Sprintf("PENDING done %d failed 0 of %d", w.progress().Done, w.progress().Total)).Progress
+	}
+	for !next(failsWith(errTarget)).Whole() {
+	}
+	for runs := 1; ; runs++ {
+		if p := next(refusesBelow(500)); p.Done == 100 {
+			break
+		}
+		if runs == 6 {
+			t.Fatalf("after %d runs: %+v", runs, w.progress())
+		}
+	}
+}
+
+// TestNewBeforeWaiting: a run tries what no run has tried, and then what failed before [S4].
+func TestNewBeforeWaiting(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, many(300)).end()
+	ctx, cancel := context.WithCancel(t.Context())
+	w.run(ctx, func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
+		switch task.Item.Index {
+		case 5:
+			return nil, errTarget
+		case 100:
+			cancel()
+			return nil, ctx.Err()
+		}
+		return nil, nil
+	}, effect.Continued)
+	w.stands("PENDING done 99 failed 0 of 0")
+	var mu sync.Mutex
+	var order []int64
+	w.run(t.Context(), func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		order = append(order, task.Item.Index)
+		return nil, nil
+	}, effect.Finished)
+	if len(order) != 201 || order[200] != 5 {
+		t.Errorf("%d items, the last %d", len(order), order[len(order)-1])
+	}
+}
+
+// TestManyPlacesWait: as many items may wait as fit into the effect's document; then they are tried
+// before new ones.
+func TestManyPlacesWait(t *testing.T) {
+	t.Parallel()
+	const items = 3000
+	w := newItemsWorld(t, many(items, 5)).end()
+	c := newTally()
+	one := c.that(func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+		if task.Item.Index%2 == 1 && task.Fence == 1 {
+			return nil, errTarget
+		}
+		return nil, nil
+	})
+	w.run(t.Context(), one, effect.Failed)
+	if p := w.progress(); len(p.Waiting) < 1000 || len(p.Waiting) >= 1100 || p.Next >= items {
+		t.Errorf("%d places wait, of %d items", len(p.Waiting), p.Next)
+	}
+	w.store.Advance(time.Hour)
+	w.run(t.Context(), one, effect.Finished)
+	w.stands(fmt.Sprintf("DONE done %d failed 0 of %[1]d", items))
+	for key, times := range c.times {
+		n, err := strconv.Atoi(strings.TrimPrefix(key, "review-"))
+		if err != nil || times > 1+n%2 {
+			t.Errorf("%s was performed %d times", key, times)
+		}
+	}
+}
+
+// TestHeldBack: what failed while nothing had succeeded is recorded when the run ends, whatever
+// ends it.
+func TestHeldBack(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, many(120)).end()
+	ctx, cancel := context.WithCancel(t.Context())
+	report := w.run(ctx, func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
+		if task.Item.Index == 105 {
+			cancel()
+		}
+		return nil, errTarget
+	}, effect.Failed) // not handed on: nothing came of it
+	if !strings.Contains(report.Cause.Error(), errTarget.Error()) {
+		t.Errorf("%v", report.Cause)
+	}
+	if p := w.progress(); p.Next < 100 || p.Waiting.Count() != p.Next {
+		t.Errorf("%+v", p)
+	}
+	if item := w.item("review-0"); item.Attempts != 1 || item.Failures != 0 {
+		t.Errorf("%+v", item)
+	}
+}

@@ -1,0 +1,183 @@
+package effect_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// A file is a result that Gemini lets go of.
+type file struct {
+	lines     http.Handler
+	gone      atomic.Bool
+	downloads atomic.Int64
+}
+
+func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if f.gone.Load() {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	if strings.HasSuffix(r.URL.Path, ":download") {
+		f.downloads.Add(1)
+	}
+	f.lines.ServeHTTP(w, r)
+}
+
+// reopen has the world's effect replayed.
+func (w *itemsWorld) reopen(id string) {
+	w.Helper()
+	m := ledger.Message{Operation: w.key, Effect: name, ID: id}
+	if r, err := w.over(w.store).Replay(context.Background(), m); err != nil || r.Outcome != ledger.Reopened {
+		w.Fatalf("Replay: %+v, %v", r, err)
+	}
+}
+
+// refusing is a receiver that refuses some items for good.
+func refusing(items ...string) effect.HandlerFunc {
+	return func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+		for _, item := range items {
+			if task.Item.Key == item {
+				return nil, effect.Permanent(errTarget)
+			}
+		}
+		return nil, nil
+	}
+}
+
+// TestReplayOfFailedItems: a replay performs what FAILED, and nothing else, with the same keys and
+// bytes: from what the ledger keeps, also after Gemini has let go of the result; from the download
+// what was too large to be kept, or else the result is lost [G5, K4, S4].
+func TestReplayOfFailedItems(t *testing.T) {
+	t.Parallel()
+	large := `{"key":"large","response":"` + strings.Repeat("x", ledger.MaxKeptBytes) + `"}`
+	results := lines(`{"key":"a","response":{"b": 1, "a":"<ü>"}}`, large, `{"key":"good","response":1}`, `{"key":"c","error":{"code":3}}`)
+	for gone, want := range map[bool]struct {
+		outcome effect.Outcome
+		stands  string
+	}{
+		false: {effect.Finished, "DONE done 4 failed 0 of 4"},
+		true:  {effect.Died, "DEAD done 3 failed 0 of 4"},
+	} {
+		t.Run(fmt.Sprint("gone: ", gone), func(t *testing.T) {
+			t.Parallel()
+			result := &file{lines: results}
+			w := newItemsWorld(t, result).end()
+			c := newTally()
+			w.run(t.Context(), c.that(refusing("a", "large", "c")), effect.Died)
+			w.stands("DEAD done 1 failed 3 of 4")
+			result.gone.Store(gone)
+			w.reopen("m1")
+			w.stands("PENDING done 1 failed 0 of 4")
+			report := w.run(t.Context(), c.that(succeeds), want.outcome)
+			e := w.stands(want.stands)
+			again := 2
+			if gone {
+				again = 1
+				if !strings.HasPrefix(e.LastError, "results lost") || fmt.Sprint(e.Progress.Waiting) != "[1]" {
+					t.Errorf("%s, %v", e.LastError, e.Progress.Waiting)
+				}
+			}
+			for item, times := range map[string]int{"a": 2, "c": 2, "good": 1, "large": again} {
+				if c.times[item] != times {
+					t.Errorf("%s was performed %d times, want %d", item, c.times[item], times)
+				}
+			}
+			if len(c.differ) > 0 {
+				t.Errorf("other bytes on another attempt: %v", c.differ)
+			}
+			if report.Lease.Fence != 2 {
+				t.Errorf("%+v", report.Lease)
+			}
+		})
+	}
+}
+
+// TestReplayOfManyFailedItems: what is kept is performed without a download, and no item twice,
+// also where a run ends in between.
+func TestReplayOfManyFailedItems(t *testing.T) {
+	t.Parallel()
+	result := &file{lines: many(230)}
+	w := newItemsWorld(t, result).end()
+	w.run(t.Context(), func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, effect.Permanent(errTarget) }, effect.Died)
+	w.stands("DEAD done 0 failed 230 of 230")
+	w.reopen("m1")
+	c := newTally()
+	ctx, cancel := context.WithCancel(t.Context())
+	w.run(ctx, c.that(func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+		if task.Item.Index == 150 {
+			cancel()
+		}
+		return nil, nil
+	}), effect.Continued)
+	if p := w.progress(); p.Done < 151 || p.Returned != 230-p.Done {
+		t.Errorf("%+v", p)
+	}
+	w.run(t.Context(), c.that(succeeds), effect.Finished)
+	w.stands("DONE done 230 failed 0 of 230")
+	for item, times := range c.times {
+		if times != 1 {
+			t.Errorf("%s was performed %d times", item, times)
+		}
+	}
+	if n := result.downloads.Load(); n != 1 {
+		t.Errorf("%d downloads", n)
+	}
+}
+
+// TestReplayIntoAnOutage: returned items that fail again wait like any other, and stay kept: Gemini
+// has let go of the result.
+func TestReplayIntoAnOutage(t *testing.T) {
+	t.Parallel()
+	result := &file{lines: many(230)}
+	w := newItemsWorld(t, result).end()
+	w.run(t.Context(), func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, effect.Permanent(errTarget) }, effect.Died)
+	result.gone.Store(true)
+	w.reopen("m1")
+	c := newTally()
+	report := w.run(t.Context(), c.that(failsWith(errTarget)), effect.Failed)
+	if p := w.progress(); p.Waiting.Count() != 150 || p.Returned != 80 || p.Failed != 0 {
+		t.Errorf("%+v", p)
+	}
+	w.store.Advance(report.RetryAfter)
+	w.run(t.Context(), c.that(succeeds), effect.Finished)
+	w.stands("DONE done 230 failed 0 of 230")
+	if len(c.times) != 230 || len(c.differ) > 0 {
+		t.Errorf("%d items were performed, with other bytes: %v", len(c.times), c.differ)
+	}
+}
+
+// TestReplayOfALostRest: where Gemini has let go of a result that was not read to its end, what is
+// kept is performed all the same.
+func TestReplayOfALostRest(t *testing.T) {
+	t.Parallel()
+	result := &file{lines: many(300)}
+	w := newItemsWorld(t, result).end()
+	ctx, cancel := context.WithCancel(t.Context())
+	w.run(ctx, func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+		switch task.Item.Index {
+		case 7:
+			return nil, effect.Permanent(errTarget)
+		case 150:
+			cancel()
+		}
+		return nil, nil
+	}, effect.Continued)
+	result.gone.Store(true)
+	w.run(t.Context(), succeeds, effect.Died)
+	w.reopen("m1")
+	c := newTally()
+	w.run(t.Context(), c.that(succeeds), effect.Died)
+	if e := w.stands(fmt.Sprintf("DEAD done %d failed 0 of 0", w.progress().Next)); !strings.HasPrefix(e.LastError, "results lost") {
+		t.Error(e.LastError)
+	}
+	if len(c.times) != 1 || c.times["review-7"] != 1 {
+		t.Errorf("%v", c.times)
+	}
+}

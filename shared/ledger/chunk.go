@@ -1,0 +1,136 @@
+package ledger
+
+import (
+	"time"
+	"unicode/utf8"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A chunk is what one commit records of items.
+type chunk struct {
+	ledger   *Ledger
+	lease    Lease
+	now      time.Time
+	record   Document   // of the operation
+	before   []Document // of the items that have an outcome already, in order
+	progress ItemProgress
+	advanced bool // an item was done, or refused for good
+	items    []Write
+	riders   []Write
+}
+
+func (c *chunk) add(outcomes []ItemOutcome) error {
+	c.progress.Chunks++
+	c.progress.Recorded = len(outcomes)
+	first := c.progress.Next
+	for _, o := range outcomes {
+		path := c.lease.itemPath(o)
+		doc, item := Document{Path: path}, Item{CreatedAt: c.now}
+		if o.Index < first {
+			doc, c.before = c.before[0], c.before[1:]
+			if doc.Exists() {
+				var err error
+				if item, err = readItem(doc); err != nil {
+					return err
+				}
+			}
+		} else {
+			c.progress.Next = o.Index + 1
+		}
+		item, err := c.outcome(item, o)
+		if err != nil {
+			return err
+		}
+		c.items = append(c.items, Write{Path: path, Token: doc.Token, Data: item})
+	}
+	return nil
+}
+
+// itemPath returns where the item of an outcome is.
+func (l Lease) itemPath(o ItemOutcome) Path { return ItemPath(l.Operation, l.Effect, printable(o.Key)) }
+
+// outcome counts what came of an item and returns its document.
+func (c *chunk) outcome(item Item, o ItemOutcome) (Item, error) {
+	if item.State == ItemFailed { // returned by a replay
+		c.progress.Returned--
+		item.Attempts, item.Failures, item.FailingSince = 0, 0, time.Time{}
+	}
+	key := printable(o.Key)
+	item.Schema, item.Version = operation.SchemaVersion, item.Version+1
+	item.Operation, item.Effect, item.Key, item.Index = c.lease.Operation, c.lease.Effect, key, o.Index
+	item.IdempotencyKey = operation.ItemIdempotencyKey(item.Operation, item.Effect, key)
+	item.Fence = c.lease.Fence
+	c.progress.Waiting = c.progress.Waiting.Without(o.Index)
+	if o.Untried {
+		return c.waits(item), nil
+	}
+	item.Attempts++
+	if o.Err != nil {
+		return c.failed(item, o)
+	}
+	c.progress.Done++
+	c.riders = append(c.riders, o.Riders...)
+	c.advanced = true
+	item.State, item.ExpireAt = ItemDone, c.expiry()
+	item.FailingSince, item.FailedAt, item.FetchableUntil = time.Time{}, time.Time{}, time.Time{}
+	item.Response, item.Error = "", ""
+	return item, nil
+}
+
+func (c *chunk) expiry() time.Time { return c.now.Add(2 * c.ledger.settings.Retention) }
+
+// waits has an item wait for another attempt. One that was FAILED before stays what it is for the
+// rest: found, and kept.
+func (c *chunk) waits(item Item) Item {
+	c.progress.Waiting = c.progress.Waiting.With(item.Index)
+	item.State, item.ExpireAt = ItemPending, time.Time{}
+	if item.FailedAt.IsZero() {
+		item.ExpireAt = c.expiry()
+	}
+	return item
+}
+
+// failed counts a failure of an item, and gives it up where that is one too many.
+func (c *chunk) failed(item Item, o ItemOutcome) (Item, error) {
+	item.LastError = shorten(o.Err.Error())
+	if item.FailingSince.IsZero() {
+		item.FailingSince = operation.Instant(c.now)
+	}
+	if o.Counts {
+		item.Failures++
+	}
+	c.advanced = c.advanced || o.Permanent
+	if !o.Permanent && !c.ledger.givesUpItem(item, c.now) {
+		return c.waits(item), nil
+	}
+	c.progress.Failed++
+	item.State, item.FailedAt, item.ExpireAt = ItemFailed, operation.Instant(c.now), time.Time{}
+	if words := len(o.Response) + len(o.Error); words > 0 && words <= MaxKeptBytes && utf8.Valid(o.Response) && utf8.Valid(o.Error) {
+		item.Response, item.Error = string(o.Response), string(o.Error)
+	}
+	if item.Response != "" || item.Error != "" {
+		return item, nil
+	}
+	rec, err := readRecord(c.record)
+	item.FetchableUntil = fetchableUntil(rec)
+	return item, err
+}
+
+// givesUpItem reports whether an item that fails so is to be tried no more [S4].
+func (l *Ledger) givesUpItem(item Item, now time.Time) bool {
+	often, long := item.Attempts >= l.settings.MaxAttempts, now.Sub(item.FailingSince) >= l.settings.RetryFor
+	return item.Failures >= l.settings.MaxAttempts || often && long
+}
+
+// geminiKeeps is how long Gemini keeps the files that it makes.
+const geminiKeeps = 48 * time.Hour
+
+// fetchableUntil is until when Gemini probably has an operation's result.
+func fetchableUntil(rec operation.Record) time.Time {
+	ended := rec.UpdateTime
+	if ended.Unix() <= 0 { // no report told [M4]
+		ended = rec.SettledAt
+	}
+	return operation.Instant(ended.Add(geminiKeeps))
+}

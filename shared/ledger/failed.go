@@ -1,0 +1,62 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// failedPage bounds how many FAILED items are read or written at once: each may keep MaxKeptBytes.
+const failedPage = 8
+
+// FailedItems returns some items of an effect that are FAILED, or were and are not DONE since a
+// replay returned them: in the order in which they failed, behind after. Its cost grows with what
+// it returns. Errors: as Ingest.
+func (l *Ledger) FailedItems(ctx context.Context, key operation.Key, effect string, after Cursor) (Page[Item], error) {
+	return failedItems(ctx, l, key, effect, after, readItem)
+}
+
+func failedItems[T any](
+	ctx context.Context, l *Ledger, key operation.Key, effect string, after Cursor, read func(Document) (T, error),
+) (Page[T], error) {
+	page, err := find(ctx, l.store, queryFailed(EffectPath(key, effect), after, failedPage), read)
+	if err != nil {
+		return page, fmt.Errorf("finding the failed items of effect %s of %s: %w", effect, key, err)
+	}
+	return page, nil
+}
+
+// readItem decodes an item; one that does not exist is the zero Item.
+func readItem(d Document) (Item, error) {
+	return decode(d, func(item Item) Path { return ItemPath(item.Operation, item.Effect, item.Key) })
+}
+
+// keepFailed has the items of an effect that FailedItems returns kept until the given time; zero:
+// for ever. It goes in steps, each a commit; a call that breaks off is made good by another.
+func (l *Ledger) keepFailed(ctx context.Context, key operation.Key, effect string, until time.Time) error {
+	for more, after := true, (Cursor{}); more; more = after.Path != "" {
+		page, err := failedItems(ctx, l, key, effect, after, func(doc Document) (Write, error) {
+			item, err := readItem(doc)
+			if kept := item.ExpireAt.IsZero(); err != nil || kept == until.IsZero() {
+				return Write{}, err
+			}
+			item.Version++
+			item.ExpireAt = until
+			return Write{Path: doc.Path, Token: doc.Token, Data: item}, nil
+		})
+		if err != nil {
+			return err
+		}
+		writes := slices.DeleteFunc(page.Items, func(w Write) bool { return w.Data == nil })
+		if len(writes) > 0 {
+			if err := l.store.Commit(ctx, writes...); err != nil {
+				return err
+			}
+		}
+		after = page.Next
+	}
+	return nil
+}

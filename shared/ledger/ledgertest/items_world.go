@@ -1,0 +1,75 @@
+package ledgertest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// named are successes of the items from first on, as many as keys.
+func named(first int64, keys ...string) []ledger.ItemOutcome {
+	all := make([]ledger.ItemOutcome, len(keys))
+	for i, key := range keys {
+		all[i] = ledger.ItemOutcome{Index: first + int64(i), Key: key}
+	}
+	return all
+}
+
+// numbered are the successes of the n items from first on.
+func numbered(first, n int64) []ledger.ItemOutcome {
+	all := make([]ledger.ItemOutcome, n)
+	for i := range all {
+		all[i] = ledger.ItemOutcome{Index: first + int64(i), Key: fmt.Sprintf("item-%d", first+int64(i))}
+	}
+	return all
+}
+
+// recordItems records items and insists on it, long enough after the last time for the record to be told.
+func (w *world) recordItems(lease ledger.Lease, at ledger.ItemProgress, outcomes []ledger.ItemOutcome) ledger.ItemProgress {
+	w.Helper()
+	w.store.Advance(time.Second)
+	next, err := w.ledger().RecordItems(w.ctx, lease, at, outcomes)
+	if err != nil {
+		w.Fatalf("RecordItems: %v", err)
+	}
+	return next
+}
+
+// goesOn returns the index of the first item that is wanted.
+func goesOn(p ledger.ItemProgress) int64 {
+	if first, some := p.Waiting.From(0); some {
+		return min(first, p.Next)
+	}
+	return p.Next
+}
+
+// item returns one item of the effect "publish"; the zero Item where there is none.
+func (w *world) item(key string) ledger.Item {
+	w.Helper()
+	return read[ledger.Item](w, ledger.ItemPath(w.name.Key, publish, key))
+}
+
+// items returns how many items of the effect "publish" have a document.
+func (w *world) items() int {
+	w.Helper()
+	found, err := w.store.Query(w.ctx, ledger.Query{
+		Collection: ledger.ItemsCollection, Under: ledger.EffectPath(w.name.Key, publish), OrderBy: ledger.FieldCreatedAt, Limit: 1000,
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return len(found)
+}
+
+// stands checks how far the items have come, in the effect and in the record.
+func (w *world) stands(what, want string) {
+	w.Helper()
+	var p ledger.ItemProgress
+	if e := w.effect(publish); e.Progress != nil {
+		p = *e.Progress
+	}
+	equal(w, what, fmt.Sprintf("done %d failed %d of %d, next %d, waiting %v", p.Done, p.Failed, p.Total, p.Next, p.Waiting), want)
+	equal(w, what+": the record", w.record().Progress[publish], operation.Progress{Done: p.Done, Failed: p.Failed, Total: p.Total})
+}
