@@ -43,10 +43,13 @@ func newServe(outside environment) *cobra.Command {
 			if !schedule {
 				interval = 0
 			}
-			options := server.Options{Log: logging.New(outside.err, ""), Schedule: interval, AllowHosts: listen.allowHosts}
+			options := server.Options{Log: logging.New(outside.err, ""), Schedule: interval, AllowHosts: listen.allowHosts, LateSecret: true}
 			s, closeStore, err := openServer(ctx, outside, settings, where, options)
 			if err != nil {
 				return err
+			}
+			for _, line := range s.CheckEffects(ctx) {
+				_, _ = fmt.Fprintln(outside.err, "opledger: "+line) // the log says it, too
 			}
 			listener, webhooks, err := at.listen()
 			if err != nil {

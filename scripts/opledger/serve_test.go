@@ -11,6 +11,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/opledger/opledger/test/secretsim"
 )
 
 const serveToken = "fQ2rT8vXw4cZ1bN7mK0pL5sD9gH3jY6e"
@@ -143,6 +145,50 @@ func TestServeUnsafe(t *testing.T) {
 		}
 		if _, err := os.Stat(f.path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%v: a ledger was made: %v", c.args, err)
+		}
+	}
+}
+
+// TestServeSaysWhatItCannotDo: an effect that cannot be performed keeps nothing from starting, and is said
+// before anything needs it: one line for the operator and one in the log for each, and no secret in them.
+func TestServeSaysWhatItCannotDo(t *testing.T) {
+	t.Parallel()
+	secrets, err := secretsim.Start(secretsim.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer secrets.Close()
+	private := `[{name: inside, do: http, url: "http://me:hunter2@127.0.0.1:9/hunter2", on: [SUCCEEDED]}, ` +
+		`{name: publish, do: http, url: "https://8.8.8.8/hunter2", on: [SUCCEEDED]}, {name: note, do: log, on: [FAILED]}]`
+	unsigned := []string{"OPLEDGER_EFFECT_SECRET=projects/p/secrets/effects", "SECRET_MANAGER_EMULATOR_HOST=" + secrets.Addr()}
+	const inside = "http://127.0.0.1:9 is at 127.0.0.1: the effect may not reach private addresses; OPLEDGER_EFFECT_ALLOW_PRIVATE=true allows it"
+	for _, c := range []struct {
+		set  []string
+		says map[string][]string // by effect, what its line says
+	}{
+		{nil, map[string][]string{"inside": {inside}}},
+		{[]string{"OPLEDGER_EFFECT_ALLOW_PRIVATE=true"}, nil},
+		{unsigned, map[string][]string{
+			"inside": {inside, "projects/p/secrets/effects: the secret is not there"}, "publish": {"OPLEDGER_EFFECT_SECRET: ", "projects/p/secrets/effects: the secret is not there"},
+		}},
+	} {
+		s := serving(t, append(c.set, "OPLEDGER_EFFECTS="+private))
+		s.wantStatus(200, "GET", s.url+"/health")
+		log := s.stop()
+		if n := strings.Count(log, "cannot be performed now"); n != 2*len(c.says) || strings.Contains(log, "hunter2") {
+			t.Errorf("%v: %d lines: %s", c.set, n, log)
+		}
+		for name, words := range c.says {
+			_, line, _ := strings.Cut(log, "\nopledger: the effect "+name+" cannot be performed now: ")
+			line, _, _ = strings.Cut(line, "\n")
+			for _, word := range words {
+				if !strings.Contains(line, word) {
+					t.Errorf("%v: of %s it says %q, not %q", c.set, name, line, word)
+				}
+			}
+			if !strings.Contains(log, `"effect":"`+name+`","outcome":"unperformable"`) {
+				t.Errorf("%v: %s is not in the log: %s", c.set, name, log)
+			}
 		}
 	}
 }

@@ -106,6 +106,41 @@ func TestEffectSignerRefuses(t *testing.T) {
 	}
 }
 
+// TestUnperformable: each effect that cannot be performed is named, with the variable that is to be set
+// or the secret that is not there; a secret that comes later is found.
+func TestUnperformable(t *testing.T) {
+	t.Parallel()
+	const full = "projects/p/secrets/effects"
+	sim, err := secretsim.Start(secretsim.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sim.Close()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	specs := []effect.Spec{
+		{Name: "publish", Do: "http", URL: "https://8.8.8.8/"}, {Name: "inside", Do: "http", URL: "http://10.0.0.1/"}, {Name: "note", Do: "log"},
+	}
+	settings := config.Handlers{Secret: full, SecretEmulator: sim.Addr()}
+	o := effect.HandlerOptions{Signer: cloud.LateEffectSigner(settings), Now: func() time.Time { return now }}
+	if handlers, err := cloud.Handlers(t.Context(), specs, settings, o); err != nil || len(handlers) != 3 {
+		t.Fatalf("%v, %v", handlers, err)
+	}
+	why := cloud.Unperformable(t.Context(), specs, settings, o)
+	if len(why) != 2 || !errors.Is(why["publish"], secret.ErrNotFound) || !errors.Is(why["inside"], secret.ErrNotFound) ||
+		!strings.Contains(why["publish"].Error(), "OPLEDGER_EFFECT_SECRET: ") || !strings.Contains(why["inside"].Error(), "OPLEDGER_EFFECT_ALLOW_PRIVATE") {
+		t.Errorf("%v", why)
+	}
+	sim.Put(full, older, now)
+	now = now.Add(time.Minute)
+	settings.AllowPrivate = true
+	if why := cloud.Unperformable(t.Context(), specs, settings, o); len(why) != 0 {
+		t.Errorf("%v", why)
+	}
+	if cloud.LateEffectSigner(config.Handlers{}) != nil {
+		t.Error("something is signed without a secret")
+	}
+}
+
 // TestBuckets: what is written to a bucket goes to the Cloud Storage that the settings name.
 func TestBuckets(t *testing.T) {
 	t.Parallel()

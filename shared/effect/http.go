@@ -82,7 +82,7 @@ func post(ctx context.Context, client *http.Client, o HTTPOptions, task Task) er
 	request.Header.Set("Idempotency-Key", task.IdempotencyKey)
 	request.Header.Set("Opledger-Attempt", strconv.Itoa(task.Attempt))
 	if o.Signer != nil {
-		if err := o.Signer.sign(request.Header, task.IdempotencyKey, o.Now(), task.Payload); err != nil {
+		if err := o.Signer.sign(ctx, request.Header, task.IdempotencyKey, o.Now(), task.Payload); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -16,7 +17,10 @@ import (
 
 // A Signer signs what the http effect sends, as Standard Webhooks (https://www.standardwebhooks.com) says, so that a receiver
 // can tell that it comes from here. It is safe for concurrent use and never prints its keys.
-type Signer struct{ keys []*standardwebhooks.Webhook }
+type Signer struct {
+	keys []*standardwebhooks.Webhook
+	late *lateKeys // nil: keys are all
+}
 
 // NewSigner returns a signer that signs with each of the secrets, "whsec_" and base64 of at least 16 bytes: several while a
 // receiver goes from one to the next. The errors are those of gemini.NewVerifier, which never hold a secret; no secret at all
@@ -37,12 +41,23 @@ func NewSigner(secrets ...string) (*Signer, error) {
 	return s, nil
 }
 
+// loaded returns the keys, which a LateSigner may have to load first.
+func (s *Signer) loaded(ctx context.Context, now time.Time) ([]*standardwebhooks.Webhook, error) {
+	if s.late != nil {
+		return s.late.get(ctx, now)
+	}
+	return s.keys, nil
+}
+
 // sign adds the headers of an attempt that is made at now.
-func (s *Signer) sign(h http.Header, idempotencyKey string, now time.Time, body []byte) error {
+func (s *Signer) sign(ctx context.Context, h http.Header, idempotencyKey string, now time.Time, body []byte) error {
+	keys, err := s.loaded(ctx, now)
+	if err != nil {
+		return err
+	}
 	id := webhookID(idempotencyKey)
-	signatures := make([]string, len(s.keys))
-	for i, key := range s.keys {
-		var err error
+	signatures := make([]string, len(keys))
+	for i, key := range keys {
 		if signatures[i], err = key.Sign(id, now, body); err != nil {
 			return fmt.Errorf("signing the request: %w", err)
 		}

@@ -28,7 +28,7 @@ func TestSign(t *testing.T) {
 	now := time.Now()
 	body := []byte(`{"operation":"batches/a","metadata":{"who":"é"}}`)
 	header := http.Header{}
-	if err := signer.sign(header, "gemini:batches/a#publish", now, body); err != nil {
+	if err := signer.sign(t.Context(), header, "gemini:batches/a#publish", now, body); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(strings.Fields(header.Get("webhook-signature"))); n != 2 {

@@ -52,6 +52,9 @@ type Options struct {
 	Budget time.Duration
 	// Expire deletes what may be deleted, with every scheduled pass; nil where the store does so by itself.
 	Expire func(context.Context) (int64, error)
+	// LateSecret lets a server be made whose OPLEDGER_EFFECT_SECRET cannot be read: what is signed with it then fails, to be
+	// tried again, until it can be.
+	LateSecret bool
 	// AllowHosts are hosts that requests may be addressed to beside loopback's, each as CheckHost takes it.
 	AllowHosts []string
 	// PushKeys is where the keys of push tokens are published, for a test; empty: where Google does.
@@ -71,6 +74,8 @@ type Server struct {
 	webhook    http.Handler   // nil: nothing is delivered here
 	inside     *http.ServeMux // what the guard stands before, but for /effects
 	guard      *guard
+	settings   Settings
+	handlers   effect.HandlerOptions
 	options    Options
 
 	unverifiable bool // there is nothing to verify a delivery with
@@ -78,7 +83,9 @@ type Server struct {
 
 // New returns a server. It starts nothing.
 func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
-	s := &Server{queue: NewQueue(), topics: effect.NewTopics(settings.Project.ID), inside: http.NewServeMux(), options: o}
+	s := &Server{
+		queue: NewQueue(), topics: effect.NewTopics(settings.Project.ID), inside: http.NewServeMux(), settings: settings, options: o,
+	}
 	var err error
 	if s.guard, err = newGuard(settings.Access, o.AllowHosts, o.PushKeys, o.Now, o.Log); err != nil {
 		return nil, err
@@ -102,9 +109,11 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	handlers, err := cloud.Handlers(ctx, settings.Ledger.Effects, settings.Handlers, effect.HandlerOptions{
-		Log: o.Log, Topics: s.topics, Custom: custom, Ledger: s.Ledger, Results: items, Now: o.Now,
-	})
+	s.handlers = effect.HandlerOptions{Log: o.Log, Topics: s.topics, Custom: custom, Ledger: s.Ledger, Results: items, Now: o.Now}
+	if o.LateSecret {
+		s.handlers.Signer = cloud.LateEffectSigner(settings.Handlers)
+	}
+	handlers, err := cloud.Handlers(ctx, settings.Ledger.Effects, settings.Handlers, s.handlers)
 	if err != nil {
 		return nil, err
 	}
