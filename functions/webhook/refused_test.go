@@ -1,9 +1,12 @@
 package webhook_test
 
 import (
+	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -203,26 +206,41 @@ func TestStoreDown(t *testing.T) {
 	}
 }
 
-// TestBrokenOff: a body that ends before its length is answered as the sender's fault and writes nothing.
+// TestBrokenOff: a signed body that ends before its length is answered as the sender's fault, and
+// writes nothing [W7]. The sender ends only its half of the connection, so that it gets the answer.
 func TestBrokenOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
+	whole := []byte(event("batch.succeeded", "batches/abc", t1))
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "POST /webhook HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n", len(whole))
+	if err := signed(secret, "broken", w.clock.Now(), whole).Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	text.WriteString("\r\n")
+	text.Write(whole[:len(whole)/2])
 	w.unwritten(func() {
-		pr, pw := io.Pipe()
-		go func() {
-			_, _ = pw.Write([]byte(`{"type":`))
-			_ = pw.CloseWithError(io.ErrUnexpectedEOF)
-		}()
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.server.URL, pr)
+		connection, err := net.Dial("tcp", w.server.Listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if response, err := w.server.Client().Do(request); err == nil {
-			response.Body.Close()
-			t.Errorf("answered %s", response.Status)
+		defer connection.Close()
+		if _, err := connection.Write(text.Bytes()); err != nil {
+			t.Fatal(err)
 		}
-		w.server.Close() // and so the handler has ended
+		if err := connection.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusBadRequest {
+			t.Errorf("answered %s, want 400", response.Status)
+		}
 	})
+	w.wantLog(map[string]any{"event": "auth", "outcome": "refused", "reason": "broken-off", "delivery": "broken"})
 }
 
 // TestStrangersLog: what anybody can send without a secret cannot make long log lines.
