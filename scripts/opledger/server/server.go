@@ -101,26 +101,9 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the ledger's settings: %w", err)
 	}
-	custom, err := effectsfn.Custom(ctx, o.Log)
-	if err != nil {
-		return nil, fmt.Errorf("making the custom handlers: %w", err)
-	}
-	items, err := cloud.Results(ctx, settings.Results)
-	if err != nil {
+	if err := s.newEffects(ctx, settings); err != nil {
 		return nil, err
 	}
-	s.handlers = effect.HandlerOptions{Log: o.Log, Topics: s.topics, Custom: custom, Ledger: s.Ledger, Results: items, Now: o.Now}
-	if o.LateSecret {
-		s.handlers.Signer = cloud.LateEffectSigner(settings.Handlers)
-	}
-	handlers, err := cloud.Handlers(ctx, settings.Ledger.Effects, settings.Handlers, s.handlers)
-	if err != nil {
-		return nil, err
-	}
-	s.effects = effectsfn.New(effectsfn.Options{
-		Runner: effect.NewRunner(s.Ledger, handlers), Paused: settings.Handlers.Paused, Now: o.Now, Log: o.Log,
-	})
-
 	s.inside.Handle("/register", registerfn.New(registerfn.Options{Ledger: s.Ledger, Now: o.Now, Log: o.Log}))
 	if settings.Gemini.IsSet() {
 		passes, err := cloud.Reconciler(ctx, cloud.Reconcile{
@@ -142,6 +125,30 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	}
 	s.inside.HandleFunc("/", notHere("POST /webhook, /register, /reconcile or /effects, or GET /health"))
 	return s, nil
+}
+
+// newEffects makes the function that runs effects.
+func (s *Server) newEffects(ctx context.Context, settings Settings) error {
+	custom, err := effectsfn.Custom(ctx, s.options.Log)
+	if err != nil {
+		return fmt.Errorf("making the custom handlers: %w", err)
+	}
+	items, err := cloud.Results(ctx, settings.Results)
+	if err != nil {
+		return err
+	}
+	s.handlers = effect.HandlerOptions{Log: s.options.Log, Topics: s.topics, Custom: custom, Ledger: s.Ledger, Results: items, Now: s.options.Now}
+	if s.options.LateSecret {
+		s.handlers.Signer = cloud.LateEffectSigner(settings.Handlers)
+	}
+	handlers, err := cloud.Handlers(ctx, settings.Ledger.Effects, settings.Handlers, s.handlers)
+	if err != nil {
+		return err
+	}
+	s.effects = effectsfn.New(effectsfn.Options{
+		Runner: effect.NewRunner(s.Ledger, handlers), Paused: settings.Handlers.Paused, Now: s.options.Now, Log: s.options.Log,
+	})
+	return nil
 }
 
 // newWebhook returns the function that Gemini delivers to.
