@@ -42,7 +42,8 @@ resource "google_pubsub_subscription" "effects" {
     maximum_backoff = "600s"
   }
 
-  # An effect that backs off answers 503, for hours: a small number of attempts would call a message dead that is only early.
+  # Only what the ledger could not record is refused, but while Firestore is away that is everything: a small number of attempts
+  # would call messages dead that are not.
   dead_letter_policy {
     dead_letter_topic     = google_pubsub_topic.dead.id
     max_delivery_attempts = 100

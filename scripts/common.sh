@@ -67,9 +67,12 @@ schedule() {
 }
 
 # How the push subscription is, beside where it pushes to. The deadline is longer than Effects may run, so that a message does not
-# come again while it is being worked on. An effect that backs off answers 503 for hours: a small number of attempts would call a
-# message dead that is only early.
+# come again while it is being worked on. Only what the ledger could not record is refused, but while Firestore is away that is
+# everything: a small number of attempts would call messages dead that are not.
 ack_deadline=600 min_retry=10s max_retry=600s max_attempts=100 retention=604800s
+
+# How many requests one instance of Effects is given at once. Half of them may wait inside it.
+effects_slots=20
 
 # deployed_value prints what the deployment itself sets a setting to.
 deployed_value() {
@@ -79,6 +82,7 @@ deployed_value() {
     OPLEDGER_TOPIC) printf %s "$topic" ;;
     OPLEDGER_WEBHOOK_SECRET) printf 'projects/%s/secrets/%s' "$project" "$webhook_secret" ;;
     OPLEDGER_GEMINI_API_KEY_SECRET) printf 'projects/%s/secrets/%s' "$project" "$gemini_secret" ;;
+    OPLEDGER_EFFECTS_SLOTS) printf %s "$effects_slots" ;;
     OPLEDGER_EFFECT_SECRET) printf 'projects/%s/secrets/%s' "$project" "$effect_secret" ;;
     *) return 1 ;;
   esac

@@ -1,14 +1,19 @@
-// Package effects is the function that Pub/Sub pushes to: one message, one attempt at one side effect. A person's message,
-// which has no attempt, first reopens what is dead, plans what was never planned, or plans a run of its own [G5].
+// Package effects is the function that Pub/Sub pushes to: one message, attempts at one side effect. A person's message, which
+// has no attempt, first reopens what is dead, plans what was never planned, or plans a run of its own [G5].
 //
-//	what came of it                          answer, and what Pub/Sub does
-//	done, dead, skipped, held by another     2xx: the message is over
-//	unknown name, paused                     2xx: the message is over, and the sweep sends another
-//	its time over before its items were      2xx: another message asks for the rest; 5xx where that could not be sent
-//	failed, backing off                      5xx: again later
+//	what came of it                          answer, and what becomes of the message
+//	done, dead, skipped, held by another     2xx: it is over
+//	failed, and recorded; backing off        2xx: it is over, and the effect comes back after its back-off
+//	its time over before its items were      2xx: it is over, and another asks for the rest
+//	unknown name, paused, busy               2xx: it is over, and the sweep sends another
 //	unknown name, and a person sent it       5xx: again later, for the sweep would not
-//	the ledger cannot be asked               5xx: again later
+//	the ledger cannot be asked or told       5xx: again later
 //	malformed                                400: again, until the dead-letter topic takes it
+//
+// Only what the ledger could not record is refused: a push subscription that is refused much slows down for every message. What
+// failed is tried again inside the request where its back-off is at most 20 s, in at most half of the process's slots; after a
+// longer one the sweep sends a message. Of one effect only so many are in flight in a process as its settings say; others wait
+// for their turn in the same half, or are left to the sweep.
 //
 // While effects are paused, what a person's message asks for is still done in the ledger, where it waits for the end of the
 // pause: a queue forgets what it could not deliver for too long.
@@ -38,20 +43,28 @@ type Options struct {
 	Runner *effect.Runner
 	// Paused lets no effect run: nothing is claimed and no attempt is counted. Messages are taken in all the same.
 	Paused bool
-	Now    func() time.Time
-	Log    *slog.Logger
+	// Concurrency is how many of each effect may be in flight in this process, by name; of one that it does not name, any number.
+	Concurrency map[string]int
+	// Slots is how many messages this process handles at once. Half of them may wait: for a turn of their effect, or for a
+	// back-off. 0: none waits.
+	Slots int
+	// Later, if not nil, brings a message back in this process, instead of its waiting here. It must not block.
+	Later func(m ledger.Message, after time.Duration)
+	Now   func() time.Time
+	Log   *slog.Logger
 }
 
 // A Function runs effects.
 type Function struct {
 	Options
 	unknown *reminder
+	pace    pace
 	pushes  http.Handler // one, because what all bodies may take together is its
 }
 
 // New returns the function.
 func New(o Options) Function {
-	f := Function{Options: o, unknown: &reminder{}}
+	f := Function{Options: o, unknown: &reminder{}, pace: newPace(o)}
 	f.pushes = function.OnlyPOST(http.HandlerFunc(f.post))
 	return f
 }
@@ -78,14 +91,8 @@ func parse(push []byte) (ledger.Message, error) {
 	return m, err
 }
 
-// Run makes one attempt, logs what came of it, and reports whether the message must be delivered again.
-func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, error) {
-	run := f.Runner.Run
-	if f.Paused {
-		run = f.Runner.TakeIn
-	}
-	began := f.Now()
-	report, err := run(ctx, m)
+// say logs what came of an attempt.
+func (f Function) say(ctx context.Context, m ledger.Message, report effect.Report, err error, took time.Duration) {
 	log := f.Log.With("event", "effect", "operation", m.Operation, "effect", m.Effect)
 	if err != nil {
 		if report.Outcome == "" {
@@ -94,7 +101,7 @@ func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, err
 			log.ErrorContext(ctx, "effect attempted, its outcome not recorded: it will be repeated", "outcome", "unrecorded",
 				"reason", report.Outcome, "uncertain", true, "attempt", report.Lease.Attempt, "fence", report.Lease.Fence, "error", err)
 		}
-		return report, err
+		return
 	}
 	level, reason := slog.LevelInfo, string(report.Verdict)
 	switch report.Outcome {
@@ -115,7 +122,7 @@ func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, err
 	}
 	attributes := []any{
 		"outcome", report.Outcome, "reason", reason, "attempt", report.Lease.Attempt, "fence", report.Lease.Fence,
-		"duration_ms", f.Now().Sub(began).Milliseconds(),
+		"duration_ms", took.Milliseconds(),
 	}
 	if report.Lease.Seized || report.Outcome == effect.LeaseLost {
 		attributes = append(attributes, "uncertain", true) // an attempt ended, and the ledger does not know how
@@ -131,7 +138,6 @@ func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, err
 	}
 	log.Log(ctx, level, "effect", attributes...)
 	f.alert(ctx, m, report)
-	return report, nil
 }
 
 // failingSince returns when the first attempt failed of those that a failure counts with: it may be the first.

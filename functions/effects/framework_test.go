@@ -126,7 +126,7 @@ func TestFramework(t *testing.T) {
 		for _, c := range []struct {
 			effect string
 			want   int
-		}{{"finishes", 200}, {"fails", 503}, {"stranger", 200}, {"absent", 200}} {
+		}{{"finishes", 200}, {"fails", 200}, {"stranger", 200}, {"absent", 200}} {
 			header, body := make(message(c.effect))
 			if header == nil {
 				header = http.Header{}

@@ -28,6 +28,7 @@ type settings struct {
 	Ledger    config.Ledger
 	Handlers  config.Handlers
 	Results   config.Results
+	Slots     config.Slots
 }
 
 func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
@@ -66,5 +67,8 @@ func assemble(ctx context.Context, s settings, documents ledger.Store, messages 
 	if err != nil {
 		return Function{}, err
 	}
-	return New(Options{Runner: effect.NewRunner(l, handlers), Paused: s.Handlers.Paused, Now: time.Now, Log: log}), nil
+	return New(Options{
+		Runner: effect.NewRunner(l, handlers), Paused: s.Handlers.Paused, Now: time.Now, Log: log,
+		Concurrency: effect.Concurrency(s.Ledger.Effects), Slots: s.Slots.Requests,
+	}), nil
 }

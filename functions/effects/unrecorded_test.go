@@ -18,7 +18,7 @@ import (
 )
 
 // TestUnrecorded: what the ledger could not record is answered 503, whatever came of the attempt and in whatever form the message
-// came, and logged as uncertain; the queue brings it back [S4].
+// came, and logged as uncertain; the queue brings it back [S10].
 func TestUnrecorded(t *testing.T) {
 	for outcome, result := range map[string]error{
 		"finished": nil, "failed": errTarget, "dead": effect.Permanent(errTarget),

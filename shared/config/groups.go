@@ -167,6 +167,18 @@ func (l *Ledger) Settings() ledger.Settings {
 	}
 }
 
+// Slots is how many requests one process of a deployed function is given at once.
+type Slots struct {
+	Requests int `env:"OPLEDGER_EFFECTS_SLOTS" envDefault:"20"`
+}
+
+func (s *Slots) validate() []error {
+	if s.Requests < 1 {
+		return []error{fmt.Errorf("OPLEDGER_EFFECTS_SLOTS: it must be at least 1, not %d", s.Requests)}
+	}
+	return nil
+}
+
 // Port is what a server listens on.
 type Port struct {
 	Number int `env:"PORT" envDefault:"8080"`

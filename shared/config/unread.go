@@ -26,6 +26,7 @@ type everyGroup struct {
 	Endpoint      Endpoint
 	Handlers      Handlers
 	Results       Results
+	Slots         Slots
 	Port          Port
 	Access        Access
 }

@@ -139,7 +139,7 @@ func TestTimeOver(t *testing.T) {
 	if want := w.message(); e.Attempts != 0 || len(w.outbox.messages) != 1 || w.outbox.messages[0] != want {
 		t.Errorf("attempts %d, sent %+v", e.Attempts, w.outbox.messages)
 	}
-	// Nobody can be told: whoever brought the message must bring it again.
+	// The message cannot be sent: the effect is due, and the sweep sends another.
 	w.outbox.err = errTarget
 	ctx, cancel = context.WithCancel(t.Context())
 	if report := w.run(ctx, c.that(func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
@@ -147,8 +147,11 @@ func TestTimeOver(t *testing.T) {
 			cancel()
 		}
 		return nil, nil
-	}), effect.Continued); !report.Again() || !errors.Is(report.Cause, errTarget) {
+	}), effect.Continued); report.Again() || !errors.Is(report.Cause, errTarget) {
 		t.Errorf("%+v", report)
+	}
+	if w.read(ledger.EffectPath(w.key, name), &e); e.State != ledger.EffectPending || !e.DueAt.Equal(e.ClaimableAt) {
+		t.Errorf("%s, due at %v, claimable at %v", e.State, e.DueAt, e.ClaimableAt)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
 	cancel()
@@ -196,7 +199,7 @@ func TestDeadline(t *testing.T) {
 		ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
 		defer cancel()
 		report, err := w.runner(each.Perform).Run(ctx, message)
-		if err != nil || report.Outcome != effect.Continued || !report.Again() { // nobody was told: there is no publisher
+		if err != nil || report.Outcome != effect.Continued || report.Again() || report.Cause == nil { // there is no publisher
 			w.Fatalf("%+v %v", report, err)
 		}
 		if took := time.Since(began); took > 50*time.Second || time.Duration(last.Load()) > 40*time.Second {

@@ -39,7 +39,7 @@ func (s *Spec) fields() []field {
 	return []field{
 		{"name", &s.Name}, {"on", &s.On}, {"jobKinds", &s.JobKinds}, {"do", &s.Do}, {"each", &s.Each},
 		{"url", &s.URL}, {"topic", &s.Topic}, {"collection", &s.Collection}, {"bucket", &s.Bucket},
-		{"timeout", &s.Timeout}, {"permanent", &s.Permanent},
+		{"timeout", &s.Timeout}, {"concurrency", &s.Concurrency}, {"permanent", &s.Permanent},
 	}
 }
 

@@ -21,7 +21,7 @@ func problems(text string) []string {
 
 const (
 	notAList  = "it must be a list like [{name: publish, on: [SUCCEEDED], do: log}]"
-	theFields = "; the fields are name, on, jobKinds, do, each, url, topic, collection, bucket, timeout, permanent"
+	theFields = "; the fields are name, on, jobKinds, do, each, url, topic, collection, bucket, timeout, concurrency, permanent"
 	nameMust  = ": its name must be lower-case letters, digits, - and _, beginning with a letter, at most 63"
 	theWords  = "; the states are [PENDING RUNNING REQUIRES_ACTION SUCCEEDED FAILED CANCELLED EXPIRED], the alerts [STUCK MISSING DISABLED UNBOUND]"
 )
@@ -75,6 +75,11 @@ func TestEveryMistakeAtOnce(t *testing.T) {
 		}},
 		{"URLs", "[{name: a, on: [FAILED], do: http}, {name: b, on: [FAILED], do: http, url: \"ftp://hunter2\"}, {name: c, on: [FAILED], do: http, url: [\"https://hunter2\"]}]", []string{
 			`effect "a": http needs a url: the http or https URL to post to`, `effect "b": url must be an http or https URL`, `effect "c": url must be a text`,
+		}},
+		{"concurrency", "[{name: a, on: [FAILED], do: log, concurrency: 0}, {name: b, on: [FAILED], do: log, concurrency: many}, " +
+			"{name: c, on: [FAILED], do: log, concurrency: 1.5}, {name: d, on: [FAILED], do: log, concurrency: [3]}]", []string{
+			`effect "a": concurrency must be a whole number, at least 1, such as 10`, `effect "b": concurrency must be a whole number, at least 1, such as 10`,
+			`effect "c": concurrency must be a whole number, at least 1, such as 10`, `effect "d": concurrency must be a whole number, at least 1, such as 10`,
 		}},
 		{"timeouts", "[{name: a, on: [FAILED], do: log, timeout: soon}, {name: b, on: [FAILED], do: log, timeout: 30}, {name: c, on: [FAILED], do: log, timeout: 1d}, " +
 			"{name: d, on: [FAILED], do: log, timeout: -5s}, {name: e, on: [FAILED], do: log, timeout: {s: 5}}]", []string{

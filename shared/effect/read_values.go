@@ -43,6 +43,13 @@ func (r *reader) assign(into any, node ast.Node) error {
 			return mistake.Duration(text)
 		}
 		*into = d
+	case *int:
+		text, _ := r.text(node)
+		number, err := strconv.Atoi(text)
+		if err != nil || number < 1 {
+			return errors.New("must be a whole number, at least 1, such as 10")
+		}
+		*into = number
 	case *[]string:
 		texts, ok := r.texts(node)
 		if !ok {

@@ -59,7 +59,7 @@ func TestReplayedAttempts(t *testing.T) {
 				if err != nil || deliveries > 10 {
 					t.Fatalf("%+v %v", report, err)
 				}
-				if !report.Again() {
+				if report.Outcome != effect.Failed {
 					break
 				}
 				time.Sleep(report.RetryAfter)

@@ -15,7 +15,7 @@ type Outcome string
 // The outcomes of a message.
 const (
 	Finished  Outcome = "finished"   // the effect happened and the ledger knows
-	Failed    Outcome = "failed"     // it did not; it is tried again after a back-off
+	Failed    Outcome = "failed"     // it did not, and the ledger knows; it is tried again after a back-off
 	Died      Outcome = "dead"       // it did not and will not; a person must look
 	Continued Outcome = "continued"  // its time was over before its items were; the rest is handed on
 	LeaseLost Outcome = "lease-lost" // it may have happened; somebody else has taken it over
@@ -24,6 +24,7 @@ const (
 	Early     Outcome = "early"      // it is backing off
 	Unknown   Outcome = "unknown"    // this revision has no handler of that name; the sweep comes back to it
 	Paused    Outcome = "paused"     // no effect runs now; it is due, and the sweep comes back to it
+	Busy      Outcome = "busy"       // as many of its kind run in this process as may; it is due, as above
 )
 
 // A Report says what Run did.
@@ -36,7 +37,8 @@ type Report struct {
 	// Cause is why the effect did not happen; nil where it did, or was not tried. It has been recorded, unless the message asks
 	// for what cannot be replayed: then it says why.
 	Cause error
-	// RetryAfter is how long to wait before the message is delivered again, where Again.
+	// RetryAfter is how long the effect cannot be tried again where it Failed, or is Early or Held; where Again, how long to wait
+	// before the message is delivered again.
 	RetryAfter time.Duration
 	// FailingSince is when the first attempt failed of those that count against an effect which Failed, or Died after others
 	// had failed. Alert: it has been failing for long, and no other report says so.
@@ -44,15 +46,11 @@ type Report struct {
 	Alert        bool
 }
 
-// Again reports whether the message must be delivered again. Where it need not, somebody else holds the effect, or nothing
-// is left to do, or the sweep comes back to it: what may not run is not left to redelivery, because a subscription that is
-// refused much slows down for every message. A person's message about an effect that this revision does not know, which no
-// sweep repeats, comes again: then RetryAfter says when. So does one whose attempt could not hand on what it left.
-func (r Report) Again() bool {
-	unsent := r.Outcome == Continued && r.Cause != nil
-	waits := r.Outcome == Unknown && r.RetryAfter > 0
-	return unsent || waits || r.Outcome == Failed || r.Outcome == Early
-}
+// Again reports whether the message must be delivered again because what it asks for is recorded nowhere: one of a person's
+// about an effect that this revision does not know. Anything else is in the ledger, and comes back from there: a failure after
+// its back-off, the rest of a run whose time was over, what may not run now. It is not left to redelivery, because a
+// subscription that is refused much slows down for every message.
+func (r Report) Again() bool { return r.Outcome == Unknown && r.RetryAfter > 0 }
 
 // A Runner runs the effects that messages name.
 type Runner struct {
@@ -67,8 +65,8 @@ func NewRunner(l *ledger.Ledger, handlers map[string]Handler) *Runner {
 }
 
 // Run claims the effect that m names, performs it, and records the outcome: the only way in which side effects happen [S1].
-// An error means that the ledger could not be asked or told; the message must be delivered again. All that a handler can do
-// wrong is in the Report.
+// An error means that the ledger could not be asked or told: the message must be delivered again, and nothing else must but
+// where the Report says Again. All that a handler can do wrong is in the Report.
 func (r *Runner) Run(ctx context.Context, m ledger.Message) (Report, error) {
 	handler, known := r.handlers[ledger.RuleOf(m.Effect)]
 	if !known {

@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -34,9 +35,15 @@ type Spec struct {
 	Bucket     string
 	// Timeout bounds one attempt of http and pubsub; 0: 30 s.
 	Timeout time.Duration
+	// Concurrency is how many of the effect are in flight in one process at most; 0: DefaultConcurrency.
+	Concurrency int
 	// Permanent are statuses that http takes for a no for good, beside those that [HTTP] lists.
 	Permanent []int
 }
+
+// DefaultConcurrency is how many of one effect are in flight in one process where its spec does not say: what has waited for a
+// receiver that was down must not bring it down again.
+const DefaultConcurrency = 10
 
 // Default is what runs where the settings say nothing: the completion is logged, whatever it is.
 func Default() []Spec {
@@ -143,6 +150,15 @@ func Rules(specs []Spec) []ledger.Rule {
 		rules[i] = ledger.Rule{Name: s.Name, On: s.On, Alerts: s.Alerts, JobKinds: s.JobKinds}
 	}
 	return rules
+}
+
+// Concurrency returns how many of each effect may be in flight in one process, by name.
+func Concurrency(specs []Spec) map[string]int {
+	most := make(map[string]int, len(specs))
+	for _, s := range specs {
+		most[s.Name] = cmp.Or(s.Concurrency, DefaultConcurrency)
+	}
+	return most
 }
 
 // HandlerOptions are what handlers take beside their specs.

@@ -24,7 +24,7 @@ func TestParseSpecs(t *testing.T) {
 	want := []effect.Spec{
 		{
 			Name: "publish", On: []operation.State{operation.Succeeded}, JobKinds: []string{"batch-*", "review"}, Do: "http",
-			URL: "https://example.com/hook?x=1", Timeout: 5 * time.Second, Permanent: []int{404},
+			URL: "https://example.com/hook?x=1", Timeout: 5 * time.Second, Concurrency: 3, Permanent: []int{404},
 		},
 		{
 			Name: "alarm", On: []operation.State{operation.Failed, operation.Expired},
@@ -41,6 +41,7 @@ func TestParseSpecs(t *testing.T) {
   do: http
   url: https://example.com/hook?x=1
   timeout: 5s
+  concurrency: 3
   permanent: [404]
 - name: alarm   # a remark
   on:
@@ -50,9 +51,9 @@ func TestParseSpecs(t *testing.T) {
     - EXPIRED
   do: log
 `,
-		"YAML in one line": `[{name: publish, on: [SUCCEEDED], jobKinds: ["batch-*", review], do: http, url: "https://example.com/hook?x=1", timeout: 5s, permanent: [404]}, {name: alarm, on: [STUCK, FAILED, EXPIRED, MISSING], do: log}]`,
-		"JSON":             `[{"name":"publish","on":["SUCCEEDED"],"jobKinds":["batch-*","review"],"do":"http","url":"https://example.com/hook?x=1","timeout":"5s","permanent":[404]},{"name":"alarm","on":["FAILED","EXPIRED","STUCK","MISSING"],"do":"log"}]`,
-		"JSON in lines":    "[\n\t{\n\t\t\"name\": \"publish\",\n\t\t\"on\": [\"SUCCEEDED\"], \"jobKinds\": [\"batch-*\", \"review\"],\n\t\t\"do\": \"http\", \"url\": \"https://example.com/hook?x=1\", \"timeout\": \"5s\", \"permanent\": [404]\n\t},\n\t{\"name\": \"alarm\", \"on\": [\"FAILED\", \"STUCK\", \"MISSING\", \"EXPIRED\"], \"do\": \"log\"}\n]\n",
+		"YAML in one line": `[{name: publish, on: [SUCCEEDED], jobKinds: ["batch-*", review], do: http, url: "https://example.com/hook?x=1", timeout: 5s, concurrency: 3, permanent: [404]}, {name: alarm, on: [STUCK, FAILED, EXPIRED, MISSING], do: log}]`,
+		"JSON":             `[{"name":"publish","on":["SUCCEEDED"],"jobKinds":["batch-*","review"],"do":"http","url":"https://example.com/hook?x=1","timeout":"5s","concurrency":3,"permanent":[404]},{"name":"alarm","on":["FAILED","EXPIRED","STUCK","MISSING"],"do":"log"}]`,
+		"JSON in lines":    "[\n\t{\n\t\t\"name\": \"publish\",\n\t\t\"on\": [\"SUCCEEDED\"], \"jobKinds\": [\"batch-*\", \"review\"],\n\t\t\"do\": \"http\", \"url\": \"https://example.com/hook?x=1\", \"timeout\": \"5s\", \"concurrency\": \"3\", \"permanent\": [404]\n\t},\n\t{\"name\": \"alarm\", \"on\": [\"FAILED\", \"STUCK\", \"MISSING\", \"EXPIRED\"], \"do\": \"log\"}\n]\n",
 	} {
 		got, err := effect.ParseSpecs([]byte(text), operation.Transitions{})
 		if err != nil {
@@ -62,6 +63,9 @@ func TestParseSpecs(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s, -want +got\n%s", form, diff)
 		}
+	}
+	if got := effect.Concurrency(want); got["publish"] != 3 || got["alarm"] != effect.DefaultConcurrency {
+		t.Errorf("concurrency %v", got)
 	}
 	rules := effect.Rules(want)
 	if len(rules) != 2 || rules[0].Name != "publish" || !slices.Equal(rules[0].JobKinds, want[0].JobKinds) || !slices.Equal(rules[1].On, want[1].On) ||

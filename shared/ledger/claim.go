@@ -91,7 +91,7 @@ func (l *Ledger) claim(ctx context.Context, key operation.Key, name, owner strin
 		return Grant{Verdict: Claimed, Lease: leaseOf(effect, *seized)}, nil
 	}
 	*seized = effect.State == EffectClaimed
-	effect.Owner = owner
+	effect.Owner, effect.Unanswered = owner, 0
 	if *seized {
 		effect.Interrupted++
 		if effect.Interrupted >= interruptionsPerAttempt*l.settings.MaxAttempts {
@@ -148,21 +148,6 @@ func (e Effect) exhausted() string {
 		why += "; the last error before: " + e.LastError
 	}
 	return shorten(why)
-}
-
-// Peek says what a claim would come to now, without claiming: Claimed, where it would be granted. Errors: as Ingest.
-func (l *Ledger) Peek(ctx context.Context, key operation.Key, name string) (Verdict, error) {
-	snapshot, err := l.store.Get(ctx, EffectPath(key, name))
-	if err != nil {
-		return "", fmt.Errorf("looking at effect %s of %s: %w", name, key, err)
-	}
-	doc := snapshot.Documents[0]
-	effect, err := readEffect(doc)
-	if err != nil || !doc.Exists() {
-		return Absent, err
-	}
-	verdict, _ := effect.verdict(snapshot.ReadTime, "")
-	return verdict, nil
 }
 
 func leaseOf(effect Effect, seized bool) Lease {

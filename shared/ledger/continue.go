@@ -11,8 +11,7 @@ var errNoPublisher = errors.New("there is no publisher")
 
 // Continue gives the effect back because the caller's time is over, not because it failed: the attempt is not counted, anybody
 // may claim the effect at once, and a message asks them to. unsent is why that message was not handed over, or nil; nothing is
-// lost then, since the sweep finds the effect due, but whoever has the message that brought the caller here should have it
-// delivered again. Errors: as Finish.
+// lost then, since the sweep finds the effect due. Errors: as Finish.
 func (l *Ledger) Continue(ctx context.Context, lease Lease) (unsent, err error) {
 	var m Message
 	err = l.withEffect(ctx, lease, "handing on", func(effect Effect, docs []Document, now time.Time) error {

@@ -75,9 +75,10 @@ type Effect struct {
 	CreatedAt time.Time `json:"createdAt" firestore:"createdAt"`
 	DoneAt    time.Time `json:"doneAt,omitzero" firestore:"doneAt,omitempty"`
 	// ClaimableAt is when the effect may next be claimed: the end of the lease while CLAIMED, the end of the back-off while
-	// PENDING. DueAt is only when the sweep looks at it.
+	// PENDING. DueAt is only when the sweep looks at it; Unanswered counts the sweep's messages since the last claim.
 	ClaimableAt time.Time `json:"claimableAt,omitzero" firestore:"claimableAt,omitempty"`
 	DueAt       time.Time `json:"dueAt,omitzero" firestore:"dueAt,omitempty"`
+	Unanswered  int       `json:"unanswered,omitempty" firestore:"unanswered,omitempty"`
 	ExpireAt    time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
 }
 

@@ -129,15 +129,3 @@ func stuckDetail(rec operation.Record) string {
 	}
 	return detail
 }
-
-// Requeue hands an effect over to the workers again: first it moves its due time on, then it publishes a message, so that
-// two passes publish once [R5]. ErrConflict: somebody else is at it; leave it alone. Any other error loses nothing: the
-// effect is due again after an interval at the latest.
-func (l *Ledger) Requeue(ctx context.Context, d DueEffect, passStart time.Time) error {
-	effect := d.Effect
-	effect.DueAt = l.next(passStart, 1)
-	if err := l.store.Commit(ctx, l.writeEffect(d.doc, effect)); err != nil {
-		return fmt.Errorf("requeueing effect %s of %s: %w", effect.Name, effect.Operation, err)
-	}
-	return l.send(ctx, []Message{{Operation: effect.Operation, Effect: effect.Name, Attempt: effect.Attempts + 1}})
-}

@@ -152,9 +152,11 @@ func TestSweep(t *testing.T) {
 	name := w.register("a", geminisim.StateRunning)
 	w.outbox.Fail(errors.New("the queue is down"))
 	w.deliver(name, "m1", operation.Succeeded)
-	w.pass(reconcile.Summary{Errors: 1}) // moved on, and not published: an interval later again
+	w.pass(reconcile.Summary{Errors: 1}) // not published: it is due in the next pass, however soon
 	w.outbox.Fail(nil)
+	w.pass(reconcile.Summary{EffectsRequeued: 1})
 	w.pass(reconcile.Summary{})
+	w.outbox.Take() // lost
 	w.clock.Advance(interval)
 	w.pass(reconcile.Summary{EffectsRequeued: 1})
 	w.pass(reconcile.Summary{})

@@ -92,6 +92,20 @@ func (r *Reconciler) Pass(ctx context.Context) (Summary, error) {
 	return p.count.Summary, nil
 }
 
+// Sweep makes the first step of a pass alone: it hands over the effects that are due, for which Gemini is not needed [R5].
+// Errors: as Pass.
+func (r *Reconciler) Sweep(ctx context.Context) (Summary, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Budget)
+	defer cancel()
+	start, err := r.Ledger.Now(ctx)
+	if err != nil {
+		return Summary{}, err
+	}
+	p := r.pass(start)
+	err = p.sweep(ctx)
+	return p.count.Summary, err
+}
+
 func (r *Reconciler) pass(start time.Time) *pass {
 	p := &pass{Options: r.Options, start: start, count: &counter{log: r.Log}, pace: newPacer()}
 	p.listing = newListing(r.Gemini, p.pace)

@@ -31,7 +31,10 @@ func TestScriptsMakeTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		limits := one(t, deploy, `\ndeploy `+function+` .*--timeout=(\d+)s --concurrency=(\d+) --max-instances=(\d+)\n`)
+		limits := one(t, deploy, `\ndeploy `+function+` .*--timeout=(\d+)s "?--concurrency=(\$?\w+)"? --max-instances=(\d+)\n`)
+		if limits[2] == "$effects_slots" {
+			limits[2] = one(t, common, `\neffects_slots=(\d+)\n`)[1]
+		}
 		timeout := one(t, string(file), `(?:timeout_seconds|reconcile_seconds) += (\d+)\n`)[1]
 		scaling := one(t, tf, function+` = optional\(object\(\{\n.*max_instances = optional\(number, (\d+)\), concurrency = optional\(number, (\d+)\)`)
 		if want := []string{timeout, scaling[2], scaling[1]}; !slices.Equal(limits[1:], want) {

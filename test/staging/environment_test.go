@@ -21,6 +21,7 @@ func values() map[string]string {
 		"OPLEDGER_WEBHOOK_SECRET":        "",
 		"OPLEDGER_GEMINI_API_KEY_SECRET": "", // keys has the key
 		"OPLEDGER_EFFECT_SECRET":         secret,
+		"OPLEDGER_EFFECTS_SLOTS":         "20",
 		"OPLEDGER_WEBHOOK_URL":           "https://opledger-webhook.example.com",
 		"OPLEDGER_WEBHOOK":               "static",
 		"OPLEDGER_TOLERANCE":             "4m",

@@ -13,7 +13,10 @@ import (
 // with the process, or when the queue is full, is published again by the sweep, because the effects' documents are the outbox.
 type Queue struct {
 	messages chan ledger.Message
-	retries  sync.WaitGroup // messages that wait to be put back
+
+	mu      sync.Mutex
+	ended   <-chan struct{} // closed when Run ends; nil while it does not run
+	waiting sync.WaitGroup  // messages that are put back later
 }
 
 const (
@@ -43,6 +46,7 @@ func (q *Queue) Publish(_ context.Context, m ledger.Message) error {
 // the context of that; it may live longer than ctx. handle reports whether the message must be delivered again, and after
 // how long.
 func (q *Queue) Run(ctx, work context.Context, workers int, handle func(context.Context, ledger.Message) (bool, time.Duration)) {
+	q.running(ctx.Done())
 	var group sync.WaitGroup
 	for range workers {
 		group.Go(func() {
@@ -52,14 +56,21 @@ func (q *Queue) Run(ctx, work context.Context, workers int, handle func(context.
 					return
 				case m := <-q.messages:
 					if again, after := handle(work, m); again {
-						q.retry(ctx, m, after)
+						q.Later(m, after)
 					}
 				}
 			}
 		})
 	}
 	group.Wait()
-	q.retries.Wait()
+	q.running(nil)
+	q.waiting.Wait()
+}
+
+func (q *Queue) running(ended <-chan struct{}) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ended = ended
 }
 
 // Drain handles what is in the queue, once each, and returns when it is empty: for a command that is about to end.
@@ -74,14 +85,21 @@ func (q *Queue) Drain(ctx context.Context, handle func(context.Context, ledger.M
 	}
 }
 
-func (q *Queue) retry(ctx context.Context, m ledger.Message, after time.Duration) {
-	q.retries.Go(func() {
+// Later puts a message into the queue when a time has passed, while Run runs; otherwise it is left to the sweep.
+func (q *Queue) Later(m ledger.Message, after time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	ended := q.ended
+	if ended == nil {
+		return
+	}
+	q.waiting.Go(func() {
 		timer := time.NewTimer(max(after, redelivery))
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-			_ = q.Publish(ctx, m) // a full queue loses it until the sweep
-		case <-ctx.Done():
+			_ = q.Publish(context.Background(), m) // a full queue loses it until the sweep
+		case <-ended:
 		}
 	})
 }

@@ -44,6 +44,38 @@ func TestQueueRedelivers(t *testing.T) {
 	})
 }
 
+// TestQueueLater: what is to come later comes when its time has passed, whoever asks; a queue that does not run keeps nothing, and
+// Run's end ends the waiting.
+func TestQueueLater(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := NewQueue()
+		q.Later(message, time.Second) // dropped
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		var at []time.Duration
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			q.Run(ctx, ctx, 1, func(context.Context, ledger.Message) (bool, time.Duration) {
+				at = append(at, time.Since(began))
+				return false, 0
+			})
+		}()
+		synctest.Wait()
+		q.Later(message, 2*time.Hour)
+		q.Later(message, 3*time.Second)
+		q.Later(message, 24*time.Hour)
+		time.Sleep(3 * time.Hour)
+		cancel()
+		<-ended
+		q.Later(message, 0) // dropped
+		if len(at) != 2 || at[0] != 3*time.Second || at[1] != 2*time.Hour {
+			t.Errorf("handled at %v", at)
+		}
+	})
+}
+
 // TestQueueEnds: Run returns only when what is in progress has ended, whose context outlives ctx; what waits for its turn is
 // dropped, for the sweep.
 func TestQueueEnds(t *testing.T) {

@@ -46,11 +46,12 @@ type Options struct {
 	// Publisher is where effects are published; nil hands them over inside the process. Wrap, if not nil, stands in front.
 	Publisher ledger.Publisher
 	Wrap      func(ledger.Publisher) ledger.Publisher
-	// Schedule is how often a reconcile pass is made, the first one at once; 0 makes none, and POST /reconcile makes one.
+	// Schedule is how often a reconcile pass is made, the first one at once; 0 makes none, and POST /reconcile makes one. Where
+	// none is made, for this or for want of Gemini's key, due effects are swept at the interval of the ledger's settings.
 	Schedule time.Duration
 	// Budget is how long a pass may take; 0: reconcile.DefaultBudget.
 	Budget time.Duration
-	// Expire deletes what may be deleted, with every scheduled pass; nil where the store does so by itself.
+	// Expire deletes what may be deleted, with every scheduled pass or sweep; nil where the store does so by itself.
 	Expire func(context.Context) (int64, error)
 	// LateSecret lets a server be made whose OPLEDGER_EFFECT_SECRET cannot be read: what is signed with it then fails, to be
 	// tried again, until it can be.
@@ -68,6 +69,7 @@ type Server struct {
 	Ledger     *ledger.Ledger
 	Reconciler *reconcile.Reconciler
 	reconcile  reconcilefn.Function
+	sweeper    *reconcile.Reconciler // without Gemini
 	queue      *Queue
 	topics     *effect.Topics
 	effects    effectsfn.Function
@@ -104,6 +106,7 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	if err := s.newEffects(ctx, settings); err != nil {
 		return nil, err
 	}
+	s.sweeper = reconcile.New(reconcile.Options{Ledger: s.Ledger, Budget: o.Budget, Log: o.Log})
 	s.inside.Handle("/register", registerfn.New(registerfn.Options{Ledger: s.Ledger, Now: o.Now, Log: o.Log}))
 	if settings.Gemini.IsSet() {
 		passes, err := cloud.Reconciler(ctx, cloud.Reconcile{
@@ -147,6 +150,7 @@ func (s *Server) newEffects(ctx context.Context, settings Settings) error {
 	}
 	s.effects = effectsfn.New(effectsfn.Options{
 		Runner: effect.NewRunner(s.Ledger, handlers), Paused: settings.Handlers.Paused, Now: s.options.Now, Log: s.options.Log,
+		Concurrency: effect.Concurrency(settings.Ledger.Effects), Later: s.queue.Later,
 	})
 	return nil
 }
@@ -190,9 +194,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, webhooks ...n
 	s.sayWhatWaits(ctx)
 	var background sync.WaitGroup
 	background.Go(func() { s.queue.Run(ctx, work, workers, s.run) })
-	if s.options.Schedule > 0 && s.Reconciler != nil {
-		background.Go(func() { s.schedule(ctx) })
-	}
+	background.Go(func() { s.schedule(ctx) })
 	doors := s.open(listener, webhooks)
 	select {
 	case err := <-doors.failed:
@@ -241,31 +243,3 @@ func (s *Server) run(ctx context.Context, m ledger.Message) (again bool, after t
 
 // Close lets go of what the effects' handlers hold, once nothing runs any more. What Options brought stays open.
 func (s *Server) Close() error { return s.topics.Close() }
-
-// schedule makes reconcile passes, as Cloud Scheduler does for the deployed function. The first is made at once: a process
-// that never lives as long as the interval must not leave what another one dropped for ever [R5, R6].
-func (s *Server) schedule(ctx context.Context) {
-	ticker := time.NewTicker(s.options.Schedule)
-	defer ticker.Stop()
-	for {
-		_, _ = s.reconcile.Pass(ctx) // it has logged what it did, and the next one comes
-		s.expire(ctx)
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
-// expire deletes what may be deleted [L3].
-func (s *Server) expire(ctx context.Context) {
-	if s.options.Expire == nil {
-		return
-	}
-	if n, err := s.options.Expire(ctx); err != nil && ctx.Err() == nil {
-		s.options.Log.ErrorContext(ctx, "expired documents stay", "error", err)
-	} else if n > 0 {
-		s.options.Log.InfoContext(ctx, "expired documents deleted", "documents", n)
-	}
-}

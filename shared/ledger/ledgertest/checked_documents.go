@@ -122,6 +122,7 @@ func checkEffect(effect ledger.Effect) error {
 	}
 	must(effect.Anew == "" || effect.Name == ledger.RuleOf(effect.Name)+"@"+effect.Anew, "it is the run %q [G5]", effect.Anew)
 	must(effect.Runs == 0 || effect.Anew == "", "a run of its own has runs of its own [G5]")
+	must(effect.Unanswered == 0 || !closed && !dead, "it is %s, and %d messages have no answer [R5]", effect.State, effect.Unanswered)
 	if f := effect.Failing; f != nil {
 		must(f.Times > 0 && !f.Since.After(f.Last) && f.Times+effect.Interrupted <= effect.Attempts, "it fails so: %+v, of %d attempts and %d interrupted [S4]",
 			f, effect.Attempts, effect.Interrupted)

@@ -168,18 +168,15 @@ var claimTests = []ledgerTest{
 		w.store.Advance(w.settings.ClaimTTL * 2)
 		w.finish(lease)
 	}},
-	{"looking is not claiming", func(w *world) {
+	{"declining is not claiming", func(w *world) {
 		w.succeed()
-		for _, want := range []ledger.Verdict{ledger.Claimed, ledger.Claimed} {
-			got, err := w.ledger().Peek(w.ctx, w.name.Key, publish)
-			if err != nil || got != want {
-				w.Errorf("Peek: %s, %v, want %s", got, err, want)
-			}
+		before := w.effect(publish)
+		for range 2 {
+			equal(w, "declined", w.decline(), ledger.Claimed)
 		}
+		equal(w, "version", w.effect(publish).Version, before.Version)
 		w.granted(publish)
-		if got, err := w.ledger().Peek(w.ctx, w.name.Key, publish); err != nil || got != ledger.Held {
-			w.Errorf("Peek: %s, %v", got, err)
-		}
+		equal(w, "declined while held", w.decline(), ledger.Held)
 	}},
 	{"documents of the handler's ride in the commit [S1]", func(w *world) {
 		w.succeed()

@@ -172,7 +172,7 @@ var lookTests = []ledgerTest{
 		if _, err := w.ledger().Show(w.ctx, "batches/nobody"); !errors.Is(err, ledger.ErrNotFound) {
 			w.Errorf("Show: %v, want ErrNotFound", err)
 		}
-		if verdict, err := w.ledger().Peek(w.ctx, "batches/nobody", publish); err != nil || verdict != ledger.Absent {
+		if verdict, err := w.ledger().Decline(w.ctx, "batches/nobody", publish); err != nil || verdict != ledger.Absent {
 			w.Errorf("Peek: %s, %v", verdict, err)
 		}
 	}},

@@ -1,6 +1,9 @@
 package ledgertest
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
@@ -31,6 +34,33 @@ func (w *world) sweep() int {
 	}
 	return swept
 }
+
+// sweepFor makes a pass at each interval of d, and returns after how many minutes one handed something over.
+func (w *world) sweepFor(d time.Duration) (after []int) {
+	w.Helper()
+	for at := time.Duration(0); at < d; at += w.settings.Interval {
+		if w.sweep() > 0 {
+			after = append(after, int(at/time.Minute))
+		}
+		w.store.Advance(w.settings.Interval)
+	}
+	return after
+}
+
+// decline answers a message about the effect "publish" for a worker that may not run it.
+func (w *world) decline() ledger.Verdict {
+	w.Helper()
+	verdict, err := w.ledger().Decline(w.ctx, w.name.Key, publish)
+	if err != nil {
+		w.Fatalf("Decline: %v", err)
+	}
+	return verdict
+}
+
+// A publisherFunc is a publisher that does something with each message.
+type publisherFunc func() error
+
+func (f publisherFunc) Publish(context.Context, ledger.Message) error { return f() }
 
 var sweepTests = join([]ledgerTest{
 	{"a message that was lost is sent again, once per interval [R5]", func(w *world) {
@@ -85,16 +115,61 @@ var sweepTests = join([]ledgerTest{
 		w.ingest(w.event("d1", operation.Running, time.Second))
 		equal(w, "swept", w.sweep(), 1)
 	}},
-	{"publishing fails: it is due again after an interval [R5]", func(w *world) {
+	{"publishing fails: it is due as before [R5]", func(w *world) {
 		w.succeed()
-		page := w.dueEffects()
+		before := w.effect(publish)
 		w.outbox.err = errFailed
-		if err := w.ledger().Requeue(w.ctx, page.Items[0], w.now()); err == nil || isConflict(err) {
-			w.Errorf("Requeue: %v", err)
+		for range 10 { // passes while the topic takes nothing
+			page := w.dueEffects()
+			if err := w.ledger().Requeue(w.ctx, page.Items[0], w.now()); err == nil || isConflict(err) {
+				w.Errorf("Requeue: %v", err)
+			}
+			equal(w, "due", w.effect(publish).DueAt, before.DueAt)
 		}
 		w.outbox.err = nil
-		w.store.Advance(w.settings.Interval)
+		w.outbox.sent()
 		equal(w, "swept", w.sweep(), 1)
+		equal(w, "published", len(w.outbox.sent()), 1)
+		equal(w, "unanswered", w.effect(publish).Unanswered, 1)
+	}},
+	{"publishing fails after another worker's claim: its lease stays [R5]", func(w *world) {
+		w.succeed()
+		page := w.dueEffects()
+		l, err := ledger.New(w.store, w.settings, ledger.Options{Publisher: publisherFunc(func() error {
+			w.granted(publish)
+			return errFailed
+		})})
+		if err != nil {
+			w.Fatal(err)
+		}
+		if err := l.Requeue(w.ctx, page.Items[0], w.now()); !errors.Is(err, errFailed) {
+			w.Errorf("Requeue: %v", err)
+		}
+		equal(w, "due when the lease is over", w.effect(publish).DueAt, w.effect(publish).ClaimableAt)
+	}},
+	{"messages that nothing answers become rarer, to one an hour [R5]", func(w *world) {
+		w.succeed()
+		at := w.sweepFor(day)
+		equal(w, "after minutes", fmt.Sprint(at[:8]), "[0 5 15 35 75 135 195 255]")
+		equal(w, "in a day", len(at), 27)
+		w.store.Advance(w.release(w.granted(publish), 0)) // the worker is back
+		at = w.sweepFor(time.Hour)
+		equal(w, "after a claim, after minutes", fmt.Sprint(at), "[0 5 15 35]")
+	}},
+	{"a long interval stays what it is [R5]", func(w *world) {
+		w.settings.Interval = 2 * time.Hour
+		w.succeed()
+		equal(w, "after minutes", fmt.Sprint(w.sweepFor(day)), "[0 120 240 360 480 600 720 840 960 1080 1200 1320]")
+	}},
+	{"what is declined is asked for at each interval, and soon after a long silence [R5]", func(w *world) {
+		w.succeed()
+		w.sweepFor(day) // nothing listens
+		equal(w, "declined", w.decline(), ledger.Claimed)
+		for range 12 {
+			w.store.Advance(w.settings.Interval)
+			equal(w, "swept", w.sweep(), 1)
+			equal(w, "declined", w.decline(), ledger.Claimed)
+		}
 	}},
 	{"nobody to publish to: the effects wait [R5]", func(w *world) {
 		l, err := ledger.New(w.store, w.settings, ledger.Options{})

@@ -9,14 +9,11 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TakeIn stands in for Run while no effect may run: it claims nothing and counts no attempt. A message of the ledger's own is
-// let go, because its effect stays due. What a person's message asks for is done in the ledger at once [G5]: the effect is due
-// from then on, however long the queue would have kept the message. The sweep hands both over when effects run again [R5].
-// Errors: as Run.
-func (r *Runner) TakeIn(ctx context.Context, m ledger.Message) (Report, error) {
-	if !m.FromPerson() {
-		return Report{Outcome: Paused}, nil
-	}
+// Decline stands in for Run where the effect may not run in this process now, as the outcome says: Paused or Busy. It claims
+// nothing and counts no attempt. The effect stays due, and the sweep hands it over again within an interval [R5]. What a
+// person's message asks for is done in the ledger at once [G5]: the effect is due from then on, however long the queue would
+// have kept the message. Errors: as Run.
+func (r *Runner) Decline(ctx context.Context, m ledger.Message, as Outcome) (Report, error) {
 	if _, known := r.handlers[ledger.RuleOf(m.Effect)]; !known {
 		return r.unknown(ctx, m)
 	}
@@ -24,11 +21,11 @@ func (r *Runner) TakeIn(ctx context.Context, m ledger.Message) (Report, error) {
 	if err != nil || report.Outcome == Skipped {
 		return report, err
 	}
-	verdict, err := r.ledger.Peek(ctx, m.Operation, report.Replay.Effect)
+	verdict, err := r.ledger.Decline(ctx, m.Operation, report.Replay.Effect)
 	if err != nil {
 		return report, err
 	}
-	if report.Outcome = Paused; over(verdict) {
+	if report.Outcome = as; over(verdict) {
 		report.Outcome, report.Verdict = Skipped, verdict
 	}
 	return report, nil
@@ -52,7 +49,7 @@ func over(v ledger.Verdict) bool { return v == ledger.Absent || v == ledger.Done
 // unknown handles an effect that this revision has no handler for: most likely another revision is being deployed. Nothing
 // is claimed and no attempt is counted.
 func (r *Runner) unknown(ctx context.Context, m ledger.Message) (Report, error) {
-	verdict, err := r.ledger.Peek(ctx, m.Operation, m.Effect)
+	verdict, err := r.ledger.Decline(ctx, m.Operation, m.Effect)
 	if err != nil {
 		return Report{}, err
 	}

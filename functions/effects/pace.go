@@ -1,0 +1,137 @@
+package effects
+
+import (
+	"context"
+	"time"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+const (
+	// maxRest is the longest back-off that is waited for inside a request. A longer one is the sweep's.
+	maxRest = 20 * time.Second
+	// maxPatience bounds all waiting inside a request that has no deadline; one that has waits in the first half of its time.
+	maxPatience = time.Minute
+	// busyRetry is when a process that brings messages back itself looks again for a turn.
+	busyRetry = time.Second
+)
+
+// A pace bounds how many of each effect are in flight in one process, and how many requests wait in it: so that what waits for
+// one receiver leaves room for the effects of the others.
+type pace struct {
+	turns map[string]chan struct{} // by rule, a value for each that is in flight
+	waits chan struct{}            // a value for each request that waits
+}
+
+func newPace(o Options) pace {
+	p := pace{turns: map[string]chan struct{}{}, waits: make(chan struct{}, o.Slots/2)}
+	for rule, most := range o.Concurrency {
+		p.turns[rule] = make(chan struct{}, most)
+	}
+	return p
+}
+
+// patience returns a context that ends when a request should not wait any longer.
+func patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	wait := maxPatience
+	if deadline, ok := ctx.Deadline(); ok {
+		wait = time.Until(deadline) / 2
+	}
+	return context.WithTimeout(ctx, wait)
+}
+
+// enter returns when it is the effect's turn, and what ends the turn. It reports false where no request more may wait, or
+// patience ends first.
+func (p pace) enter(patience context.Context, m ledger.Message) (leave func(), ok bool) {
+	turns, bounded := p.turns[ledger.RuleOf(m.Effect)]
+	if !bounded {
+		return func() {}, true
+	}
+	leave = func() { <-turns }
+	select {
+	case turns <- struct{}{}:
+		return leave, true
+	default:
+	}
+	if !p.wait() {
+		return nil, false
+	}
+	defer p.waited()
+	select {
+	case turns <- struct{}{}:
+		return leave, true
+	case <-patience.Done():
+		return nil, false
+	}
+}
+
+// rest waits for d. It reports false at once where d is too long, patience would end first, or no request more may wait.
+func (p pace) rest(patience context.Context, d time.Duration) bool {
+	if end, _ := patience.Deadline(); d > maxRest || time.Until(end) < d || !p.wait() {
+		return false
+	}
+	defer p.waited()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-patience.Done():
+		return false
+	}
+}
+
+// wait reports whether one request more may wait. It must call waited then.
+func (p pace) wait() bool {
+	select {
+	case p.waits <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (p pace) waited() { <-p.waits }
+
+// Run handles a message: it makes an attempt, and another after each failure whose back-off it waits for. It returns the last
+// report. Each attempt is a line in the log. An error, and nothing else but what the Report says, means that the message must
+// be delivered again.
+func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, error) {
+	patience, cancel := patience(ctx)
+	defer cancel()
+	for {
+		report, err := f.inTurn(ctx, patience, m)
+		again := report.Outcome == effect.Failed || report.Outcome == effect.Busy
+		if err != nil || !again {
+			return report, err
+		}
+		next := ledger.Message{Operation: m.Operation, Effect: report.Replay.Effect, Attempt: report.Lease.Attempt + 1}
+		switch {
+		case f.Later != nil:
+			f.Later(next, report.RetryAfter)
+			return report, nil
+		case report.Outcome == effect.Busy || !f.pace.rest(patience, report.RetryAfter):
+			return report, nil // the sweep brings it back
+		}
+		m = next
+	}
+}
+
+// inTurn makes an attempt when it is the effect's turn, or declines it where there is none.
+func (f Function) inTurn(ctx, patience context.Context, m ledger.Message) (effect.Report, error) {
+	began := f.Now()
+	var report effect.Report
+	var err error
+	if f.Paused {
+		report, err = f.Runner.Decline(ctx, m, effect.Paused)
+	} else if leave, ok := f.pace.enter(patience, m); ok {
+		began = f.Now()
+		report, err = f.Runner.Run(ctx, m)
+		leave()
+	} else if report, err = f.Runner.Decline(ctx, m, effect.Busy); report.Outcome == effect.Busy {
+		report.RetryAfter = busyRetry
+	}
+	f.say(ctx, m, report, err, f.Now().Sub(began))
+	return report, err
+}

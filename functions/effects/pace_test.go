@@ -1,0 +1,330 @@
+package effects_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/opledger/opledger/functions/effects"
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/logging"
+)
+
+// process returns a function with slots, over handlers.
+func (w *line) process(o effects.Options, handlers map[string]effect.HandlerFunc) effects.Function {
+	all := map[string]effect.Handler{}
+	for name, handler := range handlers {
+		all[name] = handler
+	}
+	o.Runner, o.Now, o.Log = effect.NewRunner(w.ledger, all), time.Now, logging.New(&w.log, "")
+	return effects.New(o)
+}
+
+// push delivers a message as Pub/Sub does, and returns the answer.
+func (w *line) push(f effects.Function, m ledger.Message) string {
+	answer := httptest.NewRecorder()
+	body := push(fmt.Sprintf(`{"operation":%q,"effect":%q,"attempt":1}`, m.Operation, m.Effect))
+	f.ServeHTTP(answer, httptest.NewRequestWithContext(w.Context(), http.MethodPost, "/", strings.NewReader(body)))
+	return fmt.Sprint(answer.Code, " ", strings.TrimSpace(answer.Body.String()))
+}
+
+// flaky returns a handler that fails n times before it succeeds.
+func flaky(n int) effect.HandlerFunc {
+	var attempts atomic.Int64
+	return func(context.Context, effect.Task) ([]ledger.Write, error) {
+		if attempts.Add(1) <= int64(n) {
+			return nil, errTarget
+		}
+		return nil, nil
+	}
+}
+
+// TestBackOffInside: a back-off of at most 20 s is waited for inside the request, and the same message tries again; each attempt
+// is a line in the log [S10].
+func TestBackOffInside(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		w.plan(1)
+		began := time.Now()
+		f := w.process(effects.Options{Slots: 2}, map[string]effect.HandlerFunc{"publish": flaky(3)})
+		if got := w.push(f, w.topic.Take()[0]); got != `200 {"outcome":"finished","reason":"claimed","attempt":4}` {
+			w.Errorf("answered %s", got)
+		}
+		if took := time.Since(began); took < 10*time.Second || took > 21*time.Second {
+			w.Errorf("it took %v", took)
+		}
+		if got := w.lines(); !cmp.Equal(got, map[string]int{"effect failed": 3, "effect finished": 1}) {
+			w.Errorf("logged %v", got)
+		}
+	})
+}
+
+// TestLongBackOffIsTheSweeps: a longer back-off is acknowledged at once; the sweep brings the effect back when it may be tried, and
+// not before. A message that comes too early is acknowledged, too [S10, R5].
+func TestLongBackOffIsTheSweeps(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		w.plan(1)
+		m := w.topic.Take()[0]
+		fail := true
+		f := w.process(effects.Options{Slots: 20}, map[string]effect.HandlerFunc{
+			"publish": func(context.Context, effect.Task) ([]ledger.Write, error) {
+				if fail {
+					return nil, effect.RetryAfter(errTarget, 21*time.Second)
+				}
+				return nil, nil
+			},
+		})
+		began := time.Now()
+		for _, want := range []string{`200 {"outcome":"failed","reason":"claimed","attempt":1}`, `200 {"outcome":"early","reason":"backing-off"}`} {
+			if got := w.push(f, m); got != want || time.Since(began) > 0 {
+				w.Errorf("answered %s after %v, want %s", got, time.Since(began), want)
+			}
+		}
+		fail = false
+		if summary := w.pass(); summary.EffectsRequeued != 1 {
+			w.Errorf("%+v", summary)
+		}
+		if again, got := w.deliver(f); again != 0 || got[effect.Finished] != 1 {
+			w.Errorf("%d again, %v", again, got)
+		}
+	})
+}
+
+// TestHalfTheSlotsWait: what backs off takes at most half of a process's slots; the rest is acknowledged at once, and the slots are
+// free for the effects of healthy receivers. The sweep brings back what did not wait [S10, R5].
+func TestHalfTheSlotsWait(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		const n, slots = 10, 6
+		w.plan(n)
+		var recovered atomic.Bool
+		f := w.process(effects.Options{Slots: slots}, map[string]effect.HandlerFunc{
+			"publish": func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+				if !recovered.Load() {
+					return nil, effect.RetryAfter(errTarget, 10*time.Second)
+				}
+				return nil, nil
+			},
+		})
+		began := time.Now()
+		var mu sync.Mutex
+		answered := map[time.Duration]int{}
+		var group sync.WaitGroup
+		for _, m := range w.topic.Take() {
+			group.Go(func() {
+				w.push(f, m)
+				mu.Lock()
+				defer mu.Unlock()
+				answered[time.Since(began).Truncate(10*time.Second)]++
+			})
+		}
+		time.Sleep(time.Second)
+		recovered.Store(true)
+		group.Wait()
+		if want := map[time.Duration]int{0: n - slots/2, 10 * time.Second: slots / 2}; !cmp.Equal(answered, want) {
+			w.Errorf("answered %v, want %v", answered, want)
+		}
+		w.pass()
+		if again, got := w.deliver(f); again != 0 || got[effect.Finished] != n-slots/2 {
+			w.Errorf("%d again, %v", again, got)
+		}
+	})
+}
+
+// TestWaitsInTheFirstHalf: a request waits in the first half of its time only: what it does then must not be cut off.
+func TestWaitsInTheFirstHalf(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		w.plan(1)
+		f := w.process(effects.Options{Slots: 20}, map[string]effect.HandlerFunc{
+			"publish": func(context.Context, effect.Task) ([]ledger.Write, error) {
+				return nil, effect.RetryAfter(errTarget, 12*time.Second)
+			},
+		})
+		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		report, err := f.Run(ctx, w.topic.Take()[0])
+		if took := time.Since(began); err != nil || report.Outcome != effect.Failed || took != 24*time.Second || report.Lease.Attempt != 3 {
+			w.Errorf("%+v %v after %v", report, err, took)
+		}
+	})
+}
+
+// TestCallerGoneWhileWaiting: a request that ends while it waits leaves the effect to the sweep.
+func TestCallerGoneWhileWaiting(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		w.plan(1)
+		ctx, cancel := context.WithCancel(w.Context())
+		time.AfterFunc(time.Millisecond, cancel)
+		began := time.Now()
+		f := w.process(effects.Options{Slots: 20}, map[string]effect.HandlerFunc{"publish": flaky(1)})
+		if report, err := f.Run(ctx, w.topic.Take()[0]); err != nil || report.Outcome != effect.Failed || time.Since(began) > time.Millisecond {
+			w.Errorf("%+v %v after %v", report, err, time.Since(began))
+		}
+		w.pass()
+		if again, got := w.deliver(f); again != 0 || got[effect.Finished] != 1 {
+			w.Errorf("%d again, %v", again, got)
+		}
+	})
+}
+
+// TestConcurrency: of one effect at most so many are in flight in a process; the others wait for their turn, and effects of another
+// name do not wait for them [S10].
+func TestConcurrency(t *testing.T) {
+	onLine(t, []string{"publish", "other"}, func(w *line) {
+		const n, most = 9, 3
+		w.plan(n)
+		var flying, peak, done atomic.Int64
+		f := w.process(effects.Options{Slots: 4 * n, Concurrency: map[string]int{"publish": most, "other": 1}}, map[string]effect.HandlerFunc{
+			"publish": func(context.Context, effect.Task) ([]ledger.Write, error) {
+				peak.Store(max(peak.Load(), flying.Add(1)))
+				defer flying.Add(-1)
+				time.Sleep(10 * time.Second)
+				done.Add(1)
+				return nil, nil
+			},
+			"other": func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, nil },
+		})
+		began := time.Now()
+		var group sync.WaitGroup
+		for _, m := range w.topic.Take() {
+			group.Go(func() {
+				if got := w.push(f, m); !strings.HasPrefix(got, `200 {"outcome":"finished"`) {
+					w.Errorf("%s: answered %s", m.Effect, got)
+				}
+				if took := time.Since(began); m.Effect == "other" && took > time.Second {
+					w.Errorf("the other effect took %v", took)
+				}
+			})
+		}
+		group.Wait()
+		if took := time.Since(began); peak.Load() != most || done.Load() != n || took != n/most*10*time.Second {
+			w.Errorf("%d at once, %d in %v", peak.Load(), done.Load(), took)
+		}
+	})
+}
+
+// TestBusy: what finds neither a turn nor a slot to wait in is acknowledged and counted; the sweep brings it back within an
+// interval, however often that happens [S10, R5, S9].
+func TestBusy(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		const n = 8
+		w.plan(n)
+		f := w.process(effects.Options{Slots: 4, Concurrency: map[string]int{"publish": 1}}, map[string]effect.HandlerFunc{
+			"publish": func(context.Context, effect.Task) ([]ledger.Write, error) {
+				time.Sleep(time.Second)
+				return nil, nil
+			},
+		})
+		var finished []int
+		for left := n; left > 0; w.pass() {
+			var group sync.WaitGroup
+			for _, m := range w.topic.Take() {
+				group.Go(func() {
+					if got := w.push(f, m); !strings.HasPrefix(got, `200 `) {
+						w.Errorf("answered %s", got)
+					}
+				})
+			}
+			group.Wait()
+			counted := w.lines()
+			if counted["effect busy"] != left-counted["effect finished"] {
+				w.Fatalf("of %d: %v", left, counted)
+			}
+			finished = append(finished, counted["effect finished"])
+			left -= counted["effect finished"]
+		}
+		if want := []int{3, 3, 2}; !slices.Equal(finished, want) {
+			w.Errorf("finished in each pass: %v, want %v", finished, want)
+		}
+	})
+}
+
+// TestBusyByHand: what a person asks for while the effect is busy is done in the ledger at once, and its message is over [G5].
+func TestBusyByHand(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		w.plan(2)
+		w.die("batches/0001")
+		release := make(chan struct{})
+		f := w.process(effects.Options{Concurrency: map[string]int{"publish": 1}}, map[string]effect.HandlerFunc{
+			"publish": func(context.Context, effect.Task) ([]ledger.Write, error) { <-release; return nil, nil },
+		})
+		var group sync.WaitGroup
+		group.Go(func() { w.push(f, first("batches/0000")) })
+		synctest.Wait()
+		report, err := f.Run(w.Context(), ledger.Message{Operation: "batches/0001", Effect: "publish", ID: "1"})
+		if err != nil || report.Outcome != effect.Busy || report.Replay.Outcome != ledger.Reopened || report.Again() {
+			w.Errorf("%+v %v", report, err)
+		}
+		close(release)
+		group.Wait()
+		w.topic.Take()
+		w.pass()
+		if again, got := w.deliver(f); again != 0 || got[effect.Finished] != 1 {
+			w.Errorf("%d again, %v", again, got)
+		}
+	})
+}
+
+// TestLater: a process that brings messages back itself is asked to, for what failed and for what was busy; nothing waits inside.
+func TestLater(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		w.plan(2)
+		type later struct {
+			m     ledger.Message
+			after time.Duration
+		}
+		var asked []later
+		release := make(chan struct{})
+		f := w.process(effects.Options{
+			Slots: 20, Concurrency: map[string]int{"publish": 1},
+			Later: func(m ledger.Message, after time.Duration) { asked = append(asked, later{m, after}) },
+		}, map[string]effect.HandlerFunc{
+			"publish": func(context.Context, effect.Task) ([]ledger.Write, error) {
+				<-release
+				return nil, effect.RetryAfter(errTarget, 2*time.Hour)
+			},
+		})
+		var group sync.WaitGroup
+		group.Go(func() { w.push(f, first("batches/0000")) })
+		synctest.Wait()
+		if report, err := f.Run(w.Context(), first("batches/0001")); err != nil || report.Outcome != effect.Busy {
+			w.Errorf("%+v %v", report, err)
+		}
+		close(release)
+		group.Wait()
+		failed := first("batches/0000")
+		failed.Attempt = 2
+		if want := []later{{first("batches/0001"), time.Second}, {failed, 2 * time.Hour}}; !slices.Equal(asked, want) {
+			w.Errorf("asked for %+v, want %+v", asked, want)
+		}
+	})
+}
+
+// TestDayWithoutEffects: where nothing answers for a day, each effect has had some thirty messages and not one for each pass; they
+// are performed once each when Effects is back [R5].
+func TestDayWithoutEffects(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		const n = 5
+		w.plan(n)
+		for range 24 * time.Hour / w.settings.Interval {
+			w.pass()
+		}
+		f := w.process(effects.Options{Slots: 20, Concurrency: map[string]int{"publish": 10}}, map[string]effect.HandlerFunc{
+			"publish": func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, nil },
+		})
+		again, got := w.deliver(f)
+		if sent := got[effect.Finished] + got[effect.Skipped]; again != 0 || got[effect.Finished] != n || sent > 28*n {
+			w.Errorf("%d again, %v", again, got)
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package server
+
+import (
+	"context"
+	"time"
+)
+
+// schedule makes reconcile passes, as Cloud Scheduler does for the deployed function, or where it makes none at least the sweep:
+// an effect whose message was acknowledged comes back by nothing else. The first is made at once: a process that never lives as
+// long as the interval must not leave what another one dropped for ever [R5, R6].
+func (s *Server) schedule(ctx context.Context) {
+	every, do := s.options.Schedule, s.pass
+	if every == 0 || s.Reconciler == nil {
+		every, do = s.Ledger.Settings().Interval, s.sweep
+	}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		do(ctx)
+		s.expire(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+func (s *Server) pass(ctx context.Context) { _, _ = s.reconcile.Pass(ctx) } // it has logged what it did, and the next one comes
+
+// sweep hands due effects over, and logs it where there were any.
+func (s *Server) sweep(ctx context.Context) {
+	summary, err := s.sweeper.Sweep(ctx)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		s.options.Log.ErrorContext(ctx, "due effects could not be swept", "event", "reconcile", "outcome", "error", "error", err)
+	case summary.EffectsRequeued > 0:
+		s.options.Log.With(summary.LogAttrs()...).InfoContext(ctx, "swept", "event", "reconcile", "outcome", "sweep")
+	}
+}
+
+// expire deletes what may be deleted [L3].
+func (s *Server) expire(ctx context.Context) {
+	if s.options.Expire == nil {
+		return
+	}
+	if n, err := s.options.Expire(ctx); err != nil && ctx.Err() == nil {
+		s.options.Log.ErrorContext(ctx, "expired documents stay", "error", err)
+	} else if n > 0 {
+		s.options.Log.InfoContext(ctx, "expired documents deleted", "documents", n)
+	}
+}
