@@ -104,7 +104,7 @@ func (r *itemRun) run(ctx context.Context) error {
 	window, cancel := windowOf(ctx)
 	defer cancel()
 	r.next, r.waited, r.whole = r.at.Next, r.at.Waiting, r.at.Whole()
-	r.recorded.total, r.recorded.length = r.at.Total, r.at.Length
+	r.recorded.total, r.recorded.length, r.at.Tries = r.at.Total, r.at.Length, 0
 	r.count(window)
 	err = r.passes(ctx, window)
 	if lost := leaseLost(ctx); lost != nil {
@@ -181,13 +181,13 @@ func (r *itemRun) ending(ctx context.Context, w window, err error) error {
 			return errContinue
 		}
 		// Not handed on: it might go on for ever.
-		return RetryAfter(fmt.Errorf("the time was over before a single item came to its end: %v", cmp.Or(r.cause, err)), r.wish)
+		return r.later(fmt.Errorf("the time was over before a single item came to its end: %v", cmp.Or(r.cause, err)))
 	case err != nil:
 		return unfetched(err, r.Now)
 	case r.stuck:
-		return RetryAfter(fmt.Errorf("nothing succeeded any more, the rest is left for later, and %d items wait; the last: %w", waiting, r.cause), r.wish)
+		return r.later(fmt.Errorf("nothing succeeded any more, the rest is left for later, and %d items wait; the last: %w", waiting, r.cause))
 	case waiting > 0:
-		return RetryAfter(fmt.Errorf("%d items failed and are tried again; the last one: %w", waiting, cmp.Or(r.cause, errUntried)), r.wish)
+		return r.later(fmt.Errorf("%d items failed and are tried again; the last one: %w", waiting, cmp.Or(r.cause, errUntried)))
 	}
 	if r.at.Failed > 0 || r.at.Done < r.at.Total {
 		r.Log.ErrorContext(ctx, "not every item of the result is done", "event", "alert", "reason", "items-failed",
@@ -197,6 +197,11 @@ func (r *itemRun) ending(ctx context.Context, w window, err error) error {
 		return Permanent(fmt.Errorf("%d of %d items failed; the last one: %w", r.at.Failed, r.at.Done+r.at.Failed, cmp.Or(r.last, errBefore)))
 	}
 	return nil
+}
+
+// later has the rest of the items wait for as long as they ask for, and as often as they failed.
+func (r *itemRun) later(err error) error {
+	return RetryAfter(err, max(r.wish, r.Ledger.ItemsBackoff(r.at)))
 }
 
 // What stands for the cause of a failure where this run does not know of one.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -122,6 +123,30 @@ func TestPoisonAmongWaiting(t *testing.T) {
 		if runs == 6 {
 			t.Fatalf("after %d runs: %+v", runs, w.progress())
 		}
+	}
+}
+
+// TestBackOffOfItems: the attempts of an item are as far apart as those of an effect, also where
+// others succeed in every run: a receiver that takes one item at a time gives up none of them in a
+// moment [S4].
+func TestBackOffOfItems(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, many(50)).end()
+	var took time.Duration
+	for run := range 9 {
+		var taken atomic.Bool
+		report := w.run(t.Context(), func(context.Context, effect.Task) ([]ledger.Write, error) {
+			if taken.CompareAndSwap(false, true) {
+				return nil, nil
+			}
+			return nil, errTarget
+		}, effect.Failed)
+		w.stands(fmt.Sprintf("PENDING done %d failed 0 of 50", run+1))
+		took += report.RetryAfter
+		w.store.Advance(report.RetryAfter)
+	}
+	if took < time.Hour {
+		t.Errorf("nine attempts were made within %v", took)
 	}
 }
 

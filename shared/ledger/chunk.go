@@ -102,6 +102,7 @@ func (c *chunk) failed(item Item, o ItemOutcome) (Item, error) {
 	}
 	c.advanced = c.advanced || o.Permanent
 	if !o.Permanent && !c.ledger.givesUpItem(item, c.now) {
+		c.progress.Tries = max(c.progress.Tries, item.Attempts)
 		return c.waits(item), nil
 	}
 	c.progress.Failed++

@@ -71,6 +71,9 @@ type ItemProgress struct {
 	// since. Their documents say FAILED, with a fence of at most ReturnedFence.
 	Returned      int64 `json:"returned,omitempty" firestore:"returned,omitempty"`
 	ReturnedFence int64 `json:"returnedFence,omitempty" firestore:"returnedFence,omitempty"`
+	// Tries is the most attempts that an item has had which failed in the run that recorded last, and
+	// is to be tried again.
+	Tries int `json:"tries,omitempty" firestore:"tries,omitempty"`
 	// Chunks counts the commits that recorded items, and Recorded is how many the last of them did,
 	// so that one whose answer was lost is known again.
 	Chunks   int64 `json:"chunks" firestore:"chunks"`

@@ -28,6 +28,16 @@ type ItemOutcome struct {
 // still fits into a document.
 const MaxKeptBytes = 512 << 10
 
+// ItemsBackoff returns how long a run leaves the rest alone whose progress is p: as long as an
+// effect waits that has failed Tries times [S4]. So the attempts of an item are as far apart as those
+// of an effect, also where others succeed in between; 0: none failed.
+func (l *Ledger) ItemsBackoff(p ItemProgress) time.Duration {
+	if p.Tries == 0 {
+		return 0
+	}
+	return l.backoff(p.Tries, l.jitter())
+}
+
 // tellEvery is how often the record of an operation is told how far its effects have come, all of
 // them together. Firestore takes about one write a second of one document for long.
 const tellEvery = time.Second
