@@ -19,7 +19,7 @@ locals {
 check "somebody_is_told" {
   assert {
     condition     = length(local.channels) > 0
-    error_message = "Alerts notify nobody: set notification_emails or notification_channels."
+    error_message = "Alerts have no recipient: set notification_emails or notification_channels."
   }
 }
 
@@ -56,8 +56,8 @@ resource "google_monitoring_dashboard" "this" {
   })
 }
 
-# The webhook answers a GET with 405, which it can only when its settings are good and its parts are made. Nobody can ask from
-# outside where the webhook is not public.
+# The webhook answers a GET with 405, which it can only when its settings are good and its parts are made. A webhook that
+# is not public cannot be checked from outside.
 resource "google_monitoring_uptime_check_config" "webhook" {
   count = var.public_webhook ? 1 : 0
 

@@ -1,4 +1,4 @@
-# A message says "look at this effect"; the ledger decides. A lost message costs time only, since reconciliation publishes
+# A message names an effect that may be due; the ledger decides. A lost message costs time only, since reconciliation publishes
 # whatever is overdue again.
 resource "google_pubsub_topic" "effects" {
   project = var.project
@@ -23,7 +23,7 @@ resource "google_pubsub_subscription" "effects" {
   topic   = google_pubsub_topic.effects.id
   labels  = local.labels
 
-  # Longer than the function may run, so that a message does not come again while it is being worked on.
+  # Longer than the function may run, so that a message is not redelivered while it is being worked on.
   ack_deadline_seconds       = 600
   message_retention_duration = "604800s"
 
@@ -54,7 +54,7 @@ resource "google_pubsub_subscription" "effects" {
   }
 }
 
-# What was never taken waits here for a person. Without a subscription the topic would drop it.
+# Dead letters wait here for the operator. Without a subscription the topic would drop them.
 resource "google_pubsub_subscription" "dead" {
   project = var.project
   name    = "${var.name_prefix}-effects-dead"

@@ -1,4 +1,4 @@
-# Reconcile asks Gemini about what is pending and publishes effects that nobody works on, every few minutes [R1].
+# Reconcile asks Gemini about what is pending and publishes effects that no worker holds, every few minutes [R1].
 
 resource "google_service_account" "reconcile" {
   project      = var.project

@@ -86,7 +86,7 @@ variable "waits" {
 # Who may call what, and how much of it runs.
 
 variable "public_webhook" {
-  description = "Let anybody call the webhook, as Gemini must. False where the organisation forbids allUsers: the README says what to do instead."
+  description = "Make the webhook public, so that Gemini can call it. False where the organisation forbids allUsers: the README says what to do instead."
   type        = bool
   default     = true
 }

@@ -13,7 +13,7 @@ variable "interval" {
 }
 
 variable "grace" {
-  description = "OPLEDGER_GRACE: reconciliation looks at nothing younger."
+  description = "OPLEDGER_GRACE: reconciliation checks nothing younger."
   type        = string
   default     = null
 
@@ -154,7 +154,7 @@ variable "jwks_url" {
 }
 
 variable "confirm" {
-  description = "OPLEDGER_CONFIRM: which deliveries are only hints, to be confirmed at Gemini: never, dynamic or always."
+  description = "OPLEDGER_CONFIRM: which deliveries count as unverified, to be confirmed at Gemini: never, dynamic or always."
   type        = string
   default     = null
 
@@ -165,7 +165,7 @@ variable "confirm" {
 }
 
 variable "webhook" {
-  description = "OPLEDGER_WEBHOOK: which webhook there is to be at Gemini: static (made once, with opledger webhook create), dynamic (named in each request), or none. Only a static one is looked for, and alerted on where it is gone."
+  description = "OPLEDGER_WEBHOOK: which webhook there is to be at Gemini: static (made once, with opledger webhook create), dynamic (named in each request), or none. Only a static one is checked, with an alert if it is gone."
   type        = string
   default     = null
 
@@ -193,7 +193,7 @@ variable "webhook_reenable" {
 }
 
 variable "adopt" {
-  description = "OPLEDGER_ADOPT: register batches that discovery finds and nobody registered."
+  description = "OPLEDGER_ADOPT: register batches that discovery finds and no submitter registered."
   type        = bool
   default     = null
 }

@@ -1,4 +1,4 @@
-# Webhook takes what Gemini delivers. It is the only function that anybody may call: it checks signatures itself.
+# Webhook takes what Gemini delivers. It is the only public function: it checks signatures itself.
 
 resource "google_service_account" "webhook" {
   project      = var.project
@@ -41,7 +41,7 @@ resource "google_secret_manager_secret_iam_member" "webhook_lists_secret" {
   member    = google_service_account.webhook.member
 }
 
-# A delivery that is only a hint is confirmed at Gemini.
+# An unverified delivery is confirmed at Gemini.
 resource "google_secret_manager_secret_iam_member" "webhook_reads_key" {
   project   = var.project
   secret_id = google_secret_manager_secret.gemini_api_key.secret_id

@@ -2,7 +2,7 @@
 # shellcheck disable=SC2034,SC2154 # the names are for, and of, the scripts that read this file
 # What deploy, doctor and teardown know of roles, beside the table that says who has which (infra/roles.json).
 
-# What results effects write to: buckets that are somebody's own, so only a person knows which.
+# The buckets that results effects write to. They are the operator's own, named by --results-bucket.
 buckets=()
 
 # add_bucket takes a bucket's name, with gs:// or not: what is granted is granted on all of it.

@@ -44,7 +44,7 @@ value() {
   esac
 }
 
-# check_values lets the code itself look at what the functions would be given, and at nothing else that is set here.
+# check_values lets the functions' own code check the settings that they would get, and no other variable.
 check_values() (
   webhook_uri=https://webhook.invalid # the function's own is known only when it is there
   unset "${!OPLEDGER_@}"

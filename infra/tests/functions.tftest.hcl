@@ -58,7 +58,7 @@ run "functions_are_deployed_as_they_are_registered" {
 
   assert {
     condition     = google_cloudfunctions2_function.effects.service_config[0].timeout_seconds < google_pubsub_subscription.effects.ack_deadline_seconds
-    error_message = "A message must not come again while it is being worked on."
+    error_message = "A message must not be redelivered while it is being worked on."
   }
 }
 

@@ -164,6 +164,6 @@ run "nothing_is_public_where_that_is_forbidden" {
 
   assert {
     condition     = length(google_monitoring_uptime_check_config.webhook) == 0 && length(google_monitoring_alert_policy.webhook_unreachable) == 0
-    error_message = "What nobody can reach cannot be checked from outside."
+    error_message = "A webhook that is not public cannot be checked from outside."
   }
 }

@@ -21,7 +21,7 @@ run "settings_that_the_deployment_makes" {
       OPLEDGER_GEMINI_API_KEY_SECRET = "projects/a-project/secrets/opledger-gemini-api-key"
       OPLEDGER_INTERVAL              = "5m"
     })
-    error_message = "What nobody sets must be left to the code: ${jsonencode(google_cloudfunctions2_function.webhook.service_config[0].environment_variables)}"
+    error_message = "What is not set must be left to the code: ${jsonencode(google_cloudfunctions2_function.webhook.service_config[0].environment_variables)}"
   }
 
   assert {

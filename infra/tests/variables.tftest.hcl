@@ -66,7 +66,7 @@ run "outputs_say_what_to_type_next" {
 
   assert {
     condition     = !strcontains(output.environment, "OPLEDGER_GRACE") && strcontains(output.environment, "export OPLEDGER_INTERVAL='5m'\n")
-    error_message = "What nobody sets must be left to the code."
+    error_message = "What is not set must be left to the code."
   }
 }
 
@@ -160,7 +160,7 @@ run "what_cannot_be_is_refused" {
     region                = "Europe"
     firestore_database    = "Ledger"
     register_callers      = ["allUsers"]
-    notification_emails   = ["nobody"]
+    notification_emails   = ["no-address"]
     notification_channels = ["7"]
     grace                 = "soon"
     stuck_after           = "6"

@@ -267,7 +267,7 @@ func TestWrongUse(t *testing.T) {
 		"--set OPLEDGER_EFFECTS: the file cannot be read":          {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_EFFECTS=@/nowhere"},
 		"--register-caller a@example.com: say what it is: user:a":  {"scripts/deploy", "--project", "p", "--register-caller", "a@example.com"},
 		"write serviceAccount:a@p.iam.gserviceaccount.com":         {"scripts/deploy", "--project", "p", "--register-caller", "a@p.iam.gserviceaccount.com"},
-		"--register-caller allUsers: Register is not for everybod": {"scripts/deploy", "--project", "p", "--register-caller", "allUsers"},
+		"--register-caller allUsers: Register must not be public":  {"scripts/deploy", "--project", "p", "--register-caller", "allUsers"},
 		"--options: the file /nowhere cannot be read":              {"scripts/deploy", "--options", "/nowhere"},
 		"teardown: --project is missing: the id of your Google C":  {"scripts/teardown", "--yes"},
 	} {

@@ -140,7 +140,7 @@ func TestDoctor(t *testing.T) {
 		{"schedule of opledger-reconcile, */5 * * * *", redeploy, rule{Pattern: `value\(schedule\)`, Out: "*/10 * * * *\n"}},
 		{"metric opledger-passes", redeploy, without(metricsListed, `^opledger-passes\n`)},
 		{"alert reconciliation has stopped", redeploy, without(policiesListed, `\{"name":[^{]*: reconciliation has stopped"[^}]*\},?`)},
-		{"somebody whom alerts tell", "--notify WHO@example.com", without(policiesListed, `"projects/my-project/notificationChannels/1"`)},
+		{"recipient of alerts", "--notify WHO@example.com", without(policiesListed, `"projects/my-project/notificationChannels/1"`)},
 		{"Gemini's webhook", "wrong  it is disabled; delete it", rule{Pattern: `webhook check`, Out: "ok     it delivers\nwrong  it is disabled; delete it\nopledger: 1 of 2 is wrong\n", Code: 1}},
 	}
 	for _, r := range roles(t) {

@@ -112,7 +112,7 @@ func TestWatching(t *testing.T) {
 func TestNobodyIsTold(t *testing.T) {
 	t.Parallel()
 	r := deploy(t, deployed(t)).want(t, 0)
-	if !strings.Contains(r.stderr, "alerts notify nobody") || len(r.matching("/notificationChannels")) != 0 {
+	if !strings.Contains(r.stderr, "alerts have no recipient") || len(r.matching("/notificationChannels")) != 0 {
 		t.Errorf("it called %+v and said %s", r.matching("/notificationChannels"), r.stderr)
 	}
 	for _, kind := range []string{"alertPolicies", "notificationChannels"} {
