@@ -22,6 +22,9 @@ func progressWords(p ledger.ItemProgress) string {
 	return words
 }
 
+// mostFailed is how many FAILED items of an effect are told.
+const mostFailed = 8
+
 // failedItems returns the first of the FAILED items of each effect of a story, by the name of the
 // effect.
 func failedItems(ctx context.Context, l *ledger.Ledger, s ledger.Story) (map[string][]ledger.Item, error) {
@@ -30,7 +33,7 @@ func failedItems(ctx context.Context, l *ledger.Ledger, s ledger.Story) (map[str
 		if e.Progress == nil || e.Progress.Failed == 0 {
 			continue
 		}
-		page, err := l.FailedItems(ctx, e.Operation, e.Name, ledger.Cursor{})
+		page, err := l.FailedItems(ctx, e.Operation, e.Name, ledger.Cursor{}, mostFailed)
 		if err != nil {
 			return nil, err
 		}

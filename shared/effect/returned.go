@@ -13,7 +13,7 @@ import (
 // before, from what the ledger keeps of them: Gemini may have let go of the result. Those that were
 // too large to be kept wait for the download.
 func (r *itemRun) returned(ctx context.Context, w window) error {
-	kept := keptItems{run: r, ctx: w.ctx}
+	kept := keptItems{run: r, ctx: w.ctx, limit: minKeptPage}
 	all, never := func(int64) bool { return true }, func() bool { return false }
 	for r.at.Returned > 0 || r.at.ReturnedFence > 0 && len(r.waited) > 0 {
 		if err := r.walk(ctx, w, &kept, all, never, func(int) {}); err != nil {
@@ -46,6 +46,7 @@ type keptItems struct {
 	ctx   context.Context //nolint:containedctx // of the source, as a download has one
 	page  []ledger.Item
 	after ledger.Cursor
+	limit int // of the next page
 	ended bool
 	large []ledger.Item // those that were passed over, since they are not kept
 }
@@ -58,10 +59,11 @@ func (k *keptItems) Next() (results.Item, error) {
 			if k.ended {
 				return results.Item{}, io.EOF
 			}
-			page, err := k.run.Ledger.FailedItems(k.ctx, k.run.task.Operation, k.run.task.Effect, k.after)
+			page, err := k.run.Ledger.FailedItems(k.ctx, k.run.task.Operation, k.run.task.Effect, k.after, k.limit)
 			if err != nil {
 				return results.Item{}, err
 			}
+			k.limit = nextLimit(k.limit, page.Items)
 			for _, broken := range page.Broken {
 				k.run.last, k.run.cause = broken, broken
 			}
@@ -79,6 +81,25 @@ func (k *keptItems) Next() (results.Item, error) {
 		}
 	}
 	return results.Item{}, io.EOF
+}
+
+// A page of kept items may be as large as all of its items, of which nothing is known before.
+const (
+	minKeptPage = 8
+	maxKeptPage = 64
+)
+
+// nextLimit returns how many items to read after a page that was limited so: more where they are
+// small, fewer where they are large.
+func nextLimit(limit int, page []ledger.Item) int {
+	size := 0
+	for _, item := range page {
+		size += len(item.Response) + len(item.Error)
+	}
+	if size > maxChunkBytes/2 {
+		return max(limit/2, minKeptPage)
+	}
+	return min(2*limit, maxKeptPage)
 }
 
 // rawOf is JSON as it was kept; nil where there is none.

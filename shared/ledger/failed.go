@@ -9,20 +9,20 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// failedPage bounds how many FAILED items are read or written at once: each may keep MaxKeptBytes.
+// failedPage bounds how many FAILED items are written at once: each may keep MaxKeptBytes.
 const failedPage = 8
 
 // FailedItems returns some items of an effect that are FAILED, or were and are not DONE since a
-// replay returned them: in the order in which they failed, behind after. Its cost grows with what
-// it returns. Errors: as Ingest.
-func (l *Ledger) FailedItems(ctx context.Context, key operation.Key, effect string, after Cursor) (Page[Item], error) {
-	return failedItems(ctx, l, key, effect, after, readItem)
+// replay returned them: in the order in which they failed, behind after, at most limit. Each may
+// hold MaxKeptBytes. Its cost grows with what it returns. Errors: as Ingest.
+func (l *Ledger) FailedItems(ctx context.Context, key operation.Key, effect string, after Cursor, limit int) (Page[Item], error) {
+	return failedItems(ctx, l, key, effect, after, limit, readItem)
 }
 
 func failedItems[T any](
-	ctx context.Context, l *Ledger, key operation.Key, effect string, after Cursor, read func(Document) (T, error),
+	ctx context.Context, l *Ledger, key operation.Key, effect string, after Cursor, limit int, read func(Document) (T, error),
 ) (Page[T], error) {
-	page, err := find(ctx, l.store, queryFailed(EffectPath(key, effect), after, failedPage), read)
+	page, err := find(ctx, l.store, queryFailed(EffectPath(key, effect), after, limit), read)
 	if err != nil {
 		return page, fmt.Errorf("finding the failed items of effect %s of %s: %w", effect, key, err)
 	}
@@ -38,7 +38,7 @@ func readItem(d Document) (Item, error) {
 // for ever. It goes in steps, each a commit; a call that breaks off is made good by another.
 func (l *Ledger) keepFailed(ctx context.Context, key operation.Key, effect string, until time.Time) error {
 	for more, after := true, (Cursor{}); more; more = after.Path != "" {
-		page, err := failedItems(ctx, l, key, effect, after, func(doc Document) (Write, error) {
+		page, err := failedItems(ctx, l, key, effect, after, failedPage, func(doc Document) (Write, error) {
 			item, err := readItem(doc)
 			if kept := item.ExpireAt.IsZero(); err != nil || kept == until.IsZero() {
 				return Write{}, err

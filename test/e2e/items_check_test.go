@@ -71,7 +71,7 @@ func (r *itemRun) checkFailed() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	failed, err := l.FailedItems(r.t.Context(), r.batch["published"], "publish", ledger.Cursor{})
+	failed, err := l.FailedItems(r.t.Context(), r.batch["published"], "publish", ledger.Cursor{}, 10)
 	if err != nil || len(failed.Items) != 1 {
 		r.t.Fatalf("FAILED are %+v: %v", failed, err)
 	}

@@ -40,7 +40,7 @@ func (w *world) failedItems() (all []ledger.Item) {
 	w.Helper()
 	var after ledger.Cursor
 	for {
-		page, err := w.ledger().FailedItems(w.ctx, w.name.Key, publish, after)
+		page, err := w.ledger().FailedItems(w.ctx, w.name.Key, publish, after, 3)
 		if err != nil || len(page.Broken) > 0 {
 			w.Fatal(page.Broken, err)
 		}
