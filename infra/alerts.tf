@@ -3,7 +3,7 @@
 locals {
   alerts = {
     for name, signal in local.signals : name => merge(signal.alert, {
-      metric = "metric.type=\"logging.googleapis.com/user/${google_logging_metric.this[name].name}\" AND resource.type=\"cloud_run_revision\""
+      metric = "metric.type=\"logging.googleapis.com/user/${google_logging_metric.this[name].name}\" AND resource.type=\"${local.signal_resources[name]}\""
       window = "${60 * max(5, try(signal.alert.intervals * local.interval_minutes, signal.alert.minutes))}s"
     }) if can(signal.alert)
   }

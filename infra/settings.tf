@@ -14,6 +14,7 @@ locals {
     OPLEDGER_WEBHOOK_URL           = var.webhook_url # null: reconcile.tf sets the function's own, which is not known before it is there
     OPLEDGER_WEBHOOK               = var.webhook
     OPLEDGER_TOLERANCE             = var.tolerance
+    OPLEDGER_WEBHOOK_TIMEOUT       = var.webhook_timeout
     OPLEDGER_WEBHOOK_AUDIENCE      = var.webhook_audience
     OPLEDGER_WEBHOOK_ISSUER        = var.webhook_issuer
     OPLEDGER_JWKS_URL              = var.jwks_url
@@ -29,6 +30,7 @@ locals {
     OPLEDGER_CLAIM_TTL             = var.claim_ttl
     OPLEDGER_MAX_ATTEMPTS          = var.max_attempts
     OPLEDGER_RETRY_FOR             = var.retry_for
+    OPLEDGER_RESTORED_AT           = var.restored_at
     OPLEDGER_EFFECTS               = var.effects
     OPLEDGER_TERMINAL_TRANSITIONS  = var.terminal_transitions
     OPLEDGER_EFFECT_ALLOW_PRIVATE  = var.effect_allow_private

@@ -97,6 +97,17 @@ variable "retry_for" {
   }
 }
 
+variable "restored_at" {
+  description = "OPLEDGER_RESTORED_AT: when the ledger was last restored from a backup; fences go on from there. See playbooks/restored.md."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.restored_at == null || can(formatdate("", var.restored_at))
+    error_message = "restored_at must be a time such as 2026-11-21T14:00:00Z."
+  }
+}
+
 variable "effects" {
   description = "OPLEDGER_EFFECTS: what runs when, in YAML or JSON, such as file(\"effects.yaml\") in a module or the text itself."
   type        = string
@@ -127,6 +138,17 @@ variable "tolerance" {
   validation {
     condition     = var.tolerance == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.tolerance)) && can(regex("[1-9]", var.tolerance))
     error_message = "tolerance must be a duration longer than zero, such as 5m."
+  }
+}
+
+variable "webhook_timeout" {
+  description = "OPLEDGER_WEBHOOK_TIMEOUT: a delivery is answered within this time, whatever the store does."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.webhook_timeout == null || can(regex("^([1-9]|[1-5][0-9])s$", var.webhook_timeout))
+    error_message = "webhook_timeout must be whole seconds from 1s to 59s: the function itself has 60."
   }
 }
 

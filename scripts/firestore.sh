@@ -4,10 +4,11 @@
 
 # How lists are printed, one index or field on each line:
 #   operations COLLECTION_GROUP state,dueAt,__name__ ASCENDING,ASCENDING,ASCENDING READY
-#   operations dueAt COLLECTION,COLLECTION,COLLECTION_GROUP
-#   operations expireAt  ACTIVE
+#   operations dueAt COLLECTION,COLLECTION,COLLECTION_GROUP READY,READY,READY
+#   operations expireAt   ACTIVE
 composite_format='value[separator=" "](name.segment(5),queryScope,fields.fieldPath.list(separator=","),fields.order.list(separator=","),state)'
-fields_format='value[separator=" "](name.segment(5),name.segment(7),indexConfig.indexes.queryScope.list(separator=","),ttlConfig.state)'
+fields_format='value[separator=" "](name.segment(5),name.segment(7),indexConfig.indexes.queryScope.list(separator=",")'
+fields_format+=',indexConfig.indexes.state.list(separator=","),ttlConfig.state)'
 
 # index_pattern, for an entry of the table such as "operations state:ascending,dueAt:ascending", prints what its line
 # matches in the list of composite indexes, or of fields where it is an index of one field.
@@ -17,11 +18,19 @@ index_pattern() {
   orders=$(tr , '\n' <<<"$columns" | cut -d: -f2 | paste -sd, - | tr '[:lower:]' '[:upper:]')
   case $columns in
     *,*) printf '^%s COLLECTION_GROUP %s(,__name__)? %s(,%s)? ' "$collection" "$names" "$orders" "${orders##*,}" ;;
-    *) printf '^%s %s [A-Z_,]*COLLECTION_GROUP' "$collection" "$names" ;;
+    *) printf '^%s %s [A-Z_,]*COLLECTION_GROUP[A-Z_,]* ' "$collection" "$names" ;;
   esac
 }
-unindexed_pattern() { printf '^%s %s  ' "$1" "$2"; }
-expiry_pattern() { printf '^%s %s  (CREATING|ACTIVE)$' "$1" "$2"; }
+unindexed_pattern() { printf '^%s %s   ' "$1" "$2"; }
+expiry_pattern() { printf '^%s %s   (CREATING|ACTIVE)$' "$1" "$2"; }
+
+# unready LIST PATTERN prints the states of what matches in a list that are not those of something that serves; nothing if all are,
+# or if nothing matches. READY is an index that serves, ACTIVE a TTL policy. The states are in the last column of composite indexes,
+# whose second is a scope in capitals, and in the last two of fields.
+unready() {
+  grep -E -- "$2" <<<"$1" | awk -F ' ' '{ n = split($0, column, / /); print $2 ~ /^[A-Z_]+$/ ? column[n] : column[n - 1] "," column[n] }' |
+    tr , '\n' | grep -vxE 'READY|ACTIVE|' | sort -u | paste -sd, - || true
+}
 
 # make_index makes one index of the table.
 make_index() {

@@ -48,7 +48,9 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (h handler) register(ctx context.Context, w http.ResponseWriter, registration ledger.Registration, began time.Time) {
 	result, err := h.Ledger.Register(ctx, registration)
-	log := h.Log.With("event", "register", "operation", registration.Name.Key)
+	// With these fields a registration can be repeated from the log: see the command recover.
+	log := h.Log.With("event", "register", "operation", registration.Name.Key, "name", registration.Name.Resource,
+		"jobKind", registration.JobKind, "correlation", registration.CorrelationID)
 	if err != nil {
 		log.ErrorContext(ctx, "registration not taken", "outcome", "error", "error", err)
 		function.Fail(w, err)
@@ -93,7 +95,8 @@ type intentAnswer struct {
 
 func (h handler) intend(ctx context.Context, w http.ResponseWriter, intention ledger.Intention, began time.Time) {
 	intent, err := h.Ledger.Intend(ctx, intention)
-	log := h.Log.With("event", "intent", "correlation", intention.CorrelationID)
+	log := h.Log.With("event", "intent", "correlation", intention.CorrelationID, "jobKind", intention.JobKind,
+		"collection", intention.Collection)
 	if err != nil {
 		log.ErrorContext(ctx, "intent not taken", "outcome", "error", "error", err)
 		function.Fail(w, err)

@@ -34,7 +34,7 @@ func CheckSettings(environ []string) error {
 }
 
 func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
-	o := Options{Confirm: s.Webhook.Confirm, Now: time.Now, Log: log}
+	o := Options{Confirm: s.Webhook.Confirm, Timeout: s.Webhook.Timeout, Now: time.Now, Log: log}
 	var err error
 	if o.Ledger, err = cloud.Ledger(ctx, s.Firestore, s.Topic, s.Ledger); err != nil {
 		return nil, err

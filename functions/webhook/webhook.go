@@ -12,10 +12,12 @@
 //	a hint about nothing  200 ignored, nothing written
 //	Gemini cannot confirm 503 with Retry-After: the sender delivers again
 //	no secret, no key     503, the same
-//	store cannot take it  503, the same [W3]
+//	store cannot take it  503, the same, within a time of its own [W3]
 package webhook
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -38,12 +40,19 @@ type Options struct {
 	// Confirm says which deliveries are only hints. Confirmer asks about them, and may be nil where none are.
 	Confirm   trust.Policy
 	Confirmer *confirm.Confirmer
-	Now       func() time.Time
-	Log       *slog.Logger
+	// Timeout is within what time a delivery is answered, whatever the store does; 0:
+	// DefaultTimeout.
+	Timeout time.Duration
+	Now     func() time.Time
+	Log     *slog.Logger
 }
+
+// DefaultTimeout leaves Gemini, which waits for some seconds, an answer of ours.
+const DefaultTimeout = 10 * time.Second
 
 // New returns the function.
 func New(o Options) http.Handler {
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	return function.OnlyPOST(handler(o))
 }
 
@@ -61,7 +70,9 @@ type answer struct {
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := h.Now()
-	ctx := r.Context()
+	ctx, cancel := context.WithTimeout(r.Context(), h.Timeout)
+	defer cancel()
+	r = r.WithContext(ctx)
 	// Anybody may send this header, before anything is verified.
 	log := h.Log.With("delivery", fmt.Sprintf("%.200s", r.Header.Get(gemini.HeaderID)), "source", operation.Webhook)
 	// A body is read once its headers have not ruled the delivery out: strangers must not fill the
@@ -113,6 +124,11 @@ func (h handler) again(w http.ResponseWriter, r *http.Request, log *slog.Logger,
 		answered = &function.Error{
 			Status: http.StatusServiceUnavailable, Message: unconfirmed.Error(), RetryAfter: unconfirmed.RetryAfter,
 		}
+	} else if errors.Is(r.Context().Err(), context.DeadlineExceeded) {
+		reason = "timeout"
+		late := fmt.Sprintf("the delivery was not taken in within %s", h.Timeout)
+		answered = &function.Error{Status: http.StatusServiceUnavailable, Message: late}
+		err = fmt.Errorf("%s (OPLEDGER_WEBHOOK_TIMEOUT): %w", late, err)
 	}
 	log.Log(r.Context(), level, "delivery not taken in; the sender will deliver it again", "event", "ingest",
 		"outcome", outcome, "operation", receipt.Key, "reason", reason, "error", err)

@@ -48,10 +48,20 @@ run "filters_compare_our_fields_for_equality" {
   # field=("a" OR "b"), joined by AND, and nothing else: no substring, no pattern, no negation, no comparison
   assert {
     condition = alltrue([
-      for metric in google_logging_metric.this :
+      for name, metric in google_logging_metric.this : name == "schedule-failing" ||
       can(regex("^resource\\.type=\"cloud_run_revision\" AND resource\\.labels\\.service_name=\\(\"opledger-[a-z]+\"( OR \"opledger-[a-z]+\")*\\)( AND jsonPayload\\.[a-z]+=\\((\"[A-Za-z ;-]+\"|false|true)( OR \"[A-Za-z ;-]+\")*\\))+$", metric.filter))
     ])
     error_message = "Filters must compare for equality only: ${jsonencode([for metric in google_logging_metric.this : metric.filter])}"
+  }
+
+  assert {
+    condition     = google_logging_metric.this["schedule-failing"].filter == "resource.type=\"cloud_scheduler_job\" AND resource.labels.job_id=\"opledger-reconcile\" AND severity=\"ERROR\""
+    error_message = "Calls that never reach Reconcile are counted where Cloud Scheduler logs them."
+  }
+
+  assert {
+    condition     = google_monitoring_alert_policy.signal["schedule-failing"].conditions[0].condition_threshold[0].filter == "metric.type=\"logging.googleapis.com/user/opledger-schedule-failing\" AND resource.type=\"cloud_scheduler_job\""
+    error_message = "An alert must be on the resource that its metric counts."
   }
 
   assert {

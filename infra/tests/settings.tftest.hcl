@@ -45,9 +45,11 @@ run "every_setting_reaches_the_functions_that_use_it_and_no_other" {
     claim_ttl            = "601s"
     max_attempts         = 11
     retry_for            = "23h"
+    restored_at          = "2026-11-21T14:00:00Z"
     effects              = "[{name: a, on: [SUCCEEDED], do: log}]"
     terminal_transitions = "FAILED:SUCCEEDED"
     tolerance            = "6m"
+    webhook_timeout      = "11s"
     webhook_audience     = "https://a.example https://b.example"
     webhook_issuer       = "https://issuer.example"
     jwks_url             = "https://keys.example/jwks"
@@ -80,8 +82,9 @@ run "every_setting_reaches_the_functions_that_use_it_and_no_other" {
       for name, want in {
         OPLEDGER_INTERVAL             = "10m", OPLEDGER_GRACE = "91s", OPLEDGER_STUCK_AFTER = "7h", OPLEDGER_ALERT_EVERY = "25h"
         OPLEDGER_RETENTION            = "337h", OPLEDGER_CLAIM_TTL = "601s", OPLEDGER_MAX_ATTEMPTS = "11", OPLEDGER_RETRY_FOR = "23h"
+        OPLEDGER_RESTORED_AT          = "2026-11-21T14:00:00Z"
         OPLEDGER_EFFECTS              = "[{name: a, on: [SUCCEEDED], do: log}]"
-        OPLEDGER_TERMINAL_TRANSITIONS = "FAILED:SUCCEEDED", OPLEDGER_TOLERANCE = "6m"
+        OPLEDGER_TERMINAL_TRANSITIONS = "FAILED:SUCCEEDED", OPLEDGER_TOLERANCE = "6m", OPLEDGER_WEBHOOK_TIMEOUT = "11s"
         OPLEDGER_WEBHOOK_AUDIENCE     = "https://a.example https://b.example", OPLEDGER_WEBHOOK_ISSUER = "https://issuer.example"
         OPLEDGER_JWKS_URL             = "https://keys.example/jwks", OPLEDGER_CONFIRM = "always"
         OPLEDGER_WEBHOOK_URL          = "https://gateway.example/webhook", OPLEDGER_WEBHOOK_REENABLE = "true", OPLEDGER_ADOPT = "true"

@@ -29,7 +29,7 @@ run "a_prefix_names_everything" {
         google_service_account.push.account_id, google_service_account.scheduler.account_id, google_service_account.build.account_id,
         google_artifact_registry_repository.functions.repository_id, trimprefix(google_storage_bucket.source.name, "a-project-"),
         ], [for metric in google_logging_metric.this : metric.name], [for policy in google_monitoring_alert_policy.signal : policy.display_name],
-      [for metric in google_logging_metric.this : split("\"", split("service_name=(", metric.filter)[1])[1]]) :
+      [for metric in google_logging_metric.this : regex("(?:service_name=\\(|job_id=)\"([^\"]+)\"", metric.filter)[0]]) :
       startswith(name, "staging")
     ])
     error_message = "Two environments in a project must not share a name."
@@ -82,6 +82,7 @@ run "commands_are_told_what_the_functions_are" {
     claim_ttl            = "601s"
     max_attempts         = 11
     retry_for            = "23h"
+    restored_at          = "2026-11-21T14:00:00Z"
     terminal_transitions = "FAILED:SUCCEEDED"
     webhook              = "static"
     webhook_url          = "https://gateway.example/webhook"
@@ -141,8 +142,10 @@ run "durations_of_nothing_are_refused" {
     retention   = "0s"
     claim_ttl   = "0s"
     tolerance   = "0.0s"
+
+    webhook_timeout = "0s"
   }
-  expect_failures = [var.grace, var.stuck_after, var.alert_every, var.retention, var.claim_ttl, var.tolerance]
+  expect_failures = [var.grace, var.stuck_after, var.alert_every, var.retention, var.claim_ttl, var.tolerance, var.webhook_timeout]
 }
 
 run "an_interval_that_no_schedule_has_is_refused" {
@@ -168,8 +171,10 @@ run "what_cannot_be_is_refused" {
     retention             = "14d"
     claim_ttl             = ""
     tolerance             = "5 m"
+    webhook_timeout       = "60s"
     max_attempts          = 0
     retry_for             = "-1h"
+    restored_at           = "yesterday"
     effects               = "@effects.yaml"
     terminal_transitions  = "SUCCEEDED"
     jwks_url              = "http://keys.example"
@@ -183,7 +188,7 @@ run "what_cannot_be_is_refused" {
   }
   expect_failures = [
     var.project, var.region, var.firestore_database, var.register_callers, var.notification_emails, var.notification_channels, var.grace, var.stuck_after,
-    var.alert_every, var.retention, var.claim_ttl, var.tolerance, var.max_attempts, var.retry_for, var.effects, var.terminal_transitions, var.jwks_url, var.confirm,
+    var.alert_every, var.retention, var.claim_ttl, var.tolerance, var.webhook_timeout, var.max_attempts, var.retry_for, var.restored_at, var.effects, var.terminal_transitions, var.jwks_url, var.confirm,
     var.webhook, var.webhook_url, var.gemini_base_url, var.scaling, var.results_buckets, var.waits,
   ]
 }

@@ -79,6 +79,7 @@ func newRoot(outside environment) *cobra.Command {
 	root.AddCommand(
 		newLocal(outside), newServe(outside), newList(outside), newShow(outside), newSubmit(outside), newRegister(outside),
 		newReconcile(outside), newReplay(outside), newAbandon(outside), newForget(outside), newQuarantine(outside), newWebhook(outside),
+		newBackup(outside), newRecover(outside),
 	)
 	return root
 }

@@ -87,6 +87,8 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"frobnicate"}, []string{"frobnicate", "--help"}},
 		{[]string{"--frobnicate"}, []string{"--frobnicate", "--help"}},
 		{[]string{"local", "--operations", "many"}, []string{"--operations", "local --help"}},
+		{[]string{"local", "--max-time", "0s"}, []string{"--max-time", "longer than zero"}},
+		{[]string{"local", "--max-time", "long"}, []string{"--max-time", "90s"}},
 		{[]string{"local", "--operations", "0"}, []string{"--operations", "from 1 to 10000"}},
 		{[]string{"local", "extra"}, []string{"local --help"}},
 		{[]string{"local", "--speed", "0", "--faults", "some", "--operations", "-1"},

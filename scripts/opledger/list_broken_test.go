@@ -36,8 +36,8 @@ func (f file) plant(paths ...ledger.Path) {
 	}
 }
 
-// TestListUnreadable: a document that cannot be read has a row that says so, in every list, and all others have theirs; so has
-// what cannot be read of a story [R6].
+// TestListUnreadable: a document that cannot be read has a row that says so, in every list, and all
+// others have theirs; so has what cannot be read of a story [R6].
 func TestListUnreadable(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -76,7 +76,8 @@ func TestListUnreadable(t *testing.T) {
 	}
 }
 
-// TestListDeadAlert: an alert about what is no operation is in the list while it is dead, and is run again with all that died.
+// TestListDeadAlert: an alert about what is no operation is in the list while it is dead, and is
+// run again with all that died.
 func TestListDeadAlert(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)

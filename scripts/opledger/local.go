@@ -42,7 +42,9 @@ func newLocal(outside environment) *cobra.Command {
 			"account, opens ports on loopback only, and ends within a minute with\n\n" +
 			"  lost 0 · doubled 0 · regressed 0\n\n" +
 			"Lost: an effect never done. Doubled: a receiver accepted one idempotency key twice. Regressed: a settled\n" +
-			"operation seen unsettled. It exits with 0 only if all three are 0.",
+			"operation seen unsettled. More operations, or less speed, take longer: a run goes on while anything moves, and\n" +
+			"ends when nothing has for some seconds or at --max-time. What is still on its way then is unfinished, and said\n" +
+			"in a line of its own. It exits with 0 only if all four are 0.",
 		Example: "  opledger local\n" +
 			"  opledger local --operations 200 --faults harsh --json\n" +
 			"  opledger local --store firestore\n" +
@@ -86,6 +88,9 @@ func newLocal(outside environment) *cobra.Command {
 			if err == nil && !summary.Clean() {
 				err = errNotClean
 			}
+			if why := summary.Unproven(); err == nil && why != "" {
+				err = errors.New(why)
+			}
 			return err
 		},
 	}
@@ -94,6 +99,7 @@ func newLocal(outside environment) *cobra.Command {
 	flags.Uint64Var(&options.Seed, "seed", 0, "where all chance comes from (default another one each time; the summary says which)")
 	flags.StringVar(&options.Faults, "faults", "normal", "how badly Gemini, the network and the receiver behave: none, normal or harsh")
 	flags.Float64Var(&options.Speed, "speed", 100, "how much faster than in earnest grace, interval, leases, tolerance and the simulator go")
+	flags.DurationVar(&options.MaxTime, "max-time", local.DefaultMaxTime, "how long the run may take")
 	flags.StringVar(&store, "store", "", "where to keep the ledger: sqlite:PATH, or firestore for Google's emulators (default a temporary file)")
 	flags.BoolVar(&asJSON, "json", false, "print the summary as one JSON object, and nothing else on stdout")
 	flags.BoolVar(&keep, "keep", false, "stay up afterwards, until interrupted")
@@ -109,7 +115,10 @@ func checkLocal(o local.Options, store string) error {
 	if o.Operations < 1 || o.Operations > 10000 {
 		problems = append(problems, fmt.Errorf("--operations: it must be from 1 to 10000, not %d", o.Operations))
 	}
-	if o.Speed < 20 || o.Speed > 1000 { // slower, the run would not end in time
+	if o.MaxTime <= 0 {
+		problems = append(problems, fmt.Errorf("--max-time: it must be longer than zero, such as 5m, not %v", o.MaxTime))
+	}
+	if o.Speed < 20 || o.Speed > 1000 { // slower, a run would be mostly waiting
 		problems = append(problems, fmt.Errorf("--speed: it must be from 20 to 1000, not %v", o.Speed))
 	}
 	if _, err := geminisim.ParseFaults(o.Faults); err != nil {

@@ -31,6 +31,27 @@ func TestLocalJSON(t *testing.T) {
 	}
 }
 
+// TestLocalUnfinished: what is still on its way when the time is over is said apart from what was lost, in the summary, in JSON and
+// in the error.
+func TestLocalUnfinished(t *testing.T) {
+	t.Parallel()
+	args := []string{"local", "--operations", "5000", "--faults", "none", "--max-time", "1ns"}
+	s := cli(t, nil, args...).want(t, exitFailed)
+	if !strings.HasSuffix(s.out, "\nunfinished 5000: the time was over, and they were still on their way\nlost 0 · doubled 0 · regressed 0\n") {
+		t.Errorf("%q", s.out)
+	}
+	const want = "5000 of 5000 operations were unfinished when the time was over; no promise was broken: " +
+		"give them more with --max-time, or submit fewer with --operations"
+	if got := s.complaint(t); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	var summary map[string]float64
+	oneObject(t, cli(t, nil, append(args, "--json")...).want(t, exitFailed).out, &summary)
+	if summary["unfinished"] != 5000 || summary["lost"] != 0 {
+		t.Errorf("%v", summary)
+	}
+}
+
 // TestLocalLines: into a pipe plain lines, no escape sequences; the promise is the last line.
 func TestLocalLines(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,8 @@
 //	opledger abandon     stop waiting for an operation, or for a dead effect
 //	opledger forget      delete an operation with everything under it
 //	opledger quarantine  list, show, retry signed bodies that nobody could read
+//	opledger backup      a copy of a ledger that is a file
+//	opledger recover     bring a ledger restored from a backup up to what the log says
 //	opledger webhook     create, list, ping, rotate, delete, check the webhook at Gemini
 //
 // It exits with 0 when it did what was asked, 1 when it failed, and 2 when it was used wrongly; errors are one line on stderr

@@ -83,6 +83,9 @@ func lastError(e ledger.Effect) string {
 func (t telling) standing(e ledger.Effect) string {
 	name, attempt, early := dash(e.Name), t.attempt(e), e.ClaimableAt.Sub(t.now)
 	switch {
+	case e.Recovered != nil:
+		return fmt.Sprintf("%s was recovered by %s at %s: the log said that it was done before the ledger was restored", name,
+			dash(e.Recovered.By), localTime(e.Recovered.At))
 	case e.State == ledger.EffectDead && e.Abandoned == nil:
 		commands := t.commands(e)
 		return fmt.Sprintf("%s is dead: %s\n  run it again:  %s\n  or waive it:   %s", name, dash(e.LastError), commands["replay"], commands["abandon"])

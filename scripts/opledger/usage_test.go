@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"strings"
@@ -68,6 +69,7 @@ func TestUnread(t *testing.T) {
 	needs := map[string][]string{
 		"opledger abandon": {"batches/a", "--reason", "r"}, "opledger forget": {"batches/a", "--yes"}, "opledger show": {"batches/a"},
 		"opledger register": {"batches/a"}, "opledger replay": {"batches/a"},
+		"opledger backup": {filepath.Join(t.TempDir(), "backup.db")}, "opledger recover": {"--log", lost(t, lostLog)},
 		"opledger quarantine show": {"msg_1"}, "opledger quarantine retry": {"msg_1"},
 		"opledger submit batch": {"--model", "m", "--file", "files/x"}, "opledger submit video": {"--model", "m", "--prompt", "p"},
 		"opledger submit interaction": {"--model", "m", "--input", "x"},

@@ -71,7 +71,7 @@ func TestAllSet(t *testing.T) {
 		"GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_STORE=sqlite:x=y.db", "OPLEDGER_GRACE=1s", "OPLEDGER_INTERVAL=2m", "OPLEDGER_STUCK_AFTER=3h",
 		"OPLEDGER_ALERT_EVERY=4h", "OPLEDGER_RETENTION=50h", "OPLEDGER_CLAIM_TTL=6m", "OPLEDGER_MAX_ATTEMPTS=7", "OPLEDGER_RETRY_FOR=0",
 		"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log}]", "OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED EXPIRED:SUCCEEDED",
-		"OPLEDGER_WEBHOOK_SECRET= " + secret + "\n" + secret + " ", "OPLEDGER_TOLERANCE=8m", "GEMINI_API_KEY=k",
+		"OPLEDGER_WEBHOOK_SECRET= " + secret + "\n" + secret + " ", "OPLEDGER_TOLERANCE=8m", "OPLEDGER_WEBHOOK_TIMEOUT=9s", "GEMINI_API_KEY=k",
 		"GOOGLE_GEMINI_BASE_URL=http://localhost:1", "OPLEDGER_EFFECT_ALLOW_PRIVATE=true", "PORT=9", "UNRELATED", "=odd", "OTHER=x",
 	})
 	if err != nil {
@@ -81,7 +81,7 @@ func TestAllSet(t *testing.T) {
 	if settings.Project.ID != "p" || settings.Store.Text != "sqlite:x=y.db" || l.Grace != time.Second || l.Interval != 2*time.Minute ||
 		l.StuckAfter != 3*time.Hour || l.AlertEvery != 4*time.Hour || l.Retention != 50*time.Hour || l.ClaimTTL != 6*time.Minute || l.MaxAttempts != 7 || l.RetryFor != 0 ||
 		len(l.Rules) != 1 || l.Rules[0].Name != "a" || !l.Transitions.Allow(operation.Expired, operation.Failed) ||
-		len(settings.Webhook.Secrets) != 2 || settings.Webhook.Tolerance != 8*time.Minute || settings.Gemini.APIKey != "k" ||
+		len(settings.Webhook.Secrets) != 2 || settings.Webhook.Tolerance != 8*time.Minute || settings.Webhook.Timeout != 9*time.Second || settings.Gemini.APIKey != "k" ||
 		settings.Gemini.BaseURL != "http://localhost:1" || !settings.Handlers.AllowPrivate || settings.Port.Number != 9 {
 		t.Errorf("%+v", settings)
 	}
@@ -92,7 +92,7 @@ func TestProblems(t *testing.T) {
 	t.Parallel()
 	_, err := config.Parse[everything]([]string{
 		"OPLEDGER_GRACE=soon", "OPLEDGER_INTERVAL=0s", "OPLEDGER_STUCK_AFTER=-1h", "OPLEDGER_ALERT_EVERY=5", "OPLEDGER_RETENTION=14d",
-		"OPLEDGER_CLAIM_TTL=-1s", "OPLEDGER_MAX_ATTEMPTS=many", "OPLEDGER_RETRY_FOR=-1s",
+		"OPLEDGER_CLAIM_TTL=-1s", "OPLEDGER_MAX_ATTEMPTS=many", "OPLEDGER_RETRY_FOR=-1s", "OPLEDGER_RESTORED_AT=yesterday",
 		"OPLEDGER_EFFECTS=[{name: A, on: [], do: mail}, {name: b, on: [DONE], do: log}, {name: b, on: [FAILED], do: http}]",
 		"OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED RUNNING:FAILED",
 		"OPLEDGER_WEBHOOK_SECRET=whsec_ whsec_x topsecret", "OPLEDGER_TOLERANCE=0s", "GOOGLE_GEMINI_BASE_URL=topsecret",
@@ -111,7 +111,7 @@ func TestProblems(t *testing.T) {
 	}
 	want := map[string]int{
 		"OPLEDGER_GRACE": 1, "OPLEDGER_INTERVAL": 1, "OPLEDGER_STUCK_AFTER": 1, "OPLEDGER_ALERT_EVERY": 1, "OPLEDGER_RETENTION": 1,
-		"OPLEDGER_CLAIM_TTL": 1, "OPLEDGER_MAX_ATTEMPTS": 1, "OPLEDGER_RETRY_FOR": 1,
+		"OPLEDGER_CLAIM_TTL": 1, "OPLEDGER_MAX_ATTEMPTS": 1, "OPLEDGER_RETRY_FOR": 1, "OPLEDGER_RESTORED_AT": 1,
 		"OPLEDGER_EFFECTS":              6, // do twice, url or name twice, a bad name, no state, an unknown state, a name used twice
 		"OPLEDGER_TERMINAL_TRANSITIONS": 2, "OPLEDGER_WEBHOOK_SECRET": 3, "OPLEDGER_TOLERANCE": 1, "GEMINI_API_KEY": 1,
 		"GOOGLE_GEMINI_BASE_URL": 1, "OPLEDGER_EFFECT_ALLOW_PRIVATE": 1, "PORT": 1,

@@ -103,6 +103,7 @@ type Ledger struct {
 	ClaimTTL    time.Duration `env:"OPLEDGER_CLAIM_TTL" envDefault:"600s"`
 	MaxAttempts int           `env:"OPLEDGER_MAX_ATTEMPTS" envDefault:"10"`
 	RetryFor    time.Duration `env:"OPLEDGER_RETRY_FOR" envDefault:"24h"`
+	RestoredAt  time.Time     `env:"OPLEDGER_RESTORED_AT"`
 	EffectsText string        `env:"OPLEDGER_EFFECTS"`
 	Transitions string        `env:"OPLEDGER_TERMINAL_TRANSITIONS"`
 
@@ -163,7 +164,8 @@ func (l *Ledger) Settings() ledger.Settings {
 	return ledger.Settings{
 		Grace: l.Grace, Interval: l.Interval, StuckAfter: l.StuckAfter, AlertEvery: l.AlertEvery,
 		Retention: l.Retention, ClaimTTL: l.ClaimTTL, MaxAttempts: l.MaxAttempts, RetryFor: l.RetryFor,
-		Rules: effect.Rules(l.Effects), Transitions: l.allowed,
+		RestoredAt: l.RestoredAt,
+		Rules:      effect.Rules(l.Effects), Transitions: l.allowed,
 	}
 }
 

@@ -95,6 +95,8 @@ func unreadable(value string, parse env.ParseError) error {
 	switch {
 	case parse.Type == reflect.TypeFor[time.Duration]():
 		return mistake.Duration(value)
+	case parse.Type == reflect.TypeFor[time.Time]():
+		return fmt.Errorf("%s is not a time; write it as 2026-11-21T14:00:00Z", mistake.Quote(value))
 	case parse.Type.Kind() == reflect.Bool:
 		return fmt.Errorf("%s is neither true nor false; write one of them", mistake.Quote(value))
 	case parse.Type.Kind() == reflect.Int && errors.Is(parse.Err, strconv.ErrRange):

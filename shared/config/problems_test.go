@@ -43,6 +43,7 @@ func TestValuesThatCannotBeRead(t *testing.T) {
 		"OPLEDGER_INTERVAL=0s":                             `OPLEDGER_INTERVAL: it must be a duration longer than zero, such as 90s or 5m`,
 		"OPLEDGER_TOLERANCE=5 m":                           `OPLEDGER_TOLERANCE: "5 m" is not a duration; write 90s, 5m or 6h`,
 		"OPLEDGER_EFFECT_ALLOW_PRIVATE=yes":                `OPLEDGER_EFFECT_ALLOW_PRIVATE: "yes" is neither true nor false; write one of them`,
+		"OPLEDGER_RESTORED_AT=2026-11-21":                  `OPLEDGER_RESTORED_AT: "2026-11-21" is not a time; write it as 2026-11-21T14:00:00Z`,
 		"OPLEDGER_MAX_ATTEMPTS=ten":                        `OPLEDGER_MAX_ATTEMPTS: "ten" is not a whole number; write it in digits, such as 10`,
 		"OPLEDGER_MAX_ATTEMPTS=1.5":                        `OPLEDGER_MAX_ATTEMPTS: "1.5" is not a whole number; write it in digits, such as 10`,
 		"OPLEDGER_MAX_ATTEMPTS=99999999999999999999":       `OPLEDGER_MAX_ATTEMPTS: "99999999999999999999" is too large or too small a number`,

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -28,6 +29,8 @@ type Webhook struct {
 	KeysURL      string        `env:"OPLEDGER_JWKS_URL" envDefault:"https://generativelanguage.googleapis.com/.well-known/jwks.json"`
 	ConfirmText  string        `env:"OPLEDGER_CONFIRM" envDefault:"dynamic"`
 	Tolerance    time.Duration `env:"OPLEDGER_TOLERANCE" envDefault:"5m"`
+	// Timeout is within what time a delivery is answered, whatever the store does.
+	Timeout time.Duration `env:"OPLEDGER_WEBHOOK_TIMEOUT" envDefault:"10s"`
 	// Gemini is asked what hints are about. It is checked only where there may be any.
 	Gemini Gemini
 
@@ -36,6 +39,9 @@ type Webhook struct {
 	Issuers   []string     `env:"-"`
 	Confirm   trust.Policy `env:"-"`
 }
+
+// platformTimeout is after what time a deployment has the platform end a request to the webhook.
+const platformTimeout = time.Minute
 
 // Asks reports whether a delivery may be a hint, about which Gemini is asked.
 func (w *Webhook) Asks() bool {
@@ -46,6 +52,11 @@ func (w *Webhook) validate() []error {
 	problems := w.SigningSecrets.validate()
 	if w.Tolerance <= 0 {
 		problems = append(problems, errors.New("OPLEDGER_TOLERANCE: it must be a duration longer than zero, such as 5m"))
+	}
+	if w.Timeout <= 0 || w.Timeout >= platformTimeout {
+		problems = append(problems, fmt.Errorf(
+			"OPLEDGER_WEBHOOK_TIMEOUT: it must be longer than zero and shorter than %s, after which the platform answers instead, such as 10s",
+			platformTimeout))
 	}
 	w.Audiences, w.Issuers = strings.Fields(w.AudienceText), strings.Fields(w.IssuerText)
 	if len(w.Issuers) > 0 && len(w.Audiences) == 0 {

@@ -22,10 +22,10 @@ func TestWebhook(t *testing.T) {
 		Secrets, Names, Audiences, Issuers []string
 		KeysURL                            string
 		Confirm                            trust.Policy
-		Tolerance                          time.Duration
+		Tolerance, Timeout                 time.Duration
 		Asks                               bool
 	}
-	standard := result{KeysURL: trust.GeminiKeys, Confirm: trust.Dynamic, Tolerance: 5 * time.Minute}
+	standard := result{KeysURL: trust.GeminiKeys, Confirm: trust.Dynamic, Tolerance: 5 * time.Minute, Timeout: 10 * time.Second}
 	for _, c := range []struct {
 		name string
 		set  []string
@@ -50,6 +50,7 @@ func TestWebhook(t *testing.T) {
 			func(r *result) { r.KeysURL = "https://www.googleapis.com/oauth2/v3/certs" }},
 		{"keys on this machine", []string{"OPLEDGER_JWKS_URL=http://127.0.0.1:8080/keys"}, func(r *result) { r.KeysURL = "http://127.0.0.1:8080/keys" }},
 		{"tolerance", []string{"OPLEDGER_TOLERANCE=90s"}, func(r *result) { r.Tolerance = 90 * time.Second }},
+		{"timeout", []string{"OPLEDGER_WEBHOOK_TIMEOUT=2500ms"}, func(r *result) { r.Timeout = 2500 * time.Millisecond }},
 	} {
 		settings, err := config.Parse[delivered](c.set)
 		if err != nil {
@@ -59,7 +60,7 @@ func TestWebhook(t *testing.T) {
 		w := settings.Webhook
 		got := result{
 			Secrets: w.Secrets, Audiences: w.Audiences, Issuers: w.Issuers, KeysURL: w.KeysURL, Confirm: w.Confirm,
-			Tolerance: w.Tolerance, Asks: w.Asks(),
+			Tolerance: w.Tolerance, Timeout: w.Timeout, Asks: w.Asks(),
 		}
 		for _, name := range w.SecretNames {
 			got.Names = append(got.Names, name.String())
@@ -89,6 +90,10 @@ func TestWebhookProblems(t *testing.T) {
 		{[]string{"OPLEDGER_TOLERANCE=0s"}, []string{"OPLEDGER_TOLERANCE: it must be a duration longer than zero"}},
 		{[]string{"OPLEDGER_TOLERANCE=-5m"}, []string{"OPLEDGER_TOLERANCE: it must be a duration longer than zero"}},
 		{[]string{"OPLEDGER_TOLERANCE=soon"}, []string{"OPLEDGER_TOLERANCE: "}},
+		{[]string{"OPLEDGER_WEBHOOK_TIMEOUT=0s"}, []string{"OPLEDGER_WEBHOOK_TIMEOUT: it must be longer than zero and shorter than 1m0s"}},
+		{[]string{"OPLEDGER_WEBHOOK_TIMEOUT=-1s"}, []string{"OPLEDGER_WEBHOOK_TIMEOUT: it must be longer than zero"}},
+		{[]string{"OPLEDGER_WEBHOOK_TIMEOUT=60s"}, []string{"OPLEDGER_WEBHOOK_TIMEOUT: it must be longer than zero"}},
+		{[]string{"OPLEDGER_WEBHOOK_TIMEOUT=10"}, []string{"OPLEDGER_WEBHOOK_TIMEOUT: "}},
 		{[]string{"OPLEDGER_WEBHOOK_ISSUER=i"}, []string{"OPLEDGER_WEBHOOK_ISSUER: it counts only with OPLEDGER_WEBHOOK_AUDIENCE"}},
 		{[]string{"OPLEDGER_JWKS_URL=http://example.com/keys"}, []string{"OPLEDGER_JWKS_URL: it must be an https URL: plain http is for the loopback"}},
 		{[]string{"OPLEDGER_JWKS_URL=https://user:hunter2@example.com/keys"}, []string{"OPLEDGER_JWKS_URL: it must be an https URL with a host, and without a user"}},

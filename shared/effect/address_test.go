@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// special are the blocks of IANA's registries of special-purpose addresses, IPv4 and then IPv6, as of October 2025, and what
-// they leave out: multicast, deprecated site-local addresses, and the forms of IPv6 that stand for an IPv4 address.
+// special are the blocks of IANA's registries of special-purpose addresses, IPv4 and then IPv6, as
+// of October 2025, and what they leave out: multicast, deprecated site-local addresses, and the
+// forms of IPv6 that stand for an IPv4 address.
 var special = []string{
 	"0.0.0.0/8", "0.0.0.0/32", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
 	"192.0.0.0/29", "192.0.0.8/32", "192.0.0.9/32", "192.0.0.10/32", "192.0.0.170/32", "192.0.0.171/32", "192.0.2.0/24",
@@ -29,8 +30,8 @@ func last(block netip.Prefix) netip.Addr {
 	return ip
 }
 
-// TestSpecialAddresses: nothing is reached within a block that has a special purpose, from its first address to its last, also
-// where an IPv4 address is written as an IPv6 one.
+// TestSpecialAddresses: nothing is reached within a block that has a special purpose, from its
+// first address to its last, also where an IPv4 address is written as an IPv6 one.
 func TestSpecialAddresses(t *testing.T) {
 	t.Parallel()
 	for _, text := range special {

@@ -41,6 +41,8 @@
 //   - It hands task.IdempotencyKey to whoever it talks to, and never asks there whether the effect already happened [S8]: the
 //     answer may be older than the attempt that is still on its way.
 //   - It builds what it sends from task.Payload alone, a [ledger.Payload], so that every attempt sends the same.
+//   - Its errors end in documents and logs. What it quotes of an answer goes through a redact.Redactor, as in http, so that no
+//     token of the request is in it.
 //   - It stops when its context ends: from then on a successor may be at work.
 //   - It may be called for many operations at once.
 //

@@ -10,8 +10,8 @@ import (
 
 var errPrivateAddress = errors.New("the effect may not reach private addresses; OPLEDGER_EFFECT_ALLOW_PRIVATE=true allows it")
 
-// refusePrivate runs at each dial, on the address that the name was resolved to: no name can stand for a private address, and
-// none can be resolved to another one afterwards.
+// refusePrivate runs at each dial, on the address that the name was resolved to: no name can stand
+// for a private address, and none can be resolved to another one afterwards.
 func refusePrivate(_, address string, _ syscall.RawConn) error {
 	host, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -23,9 +23,10 @@ func refusePrivate(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// public reports whether an address can be anybody's on the Internet. Not public is all that IANA's registries of
-// special-purpose addresses list, also where they say "globally reachable": no receiver lives there, and some of it can be
-// routed inside of a network. They are https://www.iana.org/assignments/iana-ipv4-special-registry and
+// public reports whether an address can be anybody's on the Internet. Not public is all that IANA's
+// registries of special-purpose addresses list, also where they say "globally reachable": no
+// receiver lives there, and some of it can be routed inside of a network. They are
+// https://www.iana.org/assignments/iana-ipv4-special-registry and
 // https://www.iana.org/assignments/iana-ipv6-special-registry.
 func public(ip netip.Addr) bool {
 	if ip.Is4() {
@@ -59,9 +60,10 @@ var specialIPv4 = []netip.Prefix{
 	netip.MustParsePrefix("240.0.0.0/4"),     // reserved, and broadcast
 }
 
-// globalIPv6 is all of IPv6 that is given to anybody as global unicast. Outside of it are loopback, private, link-local,
-// site-local and multicast addresses, discard and segment-routing prefixes, and most of what stands for an IPv4 address:
-// compatible, translated and NAT64 ones. An address with a zone is outside, too.
+// globalIPv6 is all of IPv6 that is given to anybody as global unicast. Outside of it are loopback,
+// private, link-local, site-local and multicast addresses, discard and segment-routing prefixes,
+// and most of what stands for an IPv4 address: compatible, translated and NAT64 ones. An address
+// with a zone is outside, too.
 var globalIPv6 = netip.MustParsePrefix("2000::/3")
 
 // specialIPv6 is what is special within globalIPv6.

@@ -9,14 +9,16 @@ import (
 	"time"
 )
 
-// refusals are the answers below 500, beside 3xx, that are about the request itself, which is the same at every attempt.
+// refusals are the answers below 500, beside 3xx, that are about the request itself, which is the
+// same at every attempt.
 var refusals = []int{
 	http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusGone, http.StatusLengthRequired,
 	http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusUnsupportedMediaType,
 	http.StatusUnprocessableEntity, http.StatusRequestHeaderFieldsTooLarge,
 }
 
-// permanent reports whether an answer that is no success is a no for good; also are the statuses that the spec adds.
+// permanent reports whether an answer that is no success is a no for good; also are the statuses
+// that the spec adds.
 func permanent(status int, also []int) bool {
 	return status/100 == 3 || status == http.StatusNotImplemented || slices.Contains(refusals, status) || slices.Contains(also, status)
 }
@@ -28,7 +30,8 @@ const (
 	maxSaidBytes = 300
 )
 
-// statusText returns a status with the words that belong to it, not with those of the answer, which may be any.
+// statusText returns a status with the words that belong to it, not with those of the answer, which
+// may be any.
 func statusText(status int) string {
 	return strings.TrimSpace(fmt.Sprint(status, " ", http.StatusText(status)))
 }

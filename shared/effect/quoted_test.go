@@ -16,8 +16,9 @@ import (
 	"github.com/opledger/opledger/test/storagesim"
 )
 
-// TestHTTPEcho: a receiver that repeats what it was sent brings nothing of it into an error, a document or the log, in no
-// encoding: not path, query and userinfo of its URL, and not the headers with the signature. What it says of its own stays.
+// TestHTTPEcho: a receiver that repeats what it was sent brings nothing of it into an error, a
+// document or the log, in no encoding: not path, query and userinfo of its URL, and not the headers
+// with the signature. What it says of its own stays.
 func TestHTTPEcho(t *testing.T) {
 	t.Parallel()
 	const secretPath, secretQuery, user, password = "/hooks/T0AB/tok-Zx9w~Yq2Lm4", "sig=s3cr3t-value&lone-token", "alice-of-ops", "hunter2/<&"
@@ -74,7 +75,8 @@ func TestHTTPEcho(t *testing.T) {
 	}
 }
 
-// TestHTTPRaw: what stands where the status and its words should stand is not repeated either, nor what is no HTTP at all.
+// TestHTTPRaw: what stands where the status and its words should stand is not repeated either, nor
+// what is no HTTP at all.
 func TestHTTPRaw(t *testing.T) {
 	t.Parallel()
 	const token = "tok-Zx9w~Yq2Lm4"
@@ -108,7 +110,8 @@ func TestHTTPRaw(t *testing.T) {
 	}
 }
 
-// TestHTTPLongEcho: what is repeated is taken out before the quotation is cut, so that no half of it is left.
+// TestHTTPLongEcho: what is repeated is taken out before the quotation is cut, so that no half of
+// it is left.
 func TestHTTPLongEcho(t *testing.T) {
 	t.Parallel()
 	o := receive(t, func(w http.ResponseWriter, r *http.Request) {
@@ -121,7 +124,8 @@ func TestHTTPLongEcho(t *testing.T) {
 	}
 }
 
-// TestObjectEcho: neither the URL of an upload, with which anybody may go on with it, nor the caller's headers come into an error.
+// TestObjectEcho: neither the URL of an upload, with which anybody may go on with it, nor the
+// caller's headers come into an error.
 func TestObjectEcho(t *testing.T) {
 	t.Parallel()
 	for _, point := range []storagesim.Point{storagesim.Begin, storagesim.Chunk, storagesim.Last} {
@@ -135,7 +139,8 @@ func TestObjectEcho(t *testing.T) {
 	}
 }
 
-// TestPubSubEcho: a credential that Pub/Sub, or what makes tokens for it, repeats is not in the error, whose code stays.
+// TestPubSubEcho: a credential that Pub/Sub, or what makes tokens for it, repeats is not in the
+// error, whose code stays.
 func TestPubSubEcho(t *testing.T) {
 	t.Parallel()
 	server, topics := serveTopic(t)

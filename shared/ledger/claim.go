@@ -107,7 +107,7 @@ func (l *Ledger) claim(ctx context.Context, key operation.Key, name, owner strin
 		return Grant{Verdict: Held, RetryAfter: others.until, LastError: effect.LastError}, nil
 	}
 	effect.State = EffectClaimed
-	effect.Fence++
+	effect.Fence = l.settings.nextFence(effect.Fence)
 	effect.Attempts++
 	effect.ClaimableAt = now.Add(l.settings.ClaimTTL)
 	effect.DueAt = effect.ClaimableAt
@@ -148,6 +148,22 @@ func (e Effect) exhausted() string {
 		why += "; the last error before: " + e.LastError
 	}
 	return shorten(why)
+}
+
+// ClaimStatus returns what a claim would come to now, and writes nothing: Claimed where it would be
+// granted. Errors: as Ingest.
+func (l *Ledger) ClaimStatus(ctx context.Context, key operation.Key, name string) (Verdict, error) {
+	snapshot, err := l.store.Get(ctx, EffectPath(key, name))
+	if err != nil {
+		return "", fmt.Errorf("reading the claim of effect %s of %s: %w", name, key, err)
+	}
+	doc := snapshot.Documents[0]
+	effect, err := readEffect(doc)
+	if err != nil || !doc.Exists() {
+		return Absent, err
+	}
+	verdict, _ := effect.verdict(snapshot.ReadTime, "")
+	return verdict, nil
 }
 
 func leaseOf(effect Effect, seized bool) Lease {

@@ -13,9 +13,10 @@
 //	operations/{key}/deliveries/{id} made once, with the decision it reports, and never changed
 //	operations/{key}/effects/{name}  made by Ingest or Register in the commit that reaches the state it is for, or by
 //	                                 Postpone, Note or AlertAbout in the one that finds what it alerts of; changed by Claim,
-//	                                 and then only by the holder of the claim; Requeue moves its due time on, AbandonEffect
-//	                                 waives it once it is DEAD, [Ledger.Replay] reopens it then, notes each person's message
-//	                                 that it takes in, and makes what was never planned and what is to run anew
+//	                                 and then only by the holder of the claim; Requeue moves its due time on, Recover records
+//	                                 after a restore that it had been DONE, AbandonEffect waives it once it is DEAD,
+//	                                 [Ledger.Replay] reopens it then, notes each person's message that it takes in, and makes
+//	                                 what was never planned and what is to run anew
 //	…/effects/{name}/items/{key}     made and changed by RecordItems, in a commit with its effect, by the holder of the claim;
 //	                                 AbandonEffect and Replay change when those expire that FAILED
 //	intents/{correlation id}         made by Intend, or else by Ingest or Register where they meet the id first; bound by

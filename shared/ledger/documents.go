@@ -61,6 +61,8 @@ type Effect struct {
 	LastError string   `json:"lastError,omitempty" firestore:"lastError,omitempty"`
 	// Abandoned says who waived the effect after it was DEAD.
 	Abandoned *operation.Abandonment `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
+	// Recovered says who recorded, after the store was restored from a backup, that the effect had been DONE.
+	Recovered *Recovery `json:"recovered,omitempty" firestore:"recovered,omitempty"`
 	// Replays are what people's messages have asked of the effect, the latest ones.
 	Replays []Replay `json:"replays,omitempty" firestore:"replays,omitempty"`
 	// Anew is the nonce of a run that a person asked for; Runs, on the effect itself, how many such runs there are. Of them all
@@ -94,6 +96,12 @@ func (e Effect) Status() operation.EffectStatus {
 	default:
 		return operation.EffectOpen
 	}
+}
+
+// A Recovery is an operator's word that an effect was DONE before the store was restored from a backup.
+type Recovery struct {
+	At time.Time `json:"at" firestore:"at"`
+	By string    `json:"by" firestore:"by"`
 }
 
 // A Replay is one person's message about an effect that was taken in, so that its redelivery does nothing.

@@ -52,6 +52,14 @@ func (l *Ledger) DueEffects(ctx context.Context, now time.Time, after Cursor, li
 	})
 }
 
+// OpenEffects finds every effect that is open, due or not, at most limit, behind after, in due order.
+func (l *Ledger) OpenEffects(ctx context.Context, after Cursor, limit int) (Page[DueEffect], error) {
+	return due(ctx, l.store, queryOpen(EffectsCollection, after, limit), func(doc Document) (DueEffect, error) {
+		effect, err := readEffect(doc)
+		return DueEffect{Effect: effect, doc: doc}, err
+	})
+}
+
 // due finds what a query is for.
 func due[T any](ctx context.Context, store Store, q Query, read func(Document) (T, error)) (Page[T], error) {
 	page, err := find(ctx, store, q, read)

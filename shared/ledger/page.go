@@ -16,8 +16,11 @@ type Page[T any] struct {
 	Next Cursor
 }
 
-// A Broken is a document that is left alone: it cannot be read, or its path is not that of the key
-// which it holds. The latter is another program's, with which the ledger shares a database.
+// ErrForeign: a document's path is not that of the key which it holds. It is another program's,
+// with which the ledger shares a database.
+var ErrForeign = errors.New("it is not the ledger's")
+
+// A Broken is a document that is left alone: it cannot be read, or is ErrForeign.
 type Broken struct {
 	Path Path
 	Err  error
@@ -42,8 +45,8 @@ func broken(d Document, err error) Broken {
 	return Broken{Path: d.Path, Err: err}
 }
 
-// decode reads a document into a struct, and checks that its path is that of the key which it holds.
-// One that does not exist is the zero struct.
+// decode reads a document into a struct, and checks that its path is that of the key which it
+// holds. One that does not exist is the zero struct.
 func decode[T any](d Document, path func(T) Path) (T, error) {
 	var read T
 	if !d.Exists() {
@@ -53,7 +56,7 @@ func decode[T any](d Document, path func(T) Path) (T, error) {
 		return read, Broken{Path: d.Path, Err: err}
 	}
 	if own := path(read); own != d.Path {
-		return read, Broken{Path: d.Path, Err: fmt.Errorf("it is not the ledger's: what it holds belongs to %s", own)}
+		return read, Broken{Path: d.Path, Err: fmt.Errorf("%w: what it holds belongs to %s", ErrForeign, own)}
 	}
 	return read, nil
 }

@@ -82,6 +82,7 @@ func QueryShapes() []Query {
 		queryDue(EffectsCollection, now, Cursor{}, 1),
 		queryDue(IntentsCollection, now, Cursor{}, 1),
 		queryOpen(IntentsCollection, Cursor{}, 1),
+		queryOpen(EffectsCollection, Cursor{}, 1),
 		queryChildren("", DeliveriesCollection, FieldReceivedAt, Cursor{}, 1),
 		queryChildren("", EffectsCollection, FieldCreatedAt, Cursor{}, 1),
 		queryItems(EffectPath("", ""), 1),

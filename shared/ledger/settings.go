@@ -25,6 +25,8 @@ type Settings struct {
 	RetryFor    time.Duration
 	Rules       []Rule
 	Transitions operation.Transitions
+	// RestoredAt is when the store was last restored from a backup; zero: never. Fences go on from there [S6].
+	RestoredAt time.Time
 }
 
 // DefaultSettings returns the defaults [R7, S5], without rules.
@@ -50,6 +52,16 @@ type Rule struct {
 	Alerts []Alert
 	// JobKinds are glob patterns as in path.Match; none means every job kind.
 	JobKinds []string
+}
+
+// nextFence returns the fence of a claim that follows one with the fence before. A restored store does not remember the claims
+// that were made after its backup, so it goes on from RestoredAt, in milliseconds of Unix time: no effect has been claimed that
+// often, and after a second restore the time is a later one.
+func (s Settings) nextFence(before int64) int64 {
+	if s.RestoredAt.IsZero() {
+		return before + 1
+	}
+	return max(before+1, s.RestoredAt.UnixMilli())
 }
 
 var effectName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)

@@ -47,7 +47,8 @@ func maybeListed(intent ledger.Intent) bool {
 // listable reports whether Gemini's list may have what one of the open intents waits for. While an intent is younger than the
 // grace, its submitter is most likely about to register.
 func (p *pass) listable(open ledger.Page[ledger.DueIntent]) bool {
-	return len(open.Broken) > 0 || open.Next.Path != "" || slices.ContainsFunc(open.Items, func(due ledger.DueIntent) bool {
+	unreadable := func(b ledger.Broken) bool { return !errors.Is(b, ledger.ErrForeign) }
+	return slices.ContainsFunc(open.Broken, unreadable) || open.Next.Path != "" || slices.ContainsFunc(open.Items, func(due ledger.DueIntent) bool {
 		return maybeListed(due.Intent) && p.start.Sub(due.Intent.AttemptedAt()) >= p.Ledger.Settings().Grace
 	})
 }

@@ -109,6 +109,9 @@ func TestForeign(t *testing.T) {
 			t.Errorf("%s was written", path)
 		}
 	}
+	if lists := w.sim.Stats().BatchLists; lists != 0 {
+		t.Errorf("Gemini's list was asked for %d times, for an intent that is not the ledger's", lists)
+	}
 	if n := w.lookups()["batches/theirs"]; n != 0 || w.lookups()[string(name.Key)] != 2 {
 		t.Errorf("look-ups: %v", w.lookups())
 	}

@@ -1,9 +1,10 @@
-// Package redact takes what a request carried out of texts that quote what came of it: an answer may repeat the token of its
-// URL or an Authorization header, and errors end in documents and logs. What is taken out is replaced by its name, such as
-// [path] or [Authorization].
+// Package redact takes what a request carried out of texts that quote what came of it: an answer
+// may repeat the token of its URL or an Authorization header, and errors end in documents and logs.
+// What is taken out is replaced by its name, such as [path] or [Authorization].
 //
-// A text repeats a value where it holds the whole of it, or 12 bytes of it in a row: also in another case, and also encoded,
-// up to three times over, percent-encoded, with JSON's or HTML's escapes, as base64 or as hexadecimal digits.
+// A text repeats a value where it holds the whole of it, or 12 bytes of it in a row: also in
+// another case, and also encoded, up to three times over, percent-encoded, with JSON's or HTML's
+// escapes, as base64 or as hexadecimal digits.
 package redact
 
 import (
@@ -25,12 +26,13 @@ const (
 	gramBytes = 12
 	// wordBytes is the length below which a value counts only where it stands as a word of its own.
 	wordBytes = 8
-	// minBytes is the length below which a value is not looked for: it is no secret, and every other word may hold it.
+	// minBytes is the length below which a value is not looked for: it is no secret, and every
+	// other word may hold it.
 	minBytes = 4
 )
 
-// A Redactor knows what to take out. Every one, the zero Redactor too, takes out what looks like a credential. Text and Error
-// may be called concurrently; the methods that add may not.
+// A Redactor knows what to take out. Every one, the zero Redactor too, takes out what looks like a
+// credential. Text and Error may be called concurrently; the methods that add may not.
 type Redactor struct {
 	words map[string]string // short values, by what they are replaced with
 	grams map[string]string // each gramBytes in a row of the longer ones
@@ -99,8 +101,8 @@ func (r *Redactor) AddRequest(request *http.Request) {
 	}
 }
 
-// ForKey returns a Redactor for what is sent with an API key to a base URL, which may hold a password or a token. Empty: it is
-// Gemini's own.
+// ForKey returns a Redactor for what is sent with an API key to a base URL, which may hold a
+// password or a token. Empty: it is Gemini's own.
 func ForKey(key, baseURL string) *Redactor {
 	r := &Redactor{}
 	r.Add("API key", key)
@@ -116,8 +118,8 @@ type span struct {
 	name     string
 }
 
-// Text returns text without what it repeats. It must be whole: of a value that was cut at the end of text, fewer than 12 bytes
-// may be left.
+// Text returns text without what it repeats. It must be whole: of a value that was cut at the end
+// of text, fewer than 12 bytes may be left.
 func (r *Redactor) Text(text string) string {
 	var spans []span
 	if len(r.words)+len(r.grams) > 0 {
@@ -157,7 +159,8 @@ func (r *Redactor) match(v view) []span {
 	return spans
 }
 
-// replaced returns text with a name in the place of each span; of those that overlap it is that of the first, and the longest.
+// replaced returns text with a name in the place of each span; of those that overlap it is that of
+// the first, and the longest.
 func replaced(text string, spans []span) string {
 	slices.SortFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to), cmp.Compare(a.name, b.name))
@@ -175,13 +178,14 @@ func replaced(text string, spans []span) string {
 	return out.String()
 }
 
-// credentials is what looks like one: access tokens, API keys, JSON Web Tokens, webhooks' secrets, and parameters of URLs.
+// credentials is what looks like one: access tokens, API keys, JSON Web Tokens, webhooks' secrets,
+// and parameters of URLs.
 var credentials = regexp.MustCompile(`ya29\.[\w-]{10,}` + `|AIza[\w-]{30,}` + `|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*` +
 	`|whsec_[A-Za-z0-9+/=_-]{16,}` + `|(?i:bearer)\s+[\w.~+/-]{20,}=*` +
 	`|[?&](?i:key|token|access_token|id_token|upload_id|sig|signature|x-goog-signature)=[^&\s"'<>]+`)
 
-// Cut returns the beginning of text without what it repeats, in at most limit bytes of UTF-8. This order matters: of a value that
-// was cut first, the rest would not be found.
+// Cut returns the beginning of text without what it repeats, in at most limit bytes of UTF-8. This
+// order matters: of a value that was cut first, the rest would not be found.
 func (r *Redactor) Cut(text string, limit int) string {
 	const margin = 8 << 10 // what is far behind the limit is not worth the time
 	return excerpt.Cut(r.Text(text[:min(len(text), limit+margin)]), limit)
@@ -190,7 +194,8 @@ func (r *Redactor) Cut(text string, limit int) string {
 // Quote is Cut, made safe to print within a line.
 func (r *Redactor) Quote(text string, limit int) string { return fmt.Sprintf("%q", r.Cut(text, limit)) }
 
-// Error returns err with the text that Text makes of its own, or nil. What it wraps is found in it as before.
+// Error returns err with the text that Text makes of its own, or nil. What it wraps is found in it
+// as before.
 func (r *Redactor) Error(err error) error {
 	if err == nil {
 		return nil

@@ -107,8 +107,8 @@ func encodings() map[string]func(string) string {
 	}
 }
 
-// TestText: whatever a request carried is gone from a text that repeats it, however it is encoded and whatever is around it; the
-// rest of the text stays.
+// TestText: whatever a request carried is gone from a text that repeats it, however it is encoded
+// and whatever is around it; the rest of the text stays.
 func TestText(t *testing.T) {
 	t.Parallel()
 	r := &redact.Redactor{}
@@ -147,7 +147,8 @@ func longestRun(a, b string) int {
 	return longest
 }
 
-// TestTextStays: what a receiver says of its own stays as it is; a placeholder tells what stood there.
+// TestTextStays: what a receiver says of its own stays as it is; a placeholder tells what stood
+// there.
 func TestTextStays(t *testing.T) {
 	t.Parallel()
 	r := &redact.Redactor{}
@@ -170,7 +171,8 @@ func TestTextStays(t *testing.T) {
 	}
 }
 
-// TestSignatureAsBytes: a receiver that tells the signature as it compared it tells it in another encoding than it was sent in.
+// TestSignatureAsBytes: a receiver that tells the signature as it compared it tells it in another
+// encoding than it was sent in.
 func TestSignatureAsBytes(t *testing.T) {
 	t.Parallel()
 	r := &redact.Redactor{}
@@ -184,7 +186,7 @@ func TestSignatureAsBytes(t *testing.T) {
 	}
 }
 
-// TestCredentials: what looks like a credential goes, whoever put it there.
+// TestCredentials: what looks like a credential goes, wherever it came from.
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 	var r redact.Redactor

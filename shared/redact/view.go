@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A view is a text as it is, or as what it encodes, and where in the text each of its bytes stands: from a byte to the one
-// before another.
+// A view is a text as it is, or as what it encodes, and where in the text each of its bytes stands:
+// from a byte to the one before another.
 type view struct {
 	bytes    []byte
 	from, to []int
@@ -31,7 +31,8 @@ func (v *view) add(from, to int, bytes ...byte) {
 	}
 }
 
-// folded returns the view's text for a comparison, byte for byte: in lower case, and with the plus sign of a query as a space.
+// folded returns the view's text for a comparison, byte for byte: in lower case, and with the plus
+// sign of a query as a space.
 func (v view) folded() string {
 	folded := make([]byte, len(v.bytes))
 	for i, b := range v.bytes {
@@ -68,7 +69,8 @@ func (v view) each(depth int, visit func(view)) {
 	}
 }
 
-// unescaped returns the view without one layer of the escapes of URLs, JSON and HTML, and whether it had any.
+// unescaped returns the view without one layer of the escapes of URLs, JSON and HTML, and whether
+// it had any.
 func (v view) unescaped() (view, bool) {
 	var out view
 	changed := false
@@ -85,7 +87,8 @@ func (v view) unescaped() (view, bool) {
 	return out, changed
 }
 
-// unescape returns what an escape at the beginning of text stands for, and its length; 0 where there is none.
+// unescape returns what an escape at the beginning of text stands for, and its length; 0 where
+// there is none.
 func unescape(text []byte) ([]byte, int) {
 	switch text[0] {
 	case '%':
@@ -129,7 +132,8 @@ func backslash(text []byte) ([]byte, int) {
 	return nil, 0
 }
 
-// number is unescape for an escape whose digits, hexadecimal ones, begin at a place: two are a byte, four a character.
+// number is unescape for an escape whose digits, hexadecimal ones, begin at a place: two are a
+// byte, four a character.
 func number(text []byte, at, digits int) ([]byte, int) {
 	if len(text) < at+digits {
 		return nil, 0
@@ -154,8 +158,9 @@ func hexValue(digits []byte) rune {
 	return rune(value)
 }
 
-// unpacked returns the bytes that runs of digits stand for, a zero byte after each run. A digit has bits bits. Runs that have
-// fewer than shortest digits are left out, and so are the first skip digits of each: a run may begin before what it encodes.
+// unpacked returns the bytes that runs of digits stand for, a zero byte after each run. A digit has
+// bits bits. Runs that have fewer than shortest digits are left out, and so are the first skip
+// digits of each: a run may begin before what it encodes.
 func (v view) unpacked(digit func(byte) int, bits, skip, shortest int) view {
 	var out view
 	for i := 0; i < len(v.bytes); {

@@ -12,8 +12,8 @@ import (
 	"github.com/opledger/opledger/shared/results"
 )
 
-// TestErrorKeepsKey: neither what Gemini repeats of a request nor the URL that net/http quotes brings the key, or a password,
-// into an error, however it is encoded.
+// TestErrorKeepsKey: neither what Gemini repeats of a request nor the URL that net/http quotes
+// brings the key, or a password, into an error, however it is encoded.
 func TestErrorKeepsKey(t *testing.T) {
 	t.Parallel()
 	encoded := []string{apiKey, url.QueryEscape(apiKey), strings.ReplaceAll(apiKey, "-", `\u002d`), base64.StdEncoding.EncodeToString([]byte(apiKey))}

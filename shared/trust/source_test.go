@@ -270,6 +270,27 @@ func TestKeysDownIsLoggedOnce(t *testing.T) {
 	}
 }
 
+// TestKeysErrorKeepsQuery: a token in the URL of the keys is in no error, neither in what net/http quotes of the URL nor in what
+// the server says beside its status.
+func TestKeysErrorKeepsQuery(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	for _, address := range []string{server.URL, "http://127.0.0.1:1"} {
+		tokens, err := trust.NewTokens(trust.TokensOptions{
+			Audiences: []string{audience}, KeysURL: address + "/jwks?token=hunter2-hunter2",
+			Transport: &http.Transport{DisableKeepAlives: true},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = newGate(t, nil, tokens).Verify(t.Context(), headers(start, goodToken(start)), whole([]byte(body)), start)
+		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), strings.TrimPrefix(address, "http://")) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 // TestKeysFromASlowServer: a delivery whose sender gives up leaves the fetch to those who come after it.
 func TestKeysFromASlowServer(t *testing.T) {
 	t.Parallel()

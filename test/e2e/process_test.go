@@ -24,6 +24,7 @@ type process struct {
 	mu     sync.Mutex
 	killed bool
 	log    []logLine
+	raw    []string // the same lines, as they were written
 	noise  []string // lines on stderr that are no log lines: a panic, or a race that the detector found
 }
 
@@ -102,7 +103,7 @@ func (p *process) logged(text string) {
 	defer p.mu.Unlock()
 	var line logLine
 	if err := json.Unmarshal([]byte(text), &line); err == nil {
-		p.log = append(p.log, line)
+		p.log, p.raw = append(p.log, line), append(p.raw, text)
 	} else if !strings.HasPrefix(text, "opledger: the ledger is in ") {
 		p.noise = append(p.noise, text)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
@@ -19,7 +18,8 @@ type audit struct {
 	sim      *geminisim.Sim
 	messages *unreliable
 	wanted   int
-	since    time.Time // by the store's clock
+	since    time.Time              // by the store's clock
+	acked    func() []operation.Key // the operations that were told to be registered
 
 	records   map[operation.Key]operation.Record // as last seen
 	settled   map[operation.Key]operation.State  // once seen settled
@@ -114,11 +114,13 @@ func (a *audit) done() bool {
 // A Summary is the outcome of a run.
 type Summary struct {
 	Operations int `json:"operations"`
-	// Lost: operations whose effect was never done. Doubled: idempotency keys that the receiver accepted twice. Regressed:
-	// operations that were seen settled and then seen otherwise.
+	// Lost: operations whose effect was not done and never will be. Doubled: idempotency keys that the receiver accepted twice.
+	// Regressed: operations that were seen settled and then seen otherwise.
 	Lost      int `json:"lost"`
 	Doubled   int `json:"doubled"`
 	Regressed int `json:"regressed"`
+	// Unfinished: operations that the ledger still waits for, or that were not submitted yet, when the run ended.
+	Unfinished int `json:"unfinished"`
 	// Wrong: operations whose state in the ledger is not the one at Gemini.
 	Wrong int `json:"wrong"`
 
@@ -142,9 +144,10 @@ type Summary struct {
 
 	Seed    uint64  `json:"seed"` // the same one brings the same faults
 	Seconds float64 `json:"seconds"`
+	ending  ending
 }
 
-// Clean reports whether the run kept every promise.
+// Clean reports whether the run kept every promise, as far as it went.
 func (s Summary) Clean() bool {
 	return s.Lost == 0 && s.Doubled == 0 && s.Regressed == 0 && s.Wrong == 0
 }
@@ -165,14 +168,11 @@ func (a *audit) summary(took time.Duration) Summary {
 	for _, batch := range a.sim.Batches() {
 		truth[batch.Name] = batch.State
 	}
-	s.Lost = a.wanted
+	s.Lost, s.Unfinished = a.undone()
 	for _, r := range a.records {
 		if !r.Registered {
 			s.Unregistered++
 			continue
-		}
-		if r.Closed() && a.receiver.times(operation.IdempotencyKey(r.Key, publishEffect)) > 0 {
-			s.Lost--
 		}
 		if r.Settled() && string(truth[string(r.Key)]) != "BATCH_STATE_"+string(r.State) {
 			s.Wrong++
@@ -187,21 +187,27 @@ func (a *audit) summary(took time.Duration) Summary {
 	return s
 }
 
-// Print writes the summary for a person.
-func (s Summary) Print(w io.Writer) error {
-	if s.Wrong > 0 {
-		if _, err := fmt.Fprintf(w, "%d operations are settled otherwise than at Gemini\n", s.Wrong); err != nil {
-			return err
+// undone counts the operations whose effect was not done: those for which nothing waits any more, and those that are only
+// unfinished.
+func (a *audit) undone() (lost, unfinished int) {
+	known := map[operation.Key]bool{}
+	for _, r := range a.records {
+		if r.Registered {
+			known[r.Key] = true
 		}
 	}
-	_, err := fmt.Fprintf(w, `%d operations in %.1f s, seed %d: %d settled by webhook, %d recovered by reconciliation
-deliveries: %d lost, %d repeated, %d late, %d out of order, %d retried, %d into deploy windows; %d faults of the API
-effects: %d messages lost, %d repeated; %d refused and tried again, %d answers lost, %d repeats that the receiver recognised
-lost %d · doubled %d · regressed %d
-`,
-		s.Operations, s.Seconds, s.Seed, s.SettledByWebhook, s.SettledByReconcile,
-		s.DeliveriesLost, s.DeliveriesRepeated, s.DeliveriesLate, s.DeliveriesReordered, s.DeliveriesRetried,
-		s.DeployWindowHits, s.APIFaults, s.MessagesLost, s.MessagesRepeated, s.EffectsRefused, s.EffectAnswersLost, s.EffectRepeatsKnown,
-		s.Lost, s.Doubled, s.Regressed)
-	return err
+	for _, key := range a.acked() {
+		known[key] = true
+	}
+	for key := range known {
+		r, there := a.records[key]
+		switch {
+		case r.Closed() && r.Registered && a.receiver.times(operation.IdempotencyKey(key, publishEffect)) > 0:
+		case !there, !r.Registered, r.Closed(), r.DeadEffect:
+			lost++
+		default:
+			unfinished++
+		}
+	}
+	return lost, unfinished + max(a.wanted-len(known), 0) // what was not submitted, too
 }

@@ -74,6 +74,15 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// TestRunEndsInTime: a run that has no time at all breaks no promise, and proves none.
+func TestRunEndsInTime(t *testing.T) {
+	t.Parallel()
+	s, err := runOn(t, t.Context(), Options{Operations: 20, Faults: "none", Speed: 100, MaxTime: time.Nanosecond, View: Silent{}})
+	if err != nil || !s.Clean() || s.Unfinished != 20 || s.Unproven() == "" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 type viewFunc func(Progress)
 
 func (f viewFunc) Show(p Progress) { f(p) }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,12 +17,23 @@ import (
 	"google.golang.org/genai/interactions/models/webhooks"
 
 	registerfn "github.com/opledger/opledger/functions/register"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // A submitter starts batches at Gemini through the SDK and registers them, as a nightly job does.
 type submitter struct {
 	gemini    *genai.Client
 	functions string // URL
+
+	mu         sync.Mutex
+	registered []operation.Key // whose registration was answered 2xx
+}
+
+// acked returns the operations that were told to be registered.
+func (s *submitter) acked() []operation.Key {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.registered)
 }
 
 func newSubmitter(ctx context.Context, geminiURL, functionsURL string) (*submitter, error) {
@@ -103,6 +116,9 @@ func (s *submitter) register(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("registering %s: %w", name, err)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.registered = append(s.registered, operation.Key(name)) // the simulator's names are keys
 	return nil
 }
 

@@ -166,7 +166,8 @@ func (s *Server) newWebhook(ctx context.Context, settings config.Webhook) (http.
 		Gemini: func(context.Context) (*lookup.Client, error) { return s.Reconciler.Gemini, nil }, // settings with hints have a key
 	})
 	return webhookfn.New(webhookfn.Options{
-		Ledger: s.Ledger, Gate: gate, Confirm: settings.Confirm, Confirmer: confirmer, Now: s.options.Now, Log: s.options.Log,
+		Ledger: s.Ledger, Gate: gate, Confirm: settings.Confirm, Confirmer: confirmer, Timeout: settings.Timeout,
+		Now: s.options.Now, Log: s.options.Log,
 	}), nil
 }
 

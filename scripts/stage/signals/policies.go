@@ -102,7 +102,7 @@ func Policies(infra string, table []Signal, platform []Measure, d Deployment) (m
 
 // conditions are those of the signal's alert.
 func (s Signal) conditions(d Deployment) []Condition {
-	filter := fmt.Sprintf(`metric.type="logging.googleapis.com/user/%s-%s" AND resource.type="cloud_run_revision"`, d.Prefix, s.Name)
+	filter := fmt.Sprintf(`metric.type="logging.googleapis.com/user/%s-%s" AND resource.type=%q`, d.Prefix, s.Name, s.resource())
 	window := seconds(s.Alert.window(d.Interval))
 	sum := func(period string) []Aggregation {
 		return []Aggregation{{AlignmentPeriod: period, PerSeriesAligner: "ALIGN_DELTA", CrossSeriesReducer: "REDUCE_SUM"}}

@@ -17,7 +17,8 @@ import (
 // A Signal is what is counted in the log, and when that wakes somebody.
 type Signal struct {
 	Name, Title string
-	Functions   []string         // whose lines count
+	Functions   []string         // whose lines count,
+	Job         string           // or the scheduler job whose failed calls do; without the prefix
 	Where       map[string][]any // the field of a line must be one of these
 	Label       string           // the field that is counted apart; empty for none
 	About       string
@@ -47,8 +48,8 @@ func Read(infra string) ([]Signal, error) {
 		return nil, err
 	}
 	for _, s := range table {
-		if s.Name == "" || s.Title == "" || len(s.Functions) == 0 || s.Alert != nil && s.Alert.When != "above" && s.Alert.When != "absent" {
-			return nil, fmt.Errorf("reading %s: %q: a signal has a name, a title and functions, and an alert is above or absent", file, s.Name)
+		if s.Name == "" || s.Title == "" || (len(s.Functions) == 0) == (s.Job == "") || s.Alert != nil && s.Alert.When != "above" && s.Alert.When != "absent" {
+			return nil, fmt.Errorf("reading %s: %q: a signal has a name, a title, and functions or a job, and an alert is above or absent", file, s.Name)
 		}
 	}
 	return table, nil
@@ -106,13 +107,24 @@ func (s Signal) Metric(d Deployment) Metric {
 	return m
 }
 
+// resource is the type of what the lines are about.
+func (s Signal) resource() string {
+	if s.Job != "" {
+		return "cloud_scheduler_job"
+	}
+	return "cloud_run_revision"
+}
+
 // filter compares our own log fields for equality only.
 func (s Signal) filter(d Deployment) string {
+	if s.Job != "" {
+		return fmt.Sprintf(`resource.type=%q AND resource.labels.job_id=%q AND severity="ERROR"`, s.resource(), d.Prefix+"-"+s.Job)
+	}
 	var services []string
 	for _, function := range s.Functions {
 		services = append(services, fmt.Sprintf("%q", d.Prefix+"-"+function))
 	}
-	parts := []string{`resource.type="cloud_run_revision"`, "resource.labels.service_name=(" + strings.Join(services, " OR ") + ")"}
+	parts := []string{fmt.Sprintf("resource.type=%q", s.resource()), "resource.labels.service_name=(" + strings.Join(services, " OR ") + ")"}
 	for _, field := range slices.Sorted(maps.Keys(s.Where)) {
 		var words []string
 		for _, word := range s.Where[field] {

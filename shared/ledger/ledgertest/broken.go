@@ -56,7 +56,7 @@ func (w *world) deadAlert(subject operation.Key) string {
 }
 
 var brokenTests = []ledgerTest{
-	{"what cannot be read keeps nobody from a list or a story [R6]", func(w *world) {
+	{"what cannot be read keeps no caller from a list or a story [R6]", func(w *world) {
 		w.died()
 		w.keep(suspect("d1"))
 		w.intend("i-1")

@@ -127,6 +127,7 @@ func checkEffect(effect ledger.Effect) error {
 		must(f.Times > 0 && !f.Since.After(f.Last) && f.Times+effect.Interrupted <= effect.Attempts, "it fails so: %+v, of %d attempts and %d interrupted [S4]",
 			f, effect.Attempts, effect.Interrupted)
 	}
+	must(effect.Recovered == nil || effect.State == ledger.EffectDone, "it is %s and was recovered [S7]", effect.State)
 	seen := map[string]bool{}
 	for _, replay := range effect.Replays {
 		must(replay.Message == "" || !seen[replay.Message], "it took in message %q twice [G5]", replay.Message)

@@ -168,6 +168,19 @@ var claimTests = []ledgerTest{
 		w.store.Advance(w.settings.ClaimTTL * 2)
 		w.finish(lease)
 	}},
+	{"the status of a claim is read without claiming", func(w *world) {
+		w.succeed()
+		before := w.effect(publish)
+		for _, want := range []ledger.Verdict{ledger.Claimed, ledger.Held} {
+			if got, err := w.ledger().ClaimStatus(w.ctx, w.name.Key, publish); err != nil || got != want {
+				w.Errorf("ClaimStatus: %s, %v, want %s", got, err, want)
+			}
+			if want == ledger.Claimed {
+				equal(w, "version", w.effect(publish).Version, before.Version)
+				w.granted(publish)
+			}
+		}
+	}},
 	{"declining is not claiming", func(w *world) {
 		w.succeed()
 		before := w.effect(publish)

@@ -60,6 +60,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
 		{"AlertRaces", alertRaces},
 		{"Trouble", troubleTests},
 		{"Abandon", abandonTests},
+		{"Recover", recoverTests},
 		{"Replay", replayTests},
 		{"Anew", anewTests},
 		{"ReplayRaces", replayRaces},

@@ -108,6 +108,17 @@ func TestDoctor(t *testing.T) {
 		return rule{}
 	}
 	const redeploy = "scripts/deploy --project my-project"
+	// becomes returns the world with the answers to calls in which what matches is replaced.
+	becomes := func(pattern, old, new string) rule {
+		r := without(pattern, old)
+		for _, healthy := range healthy {
+			if healthy.Pattern == pattern {
+				r.Out = regexp.MustCompile("(?m)"+old).ReplaceAllString(healthy.Out, new)
+				break
+			}
+		}
+		return r
+	}
 	parts := []part{
 		{"login", "gcloud auth login", without(`^gcloud auth list`, `.*\n`)},
 		{"project my-project", "gcloud projects list", rule{Pattern: `^gcloud projects describe`, Code: 1}},
@@ -117,6 +128,15 @@ func TestDoctor(t *testing.T) {
 		{"index effects dueAt:ascending", redeploy, without(`^gcloud firestore indexes fields list`, `^effects dueAt.*\n`)},
 		{"exemption operations.metadata", redeploy, without(`^gcloud firestore indexes fields list`, `^operations metadata.*\n`)},
 		{"TTL deliveries.expireAt", redeploy, without(`^gcloud firestore indexes fields list`, `^deliveries expireAt.*\n`)},
+		{"index operations state:ascending,dueAt:ascending", "it is CREATING: wait some minutes", becomes(`^gcloud firestore indexes composite list`,
+			`^(operations COLLECTION_GROUP state,dueAt,.*)READY$`, "${1}CREATING")},
+		{"index operations state:ascending,dueAt:ascending", "it is NEEDS_REPAIR: delete it", becomes(`^gcloud firestore indexes composite list`,
+			`^(operations COLLECTION_GROUP state,dueAt,.*)READY$`, "${1}NEEDS_REPAIR")},
+		{"index effects dueAt:ascending", "it is CREATING: wait some minutes", becomes(`^gcloud firestore indexes fields list`,
+			`^(effects dueAt .*)READY $`, "${1}CREATING ")},
+		{"TTL deliveries.expireAt", "it is CREATING: wait some minutes", becomes(`^gcloud firestore indexes fields list`,
+			`^(deliveries expireAt .*)ACTIVE$`, "${1}CREATING")},
+		{"TTL deliveries.expireAt", redeploy, becomes(`^gcloud firestore indexes fields list`, `^(deliveries expireAt .*)ACTIVE$`, "${1}NEEDS_REPAIR")},
 		{"secret opledger-webhook-secret", redeploy, rule{Pattern: `secrets describe opledger-webhook`, Code: 1}},
 		{"version of secret opledger-webhook-secret", "opledger webhook create", rule{Pattern: `versions list opledger-webhook`}},
 		{"version of secret opledger-gemini-api-key", "gcloud secrets versions add opledger-gemini-api-key --data-file=-", rule{Pattern: `versions list opledger-gemini`}},
@@ -135,8 +155,9 @@ func TestDoctor(t *testing.T) {
 		{"subscription opledger-effects-dead, where dead letters wait", redeploy, rule{Pattern: `^gcloud pubsub subscriptions describe opledger-effects-dead `, Out: "_deleted-topic_\n"}},
 		{"what scheduler job opledger-reconcile calls", redeploy, without(`^gcloud scheduler jobs describe .*httpTarget`, `/ `)},
 		{"scheduler job opledger-reconcile", "gcloud scheduler jobs resume", rule{Pattern: `lastAttemptTime`, Out: "PAUSED 2026-11-21T12:00:00Z \n"}},
-		{"last run of opledger-reconcile", "gcloud scheduler jobs run", rule{Pattern: `lastAttemptTime`, Out: "ENABLED  \n"}},
-		{"last run of opledger-reconcile", "the log of opledger-reconcile", rule{Pattern: `lastAttemptTime`, Out: "ENABLED 2026-11-21T12:00:00Z 7\n"}},
+		{"last run of opledger-reconcile", "it has not run yet: gcloud scheduler jobs run", rule{Pattern: `lastAttemptTime`, Out: "ENABLED  \n"}},
+		{"last run of opledger-reconcile", "it failed with code 7, PERMISSION_DENIED: number = 403; see infra/playbooks/schedule-failing.md, then gcloud scheduler jobs run",
+			rule{Pattern: `lastAttemptTime`, Out: "ENABLED 2026-11-21T12:00:00Z 7\n"}},
 		{"schedule of opledger-reconcile, */5 * * * *", redeploy, rule{Pattern: `value\(schedule\)`, Out: "*/10 * * * *\n"}},
 		{"metric opledger-passes", redeploy, without(metricsListed, `^opledger-passes\n`)},
 		{"alert reconciliation has stopped", redeploy, without(policiesListed, `\{"name":[^{]*: reconciliation has stopped"[^}]*\},?`)},

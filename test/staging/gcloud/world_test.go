@@ -43,17 +43,17 @@ func deployed(t *testing.T) world {
 			names, orders = append(names, name), append(orders, strings.ToUpper(order))
 		}
 		if len(names) == 1 {
-			fmt.Fprintf(&fields, "%s %s COLLECTION,COLLECTION,COLLECTION_GROUP \n", index[0], names[0])
+			fmt.Fprintf(&fields, "%s %s COLLECTION,COLLECTION,COLLECTION_GROUP READY,READY,READY \n", index[0], names[0])
 			continue
 		}
 		fmt.Fprintf(&composite, "%s COLLECTION_GROUP %s,__name__ %s,%s READY\n",
 			index[0], strings.Join(names, ","), strings.Join(orders, ","), orders[len(orders)-1])
 	}
 	for _, field := range table(t, "unindexed") {
-		fmt.Fprintf(&fields, "%s %s  \n", field[0], field[1])
+		fmt.Fprintf(&fields, "%s %s   \n", field[0], field[1])
 	}
 	for _, field := range table(t, "expiry") {
-		fmt.Fprintf(&fields, "%s %s  ACTIVE\n", field[0], field[1])
+		fmt.Fprintf(&fields, "%s %s   ACTIVE\n", field[0], field[1])
 	}
 	for _, api := range strings.Fields("artifactregistry cloudbuild cloudfunctions cloudresourcemanager cloudscheduler firestore iam " +
 		"logging monitoring pubsub run secretmanager storage") {
@@ -79,6 +79,7 @@ func deployed(t *testing.T) world {
 		{Pattern: `^gcloud scheduler jobs describe .*httpTarget`, Out: "POST " + address("reconcile") + "/ " + account("scheduler") + " " + address("reconcile") + "\n"},
 		{Pattern: `^gcloud scheduler jobs describe .*lastAttemptTime`, Out: "ENABLED 2026-11-21T12:00:00Z \n"},
 		{Pattern: `^gcloud scheduler jobs describe .*value\(schedule\)`, Out: "*/5 * * * *\n"},
+		{Pattern: `^gcloud logging read .*cloud_scheduler_job.*job_id="opledger-reconcile" AND severity="ERROR"`, Out: "PERMISSION_DENIED: number = 403\n"},
 		{Pattern: `^go run \./scripts/opledger webhook check`, Out: "ok     it is enabled\n"},
 	}...)
 	w = append(w, policies(t)...)

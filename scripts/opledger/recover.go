@@ -1,0 +1,239 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+func newRecover(outside environment) *cobra.Command {
+	var store, log, by string
+	var dryRun, yes, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "recover --log FILE",
+		Short: "Bring a ledger restored from a backup up to what the log says",
+		Long: "For a ledger that was restored from a backup, while effects are paused. Reads the functions' log of the time that was\n" +
+			"lost. Records its intents and registers its operations again, and records as done the effects that it says were\n" +
+			"finished, so that they are not run once more. Says which other effects are open: those may be repeated when the pause\n" +
+			"ends, with the same idempotency keys. Run it again after the passes that find what has ended meanwhile; it is safe to\n" +
+			"repeat. The whole procedure is in infra/playbooks/restored.md.",
+		Example: "  opledger recover --log serve.log --dry-run\n" +
+			"  opledger recover --log lost.json",
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			settings, where, err := parse[writerSettings](outside, store)
+			if log == "" {
+				err = errors.Join(err, errors.New("--log: name the file with the functions' log of the time that was lost"))
+			}
+			if err != nil {
+				return usageError{err}
+			}
+			lost, err := readEvidence(log)
+			if err != nil {
+				return usageError{err}
+			}
+			if by == "" {
+				if by, err = whoTypes(); err != nil {
+					return err
+				}
+			}
+			sayEffects(outside, settings.Ledger)
+			opened, err := openStore(cmd.Context(), outside, where, true)
+			if err != nil {
+				return err
+			}
+			// No publisher: what is planned here waits for the sweep, and so for the end of the pause.
+			l, err := ledger.New(opened, settings.Ledger.Settings(), ledger.Options{})
+			if err == nil {
+				d := recoverDesk{outside: outside, ledger: l, by: by, dryRun: dryRun, yes: yes, asJSON: asJSON}
+				err = d.recover(cmd.Context(), lost)
+			}
+			return errors.Join(err, opened.Close())
+		},
+	}
+	storeFlag(cmd, &store)
+	cmd.Flags().StringVar(&log, "log", "", "the functions' log since the backup, as they print it or as gcloud logging read --format=json does; required")
+	cmd.Flags().StringVar(&by, "by", "", "who says so, to be recorded (default the user of this machine)")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "say what is missing, and change nothing")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// A recoverDesk is what recovering works with.
+type recoverDesk struct {
+	outside             environment
+	ledger              *ledger.Ledger
+	by                  string
+	dryRun, yes, asJSON bool
+}
+
+// A recovery is what the log says and the ledger does not.
+type recovery struct {
+	Intents    []string        `json:"intents"`    // to be recorded, by correlation id
+	Operations []operation.Key `json:"operations"` // to be registered
+	Effects    []lostEffect    `json:"effects"`    // to be recorded as done
+	Later      []lostEffect    `json:"later"`      // done, of operations that have not ended in the ledger yet
+	Held       []lostEffect    `json:"held"`       // done, and claimed: in the backup, or by a worker that is not paused
+	Open       []openEffect    `json:"open"`       // not known to be done: they may be repeated
+
+	intents, operations []logEntry
+}
+
+// An openEffect is one that may be repeated when the pause ends.
+type openEffect struct {
+	lostEffect
+	State          ledger.EffectState `json:"state"`
+	Attempts       int                `json:"attempts"`
+	IdempotencyKey string             `json:"idempotencyKey"`
+}
+
+// recover compares the ledger with what the log says, asks, and writes what is missing.
+func (d recoverDesk) recover(ctx context.Context, lost evidence) error {
+	missing, err := d.compare(ctx, lost)
+	if err != nil {
+		return err
+	}
+	n := len(missing.Intents) + len(missing.Operations) + len(missing.Effects)
+	question := fmt.Sprintf("Record %d intents, register %d operations, and record %d effects as done?",
+		len(missing.Intents), len(missing.Operations), len(missing.Effects))
+	if n > 0 && !d.dryRun {
+		if !d.yes && !agreed(d.outside, question) {
+			return errors.New("nothing was changed; answer y, or pass --yes")
+		}
+		if err := d.write(ctx, missing); err != nil {
+			return err
+		}
+	}
+	if err := d.report(missing); err != nil {
+		return err
+	}
+	if len(missing.Held) > 0 {
+		return fmt.Errorf("%d effects that were done are claimed now: see that OPLEDGER_EFFECTS_PAUSED=true is set where effects run, "+
+			"wait until the leases are over, and recover again", len(missing.Held))
+	}
+	return nil
+}
+
+func (d recoverDesk) compare(ctx context.Context, lost evidence) (recovery, error) {
+	missing := recovery{
+		Intents: []string{}, Operations: []operation.Key{}, Effects: []lostEffect{}, Later: []lostEffect{}, Held: []lostEffect{}, Open: []openEffect{},
+	}
+	for _, line := range lost.intents {
+		switch _, err := d.ledger.Intent(ctx, line.Correlation); {
+		case errors.Is(err, ledger.ErrNoIntent):
+			missing.Intents, missing.intents = append(missing.Intents, line.Correlation), append(missing.intents, line)
+		case err != nil:
+			return missing, err
+		}
+	}
+	for _, line := range lost.operations {
+		rec, err := d.ledger.Record(ctx, line.Operation)
+		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+			return missing, err
+		}
+		if !rec.Registered {
+			missing.Operations, missing.operations = append(missing.Operations, line.Operation), append(missing.operations, line)
+		}
+	}
+	done := map[lostEffect]bool{}
+	for _, effect := range lost.effects {
+		done[effect] = true
+		verdict, err := d.ledger.ClaimStatus(ctx, effect.Operation, effect.Effect)
+		switch {
+		case err != nil:
+			return missing, err
+		case verdict == ledger.Done:
+		case verdict == ledger.Absent:
+			missing.Later = append(missing.Later, effect)
+		case verdict == ledger.Held:
+			missing.Held = append(missing.Held, effect)
+		default:
+			missing.Effects = append(missing.Effects, effect)
+		}
+	}
+	return missing, d.open(ctx, done, &missing)
+}
+
+// open finds the effects that are open and that the log does not say were done.
+func (d recoverDesk) open(ctx context.Context, done map[lostEffect]bool, missing *recovery) error {
+	for after := (ledger.Cursor{}); ; {
+		page, err := d.ledger.OpenEffects(ctx, after, 500)
+		if err != nil {
+			return err
+		}
+		for _, broken := range page.Broken {
+			_, _ = fmt.Fprintf(d.outside.err, "opledger: it is not known whether this one is open: %s\n", dash(broken.Error()))
+		}
+		for _, found := range page.Items {
+			e := found.Effect
+			if name := (lostEffect{Operation: e.Operation, Effect: e.Name}); !done[name] {
+				missing.Open = append(missing.Open, openEffect{lostEffect: name, State: e.State, Attempts: e.Attempts, IdempotencyKey: e.IdempotencyKey})
+			}
+		}
+		if after = page.Next; after.Path == "" {
+			return nil
+		}
+	}
+}
+
+// write brings the ledger up to the log: intents first, so that what is registered binds them.
+func (d recoverDesk) write(ctx context.Context, missing recovery) error {
+	for _, line := range missing.intents {
+		if _, err := d.ledger.Intend(ctx, ledger.Intention{
+			CorrelationID: line.Correlation, JobKind: line.JobKind, Collection: operation.Collection(line.Collection),
+		}); err != nil {
+			return err
+		}
+	}
+	for _, line := range missing.operations {
+		name, err := operation.ParseName(cmp.Or(line.Name, string(line.Operation)), "")
+		if err != nil {
+			return fmt.Errorf("registering %q again: %w", line.Operation, err)
+		}
+		if _, err := d.ledger.Register(ctx, ledger.Registration{
+			Name: name, JobKind: line.JobKind, CorrelationID: line.Correlation, SubmittedAt: line.Time,
+		}); err != nil {
+			return err
+		}
+	}
+	for _, effect := range missing.Effects {
+		if _, err := d.ledger.Recover(ctx, effect.Operation, effect.Effect, d.by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d recoverDesk) report(missing recovery) error {
+	if d.asJSON {
+		return printJSON(d.outside.out, missing)
+	}
+	verb := "recovered"
+	if d.dryRun {
+		verb = "missing"
+	}
+	lines := newSheet(d.outside.out)
+	lines.line(fmt.Sprintf("%s: %d intents, %d operations, %d effects that were done", verb, len(missing.Intents), len(missing.Operations), len(missing.Effects)))
+	if n := len(missing.Later); n > 0 {
+		lines.line(fmt.Sprintf("%d effects were done, and their operations have not ended here yet: recover again after a pass has settled them", n))
+		for _, effect := range missing.Later {
+			lines.line("  "+dash(string(effect.Operation)), dash(effect.Effect))
+		}
+		lines.realign()
+	}
+	if n := len(missing.Open); n > 0 {
+		lines.line(fmt.Sprintf("%d effects are open, and the log does not say that they were done: they run when the pause ends", n))
+		lines.line("OPERATION", "EFFECT", "STATE", "ATTEMPTS", "IDEMPOTENCY KEY")
+		for _, effect := range missing.Open {
+			lines.line(dash(string(effect.Operation)), dash(effect.Effect), effect.State, effect.Attempts, dash(effect.IdempotencyKey))
+		}
+	}
+	return lines.end()
+}

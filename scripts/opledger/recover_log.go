@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A lostEffect names an effect that the functions' log says was DONE.
+type lostEffect struct {
+	Operation operation.Key `json:"operation"`
+	Effect    string        `json:"effect"`
+}
+
+// Evidence is what the functions' log says was in the ledger, each once.
+type evidence struct {
+	intents    []logEntry
+	operations []logEntry
+	effects    []lostEffect
+}
+
+// A logEntry is what recover reads in a line of the functions' log.
+type logEntry struct {
+	Event       string        `json:"event"`
+	Outcome     string        `json:"outcome"`
+	Reason      string        `json:"reason"`
+	Registered  bool          `json:"registered"`
+	Operation   operation.Key `json:"operation"`
+	Name        string        `json:"name"`
+	JobKind     string        `json:"jobKind"`
+	Correlation string        `json:"correlation"`
+	Collection  string        `json:"collection"`
+	Effect      string        `json:"effect"`
+	Run         string        `json:"run"` // of an effect that a person's message named
+	Time        time.Time     `json:"time"`
+}
+
+// readEvidence reads a log: the lines that the functions print, one JSON object each, or the list of entries that `gcloud
+// logging read --format=json` prints. Lines that are no JSON object are left out.
+func readEvidence(path string) (evidence, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return evidence{}, fmt.Errorf("--log: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	var e evidence
+	text := bufio.NewReader(file)
+	if first, _ := text.Peek(1); string(first) == "[" {
+		err = e.addList(text)
+	} else {
+		err = e.addLines(text)
+	}
+	if err == nil && len(e.intents)+len(e.operations)+len(e.effects) == 0 {
+		err = errors.New("no line says that an intent was recorded, an operation registered or an effect finished; " +
+			"it must be the functions' log since the backup, as JSON")
+	}
+	if err != nil {
+		return evidence{}, fmt.Errorf("--log: reading %s: %w", path, err)
+	}
+	e.once()
+	return e, nil
+}
+
+// addList takes in what gcloud prints.
+func (e *evidence) addList(r io.Reader) error {
+	decoder := json.NewDecoder(r)
+	if _, err := decoder.Token(); err != nil {
+		return err
+	}
+	for decoder.More() {
+		var entry struct {
+			Payload   logEntry  `json:"jsonPayload"`
+			Timestamp time.Time `json:"timestamp"`
+		}
+		if err := decoder.Decode(&entry); err != nil {
+			return err
+		}
+		entry.Payload.Time = entry.Timestamp
+		e.add(entry.Payload)
+	}
+	return nil
+}
+
+// addLines takes in what the functions print.
+func (e *evidence) addLines(r *bufio.Reader) error {
+	for {
+		line, err := r.ReadBytes('\n')
+		var entry logEntry
+		if bytes.HasPrefix(line, []byte("{")) && json.Unmarshal(line, &entry) == nil {
+			e.add(entry)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (e *evidence) add(l logEntry) {
+	known := l.Outcome == "created" || l.Outcome == "known"
+	switch {
+	case l.Event == "intent" && known && l.Correlation != "":
+		e.intents = append(e.intents, l)
+	case l.Operation == "":
+	case l.Event == "register" && known, l.Event == "discovery", l.Event == "ingest" && l.Registered:
+		e.operations = append(e.operations, l)
+	case l.Event == "effect" && (l.Outcome == "finished" || l.Outcome == "skipped" && l.Reason == "done"):
+		effect := lostEffect{Operation: l.Operation, Effect: l.Effect}
+		if l.Run != "" {
+			effect.Effect = l.Run
+		}
+		e.effects = append(e.effects, effect)
+	}
+}
+
+// once leaves of each intent, operation and effect one line: of an operation the one that says most.
+func (e *evidence) once() {
+	slices.SortStableFunc(e.operations, func(a, b logEntry) int { return facts(b) - facts(a) })
+	e.operations = distinct(e.operations, func(l logEntry) string { return string(l.Operation) })
+	e.intents = distinct(e.intents, func(l logEntry) string { return l.Correlation })
+	e.effects = distinct(e.effects, func(l lostEffect) string { return string(l.Operation) + " " + l.Effect })
+	slices.SortFunc(e.operations, func(a, b logEntry) int { return strings.Compare(string(a.Operation), string(b.Operation)) })
+}
+
+// facts counts the facts in a line about an operation.
+func facts(l logEntry) (n int) {
+	for _, fact := range []string{l.Name, l.JobKind, l.Correlation} {
+		if fact != "" {
+			n++
+		}
+	}
+	return n
+}
+
+func distinct[T any](all []T, key func(T) string) (each []T) {
+	seen := map[string]bool{}
+	for _, one := range all {
+		if !seen[key(one)] {
+			seen[key(one)] = true
+			each = append(each, one)
+		}
+	}
+	return each
+}
