@@ -56,7 +56,7 @@ func newList(outside environment) *cobra.Command {
 	cmd.Flags().StringVar(&collection, "collection", "", "only operations of this collection, such as batches")
 	cmd.Flags().BoolVar(&filter.Pending, "pending", false, "only operations that are waited for, the next to be looked up first")
 	cmd.Flags().BoolVar(&filter.Dead, "dead", false, "only operations, and what else has alerts, with an effect that is dead")
-	cmd.Flags().BoolVar(&intents, "intents", false, "the intents that wait for their operation, the next to be given up first")
+	cmd.Flags().BoolVar(&intents, "intents", false, "the intents whose operation is looked for, the one that is looked at next first")
 	cmd.Flags().IntVar(&filter.Limit, "limit", 50, "at most so many")
 	cmd.Flags().StringVar(&after, "after", "", "continue behind a page: what it said to pass here")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

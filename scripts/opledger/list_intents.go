@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// listIntents prints the intents that wait for their operation [G6].
+// listIntents prints the intents whose operation is looked for, also those that were given up lately [G6].
 func listIntents(ctx context.Context, w io.Writer, l *ledger.Ledger, filter ledger.Filter, asJSON bool) error {
-	page, err := l.OpenIntents(ctx, filter.After, filter.Limit)
+	page, err := l.WaitingIntents(ctx, filter.After, filter.Limit)
 	if err != nil {
 		return err
 	}
@@ -32,8 +33,17 @@ func listIntents(ctx context.Context, w io.Writer, l *ledger.Ledger, filter ledg
 	rows := make([][]any, len(intents))
 	for i, intent := range intents {
 		rows[i] = []any{
-			dash(intent.CorrelationID), dash(string(intent.Collection)), dash(intent.JobKind), span(now.Sub(intent.CreatedAt)), localTime(intent.DueAt),
+			dash(intent.CorrelationID), intent.State, dash(string(intent.Collection)), dash(intent.JobKind), span(now.Sub(intent.CreatedAt)),
+			localTime(givenUpAt(intent)), localTime(intent.DueAt),
 		}
 	}
-	return printTable(w, "CORRELATION ID\tCOLLECTION\tJOB KIND\tAGE\tGIVEN UP AT", rows, page.Broken, page.Next)
+	return printTable(w, "CORRELATION ID\tSTATE\tCOLLECTION\tJOB KIND\tAGE\tGIVEN UP AT\tNEXT LOOK", rows, page.Broken, page.Next)
+}
+
+// givenUpAt is when the intent was given up, or will be where nothing is found.
+func givenUpAt(intent ledger.Intent) time.Time {
+	if intent.AbandonedAt.IsZero() {
+		return intent.GiveUpAt
+	}
+	return intent.AbandonedAt
 }

@@ -93,7 +93,8 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// TestListIntents: what submitters said they would submit and nobody has found, the next to be given up first [G6].
+// TestListIntents: what submitters said they would submit and nobody has found, the next to be looked at first; also what was
+// given up lately [G6].
 func TestListIntents(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -114,9 +115,9 @@ func TestListIntents(t *testing.T) {
 	})
 	s := cli(t, variables, "list", "--intents").want(t, exitDone)
 	wantTame(t, s)
-	if !regexp.MustCompile(`^CORRELATION ID +COLLECTION +JOB KIND +AGE +GIVEN UP AT
-c-1 +batches +nightly +\d+s +` + localPattern + `
-c-2 \[2J +batches +nightly +\d+s +` + localPattern + `
+	if !regexp.MustCompile(`^CORRELATION ID +STATE +COLLECTION +JOB KIND +AGE +GIVEN UP AT +NEXT LOOK
+c-1 +OPEN +batches +nightly +\d+s +` + localPattern + ` +` + localPattern + `
+c-2 \[2J +OPEN +batches +nightly +\d+s +` + localPattern + ` +` + localPattern + `
 $`).MatchString(s.out) {
 		t.Errorf("%s", s.out)
 	}
@@ -137,4 +138,16 @@ $`).MatchString(s.out) {
 		t.Errorf("%+v", listed)
 	}
 	cli(t, variables, "show", "batches/a").want(t, exitDone).says(t, "correlation id ", "bound")
+
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		page, err := l.WaitingIntents(ctx, ledger.Cursor{}, 1)
+		if err == nil {
+			err = l.AbandonIntent(ctx, page.Items[0], time.Now())
+		}
+		return err
+	})
+	s = cli(t, variables, "list", "--intents").want(t, exitDone)
+	if !regexp.MustCompile(`\nc-1 +ABANDONED +batches +nightly +\d+s +` + localPattern + ` +` + localPattern + `\nc-2`).MatchString(s.out) {
+		t.Errorf("%s", s.out)
+	}
 }

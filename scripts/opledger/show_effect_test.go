@@ -175,6 +175,9 @@ func TestShowIntent(t *testing.T) {
 	f.register("batches/a")
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
 		_, err := l.Intend(ctx, ledger.Intention{CorrelationID: "night/1", JobKind: "nightly", Collection: operation.Batches})
+		if err == nil {
+			_, err = l.KeepName(ctx, "night/1", operation.Name{Key: "batches/x", Resource: "projects/p/batches/x"})
+		}
 		return err
 	})
 	s := cli(t, nil, "show", "--intent", "night/1", "--store", f.store()).want(t, exitDone)
@@ -187,6 +190,8 @@ func TestShowIntent(t *testing.T) {
   renewed +-
   to be given up +` + localPattern + `
   given up +-
+  next look +` + localPattern + `
+  named by a delivery +projects/p/batches/x at ` + localPattern + `
   metadata +-
   kept until +-
 $`)

@@ -24,8 +24,12 @@ func showIntent(ctx context.Context, w io.Writer, l *ledger.Ledger, id string, a
 	out.line("  job kind", dash(intent.JobKind))
 	out.line("  recorded", intent.CreatedAt)
 	out.line("  renewed", intent.RenewedAt)
-	out.line("  to be given up", intent.DueAt)
+	out.line("  to be given up", intent.GiveUpAt)
 	out.line("  given up", intent.AbandonedAt)
+	out.line("  next look", intent.DueAt)
+	for _, kept := range intent.Names {
+		out.line("  named by a delivery", dash(kept.Name)+" at "+localTime(kept.At))
+	}
 	out.line("  metadata", dash(string(intent.Metadata)))
 	out.line("  kept until", intent.ExpireAt)
 	return out.end()

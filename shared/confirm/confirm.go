@@ -8,7 +8,8 @@
 // What a hint can cost is bounded: one operation is asked about by one hint at a time and once in a while, and few operations
 // at once; and the hints of one token, then those of all, by rate. A hint that comes sooner makes a
 // registered operation due, for the next pass to ask about; any other is to be
-// delivered again. Of an operation that Gemini does not know, nothing is created.
+// delivered again. Of an operation that Gemini does not know, nothing is created; but where the sender
+// vouches for the id of an intent that waits, the name is kept with the intent, and passes look it up.
 package confirm
 
 import (
@@ -24,8 +25,14 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Ignored is the outcome of a hint that changed nothing, for the reason that stands beside it.
-const Ignored ledger.Outcome = "ignored"
+// The outcomes of a hint, beside those of ledger.Ingest. The reason stands beside each.
+const (
+	// Ignored: it changed nothing.
+	Ignored ledger.Outcome = "ignored"
+	// Kept: Gemini does not know the name, and it is kept with the intent that waits for it: passes look
+	// it up.
+	Kept ledger.Outcome = "kept"
+)
 
 // The reasons for which a hint is ignored, beside those of the look-up.
 const (
@@ -66,6 +73,8 @@ const (
 	// operation.
 	ProcessLimit = "process-limit"
 	NoClient     = "no-client" // there is nothing to ask with: the API key could not be read
+	// TooManyNames: Gemini does not know the name, and its intent keeps as many others as it may.
+	TooManyNames = "too-many-names"
 )
 
 // DefaultGap is how long an operation that a hint was about is not asked about because of another one.
@@ -146,8 +155,10 @@ func (c *Confirmer) Confirm(ctx context.Context, hint Hint) (ledger.Receipt, err
 	case hinted.Record.Abandoned != nil && e.State.Terminal() && notYet(answer):
 		// No pass asks any more, so this delivery, or the same again, is what is left to tell of the end [R4].
 		return receipt, &UnconfirmedError{Operation: receipt.Key, Reason: NotYet, RetryAfter: c.turns.gap}
-	case answer.Known():
+	case answer.Known(), hinted.Waiting && vouched != "" && answer.Exists(): // an intent is bound without a state
 		return c.take(ctx, e, hinted.Name, answer, vouched)
+	case hinted.Waiting && vouched != "" && answer.Reason == lookup.NotFound:
+		return c.keep(ctx, receipt, hinted.Name, vouched)
 	case answer.Reason == lookup.NotFound, answer.Reason == lookup.InvalidName, answer.Reason == lookup.Unsupported:
 		// To come again would not help. A registered operation is asked about by every pass anyway.
 		receipt.Outcome, receipt.Reason = Ignored, operation.Reason(answer.Reason)
@@ -201,6 +212,21 @@ func (c *Confirmer) take(ctx context.Context, e operation.Event, name operation.
 	// The hint knows of an end that Gemini does not show yet; this delivery will be a duplicate from now on.
 	_, err = c.ledger.Hasten(ctx, receipt.Key)
 	return receipt, err
+}
+
+// keep keeps a name that Gemini does not know with the intent that waits under the vouched id: it was seen not to know a live
+// operation for days, and of one that cannot be listed the delivery may be the only evidence. Whoever vouched for the id did not
+// vouch for the name, so only Gemini's answer binds it.
+func (c *Confirmer) keep(ctx context.Context, receipt ledger.Receipt, name operation.Name, vouched string) (ledger.Receipt, error) {
+	kept, err := c.ledger.KeepName(ctx, vouched, name)
+	if err != nil {
+		return receipt, err
+	}
+	if !kept {
+		return receipt, &UnconfirmedError{Operation: receipt.Key, Reason: TooManyNames, RetryAfter: c.turns.gap}
+	}
+	receipt.Outcome, receipt.Reason = Kept, operation.Reason(lookup.NotFound)
+	return receipt, nil
 }
 
 // hasten makes an operation due, if there is one and it waits for its end: its id came with the name of another operation.

@@ -21,7 +21,8 @@
 //	                                 AbandonEffect and Replay change when those expire that FAILED
 //	intents/{correlation id}         made by Intend, or else by Ingest or Register where they meet the id first; bound by
 //	                                 Ingest and Register, in the commit that registers the operation; given up by
-//	                                 AbandonIntent; opened again by Renew; deleted by Withdraw while it is not bound, and by
+//	                                 AbandonIntent; PostponeIntent moves its due time on, KeepName adds a name to look up;
+//	                                 opened again by Renew; deleted by Withdraw while it is not bound, and by
 //	                                 ForgetIntent while no operation has it
 //	quarantine/{delivery id}         made by Quarantine; Retried notes what came of it later
 //
@@ -36,7 +37,8 @@
 //	            └──Ingest, Register──▶ BOUND ◀──┘ ▲
 //	Ingest──▶ SEEN ──Register, Intend─────────────┘
 //
-// Renew also leads from OPEN to OPEN, with a new due time. Withdraw deletes what is OPEN or ABANDONED, once it is sure that
+// What is ABANDONED is still searched for, ever more rarely, until SearchFor has passed. Renew also leads from OPEN to OPEN, with
+// a new due time. Withdraw deletes what is OPEN or ABANDONED, once it is sure that
 // nothing was submitted.
 //
 // A submitter records its intent, submits the job with the correlation id in its user metadata, and registers it [G6]. One

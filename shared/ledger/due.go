@@ -75,9 +75,13 @@ const waitingFactor = 12
 // next returns when something that a pass looks at now is looked at again: one interval after the pass began, a tenth less
 // so that the next pass finds it, and up to another tenth less so that not all fall due at once.
 func (l *Ledger) next(passStart time.Time, intervals int) time.Time {
+	return operation.Instant(passStart.Add(time.Duration(intervals)*l.settings.Interval - l.early()))
+}
+
+// early is how much sooner something falls due than after whole intervals: a tenth of one, and up to another.
+func (l *Ledger) early() time.Duration {
 	tenth := l.settings.Interval / 10
-	early := tenth + time.Duration(l.jitter()*float64(tenth))
-	return operation.Instant(passStart.Add(time.Duration(intervals)*l.settings.Interval - early))
+	return tenth + time.Duration(l.jitter()*float64(tenth))
 }
 
 // A Postponed says what Postpone found.

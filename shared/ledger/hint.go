@@ -18,6 +18,8 @@ type Hinted struct {
 	// Disputed is the operation that its submitter registered with the correlation id, where the name
 	// is another operation's; as in Receipt.
 	Disputed operation.Key
+	// Waiting: an intent waits under the correlation id, and nobody registered the operation [G6].
+	Waiting bool
 	// Duplicate: this very delivery was taken in before [W4].
 	Duplicate bool
 }
@@ -46,7 +48,7 @@ func (l *Ledger) Hint(ctx context.Context, name operation.Name, correlationID, d
 		if key := intent.elsewhere(name.Key); key != "" {
 			return l.Hint(ctx, operation.Name{Key: key, Resource: string(key)}, "", deliveryID)
 		}
-		hinted.Disputed = intent.disputed(name.Key)
+		hinted.Disputed, hinted.Waiting = intent.disputed(name.Key), intent.Waiting()
 	}
 	if rec.Name != "" {
 		hinted.Name.Resource = rec.Name

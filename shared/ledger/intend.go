@@ -126,50 +126,26 @@ func (l *Ledger) intendSeen(ctx context.Context, i Intention, seen Intent, again
 	return intent, messages, err
 }
 
-// A DueIntent is an OPEN intent as a pass of reconciliation sees it.
+// A DueIntent is a waiting intent as a pass of reconciliation sees it.
 type DueIntent struct {
 	Intent Intent
 	doc    Document
 }
 
-// DueIntents finds OPEN intents that were not bound for so long that they are to be given up, at most limit, behind after.
+// DueIntents finds waiting intents that a pass is to look at now, at most limit, behind after: those
+// that were not bound for so long that they are to be given up, and those whose operation is to be
+// looked for again.
 func (l *Ledger) DueIntents(ctx context.Context, now time.Time, after Cursor, limit int) (Page[DueIntent], error) {
 	return due(ctx, l.store, queryDue(IntentsCollection, now, after, limit), readDueIntent)
 }
 
-// OpenIntents finds OPEN intents however young, the one that is given up next first, at most limit, behind after. Where there
-// is none, nothing needs to be looked for at Gemini.
-func (l *Ledger) OpenIntents(ctx context.Context, after Cursor, limit int) (Page[DueIntent], error) {
+// WaitingIntents finds the intents whose operation is still looked for, however young, the one that is
+// looked at next first, at most limit, behind after.
+func (l *Ledger) WaitingIntents(ctx context.Context, after Cursor, limit int) (Page[DueIntent], error) {
 	return due(ctx, l.store, queryOpen(IntentsCollection, after, limit), readDueIntent)
 }
 
 func readDueIntent(doc Document) (DueIntent, error) {
 	intent, err := readIntent(doc)
 	return DueIntent{Intent: intent, doc: doc}, err
-}
-
-// AbandonIntent stops waiting for an intent's operation, for a pass that began at now. An operation that shows itself later is
-// bound all the same. ErrConflict: the intent is no longer as it was found, bound perhaps, or given up by somebody else; leave
-// it alone. Other errors: as Ingest, and the intent may be due still.
-func (l *Ledger) AbandonIntent(ctx context.Context, d DueIntent, now time.Time) error {
-	intent := d.Intent
-	intent.State, intent.AbandonedAt, intent.Writer = IntentAbandoned, operation.Instant(now), l.nonce()
-	what := fmt.Sprintf("abandoning the intent %q", intent.CorrelationID)
-	changed := false
-	err := l.decide(ctx, what, func(tries int) error {
-		if tries > 0 {
-			doc, found, err := l.intent(ctx, intent.CorrelationID)
-			if err != nil || found.Writer == intent.Writer && found.State == IntentAbandoned {
-				return err
-			}
-			if changed = doc.Token != d.doc.Token; changed {
-				return nil
-			}
-		}
-		return l.store.Commit(ctx, l.writeIntent(d.doc, intent, now))
-	})
-	if err == nil && changed {
-		return fmt.Errorf("%s: %w", what, ErrConflict)
-	}
-	return err
 }

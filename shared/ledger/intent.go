@@ -16,7 +16,7 @@ type IntentState string
 // it. Nothing leads out of BOUND: one intent is one operation.
 const (
 	IntentOpen      IntentState = "OPEN"      // recorded; the operation that comes of it is not known yet
-	IntentAbandoned IntentState = "ABANDONED" // no longer waited for; an operation that shows itself all the same is bound
+	IntentAbandoned IntentState = "ABANDONED" // given up, and for a while still searched for; an operation that shows itself is bound
 	IntentSeen      IntentState = "SEEN"      // nobody recorded it: a delivery named the id, about an operation that nobody registered
 	IntentBound     IntentState = "BOUND"     // the operation is known, and registered
 )
@@ -41,11 +41,16 @@ type Intent struct {
 	CreatedAt  time.Time            `json:"createdAt" firestore:"createdAt"`
 	// RenewedAt is when a submitter that started again last said that it is about to submit.
 	RenewedAt time.Time `json:"renewedAt,omitzero" firestore:"renewedAt,omitempty"`
+	// GiveUpAt is when an OPEN intent is given up, where nothing was found by then.
+	GiveUpAt time.Time `json:"giveUpAt,omitzero" firestore:"giveUpAt,omitempty"`
 	// AbandonedAt is when it was given up, perhaps before it was bound after all.
 	AbandonedAt time.Time `json:"abandonedAt,omitzero" firestore:"abandonedAt,omitempty"`
+	// Names are what deliveries called the operation while Gemini did not know it; see KeepName.
+	Names []KeptName `json:"names,omitempty" firestore:"names,omitempty"`
 	// Writer is the call that wrote this; as in Delivery.
 	Writer string `json:"writer,omitempty" firestore:"writer,omitempty"`
-	// DueAt is when an OPEN intent is given up. Every other state has ExpireAt instead.
+	// DueAt is when a pass must look at a waiting intent again: to give it up, or to look for its
+	// operation. Where nothing is looked for any more there is ExpireAt instead.
 	DueAt    time.Time `json:"dueAt,omitzero" firestore:"dueAt,omitempty"`
 	ExpireAt time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
 	// Created says of what Intend returned that this very call recorded it; Kept names the fields of which
@@ -143,10 +148,15 @@ func (l *Ledger) writeIntent(d Document, intent Intent, now time.Time) Write {
 	if intent.CreatedAt.IsZero() {
 		intent.CreatedAt = operation.Instant(now)
 	}
-	if intent.State == IntentOpen {
-		intent.DueAt, intent.ExpireAt = intent.AttemptedAt().Add(l.settings.StuckAfter), time.Time{}
-	} else {
-		intent.DueAt, intent.ExpireAt = time.Time{}, operation.Instant(now.Add(2*l.settings.Retention))
+	intent.GiveUpAt, intent.DueAt, intent.ExpireAt = time.Time{}, l.nextSearch(intent, now), time.Time{}
+	switch {
+	case intent.State == IntentOpen:
+		intent.GiveUpAt = intent.AttemptedAt().Add(l.settings.StuckAfter)
+		if intent.DueAt.IsZero() || intent.DueAt.After(intent.GiveUpAt) {
+			intent.DueAt = intent.GiveUpAt
+		}
+	case intent.DueAt.IsZero():
+		intent.ExpireAt = operation.Instant(now.Add(2 * l.settings.Retention))
 	}
 	return Write{Path: d.Path, Token: d.Token, Data: intent}
 }

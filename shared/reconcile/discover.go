@@ -12,64 +12,59 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// discoveryWindow is how far back discovery looks: a batch ends within 48 hours, and a submitter has died within them.
-const discoveryWindow = 72 * time.Hour
-
-// discover finds batches that Gemini has and nobody registered: those whose correlation id has an open intent [G6], and, where
-// the settings say so, all others. Then the intents whose time is over are given up. Videos and interactions cannot be listed:
-// only their events bind them.
+// discover finds batches that Gemini has and nobody registered: those whose correlation id an intent waits under [G6], and,
+// where the settings say so, all others. Then it looks at the intents that are due. Videos and interactions cannot be listed:
+// only their events bind them, and names that deliveries brought.
 func (p *pass) discover(ctx context.Context) error {
-	open, err := p.Ledger.OpenIntents(ctx, ledger.Cursor{}, pageSize)
+	waiting, list, err := p.waiting(ctx)
 	if err != nil {
-		p.count.fail(ctx, "reading the open intents", err)
+		p.count.fail(ctx, "reading the waiting intents", err)
 		return err
 	}
-	var searchErr error
-	if p.Adopt || p.listable(open) {
-		searchErr = p.search(ctx)
+	var s search
+	if p.Adopt || list {
+		s = p.search(ctx)
 	}
-	if len(open.Items)+len(open.Broken) == 0 {
-		return searchErr
+	if !waiting {
+		return s.err
 	}
-	return each(ctx, p.count, p.start, p.Ledger.DueIntents, nil, func(due ledger.DueIntent) error {
-		if searchErr == nil || !maybeListed(due.Intent) { // else nobody can say that it matches nothing
-			p.giveUp(ctx, due)
-		}
-		return nil
-	})
+	return each(ctx, p.count, p.start, p.Ledger.DueIntents, nil, func(due ledger.DueIntent) error { return p.intent(ctx, due, s) })
 }
 
-// maybeListed reports whether Gemini's list may have what the intent waits for.
-func maybeListed(intent ledger.Intent) bool {
-	return intent.Collection == "" || intent.Collection == operation.Batches
+// A search is what came of reading Gemini's list of batches.
+type search struct {
+	// listed are the batches that it has, by their correlation ids.
+	listed map[string]operation.Key
+	err    error // why something may not have been found; it is counted
 }
 
-// listable reports whether Gemini's list may have what one of the open intents waits for. While an intent is younger than the
-// grace, its submitter is most likely about to register.
-func (p *pass) listable(open ledger.Page[ledger.DueIntent]) bool {
-	unreadable := func(b ledger.Broken) bool { return !errors.Is(b, ledger.ErrForeign) }
-	return slices.ContainsFunc(open.Broken, unreadable) || open.Next.Path != "" || slices.ContainsFunc(open.Items, func(due ledger.DueIntent) bool {
-		return maybeListed(due.Intent) && p.start.Sub(due.Intent.AttemptedAt()) >= p.Ledger.Settings().Grace
-	})
-}
+// window is how far back discovery looks: an intent is recorded before its batch is created, and searched for so long.
+func (p *pass) window() time.Duration { return p.Ledger.GiveUpAnyway() + ledger.SearchFor }
 
-// search takes in what Gemini lists. The error, which is counted, says that something may not have been found.
-func (p *pass) search(ctx context.Context) error {
+// search takes in what Gemini lists.
+func (p *pass) search(ctx context.Context) search {
+	s := search{listed: map[string]operation.Key{}}
 	listed, err := p.listing.all(ctx)
 	if err != nil {
 		p.count.fail(ctx, "listing Gemini's batches", err) // what was listed is looked at all the same
 	}
 	listed = slices.DeleteFunc(listed, func(l lookup.Batch) bool {
-		old := !l.CreateTime.IsZero() && p.start.Sub(l.CreateTime) > discoveryWindow
+		old := !l.CreateTime.IsZero() && p.start.Sub(l.CreateTime) > p.window()
 		return old || l.CorrelationID == "" && !p.Adopt
 	})
+	for _, batch := range listed {
+		if batch.CorrelationID != "" {
+			s.listed[batch.CorrelationID] = batch.Name.Key
+		}
+	}
 	for batches := range slices.Chunk(listed, pageSize) {
 		if foundErr := p.found(ctx, batches); foundErr != nil {
 			p.count.fail(ctx, "looking for listed batches in the ledger", foundErr)
 			err = errors.Join(err, foundErr)
 		}
 	}
-	return err
+	s.err = err
+	return s
 }
 
 // found takes in those of the listed batches that are to be.
@@ -103,20 +98,20 @@ func (p *pass) found(ctx context.Context, listed []lookup.Batch) error {
 		case d.finding.Standing == ledger.StandingRegistered: // by somebody who did not know the id
 			p.register(ctx, d.batch, "bound")
 		default:
-			p.bind(ctx, d.batch)
+			p.bind(ctx, d.batch.Name, d.batch.Answer)
 		}
 		return nil
 	})
 }
 
-// bind ingests what the list says of a batch whose correlation id has an intent that waits: the same commit registers it.
-func (p *pass) bind(ctx context.Context, batch lookup.Batch) {
-	if !batch.Known() {
-		return // the next pass may hear more
+// bind ingests what Gemini says of an operation whose correlation id has an intent that waits: the same commit registers it.
+// That needs no state: also one that is not known is of an operation that Gemini has. It reports whether the operation is bound.
+func (p *pass) bind(ctx context.Context, name operation.Name, answer lookup.Answer) bool {
+	receipt, ok := p.ingest(ctx, answer.Event(name))
+	if ok && receipt.Bound {
+		p.tell(ctx, name.Key, answer.CorrelationID, "bound")
 	}
-	if receipt, ok := p.ingest(ctx, batch.Event(batch.Name)); ok && receipt.Bound {
-		p.tell(ctx, batch, "bound")
-	}
+	return ok && receipt.Bound
 }
 
 // register registers a batch, and with its correlation id binds the intent that waits under it. The look-ups do the rest.
@@ -133,29 +128,13 @@ func (p *pass) register(ctx context.Context, batch lookup.Batch, outcome string)
 	if registered.CorrelationErr != nil {
 		return // one of the two belongs to another meanwhile, or always did
 	}
-	p.tell(ctx, batch, outcome)
+	p.tell(ctx, batch.Name.Key, batch.CorrelationID, outcome)
 	if batch.Known() {
 		p.ingest(ctx, batch.Event(batch.Name))
 	}
 }
 
-func (p *pass) tell(ctx context.Context, batch lookup.Batch, outcome string) {
-	p.Log.WarnContext(ctx, "found a batch that nobody had registered", "event", "discovery", "outcome", outcome,
-		"operation", batch.Name.Key, "correlation", batch.CorrelationID)
-}
-
-// giveUp stops waiting for the operation of an intent, aloud; one that shows itself all the same is bound. It is said before it
-// is done, so that a pass which dies in between leaves it to the next one.
-func (p *pass) giveUp(ctx context.Context, due ledger.DueIntent) {
-	intent := due.Intent
-	p.alert(ctx, operation.Key("intents/"+intent.CorrelationID), ledger.AlertUnbound, intent.AttemptedAt(),
-		"nothing was found that has this correlation id: its submitter may have died before it submitted")
-	switch err := p.Ledger.AbandonIntent(ctx, due, p.start); {
-	case errors.Is(err, ledger.ErrConflict): // it was bound, or another pass did it
-	case err != nil:
-		p.count.fail(ctx, "giving an intent up", err)
-	default:
-		p.Log.WarnContext(ctx, "gave an intent up", "event", "intent", "outcome", "abandoned", "correlation", intent.CorrelationID,
-			"jobKind", intent.JobKind, "createdAt", intent.CreatedAt)
-	}
+func (p *pass) tell(ctx context.Context, key operation.Key, correlation, outcome string) {
+	p.Log.WarnContext(ctx, "found an operation that nobody had registered", "event", "discovery", "source", operation.Reconcile,
+		"outcome", outcome, "operation", key, "correlation", correlation)
 }

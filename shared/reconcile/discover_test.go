@@ -2,9 +2,7 @@ package reconcile_test
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,6 +61,36 @@ func (w *world) lose(display string) operation.Name {
 	w.post(batchPath, batchBody(display), display, geminisim.StateRunning)
 	batches := w.sim.Batches()
 	return named(w, batches[len(batches)-1].Name)
+}
+
+// TestStateThatNobodyKnows: a batch is bound to its intent whatever Gemini says of its state, and the look-ups do the rest; what
+// was registered without its id, too [G6].
+func TestStateThatNobodyKnows(t *testing.T) {
+	t.Parallel()
+	for _, state := range []geminisim.State{"BATCH_STATE_PAUSED", "BATCH_STATE_UNSPECIFIED"} {
+		w := newWorldWith(t, setting{alerts: true})
+		w.intend("c-1", ledger.Intention{JobKind: "review"})
+		w.intend("c-2", ledger.Intention{})
+		lost, known := w.submit("opledger:c-1", state), w.register("opledger:c-2", state)
+		w.clock.Advance(grace)
+		w.pass(reconcile.Summary{Due: 1, Checked: 1, Unknown: 1})
+		for id, name := range map[string]operation.Name{"c-1": lost, "c-2": known} {
+			rec, intent := w.record(name), w.intent(id)
+			if intent.State != ledger.IntentBound || intent.Operation != name.Key || intent.BoundBy != operation.Reconcile ||
+				!rec.Registered || rec.State != operation.Pending || rec.CorrelationID != id {
+				t.Errorf("G6: %q: %+v, %+v", state, intent, rec)
+			}
+		}
+		if rec := w.record(lost); rec.JobKind != "review" {
+			t.Errorf("G6: %q: %+v", state, rec)
+		}
+		w.move(lost, geminisim.StateSucceeded)
+		w.clock.Advance(interval)
+		w.pass(reconcile.Summary{Due: 2, Checked: 2, Settled: 1, Unknown: 1})
+		if got := w.published(); !cmp.Equal(got, []string{string(lost.Key) + " publish"}) {
+			t.Errorf("S3: published %v", got)
+		}
+	}
 }
 
 // TestSubmitterDiedAfterTheEnd: where the batch has ended already, the commit that finds it plans the effect.
@@ -163,19 +191,19 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestTooOldToBeFound: what is older than a batch can run is left alone.
+// TestTooOldToBeFound: what is older than anything that an intent can still wait for is left alone.
 func TestTooOldToBeFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	old := w.submit("opledger:c-1", geminisim.StateSucceeded)
-	w.clock.Advance(72*time.Hour - grace)
+	w.clock.Advance(ledger.SearchFor + w.ledger.GiveUpAnyway() - grace)
 	young := w.submit("opledger:c-2", geminisim.StateSucceeded)
 	w.intend("c-1", ledger.Intention{})
 	w.clock.Advance(grace + time.Second)
 	if got := w.passWith(reconcile.Options{Adopt: true}); got != (reconcile.Summary{Settled: 1}) {
 		t.Errorf("the pass says %+v", got)
 	}
-	w.isNotRegistered("older than 72 h", old)
+	w.isNotRegistered("older than the window", old)
 	if rec := w.record(young); !rec.Registered {
 		t.Errorf("%+v", rec)
 	}
@@ -211,148 +239,5 @@ func (w *world) bound(id string) {
 	w.Helper()
 	if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: named(w, "interactions/"+id), CorrelationID: id}); err != nil {
 		w.Fatal(err)
-	}
-}
-
-// TestGivenUp: an intent that nothing matches is given up after a while, with an alert, and is bound all the same when its
-// operation shows itself [G6].
-func TestGivenUp(t *testing.T) {
-	t.Parallel()
-	const stuckAfter = 6 * time.Hour
-	for _, in := range []operation.Collection{"", operation.Batches, operation.Operations, operation.Interactions} {
-		w := newWorldWith(t, setting{alerts: true})
-		w.intend("c-1", ledger.Intention{Collection: in, JobKind: "review"})
-		w.clock.Advance(stuckAfter - time.Second)
-		w.pass(reconcile.Summary{})
-		if intent := w.intent("c-1"); intent.State != ledger.IntentOpen {
-			t.Errorf("G6: too soon: %+v", intent)
-		}
-		w.clock.Advance(time.Second)
-		w.pass(reconcile.Summary{})
-		if intent := w.intent("c-1"); intent.State != ledger.IntentAbandoned || !intent.AbandonedAt.Equal(w.clock.Now()) {
-			t.Errorf("G6: %+v", intent)
-		}
-		got := w.outbox.Take()
-		if len(got) != 1 || got[0].Operation != "intents/c-1" || ledger.RuleOf(got[0].Effect) != "page" {
-			t.Errorf("R4: published %v", got)
-		}
-		if got := w.alerted(); !cmp.Equal(got, []string{"intents/c-1 unbound"}) {
-			t.Errorf("R4: the log says %v, want it once, beside the effect", got)
-		}
-		lists := w.sim.Stats().BatchLists
-		w.clock.Advance(interval)
-		w.pass(reconcile.Summary{EffectsRequeued: 1}) // nobody runs it here
-		if sent, again := w.published(), w.sim.Stats().BatchLists; !cmp.Equal(sent, []string{"intents/c-1 " + got[0].Effect}) || again != lists {
-			t.Errorf("G6: given up twice: %v, %d lists", sent, again-lists)
-		}
-
-		name := w.submit("opledger:c-1", geminisim.StateSucceeded)
-		if _, err := w.ledger.Ingest(t.Context(), operation.Event{
-			Name: name, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: w.clock.Now(), CorrelationID: "c-1",
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if rec, intent := w.record(name), w.intent("c-1"); !rec.Registered || rec.JobKind != "review" || intent.State != ledger.IntentBound {
-			t.Errorf("G6: bound late: %+v %+v", rec, intent)
-		}
-	}
-}
-
-// TestGivenUpAloud: without an effect for it the alert is in the log.
-func TestGivenUpAloud(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.intend("c-1", ledger.Intention{})
-	w.clock.Advance(6 * time.Hour)
-	w.pass(reconcile.Summary{})
-	if got := w.alerted(); !cmp.Equal(got, []string{"intents/c-1 unbound"}) {
-		t.Errorf("R4: alerts %v", got)
-	}
-	// Another intent keeps the list being read, so the batch is found in it although its intent was given up.
-	name := w.submit("opledger:c-1", geminisim.StateRunning)
-	w.intend("c-2", ledger.Intention{})
-	w.clock.Advance(grace)
-	w.pass(reconcile.Summary{})
-	if intent := w.intent("c-1"); intent.State != ledger.IntentBound || intent.Operation != name.Key {
-		t.Errorf("G6: %+v", intent)
-	}
-}
-
-// TestIncompleteList: while the list cannot be read to its end nobody can say that it lacks something, so no intent is given
-// up; what was read is taken in [G6].
-func TestIncompleteList(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	for i := range 150 {
-		w.submit(fmt.Sprint("b", i), geminisim.StateRunning)
-	}
-	found := w.submit("opledger:c-1", geminisim.StateRunning) // the newest, on the first page
-	w.intend("c-1", ledger.Intention{})
-	w.intend("c-2", ledger.Intention{})
-	w.intend("c-3", ledger.Intention{Collection: operation.Operations}) // of a video, which no list has
-	w.clock.Advance(6 * time.Hour)
-	fails := true
-	w.inFront(func(rw http.ResponseWriter, r *http.Request) bool {
-		if !isList(r) || r.URL.Query().Get("pageToken") == "" || !fails {
-			return false
-		}
-		rw.WriteHeader(http.StatusServiceUnavailable)
-		return true
-	})
-	w.pass(reconcile.Summary{Errors: 1})
-	if rec, intent := w.record(found), w.intent("c-2"); !rec.Registered || intent.State != ledger.IntentOpen {
-		t.Errorf("G6: %+v, %+v", rec, intent)
-	}
-	if intent := w.intent("c-3"); intent.State != ledger.IntentAbandoned {
-		t.Errorf("R6: the list keeps it open, which says nothing about it: %+v", intent)
-	}
-	fails = false
-	w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1})
-	if intent := w.intent("c-2"); intent.State != ledger.IntentAbandoned {
-		t.Errorf("G6: %+v", intent)
-	}
-}
-
-// TestPoisonedIntent: an intent, or a record, that cannot be read keeps nobody else from being found [R6].
-func TestPoisonedIntent(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.intend("bad", ledger.Intention{})
-	w.intend("c-1", ledger.Intention{})
-	w.intend("c-2", ledger.Intention{})
-	w.submit("opledger:bad", geminisim.StateRunning)
-	record := w.submit("opledger:c-2", geminisim.StateRunning)
-	w.deliver(record, "m1", operation.Running)
-	name := w.submit("opledger:c-1", geminisim.StateRunning)
-	w.poison("intents/bad", `json_set(body, '$.version', 'many')`)
-	w.poison(ledger.OperationPath(record.Key), unreadable)
-	w.clock.Advance(grace)
-	if got := w.passWith(reconcile.Options{}); got.Errors != 2 {
-		t.Errorf("R6: %+v, want an error for each that cannot be read", got)
-	}
-	if intent := w.intent("c-1"); intent.Operation != name.Key {
-		t.Errorf("R6: %+v", intent)
-	}
-	w.clock.Advance(6 * time.Hour)
-	w.passWith(reconcile.Options{})
-	if intent := w.intent("c-2"); intent.State != ledger.IntentAbandoned {
-		t.Errorf("R6: %+v", intent)
-	}
-}
-
-// TestEndlessList: a list without an end takes a bounded number of requests, and says of no intent that nothing matches it.
-func TestEndlessList(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.intend("c-1", ledger.Intention{})
-	w.clock.Advance(6 * time.Hour)
-	var lists atomic.Int64
-	w.inFront(func(rw http.ResponseWriter, _ *http.Request) bool {
-		_, _ = fmt.Fprintf(rw, `{"operations":[],"nextPageToken":"%d"}`, lists.Add(1))
-		return true
-	})
-	w.pass(reconcile.Summary{Errors: 1})
-	if intent := w.intent("c-1"); intent.State != ledger.IntentOpen || lists.Load() != 200 {
-		t.Errorf("G6: %+v after %d lists", intent, lists.Load())
 	}
 }

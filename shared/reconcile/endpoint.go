@@ -59,12 +59,12 @@ func (p *pass) noEndpoint(ctx context.Context) {
 			return
 		}
 	}
-	p.alert(ctx, "webhooks/missing", ledger.AlertDisabled, time.Time{},
+	_ = p.alert(ctx, "webhooks/missing", ledger.AlertDisabled, time.Time{},
 		"Gemini has no webhook for OPLEDGER_WEBHOOK_URL, so nothing is delivered; run opledger webhook create")
 }
 
 func (p *pass) disabled(ctx context.Context, hook webhooks.Webhook) {
-	p.alert(ctx, operation.Key("webhooks/"+hook.ID), ledger.AlertDisabled, time.Time{},
+	_ = p.alert(ctx, operation.Key("webhooks/"+hook.ID), ledger.AlertDisabled, time.Time{},
 		"the webhook's state is "+hook.State+", so nothing is delivered; see opledger webhook check")
 	if !p.Endpoint.Reenable || hook.State != webhooks.DisabledByFailures {
 		return
@@ -77,8 +77,9 @@ func (p *pass) disabled(ctx context.Context, hook webhooks.Webhook) {
 }
 
 // alert says something aloud that is about no operation: in the log, and by the effects that ask for it, once in a period; in
-// every pass where nothing keeps count because no effect asks.
-func (p *pass) alert(ctx context.Context, subject operation.Key, alert ledger.Alert, since time.Time, detail string) {
+// every pass where nothing keeps count because no effect asks. The error, which is counted, says that its effects may not be
+// planned.
+func (p *pass) alert(ctx context.Context, subject operation.Key, alert ledger.Alert, since time.Time, detail string) error {
 	alerted, err := p.Ledger.AlertAbout(ctx, subject, alert, since, detail)
 	if err != nil {
 		p.count.fail(ctx, "planning an alert", err)
@@ -87,4 +88,5 @@ func (p *pass) alert(ctx context.Context, subject operation.Key, alert ledger.Al
 		p.Log.WarnContext(ctx, detail, "event", "alert", "reason", strings.ToLower(string(alert)), "operation", subject)
 	}
 	p.unpublished(ctx, alerted.PublishErr)
+	return err
 }

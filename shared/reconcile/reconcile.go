@@ -8,8 +8,8 @@
 //  2. the look-ups: pending operations that are due are asked about, and the answers go through the same door as the
 //     webhook's deliveries [R2]. Batches are found in Gemini's list of batches where that takes fewer requests, or where
 //     asking for one fails;
-//  3. discovery: batches in that list whose correlation id has an open intent are bound to it [G6], and those that nobody
-//     registered are adopted where the settings say so;
+//  3. discovery: batches in that list whose correlation id an intent waits under are bound to it [G6], and those that nobody
+//     registered are adopted where the settings say so; names that deliveries brought for an intent are looked up;
 //  4. alerts: intents that nothing matched are given up, aloud, the webhook's own health is looked at [R4], and what has been
 //     due for too long is reported [R8].
 //

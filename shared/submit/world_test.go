@@ -210,13 +210,15 @@ func (w *world) wantRegistered(names ...string) {
 // wantIntent wants one intent that waits, or none.
 func (w *world) wantIntent(id string) {
 	w.t.Helper()
-	page, err := w.ledger.OpenIntents(w.t.Context(), ledger.Cursor{}, 10)
+	page, err := w.ledger.WaitingIntents(w.t.Context(), ledger.Cursor{}, 10)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	got := ""
 	for _, one := range page.Items {
-		got += one.Intent.CorrelationID
+		if one.Intent.State == ledger.IntentOpen { // what was given up is only searched for
+			got += one.Intent.CorrelationID
+		}
 	}
 	if got != id {
 		w.t.Errorf("the open intents are %q, want %q", got, id)

@@ -171,9 +171,11 @@ func (f *fleet) allClosed(n int) bool {
 
 func (f *fleet) openIntents() (ids []string) {
 	f.withLedger(func(l *ledger.Ledger) error {
-		page, err := l.OpenIntents(f.t.Context(), ledger.Cursor{}, 500)
+		page, err := l.WaitingIntents(f.t.Context(), ledger.Cursor{}, 500)
 		for _, item := range page.Items {
-			ids = append(ids, item.Intent.CorrelationID)
+			if item.Intent.State == ledger.IntentOpen { // what was given up is only searched for
+				ids = append(ids, item.Intent.CorrelationID)
+			}
 		}
 		return err
 	})

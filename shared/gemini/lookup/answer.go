@@ -73,16 +73,23 @@ type Answer struct {
 // Known reports whether the answer says in which state the operation is. Only then may anything be made of State.
 func (a Answer) Known() bool { return a.Reason == "" && a.State.Known() }
 
+// Exists reports whether Gemini has the operation, also where it does not say in which state.
+func (a Answer) Exists() bool {
+	return a.Known() || a.Reason == UnknownState || a.Reason == Indeterminate
+}
+
 // deliveryTime is RFC 3339 with the microseconds that the ledger compares, always all six: the same time must always make
 // the same id.
 const deliveryTime = "2006-01-02T15:04:05.000000Z"
 
 // Event makes an event of a known answer about name, to go through the same door as a delivery [R2]. Its delivery id is made
 // of the state and its time alone, so that learning the same thing twice is the same delivery. An answer that is not known
-// makes an event of unknown state, which the reducer always drops.
+// makes an event of unknown state, which the reducer always drops, and which binds an intent all the same [G6].
 func (a Answer) Event(name operation.Name) operation.Event {
 	if !a.Known() {
-		return operation.Event{Name: name, DeliveryID: "reconcile-UNKNOWN", Source: operation.Reconcile}
+		return operation.Event{
+			Name: name, DeliveryID: "reconcile-UNKNOWN", Source: operation.Reconcile, CorrelationID: a.CorrelationID,
+		}
 	}
 	id := "reconcile-" + string(a.State)
 	if !a.UpdateTime.IsZero() {

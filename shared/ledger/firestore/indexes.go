@@ -67,6 +67,7 @@ func Unindexed() []Field {
 		{ledger.OperationsCollection, "progress"},
 		{ledger.OperationsCollection, "progressAt"},
 		{ledger.IntentsCollection, "metadata"},
+		{ledger.IntentsCollection, "names"},
 		{ledger.EffectsCollection, "payload"},
 		{ledger.EffectsCollection, "lastError"},
 		{ledger.EffectsCollection, "progress"},

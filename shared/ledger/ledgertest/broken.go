@@ -71,7 +71,7 @@ var brokenTests = []ledgerTest{
 		left[operation.Record](w, "all", 1, record)(l.List(w.ctx, ledger.Filter{Limit: 9}))
 		left[operation.Record](w, "waited for", 0, record)(l.List(w.ctx, ledger.Filter{Pending: true, Limit: 9}))
 		left[operation.Record](w, "dead", 1, record, effect)(l.List(w.ctx, ledger.Filter{Dead: true, Limit: 9}))
-		left[ledger.DueIntent](w, "intents", 1, intent)(l.OpenIntents(w.ctx, ledger.Cursor{}, 9))
+		left[ledger.DueIntent](w, "intents", 1, intent)(l.WaitingIntents(w.ctx, ledger.Cursor{}, 9))
 		left[ledger.Quarantined](w, "quarantine", 1, kept)(l.ListQuarantined(w.ctx, ledger.QuarantineFilter{Limit: 9}))
 		equal(w, "one by one", fmt.Sprint(w.list(ledger.Filter{})), fmt.Sprint([]operation.Key{w.name.Key}))
 

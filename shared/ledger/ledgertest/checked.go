@@ -87,8 +87,9 @@ func checkWrite(w ledger.Write) error {
 
 // checkIntent looks at an intent and at the commit that it is written in.
 func checkIntent(intent ledger.Intent, commit []ledger.Write) error {
-	if open := intent.State == ledger.IntentOpen; open == intent.DueAt.IsZero() || open != intent.ExpireAt.IsZero() {
-		return fmt.Errorf("%s with dueAt %v and expireAt %v", intent.State, intent.DueAt, intent.ExpireAt)
+	if open := intent.State == ledger.IntentOpen; intent.DueAt.IsZero() == intent.ExpireAt.IsZero() || open && intent.DueAt.IsZero() ||
+		!intent.Waiting() && !intent.DueAt.IsZero() || open == intent.GiveUpAt.IsZero() {
+		return fmt.Errorf("%s with dueAt %v, giveUpAt %v and expireAt %v", intent.State, intent.DueAt, intent.GiveUpAt, intent.ExpireAt)
 	}
 	if intent.State != ledger.IntentBound {
 		return nil

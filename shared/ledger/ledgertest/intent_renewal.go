@@ -27,21 +27,22 @@ func (w *world) withdrawing(id string, withdrawn *bool) move {
 	}
 }
 
-// wantOpen wants exactly these intents to be looked for.
-func (w *world) wantOpen(n int) {
+// wantWaiting wants exactly these intents to be looked for.
+func (w *world) wantWaiting(n int) {
 	w.Helper()
-	page, err := w.ledger().OpenIntents(w.ctx, ledger.Cursor{}, 100)
+	page, err := w.ledger().WaitingIntents(w.ctx, ledger.Cursor{}, 100)
 	if err != nil {
 		w.Fatal(err)
 	}
 	equal(w, "intents that are looked for [G6]", len(page.Items), n)
 }
 
-// abandoned returns an intent that was given up.
+// abandoned returns an intent that was given up, and is no longer searched for.
 func (w *world) abandoned(id string) ledger.Intent {
 	w.Helper()
 	w.overdue(id)
 	w.giveUp()
+	w.endSearches()
 	return w.intend(id)
 }
 
@@ -73,14 +74,14 @@ var intentRenewal = join(
 		}},
 		{"a renewed intent is looked for again after it was given up [G6]", func(w *world) {
 			intent := w.abandoned("i-1")
-			w.wantOpen(0)
+			w.wantWaiting(0) // the search has ended
 			if _, err := w.ledger().Renew(w.ctx, intent); err != nil {
 				w.Fatal(err)
 			}
 			stored := w.intent("i-1")
 			equal(w, "state", stored.State, ledger.IntentOpen)
 			equal(w, "abandoned at", stored.AbandonedAt.IsZero(), true)
-			w.wantOpen(1)
+			w.wantWaiting(1)
 			r := w.ingest(w.intended("d1", "i-1", operation.Succeeded, time.Second))
 			equal(w, "bound", r.Bound, true)
 			equal(w, "submitted at", w.record().SubmittedAt, stored.RenewedAt)
@@ -147,12 +148,13 @@ var intentRenewal = join(
 		}},
 	},
 	lostly("Renew: renewed, by this call, once [G6]", func(w *world, l *ledger.Ledger) {
-		renewed, err := l.Renew(w.ctx, w.abandoned("i-1"))
+		intent := w.abandoned("i-1")
+		renewed, err := l.Renew(w.ctx, intent)
 		if err != nil || renewed.State != ledger.IntentOpen || renewed.RenewedAt.IsZero() {
 			w.Errorf("%+v, %v", renewed, err)
 		}
-		equal(w, "version", w.intent("i-1").Version, 3)
-		w.wantOpen(1)
+		equal(w, "version", w.intent("i-1").Version, intent.Version+1)
+		w.wantWaiting(1)
 	}),
 	lostly("Withdraw: withdrawn, by this call [G6]", func(w *world, l *ledger.Ledger) {
 		w.intend("i-1")
@@ -205,7 +207,7 @@ var intentRenewal = join(
 		var withdrawn bool
 		return w.withdrawing("i-1", &withdrawn), w.renewing(intent, &renewed), func() {
 			equal(w, "either", withdrawn, renewed == 0)
-			w.wantOpen(renewed)
+			w.wantWaiting(renewed)
 		}
 	}),
 	both("withdrawing against giving up [G6]", func(w *world) (a, b move, check func()) {

@@ -71,7 +71,8 @@ var intentTests = []ledgerTest{
 		equal(w, "job kind", stored.JobKind, "intended-job")
 		equal(w, "metadata", stored.Metadata, `{"team":"reviews"}`)
 		equal(w, "collection", stored.Collection, operation.Batches)
-		equal(w, "given up after [R4]", stored.DueAt.Sub(stored.CreatedAt), w.settings.StuckAfter)
+		equal(w, "given up after [R4]", stored.GiveUpAt.Sub(stored.CreatedAt), w.settings.StuckAfter)
+		equal(w, "due", stored.DueAt, stored.GiveUpAt)
 		equal(w, "never deleted while it is open [L3]", stored.ExpireAt.IsZero(), true)
 		intent.Created = false
 		if fmt.Sprint(intent) != fmt.Sprint(stored) {
@@ -198,17 +199,16 @@ var intentTests = []ledgerTest{
 		intent := w.intent("i-1")
 		equal(w, "state", intent.State, ledger.IntentAbandoned)
 		equal(w, "abandoned at", intent.AbandonedAt, now)
-		near(w, "kept for [L3]", intent.ExpireAt.Sub(now), 2*w.settings.Retention)
 		equal(w, "due to the next pass", len(w.dueIntents().Items), 0)
 		if err := w.ledger().AbandonIntent(w.ctx, items[0], now); !isConflict(err) {
 			w.Errorf("again: %v, want ErrConflict", err)
 		}
 		equal(w, "recorded again", w.intend("i-1").State, ledger.IntentAbandoned)
 	}},
-	{"open intents are found without reading any other, in pages [L4]", func(w *world) {
+	{"waiting intents are found without reading any other, in pages [L4]", func(w *world) {
 		open := func(l *ledger.Ledger, limit int) (ids []string) {
 			for after, more := (ledger.Cursor{}), true; more; more = after.Path != "" {
-				page, err := l.OpenIntents(w.ctx, after, limit)
+				page, err := l.WaitingIntents(w.ctx, after, limit)
 				if err != nil {
 					w.Fatal(err)
 				}
@@ -226,6 +226,7 @@ var intentTests = []ledgerTest{
 			case 0:
 				w.store.Advance(w.settings.StuckAfter + time.Second)
 				w.giveUp()
+				w.endSearches()
 			case 1:
 				if _, err := w.ledger().Register(w.ctx, w.correlated(fmt.Sprint("i-", n))); err != nil {
 					w.Fatal(err)

@@ -42,6 +42,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
 		{"IntentRaces", intentRaces},
 		{"IntentCrashes", intentCrashes},
 		{"IntentRenewal", intentRenewal},
+		{"Search", searchTests},
 		{"Discover", discoverTests},
 		{"Hints", hintTests},
 		{"Claim", claimTests},

@@ -82,7 +82,7 @@ func TestEveryQueryUsesItsIndex(t *testing.T) {
 		return err
 	})
 	check("open intents", "due", func() error {
-		_, err := l.OpenIntents(ctx, ledger.Cursor{}, 10)
+		_, err := l.WaitingIntents(ctx, ledger.Cursor{}, 10)
 		return err
 	})
 	check("a story", "children", func() error {

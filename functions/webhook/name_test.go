@@ -1,0 +1,122 @@
+package webhook_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/opledger/opledger/shared/confirm"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/trust"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+// intend records the intent of a submitter that has not come to register.
+func (w *world) intend(id string, in operation.Collection) {
+	w.Helper()
+	if _, err := w.ledger.Intend(w.Context(), ledger.Intention{CorrelationID: id, Collection: in}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// intent returns what is known of a correlation id.
+func (w *world) intent(id string) ledger.Intent {
+	w.Helper()
+	intent, err := w.ledger.Intent(w.Context(), id)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return intent
+}
+
+// vouched delivers a body that nobody signed, with a token that vouches for a correlation id.
+func (w *world) vouched(delivery, id, body string) reply {
+	w.Helper()
+	claims := map[string]any{"user_metadata": map[string]any{"opledger_correlation_id": id}}
+	return w.request(http.MethodPost, w.tokened(delivery, w.token(claims, geminisim.TokenOptions{})), strings.NewReader(body))
+}
+
+// TestNameKept: a hint whose token vouches for the id of an intent that waits, and whose name Gemini does not know, is answered
+// 200 once the name is kept with the intent. Nothing is bound to it [G6].
+func TestNameKept(t *testing.T) {
+	t.Parallel()
+	const name = "models/veo/operations/9p5ug42emn2z"
+	w := newWorld(t, options{})
+	w.intend("job-7", operation.Operations)
+	body := event("video.generated", name, t1)
+	w.took(w.vouched("m1", "job-7", body), "kept", "not-found", false)
+	w.wantLog(map[string]any{"event": "ingest", "outcome": "kept", "reason": "not-found", "operation": "operations/9p5ug42emn2z"})
+	intent := w.intent("job-7")
+	want := ledger.KeptName{Key: "operations/9p5ug42emn2z", Name: name, At: w.clock.Now()}
+	if intent.State != ledger.IntentOpen || intent.Operation != "" || len(intent.Names) != 1 || intent.Names[0] != want {
+		t.Errorf("%+v, want it to wait, with %+v", intent, want)
+	}
+	w.clock.advance(gap)
+	w.unwritten(func() { w.took(w.vouched("m1", "job-7", body), "kept", "not-found", false) })
+	w.wantAsked(2)
+
+	// As many as are looked up anyway are enough; any other comes again, while Gemini may come to know it.
+	for i := range 5 {
+		r := w.vouched(fmt.Sprint("more-", i), "job-7", event("video.generated", fmt.Sprint("operations/v", i), t1))
+		if i < 4 {
+			w.took(r, "kept", "not-found", false)
+			continue
+		}
+		w.wantAgain(r, 30)
+	}
+	if last := w.logged(); last[len(last)-1]["outcome"] != "unconfirmed" || last[len(last)-1]["reason"] != confirm.TooManyNames {
+		t.Errorf("logged %v", last[len(last)-1])
+	}
+	if n := len(w.intent("job-7").Names); n != 5 {
+		t.Errorf("%d names", n)
+	}
+}
+
+// TestNameNotKept: an id that nobody vouches for, one that no intent waits under, and a name of what is registered keep nothing.
+func TestNameNotKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.intend("job-7", operation.Operations)
+	w.register("operations/known")
+	for delivery, c := range map[string]struct {
+		id, name   string
+		registered bool
+	}{
+		"m1": {"", "operations/a1", false},
+		"m2": {"nobodys", "operations/a2", false},
+		"m3": {"job-7", "operations/known", true},
+	} {
+		body := fmt.Sprintf(`{"type":"video.generated","data":{"id":%q,"user_metadata":{"opledger_correlation_id":"job-7"}}}`, c.name)
+		w.unwritten(func() { w.took(w.vouched(delivery, c.id, body), "ignored", "not-found", c.registered) })
+	}
+}
+
+// TestSignedNameKept: so it is where a signed delivery is to be confirmed.
+func TestSignedNameKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{confirm: trust.Always})
+	w.intend("job-7", operation.Interactions)
+	body := `{"type":"interaction.completed","data":{"id":"v1_abc","user_metadata":{"opledger_correlation_id":"job-7"}}}`
+	w.took(w.deliver("m1", body), "kept", "not-found", false)
+	if names := w.intent("job-7").Names; len(names) != 1 || names[0].Key != "interactions/v1_abc" {
+		t.Errorf("%+v", names)
+	}
+}
+
+// TestVouchedWithoutAState: that Gemini has the operation binds the intent whose id the token vouches for, also where it does not
+// say a state; without such an id the hint comes again [G6].
+func TestVouchedWithoutAState(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	name := w.batch("a", "BATCH_STATE_PAUSED")
+	w.intend("job-7", operation.Batches)
+	w.unwritten(func() { w.wantAgain(w.hint("m1", event("batch.succeeded", name, t1)), 30) })
+	w.clock.advance(gap)
+	w.took(w.vouched("m1", "job-7", event("batch.succeeded", name, t1)), "dropped", "lower-rank", true)
+	intent, rec := w.intent("job-7"), w.show(w.key(name)).Record
+	if intent.State != ledger.IntentBound || intent.Operation != w.key(name) || rec.State != operation.Pending || !rec.DueAt.Equal(w.clock.Now()) {
+		t.Errorf("%+v, %+v", intent, rec)
+	}
+}

@@ -1,0 +1,303 @@
+package reconcile_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/reconcile"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+// stuckAfter is when an intent is given up of which nothing was found.
+const stuckAfter = 6 * time.Hour
+
+// says checks that the last lines have one alert about a subject, and that it says all these words.
+func (w *world) says(reason, subject string, words ...string) {
+	w.Helper()
+	var alerts []map[string]any
+	for _, line := range w.logged() {
+		if line["event"] == "alert" && line["reason"] == reason && line["operation"] == subject {
+			alerts = append(alerts, line)
+		}
+	}
+	if len(alerts) != 1 {
+		w.Errorf("R4: %d alerts that %s is %s: %v", len(alerts), subject, reason, alerts)
+		return
+	}
+	for _, word := range words {
+		if !strings.Contains(fmt.Sprint(alerts[0]["message"]), word) {
+			w.Errorf("R4: the alert does not say %q: %v", word, alerts[0])
+		}
+	}
+}
+
+// TestGivenUp: an intent that nothing matches is given up after a while, with an alert, and is bound all the same when its
+// operation shows itself [G6].
+func TestGivenUp(t *testing.T) {
+	t.Parallel()
+	for _, in := range []operation.Collection{"", operation.Batches, operation.Operations, operation.Interactions} {
+		w := newWorldWith(t, setting{alerts: true})
+		w.intend("c-1", ledger.Intention{Collection: in, JobKind: "review"})
+		w.clock.Advance(stuckAfter - time.Second)
+		w.pass(reconcile.Summary{})
+		if intent := w.intent("c-1"); intent.State != ledger.IntentOpen {
+			t.Errorf("G6: too soon: %+v", intent)
+		}
+		w.clock.Advance(time.Second)
+		w.pass(reconcile.Summary{})
+		if intent := w.intent("c-1"); intent.State != ledger.IntentAbandoned || !intent.AbandonedAt.Equal(w.clock.Now()) {
+			t.Errorf("G6: %+v", intent)
+		}
+		got := w.outbox.Take()
+		if len(got) != 1 || got[0].Operation != "intents/c-1" || ledger.RuleOf(got[0].Effect) != "page" {
+			t.Errorf("R4: published %v", got)
+		}
+		if got := w.alerted(); !cmp.Equal(got, []string{"intents/c-1 unbound"}) {
+			t.Errorf("R4: the log says %v, want it once, beside the effect", got)
+		}
+		lists := w.sim.Stats().BatchLists
+		w.clock.Advance(time.Minute)
+		w.pass(reconcile.Summary{EffectsRequeued: 1}) // nobody runs it here
+		if sent, again := w.published(), w.sim.Stats().BatchLists; !cmp.Equal(sent, []string{"intents/c-1 " + got[0].Effect}) || again != lists {
+			t.Errorf("G6: given up twice: %v, %d lists", sent, again-lists)
+		}
+
+		name := w.submit("opledger:c-1", geminisim.StateSucceeded)
+		if _, err := w.ledger.Ingest(t.Context(), operation.Event{
+			Name: name, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: w.clock.Now(), CorrelationID: "c-1",
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if rec, intent := w.record(name), w.intent("c-1"); !rec.Registered || rec.JobKind != "review" || intent.State != ledger.IntentBound {
+			t.Errorf("G6: bound late: %+v %+v", rec, intent)
+		}
+	}
+}
+
+// TestGivenUpAloud: without an effect for it the alert is in the log, and says what was looked at.
+func TestGivenUpAloud(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.intend("batch", ledger.Intention{})
+	w.intend("video", ledger.Intention{Collection: operation.Operations})
+	w.clock.Advance(stuckAfter)
+	w.pass(reconcile.Summary{})
+	lines := w.log.Take(w)
+	for subject, words := range map[string]string{"intents/batch": "nothing was found", "intents/video": "no list of operations"} {
+		found := false
+		for _, line := range lines {
+			found = found || line["operation"] == subject && line["reason"] == "unbound" && strings.Contains(fmt.Sprint(line["message"]), words)
+		}
+		if !found {
+			t.Errorf("R4: nothing says %q of %s: %v", words, subject, lines)
+		}
+	}
+}
+
+// TestSearchedAfterItWasGivenUp: a batch that the list shows late is bound although its intent was given up; the list is read
+// for that ever more rarely, and for 72 hours [G6].
+func TestSearchedAfterItWasGivenUp(t *testing.T) {
+	t.Parallel()
+	for _, shown := range []time.Duration{10 * time.Minute, 71 * time.Hour, 0} {
+		w := newWorld(t)
+		w.intend("c-1", ledger.Intention{JobKind: "review"})
+		w.clock.Advance(stuckAfter)
+		w.pass(reconcile.Summary{})
+		givenUp, before := w.clock.Now(), w.sim.Stats().BatchLists
+		var name operation.Name
+		for w.clock.Now().Sub(givenUp) < 80*time.Hour && w.intent("c-1").State != ledger.IntentBound {
+			w.clock.Advance(interval)
+			if shown > 0 && name.Key == "" && w.clock.Now().Sub(givenUp) >= shown {
+				name = w.submit("opledger:c-1", geminisim.StateRunning)
+			}
+			w.passWith(reconcile.Options{})
+		}
+		intent, lists := w.intent("c-1"), w.sim.Stats().BatchLists-before
+		if shown == 0 {
+			if lists < 70 || lists > 100 || intent.State != ledger.IntentAbandoned || !intent.DueAt.IsZero() {
+				t.Errorf("G6: %d lists in 80 hours, %+v", lists, intent)
+			}
+			continue
+		}
+		late := w.clock.Now().Sub(givenUp) - shown
+		if rec := w.record(name); intent.Operation != name.Key || rec.JobKind != "review" || late > time.Hour+interval {
+			t.Errorf("G6: %v late: %+v, %+v", late, intent, rec)
+		}
+		if shown == 10*time.Minute && (late > 2*interval || lists > 4) {
+			t.Errorf("G6: %v late, after %d lists", late, lists)
+		}
+	}
+}
+
+// TestIncompleteList: while the list cannot be read to its end nobody can say that it lacks something, so no intent is given
+// up; what was read is taken in [G6].
+func TestIncompleteList(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 150 {
+		w.submit(fmt.Sprint("b", i), geminisim.StateRunning)
+	}
+	found := w.submit("opledger:c-1", geminisim.StateRunning) // the newest, on the first page
+	w.intend("c-1", ledger.Intention{})
+	w.intend("c-2", ledger.Intention{})
+	w.intend("c-3", ledger.Intention{Collection: operation.Operations}) // of a video, which no list has
+	w.clock.Advance(stuckAfter)
+	fails := true
+	w.inFront(func(rw http.ResponseWriter, r *http.Request) bool {
+		if !isList(r) || r.URL.Query().Get("pageToken") == "" || !fails {
+			return false
+		}
+		rw.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	})
+	w.pass(reconcile.Summary{Errors: 1})
+	if rec, intent := w.record(found), w.intent("c-2"); !rec.Registered || intent.State != ledger.IntentOpen {
+		t.Errorf("G6: %+v, %+v", rec, intent)
+	}
+	if intent := w.intent("c-3"); intent.State != ledger.IntentAbandoned {
+		t.Errorf("R6: the list keeps it open, which says nothing about it: %+v", intent)
+	}
+	fails = false
+	w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1})
+	if intent := w.intent("c-2"); intent.State != ledger.IntentAbandoned {
+		t.Errorf("G6: %+v", intent)
+	}
+}
+
+// TestListNeverCompletes: where the list is never read to its end, because it has none or Gemini refuses it, an intent is given up
+// at last, and the alert says that its job may be running. The batch is bound when the list shows it after all [G6, R4].
+func TestListNeverCompletes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer func(rw http.ResponseWriter, page int64)
+		lists  int64
+		says   string
+	}{
+		"no end": {func(rw http.ResponseWriter, page int64) {
+			_, _ = fmt.Fprintf(rw, `{"operations":[],"nextPageToken":"%d"}`, page)
+		}, 200, "more than 200 pages"},
+		"refused": {func(rw http.ResponseWriter, _ int64) { rw.WriteHeader(http.StatusForbidden) }, 1, "not read to its end"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.intend("c-1", ledger.Intention{})
+			var lists atomic.Int64
+			w.inFront(func(rw http.ResponseWriter, r *http.Request) bool {
+				if isList(r) {
+					c.answer(rw, lists.Add(1))
+				}
+				return isList(r)
+			})
+			w.clock.Advance(stuckAfter)
+			w.pass(reconcile.Summary{Errors: 1})
+			if intent := w.intent("c-1"); intent.State != ledger.IntentOpen || lists.Load() != c.lists || len(w.alerted()) != 0 {
+				t.Errorf("G6: %+v after %d lists", intent, lists.Load())
+			}
+			w.clock.Advance(stuckAfter - time.Second)
+			w.pass(reconcile.Summary{Errors: 1})
+			if intent := w.intent("c-1"); intent.State != ledger.IntentOpen {
+				t.Errorf("G6: too soon: %+v", intent)
+			}
+			w.logged()
+			w.clock.Advance(time.Second)
+			w.pass(reconcile.Summary{Errors: 1})
+			if intent := w.intent("c-1"); intent.State != ledger.IntentAbandoned {
+				t.Errorf("G6: %+v", intent)
+			}
+			w.says("unbound", "intents/c-1", "may be running", "do not submit it again", c.says)
+
+			w.inFront(nil)
+			batch := w.submit("opledger:c-1", geminisim.StateRunning)
+			w.clock.Advance(interval)
+			w.pass(reconcile.Summary{})
+			if intent := w.intent("c-1"); intent.Operation != batch.Key {
+				t.Errorf("G6: %+v", intent)
+			}
+		})
+	}
+}
+
+// A failing store refuses commits that write below a path.
+type failing struct {
+	ledger.Store
+	below string
+}
+
+func (s failing) Commit(ctx context.Context, writes ...ledger.Write) error {
+	for _, write := range writes {
+		if strings.HasPrefix(string(write.Path), s.below) {
+			return errors.New("the store is down")
+		}
+	}
+	return s.Store.Commit(ctx, writes...)
+}
+
+// TestUnboundIsSaidFirst: an intent is given up only once its alert is planned, so a pass that dies in between leaves it to the
+// next, and nothing is given up in silence [R4, R6].
+func TestUnboundIsSaidFirst(t *testing.T) {
+	t.Parallel()
+	for below, said := range map[string]int{"operations/intents:": 0, "intents/": 1} {
+		w := newWorldWith(t, setting{alerts: true})
+		w.intend("c-1", ledger.Intention{})
+		w.clock.Advance(stuckAfter)
+		got, err := w.reconciler(w.over(failing{w.store, below})).Pass(t.Context())
+		if err != nil || got.Errors != 1 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		if sent := w.published(); len(sent) != said {
+			t.Errorf("R4: %s cannot be written: published %v, want %d", below, sent, said)
+		}
+		if intent := w.intent("c-1"); intent.State != ledger.IntentOpen {
+			t.Errorf("R4: %s cannot be written: %+v", below, intent)
+		}
+		w.passWith(reconcile.Options{})
+		if sent := w.published(); len(sent) != 1 || w.intent("c-1").State != ledger.IntentAbandoned {
+			t.Errorf("R4: the next pass: published %v, %+v", sent, w.intent("c-1"))
+		}
+	}
+}
+
+// TestPoisonedIntent: an intent, or a record, that cannot be read keeps nobody else from being found [R6].
+func TestPoisonedIntent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.intend("bad", ledger.Intention{})
+	w.intend("c-1", ledger.Intention{})
+	w.intend("c-2", ledger.Intention{})
+	w.submit("opledger:bad", geminisim.StateRunning)
+	record := w.submit("opledger:c-2", geminisim.StateRunning)
+	w.deliver(record, "m1", operation.Running)
+	name := w.submit("opledger:c-1", geminisim.StateRunning)
+	w.poison("intents/bad", `json_set(body, '$.version', 'many')`)
+	w.poison(ledger.OperationPath(record.Key), unreadable)
+	w.clock.Advance(grace)
+	if got := w.passWith(reconcile.Options{}); got.Errors != 2 {
+		t.Errorf("R6: %+v, want an error for each that cannot be read", got)
+	}
+	if intent := w.intent("c-1"); intent.Operation != name.Key {
+		t.Errorf("R6: %+v", intent)
+	}
+	for _, c := range []struct {
+		wait  time.Duration
+		state ledger.IntentState
+	}{{6*time.Hour - grace, ledger.IntentOpen}, {6 * time.Hour, ledger.IntentAbandoned}} { // the list has its batch
+		w.clock.Advance(c.wait)
+		w.logged()
+		w.passWith(reconcile.Options{})
+		if intent := w.intent("c-2"); intent.State != c.state {
+			t.Errorf("R6: %+v, want %s", intent, c.state)
+		}
+	}
+	w.says("unbound", "intents/c-2", "do not submit it again", string(record.Key))
+}

@@ -1,0 +1,138 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/reconcile"
+	"github.com/opledger/opledger/test/geminisim"
+)
+
+// keep keeps a name that a delivery brought with an intent.
+func (w *world) keep(id string, names ...operation.Name) {
+	w.Helper()
+	for _, name := range names {
+		if kept, err := w.ledger.KeepName(w.Context(), id, name); err != nil || !kept {
+			w.Fatalf("%s: %v, %v", name.Key, kept, err)
+		}
+	}
+}
+
+// hide has Gemini not know an operation for the next so many look-ups; -1: from now on.
+func (w *world) hide(name operation.Name, times int) {
+	w.Helper()
+	missing := geminisim.ErrorAnswer(404, "not found")
+	missing.Times = times
+	w.sim.AnswerNext(geminisim.OpVideoGet, name.Resource, missing)
+}
+
+// TestNamedByADelivery: a name that a delivery brought while Gemini did not know it is looked up until Gemini does, and then the
+// operation is the intent's, with what its submitter said of it [G6].
+func TestNamedByADelivery(t *testing.T) {
+	t.Parallel()
+	for _, givenUp := range []bool{false, true} {
+		w := newWorld(t)
+		name := w.video("v", geminisim.VideoSucceeded)
+		w.hide(name, 1)
+		w.intend("c-1", ledger.Intention{JobKind: "trailer", Collection: operation.Operations})
+		if givenUp {
+			w.clock.Advance(stuckAfter)
+			w.pass(reconcile.Summary{})
+		}
+		w.keep("c-1", name, named(w, "operations/nobody"))
+		w.pass(reconcile.Summary{}) // not asked at once: Gemini has just not known it
+		if got := w.lookups(); len(got) != 0 {
+			t.Errorf("G6: asked %v", got)
+		}
+		w.clock.Advance(interval)
+		w.pass(reconcile.Summary{})
+		if intent := w.intent("c-1"); intent.State == ledger.IntentBound {
+			t.Errorf("G6: bound to what Gemini does not know: %+v", intent)
+		}
+		w.clock.Advance(interval)
+		w.pass(reconcile.Summary{Settled: 1})
+		rec, intent := w.record(name), w.intent("c-1")
+		if intent.State != ledger.IntentBound || intent.Operation != name.Key || intent.BoundBy != operation.Reconcile ||
+			rec.State != operation.Succeeded || rec.JobKind != "trailer" || rec.Name != name.Resource {
+			t.Errorf("G6: %+v, %+v", intent, rec)
+		}
+		if got := w.published(); !cmp.Equal(got, []string{string(name.Key) + " publish"}) {
+			t.Errorf("S3: published %v", got)
+		}
+		w.clock.Advance(interval)
+		asked := w.lookups()["operations/nobody"]
+		w.passWith(reconcile.Options{})
+		if again := w.lookups()["operations/nobody"]; again != asked {
+			t.Errorf("G6: the other name is still looked up")
+		}
+	}
+}
+
+// TestNameThatNobodyKnows: a name is looked up for 72 hours, ever more rarely, and keeps no intent from being given up; then the
+// alert says it, and nothing was bound [G6, R4].
+func TestNameThatNobodyKnows(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.intend("c-1", ledger.Intention{Collection: operation.Operations})
+	w.keep("c-1", named(w, "models/veo/operations/nobody"))
+	for range 80 * 12 {
+		w.clock.Advance(interval)
+		w.passWith(reconcile.Options{})
+		if intent := w.intent("c-1"); w.clock.Now().Sub(intent.CreatedAt) == stuckAfter {
+			if intent.State != ledger.IntentAbandoned {
+				t.Errorf("G6: %+v", intent)
+			}
+			w.says("unbound", "intents/c-1", "models/veo/operations/nobody", "does not know")
+		}
+	}
+	asked := w.lookups()["models/veo/operations/nobody"]
+	if intent := w.intent("c-1"); asked < 70 || asked > 140 || intent.State != ledger.IntentAbandoned || !intent.DueAt.IsZero() {
+		t.Errorf("G6: asked %d times, %+v", asked, intent)
+	}
+	if st := w.sim.Stats(); st.BatchLists != 0 {
+		t.Errorf("G6: %d lists for a video", st.BatchLists)
+	}
+}
+
+// TestNameOfAnother: a name is not bound where Gemini says that the operation has another id, nor where somebody registered it:
+// who vouched for the id did not vouch for the name [G6, K6].
+func TestNameOfAnother(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	other, known := w.submit("opledger:c-2", geminisim.StateSucceeded), w.registered(w.video("known", geminisim.VideoRunning))
+	w.intend("c-1", ledger.Intention{Collection: operation.Operations})
+	w.keep("c-1", other, known)
+	w.clock.Advance(interval)
+	w.passWith(reconcile.Options{})
+	if intent := w.intent("c-1"); intent.State != ledger.IntentOpen {
+		t.Errorf("G6: %+v", intent)
+	}
+	w.isNotRegistered("another id", other)
+	if rec := w.record(known); rec.CorrelationID != "" {
+		t.Errorf("G6: %+v", rec)
+	}
+}
+
+// TestNameWithoutAState: Gemini's having the operation is enough [G6].
+func TestNameWithoutAState(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	name := w.video("v", geminisim.VideoRunning)
+	w.sim.AnswerNext(geminisim.OpVideoGet, name.Resource, geminisim.Answer{
+		Body: []byte(fmt.Sprintf(`{"name":%q,"done":true}`, name.Resource)), Times: -1,
+	})
+	w.intend("c-1", ledger.Intention{Collection: operation.Operations})
+	w.keep("c-1", name)
+	w.clock.Advance(interval)
+	w.pass(reconcile.Summary{})
+	if rec, intent := w.record(name), w.intent("c-1"); intent.State != ledger.IntentBound || rec.State != operation.Pending || !rec.Registered {
+		t.Errorf("G6: %+v, %+v", intent, rec)
+	}
+	w.clock.Advance(grace + time.Second)
+	w.pass(reconcile.Summary{Due: 1, Checked: 1, Unknown: 1})
+}
