@@ -74,8 +74,8 @@ func (h handler) register(ctx context.Context, w http.ResponseWriter, registrati
 	function.Answer(w, status, Answer(result))
 }
 
-// A Registered is the answer to a registration: the record as it stands. Of an operation that was known
-// it names what the registration added, and what the record says otherwise and keeps.
+// A Registered is the answer to a registration: the record as it stands. Of an operation that was
+// known it names what the registration added, and what the record says otherwise and keeps.
 type Registered struct {
 	operation.Record
 	Added []string `json:"added,omitempty"`
@@ -87,7 +87,8 @@ func Answer(r ledger.Registered) Registered {
 	return Registered{Record: r.Record, Added: r.Added, Kept: r.Kept}
 }
 
-// An intentAnswer is the intent as it stands, and what the request says otherwise of one that is known.
+// An intentAnswer is the intent as it stands, and what the request says otherwise of one that is
+// known.
 type intentAnswer struct {
 	Intent ledger.Intent `json:"intent"`
 	Kept   []string      `json:"kept,omitempty"`

@@ -155,7 +155,8 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-// TestMerged: the answer to a registration of what is known says what it added and what stays as it is; so does that to an intent.
+// TestMerged: the answer to a registration of what is known says what it added and what stays as it
+// is; so does that to an intent.
 func TestMerged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -305,8 +306,8 @@ func TestAlreadyEnded(t *testing.T) {
 	}
 }
 
-// TestWithheld: effects that are withheld from what ended longer ago than the retention are logged, of a registration and of an
-// intent that finds its operation [L3].
+// TestWithheld: effects that are withheld from what ended longer ago than the retention are logged,
+// of a registration and of an intent that finds its operation [L3].
 func TestWithheld(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

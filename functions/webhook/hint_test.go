@@ -85,8 +85,9 @@ func TestHintAboutAnother(t *testing.T) {
 	w.wantAsked(2)
 }
 
-// TestHintAboutAnotherOfOneID: a hint whose name Gemini issued is about that operation, whatever id stands beside it; the one that
-// was registered with the id is asked about at the next pass, also where Gemini does not know the name [K6].
+// TestHintAboutAnotherOfOneID: a hint whose name Gemini issued is about that operation, whatever id
+// stands beside it; the one that was registered with the id is asked about at the next pass, also
+// where Gemini does not know the name [K6].
 func TestHintAboutAnotherOfOneID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})

@@ -38,8 +38,9 @@ func (w *world) vouched(delivery, id, body string) reply {
 	return w.request(http.MethodPost, w.tokened(delivery, w.token(claims, geminisim.TokenOptions{})), strings.NewReader(body))
 }
 
-// TestNameKept: a hint whose token vouches for the id of an intent that waits, and whose name Gemini does not know, is answered
-// 200 once the name is kept with the intent. Nothing is bound to it [G6].
+// TestNameKept: a hint whose token vouches for the id of an intent that waits, and whose name
+// Gemini does not know, is answered 200 once the name is kept with the intent. Nothing is bound to
+// it [G6].
 func TestNameKept(t *testing.T) {
 	t.Parallel()
 	const name = "models/veo/operations/9p5ug42emn2z"
@@ -57,7 +58,8 @@ func TestNameKept(t *testing.T) {
 	w.unwritten(func() { w.took(w.vouched("m1", "job-7", body), "kept", "not-found", false) })
 	w.wantAsked(2)
 
-	// As many as are looked up anyway are enough; any other comes again, while Gemini may come to know it.
+	// As many as are looked up anyway are enough; any other comes again, while Gemini may come to
+	// know it.
 	for i := range 5 {
 		r := w.vouched(fmt.Sprint("more-", i), "job-7", event("video.generated", fmt.Sprint("operations/v", i), t1))
 		if i < 4 {
@@ -74,7 +76,8 @@ func TestNameKept(t *testing.T) {
 	}
 }
 
-// TestNameNotKept: an id that nobody vouches for, one that no intent waits under, and a name of what is registered keep nothing.
+// TestNameNotKept: an id that nobody vouches for, one that no intent waits under, and a name of
+// what is registered keep nothing.
 func TestNameNotKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -105,8 +108,8 @@ func TestSignedNameKept(t *testing.T) {
 	}
 }
 
-// TestVouchedWithoutAState: that Gemini has the operation binds the intent whose id the token vouches for, also where it does not
-// say a state; without such an id the hint comes again [G6].
+// TestVouchedWithoutAState: that Gemini has the operation binds the intent whose id the token
+// vouches for, also where it does not say a state; without such an id the hint comes again [G6].
 func TestVouchedWithoutAState(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})

@@ -23,8 +23,9 @@ const (
 	t2 = "2026-01-22T11:52:00Z"
 )
 
-// TestCorrelationID: a signed event under a name that Gemini did not issue is about the operation that was registered with its
-// correlation id, at once, and counted; one under a name that Gemini issued is about that operation alone [K6, W5].
+// TestCorrelationID: a signed event under a name that Gemini did not issue is about the operation
+// that was registered with its correlation id, at once, and counted; one under a name that Gemini
+// issued is about that operation alone [K6, W5].
 func TestCorrelationID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -51,7 +52,8 @@ func TestCorrelationID(t *testing.T) {
 	w.wantAsked(0)
 }
 
-// TestWithheld: that effects are withheld from what ended longer ago than the retention is a line of its own [L3].
+// TestWithheld: that effects are withheld from what ended longer ago than the retention is a line
+// of its own [L3].
 func TestWithheld(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})

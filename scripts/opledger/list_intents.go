@@ -9,7 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// listIntents prints the intents whose operation is looked for, also those that were given up lately [G6].
+// listIntents prints the intents whose operation is looked for, also those that were given up
+// lately [G6].
 func listIntents(ctx context.Context, w io.Writer, l *ledger.Ledger, filter ledger.Filter, asJSON bool) error {
 	page, err := l.WaitingIntents(ctx, filter.After, filter.Limit)
 	if err != nil {

@@ -93,8 +93,8 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// TestListIntents: what submitters said they would submit and nobody has found, the next to be looked at first; also what was
-// given up lately [G6].
+// TestListIntents: what submitters said they would submit and nobody has found, the next to be
+// looked at first; also what was given up lately [G6].
 func TestListIntents(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)

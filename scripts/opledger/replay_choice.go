@@ -153,8 +153,9 @@ func recordOf(ctx context.Context, l *ledger.Ledger, key operation.Key) (operati
 	return rec, err
 }
 
-// lines returns those of an operation's effects that are to be run again: what is open or dead, what is waived or withheld only
-// where it was named, what is done only anew. A run that somebody asked for is not itself run anew.
+// lines returns those of an operation's effects that are to be run again: what is open or dead,
+// what is waived or withheld only where it was named, what is done only anew. A run that somebody
+// asked for is not itself run anew.
 func (c replayChoice) lines(rec operation.Record) []replayLine {
 	var lines []replayLine
 	for _, name := range slices.Sorted(maps.Keys(rec.Effects)) {

@@ -10,8 +10,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestWithheld: effects of what ended longer ago than the retention are not planned, and that is said when it is registered, in
-// lists and in its story, with the command that runs one [L3, G5].
+// TestWithheld: effects of what ended longer ago than the retention are not planned, and that is
+// said when it is registered, in lists and in its story, with the command that runs one [L3, G5].
 func TestWithheld(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)

@@ -29,8 +29,8 @@ import (
 const (
 	// Ignored: it changed nothing.
 	Ignored ledger.Outcome = "ignored"
-	// Kept: Gemini does not know the name, and it is kept with the intent that waits for it: passes look
-	// it up.
+	// Kept: Gemini does not know the name, and it is kept with the intent that waits for it: passes
+	// look it up.
 	Kept ledger.Outcome = "kept"
 )
 
@@ -214,9 +214,10 @@ func (c *Confirmer) take(ctx context.Context, e operation.Event, name operation.
 	return receipt, err
 }
 
-// keep keeps a name that Gemini does not know with the intent that waits under the vouched id: it was seen not to know a live
-// operation for days, and of one that cannot be listed the delivery may be the only evidence. Whoever vouched for the id did not
-// vouch for the name, so only Gemini's answer binds it.
+// keep keeps a name that Gemini does not know with the intent that waits under the vouched id: it
+// was seen not to know a live operation for days, and of one that cannot be listed the delivery may
+// be the only evidence. Whoever vouched for the id did not vouch for the name, so only Gemini's
+// answer binds it.
 func (c *Confirmer) keep(ctx context.Context, receipt ledger.Receipt, name operation.Name, vouched string) (ledger.Receipt, error) {
 	kept, err := c.ledger.KeepName(ctx, vouched, name)
 	if err != nil {
@@ -229,7 +230,8 @@ func (c *Confirmer) keep(ctx context.Context, receipt ledger.Receipt, name opera
 	return receipt, nil
 }
 
-// hasten makes an operation due, if there is one and it waits for its end: its id came with the name of another operation.
+// hasten makes an operation due, if there is one and it waits for its end: its id came with the
+// name of another operation.
 func (c *Confirmer) hasten(ctx context.Context, key operation.Key) error {
 	if key == "" {
 		return nil

@@ -78,7 +78,8 @@ func (l *Ledger) next(passStart time.Time, intervals int) time.Time {
 	return operation.Instant(passStart.Add(time.Duration(intervals)*l.settings.Interval - l.early()))
 }
 
-// early is how much sooner something falls due than after whole intervals: a tenth of one, and up to another.
+// early is how much sooner something falls due than after whole intervals: a tenth of one, and up
+// to another.
 func (l *Ledger) early() time.Duration {
 	tenth := l.settings.Interval / 10
 	return tenth + time.Duration(l.jitter()*float64(tenth))

@@ -15,8 +15,8 @@ type Hinted struct {
 	Name operation.Name
 	// Record is the operation's; the zero Record where there is none.
 	Record operation.Record
-	// Disputed is the operation that its submitter registered with the correlation id, where the name
-	// is another operation's; as in Receipt.
+	// Disputed is the operation that its submitter registered with the correlation id, where the
+	// name is another operation's; as in Receipt.
 	Disputed operation.Key
 	// Waiting: an intent waits under the correlation id, and nobody registered the operation [G6].
 	Waiting bool
@@ -80,8 +80,9 @@ func (l *Ledger) Hasten(ctx context.Context, key operation.Key) (bool, error) {
 	return sooner && err == nil, err
 }
 
-// hastened returns the write that makes an operation due now, for a commit about something else. There
-// is none for an operation that waits for nothing, for one that is due, and for the empty key.
+// hastened returns the write that makes an operation due now, for a commit about something else.
+// There is none for an operation that waits for nothing, for one that is due, and for the empty
+// key.
 func (l *Ledger) hastened(ctx context.Context, key operation.Key) ([]Write, error) {
 	if key == "" {
 		return nil, nil

@@ -30,14 +30,15 @@ type Receipt struct {
 	Settled    bool             // whether this report settled the operation
 	Planned    int              // how many effects it planned
 	Bound      bool             // whether it showed what an intent came to, and so registered the operation [G6]
-	// Correlated: it came under a name that Gemini did not issue, and was believed to be about Key by
-	// its correlation id alone [K6].
+	// Correlated: it came under a name that Gemini did not issue, and was believed to be about Key
+	// by its correlation id alone [K6].
 	Correlated bool
-	// Disputed is the operation that its submitter registered with the event's correlation id, where
-	// the event names another: it is asked about at the next pass, and the event is about Key.
+	// Disputed is the operation that its submitter registered with the event's correlation id,
+	// where the event names another: it is asked about at the next pass, and the event is about
+	// Key.
 	Disputed operation.Key
-	// Withheld is how many effects were not planned, because the operation had ended so long before the
-	// ledger first heard of it. Its record names them [L3].
+	// Withheld is how many effects were not planned, because the operation had ended so long before
+	// the ledger first heard of it. Its record names them [L3].
 	Withheld int
 	// PublishErr says why a planned effect could not be handed over at once. It loses nothing, the sweep does it later; it is
 	// here to be logged.
@@ -202,7 +203,8 @@ func (c *ingestion) decide(ctx context.Context, e operation.Event, at reading) (
 	return c.receipt, c.messages, nil
 }
 
-// apply returns the writes of the record, as the event leaves it, and of the effects that are planned for it.
+// apply returns the writes of the record, as the event leaves it, and of the effects that are
+// planned for it.
 func (c *ingestion) apply(
 	ctx context.Context, e operation.Event, at reading, rec operation.Record, decision operation.Decision,
 ) ([]Write, error) {

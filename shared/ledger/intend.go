@@ -132,15 +132,15 @@ type DueIntent struct {
 	doc    Document
 }
 
-// DueIntents finds waiting intents that a pass is to look at now, at most limit, behind after: those
-// that were not bound for so long that they are to be given up, and those whose operation is to be
-// looked for again.
+// DueIntents finds waiting intents that a pass is to look at now, at most limit, behind after:
+// those that were not bound for so long that they are to be given up, and those whose operation is
+// to be looked for again.
 func (l *Ledger) DueIntents(ctx context.Context, now time.Time, after Cursor, limit int) (Page[DueIntent], error) {
 	return due(ctx, l.store, queryDue(IntentsCollection, now, after, limit), readDueIntent)
 }
 
-// WaitingIntents finds the intents whose operation is still looked for, however young, the one that is
-// looked at next first, at most limit, behind after.
+// WaitingIntents finds the intents whose operation is still looked for, however young, the one that
+// is looked at next first, at most limit, behind after.
 func (l *Ledger) WaitingIntents(ctx context.Context, after Cursor, limit int) (Page[DueIntent], error) {
 	return due(ctx, l.store, queryOpen(IntentsCollection, after, limit), readDueIntent)
 }

@@ -31,8 +31,8 @@ type Intent struct {
 	State         IntentState `json:"state" firestore:"state"`
 	// Operation is the one that the id was seen with or is bound to.
 	Operation operation.Key `json:"operation,omitempty" firestore:"operation,omitempty"`
-	// BoundBy says who showed that Operation: the path of the event that did, or BySubmitter. Only a
-	// submitter knows its operation by name; an event knows the name that it came under.
+	// BoundBy says who showed that Operation: the path of the event that did, or BySubmitter. Only
+	// a submitter knows its operation by name; an event knows the name that it came under.
 	BoundBy operation.Source `json:"boundBy,omitempty" firestore:"boundBy,omitempty"`
 	// JobKind and Metadata are what the operation is registered with; Collection is where it is going to be, if that is known.
 	JobKind    string               `json:"jobKind,omitempty" firestore:"jobKind,omitempty"`
@@ -53,9 +53,9 @@ type Intent struct {
 	// operation. Where nothing is looked for any more there is ExpireAt instead.
 	DueAt    time.Time `json:"dueAt,omitzero" firestore:"dueAt,omitempty"`
 	ExpireAt time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
-	// Created says of what Intend returned that this very call recorded it; Kept names the fields of which
-	// it says otherwise than the call did; Withheld is that of the registration that Intend made. None is
-	// stored.
+	// Created says of what Intend returned that this very call recorded it; Kept names the fields
+	// of which it says otherwise than the call did; Withheld is that of the registration that
+	// Intend made. None is stored.
 	Created  bool     `json:"-" firestore:"-"`
 	Kept     []string `json:"-" firestore:"-"`
 	Withheld int      `json:"-" firestore:"-"`
@@ -99,7 +99,8 @@ func (i Intent) disputed(key operation.Key) operation.Key {
 	return i.registered(key)
 }
 
-// registered returns the operation that a submitter registered with the intent's id, if that is not key.
+// registered returns the operation that a submitter registered with the intent's id, if that is not
+// key.
 func (i Intent) registered(key operation.Key) operation.Key {
 	if i.State != IntentBound || i.BoundBy != BySubmitter || i.Operation == key {
 		return ""
@@ -167,8 +168,8 @@ type correlation struct {
 	intent Intent
 }
 
-// seen returns the write that remembers the id of an event, where nothing is known of the id yet, so
-// that a registration under another name finds what the event said [K6].
+// seen returns the write that remembers the id of an event, where nothing is known of the id yet,
+// so that a registration under another name finds what the event said [K6].
 func (l *Ledger) seen(c correlation, e operation.Event, now time.Time) []Write {
 	if c.doc.Path == "" || c.doc.Exists() {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Merged says what became of what was said of something that is known already. The fields are named as
-// in the documents, those of the metadata as metadata.FIELD.
+// Merged says what became of what was said of something that is known already. The fields are named
+// as in the documents, those of the metadata as metadata.FIELD.
 type Merged struct {
 	Added []string // nothing was known of these before
 	Kept  []string // it says otherwise of these, and stays as it is

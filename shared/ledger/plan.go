@@ -21,8 +21,8 @@ type Payload struct {
 	Alert *Notice `json:"alert,omitempty"`
 }
 
-// WithheldMessage is what a log says of effects that were not planned, because the operation outlived
-// its retention before the ledger first heard of it [L3].
+// WithheldMessage is what a log says of effects that were not planned, because the operation
+// outlived its retention before the ledger first heard of it [L3].
 const WithheldMessage = "effects were withheld: the operation ended longer than OPLEDGER_RETENTION before the ledger heard of it; " +
 	"opledger replay NAME --effect EFFECT runs one"
 
@@ -74,12 +74,12 @@ func (l *Ledger) plan(
 	return p, nil
 }
 
-// late reports whether the operation's end was already past the retention when the ledger first heard
-// of it: most likely its record has expired, and its effects ran [L3]. Without a server's time of the
-// end, the time of its submission counts.
+// late reports whether the operation's end was already past the retention when the ledger first
+// heard of it: most likely its record has expired, and its effects ran [L3]. Without a server's
+// time of the end, the time of its submission counts.
 //
-// An intent that was recorded or renewed before the end shows that nothing has expired: until now it
-// waited for the operation. One that was made later may be an old id that is used again.
+// An intent that was recorded or renewed before the end shows that nothing has expired: until now
+// it waited for the operation. One that was made later may be an old id that is used again.
 func (l *Ledger) late(rec operation.Record, bound Intent) bool {
 	end := rec.UpdateTime
 	if end.Unix() <= 0 { // a missing time may also come as the epoch [M4]

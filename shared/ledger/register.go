@@ -29,8 +29,9 @@ type Registered struct {
 	Planned int              // how many effects it planned, where the operation had already ended
 	// Withheld: as in Receipt.
 	Withheld int
-	// Merged says what became of what the registration says of an operation that was registered before,
-	// and whether its correlation id was left out. After a commit whose answer was lost Added is empty.
+	// Merged says what became of what the registration says of an operation that was registered
+	// before, and whether its correlation id was left out. After a commit whose answer was lost
+	// Added is empty.
 	Merged
 	// CorrelationErr is ErrCorrelation where the correlation id stands for another operation already, or the operation has
 	// another id: it is registered all the same, without the id.
@@ -168,14 +169,14 @@ type binding struct {
 	writes       []Write
 	taken        error            // ErrCorrelation, where the id cannot be the operation's
 	seen         *operation.Event // what deliveries under another name have said of the operation
-	// disputed: deliveries carried the id and the name of another operation. Nothing that they said is
-	// believed of this one, but that Gemini should be asked about it now.
+	// disputed: deliveries carried the id and the name of another operation. Nothing that they said
+	// is believed of this one, but that Gemini should be asked about it now.
 	disputed bool
 }
 
-// bind ties the correlation id of r to its operation, unless one of the two is tied already; before is the operation's record.
-// What deliveries said that carried the id, but a name that nobody registered and Gemini did not issue, belongs to the
-// operation [K6, W5].
+// bind ties the correlation id of r to its operation, unless one of the two is tied already; before
+// is the operation's record. What deliveries said that carried the id, but a name that nobody
+// registered and Gemini did not issue, belongs to the operation [K6, W5].
 func (l *Ledger) bind(ctx context.Context, doc Document, before operation.Record, r Registration, now time.Time) (binding, error) {
 	intent, err := readIntent(doc)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 // How long, and how often, the operation of an intent is looked for.
 const (
-	// SearchFor is how long an intent is still searched for after it was given up, and how long a name
-	// that was kept with it is looked up. A batch ends within 48 hours.
+	// SearchFor is how long an intent is still searched for after it was given up, and how long a
+	// name that was kept with it is looked up. A batch ends within 48 hours.
 	SearchFor = 72 * time.Hour
 	// seldom is the longest time between two searches.
 	seldom = time.Hour
@@ -20,8 +20,8 @@ const (
 	maxNames = 5
 )
 
-// A KeptName is the name of an operation that a delivery put beside an intent's correlation id, while
-// Gemini did not know it. Nothing but a look-up that finds it ties it to the intent.
+// A KeptName is the name of an operation that a delivery put beside an intent's correlation id,
+// while Gemini did not know it. Nothing but a look-up that finds it ties it to the intent.
 type KeptName struct {
 	Key  operation.Key `json:"key" firestore:"key"`
 	Name string        `json:"name" firestore:"name"` // to ask the API with [K5]
@@ -32,7 +32,8 @@ type KeptName struct {
 // interactions cannot be listed.
 func (i Intent) Listable() bool { return i.Collection == "" || i.Collection == operation.Batches }
 
-// Searched reports whether a waiting intent's operation is to be looked for in Gemini's list at now.
+// Searched reports whether a waiting intent's operation is to be looked for in Gemini's list at
+// now.
 func (i Intent) Searched(now time.Time) bool {
 	if !i.Listable() {
 		return false
@@ -56,9 +57,9 @@ func (i Intent) ToLookUp(now time.Time) []operation.Name {
 
 func (k KeptName) fresh(now time.Time) bool { return now.Before(k.At.Add(SearchFor)) }
 
-// nextSearch returns when a pass looks for the operation again of an intent that was given up, or has
-// names to look up; the zero Time where none does. Searches are half as far apart as the last news of
-// the intent is old: an interval at first, an hour at last.
+// nextSearch returns when a pass looks for the operation again of an intent that was given up, or
+// has names to look up; the zero Time where none does. Searches are half as far apart as the last
+// news of the intent is old: an interval at first, an hour at last.
 func (l *Ledger) nextSearch(intent Intent, now time.Time) time.Time {
 	news := intent.AbandonedAt
 	for _, kept := range intent.Names {
@@ -74,9 +75,10 @@ func (l *Ledger) nextSearch(intent Intent, now time.Time) time.Time {
 	return operation.Instant(now.Add(gap - l.early()))
 }
 
-// KeepName keeps a name with the intent that waits under a correlation id, for passes to look it up. It
-// reports whether the name is with the intent now. False: no intent waits under the id, or as many names
-// as it may keep are looked up already. Whoever calls vouches for the id, and for nothing else.
+// KeepName keeps a name with the intent that waits under a correlation id, for passes to look it
+// up. It reports whether the name is with the intent now. False: no intent waits under the id, or
+// as many names as it may keep are looked up already. Whoever calls vouches for the id, and for
+// nothing else.
 //
 // The same again is safe. Errors: as Ingest.
 func (l *Ledger) KeepName(ctx context.Context, correlationID string, name operation.Name) (bool, error) {
@@ -104,10 +106,10 @@ func (l *Ledger) KeepName(ctx context.Context, correlationID string, name operat
 	return kept && err == nil, err
 }
 
-// PostponeIntent takes an intent for the caller's pass, which began at passStart: it moves the intent's
-// due time on, or, where nothing is looked for any more, lets it expire some day. It reports whether the
-// search goes on. ErrConflict: somebody else has just changed or taken it; leave it alone. Other errors
-// are the store's, and the intent may be due still.
+// PostponeIntent takes an intent for the caller's pass, which began at passStart: it moves the
+// intent's due time on, or, where nothing is looked for any more, lets it expire some day. It
+// reports whether the search goes on. ErrConflict: somebody else has just changed or taken it;
+// leave it alone. Other errors are the store's, and the intent may be due still.
 func (l *Ledger) PostponeIntent(ctx context.Context, d DueIntent, passStart time.Time) (bool, error) {
 	write := l.writeIntent(d.doc, d.Intent, passStart)
 	if err := l.store.Commit(ctx, write); err != nil {
@@ -125,9 +127,9 @@ func (i Intent) Overdue(now time.Time) bool { return i.State == IntentOpen && !n
 func (l *Ledger) GiveUpAnyway() time.Duration { return 2 * l.settings.StuckAfter }
 
 // AbandonIntent stops waiting for an intent's operation, for a pass that began at now. It is still
-// searched for during SearchFor, where it can be listed; an operation that shows itself later is bound
-// all the same. ErrConflict: the intent is no longer as it was found, bound perhaps, or given up by
-// somebody else; leave it alone. Other errors: as Ingest, and the intent may be due still.
+// searched for during SearchFor, where it can be listed; an operation that shows itself later is
+// bound all the same. ErrConflict: the intent is no longer as it was found, bound perhaps, or given
+// up by somebody else; leave it alone. Other errors: as Ingest, and the intent may be due still.
 func (l *Ledger) AbandonIntent(ctx context.Context, d DueIntent, now time.Time) error {
 	intent := d.Intent
 	intent.State, intent.AbandonedAt, intent.Writer = IntentAbandoned, operation.Instant(now), l.nonce()

@@ -2,8 +2,8 @@ package operation
 
 import "regexp"
 
-// The forms of the ids that Gemini gives. Nothing documents them; they are those of real names.
-// Too wide is safer than too narrow: an id that wrongly counts as issued costs one look-up, one that
+// The forms of the ids that Gemini gives. Nothing documents them; they are those of real names. Too
+// wide is safer than too narrow: an id that wrongly counts as issued costs one look-up, one that
 // wrongly does not lets an event settle another operation.
 var (
 	batchID       = regexp.MustCompile(`^[a-z0-9]{36}$`)

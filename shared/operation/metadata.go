@@ -62,8 +62,8 @@ func (m Metadata) Add(other Metadata) (Metadata, error) {
 	return Metadata(bytes.TrimSpace(text.Bytes())), nil
 }
 
-// Compare returns the names of those fields of other that m does not have, and of those that m has with
-// another value. White space and the order of keys are no difference.
+// Compare returns the names of those fields of other that m does not have, and of those that m has
+// with another value. White space and the order of keys are no difference.
 func (m Metadata) Compare(other Metadata) (missing, different []string, err error) {
 	mine, err := metadataFields([]byte(m))
 	if err != nil {

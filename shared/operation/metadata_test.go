@@ -170,7 +170,8 @@ func TestMetadataInAPayload(t *testing.T) {
 	}
 }
 
-// TestMetadataCompare: what a second registration says is new, the same whatever its form, or different.
+// TestMetadataCompare: what a second registration says is new, the same whatever its form, or
+// different.
 func TestMetadataCompare(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -18,8 +18,8 @@ const (
 	EffectDone   EffectStatus = "done"
 	EffectDead   EffectStatus = "dead"   // given up; a person must look
 	EffectWaived EffectStatus = "waived" // given up, and a person has said that this is all right
-	// EffectWithheld: not planned, because the operation ended longer ago than the retention when the
-	// ledger first heard of it. It has no document. A person's message plans it [L3, G5].
+	// EffectWithheld: not planned, because the operation ended longer ago than the retention when
+	// the ledger first heard of it. It has no document. A person's message plans it [L3, G5].
 	EffectWithheld EffectStatus = "withheld"
 )
 

@@ -12,9 +12,10 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// discover finds batches that Gemini has and nobody registered: those whose correlation id an intent waits under [G6], and,
-// where the settings say so, all others. Then it looks at the intents that are due. Videos and interactions cannot be listed:
-// only their events bind them, and names that deliveries brought.
+// discover finds batches that Gemini has and nobody registered: those whose correlation id an
+// intent waits under [G6], and, where the settings say so, all others. Then it looks at the intents
+// that are due. Videos and interactions cannot be listed: only their events bind them, and names
+// that deliveries brought.
 func (p *pass) discover(ctx context.Context) error {
 	waiting, list, err := p.waiting(ctx)
 	if err != nil {
@@ -38,7 +39,8 @@ type search struct {
 	err    error // why something may not have been found; it is counted
 }
 
-// window is how far back discovery looks: an intent is recorded before its batch is created, and searched for so long.
+// window is how far back discovery looks: an intent is recorded before its batch is created, and
+// searched for so long.
 func (p *pass) window() time.Duration { return p.Ledger.GiveUpAnyway() + ledger.SearchFor }
 
 // search takes in what Gemini lists.
@@ -104,8 +106,9 @@ func (p *pass) found(ctx context.Context, listed []lookup.Batch) error {
 	})
 }
 
-// bind ingests what Gemini says of an operation whose correlation id has an intent that waits: the same commit registers it.
-// That needs no state: also one that is not known is of an operation that Gemini has. It reports whether the operation is bound.
+// bind ingests what Gemini says of an operation whose correlation id has an intent that waits: the
+// same commit registers it. That needs no state: also one that is not known is of an operation that
+// Gemini has. It reports whether the operation is bound.
 func (p *pass) bind(ctx context.Context, name operation.Name, answer lookup.Answer) bool {
 	receipt, ok := p.ingest(ctx, answer.Event(name))
 	if ok && receipt.Bound {

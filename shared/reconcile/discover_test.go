@@ -63,8 +63,8 @@ func (w *world) lose(display string) operation.Name {
 	return named(w, batches[len(batches)-1].Name)
 }
 
-// TestStateThatNobodyKnows: a batch is bound to its intent whatever Gemini says of its state, and the look-ups do the rest; what
-// was registered without its id, too [G6].
+// TestStateThatNobodyKnows: a batch is bound to its intent whatever Gemini says of its state, and
+// the look-ups do the rest; what was registered without its id, too [G6].
 func TestStateThatNobodyKnows(t *testing.T) {
 	t.Parallel()
 	for _, state := range []geminisim.State{"BATCH_STATE_PAUSED", "BATCH_STATE_UNSPECIFIED"} {

@@ -76,9 +76,9 @@ func (p *pass) disabled(ctx context.Context, hook webhooks.Webhook) {
 	p.Log.WarnContext(ctx, "enabled the webhook again", "event", "reconcile", "outcome", "webhook-enabled", "webhook", hook.ID)
 }
 
-// alert says something aloud that is about no operation: in the log, and by the effects that ask for it, once in a period; in
-// every pass where nothing keeps count because no effect asks. The error, which is counted, says that its effects may not be
-// planned.
+// alert says something aloud that is about no operation: in the log, and by the effects that ask
+// for it, once in a period; in every pass where nothing keeps count because no effect asks. The
+// error, which is counted, says that its effects may not be planned.
 func (p *pass) alert(ctx context.Context, subject operation.Key, alert ledger.Alert, since time.Time, detail string) error {
 	alerted, err := p.Ledger.AlertAbout(ctx, subject, alert, since, detail)
 	if err != nil {

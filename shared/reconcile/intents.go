@@ -11,8 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// waiting reads the intents that wait for their operation, as far as it takes to say whether Gemini's list of batches is to be
-// read for one of them. some: there is one at all.
+// waiting reads the intents that wait for their operation, as far as it takes to say whether
+// Gemini's list of batches is to be read for one of them. some: there is one at all.
 func (p *pass) waiting(ctx context.Context) (some, list bool, err error) {
 	for after := (ledger.Cursor{}); ; {
 		page, err := p.Ledger.WaitingIntents(ctx, after, pageSize)
@@ -30,8 +30,9 @@ func (p *pass) waiting(ctx context.Context) (some, list bool, err error) {
 	}
 }
 
-// listFor reports whether this pass is to read the list for an intent. While one is younger than the grace, its submitter is most
-// likely about to register; one that was given up is searched for ever more rarely.
+// listFor reports whether this pass is to read the list for an intent. While one is younger than
+// the grace, its submitter is most likely about to register; one that was given up is searched for
+// ever more rarely.
 func (p *pass) listFor(intent ledger.Intent) bool {
 	if !intent.Searched(p.start) {
 		return false
@@ -42,8 +43,9 @@ func (p *pass) listFor(intent ledger.Intent) bool {
 	return p.start.Sub(intent.AttemptedAt()) >= p.Ledger.Settings().Grace || intent.Overdue(p.start)
 }
 
-// intent looks for the operation of an intent that is due, and was not found in the list, by the names that deliveries brought.
-// Where its time is over, it is given up. The error is the context's.
+// intent looks for the operation of an intent that is due, and was not found in the list, by the
+// names that deliveries brought. Where its time is over, it is given up. The error is the
+// context's.
 func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error {
 	intent := due.Intent
 	overdue := intent.Overdue(p.start)
@@ -68,7 +70,8 @@ func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error
 	return nil
 }
 
-// takeIntent reports whether this pass may look for the intent's operation; no other pass does so meanwhile.
+// takeIntent reports whether this pass may look for the intent's operation; no other pass does so
+// meanwhile.
 func (p *pass) takeIntent(ctx context.Context, due ledger.DueIntent) bool {
 	goesOn, err := p.Ledger.PostponeIntent(ctx, due, p.start)
 	switch {
@@ -85,8 +88,9 @@ func (p *pass) takeIntent(ctx context.Context, due ledger.DueIntent) bool {
 	return true
 }
 
-// named asks Gemini about a name that a delivery put beside a correlation id, and binds the operation where Gemini has it. It
-// reports whether it did. Gemini's own word for the id is stronger.
+// named asks Gemini about a name that a delivery put beside a correlation id, and binds the
+// operation where Gemini has it. It reports whether it did. Gemini's own word for the id is
+// stronger.
 func (p *pass) named(ctx context.Context, name operation.Name, correlation string) bool {
 	answer := p.ask(ctx, name)
 	if !answer.Exists() {
@@ -112,8 +116,9 @@ func doubtOf(intent ledger.Intent, s search) error {
 	}
 }
 
-// giveUp stops waiting for the operation of an intent, aloud; one that shows itself all the same is bound. It is said before it
-// is done, so that a pass which dies in between leaves it to the next one. doubt is why there may be an operation.
+// giveUp stops waiting for the operation of an intent, aloud; one that shows itself all the same is
+// bound. It is said before it is done, so that a pass which dies in between leaves it to the next
+// one. doubt is why there may be an operation.
 func (p *pass) giveUp(ctx context.Context, due ledger.DueIntent, doubt error) {
 	intent := due.Intent
 	err := p.alert(ctx, operation.Key("intents/"+intent.CorrelationID), ledger.AlertUnbound, intent.AttemptedAt(), unbound(intent, doubt))

@@ -41,8 +41,8 @@ func (w *world) says(reason, subject string, words ...string) {
 	}
 }
 
-// TestGivenUp: an intent that nothing matches is given up after a while, with an alert, and is bound all the same when its
-// operation shows itself [G6].
+// TestGivenUp: an intent that nothing matches is given up after a while, with an alert, and is
+// bound all the same when its operation shows itself [G6].
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	for _, in := range []operation.Collection{"", operation.Batches, operation.Operations, operation.Interactions} {
@@ -104,8 +104,8 @@ func TestGivenUpAloud(t *testing.T) {
 	}
 }
 
-// TestSearchedAfterItWasGivenUp: a batch that the list shows late is bound although its intent was given up; the list is read
-// for that ever more rarely, and for 72 hours [G6].
+// TestSearchedAfterItWasGivenUp: a batch that the list shows late is bound although its intent was
+// given up; the list is read for that ever more rarely, and for 72 hours [G6].
 func TestSearchedAfterItWasGivenUp(t *testing.T) {
 	t.Parallel()
 	for _, shown := range []time.Duration{10 * time.Minute, 71 * time.Hour, 0} {
@@ -139,8 +139,8 @@ func TestSearchedAfterItWasGivenUp(t *testing.T) {
 	}
 }
 
-// TestIncompleteList: while the list cannot be read to its end nobody can say that it lacks something, so no intent is given
-// up; what was read is taken in [G6].
+// TestIncompleteList: while the list cannot be read to its end nobody can say that it lacks
+// something, so no intent is given up; what was read is taken in [G6].
 func TestIncompleteList(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -174,8 +174,9 @@ func TestIncompleteList(t *testing.T) {
 	}
 }
 
-// TestListNeverCompletes: where the list is never read to its end, because it has none or Gemini refuses it, an intent is given up
-// at last, and the alert says that its job may be running. The batch is bound when the list shows it after all [G6, R4].
+// TestListNeverCompletes: where the list is never read to its end, because it has none or Gemini
+// refuses it, an intent is given up at last, and the alert says that its job may be running. The
+// batch is bound when the list shows it after all [G6, R4].
 func TestListNeverCompletes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -243,8 +244,8 @@ func (s failing) Commit(ctx context.Context, writes ...ledger.Write) error {
 	return s.Store.Commit(ctx, writes...)
 }
 
-// TestUnboundIsSaidFirst: an intent is given up only once its alert is planned, so a pass that dies in between leaves it to the
-// next, and nothing is given up in silence [R4, R6].
+// TestUnboundIsSaidFirst: an intent is given up only once its alert is planned, so a pass that dies
+// in between leaves it to the next, and nothing is given up in silence [R4, R6].
 func TestUnboundIsSaidFirst(t *testing.T) {
 	t.Parallel()
 	for below, said := range map[string]int{"operations/intents:": 0, "intents/": 1} {
@@ -268,7 +269,8 @@ func TestUnboundIsSaidFirst(t *testing.T) {
 	}
 }
 
-// TestPoisonedIntent: an intent, or a record, that cannot be read keeps nobody else from being found [R6].
+// TestPoisonedIntent: an intent, or a record, that cannot be read keeps nobody else from being
+// found [R6].
 func TestPoisonedIntent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -31,8 +31,9 @@ func (w *world) hide(name operation.Name, times int) {
 	w.sim.AnswerNext(geminisim.OpVideoGet, name.Resource, missing)
 }
 
-// TestNamedByADelivery: a name that a delivery brought while Gemini did not know it is looked up until Gemini does, and then the
-// operation is the intent's, with what its submitter said of it [G6].
+// TestNamedByADelivery: a name that a delivery brought while Gemini did not know it is looked up
+// until Gemini does, and then the operation is the intent's, with what its submitter said of it
+// [G6].
 func TestNamedByADelivery(t *testing.T) {
 	t.Parallel()
 	for _, givenUp := range []bool{false, true} {
@@ -73,8 +74,8 @@ func TestNamedByADelivery(t *testing.T) {
 	}
 }
 
-// TestNameThatNobodyKnows: a name is looked up for 72 hours, ever more rarely, and keeps no intent from being given up; then the
-// alert says it, and nothing was bound [G6, R4].
+// TestNameThatNobodyKnows: a name is looked up for 72 hours, ever more rarely, and keeps no intent
+// from being given up; then the alert says it, and nothing was bound [G6, R4].
 func TestNameThatNobodyKnows(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -99,8 +100,8 @@ func TestNameThatNobodyKnows(t *testing.T) {
 	}
 }
 
-// TestNameOfAnother: a name is not bound where Gemini says that the operation has another id, nor where somebody registered it:
-// who vouched for the id did not vouch for the name [G6, K6].
+// TestNameOfAnother: a name is not bound where Gemini says that the operation has another id, nor
+// where somebody registered it: who vouched for the id did not vouch for the name [G6, K6].
 func TestNameOfAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

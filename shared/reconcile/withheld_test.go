@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/test/geminisim"
 )
 
-// TestWithheld: that effects are withheld from what ended longer ago than the retention is logged, whether a look-up finds it or
-// an adoption [L3].
+// TestWithheld: that effects are withheld from what ended longer ago than the retention is logged,
+// whether a look-up finds it or an adoption [L3].
 func TestWithheld(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -49,8 +49,8 @@ func (w *world) endSearches() {
 	}
 }
 
-// searches follows the searches for an intent from its due time to its due time, and returns how far each was from the one
-// before it.
+// searches follows the searches for an intent from its due time to its due time, and returns how
+// far each was from the one before it.
 func (w *world) searches(id string) (gaps []time.Duration) {
 	w.Helper()
 	for last := w.now(); len(gaps) < 1000; {
@@ -75,7 +75,8 @@ func (w *world) searches(id string) (gaps []time.Duration) {
 	return nil
 }
 
-// grow checks that searches begin an interval apart, become rarer, and are hourly at last, for as long as they should be.
+// grow checks that searches begin an interval apart, become rarer, and are hourly at last, for as
+// long as they should be.
 func (w *world) grow(gaps []time.Duration) {
 	w.Helper()
 	var all, longest time.Duration

@@ -24,8 +24,8 @@ func (w *world) withheld() {
 	w.published()
 }
 
-// What ended longer ago than the retention when the ledger first hears of it runs no effect, unless an
-// intent shows that it was waited for all the time.
+// What ended longer ago than the retention when the ledger first hears of it runs no effect, unless
+// an intent shows that it was waited for all the time.
 var withheldTests = []ledgerTest{
 	{"registering what ended longer ago than the retention runs no effect [L3]", func(w *world) {
 		w.ingest(w.event("d1", operation.Succeeded, -15*day))
