@@ -113,6 +113,7 @@ func newWorld(t *testing.T, o options) *world {
 	}
 	w.server = httptest.NewServer(webhook.New(webhook.Options{
 		Ledger: w.ledger, Gate: o.gate(w), Confirm: cmp.Or(o.confirm, trust.Dynamic), Now: w.clock.Now, Log: logging.New(w.log, "p"),
+		Timeout:   time.Hour, // a busy machine must not end a delivery; that is TestHungStore's
 		Confirmer: confirm.New(confirm.Options{Ledger: w.ledger, Gemini: connect, Now: w.clock.Now}),
 	}))
 	t.Cleanup(w.server.Close)
