@@ -130,7 +130,7 @@ func (f Function) say(ctx context.Context, m ledger.Message, report effect.Repor
 	if m.FromPerson() {
 		attributes = append(attributes, "run", report.Replay.Effect, "replay", report.Replay.Outcome, "by", m.By, "delivery", m.ID)
 	}
-	if report.Outcome == effect.Failed || report.Outcome == effect.Died {
+	if report.Outcome == effect.Failed || report.Outcome == effect.Died && report.Verdict == ledger.Claimed {
 		attributes = append(attributes, "failing_since", f.failingSince(report))
 	}
 	if report.Cause != nil {

@@ -70,6 +70,6 @@ func newServe(outside environment) *cobra.Command {
 	}
 	storeFlag(cmd, &store)
 	listen.add(cmd)
-	cmd.Flags().BoolVar(&schedule, "schedule", true, "make a reconcile pass every $OPLEDGER_INTERVAL, as Cloud Scheduler does")
+	cmd.Flags().BoolVar(&schedule, "schedule", true, "make a reconcile pass every $OPLEDGER_INTERVAL, as Cloud Scheduler does; if not, only hand over due effects")
 	return cmd
 }
