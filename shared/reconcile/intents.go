@@ -110,7 +110,7 @@ func doubtOf(intent ledger.Intent, s search) error {
 	case s.listed[intent.CorrelationID] != "":
 		return fmt.Errorf("%s has this correlation id in Gemini's list and could not be bound", s.listed[intent.CorrelationID])
 	case s.err != nil:
-		return fmt.Errorf("Gemini's list of batches was not read to its end: %w", s.err) //nolint:staticcheck // a name
+		return fmt.Errorf("the list of batches at Gemini was not read to its end: %w", s.err)
 	default:
 		return nil
 	}
