@@ -148,7 +148,7 @@ func TestCloudBadSettings(t *testing.T) {
 	for function, own := range map[string][]string{
 		"Webhook":   {"OPLEDGER_TOLERANCE", "OPLEDGER_TOPIC", "OPLEDGER_WEBHOOK_SECRET"},
 		"Register":  {"OPLEDGER_TOPIC"},
-		"Reconcile": {"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", "OPLEDGER_TOPIC"},
+		"Reconcile": {"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", "OPLEDGER_TOPIC", "OPLEDGER_WEBHOOK_SECRET"},
 		"Effects":   {"OPLEDGER_EFFECT_ALLOW_PRIVATE", "OPLEDGER_TOPIC"},
 	} {
 		t.Run(function, func(t *testing.T) {

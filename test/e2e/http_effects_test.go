@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/geminisim"
 )
 
 // TestHTTPReconcile is the contract's row of POST /reconcile.
@@ -118,9 +120,18 @@ func TestHTTPEffects(t *testing.T) {
 			<-release
 		}
 	}))
-	f, url := alone(t, "OPLEDGER_CLAIM_TTL=10m",
-		fmt.Sprintf("OPLEDGER_EFFECTS=[{name: publish, do: http, url: %q, on: [SUCCEEDED]}]", sink.URL))
+	f := newFleet(t, inFile(t), 1, geminisim.Config{Speed: 1000})
+	f.args = []string{"--schedule=false"}
+	f.settings = []string{"OPLEDGER_CLAIM_TTL=10m", "OPLEDGER_INTERVAL=1h",
+		fmt.Sprintf("OPLEDGER_EFFECTS=[{name: publish, do: http, url: %q, on: [SUCCEEDED]}]", sink.URL)}
+	f.plan("batches/swept")
+	f.start()
 	t.Cleanup(sink.Close) // before the process ends, which has given up all effects by then
+	// The sweep that every process begins with is over; the next would come in an hour.
+	f.within(time.Minute, "what was open at the start is done", func() bool {
+		return slices.Contains(f.instances[0].process().about("batches/swept"), "finished")
+	})
+	url := f.instances[0].process().url()
 	f.plan("batches/plain", "batches/binary", "batches/structured", "batches/fails", "batches/refused", "batches/held")
 
 	said := func(outcome, reason string) map[string]any {
