@@ -46,7 +46,8 @@ func (s *stillness) lasts(now time.Time, m motion) time.Duration {
 func stillAfter(l ledger.Settings) time.Duration { return 5*time.Second + l.Grace + 6*l.Interval }
 
 // waits reports whether the ledger has an appointment with an effect: the back-off or the lease of one
-// that is open has yet to end, or ended no longer than d ago.
+// that is open has yet to end, or ended no longer than d ago; or so with the sweep, which comes ever
+// more rarely to an effect whose messages were lost.
 func (a *audit) waits(ctx context.Context, d time.Duration) (bool, error) {
 	now, err := a.ledger.Now(ctx)
 	if err != nil {
@@ -61,7 +62,7 @@ func (a *audit) waits(ctx context.Context, d time.Duration) (bool, error) {
 			return false, fmt.Errorf("watching the effects of %s: %w", r.Key, err)
 		}
 		for _, e := range story.Effects {
-			if e.Status() == operation.EffectOpen && e.ClaimableAt.Add(d).After(now) {
+			if e.Status() == operation.EffectOpen && (e.ClaimableAt.Add(d).After(now) || e.DueAt.Add(d).After(now)) {
 				return true, nil
 			}
 		}
