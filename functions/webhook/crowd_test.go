@@ -55,7 +55,7 @@ func TestHintsAtOnceForOne(t *testing.T) {
 	}
 }
 
-// TestHintsByRate: whoever has captured a token makes few requests to Gemini with it, however many
+// TestHintsByRate: a caller who has captured a token makes few requests to Gemini with it, however many
 // hints are sent; beyond that a registered operation is left to the next pass, and any other hint
 // is to come again. Another token is not kept from being confirmed.
 func TestHintsByRate(t *testing.T) {

@@ -31,7 +31,7 @@ func (w *world) intent(id string) ledger.Intent {
 	return intent
 }
 
-// vouched delivers a body that nobody signed, with a token that vouches for a correlation id.
+// vouched delivers an unsigned body, with a token that vouches for a correlation id.
 func (w *world) vouched(delivery, id, body string) reply {
 	w.Helper()
 	claims := map[string]any{"user_metadata": map[string]any{"opledger_correlation_id": id}}
@@ -76,7 +76,7 @@ func TestNameKept(t *testing.T) {
 	}
 }
 
-// TestNameNotKept: an id that nobody vouches for, one that no intent waits under, and a name of
+// TestNameNotKept: an id that no token vouches for, one that no intent waits under, and a name of
 // what is registered keep nothing.
 func TestNameNotKept(t *testing.T) {
 	t.Parallel()
