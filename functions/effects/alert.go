@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/results"
 )
 
 // remindEvery is how often this process says aloud that it has no handler for an effect, whose messages come with every sweep.

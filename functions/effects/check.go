@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/effect"
 )
 
@@ -32,7 +33,7 @@ func CheckHandlers(ctx context.Context, specs []effect.Spec, project string) err
 		}
 	}
 	_, err := effect.Handlers(specs, effect.HandlerOptions{Log: log, Topics: effect.NewTopics(project), Custom: custom})
-	problems := config.Problems(err)
+	problems := diag.Split(err)
 	for i, problem := range problems {
 		problems[i] = fmt.Errorf("OPLEDGER_EFFECTS: %w", problem)
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/shared/results"
 )
 
 // TestCounted: whatever becomes of a message is one line with a word to count by; a death is told aloud once [S9].

@@ -34,7 +34,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/effect"
-	"github.com/opledger/opledger/shared/function"
+	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -65,7 +65,7 @@ type Function struct {
 // New returns the function.
 func New(o Options) Function {
 	f := Function{Options: o, unknown: &reminder{}, pace: newPace(o)}
-	f.pushes = function.OnlyPOST(http.HandlerFunc(f.post))
+	f.pushes = httpfunc.OnlyPOST(http.HandlerFunc(f.post))
 	return f
 }
 

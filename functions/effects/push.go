@@ -12,10 +12,10 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/effect"
-	"github.com/opledger/opledger/shared/function"
+	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/mistake"
 )
 
 // EventType is the type of the CloudEvents that the function takes.
@@ -52,34 +52,34 @@ func (f Function) post(w http.ResponseWriter, r *http.Request) {
 	m, err := f.read(w, r)
 	if err != nil {
 		f.Log.ErrorContext(r.Context(), "effect message not read", "event", "effect", "outcome", outcomeOf(err), "error", err)
-		function.Fail(w, err)
+		httpfunc.Fail(w, err)
 		return
 	}
 	report, err := f.Run(r.Context(), m)
 	if err != nil {
-		function.Fail(w, err)
+		httpfunc.Fail(w, err)
 		return
 	}
 	if report.Again() {
-		function.Fail(w, &function.Error{
+		httpfunc.Fail(w, &httpfunc.Error{
 			Status: http.StatusServiceUnavailable, RetryAfter: report.RetryAfter,
 			Message: fmt.Sprintf("%s: %v", report.Outcome, errAgain),
 		})
 		return
 	}
-	function.Answer(w, http.StatusOK, resultOf(report))
+	httpfunc.Answer(w, http.StatusOK, resultOf(report))
 }
 
 // outcomeOf is the word for a message that could not be read: malformed where it never will be.
 func outcomeOf(err error) string {
-	if unread := new(function.Error); errors.As(err, &unread) && unread.Status != http.StatusRequestEntityTooLarge {
+	if unread := new(httpfunc.Error); errors.As(err, &unread) && unread.Status != http.StatusRequestEntityTooLarge {
 		return "error"
 	}
 	return "malformed"
 }
 
 func (f Function) read(w http.ResponseWriter, r *http.Request) (ledger.Message, error) {
-	body, err := function.ReadBody(w, r)
+	body, err := httpfunc.ReadBody(w, r)
 	if err != nil {
 		return ledger.Message{}, err
 	}
@@ -97,7 +97,7 @@ func (f Function) read(w http.ResponseWriter, r *http.Request) (ledger.Message, 
 
 func parseEvent(e event.Event) (ledger.Message, error) {
 	if e.Type() != EventType {
-		return ledger.Message{}, fmt.Errorf("%w: it is a %s, not a %s", ledger.ErrMessage, mistake.Quote(e.Type()), EventType)
+		return ledger.Message{}, fmt.Errorf("%w: it is a %s, not a %s", ledger.ErrMessage, diag.Quote(e.Type()), EventType)
 	}
 	m, err := parse(e.Data())
 	if m.ID == "" {

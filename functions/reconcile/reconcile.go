@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/opledger/opledger/shared/function"
+	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
@@ -27,13 +27,13 @@ func New(o Options) Function { return Function(o) }
 
 // ServeHTTP makes a pass. It answers 200 with what the pass did, and 503 if nothing could be read.
 func (f Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	function.OnlyPOST(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	httpfunc.OnlyPOST(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		summary, err := f.Pass(r.Context())
 		if err != nil {
-			function.Fail(w, err)
+			httpfunc.Fail(w, err)
 			return
 		}
-		function.Answer(w, http.StatusOK, summary)
+		httpfunc.Answer(w, http.StatusOK, summary)
 	})).ServeHTTP(w, r)
 }
 

@@ -17,13 +17,13 @@ import (
 	"go.uber.org/goleak"
 
 	reconcilefn "github.com/opledger/opledger/functions/reconcile"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/reconcile"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 func TestMain(m *testing.M) {

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/opledger/opledger/shared/function"
+	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -23,22 +23,22 @@ type Options struct {
 // New returns the function. It answers 201 with the record of an operation that is new, 200 with the record as it stands of
 // one that is known, and 400 with every problem of the request. Of an intent it answers the same with {"intent"}.
 func New(o Options) http.Handler {
-	return function.OnlyPOST(handler(o))
+	return httpfunc.OnlyPOST(handler(o))
 }
 
 type handler Options
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := h.Now()
-	body, err := function.ReadBody(w, r)
+	body, err := httpfunc.ReadBody(w, r)
 	if err != nil {
-		function.Fail(w, err)
+		httpfunc.Fail(w, err)
 		return
 	}
 	registration, intention, err := Parse(body, began)
 	switch {
 	case err != nil:
-		function.Fail(w, err)
+		httpfunc.Fail(w, err)
 	case intention != nil:
 		h.intend(r.Context(), w, *intention, began)
 	default:
@@ -53,7 +53,7 @@ func (h handler) register(ctx context.Context, w http.ResponseWriter, registrati
 		"jobKind", registration.JobKind, "correlation", registration.CorrelationID)
 	if err != nil {
 		log.ErrorContext(ctx, "registration not taken", "outcome", "error", "error", err)
-		function.Fail(w, err)
+		httpfunc.Fail(w, err)
 		return
 	}
 	if result.PublishErr != nil {
@@ -71,7 +71,7 @@ func (h handler) register(ctx context.Context, w http.ResponseWriter, registrati
 	}
 	log.InfoContext(ctx, "operation registered", "outcome", outcome, "state", result.Record.State,
 		"effects", result.Planned, "duration_ms", h.Now().Sub(began).Milliseconds())
-	function.Answer(w, status, Answer(result))
+	httpfunc.Answer(w, status, Answer(result))
 }
 
 // A Registered is the answer to a registration: the record as it stands. Of an operation that was
@@ -100,7 +100,7 @@ func (h handler) intend(ctx context.Context, w http.ResponseWriter, intention le
 		"collection", intention.Collection)
 	if err != nil {
 		log.ErrorContext(ctx, "intent not taken", "outcome", "error", "error", err)
-		function.Fail(w, err)
+		httpfunc.Fail(w, err)
 		return
 	}
 	if intent.Withheld > 0 {
@@ -115,5 +115,5 @@ func (h handler) intend(ctx context.Context, w http.ResponseWriter, intention le
 	}
 	log.InfoContext(ctx, "intent recorded", "outcome", outcome, "state", intent.State,
 		"duration_ms", h.Now().Sub(began).Milliseconds())
-	function.Answer(w, status, intentAnswer{Intent: intent, Kept: intent.Kept})
+	httpfunc.Answer(w, status, intentAnswer{Intent: intent, Kept: intent.Kept})
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/opledger/opledger/shared/function"
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/mistake"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -35,7 +35,7 @@ const (
 	maxAhead = time.Hour                  // how far a submitter's clock may be ahead
 )
 
-// Parse reads a request: a registration or an intention, and the other is nil. The error is a *function.Error with every
+// Parse reads a request: a registration or an intention, and the other is nil. The error is a *httpfunc.Error with every
 // problem.
 func Parse(body []byte, now time.Time) (*ledger.Registration, *ledger.Intention, error) {
 	var fields map[string]json.RawMessage
@@ -62,8 +62,8 @@ func Parse(body []byte, now time.Time) (*ledger.Registration, *ledger.Intention,
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		f, ok := known[field]
 		if !ok {
-			problems = append(problems, fmt.Sprintf("%s: there is no such field%s", mistake.Quote(field),
-				mistake.DidYouMean(field, slices.Sorted(maps.Keys(known)))))
+			problems = append(problems, fmt.Sprintf("%s: there is no such field%s", diag.Quote(field),
+				diag.DidYouMean(field, slices.Sorted(maps.Keys(known)))))
 		} else if err := json.Unmarshal(fields[field], f.into); err != nil {
 			unread[field] = true
 			problems = append(problems, fmt.Sprintf("%s: it must be %s", field, f.kind))
@@ -94,7 +94,7 @@ func (request Request) check(now time.Time) (*ledger.Registration, *ledger.Inten
 	return &registration, nil, problems
 }
 
-// Registration checks the request, which is not an intent. The error is a *function.Error with every problem.
+// Registration checks the request, which is not an intent. The error is a *httpfunc.Error with every problem.
 func (request Request) Registration(now time.Time) (ledger.Registration, error) {
 	registration, problems := request.registration(now)
 	if len(problems) > 0 {
@@ -146,7 +146,7 @@ func (request Request) intention() (ledger.Intention, []string) {
 	if !ok && request.Collection != "" {
 		known := operation.Collections()
 		problems = append(problems, fmt.Sprintf("collection: %s is none of %v%s",
-			mistake.Quote(request.Collection), known, mistake.DidYouMean(request.Collection, known)))
+			diag.Quote(request.Collection), known, diag.DidYouMean(request.Collection, known)))
 	}
 	return ledger.Intention{
 		CorrelationID: request.CorrelationID, JobKind: request.JobKind, Metadata: metadata, Collection: collection,
@@ -182,7 +182,7 @@ func unfit(err error) string {
 }
 
 func bad(problems ...string) error {
-	return &function.Error{
+	return &httpfunc.Error{
 		Status: http.StatusBadRequest, Message: "the request cannot be taken: " + strings.Join(problems, "; "), Problems: problems,
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/opledger/opledger/test/geminisim"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
 // crowd delivers hints at once, one per name, while Gemini says nothing; when as many are answered as are to be answered without

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opledger/opledger/test/geminisim"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
 // TestForgers: a thousand forged requests at once, static ones and tokens with key ids of their own, cost at most one listing of

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // audience is whom the simulated Gemini's tokens are for.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opledger/opledger/test/geminisim"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
 // head sends the headers of a delivery whose body does not come, and returns how they are answered.

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/confirm"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // gap is how long an operation is not asked about because of another hint.

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/opledger/opledger/shared/confirm"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/trust"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // intend records the intent of a submitter that has not come to register.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/trust"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // TestConfirm is the table of OPLEDGER_CONFIRM: which deliveries are believed, and about which Gemini is asked. Each says

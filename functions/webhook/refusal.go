@@ -4,37 +4,37 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/opledger/opledger/shared/function"
 	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/trust"
 )
 
 // refusal is the countable word for why a delivery was not verified, and what its sender is answered: nothing of what is wrong
 // with the secrets, which is for the log. A stale one with a valid signature is counted apart: if the sender should not refresh
 // the time on its retries, this is where it shows [W2].
-func refusal(err error) (reason string, answered *function.Error) {
+func refusal(err error) (reason string, answered *httpfunc.Error) {
 	const unfit = "the webhook's signature does not fit, or is missing"
 	switch {
 	case errors.As(err, &answered): // of its body
 		return answered.Reason, answered
 	case errors.Is(err, trust.ErrOldToken):
-		return "old-token", &function.Error{Status: http.StatusUnauthorized, Message: "the webhook's token is too old"}
+		return "old-token", &httpfunc.Error{Status: http.StatusUnauthorized, Message: "the webhook's token is too old"}
 	case errors.Is(err, gemini.ErrStale):
-		return "stale-timestamp", &function.Error{Status: http.StatusUnauthorized, Message: "the webhook's timestamp is outside the tolerance"}
+		return "stale-timestamp", &httpfunc.Error{Status: http.StatusUnauthorized, Message: "the webhook's timestamp is outside the tolerance"}
 	case errors.Is(err, trust.ErrNoAudience): // a job has a webhook of its own and the settings do not say whose tokens to believe
-		return "no-audience", &function.Error{Status: http.StatusUnauthorized, Message: unfit}
+		return "no-audience", &httpfunc.Error{Status: http.StatusUnauthorized, Message: unfit}
 	case errors.Is(err, trust.ErrUndated):
-		return "undated-token", &function.Error{Status: http.StatusUnauthorized, Message: unfit}
+		return "undated-token", &httpfunc.Error{Status: http.StatusUnauthorized, Message: unfit}
 	case errors.Is(err, trust.ErrAmbiguous): // a genuine sender's id, or a captured delivery that was divided
-		return "ambiguous-id", &function.Error{Status: http.StatusUnauthorized, Message: unfit}
+		return "ambiguous-id", &httpfunc.Error{Status: http.StatusUnauthorized, Message: unfit}
 	case errors.Is(err, gemini.ErrSignature):
-		return "signature", &function.Error{Status: http.StatusUnauthorized, Message: unfit}
+		return "signature", &httpfunc.Error{Status: http.StatusUnauthorized, Message: unfit}
 	case errors.Is(err, gemini.ErrNoSecret):
-		return "no-secret", &function.Error{
+		return "no-secret", &httpfunc.Error{
 			Status: http.StatusServiceUnavailable, Message: "there is no webhook secret yet; set OPLEDGER_WEBHOOK_SECRET",
 		}
 	default:
-		return "unavailable", &function.Error{
+		return "unavailable", &httpfunc.Error{
 			Status: http.StatusServiceUnavailable, Message: "what deliveries are verified with cannot be read now",
 		}
 	}

@@ -13,10 +13,10 @@ import (
 
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/secret/secretsim"
 	"github.com/opledger/opledger/shared/trust"
-	"github.com/opledger/opledger/test/geminisim"
-	"github.com/opledger/opledger/test/secretsim"
 )
 
 // stored is where the signing secret is in these tests.

@@ -18,7 +18,6 @@ import (
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/trust"
-	"github.com/opledger/opledger/test/emulator/emulatortest"
 	"github.com/opledger/opledger/test/harness"
 )
 
@@ -125,7 +124,7 @@ func TestHungFirestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	store, err := firestore.Open(t.Context(), "p", "", emulatortest.ClientOptions(listener.Addr().String())...)
+	store, err := firestore.Open(t.Context(), "p", "", harness.ClientOptions(listener.Addr().String())...)
 	if err != nil {
 		t.Fatal(err)
 	}

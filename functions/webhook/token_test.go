@@ -12,9 +12,9 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/opledger/opledger/functions/webhook"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/trust"
-	"github.com/opledger/opledger/test/geminisim"
 	"github.com/opledger/opledger/test/harness"
 )
 

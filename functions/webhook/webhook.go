@@ -26,8 +26,8 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/confirm"
-	"github.com/opledger/opledger/shared/function"
 	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/trust"
@@ -53,7 +53,7 @@ const DefaultTimeout = 10 * time.Second
 // New returns the function.
 func New(o Options) http.Handler {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
-	return function.OnlyPOST(handler(o))
+	return httpfunc.OnlyPOST(handler(o))
 }
 
 type handler Options
@@ -77,7 +77,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	log := h.Log.With("delivery", fmt.Sprintf("%.200s", r.Header.Get(gemini.HeaderID)), "source", operation.Webhook)
 	// A body is read once its headers have not ruled the delivery out: strangers must not fill the
 	// memory.
-	read := sync.OnceValues(func() ([]byte, error) { return function.ReadBody(w, r) })
+	read := sync.OnceValues(func() ([]byte, error) { return httpfunc.ReadBody(w, r) })
 	proof, err := h.Gate.Verify(ctx, r.Header, read, h.Now())
 	var body []byte
 	if err == nil {
@@ -86,7 +86,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		reason, answered := refusal(err)
 		log.WarnContext(ctx, "delivery refused", "event", "auth", "outcome", "refused", "reason", reason, "error", err)
-		function.Fail(w, answered)
+		httpfunc.Fail(w, answered)
 		return
 	}
 	receipt, err := h.take(r, body, proof)
@@ -112,7 +112,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		log.WarnContext(ctx, "effects wait for the sweep", "event", "effect", "outcome", "unpublished",
 			"operation", receipt.Key, "error", receipt.PublishErr)
 	}
-	function.Answer(w, http.StatusOK, answer{Outcome: receipt.Outcome, Reason: receipt.Reason, Registered: receipt.Registered})
+	httpfunc.Answer(w, http.StatusOK, answer{Outcome: receipt.Outcome, Reason: receipt.Reason, Registered: receipt.Registered})
 }
 
 // again answers a delivery that could not be taken in, so that the sender brings it once more.
@@ -121,16 +121,16 @@ func (h handler) again(w http.ResponseWriter, r *http.Request, log *slog.Logger,
 	var unconfirmed *confirm.UnconfirmedError
 	if errors.As(err, &unconfirmed) {
 		level, outcome, reason = slog.LevelWarn, "unconfirmed", unconfirmed.Reason
-		answered = &function.Error{
+		answered = &httpfunc.Error{
 			Status: http.StatusServiceUnavailable, Message: unconfirmed.Error(), RetryAfter: unconfirmed.RetryAfter,
 		}
 	} else if errors.Is(r.Context().Err(), context.DeadlineExceeded) {
 		reason = "timeout"
 		late := fmt.Sprintf("the delivery was not taken in within %s", h.Timeout)
-		answered = &function.Error{Status: http.StatusServiceUnavailable, Message: late}
+		answered = &httpfunc.Error{Status: http.StatusServiceUnavailable, Message: late}
 		err = fmt.Errorf("%s (OPLEDGER_WEBHOOK_TIMEOUT): %w", late, err)
 	}
 	log.Log(r.Context(), level, "delivery not taken in; the sender will deliver it again", "event", "ingest",
 		"outcome", outcome, "operation", receipt.Key, "reason", reason, "error", err)
-	function.Fail(w, answered)
+	httpfunc.Fail(w, answered)
 }

@@ -26,13 +26,13 @@ import (
 
 	"github.com/opledger/opledger/functions/webhook"
 	"github.com/opledger/opledger/shared/confirm"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/trust"
-	"github.com/opledger/opledger/test/geminisim"
 	"github.com/opledger/opledger/test/harness"
 )
 

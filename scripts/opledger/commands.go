@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/opledger/opledger/shared/config"
-	"github.com/opledger/opledger/shared/function"
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/httpfunc"
 )
 
 // program is the name that every line of an error begins with.
@@ -40,10 +40,10 @@ func run(ctx context.Context, args []string, outside environment) int {
 	}
 	err = ofTogether(cmd, err)
 	if !errors.As(err, new(usageError)) {
-		_, _ = fmt.Fprint(outside.err, config.Lines(program, onOneLine{err})) // there is nowhere else to say it
+		_, _ = fmt.Fprint(outside.err, diag.Lines(program, onOneLine{err})) // there is nowhere else to say it
 		return exitFailed
 	}
-	var request *function.Error // of register, whose problems are a text each
+	var request *httpfunc.Error // of register, whose problems are a text each
 	if errors.As(err, &request) && len(request.Problems) > 0 {
 		var problems []error
 		for _, problem := range request.Problems {
@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, outside environment) int {
 		}
 		err = errors.Join(problems...)
 	}
-	_, _ = fmt.Fprint(outside.err, config.Lines(program, err))
+	_, _ = fmt.Fprint(outside.err, diag.Lines(program, err))
 	return exitUsage
 }
 

@@ -13,9 +13,9 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/emulator"
 	"github.com/opledger/opledger/shared/ledger/firestore"
-	"github.com/opledger/opledger/shared/topic"
-	"github.com/opledger/opledger/test/emulator"
+	"github.com/opledger/opledger/shared/ledger/topic"
 )
 
 // An emulated ledger is on Google's own emulators: documents in Firestore, effects through a Pub/Sub push subscription.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opledger/opledger/test/geminisim"
-	"github.com/opledger/opledger/test/secretsim"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/secret/secretsim"
 )
 
 // TestReconcileKeyFromSecret: the API key may be in Secret Manager, newest enabled version; without it nothing starts.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/mistake"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -96,12 +96,12 @@ func pageJSON[T any](what string, items []T, broken []ledger.Broken, next ledger
 func parseFilter(f ledger.Filter, state, collection, after string) (ledger.Filter, error) {
 	f.State = operation.State(strings.ToUpper(state))
 	if state != "" && !f.State.Known() {
-		return f, fmt.Errorf("--state: %q is not one of %v%s", state, operation.States(), mistake.DidYouMean(state, operation.States()))
+		return f, fmt.Errorf("--state: %q is not one of %v%s", state, operation.States(), diag.DidYouMean(state, operation.States()))
 	}
 	if collection != "" {
 		var ok bool
 		if f.Collection, ok = operation.ParseCollection(collection); !ok {
-			return f, fmt.Errorf("--collection: %q is not one of %v%s", collection, operation.Collections(), mistake.DidYouMean(collection, operation.Collections()))
+			return f, fmt.Errorf("--collection: %q is not one of %v%s", collection, operation.Collections(), diag.DidYouMean(collection, operation.Collections()))
 		}
 	}
 	if f.Limit < 1 {

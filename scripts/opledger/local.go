@@ -17,10 +17,10 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/local"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/logging"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 var (

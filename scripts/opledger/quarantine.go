@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -79,7 +79,7 @@ func printQuarantine(w io.Writer, page ledger.Page[ledger.Quarantined]) error {
 	for i, q := range page.Items {
 		rows[i] = []any{
 			dash(q.ID), localTime(q.ReceivedAt), dash(q.Reason), dash(q.Type), localTime(q.RetriedAt), dash(string(q.Outcome)),
-			dash(excerpt.Cut(q.Detail, 120)),
+			dash(diag.Cut(q.Detail, 120)),
 		}
 	}
 	return printTable(w, "DELIVERY\tRECEIVED\tREASON\tTYPE\tRETRIED\tOUTCOME\tDETAIL", rows, page.Broken, page.Next)

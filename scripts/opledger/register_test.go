@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // fakeGemini is a simulator without faults, and the variables that point a command at it.

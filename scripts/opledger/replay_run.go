@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/mistake"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -41,11 +41,11 @@ func (d *replayDesk) known(ctx context.Context, lines []replayLine) error {
 // noEffect says that an operation has no effect of that name, more words about that, and which effect was perhaps meant: of
 // the operation, or one of others.
 func noEffect(rec operation.Record, name, more string, others ...string) error {
-	meant := mistake.DidYouMean(name, append(slices.Sorted(maps.Keys(rec.Effects)), others...))
+	meant := diag.DidYouMean(name, append(slices.Sorted(maps.Keys(rec.Effects)), others...))
 	if meant == "" {
 		meant = "; opledger show " + typed(string(rec.Key)) + " shows those it has"
 	}
-	return fmt.Errorf("%s has no effect %s%s%s", dash(string(rec.Key)), mistake.Quote(name), more, meant)
+	return fmt.Errorf("%s has no effect %s%s%s", dash(string(rec.Key)), diag.Quote(name), more, meant)
 }
 
 // run hands a message over in this process, and returns the run that came of its line and how it stands then.

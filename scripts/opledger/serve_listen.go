@@ -10,7 +10,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/config"
-	"github.com/opledger/opledger/shared/mistake"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // listenSettings say where to listen, and who may call.
@@ -57,11 +57,11 @@ func (f *listenFlags) check(cmd *cobra.Command, outside environment) (addresses,
 	}
 	var at addresses
 	if at.main, err = net.ResolveTCPAddr("tcp", net.JoinHostPort(f.host, strconv.Itoa(port))); err != nil {
-		problems = append(problems, fmt.Errorf("--host: %s is no address of this machine: %w", mistake.Quote(f.host), err))
+		problems = append(problems, fmt.Errorf("--host: %s is no address of this machine: %w", diag.Quote(f.host), err))
 	} else if !server.IsLoopback(at.main) && settings.Access.Token == "" {
 		problems = append(problems, fmt.Errorf("--host: beyond loopback, as on %s, callers must show a token: "+
 			"set OPLEDGER_SERVE_TOKEN (openssl rand -base64 32 makes one); for Gemini's deliveries alone "+
-			"--webhook-listen is enough", mistake.Quote(f.host)))
+			"--webhook-listen is enough", diag.Quote(f.host)))
 	}
 	if f.webhook != "" {
 		address, err := net.ResolveTCPAddr("tcp", f.webhook)

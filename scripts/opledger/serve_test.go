@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opledger/opledger/test/secretsim"
+	"github.com/opledger/opledger/shared/secret/secretsim"
 )
 
 const serveToken = "fQ2rT8vXw4cZ1bN7mK0pL5sD9gH3jY6e"

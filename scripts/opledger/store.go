@@ -16,7 +16,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
-	"github.com/opledger/opledger/shared/topic"
+	"github.com/opledger/opledger/shared/ledger/topic"
 )
 
 // storeFlag adds --store to a command.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // submissions are one command line for each kind of operation.

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/opledger/opledger/shared/mistake"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // seeHelp makes an error of use, which says where to read on.
@@ -34,7 +34,7 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 					commands = append(commands, c.Name())
 				}
 			}
-			return seeHelp(cmd, "there is no command %s%s", mistake.Quote(args[0]), mistake.DidYouMean(args[0], commands))
+			return seeHelp(cmd, "there is no command %s%s", diag.Quote(args[0]), diag.DidYouMean(args[0], commands))
 		default:
 			return seeHelp(cmd, "it is used as %q, and was given %s", cmd.UseLine(), given(args))
 		}
@@ -48,7 +48,7 @@ func given(args []string) string {
 	}
 	quoted := make([]string, len(args))
 	for i, arg := range args {
-		quoted[i] = mistake.Quote(arg)
+		quoted[i] = diag.Quote(arg)
 	}
 	return strings.Join(quoted, " ")
 }
@@ -67,16 +67,16 @@ func flagError(cmd *cobra.Command, err error) error {
 		var flags []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
 		what := ""
-		if meant, ok := mistake.Nearest(unknown.GetSpecifiedName(), flags); ok {
+		if meant, ok := diag.Nearest(unknown.GetSpecifiedName(), flags); ok {
 			what = "; did you mean --" + meant + "?"
 		}
 		return seeHelp(cmd, "there is no flag --%s%s", unknown.GetSpecifiedName(), what)
 	case errors.As(err, &empty):
 		return seeHelp(cmd, "--%s: it needs a value, %s", empty.GetFlag().Name, kindOf(empty.GetFlag()))
 	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "duration":
-		return seeHelp(cmd, "--%s: %w", invalid.GetFlag().Name, mistake.Duration(invalid.GetValue()))
+		return seeHelp(cmd, "--%s: %w", invalid.GetFlag().Name, diag.Duration(invalid.GetValue()))
 	case errors.As(err, &invalid):
-		return seeHelp(cmd, "--%s: it must be %s, not %s", invalid.GetFlag().Name, kindOf(invalid.GetFlag()), mistake.Quote(invalid.GetValue()))
+		return seeHelp(cmd, "--%s: it must be %s, not %s", invalid.GetFlag().Name, kindOf(invalid.GetFlag()), diag.Quote(invalid.GetValue()))
 	default:
 		return seeHelp(cmd, "%w", err)
 	}

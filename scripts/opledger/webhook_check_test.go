@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opledger/opledger/test/geminisim"
-	"github.com/opledger/opledger/test/secretsim"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/secret/secretsim"
 )
 
 type version = secretsim.Version

@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/opledger/opledger/test/secretsim"
+	"github.com/opledger/opledger/shared/secret/secretsim"
 )
 
 const disableFirst = "gcloud secrets versions disable 1 --secret=opledger-webhook --project=p"

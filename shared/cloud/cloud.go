@@ -9,7 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/firestore"
-	"github.com/opledger/opledger/shared/topic"
+	"github.com/opledger/opledger/shared/ledger/topic"
 )
 
 // Ledger opens the ledger of a function that may plan effects. What it opens stays open as long as the process.

@@ -16,10 +16,10 @@ import (
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/storagesim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/secret"
-	"github.com/opledger/opledger/test/secretsim"
-	"github.com/opledger/opledger/test/storagesim"
+	"github.com/opledger/opledger/shared/secret/secretsim"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/secret/secretsim"
 	"github.com/opledger/opledger/test/harness"
-	"github.com/opledger/opledger/test/secretsim"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/secret"
-	"github.com/opledger/opledger/test/secretsim"
+	"github.com/opledger/opledger/shared/secret/secretsim"
 )
 
 func TestMain(m *testing.M) {

@@ -9,7 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/secret"
-	"github.com/opledger/opledger/test/secretsim"
+	"github.com/opledger/opledger/shared/secret/secretsim"
 )
 
 // TestReconcilerEndpoint: the webhook is looked for where there is to be a static one, and taken for created when a signing secret

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/opledger/opledger/shared/config"
-	"github.com/opledger/opledger/shared/results"
+	"github.com/opledger/opledger/shared/gemini/results"
 )
 
 // Results returns what fetches the results of batches; nil where no effect needs them. Errors: those of GeminiKey, and

@@ -11,7 +11,7 @@ import (
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/secret"
-	"github.com/opledger/opledger/test/secretsim"
+	"github.com/opledger/opledger/shared/secret/secretsim"
 )
 
 // TestResults: results are fetched from the address in the settings with the key that they name, and no key is read where no

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // TestAccess: a token that could be guessed, and half of what a push is known by, are refused, and no
@@ -30,7 +31,7 @@ func TestAccess(t *testing.T) {
 		switch {
 		case c.says == "" && err != nil, c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)):
 			t.Errorf("%q: %v, want %q", c.set, err, c.says)
-		case err != nil && (strings.Contains(err.Error(), "hunter2") || len(config.Problems(err)) != 1):
+		case err != nil && (strings.Contains(err.Error(), "hunter2") || len(diag.Split(err)) != 1):
 			t.Errorf("%q: %v", c.set, err)
 		}
 	}

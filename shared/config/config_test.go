@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -102,7 +103,7 @@ func TestProblems(t *testing.T) {
 		t.Fatal("no error")
 	}
 	got := map[string]int{}
-	for _, problem := range config.Problems(err) {
+	for _, problem := range diag.Split(err) {
 		variable, text, ok := strings.Cut(problem.Error(), ": ")
 		if !ok || strings.Contains(text, "\n") {
 			t.Errorf("%q is not one problem of one variable", problem)
@@ -258,7 +259,7 @@ func TestDeployed(t *testing.T) {
 	} {
 		_, err := config.Parse[settings](c.set)
 		var got []string
-		for _, problem := range config.Problems(err) {
+		for _, problem := range diag.Split(err) {
 			variable, _, _ := strings.Cut(problem.Error(), ":")
 			got = append(got, variable)
 		}

@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini"
-	"github.com/opledger/opledger/shared/mistake"
 	"github.com/opledger/opledger/shared/secret"
 )
 
@@ -78,7 +78,7 @@ func (e *Endpoint) validate() []error {
 	switch e.Kind {
 	case WebhookStatic, WebhookDynamic, WebhookNone:
 	default:
-		problems = append(problems, fmt.Errorf("OPLEDGER_WEBHOOK: it must be static, dynamic or none, not %s", mistake.Quote(string(e.Kind))))
+		problems = append(problems, fmt.Errorf("OPLEDGER_WEBHOOK: it must be static, dynamic or none, not %s", diag.Quote(string(e.Kind))))
 	}
 	if e.URL != "" {
 		problems = append(problems, problemsOf("OPLEDGER_WEBHOOK_URL", CheckWebhookURL(e.URL))...)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 type atGemini struct {
@@ -43,7 +44,7 @@ func TestGeminiKey(t *testing.T) {
 			}
 			continue
 		}
-		if len(config.Problems(err)) != 1 || strings.Contains(err.Error(), "hunter2") {
+		if len(diag.Split(err)) != 1 || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v", c.set, err)
 		}
 		for _, words := range c.says {
@@ -83,7 +84,7 @@ func TestEndpoint(t *testing.T) {
 		switch {
 		case c.says == "" && err != nil, c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)):
 			t.Errorf("%q: %v, want %q", c.set, err, c.says)
-		case err != nil && (strings.Contains(err.Error(), "hunter2") || len(config.Problems(err)) != 1):
+		case err != nil && (strings.Contains(err.Error(), "hunter2") || len(diag.Split(err)) != 1):
 			t.Errorf("%q: %v", c.set, err)
 		case c.says == "" && got.Endpoint.Checked() != (len(c.set) > 0):
 			t.Errorf("%q: it is checked: %v", c.set, got.Endpoint.Checked())

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // TestHandlers: effects are signed with secrets or with the name of one, and no secret is in an error.
@@ -27,7 +28,7 @@ func TestHandlers(t *testing.T) {
 		{[]string{"OPLEDGER_EFFECTS_PAUSED=perhaps"}, []string{"OPLEDGER_EFFECTS_PAUSED: "}},
 	} {
 		got, err := config.Parse[struct{ Handlers config.Handlers }](c.set)
-		problems := config.Problems(err)
+		problems := diag.Split(err)
 		if len(problems) != len(c.says) {
 			t.Errorf("%q: %v", c.set, err)
 			continue

@@ -1,36 +1,11 @@
 package config_test
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/opledger/opledger/shared/config"
 )
-
-// TestLines: one problem is one line, several are one each under one that counts them; nothing is said twice, and nothing can
-// command the terminal.
-func TestLines(t *testing.T) {
-	t.Parallel()
-	_, err := config.Parse[struct{ Ledger config.Ledger }]([]string{"OPLEDGER_GRACE=soon", "OPLEDGER_MAX_ATTEMPTS=many"})
-	one := config.Unread([]string{"OPLEDGER_GRACEE=5m"})
-	for _, c := range []struct {
-		err  error
-		want string
-	}{
-		{one, "opledger: OPLEDGER_GRACEE: there is no such setting; did you mean OPLEDGER_GRACE?\n"},
-		{errors.Join(err, one, one), "opledger: 3 problems, and nothing was done:\n" +
-			"  OPLEDGER_GRACE: \"soon\" is not a duration; write 90s, 5m or 6h\n" +
-			"  OPLEDGER_MAX_ATTEMPTS: \"many\" is not a whole number; write it in digits, such as 10\n" +
-			"  OPLEDGER_GRACEE: there is no such setting; did you mean OPLEDGER_GRACE?\n"},
-		{fmt.Errorf("a\nb\x1b[2J: %w", err), "opledger: a; b [2J: " + strings.ReplaceAll(err.Error(), "\n", "; ") + "\n"},
-	} {
-		if got := config.Lines("opledger", c.err); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
-	}
-}
 
 // TestValuesThatCannotBeRead: a value of the wrong form is repeated with what to write instead, in no words of Go's.
 func TestValuesThatCannotBeRead(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // TestResults: Gemini's settings are needed, and checked, where an effect runs once per item, and nowhere else [K4].
@@ -32,7 +33,7 @@ func TestResults(t *testing.T) {
 			Ledger  config.Ledger
 			Results config.Results
 		}](c.set)
-		problems := config.Problems(err)
+		problems := diag.Split(err)
 		if len(problems) != len(c.says) || got.Results.Wanted != c.wanted {
 			t.Errorf("%q: wanted %v, %v", c.set, got.Results.Wanted, err)
 			continue

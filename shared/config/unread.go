@@ -9,7 +9,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
-	"github.com/opledger/opledger/shared/mistake"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // everyGroup is every group there is: together what the functions and the commands read.
@@ -68,7 +68,7 @@ func Unread(environ []string) error {
 			continue
 		}
 		what := "; unset it, or see the README's table of settings"
-		if meant, ok := mistake.Nearest(name, names); ok {
+		if meant, ok := diag.Nearest(name, names); ok {
 			what = "; did you mean " + ours + meant + "?"
 		}
 		problems = append(problems, fmt.Errorf("%.100s: there is no such setting%s", variable, what))

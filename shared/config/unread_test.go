@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // TestUnread: what nothing reads is named, with what was probably meant, and never with its value.
@@ -31,7 +32,7 @@ func TestUnread(t *testing.T) {
 		}},
 	} {
 		var got []string
-		for _, problem := range config.Problems(config.Unread(c.set)) {
+		for _, problem := range diag.Split(config.Unread(c.set)) {
 			got = append(got, problem.Error())
 		}
 		if !slices.Equal(got, c.want) {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/trust"
 )
 
@@ -109,7 +110,7 @@ func TestWebhookProblems(t *testing.T) {
 			[]string{"OPLEDGER_WEBHOOK_SECRET: ", "OPLEDGER_TOLERANCE: ", "OPLEDGER_WEBHOOK_ISSUER: ", "OPLEDGER_CONFIRM: "}},
 	} {
 		_, err := config.Parse[delivered](c.set)
-		problems := config.Problems(err)
+		problems := diag.Split(err)
 		if len(problems) != len(c.says) {
 			t.Errorf("%q: %d problems, want %d: %v", c.set, len(problems), len(c.says), err)
 			continue
@@ -142,7 +143,7 @@ func TestSaidOnce(t *testing.T) {
 		Webhook config.Webhook
 		Gemini  config.Gemini
 	}]([]string{"OPLEDGER_CONFIRM=always", "GOOGLE_GEMINI_BASE_URL=x"})
-	if problems := config.Problems(err); len(problems) != 2 {
+	if problems := diag.Split(err); len(problems) != 2 {
 		t.Errorf("%d problems, want 2: %v", len(problems), err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/results"
 )
 
 // EachOptions are what an effect that runs once per item takes beside the handler of one item.

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/shared/results"
 )
 
 // TestEachItem: what the handler of one item is given, and what is recorded [K4].

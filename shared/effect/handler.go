@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/results"
 )
 
 // A Task is one attempt at one side effect.

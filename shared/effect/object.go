@@ -13,9 +13,9 @@ import (
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/storage/v1"
 
+	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/redact"
-	"github.com/opledger/opledger/shared/results"
 )
 
 // ResultsObjectOptions are what ResultsObject works with.

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/storagesim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/storagesim"
 )
 
 // TestResultsObjectFaults: whatever fails on the way, there is one whole object in the end, written once; an attempt whose answer

@@ -11,8 +11,8 @@ import (
 	"hash/crc32"
 	"io"
 
+	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/results"
 )
 
 // An objectLine is one line of an object that a results effect writes: an item, in Gemini's own words. What it holds follows from

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/storagesim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/storagesim"
 )
 
 // TestResultsObject: the whole result is one object, an item a line in Gemini's own words, with what it is in its metadata.

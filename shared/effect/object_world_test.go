@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/storagesim"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/test/storagesim"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/results"
 )
 
 // What is held of a result at a time: the items of one chunk. After a chunk in which nothing came

@@ -20,7 +20,7 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/emulator/emulatortest"
+	"github.com/opledger/opledger/test/harness"
 )
 
 const completions = "projects/p/topics/completions"
@@ -87,7 +87,7 @@ func serveTopic(t *testing.T) (*topicServer, *effect.Topics) {
 	pubsubpb.RegisterPublisherServer(server, pubsubServer)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	topics := effect.NewTopics("p", emulatortest.ClientOptions(listener.Addr().String())...)
+	topics := effect.NewTopics("p", harness.ClientOptions(listener.Addr().String())...)
 	t.Cleanup(func() {
 		err := topics.Close()
 		server.Stop()
@@ -185,7 +185,7 @@ func TestPubSubEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	topics := effect.NewTopics("p", emulatortest.ClientOptions(listener.Addr().String())...)
+	topics := effect.NewTopics("p", harness.ClientOptions(listener.Addr().String())...)
 	if _, err := effect.PubSub(topics, completions, 20*time.Millisecond).Perform(t.Context(), completion(1)); err == nil || effect.IsPermanent(err) {
 		t.Errorf("no answer: %v", err)
 	}
@@ -207,8 +207,8 @@ func TestPubSubEnds(t *testing.T) {
 // TestPubSubEmulator: through the official emulator, found by PUBSUB_EMULATOR_HOST, many at once: a subscription with ordering
 // gets every message. It sets a variable, so it is not parallel.
 func TestPubSubEmulator(t *testing.T) {
-	addr, project := emulatortest.PubSub(t), emulatortest.ProjectID(t)
-	options := emulatortest.ClientOptions(addr)
+	addr, project := harness.PubSub(t), harness.ProjectID(t)
+	options := harness.ClientOptions(addr)
 	admin, err := pubsub.NewTopicAdminClient(t.Context(), options...)
 	if err != nil {
 		t.Fatal(err)

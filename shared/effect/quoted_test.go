@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/opledger/opledger/shared/effect"
-	"github.com/opledger/opledger/test/storagesim"
+	"github.com/opledger/opledger/shared/effect/storagesim"
 )
 
 // TestHTTPEcho: a receiver that repeats what it was sent brings nothing of it into an error, a

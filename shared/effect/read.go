@@ -11,8 +11,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/mistake"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -111,14 +111,14 @@ func (r *reader) spec(index int, entry ast.Node) Spec {
 		if slices.Contains(names, name) {
 			continue
 		}
-		what := mistake.DidYouMean(name, names)
+		what := diag.DidYouMean(name, names)
 		if what == "" {
 			what = "; the fields are " + strings.Join(names, ", ")
 		}
-		wrong(key, "there is no field %s%s", mistake.Quote(name), what)
+		wrong(key, "there is no field %s%s", diag.Quote(name), what)
 	}
 	for _, key := range merge.twice {
-		wrong(key, "%s is given twice", mistake.Quote(key.GetToken().Value))
+		wrong(key, "%s is given twice", diag.Quote(key.GetToken().Value))
 	}
 	for _, value := range merge.unfit {
 		wrong(value, "<< must be a mapping, such as *first, or a list of mappings")

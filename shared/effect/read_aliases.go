@@ -6,7 +6,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/opledger/opledger/shared/mistake"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // errUnresolved: a value is an alias that stands for nothing, of which unresolved has said so.
@@ -45,7 +45,7 @@ func (r *reader) unresolved(name string, index int, entry ast.Node) bool {
 		}
 		found = true
 		anchor := alias.Value.GetToken().Value
-		r.wrong(name, index, alias, "the alias %s has no anchor &%s that ends before it", mistake.Quote("*"+anchor), anchor)
+		r.wrong(name, index, alias, "the alias %s has no anchor &%s that ends before it", diag.Quote("*"+anchor), anchor)
 	}
 	return found
 }

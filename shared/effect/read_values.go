@@ -9,7 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/opledger/opledger/shared/mistake"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -40,7 +40,7 @@ func (r *reader) assign(into any, node ast.Node) error {
 		}
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			return mistake.Duration(text)
+			return diag.Duration(text)
 		}
 		*into = d
 	case *int:
@@ -114,7 +114,7 @@ func (r *reader) numbers(node ast.Node) ([]int, error) {
 	for i, text := range texts {
 		var err error
 		if numbers[i], err = strconv.Atoi(text); err != nil {
-			return nil, fmt.Errorf("%s; %s is not a number", want, mistake.Quote(text))
+			return nil, fmt.Errorf("%s; %s is not a number", want, diag.Quote(text))
 		}
 	}
 	return numbers, nil

@@ -15,10 +15,10 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // TestResults: each item becomes a document, a large one fails alone, and a run anew replaces what was written.

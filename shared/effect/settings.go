@@ -10,10 +10,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/mistake"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/shared/results"
 )
 
 // A Spec is one entry of the effects in the settings: when an effect is planned, and what it does.
@@ -112,10 +112,10 @@ func (s Spec) check(wrong func(field, format string, args ...any)) {
 		}
 	case "pubsub":
 		if !topicName.MatchString(s.Topic) {
-			wrong("topic", "topic must be projects/PROJECT/topics/TOPIC or TOPIC, not %s", mistake.Quote(s.Topic))
+			wrong("topic", "topic must be projects/PROJECT/topics/TOPIC or TOPIC, not %s", diag.Quote(s.Topic))
 		}
 	default:
-		wrong("do", "do must be log, http, pubsub, custom or results, not %s%s", mistake.Quote(s.Do), mistake.DidYouMean(s.Do, handlers))
+		wrong("do", "do must be log, http, pubsub, custom or results, not %s%s", diag.Quote(s.Do), diag.DidYouMean(s.Do, handlers))
 	}
 	for _, of := range []struct{ field, value, do string }{
 		{"url", s.URL, "http"}, {"topic", s.Topic, "pubsub"}, {"collection", s.Collection, "results"}, {"bucket", s.Bucket, "results"},
@@ -125,7 +125,7 @@ func (s Spec) check(wrong func(field, format string, args ...any)) {
 		}
 	}
 	if s.Each != "" && s.Each != eachItem {
-		wrong("each", "each must be item, for once per item of a batch's result, or be left out, not %s", mistake.Quote(s.Each))
+		wrong("each", "each must be item, for once per item of a batch's result, or be left out, not %s", diag.Quote(s.Each))
 	}
 	if s.FetchesResults() && (len(s.Alerts) > 0 || len(s.On) != 1 || s.On[0] != operation.Succeeded) {
 		wrong("on", "only a batch that succeeded has items: on must be [SUCCEEDED]")

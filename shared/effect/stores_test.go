@@ -13,7 +13,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
-	"github.com/opledger/opledger/test/emulator/emulatortest"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // A metered store counts what it is asked to do, and the requests that go over the wire for it.
@@ -48,7 +48,7 @@ func inFile(t testing.TB) *metered {
 func onEmulator(t testing.TB) *metered {
 	t.Helper()
 	m := &metered{}
-	client, err := cloud.NewClient(t.Context(), emulatortest.ProjectID(t), emulatortest.ClientOptions(emulatortest.Firestore(t),
+	client, err := cloud.NewClient(t.Context(), harness.ProjectID(t), harness.ClientOptions(harness.Firestore(t),
 		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 			m.rpcs.Add(1)
 			return invoke(ctx, method, req, reply, cc, opts...)

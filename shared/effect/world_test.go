@@ -18,11 +18,11 @@ import (
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/emulator/emulatortest"
+	"github.com/opledger/opledger/test/harness"
 )
 
 func TestMain(m *testing.M) {
-	code := emulatortest.Main(m)
+	code := harness.Main(m)
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1

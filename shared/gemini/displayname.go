@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -33,7 +33,7 @@ func CheckCorrelationID(id string) error {
 	case len(id) > MaxCorrelationID:
 		return fmt.Errorf("%w: %d bytes are more than %d", ErrCorrelationID, len(id), MaxCorrelationID)
 	case operation.Garbled(id) || strings.ContainsFunc(id, odd):
-		return fmt.Errorf("%w: %s holds a space or something that is not printable", ErrCorrelationID, excerpt.Quote(id, maxQuoted))
+		return fmt.Errorf("%w: %s holds a space or something that is not printable", ErrCorrelationID, diag.QuoteUpTo(id, maxQuoted))
 	}
 	return nil
 }
@@ -44,13 +44,13 @@ func CheckCorrelationID(id string) error {
 func DisplayName(name, correlationID string) string {
 	name = strings.TrimSpace(strings.ToValidUTF8(name, "\uFFFD"))
 	if CheckCorrelationID(correlationID) != nil {
-		return excerpt.Cut(name, maxDisplayName)
+		return diag.Cut(name, maxDisplayName)
 	}
 	mark := correlationMark + correlationID
 	if name == "" {
 		return mark
 	}
-	return excerpt.Cut(name, maxDisplayName-len(" ")-len(mark)) + " " + mark
+	return diag.Cut(name, maxDisplayName-len(" ")-len(mark)) + " " + mark
 }
 
 // CorrelationIn returns the id that DisplayName put into a display name; "" where there is none. It must be the last word, as

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // maxQuoted bounds, in bytes, what an error repeats of a text that somebody else chose.
@@ -19,7 +19,7 @@ type UnknownTypeError struct {
 }
 
 func (e *UnknownTypeError) Error() string {
-	return fmt.Sprintf("decoding a webhook body: type %s is not known", excerpt.Quote(e.Type, maxQuoted))
+	return fmt.Sprintf("decoding a webhook body: type %s is not known", diag.QuoteUpTo(e.Type, maxQuoted))
 }
 
 // A MalformedError is for a body that cannot be understood: not a JSON object, without a type, or without the name of an

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -84,8 +84,8 @@ func (o object) names(data object) []string {
 	}
 	slices.Sort(names)
 	for i, name := range names {
-		quoted := excerpt.Quote(name, maxQuoted)
-		names[i] = excerpt.Cut(quoted[1:len(quoted)-1], maxQuoted)
+		quoted := diag.QuoteUpTo(name, maxQuoted)
+		names[i] = diag.Cut(quoted[1:len(quoted)-1], maxQuoted)
 	}
 	if len(names) > maxFieldsListed {
 		names = names[:maxFieldsListed]
@@ -124,9 +124,9 @@ func readResult(data object) operation.Result {
 			data.firstText("output_file_uri", "video_uri", "file_name", "file_id"),
 			output.firstText("responsesFile", "responses_file")),
 		Inline: holdsItems(data["output"]),
-		ErrorCode: excerpt.Cut(firstOf(data.scalar("error_code"),
+		ErrorCode: diag.Cut(firstOf(data.scalar("error_code"),
 			failure.scalar("code"), failure.text("status")), maxErrorCode),
-		ErrorMessage: excerpt.Cut(firstOf(data.text("error_message"),
+		ErrorMessage: diag.Cut(firstOf(data.text("error_message"),
 			failure.text("message"), data.text("error")), maxErrorMessage),
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -92,7 +92,7 @@ func (l *Ledger) commitEnd(ctx context.Context, doc, recordDoc Document, effect 
 // maxStoredText bounds a text that a stranger wrote, such as an error message, before it is stored.
 const maxStoredText = 2000
 
-func shorten(text string) string { return excerpt.Cut(text, maxStoredText) }
+func shorten(text string) string { return diag.Cut(text, maxStoredText) }
 
 // printable makes text that a stranger wrote into something that every store takes: Firestore refuses what is not UTF-8, and
 // would do so at each retry.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -38,7 +38,7 @@ func kept(headers map[string]string) map[string]string {
 			if small == nil {
 				small = map[string]string{}
 			}
-			small[name] = excerpt.Cut(value, maxHeaderBytes)
+			small[name] = diag.Cut(value, maxHeaderBytes)
 		}
 	}
 	return small

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -131,7 +131,7 @@ func (r *replaying) reopen(ctx context.Context, doc, recordDoc Document, effect 
 	}
 	effect.State, effect.Abandoned, effect.ExpireAt = EffectPending, nil, time.Time{}
 	effect.Owner, effect.Attempts, effect.Interrupted, effect.Failing = "", 0, 0, nil
-	replay.LastError, effect.LastError = excerpt.Cut(effect.LastError, maxReplayError), ""
+	replay.LastError, effect.LastError = diag.Cut(effect.LastError, maxReplayError), ""
 	effect.ClaimableAt, effect.DueAt = now, now
 	return r.ledger.commitEnd(ctx, doc, recordDoc, effect, now, nil)
 }

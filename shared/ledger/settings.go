@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/opledger/opledger/shared/mistake"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -94,7 +94,7 @@ func RuleTitle(name string, index int) string {
 	if name == "" {
 		return fmt.Sprintf("effect %d", index+1)
 	}
-	return "effect " + mistake.Quote(name)
+	return "effect " + diag.Quote(name)
 }
 
 // ValidateRules returns every problem of the rules, joined; nil if there is none. Each begins with RuleTitle.
@@ -138,7 +138,7 @@ func (r Rule) problems(allowed operation.Transitions) []error {
 				words = append(words, operation.State(alert))
 			}
 			add("%s is not a state and not an alert%s; the states are %v, the alerts %v",
-				mistake.Quote(string(state)), mistake.DidYouMean(string(state), words), operation.States(), Alerts())
+				diag.Quote(string(state)), diag.DidYouMean(string(state), words), operation.States(), Alerts())
 		}
 		if slices.Contains(r.On[:i], state) {
 			add("it lists %s twice", state)
@@ -162,7 +162,7 @@ func (r Rule) problems(allowed operation.Transitions) []error {
 	}
 	for _, pattern := range r.JobKinds {
 		if _, err := path.Match(pattern, ""); err != nil {
-			add("jobKinds: %s is not a pattern such as batch-*: a [ needs its ], and a \\ something behind it", mistake.Quote(pattern))
+			add("jobKinds: %s is not a pattern such as batch-*: a [ needs its ], and a \\ something behind it", diag.Quote(pattern))
 		}
 	}
 	return problems

@@ -15,7 +15,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // New returns a logger that writes to w, and cuts every text of a line to 4 KiB. project is the
@@ -54,7 +54,7 @@ func bounded(v slog.Value) slog.Value {
 	if len(text) <= maxValue {
 		return v
 	}
-	return slog.StringValue(excerpt.Cut(text, maxValue))
+	return slog.StringValue(diag.Cut(text, maxValue))
 }
 
 // rename gives slog's own fields the names that Cloud Logging looks for.

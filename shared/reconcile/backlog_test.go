@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/reconcile"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // overdue reports whether the lines since the last call have the alert.

@@ -5,11 +5,11 @@ import (
 	"math"
 	"testing"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/reconcile"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // kinds are an operation that Gemini lists and one that it does not.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/reconcile"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 const endpointURL = "https://webhook-abc-uc.a.run.app/"

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/reconcile"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // isList reports whether a request is for Gemini's list of batches.

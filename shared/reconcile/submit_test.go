@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // create makes a job at Gemini that stays in a state until the test moves it, and returns its name.

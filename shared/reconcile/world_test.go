@@ -12,13 +12,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/reconcile"
-	"github.com/opledger/opledger/test/geminisim"
 	"github.com/opledger/opledger/test/harness"
 )
 

@@ -18,7 +18,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 const (
@@ -188,7 +188,7 @@ var credentials = regexp.MustCompile(`ya29\.[\w-]{10,}` + `|AIza[\w-]{30,}` + `|
 // order matters: of a value that was cut first, the rest would not be found.
 func (r *Redactor) Cut(text string, limit int) string {
 	const margin = 8 << 10 // what is far behind the limit is not worth the time
-	return excerpt.Cut(r.Text(text[:min(len(text), limit+margin)]), limit)
+	return diag.Cut(r.Text(text[:min(len(text), limit+margin)]), limit)
 }
 
 // Quote is Cut, made safe to print within a line.

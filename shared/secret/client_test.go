@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/opledger/opledger/shared/secret"
-	"github.com/opledger/opledger/test/secretsim"
+	"github.com/opledger/opledger/shared/secret/secretsim"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // A Name is a secret's full name, projects/P/secrets/S. The zero Name is none.
@@ -37,7 +37,7 @@ func ParseName(text string) (Name, error) {
 			errForm)
 	}
 	if len(parts) != 4 || parts[2] != "secrets" || !project.MatchString(parts[1]) || !id.MatchString(parts[3]) {
-		return Name{}, fmt.Errorf("%w, not %s", errForm, excerpt.Quote(text, maxQuoted))
+		return Name{}, fmt.Errorf("%w, not %s", errForm, diag.QuoteUpTo(text, maxQuoted))
 	}
 	return Name{Project: parts[1], ID: parts[3]}, nil
 }

@@ -8,10 +8,10 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/submit"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // TestRefused: Gemini takes nothing, nothing runs, the intent is gone, and the same id is free at once [G6].

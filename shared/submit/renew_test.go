@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/submit"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // died leaves what a run leaves that died after its intent.

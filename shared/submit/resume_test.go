@@ -8,10 +8,10 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/submit"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // TestAgain: the same id again is the same operation, and nothing more is asked of Gemini [G6].

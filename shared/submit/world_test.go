@@ -16,12 +16,12 @@ import (
 	"google.golang.org/genai/interactions/models/interactions"
 	"google.golang.org/genai/interactions/models/operations"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/submit"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

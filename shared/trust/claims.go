@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4/json"
 
-	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // The bounds on what is kept and logged of claims' names.
@@ -32,7 +32,7 @@ func (s *strangeClaims) note(claims map[string]json.RawMessage) {
 		case "aud", "iss", "exp", "nbf", "iat", "sub", "jti":
 			continue
 		}
-		if name = excerpt.Cut(name, maxClaimBytes); s.first(name) {
+		if name = diag.Cut(name, maxClaimBytes); s.first(name) {
 			s.log.Info("a webhook token has a claim that nobody documents", "event", "auth", "outcome", "strange-claim", "claim", name)
 		}
 	}

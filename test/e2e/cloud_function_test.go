@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opledger/opledger/test/geminisim"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
 // secret is what the tests sign with.

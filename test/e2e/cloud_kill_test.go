@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opledger/opledger/test/geminisim"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
 // newCloudFleet makes a fleet of the deployed functions, two instances of those that anybody's load scales, with Pub/Sub

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opledger/opledger/test/emulator/emulatortest"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // emulatorsOf returns the pids of a process's children that are emulators.
@@ -58,8 +58,8 @@ func TestCloudLocalKilled(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux ties a child's life to its parent's")
 	}
-	emulatortest.Firestore(t)
-	emulatortest.PubSub(t)
+	harness.Firestore(t)
+	harness.PubSub(t)
 	for _, emulators := range []int{1, 2} {
 		t.Run(fmt.Sprintf("with %d", emulators), func(t *testing.T) {
 			t.Parallel()

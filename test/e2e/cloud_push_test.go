@@ -15,7 +15,7 @@ import (
 
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 
-	"github.com/opledger/opledger/test/geminisim"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
 // A pushDoor stands where Pub/Sub pushes to, passes everything on and remembers what was answered.

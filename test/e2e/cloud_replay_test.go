@@ -12,9 +12,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // A strictTarget is at the other end of the http effects here. It takes each idempotency key once, and refuses operations for

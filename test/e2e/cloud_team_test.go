@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/opledger/opledger/test/geminisim"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
 // teamEffects is the program of Effects as a team deploys it that has a handler of its own, the one in testdata.

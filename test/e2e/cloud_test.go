@@ -11,7 +11,7 @@ import (
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/firestore"
-	"github.com/opledger/opledger/test/emulator/emulatortest"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // A cloud is a project on both emulators, with the effects' topic.
@@ -26,9 +26,9 @@ const topicID = "effects"
 
 func newCloud(t *testing.T) *cloud {
 	t.Helper()
-	c := &cloud{t: t, project: emulatortest.ProjectID(t), firestore: emulatortest.Firestore(t), pubsub: emulatortest.PubSub(t)}
+	c := &cloud{t: t, project: harness.ProjectID(t), firestore: harness.Firestore(t), pubsub: harness.PubSub(t)}
 	var err error
-	c.admin, err = pubsub.NewClient(t.Context(), c.project, emulatortest.ClientOptions(c.pubsub)...)
+	c.admin, err = pubsub.NewClient(t.Context(), c.project, harness.ClientOptions(c.pubsub)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func (c *cloud) backend() backend {
 	return backend{
 		variables: c.variables(),
 		open: func(ctx context.Context) (ledger.Store, error) {
-			return firestore.Open(ctx, c.project, "", emulatortest.ClientOptions(c.firestore)...)
+			return firestore.Open(ctx, c.project, "", harness.ClientOptions(c.firestore)...)
 		},
 	}
 }

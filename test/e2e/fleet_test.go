@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // A backend is where the ledger of a fleet is: all that a test of another store has to bring.

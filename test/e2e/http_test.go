@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opledger/opledger/test/geminisim"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
 // A call is one request of a client that knows the contract and nothing of the code, and what must come back.

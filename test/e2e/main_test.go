@@ -14,7 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/opledger/opledger/test/emulator/emulatortest"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // binDir outlives every single test, so that the binary is built once.
@@ -30,7 +30,7 @@ func runMain(m *testing.M) (code int) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	code = emulatortest.Main(m)
+	code = harness.Main(m)
 	if code == 0 {
 		// OpenCensus, which Google's clients link, starts one goroutine for the life of the process.
 		err = goleak.Find(goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 const submitHeading = "### Submit and register"

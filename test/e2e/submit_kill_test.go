@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // TestSubmitterKilled: a submitter is killed with SIGKILL at every step of submitting. What it submitted ends registered,

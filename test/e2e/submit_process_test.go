@@ -14,11 +14,11 @@ import (
 	"google.golang.org/genai/interactions/models/interactions"
 	"google.golang.org/genai/interactions/models/operations"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/submit"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // The steps of submitting at which a submitter stops, to be killed.

@@ -21,15 +21,14 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/ledger/topic"
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/shared/topic"
-	"github.com/opledger/opledger/test/emulator/emulatortest"
 	"github.com/opledger/opledger/test/frontdoor"
 	"github.com/opledger/opledger/test/harness"
 )
 
-func TestMain(m *testing.M) { os.Exit(emulatortest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
 // planned is infra/tests/callers.json, which a test of Terraform compares with what is planned.
 type planned struct {
@@ -68,8 +67,8 @@ func (p planned) caller(t *testing.T, function http.Handler) frontdoor.Caller {
 // Effects, with the account, the audience and the invoker that Terraform plans, and is done [G1].
 func TestPlannedPushesReachEffects(t *testing.T) {
 	t.Parallel()
-	addr, project := emulatortest.PubSub(t), emulatortest.ProjectID(t)
-	admin, err := pubsub.NewClient(t.Context(), project, emulatortest.ClientOptions(addr)...)
+	addr, project := harness.PubSub(t), harness.ProjectID(t)
+	admin, err := pubsub.NewClient(t.Context(), project, harness.ClientOptions(addr)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +78,7 @@ func TestPlannedPushesReachEffects(t *testing.T) {
 	if _, err := admin.TopicAdminClient.CreateTopic(t.Context(), &pubsubpb.Topic{Name: full}); err != nil {
 		t.Fatal(err)
 	}
-	published, err := topic.Open(t.Context(), project, name, emulatortest.ClientOptions(addr)...)
+	published, err := topic.Open(t.Context(), project, name, harness.ClientOptions(addr)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,14 @@
-// Package harness is what the tests of several packages need alike.
+// Package harness is what the tests of several packages share: the official emulators, an outbox, a
+// log that is read back, and a deployed function with bad settings.
+//
+// A test binary that uses an emulator has
+//
+//	func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+//
+// Each emulator is started when the first test of the binary asks for it. Where
+// FIRESTORE_EMULATOR_HOST or PUBSUB_EMULATOR_HOST is set, that one is used and left running. Where
+// none can be had, the test is skipped and says what is missing; with OPLEDGER_REQUIRE_EMULATORS=1 it
+// fails.
 package harness
 
 import (

@@ -3,8 +3,8 @@ package infra_test
 import (
 	"fmt"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // healthyLife lets an operation live from its intent to its effect through all four functions, and has Gemini and Pub/Sub

@@ -11,10 +11,10 @@ import (
 
 	"github.com/opledger/opledger/functions/effects"
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/shared/results"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // run pushes a message to the function, whose own effect is what own does; nil: it succeeds.

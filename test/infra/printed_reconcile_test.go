@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/functions/reconcile"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 	sharedreconcile "github.com/opledger/opledger/shared/reconcile"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 const endpointURL = "https://webhook-abc-uc.a.run.app/"

@@ -14,10 +14,10 @@ import (
 
 	"github.com/opledger/opledger/functions/webhook"
 	"github.com/opledger/opledger/shared/confirm"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/trust"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 const (

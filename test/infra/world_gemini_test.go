@@ -7,9 +7,9 @@ import (
 	"net/http/httptest"
 	"strings"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // openGemini starts the simulated Gemini.

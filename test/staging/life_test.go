@@ -15,11 +15,11 @@ import (
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/emulator/emulatortest"
-	"github.com/opledger/opledger/test/geminisim"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // TestLife: the four functions, each built of its staged package and told what its deployment tells it, drive an operation from its
@@ -27,8 +27,8 @@ import (
 // nothing left to do [R5]. Only Google's emulators stand in for Google.
 func TestLife(t *testing.T) {
 	t.Parallel()
-	firestoreHost, pubsubHost := emulatortest.Firestore(t), emulatortest.PubSub(t)
-	project, topic := emulatortest.ProjectID(t), "opledger-effects"
+	firestoreHost, pubsubHost := harness.Firestore(t), harness.PubSub(t)
+	project, topic := harness.ProjectID(t), "opledger-effects"
 	received := make(chan string, 10)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -94,7 +94,7 @@ func TestLife(t *testing.T) {
 // function: the emulator would go on pushing to an address that nobody listens on.
 func subscribe(t *testing.T, host, project, topic, url string) {
 	t.Helper()
-	admin, err := pubsub.NewClient(t.Context(), project, emulatortest.ClientOptions(host)...)
+	admin, err := pubsub.NewClient(t.Context(), project, harness.ClientOptions(host)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func subscribe(t *testing.T, host, project, topic, url string) {
 // untilDone returns the operation's story once its effect is recorded as done, which is after the receiver saw it.
 func untilDone(t *testing.T, project, host string) ledger.Story {
 	t.Helper()
-	store, err := firestore.Open(t.Context(), project, "opledger", emulatortest.ClientOptions(host)...)
+	store, err := firestore.Open(t.Context(), project, "opledger", harness.ClientOptions(host)...)
 	if err != nil {
 		t.Fatal(err)
 	}

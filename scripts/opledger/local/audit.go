@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // An audit watches the ledger from outside and holds it against what the simulator and the receiver know.

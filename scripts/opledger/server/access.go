@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/config"
-	"github.com/opledger/opledger/shared/excerpt"
-	"github.com/opledger/opledger/shared/function"
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/trust"
 )
 
@@ -62,12 +62,12 @@ func (g *guard) on(listener net.Listener) *guard {
 // A refusal is why a request goes no further.
 type refusal struct {
 	reason string // to be counted
-	answer *function.Error
+	answer *httpfunc.Error
 	cause  error // for the log alone
 }
 
 func refuse(status int, reason, format string, args ...any) *refusal {
-	return &refusal{reason: reason, answer: &function.Error{Status: status, Message: fmt.Sprintf(format, args...)}}
+	return &refusal{reason: reason, answer: &httpfunc.Error{Status: status, Message: fmt.Sprintf(format, args...)}}
 }
 
 // callers lets callers through to next that are local or show the token.
@@ -88,11 +88,11 @@ func (g *guard) protect(next http.Handler, admit func(*http.Request) *refusal) h
 				log = log.With("error", no.cause)
 			}
 			log.WarnContext(r.Context(), "a caller was refused", "event", "auth", "outcome", "refused", "reason", no.reason,
-				"host", excerpt.Cut(r.Host, 100), "peer", r.RemoteAddr)
+				"host", diag.Cut(r.Host, 100), "peer", r.RemoteAddr)
 			if no.answer.Status == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", "Bearer")
 			}
-			function.Fail(w, no.answer)
+			httpfunc.Fail(w, no.answer)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -102,7 +102,7 @@ func (g *guard) protect(next http.Handler, admit func(*http.Request) *refusal) h
 func (g *guard) checkHost(r *http.Request) *refusal {
 	if host := hostname(r.Host); !isLoopbackName(host) && !slices.Contains(g.hosts, host) {
 		return refuse(http.StatusForbidden, "host",
-			"nothing is served here under the host %s; serve --allow-host allows one", excerpt.Quote(r.Host, 100))
+			"nothing is served here under the host %s; serve --allow-host allows one", diag.QuoteUpTo(r.Host, 100))
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ var hostPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$
 func CheckHost(text string) error {
 	if _, err := netip.ParseAddr(text); err != nil && !hostPattern.MatchString(text) {
 		return fmt.Errorf("it must be the name of a host alone, such as ledger.example, without scheme, port or pattern, not %s",
-			excerpt.Quote(text, 100))
+			diag.QuoteUpTo(text, 100))
 	}
 	return nil
 }

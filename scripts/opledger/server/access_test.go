@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/test/geminisim"
 	"github.com/opledger/opledger/test/harness"
 )
 

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/opledger/opledger/shared/function"
+	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/logging"
 )
 
@@ -40,7 +40,7 @@ func (s *Server) deliver(mux *http.ServeMux) {
 // notHere answers 404 and says what is answered instead.
 func notHere(what string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		function.Fail(w, &function.Error{Status: http.StatusNotFound, Message: r.URL.Path + " is not here; " + what})
+		httpfunc.Fail(w, &httpfunc.Error{Status: http.StatusNotFound, Message: r.URL.Path + " is not here; " + what})
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/confirm"
 	"github.com/opledger/opledger/shared/effect"
-	"github.com/opledger/opledger/shared/function"
 	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/reconcile"
 )
@@ -174,10 +174,10 @@ func (s *Server) newWebhook(ctx context.Context, settings config.Webhook) (http.
 // health answers 200 while the store can be read.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	if _, err := s.Ledger.Now(r.Context()); err != nil {
-		function.Fail(w, err)
+		httpfunc.Fail(w, err)
 		return
 	}
-	function.Answer(w, http.StatusOK, map[string]string{"status": "ok"})
+	httpfunc.Answer(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
 const (

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
-	"github.com/opledger/opledger/test/geminisim"
-	"github.com/opledger/opledger/test/secretsim"
+	"github.com/opledger/opledger/shared/secret/secretsim"
 )
 
 // newServer returns a server with settings from an environment, or why there is none.

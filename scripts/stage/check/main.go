@@ -23,7 +23,7 @@ import (
 	"github.com/opledger/opledger/functions/register"
 	"github.com/opledger/opledger/functions/webhook"
 	"github.com/opledger/opledger/shared/config"
-	"github.com/opledger/opledger/shared/mistake"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 func main() { os.Exit(run(context.Background(), os.Args[1:], os.Environ(), os.Stderr)) }
@@ -44,7 +44,7 @@ func run(ctx context.Context, functions, environ []string, stderr io.Writer) int
 	for _, function := range functions {
 		check, ok := checks[function]
 		if !ok {
-			problems = append(problems, fmt.Errorf("there is no function %s; the functions are %v", mistake.Quote(function), all))
+			problems = append(problems, fmt.Errorf("there is no function %s; the functions are %v", diag.Quote(function), all))
 			continue
 		}
 		problems = append(problems, check(environ))
@@ -53,6 +53,6 @@ func run(ctx context.Context, functions, environ []string, stderr io.Writer) int
 	if err == nil {
 		return 0
 	}
-	_, _ = io.WriteString(stderr, config.Lines("check", err)) // there is nowhere else to say it
+	_, _ = io.WriteString(stderr, diag.Lines("check", err)) // there is nowhere else to say it
 	return wrong
 }

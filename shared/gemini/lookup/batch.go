@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -68,7 +68,7 @@ func (c *Client) batchAnswer(name string, batch resource) Answer {
 	case batch.state == "" || strings.HasSuffix(batch.state, "_STATE_UNSPECIFIED"):
 		answer = unknown(c.problem(name, NoState, "the answer has no state%s", batch.complaint()))
 	default:
-		answer = unknown(c.problem(name, UnknownState, "state %s is not known", excerpt.Quote(batch.state, maxQuoted)))
+		answer = unknown(c.problem(name, UnknownState, "state %s is not known", diag.QuoteUpTo(batch.state, maxQuoted)))
 	}
 	return batch.describe(answer)
 }

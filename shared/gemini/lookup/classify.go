@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 const (
@@ -42,7 +42,7 @@ type LookupError struct {
 }
 
 func (e *LookupError) Error() string {
-	return fmt.Sprintf("looking %s up: %s: %s", excerpt.Quote(e.Resource, maxQuoted), e.Reason, e.Message)
+	return fmt.Sprintf("looking %s up: %s: %s", diag.QuoteUpTo(e.Resource, maxQuoted), e.Reason, e.Message)
 }
 
 // Unwrap returns context.Canceled or context.DeadlineExceeded where that is what ended the look-up.

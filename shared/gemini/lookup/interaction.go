@@ -10,7 +10,7 @@ import (
 	"google.golang.org/genai/interactions/models/operations"
 	"google.golang.org/genai/interactions/retry"
 
-	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -53,7 +53,7 @@ func (c *Client) interactionAnswer(name operation.Name, interaction *interaction
 	case interaction.Status == "":
 		answer = unknown(c.problem(name.Resource, NoState, "the answer has no status"))
 	default:
-		answer = unknown(c.problem(name.Resource, UnknownState, "status %s is not known", excerpt.Quote(string(interaction.Status), maxQuoted)))
+		answer = unknown(c.problem(name.Resource, UnknownState, "status %s is not known", diag.QuoteUpTo(string(interaction.Status), maxQuoted)))
 	}
 	answer.CreateTime = operation.Instant(instant(text(interaction.Created)))
 	if metadata, err := json.Marshal(interaction.WebhookConfig.GetUserMetadata()); err == nil {

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -82,9 +82,9 @@ func (c *Client) ListBatches(ctx context.Context, pageSize int, pageToken string
 func (c *Client) entry(batch resource) Batch {
 	name, err := operation.ParseName(batch.name, "")
 	if err == nil && name.Key.Collection() != operation.Batches {
-		err = fmt.Errorf("%s is no batch's name", excerpt.Quote(batch.name, maxQuoted))
+		err = fmt.Errorf("%s is no batch's name", diag.QuoteUpTo(batch.name, maxQuoted))
 	}
-	entry := Batch{DisplayName: excerpt.Cut(batch.displayName, maxDisplayName)}
+	entry := Batch{DisplayName: diag.Cut(batch.displayName, maxDisplayName)}
 	if err != nil {
 		entry.Answer = batch.describe(unknown(c.problem(string(operation.Batches), BadAnswer, "an entry of the page: %s", err)))
 		return entry

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/opledger/opledger/shared/excerpt"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -45,10 +45,10 @@ func checkPath(path string) error {
 	}
 	for segment := range strings.SplitSeq(path, "/") {
 		if segment == "" || segment == "." || segment == ".." {
-			return fmt.Errorf("%s is no part of a name", excerpt.Quote(segment, maxQuoted))
+			return fmt.Errorf("%s is no part of a name", diag.QuoteUpTo(segment, maxQuoted))
 		}
 		if strings.ContainsFunc(segment, odd) {
-			return fmt.Errorf("%s holds characters that no name has", excerpt.Quote(segment, maxQuoted))
+			return fmt.Errorf("%s holds characters that no name has", diag.QuoteUpTo(segment, maxQuoted))
 		}
 	}
 	return nil
@@ -60,7 +60,7 @@ func isAbout(name operation.Name, said string) error {
 		return nil
 	}
 	if got, err := operation.ParseName(said, name.Key.Collection()); err != nil || got.Key != name.Key {
-		return fmt.Errorf("the answer is about %s", excerpt.Quote(said, maxQuoted))
+		return fmt.Errorf("the answer is about %s", diag.QuoteUpTo(said, maxQuoted))
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 // TestLife: create, find, get, ping, rotate, enable, delete, each one request as the API takes it [G3].

@@ -12,8 +12,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
-	"github.com/opledger/opledger/test/geminisim"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/opledger/opledger/shared/ledger/firestore"
-	"github.com/opledger/opledger/test/emulator/emulatortest"
+	"github.com/opledger/opledger/test/harness"
 )
 
 func TestMain(m *testing.M) {
@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}
-	code := emulatortest.Main(m)
+	code := harness.Main(m)
 	// OpenCensus, which the client links, starts one goroutine for the life of the process.
 	err := goleak.Find(goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 	if err != nil && code == 0 {
@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 // connect returns a client of the official client library in an empty project on the emulator. Whoever calls it closes it.
 func connect(t testing.TB, dial ...grpc.DialOption) *cloud.Client {
 	t.Helper()
-	options := emulatortest.ClientOptions(emulatortest.Firestore(t), dial...)
-	client, err := cloud.NewClient(t.Context(), emulatortest.ProjectID(t), options...)
+	options := harness.ClientOptions(harness.Firestore(t), dial...)
+	client, err := cloud.NewClient(t.Context(), harness.ProjectID(t), options...)
 	if err != nil {
 		t.Fatal(err)
 	}

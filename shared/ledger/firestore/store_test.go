@@ -9,7 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/emulator/emulatortest"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // today is a time in the past that no retention has forgotten yet.
@@ -110,8 +110,8 @@ func TestReadTimes(t *testing.T) {
 
 func TestNamedDatabasesAreApart(t *testing.T) {
 	t.Parallel()
-	options := emulatortest.ClientOptions(emulatortest.Firestore(t))
-	project := emulatortest.ProjectID(t)
+	options := harness.ClientOptions(harness.Firestore(t))
+	project := harness.ProjectID(t)
 	path := ledger.OperationPath("a")
 	stores := map[string]*firestore.Store{}
 	for _, database := range []string{"", "(default)", "other"} {
@@ -136,8 +136,8 @@ func TestNamedDatabasesAreApart(t *testing.T) {
 }
 
 func TestOpenHonoursTheEmulatorsVariable(t *testing.T) {
-	t.Setenv("FIRESTORE_EMULATOR_HOST", emulatortest.Firestore(t))
-	store, err := firestore.Open(t.Context(), emulatortest.ProjectID(t), "")
+	t.Setenv("FIRESTORE_EMULATOR_HOST", harness.Firestore(t))
+	store, err := firestore.Open(t.Context(), harness.ProjectID(t), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,45 @@
+package reconcile
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/opledger/opledger/shared/cloud"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/httpfunc"
+	"github.com/opledger/opledger/shared/reconcile"
+)
+
+func init() { httpfunc.HTTP("Reconcile", build) }
+
+type settings struct {
+	Firestore config.Firestore
+	Topic     config.Topic
+	Ledger    config.Ledger
+	Gemini    config.Gemini
+	Discovery config.Discovery
+	Endpoint  config.Endpoint
+	Signing   config.SigningSecrets
+}
+
+// CheckSettings returns every problem that would keep the function from starting with environ, which is in the form of os.Environ,
+// joined. It asks nobody: of a secret it sees the name alone.
+func CheckSettings(environ []string) error {
+	_, err := config.Parse[settings](environ)
+	return err
+}
+
+func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
+	o, err := cloud.Reconciler(ctx, cloud.Reconcile{
+		Gemini: s.Gemini, Discovery: s.Discovery, Endpoint: s.Endpoint, Signing: s.Signing,
+	}, log)
+	if err != nil {
+		return nil, err
+	}
+	if o.Ledger, err = cloud.Ledger(ctx, s.Firestore, s.Topic, s.Ledger); err != nil {
+		return nil, err
+	}
+	return New(Options{Reconciler: reconcile.New(o), Now: time.Now, Log: log}), nil
+}

@@ -1,0 +1,35 @@
+package register
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/opledger/opledger/shared/cloud"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/httpfunc"
+)
+
+func init() { httpfunc.HTTP("Register", build) }
+
+type settings struct {
+	Firestore config.Firestore
+	Topic     config.Topic
+	Ledger    config.Ledger
+}
+
+// CheckSettings returns every problem that would keep the function from starting with environ, which is in the form of os.Environ,
+// joined. It asks nobody: of a secret it sees the name alone.
+func CheckSettings(environ []string) error {
+	_, err := config.Parse[settings](environ)
+	return err
+}
+
+func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
+	l, err := cloud.Ledger(ctx, s.Firestore, s.Topic, s.Ledger)
+	if err != nil {
+		return nil, err
+	}
+	return New(Options{Ledger: l, Now: time.Now, Log: log}), nil
+}

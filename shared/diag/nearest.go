@@ -1,0 +1,69 @@
+package diag
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Duration says of a text that time.ParseDuration refuses how a duration is written.
+func Duration(text string) error {
+	write := "write 90s, 5m or 6h"
+	const most = 1e5 // days, within what a duration can hold
+	if number, isDays := strings.CutSuffix(text, "d"); isDays {
+		if days, err := strconv.ParseUint(number, 10, 64); err == nil && days <= most {
+			write = fmt.Sprintf("a day is 24h: write %dh", days*24)
+		}
+	}
+	return fmt.Errorf("%s is not a duration; %s", Quote(text), write)
+}
+
+// DidYouMean returns "; did you mean WORD?" with the known word that is Nearest, or nothing, to be put behind what is wrong.
+func DidYouMean[Word ~string](word string, known []Word) string {
+	if meant, ok := Nearest(word, known); ok {
+		return fmt.Sprintf("; did you mean %s?", meant)
+	}
+	return ""
+}
+
+// Nearest returns the known word that word was probably meant to be, in any case: one in whose place it comes by few slips,
+// about one in three letters, each a letter too many, missing, wrong, or two in the wrong order. Of several the one with the
+// fewest, and of these the first.
+func Nearest[Word ~string](word string, known []Word) (Word, bool) {
+	var nearest Word
+	typed := []rune(strings.ToLower(word))
+	least := (len(typed)+1)/3 + 1
+	if len(typed) < 3 {
+		least = 1 // another case alone: any two short words are near each other
+	}
+	for _, k := range known {
+		if d := slips(typed, []rune(strings.ToLower(string(k)))); d < least {
+			nearest, least = k, d
+		}
+	}
+	return nearest, nearest != ""
+}
+
+// slips is the optimal string alignment distance of a and b.
+func slips(a, b []rune) int {
+	var before []int
+	last, row := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range a {
+		row[0] = i + 1
+		for j := range b {
+			wrong := 1
+			if a[i] == b[j] {
+				wrong = 0
+			}
+			row[j+1] = min(last[j]+wrong, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last, row = last, row, make([]int, len(b)+1)
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,61 @@
+package diag
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Split takes joined errors apart, such as those of config.Parse; nil has none. An error that wraps
+// others, and says more than they do, stays as it is.
+func Split(err error) []error {
+	var inner []error
+	switch wrapper := err.(type) { //nolint:errorlint // it takes err itself apart
+	case nil:
+		return nil
+	case interface{ Unwrap() []error }:
+		inner = wrapper.Unwrap()
+	case interface{ Unwrap() error }:
+		if one := wrapper.Unwrap(); one != nil {
+			inner = []error{one}
+		}
+	}
+	var parts []error
+	var texts []string
+	for _, part := range inner {
+		parts = append(parts, Split(part)...)
+		texts = append(texts, part.Error())
+	}
+	if len(inner) == 0 || strings.Join(texts, "\n") != err.Error() {
+		return []error{err}
+	}
+	return parts
+}
+
+// Lines is what a program prints on stderr about its input: one problem in one line; several, each
+// once, under a line that counts them. Unprintable characters become blanks: foreign text could
+// otherwise control the terminal.
+func Lines(program string, err error) string {
+	var lines []string
+	for _, problem := range Split(err) {
+		line := oneLine(problem.Error())
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 1 {
+		return program + ": " + lines[0] + "\n"
+	}
+	return fmt.Sprintf("%s: %d problems, and nothing was done:\n  %s\n", program, len(lines), strings.Join(lines, "\n  "))
+}
+
+func oneLine(text string) string {
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' }), "; ")
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}

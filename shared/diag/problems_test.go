@@ -1,0 +1,30 @@
+package diag_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/opledger/opledger/shared/diag"
+)
+
+// TestLines: one problem is one line; several are a line each under one that counts them. Nothing is
+// printed twice, and nothing can control the terminal.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	one := errors.New("GRACEE: there is no such setting")
+	two := errors.Join(errors.New("GRACE: not a duration"), errors.New("MAX: not a number"))
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{one, "opledger: GRACEE: there is no such setting\n"},
+		{errors.Join(two, one, one), "opledger: 3 problems, and nothing was done:\n" +
+			"  GRACE: not a duration\n  MAX: not a number\n  GRACEE: there is no such setting\n"},
+		{fmt.Errorf("a\nb\x1b[2J: %w", two), "opledger: a; b [2J: GRACE: not a duration; MAX: not a number\n"},
+	} {
+		if got := diag.Lines("opledger", c.err); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package results
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// Count asks how many requests a batch has, which is how many items its results should have; 0 where Gemini does not say. It is
+// for batches whose results are in a file: inline they are part of the answer. Errors: as Open.
+func (c *Client) Count(ctx context.Context, key operation.Key) (int64, error) {
+	if key.Collection() != operation.Batches {
+		return 0, fmt.Errorf("%w: %s is no batch", ErrNone, diag.QuoteUpTo(string(key), maxQuoted))
+	}
+	body, err := c.get(ctx, batchResource(key), "")
+	if err != nil {
+		return 0, err
+	}
+	defer body.Close() //nolint:errcheck // what is behind the count is not wanted
+	var count string
+	answer := newInline(body)
+	within := func(wanted string, read func() error) func() error {
+		return func() error {
+			return answer.object(func(member string) error {
+				if member == wanted {
+					return read()
+				}
+				return answer.skip()
+			})
+		}
+	}
+	err = within("metadata", within("batchStats", within("requestCount", func() error {
+		if err := answer.text(&count); err != nil {
+			return err
+		}
+		return errFound
+	})))()
+	if err != nil && !errors.Is(err, errFound) {
+		return 0, fmt.Errorf("reading %s: %w", key, unexpected(err))
+	}
+	if count == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(count, 10, 64)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("reading %s: the number of its requests is %s", key, diag.QuoteUpTo(count, maxQuoted))
+	}
+	return n, nil
+}

@@ -1,0 +1,34 @@
+package results_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/opledger/opledger/shared/gemini/results"
+)
+
+// TestCount: how many items there should be is what Gemini says of the batch, wherever in the answer it stands.
+func TestCount(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]int64{
+		`{"metadata":{"output":{"responsesFile":"files/x"},"batchStats":{"pendingRequestCount":"1","requestCount":"10000"}},"done":true}`: 10_000,
+		`{"name":"batches/abc","metadata":{"batchStats":{"requestCount":"7"`:                                                              7,
+		`{"metadata":{"batchStats":{}}}`: 0, `{"metadata":{"batchStats":{"requestCount":null}}}`: 0, `{"metadata":null}`: 0, `[]`: 0,
+		`{"metadata":{"batchStats":{"requestCount":"many"}}}`: -1, `{"metadata":{"batchStats":{"requestCount":"-1"}}}`: -1,
+		`{"metadata":{"batchStats"`: -1, `{"metadata":{"batchStats":{"requestCount"`: -1, `not JSON`: -1, ``: -1,
+	} {
+		got, err := serve(t, says(answer)).Count(t.Context(), key)
+		if (err != nil) != (want < 0) || got != max(want, 0) {
+			t.Errorf("%s: %d, %v", answer, got, err)
+		}
+	}
+	refusing := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	var refused *results.StatusError
+	if _, err := refusing.Count(t.Context(), key); !errors.As(err, &refused) {
+		t.Errorf("%v, want a *StatusError", err)
+	}
+	if _, err := refusing.Count(t.Context(), "operations/video"); !errors.Is(err, results.ErrNone) {
+		t.Errorf("%v, want ErrNone", err)
+	}
+}

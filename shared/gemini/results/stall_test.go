@@ -1,0 +1,67 @@
+package results_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/opledger/opledger/shared/gemini/results"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A stalling server answers with some text and then with nothing, for as long as it is waited for.
+type stalling string
+
+func (s stalling) RoundTrip(r *http.Request) (*http.Response, error) {
+	rest := readFunc(func([]byte) (int, error) {
+		<-r.Context().Done()
+		return 0, r.Context().Err()
+	})
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(io.MultiReader(strings.NewReader(string(s)), rest))}, nil
+}
+
+type readFunc func([]byte) (int, error)
+
+func (f readFunc) Read(p []byte) (int, error) { return f(p) }
+
+// TestStalled: a download that brings nothing for a minute is an error that passes [R6]; the time that its reader takes does
+// not count.
+func TestStalled(t *testing.T) {
+	t.Parallel()
+	for from, result := range map[string]operation.Result{"file": {OutputFile: file}, "inline": {Inline: true}} {
+		t.Run(from, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				texts := map[string]stalling{
+					"file":   `{"key":"a","response":1}` + "\n",
+					"inline": `{"response":{"inlinedResponses":{"inlinedResponses":[{"metadata":{"key":"a"},"response":1}`,
+				}
+				client, err := results.New(results.Options{APIKey: apiKey, HTTP: &http.Client{Transport: texts[from]}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				reader, err := client.Open(t.Context(), key, result)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Hour)
+				if item, err := reader.Next(); err != nil || item.Key != "a" {
+					t.Fatalf("%+v %v", item, err)
+				}
+				time.Sleep(time.Hour)
+				began := time.Now()
+				_, err = reader.Next()
+				if took := time.Since(began); err == nil || errors.Is(err, results.ErrLost) || !strings.Contains(err.Error(), "nothing came") || took != time.Minute {
+					t.Errorf("after %v: %v", took, err)
+				}
+				if err := reader.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}

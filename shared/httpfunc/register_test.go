@@ -1,0 +1,167 @@
+package httpfunc_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/httpfunc"
+)
+
+// child is set for a process that is a deployed program: it registers functions as init does, and serves them.
+const child = "TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(child) != "" {
+		program()
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// program is functions with settings of their own. The first request to Flaky does not get it built.
+func program() {
+	type none struct{}
+	httpfunc.HTTP("Hook", func(_ context.Context, s struct{ Webhook config.Webhook }, log *slog.Logger) (http.Handler, error) {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			log.InfoContext(r.Context(), "hooked")
+			httpfunc.Answer(w, http.StatusOK, len(s.Webhook.Secrets) > 0)
+		}), nil
+	})
+	httpfunc.HTTP("Asker", func(_ context.Context, s struct{ Gemini config.Gemini }, _ *slog.Logger) (http.Handler, error) {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { httpfunc.Answer(w, http.StatusOK, s.Gemini.APIKey) }), nil
+	})
+	var built atomic.Int32
+	httpfunc.HTTP("Flaky", func(context.Context, none, *slog.Logger) (http.Handler, error) {
+		n := built.Add(1)
+		if n == 1 {
+			return nil, errors.New("the store was not there")
+		}
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { httpfunc.Answer(w, http.StatusOK, n) }), nil
+	})
+	httpfunc.HTTPAtStart("Eager", func(context.Context, none, *slog.Logger) (http.Handler, error) {
+		n := built.Add(1)
+		switch text := os.Getenv("EAGER"); {
+		case text == "refuse":
+			return nil, fmt.Errorf("OPLEDGER_X: version 3 is malformed: %w", httpfunc.ErrSettings)
+		case n == 1 && text == "later":
+			return nil, errors.New("the source was not there")
+		}
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { httpfunc.Answer(w, http.StatusOK, n) }), nil
+	})
+	if os.Getenv(child) == "register" {
+		os.Exit(0)
+	}
+	serveProgram()
+}
+
+// serveProgram serves the functions; set where the framework is linked.
+var serveProgram func()
+
+func command(t *testing.T, what string, env ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(env, child+"="+what, "GORACE=atexit_sleep_ms=0")
+	return cmd
+}
+
+// TestBadSettings: the function that runs does not start with bad settings, and says every problem in one line.
+func TestBadSettings(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "register", "FUNCTION_TARGET=Hook", "OPLEDGER_WEBHOOK_SECRET=whsec_ topsecret", "OPLEDGER_TOLERANCE=soon")
+	printed, err := cmd.Output()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Fatalf("%v, want exit code 1; it printed %s", err, printed)
+	}
+	var line struct {
+		Severity, Message, Function string
+		Problems                    []string
+	}
+	if err := json.Unmarshal(printed, &line); err != nil {
+		t.Fatalf("not one line of JSON: %v in %s", err, printed)
+	}
+	if line.Severity != "ERROR" || line.Function != "Hook" || len(line.Problems) != 3 || !strings.HasPrefix(line.Problems[0], "OPLEDGER_TOLERANCE: ") ||
+		!strings.HasPrefix(line.Problems[1], "OPLEDGER_WEBHOOK_SECRET: ") || !strings.HasPrefix(line.Problems[2], "OPLEDGER_WEBHOOK_SECRET: ") {
+		t.Errorf("%+v", line)
+	}
+	if bytes.Contains(printed, []byte("topsecret")) {
+		t.Errorf("a secret is in %s", printed)
+	}
+}
+
+// TestUnread: a function starts with a variable that nothing reads, says so once, in one line, and does not repeat its value; where
+// it refuses its settings it says it with the other problems.
+func TestUnread(t *testing.T) {
+	t.Parallel()
+	set := []string{"FUNCTION_TARGET=Hook", "OPLEDGER_TOLERANCEE=topsecret", "OPLEDGER_COLOUR=topsecret", "OPLEDGER_GRACE=5m", "OPLEDGER_ADOPT="}
+	want := []string{
+		"OPLEDGER_COLOUR: there is no such setting; unset it, or see the README's table of settings",
+		"OPLEDGER_TOLERANCEE: there is no such setting; did you mean OPLEDGER_TOLERANCE?",
+	}
+	for _, refused := range []bool{false, true} {
+		set, want, severity := set, want, "WARNING"
+		if refused {
+			severity = "ERROR"
+			set = append(slices.Clip(set), "OPLEDGER_TOLERANCE=soon")
+			want = append([]string{`OPLEDGER_TOLERANCE: "soon" is not a duration; write 90s, 5m or 6h`}, want...)
+		}
+		printed, err := command(t, "register", set...).Output()
+		if (err != nil) != refused {
+			t.Errorf("refused %v: %v; it printed %s", refused, err, printed)
+		}
+		var line struct {
+			Severity, Function string
+			Problems           []string
+		}
+		if err := json.Unmarshal(printed, &line); err != nil {
+			t.Fatalf("not one line of JSON: %v in %s", err, printed)
+		}
+		if line.Severity != severity || line.Function != "Hook" || !slices.Equal(line.Problems, want) || bytes.Contains(printed, []byte("topsecret")) {
+			t.Errorf("refused %v: it printed %s", refused, printed)
+		}
+	}
+}
+
+// TestRefusedAtStart: a function that is built at the start ends the process if what its settings name cannot be used, and says
+// so; only if it is the one that runs.
+func TestRefusedAtStart(t *testing.T) {
+	t.Parallel()
+	printed, err := command(t, "register", "FUNCTION_TARGET=Eager", "EAGER=refuse").Output()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Fatalf("%v, want exit code 1; it printed %s", err, printed)
+	}
+	if !strings.Contains(string(printed), `"function":"Eager"`) || !strings.Contains(string(printed), "version 3 is malformed") {
+		t.Errorf("it printed %s", printed)
+	}
+	if printed, err := command(t, "register", "FUNCTION_TARGET=Flaky", "EAGER=refuse").Output(); err != nil || len(printed) != 0 {
+		t.Errorf("another one: %v, it printed %s", err, printed)
+	}
+}
+
+// TestOthersSettings: settings of functions that do not run are neither read nor checked.
+func TestOthersSettings(t *testing.T) {
+	t.Parallel()
+	bad := []string{"OPLEDGER_WEBHOOK_SECRET=nonsense", "OPLEDGER_TOLERANCE=soon"} // of Hook; and GEMINI_API_KEY, of Asker, is missing
+	for _, target := range []string{"FUNCTION_TARGET=Flaky", "FUNCTION_TARGET=Events", "FUNCTION_TARGET=", "IRRELEVANT=1"} {
+		if printed, err := command(t, "register", append(bad, target)...).Output(); err != nil || len(printed) != 0 {
+			t.Errorf("%s: %v, it printed %s", target, err, printed)
+		}
+	}
+	if _, err := command(t, "register", append(bad, "FUNCTION_TARGET=Asker", "GEMINI_API_KEY=k")...).Output(); err != nil {
+		t.Errorf("Asker: %v", err)
+	}
+}

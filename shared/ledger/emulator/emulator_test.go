@@ -1,0 +1,184 @@
+package emulator_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger/emulator"
+)
+
+// asParent in the environment makes this test binary a parent that starts an emulator and waits to be killed.
+const asParent = "OPLEDGER_TEST_AS_PARENT"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asParent) == "1" {
+		p, err := emulator.StartFirestore(context.Background())
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println(p.Addr())
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+type starter = func(context.Context) (*emulator.Process, error)
+
+func starters() map[string]starter {
+	return map[string]starter{"Firestore": emulator.StartFirestore, "Pub/Sub": emulator.StartPubSub}
+}
+
+// need skips a test where the emulators are not installed.
+func need(t *testing.T) {
+	t.Helper()
+	if _, err := emulator.Find(); err != nil {
+		if os.Getenv("OPLEDGER_REQUIRE_EMULATORS") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+}
+
+func listening(addr string) bool {
+	conn, err := net.DialTimeout("tcp", addr, time.Second)
+	return err == nil && conn.Close() == nil
+}
+
+func TestStartAndStop(t *testing.T) {
+	t.Parallel()
+	need(t)
+	for name, start := range starters() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// The context is only for the start.
+			ctx, cancel := context.WithCancel(t.Context())
+			p, err := start(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+			response, err := http.Get("http://" + p.Addr() + "/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
+				t.Errorf("GET / answers %s (%v)", response.Status, err)
+			}
+			select {
+			case <-p.Exited():
+				t.Error("it has ended before it was stopped")
+			default:
+			}
+			p.Stop()
+			<-p.Exited()
+			if listening(p.Addr()) {
+				t.Error("it still listens after it was stopped")
+			}
+			p.Stop()
+		})
+	}
+}
+
+func TestAStartThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	need(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("the caller's reason")
+	cancel(cause)
+	if _, err := emulator.StartPubSub(ctx); !errors.Is(err, cause) {
+		t.Errorf("got %v, want the caller's reason", err)
+	}
+}
+
+// An emulator ends with the process that started it, even where that is killed.
+func TestItDoesNotOutliveItsParent(t *testing.T) {
+	t.Parallel()
+	need(t)
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux ties a child's life to its parent's")
+	}
+	parent := exec.Command(os.Args[0])
+	parent.Env = append(os.Environ(), asParent+"=1")
+	output, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = parent.Process.Kill() })
+	line, err := bufio.NewReader(output).ReadString('\n')
+	addr := strings.TrimSpace(line)
+	if err != nil || !listening(addr) {
+		t.Fatalf("the parent says %q (%v), and nobody listens there", addr, err)
+	}
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait() // it says that it was killed
+	for deadline := time.Now().Add(10 * time.Second); listening(addr); {
+		if time.Now().After(deadline) {
+			t.Fatal("the emulator lives on")
+		}
+	}
+}
+
+func TestFindSaysWhatIsMissing(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	_, err := emulator.Find()
+	for _, want := range []string{"java is not installed", "gcloud is not installed"} {
+		if !errors.Is(err, emulator.ErrMissing) || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("Find: %v, which does not say %q", err, want)
+		}
+	}
+	for name, start := range starters() {
+		if _, err := start(t.Context()); !errors.Is(err, emulator.ErrMissing) {
+			t.Errorf("starting %s: %v", name, err)
+		}
+	}
+}
+
+// An SDK without emulators, reached through a link as most are.
+func TestFindSaysHowToInstallAComponent(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("makes programs out of empty files")
+	}
+	sdk, bin := t.TempDir(), t.TempDir()
+	program := func(path string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program(filepath.Join(sdk, "bin", "gcloud"))
+	program(filepath.Join(bin, "java"))
+	firestore := filepath.Join(sdk, "platform", "cloud-firestore-emulator", "cloud-firestore-emulator.jar")
+	program(firestore)
+	if err := os.Symlink(filepath.Join(sdk, "bin", "gcloud"), filepath.Join(bin, "gcloud")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	found, err := emulator.Find()
+	if !errors.Is(err, emulator.ErrMissing) || !strings.Contains(err.Error(), "gcloud components install pubsub-emulator") ||
+		strings.Contains(err.Error(), "firestore") {
+		t.Errorf("Find: %v", err)
+	}
+	if found.PubSub != "" || filepath.Base(found.Firestore) != "cloud-firestore-emulator.jar" || found.Java == "" {
+		t.Errorf("found %+v", found)
+	}
+}

@@ -1,0 +1,103 @@
+package harness
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/api/option"
+	"google.golang.org/grpc"
+
+	"github.com/opledger/opledger/shared/ledger/emulator"
+)
+
+// The environment variables of the emulators: the address of one that runs already, and whether a
+// missing one fails the test instead of skipping it.
+const (
+	envFirestore = "FIRESTORE_EMULATOR_HOST"
+	envPubSub    = "PUBSUB_EMULATOR_HOST"
+	envRequire   = "OPLEDGER_REQUIRE_EMULATORS"
+)
+
+// The emulators of this test binary. They are the one thing that its tests share: starting one per test would cost seconds
+// each, and ProjectID keeps the tests apart.
+var (
+	firestore = &shared{env: envFirestore, start: emulator.StartFirestore}
+	pubsub    = &shared{env: envPubSub, start: emulator.StartPubSub}
+)
+
+// A shared is an emulator that is started at most once.
+type shared struct {
+	env   string
+	start func(context.Context) (*emulator.Process, error)
+
+	mu      sync.Mutex
+	given   string // address of an emulator that somebody else runs
+	process *emulator.Process
+	err     error
+}
+
+// Main runs the tests, then stops the emulators that they started, and returns the code to exit with.
+//
+// It takes the emulators' variables out of the environment, so that a client goes where its test sends it and nowhere else.
+func Main(m *testing.M) int {
+	for _, s := range []*shared{firestore, pubsub} {
+		s.given = os.Getenv(s.env)
+		if err := os.Unsetenv(s.env); err != nil {
+			panic(err) // only a malformed name fails
+		}
+		defer s.stop()
+	}
+	return m.Run()
+}
+
+// Firestore returns the address of a Firestore emulator.
+func Firestore(t testing.TB) string {
+	t.Helper()
+	return firestore.addr(t)
+}
+
+// PubSub returns the address of a Pub/Sub emulator.
+func PubSub(t testing.TB) string {
+	t.Helper()
+	return pubsub.addr(t)
+}
+
+// ProjectID returns the id of a project that no other test uses: the emulators keep projects apart and make them on use.
+func ProjectID(testing.TB) string { return "test-" + strings.ToLower(rand.Text()[:20]) }
+
+// ClientOptions is emulator.ClientOptions.
+func ClientOptions(addr string, dial ...grpc.DialOption) []option.ClientOption {
+	return emulator.ClientOptions(addr, dial...)
+}
+
+func (s *shared) addr(t testing.TB) string {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.given != "":
+		return s.given
+	case s.process == nil && s.err == nil:
+		s.process, s.err = s.start(context.Background()) // it serves later tests, too: not this test's context
+	}
+	if s.err != nil {
+		if errors.Is(s.err, emulator.ErrMissing) && os.Getenv(envRequire) != "1" {
+			t.Skipf("%v (or set %s to the address of a running one)", s.err, s.env)
+		}
+		t.Fatal(s.err)
+	}
+	return s.process.Addr()
+}
+
+func (s *shared) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process != nil {
+		s.process.Stop()
+	}
+}
