@@ -1,10 +1,19 @@
-# Alerts on what signals.json counts: too many in a window, or none at all. A window is so many intervals of the schedule, or
+# Alerts on what signals.json counts: too many in a window, or none at all. "while" is a signal of which there must be some in the same
+# window, too; "all-of" one that must count nothing else: all that it counts there must be of this signal. A window is so many intervals of the schedule, or
 # minutes where the schedule has nothing to do with it; never under five minutes, since a line of the log takes a while to count.
 locals {
+  signal_metrics = {
+    for name, metric in google_logging_metric.this :
+    name => "metric.type=\"logging.googleapis.com/user/${metric.name}\" AND resource.type=\"${local.signal_resources[name]}\""
+  }
+
   alerts = {
     for name, signal in local.signals : name => merge(signal.alert, {
-      metric = "metric.type=\"logging.googleapis.com/user/${google_logging_metric.this[name].name}\" AND resource.type=\"${local.signal_resources[name]}\""
-      window = "${60 * max(5, try(signal.alert.intervals * local.interval_minutes, signal.alert.minutes))}s"
+      metric  = local.signal_metrics[name]
+      while   = try(local.signal_metrics[signal.alert.while], null)
+      all_of  = try(local.signal_metrics[signal.alert["all-of"]], null)
+      witness = lower(try(local.signals[signal.alert.while].title, ""))
+      window  = "${60 * max(5, try(signal.alert.intervals * local.interval_minutes, signal.alert.minutes))}s"
     }) if can(signal.alert)
   }
 
@@ -21,7 +30,7 @@ resource "google_monitoring_alert_policy" "signal" {
   project               = var.project
   display_name          = "${var.name_prefix}: ${each.value.title}"
   severity              = each.value.severity
-  combiner              = "OR"
+  combiner              = each.value.while == null && each.value.all_of == null ? "OR" : "AND"
   notification_channels = local.channels
   user_labels           = local.labels
 
@@ -35,6 +44,58 @@ resource "google_monitoring_alert_policy" "signal" {
         filter                  = conditions.value.metric
         comparison              = "COMPARISON_GT"
         threshold_value         = conditions.value.count
+        duration                = "60s"
+        evaluation_missing_data = "EVALUATION_MISSING_DATA_INACTIVE"
+
+        aggregations {
+          alignment_period     = conditions.value.window
+          per_series_aligner   = "ALIGN_DELTA"
+          cross_series_reducer = "REDUCE_SUM"
+        }
+      }
+    }
+  }
+
+  # A share of everything, since one that counted nothing yet has no zeros to compare with.
+  dynamic "conditions" {
+    for_each = each.value.all_of == null ? [] : [each.value]
+
+    content {
+      display_name = "nothing else in ${conditions.value.window}"
+
+      condition_threshold {
+        filter                  = conditions.value.metric
+        denominator_filter      = conditions.value.all_of
+        comparison              = "COMPARISON_GT"
+        threshold_value         = 0.99
+        duration                = "60s"
+        evaluation_missing_data = "EVALUATION_MISSING_DATA_INACTIVE"
+
+        aggregations {
+          alignment_period     = conditions.value.window
+          per_series_aligner   = "ALIGN_DELTA"
+          cross_series_reducer = "REDUCE_SUM"
+        }
+
+        denominator_aggregations {
+          alignment_period     = conditions.value.window
+          per_series_aligner   = "ALIGN_DELTA"
+          cross_series_reducer = "REDUCE_SUM"
+        }
+      }
+    }
+  }
+
+  dynamic "conditions" {
+    for_each = each.value.while == null ? [] : [each.value]
+
+    content {
+      display_name = "and ${conditions.value.witness} in ${conditions.value.window}"
+
+      condition_threshold {
+        filter                  = conditions.value.while
+        comparison              = "COMPARISON_GT"
+        threshold_value         = 0
         duration                = "60s"
         evaluation_missing_data = "EVALUATION_MISSING_DATA_INACTIVE"
 

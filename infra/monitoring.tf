@@ -39,7 +39,7 @@ resource "google_monitoring_dashboard" "this" {
               minAlignmentPeriod = "${local.interval_minutes * 60}s"
               timeSeriesQuery = {
                 timeSeriesFilter = {
-                  filter = "metric.type=\"logging.googleapis.com/user/${google_logging_metric.this[name].name}\" AND resource.type=\"${local.signal_resources[name]}\""
+                  filter = local.signal_metrics[name]
                   aggregation = {
                     alignmentPeriod    = "${local.interval_minutes * 60}s"
                     perSeriesAligner   = "ALIGN_DELTA"

@@ -129,11 +129,19 @@ run "scripts_make_the_same" {
             comparison     = threshold.comparison
             thresholdValue = threshold.threshold_value
             duration       = threshold.duration
-            aggregations = [for aggregation in threshold.aggregations : { for key, value in {
+            },
+            { for filter in [threshold.denominator_filter] : "denominatorFilter" => filter if filter != null },
+            { for all in [[for aggregation in threshold.denominator_aggregations : {
               alignmentPeriod    = aggregation.alignment_period
               perSeriesAligner   = aggregation.per_series_aligner
               crossSeriesReducer = aggregation.cross_series_reducer
-            } : key => value if value != null }]
+            }]] : "denominatorAggregations" => all if length(all) > 0 },
+            {
+              aggregations = [for aggregation in threshold.aggregations : { for key, value in {
+                alignmentPeriod    = aggregation.alignment_period
+                perSeriesAligner   = aggregation.per_series_aligner
+                crossSeriesReducer = aggregation.cross_series_reducer
+              } : key => value if value != null }]
           }, { for data in [threshold.evaluation_missing_data] : "evaluationMissingData" => data if data != null }) },
           { for absent in condition.condition_absent : "conditionAbsent" => {
             filter   = absent.filter

@@ -45,6 +45,9 @@ type counter struct {
 	sync.Mutex
 	Summary
 	denied sync.Once
+	// unannounced counts the operations found SUCCEEDED and settled by this pass. Gemini announces each of
+	// those to a webhook; of other ends it announces some.
+	unannounced int
 }
 
 func (c *counter) add(field *int) {

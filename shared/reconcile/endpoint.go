@@ -39,10 +39,18 @@ func (p *pass) checkEndpoint(ctx context.Context) {
 	if len(hooks) == 0 {
 		p.noEndpoint(ctx)
 	}
+	enabled := false
 	for _, hook := range hooks {
-		if hook.State != webhooks.Enabled {
-			p.disabled(ctx, hook)
+		if hook.State == webhooks.Enabled {
+			enabled = true
+			continue
 		}
+		p.disabled(ctx, hook)
+	}
+	if found := p.count.unannounced; enabled && found > 0 {
+		// Once in a while a pass is faster, or a delivery is lost. Only together with deliveries that
+		// are refused, while none is taken, does it show that nothing genuine passes.
+		p.Log.InfoContext(ctx, "found ends that Gemini's webhook did not tell", "event", "reconcile", "outcome", "unannounced", "found", found)
 	}
 }
 

@@ -128,6 +128,35 @@ func TestEndpointIsAwaited(t *testing.T) {
 	}
 }
 
+// TestUnannounced: that a pass found an end which an enabled webhook should have told is a line of the log; what Gemini does not
+// announce, or has no webhook to announce to, is not [R4].
+func TestUnannounced(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		webhook string
+		end     geminisim.State
+		want    bool
+	}{
+		{webhooks.Enabled, geminisim.StateSucceeded, true},
+		{webhooks.Enabled, geminisim.StateCancelled, false},
+		{webhooks.Disabled, geminisim.StateSucceeded, false},
+		{"", geminisim.StateSucceeded, false},
+	} {
+		w := newWorld(t)
+		w.move(w.register("a", geminisim.StateRunning), c.end)
+		w.clock.Advance(grace)
+		at, _ := w.endpoint(c.webhook)
+		w.passWith(reconcile.Options{Endpoint: at})
+		got := false
+		for _, line := range w.log.Take(t) {
+			got = got || line["event"] == "reconcile" && line["outcome"] == "unannounced" && line["found"] == 1.0
+		}
+		if got != c.want {
+			t.Errorf("R4: a %q webhook and a batch in %s: said %v, want %v", c.webhook, c.end, got, c.want)
+		}
+	}
+}
+
 // TestEndpointAlertsOncePerPeriod: while the webhook stays disabled the effect is planned once in every period, not in every
 // pass [R4].
 func TestEndpointAlertsOncePerPeriod(t *testing.T) {

@@ -115,6 +115,9 @@ func (p *pass) ingest(ctx context.Context, e operation.Event) (ledger.Receipt, b
 	p.withheld(ctx, receipt.Key, receipt.Withheld)
 	if receipt.Settled {
 		p.count.add(&p.count.Settled)
+		if receipt.State == operation.Succeeded {
+			p.count.add(&p.count.unannounced)
+		}
 	}
 	if receipt.Outcome != ledger.Dropped { // the usual answer is that nothing has changed
 		p.Log.InfoContext(ctx, "looked an operation up", "event", "ingest", "source", operation.Reconcile,

@@ -153,6 +153,11 @@ var ofReconcile = []situation{
 	delivers("disabled by failures", webhooks.DisabledByFailures, "webhook-disabled"),
 	delivers("disabled by a person", webhooks.Disabled, "webhook-disabled"),
 	delivers("gone", "", "webhook-disabled"),
+	{"reconcile: an end that the enabled webhook did not tell", func(w *world) {
+		at := w.endpoint(webhooks.Enabled)
+		w.registered(w.batch("a", geminisim.StateSucceeded))
+		w.pass(at)
+	}, []string{"passes", "recovered", "unannounced"}},
 	{"reconcile: the webhook was never created", func(w *world) {
 		at := w.endpoint("")
 		at.Created = func(context.Context) (bool, error) { return false, nil }

@@ -48,7 +48,7 @@ func TestHealthyLifeAlertsNobody(t *testing.T) {
 	healthyLife(w)
 	printed := w.printed()
 	counted := counting(t, signals, printed, &tally{})
-	if want := []string{"deliveries", "effects", "passes", "registrations"}; !slices.Equal(counted, want) {
+	if want := []string{"arrivals", "deliveries", "effects", "passes", "registrations"}; !slices.Equal(counted, want) {
 		t.Errorf("counted by %q, want by %q, in %v", counted, want, printed)
 	}
 	for _, s := range signals {

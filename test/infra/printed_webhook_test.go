@@ -123,119 +123,119 @@ var ofWebhook = []situation{
 	{"webhook: an event", func(w *world) {
 		w.registered(w.named("batches/a"))
 		w.delivered("m1", w.event("batch.running", "batches/a"))
-	}, []string{"deliveries"}},
+	}, []string{"arrivals", "deliveries"}},
 	{"webhook: an end longer ago than the retention", func(w *world) {
 		w.registered(w.named("batches/a"))
 		w.delivered("m1", `{"type":"batch.succeeded","timestamp":"2025-01-01T00:00:00Z","data":{"id":"batches/a"}}`)
-	}, []string{"deliveries", "withheld"}},
+	}, []string{"arrivals", "deliveries", "withheld"}},
 	{"webhook: the same delivery again", func(w *world) {
 		w.ended("batches/a")
 		w.delivered("end", w.event("batch.succeeded", "batches/a"))
-	}, []string{"deliveries"}},
+	}, []string{"arrivals", "deliveries"}},
 	{"webhook: the same end again", func(w *world) {
 		w.ended("batches/a")
 		w.delivered("m2", w.event("batch.succeeded", "batches/a"))
-	}, []string{"deliveries"}},
+	}, []string{"arrivals", "deliveries"}},
 	{"webhook: an event that comes too late", func(w *world) {
 		w.ended("batches/a")
 		w.delivered("m2", w.event("batch.running", "batches/a"))
-	}, []string{"deliveries", "regressions"}},
+	}, []string{"arrivals", "deliveries", "regressions"}},
 	{"webhook: another end", func(w *world) {
 		w.ended("batches/a")
 		w.delivered("m2", w.event("batch.failed", "batches/a"))
-	}, []string{"deliveries", "conflicts"}},
+	}, []string{"arrivals", "deliveries", "conflicts"}},
 	{"webhook: another name, and the correlation id", func(w *world) {
 		if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: w.named("batches/a"), CorrelationID: "c-1"}); err != nil {
 			w.Fatal(err)
 		}
 		w.delivered("m1", `{"type":"batch.succeeded","data":{"id":"batch_1","user_metadata":{"opledger_correlation_id":"c-1"}}}`)
-	}, []string{"deliveries", "correlated"}},
+	}, []string{"arrivals", "deliveries", "correlated"}},
 	{"webhook: an operation that nobody registered", func(w *world) {
 		w.delivered("m1", w.event("batch.succeeded", "batches/a"))
-	}, []string{"deliveries", "unmatched"}},
-	{"webhook: a body that nobody understands", func(w *world) { w.delivered("m1", `{"type":`) }, []string{"deliveries", "quarantined"}},
+	}, []string{"arrivals", "deliveries", "unmatched"}},
+	{"webhook: a body that nobody understands", func(w *world) { w.delivered("m1", `{"type":`) }, []string{"arrivals", "deliveries", "quarantined"}},
 	{"webhook: that body again", func(w *world) {
 		w.delivered("m1", `{"type":`)
 		w.forget()
 		w.delivered("m1", `{"type":`)
-	}, []string{"deliveries"}},
+	}, []string{"arrivals", "deliveries"}},
 	{"webhook: a type of tomorrow", func(w *world) {
 		w.delivered("m1", w.event("batch.archived", "batches/a"))
-	}, []string{"deliveries"}},
-	{"webhook: a ping", func(w *world) { w.delivered("m1", `{"type":"webhook.ping"}`) }, []string{"deliveries"}},
+	}, []string{"arrivals", "deliveries"}},
+	{"webhook: a ping", func(w *world) { w.delivered("m1", `{"type":"webhook.ping"}`) }, []string{"arrivals", "deliveries"}},
 	{"webhook: the store is down", func(w *world) {
 		w.storeDown()
 		w.delivered("m1", w.event("batch.succeeded", "batches/a"))
-	}, []string{"deliveries", "ledger-errors"}},
+	}, []string{"arrivals", "deliveries", "ledger-errors"}},
 	{"webhook: the store is down for the quarantine", func(w *world) {
 		w.storeDown()
 		w.delivered("m1", "{")
-	}, []string{"deliveries", "ledger-errors"}},
+	}, []string{"arrivals", "deliveries", "ledger-errors"}},
 	{"webhook: the topic takes nothing", func(w *world) {
 		w.registered(w.named("batches/a"))
 		w.outbox.Fail(errors.New("the topic is gone"))
 		w.delivered("m1", w.event("batch.succeeded", "batches/a"))
-	}, []string{"deliveries", "unpublished"}},
+	}, []string{"arrivals", "deliveries", "unpublished"}},
 	{"webhook: not a POST, and too much", func(w *world) {
 		w.request(http.MethodGet, w.webhook(nil), http.Header{}, http.NoBody)
 		large := strings.Repeat("a", 1<<20+1)
 		w.post(w.webhook(nil), w.signed(secret, "m1", w.clock.Now(), large), large)
-	}, nil},
+	}, []string{"arrivals", "refused"}},
 }
 
 var ofProofs = []situation{
 	{"webhook: a forger", func(w *world) {
 		w.post(w.webhook(nil), w.signed(other, "m1", w.clock.Now(), "{}"), "{}")
-	}, []string{"refused"}},
+	}, []string{"arrivals", "refused"}},
 	{"webhook: a forger with an old time", func(w *world) {
 		w.post(w.webhook(nil), w.signed(other, "m1", w.clock.Now().Add(-tolerance-time.Second), "{}"), "{}")
-	}, []string{"refused"}},
+	}, []string{"arrivals", "refused"}},
 	{"webhook: signed too long ago", func(w *world) {
 		w.post(w.webhook(nil), w.signed(secret, "m1", w.clock.Now().Add(-tolerance-time.Second), "{}"), "{}")
-	}, []string{"stale"}},
+	}, []string{"arrivals", "refused", "stale"}},
 	{"webhook: no secret yet", func(w *world) {
 		w.post(w.webhook(func(o *trust.Options) { o.Static = nil }), w.signed(secret, "m1", w.clock.Now(), "{}"), "{}")
-	}, []string{"refused"}},
+	}, []string{"arrivals", "no-secret", "refused"}},
 	{"webhook: an id by which a delivery could be divided again", func(w *world) {
 		w.post(w.webhook(nil), w.signed(secret, "m.1", w.clock.Now(), "{}"), "{}")
-	}, []string{"refused"}},
-	{"webhook: bodies that have no room", func(w *world) { w.crowd(w.webhook(nil)) }, []string{"refused"}},
+	}, []string{"arrivals", "misread", "refused"}},
+	{"webhook: bodies that have no room", func(w *world) { w.crowd(w.webhook(nil)) }, []string{"arrivals", "refused"}},
 	{"webhook: a body that takes too long", func(w *world) {
 		w.request(http.MethodPost, w.webhook(nil), w.signed(secret, "m1", w.clock.Now(), ""), iotest.ErrReader(os.ErrDeadlineExceeded))
-	}, []string{"refused"}},
+	}, []string{"arrivals", "refused"}},
 	{"webhook: a token that says nothing of its time", func(w *world) {
 		w.post(w.webhook(nil), w.claiming("m1", func(claims map[string]any) {
 			delete(claims, "exp")
 			delete(claims, "iat")
 		}), "{}")
-	}, []string{"refused"}},
+	}, []string{"arrivals", "misread", "refused"}},
 	{"webhook: a token without an end, made long ago", func(w *world) {
 		w.post(w.webhook(nil), w.claiming("m1", func(claims map[string]any) {
 			delete(claims, "exp")
 			claims["iat"] = w.clock.Now().Add(-26 * time.Hour).Unix()
 		}), "{}")
-	}, []string{"refused"}},
+	}, []string{"arrivals", "refused"}},
 	{"webhook: a token, and no audience", func(w *world) {
 		w.post(w.webhook(func(o *trust.Options) { o.Dynamic = nil }), w.tokened("m1"), "{}")
-	}, []string{"refused"}},
+	}, []string{"arrivals", "refused"}},
 	{"webhook: Gemini's keys cannot be had", func(w *world) {
 		w.sim.AnswerNext(geminisim.OpJWKS, "", geminisim.ErrorAnswer(http.StatusServiceUnavailable, "away"))
 		w.post(w.webhook(nil), w.tokened("m1"), "{}")
-	}, []string{"refused"}},
+	}, []string{"arrivals", "refused", "unverifiable"}},
 	{"webhook: a hint", func(w *world) {
 		name := w.registered(w.batch("a", geminisim.StateSucceeded))
 		w.post(w.webhook(nil), w.tokened("m1"), w.event("batch.succeeded", name.Resource))
-	}, []string{"deliveries"}},
+	}, []string{"arrivals", "deliveries"}},
 	{"webhook: a hint about what nobody registered", func(w *world) {
 		w.post(w.webhook(nil), w.tokened("m1"), w.event("batch.succeeded", w.batch("a", geminisim.StateSucceeded).Resource))
-	}, []string{"deliveries", "unmatched"}},
+	}, []string{"arrivals", "deliveries", "unmatched"}},
 	{"webhook: a hint about nothing", func(w *world) {
 		w.post(w.webhook(nil), w.tokened("m1"), w.event("batch.succeeded", "batches/none"))
-	}, []string{"deliveries"}},
-	{"webhook: a hint that nobody understands", func(w *world) { w.post(w.webhook(nil), w.tokened("m1"), "{") }, []string{"deliveries"}},
+	}, []string{"arrivals", "deliveries"}},
+	{"webhook: a hint that nobody understands", func(w *world) { w.post(w.webhook(nil), w.tokened("m1"), "{") }, []string{"arrivals", "deliveries"}},
 	{"webhook: a hint that Gemini does not confirm", func(w *world) {
 		name := w.registered(w.batch("a", geminisim.StateSucceeded))
 		w.sim.AnswerNext(geminisim.OpGet, name.Resource, geminisim.ErrorAnswer(http.StatusServiceUnavailable, "away"))
 		w.post(w.webhook(nil), w.tokened("m1"), w.event("batch.succeeded", name.Resource))
-	}, []string{"deliveries", "unconfirmed"}},
+	}, []string{"arrivals", "deliveries", "unconfirmed"}},
 }

@@ -29,6 +29,8 @@ type alert struct {
 	Title     string `json:"title"`
 	When      string `json:"when"`      // "above" Count in the window, or "absent" from it
 	Count     int    `json:"count"`     // of "above"
+	AllOf     string `json:"all-of"`    // a signal that must count nothing else in the window; empty for none
+	While     string `json:"while"`     // a signal that must have counted something in it, too
 	Intervals int    `json:"intervals"` // the window: so many intervals of the schedule,
 	Minutes   int    `json:"minutes"`   // or so many minutes
 	Severity  string `json:"severity"`

@@ -49,7 +49,7 @@ func (m Measure) condition(d Deployment) Condition {
 	return Condition{
 		DisplayName: fmt.Sprintf("more than %d %s for 300s", m.Alert.Above, m.Unit),
 		Threshold: &Threshold{
-			Filter: strings.Join(parts, " AND "), Comparison: "COMPARISON_GT", ThresholdValue: m.Alert.Above, Duration: "300s",
+			Filter: strings.Join(parts, " AND "), Comparison: "COMPARISON_GT", ThresholdValue: float64(m.Alert.Above), Duration: "300s",
 			Aggregations: []Aggregation{{AlignmentPeriod: "300s", PerSeriesAligner: m.Aligner}},
 		},
 	}

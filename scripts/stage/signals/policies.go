@@ -28,12 +28,14 @@ type Condition struct {
 
 // A Threshold is met by numbers above or below it.
 type Threshold struct {
-	Filter                string        `json:"filter"`
-	Comparison            string        `json:"comparison"`
-	ThresholdValue        int           `json:"thresholdValue"`
-	Duration              string        `json:"duration"`
-	EvaluationMissingData string        `json:"evaluationMissingData,omitempty"`
-	Aggregations          []Aggregation `json:"aggregations"`
+	Filter                  string        `json:"filter"`
+	DenominatorFilter       string        `json:"denominatorFilter,omitempty"` // with it the number is a share
+	Comparison              string        `json:"comparison"`
+	ThresholdValue          float64       `json:"thresholdValue"`
+	Duration                string        `json:"duration"`
+	EvaluationMissingData   string        `json:"evaluationMissingData,omitempty"`
+	Aggregations            []Aggregation `json:"aggregations"`
+	DenominatorAggregations []Aggregation `json:"denominatorAggregations,omitempty"`
 }
 
 // An Absent is met where there are no numbers.
@@ -66,13 +68,13 @@ type Link struct {
 // Policies are the alert policies of both tables, by the name of the signal or measure. The playbooks are in the folder infra.
 func Policies(infra string, table []Signal, platform []Measure, d Deployment) (map[string]Policy, error) {
 	policies := map[string]Policy{}
-	add := func(name, title, severity, playbook string, conditions ...Condition) error {
+	add := func(name, title, severity, playbook, combiner string, conditions ...Condition) error {
 		text, err := os.ReadFile(filepath.Join(infra, "playbooks", playbook))
 		if err != nil {
 			return fmt.Errorf("reading the playbook of %s: %w", name, err)
 		}
 		policies[name] = Policy{
-			DisplayName: d.Prefix + ": " + title, Severity: severity, Combiner: "OR",
+			DisplayName: d.Prefix + ": " + title, Severity: severity, Combiner: combiner,
 			Channels: append([]string{}, d.Channels...), UserLabels: map[string]string{"app": d.Prefix}, Conditions: conditions,
 			Documentation: Documentation{
 				MimeType: "text/markdown", Content: strings.NewReplacer("PREFIX", d.Prefix, "REGION", d.Region).Replace(string(text)),
@@ -81,11 +83,19 @@ func Policies(infra string, table []Signal, platform []Measure, d Deployment) (m
 		}
 		return nil
 	}
+	byName := map[string]Signal{}
+	for _, s := range table {
+		byName[s.Name] = s
+	}
 	for _, s := range table {
 		if s.Alert == nil {
 			continue
 		}
-		if err := add(s.Name, s.Alert.Title, s.Alert.Severity, s.Alert.Playbook, s.conditions(d)...); err != nil {
+		combiner := "OR"
+		if s.Alert.AllOf != "" || s.Alert.While != "" {
+			combiner = "AND"
+		}
+		if err := add(s.Name, s.Alert.Title, s.Alert.Severity, s.Alert.Playbook, combiner, s.conditions(byName, d)...); err != nil {
 			return nil, err
 		}
 	}
@@ -93,33 +103,61 @@ func Policies(infra string, table []Signal, platform []Measure, d Deployment) (m
 		if m.Alert == nil {
 			continue
 		}
-		if err := add(m.Name, m.Alert.Title, m.Alert.Severity, m.Alert.Playbook, m.condition(d)); err != nil {
+		if err := add(m.Name, m.Alert.Title, m.Alert.Severity, m.Alert.Playbook, "OR", m.condition(d)); err != nil {
 			return nil, err
 		}
 	}
 	return policies, nil
 }
 
+// metric is the filter for the numbers of the signal.
+func (s Signal) metric(d Deployment) string {
+	return fmt.Sprintf(`metric.type="logging.googleapis.com/user/%s-%s" AND resource.type=%q`, d.Prefix, s.Name, s.resource())
+}
+
 // conditions are those of the signal's alert.
-func (s Signal) conditions(d Deployment) []Condition {
-	filter := fmt.Sprintf(`metric.type="logging.googleapis.com/user/%s-%s" AND resource.type=%q`, d.Prefix, s.Name, s.resource())
+func (s Signal) conditions(table map[string]Signal, d Deployment) []Condition {
 	window := seconds(s.Alert.window(d.Interval))
-	sum := func(period string) []Aggregation {
-		return []Aggregation{{AlignmentPeriod: period, PerSeriesAligner: "ALIGN_DELTA", CrossSeriesReducer: "REDUCE_SUM"}}
+	if s.Alert.When == "absent" {
+		return s.absence(window, d)
 	}
-	threshold := &Threshold{Filter: filter, Duration: "60s", Aggregations: sum(window)}
-	if s.Alert.When == "above" {
-		threshold.Comparison, threshold.ThresholdValue = "COMPARISON_GT", s.Alert.Count
-		threshold.EvaluationMissingData = "EVALUATION_MISSING_DATA_INACTIVE"
-		return []Condition{{DisplayName: fmt.Sprintf("more than %d in %s", s.Alert.Count, window), Threshold: threshold}}
+	above := func(filter string, count float64) *Threshold {
+		return &Threshold{
+			Filter: filter, Comparison: "COMPARISON_GT", ThresholdValue: count, Duration: "60s",
+			EvaluationMissingData: "EVALUATION_MISSING_DATA_INACTIVE", Aggregations: sum(window),
+		}
 	}
-	// What stops may leave zeros, or nothing.
-	threshold.Comparison, threshold.ThresholdValue = "COMPARISON_LT", 1
-	threshold.EvaluationMissingData = "EVALUATION_MISSING_DATA_ACTIVE"
+	all := []Condition{{
+		DisplayName: fmt.Sprintf("more than %d in %s", s.Alert.Count, window), Threshold: above(s.metric(d), float64(s.Alert.Count)),
+	}}
+	if s.Alert.AllOf != "" {
+		// A share of everything, since one that counted nothing yet has no zeros to compare with.
+		share := above(s.metric(d), 0.99)
+		share.DenominatorFilter, share.DenominatorAggregations = table[s.Alert.AllOf].metric(d), sum(window)
+		all = append(all, Condition{DisplayName: "nothing else in " + window, Threshold: share})
+	}
+	if s.Alert.While != "" {
+		other := table[s.Alert.While]
+		all = append(all, Condition{
+			DisplayName: fmt.Sprintf("and %s in %s", strings.ToLower(other.Title), window), Threshold: above(other.metric(d), 0),
+		})
+	}
+	return all
+}
+
+// absence are the conditions of what has stopped, which may leave zeros, or nothing.
+func (s Signal) absence(window string, d Deployment) []Condition {
 	return []Condition{
-		{DisplayName: "none in " + window, Threshold: threshold},
-		{DisplayName: "absent for " + window, Absent: &Absent{Filter: filter, Duration: window, Aggregations: sum("60s")}},
+		{DisplayName: "none in " + window, Threshold: &Threshold{
+			Filter: s.metric(d), Comparison: "COMPARISON_LT", ThresholdValue: 1, Duration: "60s",
+			EvaluationMissingData: "EVALUATION_MISSING_DATA_ACTIVE", Aggregations: sum(window),
+		}},
+		{DisplayName: "absent for " + window, Absent: &Absent{Filter: s.metric(d), Duration: window, Aggregations: sum("60s")}},
 	}
+}
+
+func sum(period string) []Aggregation {
+	return []Aggregation{{AlignmentPeriod: period, PerSeriesAligner: "ALIGN_DELTA", CrossSeriesReducer: "REDUCE_SUM"}}
 }
 
 // window is so many intervals, or minutes; never under five minutes, since a line of the log takes a while to count.

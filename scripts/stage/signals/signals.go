@@ -29,7 +29,9 @@ type Signal struct {
 type Alert struct {
 	Title, When        string
 	Count              int
-	Intervals, Minutes int // the window: so many intervals of the schedule, or so many minutes
+	AllOf              string `json:"all-of"` // with "above": a signal that must count nothing else in the window; empty for none
+	While              string // with "above": a signal that must have counted something in it, too
+	Intervals, Minutes int    // the window: so many intervals of the schedule, or so many minutes
 	Severity, Playbook string
 }
 
@@ -50,6 +52,16 @@ func Read(infra string) ([]Signal, error) {
 	for _, s := range table {
 		if s.Name == "" || s.Title == "" || (len(s.Functions) == 0) == (s.Job == "") || s.Alert != nil && s.Alert.When != "above" && s.Alert.When != "absent" {
 			return nil, fmt.Errorf("reading %s: %q: a signal has a name, a title, and functions or a job, and an alert is above or absent", file, s.Name)
+		}
+	}
+	for _, s := range table {
+		if s.Alert == nil {
+			continue
+		}
+		for _, other := range []string{s.Alert.AllOf, s.Alert.While} {
+			if other != "" && !slices.ContainsFunc(table, func(s Signal) bool { return s.Name == other }) {
+				return nil, fmt.Errorf("reading %s: the alert of %q is about a signal %q, which is not there", file, s.Name, other)
+			}
 		}
 	}
 	return table, nil
