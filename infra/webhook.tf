@@ -84,6 +84,7 @@ resource "google_cloudfunctions2_function" "webhook" {
   }
 
   depends_on = [
+    google_cloudfunctions2_function.effects, # first: it must know an effect before one is planned
     terraform_data.grants_known,
     google_project_iam_member.webhook_ledger,
     google_pubsub_topic_iam_member.webhook_publishes,

@@ -35,7 +35,7 @@ func TestWhatIsNewIsWaitedFor(t *testing.T) {
 			continue
 		}
 		delete(waits, address)
-		if found := dependsOn.FindStringSubmatch(block[3]); found == nil || !slices.Contains(regexp.MustCompile(`[\w.]+`).FindAllString(found[1], -1), wait) {
+		if !slices.Contains(dependencies(block[3]), wait) {
 			t.Errorf("%s does not depend on %s", address, wait)
 		}
 	}
@@ -46,5 +46,35 @@ func TestWhatIsNewIsWaitedFor(t *testing.T) {
 		if !strings.Contains(one(t, text, `(?s)resource "terraform_data" "grants_known".*?triggers_replace = \[(.*?)\n  \]`)[1], grant[1]+"."+grant[2]+".id") {
 			t.Errorf("%s.%s is not waited for", grant[1], grant[2])
 		}
+	}
+}
+
+// dependencies are what a resource explicitly depends on.
+func dependencies(block string) []string {
+	found := dependsOn.FindStringSubmatch(block)
+	if found == nil {
+		return nil
+	}
+	list := regexp.MustCompile(`#.*`).ReplaceAllString(found[1], "")
+	return regexp.MustCompile(`[\w.]+`).FindAllString(list, -1)
+}
+
+// TestEffectsIsDeployedFirst: Effects knows a new effect before a function that plans it does, with Terraform and without. The
+// other way round messages would come for which it has no handler, and raise an alert.
+func TestEffectsIsDeployedFirst(t *testing.T) {
+	t.Parallel()
+	const effects = "google_cloudfunctions2_function.effects"
+	for _, block := range resource.FindAllStringSubmatch(terraform(t), -1) {
+		if address := block[1] + "." + block[2]; block[1] == "google_cloudfunctions2_function" && address != effects &&
+			!slices.Contains(dependencies(block[3]), effects) {
+			t.Errorf("%s does not depend on %s", address, effects)
+		}
+	}
+	var order []string
+	for _, deploy := range regexp.MustCompile(`(?m)^deploy (\w+) `).FindAllStringSubmatch(script(t, "deploy"), -1) {
+		order = append(order, deploy[1])
+	}
+	if len(order) != len(functions) || order[0] != "effects" {
+		t.Errorf("the script deploys %q, want effects first", order)
 	}
 }
