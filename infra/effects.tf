@@ -27,6 +27,8 @@ resource "google_pubsub_topic_iam_member" "effects_publishes" {
 }
 
 resource "google_secret_manager_secret_iam_member" "effects_reads_key" {
+  count = local.effects_ask_gemini ? 1 : 0
+
   project   = var.project
   secret_id = google_secret_manager_secret.gemini_api_key.secret_id
   role      = "roles/secretmanager.secretAccessor"

@@ -43,6 +43,8 @@ resource "google_secret_manager_secret_iam_member" "webhook_lists_secret" {
 
 # An unverified delivery is confirmed at Gemini.
 resource "google_secret_manager_secret_iam_member" "webhook_reads_key" {
+  count = local.webhook_asks_gemini ? 1 : 0
+
   project   = var.project
   secret_id = google_secret_manager_secret.gemini_api_key.secret_id
   role      = "roles/secretmanager.secretAccessor"

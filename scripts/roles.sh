@@ -46,6 +46,10 @@ policy_command() {
   esac
 }
 
+# asking has the functions that ask Gemini with the settings that there are, as scripts/stage/needs prints them.
+asking=''
+asks() { grep -qx "$1" <<<"$asking"; }
+
 # grant KIND… gives the roles of the table that are on things of these kinds, for those of the deployment's choices that it has.
 grant() {
   local who role kind name only why condition grantees names one
@@ -54,6 +58,8 @@ grant() {
     grantees=()
     case $only in
       - | results_buckets) grantees=("$(member "$who")") ;;
+      webhook_asks_gemini) ! asks webhook || grantees=("$(member "$who")") ;;
+      effects_ask_gemini) ! asks effects || grantees=("$(member "$who")") ;;
       sign_effects) [ -z "$sign_effects" ] || grantees=("$(member "$who")") ;;
       register_callers) grantees=(${callers[@]+"${callers[@]}"}) ;;
     esac # public_webhook is a flag of functions deploy

@@ -44,8 +44,11 @@ value() {
   esac
 }
 
-# check_values lets the functions' own code check the settings that they would get, and no other variable.
-check_values() (
+# check_values lets the functions' own code check the settings that they would get.
+check_values() { with_values go run ./scripts/stage/check "${functions[@]}" >&2; }
+
+# with_values COMMAND… runs a command with the settings that the functions would get, and no other variable of ours.
+with_values() (
   webhook_uri=https://webhook.invalid # the function's own is known only when it is there
   unset "${!OPLEDGER_@}"
   while read -r name set _; do
@@ -54,8 +57,9 @@ check_values() (
     [ "$set" = never ] || text=$(value "$name")
     [ -z "$text" ] || export "$name=$text"
   done < <(table setting)
-  go run ./scripts/stage/check "${functions[@]}" >&2
+  "$@"
 )
+
 # environment prints a function's environment as --set-env-vars takes it, separated by what no value holds.
 environment() {
   local name set users text separator all=()

@@ -16,6 +16,8 @@ run "roles_are_exactly_these" {
     register_callers = ["serviceAccount:submitter@a-project.iam.gserviceaccount.com"]
     sign_effects     = true
     results_buckets  = ["a-results", "b-results"]
+    confirm          = "always"
+    effects          = "[{name: a, on: [SUCCEEDED], do: log, each: item}]"
   }
 
   assert {
@@ -70,8 +72,8 @@ run "roles_are_exactly_these" {
     condition = [
       for binding in [
         google_secret_manager_secret_iam_member.webhook_reads_secret, google_secret_manager_secret_iam_member.webhook_lists_secret,
-        google_secret_manager_secret_iam_member.webhook_reads_key, google_secret_manager_secret_iam_member.reconcile_reads_key,
-        google_secret_manager_secret_iam_member.reconcile_lists_secret, google_secret_manager_secret_iam_member.effects_reads_key,
+        google_secret_manager_secret_iam_member.webhook_reads_key[0], google_secret_manager_secret_iam_member.reconcile_reads_key,
+        google_secret_manager_secret_iam_member.reconcile_lists_secret, google_secret_manager_secret_iam_member.effects_reads_key[0],
         google_secret_manager_secret_iam_member.effects_reads_secret[0],
       ] : "${binding.member} ${trimprefix(binding.role, "roles/secretmanager.")} ${binding.secret_id}"
       ] == [
@@ -165,5 +167,80 @@ run "nothing_is_public_where_that_is_forbidden" {
   assert {
     condition     = length(google_monitoring_uptime_check_config.webhook) == 0 && length(google_monitoring_alert_policy.webhook_unreachable) == 0
     error_message = "A webhook that is not public cannot be checked from outside."
+  }
+}
+
+# The cases of scripts/stage/needs.
+run "the_key_is_for_reconcile_alone_by_default" {
+  assert {
+    condition     = length(google_secret_manager_secret_iam_member.webhook_reads_key) == 0 && length(google_secret_manager_secret_iam_member.effects_reads_key) == 0
+    error_message = "The Gemini key is for those that use it with these settings."
+  }
+}
+
+run "tokens_are_confirmed_with_the_key" {
+  variables {
+    webhook_audience = "a"
+  }
+
+  assert {
+    condition     = length(google_secret_manager_secret_iam_member.webhook_reads_key) == 1 && length(google_secret_manager_secret_iam_member.effects_reads_key) == 0
+    error_message = "The Gemini key is for those that use it with these settings."
+  }
+}
+
+run "tokens_are_believed_without_the_key" {
+  variables {
+    webhook_audience = "a"
+    confirm          = "never"
+  }
+
+  assert {
+    condition     = length(google_secret_manager_secret_iam_member.webhook_reads_key) == 0 && length(google_secret_manager_secret_iam_member.effects_reads_key) == 0
+    error_message = "The Gemini key is for those that use it with these settings."
+  }
+}
+
+run "every_delivery_is_confirmed_with_the_key" {
+  variables {
+    confirm = "always"
+  }
+
+  assert {
+    condition     = length(google_secret_manager_secret_iam_member.webhook_reads_key) == 1 && length(google_secret_manager_secret_iam_member.effects_reads_key) == 0
+    error_message = "The Gemini key is for those that use it with these settings."
+  }
+}
+
+run "items_are_fetched_with_the_key" {
+  variables {
+    effects = "[{name: a, on: [SUCCEEDED], do: log, each: item}]"
+  }
+
+  assert {
+    condition     = length(google_secret_manager_secret_iam_member.webhook_reads_key) == 0 && length(google_secret_manager_secret_iam_member.effects_reads_key) == 1
+    error_message = "The Gemini key is for those that use it with these settings."
+  }
+}
+
+run "results_are_fetched_with_the_key" {
+  variables {
+    effects = "[{name: a, on: [SUCCEEDED], do: results, bucket: gs://my-results}]"
+  }
+
+  assert {
+    condition     = length(google_secret_manager_secret_iam_member.webhook_reads_key) == 0 && length(google_secret_manager_secret_iam_member.effects_reads_key) == 1
+    error_message = "The Gemini key is for those that use it with these settings."
+  }
+}
+
+run "other_effects_need_no_key" {
+  variables {
+    effects = "[{name: a, on: [SUCCEEDED], do: log}]"
+  }
+
+  assert {
+    condition     = length(google_secret_manager_secret_iam_member.webhook_reads_key) == 0 && length(google_secret_manager_secret_iam_member.effects_reads_key) == 0
+    error_message = "The Gemini key is for those that use it with these settings."
   }
 }

@@ -13,7 +13,7 @@ type role struct {
 	Role string `json:"role"`
 	On   string `json:"on"`   // the kind of thing; database and source are conditions on the project
 	Name string `json:"name"` // of the thing, without the prefix
-	Only string `json:"only"` // the variable without which it is not given
+	Only string `json:"only"` // the variable, or what follows from several, without which it is not given
 	Why  string `json:"why"`  // what WHO may do by it
 	// Buckets are those of source: the beginnings of their names.
 	Buckets []string `json:"buckets"`
@@ -144,7 +144,7 @@ func givenRoles(t *testing.T, text string) (given []string) {
 		case strings.Contains(condition, "local.source_buckets"):
 			r.On = "source"
 		}
-		if only := regexp.MustCompile(`var\.(\w+)`).FindStringSubmatch(values["count"] + values["for_each"]); only != nil {
+		if only := regexp.MustCompile(`(?:var|local)\.(\w+)`).FindStringSubmatch(values["count"] + values["for_each"]); only != nil {
 			r.Only = only[1]
 		}
 		given = append(given, r.String())

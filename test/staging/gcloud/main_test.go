@@ -39,8 +39,11 @@ const (
 	envCalls = "PRETENDED_CALLS"
 )
 
-// check is the call that has the code look at settings.
-const check = "go run ./scripts/stage/check "
+// check is the call that has the code look at settings, needs the one that says who asks Gemini with them.
+const (
+	check = "go run ./scripts/stage/check "
+	needs = "go run ./scripts/stage/needs"
+)
 
 // A rule answers calls whose command line, joined with spaces, matches the pattern.
 type rule struct {
@@ -92,7 +95,7 @@ func pretend(name string) (code int, err error) {
 		}
 		c.Stdin = string(stdin)
 	}
-	if strings.HasPrefix(c.Line, check) || strings.HasPrefix(c.Line, "go run ./scripts/opledger ") {
+	if strings.HasPrefix(c.Line, check) || c.Line == needs || strings.HasPrefix(c.Line, "go run ./scripts/opledger ") {
 		c.Env = os.Environ()
 	}
 	before, err := readCalls(os.Getenv(envCalls))

@@ -2,6 +2,7 @@ package gcloud
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -69,4 +70,37 @@ func policies(t *testing.T) (all world) {
 		}
 	}
 	return all
+}
+
+// TestKeyIsForThoseWhoAsk: the Gemini key is granted to the functions that ask Gemini with the settings that there are, which the code
+// says; doctor misses it for no other.
+func TestKeyIsForThoseWhoAsk(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ asking, accounts string }{
+		{"reconcile\n", "reconcile"}, {"webhook\nreconcile\n", "webhook reconcile"}, {"reconcile\neffects\n", "reconcile effects"},
+	} {
+		says := world{{Pattern: `^` + needs + `$`, Out: c.asking}}
+		r := deploy(t, append(says, empty()...), "--gemini-key-file", keyFile(t), "--set", "OPLEDGER_CONFIRM=never").want(t, 0)
+		if len(r.asked) != 1 || !slices.Contains(r.asked[0].Env, "OPLEDGER_CONFIRM=never") {
+			t.Errorf("asked by %+v", r.asked)
+		}
+		var got, want []string
+		for _, grant := range r.matching("secrets add-iam-policy-binding opledger-gemini-api-key ") {
+			got = append(got, grant.flag("--member"))
+		}
+		for name := range strings.FieldsSeq(c.accounts) {
+			want = append(want, member(name))
+		}
+		compare(t, got, want)
+
+		held := rule{Pattern: `^gcloud secrets get-iam-policy opledger-gemini-api-key `}
+		for _, who := range want {
+			held.Out += who + " roles/secretmanager.secretAccessor\n"
+		}
+		settings := rule{Pattern: `^gcloud functions describe opledger-effects .*=value\(serviceConfig\.environmentVariables\.OPLEDGER_EFFECTS\)`, Out: "- {name: a}\n- b\n"}
+		r = doctor(t, append(append(says, held, settings), deployed(t)...)).want(t, 0)
+		if len(r.asked) != 1 || !slices.Contains(r.asked[0].Env, "OPLEDGER_EFFECTS=- {name: a}\n- b") {
+			t.Errorf("asked by %+v", r.asked)
+		}
+	}
 }

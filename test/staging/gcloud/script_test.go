@@ -54,6 +54,7 @@ type run struct {
 	out, stderr string
 	calls       []call
 	checked     []call // of settings, which comes before everything else
+	asked       []call // who asks Gemini, of which the same is true
 }
 
 // bash runs a script of bash in the source tree and in a world, with what is typed.
@@ -72,7 +73,8 @@ func bashIn(t *testing.T, dir string, w world, typed string, args ...string) run
 	if err != nil {
 		t.Fatal(err)
 	}
-	w = append(w[:len(w):len(w)], rule{Pattern: `^go run \./scripts/stage/tables$`, Out: text})
+	w = append(w[:len(w):len(w)],
+		rule{Pattern: `^go run \./scripts/stage/tables$`, Out: text}, rule{Pattern: `^` + needs + `$`, Out: "webhook\nreconcile\neffects\n"})
 	encoded, err := json.Marshal(w)
 	if err != nil {
 		t.Fatal(err)
@@ -114,6 +116,8 @@ func bashIn(t *testing.T, dir string, w world, typed string, args ...string) run
 	for _, c := range made {
 		switch {
 		case c.Line == "go run ./scripts/stage/tables": // which nothing depends on
+		case c.Line == needs:
+			r.asked = append(r.asked, c)
 		case strings.HasPrefix(c.Line, check):
 			if len(r.calls) != 0 {
 				t.Errorf("the settings were checked after %q", r.lines())

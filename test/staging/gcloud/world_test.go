@@ -18,6 +18,7 @@ func member(name string) string  { return "serviceAccount:" + account(name) }
 // answers are what is asked for during a deployment, whatever is there.
 func answers() world {
 	w := world{
+		{Pattern: `^gcloud functions describe .*=value\(serviceConfig\.environmentVariables\.`},
 		{Pattern: `^gcloud projects describe .*projectNumber`, Out: "123\n"},
 		{Pattern: `^gcloud auth print-access-token`, Out: "token-of-mine\n"},
 		{Pattern: `^curl .*--request POST .*/notificationChannels`, Out: "{\n  \"name\": \"projects/my-project/notificationChannels/1\"\n}\n"},

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestNeeds: the key is for the functions that use it with the settings, and no other.
+func TestNeeds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		about string
+		set   []string
+		want  string
+	}{
+		{"by default", nil, "reconcile"},
+		{"tokens are believed, as hints", []string{"OPLEDGER_WEBHOOK_AUDIENCE=a"}, "webhook reconcile"},
+		{"tokens are believed without asking", []string{"OPLEDGER_WEBHOOK_AUDIENCE=a", "OPLEDGER_CONFIRM=never"}, "reconcile"},
+		{"every delivery is confirmed", []string{"OPLEDGER_CONFIRM=always"}, "webhook reconcile"},
+		{"an effect for each item", []string{"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log, each: item}]"}, "reconcile effects"},
+		{"an effect that writes results", []string{"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: results, bucket: gs://my-results}]"}, "reconcile effects"},
+		{"other effects", []string{"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log}]", "GEMINI_API_KEY=k"}, "reconcile"},
+	} {
+		var out strings.Builder
+		if err := run(c.set, &out); err != nil || strings.Join(strings.Fields(out.String()), " ") != c.want {
+			t.Errorf("%s: %q, %v, want %q", c.about, out.String(), err, c.want)
+		}
+	}
+	var out strings.Builder
+	if err := run([]string{"OPLEDGER_CONFIRM=sometimes"}, &out); err == nil || !strings.Contains(err.Error(), "OPLEDGER_CONFIRM") || out.Len() > 0 {
+		t.Errorf("%v, printed %q", err, out.String())
+	}
+}
