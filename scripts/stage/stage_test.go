@@ -100,7 +100,7 @@ func TestStage(t *testing.T) {
 				t.Errorf("%s holds %s", function, name)
 			}
 		}
-		for _, name := range []string{root, "go.mod", "go.sum", "functions/" + function + "/function.go", "shared/function/function.go"} {
+		for _, name := range []string{root, "go.mod", "go.sum", "functions/" + function + "/setup.go", "shared/httpfunc/register.go"} {
 			if staged[name] == nil {
 				t.Errorf("%s lacks %s", function, name)
 			}
