@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestStrangeCollection: a name in no collection could never be looked up: it is 400 with what is known and what was probably
-// meant, and nothing is written [L2]. It repeats no more of a URL than its path.
+// TestStrangeCollection: a name in no collection could never be looked up: it is 400 with what is known and what was
+// probably meant, and nothing is written [L2]. It repeats no more of a URL than its path.
 func TestStrangeCollection(t *testing.T) {
 	t.Parallel()
 	const known = "; the collections are [operations batches batchJobs batchPredictionJobs interactions], as in batches/abc123"
@@ -54,7 +54,7 @@ func TestMistypedFields(t *testing.T) {
 	}
 }
 
-// TestWordsOfTheSender: what cannot be read is told in the words of whoever wrote it, not of the decoder.
+// TestWordsOfTheSender: what cannot be read is told in the words of the sender, not of the decoder.
 func TestWordsOfTheSender(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -121,8 +121,8 @@ func (w *world) post(body string) reply {
 	return w.request(http.MethodPost, strings.NewReader(body))
 }
 
-// TestRegister: 201 with the record of what is new, 200 with the record as it stands of what is known, in whatever form the
-// name comes [L2, K1].
+// TestRegister: 201 with the record of what is new, 200 with the record as it stands of what is known, in whatever
+// form the name comes [L2, K1].
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -283,7 +283,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestAlreadyEnded: registering what deliveries said has ended plans its effects at once [W5], those of its job kind too.
+// TestAlreadyEnded: registering what deliveries said has ended plans its effects at once [W5], those of its job kind
+// too.
 func TestAlreadyEnded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -296,7 +297,7 @@ func TestAlreadyEnded(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	// The ledger has a document of it, but nobody has registered it before.
+	// The ledger has a document of it, but it was never registered.
 	r := w.post(`{"name":"batches/a","jobKind":"special-7"}`)
 	if r.Status/100 != 2 || r.Record.State != operation.Succeeded || r.Record.Effects["publish"] != "open" || r.Record.Effects["special"] != "open" {
 		t.Errorf("%d %+v", r.Status, r.Record)
@@ -336,7 +337,8 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
-// TestCorrelation: an id that stands for one operation cannot stand for another [K6], which is registered all the same [L2].
+// TestCorrelation: an id that stands for one operation cannot stand for another [K6], which is registered all the
+// same [L2].
 func TestCorrelation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -173,7 +173,7 @@ func (request Request) job() (operation.Metadata, []string) {
 	return metadata, problems
 }
 
-// unfit says why a body is no JSON object, in the words of whoever sent it rather than of the decoder that ended in err.
+// unfit says why a body is no JSON object, in the sender's words rather than those of the decoder that ended in err.
 func unfit(err error) string {
 	if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
 		return fmt.Sprintf("it is no JSON (byte %d)", syntax.Offset)

@@ -19,8 +19,8 @@ type settings struct {
 	Ledger    config.Ledger
 }
 
-// CheckSettings returns every problem that would keep the function from starting with environ, which is in the form of os.Environ,
-// joined. It asks nobody: of a secret it sees the name alone.
+// CheckSettings returns every problem that would keep the function from starting with environ, which is in the form
+// of os.Environ, joined. It makes no request: of a secret it sees the name alone.
 func CheckSettings(environ []string) error {
 	_, err := config.Parse[settings](environ)
 	return err

@@ -28,7 +28,8 @@ func (nowhere) Get(_ context.Context, paths ...ledger.Path) (ledger.Snapshot, er
 
 func (nowhere) Commit(context.Context, ...ledger.Write) error { return nil }
 
-// BenchmarkDelivery measures one delivery from the request to the answer, without the network: verified, decoded, taken in.
+// BenchmarkDelivery measures one delivery from the request to the answer, without the network: verified, decoded,
+// taken in.
 func BenchmarkDelivery(b *testing.B) {
 	b.Run("store=none/applied", func(b *testing.B) { benchmark(b, nowhere{}, fresh) })
 	b.Run("store=sqlite/applied", func(b *testing.B) { benchmark(b, onDisk(b), fresh) })
@@ -54,7 +55,7 @@ type kind int
 const (
 	fresh  kind = iota // an operation of its own each time
 	same               // the same delivery each time
-	forged             // signed by somebody else
+	forged             // signed with another key
 )
 
 func benchmark(b *testing.B, store ledger.Store, kind kind) {

@@ -42,7 +42,8 @@ const (
 	interactions = `{"model":"m","input":%q,"background":true,"store":true,"webhook_config":%s}`
 )
 
-// create makes a job at Gemini that stays in a state, and returns its name. No event of it is sent but what the test delivers.
+// create makes a job at Gemini that stays in a state, and returns its name. No event of it is sent but what the test
+// delivers.
 func (w *world) create(kind, label string, state geminisim.State, correlationID string) string {
 	w.Helper()
 	w.sim.Script(label, geminisim.Script{Hold: state})
@@ -132,7 +133,7 @@ func (w *world) wantAsked(want int64) {
 	}
 }
 
-// wantAgain checks that a delivery was answered so that it comes again.
+// wantAgain checks that a delivery was answered so that it is redelivered.
 func (w *world) wantAgain(r reply, atLeast int) {
 	w.Helper()
 	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); r.Status != http.StatusServiceUnavailable || err != nil || seconds < atLeast {

@@ -17,7 +17,7 @@ import (
 // gap is how long an operation is not asked about because of another hint.
 const gap = confirm.DefaultGap
 
-// TestHintLies: of a body that nobody signed nothing is believed but that it is worth asking about the operation that it names;
+// TestHintLies: of an unsigned body nothing is believed but that it is worth asking about the operation that it names;
 // what Gemini says is taken in [M7].
 func TestHintLies(t *testing.T) {
 	t.Parallel()
@@ -52,15 +52,15 @@ func TestHintLies(t *testing.T) {
 			}
 			for path, document := range w.stored() {
 				if strings.Contains(document, "evil") || strings.Contains(document, "666") {
-					t.Errorf("%s keeps what nobody signed: %s", path, document)
+					t.Errorf("%s keeps what was not signed: %s", path, document)
 				}
 			}
 		})
 	}
 }
 
-// TestHintAboutAnother: a body about somebody else's operation, under a name or a correlation id, brings that operation what
-// Gemini says of it, and the sender's own nothing.
+// TestHintAboutAnother: a body about another caller's operation, under a name or a correlation id, brings that
+// operation what Gemini says of it, and the sender's own nothing.
 func TestHintAboutAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -129,8 +129,8 @@ func (w *world) postponed(key operation.Key) {
 	}
 }
 
-// TestHintAboutNothing: of what Gemini does not know nothing is created, whatever the body says; a later delivery is told the
-// same.
+// TestHintAboutNothing: of what Gemini does not know nothing is created, whatever the body says; a later delivery is
+// told the same.
 func TestHintAboutNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -156,7 +156,8 @@ func TestHintAboutNothing(t *testing.T) {
 	})
 }
 
-// TestHintUnregistered: an operation that Gemini knows and nobody registered is recorded as such, and runs no effect [W5].
+// TestHintUnregistered: an operation that Gemini knows and that was never registered is recorded as such, and runs no
+// effect [W5].
 func TestHintUnregistered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -164,12 +165,12 @@ func TestHintUnregistered(t *testing.T) {
 	w.took(w.hint("m1", event("batch.succeeded", name, t1)), "applied", "advanced", false)
 	w.wantState(name, operation.Succeeded)
 	if n := len(w.outbox.All()); n != 0 {
-		t.Errorf("%d effects of what nobody registered", n)
+		t.Errorf("%d effects of an unregistered operation", n)
 	}
 }
 
-// TestHintUnconfirmed: while Gemini cannot say how the operation stands the delivery is to come again, no sooner than Gemini
-// wants to be asked, and nothing is written [W3].
+// TestHintUnconfirmed: while Gemini cannot say how the operation stands the delivery is to come again, no sooner than
+// Gemini wants to be asked, and nothing is written [W3].
 func TestHintUnconfirmed(t *testing.T) {
 	t.Parallel()
 	html := http.Header{"Content-Type": {"text/html"}}
@@ -206,7 +207,7 @@ func TestHintUnconfirmed(t *testing.T) {
 	}
 }
 
-// TestHintUnreachable: so where nobody is at Gemini's address.
+// TestHintUnreachable: so where nothing listens at Gemini's address.
 func TestHintUnreachable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{confirm: "always"})
@@ -259,7 +260,7 @@ func TestHintTooSoon(t *testing.T) {
 	w.wantAsked(1)
 }
 
-// TestHintTooSoonUnregistered: no pass asks about what nobody registered, so such a hint is to come again.
+// TestHintTooSoonUnregistered: no pass asks about an unregistered operation, so such a hint is to be redelivered.
 func TestHintTooSoonUnregistered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -275,8 +276,8 @@ func TestHintTooSoonUnregistered(t *testing.T) {
 	w.took(w.hint("m2", event("batch.succeeded", name, t1)), "applied", "advanced", false)
 }
 
-// TestHintAbandoned: no pass asks about what somebody abandoned either, and its completion still counts [R4]: a hint of it comes
-// again until Gemini shows it.
+// TestHintAbandoned: no pass asks about what was abandoned either, and its completion still counts [R4]: a hint of it
+// comes again until Gemini shows it.
 func TestHintAbandoned(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -298,8 +299,8 @@ func TestHintAbandoned(t *testing.T) {
 	}
 }
 
-// TestHintAbandonedAndNotFound: the same where Gemini does not find an operation, as it was seen to for days of a live one; of an
-// operation that passes ask about, nothing more is to be expected of the delivery.
+// TestHintAbandonedAndNotFound: the same where Gemini does not find an operation, as it was seen to for days of a
+// live one; of an operation that passes ask about, nothing more is to be expected of the delivery.
 func TestHintAbandonedAndNotFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -313,7 +314,7 @@ func TestHintAbandonedAndNotFound(t *testing.T) {
 	w.unwritten(func() { w.wantAgain(w.hint("m1", end), 30) })
 }
 
-// TestHintWithTheIDOfALookup: a hint's id, which nobody signed, does not stand in the way of what reconciliation learns later.
+// TestHintWithTheIDOfALookup: a hint's unsigned id does not stand in the way of what reconciliation learns later.
 func TestHintWithTheIDOfALookup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -327,8 +328,8 @@ func TestHintWithTheIDOfALookup(t *testing.T) {
 	}
 }
 
-// TestHintOfAnEndTooEarly: where Gemini still shows an operation running whose end a hint tells, the next pass asks again: the
-// delivery, which was taken in, will not.
+// TestHintOfAnEndTooEarly: where Gemini still shows an operation running whose end a hint tells, the next pass asks
+// again: the delivery, which was taken in, will not.
 func TestHintOfAnEndTooEarly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -369,8 +370,8 @@ func TestHintUnreadable(t *testing.T) {
 	w.wantAsked(0)
 }
 
-// TestHintWithoutKey: while there is nothing to ask Gemini with, a hint comes again later, and a signed body is taken in all the
-// same; then the hint is confirmed, without a restart.
+// TestHintWithoutKey: while there is nothing to ask Gemini with, a hint is redelivered later, and a signed body is
+// taken in all the same; then the hint is confirmed, without a restart.
 func TestHintWithoutKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{noKey: 1})

@@ -12,8 +12,8 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// TestConfirm is the table of OPLEDGER_CONFIRM: which deliveries are believed, and about which Gemini is asked. Each says
-// SUCCEEDED, and Gemini says RUNNING.
+// TestConfirm is the table of OPLEDGER_CONFIRM: which deliveries are believed, and about which Gemini is asked. Each
+// says SUCCEEDED, and Gemini says RUNNING.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -51,8 +51,8 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// TestSignedAndNotConfirmable: what is signed, and of a kind that nobody can be asked about, is believed even where all deliveries
-// are hints: nothing else would ever settle it [K2]. What is not signed is not.
+// TestSignedAndNotConfirmable: what is signed, and of a kind that Gemini cannot be asked about, is believed even
+// where all deliveries are hints: nothing else would ever settle it [K2]. What is not signed is not.
 func TestSignedAndNotConfirmable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{confirm: trust.Always})
@@ -64,8 +64,8 @@ func TestSignedAndNotConfirmable(t *testing.T) {
 	w.wantState("batchJobs/a", operation.Succeeded)
 }
 
-// TestTooLargeAndNotSigned: what the store will never take and nobody signed is dropped and answered 200: an error would bring it
-// back [M8].
+// TestTooLargeAndNotSigned: what the store will never take and is not signed is dropped and answered 200: an error
+// would bring it back [M8].
 func TestTooLargeAndNotSigned(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{confirm: trust.Never})
@@ -74,8 +74,8 @@ func TestTooLargeAndNotSigned(t *testing.T) {
 	w.unwritten(func() { w.took(w.hint("large", body), "ignored", "refused-by-store", false) })
 }
 
-// TestConfirmedCorrelation: a correlation id binds an intent that waits for it where somebody trusted put it beside the
-// operation's name: in a body that is signed, or in the token's claims. One in a body that nobody signed binds nothing [K6, G6].
+// TestConfirmedCorrelation: a correlation id binds an intent that waits for it where a trusted sender put it beside the
+// operation's name: in a body that is signed, or in the token's claims. One in an unsigned body binds nothing [K6, G6].
 func TestConfirmedCorrelation(t *testing.T) {
 	t.Parallel()
 	const id = "job-7"
@@ -122,8 +122,8 @@ func TestConfirmedCorrelation(t *testing.T) {
 	}
 }
 
-// TestClaimedCorrelation: an id that stands in the claims alone finds its operation, whatever form of the name the body has
-// [K6].
+// TestClaimedCorrelation: an id that stands in the claims alone finds its operation, whatever form of the name the
+// body has [K6].
 func TestClaimedCorrelation(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []trust.Policy{trust.Dynamic, trust.Never} {
@@ -142,7 +142,8 @@ func TestClaimedCorrelation(t *testing.T) {
 	}
 }
 
-// TestKinds: videos and interactions are asked about, too, and what Gemini sends no event for is learned when it is asked.
+// TestKinds: videos and interactions are asked about, too, and what Gemini sends no event for is learned when it is
+// asked.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -175,7 +176,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestBareIDs: a body that names its operation by the bare id alone is confirmed under the name that the ledger has [K2, K5].
+// TestBareIDs: a body that names its operation by the bare id alone is confirmed under the name that the ledger has
+// [K2, K5].
 func TestBareIDs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})

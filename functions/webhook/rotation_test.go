@@ -81,8 +81,8 @@ func (w *world) wantRefused(r reply) {
 	}
 }
 
-// TestRotation: a rotation leaves no delivery unverified: a new version counts from the first delivery that it signed, after
-// one refetch; the old one until it is disabled, and no longer than the time to live [G3].
+// TestRotation: a rotation leaves no delivery unverified: a new version counts from the first delivery that it
+// signed, after one refetch; the old one until it is disabled, and no longer than the time to live [G3].
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	secrets := newSecrets(t)
@@ -99,7 +99,7 @@ func TestRotation(t *testing.T) {
 	w.wantRefused(w.by("m1", other)) // not stored yet
 	lists(2)
 	secrets.Put(stored, other+"\n", time.Now()) // as echo stores it
-	w.wantRefused(w.by("m1", other))            // within the gap nobody is asked
+	w.wantRefused(w.by("m1", other))            // within the gap nothing is fetched
 	lists(2)
 	w.clock.advance(secretsGap)
 	w.wantTaken(w.by("m1", other)) // the sender has delivered it again
@@ -120,15 +120,15 @@ func TestRotation(t *testing.T) {
 	w.wantTaken(w.by("both again", secret, other))
 }
 
-// TestFirstSecret: the first deployment comes before the webhook exists. Until there is a version deliveries are to come again,
-// and from then on they are taken, without a restart [G3].
+// TestFirstSecret: the first deployment comes before the webhook exists. Until there is a version deliveries are to
+// come again, and from then on they are taken, without a restart [G3].
 func TestFirstSecret(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*secretsim.Sim){
 		"no secret":            func(*secretsim.Sim) {},
 		"no version":           func(s *secretsim.Sim) { s.Make(stored) },
 		"disabled alone":       func(s *secretsim.Sim) { s.SetDisabled(s.Put(stored, other, time.Now())) },
-		"nobody lets us":       func(s *secretsim.Sim) { s.Deny("secretmanager.versions.list") },
+		"access denied":        func(s *secretsim.Sim) { s.Deny("secretmanager.versions.list") },
 		"Secret Manager fails": func(s *secretsim.Sim) { s.Fail("ListSecretVersions", codes.Internal, -1) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,7 +173,8 @@ func TestSecretManagerDown(t *testing.T) {
 	w.wantTaken(w.by("c", secret))
 }
 
-// TestMalformedVersion: a malformed version ends the start, by its name and without its text; added later it harms nobody.
+// TestMalformedVersion: a malformed version ends the start, by its name and without its text; added later it does no
+// harm.
 func TestMalformedVersion(t *testing.T) {
 	t.Parallel()
 	secrets := newSecrets(t)

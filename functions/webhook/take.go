@@ -61,8 +61,8 @@ func (h handler) unreadable(r *http.Request, body []byte, err error, proof trust
 	return h.keep(r, body, suspect, outcome, proof)
 }
 
-// keep quarantines a body whole, for a person, with those of its headers that the ledger keeps: never the signature. A body
-// that nobody signed is kept nowhere: who has seen one token could fill the quarantine.
+// keep quarantines a body whole, for a person, with those of its headers that the ledger keeps: never the signature.
+// A body that is not signed is kept nowhere: who has seen one token could fill the quarantine.
 func (h handler) keep(
 	r *http.Request, body []byte, s ledger.Suspect, outcome ledger.Outcome, proof trust.Proof,
 ) (ledger.Receipt, error) {

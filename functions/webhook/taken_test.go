@@ -66,8 +66,8 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
-// TestOutcomes: every outcome that a delivery can have, and that each of them is 200: an error would bring the same back
-// [M8, W4, W5, W6].
+// TestOutcomes: every outcome that a delivery can have, and that each of them is 200: an error would bring the same
+// back [M8, W4, W5, W6].
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -90,7 +90,7 @@ func TestOutcomes(t *testing.T) {
 		{"that again", "m9", event("batch.failed", "batches/a", t2), "duplicate", "", true},
 		{"a bare id [K2]", "m10", event("batch.succeeded", "a", t0), "dropped", "stale-or-equal-update-time", true},
 		{"another form [K1]", "m11", event("batch.succeeded", "projects/p/locations/us/batches/a/", t0), "dropped", "stale-or-equal-update-time", true},
-		{"nobody registered [W5]", "m12", event("batch.succeeded", "batches/b", t1), "applied", "advanced", false},
+		{"never registered [W5]", "m12", event("batch.succeeded", "batches/b", t1), "applied", "advanced", false},
 		{"a type of tomorrow [W6]", "m13", event("batch.archived", "batches/a", t1), "ignored", "unknown-type", false},
 		{"that again", "m13", event("batch.archived", "batches/a", t1), "duplicate", "unknown-type", false},
 		{"a ping [W6]", "m14", `{"type":"webhook.ping"}`, "ignored", "unknown-type", false},
@@ -178,7 +178,7 @@ func TestSimultaneous(t *testing.T) {
 	}
 }
 
-// TestQuarantine: a signed body that nobody can read is kept whole [W6], and the reason says what was found [K3].
+// TestQuarantine: a signed body that cannot be read is kept whole [W6], and the reason says what was found [K3].
 func TestQuarantine(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -222,7 +222,8 @@ func TestQuarantine(t *testing.T) {
 	}
 }
 
-// TestQuarantineHeaders: of the headers four are kept, and never the signature, nor anything else that a stranger could use [W6].
+// TestQuarantineHeaders: of the headers four are kept, and never the signature, nor anything else that a stranger
+// could use [W6].
 func TestQuarantineHeaders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -271,7 +272,8 @@ func (w *world) kept(id string) kept {
 	return k
 }
 
-// TestTooLargeForTheStore: what the store will never take is kept for a person and answered 200: no retry mends it [W6].
+// TestTooLargeForTheStore: what the store will never take is kept for the operator and answered 200: no retry fixes
+// it [W6].
 func TestTooLargeForTheStore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -288,8 +290,8 @@ func TestTooLargeForTheStore(t *testing.T) {
 	}
 }
 
-// TestLargestQuarantined: the largest body that is read is kept whole, too, even if it cannot be compressed; otherwise it
-// would come back for 24 hours [W6].
+// TestLargestQuarantined: the largest body that is read is kept whole, too, even if it cannot be compressed;
+// otherwise it would come back for 24 hours [W6].
 func TestLargestQuarantined(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -308,14 +310,14 @@ func TestLargestQuarantined(t *testing.T) {
 	}
 }
 
-// TestRegisteredLater: what a delivery said before anybody registered the operation holds, and its effect is planned then
-// [W5].
+// TestRegisteredLater: what a delivery said before anybody registered the operation holds, and its effect is planned
+// then [W5].
 func TestRegisteredLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.took(w.deliver("m1", event("batch.succeeded", "batches/a", t1)), "applied", "advanced", false)
 	if story := w.show("batches/a"); len(story.Effects) != 0 || story.Record.Registered || len(w.outbox.All()) != 0 {
-		t.Errorf("an effect of an operation nobody registered: %+v", story)
+		t.Errorf("an effect of an unregistered operation: %+v", story)
 	}
 	w.register("batches/a")
 	if story := w.show("batches/a"); len(story.Effects) != 1 || story.Record.State != "SUCCEEDED" || len(w.outbox.All()) != 1 {
@@ -323,7 +325,7 @@ func TestRegisteredLater(t *testing.T) {
 	}
 }
 
-// TestCorrelation: an event whose name nobody registered finds its operation by the submitter's own id [K6].
+// TestCorrelation: an event whose name was never registered finds its operation by the submitter's own id [K6].
 func TestCorrelation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})

@@ -73,7 +73,7 @@ func sent(ctx context.Context, function http.Handler, body string) *httptest.Res
 }
 
 // TestHungStore: a delivery is answered within a time of its own however long the store takes, with
-// 503 so that it comes again, and is taken in when the store answers [W3].
+// 503 so that it is redelivered, and is taken in when the store answers [W3].
 func TestHungStore(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

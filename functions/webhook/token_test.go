@@ -47,8 +47,8 @@ func TestTokenKeysRotate(t *testing.T) {
 	}
 }
 
-// TestTokenRefused is every row of the trust table for tokens: 401, counted by its reason, nothing written and nobody asked
-// [W1, W2].
+// TestTokenRefused is every row of the trust table for tokens: 401, counted by its reason, nothing written and
+// nothing asked [W1, W2].
 func TestTokenRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -64,7 +64,7 @@ func TestTokenRefused(t *testing.T) {
 	}{
 		{"another audience", claim(map[string]any{"aud": "https://other.example/"}), "signature", nil},
 		{"no audience in the token", claim(map[string]any{"aud": nil}), "signature", nil},
-		{"somebody else's key", w.token(nil, geminisim.TokenOptions{Key: geminisim.OtherKey()}), "signature", nil},
+		{"another key", w.token(nil, geminisim.TokenOptions{Key: geminisim.OtherKey()}), "signature", nil},
 		{"an unknown key id", w.token(nil, geminisim.TokenOptions{KeyID: "nobodys"}), "signature", nil},
 		{"no key id", w.token(nil, geminisim.TokenOptions{KeyID: "-"}), "signature", nil},
 		{"alg none", w.token(nil, geminisim.TokenOptions{Alg: "none"}), "signature", nil},
@@ -100,8 +100,8 @@ func TestTokenRefused(t *testing.T) {
 	w.took(w.hint("m1", event("batch.succeeded", name, t1)), "applied", "advanced", true) // and nothing was remembered of m1
 }
 
-// TestNoAudience: a good token where the settings do not say whose to believe is refused and counted apart: it is a mistake in
-// the settings, which Gemini's retries outlive.
+// TestNoAudience: a good token where the settings do not say whose to believe is refused and counted apart: it is a
+// mistake in the settings, which Gemini's retries outlive.
 func TestNoAudience(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{noAudience: true})
@@ -119,8 +119,8 @@ func TestNoAudience(t *testing.T) {
 	}
 }
 
-// TestKeysUnavailable: while nobody can tell whether a token is genuine it is to come again [W3], and it is taken once the keys
-// are there; what cannot be a token for us is refused all the same.
+// TestKeysUnavailable: while it is not known whether a token is genuine it is to be redelivered [W3], and it is taken
+// once the keys are there; what cannot be a token for us is refused all the same.
 func TestKeysUnavailable(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]geminisim.Answer{
@@ -150,7 +150,7 @@ func TestKeysUnavailable(t *testing.T) {
 	}
 }
 
-// TestKeysUnreachable: so where there is nobody at the keys' address.
+// TestKeysUnreachable: so where nothing listens at the keys' address.
 func TestKeysUnreachable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{gate: func(w *world) *trust.Gate {

@@ -1,5 +1,6 @@
-// Package config reads the settings from the environment. Each function and command has a struct of its own whose fields are
-// the groups it uses; what it does not use it neither reads nor checks, so that listing operations needs no webhook secret.
+// Package config reads the settings from the environment. Each function and command has a struct of its own whose
+// fields are the groups it uses; what it does not use it neither reads nor checks, so that listing operations needs
+// no webhook secret.
 //
 // [Parse] reports every problem at once, by the name of the variable; [Unread] those variables that nothing reads.
 package config
@@ -20,8 +21,8 @@ type validator interface {
 	validate() []error
 }
 
-// Parse reads the settings struct T from environ, which is in the form of os.Environ. The error joins every problem, each
-// beginning with the variable's name. A variable that is set to nothing counts as not set.
+// Parse reads the settings struct T from environ, which is in the form of os.Environ. The error joins every problem,
+// each beginning with the variable's name. A variable that is set to nothing counts as not set.
 func Parse[T any](environ []string) (T, error) {
 	var settings T
 	variables := setIn(environ)
@@ -35,7 +36,7 @@ func Parse[T any](environ []string) (T, error) {
 		if group, ok := groups.Field(i).Addr().Interface().(validator); ok {
 			for _, problem := range group.validate() {
 				said := slices.ContainsFunc(problems, func(other error) bool { return other.Error() == problem.Error() })
-				if !said && !unread[variableIn(problem)] { // else it is about a value that nobody set
+				if !said && !unread[variableIn(problem)] { // else it is about a value that was not set
 					problems = append(problems, problem)
 				}
 			}

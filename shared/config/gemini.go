@@ -20,7 +20,8 @@ type Gemini struct {
 	SecretEmulator string `env:"SECRET_MANAGER_EMULATOR_HOST"`
 }
 
-// IsSet reports whether there is an API key, or the name of one's secret. A command that does not ask Gemini has neither.
+// IsSet reports whether there is an API key, or the name of one's secret. A command that does not ask Gemini has
+// neither.
 func (g Gemini) IsSet() bool { return g.APIKey != "" || g.APIKeySecret != "" }
 
 func (g *Gemini) validate() []error {
@@ -45,7 +46,7 @@ func (g *Gemini) validate() []error {
 	return problems
 }
 
-// Discovery is what is done about batches that nobody registered.
+// Discovery is what is done about unregistered batches.
 type Discovery struct {
 	Adopt bool `env:"OPLEDGER_ADOPT" envDefault:"false"`
 }
@@ -53,18 +54,19 @@ type Discovery struct {
 // A WebhookKind says which webhook there is to be at Gemini.
 type WebhookKind string
 
-// The kinds. A static webhook is made once, with `opledger webhook create`, and delivers everything of the API key's project; a
-// dynamic one is named in each request that submits an operation.
+// The kinds. A static webhook is made once, with `opledger webhook create`, and delivers everything of the API key's
+// project; a dynamic one is named in each request that submits an operation.
 const (
 	WebhookStatic  WebhookKind = "static"
 	WebhookDynamic WebhookKind = "dynamic"
 	WebhookNone    WebhookKind = "none"
 )
 
-// Endpoint is the webhook at Gemini's side: which kind there is to be, where it delivers to, and what may be done about it.
+// Endpoint is the webhook at Gemini's side: which kind there is to be, where it delivers to, and what may be done
+// about it.
 type Endpoint struct {
 	Kind WebhookKind `env:"OPLEDGER_WEBHOOK" envDefault:"static"`
-	// URL is the address of the webhook function; empty: nobody said.
+	// URL is the address of the webhook function; empty: not known.
 	URL string `env:"OPLEDGER_WEBHOOK_URL"`
 	// Reenable lets reconcile enable the webhook again after Gemini disabled it.
 	Reenable bool `env:"OPLEDGER_WEBHOOK_REENABLE" envDefault:"false"`
@@ -92,7 +94,8 @@ func (e *Endpoint) validate() []error {
 	return problems
 }
 
-// CheckWebhookURL returns nil for an address that Gemini can deliver to. The error does not repeat it: it may hold a password.
+// CheckWebhookURL returns nil for an address that Gemini can deliver to. The error does not repeat it: it may hold a
+// password.
 func CheckWebhookURL(text string) error {
 	u, err := url.Parse(text)
 	switch {

@@ -33,19 +33,21 @@ type everyGroup struct {
 
 const ours = "OPLEDGER_"
 
-// besides are the names with our prefix that are no settings: those that the README's submitters find a function by, and those
-// that tell the tests to insist on the emulators and how much to do. People share one environment.
+// besides are the names with our prefix that are no settings: those that the README's submitters find a function by,
+// and those that tell the tests to insist on the emulators and how much to do. People share one environment.
 func besides() []string {
 	return []string{"OPLEDGER_URL", "OPLEDGER_TOKEN", "OPLEDGER_REQUIRE_EMULATORS", "OPLEDGER_TEST_ITEMS"}
 }
 
-// Unread reports each variable in environ, which is in the form of os.Environ, that begins with OPLEDGER_ and that no function
-// and no command reads: probably another one was meant, whose default holds now, unnoticed. One that is set for another function
-// is no problem. The error joins the problems, each beginning with the variable's name; none has a value in it.
+// Unread reports each variable in environ, which is in the form of os.Environ, that begins with OPLEDGER_ and that no
+// function and no command reads: probably another one was meant, whose default holds now, unnoticed. One that is set
+// for another function is no problem. The error joins the problems, each beginning with the variable's name; none has
+// a value in it.
 //
-// A command, and whatever checks settings before they are deployed, refuses to start: somebody is there who can mend it. A
-// deployed function starts, and says it in its log once. It would not take in what Gemini delivers otherwise, over a variable
-// that changes nothing; and a revision to which somebody rolls back may be older than a variable that is set for it.
+// A command, and whatever checks settings before they are deployed, refuses to start: the operator is there and can
+// fix it. A deployed function starts, and says it in its log once. It would not take in what Gemini delivers
+// otherwise, over a variable that changes nothing; and a revision to which the operator rolls back may be older than
+// a variable that is set for it.
 func Unread(environ []string) error {
 	params, err := env.GetFieldParams(&everyGroup{})
 	if err != nil {

@@ -43,7 +43,7 @@ func TestWebhook(t *testing.T) {
 			func(r *result) { r.Audiences, r.Asks = []string{"a", "b"}, true }},
 		{"issuers", []string{"OPLEDGER_WEBHOOK_AUDIENCE=a", "OPLEDGER_WEBHOOK_ISSUER=i j", "OPLEDGER_GEMINI_API_KEY_SECRET=projects/p/secrets/k"},
 			func(r *result) { r.Audiences, r.Issuers, r.Asks = []string{"a"}, []string{"i", "j"}, true }},
-		{"never asks nobody", []string{"OPLEDGER_WEBHOOK_AUDIENCE=a", "OPLEDGER_CONFIRM=never"},
+		{"never asks Gemini", []string{"OPLEDGER_WEBHOOK_AUDIENCE=a", "OPLEDGER_CONFIRM=never"},
 			func(r *result) { r.Audiences, r.Confirm = []string{"a"}, trust.Never }},
 		{"always asks, with no audience too", []string{"OPLEDGER_CONFIRM=always", "GEMINI_API_KEY=k"},
 			func(r *result) { r.Confirm, r.Asks = trust.Always, true }},
@@ -74,8 +74,8 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// TestWebhookProblems: each bad value is one problem that names its variable and says what is wanted, and repeats nothing that
-// could be secret.
+// TestWebhookProblems: each bad value is one problem that names its variable and says what is wanted, and repeats
+// nothing that could be secret.
 func TestWebhookProblems(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

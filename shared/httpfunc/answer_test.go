@@ -36,8 +36,8 @@ func decode(t *testing.T, w *httptest.ResponseRecorder) said {
 	return s
 }
 
-// TestFail is the one table from errors to statuses: what a retry mends is 503 with a time to come back, what it does not is
-// a 4xx. An error nobody knows is not known to be the sender's fault.
+// TestFail is the one table from errors to statuses: what a retry fixes is 503 with a time to come back, what it does
+// not is a 4xx. An unknown error is not known to be the sender's fault.
 func TestFail(t *testing.T) {
 	t.Parallel()
 	unknown := errors.New("never seen")

@@ -121,8 +121,8 @@ func TestServed(t *testing.T) {
 	}
 }
 
-// TestBuiltLater: what a function needs is made at its first request; if that fails the sender is told to come again, why is
-// in the log and not in the answer, and the next request tries anew. It is made once.
+// TestBuiltLater: what a function needs is made at its first request; if that fails the sender is told to come again,
+// why is in the log and not in the answer, and the next request tries again. It is made once.
 func TestBuiltLater(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "FUNCTION_TARGET=Flaky")
@@ -139,8 +139,8 @@ func TestBuiltLater(t *testing.T) {
 	}
 }
 
-// TestBuiltAtStart: a function that is built at the start is there at the first request; where that failed for a reason that may
-// pass, it is built then.
+// TestBuiltAtStart: a function that is built at the start is there at the first request; where that failed for a
+// reason that may pass, it is built then.
 func TestBuiltAtStart(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ eager, want string }{{"", "1"}, {"later", "2"}} {

@@ -17,7 +17,7 @@ import (
 	"github.com/opledger/opledger/shared/logging"
 )
 
-// ErrSettings is wrapped by an error of build that no later try mends: what the settings name cannot be used.
+// ErrSettings is wrapped by an error of build that no later try fixes: what the settings name cannot be used.
 var ErrSettings = errors.New("the settings are not usable")
 
 // HTTP registers an HTTP function under name. Settings are read and checked when this is the function that the process runs

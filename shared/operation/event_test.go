@@ -94,7 +94,7 @@ func TestApplyNewStateBringsItsResult(t *testing.T) {
 }
 
 // When and by which path an operation was settled is said once, by what settled it; only an allowed move to another end
-// settles it anew [L1, M5].
+// settles it again [L1, M5].
 func TestSettledOnce(t *testing.T) {
 	t.Parallel()
 	hour := func(n int) time.Time { return early.Add(time.Duration(n) * time.Hour) }

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Metadata is what a submitter says about its operation: a JSON object as text, or nothing. It is text because a document
-// store refuses some keys that a submitter may choose.
+// Metadata is what a submitter says about its operation: a JSON object as text, or nothing. It is text because a
+// document store refuses some keys that a submitter may choose.
 type Metadata string
 
 // ErrMetadata is wrapped by every error about metadata.
@@ -128,7 +128,7 @@ func metadataFields(text []byte) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// unfit says why a text is no metadata, in the words of whoever wrote it rather than of the decoder that ended in err.
+// unfit says why a text is no metadata, in the sender's words rather than those of the decoder that ended in err.
 func unfit(err error) error {
 	if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
 		return fmt.Errorf("%w: it is no JSON (byte %d)", ErrMetadata, syntax.Offset)

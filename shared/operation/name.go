@@ -63,7 +63,7 @@ func (k Key) ID() string {
 	return string(k)
 }
 
-// A Name is a resource name as somebody gave it, with the key that it stands for.
+// A Name is a resource name as a caller gave it, with the key that it stands for.
 type Name struct {
 	Key Key
 	// Resource is the name to ask the API with: as given, without white space around it, trailing slashes or an API URL
@@ -75,10 +75,10 @@ type Name struct {
 var ErrName = errors.New("not an operation's name")
 
 // ParseName finds the key in any representation of an operation's name [K1]: white space around it, trailing slashes, a
-// project, location or model in front, an API URL, and any case of the collection word are all the same operation; the id
-// keeps its case. A bare id takes fallback as its collection, where fallback is not empty [K2]. A name that fits nothing is
-// kept whole, trimmed. The error wraps ErrName and is for a name that is empty, longer than MaxNameBytes, not printable
-// text, or Garbled; trying again does not help.
+// project, location or model in front, an API URL, and any case of the collection word are all the same operation;
+// the id keeps its case. A bare id takes fallback as its collection, where fallback is not empty [K2]. A name that
+// fits nothing is kept whole, trimmed. The error wraps ErrName and is for a name that is empty, longer than
+// MaxNameBytes, not printable text, or Garbled; trying again does not help.
 func ParseName(raw string, fallback Collection) (Name, error) {
 	resource := trim(raw)
 	if path := withoutURL(resource); path != resource {
@@ -149,7 +149,7 @@ func isAPIVersion(segment string) bool {
 	return len(segment) >= 2 && segment[0] == 'v' && segment[1] >= '0' && segment[1] <= '9'
 }
 
-// IdempotencyKey names one run of a side effect to whoever receives it: the same for every attempt, and of the side
+// IdempotencyKey names one run of a side effect to its receiver: the same for every attempt, and of the side
 // effect's own granularity [K4]. effect is a rule's name, or such a name with "@nonce" for a run of its own.
 func IdempotencyKey(k Key, effect string) string {
 	return "gemini:" + string(k) + "#" + effect

@@ -11,7 +11,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// names is one row per representation of a name that was seen on the wire, in an SDK or in somebody's terminal.
+// names is one row per representation of a name that was seen on the wire, in an SDK or in a terminal.
 var names = []struct {
 	about    string
 	raw      string
@@ -246,7 +246,8 @@ func TestKeyWithoutCollection(t *testing.T) {
 	}
 }
 
-// An idempotency key has the granularity of the side effect [K4] and is the same however the operation was spelled [K1].
+// An idempotency key has the granularity of the side effect [K4] and is the same however the operation was spelled
+// [K1].
 func TestIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	for _, raw := range spellings(operation.Batches, "abc") {
@@ -263,7 +264,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	}
 }
 
-// Whatever somebody sends: an error that says so, or a key that is its own key [K1].
+// Whatever a caller sends: an error that says so, or a key that is its own key [K1].
 func FuzzParseName(f *testing.F) {
 	for _, tt := range names {
 		f.Add(tt.raw, string(tt.fallback))

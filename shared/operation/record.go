@@ -23,8 +23,8 @@ const (
 	EffectWithheld EffectStatus = "withheld"
 )
 
-// Closed reports whether nothing is left to do for an effect with this status. A word that this revision does not know keeps
-// the record, to be safe [L3].
+// Closed reports whether nothing is left to do for an effect with this status. A word that this revision does not
+// know keeps the record, to be safe [L3].
 func (s EffectStatus) Closed() bool {
 	return s == EffectDone || s == EffectWaived || s == EffectWithheld
 }
@@ -33,7 +33,7 @@ func (s EffectStatus) Closed() bool {
 type Progress struct {
 	Done   int64 `json:"done" firestore:"done"`
 	Failed int64 `json:"failed" firestore:"failed"` // given up
-	Total  int64 `json:"total" firestore:"total"`   // 0 while nobody knows
+	Total  int64 `json:"total" firestore:"total"`   // 0 while it is not known
 }
 
 // A Record is what is known of one operation: the single source of truth [L1]. It is stored as one document in this
@@ -53,7 +53,7 @@ type Record struct {
 	// UpdateTime is the server's time of State; zero where no report said one.
 	UpdateTime time.Time `json:"updateTime,omitzero" firestore:"updateTime,omitempty"`
 	// Registered is false for an operation that only a delivery told us of: nothing is looked up and no effect runs for
-	// it until somebody registers it [W5].
+	// it until it is registered [W5].
 	Registered bool `json:"registered" firestore:"registered"`
 	// CreatedAt is when the ledger first heard of the operation; lists are in its order.
 	CreatedAt time.Time `json:"createdAt" firestore:"createdAt"`
@@ -76,15 +76,15 @@ type Record struct {
 	Progress map[string]Progress `json:"progress,omitempty" firestore:"progress,omitempty"`
 	// ProgressAt is when Progress was last written; while an effect is being run it is up to about a second behind.
 	ProgressAt time.Time `json:"progressAt,omitzero" firestore:"progressAt,omitempty"`
-	// StuckSince is when the operation was first found pending for too long; AlertedAt when that was last said aloud [R4].
+	// StuckSince is when the operation was first found pending for too long; AlertedAt when that was last alerted [R4].
 	StuckSince time.Time `json:"stuckSince,omitzero" firestore:"stuckSince,omitempty"`
 	AlertedAt  time.Time `json:"alertedAt,omitzero" firestore:"alertedAt,omitempty"`
-	// Trouble is why the last look-ups learned nothing, in their own word ("not-found", "rate-limited"), and TroubleSince when
-	// the first of them said so; both are absent since Gemini last said how the operation stands.
+	// Trouble is why the last look-ups learned nothing, in their own word ("not-found", "rate-limited"), and
+	// TroubleSince when the first of them said so; both are absent since Gemini last said how the operation stands.
 	Trouble      string    `json:"trouble,omitempty" firestore:"trouble,omitempty"`
 	TroubleSince time.Time `json:"troubleSince,omitzero" firestore:"troubleSince,omitempty"`
-	// MissingSince is when Gemini first did not find the operation, and MissingAlertedAt when that was last said aloud [R4].
-	// Other trouble leaves both as they are, because it says nothing about whether the operation is there.
+	// MissingSince is when Gemini first did not find the operation, and MissingAlertedAt when that was last alerted
+	// [R4]. Other trouble leaves both as they are, because it says nothing about whether the operation is there.
 	MissingSince     time.Time `json:"missingSince,omitzero" firestore:"missingSince,omitempty"`
 	MissingAlertedAt time.Time `json:"missingAlertedAt,omitzero" firestore:"missingAlertedAt,omitempty"`
 	// Abandoned is set once a person has ended the waiting [R4]. It is not a state: a completion still counts.
@@ -99,7 +99,7 @@ type Record struct {
 func (r Record) Settled() bool { return r.State.Terminal() }
 
 // Closed reports whether nothing more will happen by itself or needs a person: the operation ended and every planned
-// effect is done or waived. A dead effect keeps its record, because somebody still has to look at it [L3].
+// effect is done or waived. A dead effect keeps its record, because an operator still has to act on it [L3].
 func (r Record) Closed() bool {
 	if !r.Settled() {
 		return false
@@ -130,10 +130,11 @@ func (r Record) WithProgress(name string, progress Progress, now time.Time) Reco
 	return r
 }
 
-// Lifetime returns r with DueAt and ExpireAt as the rest of the record demands; it is the one place that decides how long
-// a record lives [L3]. now is the store's time, retention how long a closed record is kept. A registered record that waits
-// for its end is never deleted and keeps a DueAt, unless it was abandoned; one that is settled but has an open or dead effect
-// has neither; a closed one expires retention after it was first found closed; so does one that nobody registered.
+// Lifetime returns r with DueAt and ExpireAt as the rest of the record demands; it is the one place that decides how
+// long a record lives [L3]. now is the store's time, retention how long a closed record is kept. A registered record
+// that waits for its end is never deleted and keeps a DueAt, unless it was abandoned; one that is settled but has an
+// open or dead effect has neither; a closed one expires retention after it was first found closed; so does an
+// unregistered one.
 func (r Record) Lifetime(now time.Time, retention time.Duration) Record {
 	if r.Settled() || !r.Registered || r.Abandoned != nil {
 		r.DueAt = time.Time{}

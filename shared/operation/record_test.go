@@ -88,7 +88,7 @@ func TestLifetime(t *testing.T) {
 								r := record(state, early)
 								r.Registered, r.Abandoned, r.DueAt, r.ExpireAt, r.Effects = registered, abandoned, due, expiry, effects[about].statuses
 								fate := pick(row.pending, row.settled, row.unregistered, r)
-								fate.waits = fate.waits && abandoned == nil // nobody is asked any more, and it is not deleted either [R4]
+								fate.waits = fate.waits && abandoned == nil // Gemini is not asked any more, and it is not deleted either [R4]
 								checkLifetime(t, r, fate)
 							}
 						}
@@ -138,7 +138,7 @@ func pick[T any](pending, settled, unregistered T, r operation.Record) T {
 	}
 }
 
-// The retention is counted from when the last effect was done, anew after every one that opens [L3].
+// The retention is counted from when the last effect was done, again after every one that opens [L3].
 func TestLifetimeAlongALife(t *testing.T) {
 	t.Parallel()
 	r := record(operation.Running, early)
@@ -161,8 +161,8 @@ func TestLifetimeAlongALife(t *testing.T) {
 		{"replayed", 90, func(r operation.Record) operation.Record { return r.WithEffect("publish", operation.EffectOpen) }, 0},
 		{"done", 91, func(r operation.Record) operation.Record { return r.WithEffect("publish", operation.EffectDone) }, 105},
 		{"written once more", 92, func(r operation.Record) operation.Record { r.Attempts++; return r }, 105},
-		{"run anew", 100, func(r operation.Record) operation.Record { return r.WithEffect("publish@n1", operation.EffectOpen) }, 0},
-		{"done anew", 101, func(r operation.Record) operation.Record { return r.WithEffect("publish@n1", operation.EffectDone) }, 115},
+		{"rerun", 100, func(r operation.Record) operation.Record { return r.WithEffect("publish@n1", operation.EffectOpen) }, 0},
+		{"rerun done", 101, func(r operation.Record) operation.Record { return r.WithEffect("publish@n1", operation.EffectDone) }, 115},
 	} {
 		r = step.change(r).Lifetime(day(step.day), retention)
 		var want time.Time

@@ -14,7 +14,7 @@ import (
 // Everything below is exhaustive: every state, known and unknown, at every time that compares differently, under every
 // policy that a person can write.
 
-// worldStates are all known states and two that nobody knows.
+// worldStates are all known states and two unknown ones.
 func worldStates() []operation.State {
 	return append([]operation.State{operation.Unknown, "PAUSED"}, operation.States()...)
 }
@@ -45,8 +45,8 @@ type policy struct {
 	allowed operation.Transitions
 }
 
-// policies are all sets of moves between different terminal states that have no cycle: 543, as many as there are acyclic
-// graphs of four nodes. The first is the default, which allows nothing.
+// policies are all sets of moves between different terminal states that have no cycle: 543, as many as there are
+// acyclic graphs of four nodes. The first is the default, which allows nothing.
 func policies() (all []policy) {
 	for _, moves := range moveSets() {
 		if allowed, err := operation.ParseTransitions(moves); err == nil {
@@ -84,8 +84,8 @@ func everyChange(f func(change)) {
 	}
 }
 
-// A settled record never becomes unsettled [M9], its rank never falls [M1], its time never goes back at the same rank [M4],
-// and it moves to another end only where the policy says so [M5].
+// A settled record never becomes unsettled [M9], its rank never falls [M1], its time never goes back at the same rank
+// [M4], and it moves to another end only where the policy says so [M5].
 func TestProgressIsNeverLost(t *testing.T) {
 	t.Parallel()
 	changes := 0
@@ -114,8 +114,8 @@ func TestProgressIsNeverLost(t *testing.T) {
 	}
 }
 
-// Every decision is the one reason whose conditions hold, and for every pair of record and event exactly one does. This is
-// [M3] again, without an order.
+// Every decision is the one reason whose conditions hold, and for every pair of record and event exactly one does.
+// This is [M3] again, without an order.
 func TestReasonsPartitionAllEvents(t *testing.T) {
 	t.Parallel()
 	seen := map[operation.Reason]int{}
@@ -162,9 +162,9 @@ func TestReasonsPartitionAllEvents(t *testing.T) {
 	}
 }
 
-// What was dropped once is dropped for ever: whatever one event changes in whatever record, all that was dropped before is
-// dropped after it. Since the record after it is again one of the records that the test begins with, this holds for
-// sequences of any length, and under every policy [M3, M5].
+// What was dropped once is dropped for ever: whatever one event changes in whatever record, all that was dropped
+// before is dropped after it. Since the record after it is again one of the records that the test begins with, this
+// holds for sequences of any length, and under every policy [M3, M5].
 func TestDropsAreFinal(t *testing.T) {
 	t.Parallel()
 	records, events := worldRecords(), worldEvents()
@@ -301,9 +301,9 @@ func TestReduceIsPure(t *testing.T) {
 }
 
 // Under the default policy the order of arrival does not matter: events that agree on the end, however many and however
-// mixed up, leave the same state and the same time behind, that of the highest rank and therein the newest [M3, M4, M5].
-// (Two states of one rank at one instant, RUNNING and REQUIRES_ACTION, say nothing about which was later: the first to
-// arrive stands, unless something decides for both.)
+// mixed up, leave the same state and the same time behind, that of the highest rank and therein the newest [M3, M4,
+// M5]. (Two states of one rank at one instant, RUNNING and REQUIRES_ACTION, say nothing about which was later: the
+// first to arrive stands, unless something decides for both.)
 func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	starts := []operation.Record{{}, record(operation.Pending, missing)}
@@ -345,8 +345,8 @@ func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
 	}
 }
 
-// newest returns the event of the highest rank and therein of the newest time, counting what the record begins with. It is
-// not clear where two states share both.
+// newest returns the event of the highest rank and therein of the newest time, counting what the record begins with.
+// It is not clear where two states share both.
 func newest(start operation.Record, set []operation.Event) (best operation.Event, clear bool) {
 	best, clear = event(start.State, start.UpdateTime), true
 	for _, e := range set {

@@ -7,7 +7,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// later are states that the API may add, or that somebody misspells: all unknown [M1].
+// later are states that the API may add, or misspelled ones: all unknown [M1].
 var later = []operation.State{operation.Unknown, "PAUSED", "succeeded", " RUNNING", "JOB_STATE_SUCCEEDED", "REQUIRES_CONTINUATION"}
 
 func TestStates(t *testing.T) { // [M1]
@@ -44,7 +44,7 @@ func TestStates(t *testing.T) { // [M1]
 	}
 }
 
-// A state that nobody knows never changes a state that somebody does, however new it is [M1].
+// An unknown state never changes a known one, however new it is [M1].
 func TestUnknownStateRollsNothingBack(t *testing.T) {
 	t.Parallel()
 	for _, was := range operation.States() {
@@ -57,7 +57,7 @@ func TestUnknownStateRollsNothingBack(t *testing.T) {
 	}
 }
 
-// What is known now replaces what nobody knew, however old it is [M1].
+// What is known now replaces what was unknown, however old it is [M1].
 func TestKnownStateReplacesUnknown(t *testing.T) {
 	t.Parallel()
 	for _, was := range later {

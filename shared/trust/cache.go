@@ -11,7 +11,8 @@ import (
 
 // Caching says how long what was fetched is used, and how often it is fetched. A zero field means the default.
 type Caching struct {
-	// TTL is how long what was fetched is used without asking again, and so how long a revoked secret or key still works.
+	// TTL is how long what was fetched is used without asking again, and so how long a revoked secret or key still
+	// works.
 	TTL time.Duration
 	// Gap is the least time between two fetches, whatever they are for: it bounds what a forger can cost.
 	Gap time.Duration
@@ -33,11 +34,11 @@ const fetchTimeout = 5 * time.Second
 
 var errTooSoon = errors.New("it was asked for moments ago")
 
-// A cache holds a value that somebody else can change. However many callers ask, one fetch runs at a time, and not two within
+// A cache holds a value that others can change. However many callers ask, one fetch runs at a time, and not two within
 // a gap. A value is never changed once it is here, so that callers may tell a newer one by its address.
 type cache[T any] struct {
-	// fetch returns a value, an error, or both: a value that can be used, and what is wrong beside it. Such a value replaces
-	// another but is not taken as the first. It must end when its context does.
+	// fetch returns a value, an error, or both: a value that can be used, and what is wrong beside it. Such a value
+	// replaces another but is not taken as the first. It must end when its context does.
 	fetch func(context.Context) (*T, error)
 	// report is told what a usable value hides from the callers, once per change; nil when all is well again.
 	report func(error)
@@ -52,8 +53,8 @@ type cache[T any] struct {
 	flight   chan struct{} // closed when the fetch that is running ends; nil while none is
 }
 
-// get returns the value, which it first fetches again if it is older than its time to live. If that fails, or is not yet
-// allowed, it returns the old one for a while, and then an error that wraps ErrUnavailable and the cause.
+// get returns the value, which it first fetches again if it is older than its time to live. If that fails, or is not
+// yet allowed, it returns the old one for a while, and then an error that wraps ErrUnavailable and the cause.
 func (c *cache[T]) get(ctx context.Context, now time.Time) (*T, error) {
 	value, asOf, _ := c.last()
 	if value != nil && now.Sub(asOf) < c.TTL {
@@ -68,8 +69,8 @@ func (c *cache[T]) get(ctx context.Context, now time.Time) (*T, error) {
 	return nil, fmt.Errorf("%w: %w", ErrUnavailable, cmp.Or(err, context.Cause(ctx), errTooSoon))
 }
 
-// renew returns a value other than seen, if there is one or a fetch brings one. Otherwise, also where no fetch is allowed
-// yet, it returns seen.
+// renew returns a value other than seen, if there is one or a fetch brings one. Otherwise, also where no fetch is
+// allowed yet, it returns seen.
 func (c *cache[T]) renew(ctx context.Context, now time.Time, seen *T) *T {
 	value, _, _ := c.last()
 	if value == seen {
@@ -85,8 +86,8 @@ func (c *cache[T]) last() (value *T, asOf time.Time, err error) {
 	return c.value, c.asOf, c.err
 }
 
-// refresh fetches, if the gap allows it, and returns when that has ended or ctx has. If a fetch is running already it waits
-// for that one, or returns at once unless join is set.
+// refresh fetches, if the gap allows it, and returns when that has ended or ctx has. If a fetch is running already it
+// waits for that one, or returns at once unless join is set.
 func (c *cache[T]) refresh(ctx context.Context, now time.Time, join bool) {
 	c.mu.Lock()
 	flight := c.flight

@@ -32,7 +32,8 @@ type probe struct {
 	reports []string
 }
 
-// inBubble runs a test where time passes only when everybody waits. TTL, gap and staleness are 5 minutes, 30 s and an hour.
+// inBubble runs a test where time passes only when everybody waits. TTL, gap and staleness are 5 minutes, 30 s and an
+// hour.
 func inBubble(t *testing.T, test func(p *probe)) {
 	t.Helper()
 	t.Parallel()
@@ -121,7 +122,8 @@ func TestCacheHasNothing(t *testing.T) {
 	})
 }
 
-// TestCacheFliesOnce: whoever comes while a fetch runs waits for it, and whoever comes within the gap does without.
+// TestCacheFliesOnce: a caller that comes while a fetch runs waits for it, and one that comes within the gap does
+// without.
 func TestCacheFliesOnce(t *testing.T) {
 	inBubble(t, func(p *probe) {
 		p.next = fetched{value: "a", takes: time.Second}
@@ -163,7 +165,7 @@ func TestCacheFliesOnce(t *testing.T) {
 	})
 }
 
-// TestCacheOutlivesItsCaller: a caller that goes away takes nobody's fetch along, and a fetch that hangs ends.
+// TestCacheOutlivesItsCaller: a caller that goes away does not end the fetch for others, and a fetch that hangs ends.
 func TestCacheOutlivesItsCaller(t *testing.T) {
 	inBubble(t, func(p *probe) {
 		p.next = fetched{value: "a", takes: time.Second}

@@ -17,8 +17,8 @@ const (
 	maxClaimBytes    = 64
 )
 
-// strangeClaims logs the names of claims that are not registered, each once: if Gemini begins to bind the body, or to say
-// more about the event, this is where it shows. It never logs a value.
+// strangeClaims logs the names of claims that are not registered, each once: if Gemini begins to bind the body, or to
+// say more about the event, this is where it shows. It never logs a value.
 type strangeClaims struct {
 	log  *slog.Logger
 	mu   sync.Mutex
@@ -33,7 +33,7 @@ func (s *strangeClaims) note(claims map[string]json.RawMessage) {
 			continue
 		}
 		if name = diag.Cut(name, maxClaimBytes); s.first(name) {
-			s.log.Info("a webhook token has a claim that nobody documents", "event", "auth", "outcome", "strange-claim", "claim", name)
+			s.log.Info("a webhook token has an undocumented claim", "event", "auth", "outcome", "strange-claim", "claim", name)
 		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/gemini"
 )
 
-// FuzzToken: a delivery without a static signature is accepted exactly if the token is the good one, to the letter [W1].
+// FuzzToken: a delivery without a static signature is accepted exactly if the token is the good one, to the letter
+// [W1].
 func FuzzToken(f *testing.F) {
 	w := newWorld(f)
 	good := goodToken(start)
@@ -35,7 +36,7 @@ func FuzzToken(f *testing.F) {
 		case (err == nil) != right:
 			t.Fatalf("W1: got %v for a token that is right: %t", err, right)
 		case err != nil && !errors.Is(err, gemini.ErrSignature):
-			t.Fatalf("W1: an error that nobody knows: %v", err)
+			t.Fatalf("W1: an unknown error: %v", err)
 		case err == nil && string(proof.Claims) != goodClaims(start, nil):
 			t.Fatalf("W1: other claims: %s", proof.Claims)
 		}

@@ -13,11 +13,13 @@ import (
 )
 
 var (
-	// ErrUnavailable says that nobody can tell whether a request is genuine: the secrets or keys could not be fetched, and
-	// none are known or those that are known are too old. It wraps the cause. A later delivery may be verified.
+	// ErrUnavailable says that it is not known whether a request is genuine: the secrets or keys could not be
+	// fetched, and none are known or those that are known are too old. It wraps the cause. A later delivery may be
+	// verified.
 	ErrUnavailable = errors.New("the secrets or keys to verify with cannot be fetched")
-	// ErrNoAudience is the [gemini.ErrSignature] for a token where none are accepted, because no audience is set. It is apart
-	// so that it can be counted: with jobs that have a webhook_config, it is a mistake in the settings and no forgery.
+	// ErrNoAudience is the [gemini.ErrSignature] for a token where none are accepted, because no audience is set. It
+	// is apart so that it can be counted: with jobs that have a webhook_config, it is a mistake in the settings and
+	// no forgery.
 	ErrNoAudience = fmt.Errorf("%w: it is a token, and whose are accepted is not set (OPLEDGER_WEBHOOK_AUDIENCE)", gemini.ErrSignature)
 	// ErrAmbiguous is the [gemini.ErrSignature] for a static signature that fits another delivery,
 	// too: a part of the id or of the body may be the timestamp instead. It is apart so that it can
@@ -35,8 +37,8 @@ var (
 
 // Options are what a Gate believes.
 type Options struct {
-	// Tolerance is how far a delivery's time may be off, either way [W2], and the leeway for the times in a token. It must be
-	// positive.
+	// Tolerance is how far a delivery's time may be off, either way [W2], and the leeway for the times in a token. It
+	// must be positive.
 	Tolerance time.Duration
 	// Static verifies "v1," signatures. Nil: no secret is set, and their error is gemini.ErrNoSecret.
 	Static *Secrets
@@ -57,8 +59,9 @@ func New(o Options) (*Gate, error) {
 
 // A Proof is how far a delivery may be believed.
 type Proof struct {
-	// Bound says that the signature covers the body. It is false for every token: Gemini documents no claim that binds one.
-	// Then the body, the id and the timestamp may be anybody's who has seen a token, and are a hint to be confirmed.
+	// Bound says that the signature covers the body. It is false for every token: Gemini documents no claim that
+	// binds one. Then the body, the id and the timestamp may be anybody's who has seen a token, and are a hint to be
+	// confirmed.
 	Bound bool
 	// Claims is the verified token's payload, a JSON object; nil for a static signature.
 	Claims json.RawMessage
@@ -67,16 +70,16 @@ type Proof struct {
 	Token string
 }
 
-// Verify returns the proof that a delivery carries, its body as received and before anything parsed it [W1], fresh at now
-// [W2]. The error is or wraps gemini.ErrSignature, gemini.ErrStale, gemini.ErrNoSecret or ErrUnavailable; see the package's
-// documentation for what to answer. Exactly the tolerance is still fresh.
+// Verify returns the proof that a delivery carries, its body as received and before anything parsed it [W1], fresh at
+// now [W2]. The error is or wraps gemini.ErrSignature, gemini.ErrStale, gemini.ErrNoSecret or ErrUnavailable; see the
+// package's documentation for what to answer. Exactly the tolerance is still fresh.
 //
 // Verify calls body only where the headers leave the decision to it: for a static signature of the
 // right form, while there are secrets. An error of body is returned as it is, unless a token does
 // instead.
 //
-// Verify may fetch secrets or keys, and waits for that for 5 seconds at most or until ctx ends, whichever is first; ending ctx
-// does not end the fetch, because others wait for it.
+// Verify may fetch secrets or keys, and waits for that for 5 seconds at most or until ctx ends, whichever is first;
+// ending ctx does not end the fetch, because others wait for it.
 func (g *Gate) Verify(ctx context.Context, header http.Header, body Body, now time.Time) (Proof, error) {
 	sent, readable := gemini.ParseTimestamp(header.Get(gemini.HeaderTimestamp))
 	id, signatures := header.Get(gemini.HeaderID), header.Values(gemini.HeaderSignature)
@@ -129,7 +132,7 @@ func (g *Gate) proveDynamic(ctx context.Context, token string, now time.Time) ([
 	return g.options.Dynamic.verify(ctx, token, now, g.options.Tolerance)
 }
 
-// gravest returns the error to answer with: first that nobody can tell, because then the delivery must come again, then
+// gravest returns the error to answer with: first that it is not known, because then the delivery must be retried, then
 // that a genuine proof is too old or too new, then one to be counted apart, then that nothing fits.
 func gravest(problems []error) error {
 	worst := gemini.ErrSignature

@@ -98,7 +98,7 @@ func TestGateTable(t *testing.T) {
 	}
 }
 
-// TestGateWithoutOneKind: a delivery that could not be judged comes again, and one that fits nothing does not.
+// TestGateWithoutOneKind: a delivery that could not be judged is redelivered, and one that fits nothing does not.
 func TestGateWithoutOneKind(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -37,7 +37,7 @@ func divisions(text string, try func(id string, at time.Time, body string)) {
 	}
 }
 
-// TestDividedAgain: what a sender signed is one delivery. Whoever captured it cannot divide it at
+// TestDividedAgain: what a sender signed is one delivery. A caller who captured it cannot divide it at
 // another dot and have that taken, at whichever time; and a dot in an id is no reason to refuse it
 // [W1].
 func TestDividedAgain(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// maxKeySetBytes bounds the answer of whoever publishes the keys.
+	// maxKeySetBytes bounds the answer of the server that publishes the keys.
 	maxKeySetBytes = 1 << 20
 	// minKeyBits is what RFC 7518, section 3.3, demands of a key for RS256.
 	minKeyBits = 2048
@@ -66,8 +66,8 @@ func newKeyring(address string, transport http.RoundTripper, c Caching, log *slo
 	}
 }
 
-// find returns the key with an id. If there is none the set is fetched once more, because the key may be new. The error is
-// gemini.ErrSignature for an id that is not in the set, or wraps ErrUnavailable.
+// find returns the key with an id. If there is none the set is fetched once more, because the key may be new. The
+// error is gemini.ErrSignature for an id that is not in the set, or wraps ErrUnavailable.
 func (k *keyring) find(ctx context.Context, id string, now time.Time) (*rsa.PublicKey, error) {
 	set, err := k.cache.get(ctx, now)
 	if err != nil {
@@ -83,14 +83,14 @@ func (k *keyring) find(ctx context.Context, id string, now time.Time) (*rsa.Publ
 	if key, ok := (*newer)[id]; ok {
 		return key, nil
 	}
-	if newer != set { // otherwise nobody was asked
+	if newer != set { // otherwise nothing was fetched
 		k.unknown.add(id, now)
 	}
 	return nil, gemini.ErrSignature
 }
 
-// CheckKeysURL returns nil for a URL of keys whose answer nobody on the way can replace. The error does not repeat it: it may
-// hold a password.
+// CheckKeysURL returns nil for a URL of keys whose answer cannot be replaced on the way. The error does not repeat
+// it: it may hold a password.
 func CheckKeysURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
@@ -130,8 +130,9 @@ func fetchKeys(ctx context.Context, client *http.Client, url string) (keySet, er
 	return set, nil
 }
 
-// parseKeys returns the keys of a set that RS256 tokens can be verified with. Others are passed over, as RFC 7517 wants it: a
-// set may hold keys for other purposes. Two keys with one id make the set unusable: nobody can tell which of them is meant.
+// parseKeys returns the keys of a set that RS256 tokens can be verified with. Others are passed over, as RFC 7517
+// wants it: a set may hold keys for other purposes. Two keys with one id make the set unusable: it is not known which
+// of them is meant.
 func parseKeys(text []byte) (keySet, error) {
 	var published struct {
 		Keys []json.RawMessage `json:"keys"`

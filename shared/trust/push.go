@@ -60,7 +60,7 @@ func NewPush(o PushOptions) (*Push, error) {
 
 // Verify returns nil for a token that Google made, that is valid at now, and that names the audience
 // and the account. The error wraps ErrPush, or ErrUnavailable where Google's keys cannot be fetched:
-// then the push should be answered 503, and comes again.
+// then the push should be answered 503, and is redelivered.
 func (p *Push) Verify(ctx context.Context, token string, now time.Time) error {
 	payload, err := p.tokens.verify(ctx, token, now, pushLeeway)
 	if errors.Is(err, ErrUnavailable) {

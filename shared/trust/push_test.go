@@ -58,7 +58,7 @@ func TestPush(t *testing.T) {
 	}
 }
 
-// TestPushUnavailable: where Google's keys cannot be fetched, the push is not refused: it comes again.
+// TestPushUnavailable: where Google's keys cannot be fetched, the push is not refused: it is redelivered.
 func TestPushUnavailable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -31,7 +31,7 @@ func (s Secret) GoString() string { return fmt.Sprintf("trust.Secret(%s)", s.Nam
 type SecretsOptions struct {
 	// Caching is by default a time to live of 5 minutes, a gap of 30 seconds, and an hour past the time to live.
 	Caching
-	// Log is told of versions that cannot be used and of a source that cannot be reached. Nil: nobody is.
+	// Log is told of versions that cannot be used and of a source that cannot be reached. Nil: nothing is logged.
 	Log *slog.Logger
 }
 
@@ -49,10 +49,10 @@ type versions struct {
 // anyTime makes a verifier leave the time to the gate, which judges it in one place for both kinds of proof.
 const anyTime time.Duration = math.MaxInt64
 
-// NewSecrets returns secrets that fetch brings when they are needed: all enabled versions, none if there is none yet. fetch
-// is given 5 seconds and must end when its context does; it is never called twice at the same time, nor within the gap.
-// Nothing of a secret may be part of its errors, which are logged. One Secrets should last as long as the process: a new
-// one knows of no gap.
+// NewSecrets returns secrets that fetch brings when they are needed: all enabled versions, none if there is none yet.
+// fetch is given 5 seconds and must end when its context does; it is never called twice at the same time, nor within
+// the gap. Nothing of a secret may be part of its errors, which are logged. One Secrets should last as long as the
+// process: a new one knows of no gap.
 func NewSecrets(fetch func(context.Context) ([]Secret, error), o SecretsOptions) *Secrets {
 	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Secrets{cache: &cache[versions]{
@@ -84,8 +84,8 @@ func FixedSecrets(values ...string) (*Secrets, error) {
 	return &Secrets{fixed: &versions{verifier: verifier}}, nil
 }
 
-// newVersions makes a set of the secrets that are well-formed, with an error that names the others. If none is, there is
-// only the error.
+// newVersions makes a set of the secrets that are well-formed, with an error that names the others. If none is, there
+// is only the error.
 func newVersions(secrets []Secret) (*versions, error) {
 	var values []string
 	var problems []error
@@ -110,10 +110,11 @@ func newVersions(secrets []Secret) (*versions, error) {
 	return &versions{verifier: verifier}, malformed
 }
 
-// Load fetches the secrets unless they are known, so that mistakes show at the start. The error wraps gemini.ErrSecret and
-// names each version that is malformed: refuse to start, and mend or disable the version. It is gemini.ErrNoSecret if there
-// is no version: start, and answer 503 until there is one, which Verify will notice. Otherwise it wraps ErrUnavailable and
-// the cause; Verify will try again. Within the gap a second Load returns what the first found.
+// Load fetches the secrets unless they are known, so that mistakes show at the start. The error wraps
+// gemini.ErrSecret and names each version that is malformed: refuse to start, and fix or disable the version. It is
+// gemini.ErrNoSecret if there is no version: start, and answer 503 until there is one, which Verify will notice.
+// Otherwise it wraps ErrUnavailable and the cause; Verify will try again. Within the gap a second Load returns what
+// the first found.
 func (s *Secrets) Load(ctx context.Context, now time.Time) error {
 	set, err := s.get(ctx, now)
 	if err != nil {

@@ -188,7 +188,7 @@ func (s *keyServer) publish(keys ...string) {
 	s.set(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, keySet(keys...)) })
 }
 
-// TestKeysSurviveABadAnswer: with keys known they stay in use, without any nobody can tell.
+// TestKeysSurviveABadAnswer: with keys known they stay in use, without any it is not known.
 func TestKeysSurviveABadAnswer(t *testing.T) {
 	t.Parallel()
 	good := keySet(jwk(&publishedKey().PublicKey, keyID))
@@ -270,8 +270,8 @@ func TestKeysDownIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// TestKeysErrorKeepsQuery: a token in the URL of the keys is in no error, neither in what net/http quotes of the URL nor in what
-// the server says beside its status.
+// TestKeysErrorKeepsQuery: a token in the URL of the keys is in no error, neither in what net/http quotes of the URL
+// nor in what the server says beside its status.
 func TestKeysErrorKeepsQuery(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())

@@ -90,8 +90,8 @@ func TestTokenTable(t *testing.T) {
 		{name: "no times at all", token: rs256(key, goodHeader, `{"aud":"`+audience+`"}`), want: trust.ErrUndated},
 		{name: "no times but null", token: rs256(key, goodHeader, `{"aud":"`+audience+`","exp":null,"iat":null}`), want: trust.ErrUndated},
 		{name: "only a beginning", token: rs256(key, goodHeader, goodClaims(start, map[string]any{"exp": nil, "iat": nil, "nbf": start.Unix()})), want: trust.ErrUndated},
-		{name: "no times at all, for somebody else", token: rs256(key, goodHeader, `{"aud":"x"}`), want: gemini.ErrSignature},
-		{name: "expired, for somebody else", token: rs256(key, goodHeader, goodClaims(start, map[string]any{"aud": "x", "exp": 1})), want: gemini.ErrSignature},
+		{name: "no times at all, for another audience", token: rs256(key, goodHeader, `{"aud":"x"}`), want: gemini.ErrSignature},
+		{name: "expired, for another audience", token: rs256(key, goodHeader, goodClaims(start, map[string]any{"aud": "x", "exp": 1})), want: gemini.ErrSignature},
 
 		{name: "alg none, unsigned", token: encode(`{"alg":"none","kid":"key-1"}`) + "." + encode(payload) + ".", want: gemini.ErrSignature},
 		{name: "alg none, with a signature", token: rs256(key, `{"alg":"none","kid":"key-1"}`, payload), want: gemini.ErrSignature},
@@ -180,7 +180,8 @@ func TestTokenTable(t *testing.T) {
 	}
 }
 
-// stray returns another character that decodes to the same: the last one of a 256-byte signature has four bits to spare.
+// stray returns another character that decodes to the same: the last one of a 256-byte signature has four bits to
+// spare.
 func stray(last byte) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	return string(alphabet[strings.IndexByte(alphabet, last)|1])
@@ -208,7 +209,7 @@ func TestIssuers(t *testing.T) {
 	}
 }
 
-// TestStrangeClaims: names that nobody documents are logged once, values never, and only of tokens that fit.
+// TestStrangeClaims: undocumented names are logged once, values never, and only of tokens that fit.
 func TestStrangeClaims(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -24,8 +24,8 @@ const GeminiKeys = "https://generativelanguage.googleapis.com/.well-known/jwks.j
 
 // TokensOptions say which tokens are believed.
 type TokensOptions struct {
-	// Audiences are what a token may be meant for; it must name one of them. At least one is required: without it, a token
-	// that Gemini made for any other receiver would do here.
+	// Audiences are what a token may be meant for; it must name one of them. At least one is required: without it, a
+	// token that Gemini made for any other receiver would do here.
 	Audiences []string
 	// Issuers are who may have made a token. None: anybody who has a key of the set. Gemini documents no issuer.
 	Issuers []string
@@ -35,7 +35,7 @@ type TokensOptions struct {
 	Transport http.RoundTripper
 	// Caching is by default a time to live of an hour, a gap of a minute, and an hour past the time to live.
 	Caching
-	// Log is told of claims that nobody documents and of keys that cannot be fetched. Nil: nobody is.
+	// Log is told of undocumented claims and of keys that cannot be fetched. Nil: nothing is logged.
 	Log *slog.Logger
 }
 
@@ -58,7 +58,8 @@ const maxTokenAge = 25 * time.Hour
 // algorithms is a list of one. What the token says about its own algorithm selects nothing.
 var algorithms = []jose.SignatureAlgorithm{jose.RS256}
 
-// NewTokens returns a verifier of tokens. It fetches nothing yet. The error says what is wrong with the options, all of it.
+// NewTokens returns a verifier of tokens. It fetches nothing yet. The error says what is wrong with the options, all
+// of it.
 func NewTokens(o TokensOptions) (*Tokens, error) {
 	var problems []error
 	if len(o.Audiences) == 0 {
@@ -111,8 +112,8 @@ func (t *Tokens) verify(ctx context.Context, token string, now time.Time, leeway
 	return payload, nil
 }
 
-// canonical reports whether each part of a token is base64url as the sender spells it: no padding, no line breaks, no stray
-// bits at the end. Otherwise several texts would be the same token.
+// canonical reports whether each part of a token is base64url as the sender spells it: no padding, no line breaks, no
+// stray bits at the end. Otherwise several texts would be the same token.
 func canonical(token string) bool {
 	if strings.ContainsAny(token, "\r\n") { // which the decoder would skip
 		return false
