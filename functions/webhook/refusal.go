@@ -19,7 +19,7 @@ func refusal(err error) (reason string, answered *httpfunc.Error) {
 		return answered.Reason, answered
 	case errors.Is(err, trust.ErrOldToken):
 		return "old-token", &httpfunc.Error{Status: http.StatusUnauthorized, Message: "the webhook's token is too old"}
-	case errors.Is(err, gemini.ErrStale):
+	case errors.Is(err, trust.ErrStale):
 		return "stale-timestamp", &httpfunc.Error{Status: http.StatusUnauthorized, Message: "the webhook's timestamp is outside the tolerance"}
 	case errors.Is(err, trust.ErrNoAudience): // a job has a webhook of its own and the settings do not say whose tokens to believe
 		return "no-audience", &httpfunc.Error{Status: http.StatusUnauthorized, Message: unfit}

@@ -58,7 +58,7 @@ func checkSecret(text string) error {
 	if text == "" {
 		return errors.New("no signing secret came from Gemini")
 	}
-	if _, err := gemini.NewVerifier(time.Minute, text); err != nil {
+	if _, err := gemini.NewVerifier(text); err != nil {
 		return fmt.Errorf("the signing secret from Gemini cannot be used: %w", err)
 	}
 	return nil

@@ -85,7 +85,7 @@ func (s *SigningSecrets) validate() []error {
 		s.SecretNames = append(s.SecretNames, name)
 	}
 	if len(s.Secrets) > 0 {
-		_, err := gemini.NewVerifier(time.Second, s.Secrets...) // any tolerance: only the secrets are of interest
+		_, err := gemini.NewVerifier(s.Secrets...)
 		problems = append(problems, problemsOf("OPLEDGER_WEBHOOK_SECRET", err)...)
 	}
 	return problems

@@ -27,7 +27,7 @@ type Signer struct {
 // is one of them.
 func NewSigner(secrets ...string) (*Signer, error) {
 	// The library takes an empty key, with which anybody could sign.
-	if _, err := gemini.NewVerifier(time.Minute, secrets...); err != nil {
+	if _, err := gemini.NewVerifier(secrets...); err != nil {
 		return nil, err
 	}
 	s := &Signer{}

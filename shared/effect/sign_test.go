@@ -39,14 +39,14 @@ func TestSign(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		other, err := gemini.NewVerifier(time.Minute, secret)
+		other, err := gemini.NewVerifier(secret)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := receiver.Verify(body, header); err != nil {
 			t.Errorf("the official library: %v", err)
 		}
-		if err := other.Verify(header, body, now); err != nil {
+		if err := other.Verify(header, body); err != nil {
 			t.Errorf("another verifier: %v", err)
 		}
 		for what, tamper := range map[string]func(http.Header) []byte{

@@ -5,7 +5,7 @@
 // It has three rooms.
 //
 //   - Signatures. A [Verifier] decides over the raw body, before anything is parsed, whether a delivery comes from
-//     somebody who holds the webhook's secret [W1], and whether it is fresh [W2].
+//     a holder of the webhook's secret [W1]. Whether it is fresh [W2] is the gate's to decide, in package trust.
 //   - Events. [DecodeEvent] makes an event of a verified body. The documentation of the body has changed and contradicts
 //     itself, so decoding requires nothing it need not: a known type and a name, each found wherever the sources put it
 //     [K3]. What it cannot read it says in one of two typed errors, because the two are treated differently [W6]:

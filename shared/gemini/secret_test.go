@@ -40,7 +40,7 @@ func TestNewVerifier(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			v, err := gemini.NewVerifier(tolerance, test.secrets...)
+			v, err := gemini.NewVerifier(test.secrets...)
 			if !errors.Is(err, test.is) {
 				t.Fatalf("got %v, want %v", err, test.is)
 			}
@@ -58,9 +58,6 @@ func TestNewVerifier(t *testing.T) {
 				}
 			}
 		})
-	}
-	if _, err := gemini.NewVerifier(0, secretA); err == nil {
-		t.Error("W2: a tolerance of 0 is taken")
 	}
 }
 

@@ -29,7 +29,7 @@
 //	ErrNoAudience             401     an ErrSignature, to be counted apart: a token came, and none are accepted
 //	ErrAmbiguous              401     the same of a genuine signature that fits another delivery, too
 //	ErrUndated                401     the same of a genuine token that says nothing of its time
-//	gemini.ErrStale           401     a genuine proof whose time is off: a late delivery, or a replayed one
+//	ErrStale                  401     a genuine proof whose time is off: a late delivery, or a replayed one
 //	ErrOldToken               401     an ErrStale, to be counted apart: a token without exp, 25 hours old
 //	gemini.ErrNoSecret        503     no secret yet: the first deployment comes before the webhook exists
 //	ErrUnavailable            503     the secrets or keys cannot be had, so that the delivery cannot be judged

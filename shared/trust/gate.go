@@ -17,6 +17,10 @@ var (
 	// fetched, and none are known or those that are known are too old. It wraps the cause. A later delivery may be
 	// verified.
 	ErrUnavailable = errors.New("the secrets or keys to verify with cannot be fetched")
+	// ErrStale says that a proof is genuine but its time is outside the tolerance [W2]. It is apart from
+	// gemini.ErrSignature because only the sender of the original can cause it: a sender that does not
+	// refresh the time on a retry shows here.
+	ErrStale = errors.New("webhook timestamp is outside the tolerance")
 	// ErrNoAudience is the [gemini.ErrSignature] for a token where none are accepted, because no audience is set. It
 	// is apart so that it can be counted: with jobs that have a webhook_config, it is a mistake in the settings and
 	// no forgery.
@@ -30,9 +34,9 @@ var (
 	// who has seen it once could use it for ever. It is apart because it may be how Gemini makes
 	// them one day.
 	ErrUndated = fmt.Errorf("%w: the token has neither exp nor iat", gemini.ErrSignature)
-	// ErrOldToken is the [gemini.ErrStale] for a token without exp that was made more than 25 hours
+	// ErrOldToken is the [ErrStale] for a token without exp that was made more than 25 hours
 	// ago.
-	ErrOldToken = fmt.Errorf("%w: the token has no exp, and its iat is more than %s ago", gemini.ErrStale, maxTokenAge)
+	ErrOldToken = fmt.Errorf("%w: the token has no exp, and its iat is more than %s ago", ErrStale, maxTokenAge)
 )
 
 // Options are what a Gate believes.
@@ -71,7 +75,7 @@ type Proof struct {
 }
 
 // Verify returns the proof that a delivery carries, its body as received and before anything parsed it [W1], fresh at
-// now [W2]. The error is or wraps gemini.ErrSignature, gemini.ErrStale, gemini.ErrNoSecret or ErrUnavailable; see the
+// now [W2]. The error is or wraps gemini.ErrSignature, ErrStale, gemini.ErrNoSecret or ErrUnavailable; see the
 // package's documentation for what to answer. Exactly the tolerance is still fresh.
 //
 // Verify calls body only where the headers leave the decision to it: for a static signature of the
@@ -91,7 +95,7 @@ func (g *Gate) Verify(ctx context.Context, header http.Header, body Body, now ti
 		return Proof{}, err
 	}
 	if age := now.Sub(sent); age > g.options.Tolerance || age < -g.options.Tolerance {
-		return Proof{}, gemini.ErrStale
+		return Proof{}, ErrStale
 	}
 	return proof, nil
 }
@@ -138,7 +142,7 @@ func gravest(problems []error) error {
 	worst := gemini.ErrSignature
 	for _, err := range problems {
 		switch {
-		case errors.Is(err, gemini.ErrStale):
+		case errors.Is(err, ErrStale):
 			worst = err
 		case !errors.Is(err, gemini.ErrSignature):
 			return err

@@ -67,17 +67,17 @@ func TestGateTable(t *testing.T) {
 		{name: "W2 token without a time", h: without("webhook-timestamp", token), want: gemini.ErrSignature},
 		{name: "W2 token with a time that is none", h: with("webhook-timestamp", "soon", token), want: gemini.ErrSignature},
 		{name: "W2 token with a time beyond all", h: with("webhook-timestamp", "9999999999999", token), want: gemini.ErrSignature},
-		{name: "W2 token with a far time", h: with("webhook-timestamp", "999999999999", token), want: gemini.ErrStale},
+		{name: "W2 token with a far time", h: with("webhook-timestamp", "999999999999", token), want: trust.ErrStale},
 		{name: "W2 static, exactly the tolerance old", h: headers(start, static), now: start.Add(tolerance), bound: true},
 		{name: "W2 static, exactly the tolerance early", h: headers(start, static), now: start.Add(-tolerance), bound: true},
-		{name: "W2 static, older", h: headers(start, static), now: start.Add(tolerance + 1), want: gemini.ErrStale},
-		{name: "W2 static, earlier", h: headers(start, static), now: start.Add(-tolerance - 1), want: gemini.ErrStale},
+		{name: "W2 static, older", h: headers(start, static), now: start.Add(tolerance + 1), want: trust.ErrStale},
+		{name: "W2 static, earlier", h: headers(start, static), now: start.Add(-tolerance - 1), want: trust.ErrStale},
 		{name: "W2 wrong and old is wrong", h: headers(start, "v1,AAAA"), now: start.Add(time.Hour), want: gemini.ErrSignature},
 		{name: "W2 token, exactly the tolerance old", h: headers(start, token), now: start.Add(tolerance)},
-		{name: "W2 token, older", h: headers(start, token), now: start.Add(tolerance + 1), want: gemini.ErrStale},
-		{name: "W2 token, earlier", h: headers(start, token), now: start.Add(-tolerance - 1), want: gemini.ErrStale},
+		{name: "W2 token, older", h: headers(start, token), now: start.Add(tolerance + 1), want: trust.ErrStale},
+		{name: "W2 token, earlier", h: headers(start, token), now: start.Add(-tolerance - 1), want: trust.ErrStale},
 		{name: "W2 forged token, older", h: headers(start, forged), now: start.Add(time.Hour), want: gemini.ErrSignature},
-		{name: "W2 expired token beside a wrong static", h: headers(start, "v1,AAAA "+expired), want: gemini.ErrStale},
+		{name: "W2 expired token beside a wrong static", h: headers(start, "v1,AAAA "+expired), want: trust.ErrStale},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

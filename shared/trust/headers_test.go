@@ -124,7 +124,7 @@ func TestHeadersFirst(t *testing.T) {
 		"a forged token":             {h: headers(start, rs256(strangersKey(), goodHeader, goodClaims(start, nil))), want: gemini.ErrSignature},
 		"a token, and no audience":   {h: headers(start, token), gate: none, want: trust.ErrNoAudience},
 		"a signature, and no secret": {h: headers(start, static), gate: none, want: gemini.ErrNoSecret},
-		"an old token":               {h: headers(start.Add(-time.Hour), token), want: gemini.ErrStale},
+		"an old token":               {h: headers(start.Add(-time.Hour), token), want: trust.ErrStale},
 		"a good token":               {h: headers(start, token)},
 		"a static signature":         {h: headers(start, static), want: unread, asked: true},
 		"a wrong one":                {h: headers(start, "v1,AAAA"), want: unread, asked: true},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net/http"
 	"time"
 
@@ -46,9 +45,6 @@ type versions struct {
 	verifier *gemini.Verifier // nil: there are none
 }
 
-// anyTime makes a verifier leave the time to the gate, which judges it in one place for both kinds of proof.
-const anyTime time.Duration = math.MaxInt64
-
 // NewSecrets returns secrets that fetch brings when they are needed: all enabled versions, none if there is none yet.
 // fetch is given 5 seconds and must end when its context does; it is never called twice at the same time, nor within
 // the gap. Nothing of a secret may be part of its errors, which are logged. One Secrets should last as long as the
@@ -77,7 +73,7 @@ func NewSecrets(fetch func(context.Context) ([]Secret, error), o SecretsOptions)
 
 // FixedSecrets returns secrets that never change and are never fetched. Its errors are those of gemini.NewVerifier.
 func FixedSecrets(values ...string) (*Secrets, error) {
-	verifier, err := gemini.NewVerifier(anyTime, values...)
+	verifier, err := gemini.NewVerifier(values...)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +86,7 @@ func newVersions(secrets []Secret) (*versions, error) {
 	var values []string
 	var problems []error
 	for _, secret := range secrets {
-		if _, err := gemini.NewVerifier(anyTime, secret.Value); err != nil {
+		if _, err := gemini.NewVerifier(secret.Value); err != nil {
 			problems = append(problems, fmt.Errorf("version %s: %w", secret.Name, err))
 			continue
 		}
@@ -103,7 +99,7 @@ func newVersions(secrets []Secret) (*versions, error) {
 		}
 		return &versions{}, nil
 	}
-	verifier, err := gemini.NewVerifier(anyTime, values...)
+	verifier, err := gemini.NewVerifier(values...)
 	if err != nil {
 		return nil, err
 	}
@@ -126,21 +122,21 @@ func (s *Secrets) Load(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// verify is gemini.Verifier's Verify without the time, against every secret. When none fits they are fetched once more,
+// verify checks a static signature against every secret, not its time. When none fits they are fetched once more,
 // because the delivery may be signed with a version that is new.
 func (s *Secrets) verify(ctx context.Context, header http.Header, body Body, now time.Time) error {
 	set, err := s.get(ctx, now)
 	if err != nil {
 		return err
 	}
-	if err = set.verify(header, body, now); s.fixed != nil || !unfit(err) {
+	if err = set.verify(header, body); s.fixed != nil || !unfit(err) {
 		return err
 	}
 	newer := s.cache.renew(ctx, now, set)
 	if newer == set {
 		return err
 	}
-	return newer.verify(header, body, now)
+	return newer.verify(header, body)
 }
 
 // unfit reports whether another version of the secret may fit where err came of this one.
@@ -155,7 +151,7 @@ func (s *Secrets) get(ctx context.Context, now time.Time) (*versions, error) {
 	return s.cache.get(ctx, now)
 }
 
-func (v *versions) verify(header http.Header, body Body, now time.Time) error {
+func (v *versions) verify(header http.Header, body Body) error {
 	if v.verifier == nil {
 		return gemini.ErrNoSecret
 	}
@@ -163,7 +159,7 @@ func (v *versions) verify(header http.Header, body Body, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := v.verifier.Verify(header, text, now); err != nil {
+	if err := v.verifier.Verify(header, text); err != nil {
 		return err
 	}
 	if ambiguous(header.Get(gemini.HeaderID), text) {

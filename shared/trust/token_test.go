@@ -80,13 +80,13 @@ func TestTokenTable(t *testing.T) {
 		{name: "key beside others", token: good, keys: keySet(
 			`{"kty":"new","kid":"a"}`, `{}`, `1`, jwk(&curve.PublicKey, "key-1"), jwk(&smallKey().PublicKey, keyID), jwk(&key.PublicKey, keyID))},
 
-		{name: "expired", token: claims("exp", far.Unix()), want: gemini.ErrStale},
-		{name: "not yet valid", token: claims("nbf", late.Unix()), want: gemini.ErrStale},
-		{name: "issued early", token: claims("iat", late.Unix()), want: gemini.ErrStale},
+		{name: "expired", token: claims("exp", far.Unix()), want: trust.ErrStale},
+		{name: "not yet valid", token: claims("nbf", late.Unix()), want: trust.ErrStale},
+		{name: "issued early", token: claims("iat", late.Unix()), want: trust.ErrStale},
 		{name: "no end, older", token: made(start.Add(-25*time.Hour - time.Second)), want: trust.ErrOldToken},
 		{name: "no end, a year old", token: made(start.AddDate(-1, 0, 0)), want: trust.ErrOldToken},
 		{name: "no end, made in 1970", token: made(time.Unix(0, 0)), want: trust.ErrOldToken},
-		{name: "no end, made in the future", token: made(late), want: gemini.ErrStale},
+		{name: "no end, made in the future", token: made(late), want: trust.ErrStale},
 		{name: "no times at all", token: rs256(key, goodHeader, `{"aud":"`+audience+`"}`), want: trust.ErrUndated},
 		{name: "no times but null", token: rs256(key, goodHeader, `{"aud":"`+audience+`","exp":null,"iat":null}`), want: trust.ErrUndated},
 		{name: "only a beginning", token: rs256(key, goodHeader, goodClaims(start, map[string]any{"exp": nil, "iat": nil, "nbf": start.Unix()})), want: trust.ErrUndated},

@@ -145,7 +145,7 @@ func (t *Tokens) judge(payload []byte, now time.Time, leeway time.Duration) erro
 	t.strange.note(names)
 	// Nothing but times is expected here, so nothing else can be wrong.
 	if claims.ValidateWithLeeway(jwt.Expected{Time: now}, leeway) != nil {
-		return gemini.ErrStale
+		return ErrStale
 	}
 	switch {
 	case claims.Expiry != nil:
