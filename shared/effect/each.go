@@ -12,6 +12,7 @@ import (
 
 	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/retryafter"
 )
 
 // EachOptions are what an effect that runs once per item takes beside the handler of one item.
@@ -233,7 +234,7 @@ func unfetched(err error, now func() time.Time) error {
 	case noResult(err):
 		return Permanent(err)
 	case errors.As(err, &refused):
-		return RetryAfter(err, parseRetryAfter(refused.RetryAfter, now))
+		return RetryAfter(err, retryafter.Parse(refused.RetryAfter, now(), maxRetryAfter))
 	default:
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/redact"
+	"github.com/opledger/opledger/shared/retryafter"
 )
 
 // HTTPOptions say how HTTP reaches its receiver.
@@ -103,7 +104,7 @@ func post(ctx context.Context, client *http.Client, o HTTPOptions, task Task) er
 	if permanent(response.StatusCode, o.Permanent) {
 		return Permanent(err)
 	}
-	return RetryAfter(err, parseRetryAfter(response.Header.Get("Retry-After"), o.Now))
+	return RetryAfter(err, retryafter.Parse(response.Header.Get("Retry-After"), o.Now(), maxRetryAfter))
 }
 
 // carriedBy returns what takes the secrets of a request out of a text: its URL's path and query often hold a token, and a

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -38,14 +37,3 @@ func statusText(status int) string {
 
 // maxRetryAfter keeps a receiver's mistake from putting an effect off for ever.
 const maxRetryAfter = time.Hour
-
-// parseRetryAfter reads seconds or a date; anything else is no wish at all.
-func parseRetryAfter(header string, now func() time.Time) time.Duration {
-	var wish time.Duration
-	if seconds, err := strconv.Atoi(header); err == nil {
-		wish = time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
-	} else if at, err := http.ParseTime(header); err == nil {
-		wish = at.Sub(now())
-	}
-	return min(max(wish, 0), maxRetryAfter)
-}

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"google.golang.org/api/googleapi"
+
+	"github.com/opledger/opledger/shared/retryafter"
 )
 
 // passing are the answers below 500 that may be others at the next attempt. 400 is among them because Cloud Storage says so, too,
@@ -38,7 +40,7 @@ func (w *objectWriter) refused(doing string, err error) error {
 	const maxSaid = 300
 	err = fmt.Errorf("%s: Cloud Storage answered %d: %s%s", doing, answer.Code, w.sent.Redactor().Quote(said, maxSaid), hint)
 	if answer.Code >= http.StatusInternalServerError || slices.Contains(passing, answer.Code) {
-		return RetryAfter(err, parseRetryAfter(answer.Header.Get("Retry-After"), w.Now))
+		return RetryAfter(err, retryafter.Parse(answer.Header.Get("Retry-After"), w.Now(), maxRetryAfter))
 	}
 	return Permanent(err)
 }

@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/retryafter"
 )
 
 const (
@@ -100,7 +99,7 @@ func (c *Client) refused(resource string, x *exchange) *LookupError {
 	}
 	failure := c.problem(resource, reasonOf(x.status), "HTTP status %d: %s", x.status, said)
 	failure.Code = x.status
-	failure.RetryAfter = retryAfter(x.header.Get("Retry-After"), c.now())
+	failure.RetryAfter = retryafter.Parse(x.header.Get("Retry-After"), c.now(), maxRetryAfter)
 	for _, detail := range body.Error.Details { // also of a body that is odd elsewhere
 		// Gemini answers 400 to a key that is wrong or expired, and says so only here.
 		if detail.Reason == "API_KEY_INVALID" {
@@ -131,16 +130,4 @@ func reasonOf(status int) string {
 	default:
 		return BadAnswer
 	}
-}
-
-// retryAfter reads the header, which is a number of seconds or a date; zero for anything else, and for a date that is past.
-func retryAfter(header string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseUint(strings.TrimSpace(header), 10, 32); err == nil {
-		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
-	}
-	at, err := http.ParseTime(header)
-	if err != nil {
-		return 0
-	}
-	return min(max(at.Sub(now), 0), maxRetryAfter)
 }
