@@ -52,22 +52,22 @@ func (f Function) post(w http.ResponseWriter, r *http.Request) {
 	m, err := f.read(w, r)
 	if err != nil {
 		f.Log.ErrorContext(r.Context(), "effect message not read", "event", "effect", "outcome", outcomeOf(err), "error", err)
-		httpfunc.Fail(w, err)
+		httpfunc.WriteError(w, err)
 		return
 	}
 	report, err := f.Run(r.Context(), m)
 	if err != nil {
-		httpfunc.Fail(w, err)
+		httpfunc.WriteError(w, err)
 		return
 	}
 	if report.Again() {
-		httpfunc.Fail(w, &httpfunc.Error{
+		httpfunc.WriteError(w, &httpfunc.Error{
 			Status: http.StatusServiceUnavailable, RetryAfter: report.RetryAfter,
 			Message: fmt.Sprintf("%s: %v", report.Outcome, errAgain),
 		})
 		return
 	}
-	httpfunc.Answer(w, http.StatusOK, resultOf(report))
+	httpfunc.WriteJSON(w, http.StatusOK, resultOf(report))
 }
 
 // outcomeOf is the word for a message that could not be read: malformed where it never will be.

@@ -19,7 +19,7 @@ import (
 
 // Not the framework's kind for CloudEvents, which reads a body whole, however large, before it is
 // asked. ServeHTTP takes the same requests.
-func init() { httpfunc.HTTP("Effects", build) }
+func init() { httpfunc.Register("Effects", build) }
 
 // settings have a topic for what an attempt leaves when its time is over.
 type settings struct {

@@ -30,10 +30,10 @@ func (f Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	httpfunc.OnlyPOST(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		summary, err := f.Pass(r.Context())
 		if err != nil {
-			httpfunc.Fail(w, err)
+			httpfunc.WriteError(w, err)
 			return
 		}
-		httpfunc.Answer(w, http.StatusOK, summary)
+		httpfunc.WriteJSON(w, http.StatusOK, summary)
 	})).ServeHTTP(w, r)
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
-func init() { httpfunc.HTTP("Reconcile", build) }
+func init() { httpfunc.Register("Reconcile", build) }
 
 type settings struct {
 	Firestore config.Firestore

@@ -37,38 +37,3 @@ func TestStrangeCollection(t *testing.T) {
 		t.Errorf("written: %v, %v", all, err)
 	}
 }
-
-// TestMistypedFields: a field that there is not is named with the one that was probably meant.
-func TestMistypedFields(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	for body, want := range map[string]string{
-		`{"name":"batches/a","jobkind":"x"}`:                                 `"jobkind": there is no such field; did you mean jobKind?`,
-		`{"name":"batches/a","colour":"x"}`:                                  `"colour": there is no such field`,
-		`{"intent":true,"correlationId":"c","collection":"batch"}`:           `collection: "batch" is none of [operations batches batchJobs batchPredictionJobs interactions]; did you mean batches?`,
-		`{"intent":true,"correlationId":"c","metadata":{},"corelationId":1}`: `"corelationId": there is no such field; did you mean correlationId?`,
-	} {
-		if r := w.post(body); r.Status != http.StatusBadRequest || len(r.Error.Problems) != 1 || r.Error.Problems[0] != want {
-			t.Errorf("%s: %d %q, want 400 %q", body, r.Status, r.Error.Problems, want)
-		}
-	}
-}
-
-// TestWordsOfTheSender: what cannot be read is told in the words of the sender, not of the decoder.
-func TestWordsOfTheSender(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	const body = `the body is not a registration, which is {"name","jobKind","metadata","submittedAt","correlationId"}, nor an intent, ` +
-		`which is {"intent":true,"correlationId","jobKind","metadata","collection"}: `
-	for sent, want := range map[string]string{
-		`{"name":"batches/a","metadata":5}`:   `metadata: metadata is not a JSON object, such as {"dataset":"a"}`,
-		`{"name":"batches/a","metadata":[1]}`: `metadata: metadata is not a JSON object, such as {"dataset":"a"}`,
-		`name=a`:                              body + "it is no JSON (byte 2)",
-		`{"name":"batches/a"`:                 body + "it is no JSON (byte 19)",
-		`["batches/a"]`:                       body + "it is no JSON object",
-	} {
-		if r := w.post(sent); r.Status != http.StatusBadRequest || len(r.Error.Problems) != 1 || r.Error.Problems[0] != want {
-			t.Errorf("%s: %d %q, want 400 %q", sent, r.Status, r.Error.Problems, want)
-		}
-	}
-}

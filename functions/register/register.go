@@ -32,13 +32,13 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := h.Now()
 	body, err := httpfunc.ReadBody(w, r)
 	if err != nil {
-		httpfunc.Fail(w, err)
+		httpfunc.WriteError(w, err)
 		return
 	}
 	registration, intention, err := Parse(body, began)
 	switch {
 	case err != nil:
-		httpfunc.Fail(w, err)
+		httpfunc.WriteError(w, err)
 	case intention != nil:
 		h.intend(r.Context(), w, *intention, began)
 	default:
@@ -53,7 +53,7 @@ func (h handler) register(ctx context.Context, w http.ResponseWriter, registrati
 		"jobKind", registration.JobKind, "correlation", registration.CorrelationID)
 	if err != nil {
 		log.ErrorContext(ctx, "registration not taken", "outcome", "error", "error", err)
-		httpfunc.Fail(w, err)
+		httpfunc.WriteError(w, err)
 		return
 	}
 	if result.PublishErr != nil {
@@ -71,7 +71,7 @@ func (h handler) register(ctx context.Context, w http.ResponseWriter, registrati
 	}
 	log.InfoContext(ctx, "operation registered", "outcome", outcome, "state", result.Record.State,
 		"effects", result.Planned, "duration_ms", h.Now().Sub(began).Milliseconds())
-	httpfunc.Answer(w, status, Answer(result))
+	httpfunc.WriteJSON(w, status, Answer(result))
 }
 
 // A Registered is the answer to a registration: the record as it stands. Of an operation that was
@@ -100,7 +100,7 @@ func (h handler) intend(ctx context.Context, w http.ResponseWriter, intention le
 		"collection", intention.Collection)
 	if err != nil {
 		log.ErrorContext(ctx, "intent not taken", "outcome", "error", "error", err)
-		httpfunc.Fail(w, err)
+		httpfunc.WriteError(w, err)
 		return
 	}
 	if intent.Withheld > 0 {
@@ -115,5 +115,5 @@ func (h handler) intend(ctx context.Context, w http.ResponseWriter, intention le
 	}
 	log.InfoContext(ctx, "intent recorded", "outcome", outcome, "state", intent.State,
 		"duration_ms", h.Now().Sub(began).Milliseconds())
-	httpfunc.Answer(w, status, intentAnswer{Intent: intent, Kept: intent.Kept})
+	httpfunc.WriteJSON(w, status, intentAnswer{Intent: intent, Kept: intent.Kept})
 }

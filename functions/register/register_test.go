@@ -1,13 +1,9 @@
 package register_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,111 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
-	"github.com/opledger/opledger/functions/register"
-	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/ledger/sqlite"
-	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/harness"
 )
 
-func TestMain(m *testing.M) {
-	// Firestore's client links OpenCensus, which starts this when the program does.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
-}
-
 var noon = time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)
-
-// A world is the function behind a real HTTP server, over a real store whose time stands still at noon.
-type world struct {
-	*testing.T
-	store  *sqlite.Store
-	ledger *ledger.Ledger
-	outbox *harness.Outbox
-	log    *bytes.Buffer // only to be read when no request is under way
-	server *httptest.Server
-}
-
-func newWorld(t *testing.T) *world {
-	t.Helper()
-	w := &world{T: t, outbox: &harness.Outbox{}, log: &bytes.Buffer{}}
-	now := func() time.Time { return noon }
-	var err error
-	if w.store, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), now); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.store.Close() })
-	settings := ledger.DefaultSettings()
-	settings.Rules = []ledger.Rule{
-		{Name: "publish", On: []operation.State{operation.Succeeded}},
-		{Name: "special", On: []operation.State{operation.Succeeded}, JobKinds: []string{"special-*"}},
-	}
-	if w.ledger, err = ledger.New(w.store, settings, ledger.Options{Publisher: w.outbox}); err != nil {
-		t.Fatal(err)
-	}
-	w.server = httptest.NewServer(register.New(register.Options{Ledger: w.ledger, Now: now, Log: logging.New(w.log, "p")}))
-	t.Cleanup(w.server.Close)
-	return w
-}
-
-type reply struct {
-	Status int
-	Header http.Header
-	Record operation.Record
-	Intent ledger.Intent
-	Added  []string
-	Kept   []string
-	Error  struct {
-		Code     int
-		Message  string
-		Problems []string
-	}
-}
-
-func (w *world) request(method string, body io.Reader) reply {
-	w.Helper()
-	request, err := http.NewRequestWithContext(w.Context(), method, w.server.URL+"/register", body)
-	if err != nil {
-		w.Fatal(err)
-	}
-	response, err := w.server.Client().Do(request)
-	if err != nil {
-		w.Fatal(err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		w.Fatal(err)
-	}
-	r := reply{Status: response.StatusCode, Header: response.Header}
-	into := any(&struct {
-		*operation.Record
-		Added, Kept *[]string
-	}{&r.Record, &r.Added, &r.Kept})
-	switch {
-	case r.Status/100 != 2:
-		into = &struct{ Error any }{&r.Error}
-	case bytes.HasPrefix(text, []byte(`{"intent":`)):
-		into = &struct {
-			Intent *ledger.Intent
-			Kept   *[]string
-		}{&r.Intent, &r.Kept}
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		w.Fatalf("the answer %s: %v", text, err)
-	}
-	if r.Status/100 != 2 && r.Error.Code != r.Status {
-		w.Errorf("%d says %s", r.Status, text)
-	}
-	return r
-}
-
-func (w *world) post(body string) reply {
-	w.Helper()
-	return w.request(http.MethodPost, strings.NewReader(body))
-}
 
 // TestRegister: 201 with the record of what is new, 200 with the record as it stands of what is known, in whatever
 // form the name comes [L2, K1].
@@ -191,94 +86,6 @@ func TestTold(t *testing.T) {
 		}
 		if line["event"] != "register" || line["outcome"] != outcome || line["operation"] != "operations/v1" || line["duration_ms"] == nil {
 			t.Errorf("logged %v, want outcome %s", line, outcome)
-		}
-	}
-}
-
-// TestProblems: a registration that cannot be taken is 400, names every problem at once, always in the same order, and
-// writes nothing.
-func TestProblems(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	long := strings.Repeat("x", 257)
-	for name, c := range map[string]struct {
-		body string
-		want []string // one part of each problem
-	}{
-		"empty":              {"", []string{"the body"}},
-		"not JSON":           {"name=batches/a", []string{"the body"}},
-		"a list":             {`[{"name":"batches/a"}]`, []string{"the body"}},
-		"a text":             {`"batches/a"`, []string{"the body"}},
-		"cut":                {`{"name":"batches/a"`, []string{"the body"}},
-		"two objects":        {`{"name":"batches/a"}{"name":"batches/b"}`, []string{"the body"}},
-		"a brace more":       {`{"name":"batches/a"}}`, []string{"the body"}},
-		"a bracket more":     {`{"name":"batches/a"}]`, []string{"the body"}},
-		"rubbish behind":     {`{"name":"batches/a"} x`, []string{"the body"}},
-		"null":               {`null`, []string{"name"}},
-		"nothing":            {`{}`, []string{"name"}},
-		"empty name":         {`{"name":" / "}`, []string{"name"}},
-		"bare id":            {`{"name":"abc"}`, []string{`write batches/abc, operations/abc or interactions/abc`}},
-		"a collection alone": {`{"name":"batches/"}`, []string{"name"}},
-		"control characters": {`{"name":"batches/a\u0000"}`, []string{"name"}},
-		"half a surrogate":   {`{"name":"batches/a\ud800"}`, []string{"name"}},
-		"a garbled id":       {`{"name":"batches/a","correlationId":"c\udfff"}`, []string{"correlationId: it has U+FFFD"}},
-		"a long name":        {`{"name":"batches/` + strings.Repeat("a", 1100) + `"}`, []string{"name"}},
-		"name is a number":   {`{"name":5}`, []string{"name"}},
-		"unknown field":      {`{"name":"batches/a","jobkinds":"x"}`, []string{"jobkinds"}},
-		"another case":       {`{"Name":"batches/a"}`, []string{`"Name"`, "name"}},
-		"metadata is a list": {`{"name":"batches/a","metadata":[1]}`, []string{"metadata"}},
-		"much metadata":      {`{"name":"batches/a","metadata":{"a":"` + strings.Repeat("x", 64<<10) + `"}}`, []string{"metadata"}},
-		"no time":            {`{"name":"batches/a","submittedAt":"yesterday"}`, []string{"submittedAt"}},
-		"the future":         {`{"name":"batches/a","submittedAt":"2026-01-22T13:00:01Z"}`, []string{"submittedAt"}},
-		"everything": {
-			`{"name":"","jobKind":"` + long + `","metadata":[],"submittedAt":"2027-01-01T00:00:00Z","correlationId":"` + long + `"}`,
-			[]string{"name", "metadata", "jobKind", "correlationId", "submittedAt"},
-		},
-		"everything of the wrong kind": {
-			`{"name":1,"jobKind":2,"metadata":3,"submittedAt":4,"correlationId":5,"kind":6,"job":7}`,
-			[]string{"correlationId: it must be a text", `"job":`, "jobKind: it must be", `"kind":`, "name: it must be", "submittedAt: it must be a time", "metadata"},
-		},
-	} {
-		var first []string
-		for range 8 {
-			r := w.post(c.body)
-			if r.Status != http.StatusBadRequest || len(r.Error.Problems) != len(c.want) {
-				t.Errorf("%s: %d %q, want 400 with %d problems", name, r.Status, r.Error.Problems, len(c.want))
-				break
-			}
-			for i, want := range c.want {
-				if !strings.Contains(r.Error.Problems[i], want) || !strings.Contains(r.Error.Message, r.Error.Problems[i]) {
-					t.Errorf("%s: problem %q in %q, want one about %s", name, r.Error.Problems[i], r.Error.Message, want)
-				}
-			}
-			if first == nil {
-				first = r.Error.Problems
-			} else if !slices.Equal(first, r.Error.Problems) {
-				t.Errorf("%s: now %q, then %q", name, first, r.Error.Problems)
-				break
-			}
-		}
-	}
-	if all, err := w.ledger.List(t.Context(), ledger.Filter{Limit: 10}); err != nil || len(all.Items) != 0 {
-		t.Errorf("written: %v, %v", all, err)
-	}
-}
-
-// TestBounds: what is just within the bounds is taken.
-func TestBounds(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	long := strings.Repeat("x", 256)
-	for i, body := range []string{
-		`{"name":"batches/0","jobKind":"` + long + `","correlationId":"` + long + `"}`,
-		`{"name":"batches/1","metadata":{"a":"` + strings.Repeat("x", 64<<10-8) + `"}}`,
-		`{"name":"batches/2","submittedAt":"2026-01-22T13:00:00Z"}`,
-		`{"name":"batches/3","submittedAt":null,"metadata":null}`,
-		"\n" + `{"name":"batches/4","metadata":{}}` + " \n",
-		`{"name":"operations/5","submittedAt":"1999-01-22T13:00:00Z"}`,
-	} {
-		if r := w.post(body); r.Status != http.StatusCreated {
-			t.Errorf("%d: %d %+v", i, r.Status, r.Error)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/opledger/opledger/shared/httpfunc"
 )
 
-func init() { httpfunc.HTTP("Register", build) }
+func init() { httpfunc.Register("Register", build) }
 
 type settings struct {
 	Firestore config.Firestore

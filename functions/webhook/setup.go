@@ -17,7 +17,7 @@ import (
 )
 
 // Built at the start: a revision whose secrets are malformed must not take traffic.
-func init() { httpfunc.HTTPAtStart("Webhook", build) }
+func init() { httpfunc.RegisterAtStart("Webhook", build) }
 
 type settings struct {
 	Firestore config.Firestore

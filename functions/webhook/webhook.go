@@ -86,7 +86,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		reason, answered := refusal(err)
 		log.WarnContext(ctx, "delivery refused", "event", "auth", "outcome", "refused", "reason", reason, "error", err)
-		httpfunc.Fail(w, answered)
+		httpfunc.WriteError(w, answered)
 		return
 	}
 	receipt, err := h.take(r, body, proof)
@@ -112,7 +112,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		log.WarnContext(ctx, "effects wait for the sweep", "event", "effect", "outcome", "unpublished",
 			"operation", receipt.Key, "error", receipt.PublishErr)
 	}
-	httpfunc.Answer(w, http.StatusOK, answer{Outcome: receipt.Outcome, Reason: receipt.Reason, Registered: receipt.Registered})
+	httpfunc.WriteJSON(w, http.StatusOK, answer{Outcome: receipt.Outcome, Reason: receipt.Reason, Registered: receipt.Registered})
 }
 
 // again answers a delivery that could not be taken in, so that the sender brings it once more.
@@ -132,5 +132,5 @@ func (h handler) again(w http.ResponseWriter, r *http.Request, log *slog.Logger,
 	}
 	log.Log(r.Context(), level, "delivery not taken in; the sender will deliver it again", "event", "ingest",
 		"outcome", outcome, "operation", receipt.Key, "reason", reason, "error", err)
-	httpfunc.Fail(w, answered)
+	httpfunc.WriteError(w, answered)
 }

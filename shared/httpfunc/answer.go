@@ -14,14 +14,15 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// An Error is how every function says no: {"error":{"code","message","problems"}}.
+// An Error is the answer to a failed request: {"error":{"code","message","problems"}}.
 type Error struct {
-	Status   int      `json:"code"` // of HTTP
-	Message  string   `json:"message"`
-	Problems []string `json:"problems,omitempty"` // every one, where the request had several
-	// Reason is a word for the log to count; empty where there is none. Senders are not told.
+	Status  int    `json:"code"` // of HTTP
+	Message string `json:"message"`
+	// Problems are all problems of a request that has several.
+	Problems []string `json:"problems,omitempty"`
+	// Reason is a word that log-based metrics count. It is not sent. Empty: none.
 	Reason string `json:"-"`
-	// RetryAfter is what the sender of a 503 is asked to wait; 0 asks for 5 s.
+	// RetryAfter is the Retry-After header of a 503. 0 means 5 s.
 	RetryAfter time.Duration `json:"-"`
 }
 
@@ -29,16 +30,16 @@ func (e *Error) Error() string { return e.Message }
 
 const defaultRetryAfter = 5 * time.Second
 
-// Answer writes v as JSON.
-func Answer(w http.ResponseWriter, status int, v any) {
+// WriteJSON answers with v as JSON.
+func WriteJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a sender that has gone cannot be told
+	_ = json.NewEncoder(w).Encode(v) // it fails where the client has disconnected
 }
 
-// Fail answers with err in the form of Error, and with the one status that statusOf has for it. A 503 says when to come
-// back.
-func Fail(w http.ResponseWriter, err error) {
+// WriteError answers with err: as it is where it wraps an *Error, else with the status of statusOf.
+// A 503 has a Retry-After.
+func WriteError(w http.ResponseWriter, err error) {
 	var problem *Error
 	if !errors.As(err, &problem) {
 		problem = &Error{Status: statusOf(err), Message: err.Error()}
@@ -47,10 +48,11 @@ func Fail(w http.ResponseWriter, err error) {
 		seconds := math.Ceil(cmp.Or(problem.RetryAfter, defaultRetryAfter).Seconds())
 		w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
 	}
-	Answer(w, problem.Status, map[string]*Error{"error": problem})
+	WriteJSON(w, problem.Status, map[string]*Error{"error": problem})
 }
 
-// statusOf is the one table from errors to statuses.
+// statusOf is the only table from errors to statuses. An unknown error is 503, because it is not known
+// to be the sender's fault: a retry may succeed.
 func statusOf(err error) int {
 	for _, row := range []struct {
 		is     error
@@ -70,12 +72,12 @@ func statusOf(err error) int {
 			return row.status
 		}
 	}
-	return http.StatusServiceUnavailable // not known to be the sender's fault: it may try again
+	return http.StatusServiceUnavailable
 }
 
-// OnlyPOST guards a function: every other method is answered 405, a body that takes longer than BodyTime
-// is cut off, and all bodies together have a bound [W7]. An answer that comes before the end of its
-// request's body waits for nothing more of it, and closes the connection.
+// OnlyPOST answers every other method 405, cuts a body off after BodyTime, and bounds the bytes of all
+// bodies together [W7]. An answer that is written before its request's body has ended does not wait
+// for the rest: the connection is closed.
 func OnlyPOST(next http.Handler) http.Handler {
 	bodies := &room{}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -83,7 +85,7 @@ func OnlyPOST(next http.Handler) http.Handler {
 		defer release()
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
-			Fail(w, &Error{Status: http.StatusMethodNotAllowed, Message: "only POST is answered here"})
+			WriteError(w, &Error{Status: http.StatusMethodNotAllowed, Message: "only POST is answered here"})
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -36,9 +36,9 @@ func decode(t *testing.T, w *httptest.ResponseRecorder) said {
 	return s
 }
 
-// TestFail is the one table from errors to statuses: what a retry fixes is 503 with a time to come back, what it does
-// not is a 4xx. An unknown error is not known to be the sender's fault.
-func TestFail(t *testing.T) {
+// TestWriteError: the table from errors to statuses. What a retry can fix is 503 with Retry-After, the
+// sender's mistakes are 4xx. An unknown error is 503.
+func TestWriteError(t *testing.T) {
 	t.Parallel()
 	unknown := errors.New("never seen")
 	for err, want := range map[error]int{
@@ -52,7 +52,7 @@ func TestFail(t *testing.T) {
 			"itself": err, "wrapped": fmt.Errorf("doing x: %w", err), "joined": errors.Join(errors.New("another"), err),
 		} {
 			w := httptest.NewRecorder()
-			httpfunc.Fail(w, err)
+			httpfunc.WriteError(w, err)
 			s := decode(t, w)
 			if w.Code != want || s.Error.Message == "" {
 				t.Errorf("%v, %s: %d %+v, want %d", err, form, w.Code, s, want)
@@ -69,7 +69,7 @@ func TestFail(t *testing.T) {
 	}
 }
 
-// TestOnlyPOST: anything else is 405, says what is allowed, and does not come further [W7].
+// TestOnlyPOST: any other method is answered 405 with Allow, and does not reach the handler [W7].
 func TestOnlyPOST(t *testing.T) {
 	t.Parallel()
 	reached := 0
@@ -85,6 +85,6 @@ func TestOnlyPOST(t *testing.T) {
 	}
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil))
 	if reached != 1 {
-		t.Error("POST is not let through")
+		t.Error("POST does not reach the handler")
 	}
 }

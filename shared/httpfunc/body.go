@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// The bounds on what callers can make one function hold, verified or not [W7].
+// The bounds on the memory that requests, verified or not, can take in one function [W7].
 const (
 	// MaxBody is the largest body that a function reads, in bytes.
 	MaxBody = 1 << 20
-	// BodyTime is how long a body may take to arrive, counted from the end of its headers.
+	// BodyTime is how long a body may take to arrive, from the end of the request's headers.
 	BodyTime = 10 * time.Second
-	// maxHeld is how many bytes of bodies a function holds at a time.
+	// maxHeld is the most bytes of bodies that a function holds at a time.
 	maxHeld = 16 * MaxBody
-	// smallBody is the size, in bytes, up to which a body may take the last quarter of maxHeld.
+	// smallBody is the largest body, in bytes, that may use the last quarter of maxHeld.
 	smallBody = 64 << 10
 )
 
-// The reasons of the errors of ReadBody, for the log to count.
+// The reasons of ReadBody's errors, which log-based metrics count.
 const (
 	tooLarge  = "too-large"
 	overload  = "overload"
@@ -31,9 +31,9 @@ const (
 	brokenOff = "broken-off"
 )
 
-// ReadBody reads a whole body of at most MaxBody; of one that says to be larger, nothing. Behind
-// OnlyPOST it reads for at most BodyTime, and only while there is room. The error is an *Error that
-// says what to answer.
+// ReadBody reads a whole body of at most MaxBody bytes. It reads nothing of one whose Content-Length
+// is larger. Behind OnlyPOST it reads for at most BodyTime, and only while all bodies together are
+// within their bound. The error is an *Error.
 func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	large := &Error{
 		Status: http.StatusRequestEntityTooLarge, Reason: tooLarge,
@@ -64,8 +64,8 @@ func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 }
 
-// An intake is the body of one request while its function runs. It cuts off a slow sender, takes its
-// room from what all bodies share, and closes the connection where the answer comes before its end.
+// An intake is the body of one request. It cuts off a slow sender and reserves its bytes in the room
+// that all bodies share. It closes the connection if the answer is written before the body has ended.
 type intake struct {
 	io.ReadCloser
 	room       *room
@@ -74,8 +74,8 @@ type intake struct {
 	answer     http.Header
 }
 
-// receive returns r with its body behind an intake. The caller calls release when the function is
-// done with the body.
+// receive returns r with its body behind an intake. The caller calls release when it no longer needs
+// the body.
 func (m *room) receive(w http.ResponseWriter, r *http.Request) (guarded *http.Request, release func()) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, func() {}
@@ -83,37 +83,37 @@ func (m *room) receive(w http.ResponseWriter, r *http.Request) (guarded *http.Re
 	in := &intake{ReadCloser: r.Body, room: m, connection: http.NewResponseController(w), answer: w.Header()}
 	// Otherwise the server would wait for the rest of a body before it sends the answer.
 	in.answer.Set("Connection", "close")
-	// A writer without a connection, as tests have them, has no slow sender either.
+	// It fails for a test's writer, which has no connection and so no slow sender.
 	_ = in.connection.SetReadDeadline(time.Now().Add(BodyTime))
-	guarded = r.WithContext(r.Context()) // a copy: the server looks at its own
+	guarded = r.WithContext(r.Context()) // a copy, because the server inspects its own body
 	guarded.Body = in
-	return guarded, func() { m.giveBack(in.held) }
+	return guarded, func() { m.release(in.held) }
 }
 
 func (in *intake) Read(p []byte) (int, error) {
 	n, err := in.ReadCloser.Read(p)
-	if !in.room.take(n, in.held) {
+	if !in.room.reserve(n, in.held) {
 		return 0, errNoRoom
 	}
 	in.held += n
 	if errors.Is(err, io.EOF) {
 		in.answer.Del("Connection")
-		_ = in.connection.SetReadDeadline(time.Time{}) // of the sender nothing more is expected
+		_ = in.connection.SetReadDeadline(time.Time{})
 	}
 	return n, err
 }
 
-var errNoRoom = errors.New("as many bytes of requests as there is room for are being handled; send it again later")
+var errNoRoom = errors.New("too many bytes of requests are being handled; send it again later")
 
-// A room is what the bodies of all requests to one function share.
+// A room bounds the bodies of all requests to one function together.
 type room struct {
 	mu   sync.Mutex
 	held int // bytes
 }
 
-// take reserves n bytes for a body that has had some already, and reports whether there was room. Large
-// bodies leave a quarter to small ones, as ordinary requests are.
-func (m *room) take(n, had int) bool {
+// reserve reserves n bytes for a body that holds had bytes already, and reports whether there was
+// room. Large bodies leave a quarter to small ones, which ordinary requests have.
+func (m *room) reserve(n, had int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	most := maxHeld
@@ -127,7 +127,7 @@ func (m *room) take(n, had int) bool {
 	return true
 }
 
-func (m *room) giveBack(n int) {
+func (m *room) release(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.held -= n

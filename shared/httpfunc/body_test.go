@@ -18,7 +18,7 @@ import (
 	"github.com/opledger/opledger/shared/httpfunc"
 )
 
-// TestReadBody: a whole body of at most 1 MiB [W7].
+// TestReadBody: a body of at most 1 MiB is read whole [W7].
 func TestReadBody(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -26,16 +26,16 @@ func TestReadBody(t *testing.T) {
 		length int
 		status int
 	}{
-		"nothing":           {strings.NewReader(""), 0, 200},
-		"all there is room": {strings.NewReader(strings.Repeat("x", httpfunc.MaxBody)), httpfunc.MaxBody, 200},
-		"a byte more":       {strings.NewReader(strings.Repeat("x", httpfunc.MaxBody+1)), 0, 413},
-		"endless":           {endless{}, 0, 413},
-		"broken off":        {iotest.ErrReader(io.ErrUnexpectedEOF), 0, 400},
+		"nothing":     {strings.NewReader(""), 0, 200},
+		"the largest": {strings.NewReader(strings.Repeat("x", httpfunc.MaxBody)), httpfunc.MaxBody, 200},
+		"a byte more": {strings.NewReader(strings.Repeat("x", httpfunc.MaxBody+1)), 0, 413},
+		"endless":     {endless{}, 0, 413},
+		"broken off":  {iotest.ErrReader(io.ErrUnexpectedEOF), 0, 400},
 	} {
 		w := httptest.NewRecorder()
 		body, err := httpfunc.ReadBody(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", c.body))
 		if err != nil {
-			httpfunc.Fail(w, err)
+			httpfunc.WriteError(w, err)
 			decode(t, w)
 		}
 		if w.Code != c.status || len(body) != c.length {
@@ -48,21 +48,21 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// TestSaysItIsTooLarge: of a body that says to be larger than any that is read, not a byte is [W7].
-func TestSaysItIsTooLarge(t *testing.T) {
+// TestTooLargeByItsHeader: not a byte is read of a body whose Content-Length is too large [W7].
+func TestTooLargeByItsHeader(t *testing.T) {
 	t.Parallel()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", iotest.ErrReader(io.ErrUnexpectedEOF))
 	r.ContentLength = httpfunc.MaxBody + 1
 	w := httptest.NewRecorder()
 	_, err := httpfunc.ReadBody(w, r)
-	httpfunc.Fail(w, err)
+	httpfunc.WriteError(w, err)
 	if decode(t, w); w.Code != http.StatusRequestEntityTooLarge {
 		t.Errorf("%d %v", w.Code, err)
 	}
 }
 
-// A pipe is a server that a test talks to over connections without a network, so that a bubble's clock
-// rules its deadlines.
+// A pipe is a listener whose connections are in memory, so that a synctest bubble's clock rules their
+// deadlines.
 type pipe struct{ connections chan net.Conn }
 
 func (p pipe) Accept() (net.Conn, error) {
@@ -75,10 +75,10 @@ func (p pipe) Accept() (net.Conn, error) {
 func (pipe) Close() error   { return nil }
 func (pipe) Addr() net.Addr { return &net.TCPAddr{} }
 
-// listen has h served as the functions framework does, without any time-out, until stop is called.
+// listen serves h as the functions framework does, without time-outs, until stop is called.
 func listen(h http.Handler) (dial func() net.Conn, stop func()) {
 	p := pipe{make(chan net.Conn)}
-	server := &http.Server{Handler: h} //nolint:gosec // as the framework has it
+	server := &http.Server{Handler: h} //nolint:gosec // the framework sets no time-outs either
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -101,22 +101,22 @@ func head(method string, length int) string {
 	return fmt.Sprintf("%s / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n", method, length)
 }
 
-// read takes the body whole and answers 200 with its length.
+// read reads the whole body and answers 200 with its length.
 func read(w http.ResponseWriter, r *http.Request) {
 	body, err := httpfunc.ReadBody(w, r)
 	if err != nil {
-		httpfunc.Fail(w, err)
+		httpfunc.WriteError(w, err)
 		return
 	}
-	httpfunc.Answer(w, http.StatusOK, len(body))
+	httpfunc.WriteJSON(w, http.StatusOK, len(body))
 }
 
-// TestSlowSender: a body has 10 s to arrive, however steadily it drips; an answer that needs no body
-// waits for none; and in either case the connection is the server's no longer [W7].
+// TestSlowSender: a body has 10 s to arrive, even if bytes keep coming. An answer that needs no body
+// does not wait for it. In both cases the connection is closed [W7].
 func TestSlowSender(t *testing.T) {
 	t.Parallel()
 	refuse := func(w http.ResponseWriter, _ *http.Request) {
-		httpfunc.Fail(w, &httpfunc.Error{Status: http.StatusUnauthorized, Message: "no"})
+		httpfunc.WriteError(w, &httpfunc.Error{Status: http.StatusUnauthorized, Message: "no"})
 	}
 	for name, c := range map[string]struct {
 		method  string
@@ -162,15 +162,15 @@ func TestSlowSender(t *testing.T) {
 	}
 }
 
-// TestBodyInTime: a body that took nearly all its time is read, and its function has all the time it
-// needs; the connection is kept for the next request.
+// TestBodyInTime: a body that takes nearly 10 s is read, and the function that runs afterwards has no
+// such limit. The connection is kept for the next request.
 func TestBodyInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dial, stop := listen(httpfunc.OnlyPOST(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, err := httpfunc.ReadBody(w, r)
 			if err != nil {
-				httpfunc.Fail(w, err)
+				httpfunc.WriteError(w, err)
 				return
 			}
 			select {
@@ -178,7 +178,7 @@ func TestBodyInTime(t *testing.T) {
 				t.Error("its context ended with the time for the body")
 			case <-time.After(time.Hour):
 			}
-			httpfunc.Answer(w, http.StatusOK, len(body))
+			httpfunc.WriteJSON(w, http.StatusOK, len(body))
 		})))
 		defer stop()
 		sender := dial()
@@ -204,8 +204,8 @@ func TestBodyInTime(t *testing.T) {
 	})
 }
 
-// TestRoom: the bodies of all requests that are being handled have a bound together. Beyond it they are
-// to come again, small ones later than large ones; and what a request held is free after it [W7].
+// TestRoom: all bodies that are being handled have a bound together. Beyond it the answer is 503, for
+// large bodies earlier than for small ones. A request's bytes are free after its answer [W7].
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	const large, small, room = 900 << 10, 1 << 10, 16 << 20
@@ -214,11 +214,11 @@ func TestRoom(t *testing.T) {
 		_, err := httpfunc.ReadBody(w, r)
 		entered <- err == nil
 		if err != nil {
-			httpfunc.Fail(w, err)
+			httpfunc.WriteError(w, err)
 			return
 		}
 		<-leave
-		httpfunc.Answer(w, http.StatusOK, nil)
+		httpfunc.WriteJSON(w, http.StatusOK, nil)
 	}))
 	ended := make(chan *httptest.ResponseRecorder)
 	send := func(size int) bool {
@@ -242,9 +242,9 @@ func TestRoom(t *testing.T) {
 		for ; send(large); requests++ {
 			bytes += large
 		}
-		refused("a large one more")
+		refused("one large body more")
 		if bytes > room*3/4 || bytes+large <= room*3/4 {
-			t.Errorf("%d bytes of large bodies were taken", bytes)
+			t.Errorf("%d bytes of large bodies were accepted", bytes)
 		}
 		return bytes, requests
 	}
@@ -252,9 +252,9 @@ func TestRoom(t *testing.T) {
 	for ; send(small); requests++ {
 		held += small
 	}
-	refused("a small one more")
+	refused("one small body more")
 	if held > room || held+small <= room {
-		t.Errorf("%d bytes were taken together", held)
+		t.Errorf("%d bytes were accepted together", held)
 	}
 	for range requests {
 		leave <- struct{}{}

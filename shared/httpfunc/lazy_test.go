@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestLazy: what fails to be made is made again at the next request, and what was made is made once, however many ask.
+// TestLazy: a failed build is repeated at the next use; after a success concurrent uses share the value.
 func TestLazy(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32

@@ -1,5 +1,8 @@
-// Package httpfunc is the HTTP side of the four functions: how they are registered with the functions framework, how they
-// read their settings, and how they answer.
+// Package httpfunc is the HTTP side of the four deployed functions. It registers them with the
+// functions framework, reads their settings, bounds their request bodies and writes their answers.
+//
+// A function's settings are checked when its process starts. Its clients are built once, at the first
+// request. One table maps errors to HTTP statuses for all functions.
 package httpfunc
 
 import (
@@ -8,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"sync"
 
 	"github.com/GoogleCloudPlatform/functions-framework-go/functions"
 
@@ -17,20 +19,28 @@ import (
 	"github.com/opledger/opledger/shared/logging"
 )
 
-// ErrSettings is wrapped by an error of build that no later try fixes: what the settings name cannot be used.
+// ErrSettings is for errors of build that no retry fixes, because a setting names something unusable.
 var ErrSettings = errors.New("the settings are not usable")
 
-// HTTP registers an HTTP function under name. Settings are read and checked when this is the function that the process runs
-// (FUNCTION_TARGET); if there is any problem it says all of them and the process ends. Variables that nothing reads are a warning:
-// config.Unread says why. What build makes is made at the first request, and again at the next one if that failed.
-func HTTP[Settings any](name string, build func(context.Context, Settings, *slog.Logger) (http.Handler, error)) {
-	serve(register(name, build), name)
+// Register registers a function under name. build makes its handler at the first request. If build
+// fails, that request is answered 503, and the next request runs build again.
+//
+// Where FUNCTION_TARGET is name, the settings are read and checked at once. Any problem ends the
+// process with status 1, after one log line with all problems. A variable that nothing reads is only
+// logged, see config.Unread.
+func Register[Settings any](
+	name string, build func(context.Context, Settings, *slog.Logger) (http.Handler, error),
+) {
+	serve(prepare(name, build), name)
 }
 
-// HTTPAtStart is HTTP for a function that the process builds when it starts. An error that wraps ErrSettings ends the process,
-// so that a revision with unusable settings takes no traffic; after any other error it is built at the first request.
-func HTTPAtStart[Settings any](name string, build func(context.Context, Settings, *slog.Logger) (http.Handler, error)) {
-	handler := register(name, build)
+// RegisterAtStart is Register for a function that is built when its process starts. An error that
+// wraps ErrSettings ends the process, so that a revision with unusable settings gets no traffic. After
+// any other error build runs again at the first request.
+func RegisterAtStart[Settings any](
+	name string, build func(context.Context, Settings, *slog.Logger) (http.Handler, error),
+) {
+	handler := prepare(name, build)
 	if os.Getenv("FUNCTION_TARGET") == name {
 		if _, err := handler.get(); errors.Is(err, ErrSettings) {
 			refuse(handler.log, name, err)
@@ -41,7 +51,9 @@ func HTTPAtStart[Settings any](name string, build func(context.Context, Settings
 
 func serve(handler *lazy[http.Handler], name string) {
 	notStarted := OnlyPOST(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		Fail(w, &Error{Status: http.StatusServiceUnavailable, Message: "the function could not start; its log says why"})
+		WriteError(w, &Error{
+			Status: http.StatusServiceUnavailable, Message: "the function could not start; its log says why",
+		})
 	}))
 	functions.HTTP(name, func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(logging.WithTrace(r))
@@ -54,40 +66,22 @@ func serve(handler *lazy[http.Handler], name string) {
 	})
 }
 
-// lazy is something that is built when it is first needed.
-type lazy[T any] struct {
-	log   *slog.Logger
-	build func() (T, error)
-
-	mu    sync.Mutex
-	built bool
-	value T
-}
-
-func (l *lazy[T]) get() (T, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.built {
-		return l.value, nil
-	}
-	value, err := l.build()
-	if err == nil {
-		l.value, l.built = value, true
-	}
-	return value, err
-}
-
-func register[Settings, T any](name string, build func(context.Context, Settings, *slog.Logger) (T, error)) *lazy[T] {
+// prepare returns build as a lazy value, with settings that were checked if this function is the target.
+func prepare[Settings, T any](
+	name string, build func(context.Context, Settings, *slog.Logger) (T, error),
+) *lazy[T] {
 	log := logging.New(os.Stdout, os.Getenv("GOOGLE_CLOUD_PROJECT"))
 	parse := func() (Settings, error) { return config.Parse[Settings](os.Environ()) }
 	if os.Getenv("FUNCTION_TARGET") == name {
 		settings, err := parse()
 		unread := config.Unread(os.Environ())
 		if err != nil {
-			refuse(log, name, errors.Join(err, unread)) // a misspelt name explains one that is missing
+			// A misspelt name often explains the variable that is missing.
+			refuse(log, name, errors.Join(err, unread))
 		}
 		if unread != nil {
-			log.Warn("variables are set that nothing reads; the function starts without them", "function", name, "problems", problems(unread))
+			log.Warn("variables are set that nothing reads; the function starts without them",
+				"function", name, "problems", problems(unread))
 		}
 		parse = func() (Settings, error) { return settings, nil }
 	}
@@ -101,13 +95,13 @@ func register[Settings, T any](name string, build func(context.Context, Settings
 	}}
 }
 
-// refuse ends the process, and says every problem.
+// refuse logs every problem in err and ends the process.
 func refuse(log *slog.Logger, name string, err error) {
 	log.Error("the settings are not usable; nothing was started", "function", name, "problems", problems(err))
 	os.Exit(1)
 }
 
-// problems are the texts of joined errors.
+// problems returns the text of each joined error.
 func problems(err error) []string {
 	var texts []string
 	for _, problem := range diag.Split(err) {

@@ -21,7 +21,7 @@ import (
 	"github.com/opledger/opledger/shared/httpfunc"
 )
 
-// child is set for a process that is a deployed program: it registers functions as init does, and serves them.
+// child is set in a process that plays a deployed program: it registers functions and serves them.
 const child = "TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -31,27 +31,31 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// program is functions with settings of their own. The first request to Flaky does not get it built.
+// program registers functions, each with settings of its own. The first build of Flaky fails.
 func program() {
 	type none struct{}
-	httpfunc.HTTP("Hook", func(_ context.Context, s struct{ Webhook config.Webhook }, log *slog.Logger) (http.Handler, error) {
+	type hook struct{ Webhook config.Webhook }
+	httpfunc.Register("Hook", func(_ context.Context, s hook, log *slog.Logger) (http.Handler, error) {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			log.InfoContext(r.Context(), "hooked")
-			httpfunc.Answer(w, http.StatusOK, len(s.Webhook.Secrets) > 0)
+			httpfunc.WriteJSON(w, http.StatusOK, len(s.Webhook.Secrets) > 0)
 		}), nil
 	})
-	httpfunc.HTTP("Asker", func(_ context.Context, s struct{ Gemini config.Gemini }, _ *slog.Logger) (http.Handler, error) {
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { httpfunc.Answer(w, http.StatusOK, s.Gemini.APIKey) }), nil
+	type asker struct{ Gemini config.Gemini }
+	httpfunc.Register("Asker", func(_ context.Context, s asker, _ *slog.Logger) (http.Handler, error) {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			httpfunc.WriteJSON(w, http.StatusOK, s.Gemini.APIKey)
+		}), nil
 	})
 	var built atomic.Int32
-	httpfunc.HTTP("Flaky", func(context.Context, none, *slog.Logger) (http.Handler, error) {
+	httpfunc.Register("Flaky", func(context.Context, none, *slog.Logger) (http.Handler, error) {
 		n := built.Add(1)
 		if n == 1 {
 			return nil, errors.New("the store was not there")
 		}
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { httpfunc.Answer(w, http.StatusOK, n) }), nil
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { httpfunc.WriteJSON(w, http.StatusOK, n) }), nil
 	})
-	httpfunc.HTTPAtStart("Eager", func(context.Context, none, *slog.Logger) (http.Handler, error) {
+	httpfunc.RegisterAtStart("Eager", func(context.Context, none, *slog.Logger) (http.Handler, error) {
 		n := built.Add(1)
 		switch text := os.Getenv("EAGER"); {
 		case text == "refuse":
@@ -59,7 +63,7 @@ func program() {
 		case n == 1 && text == "later":
 			return nil, errors.New("the source was not there")
 		}
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { httpfunc.Answer(w, http.StatusOK, n) }), nil
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { httpfunc.WriteJSON(w, http.StatusOK, n) }), nil
 	})
 	if os.Getenv(child) == "register" {
 		os.Exit(0)
@@ -77,7 +81,7 @@ func command(t *testing.T, what string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestBadSettings: the function that runs does not start with bad settings, and says every problem in one line.
+// TestBadSettings: the target does not start with bad settings, and logs all problems in one line.
 func TestBadSettings(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, "register", "FUNCTION_TARGET=Hook", "OPLEDGER_WEBHOOK_SECRET=whsec_ topsecret", "OPLEDGER_TOLERANCE=soon")
@@ -93,8 +97,14 @@ func TestBadSettings(t *testing.T) {
 	if err := json.Unmarshal(printed, &line); err != nil {
 		t.Fatalf("not one line of JSON: %v in %s", err, printed)
 	}
-	if line.Severity != "ERROR" || line.Function != "Hook" || len(line.Problems) != 3 || !strings.HasPrefix(line.Problems[0], "OPLEDGER_TOLERANCE: ") ||
-		!strings.HasPrefix(line.Problems[1], "OPLEDGER_WEBHOOK_SECRET: ") || !strings.HasPrefix(line.Problems[2], "OPLEDGER_WEBHOOK_SECRET: ") {
+	var variables []string
+	for _, problem := range line.Problems {
+		variable, _, _ := strings.Cut(problem, ": ")
+		variables = append(variables, variable)
+	}
+	slices.Sort(variables)
+	want := []string{"OPLEDGER_TOLERANCE", "OPLEDGER_WEBHOOK_SECRET", "OPLEDGER_WEBHOOK_SECRET"}
+	if line.Severity != "ERROR" || line.Function != "Hook" || !slices.Equal(variables, want) {
 		t.Errorf("%+v", line)
 	}
 	if bytes.Contains(printed, []byte("topsecret")) {
@@ -102,11 +112,13 @@ func TestBadSettings(t *testing.T) {
 	}
 }
 
-// TestUnread: a function starts with a variable that nothing reads, says so once, in one line, and does not repeat its value; where
-// it refuses its settings it says it with the other problems.
+// TestUnread: a function starts with a variable that nothing reads. One log line names it, without its
+// value. Where the settings are refused, the variable is named with the other problems.
 func TestUnread(t *testing.T) {
 	t.Parallel()
-	set := []string{"FUNCTION_TARGET=Hook", "OPLEDGER_TOLERANCEE=topsecret", "OPLEDGER_COLOUR=topsecret", "OPLEDGER_GRACE=5m", "OPLEDGER_ADOPT="}
+	set := []string{
+		"FUNCTION_TARGET=Hook", "OPLEDGER_TOLERANCEE=topsecret", "OPLEDGER_COLOUR=topsecret", "OPLEDGER_GRACE=5m", "OPLEDGER_ADOPT=",
+	}
 	want := []string{
 		"OPLEDGER_COLOUR: there is no such setting; unset it, or see the README's table of settings",
 		"OPLEDGER_TOLERANCEE: there is no such setting; did you mean OPLEDGER_TOLERANCE?",
@@ -129,14 +141,15 @@ func TestUnread(t *testing.T) {
 		if err := json.Unmarshal(printed, &line); err != nil {
 			t.Fatalf("not one line of JSON: %v in %s", err, printed)
 		}
-		if line.Severity != severity || line.Function != "Hook" || !slices.Equal(line.Problems, want) || bytes.Contains(printed, []byte("topsecret")) {
+		if line.Severity != severity || line.Function != "Hook" || !slices.Equal(line.Problems, want) ||
+			bytes.Contains(printed, []byte("topsecret")) {
 			t.Errorf("refused %v: it printed %s", refused, printed)
 		}
 	}
 }
 
-// TestRefusedAtStart: a function that is built at the start ends the process if what its settings name cannot be used, and says
-// so; only if it is the one that runs.
+// TestRefusedAtStart: a target that is built at the start ends the process where its settings name
+// something unusable, and logs that. Functions that are not the target are not built.
 func TestRefusedAtStart(t *testing.T) {
 	t.Parallel()
 	printed, err := command(t, "register", "FUNCTION_TARGET=Eager", "EAGER=refuse").Output()
@@ -152,7 +165,7 @@ func TestRefusedAtStart(t *testing.T) {
 	}
 }
 
-// TestOthersSettings: settings of functions that do not run are neither read nor checked.
+// TestOthersSettings: the settings of functions that are not the target are neither read nor checked.
 func TestOthersSettings(t *testing.T) {
 	t.Parallel()
 	bad := []string{"OPLEDGER_WEBHOOK_SECRET=nonsense", "OPLEDGER_TOLERANCE=soon"} // of Hook; and GEMINI_API_KEY, of Asker, is missing

@@ -112,73 +112,6 @@ func TestParseName(t *testing.T) {
 	}
 }
 
-// A key is a representation of itself, and so is the name that the API is asked with [K1].
-func TestParseNameIsIdempotent(t *testing.T) {
-	t.Parallel()
-	for _, tt := range names {
-		name := parse(t, tt.raw, tt.fallback)
-		for _, again := range []string{string(name.Key), name.Resource} {
-			if got := parse(t, again, tt.fallback).Key; got != name.Key {
-				t.Errorf("%s: %q has key %q, whose spelling %q has key %q", tt.about, tt.raw, name.Key, again, got)
-			}
-		}
-	}
-}
-
-// spellings returns every representation of collection and id that the rules name, alone and combined [K1].
-func spellings(c operation.Collection, id string) []string {
-	word := string(c)
-	swapped := strings.Map(func(r rune) rune {
-		if 'a' <= r && r <= 'z' {
-			return r - 'a' + 'A'
-		}
-		return r - 'A' + 'a'
-	}, word)
-	var all []string
-	for _, word := range []string{word, strings.ToLower(word), strings.ToUpper(word), swapped} {
-		for _, front := range []string{
-			"", "/", "models/veo-3.1/", "projects/p/locations/us/", "projects/p/locations/us/operations/o1/",
-			"https://generativelanguage.googleapis.com/v1beta/", "https://h/v1/models/m/", "http://localhost:8080/",
-		} {
-			for _, around := range [][2]string{{"", ""}, {"", "/"}, {"", "//"}, {" ", " "}, {"\n\t", "/ \r\n"}, {"", " / /"}} {
-				all = append(all, around[0]+front+word+"/"+id+around[1])
-			}
-		}
-	}
-	return all
-}
-
-// All spellings of one operation have one key; ids keep their case; no two operations share a key [K1, K2].
-func TestSpellingsOfOneOperation(t *testing.T) {
-	t.Parallel()
-	ids := []string{"abc-123", "ABC-123", "Abc-123", "abc-1234", "a", "0", "v1", "v1_Chd=", "operations", "batches", "Batches", "a.b", "a~b", "a:cancel", "größe"}
-	owner := map[operation.Key]string{}
-	for _, c := range operation.Collections() {
-		for _, id := range ids {
-			this := fmt.Sprintf("%s and %s", c, id)
-			want := operation.Key(string(c) + "/" + id)
-			if other, taken := owner[want]; taken {
-				t.Fatalf("%s share a key with %s", this, other)
-			}
-			owner[want] = this
-			for _, raw := range spellings(c, id) {
-				// A type never overrules the collection that a name has.
-				for _, fallback := range []operation.Collection{"", operation.Batches} {
-					if got := parse(t, raw, fallback).Key; got != want {
-						t.Errorf("%q has key %q, want %q", raw, got, want)
-					}
-				}
-			}
-			if got := parse(t, id, c).Key; got != want {
-				t.Errorf("bare %q in %s has key %q, want %q", id, c, got, want)
-			}
-			if want.Collection() != c || want.ID() != id {
-				t.Errorf("%q is %q and %q, want %s", want, want.Collection(), want.ID(), this)
-			}
-		}
-	}
-}
-
 func TestParseNameErrors(t *testing.T) {
 	t.Parallel()
 	longest := strings.Repeat("x", operation.MaxNameBytes)
@@ -262,42 +195,4 @@ func TestIdempotencyKeys(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Whatever a caller sends: an error that says so, or a key that is its own key [K1].
-func FuzzParseName(f *testing.F) {
-	for _, tt := range names {
-		f.Add(tt.raw, string(tt.fallback))
-	}
-	for _, raw := range []string{"", "/", "\xff", "a\x00", "https://h /", "://", "a/ / /", "https://h/v1/x/%20", "batcheſ/x"} {
-		f.Add(raw, "batches")
-	}
-	f.Fuzz(func(t *testing.T, raw, word string) {
-		fallback, _ := operation.ParseCollection(word)
-		name, err := operation.ParseName(raw, fallback)
-		if err != nil {
-			if !errors.Is(err, operation.ErrName) || name != (operation.Name{}) {
-				t.Fatalf("ParseName(%q) = %+v, %v", raw, name, err)
-			}
-			return
-		}
-		key := string(name.Key)
-		if key == "" || strings.HasSuffix(key, "/") || strings.TrimSpace(key) != key {
-			t.Errorf("%q has key %q, which is not trimmed", raw, key)
-		}
-		if len(name.Resource) > operation.MaxNameBytes || name.Resource == "" {
-			t.Errorf("%q has a resource of %d bytes", raw, len(name.Resource))
-		}
-		if len(key) > operation.MaxNameBytes {
-			return // the longest bare ids, with a collection in front
-		}
-		for _, again := range []string{key, name.Resource, " " + key + "/ / "} {
-			if got, err := operation.ParseName(again, fallback); err != nil || got.Key != name.Key {
-				t.Errorf("%q has key %q, whose spelling %q has key %q, %v", raw, key, again, got.Key, err)
-			}
-		}
-		if c := name.Key.Collection(); c != "" && string(c)+"/"+name.Key.ID() != key {
-			t.Errorf("%q is not %q and %q", key, c, name.Key.ID())
-		}
-	})
 }

@@ -1,8 +1,6 @@
 package reconcile_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -226,46 +224,6 @@ func TestListNeverCompletes(t *testing.T) {
 				t.Errorf("G6: %+v", intent)
 			}
 		})
-	}
-}
-
-// A failing store refuses commits that write below a path.
-type failing struct {
-	ledger.Store
-	below string
-}
-
-func (s failing) Commit(ctx context.Context, writes ...ledger.Write) error {
-	for _, write := range writes {
-		if strings.HasPrefix(string(write.Path), s.below) {
-			return errors.New("the store is down")
-		}
-	}
-	return s.Store.Commit(ctx, writes...)
-}
-
-// TestUnboundIsSaidFirst: an intent is given up only once its alert is planned, so a pass that dies
-// in between leaves it to the next, and nothing is given up in silence [R4, R6].
-func TestUnboundIsSaidFirst(t *testing.T) {
-	t.Parallel()
-	for below, said := range map[string]int{"operations/intents:": 0, "intents/": 1} {
-		w := newWorldWith(t, setting{alerts: true})
-		w.intend("c-1", ledger.Intention{})
-		w.clock.Advance(stuckAfter)
-		got, err := w.reconciler(w.over(failing{w.store, below})).Pass(t.Context())
-		if err != nil || got.Errors != 1 {
-			t.Fatalf("%+v, %v", got, err)
-		}
-		if sent := w.published(); len(sent) != said {
-			t.Errorf("R4: %s cannot be written: published %v, want %d", below, sent, said)
-		}
-		if intent := w.intent("c-1"); intent.State != ledger.IntentOpen {
-			t.Errorf("R4: %s cannot be written: %+v", below, intent)
-		}
-		w.passWith(reconcile.Options{})
-		if sent := w.published(); len(sent) != 1 || w.intent("c-1").State != ledger.IntentAbandoned {
-			t.Errorf("R4: the next pass: published %v, %+v", sent, w.intent("c-1"))
-		}
 	}
 }
 

@@ -92,7 +92,7 @@ func (g *guard) protect(next http.Handler, admit func(*http.Request) *refusal) h
 			if no.answer.Status == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", "Bearer")
 			}
-			httpfunc.Fail(w, no.answer)
+			httpfunc.WriteError(w, no.answer)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -40,7 +40,7 @@ func (s *Server) deliver(mux *http.ServeMux) {
 // notHere answers 404 and says what is answered instead.
 func notHere(what string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		httpfunc.Fail(w, &httpfunc.Error{Status: http.StatusNotFound, Message: r.URL.Path + " is not here; " + what})
+		httpfunc.WriteError(w, &httpfunc.Error{Status: http.StatusNotFound, Message: r.URL.Path + " is not here; " + what})
 	}
 }
 

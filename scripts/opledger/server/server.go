@@ -174,10 +174,10 @@ func (s *Server) newWebhook(ctx context.Context, settings config.Webhook) (http.
 // health answers 200 while the store can be read.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	if _, err := s.Ledger.Now(r.Context()); err != nil {
-		httpfunc.Fail(w, err)
+		httpfunc.WriteError(w, err)
 		return
 	}
-	httpfunc.Answer(w, http.StatusOK, map[string]string{"status": "ok"})
+	httpfunc.WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
 const (

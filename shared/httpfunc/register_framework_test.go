@@ -27,7 +27,7 @@ func init() {
 				if c, err := net.Dial("tcp", address); err == nil {
 					c.Close()
 					fmt.Println("ready " + address)
-					_, _ = io.Copy(io.Discard, os.Stdin) // until the test goes
+					_, _ = io.Copy(io.Discard, os.Stdin) // until the test ends
 					os.Exit(0)
 				}
 			}
@@ -108,21 +108,25 @@ func (s *served) post(path string, header http.Header, body string) (int, string
 	return response.StatusCode, strings.TrimSpace(string(text))
 }
 
-// TestServed: a function behind the real framework has its settings, and its lines have the request's trace.
+// TestServed: a function behind the real framework has its settings, and its log lines have the
+// request's trace.
 func TestServed(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "FUNCTION_TARGET=Hook", "GOOGLE_CLOUD_PROJECT=p",
 		"OPLEDGER_WEBHOOK_SECRET=whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
-	if code, text := s.post("/", http.Header{"X-Cloud-Trace-Context": {"105445aa7843bc8bf206b12000100000/1"}}, ""); code != http.StatusOK || text != "true" {
+	const trace = "105445aa7843bc8bf206b12000100000"
+	code, text := s.post("/", http.Header{"X-Cloud-Trace-Context": {trace + "/1"}}, "")
+	if code != http.StatusOK || text != "true" {
 		t.Errorf("%d %s", code, text)
 	}
-	if printed := s.end(); !strings.Contains(printed, `"message":"hooked","logging.googleapis.com/trace":"projects/p/traces/105445aa7843bc8bf206b12000100000"`) {
+	want := `"message":"hooked","logging.googleapis.com/trace":"projects/p/traces/` + trace + `"`
+	if printed := s.end(); !strings.Contains(printed, want) {
 		t.Errorf("printed %s", printed)
 	}
 }
 
-// TestBuiltLater: what a function needs is made at its first request; if that fails the sender is told to come again,
-// why is in the log and not in the answer, and the next request tries again. It is made once.
+// TestBuiltLater: a function is built once, at its first request. If that fails, the answer is 503, the
+// reason is only in the log, and the next request builds it.
 func TestBuiltLater(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "FUNCTION_TARGET=Flaky")
@@ -131,7 +135,7 @@ func TestBuiltLater(t *testing.T) {
 	}
 	for range 3 {
 		if code, text := s.post("/", nil, ""); code != http.StatusOK || text != "2" {
-			t.Errorf("%d %s, want what was made second", code, text)
+			t.Errorf("%d %s, want the second build", code, text)
 		}
 	}
 	if printed := s.end(); strings.Count(printed, "the store was not there") != 1 {
@@ -139,8 +143,8 @@ func TestBuiltLater(t *testing.T) {
 	}
 }
 
-// TestBuiltAtStart: a function that is built at the start is there at the first request; where that failed for a
-// reason that may pass, it is built then.
+// TestBuiltAtStart: a function can be built when its process starts. Where that fails for a reason that
+// may pass, it is built at the first request.
 func TestBuiltAtStart(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ eager, want string }{{"", "1"}, {"later", "2"}} {
@@ -152,7 +156,8 @@ func TestBuiltAtStart(t *testing.T) {
 	}
 }
 
-// TestAllServed: where no target is set every function is served at its name, and reads its settings when it is asked.
+// TestAllServed: where no target is set, every function is served at its name and reads its settings at
+// its first request.
 func TestAllServed(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "GEMINI_API_KEY=k", "OPLEDGER_TOLERANCE=soon")

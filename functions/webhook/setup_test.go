@@ -8,7 +8,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/opledger/opledger/test/harness"
 )
+
+// TestBadSettings: the function that runs says all that is wrong with its own settings, nothing about others', and does not
+// start.
+func TestBadSettings(t *testing.T) {
+	t.Parallel()
+	harness.BadSettings(t, "Webhook", "GOOGLE_CLOUD_PROJECT", "OPLEDGER_GRACE", "OPLEDGER_TOLERANCE", "OPLEDGER_TOPIC")
+}
 
 // start starts this program as the deployed function, as far as the function's own start goes.
 func start(t *testing.T, env ...string) (printed []byte, err error) {

@@ -3,17 +3,12 @@ package reconcile_test
 import (
 	"context"
 	"errors"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/reconcile"
 )
@@ -118,91 +113,72 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestSlowLookUps: with ten thousand pending and a Gemini that does not answer, an overdue effect is handed over within one
-// pass, and so is the rest of it given its time: an orphan is found and an intent given up [R6].
-func TestSlowLookUps(t *testing.T) {
+// TestOverlap: passes at the same time, all of which saw the same operations due, ask no more than one does, and hand each
+// effect over once [R6].
+func TestOverlap(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	done := w.register("done", geminisim.StateRunning)
+	names := w.many(40)
 	w.outbox.Fail(errors.New("the queue is down"))
-	w.deliver(done, "m1", operation.Succeeded)
+	for _, name := range names[:10] {
+		w.deliver(name, "m-"+name.Key.ID(), operation.Succeeded)
+	}
 	w.outbox.Fail(nil)
-	w.intend("c-1", ledger.Intention{})
-	w.clock.Advance(6 * time.Hour)
-	w.intend("c-2", ledger.Intention{})
-	orphan := w.submit("opledger:c-2", geminisim.StateRunning)
-	w.copies(w.registered(w.interaction("a", geminisim.InteractionInProgress)), 10_000)
 	w.clock.Advance(grace)
-	w.inFront(func(_ http.ResponseWriter, r *http.Request) bool {
-		if isList(r) {
-			return false
+	const passes = 3
+	var sweeps, lookups sync.WaitGroup
+	sweeps.Add(passes)
+	lookups.Add(passes)
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var sum reconcile.Summary
+	for range passes {
+		l := w.over(both{w.store, &sweeps, &lookups})
+		group.Go(func() {
+			got, err := w.reconciler(l).Pass(t.Context())
+			if err != nil || got.Errors != 0 || got.More {
+				t.Errorf("%+v %v", got, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			sum.Checked += got.Checked
+			sum.EffectsRequeued += got.EffectsRequeued
+		})
+	}
+	group.Wait()
+	if sum.Checked != 30 || sum.EffectsRequeued != 10 || len(w.outbox.Take()) != 10 {
+		t.Errorf("together %+v, want 30 looked up and 10 handed over", sum)
+	}
+	for i, name := range names {
+		want := 1
+		if i < 10 {
+			want = 0
 		}
-		<-r.Context().Done()
-		return true
-	})
-	got := w.passWith(reconcile.Options{Budget: 2 * time.Second})
-	if got.EffectsRequeued != 1 || !got.More || got.Errors != 0 || got.Due > 200 || got.Checked > 20 {
-		t.Errorf("R6: %+v", got)
-	}
-	if sent := w.published(); !cmp.Equal(sent, []string{string(done.Key) + " publish"}) {
-		t.Errorf("R5: published %v", sent)
-	}
-	if rec := w.record(orphan); !rec.Registered {
-		t.Errorf("G6: not found: %+v", rec)
-	}
-	if intent := w.intent("c-1"); intent.State != ledger.IntentAbandoned {
-		t.Errorf("G6: %+v", intent)
-	}
-}
-
-// TestRetryAfterTheBudget: when Gemini wants to be left alone for longer than a pass lasts, the pass ends at once: what it did
-// not ask about stays due, without an attempt, and is not even read [R6].
-func TestRetryAfterTheBudget(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	name := w.registered(w.interaction("a", geminisim.InteractionInProgress))
-	w.copies(name, 2000)
-	limited := geminisim.InteractionError(http.StatusTooManyRequests, "slow down")
-	limited.Header = http.Header{"Retry-After": {"3600"}}
-	limited.Times = -1
-	w.sim.AnswerNext(geminisim.OpInteractionGet, "", limited)
-	w.clock.Advance(grace)
-	store := ledgertest.Count(w.store)
-	began := time.Now()
-	got, err := w.reconciler(w.over(store)).Pass(t.Context())
-	if err != nil || !got.More || got.Errors != 0 || got.Checked == 0 || got.Checked != got.Unknown {
-		t.Errorf("R6: %+v %v", got, err)
-	}
-	if asked := w.sim.Stats().InteractionGets; asked != got.Checked || asked > 8 {
-		t.Errorf("R6: asked %d times after a 429, %+v", asked, got)
-	}
-	if n := store.Counts(); n.Read > 200 || time.Since(began) > 5*time.Second {
-		t.Errorf("R6: %+v, %v for nothing", n, time.Since(began))
-	}
-	w.sim.ClearAnswers()
-	page, err := w.ledger.DueOperations(t.Context(), w.clock.Now(), ledger.Cursor{}, 5000)
-	if err != nil || len(page.Items) != 2001-got.Checked {
-		t.Errorf("R6: %d are still due of %d, %v", len(page.Items), 2001-got.Checked, err)
-	}
-	for _, due := range page.Items {
-		if due.Record.Attempts != 0 {
-			t.Fatalf("R3: %d attempts of %s", due.Record.Attempts, due.Record.Key)
+		if n := w.lookups()[string(name.Key)]; n != want {
+			t.Errorf("%s was looked up %d times", name.Key, n)
+		}
+		if rec := w.record(name); rec.Attempts != want {
+			t.Errorf("%s counts %d attempts", name.Key, rec.Attempts)
 		}
 	}
 }
 
-// TestRetryAfterWithinTheBudget: a shorter one is waited out, and then everything is asked about.
-func TestRetryAfterWithinTheBudget(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.many(20)
-	limited := geminisim.InteractionError(http.StatusTooManyRequests, "slow down")
-	limited.Header = http.Header{"Retry-After": {"1"}}
-	w.sim.AnswerNext(geminisim.OpInteractionGet, "", limited)
-	w.clock.Advance(grace)
-	began := time.Now()
-	w.pass(reconcile.Summary{Due: 20, Checked: 20, Running: 19, Unknown: 1})
-	if took := time.Since(began); took < time.Second {
-		t.Errorf("R6: it took %v, although Gemini asked for a pause of 1s", took)
+// both is a store at which sweeps meet, and then look-ups.
+type both struct {
+	ledger.Store
+	sweeps, lookups *sync.WaitGroup
+}
+
+func (b both) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, error) {
+	where := b.sweeps
+	switch q.Collection {
+	case ledger.OperationsCollection:
+		where = b.lookups
+	case ledger.IntentsCollection:
+		return b.Store.Query(ctx, q)
 	}
+	page, err := b.Store.Query(ctx, q)
+	where.Done()
+	where.Wait()
+	return page, err
 }

@@ -1,0 +1,152 @@
+package reconcile_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/reconcile"
+)
+
+// TestPages: a pass sees everything that is due, however many pages it takes.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	names := w.many(201)
+	w.clock.Advance(grace)
+	w.pass(reconcile.Summary{Due: 201, Checked: 201, Running: 201})
+	for _, name := range names {
+		if n := w.lookups()[string(name.Key)]; n != 1 {
+			t.Errorf("%s was looked up %d times", name.Key, n)
+		}
+	}
+}
+
+// TestPoisoned: a record that cannot be read is counted, stays due, and keeps nobody else from being looked up, wherever in
+// the order it stands [R6].
+func TestPoisoned(t *testing.T) {
+	t.Parallel()
+	for form, body := range map[string]string{"unreadable": unreadable, "unparsable": unparsable} {
+		t.Run(form, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			names := w.many(105)
+			poisoned := []int{0, 1, 50, 98, 104}
+			for _, i := range poisoned {
+				w.poison(ledger.OperationPath(names[i].Key), body)
+			}
+			w.clock.Advance(grace)
+			healthy := len(names) - len(poisoned)
+			w.pass(reconcile.Summary{Due: healthy, Checked: healthy, Running: healthy, Errors: len(poisoned)})
+			w.pass(reconcile.Summary{Errors: len(poisoned)})
+		})
+	}
+}
+
+// TestPoisonedPage: nor does it where the whole first page is like that, and the last of it (where the next begins).
+func TestPoisonedPage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	names := w.many(103)
+	for _, name := range names[:100] {
+		w.poison(ledger.OperationPath(name.Key), unreadable)
+	}
+	w.clock.Advance(grace)
+	w.pass(reconcile.Summary{Due: 3, Checked: 3, Running: 3, Errors: 100})
+}
+
+// TestPoisonedEnd: nor where the page ends in records of which not even the time can be read; none is read twice.
+func TestPoisonedEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	names := w.many(103)
+	for _, name := range names[97:100] {
+		w.poison(ledger.OperationPath(name.Key), unparsable)
+	}
+	w.clock.Advance(grace)
+	w.pass(reconcile.Summary{Due: 100, Checked: 100, Running: 100, Errors: 3})
+}
+
+// TestForeign: what another program keeps in the same database, and what looks as if it were due, is counted and left alone: it
+// is not looked up, not given up, not handed to a worker, and does not expire [R6, L3].
+func TestForeign(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	name := w.register("a", geminisim.StateRunning)
+	past := w.clock.Now().Add(-24 * time.Hour)
+	foreign := map[ledger.Path]any{
+		"apps/x/operations/y": operation.Record{
+			Version: 1, Key: "batches/theirs", Name: "batches/theirs", State: operation.Pending, Registered: true,
+			CreatedAt: past, SubmittedAt: past, DueAt: past,
+		},
+		"apps/x/operations/y/effects/publish": ledger.Effect{
+			Version: 1, Operation: "batches/theirs", Name: "publish", State: ledger.EffectPending, CreatedAt: past, DueAt: past,
+		},
+		"apps/x/intents/z": ledger.Intent{Version: 1, CorrelationID: "theirs", State: ledger.IntentOpen, CreatedAt: past, DueAt: past},
+	}
+	before := map[ledger.Path]ledger.Token{}
+	for path, data := range foreign {
+		if err := w.store.Commit(t.Context(), ledger.Write{Path: path, Data: data}); err != nil {
+			t.Fatal(err)
+		}
+		before[path] = w.document(path).Token
+	}
+	w.clock.Advance(grace)
+	for range 2 {
+		w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1, Errors: len(foreign)})
+		w.clock.Advance(interval)
+	}
+	for path, token := range before {
+		if now := w.document(path).Token; now != token {
+			t.Errorf("%s was written", path)
+		}
+	}
+	if lists := w.sim.Stats().BatchLists; lists != 0 {
+		t.Errorf("Gemini's list was asked for %d times, for an intent that is not the ledger's", lists)
+	}
+	if n := w.lookups()["batches/theirs"]; n != 0 || w.lookups()[string(name.Key)] != 2 {
+		t.Errorf("look-ups: %v", w.lookups())
+	}
+	if sent := w.outbox.Take(); len(sent) != 0 {
+		t.Errorf("published %v", sent)
+	}
+}
+
+func (w *world) document(path ledger.Path) ledger.Document {
+	w.Helper()
+	snapshot, err := w.store.Get(w.Context(), path)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return snapshot.Documents[0]
+}
+
+// TestNothingReadable: where nothing at all can be read the pass says so with an error; where only one of the two can, it
+// does that one.
+func TestNothingReadable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.many(1)
+	w.clock.Advance(grace)
+	w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1})
+	// The time can be told and documents can be read, but nothing can be found: a deployment without its indexes.
+	w.exec("ALTER TABLE documents RENAME COLUMN due_at TO gone")
+	if got, err := w.reconciler(w.ledger).Pass(t.Context()); !errors.Is(err, ledger.ErrUnavailable) {
+		t.Errorf("nothing can be found: %+v %v", got, err)
+	}
+	if err := w.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.reconciler(w.ledger).Pass(t.Context()); !errors.Is(err, ledger.ErrUnavailable) {
+		t.Errorf("closed: %+v %v", got, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got, err := w.reconciler(w.ledger).Pass(ctx); err == nil {
+		t.Errorf("cancelled: %+v", got)
+	}
+}

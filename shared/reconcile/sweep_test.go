@@ -1,0 +1,116 @@
+package reconcile_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/reconcile"
+)
+
+// TestPoisonedEffect: the same for the sweep, and operations are looked up all the same.
+func TestPoisonedEffect(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	names := w.many(3)
+	w.outbox.Fail(errors.New("the queue is down"))
+	for _, name := range names[:2] {
+		w.deliver(name, "m-"+name.Key.ID(), operation.Succeeded)
+	}
+	w.outbox.Fail(nil)
+	w.poison(ledger.EffectPath(names[0].Key, "publish"), unreadable)
+	w.clock.Advance(grace)
+	w.pass(reconcile.Summary{EffectsRequeued: 1, Errors: 1, Due: 1, Checked: 1, Running: 1})
+	if sent := w.outbox.Take(); len(sent) != 1 || sent[0].Operation != names[1].Key {
+		t.Errorf("published %v", sent)
+	}
+}
+
+// TestSweep: effects that nobody works on are handed over again, once per interval and not in every pass [R5], whatever
+// state their operation is in.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	name := w.register("a", geminisim.StateRunning)
+	w.outbox.Fail(errors.New("the queue is down"))
+	w.deliver(name, "m1", operation.Succeeded)
+	w.pass(reconcile.Summary{Errors: 1}) // not published: it is due in the next pass, however soon
+	w.outbox.Fail(nil)
+	w.pass(reconcile.Summary{EffectsRequeued: 1})
+	w.pass(reconcile.Summary{})
+	w.outbox.Take() // lost
+	w.clock.Advance(interval)
+	w.pass(reconcile.Summary{EffectsRequeued: 1})
+	w.pass(reconcile.Summary{})
+	if sent := w.outbox.Take(); len(sent) != 1 || sent[0] != (ledger.Message{Operation: name.Key, Effect: "publish", Attempt: 1}) {
+		t.Errorf("published %v", sent)
+	}
+	grant, err := w.ledger.Claim(t.Context(), name.Key, "publish")
+	if err != nil || grant.Verdict != ledger.Claimed {
+		t.Fatalf("%+v %v", grant, err)
+	}
+	w.clock.Advance(interval) // somebody is at it
+	w.pass(reconcile.Summary{})
+	w.clock.Advance(interval) // and has died
+	w.pass(reconcile.Summary{EffectsRequeued: 1, EffectsUncertain: 1})
+	if sent := w.outbox.Take(); len(sent) != 1 || sent[0].Attempt != 2 {
+		t.Errorf("published %v", sent)
+	}
+	if grant, err = w.ledger.Claim(t.Context(), name.Key, "publish"); err != nil || !grant.Lease.Seized {
+		t.Fatalf("%+v %v", grant, err)
+	}
+	if err := w.ledger.Finish(t.Context(), grant.Lease); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.Advance(24 * time.Hour)
+	w.pass(reconcile.Summary{})
+}
+
+// hang makes Gemini answer nothing; when n look-ups hang, then is called.
+func (w *world) hang(n int32, then func()) {
+	var hanging atomic.Int32
+	w.inFront(func(_ http.ResponseWriter, r *http.Request) bool {
+		if hanging.Add(1) == n {
+			then()
+		}
+		<-r.Context().Done()
+		return true
+	})
+}
+
+// TestGeminiHangs: effects are handed over before Gemini is asked, so they are even when it never answers; and what was not
+// heard when the pass is cut off is asked again an interval later [R6].
+func TestGeminiHangs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	names := w.many(20)
+	w.outbox.Fail(errors.New("the queue is down"))
+	w.deliver(names[0], "m1", operation.Succeeded)
+	w.outbox.Fail(nil)
+	w.clock.Advance(grace)
+	const atOnce = 8
+	ctx, cancel := context.WithCancel(t.Context())
+	var swept []ledger.Message
+	w.hang(atOnce, func() {
+		swept = w.outbox.Take()
+		cancel()
+	})
+	got, err := w.reconciler(w.ledger).Pass(ctx)
+	if want := (reconcile.Summary{EffectsRequeued: 1, Due: atOnce, Checked: atOnce, Unknown: atOnce, More: true}); err != nil || apartFromAge(got) != want {
+		t.Errorf("%+v %v, want %+v", got, err, want)
+	}
+	if len(swept) != 1 {
+		t.Errorf("the sweep waited for Gemini: %v", swept)
+	}
+	w.inFront(nil)
+	rest := 19 - atOnce // nobody has taken them: they are still due
+	w.pass(reconcile.Summary{Due: rest, Checked: rest, Running: rest})
+	w.clock.Advance(interval)
+	w.pass(reconcile.Summary{Due: 19, Checked: 19, Running: 19, EffectsRequeued: 1})
+}
