@@ -36,7 +36,7 @@ const ours = "OPLEDGER_"
 // besides are the names with our prefix that are no settings: those that the README's submitters find a function by,
 // and those that tell the tests to insist on the emulators and how much to do. People share one environment.
 func besides() []string {
-	return []string{"OPLEDGER_URL", "OPLEDGER_TOKEN", "OPLEDGER_REQUIRE_EMULATORS", "OPLEDGER_TEST_ITEMS"}
+	return []string{"OPLEDGER_URL", "OPLEDGER_TOKEN", "OPLEDGER_REQUIRE_EMULATORS", "OPLEDGER_SOAK"}
 }
 
 // Unread reports each variable in environ, which is in the form of os.Environ, that begins with OPLEDGER_ and that no

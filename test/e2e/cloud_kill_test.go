@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/test/soak"
 )
 
 // newCloudFleet makes a fleet of the deployed functions, two instances of those that anybody's load scales, with Pub/Sub
@@ -59,40 +60,28 @@ func (f *fleet) schedule(every time.Duration) (stop func()) {
 // Gemini loses, repeats, delays and reorders. Nothing is lost [L2, R1, R5, R6], no side effect is repeated but where its outcome
 // could not reach the ledger [S3, S4, S6], and nothing goes back [M5, M9].
 func TestCloudSIGKILL(t *testing.T) {
+	t.Parallel()
+	each, operations := soak.Of(t, 1, 4, 40), soak.Of(t, 30, 100, 1000)
 	kills := map[moment]*quota{
-		anyMoment:    {kills: 6, every: 1},
-		delivering:   {kills: 5, every: 14, offset: 5},
-		registering:  {kills: 4, every: 20, offset: 10},
-		reconciling:  {kills: 3, every: 4, offset: 3},
-		lookingUp:    {kills: 4, every: 5, offset: 3},
-		pushed:       {kills: 4, every: 20, offset: 4},
-		beforeEffect: {kills: 4, every: 15, offset: 2},
-		duringEffect: {kills: 4, every: 15, offset: 6},
-		afterEffect:  {kills: 4, every: 15, offset: 10},
+		anyMoment:    {kills: each, every: 1},
+		delivering:   {kills: each, every: 14, offset: 5},
+		registering:  {kills: each, every: 20, offset: 10},
+		reconciling:  {kills: each, every: 4, offset: 3},
+		lookingUp:    {kills: each, every: 5, offset: 3},
+		pushed:       {kills: each, every: 20, offset: 4},
+		beforeEffect: {kills: each, every: 15, offset: 2},
+		duringEffect: {kills: each, every: 15, offset: 6},
+		afterEffect:  {kills: each, every: 15, offset: 10},
 	}
-	const seed, operations = 11, 100
+	const seed = 11
 	f := newCloudFleet(t, newCloud(t), geminisim.Config{
 		Seed: seed, Faults: geminisim.Harsh(), Speed: 200, RunTime: [2]time.Duration{time.Minute, 8 * time.Minute},
 	})
 	f.receiver.refuseEvery = 13
+	f.settings = []string{"OPLEDGER_CLAIM_TTL=8s"}
 	f.killer = newKiller(f, seed, kills)
 	stop := f.schedule(time.Second)
-	outcome := f.play(operations, 12*time.Second)
+	outcome := f.play(operations)
 	stop()
-
-	total := 0
-	for m := range kills {
-		total += outcome.kills[m]
-		if outcome.kills[m] < 2 {
-			t.Errorf("killed %d times at the moment %q: the run was too short to prove anything", outcome.kills[m], m)
-		}
-	}
-	if total < 20 {
-		t.Errorf("killed only %d times", total)
-	}
-	s := outcome.stats
-	if s.Lost == 0 || s.Repeated == 0 || s.Late == 0 || s.Reordered == 0 || outcome.byReconcile == 0 || outcome.repeats == 0 {
-		t.Errorf("too kind a run: %+v, %d by reconciliation, %d repeats", s, outcome.byReconcile, outcome.repeats)
-	}
-	t.Logf("%d kills %v; %s", total, outcome.kills, outcome)
+	outcome.wasHard(t, kills, each)
 }

@@ -5,15 +5,19 @@ import (
 	"net/http/httptest"
 	"testing"
 	"time"
+
+	"github.com/opledger/opledger/test/soak"
 )
 
-// TestCloudKilledAtEveryPoint: the effects of 1,000 completions, each message delivered up to three times at once by a real
+// TestCloudKilledAtEveryPoint: the effects of many completions, each message delivered up to three times at once by a real
 // subscription to three processes of Effects, whose clocks are an hour ahead, right and an hour behind, and which are killed with
 // SIGKILL exactly at every point between the claim and the acknowledgement. Every effect is DONE and none is lost [R5, S2]; the
 // document that rides in the finishing commit was written once and in it [S1]; the receiver sees a repeat only of what did not
 // reach the ledger, always with the same key and the same bytes [S3, S4, S6, S7, K4].
 func TestCloudKilledAtEveryPoint(t *testing.T) {
-	const seed, completions, each = 17, 1000, 5
+	const seed = 17
+	completions, each := soak.Of(t, 120, 1000, 10_000), soak.Of(t, 1, 5, 50)
+	interval := soak.Of(t, 5*time.Second, 20*time.Second, 20*time.Second) // a pass costs the emulator as much as many effects
 	kills := map[moment]*quota{}
 	for i, point := range points() {
 		kills[point.moment] = &quota{kills: each, every: completions / (2 * each), offset: 5 + 12*i}
@@ -21,7 +25,7 @@ func TestCloudKilledAtEveryPoint(t *testing.T) {
 	c := newCloud(t)
 	f := newTeamFleet(t, c, map[string]string{"b": "-1h", "d": "0", "e": "1h"})
 	f.instances = append(f.instances, &instance{name: "s", function: "Reconcile", path: "/reconcile"})
-	f.settings = []string{"OPLEDGER_CLAIM_TTL=8s", "OPLEDGER_INTERVAL=20s"}
+	f.settings = []string{"OPLEDGER_CLAIM_TTL=8s", "OPLEDGER_INTERVAL=" + interval.String()}
 	f.killer = newKiller(f, seed, kills)
 	repeater := newRepeater(c, seed, newFront(f))
 	pushed := httptest.NewServer(repeater)
@@ -30,7 +34,7 @@ func TestCloudKilledAtEveryPoint(t *testing.T) {
 
 	began := time.Now()
 	f.start()
-	stop := f.schedule(10 * time.Second) // a pass costs the emulator as much as many effects
+	stop := f.schedule(interval / 2)
 	var names []string
 	for len(names) == 0 || len(names) < 5*completions && f.killer.hungry() {
 		var more []string

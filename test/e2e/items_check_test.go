@@ -102,12 +102,12 @@ func (r *itemRun) checkEnds(key operation.Key, name string, want operation.Progr
 	if got := r.record(key).Progress[name]; got != want {
 		r.t.Errorf("progress of %s: %+v, want %+v", name, got, want)
 	}
-	killed := int64(itemKills) // each in the middle of a claim of the one that is published; the other may have been between two
+	killed := int64(r.kills) // each in the middle of a claim of the one that is published; the other may have been between two
 	if name != "publish" {
 		killed = 1
 	}
-	if e := r.effectOf(key, name); e.Fence <= killed || e.Attempts >= itemKills || !e.DueAt.IsZero() {
-		r.t.Errorf("after %d kills %s has the fence %d and %d attempts, and is due at %v", itemKills, name, e.Fence, e.Attempts, e.DueAt)
+	if e := r.effectOf(key, name); e.Fence <= killed || e.Attempts >= r.kills || !e.DueAt.IsZero() {
+		r.t.Errorf("after %d kills %s has the fence %d and %d attempts, and is due at %v", r.kills, name, e.Fence, e.Attempts, e.DueAt)
 	}
 }
 
@@ -186,7 +186,7 @@ func (r *itemRun) checkMemory() {
 		return
 	}
 	var all []string
-	for n := range itemKills + 1 {
+	for n := range r.kills + 1 {
 		id := fmt.Sprint("a", n+1)
 		all = append(all, fmt.Sprint(r.peaks[id]>>20))
 		if r.peaks[id] > 2*r.peaks["a1"] {

@@ -7,37 +7,33 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/soak"
 )
 
 const (
-	itemKills = 10
 	itemBytes = 4 << 10 // of each response, about
 	itemChunk = 100     // items that one commit records at most
-	// An item that its receiver refuses for good, and one that it cannot take the first time.
-	badItem, busyItem = 16, 5000
+	badItem   = 16      // its receiver refuses it for good
 )
 
-// TestItemsSIGKILL: a process that performs an effect for each of 10,000 items, and writes as many of another batch back to the
-// ledger's store, is killed with SIGKILL ten times, spread over the items. It goes on where the ledger is: no item that the
+// TestItemsSIGKILL: a process that performs an effect for each of some thousand items, and writes as many of another batch back
+// to the ledger's store, is killed with SIGKILL some times, spread over the items. It goes on where the ledger is: no item that the
 // ledger knows is performed again, at most a chunk is repeated, with the same key and bytes, none is lost, and what is written back
 // is written once [K4, S2, S6]. One bad item stops none of the others, and a replay performs it alone, with the same key and bytes
 // [S4, G5]. The kills do not use up the effect's attempts, and a process that reads through the whole result needs no more memory
-// than one that reads a tenth of it.
-//
-// OPLEDGER_TEST_ITEMS is another number of items, above 10,000.
+// than the first, which reads a part of it.
 func TestItemsSIGKILL(t *testing.T) {
 	t.Parallel()
 	r := newItemRun(t)
 	p := r.begin()
 	r.submit(p.url())
-	for range itemKills {
+	for range r.kills {
 		r.awaitKill(p)
 		r.takeStock()
 		p = r.begin()
@@ -66,6 +62,7 @@ func TestItemsSIGKILL(t *testing.T) {
 type itemRun struct {
 	*fleet
 	items  int64
+	kills  int
 	binary string
 	store  ledger.Store
 	door   *httptest.Server
@@ -77,19 +74,15 @@ type itemRun struct {
 }
 
 func newItemRun(t *testing.T) *itemRun {
-	r := &itemRun{items: 10_000, batch: map[string]operation.Key{}, peaks: map[string]int64{}}
-	if text := os.Getenv("OPLEDGER_TEST_ITEMS"); text != "" {
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || n < 10_000 {
-			t.Fatalf("OPLEDGER_TEST_ITEMS is %q, want a number from 10000 on", text)
-		}
-		r.items = n
+	r := &itemRun{
+		items: soak.Of[int64](t, 2000, 10_000, 100_000), kills: soak.Of(t, 3, 10, 10),
+		batch: map[string]operation.Key{}, peaks: map[string]int64{},
 	}
 	r.fleet = newFleet(t, inFile(t), 1, geminisim.Config{Seed: 5, Speed: 1000, Faults: geminisim.Faults{FailedItems: 0.01}})
 	gone := make(chan struct{})
 	close(gone) // nobody but the test starts it again
 	r.instances[0].gone = gone
-	r.sink = newItemSink(r.items, r.strike)
+	r.sink = newItemSink(r.items, r.kills, r.strike)
 	r.files = &itemFiles{gemini: r.sim.Handler(), sink: r.sink, lines: map[string][][]byte{}}
 	r.door, r.server = httptest.NewServer(r.files), httptest.NewServer(r.sink)
 	var err error

@@ -70,6 +70,7 @@ func (f *itemFiles) read(r *http.Request) (lines [][]byte, paced bool) {
 // An itemSink is a receiver of items that remembers idempotency keys, and kills the process that sends them.
 type itemSink struct {
 	items  int64
+	wanted int // kills
 	kill   func(process string)
 	struck chan struct{} // a value for each kill
 
@@ -87,9 +88,9 @@ type itemSink struct {
 	problems []string
 }
 
-func newItemSink(items int64, kill func(process string)) *itemSink {
+func newItemSink(items int64, kills int, kill func(process string)) *itemSink {
 	return &itemSink{
-		items: items, kill: kill, struck: make(chan struct{}, itemKills), more: make(chan struct{}),
+		items: items, kill: kill, wanted: kills, struck: make(chan struct{}, kills), more: make(chan struct{}),
 		known: map[string]ledger.ItemProgress{}, sums: map[int64][sha256.Size]byte{}, accepted: map[int64]string{}, again: map[string]int{},
 	}
 }
@@ -168,7 +169,7 @@ func (s *itemSink) arrive(process string, header http.Header, body []byte) (inde
 		close(s.more)
 		s.more = make(chan struct{})
 	}
-	if s.kills < itemKills && process == s.process && int64(len(s.sums)) >= int64(s.kills+1)*s.items/(itemKills+1) {
+	if s.kills < s.wanted && process == s.process && int64(len(s.sums)) >= int64(s.kills+1)*s.items/int64(s.wanted+1) {
 		at = []moment{beforeEffect, duringEffect, afterEffect}[s.kills%3]
 		s.kills++
 		s.process = ""
@@ -176,7 +177,7 @@ func (s *itemSink) arrive(process string, header http.Header, body []byte) (inde
 	switch {
 	case index == badItem && !s.fixed:
 		return index, http.StatusBadRequest, at
-	case index == busyItem && !came:
+	case index == s.items/2 && !came: // which cannot be taken the first time
 		return index, http.StatusServiceUnavailable, at
 	}
 	return index, http.StatusOK, at

@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -30,6 +31,10 @@ func runMain(m *testing.M) (code int) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	if err = atOnce("8"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	code = harness.Main(m)
 	if code == 0 {
 		// OpenCensus, which Google's clients link, starts one goroutine for the life of the process.
@@ -40,6 +45,18 @@ func runMain(m *testing.M) (code int) {
 		return 1
 	}
 	return code
+}
+
+// atOnce lets more tests run at the same time than there are processors, unless -parallel says how many: they wait for leases
+// and for other processes most of the time.
+func atOnce(tests string) error {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if chosen {
+		return nil
+	}
+	return flag.Set("test.parallel", tests)
 }
 
 var build = sync.OnceValues(func() (string, error) {
