@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/soak"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // TestCloudZombieClocks is TestZombie with two processes of which one has a clock that is an hour ahead and the other one that is
@@ -32,7 +32,7 @@ func TestCloudZombieClocks(t *testing.T) {
 
 func testZombieClocks(t *testing.T, clocks map[string]string) {
 	const key = operation.Key("batches/job")
-	ttl := soak.Of(t, 20*time.Second, 30*time.Second, 30*time.Second) // extended after two thirds; a process that waits for the processor has a quarter
+	ttl := harness.Soak(t, 20*time.Second, 30*time.Second, 30*time.Second) // extended after two thirds; a process that waits for the processor has a quarter
 	var pushes sync.WaitGroup
 	t.Cleanup(pushes.Wait) // when the processes have ended
 	c := newCloud(t)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
-	"github.com/opledger/opledger/test/soak"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // newCloudFleet makes a fleet of the deployed functions, two instances of those that anybody's load scales, with Pub/Sub
@@ -61,7 +61,7 @@ func (f *fleet) schedule(every time.Duration) (stop func()) {
 // could not reach the ledger [S3, S4, S6], and nothing goes back [M5, M9].
 func TestCloudSIGKILL(t *testing.T) {
 	t.Parallel()
-	each, operations := soak.Of(t, 1, 4, 40), soak.Of(t, 30, 100, 1000)
+	each, operations := harness.Soak(t, 1, 4, 40), harness.Soak(t, 30, 100, 1000)
 	kills := map[moment]*quota{
 		anyMoment:    {kills: each, every: 1},
 		delivering:   {kills: each, every: 14, offset: 5},

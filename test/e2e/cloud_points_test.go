@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opledger/opledger/test/soak"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // TestCloudKilledAtEveryPoint: the effects of many completions, each message delivered up to three times at once by a real
@@ -16,8 +16,8 @@ import (
 // reach the ledger, always with the same key and the same bytes [S3, S4, S6, S7, K4].
 func TestCloudKilledAtEveryPoint(t *testing.T) {
 	const seed = 17
-	completions, each := soak.Of(t, 120, 1000, 10_000), soak.Of(t, 1, 5, 50)
-	interval := soak.Of(t, 5*time.Second, 20*time.Second, 20*time.Second) // a pass costs the emulator as much as many effects
+	completions, each := harness.Soak(t, 120, 1000, 10_000), harness.Soak(t, 1, 5, 50)
+	interval := harness.Soak(t, 5*time.Second, 20*time.Second, 20*time.Second) // a pass costs the emulator as much as many effects
 	kills := map[moment]*quota{}
 	for i, point := range points() {
 		kills[point.moment] = &quota{kills: each, every: completions / (2 * each), offset: 5 + 12*i}

@@ -13,7 +13,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/soak"
+	"github.com/opledger/opledger/test/harness"
 )
 
 const (
@@ -75,7 +75,7 @@ type itemRun struct {
 
 func newItemRun(t *testing.T) *itemRun {
 	r := &itemRun{
-		items: soak.Of[int64](t, 2000, 10_000, 100_000), kills: soak.Of(t, 3, 10, 10),
+		items: harness.Soak[int64](t, 2000, 10_000, 100_000), kills: harness.Soak(t, 3, 10, 10),
 		batch: map[string]operation.Key{}, peaks: map[string]int64{},
 	}
 	r.fleet = newFleet(t, inFile(t), 1, geminisim.Config{Seed: 5, Speed: 1000, Faults: geminisim.Faults{FailedItems: 0.01}})

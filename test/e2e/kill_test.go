@@ -15,7 +15,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/soak"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // TestSIGKILL: two processes on one file are killed with SIGKILL, each at once started again, at every interesting moment of
@@ -23,7 +23,7 @@ import (
 // is repeated but where its outcome could not reach the ledger [S3, S4, S6], and nothing goes back [M5, M9].
 func TestSIGKILL(t *testing.T) {
 	t.Parallel()
-	each, operations := soak.Of(t, 1, 6, 60), soak.Of(t, 30, 120, 1200)
+	each, operations := harness.Soak(t, 1, 6, 60), harness.Soak(t, 30, 120, 1200)
 	kills := map[moment]*quota{
 		anyMoment:    {kills: each, every: 1},
 		delivering:   {kills: each, every: 14, offset: 5},

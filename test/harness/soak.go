@@ -1,0 +1,32 @@
+package harness
+
+import (
+	"os"
+	"testing"
+)
+
+// envSoak is the environment variable that says how often the tests repeat what only repetition
+// proves: kills, operations, items, inputs.
+const envSoak = "OPLEDGER_SOAK"
+
+// Soak returns the count of the level that OPLEDGER_SOAK names:
+//
+//	short  the default, for a check before a commit: every moment, point and kind once
+//	gate   what .ci/run sets: often enough to show a race that is lost once in some hundred times
+//	long   what an operator sets before a release: ten times as often, an hour or more
+//
+// No level leaves a test out or changes what a test asserts. Any other value fails the test.
+func Soak[T any](t testing.TB, short, gate, long T) T {
+	t.Helper()
+	switch level := os.Getenv(envSoak); level {
+	case "", "short":
+		return short
+	case "gate":
+		return gate
+	case "long":
+		return long
+	default:
+		t.Fatalf("%s is %q; it must be short, gate or long", envSoak, level)
+		return short
+	}
+}
