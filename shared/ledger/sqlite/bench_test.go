@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -157,4 +158,31 @@ func BenchmarkIngestSameOperation(b *testing.B) {
 	b.ReportMetric(float64(rounds*senders)/b.Elapsed().Seconds(), "events/s")
 	b.ReportMetric(float64(n.Commits)/float64(rounds*senders), "commits/event")
 	b.ReportMetric(float64(n.Conflicts)/float64(rounds*senders), "conflicts/event")
+}
+
+// BenchmarkCommits commits one new document at a time, from so many callers at once. Commits that wait
+// together share an fsync, so commits/s grows with the callers.
+func BenchmarkCommits(b *testing.B) {
+	for _, callers := range []int{1, 16, 64} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			store := open(b, filepath.Join(b.TempDir(), "ledger.db"))
+			defer closed(b, store)
+			var next atomic.Int64
+			var group sync.WaitGroup
+			b.ResetTimer()
+			for range callers {
+				group.Go(func() {
+					for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
+						write := ledger.Write{Path: ledger.Path(fmt.Sprint("operations/bench-", n)), Data: doc{}}
+						if err := store.Commit(b.Context(), write); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			group.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commits/s")
+		})
+	}
 }

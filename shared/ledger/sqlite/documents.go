@@ -76,28 +76,26 @@ func scan(rows *sql.Rows) (documents []ledger.Document, err error) {
 
 func token(version int64) ledger.Token { return ledger.Token(strconv.FormatInt(version, 10)) }
 
-// Commit checks every precondition and writes, in one transaction.
+// Commit checks every precondition and writes, all or nothing. Commits that wait at the same time share
+// a transaction and its fsync; each still succeeds or conflicts by itself.
 func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) error {
 	rows := make([]row, len(writes))
+	bytes := 0
 	for i, w := range writes {
 		var err error
 		if rows[i], err = encode(w); err != nil {
 			return err
 		}
+		bytes += len(rows[i].body)
 	}
-	return classify("committing", s.transact(ctx, func(tx *sql.Tx) error {
-		var version int64
-		err := tx.StmtContext(ctx, s.next).QueryRowContext(ctx).Scan(&version)
-		if err != nil {
-			return err
-		}
+	return classify("committing", s.join(ctx, &member{bytes: bytes, write: func(ctx context.Context, tx *sql.Tx, version int64) error {
 		for _, r := range rows {
 			if err := s.put(ctx, tx, r, version); err != nil {
 				return err
 			}
 		}
 		return nil
-	}))
+	}}))
 }
 
 // A row is one write, ready for the table.
@@ -167,7 +165,10 @@ func (s *Store) prepare(ctx context.Context) error {
 		text string
 	}{
 		{&s.get, s.read, "SELECT path, version, body, NULL FROM documents WHERE path IN (SELECT value FROM json_each(?))"},
-		{&s.next, s.write, "UPDATE sequence SET last = last + 1 RETURNING last"},
+		{&s.next, s.write, "UPDATE sequence SET last = last + ? RETURNING last"},
+		{&s.savepoint, s.write, "SAVEPOINT member"},
+		{&s.undo, s.write, "ROLLBACK TO member"},
+		{&s.release, s.write, "RELEASE member"},
 		{&s.insert, s.write, `INSERT INTO documents (path, collection, parent, version, body, due_at, listed_at, failed_at, expire_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO NOTHING`},
 		{&s.update, s.write, `UPDATE documents SET version = ?, body = ?, due_at = ?, listed_at = ?, failed_at = ?, expire_at = ?

@@ -1,8 +1,8 @@
 // Package sqlite is the embedded store: the ledger's documents in one SQLite file, with real transactions and nothing to
 // install. It is one machine's store; any number of processes on that machine may share a file.
 //
-// Commits are BEGIN IMMEDIATE transactions in WAL mode with synchronous=FULL: what was committed survives the death of the
-// process and of the machine.
+// Commits are BEGIN IMMEDIATE transactions in WAL mode with synchronous=FULL: what was committed survives
+// the death of the process and of the machine. Those that wait at the same time share one transaction.
 package sqlite
 
 import (
@@ -43,7 +43,9 @@ type Store struct {
 	now   func() time.Time
 
 	// What every commit and read says again, prepared: SQLite takes longer to understand it than to do it.
-	next, insert, update, remove, get *sql.Stmt
+	next, savepoint, undo, release, insert, update, remove, get *sql.Stmt
+
+	queue queue
 }
 
 // Open opens the file at path and creates what is missing, for the file's owner alone: a ledger holds what jobs were about. The
@@ -175,8 +177,9 @@ func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
 	}
 }
 
-// Close closes the file.
+// Close waits for the group that is being written, and closes the file.
 func (s *Store) Close() error {
+	s.queue.leader.Wait()
 	var errs []error
 	for _, db := range []*sql.DB{s.read, s.write} {
 		if db != nil {
@@ -189,15 +192,18 @@ func (s *Store) Close() error {
 // Expire deletes every document whose time to be deleted has come, and says how many. Firestore does this by itself.
 func (s *Store) Expire(ctx context.Context) (int64, error) {
 	var deleted int64
-	err := s.transact(ctx, func(tx *sql.Tx) error {
+	err := s.join(ctx, &member{write: func(ctx context.Context, tx *sql.Tx, _ int64) error {
 		result, err := tx.ExecContext(ctx, "DELETE FROM documents WHERE expire_at <= ?", s.now().UnixMicro())
 		if err != nil {
 			return err
 		}
 		deleted, err = result.RowsAffected()
 		return err
-	})
-	return deleted, classify("deleting expired documents", err)
+	}})
+	if err != nil { // a caller that left must not read what the group goes on to count
+		return 0, classify("deleting expired documents", err)
+	}
+	return deleted, nil
 }
 
 // classify wraps an error of SQLite in the one of the ledger's that says what to do about it.
