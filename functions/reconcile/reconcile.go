@@ -47,6 +47,7 @@ func (f Function) Pass(ctx context.Context) (reconcile.Summary, error) {
 			"error", err, "duration_ms", duration)
 		return summary, err
 	}
-	f.Log.With(summary.LogAttrs()...).InfoContext(ctx, "reconciled", "event", "reconcile", "outcome", "pass", "duration_ms", duration)
+	f.Log.With(summary.LogAttrs()...).InfoContext(ctx, "reconciled", "event", "reconcile", "outcome", "pass",
+		"duration_ms", duration)
 	return summary, nil
 }

@@ -48,7 +48,8 @@ func TestPass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Register(t.Context(), ledger.Registration{Name: name, SubmittedAt: time.Now().Add(-7 * time.Hour)}); err != nil {
+		if _, err := l.Register(t.Context(), ledger.Registration{Name: name,
+			SubmittedAt: time.Now().Add(-7 * time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,7 +64,8 @@ func TestPass(t *testing.T) {
 	}
 	var log bytes.Buffer
 	server := httptest.NewServer(reconcilefn.New(reconcilefn.Options{
-		Reconciler: reconcile.New(reconcile.Options{Ledger: l, Gemini: client, Budget: time.Minute, Log: logging.New(&log, "p")}), Now: time.Now, Log: logging.New(&log, "p"),
+		Reconciler: reconcile.New(reconcile.Options{Ledger: l, Gemini: client, Budget: time.Minute,
+			Log: logging.New(&log, "p")}), Now: time.Now, Log: logging.New(&log, "p"),
 	}))
 	defer server.Close()
 	call := func(method string) (int, http.Header, map[string]any) {
@@ -124,10 +126,12 @@ func TestPass(t *testing.T) {
 	}
 	log.Reset()
 	code, header, got := call(http.MethodPost)
-	if seconds, err := strconv.Atoi(header.Get("Retry-After")); code != http.StatusServiceUnavailable || err != nil || seconds < 1 || got["error"] == nil {
+	if seconds, err := strconv.Atoi(header.Get("Retry-After")); code != http.StatusServiceUnavailable || err != nil ||
+		seconds < 1 || got["error"] == nil {
 		t.Errorf("nothing can be read: %d %v %v", code, header, got)
 	}
-	if !strings.Contains(log.String(), `"event":"reconcile","outcome":"error"`) || !strings.Contains(log.String(), `"severity":"ERROR"`) {
+	if !strings.Contains(log.String(), `"event":"reconcile","outcome":"error"`) ||
+		!strings.Contains(log.String(), `"severity":"ERROR"`) {
 		t.Errorf("logged %s", log.String())
 	}
 }

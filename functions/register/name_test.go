@@ -29,7 +29,8 @@ func TestStrangeCollection(t *testing.T) {
 		"abc":                                      `name: "abc" does not say what it is; write batches/abc, operations/abc or interactions/abc`,
 	} {
 		r := w.post(fmt.Sprintf(`{"name":%q,"jobKind":"review"}`, name))
-		if r.Status != http.StatusBadRequest || len(r.Error.Problems) != 1 || r.Error.Problems[0] != want || strings.Contains(r.Error.Message, "topsecret") {
+		if r.Status != http.StatusBadRequest || len(r.Error.Problems) != 1 || r.Error.Problems[0] != want ||
+			strings.Contains(r.Error.Message, "topsecret") {
 			t.Errorf("%s: %d %q, want 400 %q", name, r.Status, r.Error.Problems, want)
 		}
 	}

@@ -46,7 +46,8 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (h handler) register(ctx context.Context, w http.ResponseWriter, registration ledger.Registration, began time.Time) {
+func (h handler) register(ctx context.Context, w http.ResponseWriter, registration ledger.Registration,
+	began time.Time) {
 	result, err := h.Ledger.Register(ctx, registration)
 	// With these fields a registration can be repeated from the log: see the command recover.
 	log := h.Log.With("event", "register", "operation", registration.Name.Key, "name", registration.Name.Resource,
@@ -104,7 +105,8 @@ func (h handler) intend(ctx context.Context, w http.ResponseWriter, intention le
 		return
 	}
 	if intent.Withheld > 0 {
-		log.WarnContext(ctx, ledger.WithheldMessage, "outcome", "withheld", "operation", intent.Operation, "effects", intent.Withheld)
+		log.WarnContext(ctx, ledger.WithheldMessage, "outcome", "withheld", "operation", intent.Operation, "effects",
+			intent.Withheld)
 	}
 	outcome, status := "known", http.StatusOK
 	if intent.Created {

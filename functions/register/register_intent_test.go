@@ -20,28 +20,35 @@ func TestIntent(t *testing.T) {
 	body := `{"intent":true,"correlationId":"c-1","jobKind":"review","metadata":{"b": 1},"collection":"BATCHES"}`
 	r := w.post(body)
 	i := r.Intent
-	if r.Status != http.StatusCreated || i.State != ledger.IntentOpen || i.CorrelationID != "c-1" || i.JobKind != "review" ||
-		i.Metadata != `{"b":1}` || i.Collection != operation.Batches || !i.CreatedAt.Equal(noon) || !i.DueAt.Equal(noon.Add(6*time.Hour)) {
+	if r.Status != http.StatusCreated || i.State != ledger.IntentOpen || i.CorrelationID != "c-1" ||
+		i.JobKind != "review" ||
+		i.Metadata != `{"b":1}` || i.Collection != operation.Batches || !i.CreatedAt.Equal(noon) ||
+		!i.DueAt.Equal(noon.Add(6*time.Hour)) {
 		t.Fatalf("%d %+v %+v, want 201 with the intent", r.Status, i, r.Error)
 	}
-	if r := w.post(`{"intent":true,"correlationId":"c-1","jobKind":"other"}`); r.Status != http.StatusOK || r.Intent.JobKind != "review" {
+	if r := w.post(`{"intent":true,"correlationId":"c-1","jobKind":"other"}`); r.Status != http.StatusOK ||
+		r.Intent.JobKind != "review" {
 		t.Errorf("again: %d %+v, want 200 and what was there", r.Status, r.Intent)
 	}
-	if r := w.post(`{"name":"batches/a","correlationId":"c-1","intent":false}`); r.Status != http.StatusCreated || r.Record.JobKind != "review" ||
+	if r := w.post(`{"name":"batches/a","correlationId":"c-1","intent":false}`); r.Status != http.StatusCreated ||
+		r.Record.JobKind != "review" ||
 		r.Record.Metadata != `{"b":1}` {
 		t.Errorf("its registration: %d %+v %+v, want 201 with what the intent says", r.Status, r.Record, r.Error)
 	}
-	if r := w.post(body); r.Status != http.StatusOK || r.Intent.State != ledger.IntentBound || r.Intent.Operation != "batches/a" {
+	if r := w.post(body); r.Status != http.StatusOK || r.Intent.State != ledger.IntentBound ||
+		r.Intent.Operation != "batches/a" {
 		t.Errorf("after the registration: %d %+v, want 200, BOUND to batches/a", r.Status, r.Intent)
 	}
 	w.server.Close()
 	decoder := json.NewDecoder(w.log)
-	for _, want := range []string{"intent created OPEN", "intent known OPEN", "register created PENDING", "intent known BOUND"} {
+	for _, want := range []string{"intent created OPEN", "intent known OPEN", "register created PENDING",
+		"intent known BOUND"} {
 		var line map[string]any
 		if err := decoder.Decode(&line); err != nil {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprint(line["event"], " ", line["outcome"], " ", line["state"]); got != want || line["duration_ms"] == nil {
+		if got := fmt.Sprint(line["event"], " ", line["outcome"], " ", line["state"]); got != want ||
+			line["duration_ms"] == nil {
 			t.Errorf("logged %v, want %s", line, want)
 		}
 	}
@@ -56,17 +63,21 @@ func TestIntentProblems(t *testing.T) {
 		body string
 		want []string // one part of each problem
 	}{
-		"nothing":            {`{"intent":true}`, []string{"correlationId: an intent is found by it"}},
-		"a garbled id":       {`{"intent":true,"correlationId":"c\ud800"}`, []string{"correlationId: it has U+FFFD"}},
-		"empty id":           {`{"intent":true,"correlationId":""}`, []string{"correlationId"}},
-		"a name":             {`{"intent":true,"correlationId":"c","name":"batches/a"}`, []string{"name: an intent is recorded before"}},
-		"a submission":       {`{"intent":true,"correlationId":"c","submittedAt":"2026-01-22T12:00:00Z"}`, []string{"submittedAt"}},
-		"a strange place":    {`{"intent":true,"correlationId":"c","collection":"jobs"}`, []string{`collection: "jobs" is none of`}},
+		"nothing":      {`{"intent":true}`, []string{"correlationId: an intent is found by it"}},
+		"a garbled id": {`{"intent":true,"correlationId":"c\ud800"}`, []string{"correlationId: it has U+FFFD"}},
+		"empty id":     {`{"intent":true,"correlationId":""}`, []string{"correlationId"}},
+		"a name": {`{"intent":true,"correlationId":"c","name":"batches/a"}`,
+			[]string{"name: an intent is recorded before"}},
+		"a submission": {`{"intent":true,"correlationId":"c","submittedAt":"2026-01-22T12:00:00Z"}`,
+			[]string{"submittedAt"}},
+		"a strange place": {`{"intent":true,"correlationId":"c","collection":"jobs"}`,
+			[]string{`collection: "jobs" is none of`}},
 		"not a truth":        {`{"intent":"yes","nome":1}`, []string{"intent: it must be true or false", `"nome"`}},
 		"no intent, a place": {`{"name":"batches/a","collection":"batches"}`, []string{"collection: the name says it"}},
 		"no intent, no name": {`{"intent":false,"correlationId":"c"}`, []string{"name"}},
 		"everything": {
-			`{"intent":true,"name":"batches/a","jobKind":"` + long + `","metadata":[],"submittedAt":"2026-01-22T12:00:00Z","correlationId":"` + long + `","collection":"x","more":1}`,
+			`{"intent":true,"name":"batches/a","jobKind":"` + long +
+				`","metadata":[],"submittedAt":"2026-01-22T12:00:00Z","correlationId":"` + long + `","collection":"x","more":1}`,
 			[]string{`"more"`, "name", "metadata", "jobKind", "correlationId", "submittedAt", "collection"},
 		},
 		"everything of the wrong kind": {
@@ -98,11 +109,13 @@ func TestIntentRefused(t *testing.T) {
 	if err := w.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if r := w.post(`{"intent":true,"correlationId":"c"}`); r.Status != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" {
+	if r := w.post(`{"intent":true,"correlationId":"c"}`); r.Status != http.StatusServiceUnavailable ||
+		r.Header.Get("Retry-After") == "" {
 		t.Errorf("%d, Retry-After %q", r.Status, r.Header.Get("Retry-After"))
 	}
 	w.server.Close()
-	if said := w.log.String(); !strings.Contains(said, `"event":"intent"`) || !strings.Contains(said, `"outcome":"error"`) {
+	if said := w.log.String(); !strings.Contains(said, `"event":"intent"`) ||
+		!strings.Contains(said, `"outcome":"error"`) {
 		t.Errorf("logged %s", said)
 	}
 }

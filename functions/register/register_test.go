@@ -27,7 +27,8 @@ func TestRegister(t *testing.T) {
 	}
 	rec := r.Record
 	submitted := time.Date(2026, 1, 22, 11, 30, 0, 123456000, time.UTC)
-	if rec.Key != "batches/abc" || rec.Name != "batches/abc" || rec.JobKind != "review" || rec.State != operation.Pending || !rec.Registered ||
+	if rec.Key != "batches/abc" || rec.Name != "batches/abc" || rec.JobKind != "review" ||
+		rec.State != operation.Pending || !rec.Registered ||
 		!rec.SubmittedAt.Equal(submitted) || !rec.DueAt.Equal(submitted.Add(90*time.Second)) || rec.CorrelationID != "c-1" ||
 		string(rec.Metadata) != `{"a":[true],"b":1}` || !rec.CreatedAt.Equal(noon) || !rec.ExpireAt.IsZero() {
 		t.Errorf("the record is %+v", rec)
@@ -37,7 +38,8 @@ func TestRegister(t *testing.T) {
 		"https://generativelanguage.googleapis.com/v1beta/batches/abc",
 	} {
 		r := w.post(fmt.Sprintf(`{"name":%q,"jobKind":"other","metadata":{"b":2,"c":3}}`, name))
-		if r.Status != http.StatusOK || r.Record.Key != "batches/abc" || r.Record.Name != "batches/abc" || r.Record.JobKind != "review" ||
+		if r.Status != http.StatusOK || r.Record.Key != "batches/abc" || r.Record.Name != "batches/abc" ||
+			r.Record.JobKind != "review" ||
 			!r.Record.SubmittedAt.Equal(submitted) {
 			t.Errorf("%s: %d %+v %+v, want 200 and what was there", name, r.Status, r.Record, r.Error)
 		}
@@ -84,7 +86,8 @@ func TestTold(t *testing.T) {
 		if err := decoder.Decode(&line); err != nil {
 			t.Fatal(err)
 		}
-		if line["event"] != "register" || line["outcome"] != outcome || line["operation"] != "operations/v1" || line["duration_ms"] == nil {
+		if line["event"] != "register" || line["outcome"] != outcome || line["operation"] != "operations/v1" ||
+			line["duration_ms"] == nil {
 			t.Errorf("logged %v, want outcome %s", line, outcome)
 		}
 	}
@@ -100,13 +103,15 @@ func TestAlreadyEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := w.ledger.Ingest(t.Context(), operation.Event{
-		Name: name, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: noon.Add(-time.Minute),
+		Name: name, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded,
+		UpdateTime: noon.Add(-time.Minute),
 	}); err != nil {
 		t.Fatal(err)
 	}
 	// The ledger has a document of it, but it was never registered.
 	r := w.post(`{"name":"batches/a","jobKind":"special-7"}`)
-	if r.Status/100 != 2 || r.Record.State != operation.Succeeded || r.Record.Effects["publish"] != "open" || r.Record.Effects["special"] != "open" {
+	if r.Status/100 != 2 || r.Record.State != operation.Succeeded || r.Record.Effects["publish"] != "open" ||
+		r.Record.Effects["special"] != "open" {
 		t.Errorf("%d %+v", r.Status, r.Record)
 	}
 	if r := w.post(`{"name":"batches/a","jobKind":"special-7"}`); r.Status != http.StatusOK || len(w.outbox.All()) != 2 {
@@ -125,7 +130,8 @@ func TestWithheld(t *testing.T) {
 	}
 	for i, body := range []string{`{"name":"batches/a"}`, `{"intent":true,"correlationId":"c-1"}`} {
 		if _, err := w.ledger.Ingest(t.Context(), operation.Event{
-			Name: name, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: noon.AddDate(0, 0, -15),
+			Name: name, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded,
+			UpdateTime:    noon.AddDate(0, 0, -15),
 			CorrelationID: []string{"", "c-1"}[i],
 		}); err != nil {
 			t.Fatal(err)
@@ -134,7 +140,8 @@ func TestWithheld(t *testing.T) {
 		if r := w.post(body); r.Status/100 != 2 {
 			t.Fatalf("%d %+v", r.Status, r.Error)
 		}
-		if said := w.log.String(); !strings.Contains(said, `"outcome":"withheld"`) || !strings.Contains(said, string(name.Key)) {
+		if said := w.log.String(); !strings.Contains(said, `"outcome":"withheld"`) ||
+			!strings.Contains(said, string(name.Key)) {
 			t.Errorf("%s: logged %s", body, said)
 		}
 		if n := len(w.outbox.All()); n != 0 {
@@ -153,7 +160,8 @@ func TestCorrelation(t *testing.T) {
 		t.Fatalf("%d %+v", r.Status, r.Error)
 	}
 	w.log.Reset()
-	if r := w.post(`{"name":"batches/b","correlationId":"c"}`); r.Status != http.StatusCreated || r.Record.CorrelationID != "" {
+	if r := w.post(`{"name":"batches/b","correlationId":"c"}`); r.Status != http.StatusCreated ||
+		r.Record.CorrelationID != "" {
 		t.Errorf("%d %+v", r.Status, r)
 	}
 	if said := w.log.String(); !strings.Contains(said, `"outcome":"unbound"`) || !strings.Contains(said, "batches/a") {
@@ -182,7 +190,8 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, method := range []string{"GET", "PUT", "DELETE", "OPTIONS"} {
-		if r := w.request(method, strings.NewReader(`{"name":"batches/a"}`)); r.Status != http.StatusMethodNotAllowed || r.Header.Get("Allow") != "POST" {
+		if r := w.request(method, strings.NewReader(`{"name":"batches/a"}`)); r.Status != http.StatusMethodNotAllowed ||
+			r.Header.Get("Allow") != "POST" {
 			t.Errorf("%s: %d, Allow %q", method, r.Status, r.Header.Get("Allow"))
 		}
 	}
@@ -193,7 +202,8 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := w.post(`{"name":"batches/a"}`)
-	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); r.Status != http.StatusServiceUnavailable || err != nil || seconds < 1 {
+	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); r.Status != http.StatusServiceUnavailable ||
+		err != nil || seconds < 1 {
 		t.Errorf("the store is down: %d, Retry-After %q", r.Status, r.Header.Get("Retry-After"))
 	}
 }

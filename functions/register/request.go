@@ -120,7 +120,8 @@ func (request Request) registration(now time.Time) (ledger.Registration, []strin
 	if request.SubmittedAt != nil {
 		registration.SubmittedAt = *request.SubmittedAt
 		if registration.SubmittedAt.After(now.Add(maxAhead)) {
-			problems = append(problems, fmt.Sprintf("submittedAt: %s is in the future", registration.SubmittedAt.Format(time.RFC3339)))
+			problems = append(problems, fmt.Sprintf("submittedAt: %s is in the future",
+				registration.SubmittedAt.Format(time.RFC3339)))
 		}
 	}
 	if request.Collection != "" {
@@ -132,7 +133,8 @@ func (request Request) registration(now time.Time) (ledger.Registration, []strin
 func (request Request) intention() (ledger.Intention, []string) {
 	var problems []string
 	if request.Name != "" {
-		problems = append(problems, "name: an intent is recorded before there is a name; leave out intent to register the operation")
+		problems = append(problems,
+			"name: an intent is recorded before there is a name; leave out intent to register the operation")
 	}
 	metadata, more := request.job()
 	problems = append(problems, more...)
@@ -160,12 +162,15 @@ func (request Request) job() (operation.Metadata, []string) {
 	if err != nil {
 		problems = append(problems, "metadata: "+err.Error())
 	} else if len(metadata) > ledger.MaxMetadataBytes {
-		problems = append(problems, fmt.Sprintf("metadata: %d bytes are more than %d", len(metadata), ledger.MaxMetadataBytes))
+		problems = append(problems, fmt.Sprintf("metadata: %d bytes are more than %d", len(metadata),
+			ledger.MaxMetadataBytes))
 	}
 	if operation.Garbled(request.CorrelationID) {
-		problems = append(problems, "correlationId: it has U+FFFD in place of what could not be decoded; send UTF-8, without half a surrogate pair")
+		problems = append(problems,
+			"correlationId: it has U+FFFD in place of what could not be decoded; send UTF-8, without half a surrogate pair")
 	}
-	for _, label := range []struct{ field, value string }{{"jobKind", request.JobKind}, {"correlationId", request.CorrelationID}} {
+	for _, label := range []struct{ field, value string }{{"jobKind", request.JobKind},
+		{"correlationId", request.CorrelationID}} {
 		if len(label.value) > maxLabel {
 			problems = append(problems, fmt.Sprintf("%s: %d bytes are more than %d", label.field, len(label.value), maxLabel))
 		}
@@ -183,6 +188,7 @@ func unfit(err error) string {
 
 func bad(problems ...string) error {
 	return &httpfunc.Error{
-		Status: http.StatusBadRequest, Message: "the request cannot be taken: " + strings.Join(problems, "; "), Problems: problems,
+		Status: http.StatusBadRequest, Message: "the request cannot be taken: " + strings.Join(problems, "; "),
+		Problems: problems,
 	}
 }

@@ -41,16 +41,19 @@ func TestProblems(t *testing.T) {
 		"unknown field":      {`{"name":"batches/a","jobkinds":"x"}`, []string{"jobkinds"}},
 		"another case":       {`{"Name":"batches/a"}`, []string{`"Name"`, "name"}},
 		"metadata is a list": {`{"name":"batches/a","metadata":[1]}`, []string{"metadata"}},
-		"much metadata":      {`{"name":"batches/a","metadata":{"a":"` + strings.Repeat("x", 64<<10) + `"}}`, []string{"metadata"}},
-		"no time":            {`{"name":"batches/a","submittedAt":"yesterday"}`, []string{"submittedAt"}},
-		"the future":         {`{"name":"batches/a","submittedAt":"2026-01-22T13:00:01Z"}`, []string{"submittedAt"}},
+		"much metadata": {`{"name":"batches/a","metadata":{"a":"` + strings.Repeat("x", 64<<10) + `"}}`,
+			[]string{"metadata"}},
+		"no time":    {`{"name":"batches/a","submittedAt":"yesterday"}`, []string{"submittedAt"}},
+		"the future": {`{"name":"batches/a","submittedAt":"2026-01-22T13:00:01Z"}`, []string{"submittedAt"}},
 		"everything": {
-			`{"name":"","jobKind":"` + long + `","metadata":[],"submittedAt":"2027-01-01T00:00:00Z","correlationId":"` + long + `"}`,
+			`{"name":"","jobKind":"` + long + `","metadata":[],"submittedAt":"2027-01-01T00:00:00Z","correlationId":"` + long +
+				`"}`,
 			[]string{"name", "metadata", "jobKind", "correlationId", "submittedAt"},
 		},
 		"everything of the wrong kind": {
 			`{"name":1,"jobKind":2,"metadata":3,"submittedAt":4,"correlationId":5,"kind":6,"job":7}`,
-			[]string{"correlationId: it must be a text", `"job":`, "jobKind: it must be", `"kind":`, "name: it must be", "submittedAt: it must be a time", "metadata"},
+			[]string{"correlationId: it must be a text", `"job":`, "jobKind: it must be", `"kind":`, "name: it must be",
+				"submittedAt: it must be a time", "metadata"},
 		},
 	} {
 		var first []string

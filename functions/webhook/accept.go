@@ -40,7 +40,8 @@ func (h handler) take(r *http.Request, body []byte, proof trust.Proof) (ledger.R
 		receipt, err = h.Ledger.Ingest(r.Context(), event)
 	}
 	if ledger.Permanent(err) {
-		return h.keep(r, body, ledger.Suspect{Reason: string(refusedByStore), Detail: err.Error(), Type: event.Type}, quarantined, proof)
+		return h.keep(r, body, ledger.Suspect{Reason: string(refusedByStore), Detail: err.Error(), Type: event.Type},
+			quarantined, proof)
 	}
 	return receipt, err
 }

@@ -58,7 +58,8 @@ func TestHintAboutAnotherOfOneID(t *testing.T) {
 		"unknown": {"batches/0123456789abcdefghijklmnopqrstuvwxyz", "ignored", "not-found"},
 	} {
 		w.postponed(w.key(mine))
-		body := fmt.Sprintf(`{"type":"batch.failed","data":{"id":%q,"user_metadata":{"opledger_correlation_id":"job-1"}}}`, c.name)
+		body := fmt.Sprintf(`{"type":"batch.failed","data":{"id":%q,"user_metadata":{"opledger_correlation_id":"job-1"}}}`,
+			c.name)
 		w.took(w.hint(id, body), c.outcome, c.reason, false)
 		w.wantState(mine, operation.Pending)
 		if due := w.show(w.key(mine)).Record.DueAt; !due.Equal(w.clock.Now()) {
@@ -99,9 +100,11 @@ func TestConfirmedCorrelation(t *testing.T) {
 	}{
 		{"signed body", true, id, nil, true},
 		{"claims", false, "", map[string]any{"user_metadata": map[string]any{"opledger_correlation_id": id}}, true},
-		{"claims, and another in the body", false, "job-8", map[string]any{"user_metadata": map[string]any{"opledger_correlation_id": id}}, true},
+		{"claims, and another in the body", false, "job-8",
+			map[string]any{"user_metadata": map[string]any{"opledger_correlation_id": id}}, true},
 		{"unsigned body", false, id, nil, false},
-		{"unsigned body, and another in the claims", false, id, map[string]any{"user_metadata": map[string]any{"opledger_correlation_id": "job-8"}}, false},
+		{"unsigned body, and another in the claims", false, id,
+			map[string]any{"user_metadata": map[string]any{"opledger_correlation_id": "job-8"}}, false},
 		{"nowhere", false, "", nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -115,12 +118,14 @@ func TestConfirmedCorrelation(t *testing.T) {
 			if _, err := w.ledger.Intend(t.Context(), ledger.Intention{CorrelationID: id}); err != nil {
 				t.Fatal(err)
 			}
-			body := fmt.Sprintf(`{"type":"video.generated","data":{"id":%q,"user_metadata":{"opledger_correlation_id":%q}}}`, name, c.inBody)
+			body := fmt.Sprintf(`{"type":"video.generated","data":{"id":%q,"user_metadata":{"opledger_correlation_id":%q}}}`,
+				name, c.inBody)
 			var r reply
 			if c.always {
 				r = w.deliver("m1", body)
 			} else {
-				r = w.request(http.MethodPost, w.tokened("m1", w.token(c.claims, geminisim.TokenOptions{})), strings.NewReader(body))
+				r = w.request(http.MethodPost, w.tokened("m1", w.token(c.claims, geminisim.TokenOptions{})),
+					strings.NewReader(body))
 			}
 			w.took(r, "applied", "advanced", c.bound)
 			w.wantState(name, operation.Succeeded)

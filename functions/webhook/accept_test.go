@@ -29,7 +29,8 @@ func TestWithheld(t *testing.T) {
 	w.register("batches/a")
 	w.took(w.deliver("m1", event("batch.succeeded", "batches/a", "2026-01-07T12:00:00Z")), "applied", "advanced", true)
 	lines := w.logged()
-	if len(lines) != 2 || lines[1]["event"] != "effect" || lines[1]["outcome"] != "withheld" || lines[1]["effects"] != 1.0 ||
+	if len(lines) != 2 || lines[1]["event"] != "effect" || lines[1]["outcome"] != "withheld" ||
+		lines[1]["effects"] != 1.0 ||
 		lines[1]["operation"] != "batches/a" || lines[1]["severity"] != "WARNING" {
 		t.Errorf("logged %v", lines)
 	}
@@ -53,23 +54,27 @@ func TestOutcomes(t *testing.T) {
 		{"lower rank", "m5", event("batch.pending", "batches/a", t2), "dropped", "lower-rank", true},
 		{"the end", "m6", event("batch.succeeded", "batches/a", t1), "applied", "advanced", true},
 		{"the same delivery", "m6", event("batch.succeeded", "batches/a", t1), "duplicate", "", true},
-		{"the same end again", "m7", event("batch.succeeded", "batches/a", t1), "dropped", "stale-or-equal-update-time", true},
+		{"the same end again", "m7", event("batch.succeeded", "batches/a", t1), "dropped", "stale-or-equal-update-time",
+			true},
 		{"late progress [M3]", "m8", event("batch.running", "batches/a", t2), "dropped", "regress-from-terminal", true},
 		{"another end [M5]", "m9", event("batch.failed", "batches/a", t2), "conflict", "terminal-conflict", true},
 		{"that again", "m9", event("batch.failed", "batches/a", t2), "duplicate", "", true},
 		{"a bare id [K2]", "m10", event("batch.succeeded", "a", t0), "dropped", "stale-or-equal-update-time", true},
-		{"another form [K1]", "m11", event("batch.succeeded", "projects/p/locations/us/batches/a/", t0), "dropped", "stale-or-equal-update-time", true},
+		{"another form [K1]", "m11", event("batch.succeeded", "projects/p/locations/us/batches/a/", t0), "dropped",
+			"stale-or-equal-update-time", true},
 		{"never registered [W5]", "m12", event("batch.succeeded", "batches/b", t1), "applied", "advanced", false},
 		{"a type of tomorrow [W6]", "m13", event("batch.archived", "batches/a", t1), "ignored", "unknown-type", false},
 		{"that again", "m13", event("batch.archived", "batches/a", t1), "duplicate", "unknown-type", false},
 		{"a ping [W6]", "m14", `{"type":"webhook.ping"}`, "ignored", "unknown-type", false},
 		{"not JSON [W6]", "m15", `{"type":`, "quarantined", "malformed", false},
 		{"that again", "m15", `{"type":`, "duplicate", "malformed", false},
-		{"no name [K3]", "m16", `{"type":"batch.succeeded","data":{"output_file_uri":"files/x"}}`, "quarantined", "malformed", false},
+		{"no name [K3]", "m16", `{"type":"batch.succeeded","data":{"output_file_uri":"files/x"}}`, "quarantined",
+			"malformed", false},
 	}
 	for _, s := range steps {
 		r := w.deliver(s.id, s.body)
-		if r.Status != http.StatusOK || r.Body.Outcome != s.outcome || r.Body.Reason != s.reason || r.Body.Registered != s.registered {
+		if r.Status != http.StatusOK || r.Body.Outcome != s.outcome || r.Body.Reason != s.reason ||
+			r.Body.Registered != s.registered {
 			t.Errorf("%s: %d %+v, want 200 %s %s registered=%t", s.name, r.Status, r.Body, s.outcome, s.reason, s.registered)
 		}
 		kind := "ingest"
@@ -77,14 +82,16 @@ func TestOutcomes(t *testing.T) {
 			kind = "quarantine"
 		}
 		w.wantLog(map[string]any{
-			"event": kind, "delivery": s.id, "outcome": s.outcome, "reason": s.reason, "source": "webhook", "registered": s.registered,
+			"event": kind, "delivery": s.id, "outcome": s.outcome, "reason": s.reason, "source": "webhook",
+			"registered": s.registered,
 		})
 	}
 	story := w.show("batches/a")
 	if story.Record.State != "SUCCEEDED" || story.Record.SettledBy != "webhook" {
 		t.Errorf("the record is %+v", story.Record)
 	}
-	if diff := cmp.Diff([]ledger.Message{{Operation: "batches/a", Effect: "publish", Attempt: 1}}, w.outbox.All()); diff != "" {
+	if diff := cmp.Diff([]ledger.Message{{Operation: "batches/a", Effect: "publish", Attempt: 1}},
+		w.outbox.All()); diff != "" {
 		t.Errorf("published, -want +got\n%s", diff)
 	}
 	if len(story.Deliveries) != 11 {
@@ -157,7 +164,8 @@ func TestRegisteredLater(t *testing.T) {
 		t.Errorf("an effect of an unregistered operation: %+v", story)
 	}
 	w.register("batches/a")
-	if story := w.show("batches/a"); len(story.Effects) != 1 || story.Record.State != "SUCCEEDED" || len(w.outbox.All()) != 1 {
+	if story := w.show("batches/a"); len(story.Effects) != 1 || story.Record.State != "SUCCEEDED" ||
+		len(w.outbox.All()) != 1 {
 		t.Errorf("registered later: %+v", story)
 	}
 }
@@ -171,7 +179,8 @@ func TestCorrelation(t *testing.T) {
 	if _, err := w.ledger.Register(t.Context(), registration); err != nil {
 		t.Fatal(err)
 	}
-	body := `{"type":"batch.succeeded","timestamp":"` + t1 + `","data":{"id":"something-else","user_metadata":{"opledger_correlation_id":"job-7"}}}`
+	body := `{"type":"batch.succeeded","timestamp":"` + t1 +
+		`","data":{"id":"something-else","user_metadata":{"opledger_correlation_id":"job-7"}}}`
 	w.took(w.deliver("m1", body), "applied", "advanced", true)
 	if state := w.show("batches/a").Record.State; state != "SUCCEEDED" {
 		t.Errorf("state %s", state)
@@ -187,7 +196,8 @@ func TestQueueDown(t *testing.T) {
 	w.outbox.Fail(errors.New("the queue is down"))
 	w.took(w.deliver("m1", event("batch.succeeded", "batches/a", t1)), "applied", "advanced", true)
 	all := w.logged()
-	if len(all) != 2 || all[1]["event"] != "effect" || all[1]["outcome"] != "unpublished" || all[1]["operation"] != "batches/a" {
+	if len(all) != 2 || all[1]["event"] != "effect" || all[1]["outcome"] != "unpublished" ||
+		all[1]["operation"] != "batches/a" {
 		t.Errorf("logged %v", all)
 	}
 	if effects := w.show("batches/a").Effects; len(effects) != 1 || effects[0].DueAt.After(w.clock.Now()) {

@@ -25,8 +25,10 @@ func TestHintUnconfirmed(t *testing.T) {
 		{"503", "unavailable", geminisim.ErrorAnswer(http.StatusServiceUnavailable, "away"), 30},
 		{"500", "unavailable", geminisim.ErrorAnswer(http.StatusInternalServerError, "broken"), 30},
 		{"HTML", "unavailable", geminisim.Answer{Status: http.StatusBadGateway, Header: html, Body: []byte("<html>")}, 30},
-		{"429", "rate-limited", geminisim.Answer{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"77"}}, Body: []byte("{}")}, 77},
-		{"429 soon", "rate-limited", geminisim.Answer{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"1"}}, Body: []byte("{}")}, 30},
+		{"429", "rate-limited", geminisim.Answer{Status: http.StatusTooManyRequests,
+			Header: http.Header{"Retry-After": {"77"}}, Body: []byte("{}")}, 77},
+		{"429 soon", "rate-limited", geminisim.Answer{Status: http.StatusTooManyRequests,
+			Header: http.Header{"Retry-After": {"1"}}, Body: []byte("{}")}, 30},
 		{"a bad key", "denied", geminisim.ErrorAnswer(http.StatusForbidden, "no"), 30},
 		{"no state", "no-state", geminisim.Answer{Body: []byte("{}")}, 30},
 		{"an error under a 200", "no-state", geminisim.Answer{Body: []byte(`{"error":{"code":500}}`)}, 30},
@@ -41,7 +43,8 @@ func TestHintUnconfirmed(t *testing.T) {
 			body := event("batch.succeeded", name, t1)
 			w.unwritten(func() { w.wantAgain(w.hint("m1", body), c.after) })
 			w.wantLog(map[string]any{
-				"event": "ingest", "outcome": "unconfirmed", "reason": c.reason, "severity": "WARNING", "operation": name, "delivery": "m1",
+				"event": "ingest", "outcome": "unconfirmed", "reason": c.reason, "severity": "WARNING", "operation": name,
+				"delivery": "m1",
 			})
 			w.clock.advance(gap)
 			w.took(w.hint("m1", body), "applied", "advanced", true)
@@ -95,7 +98,8 @@ func TestHintTooSoon(t *testing.T) {
 	if due := w.show(w.key(name)).Record.DueAt; !due.Equal(w.clock.Now()) {
 		t.Errorf("due at %s, want %s", due, w.clock.Now())
 	}
-	w.unwritten(func() { w.took(w.hint("m3", event("batch.succeeded", name, t1)), "ignored", "due-now", true) }) // once is enough
+	// once is enough
+	w.unwritten(func() { w.took(w.hint("m3", event("batch.succeeded", name, t1)), "ignored", "due-now", true) })
 
 	w.clock.advance(time.Second)
 	w.took(w.hint("m2", event("batch.succeeded", name, t1)), "applied", "advanced", true)
@@ -150,7 +154,8 @@ func TestHintAbandonedAndNotFound(t *testing.T) {
 	w.register("interactions/gone")
 	end := event("interaction.completed", "gone", t1)
 	w.took(w.hint("m1", end), "ignored", "not-found", true)
-	if _, err := w.ledger.Abandon(t.Context(), "interactions/gone", ledger.Abandonment{By: "me", Why: "not found"}); err != nil {
+	if _, err := w.ledger.Abandon(t.Context(), "interactions/gone",
+		ledger.Abandonment{By: "me", Why: "not found"}); err != nil {
 		t.Fatal(err)
 	}
 	w.clock.advance(gap)
@@ -187,7 +192,8 @@ func TestHintWithoutKey(t *testing.T) {
 	w.register(name)
 	w.unwritten(func() {
 		r := w.hint("m1", event("batch.succeeded", name, t1))
-		if r.Status != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" || strings.Contains(r.Body.Error.Message, "Manager") {
+		if r.Status != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" ||
+			strings.Contains(r.Body.Error.Message, "Manager") {
 			t.Errorf("%d %v %+v", r.Status, r.Header, r.Body)
 		}
 	})

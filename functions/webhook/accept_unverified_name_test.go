@@ -35,7 +35,8 @@ func (w *world) intent(id string) ledger.Intent {
 func (w *world) vouched(delivery, id, body string) reply {
 	w.Helper()
 	claims := map[string]any{"user_metadata": map[string]any{"opledger_correlation_id": id}}
-	return w.request(http.MethodPost, w.tokened(delivery, w.token(claims, geminisim.TokenOptions{})), strings.NewReader(body))
+	return w.request(http.MethodPost, w.tokened(delivery, w.token(claims, geminisim.TokenOptions{})),
+		strings.NewReader(body))
 }
 
 // TestNameKept: a hint whose token vouches for the id of an intent that waits, and whose name
@@ -48,7 +49,8 @@ func TestNameKept(t *testing.T) {
 	w.intend("job-7", operation.Operations)
 	body := event("video.generated", name, t1)
 	w.took(w.vouched("m1", "job-7", body), "kept", "not-found", false)
-	w.wantLog(map[string]any{"event": "ingest", "outcome": "kept", "reason": "not-found", "operation": "operations/9p5ug42emn2z"})
+	w.wantLog(map[string]any{"event": "ingest", "outcome": "kept", "reason": "not-found",
+		"operation": "operations/9p5ug42emn2z"})
 	intent := w.intent("job-7")
 	want := ledger.KeptName{Key: "operations/9p5ug42emn2z", Name: name, At: w.clock.Now()}
 	if intent.State != ledger.IntentOpen || intent.Operation != "" || len(intent.Names) != 1 || intent.Names[0] != want {
@@ -68,7 +70,8 @@ func TestNameKept(t *testing.T) {
 		}
 		w.wantAgain(r, 30)
 	}
-	if last := w.logged(); last[len(last)-1]["outcome"] != "unconfirmed" || last[len(last)-1]["reason"] != confirm.TooManyNames {
+	if last := w.logged(); last[len(last)-1]["outcome"] != "unconfirmed" ||
+		last[len(last)-1]["reason"] != confirm.TooManyNames {
 		t.Errorf("logged %v", last[len(last)-1])
 	}
 	if n := len(w.intent("job-7").Names); n != 5 {
@@ -119,7 +122,8 @@ func TestVouchedWithoutAState(t *testing.T) {
 	w.clock.advance(gap)
 	w.took(w.vouched("m1", "job-7", event("batch.succeeded", name, t1)), "dropped", "lower-rank", true)
 	intent, rec := w.intent("job-7"), w.show(w.key(name)).Record
-	if intent.State != ledger.IntentBound || intent.Operation != w.key(name) || rec.State != operation.Pending || !rec.DueAt.Equal(w.clock.Now()) {
+	if intent.State != ledger.IntentBound || intent.Operation != w.key(name) || rec.State != operation.Pending ||
+		!rec.DueAt.Equal(w.clock.Now()) {
 		t.Errorf("%+v, %+v", intent, rec)
 	}
 }

@@ -28,9 +28,12 @@ func TestHintLies(t *testing.T) {
 		body   func(name string) string
 		want   operation.State
 	}{
-		{"an end that is none", geminisim.StateRunning, func(name string) string { return event("batch.succeeded", name, tomorrow) }, operation.Running},
-		{"another end", geminisim.StateFailed, func(name string) string { return event("batch.succeeded", name, tomorrow) }, operation.Failed},
-		{"no end", geminisim.StateSucceeded, func(name string) string { return event("batch.running", name, tomorrow) }, operation.Succeeded},
+		{"an end that is none", geminisim.StateRunning,
+			func(name string) string { return event("batch.succeeded", name, tomorrow) }, operation.Running},
+		{"another end", geminisim.StateFailed, func(name string) string { return event("batch.succeeded", name, tomorrow) },
+			operation.Failed},
+		{"no end", geminisim.StateSucceeded, func(name string) string { return event("batch.running", name, tomorrow) },
+			operation.Succeeded},
 		{"another result", geminisim.StateSucceeded, func(name string) string {
 			return fmt.Sprintf(`{"type":"batch.succeeded","timestamp":%q,"data":{"id":%q,%s}}`, tomorrow, name, lie)
 		}, operation.Succeeded},
@@ -46,7 +49,8 @@ func TestHintLies(t *testing.T) {
 			w.took(w.hint("m1", c.body(name)), "applied", "advanced", true)
 			w.wantAsked(1)
 			truth, rec := w.sim.Batches()[0], w.show(w.key(name)).Record
-			if rec.State != c.want || !rec.UpdateTime.Equal(operation.Instant(truth.UpdateTime)) || rec.Result.OutputFile != truth.ResultFile {
+			if rec.State != c.want || !rec.UpdateTime.Equal(operation.Instant(truth.UpdateTime)) ||
+				rec.Result.OutputFile != truth.ResultFile {
 				t.Errorf("%+v, want %s as in %+v", rec, c.want, truth)
 			}
 			for path, document := range w.stored() {
@@ -153,7 +157,8 @@ func TestHintUnreadable(t *testing.T) {
 	} {
 		for range 2 {
 			w.unwritten(func() { w.took(w.hint(id, c.body), "ignored", c.reason, false) })
-			w.wantLog(map[string]any{"event": "ingest", "outcome": "ignored", "reason": c.reason, "delivery": id, "bound": false})
+			w.wantLog(map[string]any{"event": "ingest", "outcome": "ignored", "reason": c.reason, "delivery": id,
+				"bound": false})
 		}
 	}
 	w.wantAsked(0)
@@ -191,7 +196,8 @@ func TestConfirm(t *testing.T) {
 			// Only what is signed is kept for a person [W6].
 			kept := map[bool]string{false: "quarantined", true: "ignored"}[c.token]
 			w.took(deliver("m2", "{"), kept, "malformed", false)
-			if listed, err := w.ledger.ListQuarantined(t.Context(), ledger.QuarantineFilter{Limit: 9}); err != nil || len(listed.Items) > 0 == c.token {
+			if listed, err := w.ledger.ListQuarantined(t.Context(), ledger.QuarantineFilter{Limit: 9}); err != nil ||
+				len(listed.Items) > 0 == c.token {
 				t.Errorf("in quarantine: %+v, %v", listed, err)
 			}
 		})
@@ -226,9 +232,12 @@ func TestKinds(t *testing.T) {
 		{"video that was filtered", aVideo, "video.generated", geminisim.VideoFiltered, operation.Failed, "filtered"},
 		{"video that runs", aVideo, "video.generated", geminisim.VideoRunning, operation.Running, ""},
 		{"interaction", interactions, "interaction.completed", geminisim.InteractionCompleted, operation.Succeeded, ""},
-		{"interaction that failed", interactions, "interaction.completed", geminisim.InteractionFailed, operation.Failed, "internal"},
-		{"interaction that is incomplete", interactions, "interaction.failed", geminisim.InteractionIncomplete, operation.Failed, "incomplete"},
-		{"interaction that waits", interactions, "interaction.requires_action", geminisim.InteractionRequiresAction, operation.RequiresAction, ""},
+		{"interaction that failed", interactions, "interaction.completed", geminisim.InteractionFailed, operation.Failed,
+			"internal"},
+		{"interaction that is incomplete", interactions, "interaction.failed", geminisim.InteractionIncomplete,
+			operation.Failed, "incomplete"},
+		{"interaction that waits", interactions, "interaction.requires_action", geminisim.InteractionRequiresAction,
+			operation.RequiresAction, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -36,22 +36,26 @@ func TestQuarantine(t *testing.T) {
 		"another":     {`{"type":"batch.succeeded","data":{"id":"batches/a\udfff"}}`, "U+FFFD"},
 		"replaced":    {"{\"type\":\"batch.succeeded\",\"data\":{\"id\":\"batches/a\uFFFD\"}}", "U+FFFD"},
 		"correlation": {`{"type":"batch.succeeded","data":{"id":"x","user_metadata":{"opledger_correlation_id":"c\ud800"}}}`, "U+FFFD"},
-		"beside it":   {`{"type":"batch.succeeded","data":{"id":"x"},"userMetadata":{"opledger_correlation_id":"c\udfff"}}`, "U+FFFD"},
-		"nul":         {"\x00\x01", "not a JSON object"},
-		"spaces":      {" \n {\"type\":\"batch.succeeded\"} \n", "names no operation"},
+		"beside it": {`{"type":"batch.succeeded","data":{"id":"x"},"userMetadata":{"opledger_correlation_id":"c\udfff"}}`,
+			"U+FFFD"},
+		"nul":    {"\x00\x01", "not a JSON object"},
+		"spaces": {" \n {\"type\":\"batch.succeeded\"} \n", "names no operation"},
 	} {
 		w.took(w.deliver(id, c.body), "quarantined", "malformed", false)
 		w.wantLog(map[string]any{"event": "quarantine", "outcome": "quarantined", "reason": "malformed", "delivery": id})
 		kept := w.kept(id)
-		if string(kept.whole) != c.body || kept.ID != id || kept.Reason != "malformed" || !strings.Contains(kept.Detail, c.detail) {
-			t.Errorf("%s: kept %d of %d bytes, reason %s, detail %q, want %q", id, len(kept.whole), len(c.body), kept.Reason, kept.Detail, c.detail)
+		if string(kept.whole) != c.body || kept.ID != id || kept.Reason != "malformed" ||
+			!strings.Contains(kept.Detail, c.detail) {
+			t.Errorf("%s: kept %d of %d bytes, reason %s, detail %q, want %q", id, len(kept.whole), len(c.body), kept.Reason,
+				kept.Detail, c.detail)
 		}
 		if kept.ExpireAt.Sub(kept.ReceivedAt) != 14*24*time.Hour {
 			t.Errorf("%s: kept from %s to %s", id, kept.ReceivedAt, kept.ExpireAt)
 		}
 	}
 	// An error's text that was cut within a character says nothing about which operation it is.
-	w.took(w.deliver("text", `{"type":"batch.failed","data":{"id":"batches/a","error_message":"cut \ud83d"}}`), "applied", "advanced", false)
+	w.took(w.deliver("text", `{"type":"batch.failed","data":{"id":"batches/a","error_message":"cut \ud83d"}}`),
+		"applied", "advanced", false)
 	ping := `{"type":"webhook.ping","data":{}}`
 	w.took(w.deliver("ping", ping), "ignored", "unknown-type", false)
 	if kept := w.kept("ping"); string(kept.whole) != ping || kept.Type != "webhook.ping" || kept.Reason != "unknown-type" {
@@ -117,7 +121,8 @@ func TestTooLargeForTheStore(t *testing.T) {
 	w.register("batches/a")
 	// Below 1 MiB on the wire, above it in the record: "<" is six bytes there.
 	file := strings.Repeat("<", 300<<10)
-	body := fmt.Sprintf(`{"type":"batch.succeeded","timestamp":%q,"data":{"id":"batches/a","output_file_uri":%q}}`, t1, file)
+	body := fmt.Sprintf(`{"type":"batch.succeeded","timestamp":%q,"data":{"id":"batches/a","output_file_uri":%q}}`, t1,
+		file)
 	w.took(w.deliver("large", body), "quarantined", "refused-by-store", false)
 	if kept := w.kept("large"); string(kept.whole) != body || kept.Type != "batch.succeeded" {
 		t.Errorf("kept %d of %d bytes, type %q", len(kept.whole), len(body), kept.Type)
@@ -153,6 +158,7 @@ func TestTooLargeAndNotSigned(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{confirm: trust.Never})
 	w.register("batches/a")
-	body := fmt.Sprintf(`{"type":"batch.succeeded","data":{"id":"batches/a","output_file_uri":%q}}`, strings.Repeat("<", 300<<10))
+	body := fmt.Sprintf(`{"type":"batch.succeeded","data":{"id":"batches/a","output_file_uri":%q}}`,
+		strings.Repeat("<", 300<<10))
 	w.unwritten(func() { w.took(w.hint("large", body), "ignored", "refused-by-store", false) })
 }

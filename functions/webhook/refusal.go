@@ -20,8 +20,10 @@ func refusal(err error) (reason string, answered *httpfunc.Error) {
 	case errors.Is(err, trust.ErrOldToken):
 		return "old-token", &httpfunc.Error{Status: http.StatusUnauthorized, Message: "the webhook's token is too old"}
 	case errors.Is(err, trust.ErrStale):
-		return "stale-timestamp", &httpfunc.Error{Status: http.StatusUnauthorized, Message: "the webhook's timestamp is outside the tolerance"}
-	case errors.Is(err, trust.ErrNoAudience): // a job has a webhook of its own and the settings do not say whose tokens to believe
+		return "stale-timestamp", &httpfunc.Error{Status: http.StatusUnauthorized,
+			Message: "the webhook's timestamp is outside the tolerance"}
+	// a job has a webhook of its own and the settings do not say whose tokens to believe
+	case errors.Is(err, trust.ErrNoAudience):
 		return "no-audience", &httpfunc.Error{Status: http.StatusUnauthorized, Message: unfit}
 	case errors.Is(err, trust.ErrUndated):
 		return "undated-token", &httpfunc.Error{Status: http.StatusUnauthorized, Message: unfit}

@@ -21,7 +21,8 @@ func TestForgers(t *testing.T) {
 	secrets.Put(stored, secret, time.Now())
 	w := newDeployed(t, secrets)
 	job := w.batch("a", geminisim.StateSucceeded)
-	w.took(w.hint("token", event("batch.succeeded", job, t1)), "applied", "advanced", false) // the keys are known from now on
+	// the keys are known from now on
+	w.took(w.hint("token", event("batch.succeeded", job, t1)), "applied", "advanced", false)
 	w.wantTaken(w.by("genuine", secret))
 	encode := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 	signature := w.token(map[string]any{}, geminisim.TokenOptions{})

@@ -59,11 +59,13 @@ func TestHeadersFirst(t *testing.T) {
 		"nothing":              {http.MethodPost, http.Header{}, http.StatusUnauthorized, "signature"},
 		"960 KB of signatures": {http.MethodPost, long, http.StatusUnauthorized, "signature"},
 		"a forged token": {
-			http.MethodPost, w.tokened("m1", w.token(nil, geminisim.TokenOptions{Key: geminisim.OtherKey()})), http.StatusUnauthorized, "signature",
+			http.MethodPost, w.tokened("m1", w.token(nil, geminisim.TokenOptions{Key: geminisim.OtherKey()})),
+			http.StatusUnauthorized, "signature",
 		},
 		"another method": {http.MethodPut, static, http.StatusMethodNotAllowed, nil},
 		"a signature":    {http.MethodPost, static, http.StatusContinue, nil},
-		"a token":        {http.MethodPost, w.tokened("m1", w.token(nil, geminisim.TokenOptions{})), http.StatusContinue, nil},
+		"a token": {http.MethodPost, w.tokened("m1", w.token(nil, geminisim.TokenOptions{})), http.StatusContinue,
+			nil},
 	} {
 		r := w.head(c.method, c.header)
 		if r.StatusCode != c.status || r.Close != (c.status != http.StatusContinue) {

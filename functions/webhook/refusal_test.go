@@ -49,23 +49,35 @@ func TestRefused(t *testing.T) {
 	body := event("batch.succeeded", "batches/abc", "2026-01-22T11:59:00Z")
 	now := w.clock.Now()
 	for name, change := range map[string]func(http.Header) string{
-		"nothing":             func(h http.Header) string { clear(h); return body },
-		"no signature":        func(h http.Header) string { h.Del("Webhook-Signature"); return body },
-		"empty signature":     func(h http.Header) string { h.Set("Webhook-Signature", ""); return body },
-		"no id":               func(h http.Header) string { h.Del("Webhook-Id"); return body },
-		"no timestamp":        func(h http.Header) string { h.Del("Webhook-Timestamp"); return body },
-		"timestamp is a date": func(h http.Header) string { h.Set("Webhook-Timestamp", now.Format(time.RFC3339)); return body },
-		"another id":          func(h http.Header) string { h.Set("Webhook-Id", "msg_2"); return body },
-		"another timestamp":   func(h http.Header) string { h.Set("Webhook-Timestamp", "1700000001"); return body },
-		"another body":        func(http.Header) string { return strings.Replace(body, "abc", "abd", 1) },
-		"a byte more":         func(http.Header) string { return body + " " },
-		"another secret":      func(h http.Header) string { maps.Copy(h, signed(other, id, now, []byte(body))); return body },
+		"nothing":         func(h http.Header) string { clear(h); return body },
+		"no signature":    func(h http.Header) string { h.Del("Webhook-Signature"); return body },
+		"empty signature": func(h http.Header) string { h.Set("Webhook-Signature", ""); return body },
+		"no id":           func(h http.Header) string { h.Del("Webhook-Id"); return body },
+		"no timestamp":    func(h http.Header) string { h.Del("Webhook-Timestamp"); return body },
+		"timestamp is a date": func(h http.Header) string {
+			h.Set("Webhook-Timestamp",
+				now.Format(time.RFC3339))
+			return body
+		},
+		"another id":        func(h http.Header) string { h.Set("Webhook-Id", "msg_2"); return body },
+		"another timestamp": func(h http.Header) string { h.Set("Webhook-Timestamp", "1700000001"); return body },
+		"another body":      func(http.Header) string { return strings.Replace(body, "abc", "abd", 1) },
+		"a byte more":       func(http.Header) string { return body + " " },
+		"another secret":    func(h http.Header) string { maps.Copy(h, signed(other, id, now, []byte(body))); return body },
 		"another scheme": func(h http.Header) string {
 			h.Set("Webhook-Signature", "v2"+h.Get("Webhook-Signature")[2:])
 			return body
 		},
-		"without its scheme":      func(h http.Header) string { h.Set("Webhook-Signature", h.Get("Webhook-Signature")[3:]); return body },
-		"a prefix":                func(h http.Header) string { h.Set("Webhook-Signature", h.Get("Webhook-Signature")[:20]); return body },
+		"without its scheme": func(h http.Header) string {
+			h.Set("Webhook-Signature",
+				h.Get("Webhook-Signature")[3:])
+			return body
+		},
+		"a prefix": func(h http.Header) string {
+			h.Set("Webhook-Signature",
+				h.Get("Webhook-Signature")[:20])
+			return body
+		},
 		"a bare JWT":              func(h http.Header) string { h.Set("Webhook-Signature", "eyJh.eyJz.c2ln"); return body },
 		"not JSON and not signed": func(h http.Header) string { h.Del("Webhook-Signature"); return "{" },
 	} {
@@ -80,7 +92,8 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%s: the answer tells the secret", name)
 			}
 		})
-		w.wantLog(map[string]any{"event": "auth", "outcome": "refused", "reason": "signature", "severity": "WARNING", "source": "webhook"})
+		w.wantLog(map[string]any{"event": "auth", "outcome": "refused", "reason": "signature", "severity": "WARNING",
+			"source": "webhook"})
 	}
 }
 
@@ -90,10 +103,12 @@ func TestStale(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	body := []byte(event("batch.succeeded", "batches/abc", "2026-01-22T11:59:00Z"))
-	for _, off := range []time.Duration{-5*time.Minute - time.Second, 5*time.Minute + time.Second, -24 * time.Hour, 24 * time.Hour} {
+	for _, off := range []time.Duration{-5*time.Minute - time.Second, 5*time.Minute + time.Second, -24 * time.Hour,
+		24 * time.Hour} {
 		at := w.clock.Now().Add(off)
 		w.unwritten(func() {
-			if r := w.request(http.MethodPost, signed(secret, "stale", at, body), bytes.NewReader(body)); r.Status != http.StatusUnauthorized {
+			if r := w.request(http.MethodPost, signed(secret, "stale", at, body),
+				bytes.NewReader(body)); r.Status != http.StatusUnauthorized {
 				t.Errorf("%v off: %d, want 401", off, r.Status)
 			}
 		})
@@ -101,7 +116,8 @@ func TestStale(t *testing.T) {
 
 		// Who does not know the secret cannot raise that count.
 		w.unwritten(func() {
-			if r := w.request(http.MethodPost, signed(other, "stale", at, body), bytes.NewReader(body)); r.Status != http.StatusUnauthorized {
+			if r := w.request(http.MethodPost, signed(other, "stale", at, body),
+				bytes.NewReader(body)); r.Status != http.StatusUnauthorized {
 				t.Errorf("forged, %v off: %d, want 401", off, r.Status)
 			}
 		})
@@ -140,7 +156,8 @@ func TestTooLarge(t *testing.T) {
 	for name, header := range map[string]http.Header{
 		"signed": signed(secret, "large", w.clock.Now(), large), "forged": signed(other, "large", w.clock.Now(), large),
 	} {
-		for form, body := range map[string]io.Reader{"length": bytes.NewReader(large), "chunked": io.MultiReader(bytes.NewReader(large))} {
+		for form, body := range map[string]io.Reader{"length": bytes.NewReader(large),
+			"chunked": io.MultiReader(bytes.NewReader(large))} {
 			w.unwritten(func() {
 				if r := w.request(http.MethodPost, header, body); r.Status != http.StatusRequestEntityTooLarge {
 					t.Errorf("%s, %s: %d, want 413", name, form, r.Status)
@@ -164,7 +181,8 @@ func TestNoSecret(t *testing.T) {
 	} {
 		w.unwritten(func() {
 			r := w.request(http.MethodPost, header, strings.NewReader(body))
-			if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); r.Status != http.StatusServiceUnavailable || err != nil || seconds < 1 {
+			if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); r.Status != http.StatusServiceUnavailable ||
+				err != nil || seconds < 1 {
 				t.Errorf("%s: %d, Retry-After %q", name, r.Status, r.Header.Get("Retry-After"))
 			}
 			if !strings.Contains(r.Body.Error.Message, "OPLEDGER_WEBHOOK_SECRET") {
@@ -194,7 +212,8 @@ func TestStoreDown(t *testing.T) {
 	} {
 		w.unwritten(func() {
 			r := w.deliver(id, body)
-			if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); r.Status != http.StatusServiceUnavailable || err != nil || seconds < 1 {
+			if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); r.Status != http.StatusServiceUnavailable ||
+				err != nil || seconds < 1 {
 				t.Errorf("%s: %d, Retry-After %q", id, r.Status, r.Header.Get("Retry-After"))
 			}
 		})
@@ -247,7 +266,8 @@ func TestBrokenOff(t *testing.T) {
 func TestStrangersLog(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
-	if r := w.request(http.MethodPost, http.Header{"Webhook-Id": {strings.Repeat("x", 100<<10)}}, strings.NewReader("{}")); r.Status != http.StatusUnauthorized {
+	if r := w.request(http.MethodPost, http.Header{"Webhook-Id": {strings.Repeat("x", 100<<10)}},
+		strings.NewReader("{}")); r.Status != http.StatusUnauthorized {
 		t.Errorf("%d, want 401", r.Status)
 	}
 	w.wantLog(map[string]any{"event": "auth", "delivery": strings.Repeat("x", 200)})

@@ -27,9 +27,11 @@ func TestToken(t *testing.T) {
 	w.took(w.hint("m1", event("batch.succeeded", name, t1)), "applied", "advanced", true)
 	w.wantAsked(1)
 	w.wantState(name, "SUCCEEDED")
-	w.wantLog(map[string]any{"event": "ingest", "outcome": "applied", "delivery": "m1", "bound": false, "effects": 1.0, "source": "webhook"})
+	w.wantLog(map[string]any{"event": "ingest", "outcome": "applied", "delivery": "m1", "bound": false, "effects": 1.0,
+		"source": "webhook"})
 	story := w.show(w.key(name))
-	if len(story.Deliveries) != 1 || story.Deliveries[0].ID != "m1" || story.Record.SettledBy != "webhook" || len(w.outbox.All()) != 1 {
+	if len(story.Deliveries) != 1 || story.Deliveries[0].ID != "m1" || story.Record.SettledBy != "webhook" ||
+		len(w.outbox.All()) != 1 {
 		t.Errorf("%+v", story)
 	}
 }
@@ -38,10 +40,12 @@ func TestToken(t *testing.T) {
 func TestTokenKeysRotate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
-	w.took(w.hint("m1", event("batch.succeeded", w.batch("a", geminisim.StateSucceeded), t1)), "applied", "advanced", false)
+	w.took(w.hint("m1", event("batch.succeeded", w.batch("a", geminisim.StateSucceeded), t1)), "applied", "advanced",
+		false)
 	w.sim.RotateJWKS()
 	w.clock.advance(time.Minute)
-	w.took(w.hint("m2", event("batch.succeeded", w.batch("b", geminisim.StateSucceeded), t1)), "applied", "advanced", false)
+	w.took(w.hint("m2", event("batch.succeeded", w.batch("b", geminisim.StateSucceeded), t1)), "applied", "advanced",
+		false)
 	if n := w.sim.Stats().JWKSRequests; n != 2 {
 		t.Errorf("the keys were fetched %d times, want 2", n)
 	}
@@ -70,7 +74,8 @@ func TestTokenRefused(t *testing.T) {
 		{"alg none", w.token(nil, geminisim.TokenOptions{Alg: "none"}), "signature", nil},
 		{"HS256 with what is public", w.token(nil, geminisim.TokenOptions{Alg: jose.HS256, Key: public}), "signature", nil},
 		{"RS512", w.token(nil, geminisim.TokenOptions{Alg: jose.RS512}), "signature", nil},
-		{"other claims under the signature", parts[0] + "." + strings.Split(claim(map[string]any{"x": 1}), ".")[1] + "." + parts[2], "signature", nil},
+		{"other claims under the signature", parts[0] + "." + strings.Split(claim(map[string]any{"x": 1}), ".")[1] + "." +
+			parts[2], "signature", nil},
 		{"cut", good[:len(good)-8], "signature", nil},
 		{"too long", claim(map[string]any{"x": strings.Repeat("x", 20<<10)}), "signature", nil},
 		{"two tokens", good + " " + good, "signature", nil},
@@ -78,11 +83,14 @@ func TestTokenRefused(t *testing.T) {
 		{"no timestamp", good, "signature", http.Header{"Webhook-Timestamp": nil}},
 		{"expired", claim(map[string]any{"exp": now.Add(-5*time.Minute - time.Second).Unix()}), "stale-timestamp", nil},
 		{"not valid yet", claim(map[string]any{"nbf": now.Add(5*time.Minute + time.Second).Unix()}), "stale-timestamp", nil},
-		{"made in the future", claim(map[string]any{"iat": now.Add(5*time.Minute + time.Second).Unix()}), "stale-timestamp", nil},
-		{"no end, and made 25 hours ago", claim(map[string]any{"exp": nil, "iat": now.Add(-25*time.Hour - time.Second).Unix()}), "old-token", nil},
+		{"made in the future", claim(map[string]any{"iat": now.Add(5*time.Minute + time.Second).Unix()}), "stale-timestamp",
+			nil},
+		{"no end, and made 25 hours ago",
+			claim(map[string]any{"exp": nil, "iat": now.Add(-25*time.Hour - time.Second).Unix()}), "old-token", nil},
 		{"no time at all", claim(map[string]any{"exp": nil, "iat": nil}), "undated-token", nil},
 		{"an old timestamp beside it", good, "stale-timestamp", http.Header{"Webhook-Timestamp": {"1700000000"}}},
-		{"stale and forged", w.token(nil, geminisim.TokenOptions{Key: geminisim.OtherKey()}), "signature", http.Header{"Webhook-Timestamp": {"1700000000"}}},
+		{"stale and forged", w.token(nil, geminisim.TokenOptions{Key: geminisim.OtherKey()}), "signature",
+			http.Header{"Webhook-Timestamp": {"1700000000"}}},
 	} {
 		h := w.tokened("m1", c.token)
 		for key, values := range c.header {
@@ -94,10 +102,12 @@ func TestTokenRefused(t *testing.T) {
 				t.Errorf("W1 %s: %d %+v, want 401", c.name, r.Status, r.Body)
 			}
 		})
-		w.wantLog(map[string]any{"event": "auth", "outcome": "refused", "reason": c.reason, "severity": "WARNING", "source": "webhook"})
+		w.wantLog(map[string]any{"event": "auth", "outcome": "refused", "reason": c.reason, "severity": "WARNING",
+			"source": "webhook"})
 	}
 	w.wantAsked(0)
-	w.took(w.hint("m1", event("batch.succeeded", name, t1)), "applied", "advanced", true) // and nothing was remembered of m1
+	// and nothing was remembered of m1
+	w.took(w.hint("m1", event("batch.succeeded", name, t1)), "applied", "advanced", true)
 }
 
 // TestNoAudience: a good token where the settings do not say whose to believe is refused and counted apart: it is a
@@ -106,7 +116,8 @@ func TestNoAudience(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{noAudience: true})
 	w.unwritten(func() {
-		if r := w.hint("m1", event("batch.succeeded", w.batch("a", geminisim.StateSucceeded), t1)); r.Status != http.StatusUnauthorized {
+		if r := w.hint("m1", event("batch.succeeded", w.batch("a", geminisim.StateSucceeded),
+			t1)); r.Status != http.StatusUnauthorized {
 			t.Errorf("%d, want 401", r.Status)
 		}
 	})
@@ -176,7 +187,8 @@ func TestKeysSlow(t *testing.T) {
 		r.Header = http.Header{"Webhook-Id": {"m1"}, "Webhook-Timestamp": {"1769083200"}, "Webhook-Signature": {token}}
 		answer, began := httptest.NewRecorder(), time.Now()
 		function.ServeHTTP(answer, r)
-		if took := time.Since(began); answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") == "" || took != 5*time.Second {
+		if took := time.Since(began); answer.Code != http.StatusServiceUnavailable ||
+			answer.Header().Get("Retry-After") == "" || took != 5*time.Second {
 			t.Errorf("%d %s after %v", answer.Code, answer.Body, took)
 		}
 		if lines := log.Take(t); len(lines) != 1 || lines[0]["reason"] != "unavailable" {

@@ -23,7 +23,8 @@ func TestBadSettings(t *testing.T) {
 func start(t *testing.T, env ...string) (printed []byte, err error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
-	cmd.Env = append(env, "FUNCTION_TARGET=Webhook", "GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_TOPIC=effects", "GORACE=atexit_sleep_ms=0",
+	cmd.Env = append(env, "FUNCTION_TARGET=Webhook", "GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_TOPIC=effects",
+		"GORACE=atexit_sleep_ms=0",
 		"FIRESTORE_EMULATOR_HOST=127.0.0.1:1", "PUBSUB_EMULATOR_HOST=127.0.0.1:1")
 	return cmd.Output()
 }

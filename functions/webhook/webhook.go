@@ -103,7 +103,8 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	log.Log(ctx, level, "delivery taken in", "event", event, "operation", receipt.Key, "outcome", receipt.Outcome,
 		"reason", receipt.Reason, "registered", receipt.Registered, "state", receipt.State, "effects", receipt.Planned,
-		"correlated", receipt.Correlated, "disputed", receipt.Disputed, "bound", proof.Bound, "duration_ms", h.Now().Sub(began).Milliseconds())
+		"correlated", receipt.Correlated, "disputed", receipt.Disputed, "bound", proof.Bound, "duration_ms",
+		h.Now().Sub(began).Milliseconds())
 	if receipt.Withheld > 0 {
 		log.WarnContext(ctx, ledger.WithheldMessage, "event", "effect", "outcome", "withheld",
 			"operation", receipt.Key, "effects", receipt.Withheld)
@@ -112,7 +113,8 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		log.WarnContext(ctx, "effects wait for the sweep", "event", "effect", "outcome", "unpublished",
 			"operation", receipt.Key, "error", receipt.PublishErr)
 	}
-	httpfunc.WriteJSON(w, http.StatusOK, answer{Outcome: receipt.Outcome, Reason: receipt.Reason, Registered: receipt.Registered})
+	httpfunc.WriteJSON(w, http.StatusOK, answer{Outcome: receipt.Outcome, Reason: receipt.Reason,
+		Registered: receipt.Registered})
 }
 
 // again answers a delivery that could not be taken in, so that the sender brings it once more.

@@ -57,7 +57,8 @@ func (w *world) create(kind, label string, state geminisim.State, correlationID 
 	if correlationID != "" {
 		metadata = fmt.Sprintf(`{%q:{"opledger_correlation_id":%q}}`, key, correlationID)
 	}
-	r := httptest.NewRequestWithContext(w.Context(), http.MethodPost, "/v1beta/"+path, strings.NewReader(fmt.Sprintf(kind, label, metadata)))
+	r := httptest.NewRequestWithContext(w.Context(), http.MethodPost, "/v1beta/"+path,
+		strings.NewReader(fmt.Sprintf(kind, label, metadata)))
 	r.Header.Set("X-Goog-Api-Key", "key")
 	answer := httptest.NewRecorder()
 	w.sim.ServeHTTP(answer, r)
@@ -136,7 +137,8 @@ func (w *world) wantAsked(want int64) {
 // wantAgain checks that a delivery was answered so that it is redelivered.
 func (w *world) wantAgain(r reply, atLeast int) {
 	w.Helper()
-	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); r.Status != http.StatusServiceUnavailable || err != nil || seconds < atLeast {
+	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); r.Status != http.StatusServiceUnavailable ||
+		err != nil || seconds < atLeast {
 		w.Errorf("%d, Retry-After %q, want 503 and at least %d: %+v", r.Status, r.Header.Get("Retry-After"), atLeast, r.Body)
 	}
 }

@@ -78,7 +78,8 @@ func (w *world) request(method string, header http.Header, body io.Reader) reply
 	if got := response.Header.Get("Content-Type"); got != "application/json" {
 		w.Errorf("Content-Type %q", got)
 	}
-	if (r.Status != http.StatusOK) != (r.Body.Error != nil) || r.Body.Error != nil && (r.Body.Error.Code != r.Status || r.Body.Error.Message == "") {
+	if (r.Status != http.StatusOK) != (r.Body.Error != nil) || r.Body.Error != nil &&
+		(r.Body.Error.Code != r.Status || r.Body.Error.Message == "") {
 		w.Errorf("status %d with %s", r.Status, text)
 	}
 	return r
@@ -93,7 +94,8 @@ func (w *world) deliver(id, body string) reply {
 // took checks that a delivery was taken in.
 func (w *world) took(r reply, outcome, reason string, registered bool) {
 	w.Helper()
-	if r.Status != http.StatusOK || r.Body.Outcome != outcome || r.Body.Reason != reason || r.Body.Registered != registered {
+	if r.Status != http.StatusOK || r.Body.Outcome != outcome || r.Body.Reason != reason ||
+		r.Body.Registered != registered {
 		w.Errorf("answer %d %+v, want 200 %s %q registered=%t", r.Status, r.Body, outcome, reason, registered)
 	}
 }

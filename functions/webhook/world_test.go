@@ -92,7 +92,8 @@ func newWorld(t *testing.T, o options) *world {
 	if o.gate == nil {
 		o.gate = func(*world) *trust.Gate { return w.fixedGate(o) }
 	}
-	client, err := lookup.NewClient(t.Context(), lookup.Options{APIKey: "key", BaseURL: w.api.URL, HTTP: w.api.Client(), Now: w.clock.Now})
+	client, err := lookup.NewClient(t.Context(), lookup.Options{APIKey: "key", BaseURL: w.api.URL, HTTP: w.api.Client(),
+		Now: w.clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,8 @@ func newWorld(t *testing.T, o options) *world {
 		return client, nil
 	}
 	w.server = httptest.NewServer(webhook.New(webhook.Options{
-		Ledger: w.ledger, Gate: o.gate(w), Confirm: cmp.Or(o.confirm, trust.Dynamic), Now: w.clock.Now, Log: logging.New(w.log, "p"),
+		Ledger: w.ledger, Gate: o.gate(w), Confirm: cmp.Or(o.confirm, trust.Dynamic), Now: w.clock.Now,
+		Log:       logging.New(w.log, "p"),
 		Timeout:   time.Hour, // a busy machine must not end a delivery; that is TestHungStore's
 		Confirmer: confirm.New(confirm.Options{Ledger: w.ledger, Gemini: connect, Now: w.clock.Now}),
 	}))
@@ -206,7 +208,8 @@ func (w *world) stored() map[string]string {
 		w.Fatal(err)
 	}
 	defer db.Close()
-	rows, err := db.QueryContext(w.Context(), "SELECT path, version, body FROM documents UNION SELECT 'sequence', last, '' FROM sequence")
+	rows, err := db.QueryContext(w.Context(),
+		"SELECT path, version, body FROM documents UNION SELECT 'sequence', last, '' FROM sequence")
 	if err != nil {
 		w.Fatal(err)
 	}

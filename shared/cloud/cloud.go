@@ -13,7 +13,8 @@ import (
 )
 
 // Ledger opens the ledger of a function that may plan effects. What it opens stays open as long as the process.
-func Ledger(ctx context.Context, store config.Firestore, to config.Topic, settings config.Ledger) (*ledger.Ledger, error) {
+func Ledger(ctx context.Context, store config.Firestore, to config.Topic, settings config.Ledger) (*ledger.Ledger,
+	error) {
 	documents, err := firestore.Open(ctx, store.ProjectID, store.Database)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,8 @@ import (
 
 // Handlers returns the handler of each effect, by name: effect.Handlers, with what the settings say of all of them put into o,
 // but for a Signer that is there already. Errors: those of EffectSigner, and those of effect.Handlers.
-func Handlers(ctx context.Context, specs []effect.Spec, settings config.Handlers, o effect.HandlerOptions) (map[string]effect.Handler, error) {
+func Handlers(ctx context.Context, specs []effect.Spec, settings config.Handlers,
+	o effect.HandlerOptions) (map[string]effect.Handler, error) {
 	if o.Signer == nil {
 		var err error
 		if o.Signer, err = EffectSigner(ctx, settings); err != nil {
@@ -34,7 +35,8 @@ const (
 
 // Unperformable returns, by the name of the effect, why no attempt at it can succeed as things are, as far as that can be told
 // within 3 seconds. It takes what Handlers took.
-func Unperformable(ctx context.Context, specs []effect.Spec, settings config.Handlers, o effect.HandlerOptions) map[string]error {
+func Unperformable(ctx context.Context, specs []effect.Spec, settings config.Handlers,
+	o effect.HandlerOptions) map[string]error {
 	o = withSettings(settings, o)
 	type finding struct {
 		name string

@@ -44,7 +44,8 @@ func TestHandlersSign(t *testing.T) {
 		secret string
 		fits   []string
 	}{
-		{"", nil}, {older, []string{older}}, {" " + newer + "\n" + older, []string{older, newer}}, {full, []string{older, newer}},
+		{"", nil}, {older, []string{older}}, {" " + newer + "\n" + older, []string{older, newer}},
+		{full, []string{older, newer}},
 	} {
 		var fits []string
 		receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -64,7 +65,8 @@ func TestHandlersSign(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := handlers["publish"].Perform(t.Context(), effect.Task{Lease: ledger.Lease{IdempotencyKey: "k", Payload: []byte("{}")}}); err != nil {
+		if _, err := handlers["publish"].Perform(t.Context(),
+			effect.Task{Lease: ledger.Lease{IdempotencyKey: "k", Payload: []byte("{}")}}); err != nil {
 			t.Error(err)
 		}
 		receiver.Close()
@@ -87,7 +89,8 @@ func TestEffectSignerRefuses(t *testing.T) {
 	refused := func(is error) {
 		t.Helper()
 		signer, err := cloud.EffectSigner(t.Context(), config.Handlers{Secret: full, SecretEmulator: sim.Addr()})
-		if signer != nil || err == nil || is != nil && !errors.Is(err, is) || !strings.HasPrefix(err.Error(), "OPLEDGER_EFFECT_SECRET: ") ||
+		if signer != nil || err == nil || is != nil && !errors.Is(err, is) ||
+			!strings.HasPrefix(err.Error(), "OPLEDGER_EFFECT_SECRET: ") ||
 			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%v, %v, want %v", signer, err, is)
 		}
@@ -100,7 +103,8 @@ func TestEffectSignerRefuses(t *testing.T) {
 	}
 	sim.Deny("secretmanager.versions.access")
 	refused(secret.ErrDenied)
-	if _, err := cloud.Handlers(t.Context(), []effect.Spec{{Name: "own", Do: "custom"}}, config.Handlers{}, effect.HandlerOptions{}); err == nil ||
+	if _, err := cloud.Handlers(t.Context(), []effect.Spec{{Name: "own", Do: "custom"}}, config.Handlers{},
+		effect.HandlerOptions{}); err == nil ||
 		!strings.HasPrefix(err.Error(), `OPLEDGER_EFFECTS: effect "own"`) {
 		t.Errorf("%v", err)
 	}
@@ -118,7 +122,8 @@ func TestUnperformable(t *testing.T) {
 	defer sim.Close()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	specs := []effect.Spec{
-		{Name: "publish", Do: "http", URL: "https://8.8.8.8/"}, {Name: "inside", Do: "http", URL: "http://10.0.0.1/"}, {Name: "note", Do: "log"},
+		{Name: "publish", Do: "http", URL: "https://8.8.8.8/"}, {Name: "inside", Do: "http", URL: "http://10.0.0.1/"},
+		{Name: "note", Do: "log"},
 	}
 	settings := config.Handlers{Secret: full, SecretEmulator: sim.Addr()}
 	o := effect.HandlerOptions{Signer: cloud.LateEffectSigner(settings), Now: func() time.Time { return now }}
@@ -127,7 +132,8 @@ func TestUnperformable(t *testing.T) {
 	}
 	why := cloud.Unperformable(t.Context(), specs, settings, o)
 	if len(why) != 2 || !errors.Is(why["publish"], secret.ErrNotFound) || !errors.Is(why["inside"], secret.ErrNotFound) ||
-		!strings.Contains(why["publish"].Error(), "OPLEDGER_EFFECT_SECRET: ") || !strings.Contains(why["inside"].Error(), "OPLEDGER_EFFECT_ALLOW_PRIVATE") {
+		!strings.Contains(why["publish"].Error(), "OPLEDGER_EFFECT_SECRET: ") ||
+		!strings.Contains(why["inside"].Error(), "OPLEDGER_EFFECT_ALLOW_PRIVATE") {
 		t.Errorf("%v", why)
 	}
 	sim.Put(full, older, now)
@@ -172,11 +178,13 @@ func TestBuckets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := handlers["keep"].Perform(t.Context(), effect.Task{Lease: ledger.Lease{
-		Operation: "batches/abc", Effect: "keep", IdempotencyKey: "k", Payload: []byte(`{"operation":"batches/abc","result":{"outputFile":"files/x"}}`),
+		Operation: "batches/abc", Effect: "keep", IdempotencyKey: "k",
+		Payload: []byte(`{"operation":"batches/abc","result":{"outputFile":"files/x"}}`),
 	}}); err != nil {
 		t.Error(err)
 	}
-	if object := sim.Object("my-results", "batches/abc/keep.jsonl"); string(object.Content) != `{"key":"a","index":0,"response":1}`+"\n" {
+	if object := sim.Object("my-results",
+		"batches/abc/keep.jsonl"); string(object.Content) != `{"key":"a","index":0,"response":1}`+"\n" {
 		t.Errorf("%v %s", sim.Names(), object.Content)
 	}
 }

@@ -35,15 +35,22 @@ func TestGate(t *testing.T) {
 	}{
 		{"nothing", nil, nil, "static false, dynamic false", "", ""},
 		{"a secret", []string{"OPLEDGER_WEBHOOK_SECRET=" + goodSecret}, nil, "static true, dynamic false", "", ""},
-		{"an audience", []string{"OPLEDGER_WEBHOOK_AUDIENCE=a", "GEMINI_API_KEY=k"}, nil, "static false, dynamic true", "", ""},
-		{"a stored one", []string{"OPLEDGER_WEBHOOK_SECRET=" + inManager}, []string{goodSecret + "\n"}, "static true, dynamic false", "", ""},
-		{"none stored yet", []string{"OPLEDGER_WEBHOOK_SECRET=" + inManager}, []string{}, "static true, dynamic false", "", "no webhook secret"},
-		{"no such secret", []string{"OPLEDGER_WEBHOOK_SECRET=" + inManager}, nil, "static true, dynamic false", "", "is not there"},
-		{"one of each, and the stored one is not there", []string{"OPLEDGER_WEBHOOK_SECRET=" + goodSecret + " " + inManager}, []string{},
+		{"an audience", []string{"OPLEDGER_WEBHOOK_AUDIENCE=a", "GEMINI_API_KEY=k"}, nil, "static false, dynamic true", "",
+			""},
+		{"a stored one", []string{"OPLEDGER_WEBHOOK_SECRET=" + inManager}, []string{goodSecret + "\n"},
 			"static true, dynamic false", "", ""},
-		{"a malformed version", []string{"OPLEDGER_WEBHOOK_SECRET=" + inManager}, []string{goodSecret, "hunter2", "whsec_aGk="}, "",
+		{"none stored yet", []string{"OPLEDGER_WEBHOOK_SECRET=" + inManager}, []string{}, "static true, dynamic false", "",
+			"no webhook secret"},
+		{"no such secret", []string{"OPLEDGER_WEBHOOK_SECRET=" + inManager}, nil, "static true, dynamic false", "",
+			"is not there"},
+		{"one of each, and the stored one is not there",
+			[]string{"OPLEDGER_WEBHOOK_SECRET=" + goodSecret + " " + inManager}, []string{},
+			"static true, dynamic false", "", ""},
+		{"a malformed version", []string{"OPLEDGER_WEBHOOK_SECRET=" + inManager},
+			[]string{goodSecret, "hunter2", "whsec_aGk="}, "",
 			"versions/2: webhook secret is malformed", ""},
-		{"only a malformed version", []string{"OPLEDGER_WEBHOOK_SECRET=" + inManager}, []string{"hunter2"}, "", "versions/1: ", ""},
+		{"only a malformed version", []string{"OPLEDGER_WEBHOOK_SECRET=" + inManager}, []string{"hunter2"}, "",
+			"versions/1: ", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -58,13 +65,15 @@ func TestGate(t *testing.T) {
 			for _, version := range c.versions {
 				sim.Put(inManager, version, now)
 			}
-			settings, err := config.Parse[struct{ Webhook config.Webhook }](append(c.set, "SECRET_MANAGER_EMULATOR_HOST="+sim.Addr()))
+			settings, err := config.Parse[struct{ Webhook config.Webhook }](append(c.set,
+				"SECRET_MANAGER_EMULATOR_HOST="+sim.Addr()))
 			if err != nil {
 				t.Fatal(err)
 			}
 			log := &harness.Log{}
 			gate, err := cloud.Gate(t.Context(), settings.Webhook, now, slog.New(slog.NewJSONHandler(log, nil)))
-			if (err == nil) != (c.says == "") || err != nil && (!errors.Is(err, gemini.ErrSecret) || !strings.Contains(err.Error(), c.says) ||
+			if (err == nil) != (c.says == "") || err != nil && (!errors.Is(err, gemini.ErrSecret) ||
+				!strings.Contains(err.Error(), c.says) ||
 				!strings.HasPrefix(err.Error(), "OPLEDGER_WEBHOOK_SECRET: ") || strings.Contains(err.Error(), "hunter2")) {
 				t.Fatalf("%v, want %q", err, c.says)
 			}
@@ -97,7 +106,8 @@ func TestGateOfSeveralVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = cloud.Gate(t.Context(), settings.Webhook, time.Now(), slog.New(slog.DiscardHandler))
-	if err == nil || !strings.Contains(err.Error(), "/versions/1: ") || !strings.Contains(err.Error(), "/versions/3: ") || strings.Contains(err.Error(), "/versions/2") {
+	if err == nil || !strings.Contains(err.Error(), "/versions/1: ") ||
+		!strings.Contains(err.Error(), "/versions/3: ") || strings.Contains(err.Error(), "/versions/2") {
 		t.Errorf("%v, want it to name versions 1 and 3", err)
 	}
 }

@@ -36,10 +36,12 @@ func TestReconcilerEndpoint(t *testing.T) {
 		{"no secret is named", []string{url}, true, false},
 		{"the secret is not there", []string{url, "OPLEDGER_WEBHOOK_SECRET=projects/p/secrets/none"}, true, false},
 		{"the secret is empty", []string{url, "OPLEDGER_WEBHOOK_SECRET=projects/p/secrets/empty"}, true, false},
-		{"the secret is stored", []string{url, "OPLEDGER_WEBHOOK_SECRET=projects/p/secrets/empty projects/p/secrets/one"}, true, true},
+		{"the secret is stored", []string{url, "OPLEDGER_WEBHOOK_SECRET=projects/p/secrets/empty projects/p/secrets/one"},
+			true, true},
 		{"the secret stands in the settings", []string{url, "OPLEDGER_WEBHOOK_SECRET=" + goodSecret}, true, true},
 	} {
-		settings, err := config.Parse[cloud.Reconcile](append(c.set, "GEMINI_API_KEY=k", "SECRET_MANAGER_EMULATOR_HOST="+sim.Addr()))
+		settings, err := config.Parse[cloud.Reconcile](append(c.set, "GEMINI_API_KEY=k",
+			"SECRET_MANAGER_EMULATOR_HOST="+sim.Addr()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +60,8 @@ func TestReconcilerEndpoint(t *testing.T) {
 
 	sim.Deny("secretmanager.versions.list")
 	settings, err := config.Parse[cloud.Reconcile]([]string{
-		url, "OPLEDGER_WEBHOOK_SECRET=projects/p/secrets/one", "GEMINI_API_KEY=k", "SECRET_MANAGER_EMULATOR_HOST=" + sim.Addr(),
+		url, "OPLEDGER_WEBHOOK_SECRET=projects/p/secrets/one", "GEMINI_API_KEY=k",
+		"SECRET_MANAGER_EMULATOR_HOST=" + sim.Addr(),
 	})
 	if err != nil {
 		t.Fatal(err)

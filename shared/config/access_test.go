@@ -12,14 +12,16 @@ import (
 // token is repeated [G7].
 func TestAccess(t *testing.T) {
 	t.Parallel()
-	const audience, account = "OPLEDGER_PUSH_AUDIENCE=https://ledger.example", "OPLEDGER_PUSH_ACCOUNT=push@p.iam.gserviceaccount.com"
+	const audience, account = "OPLEDGER_PUSH_AUDIENCE=https://ledger.example",
+		"OPLEDGER_PUSH_ACCOUNT=push@p.iam.gserviceaccount.com"
 	for _, c := range []struct {
 		set  []string
 		says string
 	}{
 		{nil, ""},
 		{[]string{"OPLEDGER_SERVE_TOKEN=" + strings.Repeat("0", 32)}, ""},
-		{[]string{"OPLEDGER_SERVE_TOKEN=" + strings.Repeat("0", 31)}, "OPLEDGER_SERVE_TOKEN: it must have at least 32 characters"},
+		{[]string{"OPLEDGER_SERVE_TOKEN=" + strings.Repeat("0", 31)},
+			"OPLEDGER_SERVE_TOKEN: it must have at least 32 characters"},
 		{[]string{"OPLEDGER_SERVE_TOKEN=" + strings.Repeat("hunter2 ", 5)}, "OPLEDGER_SERVE_TOKEN: "},
 		{[]string{"OPLEDGER_SERVE_TOKEN=" + strings.Repeat("hunter2é", 5)}, "OPLEDGER_SERVE_TOKEN: "},
 		{[]string{audience, account}, ""},

@@ -26,7 +26,8 @@ type validator interface {
 func Parse[T any](environ []string) (T, error) {
 	var settings T
 	variables := setIn(environ)
-	problems := parseProblems(env.ParseWithOptions(&settings, env.Options{Environment: variables}), reflect.TypeFor[T](), variables)
+	problems := parseProblems(env.ParseWithOptions(&settings, env.Options{Environment: variables}), reflect.TypeFor[T](),
+		variables)
 	unread := map[string]bool{}
 	for _, problem := range problems {
 		unread[variableIn(problem)] = true

@@ -53,7 +53,8 @@ func TestDefaults(t *testing.T) {
 	})); diff != "" {
 		t.Errorf("settings, -want +got\n%s", diff)
 	}
-	if got.Interval != 300*time.Second || got.Grace != 90*time.Second || got.StuckAfter != 6*time.Hour || got.Retention != 14*24*time.Hour ||
+	if got.Interval != 300*time.Second || got.Grace != 90*time.Second || got.StuckAfter != 6*time.Hour ||
+		got.Retention != 14*24*time.Hour ||
 		got.ClaimTTL != 600*time.Second {
 		t.Errorf("the figures are %+v", got)
 	}
@@ -69,20 +70,28 @@ func TestDefaults(t *testing.T) {
 func TestAllSet(t *testing.T) {
 	t.Parallel()
 	settings, err := config.Parse[everything]([]string{
-		"GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_STORE=sqlite:x=y.db", "OPLEDGER_GRACE=1s", "OPLEDGER_INTERVAL=2m", "OPLEDGER_STUCK_AFTER=3h",
-		"OPLEDGER_ALERT_EVERY=4h", "OPLEDGER_RETENTION=50h", "OPLEDGER_CLAIM_TTL=6m", "OPLEDGER_MAX_ATTEMPTS=7", "OPLEDGER_RETRY_FOR=0",
-		"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log}]", "OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED EXPIRED:SUCCEEDED",
-		"OPLEDGER_WEBHOOK_SECRET= " + secret + "\n" + secret + " ", "OPLEDGER_TOLERANCE=8m", "OPLEDGER_WEBHOOK_TIMEOUT=9s", "GEMINI_API_KEY=k",
-		"GOOGLE_GEMINI_BASE_URL=http://localhost:1", "OPLEDGER_EFFECT_ALLOW_PRIVATE=true", "PORT=9", "UNRELATED", "=odd", "OTHER=x",
+		"GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_STORE=sqlite:x=y.db", "OPLEDGER_GRACE=1s", "OPLEDGER_INTERVAL=2m",
+		"OPLEDGER_STUCK_AFTER=3h",
+		"OPLEDGER_ALERT_EVERY=4h", "OPLEDGER_RETENTION=50h", "OPLEDGER_CLAIM_TTL=6m", "OPLEDGER_MAX_ATTEMPTS=7",
+		"OPLEDGER_RETRY_FOR=0",
+		"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log}]",
+		"OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED EXPIRED:SUCCEEDED",
+		"OPLEDGER_WEBHOOK_SECRET= " + secret + "\n" + secret + " ", "OPLEDGER_TOLERANCE=8m", "OPLEDGER_WEBHOOK_TIMEOUT=9s",
+		"GEMINI_API_KEY=k",
+		"GOOGLE_GEMINI_BASE_URL=http://localhost:1", "OPLEDGER_EFFECT_ALLOW_PRIVATE=true", "PORT=9", "UNRELATED", "=odd",
+		"OTHER=x",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := settings.Ledger.Settings()
-	if settings.Project.ID != "p" || settings.Store.Text != "sqlite:x=y.db" || l.Grace != time.Second || l.Interval != 2*time.Minute ||
-		l.StuckAfter != 3*time.Hour || l.AlertEvery != 4*time.Hour || l.Retention != 50*time.Hour || l.ClaimTTL != 6*time.Minute || l.MaxAttempts != 7 || l.RetryFor != 0 ||
+	if settings.Project.ID != "p" || settings.Store.Text != "sqlite:x=y.db" || l.Grace != time.Second ||
+		l.Interval != 2*time.Minute ||
+		l.StuckAfter != 3*time.Hour || l.AlertEvery != 4*time.Hour || l.Retention != 50*time.Hour ||
+		l.ClaimTTL != 6*time.Minute || l.MaxAttempts != 7 || l.RetryFor != 0 ||
 		len(l.Rules) != 1 || l.Rules[0].Name != "a" || !l.Transitions.Allow(operation.Expired, operation.Failed) ||
-		len(settings.Webhook.Secrets) != 2 || settings.Webhook.Tolerance != 8*time.Minute || settings.Webhook.Timeout != 9*time.Second || settings.Gemini.APIKey != "k" ||
+		len(settings.Webhook.Secrets) != 2 || settings.Webhook.Tolerance != 8*time.Minute ||
+		settings.Webhook.Timeout != 9*time.Second || settings.Gemini.APIKey != "k" ||
 		settings.Gemini.BaseURL != "http://localhost:1" || !settings.Handlers.AllowPrivate || settings.Port.Number != 9 {
 		t.Errorf("%+v", settings)
 	}
@@ -92,7 +101,8 @@ func TestAllSet(t *testing.T) {
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	_, err := config.Parse[everything]([]string{
-		"OPLEDGER_GRACE=soon", "OPLEDGER_INTERVAL=0s", "OPLEDGER_STUCK_AFTER=-1h", "OPLEDGER_ALERT_EVERY=5", "OPLEDGER_RETENTION=14d",
+		"OPLEDGER_GRACE=soon", "OPLEDGER_INTERVAL=0s", "OPLEDGER_STUCK_AFTER=-1h", "OPLEDGER_ALERT_EVERY=5",
+		"OPLEDGER_RETENTION=14d",
 		"OPLEDGER_CLAIM_TTL=-1s", "OPLEDGER_MAX_ATTEMPTS=many", "OPLEDGER_RETRY_FOR=-1s", "OPLEDGER_RESTORED_AT=yesterday",
 		"OPLEDGER_EFFECTS=[{name: A, on: [], do: mail}, {name: b, on: [DONE], do: log}, {name: b, on: [FAILED], do: http}]",
 		"OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED RUNNING:FAILED",
@@ -111,9 +121,11 @@ func TestProblems(t *testing.T) {
 		got[variable]++
 	}
 	want := map[string]int{
-		"OPLEDGER_GRACE": 1, "OPLEDGER_INTERVAL": 1, "OPLEDGER_STUCK_AFTER": 1, "OPLEDGER_ALERT_EVERY": 1, "OPLEDGER_RETENTION": 1,
+		"OPLEDGER_GRACE": 1, "OPLEDGER_INTERVAL": 1, "OPLEDGER_STUCK_AFTER": 1, "OPLEDGER_ALERT_EVERY": 1,
+		"OPLEDGER_RETENTION": 1,
 		"OPLEDGER_CLAIM_TTL": 1, "OPLEDGER_MAX_ATTEMPTS": 1, "OPLEDGER_RETRY_FOR": 1, "OPLEDGER_RESTORED_AT": 1,
-		"OPLEDGER_EFFECTS":              6, // do twice, url or name twice, a bad name, no state, an unknown state, a name used twice
+		// do twice, url or name twice, a bad name, no state, an unknown state, a name used twice
+		"OPLEDGER_EFFECTS":              6,
 		"OPLEDGER_TERMINAL_TRANSITIONS": 2, "OPLEDGER_WEBHOOK_SECRET": 3, "OPLEDGER_TOLERANCE": 1, "GEMINI_API_KEY": 1,
 		"GOOGLE_GEMINI_BASE_URL": 1, "OPLEDGER_EFFECT_ALLOW_PRIVATE": 1, "PORT": 1,
 	}
@@ -150,7 +162,8 @@ func TestEmpty(t *testing.T) {
 	t.Parallel()
 	var set []string
 	for _, name := range []string{
-		"GOOGLE_CLOUD_PROJECT", "OPLEDGER_STORE", "OPLEDGER_GRACE", "OPLEDGER_MAX_ATTEMPTS", "OPLEDGER_EFFECTS", "OPLEDGER_TERMINAL_TRANSITIONS",
+		"GOOGLE_CLOUD_PROJECT", "OPLEDGER_STORE", "OPLEDGER_GRACE", "OPLEDGER_MAX_ATTEMPTS", "OPLEDGER_EFFECTS",
+		"OPLEDGER_TERMINAL_TRANSITIONS",
 		"OPLEDGER_WEBHOOK_SECRET", "OPLEDGER_TOLERANCE", "OPLEDGER_EFFECT_ALLOW_PRIVATE", "PORT", "GOOGLE_GEMINI_BASE_URL",
 	} {
 		set = append(set, name+"=")
@@ -163,11 +176,13 @@ func TestEmpty(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Ledger.Grace != want.Ledger.Grace || got.Ledger.MaxAttempts != want.Ledger.MaxAttempts || !cmp.Equal(got.Webhook, want.Webhook) ||
+	if got.Ledger.Grace != want.Ledger.Grace || got.Ledger.MaxAttempts != want.Ledger.MaxAttempts ||
+		!cmp.Equal(got.Webhook, want.Webhook) ||
 		len(got.Ledger.Effects) != 1 || got.Port != want.Port || got.Handlers != want.Handlers {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if _, err := config.Parse[everything]([]string{"GEMINI_API_KEY="}); err == nil || !strings.HasPrefix(err.Error(), "GEMINI_API_KEY: it is not set") {
+	if _, err := config.Parse[everything]([]string{"GEMINI_API_KEY="}); err == nil ||
+		!strings.HasPrefix(err.Error(), "GEMINI_API_KEY: it is not set") {
 		t.Errorf("%v", err)
 	}
 }
@@ -206,7 +221,8 @@ func TestTransitionsAndEffects(t *testing.T) {
 	_, err := config.Parse[struct{ Ledger config.Ledger }]([]string{
 		"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED, FAILED], do: log}]", "OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED",
 	})
-	if err == nil || !strings.HasPrefix(err.Error(), "OPLEDGER_EFFECTS: ") || !strings.Contains(err.Error(), "once per operation") {
+	if err == nil || !strings.HasPrefix(err.Error(), "OPLEDGER_EFFECTS: ") ||
+		!strings.Contains(err.Error(), "once per operation") {
 		t.Errorf("%v", err)
 	}
 	// So with the default effect, which runs on every end.
@@ -267,7 +283,8 @@ func TestDeployed(t *testing.T) {
 			t.Errorf("%v: %v, want problems of %v", c.set, err, c.want)
 		}
 	}
-	got, err := config.Parse[settings]([]string{"GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_TOPIC=t", "OPLEDGER_STORE=firestore:d"})
+	got, err := config.Parse[settings]([]string{"GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_TOPIC=t",
+		"OPLEDGER_STORE=firestore:d"})
 	if err != nil || got.Firestore.Database != "d" {
 		t.Errorf("%+v %v", got, err)
 	}

@@ -32,7 +32,8 @@ func (g *Gemini) validate() []error {
 		problems = append(problems, errors.New("GEMINI_API_KEY: it is not set; Gemini is asked with it; "+
 			"set it, or OPLEDGER_GEMINI_API_KEY_SECRET to the name of its secret"))
 	case key != "" && g.APIKeySecret != "":
-		problems = append(problems, errors.New("OPLEDGER_GEMINI_API_KEY_SECRET: GEMINI_API_KEY is set too; set only one of them"))
+		problems = append(problems,
+			errors.New("OPLEDGER_GEMINI_API_KEY_SECRET: GEMINI_API_KEY is set too; set only one of them"))
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		problems = append(problems, errors.New("GEMINI_API_KEY: it holds characters that no key has"))
 	}
@@ -80,16 +81,19 @@ func (e *Endpoint) validate() []error {
 	switch e.Kind {
 	case WebhookStatic, WebhookDynamic, WebhookNone:
 	default:
-		problems = append(problems, fmt.Errorf("OPLEDGER_WEBHOOK: it must be static, dynamic or none, not %s", diag.Quote(string(e.Kind))))
+		problems = append(problems, fmt.Errorf("OPLEDGER_WEBHOOK: it must be static, dynamic or none, not %s",
+			diag.Quote(string(e.Kind))))
 	}
 	if e.URL != "" {
 		problems = append(problems, problemsOf("OPLEDGER_WEBHOOK_URL", CheckWebhookURL(e.URL))...)
 	}
 	if e.Reenable && e.URL == "" {
-		problems = append(problems, errors.New("OPLEDGER_WEBHOOK_REENABLE: it needs OPLEDGER_WEBHOOK_URL, by which the webhook is found"))
+		problems = append(problems,
+			errors.New("OPLEDGER_WEBHOOK_REENABLE: it needs OPLEDGER_WEBHOOK_URL, by which the webhook is found"))
 	}
 	if e.Reenable && (e.Kind == WebhookDynamic || e.Kind == WebhookNone) {
-		problems = append(problems, fmt.Errorf("OPLEDGER_WEBHOOK_REENABLE: it needs a static webhook, and OPLEDGER_WEBHOOK is %s", e.Kind))
+		problems = append(problems,
+			fmt.Errorf("OPLEDGER_WEBHOOK_REENABLE: it needs a static webhook, and OPLEDGER_WEBHOOK is %s", e.Kind))
 	}
 	return problems
 }

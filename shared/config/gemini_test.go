@@ -27,8 +27,10 @@ func TestGeminiKey(t *testing.T) {
 		{[]string{"GEMINI_API_KEY= \t"}, []string{"GEMINI_API_KEY: it is not set"}},
 		{[]string{"GEMINI_API_KEY=hunter2", "OPLEDGER_GEMINI_API_KEY_SECRET=" + full},
 			[]string{"OPLEDGER_GEMINI_API_KEY_SECRET: GEMINI_API_KEY is set too"}},
-		{[]string{"OPLEDGER_GEMINI_API_KEY_SECRET=hunter2"}, []string{"OPLEDGER_GEMINI_API_KEY_SECRET: it must be the name of a secret"}},
-		{[]string{"OPLEDGER_GEMINI_API_KEY_SECRET=" + full + "/versions/latest"}, []string{"OPLEDGER_GEMINI_API_KEY_SECRET: ", "version"}},
+		{[]string{"OPLEDGER_GEMINI_API_KEY_SECRET=hunter2"},
+			[]string{"OPLEDGER_GEMINI_API_KEY_SECRET: it must be the name of a secret"}},
+		{[]string{"OPLEDGER_GEMINI_API_KEY_SECRET=" + full + "/versions/latest"},
+			[]string{"OPLEDGER_GEMINI_API_KEY_SECRET: ", "version"}},
 		{[]string{"GEMINI_API_KEY=hunter2", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:8080"}, nil},
 		{[]string{"GEMINI_API_KEY=hunter2", "GOOGLE_GEMINI_BASE_URL=http://elsewhere/hunter2"},
 			[]string{"GOOGLE_GEMINI_BASE_URL: it must be an https URL, because the API key is sent to it"}},
@@ -98,7 +100,8 @@ func TestEndpoint(t *testing.T) {
 func TestEndpointKinds(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]bool{"": true, "static": true, "dynamic": false, "none": false} {
-		got, err := config.Parse[struct{ Endpoint config.Endpoint }]([]string{"OPLEDGER_WEBHOOK_URL=https://example.com", "OPLEDGER_WEBHOOK=" + kind})
+		got, err := config.Parse[struct{ Endpoint config.Endpoint }]([]string{"OPLEDGER_WEBHOOK_URL=https://example.com",
+			"OPLEDGER_WEBHOOK=" + kind})
 		if err != nil || got.Endpoint.Checked() != want {
 			t.Errorf("%q: %v, %v, want %v", kind, got.Endpoint.Checked(), err, want)
 		}

@@ -65,7 +65,8 @@ func (f *Firestore) validate() []error {
 	var problems []error
 	project := Project{ID: f.ProjectID}
 	if project.ID == "" {
-		problems = append(problems, errors.New("GOOGLE_CLOUD_PROJECT: it is not set; the ledger is in that project's Firestore"))
+		problems = append(problems,
+			errors.New("GOOGLE_CLOUD_PROJECT: it is not set; the ledger is in that project's Firestore"))
 		project.ID = "any" // it is missed once
 	}
 	store, err := ParseStore(f.StoreText, project)
@@ -129,13 +130,15 @@ func (l *Ledger) validate() []error {
 		}
 	}
 	if l.Retention < redelivery { // a delivery that the ledger has forgotten would be a new one [L3, S7]
-		problems = append(problems, errors.New("OPLEDGER_RETENTION: it must be at least 24h: Gemini delivers again for so long"))
+		problems = append(problems,
+			errors.New("OPLEDGER_RETENTION: it must be at least 24h: Gemini delivers again for so long"))
 	}
 	if l.MaxAttempts < 1 {
 		problems = append(problems, errors.New("OPLEDGER_MAX_ATTEMPTS: it must be at least 1"))
 	}
 	if l.RetryFor < 0 {
-		problems = append(problems, errors.New("OPLEDGER_RETRY_FOR: it must not be negative; 0 lets the attempts alone decide"))
+		problems = append(problems,
+			errors.New("OPLEDGER_RETRY_FOR: it must not be negative; 0 lets the attempts alone decide"))
 	}
 	var err error
 	l.allowed, err = operation.ParseTransitions(l.Transitions)

@@ -38,7 +38,8 @@ func (h *Handlers) validate() []error {
 	}
 	if name, ok := h.SecretName(); ok {
 		if len(secrets) > 1 { // of which another may be a secret itself
-			return problemsOf("OPLEDGER_EFFECT_SECRET", errors.New("it must be one name of a secret, or secrets themselves, not both"))
+			return problemsOf("OPLEDGER_EFFECT_SECRET",
+				errors.New("it must be one name of a secret, or secrets themselves, not both"))
 		}
 		_, err := secret.ParseName(name)
 		return problemsOf("OPLEDGER_EFFECT_SECRET", err)

@@ -21,7 +21,8 @@ func TestHandlers(t *testing.T) {
 		{[]string{"OPLEDGER_EFFECT_SECRET=projects/p/secrets/effects"}, nil},
 		{[]string{"OPLEDGER_EFFECT_SECRET= \n"}, []string{"OPLEDGER_EFFECT_SECRET: it is blank"}},
 		{[]string{"OPLEDGER_EFFECT_SECRET=hunter2"}, []string{"OPLEDGER_EFFECT_SECRET: "}},
-		{[]string{"OPLEDGER_EFFECT_SECRET=whsec_ " + secret + " whsec_aHVudGVyMg=="}, []string{"secret 1 of 3", "secret 3 of 3"}},
+		{[]string{"OPLEDGER_EFFECT_SECRET=whsec_ " + secret + " whsec_aHVudGVyMg=="},
+			[]string{"secret 1 of 3", "secret 3 of 3"}},
 		{[]string{"OPLEDGER_EFFECT_SECRET=projects/p/secrets/effects/versions/1"}, []string{"OPLEDGER_EFFECT_SECRET: "}},
 		{[]string{"OPLEDGER_EFFECT_SECRET=projects/p/secrets/effects " + secret}, []string{"one name of a secret"}},
 		{[]string{"OPLEDGER_EFFECT_SECRET=" + secret + " projects/p/secrets/effects"}, []string{"secret 2 of 2"}},
@@ -35,7 +36,8 @@ func TestHandlers(t *testing.T) {
 		}
 		for i, problem := range problems {
 			text := problem.Error()
-			if !strings.Contains(text, c.says[i]) || !strings.HasPrefix(text, "OPLEDGER_") || strings.Contains(text, "hunter2") || strings.Contains(text, secret) {
+			if !strings.Contains(text, c.says[i]) || !strings.HasPrefix(text, "OPLEDGER_") ||
+				strings.Contains(text, "hunter2") || strings.Contains(text, secret) {
 				t.Errorf("%q: %v, want it to say %s", c.set, problem, c.says[i])
 			}
 		}

@@ -27,7 +27,9 @@ func TestResults(t *testing.T) {
 		{[]string{results, "OPLEDGER_GEMINI_API_KEY_SECRET=projects/p/secrets/k"}, true, nil},
 		{[]string{perItem}, true, []string{"GEMINI_API_KEY: it is not set"}},
 		{[]string{results, "GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=nowhere"}, true, []string{"GOOGLE_GEMINI_BASE_URL: "}},
-		{[]string{"OPLEDGER_EFFECTS=[{name: a, on: [FAILED], do: log, each: item}]"}, true, []string{"OPLEDGER_EFFECTS: ", "GEMINI_API_KEY: it is not set"}}, // neither hides the other
+		// neither hides the other
+		{[]string{"OPLEDGER_EFFECTS=[{name: a, on: [FAILED], do: log, each: item}]"}, true,
+			[]string{"OPLEDGER_EFFECTS: ", "GEMINI_API_KEY: it is not set"}},
 	} {
 		got, err := config.Parse[struct {
 			Ledger  config.Ledger

@@ -18,9 +18,10 @@ func TestUnread(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ set, want []string }{
 		{nil, nil},
-		{[]string{"OPLEDGER_GRACE=soon", "OPLEDGER_WEBHOOK_SECRET=x", "PORT=x", "HOME=/", "OPLEDGER=x", "OPLEDGERS_GRACE=x"}, nil},
+		{[]string{"OPLEDGER_GRACE=soon", "OPLEDGER_WEBHOOK_SECRET=x", "PORT=x", "HOME=/", "OPLEDGER=x",
+			"OPLEDGERS_GRACE=x"}, nil},
 		{[]string{"OPLEDGER_URL=u", "OPLEDGER_TOKEN=t", "OPLEDGER_REQUIRE_EMULATORS=1"}, nil}, // read elsewhere
-		{[]string{"OPLEDGER_GRACEE="}, nil}, // not set
+		{[]string{"OPLEDGER_GRACEE="}, nil},                                                   // not set
 		{[]string{"OPLEDGER_INTERVALL=topsecret", "OPLEDGER_GRACEE=topsecret"}, []string{
 			"OPLEDGER_GRACEE: there is no such setting; did you mean OPLEDGER_GRACE?",
 			"OPLEDGER_INTERVALL: there is no such setting; did you mean OPLEDGER_INTERVAL?",

@@ -60,7 +60,8 @@ func (w *Webhook) validate() []error {
 	}
 	w.Audiences, w.Issuers = strings.Fields(w.AudienceText), strings.Fields(w.IssuerText)
 	if len(w.Issuers) > 0 && len(w.Audiences) == 0 {
-		problems = append(problems, errors.New("OPLEDGER_WEBHOOK_ISSUER: it counts only with OPLEDGER_WEBHOOK_AUDIENCE; without that, tokens are refused"))
+		problems = append(problems,
+			errors.New("OPLEDGER_WEBHOOK_ISSUER: it counts only with OPLEDGER_WEBHOOK_AUDIENCE; without that, tokens are refused"))
 	}
 	problems = append(problems, problemsOf("OPLEDGER_JWKS_URL", trust.CheckKeysURL(w.KeysURL))...)
 	var err error

@@ -26,22 +26,26 @@ func TestWebhook(t *testing.T) {
 		Tolerance, Timeout                 time.Duration
 		Asks                               bool
 	}
-	standard := result{KeysURL: trust.GeminiKeys, Confirm: trust.Dynamic, Tolerance: 5 * time.Minute, Timeout: 10 * time.Second}
+	standard := result{KeysURL: trust.GeminiKeys, Confirm: trust.Dynamic, Tolerance: 5 * time.Minute,
+		Timeout: 10 * time.Second}
 	for _, c := range []struct {
 		name string
 		set  []string
 		want func(*result)
 	}{
 		{"nothing", nil, func(*result) {}},
-		{"blank secret: none, and never a key that anybody can sign with", []string{"OPLEDGER_WEBHOOK_SECRET= \n "}, func(*result) {}},
+		{"blank secret: none, and never a key that anybody can sign with", []string{"OPLEDGER_WEBHOOK_SECRET= \n "},
+			func(*result) {}},
 		{"one secret", []string{"OPLEDGER_WEBHOOK_SECRET=" + secret}, func(r *result) { r.Secrets = []string{secret} }},
-		{"secrets and names mixed", []string{"OPLEDGER_WEBHOOK_SECRET=projects/p/secrets/a " + secret + "\n projects/q/secrets/b\t" + anotherSecret},
+		{"secrets and names mixed",
+			[]string{"OPLEDGER_WEBHOOK_SECRET=projects/p/secrets/a " + secret + "\n projects/q/secrets/b\t" + anotherSecret},
 			func(r *result) {
 				r.Secrets, r.Names = []string{secret, anotherSecret}, []string{"projects/p/secrets/a", "projects/q/secrets/b"}
 			}},
 		{"an audience makes hints possible", []string{"OPLEDGER_WEBHOOK_AUDIENCE= a  b ", "GEMINI_API_KEY=k"},
 			func(r *result) { r.Audiences, r.Asks = []string{"a", "b"}, true }},
-		{"issuers", []string{"OPLEDGER_WEBHOOK_AUDIENCE=a", "OPLEDGER_WEBHOOK_ISSUER=i j", "OPLEDGER_GEMINI_API_KEY_SECRET=projects/p/secrets/k"},
+		{"issuers", []string{"OPLEDGER_WEBHOOK_AUDIENCE=a", "OPLEDGER_WEBHOOK_ISSUER=i j",
+			"OPLEDGER_GEMINI_API_KEY_SECRET=projects/p/secrets/k"},
 			func(r *result) { r.Audiences, r.Issuers, r.Asks = []string{"a"}, []string{"i", "j"}, true }},
 		{"never asks Gemini", []string{"OPLEDGER_WEBHOOK_AUDIENCE=a", "OPLEDGER_CONFIRM=never"},
 			func(r *result) { r.Audiences, r.Confirm = []string{"a"}, trust.Never }},
@@ -49,7 +53,8 @@ func TestWebhook(t *testing.T) {
 			func(r *result) { r.Confirm, r.Asks = trust.Always, true }},
 		{"keys elsewhere", []string{"OPLEDGER_JWKS_URL=https://www.googleapis.com/oauth2/v3/certs"},
 			func(r *result) { r.KeysURL = "https://www.googleapis.com/oauth2/v3/certs" }},
-		{"keys on this machine", []string{"OPLEDGER_JWKS_URL=http://127.0.0.1:8080/keys"}, func(r *result) { r.KeysURL = "http://127.0.0.1:8080/keys" }},
+		{"keys on this machine", []string{"OPLEDGER_JWKS_URL=http://127.0.0.1:8080/keys"},
+			func(r *result) { r.KeysURL = "http://127.0.0.1:8080/keys" }},
 		{"tolerance", []string{"OPLEDGER_TOLERANCE=90s"}, func(r *result) { r.Tolerance = 90 * time.Second }},
 		{"timeout", []string{"OPLEDGER_WEBHOOK_TIMEOUT=2500ms"}, func(r *result) { r.Timeout = 2500 * time.Millisecond }},
 	} {
@@ -68,7 +73,8 @@ func TestWebhook(t *testing.T) {
 		}
 		want := standard
 		c.want(&want)
-		if diff := cmp.Diff(want, got, cmp.Transformer("list", func(list []string) string { return strings.Join(list, "|") })); diff != "" {
+		if diff := cmp.Diff(want, got,
+			cmp.Transformer("list", func(list []string) string { return strings.Join(list, "|") })); diff != "" {
 			t.Errorf("%s: -want +got\n%s", c.name, diff)
 		}
 	}
@@ -82,31 +88,41 @@ func TestWebhookProblems(t *testing.T) {
 		set  []string
 		says []string // each is the beginning of one problem
 	}{
-		{[]string{"OPLEDGER_WEBHOOK_SECRET=hunter2"}, []string{"OPLEDGER_WEBHOOK_SECRET: webhook secret is malformed: secret 1 of 1"}},
+		{[]string{"OPLEDGER_WEBHOOK_SECRET=hunter2"},
+			[]string{"OPLEDGER_WEBHOOK_SECRET: webhook secret is malformed: secret 1 of 1"}},
 		{[]string{"OPLEDGER_WEBHOOK_SECRET=" + secret + " whsec_hunter2 whsec_"},
-			[]string{"OPLEDGER_WEBHOOK_SECRET: webhook secret is malformed: secret 2 of 3", "OPLEDGER_WEBHOOK_SECRET: webhook secret is malformed: secret 3 of 3"}},
-		{[]string{"OPLEDGER_WEBHOOK_SECRET=projects/x"}, []string{"OPLEDGER_WEBHOOK_SECRET: it must be the name of a secret"}},
+			[]string{"OPLEDGER_WEBHOOK_SECRET: webhook secret is malformed: secret 2 of 3",
+				"OPLEDGER_WEBHOOK_SECRET: webhook secret is malformed: secret 3 of 3"}},
+		{[]string{"OPLEDGER_WEBHOOK_SECRET=projects/x"},
+			[]string{"OPLEDGER_WEBHOOK_SECRET: it must be the name of a secret"}},
 		{[]string{"OPLEDGER_WEBHOOK_SECRET=projects/p/secrets/s/versions/3 whsec_"},
 			[]string{"OPLEDGER_WEBHOOK_SECRET: ", "OPLEDGER_WEBHOOK_SECRET: webhook secret is malformed: secret 1 of 1"}},
 		{[]string{"OPLEDGER_TOLERANCE=0s"}, []string{"OPLEDGER_TOLERANCE: it must be a duration longer than zero"}},
 		{[]string{"OPLEDGER_TOLERANCE=-5m"}, []string{"OPLEDGER_TOLERANCE: it must be a duration longer than zero"}},
 		{[]string{"OPLEDGER_TOLERANCE=soon"}, []string{"OPLEDGER_TOLERANCE: "}},
-		{[]string{"OPLEDGER_WEBHOOK_TIMEOUT=0s"}, []string{"OPLEDGER_WEBHOOK_TIMEOUT: it must be longer than zero and shorter than 1m0s"}},
+		{[]string{"OPLEDGER_WEBHOOK_TIMEOUT=0s"},
+			[]string{"OPLEDGER_WEBHOOK_TIMEOUT: it must be longer than zero and shorter than 1m0s"}},
 		{[]string{"OPLEDGER_WEBHOOK_TIMEOUT=-1s"}, []string{"OPLEDGER_WEBHOOK_TIMEOUT: it must be longer than zero"}},
 		{[]string{"OPLEDGER_WEBHOOK_TIMEOUT=60s"}, []string{"OPLEDGER_WEBHOOK_TIMEOUT: it must be longer than zero"}},
 		{[]string{"OPLEDGER_WEBHOOK_TIMEOUT=10"}, []string{"OPLEDGER_WEBHOOK_TIMEOUT: "}},
-		{[]string{"OPLEDGER_WEBHOOK_ISSUER=i"}, []string{"OPLEDGER_WEBHOOK_ISSUER: it counts only with OPLEDGER_WEBHOOK_AUDIENCE"}},
-		{[]string{"OPLEDGER_JWKS_URL=http://example.com/keys"}, []string{"OPLEDGER_JWKS_URL: it must be an https URL: plain http is for the loopback"}},
-		{[]string{"OPLEDGER_JWKS_URL=https://user:hunter2@example.com/keys"}, []string{"OPLEDGER_JWKS_URL: it must be an https URL with a host, and without a user"}},
+		{[]string{"OPLEDGER_WEBHOOK_ISSUER=i"},
+			[]string{"OPLEDGER_WEBHOOK_ISSUER: it counts only with OPLEDGER_WEBHOOK_AUDIENCE"}},
+		{[]string{"OPLEDGER_JWKS_URL=http://example.com/keys"},
+			[]string{"OPLEDGER_JWKS_URL: it must be an https URL: plain http is for the loopback"}},
+		{[]string{"OPLEDGER_JWKS_URL=https://user:hunter2@example.com/keys"},
+			[]string{"OPLEDGER_JWKS_URL: it must be an https URL with a host, and without a user"}},
 		{[]string{"OPLEDGER_JWKS_URL=https:///keys"}, []string{"OPLEDGER_JWKS_URL: it must be an https URL with a host"}},
 		{[]string{"OPLEDGER_JWKS_URL=file:///keys"}, []string{"OPLEDGER_JWKS_URL: it must be an https URL with a host"}},
 		{[]string{"OPLEDGER_JWKS_URL=keys.json"}, []string{"OPLEDGER_JWKS_URL: it must be an https URL with a host"}},
 		{[]string{"OPLEDGER_JWKS_URL=https://%zz"}, []string{"OPLEDGER_JWKS_URL: it must be an https URL with a host"}},
-		{[]string{"OPLEDGER_CONFIRM=sometimes"}, []string{`OPLEDGER_CONFIRM: it must be never, dynamic or always, not "sometimes"`}},
+		{[]string{"OPLEDGER_CONFIRM=sometimes"},
+			[]string{`OPLEDGER_CONFIRM: it must be never, dynamic or always, not "sometimes"`}},
 		{[]string{"OPLEDGER_CONFIRM=always"}, []string{"GEMINI_API_KEY: it is not set"}},
 		{[]string{"OPLEDGER_WEBHOOK_AUDIENCE=a"}, []string{"GEMINI_API_KEY: it is not set"}},
-		{[]string{"OPLEDGER_WEBHOOK_AUDIENCE=a", "GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=hunter2"}, []string{"GOOGLE_GEMINI_BASE_URL: "}},
-		{[]string{"OPLEDGER_WEBHOOK_ISSUER=i", "OPLEDGER_CONFIRM=x", "OPLEDGER_TOLERANCE=0s", "OPLEDGER_WEBHOOK_SECRET=x"}, // all at once
+		{[]string{"OPLEDGER_WEBHOOK_AUDIENCE=a", "GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=hunter2"},
+			[]string{"GOOGLE_GEMINI_BASE_URL: "}},
+		// all at once
+		{[]string{"OPLEDGER_WEBHOOK_ISSUER=i", "OPLEDGER_CONFIRM=x", "OPLEDGER_TOLERANCE=0s", "OPLEDGER_WEBHOOK_SECRET=x"},
 			[]string{"OPLEDGER_WEBHOOK_SECRET: ", "OPLEDGER_TOLERANCE: ", "OPLEDGER_WEBHOOK_ISSUER: ", "OPLEDGER_CONFIRM: "}},
 	} {
 		_, err := config.Parse[delivered](c.set)

@@ -9,12 +9,14 @@ import (
 // TestNearest: a slip is mended, and what is another word is not taken for one.
 func TestNearest(t *testing.T) {
 	t.Parallel()
-	known := []string{"GRACE", "INTERVAL", "EFFECTS", "EFFECTS_PAUSED", "EFFECT_SECRET", "on", "do", "name", "jobKinds", "batches", "batchJobs"}
+	known := []string{"GRACE", "INTERVAL", "EFFECTS", "EFFECTS_PAUSED", "EFFECT_SECRET", "on", "do", "name", "jobKinds",
+		"batches", "batchJobs"}
 	for word, want := range map[string]string{
 		"GRACEE": "GRACE", "GRCE": "GRACE", "GARCE": "GRACE", "GRICE": "GRACE", "grace": "GRACE", "Grace": "GRACE",
 		"EFFECT": "EFFECTS", "EFFECT_PAUSED": "EFFECTS_PAUSED", "INTERVALL": "INTERVAL", "INTERVALS": "INTERVAL",
-		"jobkinds": "jobKinds", "jobKind": "jobKinds", "nmae": "name", "On": "on", "batch": "batches", "batchs": "batches", "batchjob": "batchJobs",
-		"": "", "to": "", "no": "", "x": "", "SPEED": "", "DATABASE": "", "größer": "", "ÄÖÜ": "",
+		"jobkinds": "jobKinds", "jobKind": "jobKinds", "nmae": "name", "On": "on", "batch": "batches", "batchs": "batches",
+		"batchjob": "batchJobs",
+		"":         "", "to": "", "no": "", "x": "", "SPEED": "", "DATABASE": "", "größer": "", "ÄÖÜ": "",
 	} {
 		got, ok := diag.Nearest(word, known)
 		if got != want || ok != (want != "") {

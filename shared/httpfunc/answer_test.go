@@ -44,7 +44,8 @@ func TestWriteError(t *testing.T) {
 	for err, want := range map[error]int{
 		operation.ErrName: 400, operation.ErrMetadata: 400, ledger.ErrMessage: 400, ledger.ErrInvalid: 400,
 		ledger.ErrNotFound:   404,
-		ledger.ErrContention: 503, ledger.ErrUnavailable: 503, context.Canceled: 503, context.DeadlineExceeded: 503, unknown: 503,
+		ledger.ErrContention: 503, ledger.ErrUnavailable: 503, context.Canceled: 503, context.DeadlineExceeded: 503,
+		unknown: 503,
 		&httpfunc.Error{Status: 401, Message: "no"}: 401, &httpfunc.Error{Status: 503, Message: "later"}: 503,
 		&httpfunc.Error{Status: 400, Message: "no", Problems: []string{"a", "b"}}: 400,
 	} {
@@ -62,7 +63,8 @@ func TestWriteError(t *testing.T) {
 				t.Errorf("%v, %s: Retry-After %q", err, form, w.Header().Get("Retry-After"))
 			}
 			var problem *httpfunc.Error
-			if errors.As(err, &problem) && (s.Error.Message != problem.Message || len(s.Error.Problems) != len(problem.Problems)) {
+			if errors.As(err, &problem) && (s.Error.Message != problem.Message ||
+				len(s.Error.Problems) != len(problem.Problems)) {
 				t.Errorf("%v, %s: %+v", err, form, s)
 			}
 		}

@@ -84,7 +84,8 @@ func command(t *testing.T, what string, env ...string) *exec.Cmd {
 // TestBadSettings: the target does not start with bad settings, and logs all problems in one line.
 func TestBadSettings(t *testing.T) {
 	t.Parallel()
-	cmd := command(t, "register", "FUNCTION_TARGET=Hook", "OPLEDGER_WEBHOOK_SECRET=whsec_ topsecret", "OPLEDGER_TOLERANCE=soon")
+	cmd := command(t, "register", "FUNCTION_TARGET=Hook", "OPLEDGER_WEBHOOK_SECRET=whsec_ topsecret",
+		"OPLEDGER_TOLERANCE=soon")
 	printed, err := cmd.Output()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
@@ -117,7 +118,8 @@ func TestBadSettings(t *testing.T) {
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	set := []string{
-		"FUNCTION_TARGET=Hook", "OPLEDGER_TOLERANCEE=topsecret", "OPLEDGER_COLOUR=topsecret", "OPLEDGER_GRACE=5m", "OPLEDGER_ADOPT=",
+		"FUNCTION_TARGET=Hook", "OPLEDGER_TOLERANCEE=topsecret", "OPLEDGER_COLOUR=topsecret", "OPLEDGER_GRACE=5m",
+		"OPLEDGER_ADOPT=",
 	}
 	want := []string{
 		"OPLEDGER_COLOUR: there is no such setting; unset it, or see the README's table of settings",
@@ -157,10 +159,12 @@ func TestRefusedAtStart(t *testing.T) {
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
 		t.Fatalf("%v, want exit code 1; it printed %s", err, printed)
 	}
-	if !strings.Contains(string(printed), `"function":"Eager"`) || !strings.Contains(string(printed), "version 3 is malformed") {
+	if !strings.Contains(string(printed), `"function":"Eager"`) ||
+		!strings.Contains(string(printed), "version 3 is malformed") {
 		t.Errorf("it printed %s", printed)
 	}
-	if printed, err := command(t, "register", "FUNCTION_TARGET=Flaky", "EAGER=refuse").Output(); err != nil || len(printed) != 0 {
+	if printed, err := command(t, "register", "FUNCTION_TARGET=Flaky", "EAGER=refuse").Output(); err != nil ||
+		len(printed) != 0 {
 		t.Errorf("another one: %v, it printed %s", err, printed)
 	}
 }
@@ -168,8 +172,10 @@ func TestRefusedAtStart(t *testing.T) {
 // TestOthersSettings: the settings of functions that are not the target are neither read nor checked.
 func TestOthersSettings(t *testing.T) {
 	t.Parallel()
-	bad := []string{"OPLEDGER_WEBHOOK_SECRET=nonsense", "OPLEDGER_TOLERANCE=soon"} // of Hook; and GEMINI_API_KEY, of Asker, is missing
-	for _, target := range []string{"FUNCTION_TARGET=Flaky", "FUNCTION_TARGET=Events", "FUNCTION_TARGET=", "IRRELEVANT=1"} {
+	// of Hook; and GEMINI_API_KEY, of Asker, is missing
+	bad := []string{"OPLEDGER_WEBHOOK_SECRET=nonsense", "OPLEDGER_TOLERANCE=soon"}
+	for _, target := range []string{"FUNCTION_TARGET=Flaky", "FUNCTION_TARGET=Events", "FUNCTION_TARGET=",
+		"IRRELEVANT=1"} {
 		if printed, err := command(t, "register", append(bad, target)...).Output(); err != nil || len(printed) != 0 {
 			t.Errorf("%s: %v, it printed %s", target, err, printed)
 		}

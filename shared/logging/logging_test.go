@@ -43,9 +43,11 @@ func TestForm(t *testing.T) {
 		slog.LevelInfo: "INFO", slog.LevelWarn: "WARNING", slog.LevelError: "ERROR",
 	} {
 		line := logged(t, "p", func(log *slog.Logger) {
-			log.Log(t.Context(), level, "two\nlines", "event", "ingest", "duration_ms", int64(7), "error", errors.New(`a "quoted" error`))
+			log.Log(t.Context(), level, "two\nlines", "event", "ingest", "duration_ms", int64(7), "error",
+				errors.New(`a "quoted" error`))
 		})
-		if line["severity"] != severity || line["message"] != "two\nlines" || line["event"] != "ingest" || line["duration_ms"] != float64(7) ||
+		if line["severity"] != severity || line["message"] != "two\nlines" || line["event"] != "ingest" ||
+			line["duration_ms"] != float64(7) ||
 			line["error"] != `a "quoted" error` {
 			t.Errorf("%s: %v", level, line)
 		}
@@ -67,7 +69,10 @@ func TestLongValues(t *testing.T) {
 	for kind, value := range map[string]any{
 		"text": long, "name": name(long), "error": fmt.Errorf("reading it: %w", errors.New(long)),
 	} {
-		line := logged(t, "p", func(log *slog.Logger) { log.With("with", value).Info(long, "value", value, "short", name("é")) })
+		line := logged(t, "p", func(log *slog.Logger) {
+			log.With("with", value).Info(long, "value", value, "short",
+				name("é"))
+		})
 		for _, field := range []string{"message", "with", "value"} {
 			if text := line[field].(string); len(text) > 4<<10 || !strings.HasSuffix(text, "é…") {
 				t.Errorf("%s: %s has %d bytes, and ends in %.20q", kind, field, len(text), text[len(text)-10:])
@@ -90,25 +95,32 @@ func TestTrace(t *testing.T) {
 		header  http.Header
 		want    any
 	}{
-		"Google's":            {"p", http.Header{"X-Cloud-Trace-Context": {id + "/1;o=1"}}, "projects/p/traces/" + id},
-		"without options":     {"p", http.Header{"X-Cloud-Trace-Context": {id + "/1"}}, "projects/p/traces/" + id},
-		"without a span":      {"p", http.Header{"X-Cloud-Trace-Context": {id + ";o=1"}}, "projects/p/traces/" + id},
-		"the trace alone":     {"p", http.Header{"X-Cloud-Trace-Context": {id}}, "projects/p/traces/" + id},
-		"W3C's":               {"p", http.Header{"Traceparent": {"00-" + id + "-0020000000000001-01"}}, "projects/p/traces/" + id},
-		"both":                {"p", http.Header{"X-Cloud-Trace-Context": {id + "/1"}, "Traceparent": {"00-ffffffffffffffffffffffffffffffff-0020000000000001-01"}}, "projects/p/traces/" + id},
-		"Google's is empty":   {"p", http.Header{"X-Cloud-Trace-Context": {""}, "Traceparent": {"00-" + id + "-0020000000000001-01"}}, "projects/p/traces/" + id},
+		"Google's":        {"p", http.Header{"X-Cloud-Trace-Context": {id + "/1;o=1"}}, "projects/p/traces/" + id},
+		"without options": {"p", http.Header{"X-Cloud-Trace-Context": {id + "/1"}}, "projects/p/traces/" + id},
+		"without a span":  {"p", http.Header{"X-Cloud-Trace-Context": {id + ";o=1"}}, "projects/p/traces/" + id},
+		"the trace alone": {"p", http.Header{"X-Cloud-Trace-Context": {id}}, "projects/p/traces/" + id},
+		"W3C's": {"p", http.Header{"Traceparent": {"00-" + id + "-0020000000000001-01"}},
+			"projects/p/traces/" + id},
+		"both": {"p", http.Header{"X-Cloud-Trace-Context": {id + "/1"},
+			"Traceparent": {"00-ffffffffffffffffffffffffffffffff-0020000000000001-01"}}, "projects/p/traces/" + id},
+		"Google's is empty": {"p", http.Header{"X-Cloud-Trace-Context": {""},
+			"Traceparent": {"00-" + id + "-0020000000000001-01"}}, "projects/p/traces/" + id},
 		"no project":          {"", http.Header{"X-Cloud-Trace-Context": {id + "/1"}}, nil},
 		"no header":           {"p", nil, nil},
 		"nothing of a header": {"p", http.Header{"Traceparent": {"00"}}, nil},
 		"a slash":             {"p", http.Header{"X-Cloud-Trace-Context": {"/1;o=1"}}, nil},
-		"capitals":            {"p", http.Header{"X-Cloud-Trace-Context": {strings.ToUpper(id)}}, "projects/p/traces/" + strings.ToUpper(id)},
-		"60 KB":               {"p", http.Header{"X-Cloud-Trace-Context": {strings.Repeat("a", 60<<10)}}, nil},
-		"60 KB of W3C's":      {"p", http.Header{"Traceparent": {"00-" + strings.Repeat("a", 60<<10) + "-0020000000000001-01"}}, nil},
-		"a digit less":        {"p", http.Header{"X-Cloud-Trace-Context": {id[1:] + "/1"}}, nil},
-		"a digit more":        {"p", http.Header{"X-Cloud-Trace-Context": {id + "0/1"}}, nil},
-		"no hex":              {"p", http.Header{"X-Cloud-Trace-Context": {"g" + id[1:]}}, nil},
-		"another path":        {"p", http.Header{"Traceparent": {"00-../../p2/traces/" + id[:15] + "-0020000000000001-01"}}, nil},
-		"the other is good":   {"p", http.Header{"X-Cloud-Trace-Context": {"x"}, "Traceparent": {"00-" + id + "-0020000000000001-01"}}, "projects/p/traces/" + id},
+		"capitals": {"p", http.Header{"X-Cloud-Trace-Context": {strings.ToUpper(id)}},
+			"projects/p/traces/" + strings.ToUpper(id)},
+		"60 KB": {"p", http.Header{"X-Cloud-Trace-Context": {strings.Repeat("a", 60<<10)}}, nil},
+		"60 KB of W3C's": {"p",
+			http.Header{"Traceparent": {"00-" + strings.Repeat("a", 60<<10) + "-0020000000000001-01"}}, nil},
+		"a digit less": {"p", http.Header{"X-Cloud-Trace-Context": {id[1:] + "/1"}}, nil},
+		"a digit more": {"p", http.Header{"X-Cloud-Trace-Context": {id + "0/1"}}, nil},
+		"no hex":       {"p", http.Header{"X-Cloud-Trace-Context": {"g" + id[1:]}}, nil},
+		"another path": {"p", http.Header{"Traceparent": {"00-../../p2/traces/" + id[:15] + "-0020000000000001-01"}},
+			nil},
+		"the other is good": {"p", http.Header{"X-Cloud-Trace-Context": {"x"},
+			"Traceparent": {"00-" + id + "-0020000000000001-01"}}, "projects/p/traces/" + id},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
 		r.Header = c.header

@@ -34,7 +34,8 @@ func TestApplySameStateFills(t *testing.T) {
 		{"all and all", full, other, full},
 		{
 			"output file", operation.Result{OutputFile: "files/full"}, other,
-			operation.Result{OutputFile: "files/full", Inline: true, ErrorCode: "13", ErrorMessage: "internal", Counts: other.Counts},
+			operation.Result{OutputFile: "files/full", Inline: true, ErrorCode: "13", ErrorMessage: "internal",
+				Counts: other.Counts},
 		},
 		{
 			"inline", operation.Result{Inline: true}, operation.Result{OutputFile: "files/other"},
@@ -42,7 +43,8 @@ func TestApplySameStateFills(t *testing.T) {
 		},
 		{
 			"error", operation.Result{ErrorCode: "8", ErrorMessage: "quota"}, other,
-			operation.Result{OutputFile: "files/other", Inline: true, ErrorCode: "8", ErrorMessage: "quota", Counts: other.Counts},
+			operation.Result{OutputFile: "files/other", Inline: true, ErrorCode: "8", ErrorMessage: "quota",
+				Counts: other.Counts},
 		},
 		{
 			"counts stay together", operation.Result{Counts: full.Counts}, operation.Result{Counts: other.Counts},
@@ -127,7 +129,8 @@ func TestSettledOnce(t *testing.T) {
 			r = operation.Apply(r, e, hour(100+n))
 		}
 		if !r.SettledAt.Equal(step.settledAt) || r.SettledBy != step.settledBy {
-			t.Errorf("step %d, %s: settled by %q at %v, want %q at %v", n, step.state, r.SettledBy, r.SettledAt, step.settledBy, step.settledAt)
+			t.Errorf("step %d, %s: settled by %q at %v, want %q at %v", n, step.state, r.SettledBy, r.SettledAt,
+				step.settledBy, step.settledAt)
 		}
 	}
 }

@@ -25,7 +25,8 @@ func TestParseMetadata(t *testing.T) {
 		{"white space outside of texts", "{ \"a\" :\t1,\n \"b\" : \"x y\" }", `{"a":1,"b":"x y"}`},
 		{"order is kept", `{"b":1,"a":2}`, `{"b":1,"a":2}`},
 		{"nested", `{"a":{"b":[1,{"c":null}]}}`, `{"a":{"b":[1,{"c":null}]}}`},
-		{"keys that a document store refuses", `{"":1,"__x__":2,"a.b/c":3,"` + "`" + `":4}`, `{"":1,"__x__":2,"a.b/c":3,"` + "`" + `":4}`},
+		{"keys that a document store refuses", `{"":1,"__x__":2,"a.b/c":3,"` + "`" + `":4}`,
+			`{"":1,"__x__":2,"a.b/c":3,"` + "`" + `":4}`},
 		{"a number that no float holds", `{"id":12345678901234567890}`, `{"id":12345678901234567890}`},
 		{"not ASCII", `{"größe":"über"}`, `{"größe":"über"}`},
 	} {
@@ -44,19 +45,22 @@ func TestParseMetadata(t *testing.T) {
 }
 
 // notObjects are texts that are no metadata.
-var notObjects = []string{" ", "x", "1", `"text"`, "true", "[]", `[{"a":1}]`, "{", `{"a"}`, `{"a":}`, `{a:1}`, `{"a":1,}`, `{"a":1} {}`, `{"a":1}x`}
+var notObjects = []string{" ", "x", "1", `"text"`, "true", "[]", `[{"a":1}]`, "{", `{"a"}`, `{"a":}`, `{a:1}`,
+	`{"a":1,}`, `{"a":1} {}`, `{"a":1}x`}
 
 // inItsWords reports whether an error says nothing that only a reader of Go's decoder understands.
 func inItsWords(err error) bool {
 	text := err.Error()
-	return !strings.Contains(text, "json:") && !strings.Contains(text, "Go value") && !strings.Contains(text, "invalid character") &&
+	return !strings.Contains(text, "json:") && !strings.Contains(text, "Go value") &&
+		!strings.Contains(text, "invalid character") &&
 		(strings.HasSuffix(text, `, such as {"dataset":"a"}`) || strings.Contains(text, ": it is no JSON (byte "))
 }
 
 func TestMetadataErrors(t *testing.T) {
 	t.Parallel()
 	for _, text := range notObjects {
-		if got, err := operation.ParseMetadata([]byte(text)); !errors.Is(err, operation.ErrMetadata) || got != "" || !inItsWords(err) {
+		if got, err := operation.ParseMetadata([]byte(text)); !errors.Is(err, operation.ErrMetadata) || got != "" ||
+			!inItsWords(err) {
 			t.Errorf("ParseMetadata(%q) = %q, %v, want ErrMetadata in words for who wrote it", text, got, err)
 		}
 		bad := operation.Metadata(text)
@@ -183,11 +187,13 @@ func TestMetadataCompare(t *testing.T) {
 		{"", `{"b":1,"a":1}`, []string{"a", "b"}, nil},
 		{`{"a":{"x":1,"y":[1,2]}}`, `{"a":{"y":[1,2],"x":1}}`, nil, nil},
 		{`{"a":"\u0041","b":1}`, `{"a":"A","b":1.0,"c":null}`, []string{"c"}, []string{"b"}},
-		{`{"a":[1,2],"b":12345678901234567890,"c":null}`, `{"a":[2,1],"b":12345678901234567891,"c":0}`, nil, []string{"a", "b", "c"}},
+		{`{"a":[1,2],"b":12345678901234567890,"c":null}`, `{"a":[2,1],"b":12345678901234567891,"c":0}`, nil,
+			[]string{"a", "b", "c"}},
 	} {
 		missing, different, err := tt.mine.Compare(tt.other)
 		if err != nil || !cmp.Equal(missing, tt.missing) || !cmp.Equal(different, tt.different) {
-			t.Errorf("%s against %s: missing %v, different %v, %v, want %v and %v", tt.other, tt.mine, missing, different, err, tt.missing, tt.different)
+			t.Errorf("%s against %s: missing %v, different %v, %v, want %v and %v", tt.other, tt.mine, missing, different, err,
+				tt.missing, tt.different)
 		}
 	}
 	for _, pair := range [][2]operation.Metadata{{"[]", `{"a":1}`}, {`{"a":1}`, "[]"}} {

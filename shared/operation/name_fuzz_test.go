@@ -13,7 +13,8 @@ func FuzzParseName(f *testing.F) {
 	for _, tt := range names {
 		f.Add(tt.raw, string(tt.fallback))
 	}
-	for _, raw := range []string{"", "/", "\xff", "a\x00", "https://h /", "://", "a/ / /", "https://h/v1/x/%20", "batcheſ/x"} {
+	for _, raw := range []string{"", "/", "\xff", "a\x00", "https://h /", "://", "a/ / /", "https://h/v1/x/%20",
+		"batcheſ/x"} {
 		f.Add(raw, "batches")
 	}
 	f.Fuzz(func(t *testing.T, raw, word string) {

@@ -47,7 +47,8 @@ func spellings(c operation.Collection, id string) []string {
 // All spellings of one operation have one key; ids keep their case; no two operations share a key [K1, K2].
 func TestSpellingsOfOneOperation(t *testing.T) {
 	t.Parallel()
-	ids := []string{"abc-123", "ABC-123", "Abc-123", "abc-1234", "a", "0", "v1", "v1_Chd=", "operations", "batches", "Batches", "a.b", "a~b", "a:cancel", "größe"}
+	ids := []string{"abc-123", "ABC-123", "Abc-123", "abc-1234", "a", "0", "v1", "v1_Chd=", "operations", "batches",
+		"Batches", "a.b", "a~b", "a:cancel", "größe"}
 	owner := map[operation.Key]string{}
 	for _, c := range operation.Collections() {
 		for _, id := range ids {

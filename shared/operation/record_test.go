@@ -86,7 +86,8 @@ func TestLifetime(t *testing.T) {
 						for _, due := range []time.Time{{}, late} {
 							for _, expiry := range []time.Time{{}, late.Add(retention)} {
 								r := record(state, early)
-								r.Registered, r.Abandoned, r.DueAt, r.ExpireAt, r.Effects = registered, abandoned, due, expiry, effects[about].statuses
+								r.Registered, r.Abandoned, r.DueAt, r.ExpireAt, r.Effects = registered, abandoned, due, expiry,
+									effects[about].statuses
 								fate := pick(row.pending, row.settled, row.unregistered, r)
 								fate.waits = fate.waits && abandoned == nil // Gemini is not asked any more, and it is not deleted either [R4]
 								checkLifetime(t, r, fate)
@@ -156,13 +157,22 @@ func TestLifetimeAlongALife(t *testing.T) {
 		{"settled, an effect planned", 30, func(r operation.Record) operation.Record {
 			return operation.Apply(r, event(operation.Succeeded, day(30)), day(30)).WithEffect("publish", operation.EffectOpen)
 		}, 0},
-		{"given up", 31, func(r operation.Record) operation.Record { return r.WithEffect("publish", operation.EffectDead) }, 0},
-		{"waived", 60, func(r operation.Record) operation.Record { return r.WithEffect("publish", operation.EffectWaived) }, 74},
-		{"replayed", 90, func(r operation.Record) operation.Record { return r.WithEffect("publish", operation.EffectOpen) }, 0},
+		{"given up", 31, func(r operation.Record) operation.Record { return r.WithEffect("publish", operation.EffectDead) },
+			0},
+		{"waived", 60, func(r operation.Record) operation.Record { return r.WithEffect("publish", operation.EffectWaived) },
+			74},
+		{"replayed", 90, func(r operation.Record) operation.Record { return r.WithEffect("publish", operation.EffectOpen) },
+			0},
 		{"done", 91, func(r operation.Record) operation.Record { return r.WithEffect("publish", operation.EffectDone) }, 105},
 		{"written once more", 92, func(r operation.Record) operation.Record { r.Attempts++; return r }, 105},
-		{"rerun", 100, func(r operation.Record) operation.Record { return r.WithEffect("publish@n1", operation.EffectOpen) }, 0},
-		{"rerun done", 101, func(r operation.Record) operation.Record { return r.WithEffect("publish@n1", operation.EffectDone) }, 115},
+		{"rerun", 100, func(r operation.Record) operation.Record {
+			return r.WithEffect("publish@n1",
+				operation.EffectOpen)
+		}, 0},
+		{"rerun done", 101, func(r operation.Record) operation.Record {
+			return r.WithEffect("publish@n1",
+				operation.EffectDone)
+		}, 115},
 	} {
 		r = step.change(r).Lifetime(day(step.day), retention)
 		var want time.Time
@@ -194,7 +204,8 @@ func TestWithEffect(t *testing.T) { // [L1]
 		want  map[string]operation.EffectStatus
 	}{
 		{"none yet", nil, map[string]operation.EffectStatus{"publish": "dead"}},
-		{"another", map[string]operation.EffectStatus{"log": "done"}, map[string]operation.EffectStatus{"publish": "dead", "log": "done"}},
+		{"another", map[string]operation.EffectStatus{"log": "done"},
+			map[string]operation.EffectStatus{"publish": "dead", "log": "done"}},
 		{"the same", before, map[string]operation.EffectStatus{"publish": "dead", "log": "done"}},
 	} {
 		t.Run(tt.about, func(t *testing.T) {
@@ -243,15 +254,18 @@ func TestDocumentFieldsAgree(t *testing.T) {
 // complete is a record with every field set.
 func complete() operation.Record {
 	return operation.Record{
-		Schema: operation.SchemaVersion, Version: 7, Key: "batches/abc", Collection: operation.Batches, Name: "models/m/batches/abc",
+		Schema: operation.SchemaVersion, Version: 7, Key: "batches/abc", Collection: operation.Batches,
+		Name:    "models/m/batches/abc",
 		JobKind: "batch-review-classify", State: operation.Failed, UpdateTime: early, Registered: true, CreatedAt: early,
 		SubmittedAt: early, SettledAt: late, SettledBy: operation.Reconcile, Attempts: 3,
 		Result: operation.Result{
 			OutputFile: "files/x", Inline: true, ErrorCode: "8", ErrorMessage: "quota",
 			Counts: &operation.Counts{Total: 4, Succeeded: 1, Failed: 2, Pending: 1},
 		},
-		Metadata: `{"a":[1,"b"]}`, CorrelationID: "c-1", Effects: map[string]operation.EffectStatus{"publish": operation.EffectDead},
-		StuckSince: early, AlertedAt: early, Trouble: "not-found", TroubleSince: early, MissingSince: early, MissingAlertedAt: late,
-		Abandoned: &operation.Abandonment{At: late, By: "ops@example.com", Why: "lost"}, DueAt: late, ExpireAt: late,
+		Metadata: `{"a":[1,"b"]}`, CorrelationID: "c-1",
+		Effects:    map[string]operation.EffectStatus{"publish": operation.EffectDead},
+		StuckSince: early, AlertedAt: early, Trouble: "not-found", TroubleSince: early, MissingSince: early,
+		MissingAlertedAt: late,
+		Abandoned:        &operation.Abandonment{At: late, By: "ops@example.com", Why: "lost"}, DueAt: late, ExpireAt: late,
 	}
 }

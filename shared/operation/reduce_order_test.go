@@ -18,7 +18,8 @@ func TestDropsAreFinalAlongALife(t *testing.T) {
 			events = append(events, e)
 		}
 	}
-	for _, moves := range []string{"", "SUCCEEDED:FAILED", "SUCCEEDED:FAILED FAILED:CANCELLED CANCELLED:EXPIRED", "SUCCEEDED:FAILED SUCCEEDED:CANCELLED"} {
+	for _, moves := range []string{"", "SUCCEEDED:FAILED", "SUCCEEDED:FAILED FAILED:CANCELLED CANCELLED:EXPIRED",
+		"SUCCEEDED:FAILED SUCCEEDED:CANCELLED"} {
 		allowed := transitions(t, moves)
 		lives := 0
 		var live func(r operation.Record, dropped []int, more int)
@@ -62,7 +63,8 @@ func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
 	starts := []operation.Record{{}, record(operation.Pending, missing)}
 	for _, end := range []operation.State{operation.Succeeded, operation.Failed, operation.Cancelled, operation.Expired} {
 		var alphabet []operation.Event
-		for _, state := range []operation.State{"PAUSED", operation.Pending, operation.Running, operation.RequiresAction, end} {
+		for _, state := range []operation.State{"PAUSED", operation.Pending, operation.Running, operation.RequiresAction,
+			end} {
 			for _, at := range []time.Time{missing, early, late} {
 				alphabet = append(alphabet, event(state, at))
 			}

@@ -8,7 +8,8 @@ import (
 )
 
 // later are states that the API may add, or misspelled ones: all unknown [M1].
-var later = []operation.State{operation.Unknown, "PAUSED", "succeeded", " RUNNING", "JOB_STATE_SUCCEEDED", "REQUIRES_CONTINUATION"}
+var later = []operation.State{operation.Unknown, "PAUSED", "succeeded", " RUNNING", "JOB_STATE_SUCCEEDED",
+	"REQUIRES_CONTINUATION"}
 
 func TestStates(t *testing.T) { // [M1]
 	t.Parallel()

@@ -82,7 +82,8 @@ func TestTransitionsAreClosed(t *testing.T) {
 		for _, spelled := range []string{text, strings.Join(words, "\n\t") + "  " + text} {
 			allowed, err := operation.ParseTransitions(spelled)
 			for _, state := range terminals() {
-				if named := strings.Contains(fmt.Sprint(err), string(state)+" leads back"); named != slices.Contains(looping, state) {
+				if named := strings.Contains(fmt.Sprint(err), string(state)+" leads back"); named != slices.Contains(looping,
+					state) {
 					t.Errorf("%q: loops are %v, error is %v", spelled, looping, err)
 				}
 			}
@@ -110,7 +111,8 @@ func TestTransitionsAreClosed(t *testing.T) {
 // The default allows nothing [M5].
 func TestNoTransitionsByDefault(t *testing.T) {
 	t.Parallel()
-	for about, none := range map[string]operation.Transitions{"zero": {}, "empty": transitions(t, ""), "white space": transitions(t, " \n ")} {
+	for about, none := range map[string]operation.Transitions{"zero": {}, "empty": transitions(t, ""),
+		"white space": transitions(t, " \n ")} {
 		for _, from := range worldStates() {
 			for _, to := range worldStates() {
 				if none.Allow(from, to) {

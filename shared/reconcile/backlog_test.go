@@ -30,7 +30,8 @@ func TestOldestEffect(t *testing.T) {
 	for range 3 * int(time.Hour/interval) {
 		w.clock.Advance(interval)
 		got, age := w.passWith(reconcile.Options{}), w.clock.Now().Sub(planned)
-		if want := int64(age / time.Second); got.EffectsRequeued == 1 && got.OldestEffectSeconds != want || got.EffectsRequeued == 0 && got.OldestEffectSeconds != 0 {
+		if want := int64(age / time.Second); got.EffectsRequeued == 1 && got.OldestEffectSeconds != want ||
+			got.EffectsRequeued == 0 && got.OldestEffectSeconds != 0 {
 			t.Errorf("R8: %v after it was planned the pass says %+v, want %d s", age, got, want)
 		}
 		alerted := w.overdue()
@@ -128,7 +129,8 @@ func TestUncertain(t *testing.T) {
 		w.deliver(name, "m-"+name.Key.ID(), operation.Succeeded)
 	}
 	claimed := w.outbox.Take()[0]
-	if grant, err := w.ledger.Claim(t.Context(), claimed.Operation, claimed.Effect); err != nil || grant.Verdict != ledger.Claimed {
+	if grant, err := w.ledger.Claim(t.Context(), claimed.Operation, claimed.Effect); err != nil ||
+		grant.Verdict != ledger.Claimed {
 		t.Fatalf("%+v %v", grant, err)
 	}
 	lease := w.ledger.Settings().ClaimTTL

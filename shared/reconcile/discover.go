@@ -29,7 +29,8 @@ func (p *pass) discover(ctx context.Context) error {
 	if !waiting {
 		return s.err
 	}
-	return each(ctx, p.count, p.start, p.Ledger.DueIntents, nil, func(due ledger.DueIntent) error { return p.intent(ctx, due, s) })
+	return each(ctx, p.count, p.start, p.Ledger.DueIntents, nil,
+		func(due ledger.DueIntent) error { return p.intent(ctx, due, s) })
 }
 
 // A search is what came of reading Gemini's list of batches.
@@ -138,6 +139,7 @@ func (p *pass) register(ctx context.Context, batch lookup.Batch, outcome string)
 }
 
 func (p *pass) tell(ctx context.Context, key operation.Key, correlation, outcome string) {
-	p.Log.WarnContext(ctx, "found an operation that nobody had registered", "event", "discovery", "source", operation.Reconcile,
+	p.Log.WarnContext(ctx, "found an operation that nobody had registered", "event", "discovery", "source",
+		operation.Reconcile,
 		"outcome", outcome, "operation", key, "correlation", correlation)
 }

@@ -28,7 +28,8 @@ func TestSubmitterDied(t *testing.T) {
 		w.clock.Advance(grace)
 		w.pass(reconcile.Summary{})
 		rec := w.record(lost)
-		if !rec.Registered || rec.JobKind != "review" || rec.Metadata != `{"night":"22"}` || rec.State != operation.Running || rec.CorrelationID != "c-1" {
+		if !rec.Registered || rec.JobKind != "review" || rec.Metadata != `{"night":"22"}` ||
+			rec.State != operation.Running || rec.CorrelationID != "c-1" {
 			t.Errorf("G6: %+v", rec)
 		}
 		if intent := w.intent("c-1"); intent.State != ledger.IntentBound || intent.Operation != lost.Key {
@@ -115,7 +116,8 @@ func TestRegisteredWithoutItsID(t *testing.T) {
 	name := w.register("opledger:c-1", geminisim.StateRunning)
 	w.clock.Advance(grace)
 	w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1})
-	if rec, intent := w.record(name), w.intent("c-1"); intent.State != ledger.IntentBound || rec.CorrelationID != "c-1" || rec.JobKind != "review" {
+	if rec, intent := w.record(name), w.intent("c-1"); intent.State != ledger.IntentBound ||
+		rec.CorrelationID != "c-1" || rec.JobKind != "review" {
 		t.Errorf("G6: %+v, %+v", rec, intent)
 	}
 }
@@ -127,7 +129,8 @@ func TestOneIDTwoBatches(t *testing.T) {
 	for _, adopt := range []bool{false, true} {
 		w := newWorld(t)
 		w.intend("c-1", ledger.Intention{})
-		names := []operation.Name{w.submit("opledger:c-1", geminisim.StateSucceeded), w.submit("again opledger:c-1", geminisim.StateSucceeded)}
+		names := []operation.Name{w.submit("opledger:c-1", geminisim.StateSucceeded),
+			w.submit("again opledger:c-1", geminisim.StateSucceeded)}
 		w.clock.Advance(grace)
 		for range 3 {
 			w.passWith(reconcile.Options{Adopt: adopt})
@@ -237,7 +240,8 @@ func TestNothingToDiscover(t *testing.T) {
 // bound registers an operation with a correlation id.
 func (w *world) bound(id string) {
 	w.Helper()
-	if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: named(w, "interactions/"+id), CorrelationID: id}); err != nil {
+	if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: named(w, "interactions/"+id),
+		CorrelationID: id}); err != nil {
 		w.Fatal(err)
 	}
 }

@@ -50,7 +50,8 @@ func (p *pass) checkEndpoint(ctx context.Context) {
 	if found := p.count.unannounced; enabled && found > 0 {
 		// Once in a while a pass is faster, or a delivery is lost. Only together with deliveries that
 		// are refused, while none is taken, does it show that nothing genuine passes.
-		p.Log.InfoContext(ctx, "found ends that Gemini's webhook did not tell", "event", "reconcile", "outcome", "unannounced", "found", found)
+		p.Log.InfoContext(ctx, "found ends that Gemini's webhook did not tell", "event", "reconcile", "outcome",
+			"unannounced", "found", found)
 	}
 }
 
@@ -63,7 +64,8 @@ func (p *pass) noEndpoint(ctx context.Context) {
 			return
 		}
 		if !created {
-			p.Log.InfoContext(ctx, "no webhook was created yet; run opledger webhook create", "event", "reconcile", "outcome", "webhook-awaited")
+			p.Log.InfoContext(ctx, "no webhook was created yet; run opledger webhook create", "event", "reconcile", "outcome",
+				"webhook-awaited")
 			return
 		}
 	}
@@ -81,13 +83,15 @@ func (p *pass) disabled(ctx context.Context, hook webhooks.Webhook) {
 		p.count.fail(ctx, "enabling the webhook again", err)
 		return
 	}
-	p.Log.WarnContext(ctx, "enabled the webhook again", "event", "reconcile", "outcome", "webhook-enabled", "webhook", hook.ID)
+	p.Log.WarnContext(ctx, "enabled the webhook again", "event", "reconcile", "outcome", "webhook-enabled", "webhook",
+		hook.ID)
 }
 
 // alert says something aloud that is about no operation: in the log, and by the effects that ask
 // for it, once in a period; in every pass where nothing keeps count because no effect asks. The
 // error, which is counted, says that its effects may not be planned.
-func (p *pass) alert(ctx context.Context, subject operation.Key, alert ledger.Alert, since time.Time, detail string) error {
+func (p *pass) alert(ctx context.Context, subject operation.Key, alert ledger.Alert, since time.Time,
+	detail string) error {
 	alerted, err := p.Ledger.AlertAbout(ctx, subject, alert, since, detail)
 	if err != nil {
 		p.count.fail(ctx, "planning an alert", err)

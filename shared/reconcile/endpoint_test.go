@@ -22,7 +22,8 @@ const endpointURL = "https://webhook-abc-uc.a.run.app/"
 // endpoint returns the webhook's client, and makes the webhook, in a state, unless that is empty.
 func (w *world) endpoint(state string) (*reconcile.Endpoint, string) {
 	w.Helper()
-	client, err := webhooks.NewClient(w.Context(), webhooks.Options{APIKey: "key", BaseURL: w.server.URL, HTTP: w.server.Client()})
+	client, err := webhooks.NewClient(w.Context(), webhooks.Options{APIKey: "key", BaseURL: w.server.URL,
+		HTTP: w.server.Client()})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -76,7 +77,8 @@ func TestEndpoint(t *testing.T) {
 				switch {
 				case !c.alert && (logged != nil || sent != nil):
 					t.Errorf("R4: alerted by %v, %v", logged, sent)
-				case c.alert && effects && (!cmp.Equal(logged, []string{subject + " disabled"}) || len(sent) != 1 || string(sent[0].Operation) != subject || !strings.HasPrefix(sent[0].Effect, "page@disabled-")):
+				case c.alert && effects && (!cmp.Equal(logged, []string{subject + " disabled"}) || len(sent) != 1 ||
+					string(sent[0].Operation) != subject || !strings.HasPrefix(sent[0].Effect, "page@disabled-")):
 					t.Errorf("R4: alerted by %v, %v, want an effect of %s", logged, sent, subject)
 				case c.alert && !effects && (!cmp.Equal(logged, []string{subject + " disabled"}) || sent != nil):
 					t.Errorf("R4: alerted by %v, %v, want it in the log", logged, sent)

@@ -20,7 +20,8 @@ func (p *pass) waiting(ctx context.Context) (some, list bool, err error) {
 			return some, false, err
 		}
 		some = some || len(page.Items)+len(page.Broken) > 0
-		list = list || slices.ContainsFunc(page.Broken, func(b ledger.Broken) bool { return !errors.Is(b, ledger.ErrForeign) })
+		list = list || slices.ContainsFunc(page.Broken,
+			func(b ledger.Broken) bool { return !errors.Is(b, ledger.ErrForeign) })
 		for _, waiting := range page.Items {
 			list = list || p.listFor(waiting.Intent)
 		}
@@ -82,7 +83,8 @@ func (p *pass) takeIntent(ctx context.Context, due ledger.DueIntent) bool {
 		return false
 	}
 	if !goesOn {
-		p.Log.WarnContext(ctx, "no longer searches for the operation of an intent", "event", "intent", "outcome", "search-ended",
+		p.Log.WarnContext(ctx, "no longer searches for the operation of an intent", "event", "intent", "outcome",
+			"search-ended",
 			"correlation", due.Intent.CorrelationID, "jobKind", due.Intent.JobKind, "createdAt", due.Intent.CreatedAt)
 	}
 	return true
@@ -108,7 +110,8 @@ func doubtOf(intent ledger.Intent, s search) error {
 	case !intent.Listable():
 		return nil
 	case s.listed[intent.CorrelationID] != "":
-		return fmt.Errorf("%s has this correlation id in Gemini's list and could not be bound", s.listed[intent.CorrelationID])
+		return fmt.Errorf("%s has this correlation id in Gemini's list and could not be bound",
+			s.listed[intent.CorrelationID])
 	case s.err != nil:
 		return fmt.Errorf("the list of batches at Gemini was not read to its end: %w", s.err)
 	default:
@@ -121,7 +124,8 @@ func doubtOf(intent ledger.Intent, s search) error {
 // one. doubt is why there may be an operation.
 func (p *pass) giveUp(ctx context.Context, due ledger.DueIntent, doubt error) {
 	intent := due.Intent
-	err := p.alert(ctx, operation.Key("intents/"+intent.CorrelationID), ledger.AlertUnbound, intent.AttemptedAt(), unbound(intent, doubt))
+	err := p.alert(ctx, operation.Key("intents/"+intent.CorrelationID), ledger.AlertUnbound, intent.AttemptedAt(),
+		unbound(intent, doubt))
 	if err != nil {
 		return // it stays due, and is said by the next pass
 	}
@@ -130,7 +134,8 @@ func (p *pass) giveUp(ctx context.Context, due ledger.DueIntent, doubt error) {
 	case err != nil:
 		p.count.fail(ctx, "giving an intent up", err)
 	default:
-		p.Log.WarnContext(ctx, "gave an intent up", "event", "intent", "outcome", "abandoned", "correlation", intent.CorrelationID,
+		p.Log.WarnContext(ctx, "gave an intent up", "event", "intent", "outcome", "abandoned", "correlation",
+			intent.CorrelationID,
 			"jobKind", intent.JobKind, "createdAt", intent.CreatedAt)
 	}
 }

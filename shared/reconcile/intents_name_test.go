@@ -92,7 +92,8 @@ func TestNameThatNobodyKnows(t *testing.T) {
 		}
 	}
 	asked := w.lookups()["models/veo/operations/nobody"]
-	if intent := w.intent("c-1"); asked < 70 || asked > 140 || intent.State != ledger.IntentAbandoned || !intent.DueAt.IsZero() {
+	if intent := w.intent("c-1"); asked < 70 || asked > 140 || intent.State != ledger.IntentAbandoned ||
+		!intent.DueAt.IsZero() {
 		t.Errorf("G6: asked %d times, %+v", asked, intent)
 	}
 	if st := w.sim.Stats(); st.BatchLists != 0 {
@@ -105,7 +106,8 @@ func TestNameThatNobodyKnows(t *testing.T) {
 func TestNameOfAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	other, known := w.submit("opledger:c-2", geminisim.StateSucceeded), w.registered(w.video("known", geminisim.VideoRunning))
+	other, known := w.submit("opledger:c-2", geminisim.StateSucceeded),
+		w.registered(w.video("known", geminisim.VideoRunning))
 	w.intend("c-1", ledger.Intention{Collection: operation.Operations})
 	w.keep("c-1", other, known)
 	w.clock.Advance(interval)
@@ -131,7 +133,8 @@ func TestNameWithoutAState(t *testing.T) {
 	w.keep("c-1", name)
 	w.clock.Advance(interval)
 	w.pass(reconcile.Summary{})
-	if rec, intent := w.record(name), w.intent("c-1"); intent.State != ledger.IntentBound || rec.State != operation.Pending || !rec.Registered {
+	if rec, intent := w.record(name), w.intent("c-1"); intent.State != ledger.IntentBound ||
+		rec.State != operation.Pending || !rec.Registered {
 		t.Errorf("G6: %+v, %+v", intent, rec)
 	}
 	w.clock.Advance(grace + time.Second)

@@ -66,17 +66,20 @@ func TestGivenUp(t *testing.T) {
 		lists := w.sim.Stats().BatchLists
 		w.clock.Advance(time.Minute)
 		w.pass(reconcile.Summary{EffectsRequeued: 1}) // nobody runs it here
-		if sent, again := w.published(), w.sim.Stats().BatchLists; !cmp.Equal(sent, []string{"intents/c-1 " + got[0].Effect}) || again != lists {
+		if sent, again := w.published(), w.sim.Stats().BatchLists; !cmp.Equal(sent,
+			[]string{"intents/c-1 " + got[0].Effect}) || again != lists {
 			t.Errorf("G6: given up twice: %v, %d lists", sent, again-lists)
 		}
 
 		name := w.submit("opledger:c-1", geminisim.StateSucceeded)
 		if _, err := w.ledger.Ingest(t.Context(), operation.Event{
-			Name: name, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: w.clock.Now(), CorrelationID: "c-1",
+			Name: name, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: w.clock.Now(),
+			CorrelationID: "c-1",
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if rec, intent := w.record(name), w.intent("c-1"); !rec.Registered || rec.JobKind != "review" || intent.State != ledger.IntentBound {
+		if rec, intent := w.record(name), w.intent("c-1"); !rec.Registered || rec.JobKind != "review" ||
+			intent.State != ledger.IntentBound {
 			t.Errorf("G6: bound late: %+v %+v", rec, intent)
 		}
 	}
@@ -91,10 +94,12 @@ func TestGivenUpAloud(t *testing.T) {
 	w.clock.Advance(stuckAfter)
 	w.pass(reconcile.Summary{})
 	lines := w.log.Take(w)
-	for subject, words := range map[string]string{"intents/batch": "nothing was found", "intents/video": "no list of operations"} {
+	for subject, words := range map[string]string{"intents/batch": "nothing was found",
+		"intents/video": "no list of operations"} {
 		found := false
 		for _, line := range lines {
-			found = found || line["operation"] == subject && line["reason"] == "unbound" && strings.Contains(fmt.Sprint(line["message"]), words)
+			found = found || line["operation"] == subject && line["reason"] == "unbound" &&
+				strings.Contains(fmt.Sprint(line["message"]), words)
 		}
 		if !found {
 			t.Errorf("R4: nothing says %q of %s: %v", words, subject, lines)

@@ -141,7 +141,8 @@ func (p *pass) troubled(ctx context.Context, name operation.Name, answer lookup.
 	}
 	if answer.Reason == lookup.Denied {
 		p.count.denied.Do(func() { // once in a pass: it is most likely the key
-			p.Log.ErrorContext(ctx, "Gemini refuses the API key, or the key may not see an operation", "event", "alert", "reason", "denied",
+			p.Log.ErrorContext(ctx, "Gemini refuses the API key, or the key may not see an operation", "event", "alert",
+				"reason", "denied",
 				"operation", name.Key, "error", answer.Err)
 		})
 	} else {
@@ -159,7 +160,8 @@ func (p *pass) note(ctx context.Context, key operation.Key, trouble ledger.Troub
 		return err
 	}
 	if noted.Alert {
-		p.Log.WarnContext(ctx, "Gemini has not found an operation for a long time", "event", "alert", "reason", "missing", "operation", key)
+		p.Log.WarnContext(ctx, "Gemini has not found an operation for a long time", "event", "alert", "reason", "missing",
+			"operation", key)
 	}
 	p.unpublished(ctx, noted.PublishErr)
 	return nil
@@ -174,7 +176,8 @@ func (p *pass) noteOrFail(ctx context.Context, key operation.Key, trouble ledger
 // withheld says that effects were not planned [L3].
 func (p *pass) withheld(ctx context.Context, key operation.Key, effects int) {
 	if effects > 0 {
-		p.Log.WarnContext(ctx, ledger.WithheldMessage, "event", "effect", "outcome", "withheld", "operation", key, "effects", effects)
+		p.Log.WarnContext(ctx, ledger.WithheldMessage, "event", "effect", "outcome", "withheld", "operation", key,
+			"effects", effects)
 	}
 }
 

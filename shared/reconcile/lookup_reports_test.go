@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +64,8 @@ func TestReportedEnds(t *testing.T) {
 					t.Errorf("L1: the error is lost: %+v", got)
 				}
 			}
-			if want := c.want.result; want.ErrorCode != "" && (got.ErrorCode != want.ErrorCode || want.ErrorMessage != "" && got.ErrorMessage != want.ErrorMessage) {
+			if want := c.want.result; want.ErrorCode != "" && (got.ErrorCode != want.ErrorCode ||
+				want.ErrorMessage != "" && got.ErrorMessage != want.ErrorMessage) {
 				t.Errorf("M1: %+v, want %+v", got, want)
 			}
 			if rec.State == "FAILED" && got.ErrorCode == "" {
@@ -86,11 +88,16 @@ func TestReportedAnswers(t *testing.T) {
 		answer  *geminisim.Answer
 		trouble string
 	}{
-		"video done with neither error nor sample": {video, geminisim.VideoEmpty, geminisim.VideoSucceeded, "", nil, lookup.Indeterminate},
-		"a state that is new":                      {batch, "BATCH_STATE_DREAMING", geminisim.StateCancelled, "", nil, lookup.UnknownState},
-		"a status that is new":                     {interaction, "reviewing", geminisim.InteractionCompleted, "", nil, lookup.UnknownState},
-		"batch: 200 with an error":                 {batch, geminisim.StateRunning, geminisim.StateSucceeded, geminisim.OpGet, &errorBody, lookup.NoState},
-		"video: 200 with an error":                 {video, geminisim.VideoRunning, geminisim.VideoSucceeded, geminisim.OpVideoGet, &errorBody, lookup.NoState},
+		"video done with neither error nor sample": {video, geminisim.VideoEmpty, geminisim.VideoSucceeded, "", nil,
+			lookup.Indeterminate},
+		"a state that is new": {batch, "BATCH_STATE_DREAMING", geminisim.StateCancelled, "", nil,
+			lookup.UnknownState},
+		"a status that is new": {interaction, "reviewing", geminisim.InteractionCompleted, "", nil,
+			lookup.UnknownState},
+		"batch: 200 with an error": {batch, geminisim.StateRunning, geminisim.StateSucceeded,
+			geminisim.OpGet, &errorBody, lookup.NoState},
+		"video: 200 with an error": {video, geminisim.VideoRunning, geminisim.VideoSucceeded,
+			geminisim.OpVideoGet, &errorBody, lookup.NoState},
 		"interaction: 200 with an error": {interaction, geminisim.InteractionInProgress, geminisim.InteractionCompleted,
 			geminisim.OpInteractionGet, &errorBody, lookup.NoState},
 	} {
@@ -202,7 +209,8 @@ func TestNotFoundForAWhile(t *testing.T) {
 			t.Fatalf("R4: %+v", rec)
 		}
 	}
-	want := map[string]time.Duration{"page@missing-1": time.Hour, "page@missing-2": 25 * time.Hour, "page@stuck-1": 6 * time.Hour, "page@stuck-2": 30 * time.Hour}
+	want := map[string]time.Duration{"page@missing-1": time.Hour, "page@missing-2": 25 * time.Hour,
+		"page@stuck-1": 6 * time.Hour, "page@stuck-2": 30 * time.Hour}
 	if !cmp.Equal(told, want) {
 		t.Errorf("R4: said after %v, want %v", told, want)
 	}
@@ -228,7 +236,8 @@ func TestMissingAloud(t *testing.T) {
 		w.pass(reconcile.Summary{Due: 1, Checked: 1, Missing: 1})
 		w.clock.Advance(time.Hour)
 		if byHand {
-			if answer, _, err := w.reconciler(w.ledger).One(t.Context(), name.Key); err != nil || answer.Reason != lookup.NotFound {
+			if answer, _, err := w.reconciler(w.ledger).One(t.Context(), name.Key); err != nil ||
+				answer.Reason != lookup.NotFound {
 				t.Errorf("%+v %v", answer, err)
 			}
 		} else {
@@ -278,5 +287,26 @@ func TestWithheld(t *testing.T) {
 	}
 	if got := w.published(); len(got) != 0 {
 		t.Errorf("published %v", got)
+	}
+}
+
+// TestConflict: another end than the one that stands is not applied, and is no error [M5].
+func TestConflict(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	name := w.register("a", geminisim.StateRunning)
+	w.move(name, geminisim.StateSucceeded)
+	w.clock.Advance(grace)
+	w.inFront(func(http.ResponseWriter, *http.Request) bool {
+		w.deliver(name, "m1", operation.Failed)
+		return false
+	})
+	w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1})
+	if rec := w.record(name); rec.State != operation.Failed {
+		t.Errorf("%+v", rec)
+	}
+	lines := w.logged()
+	if len(lines) != 1 || lines[0]["outcome"] != "conflict" || lines[0]["reason"] != "terminal-conflict" {
+		t.Errorf("logged %v", lines)
 	}
 }

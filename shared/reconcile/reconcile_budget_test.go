@@ -128,7 +128,8 @@ func TestBudget(t *testing.T) {
 	w.many(2)
 	w.clock.Advance(grace)
 	w.hang(-1, nil)
-	got, err := reconcile.New(reconcile.Options{Ledger: w.ledger, Gemini: w.client, Budget: 200 * time.Millisecond, Log: logging.New(w.log, "p")}).Pass(t.Context())
+	got, err := reconcile.New(reconcile.Options{Ledger: w.ledger, Gemini: w.client, Budget: 200 * time.Millisecond,
+		Log: logging.New(w.log, "p")}).Pass(t.Context())
 	// On a machine so slow that nothing was read in that time, that is the error.
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) || err == nil && (!got.More || got.Errors != 0) {
 		t.Errorf("%+v %v, want more to do", got, err)

@@ -48,7 +48,8 @@ func TestSweep(t *testing.T) {
 	w.clock.Advance(interval)
 	w.pass(reconcile.Summary{EffectsRequeued: 1})
 	w.pass(reconcile.Summary{})
-	if sent := w.outbox.Take(); len(sent) != 1 || sent[0] != (ledger.Message{Operation: name.Key, Effect: "publish", Attempt: 1}) {
+	if sent := w.outbox.Take(); len(sent) != 1 ||
+		sent[0] != (ledger.Message{Operation: name.Key, Effect: "publish", Attempt: 1}) {
 		t.Errorf("published %v", sent)
 	}
 	grant, err := w.ledger.Claim(t.Context(), name.Key, "publish")
@@ -102,7 +103,8 @@ func TestGeminiHangs(t *testing.T) {
 		cancel()
 	})
 	got, err := w.reconciler(w.ledger).Pass(ctx)
-	if want := (reconcile.Summary{EffectsRequeued: 1, Due: atOnce, Checked: atOnce, Unknown: atOnce, More: true}); err != nil || apartFromAge(got) != want {
+	if want := (reconcile.Summary{EffectsRequeued: 1, Due: atOnce, Checked: atOnce, Unknown: atOnce,
+		More: true}); err != nil || apartFromAge(got) != want {
 		t.Errorf("%+v %v, want %+v", got, err, want)
 	}
 	if len(swept) != 1 {

@@ -67,7 +67,8 @@ func (w *world) submit(display string, hold geminisim.State) operation.Name {
 // interaction submits an interaction, which no list shows.
 func (w *world) interaction(label string, hold geminisim.State) operation.Name {
 	w.Helper()
-	return w.create("interactions", fmt.Sprintf(`{"model":"m","input":%q,"background":true,"store":true}`, label), label, hold)
+	return w.create("interactions", fmt.Sprintf(`{"model":"m","input":%q,"background":true,"store":true}`, label), label,
+		hold)
 }
 
 // video submits a video, which no list shows.

@@ -63,7 +63,8 @@ func newWorld(t testing.TB) *world {
 func newWorldWith(t testing.TB, s setting) *world {
 	t.Helper()
 	w := &world{
-		TB: t, clock: &clock{now: time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)}, file: filepath.Join(t.TempDir(), "ledger.db"),
+		TB: t, clock: &clock{now: time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)},
+		file:   filepath.Join(t.TempDir(), "ledger.db"),
 		outbox: &harness.Outbox{}, log: &harness.Log{}, asked: map[string]int{},
 	}
 	var err error
@@ -78,7 +79,8 @@ func newWorldWith(t testing.TB, s setting) *world {
 	t.Cleanup(w.sim.Close)
 	w.server = httptest.NewServer(http.HandlerFunc(w.gemini))
 	t.Cleanup(w.server.Close)
-	w.client, err = lookup.NewClient(t.Context(), lookup.Options{APIKey: "key", BaseURL: w.server.URL, HTTP: w.server.Client()})
+	w.client, err = lookup.NewClient(t.Context(), lookup.Options{APIKey: "key", BaseURL: w.server.URL,
+		HTTP: w.server.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +106,8 @@ func (w *world) over(store ledger.Store) *ledger.Ledger {
 func (w *world) gemini(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	if r.Method == http.MethodGet {
-		if name, about := strings.CutPrefix(r.URL.Path, "/v1beta/"); about && strings.Contains(name, "/") { // else it is a list
+		// else it is a list
+		if name, about := strings.CutPrefix(r.URL.Path, "/v1beta/"); about && strings.Contains(name, "/") {
 			w.asked[name]++
 		}
 	}

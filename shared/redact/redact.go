@@ -151,7 +151,8 @@ func (r *Redactor) match(v view) []span {
 			}
 			at += next
 			end := at + len(word)
-			if len(word) >= wordBytes || (at == 0 || !alphanumeric(text[at-1])) && (end == len(text) || !alphanumeric(text[end])) {
+			if len(word) >= wordBytes || (at == 0 || !alphanumeric(text[at-1])) &&
+				(end == len(text) || !alphanumeric(text[end])) {
 				add(at, len(word), name)
 			}
 		}

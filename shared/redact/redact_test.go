@@ -46,10 +46,13 @@ func request(t *testing.T) *http.Request {
 // secrets are what a text about the request must not hold, in any encoding.
 func secrets() map[string]string {
 	return map[string]string{
-		"path": "/hooks/" + pathToken + "/T0AB", "a segment": "T0AB", "a part of the path": pathToken, "query value": "s3cr3t value/+=",
-		"query": "sig=s3cr3t+value%2F%2B%3D&lone-token", "lone parameter": "lone-token", "user": "alice-of-ops", "password": `hunter2"<&`,
-		"Basic": base64.StdEncoding.EncodeToString([]byte(`alice-of-ops:hunter2"<&`)), "Bearer": "Bearer abcd-EFGH", "credential": "abcd-EFGH",
-		"signature": signature, "bare signature": strings.TrimPrefix(signature, "v1,"), "key": "gemini:batches/a#publish",
+		"path": "/hooks/" + pathToken + "/T0AB", "a segment": "T0AB", "a part of the path": pathToken,
+		"query value": "s3cr3t value/+=",
+		"query":       "sig=s3cr3t+value%2F%2B%3D&lone-token", "lone parameter": "lone-token", "user": "alice-of-ops",
+		"password": `hunter2"<&`,
+		"Basic":    base64.StdEncoding.EncodeToString([]byte(`alice-of-ops:hunter2"<&`)), "Bearer": "Bearer abcd-EFGH",
+		"credential": "abcd-EFGH",
+		"signature":  signature, "bare signature": strings.TrimPrefix(signature, "v1,"), "key": "gemini:batches/a#publish",
 	}
 }
 
@@ -90,11 +93,14 @@ func encodings() map[string]func(string) string {
 	return map[string]func(string) string{
 		"as it is":   func(text string) string { return text },
 		"upper case": ofASCII(unicode.ToUpper), "lower case": ofASCII(unicode.ToLower),
-		"path": url.PathEscape, "query": url.QueryEscape, "twice": func(text string) string { return url.QueryEscape(url.QueryEscape(text)) },
-		"all of it": everyByte("%%%02x"), "JSON": quoted, "JSON within JSON": func(text string) string { return quoted(quoted(text)) },
-		"JSON with slashes": func(text string) string { return strings.ReplaceAll(quoted(text), "/", `\/`) },
-		"Go":                func(text string) string { return strings.Trim(fmt.Sprintf("%+q", text), `"`) }, "hexadecimal escapes": everyByte(`\x%02X`),
-		"HTML": html.EscapeString, "HTML by number": everyRune("&#x%x;"), "HTML by decimal number": everyRune("&#%d;"),
+		"path": url.PathEscape, "query": url.QueryEscape,
+		"twice":     func(text string) string { return url.QueryEscape(url.QueryEscape(text)) },
+		"all of it": everyByte("%%%02x"), "JSON": quoted,
+		"JSON within JSON":    func(text string) string { return quoted(quoted(text)) },
+		"JSON with slashes":   func(text string) string { return strings.ReplaceAll(quoted(text), "/", `\/`) },
+		"Go":                  func(text string) string { return strings.Trim(fmt.Sprintf("%+q", text), `"`) },
+		"hexadecimal escapes": everyByte(`\x%02X`),
+		"HTML":                html.EscapeString, "HTML by number": everyRune("&#x%x;"), "HTML by decimal number": everyRune("&#%d;"),
 		"base64":          func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) },
 		"base64 for URLs": func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) },
 		"base64 of more":  func(text string) string { return base64.StdEncoding.EncodeToString([]byte("x " + text + " y")) },
@@ -116,7 +122,8 @@ func TestText(t *testing.T) {
 	for what, secret := range secrets() {
 		for how, encode := range encodings() {
 			said := encode(secret)
-			for _, around := range [][2]string{{"no route for ", ", sorry"}, {`{"error":"`, `"}`}, {"", ""}, {"<p>", "</p>"}, {"got '", "'"}} {
+			for _, around := range [][2]string{{"no route for ", ", sorry"}, {`{"error":"`, `"}`}, {"", ""}, {"<p>", "</p>"},
+				{"got '", "'"}} {
 				text := around[0] + said + around[1]
 				got := r.Text(text)
 				left := strings.TrimSuffix(strings.TrimPrefix(got, around[0]), around[1])
@@ -192,7 +199,8 @@ func TestCredentials(t *testing.T) {
 	var r redact.Redactor
 	for _, text := range []string{
 		"ya29.a0AfH6SMBx_1234567", "AIzaSyA1234567890abcdefghijklmnopqrstuv", "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
-		"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "Bearer abcdefghijklmnopqrstuvwxyz", "?upload_id=ABg5-UxyZ", "&access_token=abc",
+		"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "Bearer abcdefghijklmnopqrstuvwxyz", "?upload_id=ABg5-UxyZ",
+		"&access_token=abc",
 	} {
 		if got := r.Text("with " + text + " in it"); got != "with [credential] in it" {
 			t.Errorf("%s: %s", text, got)

@@ -13,7 +13,8 @@ func TestStrangeClaims(t *testing.T) {
 	w := newWorld(t)
 	const value = "value-that-is-nobodys-business"
 	long := strings.Repeat("n", 1000)
-	token := rs256(publishedKey(), goodHeader, goodClaims(start, map[string]any{"event": value, "body_hash": value, long: value}))
+	token := rs256(publishedKey(), goodHeader, goodClaims(start,
+		map[string]any{"event": value, "body_hash": value, long: value}))
 	forged := rs256(strangersKey(), goodHeader, goodClaims(start, map[string]any{"forged": value}))
 	for range 3 {
 		if err := w.verify(headers(start, token), start); err != nil {

@@ -24,12 +24,14 @@ var (
 	// ErrNoAudience is the [gemini.ErrSignature] for a token where none are accepted, because no audience is set. It
 	// is apart so that it can be counted: with jobs that have a webhook_config, it is a mistake in the settings and
 	// no forgery.
-	ErrNoAudience = fmt.Errorf("%w: it is a token, and whose are accepted is not set (OPLEDGER_WEBHOOK_AUDIENCE)", gemini.ErrSignature)
+	ErrNoAudience = fmt.Errorf("%w: it is a token, and whose are accepted is not set (OPLEDGER_WEBHOOK_AUDIENCE)",
+		gemini.ErrSignature)
 	// ErrAmbiguous is the [gemini.ErrSignature] for a static signature that fits another delivery,
 	// too: a part of the id or of the body may be the timestamp instead. It is apart so that it can
 	// be counted: only a sender with the secret causes it, or a caller who divides what such a
 	// sender signed.
-	ErrAmbiguous = fmt.Errorf("%w: what is signed can be divided into id, timestamp and body in another way", gemini.ErrSignature)
+	ErrAmbiguous = fmt.Errorf("%w: what is signed can be divided into id, timestamp and body in another way",
+		gemini.ErrSignature)
 	// ErrUndated is the [gemini.ErrSignature] for a token of Gemini's that has neither exp nor iat:
 	// who has seen it once could use it for ever. It is apart because it may be how Gemini makes
 	// them one day.

@@ -48,7 +48,8 @@ func (w *world) attack(n int, now time.Time) {
 	static, token := headers(now, sign(secretA, now)), headers(now, goodToken(now))
 	for i := range n {
 		group.Go(func() {
-			forged := encode(`{"alg":"RS256","kid":"`+rand.Text()+`"}`) + "." + encode(goodClaims(now, nil)) + "." + encode(rand.Text())
+			forged := encode(`{"alg":"RS256","kid":"`+rand.Text()+`"}`) + "." + encode(goodClaims(now, nil)) + "." +
+				encode(rand.Text())
 			h := headers(now, "v1,"+encode(rand.Text()), forged)
 			if err := w.verify(h, now); !errors.Is(err, gemini.ErrSignature) {
 				w.Errorf("W1: forged: %v", err)
@@ -70,10 +71,13 @@ func TestMalformedTokensCauseNoFetch(t *testing.T) {
 	w := newWorld(t)
 	payload := goodClaims(start, nil)
 	for _, header := range []string{
-		`{"alg":"none","kid":"a"}`, `{"alg":"HS256","kid":"a"}`, `{"alg":"RS512","kid":"a"}`, `{"alg":"PS256","kid":"a"}`, `{"kid":"a"}`,
-		`{"alg":"RS256"}`, `{"alg":"RS256","kid":""}`, `{"alg":"RS256","kid":"` + strings.Repeat("k", 257) + `"}`, `{"alg":"RS256","kid":"a"`, ``,
+		`{"alg":"none","kid":"a"}`, `{"alg":"HS256","kid":"a"}`, `{"alg":"RS512","kid":"a"}`, `{"alg":"PS256","kid":"a"}`,
+		`{"kid":"a"}`,
+		`{"alg":"RS256"}`, `{"alg":"RS256","kid":""}`, `{"alg":"RS256","kid":"` + strings.Repeat("k", 257) + `"}`,
+		`{"alg":"RS256","kid":"a"`, ``,
 	} {
-		if err := w.verify(headers(start, rs256(strangersKey(), header, payload)), start); !errors.Is(err, gemini.ErrSignature) {
+		if err := w.verify(headers(start, rs256(strangersKey(), header, payload)), start); !errors.Is(err,
+			gemini.ErrSignature) {
 			t.Errorf("W1 %s: got %v", header, err)
 		}
 		if w.keys.asked.Swap(0) != 0 {

@@ -45,7 +45,8 @@ func TestDividedAgain(t *testing.T) {
 	w := newWorld(t)
 	stamp := strconv.FormatInt(start.Unix(), 10)
 	verify := func(id string, at time.Time, body, signature string) error {
-		h := http.Header{"Webhook-Id": {id}, "Webhook-Timestamp": {strconv.FormatInt(at.Unix(), 10)}, "Webhook-Signature": {signature}}
+		h := http.Header{"Webhook-Id": {id}, "Webhook-Timestamp": {strconv.FormatInt(at.Unix(), 10)},
+			"Webhook-Signature": {signature}}
 		_, err := w.gate.Verify(t.Context(), h, whole([]byte(body)), at)
 		return err
 	}
@@ -113,15 +114,18 @@ func TestHeadersFirst(t *testing.T) {
 		want  error
 		asked bool
 	}{
-		"nothing":                    {h: http.Header{}, want: gemini.ErrSignature},
-		"no signature":               {h: headers(start), want: gemini.ErrSignature},
-		"no id":                      {h: with("webhook-id", "", static), want: gemini.ErrSignature},
-		"a long id":                  {h: with("webhook-id", strings.Repeat("x", 1025), static), want: gemini.ErrSignature},
-		"no time":                    {h: with("webhook-timestamp", "soon", static), want: gemini.ErrSignature},
-		"another scheme":             {h: headers(start, "v2,AAAA"), want: gemini.ErrSignature},
-		"960 KB of signatures":       {h: headers(start, static+strings.Repeat(" v1,"+strings.Repeat("A", 44), 20_000)), want: gemini.ErrSignature},
-		"as many in lines":           {h: headers(start, strings.Split(static+strings.Repeat(" "+static, 20_000), " ")...), want: gemini.ErrSignature},
-		"a forged token":             {h: headers(start, rs256(strangersKey(), goodHeader, goodClaims(start, nil))), want: gemini.ErrSignature},
+		"nothing":        {h: http.Header{}, want: gemini.ErrSignature},
+		"no signature":   {h: headers(start), want: gemini.ErrSignature},
+		"no id":          {h: with("webhook-id", "", static), want: gemini.ErrSignature},
+		"a long id":      {h: with("webhook-id", strings.Repeat("x", 1025), static), want: gemini.ErrSignature},
+		"no time":        {h: with("webhook-timestamp", "soon", static), want: gemini.ErrSignature},
+		"another scheme": {h: headers(start, "v2,AAAA"), want: gemini.ErrSignature},
+		"960 KB of signatures": {h: headers(start, static+strings.Repeat(" v1,"+strings.Repeat("A", 44), 20_000)),
+			want: gemini.ErrSignature},
+		"as many in lines": {h: headers(start, strings.Split(static+strings.Repeat(" "+static, 20_000), " ")...),
+			want: gemini.ErrSignature},
+		"a forged token": {h: headers(start, rs256(strangersKey(), goodHeader, goodClaims(start, nil))),
+			want: gemini.ErrSignature},
 		"a token, and no audience":   {h: headers(start, token), gate: none, want: trust.ErrNoAudience},
 		"a signature, and no secret": {h: headers(start, static), gate: none, want: gemini.ErrNoSecret},
 		"an old token":               {h: headers(start.Add(-time.Hour), token), want: trust.ErrStale},

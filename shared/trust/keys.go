@@ -156,7 +156,8 @@ func parseKeys(text []byte) (keySet, error) {
 		set[jwk.KeyID] = key
 	}
 	if len(set) == 0 {
-		return nil, fmt.Errorf("none of the %d keys in the set is an RSA key of at least %d bits for RS256 signatures", len(published.Keys), minKeyBits)
+		return nil, fmt.Errorf("none of the %d keys in the set is an RSA key of at least %d bits for RS256 signatures",
+			len(published.Keys), minKeyBits)
 	}
 	return set, nil
 }

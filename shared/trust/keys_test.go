@@ -143,7 +143,8 @@ func TestKeysErrorKeepsQuery(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = newGate(t, nil, tokens).Verify(t.Context(), headers(start, goodToken(start)), whole([]byte(body)), start)
-		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), strings.TrimPrefix(address, "http://")) {
+		if err == nil || strings.Contains(err.Error(), "hunter2") ||
+			!strings.Contains(err.Error(), strings.TrimPrefix(address, "http://")) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -165,7 +166,8 @@ func TestKeysFromASlowServer(t *testing.T) {
 		cancel()
 	}()
 	h := headers(start, goodToken(start))
-	if _, err := gate.Verify(ctx, h, whole([]byte(body)), start); !errors.Is(err, trust.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+	if _, err := gate.Verify(ctx, h, whole([]byte(body)), start); !errors.Is(err, trust.ErrUnavailable) ||
+		!errors.Is(err, context.Canceled) {
 		t.Errorf("W1: got %v", err)
 	}
 	close(release)

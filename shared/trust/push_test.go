@@ -45,9 +45,10 @@ func TestPush(t *testing.T) {
 		"that never expires":           {signed(map[string]any{"exp": nil}), trust.ErrPush},
 		"with a claim of another type": {signed(map[string]any{"email_verified": "true"}), trust.ErrPush},
 		"signed by another key":        {rs256(strangersKey(), goodHeader, pushClaims(nil)), trust.ErrPush},
-		"unsigned":                     {encode(`{"alg":"none","kid":"key-1"}`) + "." + encode(pushClaims(nil)) + ".", trust.ErrPush},
-		"no token":                     {"hunter2", trust.ErrPush},
-		"nothing":                      {"", trust.ErrPush},
+		"unsigned": {encode(`{"alg":"none","kid":"key-1"}`) + "." + encode(pushClaims(nil)) + ".",
+			trust.ErrPush},
+		"no token": {"hunter2", trust.ErrPush},
+		"nothing":  {"", trust.ErrPush},
 	} {
 		if err := push.Verify(t.Context(), c.token, start); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)

@@ -119,11 +119,12 @@ func TestLoad(t *testing.T) {
 		want    error
 		says    []string
 	}{
-		"good":              {secrets: versions(secretA, secretB)},
-		"none":              {want: gemini.ErrNoSecret},
-		"down":              {err: errDown, want: errDown, says: []string{"fetching the webhook's secrets"}},
-		"one is malformed":  {secrets: versions(secretA, "hunter2"), want: gemini.ErrSecret, says: []string{"versions/2"}},
-		"two are malformed": {secrets: versions("", secretA, "whsec_c2hvcnQ="), want: gemini.ErrSecret, says: []string{"versions/1", "versions/3"}},
+		"good":             {secrets: versions(secretA, secretB)},
+		"none":             {want: gemini.ErrNoSecret},
+		"down":             {err: errDown, want: errDown, says: []string{"fetching the webhook's secrets"}},
+		"one is malformed": {secrets: versions(secretA, "hunter2"), want: gemini.ErrSecret, says: []string{"versions/2"}},
+		"two are malformed": {secrets: versions("", secretA, "whsec_c2hvcnQ="), want: gemini.ErrSecret,
+			says: []string{"versions/1", "versions/3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,11 +16,13 @@ func FuzzToken(f *testing.F) {
 	good := goodToken(start)
 	parts := strings.Split(good, ".")
 	for _, seed := range []string{
-		good, good + " v1,AAAA", " " + good, good + ".", good + "=", good + "\n", good[:len(good)-1], "", "..", "a.b.c", "v1,AAAA",
+		good, good + " v1,AAAA", " " + good, good + ".", good + "=", good + "\n", good[:len(good)-1], "", "..", "a.b.c",
+		"v1,AAAA",
 		parts[0] + "." + parts[1] + ".", parts[0] + ".." + parts[2],
 		encode(`{"alg":"none","kid":"key-1"}`) + "." + parts[1] + ".",
 		hs256(publishedKey().N.Bytes(), `{"alg":"HS256","kid":"key-1"}`, goodClaims(start, nil)),
-		rs256(strangersKey(), `{"alg":"RS256","kid":"key-1","jwk":`+jwk(&strangersKey().PublicKey, keyID)+`}`, goodClaims(start, nil)),
+		rs256(strangersKey(), `{"alg":"RS256","kid":"key-1","jwk":`+jwk(&strangersKey().PublicKey, keyID)+`}`,
+			goodClaims(start, nil)),
 		encode(`{"alg":"RS256","kid":"key-1","b64":false,"crit":["b64"]}`) + "." + parts[1] + "." + parts[2],
 	} {
 		f.Add(seed, []byte(body))

@@ -183,7 +183,8 @@ const goodHeader = `{"alg":"RS256","kid":"key-1","typ":"JWT"}`
 
 // goodClaims is a payload that is valid at now, with changes; a nil value takes a claim away.
 func goodClaims(now time.Time, changes map[string]any) string {
-	all := map[string]any{"aud": audience, "iss": "https://accounts.google.com", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix()}
+	all := map[string]any{"aud": audience, "iss": "https://accounts.google.com", "iat": now.Unix(),
+		"exp": now.Add(time.Hour).Unix()}
 	maps.Copy(all, changes)
 	maps.DeleteFunc(all, func(_ string, v any) bool { return v == nil })
 	text, err := json.Marshal(all)
