@@ -44,7 +44,7 @@ func TestCounted(t *testing.T) {
 			if err != nil || report.Outcome != want {
 				w.Fatalf("%+v %v, want %s", report, err, want)
 			}
-			lines := w.log.Take(w)
+			lines := w.log.Drain(w)
 			if len(lines) != 1+len(alerts) || lines[0]["event"] != "effect" || lines[0]["outcome"] != string(want) || lines[0]["reason"] != reason {
 				w.Errorf("logged %v, want %s %s", lines, want, reason)
 				return
@@ -134,7 +134,7 @@ func TestFailingIsTold(t *testing.T) {
 			}
 		}
 		var told []string
-		for _, line := range w.log.Take(w) {
+		for _, line := range w.log.Drain(w) {
 			if line["event"] == "alert" {
 				told = append(told, fmt.Sprint(line["severity"], " ", line["reason"]))
 			}

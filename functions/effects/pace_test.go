@@ -57,7 +57,7 @@ func TestBackOffInside(t *testing.T) {
 		w.plan(1)
 		began := time.Now()
 		f := w.process(effects.Options{Slots: 2}, map[string]effect.HandlerFunc{"publish": flaky(3)})
-		if got := w.push(f, w.topic.Take()[0]); got != `200 {"outcome":"finished","reason":"claimed","attempt":4}` {
+		if got := w.push(f, w.topic.Drain()[0]); got != `200 {"outcome":"finished","reason":"claimed","attempt":4}` {
 			w.Errorf("answered %s", got)
 		}
 		if took := time.Since(began); took < 10*time.Second || took > 21*time.Second {
@@ -74,7 +74,7 @@ func TestBackOffInside(t *testing.T) {
 func TestLongBackOffIsTheSweeps(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)
-		m := w.topic.Take()[0]
+		m := w.topic.Drain()[0]
 		fail := true
 		f := w.process(effects.Options{Slots: 20}, map[string]effect.HandlerFunc{
 			"publish": func(context.Context, effect.Task) ([]ledger.Write, error) {
@@ -119,7 +119,7 @@ func TestHalfTheSlotsWait(t *testing.T) {
 		var mu sync.Mutex
 		answered := map[time.Duration]int{}
 		var group sync.WaitGroup
-		for _, m := range w.topic.Take() {
+		for _, m := range w.topic.Drain() {
 			group.Go(func() {
 				w.push(f, m)
 				mu.Lock()
@@ -152,7 +152,7 @@ func TestWaitsInTheFirstHalf(t *testing.T) {
 		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 		defer cancel()
 		began := time.Now()
-		report, err := f.Run(ctx, w.topic.Take()[0])
+		report, err := f.Run(ctx, w.topic.Drain()[0])
 		if took := time.Since(began); err != nil || report.Outcome != effect.Failed || took != 24*time.Second || report.Lease.Attempt != 3 {
 			w.Errorf("%+v %v after %v", report, err, took)
 		}
@@ -167,7 +167,7 @@ func TestCallerGoneWhileWaiting(t *testing.T) {
 		time.AfterFunc(time.Millisecond, cancel)
 		began := time.Now()
 		f := w.process(effects.Options{Slots: 20}, map[string]effect.HandlerFunc{"publish": flaky(1)})
-		if report, err := f.Run(ctx, w.topic.Take()[0]); err != nil || report.Outcome != effect.Failed || time.Since(began) > time.Millisecond {
+		if report, err := f.Run(ctx, w.topic.Drain()[0]); err != nil || report.Outcome != effect.Failed || time.Since(began) > time.Millisecond {
 			w.Errorf("%+v %v after %v", report, err, time.Since(began))
 		}
 		w.pass()

@@ -69,11 +69,11 @@ func TestPausedByHand(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(4)
 		w.die("batches/0000", "batches/0001")
-		w.topic.Take()
+		w.topic.Drain()
 		if report, err := w.revision(false, "publish").Run(w.Context(), first("batches/0002")); err != nil || report.Outcome != effect.Finished {
 			w.Fatalf("%+v %v", report, err)
 		}
-		w.log.Take(w)
+		w.log.Drain(w)
 		w.rules("publish", "later") // a rule that came after the operations' end
 		paused := w.revision(true, "publish", "later")
 		for _, c := range []struct{ what, id, data, want string }{
@@ -95,7 +95,7 @@ func TestPausedByHand(t *testing.T) {
 				w.Errorf("%s: %d %s, want %s", c.what, answer.Code, got, c.want)
 			}
 		}
-		if line := w.log.Take(w)[0]; line["outcome"] != "paused" || line["reason"] != "settings" || line["replay"] != "reopened" || line["by"] != "me" {
+		if line := w.log.Drain(w)[0]; line["outcome"] != "paused" || line["reason"] != "settings" || line["replay"] != "reopened" || line["by"] != "me" {
 			w.Errorf("logged %v", line)
 		}
 		for range 3 * 24 { // a long week-end

@@ -34,7 +34,7 @@ func TestConcurrency(t *testing.T) {
 		})
 		began := time.Now()
 		var group sync.WaitGroup
-		for _, m := range w.topic.Take() {
+		for _, m := range w.topic.Drain() {
 			group.Go(func() {
 				if got := w.push(f, m); !strings.HasPrefix(got, `200 {"outcome":"finished"`) {
 					w.Errorf("%s: answered %s", m.Effect, got)
@@ -66,7 +66,7 @@ func TestBusy(t *testing.T) {
 		var finished []int
 		for left := n; left > 0; w.pass() {
 			var group sync.WaitGroup
-			for _, m := range w.topic.Take() {
+			for _, m := range w.topic.Drain() {
 				group.Go(func() {
 					if got := w.push(f, m); !strings.HasPrefix(got, `200 `) {
 						w.Errorf("answered %s", got)
@@ -105,7 +105,7 @@ func TestBusyByHand(t *testing.T) {
 		}
 		close(release)
 		group.Wait()
-		w.topic.Take()
+		w.topic.Drain()
 		w.pass()
 		if again, got := w.deliver(f); again != 0 || got[effect.Finished] != 1 {
 			w.Errorf("%d again, %v", again, got)

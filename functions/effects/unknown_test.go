@@ -15,7 +15,7 @@ func TestNothingStarves(t *testing.T) {
 	onLine(t, []string{"new", "publish"}, func(w *line) {
 		const n = 60 // of each: more than a page of the sweep
 		w.plan(n)
-		w.topic.Take() // lost: all is left to the sweep
+		w.topic.Drain() // lost: all is left to the sweep
 		old := w.revision(false, "publish")
 		if summary := w.pass(); summary.EffectsRequeued != 2*n || summary.More {
 			w.Errorf("%+v", summary)

@@ -58,7 +58,7 @@ func TestUnrecorded(t *testing.T) {
 					if answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") == "" {
 						w.Errorf("%s: %d %v %s", form, answer.Code, answer.Header(), answer.Body)
 					}
-					lines := w.log.Take(w)
+					lines := w.log.Drain(w)
 					if said := fmt.Sprint(lines[0]["outcome"], " ", lines[0]["reason"], " ", lines[0]["uncertain"]); said != "unrecorded "+outcome+" true" {
 						w.Errorf("%s: logged %v", form, lines)
 					}

@@ -121,7 +121,7 @@ func (w *line) revision(paused bool, known ...string) effects.Function {
 func (w *line) deliver(f effects.Function) (again int, outcomes map[effect.Outcome]int) {
 	w.Helper()
 	outcomes = map[effect.Outcome]int{}
-	for _, m := range w.topic.Take() {
+	for _, m := range w.topic.Drain() {
 		report, err := f.Run(w.Context(), m)
 		if err != nil {
 			w.Fatal(err)
@@ -149,7 +149,7 @@ func (w *line) pass() reconcile.Summary {
 func (w *line) lines() map[string]int {
 	w.Helper()
 	counted := map[string]int{}
-	for _, line := range w.log.Take(w) {
+	for _, line := range w.log.Drain(w) {
 		if line["event"] == "alert" {
 			counted[fmt.Sprintf("alert %v", line["reason"])]++
 		} else {

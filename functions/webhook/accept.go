@@ -19,8 +19,8 @@ const (
 	refusedByStore operation.Reason = "refused-by-store"
 )
 
-// take makes what the delivery says durable, in whichever way it can be.
-func (h handler) take(r *http.Request, body []byte, proof trust.Proof) (ledger.Receipt, error) {
+// accept makes what the delivery says durable, in whichever way it can be.
+func (h handler) accept(r *http.Request, body []byte, proof trust.Proof) (ledger.Receipt, error) {
 	id := r.Header.Get(gemini.HeaderID)
 	event, err := gemini.DecodeEvent(id, body)
 	if err != nil {

@@ -74,7 +74,7 @@ func TestHintAboutAnotherOfOneID(t *testing.T) {
 // postponed takes the one operation that is waited for, as a pass does.
 func (w *world) postponed(key operation.Key) {
 	w.Helper()
-	if _, err := w.ledger.Hasten(w.Context(), key); err != nil {
+	if _, err := w.ledger.MakeDueNow(w.Context(), key); err != nil {
 		w.Fatal(err)
 	}
 	found, err := w.ledger.DueOperations(w.Context(), w.clock.Now(), ledger.Cursor{}, 1)

@@ -191,7 +191,7 @@ func TestKeysSlow(t *testing.T) {
 			answer.Header().Get("Retry-After") == "" || took != 5*time.Second {
 			t.Errorf("%d %s after %v", answer.Code, answer.Body, took)
 		}
-		if lines := log.Take(t); len(lines) != 1 || lines[0]["reason"] != "unavailable" {
+		if lines := log.Drain(t); len(lines) != 1 || lines[0]["reason"] != "unavailable" {
 			t.Errorf("logged %v", lines)
 		}
 	})

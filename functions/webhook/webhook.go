@@ -89,7 +89,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		httpfunc.WriteError(w, answered)
 		return
 	}
-	receipt, err := h.take(r, body, proof)
+	receipt, err := h.accept(r, body, proof)
 	if err != nil {
 		h.again(w, r, log, receipt, err)
 		return

@@ -103,7 +103,7 @@ func TestHungStore(t *testing.T) {
 					answer.Header().Get("Retry-After") == "" || took != c.want {
 					t.Errorf("%d %v after %s, want 503 after %s", answer.Code, answer.Header(), took, c.want)
 				}
-				lines := log.Take(t)
+				lines := log.Drain(t)
 				if len(lines) != 1 || lines[0]["event"] != "ingest" || lines[0]["outcome"] != "error" ||
 					lines[0]["reason"] != "timeout" ||
 					!strings.Contains(lines[0]["error"].(string), "OPLEDGER_WEBHOOK_TIMEOUT") {

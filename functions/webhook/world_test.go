@@ -162,7 +162,7 @@ func (c *clock) advance(d time.Duration) { c.Set(c.Now().Add(d)) }
 // logged returns the lines since the last call.
 func (w *world) logged() []map[string]any {
 	w.Helper()
-	return w.log.Take(w)
+	return w.log.Drain(w)
 }
 
 // wantLog checks that the last call logged one line with these fields.

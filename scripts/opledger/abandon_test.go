@@ -62,7 +62,7 @@ func TestWaive(t *testing.T) {
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
 		grant, err := l.Claim(ctx, "batches/a", "log")
 		if err == nil {
-			err = l.Bury(ctx, grant.Lease, errors.New("no"))
+			err = l.MarkDead(ctx, grant.Lease, errors.New("no"))
 		}
 		return err
 	})

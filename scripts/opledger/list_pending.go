@@ -29,8 +29,8 @@ func printPending(w io.Writer, page ledger.Page[operation.Record], now time.Time
 func whyPending(r operation.Record, now time.Time) string {
 	var words []string
 	switch {
-	case r.InTrouble():
-		words = append(words, troubleWords(r))
+	case r.HasCondition():
+		words = append(words, conditionWords(r))
 	case r.State == operation.RequiresAction:
 		words = append(words, "it waits for its submitter")
 	case r.State == operation.Running:

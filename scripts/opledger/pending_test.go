@@ -29,7 +29,7 @@ func TestListPending(t *testing.T) {
 	cli(t, variables, "register", "batches/gone").want(t, exitDone)
 	cli(t, variables, "reconcile").want(t, exitDone)
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Note(ctx, "batches/gone", ledger.TroubleNotFound)
+		_, err := l.NoteCondition(ctx, "batches/gone", ledger.ConditionNotFound)
 		return err
 	})
 	cli(t, append(variables, "OPLEDGER_GRACE=1h"), "register", "interactions/young").want(t, exitDone)
@@ -71,9 +71,9 @@ func TestWhyPending(t *testing.T) {
 		{operation.Record{State: operation.Running, DueAt: later}, "Gemini runs it"},
 		{operation.Record{State: operation.RequiresAction, DueAt: later}, "it waits for its submitter"},
 		{operation.Record{State: operation.Running, StuckSince: earlier}, "Gemini runs it; pending for too long " + since},
-		{operation.Record{State: operation.Running, Trouble: "not-found", TroubleSince: now, MissingSince: earlier}, "not found at Gemini " + since},
-		{operation.Record{State: operation.Running, Trouble: "rate-limited", TroubleSince: earlier}, "rate-limited " + since},
-		{operation.Record{State: operation.Running, Trouble: "\x1b[2J", TroubleSince: earlier, MissingSince: earlier}, "not found at Gemini " + since + ",  [2J " + since},
+		{operation.Record{State: operation.Running, Condition: "not-found", ConditionSince: now, MissingSince: earlier}, "not found at Gemini " + since},
+		{operation.Record{State: operation.Running, Condition: "rate-limited", ConditionSince: earlier}, "rate-limited " + since},
+		{operation.Record{State: operation.Running, Condition: "\x1b[2J", ConditionSince: earlier, MissingSince: earlier}, "not found at Gemini " + since + ",  [2J " + since},
 	} {
 		if got := whyPending(c.record, now); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.record, got, c.want)

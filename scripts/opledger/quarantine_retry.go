@@ -61,5 +61,5 @@ func ingestQuarantined(ctx context.Context, l *ledger.Ledger, id string) (ledger
 	if err != nil {
 		return receipt, err
 	}
-	return receipt, l.Retried(ctx, id, receipt.Outcome)
+	return receipt, l.MarkRetried(ctx, id, receipt.Outcome)
 }

@@ -135,8 +135,8 @@ func notLearned(ctx context.Context, l *ledger.Ledger, key operation.Key, answer
 	if !rec.DueAt.IsZero() {
 		next = "it is asked about again at " + localTime(rec.DueAt)
 	}
-	if rec.InTrouble() {
-		next = troubleWords(rec) + "; " + next
+	if rec.HasCondition() {
+		next = conditionWords(rec) + "; " + next
 	}
 	return fmt.Errorf("%w; %s", err, next)
 }

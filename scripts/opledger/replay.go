@@ -79,7 +79,7 @@ func chooseNonce(anew bool, nonce string) (string, error) {
 	case nonce == "":
 		return "", errors.New("--anew: the nonce is empty; leave it out to have one made up")
 	}
-	if err := (ledger.Message{Effect: "any", Anew: nonce}).Validate(); err != nil {
+	if err := (ledger.Message{Effect: "any", Rerun: nonce}).Validate(); err != nil {
 		return "", fmt.Errorf("--anew: %w", err)
 	}
 	return nonce, nil
@@ -131,7 +131,7 @@ func (d *replayDesk) replay(ctx context.Context, choice replayChoice) error {
 		return errors.New("nothing was published; answer y, or pass --yes")
 	}
 	for i, line := range lines {
-		m := ledger.Message{Operation: line.Operation, Effect: line.Effect, Anew: d.nonce, By: d.by, ID: "replay-" + rand.Text()}
+		m := ledger.Message{Operation: line.Operation, Effect: line.Effect, Rerun: d.nonce, By: d.by, ID: "replay-" + rand.Text()}
 		if d.topic == "" {
 			if lines[i], err = d.run(ctx, m, line); err != nil {
 				return err

@@ -14,7 +14,7 @@ func (d *replayDesk) report(lines []replayLine, published int) error {
 		report := struct {
 			Effects   []replayLine `json:"effects"`
 			Published int          `json:"published"` // messages, in this process or to the topic
-			Anew      string       `json:"anew,omitempty"`
+			Rerun     string       `json:"anew,omitempty"`
 			Paused    bool         `json:"paused,omitempty"` // what was published here waits for the end of the pause
 		}{append([]replayLine{}, lines...), published, d.nonce, d.paused}
 		return printJSON(d.outside.out, report)

@@ -14,14 +14,14 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// bury makes effects of the operations dead.
-func (f file) bury(names ...operation.Key) {
+// markDead makes effects of the operations dead.
+func (f file) markDead(names ...operation.Key) {
 	f.t.Helper()
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
 		for _, name := range names {
 			grant, err := l.Claim(ctx, name, "log")
 			if err == nil {
-				err = l.Bury(ctx, grant.Lease, errors.New("the target said no"))
+				err = l.MarkDead(ctx, grant.Lease, errors.New("the target said no"))
 			}
 			if err != nil {
 				return err
@@ -37,7 +37,7 @@ func (f file) dead(names ...string) {
 	f.register(names...)
 	for _, name := range names {
 		f.settle(operation.Key(name), operation.Succeeded, operation.Result{})
-		f.bury(operation.Key(name))
+		f.markDead(operation.Key(name))
 	}
 }
 
@@ -130,8 +130,8 @@ func TestReplayPaused(t *testing.T) {
 	}
 }
 
-// TestReplayAnew: what is done is run once more as a run of its own; the same nonce again is the same run; the first stays [G5, K4].
-func TestReplayAnew(t *testing.T) {
+// TestReplayRerun: what is done is run once more as a run of its own; the same nonce again is the same run; the first stays [G5, K4].
+func TestReplayRerun(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	f.dead("batches/a")
@@ -152,10 +152,10 @@ func TestReplayAnew(t *testing.T) {
 	var report struct {
 		Effects   []map[string]string
 		Published int
-		Anew      string
+		Rerun     string `json:"anew"`
 	}
 	oneObject(t, s.out, &report)
-	if report.Published != 1 || len(report.Effects) != 1 || f.effects("batches/a")["log@"+report.Anew].State != ledger.EffectDone {
+	if report.Published != 1 || len(report.Effects) != 1 || f.effects("batches/a")["log@"+report.Rerun].State != ledger.EffectDone {
 		t.Errorf("%s", s.out)
 	}
 }

@@ -155,8 +155,8 @@ func recordLines(out *sheet, r operation.Record) {
 	out.line("  settled", settled)
 	out.line("  look-ups", r.Attempts)
 	out.line("  next look-up", r.DueAt)
-	if r.InTrouble() {
-		out.line("  trouble", troubleWords(r))
+	if r.HasCondition() {
+		out.line("  trouble", conditionWords(r))
 	}
 	if !r.StuckSince.IsZero() {
 		out.line("  pending for too long", "since "+localTime(r.StuckSince))
@@ -184,14 +184,14 @@ func abandonedWords(a operation.Abandonment) string {
 	return fmt.Sprintf("%s by %s: %s", localTime(a.At), dash(a.By), dash(a.Why))
 }
 
-// troubleWords say why the last look-ups learned nothing.
-func troubleWords(r operation.Record) string {
+// conditionWords say why the last look-ups learned nothing.
+func conditionWords(r operation.Record) string {
 	var words []string
 	if !r.MissingSince.IsZero() {
 		words = append(words, "not found at Gemini since "+localTime(r.MissingSince))
 	}
-	if r.Trouble != "" && (r.Trouble != string(ledger.TroubleNotFound) || len(words) == 0) {
-		words = append(words, dash(r.Trouble)+" since "+localTime(r.TroubleSince))
+	if r.Condition != "" && (r.Condition != string(ledger.ConditionNotFound) || len(words) == 0) {
+		words = append(words, dash(r.Condition)+" since "+localTime(r.ConditionSince))
 	}
 	return strings.Join(words, ", ")
 }

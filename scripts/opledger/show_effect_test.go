@@ -71,7 +71,7 @@ func TestShowAttempts(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 
-	f.bury("batches/it's")
+	f.markDead("batches/it's")
 	where := " --store " + f.store()
 	show("batches/it's", `log +DEAD +`+at+` +- +1 +- +1 +the target said no`, "log is dead: the target said no",
 		"  run it again:  opledger replay 'batches/it'\\\\''s' --effect log"+where,
@@ -132,7 +132,7 @@ func TestShowReplayed(t *testing.T) {
 		})
 	}
 	replay("m1")
-	f.bury("batches/a")
+	f.markDead("batches/a")
 	replay("m2")
 	show := func(paused string) string {
 		t.Helper()
@@ -230,10 +230,10 @@ func (f file) deadAlert(subject operation.Key) string {
 	if _, err := l.AlertAbout(ctx, subject, ledger.AlertUnbound, time.Now(), "nothing came of it"); err != nil {
 		f.t.Fatal(err)
 	}
-	name := outbox.Take()[0].Effect
+	name := outbox.Drain()[0].Effect
 	grant, err := l.Claim(ctx, subject, name)
 	if err == nil {
-		err = l.Bury(ctx, grant.Lease, errors.New("nobody answers"))
+		err = l.MarkDead(ctx, grant.Lease, errors.New("nobody answers"))
 	}
 	if err != nil {
 		f.t.Fatal(err)

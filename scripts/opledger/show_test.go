@@ -93,7 +93,7 @@ func TestShowItems(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return l.Bury(ctx, grant.Lease, errors.New("results lost"))
+		return l.MarkDead(ctx, grant.Lease, errors.New("results lost"))
 	})
 	s := cli(t, nil, "show", "batches/a", "--store", f.store()).want(t, exitDone)
 	if !strings.Contains(s.out, "\nlog items: 2 done, 1 failed, of 5; 1 are tried again\n") ||

@@ -80,7 +80,7 @@ func TestGate(t *testing.T) {
 			if err == nil && !strings.Contains(gate.String(), c.want) {
 				t.Errorf("%v, want %s", gate, c.want)
 			}
-			lines := log.Take(t)
+			lines := log.Drain(t)
 			if (len(lines) > 0) != (c.logs != "") || c.logs != "" && !strings.Contains(fmt.Sprint(lines[0]["error"]), c.logs) {
 				t.Errorf("logged %v, want %q", lines, c.logs)
 			}

@@ -128,37 +128,37 @@ type Hint struct {
 // delivery can be confirmed again without harm.
 func (c *Confirmer) Confirm(ctx context.Context, hint Hint) (ledger.Receipt, error) {
 	e, vouched := hint.Event, hint.Vouched
-	hinted, err := c.ledger.Hint(ctx, e.Name, e.CorrelationID, e.DeliveryID)
+	found, err := c.ledger.ReadUnverified(ctx, e.Name, e.CorrelationID, e.DeliveryID)
 	if err != nil {
 		return ledger.Receipt{Key: e.Key}, err
 	}
 	receipt := ledger.Receipt{
-		Key: hinted.Name.Key, Registered: hinted.Record.Registered, State: hinted.Record.State, Disputed: hinted.Disputed,
+		Key: found.Name.Key, Registered: found.Record.Registered, State: found.Record.State, Disputed: found.Disputed,
 	}
-	if hinted.Duplicate {
+	if found.Duplicate {
 		receipt.Outcome = ledger.Duplicate
 		return receipt, nil
 	}
 	leave, why := c.turns.enter(receipt.Key, hint.Token, c.now())
 	if leave == nil {
-		return c.later(ctx, receipt, hinted.Record, why)
+		return c.later(ctx, receipt, found.Record, why)
 	}
 	defer leave()
-	if err := c.hasten(ctx, hinted.Disputed); err != nil {
+	if err := c.makeDueNow(ctx, found.Disputed); err != nil {
 		return receipt, err
 	}
-	answer, err := c.ask(ctx, hinted.Name)
+	answer, err := c.ask(ctx, found.Name)
 	if err != nil {
 		return receipt, &UnconfirmedError{Operation: receipt.Key, Reason: NoClient, RetryAfter: c.turns.gap, Err: err}
 	}
 	switch {
-	case hinted.Record.Abandoned != nil && e.State.Terminal() && notYet(answer):
+	case found.Record.Abandoned != nil && e.State.Terminal() && notYet(answer):
 		// No pass asks any more, so this delivery, or the same again, is what is left to tell of the end [R4].
 		return receipt, &UnconfirmedError{Operation: receipt.Key, Reason: NotYet, RetryAfter: c.turns.gap}
-	case answer.Known(), hinted.Waiting && vouched != "" && answer.Exists(): // an intent is bound without a state
-		return c.take(ctx, e, hinted.Name, answer, vouched)
-	case hinted.Waiting && vouched != "" && answer.Reason == lookup.NotFound:
-		return c.keep(ctx, receipt, hinted.Name, vouched)
+	case answer.Known(), found.Waiting && vouched != "" && answer.Exists(): // an intent is bound without a state
+		return c.ingest(ctx, e, found.Name, answer, vouched)
+	case found.Waiting && vouched != "" && answer.Reason == lookup.NotFound:
+		return c.keep(ctx, receipt, found.Name, vouched)
 	case answer.Reason == lookup.NotFound, answer.Reason == lookup.InvalidName, answer.Reason == lookup.Unsupported:
 		// To come again would not help. A registered operation is asked about by every pass anyway.
 		receipt.Outcome, receipt.Reason = Ignored, operation.Reason(answer.Reason)
@@ -200,8 +200,8 @@ func (c *Confirmer) gemini(ctx context.Context) (*lookup.Client, error) {
 	return c.client, nil
 }
 
-// take ingests what Gemini said, as what this delivery brought.
-func (c *Confirmer) take(ctx context.Context, e operation.Event, name operation.Name, answer lookup.Answer, vouched string) (ledger.Receipt, error) {
+// ingest ingests what Gemini said, as what this delivery brought.
+func (c *Confirmer) ingest(ctx context.Context, e operation.Event, name operation.Name, answer lookup.Answer, vouched string) (ledger.Receipt, error) {
 	said := answer.Event(name)
 	said.DeliveryID, said.Source, said.Type = e.DeliveryID, operation.Webhook, e.Type
 	said.CorrelationID = cmp.Or(said.CorrelationID, vouched)
@@ -210,7 +210,7 @@ func (c *Confirmer) take(ctx context.Context, e operation.Event, name operation.
 		return receipt, err
 	}
 	// The hint knows of an end that Gemini does not show yet; this delivery will be a duplicate from now on.
-	_, err = c.ledger.Hasten(ctx, receipt.Key)
+	_, err = c.ledger.MakeDueNow(ctx, receipt.Key)
 	return receipt, err
 }
 
@@ -230,13 +230,13 @@ func (c *Confirmer) keep(ctx context.Context, receipt ledger.Receipt, name opera
 	return receipt, nil
 }
 
-// hasten makes an operation due, if there is one and it waits for its end: its id came with the
+// makeDueNow makes an operation due, if there is one and it waits for its end: its id came with the
 // name of another operation.
-func (c *Confirmer) hasten(ctx context.Context, key operation.Key) error {
+func (c *Confirmer) makeDueNow(ctx context.Context, key operation.Key) error {
 	if key == "" {
 		return nil
 	}
-	_, err := c.ledger.Hasten(ctx, key)
+	_, err := c.ledger.MakeDueNow(ctx, key)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil // it has expired, and its intent not yet
 	}
@@ -252,7 +252,7 @@ func (c *Confirmer) later(ctx context.Context, receipt ledger.Receipt, rec opera
 		return receipt, nil
 	case !rec.DueAt.IsZero():
 		receipt.Reason = DueNow
-		_, err := c.ledger.Hasten(ctx, receipt.Key)
+		_, err := c.ledger.MakeDueNow(ctx, receipt.Key)
 		return receipt, err
 	default: // no pass asks about it: nobody registered it, or somebody abandoned it
 		return receipt, &UnconfirmedError{Operation: receipt.Key, Reason: why, RetryAfter: c.turns.gap}

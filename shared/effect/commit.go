@@ -39,8 +39,8 @@ func fitting(outcomes []ledger.ItemOutcome) int {
 		writes++
 		size += itemBytes
 		if o.Err == nil {
-			writes += len(o.Riders)
-			size += sizeOf(o.Riders)
+			writes += len(o.ExtraWrites)
+			size += sizeOf(o.ExtraWrites)
 		} else {
 			size += len(o.Response) + len(o.Error) // where it is given up
 		}
@@ -79,9 +79,9 @@ func (r *itemRun) commit(ctx context.Context, outcomes []ledger.ItemOutcome) err
 			size, until = min(2*size, len(outcomes)), time.Now().Add(recordTimeout)
 		case size > 1 && (refused || errors.Is(err, ledger.ErrUnavailable)):
 			size /= 2
-		case size == 1 && refused && len(outcomes[0].Riders) > 0:
+		case size == 1 && refused && len(outcomes[0].ExtraWrites) > 0:
 			alone := &outcomes[0]
-			alone.Riders, alone.Permanent = nil, ledger.Permanent(err)
+			alone.ExtraWrites, alone.Permanent = nil, ledger.Permanent(err)
 			alone.Err = fmt.Errorf("its documents cannot be written: %w", err)
 			r.noteFailure(*alone)
 		case size == 1 && ledger.Permanent(err) && len(outcomes[0].Response)+len(outcomes[0].Error) > 0:

@@ -82,12 +82,12 @@ func TestTooBigTogether(t *testing.T) {
 	}
 }
 
-// TestRidersAreBounded: however many documents items bring, and however large, a commit holds only
+// TestExtraWritesAreBounded: however many documents items bring, and however large, a commit holds only
 // so much; and no commit holds one item where more would fit.
-func TestRidersAreBounded(t *testing.T) {
+func TestExtraWritesAreBounded(t *testing.T) {
 	t.Parallel()
 	const items = 100
-	for what, test := range map[string]struct{ riders, bytes, writes, size int }{
+	for what, test := range map[string]struct{ extra, bytes, writes, size int }{
 		"many":  {9, 10, 400, 4 << 20},
 		"large": {1, 300 << 10, 400, 4 << 20},
 	} {
@@ -99,14 +99,14 @@ func TestRidersAreBounded(t *testing.T) {
 				Text string `json:"text" firestore:"text"`
 			}
 			report, err := w.runner(store, effect.HandlerFunc(func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
-				riders := make([]ledger.Write, test.riders)
-				for i := range riders {
-					riders[i] = ledger.Write{
+				extra := make([]ledger.Write, test.extra)
+				for i := range extra {
+					extra[i] = ledger.Write{
 						Path: ledger.ResultPath("notes", task.Operation, fmt.Sprint(task.Item.Key, ".", i)),
 						Data: note{strings.Repeat("x", test.bytes)},
 					}
 				}
-				return riders, nil
+				return extra, nil
 			})).Run(t.Context(), w.message())
 			if err != nil || report.Outcome != effect.Finished {
 				t.Fatalf("%+v %v", report, err)

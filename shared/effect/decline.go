@@ -55,7 +55,7 @@ func (r *Runner) unknown(ctx context.Context, m ledger.Message) (Report, error) 
 	}
 	cause := fmt.Errorf("no effect is named %q in the settings", m.Effect)
 	// By a revision that knows it.
-	replays := m.FromPerson() && (verdict == ledger.Dead || verdict == ledger.Done && m.Anew != "")
+	replays := m.FromPerson() && (verdict == ledger.Dead || verdict == ledger.Done && m.Rerun != "")
 	if !replays && over(verdict) {
 		if verdict == ledger.Absent && m.FromPerson() {
 			return Report{Outcome: Skipped, Verdict: verdict, Cause: cause}, nil

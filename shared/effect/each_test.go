@@ -260,8 +260,8 @@ func TestBrokenDownload(t *testing.T) {
 	}
 }
 
-// TestRefusedItemRiders: documents of one item that the store will never take fail that item alone.
-func TestRefusedItemRiders(t *testing.T) {
+// TestRefusedExtraWritesOfItem: documents of one item that the store will never take fail that item alone.
+func TestRefusedExtraWritesOfItem(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(30)).end()
 	type note struct {
@@ -372,8 +372,8 @@ func TestTotalAsked(t *testing.T) {
 	}
 }
 
-// TestRiderInTheWay: a document that may only be created, and is there already, ends its item at once, and no other.
-func TestRiderInTheWay(t *testing.T) {
+// TestExtraWriteExistsForItem: a document that may only be created, and is there already, ends its item at once, and no other.
+func TestExtraWriteExistsForItem(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(3)).end()
 	path := func(item string) ledger.Path { return ledger.ResultPath("notes", w.key, item) }

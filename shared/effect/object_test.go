@@ -59,15 +59,15 @@ func TestResultsObjectInline(t *testing.T) {
 	w.holds(0)
 }
 
-// TestResultsObjectAnew: a run anew writes an object of its own beside the first; one that was deleted is not written again by a
+// TestResultsObjectRerun: a run anew writes an object of its own beside the first; one that was deleted is not written again by a
 // message for what is done [G5].
-func TestResultsObjectAnew(t *testing.T) {
+func TestResultsObjectRerun(t *testing.T) {
 	t.Parallel()
 	w := newBucketWorld(t, many(3))
 	w.end()
 	w.attempt(effect.Finished)
 	first := w.holds(3)
-	report, err := w.process(w.store).Run(t.Context(), ledger.Message{Operation: w.key, Effect: name, Anew: "fix-1", ID: "m-1", By: "ada"})
+	report, err := w.process(w.store).Run(t.Context(), ledger.Message{Operation: w.key, Effect: name, Rerun: "fix-1", ID: "m-1", By: "ada"})
 	if err != nil || report.Outcome != effect.Finished {
 		t.Fatalf("%+v %v", report, err)
 	}

@@ -61,7 +61,7 @@ func (r *itemRun) perform(w window, item results.Item) (o *ledger.ItemOutcome) {
 		o.Permanent = true
 		return o
 	}
-	o.Riders, o.Err = r.one.Perform(w.ctx, task)
+	o.ExtraWrites, o.Err = r.one.Perform(w.ctx, task)
 	o.Permanent = IsPermanent(o.Err)
 	return o
 }

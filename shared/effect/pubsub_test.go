@@ -107,8 +107,8 @@ func TestPubSub(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // the same attempt again is another message with the same content
-		if riders, err := handlers[name].Perform(t.Context(), completion(1)); err != nil || riders != nil {
-			t.Fatalf("%v %v", riders, err)
+		if extra, err := handlers[name].Perform(t.Context(), completion(1)); err != nil || extra != nil {
+			t.Fatalf("%v %v", extra, err)
 		}
 	}
 	sent := server.messages()

@@ -15,7 +15,7 @@ func TestReplayUnknown(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stranger := effect.NewRunner(w.over(w.store), nil)
 		asked := ledger.Message{Operation: key, Effect: name, ID: "m1"}
-		anew := ledger.Message{Operation: key, Effect: name, Anew: "fix-1", ID: "m2"}
+		anew := ledger.Message{Operation: key, Effect: name, Rerun: "fix-1", ID: "m2"}
 		run := func(what string, r *effect.Runner, m ledger.Message, want effect.Outcome) effect.Report {
 			t.Helper()
 			report, err := r.Run(w.ctx, m)

@@ -105,13 +105,13 @@ const recordTimeout = 10 * time.Second
 // happened and is not recorded is repeated.
 func (r *Runner) attempt(ctx context.Context, handler Handler, report Report, began time.Time) (Report, error) {
 	lease := report.Lease
-	riders, cause := r.perform(ctx, handler, lease, began)
+	extra, cause := r.perform(ctx, handler, lease, began)
 	ctx = context.WithoutCancel(ctx)
 	var err error
 	report.Cause = cause
 	switch {
 	case cause == nil:
-		err = r.finish(ctx, &report, riders)
+		err = r.finish(ctx, &report, extra)
 	case errors.Is(cause, errContinue):
 		report.Outcome = Continued
 		err = insist(ctx, func(ctx context.Context) (err error) {
@@ -119,7 +119,7 @@ func (r *Runner) attempt(ctx context.Context, handler Handler, report Report, be
 			return err
 		})
 	case IsPermanent(cause):
-		err = r.bury(ctx, &report)
+		err = r.markDead(ctx, &report)
 	default:
 		err = r.release(ctx, &report)
 	}
@@ -133,23 +133,23 @@ func (r *Runner) attempt(ctx context.Context, handler Handler, report Report, be
 // finish records that the effect happened, in one commit with the handler's documents. Where these can never be written, no
 // further attempt changes that, and each would perform the effect again; where they have lost a race, another may find them as
 // it needs them.
-func (r *Runner) finish(ctx context.Context, report *Report, riders []ledger.Write) error {
+func (r *Runner) finish(ctx context.Context, report *Report, extra []ledger.Write) error {
 	report.Outcome = Finished
-	err := insist(ctx, func(ctx context.Context) error { return r.ledger.Finish(ctx, report.Lease, riders...) })
-	if len(riders) == 0 || !ledger.Permanent(err) && !errors.Is(err, ledger.ErrContention) {
+	err := insist(ctx, func(ctx context.Context) error { return r.ledger.Finish(ctx, report.Lease, extra...) })
+	if len(extra) == 0 || !ledger.Permanent(err) && !errors.Is(err, ledger.ErrContention) {
 		return err
 	}
 	report.Cause = fmt.Errorf("the documents of the handler cannot be written: %w", err)
 	if ledger.Permanent(err) {
-		return r.bury(ctx, report)
+		return r.markDead(ctx, report)
 	}
 	return r.release(ctx, report)
 }
 
-// bury records that the effect will never happen.
-func (r *Runner) bury(ctx context.Context, report *Report) error {
+// markDead records that the effect will never happen.
+func (r *Runner) markDead(ctx context.Context, report *Report) error {
 	report.Outcome, report.FailingSince = Died, report.Lease.FailingSince
-	return insist(ctx, func(ctx context.Context) error { return r.ledger.Bury(ctx, report.Lease, report.Cause) })
+	return insist(ctx, func(ctx context.Context) error { return r.ledger.MarkDead(ctx, report.Lease, report.Cause) })
 }
 
 // release records that the attempt failed, which may be the last that the effect has.
@@ -188,7 +188,7 @@ func insist(ctx context.Context, record func(context.Context) error) error {
 }
 
 // perform calls the handler with a context that lives as long as the lease is surely held.
-func (r *Runner) perform(ctx context.Context, handler Handler, lease ledger.Lease, began time.Time) (riders []ledger.Write, err error) {
+func (r *Runner) perform(ctx context.Context, handler Handler, lease ledger.Lease, began time.Time) (extra []ledger.Write, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	kept := make(chan struct{})
 	go func() {
@@ -199,14 +199,14 @@ func (r *Runner) perform(ctx context.Context, handler Handler, lease ledger.Leas
 		cancel(nil)
 		<-kept
 		if p := recover(); p != nil {
-			riders, err = nil, fmt.Errorf("the handler panicked: %v", p)
+			extra, err = nil, fmt.Errorf("the handler panicked: %v", p)
 		}
 	}()
-	riders, err = handler.Perform(ctx, Task{Lease: lease})
+	extra, err = handler.Perform(ctx, Task{Lease: lease})
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w (%w)", err, context.Cause(ctx))
 	}
-	return riders, err
+	return extra, err
 }
 
 var errLeaseEnds = errors.New("the lease ends and could not be extended")

@@ -229,17 +229,17 @@ func TestUnknown(t *testing.T) {
 	})
 }
 
-type rider struct {
+type extraDocument struct {
 	ID string `json:"id"`
 }
 
-// TestRiders: documents that the handler hands over are written with the outcome, or not at all.
-func TestRiders(t *testing.T) {
+// TestExtraWrites: documents that the handler hands over are written with the outcome, or not at all.
+func TestExtraWrites(t *testing.T) {
 	inWorld(t, func(w *world) {
 		path := ledger.EffectPath(key, name).Child("items", "1")
-		riders := func(err error) effect.HandlerFunc {
+		extra := func(err error) effect.HandlerFunc {
 			return func(context.Context, effect.Task) ([]ledger.Write, error) {
-				return []ledger.Write{{Path: path, Data: rider{ID: "1"}}}, err
+				return []ledger.Write{{Path: path, Data: extraDocument{ID: "1"}}}, err
 			}
 		}
 		there := func() bool {
@@ -249,24 +249,24 @@ func TestRiders(t *testing.T) {
 			}
 			return snapshot.Documents[0].Exists()
 		}
-		report := w.run(w.runner(riders(errTarget)), effect.Failed)
+		report := w.run(w.runner(extra(errTarget)), effect.Failed)
 		if there() {
 			w.Error("a document of a failed attempt")
 		}
 		time.Sleep(report.RetryAfter)
-		w.run(w.runner(riders(nil)), effect.Finished)
+		w.run(w.runner(extra(nil)), effect.Finished)
 		if !there() {
 			w.Error("no document of an attempt that succeeded")
 		}
 	})
 }
 
-// TestRefusedRiders: documents that the store will never take are the handler's mistake: the effect is DEAD for a person to
+// TestRefusedExtraWrites: documents that the store will never take are the handler's mistake: the effect is DEAD for a person to
 // see, rather than held and repeated again and again.
-func TestRefusedRiders(t *testing.T) {
+func TestRefusedExtraWrites(t *testing.T) {
 	inWorld(t, func(w *world) {
 		r := w.runner(func(context.Context, effect.Task) ([]ledger.Write, error) {
-			return []ledger.Write{{Path: "items/1", Data: rider{ID: strings.Repeat("x", ledger.MaxDocumentBytes)}}}, nil
+			return []ledger.Write{{Path: "items/1", Data: extraDocument{ID: strings.Repeat("x", ledger.MaxDocumentBytes)}}}, nil
 		})
 		if report := w.run(r, effect.Died); !errors.Is(report.Cause, ledger.ErrInvalid) {
 			w.Errorf("report %+v", report)
@@ -277,16 +277,16 @@ func TestRefusedRiders(t *testing.T) {
 	})
 }
 
-// TestRiderExists: a document that may only be created, and is there already, ends the effect at once, with the cause: no other
+// TestExtraWriteExists: a document that may only be created, and is there already, ends the effect at once, with the cause: no other
 // attempt would find it gone, and each would perform the effect again.
-func TestRiderExists(t *testing.T) {
+func TestExtraWriteExists(t *testing.T) {
 	inWorld(t, func(w *world) {
-		if err := w.store.Commit(w.ctx, ledger.Write{Path: "items/1", Data: rider{ID: "another's"}}); err != nil {
+		if err := w.store.Commit(w.ctx, ledger.Write{Path: "items/1", Data: extraDocument{ID: "another's"}}); err != nil {
 			w.Fatal(err)
 		}
 		var p performances
 		r := w.runner(p.that(func(context.Context, effect.Task) ([]ledger.Write, error) {
-			return []ledger.Write{{Path: "items/1", Data: rider{ID: "1"}}}, nil
+			return []ledger.Write{{Path: "items/1", Data: extraDocument{ID: "1"}}}, nil
 		}))
 		report := w.run(r, effect.Died)
 		e, status := w.effect()
@@ -299,9 +299,9 @@ func TestRiderExists(t *testing.T) {
 	})
 }
 
-// TestRiderOvertaken: a document that another writer changes between the handler's look and the commit is no reason to give up:
+// TestExtraWriteOvertaken: a document that another writer changes between the handler's look and the commit is no reason to give up:
 // the attempt fails, and the next one looks again.
-func TestRiderOvertaken(t *testing.T) {
+func TestExtraWriteOvertaken(t *testing.T) {
 	inWorld(t, func(w *world) {
 		path := ledger.Path("items/1")
 		token := func() ledger.Token {
@@ -312,14 +312,14 @@ func TestRiderOvertaken(t *testing.T) {
 			return snapshot.Documents[0].Token
 		}
 		write := func(id string) {
-			if err := w.store.Commit(w.ctx, ledger.Write{Path: path, Token: token(), Data: rider{ID: id}}); err != nil {
+			if err := w.store.Commit(w.ctx, ledger.Write{Path: path, Token: token(), Data: extraDocument{ID: id}}); err != nil {
 				w.Fatal(err)
 			}
 		}
 		write("first")
 		overtaken := false
 		r := w.runner(func(context.Context, effect.Task) ([]ledger.Write, error) {
-			mine := ledger.Write{Path: path, Token: token(), Data: rider{ID: "ours"}}
+			mine := ledger.Write{Path: path, Token: token(), Data: extraDocument{ID: "ours"}}
 			if !overtaken {
 				overtaken = true
 				write("another's")

@@ -186,10 +186,10 @@ func TestDefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if riders, err := handlers["log"].Perform(t.Context(), effect.Task{Lease: ledger.Lease{
+	if extra, err := handlers["log"].Perform(t.Context(), effect.Task{Lease: ledger.Lease{
 		Operation: key, Effect: "log", IdempotencyKey: "gemini:batches/a#log", Payload: []byte(`{"state":"FAILED"}`),
-	}}); err != nil || riders != nil {
-		t.Errorf("%v %v", riders, err)
+	}}); err != nil || extra != nil {
+		t.Errorf("%v %v", extra, err)
 	}
 	var line map[string]any
 	if err := json.Unmarshal(log.Bytes(), &line); err != nil {

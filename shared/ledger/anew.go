@@ -36,7 +36,7 @@ func (r *replaying) anew(ctx context.Context, firstDoc, recordDoc Document, rec 
 		return fmt.Errorf("%w anew: the payload of the first run: %w", ErrReplay, err)
 	}
 	run := Effect{
-		Operation: first.Operation, Name: r.name, Anew: r.message.Anew, State: EffectPending,
+		Operation: first.Operation, Name: r.name, Rerun: r.message.Rerun, State: EffectPending,
 		IdempotencyKey: key, Payload: payload, CreatedAt: now, ClaimableAt: now, DueAt: now,
 	}
 	r.remember(&run, now)
@@ -44,7 +44,7 @@ func (r *replaying) anew(ctx context.Context, firstDoc, recordDoc Document, rec 
 	if !first.ExpireAt.IsZero() { // it stays beside its runs
 		first.ExpireAt = now.Add(2 * l.settings.Retention)
 	}
-	r.outcome = PlannedAnew
+	r.outcome = PlannedRerun
 	path := EffectPath(first.Operation, r.name)
 	return l.commitEnd(ctx, Document{Path: path}, recordDoc, run, now, []Write{l.writeEffect(firstDoc, first)})
 }
@@ -120,4 +120,4 @@ func (l *Ledger) company(ctx context.Context, effect Effect, now time.Time) (com
 }
 
 // oneOfSeveral reports whether the effect has, or is, a run that a person asked for.
-func (e Effect) oneOfSeveral() bool { return e.Anew != "" || e.Runs > 0 }
+func (e Effect) oneOfSeveral() bool { return e.Rerun != "" || e.Runs > 0 }

@@ -70,7 +70,7 @@ func (c *chunk) outcome(item Item, o ItemOutcome) (Item, error) {
 		return c.failed(item, o)
 	}
 	c.progress.Done++
-	c.riders = append(c.riders, o.Riders...)
+	c.riders = append(c.riders, o.ExtraWrites...)
 	c.advanced = true
 	item.State, item.ExpireAt = ItemDone, c.expiry()
 	item.FailingSince, item.FailedAt, item.FetchableUntil = time.Time{}, time.Time{}, time.Time{}

@@ -7,12 +7,12 @@
 // Every change is read, decide, commit: documents are read with their version tokens, a pure function decides, and a commit
 // holds only if nobody wrote in between. A lost race decides again [M6].
 //
-//	operations/{key}                 [Ledger.Ingest] alone changes its state [M7]; Register makes it, Finish and Bury note
-//	                                 what became of an effect, Postpone and Hasten move its due time, Note says what look-ups
+//	operations/{key}                 [Ledger.Ingest] alone changes its state [M7]; Register makes it, Finish and MarkDead note
+//	                                 what became of an effect, Postpone and MakeDueNow move its due time, NoteCondition says what look-ups
 //	                                 could not learn, Abandon ends the waiting
 //	operations/{key}/deliveries/{id} made once, with the decision it reports, and never changed
 //	operations/{key}/effects/{name}  made by Ingest or Register in the commit that reaches the state it is for, or by
-//	                                 Postpone, Note or AlertAbout in the one that finds what it alerts of; changed by Claim,
+//	                                 Postpone, NoteCondition or AlertAbout in the one that finds what it alerts of; changed by Claim,
 //	                                 and then only by the holder of the claim; Requeue moves its due time on, Recover records
 //	                                 after a restore that it had been DONE, AbandonEffect waives it once it is DEAD,
 //	                                 [Ledger.Replay] reopens it then, notes each person's message that it takes in, and makes
@@ -24,7 +24,7 @@
 //	                                 AbandonIntent; PostponeIntent moves its due time on, KeepName adds a name to look up;
 //	                                 opened again by Renew; deleted by Withdraw while it is not bound, and by
 //	                                 ForgetIntent while no operation has it
-//	quarantine/{delivery id}         made by Quarantine; Retried notes what came of it later
+//	quarantine/{delivery id}         made by Quarantine; MarkRetried notes what came of it later
 //
 // Forget deletes an operation with all of these but what is in quarantine, the record last.
 //
@@ -55,7 +55,7 @@
 // # A side effect's life
 //
 //	PENDING ──Claim──▶ CLAIMED ──Finish────────▶ DONE
-//	   ▲                │  │ └────Bury, Release─▶ DEAD ◀── Claim, of what ended too often with its process
+//	   ▲                │  │ └────MarkDead, Release─▶ DEAD ◀── Claim, of what ended too often with its process
 //	   ├────Release─────┘  └─ lease over ─▶ claimable by any worker, with a higher fence
 //	   └────Replay, by a person, of what is DEAD
 //

@@ -65,10 +65,10 @@ type Effect struct {
 	Recovered *Recovery `json:"recovered,omitempty" firestore:"recovered,omitempty"`
 	// Replays are what people's messages have asked of the effect, the latest ones.
 	Replays []Replay `json:"replays,omitempty" firestore:"replays,omitempty"`
-	// Anew is the nonce of a run that a person asked for; Runs, on the effect itself, how many such runs there are. Of them all
+	// Rerun is the nonce of a run that a person asked for; Runs, on the effect itself, how many such runs there are. Of them all
 	// one is claimed at a time.
-	Anew string `json:"anew,omitempty" firestore:"anew,omitempty"`
-	Runs int    `json:"runs,omitempty" firestore:"runs,omitempty"`
+	Rerun string `json:"anew,omitempty" firestore:"anew,omitempty"`
+	Runs  int    `json:"runs,omitempty" firestore:"runs,omitempty"`
 	// WithoutRecord: the effect is dead, and there is no record that says so. A list finds it by this.
 	WithoutRecord bool `json:"withoutRecord,omitempty" firestore:"withoutRecord,omitempty"`
 	// Progress says how far an effect has come that runs once per item.

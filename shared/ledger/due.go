@@ -137,8 +137,8 @@ func (l *Ledger) Postpone(ctx context.Context, d DueOperation, passStart time.Ti
 
 func stuckDetail(rec operation.Record) string {
 	detail := fmt.Sprintf("it was submitted at %s and is %s", rec.SubmittedAt.Format(time.RFC3339), rec.State)
-	if rec.Trouble != "" {
-		detail += "; look-ups have learned nothing since " + rec.TroubleSince.Format(time.RFC3339) + ": " + rec.Trouble
+	if rec.Condition != "" {
+		detail += "; look-ups have learned nothing since " + rec.ConditionSince.Format(time.RFC3339) + ": " + rec.Condition
 	}
 	return detail
 }

@@ -20,9 +20,9 @@ func (l *Ledger) Finish(ctx context.Context, lease Lease, riders ...Write) error
 	return l.ending(ctx, lease, "finishing", EffectDone, nil, riders)
 }
 
-// Bury records that the effect will never succeed: it is DEAD until a person looks at it, and keeps its operation's record
+// MarkDead records that the effect will never succeed: it is DEAD until a person looks at it, and keeps its operation's record
 // from expiring [L3]. cause says why. Errors: as Finish.
-func (l *Ledger) Bury(ctx context.Context, lease Lease, cause error) error {
+func (l *Ledger) MarkDead(ctx context.Context, lease Lease, cause error) error {
 	return l.ending(ctx, lease, "burying", EffectDead, cause, nil)
 }
 

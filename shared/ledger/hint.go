@@ -8,8 +8,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Hinted says what a delivery is about that cannot be believed without asking Gemini.
-type Hinted struct {
+// A Unverified says what a delivery is about that cannot be believed without asking Gemini.
+type Unverified struct {
 	// Name is the operation that an event of the same name and correlation id would change [K6], and the name to ask the API
 	// with [K5].
 	Name operation.Name
@@ -24,43 +24,43 @@ type Hinted struct {
 	Duplicate bool
 }
 
-// Hint reads what the ledger knows of a delivery's operation, as Ingest would find it, and writes nothing. The error is the
+// ReadUnverified reads what the ledger knows of a delivery's operation, as Ingest would find it, and writes nothing. The error is the
 // store's; the same call may succeed later.
-func (l *Ledger) Hint(ctx context.Context, name operation.Name, correlationID, deliveryID string) (Hinted, error) {
+func (l *Ledger) ReadUnverified(ctx context.Context, name operation.Name, correlationID, deliveryID string) (Unverified, error) {
 	paths := []Path{OperationPath(name.Key), deliveryPath(name.Key, operation.Webhook, deliveryID)}
 	if correlationID != "" {
 		paths = append(paths, intentPath(correlationID))
 	}
 	snapshot, err := l.store.Get(ctx, paths...)
 	if err != nil {
-		return Hinted{}, fmt.Errorf("finding what a hint at %s means: %w", name.Key, err)
+		return Unverified{}, fmt.Errorf("finding what a hint at %s means: %w", name.Key, err)
 	}
 	rec, err := readRecord(snapshot.Documents[0])
 	if err != nil {
-		return Hinted{}, err
+		return Unverified{}, err
 	}
-	hinted := Hinted{Name: name, Record: rec}
+	hinted := Unverified{Name: name, Record: rec}
 	if !rec.Registered && correlationID != "" {
 		intent, err := readIntent(snapshot.Documents[2])
 		if err != nil {
-			return Hinted{}, err
+			return Unverified{}, err
 		}
 		if key := intent.elsewhere(name.Key); key != "" {
-			return l.Hint(ctx, operation.Name{Key: key, Resource: string(key)}, "", deliveryID)
+			return l.ReadUnverified(ctx, operation.Name{Key: key, Resource: string(key)}, "", deliveryID)
 		}
 		hinted.Disputed, hinted.Waiting = intent.disputed(name.Key), intent.Waiting()
 	}
 	if rec.Name != "" {
 		hinted.Name.Resource = rec.Name
 	}
-	hinted.Duplicate, _, err = takenIn(snapshot.Documents[1], rec)
+	hinted.Duplicate, _, err = deduplicate(snapshot.Documents[1], rec)
 	return hinted, err
 }
 
-// Hasten makes a pending operation due now, and reports whether it was due later: reconciliation then asks Gemini about it at
+// MakeDueNow makes a pending operation due now, and reports whether it was due later: reconciliation then asks Gemini about it at
 // its next pass, rather than a caller that has no time to. It changes no state [M7]. There is nothing to hasten of an
 // operation that is settled or that nobody registered. Errors: ErrNotFound; otherwise as Ingest.
-func (l *Ledger) Hasten(ctx context.Context, key operation.Key) (bool, error) {
+func (l *Ledger) MakeDueNow(ctx context.Context, key operation.Key) (bool, error) {
 	var hastened time.Time // by a commit whose answer was lost
 	sooner := false
 	err := l.decide(ctx, "hastening "+string(key), func(int) error {
@@ -80,10 +80,10 @@ func (l *Ledger) Hasten(ctx context.Context, key operation.Key) (bool, error) {
 	return sooner && err == nil, err
 }
 
-// hastened returns the write that makes an operation due now, for a commit about something else.
+// makeDueNow returns the write that makes an operation due now, for a commit about something else.
 // There is none for an operation that waits for nothing, for one that is due, and for the empty
 // key.
-func (l *Ledger) hastened(ctx context.Context, key operation.Key) ([]Write, error) {
+func (l *Ledger) makeDueNow(ctx context.Context, key operation.Key) ([]Write, error) {
 	if key == "" {
 		return nil, nil
 	}

@@ -117,7 +117,7 @@ func (c *ingestion) try(ctx context.Context, e operation.Event, again bool) (Rec
 		}
 		at.correlated = true
 	}
-	duplicate, writer, err := takenIn(at.delivery, at.rec)
+	duplicate, writer, err := deduplicate(at.delivery, at.rec)
 	switch {
 	case err != nil:
 		return Receipt{}, nil, err
@@ -183,7 +183,7 @@ func (c *ingestion) decide(ctx context.Context, e operation.Event, at reading) (
 	if !decision.Applied && !bound && e.Source == operation.Reconcile && c.receipt.Outcome == Dropped {
 		return c.receipt, nil, nil // every pass asks again: what did not change leaves no trace
 	}
-	hastened, err := l.hastened(ctx, c.receipt.Disputed)
+	hastened, err := l.makeDueNow(ctx, c.receipt.Disputed)
 	if err != nil {
 		return Receipt{}, nil, err
 	}
@@ -237,9 +237,9 @@ func (c *ingestion) apply(
 	return append(planned.writes, write), nil
 }
 
-// takenIn reports whether a delivery was taken in before, and by which call. One that is older than the operation's record
+// deduplicate reports whether a delivery was taken in before, and by which call. One that is older than the operation's record
 // outlived a former record, and says nothing about this one.
-func takenIn(doc Document, rec operation.Record) (duplicate bool, writer string, err error) {
+func deduplicate(doc Document, rec operation.Record) (duplicate bool, writer string, err error) {
 	var seen Delivery
 	if err := doc.Decode(&seen); err != nil {
 		return false, "", fmt.Errorf("reading %s: %w", doc.Path, err)

@@ -20,8 +20,8 @@ type ItemOutcome struct {
 	// Response or Error is the item in Gemini's own words. It is kept where the item becomes
 	// FAILED, up to MaxKeptBytes; where there is neither, until when Gemini probably has it.
 	Response, Error []byte
-	// Riders are documents that are written in the commit that records a success: with it, once.
-	Riders []Write
+	// ExtraWrites are documents that are written in the commit that records a success: with it, once.
+	ExtraWrites []Write
 }
 
 // MaxKeptBytes is the largest response that is kept of a FAILED item: with its quotes escaped it

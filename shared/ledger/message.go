@@ -21,8 +21,8 @@ type Message struct {
 	Effect    string        `json:"effect"`
 	// Attempt is the claim that the message was sent for. A message without it comes from a person, and Replay takes it in.
 	Attempt int `json:"attempt,omitempty"`
-	// Anew asks for a run of its own, even of what is DONE; the same text again is the same run.
-	Anew string `json:"anew,omitempty"`
+	// Rerun asks for a run of its own, even of what is DONE; the same text again is the same run.
+	Rerun string `json:"anew,omitempty"`
 	// By is who sent a person's message, in their own word.
 	By string `json:"by,omitempty"`
 	// ID is the queue's, the same in every delivery of the message; empty where it has none. It is not part of what is sent.
@@ -43,11 +43,11 @@ func (m Message) Validate() error {
 	switch {
 	case m.Effect == "":
 		return fmt.Errorf("%w: it names no effect", ErrMessage)
-	case m.Anew == "":
+	case m.Rerun == "":
 		return nil
-	case !nonce.MatchString(m.Anew) || isAlertRun(m.Anew):
+	case !nonce.MatchString(m.Rerun) || isAlertRun(m.Rerun):
 		return fmt.Errorf("%w: anew: %.80q must be up to 64 letters, digits, '.', '_' and '-', beginning with a letter or digit, "+
-			"and not the name of an alert such as stuck-1", ErrMessage, m.Anew)
+			"and not the name of an alert such as stuck-1", ErrMessage, m.Rerun)
 	case !m.FromPerson():
 		return fmt.Errorf("%w: anew is for a person's message, which has no attempt", ErrMessage)
 	case RuleOf(m.Effect) != m.Effect:

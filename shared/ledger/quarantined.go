@@ -26,10 +26,10 @@ func (l *Ledger) ListQuarantined(ctx context.Context, f QuarantineFilter) (Page[
 	return page, nil
 }
 
-// Retried notes that a quarantined delivery was taken in once more, and what came of it: of several times the last. The body
+// MarkRetried notes that a quarantined delivery was taken in once more, and what came of it: of several times the last. The body
 // stays until its retention ends, whatever the outcome [W6]. ErrNotFound: there is none of that delivery id. Other errors: as
 // Ingest; calling it again is safe.
-func (l *Ledger) Retried(ctx context.Context, id string, outcome Outcome) error {
+func (l *Ledger) MarkRetried(ctx context.Context, id string, outcome Outcome) error {
 	return l.decide(ctx, "noting the retry of quarantined delivery "+id, func(int) error {
 		snapshot, err := l.store.Get(ctx, quarantinePath(id))
 		if err != nil {

@@ -98,7 +98,7 @@ func (l *Ledger) register(ctx context.Context, r Registration, again bool) (Regi
 	if err != nil {
 		return Registered{}, nil, err
 	}
-	merged, err := said.mergedInto(before, bound.taken != nil)
+	merged, err := said.mergedInto(before, bound.refused != nil)
 	if err != nil {
 		return Registered{}, nil, err
 	}
@@ -114,7 +114,7 @@ func (l *Ledger) register(ctx context.Context, r Registration, again bool) (Regi
 	}
 	writes := bound.writes
 	if doc.Exists() && len(writes) == 0 && reflect.DeepEqual(planned.record, before) {
-		return Registered{Record: before, Merged: merged, CorrelationErr: bound.taken}, nil, nil
+		return Registered{Record: before, Merged: merged, CorrelationErr: bound.refused}, nil, nil
 	}
 	rec, write := l.writeRecord(doc, planned.record, now)
 	if err := l.store.Commit(ctx, append(append(writes, planned.writes...), write)...); err != nil {
@@ -122,7 +122,7 @@ func (l *Ledger) register(ctx context.Context, r Registration, again bool) (Regi
 	}
 	return Registered{
 		Record: rec, Created: !doc.Exists(), Planned: len(planned.messages), Withheld: planned.withheld, Merged: merged,
-		CorrelationErr: bound.taken,
+		CorrelationErr: bound.refused,
 	}, planned.messages, nil
 }
 
@@ -167,7 +167,7 @@ type binding struct {
 	registration Registration // without the id where that is taken; with what the intent says of the job
 	intent       Intent       // as it was, where it is bound now
 	writes       []Write
-	taken        error            // ErrCorrelation, where the id cannot be the operation's
+	refused      error            // ErrCorrelation, where the id cannot be the operation's
 	seen         *operation.Event // what deliveries under another name have said of the operation
 	// disputed: deliveries carried the id and the name of another operation. Nothing that they said
 	// is believed of this one, but that Gemini should be asked about it now.
@@ -185,12 +185,12 @@ func (l *Ledger) bind(ctx context.Context, doc Document, before operation.Record
 	b := binding{registration: r}
 	switch {
 	case intent.State == IntentBound && intent.Operation != r.Name.Key:
-		b.taken = fmt.Errorf("%w: %q is the id of %s", ErrCorrelation, r.CorrelationID, intent.Operation)
+		b.refused = fmt.Errorf("%w: %q is the id of %s", ErrCorrelation, r.CorrelationID, intent.Operation)
 	case before.Registered && before.CorrelationID != "" && before.CorrelationID != r.CorrelationID:
-		b.taken = fmt.Errorf("%w: %s has the id %q", ErrCorrelation, r.Name.Key, before.CorrelationID)
+		b.refused = fmt.Errorf("%w: %s has the id %q", ErrCorrelation, r.Name.Key, before.CorrelationID)
 	}
 	switch {
-	case b.taken != nil:
+	case b.refused != nil:
 		b.registration.CorrelationID = ""
 		return b, nil
 	case intent.State == IntentBound:
@@ -198,7 +198,7 @@ func (l *Ledger) bind(ctx context.Context, doc Document, before operation.Record
 	case intent.State == IntentSeen && intent.Operation != r.Name.Key && intent.Operation.Issued():
 		b.disputed = true
 	case intent.State == IntentSeen && intent.Operation != r.Name.Key:
-		if err := b.take(ctx, l, r, intent.Operation, now); err != nil {
+		if err := b.adoptSeen(ctx, l, r, intent.Operation, now); err != nil {
 			return b, err
 		}
 	}
@@ -226,8 +226,8 @@ func (b binding) heard(l *Ledger, rec operation.Record, now time.Time) operation
 	return rec
 }
 
-// take makes what deliveries under the name of other said an event of r's operation.
-func (b *binding) take(ctx context.Context, l *Ledger, r Registration, other operation.Key, now time.Time) error {
+// adoptSeen makes what deliveries under the name of other said an event of r's operation.
+func (b *binding) adoptSeen(ctx context.Context, l *Ledger, r Registration, other operation.Key, now time.Time) error {
 	snapshot, err := l.store.Get(ctx, OperationPath(other))
 	if err != nil {
 		return fmt.Errorf("reading what was said of correlation id %q: %w", r.CorrelationID, err)

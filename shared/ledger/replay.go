@@ -20,10 +20,10 @@ type ReplayOutcome string
 
 // The outcomes of a replay. The zero one: nothing but that the message was seen; the effect is done, or is tried by itself.
 const (
-	Reopened    ReplayOutcome = "reopened"     // it was DEAD
-	PlannedLate ReplayOutcome = "planned"      // it was never planned, and a rule has it
-	PlannedAnew ReplayOutcome = "planned-anew" // as a run of its own
-	Repeated    ReplayOutcome = "repeated"     // this very message was taken in before
+	Reopened     ReplayOutcome = "reopened"     // it was DEAD
+	PlannedLate  ReplayOutcome = "planned"      // it was never planned, and a rule has it
+	PlannedRerun ReplayOutcome = "planned-anew" // as a run of its own
+	Repeated     ReplayOutcome = "repeated"     // this very message was taken in before
 )
 
 // Replayed says what Replay did.
@@ -42,7 +42,7 @@ const maxReplayError = 300
 // also if it was waived: it is PENDING, claimable at once, with all its attempts before it; its fence goes on [S6], and its
 // last error becomes the replay's; of an effect that runs once per item those that FAILED are returned to waiting, under their
 // own keys. What was never planned is planned now, where a rule has it for the state that the operation has reached and
-// the operation is registered and settled. What is DONE stays so [S2]; with Anew the message asks for a run of its own, with the
+// the operation is registered and settled. What is DONE stays so [S2]; with Rerun the message asks for a run of its own, with the
 // payload of the first but a key and a claim of its own. The first stays as it is.
 //
 // A message is taken in once by each effect, whatever it found: a redelivery that is known by its ID changes nothing. One
@@ -51,8 +51,8 @@ const maxReplayError = 300
 // Errors: ErrReplay; else as Ingest. Calling it again is safe.
 func (l *Ledger) Replay(ctx context.Context, m Message) (Replayed, error) {
 	r := replaying{ledger: l, message: m, name: m.Effect, writer: l.nonce()}
-	if m.Anew != "" {
-		r.name = runOf(m.Effect, m.Anew)
+	if m.Rerun != "" {
+		r.name = runOf(m.Effect, m.Rerun)
 	}
 	if err := m.Validate(); err != nil {
 		return Replayed{}, fmt.Errorf("%w: %w", ErrReplay, err)
@@ -92,7 +92,7 @@ func (r *replaying) try(ctx context.Context) error {
 			return err
 		case !recordDoc.Exists():
 			return fmt.Errorf("%w: %w", ErrReplay, ErrNotFound)
-		case r.message.Anew != "":
+		case r.message.Rerun != "":
 			return r.anew(ctx, snapshot.Documents[2], recordDoc, rec, now)
 		default:
 			return r.late(ctx, doc, recordDoc, rec, now)

@@ -9,17 +9,17 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Trouble is why a look-up learned nothing, in the word that logs count; empty where it learned something.
-type Trouble string
+// A Condition is why a look-up learned nothing, in the word that logs count; empty where it learned something.
+type Condition string
 
-// TroubleNotFound is the only one that says something about the operation: Gemini does not know its name [R4].
-const TroubleNotFound Trouble = "not-found"
+// ConditionNotFound is the only one that says something about the operation: Gemini does not know its name [R4].
+const ConditionNotFound Condition = "not-found"
 
 // missingIntervals is for how many intervals an operation is not found before that is said aloud: a live one was seen to
 // answer so for a while.
 const missingIntervals = 12
 
-// Noted says what Note found.
+// Noted says what NoteCondition found.
 type Noted struct {
 	// Missing: Gemini has not found the operation for so long that it should be said.
 	Missing bool
@@ -31,13 +31,13 @@ type Noted struct {
 	PublishErr error
 }
 
-// Note records what a look-up that learned nothing leaves behind, and with an empty trouble that one has learned something
+// NoteCondition records what a look-up that learned nothing leaves behind, and with an empty trouble that one has learned something
 // since. It writes only what changes: the usual pass, which meets the same trouble again or none, only reads one document. It
 // never changes a state [M7], and leaves alone an operation that has ended, that nobody registered or that is not there.
 //
 // Not being found is not an end [R4]: it is noted, and from the twelfth interval on an alert is planned in the same commit,
 // once in every AlertEvery; for an operation that a person abandoned it is only noted. Errors: as Ingest.
-func (l *Ledger) Note(ctx context.Context, key operation.Key, trouble Trouble) (Noted, error) {
+func (l *Ledger) NoteCondition(ctx context.Context, key operation.Key, trouble Condition) (Noted, error) {
 	var last noting
 	err := l.decide(ctx, "noting the trouble with "+string(key), func(int) error {
 		return l.note(ctx, key, trouble, &last)
@@ -49,14 +49,14 @@ func (l *Ledger) Note(ctx context.Context, key operation.Key, trouble Trouble) (
 	return last.noted, nil
 }
 
-// A noting is what one call of Note tried last. Where the answer to its commit was lost, this is what counts.
+// A noting is what one call of NoteCondition tried last. Where the answer to its commit was lost, this is what counts.
 type noting struct {
 	record   operation.Record
 	noted    Noted
 	messages []Message
 }
 
-func (l *Ledger) note(ctx context.Context, key operation.Key, trouble Trouble, last *noting) error {
+func (l *Ledger) note(ctx context.Context, key operation.Key, trouble Condition, last *noting) error {
 	snapshot, err := l.store.Get(ctx, OperationPath(key))
 	if err != nil {
 		return err
@@ -73,9 +73,9 @@ func (l *Ledger) note(ctx context.Context, key operation.Key, trouble Trouble, l
 	if before.Settled() || !before.Registered {
 		return nil
 	}
-	p := plan{record: before.WithoutTrouble()}
+	p := plan{record: before.WithoutCondition()}
 	if trouble != "" {
-		if p, last.noted, err = l.inTrouble(ctx, before, trouble, now); err != nil {
+		if p, last.noted, err = l.withCondition(ctx, before, trouble, now); err != nil {
 			return err
 		}
 	}
@@ -88,12 +88,12 @@ func (l *Ledger) note(ctx context.Context, key operation.Key, trouble Trouble, l
 	return l.store.Commit(ctx, append(p.writes, write)...)
 }
 
-// inTrouble returns the record with the trouble in it, and the alert for which it is time.
-func (l *Ledger) inTrouble(ctx context.Context, rec operation.Record, trouble Trouble, now time.Time) (plan, Noted, error) {
-	if reason := shorten(string(trouble)); rec.Trouble != reason {
-		rec.Trouble, rec.TroubleSince = reason, now
+// withCondition returns the record with the trouble in it, and the alert for which it is time.
+func (l *Ledger) withCondition(ctx context.Context, rec operation.Record, trouble Condition, now time.Time) (plan, Noted, error) {
+	if reason := shorten(string(trouble)); rec.Condition != reason {
+		rec.Condition, rec.ConditionSince = reason, now
 	}
-	if trouble != TroubleNotFound {
+	if trouble != ConditionNotFound {
 		return plan{record: rec}, Noted{}, nil
 	}
 	if rec.MissingSince.IsZero() {

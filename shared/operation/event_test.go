@@ -81,7 +81,7 @@ func TestApplyNewStateBringsItsResult(t *testing.T) {
 					r, e := complete(), event(is, late)
 					r.State, r.Result, e.Result, e.Source = was, has, brings, operation.Webhook
 					e.CorrelationID = "c-2" // matching an operation by it is the ledger's [K6]
-					want := r.WithoutTrouble()
+					want := r.WithoutCondition()
 					want.State, want.UpdateTime, want.Result = is, late, brings
 					if is.Terminal() {
 						want.SettledAt, want.SettledBy = now, operation.Webhook

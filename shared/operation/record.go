@@ -79,10 +79,10 @@ type Record struct {
 	// StuckSince is when the operation was first found pending for too long; AlertedAt when that was last alerted [R4].
 	StuckSince time.Time `json:"stuckSince,omitzero" firestore:"stuckSince,omitempty"`
 	AlertedAt  time.Time `json:"alertedAt,omitzero" firestore:"alertedAt,omitempty"`
-	// Trouble is why the last look-ups learned nothing, in their own word ("not-found", "rate-limited"), and
-	// TroubleSince when the first of them said so; both are absent since Gemini last said how the operation stands.
-	Trouble      string    `json:"trouble,omitempty" firestore:"trouble,omitempty"`
-	TroubleSince time.Time `json:"troubleSince,omitzero" firestore:"troubleSince,omitempty"`
+	// Condition is why the last look-ups learned nothing, in their own word ("not-found", "rate-limited"), and
+	// ConditionSince when the first of them said so; both are absent since Gemini last said how the operation stands.
+	Condition      string    `json:"trouble,omitempty" firestore:"trouble,omitempty"`
+	ConditionSince time.Time `json:"troubleSince,omitzero" firestore:"troubleSince,omitempty"`
 	// MissingSince is when Gemini first did not find the operation, and MissingAlertedAt when that was last alerted
 	// [R4]. Other trouble leaves both as they are, because it says nothing about whether the operation is there.
 	MissingSince     time.Time `json:"missingSince,omitzero" firestore:"missingSince,omitempty"`

@@ -264,7 +264,7 @@ func complete() operation.Record {
 		},
 		Metadata: `{"a":[1,"b"]}`, CorrelationID: "c-1",
 		Effects:    map[string]operation.EffectStatus{"publish": operation.EffectDead},
-		StuckSince: early, AlertedAt: early, Trouble: "not-found", TroubleSince: early, MissingSince: early,
+		StuckSince: early, AlertedAt: early, Condition: "not-found", ConditionSince: early, MissingSince: early,
 		MissingAlertedAt: late,
 		Abandoned:        &operation.Abandonment{At: late, By: "ops@example.com", Why: "lost"}, DueAt: late, ExpireAt: late,
 	}

@@ -59,7 +59,7 @@ func Reduce(r Record, e Event, allowed Transitions) Decision {
 // same state again fills in what was empty and changes nothing else; a new state brings its own result. Either way what
 // look-ups could not learn is known now.
 func Apply(r Record, e Event, now time.Time) Record {
-	r = r.WithoutTrouble()
+	r = r.WithoutCondition()
 	if r.State == e.State {
 		r.Result = r.Result.fill(e.Result)
 	} else {

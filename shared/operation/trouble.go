@@ -9,12 +9,12 @@ type Abandonment struct {
 	Why string    `json:"why" firestore:"why"`
 }
 
-// InTrouble reports whether r still says that look-ups learned nothing.
-func (r Record) InTrouble() bool { return r.Trouble != "" || !r.MissingSince.IsZero() }
+// HasCondition reports whether r still says that look-ups learned nothing.
+func (r Record) HasCondition() bool { return r.Condition != "" || !r.MissingSince.IsZero() }
 
-// WithoutTrouble returns r as it is once Gemini has said how the operation stands: found, and in no trouble.
-func (r Record) WithoutTrouble() Record {
-	r.Trouble, r.TroubleSince = "", time.Time{}
+// WithoutCondition returns r as it is once Gemini has said how the operation stands: found, and in no trouble.
+func (r Record) WithoutCondition() Record {
+	r.Condition, r.ConditionSince = "", time.Time{}
 	r.MissingSince, r.MissingAlertedAt = time.Time{}, time.Time{}
 	return r
 }

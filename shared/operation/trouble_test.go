@@ -13,16 +13,16 @@ import (
 func TestWithoutTrouble(t *testing.T) {
 	t.Parallel()
 	want := complete()
-	want.Trouble, want.TroubleSince, want.MissingSince, want.MissingAlertedAt = "", time.Time{}, time.Time{}, time.Time{}
-	got := complete().WithoutTrouble()
+	want.Condition, want.ConditionSince, want.MissingSince, want.MissingAlertedAt = "", time.Time{}, time.Time{}, time.Time{}
+	got := complete().WithoutCondition()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if !complete().InTrouble() || got.InTrouble() {
-		t.Errorf("in trouble: %v before, %v after", complete().InTrouble(), got.InTrouble())
+	if !complete().HasCondition() || got.HasCondition() {
+		t.Errorf("in trouble: %v before, %v after", complete().HasCondition(), got.HasCondition())
 	}
 	applied := operation.Apply(complete(), event(operation.Failed, late.Add(time.Hour)), now)
-	if applied.InTrouble() || applied.Abandoned == nil {
+	if applied.HasCondition() || applied.Abandoned == nil {
 		t.Errorf("an applied event left %+v", applied)
 	}
 }

@@ -128,7 +128,7 @@ func TestUncertain(t *testing.T) {
 	for _, name := range w.many(2) {
 		w.deliver(name, "m-"+name.Key.ID(), operation.Succeeded)
 	}
-	claimed := w.outbox.Take()[0]
+	claimed := w.outbox.Drain()[0]
 	if grant, err := w.ledger.Claim(t.Context(), claimed.Operation, claimed.Effect); err != nil ||
 		grant.Verdict != ledger.Claimed {
 		t.Fatalf("%+v %v", grant, err)

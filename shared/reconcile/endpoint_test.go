@@ -73,7 +73,7 @@ func TestEndpoint(t *testing.T) {
 				if got := w.passWith(reconcile.Options{Endpoint: at}); got != (reconcile.Summary{}) {
 					t.Errorf("%+v", got)
 				}
-				logged, sent := w.alerted(), w.outbox.Take()
+				logged, sent := w.alerted(), w.outbox.Drain()
 				switch {
 				case !c.alert && (logged != nil || sent != nil):
 					t.Errorf("R4: alerted by %v, %v", logged, sent)
@@ -115,7 +115,7 @@ func TestEndpointIsAwaited(t *testing.T) {
 		if got := w.passWith(reconcile.Options{Endpoint: at}); got != c.want {
 			t.Errorf("R4: created %v, %v: %+v", c.created, c.err, got)
 		}
-		lines := w.log.Take(t)
+		lines := w.log.Drain(t)
 		says, alerts := "", []string(nil)
 		for _, line := range lines {
 			if line["event"] == "alert" {
@@ -150,7 +150,7 @@ func TestUnannounced(t *testing.T) {
 		at, _ := w.endpoint(c.webhook)
 		w.passWith(reconcile.Options{Endpoint: at})
 		got := false
-		for _, line := range w.log.Take(t) {
+		for _, line := range w.log.Drain(t) {
 			got = got || line["event"] == "reconcile" && line["outcome"] == "unannounced" && line["found"] == 1.0
 		}
 		if got != c.want {
@@ -169,7 +169,7 @@ func TestEndpointAlertsOncePerPeriod(t *testing.T) {
 	const days = 3
 	for range days * 24 {
 		w.passWith(reconcile.Options{Endpoint: at})
-		for _, m := range w.outbox.Take() {
+		for _, m := range w.outbox.Drain() {
 			effects[m.Effect] = true
 			if m.Attempt == 1 {
 				w.done(m)

@@ -50,7 +50,7 @@ func (p *pass) listFor(intent ledger.Intent) bool {
 func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error {
 	intent := due.Intent
 	overdue := intent.Overdue(p.start)
-	if !overdue && !p.takeIntent(ctx, due) {
+	if !overdue && !p.claimIntent(ctx, due) {
 		return nil
 	}
 	for _, name := range intent.ToLookUp(p.start) {
@@ -71,9 +71,9 @@ func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error
 	return nil
 }
 
-// takeIntent reports whether this pass may look for the intent's operation; no other pass does so
+// claimIntent reports whether this pass may look for the intent's operation; no other pass does so
 // meanwhile.
-func (p *pass) takeIntent(ctx context.Context, due ledger.DueIntent) bool {
+func (p *pass) claimIntent(ctx context.Context, due ledger.DueIntent) bool {
 	goesOn, err := p.Ledger.PostponeIntent(ctx, due, p.start)
 	switch {
 	case errors.Is(err, ledger.ErrConflict):

@@ -56,7 +56,7 @@ func TestGivenUp(t *testing.T) {
 		if intent := w.intent("c-1"); intent.State != ledger.IntentAbandoned || !intent.AbandonedAt.Equal(w.clock.Now()) {
 			t.Errorf("G6: %+v", intent)
 		}
-		got := w.outbox.Take()
+		got := w.outbox.Drain()
 		if len(got) != 1 || got[0].Operation != "intents/c-1" || ledger.RuleOf(got[0].Effect) != "page" {
 			t.Errorf("R4: published %v", got)
 		}
@@ -93,7 +93,7 @@ func TestGivenUpAloud(t *testing.T) {
 	w.intend("video", ledger.Intention{Collection: operation.Operations})
 	w.clock.Advance(stuckAfter)
 	w.pass(reconcile.Summary{})
-	lines := w.log.Take(w)
+	lines := w.log.Drain(w)
 	for subject, words := range map[string]string{"intents/batch": "nothing was found",
 		"intents/video": "no list of operations"} {
 		found := false

@@ -181,7 +181,7 @@ func TestListedInline(t *testing.T) {
 			t.Errorf("R2: %+v", rec)
 		}
 	}
-	for _, m := range w.outbox.Take() {
+	for _, m := range w.outbox.Drain() {
 		story, err := w.ledger.Show(t.Context(), m.Operation)
 		if err != nil || len(story.Effects) != 1 || len(story.Effects[0].Payload) > 1000 {
 			t.Errorf("%v: %d effects, %v", m, len(story.Effects), err)

@@ -29,13 +29,13 @@ func (p *pass) look(ctx context.Context) error {
 				return err // it stays due
 			}
 		}
-		if !p.take(ctx, due) {
+		if !p.claim(ctx, due) {
 			return nil
 		}
 		if !known {
 			answer = p.ask(ctx, due.Name())
 		}
-		p.takeIn(ctx, due, answer)
+		p.ingestAnswer(ctx, due, answer)
 		return nil
 	})
 }
@@ -50,8 +50,8 @@ func batchesAmong(due []ledger.DueOperation) []operation.Key {
 	return keys
 }
 
-// take reports whether this pass may ask about the operation; no other pass does so within this interval.
-func (p *pass) take(ctx context.Context, due ledger.DueOperation) bool {
+// claim reports whether this pass may ask about the operation; no other pass does so within this interval.
+func (p *pass) claim(ctx context.Context, due ledger.DueOperation) bool {
 	postponed, err := p.Ledger.Postpone(ctx, due, p.start)
 	switch {
 	case errors.Is(err, ledger.ErrConflict):
@@ -85,11 +85,11 @@ func (p *pass) ask(ctx context.Context, name operation.Name) lookup.Answer {
 	return answer
 }
 
-// takeIn hands what Gemini said to the ledger.
-func (p *pass) takeIn(ctx context.Context, due ledger.DueOperation, answer lookup.Answer) {
+// ingestAnswer hands what Gemini said to the ledger.
+func (p *pass) ingestAnswer(ctx context.Context, due ledger.DueOperation, answer lookup.Answer) {
 	name := due.Name()
 	if !answer.Known() {
-		p.troubled(ctx, name, answer)
+		p.inconclusive(ctx, name, answer)
 		return
 	}
 	receipt, ok := p.ingest(ctx, answer.Event(name))
@@ -99,7 +99,7 @@ func (p *pass) takeIn(ctx context.Context, due ledger.DueOperation, answer looku
 	if !receipt.Settled {
 		p.count.add(&p.count.Running)
 	}
-	if due.Record.InTrouble() {
+	if due.Record.HasCondition() {
 		p.noteOrFail(ctx, name.Key, "")
 	}
 }
@@ -126,9 +126,9 @@ func (p *pass) ingest(ctx context.Context, e operation.Event) (ledger.Receipt, b
 	return receipt, true
 }
 
-// troubled handles an answer that says nothing of the operation's state: it is counted, noted on the record, and closes
+// inconclusive handles an answer that says nothing of the operation's state: it is counted, noted on the record, and closes
 // nothing [R4].
-func (p *pass) troubled(ctx context.Context, name operation.Name, answer lookup.Answer) {
+func (p *pass) inconclusive(ctx context.Context, name operation.Name, answer lookup.Answer) {
 	switch {
 	case answer.Reason == lookup.NotFound:
 		p.count.add(&p.count.Missing)
@@ -149,13 +149,13 @@ func (p *pass) troubled(ctx context.Context, name operation.Name, answer lookup.
 		p.Log.WarnContext(ctx, "Gemini does not say how an operation stands", "event", "reconcile",
 			"operation", name.Key, "outcome", "unknown", "reason", answer.Reason, "error", answer.Err)
 	}
-	p.noteOrFail(ctx, name.Key, ledger.Trouble(answer.Reason))
+	p.noteOrFail(ctx, name.Key, ledger.Condition(answer.Reason))
 }
 
 // note leaves behind why a look-up learned nothing or, with an empty trouble, that one has learned something since. What is
 // missing for too long it says aloud [R4].
-func (p *pass) note(ctx context.Context, key operation.Key, trouble ledger.Trouble) error {
-	noted, err := p.Ledger.Note(ctx, key, trouble)
+func (p *pass) note(ctx context.Context, key operation.Key, trouble ledger.Condition) error {
+	noted, err := p.Ledger.NoteCondition(ctx, key, trouble)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (p *pass) note(ctx context.Context, key operation.Key, trouble ledger.Troub
 	return nil
 }
 
-func (p *pass) noteOrFail(ctx context.Context, key operation.Key, trouble ledger.Trouble) {
+func (p *pass) noteOrFail(ctx context.Context, key operation.Key, trouble ledger.Condition) {
 	if err := p.note(ctx, key, trouble); err != nil {
 		p.count.fail(ctx, "noting the trouble with an operation", err)
 	}

@@ -112,15 +112,15 @@ func TestReportedAnswers(t *testing.T) {
 			w.clock.Advance(grace)
 			for attempt := range 3 {
 				w.pass(reconcile.Summary{Due: 1, Checked: 1, Unknown: 1})
-				if rec := w.record(name); rec.Settled() || rec.Trouble != c.trouble || rec.Attempts != attempt+1 {
+				if rec := w.record(name); rec.Settled() || rec.Condition != c.trouble || rec.Attempts != attempt+1 {
 					t.Errorf("R4: %+v, want the trouble %s", rec, c.trouble)
 				}
 				w.clock.Advance(interval)
 			}
 			w.endAll([]operation.Name{name}, c.end)
 			w.pass(reconcile.Summary{Due: 1, Checked: 1, Settled: 1})
-			if rec := w.record(name); rec.Trouble != "" || !rec.TroubleSince.IsZero() {
-				t.Errorf("R4: the record still says %q", rec.Trouble)
+			if rec := w.record(name); rec.Condition != "" || !rec.ConditionSince.IsZero() {
+				t.Errorf("R4: the record still says %q", rec.Condition)
 			}
 		})
 	}
@@ -160,7 +160,7 @@ func TestPendingForDays(t *testing.T) {
 	for range 3 * 24 {
 		w.clock.Advance(time.Hour)
 		w.passWith(reconcile.Options{})
-		for _, m := range w.outbox.Take() {
+		for _, m := range w.outbox.Drain() {
 			told = append(told, m.Effect)
 			w.done(m)
 		}
@@ -201,11 +201,11 @@ func TestNotFoundForAWhile(t *testing.T) {
 		if got := w.passWith(reconcile.Options{}); got.Missing != 1 || got.Unknown != 0 {
 			t.Fatalf("R4: %+v", got)
 		}
-		for _, m := range w.outbox.Take() {
+		for _, m := range w.outbox.Drain() {
 			told[m.Effect] = w.clock.Now().Sub(since)
 			w.done(m)
 		}
-		if rec := w.record(name); rec.Settled() || rec.Trouble != lookup.NotFound || !rec.MissingSince.Equal(since) {
+		if rec := w.record(name); rec.Settled() || rec.Condition != lookup.NotFound || !rec.MissingSince.Equal(since) {
 			t.Fatalf("R4: %+v", rec)
 		}
 	}
@@ -216,7 +216,7 @@ func TestNotFoundForAWhile(t *testing.T) {
 	}
 	w.sim.ClearAnswers()
 	w.passWith(reconcile.Options{})
-	if rec := w.record(name); rec.State != operation.Running || rec.Trouble != "" || !rec.MissingSince.IsZero() {
+	if rec := w.record(name); rec.State != operation.Running || rec.Condition != "" || !rec.MissingSince.IsZero() {
 		t.Errorf("R4: found, and %+v", rec)
 	}
 	w.endAll([]operation.Name{name}, geminisim.InteractionCompleted)

@@ -88,7 +88,7 @@ func TestSettled(t *testing.T) {
 				!rec.DueAt.IsZero() {
 				t.Errorf("%+v", rec)
 			}
-			sent := w.outbox.Take()
+			sent := w.outbox.Drain()
 			if want := state == operation.Succeeded; want != (len(sent) == 1) ||
 				want && sent[0] != (ledger.Message{Operation: name.Key, Effect: "publish", Attempt: 1}) {
 				t.Errorf("published %v", sent)
@@ -125,7 +125,7 @@ func TestStaleAnswer(t *testing.T) {
 		!rec.DueAt.IsZero() || rec.Attempts != 1 {
 		t.Errorf("%+v", rec)
 	}
-	if sent := w.outbox.Take(); len(sent) != 1 {
+	if sent := w.outbox.Drain(); len(sent) != 1 {
 		t.Errorf("published %v", sent)
 	}
 }
@@ -142,7 +142,7 @@ func TestRace(t *testing.T) {
 		return false
 	})
 	w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1})
-	if sent := w.outbox.Take(); len(sent) != 1 {
+	if sent := w.outbox.Drain(); len(sent) != 1 {
 		t.Errorf("published %v", sent)
 	}
 }
@@ -200,15 +200,15 @@ func TestUnusable(t *testing.T) {
 					}
 				}
 			}
-			if rec.Trouble != c.reason || rec.TroubleSince.IsZero() {
-				t.Errorf("R4: the record says %q since %v, want %q", rec.Trouble, rec.TroubleSince, c.reason)
+			if rec.Condition != c.reason || rec.ConditionSince.IsZero() {
+				t.Errorf("R4: the record says %q since %v, want %q", rec.Condition, rec.ConditionSince, c.reason)
 			}
 			// The next pass gets an answer.
 			w.move(batch, geminisim.StateSucceeded)
 			w.clock.Advance(interval)
 			w.pass(reconcile.Summary{Due: 1, Checked: 1, Settled: 1})
-			if rec := w.record(batch); rec.Trouble != "" {
-				t.Errorf("R4: the record still says %q", rec.Trouble)
+			if rec := w.record(batch); rec.Condition != "" {
+				t.Errorf("R4: the record still says %q", rec.Condition)
 			}
 		})
 	}

@@ -136,8 +136,8 @@ func (r *Reconciler) One(ctx context.Context, key operation.Key) (lookup.Answer,
 			return answer, receipt, err
 		}
 	}
-	if !answer.Known() || rec.InTrouble() {
-		err = p.note(ctx, key, ledger.Trouble(answer.Reason))
+	if !answer.Known() || rec.HasCondition() {
+		err = p.note(ctx, key, ledger.Condition(answer.Reason))
 	}
 	return answer, receipt, err
 }

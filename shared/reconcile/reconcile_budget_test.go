@@ -167,7 +167,7 @@ func TestCutOff(t *testing.T) {
 		t.Errorf("%+v, %+v and %+v %v: not all of %d are settled", first, second, third, err, len(names))
 	}
 	sent := map[ledger.Message]bool{}
-	for _, m := range w.outbox.Take() {
+	for _, m := range w.outbox.Drain() {
 		m.Attempt = 0
 		sent[m] = true
 	}

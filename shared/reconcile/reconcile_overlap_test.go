@@ -146,7 +146,7 @@ func TestOverlap(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if sum.Checked != 30 || sum.EffectsRequeued != 10 || len(w.outbox.Take()) != 10 {
+	if sum.Checked != 30 || sum.EffectsRequeued != 10 || len(w.outbox.Drain()) != 10 {
 		t.Errorf("together %+v, want 30 looked up and 10 handed over", sum)
 	}
 	for i, name := range names {

@@ -112,7 +112,7 @@ func TestForeign(t *testing.T) {
 	if n := w.lookups()["batches/theirs"]; n != 0 || w.lookups()[string(name.Key)] != 2 {
 		t.Errorf("look-ups: %v", w.lookups())
 	}
-	if sent := w.outbox.Take(); len(sent) != 0 {
+	if sent := w.outbox.Drain(); len(sent) != 0 {
 		t.Errorf("published %v", sent)
 	}
 }

@@ -27,7 +27,7 @@ func TestPoisonedEffect(t *testing.T) {
 	w.poison(ledger.EffectPath(names[0].Key, "publish"), unreadable)
 	w.clock.Advance(grace)
 	w.pass(reconcile.Summary{EffectsRequeued: 1, Errors: 1, Due: 1, Checked: 1, Running: 1})
-	if sent := w.outbox.Take(); len(sent) != 1 || sent[0].Operation != names[1].Key {
+	if sent := w.outbox.Drain(); len(sent) != 1 || sent[0].Operation != names[1].Key {
 		t.Errorf("published %v", sent)
 	}
 }
@@ -44,11 +44,11 @@ func TestSweep(t *testing.T) {
 	w.outbox.Fail(nil)
 	w.pass(reconcile.Summary{EffectsRequeued: 1})
 	w.pass(reconcile.Summary{})
-	w.outbox.Take() // lost
+	w.outbox.Drain() // lost
 	w.clock.Advance(interval)
 	w.pass(reconcile.Summary{EffectsRequeued: 1})
 	w.pass(reconcile.Summary{})
-	if sent := w.outbox.Take(); len(sent) != 1 ||
+	if sent := w.outbox.Drain(); len(sent) != 1 ||
 		sent[0] != (ledger.Message{Operation: name.Key, Effect: "publish", Attempt: 1}) {
 		t.Errorf("published %v", sent)
 	}
@@ -60,7 +60,7 @@ func TestSweep(t *testing.T) {
 	w.pass(reconcile.Summary{})
 	w.clock.Advance(interval) // and has died
 	w.pass(reconcile.Summary{EffectsRequeued: 1, EffectsUncertain: 1})
-	if sent := w.outbox.Take(); len(sent) != 1 || sent[0].Attempt != 2 {
+	if sent := w.outbox.Drain(); len(sent) != 1 || sent[0].Attempt != 2 {
 		t.Errorf("published %v", sent)
 	}
 	if grant, err = w.ledger.Claim(t.Context(), name.Key, "publish"); err != nil || !grant.Lease.Seized {
@@ -99,7 +99,7 @@ func TestGeminiHangs(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var swept []ledger.Message
 	w.hang(atOnce, func() {
-		swept = w.outbox.Take()
+		swept = w.outbox.Drain()
 		cancel()
 	})
 	got, err := w.reconciler(w.ledger).Pass(ctx)

@@ -160,7 +160,7 @@ func (w *world) isNotRegistered(what string, name operation.Name) {
 // published returns which effects were handed over since the last call, each once, as "operation effect".
 func (w *world) published() []string {
 	var all []string
-	for _, m := range w.outbox.Take() {
+	for _, m := range w.outbox.Drain() {
 		all = append(all, string(m.Operation)+" "+m.Effect)
 	}
 	slices.Sort(all)

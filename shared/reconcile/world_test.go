@@ -154,7 +154,7 @@ func (c *clock) Advance(d time.Duration) {
 // logged returns the lines since the last call.
 func (w *world) logged() []map[string]any {
 	w.Helper()
-	return w.log.Take(w)
+	return w.log.Drain(w)
 }
 
 // move moves a batch at Gemini, a little later.

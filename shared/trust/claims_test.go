@@ -25,7 +25,7 @@ func TestStrangeClaims(t *testing.T) {
 		}
 	}
 	var names []string
-	for _, line := range w.log.Take(t) {
+	for _, line := range w.log.Drain(t) {
 		silent(t, fmt.Sprint(line), value)
 		names = append(names, line["claim"].(string))
 	}
@@ -38,7 +38,7 @@ func TestStrangeClaims(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(w.log.Take(t)); n != 61 {
+	if n := len(w.log.Drain(t)); n != 61 {
 		t.Errorf("%d more names logged, want 61 to make 64", n)
 	}
 }

@@ -122,7 +122,7 @@ func TestKeysDownIsLoggedOnce(t *testing.T) {
 		if err := w.verify(headers(now, goodToken(now)), now); err != nil {
 			t.Fatal(err)
 		}
-		if lines := w.log.Take(t); len(lines) != test.lines {
+		if lines := w.log.Drain(t); len(lines) != test.lines {
 			t.Errorf("step %d: logged %v", i, lines)
 		}
 	}

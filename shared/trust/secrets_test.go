@@ -76,7 +76,7 @@ func TestSecretsOverTime(t *testing.T) {
 					}
 				}
 			}
-			silent(t, fmt.Sprint(w.log.Take(t)), "c2hvcnQ", "short\"", secretA, secretB)
+			silent(t, fmt.Sprint(w.log.Drain(t)), "c2hvcnQ", "short\"", secretA, secretB)
 		})
 	}
 }
@@ -102,7 +102,7 @@ func TestMalformedIsLoggedOncePerChange(t *testing.T) {
 		if err := w.verify(headers(now, sign(secretA, now)), now); err != nil {
 			t.Fatal(err)
 		}
-		lines := w.log.Take(t)
+		lines := w.log.Drain(t)
 		if len(lines) != test.lines {
 			t.Errorf("G3 %q: logged %v", test.values, lines)
 		}

@@ -147,7 +147,7 @@ func TestPlannedPushesReachEffects(t *testing.T) {
 	if status := <-done; status != http.StatusOK {
 		t.Errorf("the push was answered %d", status)
 	}
-	if lines := log.Take(t); len(lines) != 1 || lines[0]["outcome"] != "finished" {
+	if lines := log.Drain(t); len(lines) != 1 || lines[0]["outcome"] != "finished" {
 		t.Errorf("Effects printed %v", lines)
 	}
 }

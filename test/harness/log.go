@@ -22,8 +22,8 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// Take returns the lines since the last Take, each a JSON object.
-func (l *Log) Take(t testing.TB) []map[string]any {
+// Drain returns the lines since the last Drain, each a JSON object.
+func (l *Log) Drain(t testing.TB) []map[string]any {
 	t.Helper()
 	l.mu.Lock()
 	text := bytes.Clone(l.text.Bytes())

@@ -39,8 +39,8 @@ func (o *Outbox) All() []ledger.Message {
 	return slices.Clone(o.sent)
 }
 
-// Take returns what was published since the last Take.
-func (o *Outbox) Take() []ledger.Message {
+// Drain returns what was published since the last Drain.
+func (o *Outbox) Drain() []ledger.Message {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	sent := o.sent

@@ -180,7 +180,7 @@ var ofEffects = []situation{
 		m := w.planned("own")
 		w.run(m, nil)
 		w.forget()
-		w.run(ledger.Message{Operation: m.Operation, Effect: "own", Anew: "again", By: "ops"}, nil)
+		w.run(ledger.Message{Operation: m.Operation, Effect: "own", Rerun: "again", By: "ops"}, nil)
 	}, []string{"effects"}},
 	{"effects: an alert that an effect tells", func(w *world) { // which reconcile has logged, and that is counted
 		if _, err := w.ledger.AlertAbout(w.Context(), "webhooks/1", ledger.AlertDisabled, w.clock.Now(), "it is disabled"); err != nil {

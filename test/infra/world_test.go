@@ -96,7 +96,7 @@ func (w *world) printed() lines {
 	w.Helper()
 	all := lines{}
 	for _, function := range functions {
-		all[function] = append(w.logs[function].Take(w), w.extra[function]...)
+		all[function] = append(w.logs[function].Drain(w), w.extra[function]...)
 	}
 	return all
 }
@@ -166,7 +166,7 @@ func (w *world) storeDown() {
 // message returns the one message of an effect that was sent, and takes all out of the queue.
 func (w *world) message(effect string) ledger.Message {
 	w.Helper()
-	sent := w.outbox.Take()
+	sent := w.outbox.Drain()
 	i := slices.IndexFunc(sent, func(m ledger.Message) bool { return ledger.RuleOf(m.Effect) == effect })
 	if i < 0 {
 		w.Fatalf("no message about %s in %v", effect, sent)

@@ -81,12 +81,12 @@ func (s *scene) runEffect() {
 	}
 }
 
-// buryEffect gives the effect up.
-func (s *scene) buryEffect() {
+// markEffectDead gives the effect up.
+func (s *scene) markEffectDead() {
 	s.t.Helper()
 	grant, err := s.audit.ledger.Claim(s.t.Context(), s.key, publishEffect)
 	if err == nil {
-		err = s.audit.ledger.Bury(s.t.Context(), grant.Lease, errors.New("no"))
+		err = s.audit.ledger.MarkDead(s.t.Context(), grant.Lease, errors.New("no"))
 	}
 	if err != nil {
 		s.t.Fatal(err)
@@ -133,7 +133,7 @@ func TestAuditSeesBrokenPromises(t *testing.T) {
 	}{
 		{"all is well", func(s *scene) { s.runEffect() }, Summary{}, true},
 		{"the effect is open", func(*scene) {}, Summary{Unfinished: 1}, false},
-		{"the effect is dead", func(s *scene) { s.buryEffect() }, Summary{Lost: 1}, false},
+		{"the effect is dead", func(s *scene) { s.markEffectDead() }, Summary{Lost: 1}, false},
 		{"it was not submitted", func(s *scene) {
 			s.runEffect()
 			s.audit.wanted = 3

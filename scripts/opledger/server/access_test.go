@@ -111,7 +111,7 @@ func (e *exposure) call(c call) http.Header {
 		e.Errorf("%s: %s %s %v, want %d", what, answer.Status, text, err, c.status)
 	}
 	reason := ""
-	for _, line := range e.log.Take(e.T) {
+	for _, line := range e.log.Drain(e.T) {
 		if line["msg"] == "a caller was refused" {
 			reason = fmt.Sprint(line["reason"])
 		}

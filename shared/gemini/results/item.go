@@ -110,14 +110,14 @@ func (n namer) name(key string, index int64) string {
 	if key == "" {
 		key = fmt.Sprintf("index-%d", index)
 	}
-	for key = readable(key); !n.take(key); {
+	for key = readable(key); !n.add(key); {
 		key = readable(fmt.Sprintf("%s~%d", key, index))
 	}
 	return key
 }
 
-// take reports whether nobody had the key before. Two keys with the same 128 bits of SHA-256 do not happen.
-func (n namer) take(key string) bool {
+// add reports whether nobody had the key before. Two keys with the same 128 bits of SHA-256 do not happen.
+func (n namer) add(key string) bool {
 	sum := sha256.Sum256([]byte(key))
 	short := [16]byte(sum[:])
 	_, taken := n[short]

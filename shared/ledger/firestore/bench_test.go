@@ -31,11 +31,11 @@ func BenchmarkIngest(b *testing.B) {
 					_, err := l.Register(b.Context(), ledger.Registration{Name: nameOf(i), SubmittedAt: today})
 					return err
 				})
-				m.take()
+				m.collect()
 				b.ResetTimer()
 				took := concurrently(b, callers, func(i int) error { return way.ingest(b.Context(), l, client, i) })
 				b.StopTimer()
-				report(b, m.take(), took)
+				report(b, m.collect(), took)
 			})
 		}
 	}
@@ -141,7 +141,7 @@ func BenchmarkManyAtOnce(b *testing.B) {
 							b.Fatal(err)
 						}
 						if i == 0 {
-							m.take()
+							m.collect()
 						}
 						b.StartTimer()
 						start := time.Now()
@@ -152,7 +152,7 @@ func BenchmarkManyAtOnce(b *testing.B) {
 					}
 					b.StopTimer()
 					slices.Sort(times)
-					total := m.take()
+					total := m.collect()
 					b.ReportMetric(float64(times[len(times)/2].Milliseconds()), "ms/burst(p50)")
 					b.ReportMetric(float64(times[len(times)-1].Milliseconds()), "ms/burst(max)")
 					b.ReportMetric(float64(total.requests())/float64(b.N*callers), "rpcs/event")

@@ -21,7 +21,7 @@ func fullRecord() operation.Record {
 		Schema: 1, Version: 7, Key: "batches/a", Collection: operation.Batches, Name: "batches/a", JobKind: "kind",
 		State: operation.Succeeded, UpdateTime: today, Registered: true, CreatedAt: today, SubmittedAt: today, SettledAt: today,
 		SettledBy: operation.Webhook, Attempts: 3, CorrelationID: "id", StuckSince: today, AlertedAt: today,
-		Trouble: "not-found", TroubleSince: today, MissingSince: today, MissingAlertedAt: today,
+		Condition: "not-found", ConditionSince: today, MissingSince: today, MissingAlertedAt: today,
 		Abandoned: &operation.Abandonment{At: today, By: "ops", Why: "lost"}, DueAt: today, ExpireAt: today,
 		Result: operation.Result{
 			OutputFile: "files/x", Inline: true, ErrorCode: "1", ErrorMessage: "m", Counts: &operation.Counts{Total: 3, Succeeded: 2, Failed: 1},

@@ -158,7 +158,7 @@ func TestWhatALifeCosts(t *testing.T) {
 		if err := s.call(); err != nil {
 			t.Fatalf("%s: %v", s.name, err)
 		}
-		got, w := m.take(), want[s.name]
+		got, w := m.collect(), want[s.name]
 		if got.requests() != w.requests || got.Reads != w.reads || got.Writes != w.writes {
 			t.Errorf("%s cost %d requests, %d reads and %d writes, want %+v (%v)",
 				s.name, got.requests(), got.Reads, got.Writes, w, got.RPCs)

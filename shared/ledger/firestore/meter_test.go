@@ -40,8 +40,8 @@ func (m *meter) dial() []grpc.DialOption {
 	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(m.unary), grpc.WithChainStreamInterceptor(m.stream)}
 }
 
-// take returns the bill since the last call.
-func (m *meter) take() bill {
+// collect returns the bill since the last call.
+func (m *meter) collect() bill {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	taken := m.bill

@@ -42,13 +42,13 @@ func BenchmarkPass(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				m.take()
+				m.collect()
 				b.StartTimer()
 				if got, err := reconciler.Pass(b.Context()); err != nil || got.Running != pending || got.Errors != 0 {
 					b.Fatalf("%+v %v", got, err)
 				}
 				b.StopTimer()
-				reads += m.take().Reads
+				reads += m.collect().Reads
 				passes++
 				b.StartTimer()
 			}

@@ -45,8 +45,8 @@ func (w *world) waive(effect string) operation.Abandonment {
 // bury makes an effect of the world's operation dead.
 func (w *world) bury(effect string) {
 	w.Helper()
-	if err := w.ledger().Bury(w.ctx, w.granted(effect), errFailed); err != nil {
-		w.Fatalf("Bury: %v", err)
+	if err := w.ledger().MarkDead(w.ctx, w.granted(effect), errFailed); err != nil {
+		w.Fatalf("MarkDead: %v", err)
 	}
 }
 
@@ -66,7 +66,7 @@ var abandonTests = join([]ledgerTest{
 	{"abandoned is waited for no more, and neither ended nor deleted [R4, L3, M7]", func(w *world) {
 		w.paged()
 		w.register()
-		w.note(ledger.TroubleNotFound)
+		w.note(ledger.ConditionNotFound)
 		a := w.abandon()
 		if a.By != givingUp.By || a.Why != givingUp.Why {
 			w.Errorf("abandoned: %+v", a)
@@ -77,7 +77,7 @@ var abandonTests = join([]ledgerTest{
 		equal(w, "state", w.record().State, operation.Pending)
 		equal(w, "due", len(w.dueOperations().Items), 0)
 		equal(w, "listed as waited for", len(w.list(ledger.Filter{Pending: true})), 0)
-		if n := w.note(ledger.TroubleNotFound); n.Alert || n.Planned != 0 {
+		if n := w.note(ledger.ConditionNotFound); n.Alert || n.Planned != 0 {
 			w.Errorf("missing is said of what was abandoned: %+v", n)
 		}
 		w.register()

@@ -217,8 +217,8 @@ var alertTests = []ledgerTest{
 			w.Errorf("in the next period: %+v, %v", two, err)
 		}
 		second := w.alertsOf(subject)[1]
-		if err := w.ledger().Bury(w.ctx, w.granted(second), errFailed); err != nil {
-			w.Errorf("Bury: %v", err)
+		if err := w.ledger().MarkDead(w.ctx, w.granted(second), errFailed); err != nil {
+			w.Errorf("MarkDead: %v", err)
 		}
 		equal(w, "buried", w.claim(second).Verdict, ledger.Dead)
 		equal(w, "a record, after all", w.document(ledger.OperationPath(subject)).Exists(), false)

@@ -44,7 +44,7 @@ var alertRaces = join(
 	both("two look-ups find an operation missing [R4, S3]", func(w *world) (a, b move, check func()) {
 		w.missing()
 		var one, two ledger.Noted
-		return w.noting(ledger.TroubleNotFound, &one), w.noting(ledger.TroubleNotFound, &two), func() {
+		return w.noting(ledger.ConditionNotFound, &one), w.noting(ledger.ConditionNotFound, &two), func() {
 			equal(w, "planned", one.Planned+two.Planned, 1)
 			equal(w, "alerts", one.Alert != two.Alert, true)
 			w.published("page@missing-1")
@@ -54,10 +54,10 @@ var alertRaces = join(
 		w.missing()
 		var noted ledger.Noted
 		var hook ledger.Receipt
-		return w.noting(ledger.TroubleNotFound, &noted), w.ingesting(w.event("d1", operation.Succeeded, time.Second), &hook), func() {
+		return w.noting(ledger.ConditionNotFound, &noted), w.ingesting(w.event("d1", operation.Succeeded, time.Second), &hook), func() {
 			rec := w.record()
 			equal(w, "the end", rec.State, operation.Succeeded)
-			equal(w, "in trouble", rec.InTrouble(), false)
+			equal(w, "in trouble", rec.HasCondition(), false)
 			equal(w, "the alert is there as the record says", w.effect("page@missing-1").State == ledger.EffectPending,
 				rec.Effects["page@missing-1"] == operation.EffectOpen)
 		}
@@ -84,12 +84,12 @@ var alertRaces = join(
 		equal(w, "effects", len(w.alertsOf("webhooks/w1")), 1)
 		equal(w, "due", len(w.dueEffects().Items), 1)
 	}),
-	unanswered("Note: missing is said once, by this call [R4]", func(w *world, lossy func() *ledger.Ledger) {
+	unanswered("NoteCondition: missing is said once, by this call [R4]", func(w *world, lossy func() *ledger.Ledger) {
 		w.missing()
 		for i := range 2 {
 			var noted ledger.Noted
-			if err := w.noting(ledger.TroubleNotFound, &noted)(lossy()); err != nil {
-				w.Errorf("Note: %v", err)
+			if err := w.noting(ledger.ConditionNotFound, &noted)(lossy()); err != nil {
+				w.Errorf("NoteCondition: %v", err)
 			}
 			equal(w, "alert", noted.Alert, i == 0)
 			equal(w, "planned", noted.Planned == 1, i == 0)

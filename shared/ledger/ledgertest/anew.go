@@ -11,7 +11,7 @@ import (
 // again is a person's message that asks for a run of its own of the effect "publish".
 func (w *world) again(run, id string) ledger.Message {
 	m := w.asked(publish, id)
-	m.Anew = run
+	m.Rerun = run
 	return m
 }
 
@@ -33,7 +33,7 @@ var anewTests = join([]ledgerTest{
 		w.store.Advance(day)
 		w.lives("done", false, w.settings.Retention-day)
 		first := w.effect(publish)
-		equal(w, "replay", w.replay(w.again("fix-1", "m1")), ledger.Replayed{Effect: "publish@fix-1", Outcome: ledger.PlannedAnew})
+		equal(w, "replay", w.replay(w.again("fix-1", "m1")), ledger.Replayed{Effect: "publish@fix-1", Outcome: ledger.PlannedRerun})
 		w.lives("planned anew", false, 0)
 		equal(w, "the record", w.record().Effects["publish@fix-1"], operation.EffectOpen)
 		run := w.effect("publish@fix-1")
@@ -57,13 +57,13 @@ var anewTests = join([]ledgerTest{
 	}},
 	{"the same nonce is the same run, another nonce another [G5]", func(w *world) {
 		w.done()
-		equal(w, "a", w.replay(w.again("a", "m1")).Outcome, ledger.PlannedAnew)
+		equal(w, "a", w.replay(w.again("a", "m1")).Outcome, ledger.PlannedRerun)
 		equal(w, "a, redelivered", w.replay(w.again("a", "m1")).Outcome, ledger.Repeated)
 		equal(w, "a, by another message", w.replay(w.again("a", "m2")).Outcome, "")
 		w.finish(w.granted("publish@a"))
 		equal(w, "a, done", w.replay(w.again("a", "m3")).Outcome, "")
 		equal(w, "claim", w.claim("publish@a").Verdict, ledger.Done)
-		equal(w, "b", w.replay(w.again("b", "m4")).Outcome, ledger.PlannedAnew)
+		equal(w, "b", w.replay(w.again("b", "m4")).Outcome, ledger.PlannedRerun)
 		equal(w, "effects", len(w.show().Effects), 3)
 		equal(w, "runs", w.effect(publish).Runs, 2)
 		w.finish(w.granted("publish@b"))
@@ -84,7 +84,7 @@ var anewTests = join([]ledgerTest{
 	{"anew while the first run holds a lease: held, and then run [G5]", func(w *world) {
 		w.succeed()
 		first := w.granted(publish)
-		equal(w, "replay", w.replay(w.again("a", "m1")).Outcome, ledger.PlannedAnew)
+		equal(w, "replay", w.replay(w.again("a", "m1")).Outcome, ledger.PlannedRerun)
 		grant := w.claim("publish@a")
 		equal(w, "claim", grant.Verdict, ledger.Held)
 		near(w, "held for", grant.RetryAfter, w.settings.ClaimTTL)
@@ -131,13 +131,13 @@ var anewTests = join([]ledgerTest{
 			w.refused(w.again(nonce, "m1"), words)
 		}
 		run := w.asked("publish@a", "m1")
-		run.Anew = "b"
+		run.Rerun = "b"
 		w.refused(run, "itself one run")
 		never := w.asked(alarm, "m1")
-		never.Anew = "a"
+		never.Rerun = "a"
 		w.refused(never, "without anew")
 		for _, most := range []string{"a", strings.Repeat("n", 64), "2026-11-21_04.00-x"} {
-			equal(w, most, w.replay(w.again(most, most)).Outcome, ledger.PlannedAnew)
+			equal(w, most, w.replay(w.again(most, most)).Outcome, ledger.PlannedRerun)
 		}
 	}},
 	{"runs are bounded", func(w *world) {
@@ -169,7 +169,7 @@ var anewTests = join([]ledgerTest{
 	if err := w.replaying(w.again("a", "m1"), &r)(l); err != nil {
 		w.Fatal(err)
 	}
-	equal(w, "replay", r, ledger.Replayed{Effect: "publish@a", Outcome: ledger.PlannedAnew})
+	equal(w, "replay", r, ledger.Replayed{Effect: "publish@a", Outcome: ledger.PlannedRerun})
 	equal(w, "runs", w.effect(publish).Runs, 1)
 	equal(w, "remembered", len(w.effect("publish@a").Replays), 1)
 	w.finish(w.granted("publish@a"))

@@ -24,8 +24,8 @@ func checkRecord(rec operation.Record) error {
 	must(rec.DeadEffect == dead, "a dead effect is said to be there: %v; its effects are %v", rec.DeadEffect, rec.Effects)
 	must(rec.Abandoned == nil || rec.DueAt.IsZero(), "it is due at %v although it was abandoned [R4]", rec.DueAt)
 	must(rec.Abandoned == nil || rec.Abandoned.Why != "" && !rec.Abandoned.At.IsZero(), "nobody knows why or when it was abandoned")
-	must((rec.Trouble == "") == rec.TroubleSince.IsZero(), "trouble %q since %v", rec.Trouble, rec.TroubleSince)
-	must(rec.MissingSince.IsZero() || rec.Trouble != "", "it is missing and in no trouble")
+	must((rec.Condition == "") == rec.ConditionSince.IsZero(), "trouble %q since %v", rec.Condition, rec.ConditionSince)
+	must(rec.MissingSince.IsZero() || rec.Condition != "", "it is missing and in no trouble")
 	must(rec.MissingAlertedAt.IsZero() || !rec.MissingSince.IsZero(), "it was said to be missing and is not")
 	return errors.Join(errs...)
 }
@@ -120,8 +120,8 @@ func checkEffect(effect ledger.Effect) error {
 		must(effect.State != ledger.EffectDone || p.Failed+p.Returned+p.Waiting.Count() == 0, "it is DONE and not all of its items: %+v [S4]", *p)
 		must(p.Done+p.Failed+p.Returned+p.Waiting.Count() == p.Next, "its items do not add up: %+v", *p)
 	}
-	must(effect.Anew == "" || effect.Name == ledger.RuleOf(effect.Name)+"@"+effect.Anew, "it is the run %q [G5]", effect.Anew)
-	must(effect.Runs == 0 || effect.Anew == "", "a run of its own has runs of its own [G5]")
+	must(effect.Rerun == "" || effect.Name == ledger.RuleOf(effect.Name)+"@"+effect.Rerun, "it is the run %q [G5]", effect.Rerun)
+	must(effect.Runs == 0 || effect.Rerun == "", "a run of its own has runs of its own [G5]")
 	must(effect.Unanswered == 0 || !closed && !dead, "it is %s, and %d messages have no answer [R5]", effect.State, effect.Unanswered)
 	if f := effect.Failing; f != nil {
 		must(f.Times > 0 && !f.Since.After(f.Last) && f.Times+effect.Interrupted <= effect.Attempts, "it fails so: %+v, of %d attempts and %d interrupted [S4]",

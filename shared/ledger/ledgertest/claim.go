@@ -136,12 +136,12 @@ var claimTests = []ledgerTest{
 	{"what never succeeds is buried [S2]", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
-		if err := w.ledger().Bury(w.ctx, lease, errFailed); err != nil {
-			w.Fatalf("Bury: %v", err)
+		if err := w.ledger().MarkDead(w.ctx, lease, errFailed); err != nil {
+			w.Fatalf("MarkDead: %v", err)
 		}
 		// Burying again is safe.
-		if err := w.ledger().Bury(w.ctx, lease, errFailed); err != nil {
-			w.Fatalf("Bury again: %v", err)
+		if err := w.ledger().MarkDead(w.ctx, lease, errFailed); err != nil {
+			w.Fatalf("MarkDead again: %v", err)
 		}
 		equal(w, "claim", w.claim(publish).Verdict, ledger.Dead)
 		w.deadForGood(errFailed.Error())

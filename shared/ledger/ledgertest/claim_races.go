@@ -16,10 +16,10 @@ func (w *world) lost(lease ledger.Lease) {
 	l := w.ledger()
 	_, releaseErr := l.Release(w.ctx, lease, errFailed, 0)
 	for what, err := range map[string]error{
-		"Finish":  l.Finish(w.ctx, lease, ledger.Write{Path: pathC, Data: note{Text: "a zombie's"}}),
-		"Bury":    l.Bury(w.ctx, lease, errFailed),
-		"Extend":  l.Extend(w.ctx, lease),
-		"Release": releaseErr,
+		"Finish":   l.Finish(w.ctx, lease, ledger.Write{Path: pathC, Data: note{Text: "a zombie's"}}),
+		"MarkDead": l.MarkDead(w.ctx, lease, errFailed),
+		"Extend":   l.Extend(w.ctx, lease),
+		"Release":  releaseErr,
 	} {
 		if !errors.Is(err, ledger.ErrLeaseLost) {
 			w.Errorf("%s with a lost lease: %v, want ErrLeaseLost", what, err)
@@ -46,8 +46,8 @@ var zombies = []struct {
 	{"Finish", func(w *world, lease ledger.Lease) move {
 		return func(l *ledger.Ledger) error { return l.Finish(w.ctx, lease, ledger.Write{Path: pathC, Data: note{}}) }
 	}},
-	{"Bury", func(w *world, lease ledger.Lease) move {
-		return func(l *ledger.Ledger) error { return l.Bury(w.ctx, lease, errFailed) }
+	{"MarkDead", func(w *world, lease ledger.Lease) move {
+		return func(l *ledger.Ledger) error { return l.MarkDead(w.ctx, lease, errFailed) }
 	}},
 	{"Release", func(w *world, lease ledger.Lease) move {
 		return func(l *ledger.Ledger) error { _, err := l.Release(w.ctx, lease, errFailed, 0); return err }
@@ -170,8 +170,8 @@ var claimRaces = join(
 			w.succeed()
 			lease := w.granted(publish)
 			w.finish(lease)
-			if err := w.ledger().Bury(w.ctx, lease, errFailed); !errors.Is(err, ledger.ErrLeaseLost) {
-				w.Errorf("Bury after Finish: %v, want ErrLeaseLost", err)
+			if err := w.ledger().MarkDead(w.ctx, lease, errFailed); !errors.Is(err, ledger.ErrLeaseLost) {
+				w.Errorf("MarkDead after Finish: %v, want ErrLeaseLost", err)
 			}
 			if err := w.ledger().Extend(w.ctx, lease); !errors.Is(err, ledger.ErrLeaseLost) {
 				w.Errorf("Extend after Finish: %v, want ErrLeaseLost", err)

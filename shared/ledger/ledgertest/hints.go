@@ -9,9 +9,9 @@ import (
 )
 
 // hint reads what a delivery of e would be about.
-func (w *world) hint(e operation.Event) ledger.Hinted {
+func (w *world) hint(e operation.Event) ledger.Unverified {
 	w.Helper()
-	hinted, err := w.ledger().Hint(w.ctx, e.Name, e.CorrelationID, e.DeliveryID)
+	hinted, err := w.ledger().ReadUnverified(w.ctx, e.Name, e.CorrelationID, e.DeliveryID)
 	if err != nil {
 		w.Fatalf("Hint: %v", err)
 	}
@@ -21,9 +21,9 @@ func (w *world) hint(e operation.Event) ledger.Hinted {
 // hasten hastens the world's operation.
 func (w *world) hasten(l *ledger.Ledger) bool {
 	w.Helper()
-	hastened, err := l.Hasten(w.ctx, w.name.Key)
+	hastened, err := l.MakeDueNow(w.ctx, w.name.Key)
 	if err != nil {
-		w.Fatalf("Hasten: %v", err)
+		w.Fatalf("MakeDueNow: %v", err)
 	}
 	return hastened
 }
@@ -54,7 +54,7 @@ var hintTests = join([]ledgerTest{
 				e.Name = nameOf(w, raw)
 				hinted := w.hint(e)
 				counting := Count(w.store)
-				if _, err := w.over(counting).Hint(w.ctx, e.Name, id, "d2"); err != nil || counting.Counts().Commits != 0 || counting.Counts().Gets > 2 {
+				if _, err := w.over(counting).ReadUnverified(w.ctx, e.Name, id, "d2"); err != nil || counting.Counts().Commits != 0 || counting.Counts().Gets > 2 {
 					w.Errorf("%v, it cost %+v", err, counting.Counts())
 				}
 				want := e.Name.Key
@@ -107,7 +107,7 @@ var hintTests = join([]ledgerTest{
 		equal(w, "commits of it", counting.Counts().Commits, 0)
 	}},
 	{"where there is nothing to hasten", func(w *world) {
-		if _, err := w.ledger().Hasten(w.ctx, w.name.Key); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := w.ledger().MakeDueNow(w.ctx, w.name.Key); !errors.Is(err, ledger.ErrNotFound) {
 			w.Errorf("no record: %v, want ErrNotFound", err)
 		}
 		w.ingest(w.event("d1", operation.Running, time.Second))
@@ -117,14 +117,14 @@ var hintTests = join([]ledgerTest{
 		equal(w, "settled", w.hasten(w.ledger()), false)
 		w.lives("settled", false, 0)
 	}},
-}, append(lostly("Hasten: hastened, by this call", func(w *world, l *ledger.Ledger) {
+}, append(lostly("MakeDueNow: hastened, by this call", func(w *world, l *ledger.Ledger) {
 	w.register()
 	equal(w, "hastened", w.hasten(l), true)
 	equal(w, "version", w.record().Version, 2)
 }), both("hasten against the end [M6]", func(w *world) (a, b move, check func()) {
 	w.register()
 	var hook ledger.Receipt
-	return func(l *ledger.Ledger) error { _, err := l.Hasten(w.ctx, w.name.Key); return err },
+	return func(l *ledger.Ledger) error { _, err := l.MakeDueNow(w.ctx, w.name.Key); return err },
 		w.ingesting(w.event("d1", operation.Succeeded, time.Second), &hook), func() {
 			w.lives("settled", false, 0)
 			w.plannedOnce()

@@ -142,7 +142,7 @@ var itemTests = join([]ledgerTest{
 		successor := w.granted(publish)
 		equal(w, "the successor goes on at", goesOn(successor.Progress), 2)
 		late := numbered(2, 2)
-		late[0].Riders = []ledger.Write{{Path: pathC, Data: note{Text: "a zombie's"}}}
+		late[0].ExtraWrites = []ledger.Write{{Path: pathC, Data: note{Text: "a zombie's"}}}
 		refused := func(when string) {
 			w.Helper()
 			if _, err := w.ledger().RecordItems(w.ctx, zombie, at, late); !errors.Is(err, ledger.ErrLeaseLost) {
@@ -203,8 +203,8 @@ var itemTests = join([]ledgerTest{
 		w.succeed()
 		lease := w.granted(publish)
 		chunk := named(0, "a", "b")
-		chunk[0].Riders = []ledger.Write{{Path: pathC, Data: note{Text: "a"}}}
-		chunk[1].Riders, chunk[1].Err = []ledger.Write{{Path: pathB, Data: note{Text: "b"}}}, errFailed
+		chunk[0].ExtraWrites = []ledger.Write{{Path: pathC, Data: note{Text: "a"}}}
+		chunk[1].ExtraWrites, chunk[1].Err = []ledger.Write{{Path: pathB, Data: note{Text: "b"}}}, errFailed
 		w.recordItems(lease, lease.Progress, chunk)
 		equal(w, "the rider", read[note](w, pathC).Text, "a")
 		equal(w, "that of a failure is there", w.document(pathB).Exists(), false)
@@ -214,7 +214,7 @@ var itemTests = join([]ledgerTest{
 		lease := w.granted(publish)
 		for i, text := range []string{"first", "second"} {
 			chunk := numbered(int64(i), 1)
-			chunk[0].Riders = []ledger.Write{{Path: pathC, Token: ledger.Replace, Data: note{Text: text}}}
+			chunk[0].ExtraWrites = []ledger.Write{{Path: pathC, Token: ledger.Replace, Data: note{Text: text}}}
 			lease.Progress = w.recordItems(lease, lease.Progress, chunk)
 			equal(w, "the rider", read[note](w, pathC).Text, text)
 		}
@@ -226,7 +226,7 @@ var itemTests = join([]ledgerTest{
 		w.succeed()
 		lease := w.granted(publish)
 		chunk := numbered(0, 2)
-		chunk[1].Riders = []ledger.Write{{Path: pathC, Data: note{Text: strings.Repeat("x", ledger.MaxDocumentBytes+1)}}}
+		chunk[1].ExtraWrites = []ledger.Write{{Path: pathC, Data: note{Text: strings.Repeat("x", ledger.MaxDocumentBytes+1)}}}
 		if _, err := w.ledger().RecordItems(w.ctx, lease, lease.Progress, chunk); !errors.Is(err, ledger.ErrInvalid) {
 			w.Errorf("RecordItems: %v, want ErrInvalid", err)
 		}
@@ -259,7 +259,7 @@ var itemTests = join([]ledgerTest{
 		w.succeed()
 		lease := w.granted(publish)
 		chunk := numbered(0, 3)
-		chunk[0].Riders = []ledger.Write{{Path: pathC, Data: note{Text: "once"}}}
+		chunk[0].ExtraWrites = []ledger.Write{{Path: pathC, Data: note{Text: "once"}}}
 		chunk[1].Err = errFailed
 		at, err := l.RecordItems(w.ctx, lease, lease.Progress, chunk)
 		if err != nil {

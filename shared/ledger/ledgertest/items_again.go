@@ -50,7 +50,7 @@ var itemsAgain = []ledgerTest{
 		w.succeed()
 		lease := w.granted(publish)
 		w.recordItems(lease, lease.Progress, numbered(0, 3))
-		if err := w.ledger().Bury(w.ctx, lease, errFailed); err != nil {
+		if err := w.ledger().MarkDead(w.ctx, lease, errFailed); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "replay", w.replay(w.asked(publish, "m1")).Outcome, ledger.Reopened)
@@ -134,7 +134,7 @@ var itemsAgain = []ledgerTest{
 		for _, item := range w.failedItems() {
 			equal(w, item.Key+" is still to be tried", item.Fence <= at.ReturnedFence, item.Key == "item-1")
 		}
-		if err := w.ledger().Bury(w.ctx, lease, errFailed); err != nil {
+		if err := w.ledger().MarkDead(w.ctx, lease, errFailed); err != nil {
 			w.Fatal(err)
 		}
 		w.replay(w.asked(publish, "m2"))

@@ -29,7 +29,7 @@ func (w *world) diedOfItems(n int64, others ...ledger.ItemOutcome) {
 	at.Total = n + int64(len(others))
 	at.Length = at.Total
 	w.recordItems(lease, at, append(numbered(0, n), others...))
-	if err := w.ledger().Bury(w.ctx, lease, errFailed); err != nil {
+	if err := w.ledger().MarkDead(w.ctx, lease, errFailed); err != nil {
 		w.Fatal(err)
 	}
 }

@@ -68,7 +68,7 @@ var lifetimeTests = []ledgerTest{
 		w.finish(w.granted(publish))
 		w.lives("one done", false, 0)
 		lease := w.granted("second")
-		if err := w.ledger().Bury(w.ctx, lease, errFailed); err != nil {
+		if err := w.ledger().MarkDead(w.ctx, lease, errFailed); err != nil {
 			w.Fatal(err)
 		}
 		w.lives("one done, one dead", false, 0)

@@ -142,10 +142,10 @@ var lostAnswers = join(
 		equal(w, "the record", w.record().Effects[publish], operation.EffectDone)
 		equal(w, "the rider", read[note](w, pathC).Text, "once")
 	}),
-	lostly("Bury: dead [S2]", func(w *world, l *ledger.Ledger) {
+	lostly("MarkDead: dead [S2]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
-		if err := l.Bury(w.ctx, w.granted(publish), errFailed); err != nil {
-			w.Errorf("Bury: %v", err)
+		if err := l.MarkDead(w.ctx, w.granted(publish), errFailed); err != nil {
+			w.Errorf("MarkDead: %v", err)
 		}
 		w.deadForGood(errFailed.Error())
 	}),

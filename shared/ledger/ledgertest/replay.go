@@ -118,7 +118,7 @@ var replayTests = join([]ledgerTest{
 	{"what a replay asked for waits in the ledger, however long nobody may run it [G5, R5]", func(w *world) {
 		w.died()
 		anew := w.asked(publish, "m2")
-		anew.Anew = "fix-1"
+		anew.Rerun = "fix-1"
 		w.replay(w.asked(publish, "m1"))
 		w.replay(anew)
 		for range 3 { // longer than any queue keeps a message
@@ -215,7 +215,7 @@ var replayTests = join([]ledgerTest{
 		w.refused(w.asked(publish, "m1"), "FAILED")
 		w.refused(w.asked("strange", "m1"), `no effect is named "strange"`)
 		m := w.asked(alarm, "m1")
-		m.Anew = "a/b"
+		m.Rerun = "a/b"
 		w.refused(m, "anew")
 		w.finish(w.granted(alarm))
 		w.delete(ledger.EffectPath(w.name.Key, alarm))

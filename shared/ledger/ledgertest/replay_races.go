@@ -63,7 +63,7 @@ var replayRaces = join(
 		w.succeed()
 		lease := w.granted(publish)
 		var r ledger.Replayed
-		return w.replaying(w.asked(publish, "m1"), &r), func(l *ledger.Ledger) error { return l.Bury(w.ctx, lease, errFailed) }, func() {
+		return w.replaying(w.asked(publish, "m1"), &r), func(l *ledger.Ledger) error { return l.MarkDead(w.ctx, lease, errFailed) }, func() {
 			effect := w.effect(publish)
 			if reopened := effect.State == ledger.EffectPending; reopened != (r.Outcome == ledger.Reopened) {
 				w.Errorf("%s, and the effect is %s", r.Outcome, effect.State)
@@ -81,7 +81,7 @@ var replayRaces = join(
 		var r ledger.Replayed
 		var grant ledger.Grant
 		return w.replaying(w.again("a", "m1"), &r), w.claiming(&grant), func() {
-			equal(w, "replay", r.Outcome, ledger.PlannedAnew)
+			equal(w, "replay", r.Outcome, ledger.PlannedRerun)
 			equal(w, "claim", grant.Verdict, ledger.Claimed)
 			equal(w, "the run", w.claim("publish@a").Verdict, ledger.Held)
 			w.finish(grant.Lease)
@@ -92,7 +92,7 @@ var replayRaces = join(
 		w.done()
 		var one, two ledger.Replayed
 		return w.replaying(w.again("a", "m1"), &one), w.replaying(w.again("a", "m2"), &two), func() {
-			equal(w, "planned", count([]ledger.Replayed{one, two}, func(r ledger.Replayed) bool { return r.Outcome == ledger.PlannedAnew }), 1)
+			equal(w, "planned", count([]ledger.Replayed{one, two}, func(r ledger.Replayed) bool { return r.Outcome == ledger.PlannedRerun }), 1)
 			equal(w, "runs", w.effect(publish).Runs, 1)
 			equal(w, "effects", len(w.show().Effects), 2)
 		}

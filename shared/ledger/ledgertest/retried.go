@@ -90,8 +90,8 @@ var retriedTests = join([]ledgerTest{
 		}
 		for _, outcome := range []ledger.Outcome{"quarantined", ledger.Applied} {
 			w.store.Advance(time.Hour)
-			if err := w.ledger().Retried(w.ctx, "d1", outcome); err != nil {
-				w.Fatalf("Retried: %v", err)
+			if err := w.ledger().MarkRetried(w.ctx, "d1", outcome); err != nil {
+				w.Fatalf("MarkRetried: %v", err)
 			}
 			q, body, err := w.ledger().ReadQuarantined(w.ctx, "d1")
 			if err != nil || !bytes.Equal(body, s.Body) {
@@ -104,7 +104,7 @@ var retriedTests = join([]ledgerTest{
 		if kept, err := w.ledger().Quarantine(w.ctx, s); err != nil || kept {
 			w.Errorf("the same delivery again: %v, %v", kept, err)
 		}
-		if err := w.ledger().Retried(w.ctx, "d2", ledger.Applied); !errors.Is(err, ledger.ErrNotFound) {
+		if err := w.ledger().MarkRetried(w.ctx, "d2", ledger.Applied); !errors.Is(err, ledger.ErrNotFound) {
 			w.Errorf("what is not there: %v, want ErrNotFound", err)
 		}
 	}},
@@ -120,10 +120,10 @@ var retriedTests = join([]ledgerTest{
 		}
 		equal(w, "read", counting.Counts(), Counts{Gets: 1, Read: 1})
 	}},
-}, lostly("Retried: noted [W6]", func(w *world, l *ledger.Ledger) {
+}, lostly("MarkRetried: noted [W6]", func(w *world, l *ledger.Ledger) {
 	w.keep(suspect("d1"))
-	if err := l.Retried(w.ctx, "d1", ledger.Applied); err != nil {
-		w.Errorf("Retried: %v", err)
+	if err := l.MarkRetried(w.ctx, "d1", ledger.Applied); err != nil {
+		w.Errorf("MarkRetried: %v", err)
 	}
 	equal(w, "outcome", w.quarantined()[0].Outcome, ledger.Applied)
 }))

@@ -59,11 +59,11 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
 		{"Broken", brokenTests},
 		{"Alerts", alertTests},
 		{"AlertRaces", alertRaces},
-		{"Trouble", troubleTests},
+		{"Condition", troubleTests},
 		{"Abandon", abandonTests},
 		{"Recover", recoverTests},
 		{"Replay", replayTests},
-		{"Anew", anewTests},
+		{"Rerun", anewTests},
 		{"ReplayRaces", replayRaces},
 		{"Forget", forgetTests},
 		{"Items", itemTests},
@@ -71,7 +71,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
 		{"ItemsAgain", itemsAgain},
 		{"ItemCrashes", itemCrashes},
 		{"Quarantine", quarantineTests},
-		{"Retried", retriedTests},
+		{"MarkRetried", retriedTests},
 		{"Protocol", protocolTests},
 	} {
 		t.Run("Ledger/"+g.name, func(t *testing.T) {

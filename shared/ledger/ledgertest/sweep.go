@@ -103,7 +103,7 @@ var sweepTests = join([]ledgerTest{
 		w.finish(w.granted(publish))
 		w.name = nameOf(w, "batches/other")
 		w.succeed()
-		if err := w.ledger().Bury(w.ctx, w.granted(publish), errFailed); err != nil {
+		if err := w.ledger().MarkDead(w.ctx, w.granted(publish), errFailed); err != nil {
 			w.Fatal(err)
 		}
 		w.store.Advance(100 * day)

@@ -11,18 +11,18 @@ import (
 const missingAfter = 12
 
 // noting is a move that notes trouble with the world's operation and keeps the answer in n.
-func (w *world) noting(trouble ledger.Trouble, n *ledger.Noted) move {
+func (w *world) noting(trouble ledger.Condition, n *ledger.Noted) move {
 	return func(l *ledger.Ledger) (err error) {
-		*n, err = l.Note(w.ctx, w.name.Key, trouble)
+		*n, err = l.NoteCondition(w.ctx, w.name.Key, trouble)
 		return err
 	}
 }
 
 // note notes trouble with the world's operation.
-func (w *world) note(trouble ledger.Trouble) (n ledger.Noted) {
+func (w *world) note(trouble ledger.Condition) (n ledger.Noted) {
 	w.Helper()
 	if err := w.noting(trouble, &n)(w.ledger()); err != nil {
-		w.Fatalf("Note %s: %v", trouble, err)
+		w.Fatalf("NoteCondition %s: %v", trouble, err)
 	}
 	return n
 }
@@ -32,7 +32,7 @@ func (w *world) missing() {
 	w.Helper()
 	w.paged()
 	w.register()
-	w.note(ledger.TroubleNotFound)
+	w.note(ledger.ConditionNotFound)
 	w.store.Advance(missingAfter * w.settings.Interval)
 }
 
@@ -42,20 +42,20 @@ var troubleTests = []ledgerTest{
 		counting := Count(w.store)
 		l := w.over(counting)
 		for _, step := range []struct {
-			trouble ledger.Trouble
+			trouble ledger.Condition
 			commits int
 		}{{"", 0}, {"rate-limited", 1}, {"rate-limited", 0}, {"not-found", 1}, {"not-found", 0}, {"rate-limited", 1}, {"", 1}, {"", 0}} {
 			counting.Reset()
 			w.store.Advance(time.Minute)
-			if _, err := l.Note(w.ctx, w.name.Key, step.trouble); err != nil {
+			if _, err := l.NoteCondition(w.ctx, w.name.Key, step.trouble); err != nil {
 				w.Fatal(err)
 			}
 			equal(w, "commits of "+string(step.trouble), counting.Counts().Commits, step.commits)
 			equal(w, "documents read", counting.Counts().Read, 1)
 			rec := w.record()
-			equal(w, "trouble", rec.Trouble, string(step.trouble))
+			equal(w, "trouble", rec.Condition, string(step.trouble))
 			if step.commits > 0 && step.trouble != "" {
-				near(w, "since", w.now().Sub(rec.TroubleSince), 0)
+				near(w, "since", w.now().Sub(rec.ConditionSince), 0)
 			}
 			equal(w, "state", rec.State, operation.Pending)
 		}
@@ -63,22 +63,22 @@ var troubleTests = []ledgerTest{
 	}},
 	{"what an event says ends the trouble [R4, R2]", func(w *world) {
 		w.register()
-		w.note(ledger.TroubleNotFound)
+		w.note(ledger.ConditionNotFound)
 		w.ingest(w.event("d1", operation.Running, time.Second))
-		equal(w, "in trouble", w.record().InTrouble(), false)
-		w.note(ledger.TroubleNotFound)
+		equal(w, "in trouble", w.record().HasCondition(), false)
+		w.note(ledger.ConditionNotFound)
 		w.ingest(w.event("d2", operation.Running, time.Second)) // not newer: dropped
-		equal(w, "in trouble after what was dropped", w.record().InTrouble(), true)
+		equal(w, "in trouble after what was dropped", w.record().HasCondition(), true)
 		w.note("")
-		equal(w, "in trouble after a known answer", w.record().InTrouble(), false)
+		equal(w, "in trouble after a known answer", w.record().HasCondition(), false)
 	}},
 	{"missing is said after twelve intervals, once in each period, and is no state [R4, M7]", func(w *world) {
 		w.paged()
 		w.register()
-		first := w.note(ledger.TroubleNotFound)
+		first := w.note(ledger.ConditionNotFound)
 		since := w.record().MissingSince
 		w.store.Advance(missingAfter*w.settings.Interval - time.Minute)
-		early := w.note(ledger.TroubleNotFound)
+		early := w.note(ledger.ConditionNotFound)
 		if first.Missing || early.Missing || early.Alert {
 			w.Errorf("too early: %+v, then %+v", first, early)
 		}
@@ -87,7 +87,7 @@ var troubleTests = []ledgerTest{
 		if other := w.note("rate-limited"); other.Missing || other.Alert {
 			w.Errorf("other trouble: %+v", other)
 		}
-		n := w.note(ledger.TroubleNotFound)
+		n := w.note(ledger.ConditionNotFound)
 		if !n.Missing || !n.Alert || n.Planned != 1 {
 			w.Errorf("at last: %+v", n)
 		}
@@ -95,28 +95,28 @@ var troubleTests = []ledgerTest{
 		if notice := w.alert("page@missing-1", "missing"); !notice.Since.Equal(since) || notice.Detail == "" {
 			w.Errorf("the notice: %+v, missing since %v", notice, since)
 		}
-		if again := w.note(ledger.TroubleNotFound); !again.Missing || again.Alert || again.Planned != 0 {
+		if again := w.note(ledger.ConditionNotFound); !again.Missing || again.Alert || again.Planned != 0 {
 			w.Errorf("again: %+v", again)
 		}
 		w.store.Advance(w.settings.AlertEvery)
-		equal(w, "in the next period", w.note(ledger.TroubleNotFound).Planned, 1)
+		equal(w, "in the next period", w.note(ledger.ConditionNotFound).Planned, 1)
 		w.published("page@missing-2")
 		equal(w, "state", w.record().State, operation.Pending)
 		w.lives("missing", true, 0)
 	}},
 	{"what was found again goes missing anew [R4]", func(w *world) {
 		w.missing()
-		equal(w, "planned", w.note(ledger.TroubleNotFound).Planned, 1)
+		equal(w, "planned", w.note(ledger.ConditionNotFound).Planned, 1)
 		w.note("")
 		w.store.Advance(w.settings.AlertEvery)
-		equal(w, "not found again", w.note(ledger.TroubleNotFound).Missing, false)
+		equal(w, "not found again", w.note(ledger.ConditionNotFound).Missing, false)
 		w.store.Advance(missingAfter * w.settings.Interval)
-		equal(w, "and for long", w.note(ledger.TroubleNotFound).Planned, 1)
+		equal(w, "and for long", w.note(ledger.ConditionNotFound).Planned, 1)
 		w.published("page@missing-1", "page@missing-2")
 	}},
 	{"stuck and missing are two alerts [R4]", func(w *world) {
 		w.missing()
-		equal(w, "missing", w.note(ledger.TroubleNotFound).Planned, 1)
+		equal(w, "missing", w.note(ledger.ConditionNotFound).Planned, 1)
 		equal(w, "stuck", w.postpone().Planned, 1)
 		w.published("page@missing-1", "page@stuck-1")
 		if notice := w.alert("page@stuck-1", "stuck"); notice.Detail == "" {
@@ -126,17 +126,17 @@ var troubleTests = []ledgerTest{
 	{"where no rule asks, missing is the caller's to say, once in each period [R4]", func(w *world) {
 		w.missing()
 		w.settings.Rules = w.settings.Rules[:2]
-		if n := w.note(ledger.TroubleNotFound); !n.Alert || n.Planned != 0 {
+		if n := w.note(ledger.ConditionNotFound); !n.Alert || n.Planned != 0 {
 			w.Errorf("%+v", n)
 		}
-		equal(w, "again", w.note(ledger.TroubleNotFound).Alert, false)
+		equal(w, "again", w.note(ledger.ConditionNotFound).Alert, false)
 		w.published()
 	}},
 	{"what has ended, is not registered or not there is left alone [M7, W5]", func(w *world) {
 		counting := Count(w.store)
 		note := func(what string) {
-			for _, trouble := range []ledger.Trouble{ledger.TroubleNotFound, ""} {
-				if n, err := w.over(counting).Note(w.ctx, w.name.Key, trouble); err != nil || n != (ledger.Noted{}) {
+			for _, trouble := range []ledger.Condition{ledger.ConditionNotFound, ""} {
+				if n, err := w.over(counting).NoteCondition(w.ctx, w.name.Key, trouble); err != nil || n != (ledger.Noted{}) {
 					w.Errorf("%s: %+v, %v", what, n, err)
 				}
 			}
@@ -160,7 +160,7 @@ var troubleTests = []ledgerTest{
 			w.Fatalf("%+v, %v", page, err)
 		}
 		rec := page.Items[0]
-		if rec.SubmittedAt.IsZero() || rec.Attempts != 1 || rec.DueAt.IsZero() || rec.Trouble != "rate-limited" || rec.TroubleSince.IsZero() {
+		if rec.SubmittedAt.IsZero() || rec.Attempts != 1 || rec.DueAt.IsZero() || rec.Condition != "rate-limited" || rec.ConditionSince.IsZero() {
 			w.Errorf("%+v", rec)
 		}
 	}},
