@@ -130,7 +130,16 @@ func withWebhookDesk(cmd *cobra.Command, outside environment, flags webhookFlags
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(cmd.Context(), desk), desk.close())
+	return errors.Join(withRemedy(do(cmd.Context(), desk)), desk.close())
+}
+
+// withRemedy adds the command that shows what an error about a webhook at Gemini leaves open.
+func withRemedy(err error) error {
+	var failure *webhooks.Error
+	if errors.Is(err, webhooks.ErrID) || errors.As(err, &failure) && (failure.NotFound() || failure.Unanswered()) {
+		return fmt.Errorf("%w; opledger webhook list shows the webhooks that there are", err)
+	}
+	return err
 }
 
 // needURL returns an error of use unless it is known where ours delivers to.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/opledger/opledger/shared/diag"
-	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/secret"
 )
 
@@ -42,7 +42,7 @@ func (g *Gemini) validate() []error {
 		problems = append(problems, problemsOf("OPLEDGER_GEMINI_API_KEY_SECRET", err)...)
 	}
 	if g.BaseURL != "" {
-		problems = append(problems, problemsOf("GOOGLE_GEMINI_BASE_URL", gemini.CheckBaseURL(g.BaseURL))...)
+		problems = append(problems, problemsOf("GOOGLE_GEMINI_BASE_URL", api.CheckBaseURL(g.BaseURL))...)
 	}
 	return problems
 }

@@ -10,9 +10,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/retryafter"
 )
 
 // EachOptions are what an effect that runs once per item takes beside the handler of one item.
@@ -22,8 +22,6 @@ type EachOptions struct {
 	// that.
 	Results *results.Client
 	Log     *slog.Logger
-	// Now is for Retry-After headers that name a time.
-	Now func() time.Time
 }
 
 // Each returns a handler that has one perform the effect once for each item of a batch's result
@@ -49,9 +47,6 @@ type EachOptions struct {
 // holds none, as one that is no batch. A result with fewer items than the batch is said in an alert
 // in the log.
 func Each(one Handler, o EachOptions) Handler {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	return HandlerFunc(func(ctx context.Context, task Task) ([]ledger.Write, error) {
 		return nil, (&itemRun{EachOptions: o, one: one, task: task, at: task.Progress}).run(ctx)
 	})
@@ -176,7 +171,7 @@ func (r *itemRun) ending(ctx context.Context, w window, err error) error {
 	waiting := r.at.Waiting.Count() + r.at.Returned
 	switch {
 	case noResult(err):
-		return unfetched(err, r.Now)
+		return unfetched(err)
 	case errors.Is(err, errContinue), err != nil && w.over():
 		if r.advanced {
 			return errContinue
@@ -184,7 +179,7 @@ func (r *itemRun) ending(ctx context.Context, w window, err error) error {
 		// Not handed on: it might go on for ever.
 		return r.later(fmt.Errorf("the time was over before a single item came to its end: %v", cmp.Or(r.cause, err)))
 	case err != nil:
-		return unfetched(err, r.Now)
+		return unfetched(err)
 	case r.stuck:
 		return r.later(fmt.Errorf("nothing succeeded any more, the rest is left for later, and %d items wait; the last: %w", waiting, r.cause))
 	case waiting > 0:
@@ -228,13 +223,13 @@ func (r *itemRun) settle(ctx context.Context, end error) error {
 }
 
 // unfetched says what an error of fetching a result means for the effect.
-func unfetched(err error, now func() time.Time) error {
-	var refused *results.StatusError
+func unfetched(err error) error {
+	var refused *api.Error
 	switch {
 	case noResult(err):
 		return Permanent(err)
 	case errors.As(err, &refused):
-		return RetryAfter(err, retryafter.Parse(refused.RetryAfter, now(), maxRetryAfter))
+		return RetryAfter(err, min(refused.RetryAfter, maxRetryAfter))
 	default:
 		return err
 	}

@@ -130,7 +130,7 @@ func (w *itemsWorld) over(store ledger.Store) *ledger.Ledger {
 func (w *itemsWorld) runner(store ledger.Store, one effect.Handler) *effect.Runner {
 	l := w.over(store)
 	return effect.NewRunner(l, map[string]effect.Handler{name: effect.Each(one, effect.EachOptions{
-		Ledger: l, Results: w.client, Log: slog.New(slog.NewTextHandler(w.log, nil)), Now: time.Now,
+		Ledger: l, Results: w.client, Log: slog.New(slog.NewTextHandler(w.log, nil)),
 	})})
 }
 

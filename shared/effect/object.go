@@ -87,7 +87,7 @@ func (w *objectWriter) perform(ctx context.Context) error {
 	within, cancel := windowOf(ctx)
 	defer cancel()
 	if err := lines.open(within.ctx); err != nil { // first, so that a result that is lost makes no object
-		return unfetched(err, w.Now)
+		return unfetched(err)
 	}
 	defer lines.close()
 	err := w.write(within.ctx, lines)
@@ -113,7 +113,7 @@ func (w *objectWriter) write(ctx context.Context, lines *resultLines) error {
 		Media(lines.from(ctx), googleapi.ContentType(ndjson), googleapi.ChunkSize(w.Buckets.chunk), googleapi.EnableAutoChecksum()).
 		Fields("generation", "size", "crc32c").Context(ctx).Do()
 	if failure := lines.failure(); failure != nil {
-		return unfetched(failure, w.Now)
+		return unfetched(failure)
 	}
 	found := false
 	switch statusOf(err) {
@@ -123,7 +123,7 @@ func (w *objectWriter) write(ctx context.Context, lines *resultLines) error {
 		}
 		found = true
 		if _, err := io.Copy(io.Discard, lines.from(ctx)); err != nil { // what was not sent counts for the checksum
-			return unfetched(err, w.Now)
+			return unfetched(err)
 		}
 	}
 	if err != nil {

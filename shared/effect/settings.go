@@ -190,7 +190,7 @@ func Handlers(specs []Spec, o HandlerOptions) (map[string]Handler, error) {
 			problems = append(problems, fmt.Errorf("effect %q: %w", s.Name, err))
 		}
 		if s.EachItem() {
-			handler = Each(handler, EachOptions{Ledger: o.Ledger, Results: o.Results, Log: o.Log, Now: o.Now})
+			handler = Each(handler, EachOptions{Ledger: o.Ledger, Results: o.Results, Log: o.Log})
 		}
 		handlers[s.Name] = handler
 	}

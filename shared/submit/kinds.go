@@ -8,6 +8,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -90,7 +91,7 @@ func (s *Submitter) checkAddress(own *genai.HTTPOptions) error {
 	if own != nil && own.BaseURL != "" {
 		address = own.BaseURL
 	}
-	if err := gemini.CheckBaseURL(address); err != nil {
+	if err := api.CheckBaseURL(address); err != nil {
 		return fmt.Errorf("%w: the base URL of Gemini: %w", ErrJob, err)
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/go-jose/go-jose/v4/json"
 
 	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/redact"
 )
 
@@ -96,7 +97,7 @@ func CheckKeysURL(text string) error {
 	if err != nil || u.Hostname() == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
 		return errors.New("it must be an https URL with a host, and without a user")
 	}
-	if !gemini.SecureURL(u) {
+	if !api.SecureURL(u) {
 		return errors.New("it must be an https URL: plain http is for the loopback interface only")
 	}
 	return nil

@@ -2,9 +2,7 @@ package lookup
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -30,29 +28,15 @@ func (c *Client) lookupBatch(ctx context.Context, name operation.Name, path stri
 	return c.batchAnswer(name.Resource, batch)
 }
 
-// get asks for path without the SDK, and has a 200 read as it comes, of whatever size. It returns nil or what went wrong.
+// get asks for path without the SDK, and has a 200 read as it comes, of any size. It returns nil or what went wrong.
 func (c *Client) get(ctx context.Context, path string, query url.Values, read func(io.Reader) error) *LookupError {
-	ctx, x := watched(ctx)
-	options := c.genai.ClientConfig().HTTPOptions // where the SDK asks, the environment's word included
-	address, err := url.JoinPath(options.BaseURL, options.APIVersion, path)
-	if err != nil {
-		return c.failure(path, x, fmt.Errorf("making the address: %w", err))
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
-	if err != nil {
-		return c.failure(path, x, fmt.Errorf("making the request: %w", err))
-	}
-	req.URL.RawQuery = query.Encode()
-	req.Header.Set("X-Goog-Api-Key", c.key)
-	resp, err := c.http.Do(req)
+	body, err := c.api.Get(ctx, path, query)
 	if err == nil {
-		defer func() { _ = resp.Body.Close() }()
-		if resp.StatusCode == http.StatusOK {
-			err = read(resp.Body)
-		}
+		defer func() { _ = body.Close() }()
+		err = read(body)
 	}
-	if err != nil || resp.StatusCode != http.StatusOK {
-		return c.failure(path, x, err)
+	if err != nil {
+		return c.failure(path, err)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package lookup
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -10,7 +9,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/diag"
-	"github.com/opledger/opledger/shared/retryafter"
+	"github.com/opledger/opledger/shared/gemini/api"
 )
 
 const (
@@ -18,8 +17,6 @@ const (
 	maxErrorText = 512
 	// maxQuoted bounds, in bytes, what an error repeats of a name.
 	maxQuoted = 120
-	// maxRetryAfter bounds what Gemini may ask for: nobody waits longer on one word.
-	maxRetryAfter = 24 * time.Hour
 )
 
 // A LookupError says why an operation's state, or a page of a listing, is not known. It holds no error of the SDK, because
@@ -49,14 +46,15 @@ func (e *LookupError) Unwrap() error { return e.cause }
 
 // problem is an error in words that may repeat what a server said.
 func (c *Client) problem(resource, reason, format string, args ...any) *LookupError {
-	return &LookupError{Resource: resource, Reason: reason, Message: c.redactor.Cut(fmt.Sprintf(format, args...), maxErrorText)}
+	return &LookupError{Resource: resource, Reason: reason, Message: c.api.Redact(fmt.Sprintf(format, args...), maxErrorText)}
 }
 
 // failure is the one place where a request that failed gets its reason: by its HTTP status, where an answer came that is not
 // 200, and else by the error that reading or decoding it ended in, the SDK's or ours.
-func (c *Client) failure(resource string, x *exchange, err error) *LookupError {
-	if x.status != 0 && x.status != http.StatusOK {
-		return c.refused(resource, x)
+func (c *Client) failure(resource string, err error) *LookupError {
+	var refused *api.Error
+	if errors.As(err, &refused) {
+		return c.refused(resource, refused)
 	}
 	reason := BadAnswer
 	var timeout net.Error
@@ -65,9 +63,9 @@ func (c *Client) failure(resource string, x *exchange, err error) *LookupError {
 		reason = Cancelled
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		reason = Timeout
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, api.ErrTooLarge):
 		reason = TooLarge
-	case x.status == 0 || x.broken:
+	case errors.Is(err, api.ErrInterrupted):
 		reason = Unavailable
 	}
 	failure := c.problem(resource, reason, "%v", err)
@@ -79,35 +77,12 @@ func (c *Client) failure(resource string, x *exchange, err error) *LookupError {
 	return failure
 }
 
-// refused reads an answer that is not 200. The status decides: the code in the body may be a number of HTTP's or of gRPC's, a
-// word, or missing, and a front end answers in HTML.
-func (c *Client) refused(resource string, x *exchange) *LookupError {
-	var body struct {
-		Error struct {
-			Code    any    `json:"code"`
-			Status  string `json:"status"`
-			Message string `json:"message"`
-			Details []struct {
-				Reason     string `json:"reason"`
-				RetryDelay string `json:"retryDelay"`
-			} `json:"details"`
-		} `json:"error"`
-	}
-	said := string(x.refusal)
-	if json.Unmarshal(x.refusal, &body) == nil && (body.Error.Message != "" || body.Error.Status != "" || body.Error.Code != nil) {
-		said = fmt.Sprintf("%s (code %v, status %q)", body.Error.Message, body.Error.Code, body.Error.Status)
-	}
-	failure := c.problem(resource, reasonOf(x.status), "HTTP status %d: %s", x.status, said)
-	failure.Code = x.status
-	failure.RetryAfter = retryafter.Parse(x.header.Get("Retry-After"), c.now(), maxRetryAfter)
-	for _, detail := range body.Error.Details { // also of a body that is odd elsewhere
-		// Gemini answers 400 to a key that is wrong or expired, and says so only here.
-		if detail.Reason == "API_KEY_INVALID" {
-			failure.Reason = Denied
-		}
-		if delay, err := time.ParseDuration(detail.RetryDelay); err == nil {
-			failure.RetryAfter = min(max(failure.RetryAfter, delay), maxRetryAfter)
-		}
+// refused is failure for an answer that is not 200.
+func (c *Client) refused(resource string, e *api.Error) *LookupError {
+	failure := c.problem(resource, reasonOf(e.Status), "HTTP status %d: %s", e.Status, e.Message)
+	failure.Code, failure.RetryAfter = e.Status, e.RetryAfter
+	if e.InvalidKey {
+		failure.Reason = Denied
 	}
 	return failure
 }

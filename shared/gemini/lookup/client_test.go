@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -128,7 +129,7 @@ func TestAnswerEvent(t *testing.T) {
 
 func TestNewClient(t *testing.T) {
 	t.Parallel()
-	if _, err := lookup.NewClient(t.Context(), lookup.Options{APIKey: " \n"}); !errors.Is(err, lookup.ErrNoAPIKey) {
+	if _, err := lookup.NewClient(t.Context(), lookup.Options{APIKey: " \n"}); !errors.Is(err, api.ErrNoAPIKey) {
 		t.Errorf("no key: %v", err)
 	}
 	for _, opts := range []lookup.Options{
@@ -177,7 +178,7 @@ func TestNewClientEnvironment(t *testing.T) {
 	if got := client.Lookup(t.Context(), operationName(t, "batches/abc123")); got.State != operation.Running {
 		t.Errorf("got %+v", got)
 	}
-	if _, err := lookup.NewClient(t.Context(), lookup.Options{}); !errors.Is(err, lookup.ErrNoAPIKey) {
+	if _, err := lookup.NewClient(t.Context(), lookup.Options{}); !errors.Is(err, api.ErrNoAPIKey) {
 		t.Errorf("the environment's key is used: %v", err)
 	}
 	t.Setenv("GOOGLE_GEMINI_BASE_URL", "http://elsewhere")

@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 
 	"google.golang.org/genai/interactions/models/interactions"
 	"google.golang.org/genai/interactions/models/operations"
-	"google.golang.org/genai/interactions/retry"
 
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -19,9 +18,9 @@ import (
 // repeat a request that failed for some seconds, which is the next pass's to do.
 func (c *Client) lookupInteraction(ctx context.Context, name operation.Name, id string) (answer Answer) {
 	defer c.survive(name, &answer)
-	ctx, x := watched(ctx)
-	response, err := c.genai.Interactions.Get(ctx, operations.GetInteractionByIDRequest{ID: id},
-		operations.WithRetries(retry.Config{Strategy: "none"}))
+	ctx, x := c.api.Watch(ctx)
+	response, err := c.sdk.Interactions.Get(ctx, operations.GetInteractionByIDRequest{ID: id},
+		api.Once())
 	if err == nil {
 		if response.InteractionSSEStreamEvent != nil {
 			_ = response.InteractionSSEStreamEvent.Close()
@@ -31,8 +30,8 @@ func (c *Client) lookupInteraction(ctx context.Context, name operation.Name, id 
 			err = isAbout(name, text(response.Interaction.ID))
 		}
 	}
-	if err != nil || x.status != http.StatusOK {
-		return unknown(c.failure(name.Resource, x, err))
+	if err := x.Err(err); err != nil {
+		return unknown(c.failure(name.Resource, err))
 	}
 	return c.interactionAnswer(name, response.Interaction)
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -58,7 +59,7 @@ func (c *Client) ListBatches(ctx context.Context, pageSize int, pageToken string
 	failure := c.get(ctx, string(operation.Batches), query, func(body io.Reader) (err error) {
 		whole, err = readPage(body, &page.NextPageToken, func(batch resource) error {
 			if len(page.Batches) == MaxPageSize {
-				return fmt.Errorf("%w: the page has more than %d batches", errTooLarge, MaxPageSize)
+				return fmt.Errorf("%w: the page has more than %d batches", api.ErrTooLarge, MaxPageSize)
 			}
 			page.Batches = append(page.Batches, c.entry(batch))
 			return nil

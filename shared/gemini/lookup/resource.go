@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -20,8 +21,8 @@ type resource struct {
 // readBatch reads one batch, whole: one that is cut short or followed by something else is an error.
 func readBatch(body io.Reader) (resource, error) {
 	var r resource
-	s := newStream(body)
-	err := s.document(func(key string) error { return r.readMember(s, key) })
+	s := api.NewJSON(body)
+	err := s.Document(func(key string) error { return r.readMember(s, key) })
 	return r, err
 }
 
@@ -29,46 +30,46 @@ func readBatch(body io.Reader) (resource, error) {
 // result is what stands in the page's place: an error.
 func readPage(body io.Reader, next *string, entry func(resource) error) (resource, error) {
 	var page resource
-	s := newStream(body)
-	err := s.document(func(key string) error {
+	s := api.NewJSON(body)
+	err := s.Document(func(key string) error {
 		switch key {
 		case "operations":
-			return s.list(func() error {
+			return s.List(func() error {
 				var r resource
-				if err := s.object(func(key string) error { return r.readMember(s, key) }); err != nil {
+				if err := s.Object(func(key string) error { return r.readMember(s, key) }); err != nil {
 					return err
 				}
 				return entry(r)
 			})
 		case "nextPageToken":
-			return s.text(next)
+			return s.Text(next)
 		case "error":
 			return page.readMember(s, key)
 		}
-		return s.skip()
+		return s.Skip()
 	})
 	return page, err
 }
 
-func (r *resource) readMember(s *stream, key string) error {
+func (r *resource) readMember(s *api.JSON, key string) error {
 	switch key {
 	case "name":
-		return s.text(&r.name)
+		return s.Text(&r.name)
 	case "metadata":
-		return s.object(func(key string) error { return r.readMetadata(s, key) })
+		return s.Object(func(key string) error { return r.readMetadata(s, key) })
 	case "error":
-		return s.object(func(key string) error {
+		return s.Object(func(key string) error {
 			r.failed = true
 			switch key {
 			case "code":
-				return s.scalar(&r.result.ErrorCode)
+				return s.Scalar(&r.result.ErrorCode)
 			case "message":
-				return s.text(&r.result.ErrorMessage)
+				return s.Text(&r.result.ErrorMessage)
 			}
-			return s.skip()
+			return s.Skip()
 		})
 	}
-	return s.skip()
+	return s.Skip()
 }
 
 // complaint is the end of a sentence about what is missing: the error that was sent instead.
@@ -79,38 +80,38 @@ func (r *resource) complaint() string {
 	return fmt.Sprintf(", but the error %s: %s", r.result.ErrorCode, r.result.ErrorMessage)
 }
 
-func (r *resource) readMetadata(s *stream, key string) error {
+func (r *resource) readMetadata(s *api.JSON, key string) error {
 	switch key {
 	case "state":
-		return s.text(&r.state)
+		return s.Text(&r.state)
 	case "displayName":
-		return s.text(&r.displayName)
+		return s.Text(&r.displayName)
 	case "createTime":
-		return s.text(&r.createTime)
+		return s.Text(&r.createTime)
 	case "updateTime":
-		return s.text(&r.updateTime)
+		return s.Text(&r.updateTime)
 	case "endTime":
-		return s.text(&r.endTime)
+		return s.Text(&r.endTime)
 	case "batchStats":
-		return s.object(func(key string) error { return r.readCount(s, key) })
+		return s.Object(func(key string) error { return r.readCount(s, key) })
 	case "output":
-		return s.object(func(key string) error {
+		return s.Object(func(key string) error {
 			switch key {
 			case "responsesFile":
-				return s.text(&r.result.OutputFile)
+				return s.Text(&r.result.OutputFile)
 			case "inlinedResponses", "inlinedEmbedContentResponses":
-				return s.holdsItems(&r.result.Inline)
+				return holdsItems(s, &r.result.Inline)
 			}
-			return s.skip()
+			return s.Skip()
 		})
 	}
-	return s.skip()
+	return s.Skip()
 }
 
 // readCount reads one of the counts, which live answers give as texts. What is no count is left out.
-func (r *resource) readCount(s *stream, key string) error {
+func (r *resource) readCount(s *api.JSON, key string) error {
 	var text string
-	if err := s.scalar(&text); err != nil {
+	if err := s.Scalar(&text); err != nil {
 		return err
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
@@ -135,4 +136,19 @@ func (r *resource) readCount(s *stream, key string) error {
 	}
 	r.result.Counts = &counts
 	return nil
+}
+
+// holdsItems sets to if the value is an object around inlinedResponses that are a list with something in it.
+func holdsItems(s *api.JSON, to *bool) error {
+	return s.Object(func(key string) error {
+		if key != "inlinedResponses" {
+			return s.Skip()
+		}
+		found, err := s.EnterList()
+		if err != nil || !found {
+			return err
+		}
+		*to = true
+		return s.LeaveList()
+	})
 }

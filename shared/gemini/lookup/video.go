@@ -2,7 +2,6 @@ package lookup
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -29,13 +28,13 @@ func videoPath(name operation.Name) string {
 // lookupVideo asks for one video.
 func (c *Client) lookupVideo(ctx context.Context, name operation.Name, path string) (answer Answer) {
 	defer c.survive(name, &answer)
-	ctx, x := watched(ctx)
-	video, err := c.genai.Operations.GetVideosOperation(ctx, &genai.GenerateVideosOperation{Name: path}, nil)
-	if err == nil && x.status == http.StatusOK {
+	ctx, x := c.api.Watch(ctx)
+	video, err := c.sdk.Operations.GetVideosOperation(ctx, &genai.GenerateVideosOperation{Name: path}, nil)
+	if err = x.Err(err); err == nil {
 		err = isAbout(name, video.Name)
 	}
-	if err != nil || x.status != http.StatusOK {
-		return unknown(c.failure(name.Resource, x, err))
+	if err != nil {
+		return unknown(c.failure(name.Resource, err))
 	}
 	return c.videoAnswer(name, video)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -16,31 +17,31 @@ func (c *Client) Count(ctx context.Context, key operation.Key) (int64, error) {
 	if key.Collection() != operation.Batches {
 		return 0, fmt.Errorf("%w: %s is no batch", ErrNone, diag.QuoteUpTo(string(key), maxQuoted))
 	}
-	body, err := c.get(ctx, batchResource(key), "")
+	body, err := c.get(ctx, batchResource(key), nil)
 	if err != nil {
 		return 0, err
 	}
 	defer body.Close() //nolint:errcheck // what is behind the count is not wanted
 	var count string
-	answer := newInline(body)
+	answer := api.NewJSON(body)
 	within := func(wanted string, read func() error) func() error {
 		return func() error {
-			return answer.object(func(member string) error {
+			return answer.Object(func(member string) error {
 				if member == wanted {
 					return read()
 				}
-				return answer.skip()
+				return answer.Skip()
 			})
 		}
 	}
 	err = within("metadata", within("batchStats", within("requestCount", func() error {
-		if err := answer.text(&count); err != nil {
+		if err := answer.Text(&count); err != nil {
 			return err
 		}
 		return errFound
 	})))()
 	if err != nil && !errors.Is(err, errFound) {
-		return 0, fmt.Errorf("reading %s: %w", key, unexpected(err))
+		return 0, fmt.Errorf("reading %s: %w", key, err)
 	}
 	if count == "" {
 		return 0, nil

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/gemini/results"
 )
 
@@ -24,9 +25,9 @@ func TestCount(t *testing.T) {
 		}
 	}
 	refusing := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
-	var refused *results.StatusError
+	var refused *api.Error
 	if _, err := refusing.Count(t.Context(), key); !errors.As(err, &refused) {
-		t.Errorf("%v, want a *StatusError", err)
+		t.Errorf("%v, want an *api.Error", err)
 	}
 	if _, err := refusing.Count(t.Context(), "operations/video"); !errors.Is(err, results.ErrNone) {
 		t.Errorf("%v, want ErrNone", err)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/opledger/opledger/shared/gemini/api"
 )
 
 // An Item is one request's result: a Response or an Error, never both.
@@ -25,7 +27,7 @@ type Item struct {
 }
 
 // MaxItemBytes is how large one item may be. A larger line of a file becomes an item with an Error.
-const MaxItemBytes = 32 << 20
+const MaxItemBytes = api.MaxValueBytes
 
 // maxKeyBytes keeps a key short enough for a header, which idempotency keys travel in.
 const maxKeyBytes = 256

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/opledger/opledger/shared/diag"
@@ -14,7 +15,7 @@ import (
 // batch itself is asked, which holds the results or names their file. The caller must close the Reader; ctx must live as long
 // as it is read.
 //
-// Errors: ErrLost; ErrNone, also of an operation that is no batch; *StatusError; any other is of the connection and may pass.
+// Errors: ErrLost; ErrNone, also of an operation that is no batch; *api.Error; any other is of the connection and may pass.
 func (c *Client) Open(ctx context.Context, key operation.Key, result operation.Result) (*Reader, error) {
 	if key.Collection() != operation.Batches {
 		return nil, fmt.Errorf("%w: %s is no batch", ErrNone, diag.QuoteUpTo(string(key), maxQuoted))
@@ -22,7 +23,7 @@ func (c *Client) Open(ctx context.Context, key operation.Key, result operation.R
 	if result.OutputFile != "" {
 		return c.openFile(ctx, key, result.OutputFile)
 	}
-	body, err := c.get(ctx, batchResource(key), "")
+	body, err := c.get(ctx, batchResource(key), nil)
 	switch statusOf(err) {
 	case http.StatusNotFound, http.StatusGone:
 		return nil, fmt.Errorf("%w: %w", ErrLost, err)
@@ -55,7 +56,7 @@ func (c *Client) openFile(ctx context.Context, key operation.Key, name string) (
 	if !ok {
 		return nil, fmt.Errorf("%w: %s is no file of the Gemini API", ErrNone, diag.QuoteUpTo(name, maxQuoted))
 	}
-	body, err := c.get(ctx, "files/"+id+":download", "alt=media")
+	body, err := c.get(ctx, "files/"+id+":download", url.Values{"alt": {"media"}})
 	switch statusOf(err) {
 	case http.StatusNotFound, http.StatusGone:
 		return nil, fmt.Errorf("%w: %w", ErrLost, err)
@@ -73,7 +74,7 @@ func (c *Client) openFile(ctx context.Context, key operation.Key, name string) (
 
 // denied returns why the batch cannot be seen with this key; nil where it can, or is gone as well.
 func (c *Client) denied(ctx context.Context, key operation.Key) error {
-	body, err := c.get(ctx, batchResource(key), "")
+	body, err := c.get(ctx, batchResource(key), nil)
 	if err == nil {
 		_ = body.Close() // that it came is all that is asked
 		return nil

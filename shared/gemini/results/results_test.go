@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/genai"
 
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/operation"
@@ -184,8 +185,8 @@ func TestRefused(t *testing.T) {
 			result = operation.Result{Inline: true}
 		}
 		_, err := read(client, result, 0)
-		var refused *results.StatusError
-		if errors.Is(err, results.ErrLost) != c.lost || !errors.As(err, &refused) || refused.RetryAfter != "7" {
+		var refused *api.Error
+		if errors.Is(err, results.ErrLost) != c.lost || !errors.As(err, &refused) || refused.RetryAfter != 7*time.Second {
 			t.Errorf("%+v: %v", c, err)
 		}
 		if strings.Contains(fmt.Sprintf("%v %+v %#v", err, client, results.Options{APIKey: apiKey}), apiKey) {

@@ -10,6 +10,8 @@ import (
 
 	"google.golang.org/genai/interactions/models/operations"
 	sdk "google.golang.org/genai/interactions/models/webhooks"
+
+	"github.com/opledger/opledger/shared/gemini/api"
 )
 
 // Created is a new webhook, with what is told only now.
@@ -51,8 +53,6 @@ func (c *Client) Create(ctx context.Context, name, uri string) (Created, error) 
 }
 
 func (c *Client) create(ctx context.Context, name, uri string, events []string) (Created, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	body := sdk.WebhookInput{URI: uri}
 	if name != "" {
 		body.Name = &name
@@ -60,13 +60,16 @@ func (c *Client) create(ctx context.Context, name, uri string, events []string) 
 	for _, event := range events {
 		body.SubscribedEvents = append(body.SubscribedEvents, sdk.WebhookSubscribedEvent(event))
 	}
-	answer, err := c.genai.Webhooks.Create(ctx, operations.CreateWebhookRequest{Body: body}, once())
+	creating := call{doing: "creating a webhook for " + uri}
+	answer, err := do(ctx, c, creating, func(ctx context.Context) (*operations.CreateWebhookResponse, error) {
+		return c.sdk.Webhooks.Create(ctx, operations.CreateWebhookRequest{Body: body}, api.Once())
+	})
 	if err != nil {
-		return Created{}, c.failed(err, "creating a webhook for %s", uri)
+		return Created{}, err
 	}
 	created := Created{Webhook: fromSDK(answer.Webhook)}
 	if created.ID == "" {
-		return Created{}, &Error{Doing: "creating a webhook for " + uri, Status: http.StatusOK, Message: "an answer without a webhook"}
+		return Created{}, creating.unreadable("an answer without a webhook")
 	}
 	created.Secret = value(answer.Webhook.NewSigningSecret)
 	return created, nil

@@ -2,17 +2,19 @@ package webhooks
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
-	"google.golang.org/genai/interactions/models/apierrors"
+	"github.com/opledger/opledger/shared/gemini/api"
 )
 
-// maxErrorText bounds, in bytes, what an error repeats of Gemini's words.
-const maxErrorText = 512
+// maxMessage bounds Error.Message, in bytes.
+const maxMessage = 512
+
+// ErrID says that an id is not a webhook's. Nothing was sent.
+var ErrID = errors.New("a webhook's id is letters, digits, - and _ only")
 
 // An Error says that Gemini did not do what it was asked to. It holds no error of the SDK, because those can hold a whole
 // answer; only the end of a context is unwrapped.
@@ -44,62 +46,71 @@ func (e *Error) Unwrap() error { return e.cause }
 // NotFound reports whether there is no such webhook.
 func (e *Error) NotFound() bool { return e.Status == http.StatusNotFound }
 
-// Unanswered reports whether the call may have been carried out although it failed: no answer came, or one that says nothing
-// about it.
-func (e *Error) Unanswered() bool { return e.Status < 400 || e.Status >= 500 }
+// Unanswered reports whether a change may have been made although the call failed: no answer came, or one that does not
+// say. It is false for a call that changes nothing.
+func (e *Error) Unanswered() bool { return !e.read && !e.refused() }
+
+// refused reports whether Gemini did not take the request.
+func (e *Error) refused() bool { return e.Status >= 400 && e.Status < 500 }
 
 func (e *Error) advice() string {
-	refused := !e.Unanswered()
 	switch {
-	case e.Status == http.StatusNotFound:
-		return "opledger webhook list shows those there are"
+	case e.NotFound():
+		return "there is no such webhook"
 	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden,
-		refused && strings.Contains(strings.ToLower(e.Message), "api key"):
+		e.refused() && strings.Contains(strings.ToLower(e.Message), "api key"):
 		return "check the API key and its project"
 	case e.Status == http.StatusTooManyRequests:
 		return "wait a minute and try again"
-	case refused:
+	case e.refused():
 		return "correct the request"
 	case e.read:
 		return "try again"
 	default:
-		return "look with opledger webhook list whether it was done, and try again"
+		return "check whether it was done, and try again"
 	}
 }
 
-// failedRead is failed for a request that changes nothing.
-func (c *Client) failedRead(err error, doing string, args ...any) *Error {
-	e := c.failed(err, doing, args...)
-	e.read = true
-	return e
+// A call is one call of the SDK: what is attempted, and whether that changes nothing.
+type call struct {
+	doing string
+	read  bool
 }
 
-// failed makes an Error of one of the SDK's.
-func (c *Client) failed(err error, doing string, args ...any) *Error {
-	e := &Error{Doing: fmt.Sprintf(doing, args...), Message: err.Error()}
-	var api *apierrors.APIError
-	if errors.As(err, &api) {
-		e.Status, e.Message = api.StatusCode, words(api.Body)
+// do makes a call of the SDK, which ends after 20 s.
+func do[T any](ctx context.Context, c *Client, what call, ask func(context.Context) (T, error)) (answer T, err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	ctx, x := c.api.Watch(ctx)
+	answer, err = ask(ctx)
+	if err := x.Err(err); err != nil {
+		return answer, what.failed(c, err)
+	}
+	return answer, nil
+}
+
+// failed makes an Error of one of package api, or of the SDK's about a 200. The SDK quotes such an answer, which may hold a
+// secret, so nothing of its error is repeated.
+func (what call) failed(c *Client, err error) *Error {
+	e := &Error{Doing: what.doing, read: what.read}
+	var refused *api.Error
+	switch {
+	case errors.As(err, &refused):
+		e.Status, e.Message = refused.Status, refused.Message
+	case errors.Is(err, api.ErrInterrupted):
+		e.Message = c.api.Redact(err.Error(), maxMessage)
+	default:
+		return what.unreadable("an answer that cannot be read")
 	}
 	for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, end) {
 			e.cause = end
 		}
 	}
-	e.Message = c.redactor.Cut(strings.Join(strings.Fields(e.Message), " "), maxErrorText)
 	return e
 }
 
-// words takes the message out of an error's body, which is Google's JSON or, from a front end, anything. A body under a 200
-// may hold a secret; words repeats nothing of what has no message.
-func words(body string) string {
-	var answer struct {
-		Error struct {
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	if err := json.Unmarshal([]byte(body), &answer); err != nil || answer.Error.Message == "" {
-		return "an answer without a message"
-	}
-	return answer.Error.Message
+// unreadable is the Error about a 200 that is not what the API promises.
+func (what call) unreadable(message string) *Error {
+	return &Error{Doing: what.doing, Status: http.StatusOK, Message: message, read: what.read}
 }

@@ -2,34 +2,36 @@ package webhooks
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"google.golang.org/genai/interactions/models/operations"
 	sdk "google.golang.org/genai/interactions/models/webhooks"
+
+	"github.com/opledger/opledger/shared/gemini/api"
 )
 
-// maxPages bounds List: a thousand webhooks each are more than anybody has, and a page that leads to itself must end.
+// maxPages bounds List: a project has fewer than twenty thousand webhooks, and a page that leads to itself must end.
 const maxPages = 20
 
 // List returns every webhook of the project.
 func (c *Client) List(ctx context.Context) ([]Webhook, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout) // for all pages together
 	defer cancel()
-	const doing = "listing the webhooks"
+	listing := call{doing: "listing the webhooks", read: true}
 	size := 1000
 	request := operations.ListWebhooksRequest{PageSize: &size}
 	hooks := []Webhook{}
 	for range maxPages {
-		answer, err := c.genai.Webhooks.List(ctx, request, once())
+		answer, err := do(ctx, c, listing, func(ctx context.Context) (*operations.ListWebhooksResponse, error) {
+			return c.sdk.Webhooks.List(ctx, request, api.Once())
+		})
 		if err != nil {
-			return nil, c.failedRead(err, doing)
+			return nil, err
 		}
 		page := answer.WebhookListResponse
 		if page == nil {
-			return nil, &Error{Doing: doing, Status: http.StatusOK, Message: "an answer without a list", read: true}
+			return nil, listing.unreadable("an answer without a list")
 		}
 		for i := range page.Webhooks {
 			hooks = append(hooks, fromSDK(&page.Webhooks[i]))
@@ -39,7 +41,7 @@ func (c *Client) List(ctx context.Context) ([]Webhook, error) {
 		}
 		request.PageToken = page.NextPageToken
 	}
-	return nil, &Error{Doing: doing, Status: http.StatusOK, Message: fmt.Sprintf("more than %d pages", maxPages), read: true}
+	return nil, listing.unreadable(fmt.Sprintf("more than %d pages", maxPages))
 }
 
 // Find returns the webhooks that deliver to an address, as SameURL compares it; none is no error.
@@ -56,94 +58,95 @@ func (c *Client) Find(ctx context.Context, uri string) ([]Webhook, error) {
 
 // Get returns a webhook.
 func (c *Client) Get(ctx context.Context, id string) (Webhook, error) {
-	ctx, cancel, err := prepare(ctx, "reading", id)
+	reading, err := about("reading", id)
 	if err != nil {
 		return Webhook{}, err
 	}
-	defer cancel()
-	answer, err := c.genai.Webhooks.Get(ctx, operations.GetWebhookRequest{ID: id}, once())
+	reading.read = true
+	answer, err := do(ctx, c, reading, func(ctx context.Context) (*operations.GetWebhookResponse, error) {
+		return c.sdk.Webhooks.Get(ctx, operations.GetWebhookRequest{ID: id}, api.Once())
+	})
 	if err != nil {
-		return Webhook{}, c.failedRead(err, "reading webhook %s", id)
+		return Webhook{}, err
 	}
 	return fromSDK(answer.Webhook), nil
 }
 
 // Ping makes Gemini send a ping to the webhook's address. Gemini answers alike whether the receiver can be reached or not, so
-// nil says only that it will try.
+// nil means only that it will try.
 func (c *Client) Ping(ctx context.Context, id string) error {
-	ctx, cancel, err := prepare(ctx, "pinging", id)
+	pinging, err := about("pinging", id)
 	if err != nil {
 		return err
 	}
-	defer cancel()
-	if _, err := c.genai.Webhooks.Ping(ctx, operations.PingWebhookRequest{ID: id}, once()); err != nil {
-		return c.failed(err, "pinging webhook %s", id)
-	}
-	return nil
+	_, err = do(ctx, c, pinging, func(ctx context.Context) (*operations.PingWebhookResponse, error) {
+		return c.sdk.Webhooks.Ping(ctx, operations.PingWebhookRequest{ID: id}, api.Once())
+	})
+	return err
 }
 
 // Rotate makes a new signing secret and returns it; Gemini does not tell it again. The ones before it stay valid for 24 hours,
 // in which deliveries carry a signature of each, unless revokeNow ends them at once. Where the error is Unanswered the rotation
 // may have been made; the remedy is another one.
 func (c *Client) Rotate(ctx context.Context, id string, revokeNow bool) (string, error) {
-	ctx, cancel, err := prepare(ctx, "rotating the secret of", id)
+	rotating, err := about("rotating the secret of", id)
 	if err != nil {
 		return "", err
 	}
-	defer cancel()
 	behaviour := sdk.RevocationBehaviorRevokePreviousSecretsAfterH24
 	if revokeNow {
 		behaviour = sdk.RevocationBehaviorRevokePreviousSecretsImmediately
 	}
-	answer, err := c.genai.Webhooks.RotateSigningSecret(ctx, operations.RotateSigningSecretRequest{
-		ID: id, Body: sdk.RotateSigningSecretRequest{RevocationBehavior: &behaviour},
-	}, once())
+	answer, err := do(ctx, c, rotating, func(ctx context.Context) (*operations.RotateSigningSecretResponse, error) {
+		return c.sdk.Webhooks.RotateSigningSecret(ctx, operations.RotateSigningSecretRequest{
+			ID: id, Body: sdk.RotateSigningSecretRequest{RevocationBehavior: &behaviour},
+		}, api.Once())
+	})
 	if err != nil {
-		return "", c.failed(err, "rotating the secret of webhook %s", id)
+		return "", err
 	}
-	if answer.WebhookRotateSigningSecretResponse == nil || value(answer.WebhookRotateSigningSecretResponse.Secret) == "" {
-		return "", &Error{Doing: "rotating the secret of webhook " + id, Status: http.StatusOK, Message: "an answer without a secret"}
+	rotated := answer.WebhookRotateSigningSecretResponse
+	if rotated == nil || value(rotated.Secret) == "" {
+		return "", rotating.unreadable("an answer without a secret")
 	}
-	return value(answer.WebhookRotateSigningSecretResponse.Secret), nil
+	return value(rotated.Secret), nil
 }
 
 // Delete ends a webhook: nothing more is delivered.
 func (c *Client) Delete(ctx context.Context, id string) error {
-	ctx, cancel, err := prepare(ctx, "deleting", id)
+	deleting, err := about("deleting", id)
 	if err != nil {
 		return err
 	}
-	defer cancel()
-	if _, err := c.genai.Webhooks.Delete(ctx, operations.DeleteWebhookRequest{ID: id}, once()); err != nil {
-		return c.failed(err, "deleting webhook %s", id)
-	}
-	return nil
+	_, err = do(ctx, c, deleting, func(ctx context.Context) (*operations.DeleteWebhookResponse, error) {
+		return c.sdk.Webhooks.Delete(ctx, operations.DeleteWebhookRequest{ID: id}, api.Once())
+	})
+	return err
 }
 
 // Enable switches a webhook on again, and returns it as it is then. One that is enabled stays so.
 func (c *Client) Enable(ctx context.Context, id string) (Webhook, error) {
-	ctx, cancel, err := prepare(ctx, "enabling", id)
+	enabling, err := about("enabling", id)
 	if err != nil {
 		return Webhook{}, err
 	}
-	defer cancel()
 	state := sdk.WebhookUpdateStateEnabled
-	answer, err := c.genai.Webhooks.Update(ctx, operations.UpdateWebhookRequest{
-		ID: id, Body: sdk.WebhookUpdate{State: &state},
-	}, once())
+	answer, err := do(ctx, c, enabling, func(ctx context.Context) (*operations.UpdateWebhookResponse, error) {
+		return c.sdk.Webhooks.Update(ctx, operations.UpdateWebhookRequest{
+			ID: id, Body: sdk.WebhookUpdate{State: &state},
+		}, api.Once())
+	})
 	if err != nil {
-		return Webhook{}, c.failed(err, "enabling webhook %s", id)
+		return Webhook{}, err
 	}
 	return fromSDK(answer.Webhook), nil
 }
 
-var errID = errors.New("a webhook's id is letters, digits, - and _ only; opledger webhook list shows it")
-
-// prepare bounds a request about one webhook. An id that would make another request of it is refused.
-func prepare(ctx context.Context, doing, id string) (context.Context, context.CancelFunc, error) {
-	if id == "" || strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
-		return nil, nil, fmt.Errorf("%s a webhook: %w", doing, errID)
+// about is a call about one webhook. The error wraps ErrID for an id that would make another request of it.
+func about(doing, id string) (call, error) {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	if id == "" || strings.Trim(id, letters+"0123456789-_") != "" {
+		return call{}, fmt.Errorf("%s a webhook: %w", doing, ErrID)
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	return ctx, cancel, nil
+	return call{doing: doing + " webhook " + id}, nil
 }

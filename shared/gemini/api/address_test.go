@@ -1,10 +1,10 @@
-package gemini_test
+package api_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/gemini/api"
 )
 
 // TestCheckBaseURL: the API key goes over https, or stays on this machine. What is refused is not repeated.
@@ -41,7 +41,7 @@ func TestCheckBaseURL(t *testing.T) {
 		"https://":                                 notURL,
 		"https://%zzhunter2":                       notURL,
 	} {
-		err := gemini.CheckBaseURL(address)
+		err := api.CheckBaseURL(address)
 		switch {
 		case (err == nil) != (says == ""):
 			t.Errorf("%q: %v, want %q", address, err, says)

@@ -1,0 +1,176 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/genai"
+	"google.golang.org/genai/interactions/models/operations"
+	"google.golang.org/genai/interactions/retry"
+
+	"github.com/opledger/opledger/shared/redact"
+)
+
+const (
+	// defaultMaxAnswer is what one answer to the SDK may have, in bytes.
+	defaultMaxAnswer = 32 << 20
+	// maxHeaderBytes bounds the headers of one answer.
+	maxHeaderBytes = 64 << 10
+	// headerTimeout ends a request whose answer does not begin.
+	headerTimeout = time.Minute
+)
+
+// Options says how to reach Gemini.
+type Options struct {
+	// APIKey is required; white space around it is ignored. It is sent in a header, only to BaseURL's host, and is never
+	// in an error. The environment's key is not used, so that a wrong setting cannot reach another project.
+	APIKey string
+	// BaseURL replaces Gemini's address, for a simulator or a proxy; see [CheckBaseURL]. Empty: GOOGLE_GEMINI_BASE_URL,
+	// which is checked in the same way, else Gemini's own.
+	BaseURL string
+	// HTTP is copied, not changed. Nil: a client that waits a minute for an answer to begin and takes 64 KiB of headers.
+	HTTP *http.Client
+	// Timeout ends a request and the reading of its answer, where HTTP is nil. Zero: what the package that uses the
+	// options documents.
+	Timeout time.Duration
+	// MaxAnswer bounds, in bytes, an answer that the SDK reads, which is held in memory. Zero: 32 MiB.
+	MaxAnswer int64
+	// Now tells the time, which turns the date in a Retry-After header into a duration. Nil: time.Now.
+	Now func() time.Time
+}
+
+// String leaves the key and the address out, however the options are printed.
+func (o Options) String() string { return "api.Options" }
+
+// GoString is String, for %#v.
+func (o Options) GoString() string { return o.String() }
+
+// ErrNoAPIKey says that there is no API key, or a blank one.
+var ErrNoAPIKey = errors.New("no Gemini API key")
+
+// CheckKey returns an API key without the white space around it. The error is ErrNoAPIKey, or says that the key cannot be
+// sent in a header; it does not repeat the key.
+func CheckKey(text string) (string, error) {
+	key := strings.TrimSpace(text)
+	switch {
+	case key == "":
+		return "", ErrNoAPIKey
+	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "", errors.New("the API key holds characters that no key has")
+	default:
+		return key, nil
+	}
+}
+
+// A Client sends requests to the Gemini API. It is safe for concurrent use and holds nothing that must be closed beside
+// what Options.HTTP holds.
+type Client struct {
+	http      *http.Client
+	base, key string
+	maxAnswer int64
+	redactor  *redact.Redactor // of what others say of requests
+	now       func() time.Time
+}
+
+// New returns a client. It sends nothing. The error is ErrNoAPIKey, or says what is wrong with the options; it holds
+// neither the key nor the address.
+func New(o Options) (*Client, error) {
+	key, err := CheckKey(o.APIKey)
+	if err != nil {
+		return nil, err
+	}
+	base := baseURL(o.BaseURL)
+	if err := CheckBaseURL(base); err != nil {
+		return nil, fmt.Errorf("the base URL of Gemini: %w", err)
+	}
+	c := &Client{base: base, key: key, maxAnswer: o.MaxAnswer, redactor: redact.ForKey(key, base), now: o.Now}
+	if c.maxAnswer <= 0 {
+		c.maxAnswer = defaultMaxAnswer
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	c.http = &http.Client{Timeout: o.Timeout, Transport: bounded()}
+	if o.HTTP != nil {
+		*c.http = *o.HTTP
+	}
+	// net/http would carry the key's header to wherever a redirect leads.
+	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return c, nil
+}
+
+// bounded is the transport of clients that are given none. They share it, and with it its connections.
+var bounded = sync.OnceValue(func() http.RoundTripper {
+	transport, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	transport = transport.Clone()
+	transport.ResponseHeaderTimeout, transport.MaxResponseHeaderBytes = headerTimeout, maxHeaderBytes
+	return transport
+})
+
+// String says nothing of the key, however c is printed.
+func (c *Client) String() string { return "api.Client" }
+
+// GoString is String, for %#v.
+func (c *Client) GoString() string { return c.String() }
+
+// Redact returns at most limit bytes of a text that a server chose, without the API key and without what the base URL
+// holds beside the host.
+func (c *Client) Redact(text string, limit int) string { return c.redactor.Cut(text, limit) }
+
+// Get asks for a resource, such as "batches/abc", and returns the body of a 200 to be read as it comes, of any size. The
+// caller must close it; ctx must live as long as it is read.
+//
+// Any other answer is an *Error. An error, of Get or of the body, that wraps ErrInterrupted is of the connection.
+func (c *Client) Get(ctx context.Context, resource string, query url.Values) (io.ReadCloser, error) {
+	address, err := url.JoinPath(c.base, version, resource)
+	if err != nil {
+		return nil, fmt.Errorf("making the address of %s: %w", resource, c.redactor.Error(err))
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("making the request for %s: %w", resource, c.redactor.Error(err))
+	}
+	request.URL.RawQuery = query.Encode()
+	request.Header.Set("X-Goog-Api-Key", c.key)
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("fetching %s: %w", resource, interrupted{c.redactor.Error(err)})
+	}
+	if response.StatusCode == http.StatusOK {
+		return &body{ReadCloser: response.Body}, nil
+	}
+	defer response.Body.Close() //nolint:errcheck // the answer has been judged by its status
+	return nil, c.refusal(resource, response)
+}
+
+// SDK returns a client of the official SDK that sends through c. Each call of it must be made under a context of
+// [Client.Watch], and the calls of its half for interactions and webhooks with [Once].
+func (c *Client) SDK(ctx context.Context) (*genai.Client, error) {
+	guarded := *c.http
+	guarded.Transport = &transport{next: guarded.Transport, client: c}
+	client, err := genai.NewClient(ctx, &genai.ClientConfig{
+		APIKey:      c.key,
+		Backend:     genai.BackendGeminiAPI, // else the environment may turn it to another service
+		HTTPClient:  &guarded,
+		HTTPOptions: genai.HTTPOptions{BaseURL: c.base, APIVersion: version},
+	})
+	if err != nil {
+		// The SDK prints its whole configuration, with the key, into some errors.
+		return nil, fmt.Errorf("making a client of the SDK: %s", c.Redact(err.Error(), maxMessage))
+	}
+	return client, nil
+}
+
+// Once switches off what the SDK's half for interactions and webhooks does by default: to repeat a failed request four
+// times, also one that creates.
+func Once() operations.Option { return operations.WithRetries(retry.Config{Strategy: "none"}) }
