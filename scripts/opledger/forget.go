@@ -109,7 +109,10 @@ func forgetIntent(ctx context.Context, w io.Writer, l *ledger.Ledger, id string,
 	if err != nil {
 		return err
 	}
-	if err := l.CanForgetIntent(ctx, intent); err != nil {
+	switch err := l.CanForgetIntent(ctx, intent); {
+	case errors.Is(err, ledger.ErrIntentInUse):
+		return fmt.Errorf("%w; opledger forget %s deletes both", err, intent.Operation)
+	case err != nil:
 		return err
 	}
 	about := fmt.Sprintf("%s: %s", dash(id), intent.State)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,11 +16,8 @@ import (
 
 // showSettings are what a story is told by beside the ledger.
 type showSettings struct {
-	Attempts struct {
-		Max      int           `env:"OPLEDGER_MAX_ATTEMPTS" envDefault:"10"`
-		RetryFor time.Duration `env:"OPLEDGER_RETRY_FOR" envDefault:"24h"`
-	}
-	Effects struct {
+	Attempts config.Attempts
+	Effects  struct {
 		Paused bool `env:"OPLEDGER_EFFECTS_PAUSED" envDefault:"false"`
 	}
 }

@@ -16,6 +16,11 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
+// A defaulter is a group of settings whose defaults are stated where they are used, not in its tags.
+type defaulter interface {
+	setDefaults()
+}
+
 // A validator is a group of settings that checks itself, and may make of its texts what they stand for.
 type validator interface {
 	validate() []error
@@ -26,13 +31,18 @@ type validator interface {
 func Parse[T any](environ []string) (T, error) {
 	var settings T
 	variables := setIn(environ)
+	groups := reflect.ValueOf(&settings).Elem()
+	for i := range groups.NumField() {
+		if group, ok := groups.Field(i).Addr().Interface().(defaulter); ok {
+			group.setDefaults()
+		}
+	}
 	problems := parseProblems(env.ParseWithOptions(&settings, env.Options{Environment: variables}), reflect.TypeFor[T](),
 		variables)
 	unread := map[string]bool{}
 	for _, problem := range problems {
 		unread[variableIn(problem)] = true
 	}
-	groups := reflect.ValueOf(&settings).Elem()
 	for i := range groups.NumField() {
 		if group, ok := groups.Field(i).Addr().Interface().(validator); ok {
 			for _, problem := range group.validate() {

@@ -94,16 +94,17 @@ type OptionalTopic struct {
 	Name string `env:"OPLEDGER_TOPIC"`
 }
 
-// Ledger is what the ledger decides by. Everything that writes to one store should be given the same.
+// Ledger is what the ledger decides by. Everything that writes to one store should be given the same. The defaults
+// are those of [ledger.DefaultSettings].
 type Ledger struct {
-	Grace       time.Duration `env:"OPLEDGER_GRACE" envDefault:"90s"`
-	Interval    time.Duration `env:"OPLEDGER_INTERVAL" envDefault:"5m"`
-	StuckAfter  time.Duration `env:"OPLEDGER_STUCK_AFTER" envDefault:"6h"`
-	AlertEvery  time.Duration `env:"OPLEDGER_ALERT_EVERY" envDefault:"24h"`
-	Retention   time.Duration `env:"OPLEDGER_RETENTION" envDefault:"336h"`
-	ClaimTTL    time.Duration `env:"OPLEDGER_CLAIM_TTL" envDefault:"600s"`
-	MaxAttempts int           `env:"OPLEDGER_MAX_ATTEMPTS" envDefault:"10"`
-	RetryFor    time.Duration `env:"OPLEDGER_RETRY_FOR" envDefault:"24h"`
+	Grace       time.Duration `env:"OPLEDGER_GRACE"`
+	Interval    time.Duration `env:"OPLEDGER_INTERVAL"`
+	StuckAfter  time.Duration `env:"OPLEDGER_STUCK_AFTER"`
+	AlertEvery  time.Duration `env:"OPLEDGER_ALERT_EVERY"`
+	Retention   time.Duration `env:"OPLEDGER_RETENTION"`
+	ClaimTTL    time.Duration `env:"OPLEDGER_CLAIM_TTL"`
+	MaxAttempts int           `env:"OPLEDGER_MAX_ATTEMPTS"`
+	RetryFor    time.Duration `env:"OPLEDGER_RETRY_FOR"`
 	RestoredAt  time.Time     `env:"OPLEDGER_RESTORED_AT"`
 	EffectsText string        `env:"OPLEDGER_EFFECTS"`
 	Transitions string        `env:"OPLEDGER_TERMINAL_TRANSITIONS"`
@@ -111,6 +112,23 @@ type Ledger struct {
 	// Effects is what EffectsText says, or the default.
 	Effects []effect.Spec `env:"-"`
 	allowed operation.Transitions
+}
+
+func (l *Ledger) setDefaults() {
+	d := ledger.DefaultSettings()
+	l.Grace, l.Interval, l.StuckAfter, l.AlertEvery = d.Grace, d.Interval, d.StuckAfter, d.AlertEvery
+	l.Retention, l.ClaimTTL, l.MaxAttempts, l.RetryFor = d.Retention, d.ClaimTTL, d.MaxAttempts, d.RetryFor
+}
+
+// Attempts is the part of Ledger that says when a failing effect is given up.
+type Attempts struct {
+	Max      int           `env:"OPLEDGER_MAX_ATTEMPTS"`
+	RetryFor time.Duration `env:"OPLEDGER_RETRY_FOR"`
+}
+
+func (a *Attempts) setDefaults() {
+	d := ledger.DefaultSettings()
+	a.Max, a.RetryFor = d.MaxAttempts, d.RetryFor
 }
 
 // redelivery is how long Gemini goes on to deliver what was not taken.

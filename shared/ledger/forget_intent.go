@@ -20,7 +20,7 @@ func (l *Ledger) CanForgetIntent(ctx context.Context, intent Intent) error {
 	case err != nil:
 		return err
 	case rec.CorrelationID == intent.CorrelationID:
-		return fmt.Errorf("%w: forget %s", ErrIntentInUse, intent.Operation)
+		return fmt.Errorf("%w: %s", ErrIntentInUse, intent.Operation)
 	default:
 		return nil
 	}

@@ -21,10 +21,9 @@ type Payload struct {
 	Alert *Notice `json:"alert,omitempty"`
 }
 
-// WithheldMessage is what a log says of effects that were not planned, because the operation
-// outlived its retention before the ledger first heard of it [L3].
-const WithheldMessage = "effects were withheld: the operation ended longer than OPLEDGER_RETENTION before the ledger heard of it; " +
-	"opledger replay NAME --effect EFFECT runs one"
+// WithheldMessage is what a log says where effects were withheld [L3].
+const WithheldMessage = "effects were withheld: the operation ended longer ago than the retention " +
+	"when the ledger first heard of it; a replay runs one"
 
 // A plan is the effects that one commit adds to an operation.
 type plan struct {
