@@ -9,10 +9,25 @@ resource "google_firestore_database" "ledger" {
   concurrency_mode            = "OPTIMISTIC"
   app_engine_integration_mode = "DISABLED"
 
+  point_in_time_recovery_enablement = (
+    var.point_in_time_recovery ? "POINT_IN_TIME_RECOVERY_ENABLED" : "POINT_IN_TIME_RECOVERY_DISABLED"
+  )
+
   delete_protection_state = var.delete_protection ? "DELETE_PROTECTION_ENABLED" : "DELETE_PROTECTION_DISABLED"
   deletion_policy         = var.delete_protection ? "ABANDON" : "DELETE"
 
   depends_on = [google_project_service.this]
+}
+
+# A lost ledger is restored from the newest of these: playbooks/restored.md.
+resource "google_firestore_backup_schedule" "daily" {
+  count = var.backup_days > 0 ? 1 : 0
+
+  project   = var.project
+  database  = google_firestore_database.ledger.name
+  retention = "${var.backup_days * 24 * 60 * 60}s"
+
+  daily_recurrence {}
 }
 
 # firestore.json is the list of shared/ledger/firestore; a test holds them against each other.

@@ -38,6 +38,26 @@ resource "google_artifact_registry_repository" "functions" {
   description   = "Built functions of ${var.name_prefix}"
   labels        = local.labels
 
+  # Each deployment adds four images. images.json keeps the newest of each function, for a roll-back.
+  dynamic "cleanup_policies" {
+    for_each = jsondecode(file("${path.module}/images.json"))
+
+    content {
+      id     = cleanup_policies.value.name
+      action = upper(cleanup_policies.value.action.type)
+
+      dynamic "condition" {
+        for_each = [for condition in [try(cleanup_policies.value.condition, null)] : condition if condition != null]
+        content { older_than = condition.value.olderThan }
+      }
+
+      dynamic "most_recent_versions" {
+        for_each = [for newest in [try(cleanup_policies.value.mostRecentVersions, null)] : newest if newest != null]
+        content { keep_count = most_recent_versions.value.keepCount }
+      }
+    }
+  }
+
   depends_on = [google_project_service.this]
 }
 

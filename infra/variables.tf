@@ -50,6 +50,23 @@ variable "firestore_location" {
   default     = null
 }
 
+variable "backup_days" {
+  description = "Days that each daily backup of the ledger is kept, 1 to 98; 0 makes no backups. Backups are billed by their size."
+  type        = number
+  default     = 7
+
+  validation {
+    condition     = var.backup_days >= 0 && var.backup_days <= 98 && floor(var.backup_days) == var.backup_days
+    error_message = "backup_days must be a whole number from 0, for no backups, to 98: Firestore keeps a backup for at most 14 weeks."
+  }
+}
+
+variable "point_in_time_recovery" {
+  description = "Keep every version of every document for 7 days, so that the ledger can be read and restored as of any minute. Billed by the size of those versions."
+  type        = bool
+  default     = false
+}
+
 variable "delete_protection" {
   description = "Keep the ledger when everything else is destroyed. False lets terraform destroy delete it, with every record."
   type        = bool

@@ -62,3 +62,19 @@ configure_field() { run firestore_patch "projects/$project/databases/$database/c
 # firestore_patch does what gcloud cannot: it knows no index of one field in a collection group, no concurrency mode, and
 # not a field's indexes and its TTL policy in one request.
 firestore_patch() { request PATCH "https://firestore.googleapis.com/v1/$1?updateMask=$2" "$3" >/dev/null; }
+
+# keep_backups PROJECT DATABASE DAYS makes, changes or deletes the daily backup schedule, so that backups
+# are kept for so many days. Weekly schedules are left as they are.
+keep_backups() {
+  local schedules=(gcloud firestore backups schedules) where=("--project=$1" "--database=$2" --quiet) list id kept
+  # "ID daily 604800s"; a weekly one has its day in the middle
+  list=$("${schedules[@]}" list "${where[@]}" '--format=value[separator=" "](name.basename(),weeklyRecurrence.day.yesno(no=daily),retention)')
+  read -r id kept <<<"$(sed -n 's/ daily / /p' <<<"$list")"
+  if [ "$3" = 0 ]; then
+    [ -z "$id" ] || "${schedules[@]}" delete "--backup-schedule=$id" "${where[@]}" --format=none
+  elif [ -z "$id" ]; then
+    "${schedules[@]}" create --recurrence=daily "--retention=$3d" "${where[@]}" --format=none
+  elif [ "$kept" != "$(($3 * 86400))s" ]; then
+    "${schedules[@]}" update "--backup-schedule=$id" "--retention=$3d" "${where[@]}" --format=none
+  fi
+}

@@ -24,6 +24,24 @@ run "the_database_is_named_optimistic_and_protected" {
   }
 
   assert {
+    condition = (google_firestore_backup_schedule.daily[0].database == "opledger" && google_firestore_backup_schedule.daily[0].retention == "604800s" &&
+    length(google_firestore_backup_schedule.daily[0].daily_recurrence) == 1)
+    error_message = "The ledger must be backed up daily, and each backup kept for a week."
+  }
+
+  assert {
+    condition     = google_firestore_database.ledger.point_in_time_recovery_enablement == "POINT_IN_TIME_RECOVERY_DISABLED"
+    error_message = "Point-in-time recovery costs money, and must be asked for."
+  }
+
+  assert {
+    condition = (length(google_artifact_registry_repository.functions.cleanup_policies) == 2 &&
+      one([for policy in google_artifact_registry_repository.functions.cleanup_policies : policy.most_recent_versions[0].keep_count if policy.action == "KEEP"]) == 5 &&
+    one([for policy in google_artifact_registry_repository.functions.cleanup_policies : policy.condition[0].older_than if policy.action == "DELETE"]) == "2592000s")
+    error_message = "Images of old deployments must go, and the newest stay for a roll-back."
+  }
+
+  assert {
     condition = toset([
       for key, field in google_firestore_field.this : key if length(field.ttl_config) == 1
     ]) == toset(["operations.expireAt", "deliveries.expireAt", "effects.expireAt", "items.expireAt", "intents.expireAt", "quarantine.expireAt", "parts.expireAt"])
@@ -89,4 +107,26 @@ run "the_default_database_is_possible" {
     condition     = google_cloudfunctions2_function.webhook.service_config[0].environment_variables.OPLEDGER_STORE == "firestore"
     error_message = "The functions must use the default database."
   }
+}
+
+run "backups_and_recovery_are_chosen" {
+  variables {
+    backup_days            = 0
+    point_in_time_recovery = true
+  }
+
+  assert {
+    condition     = length(google_firestore_backup_schedule.daily) == 0 && google_firestore_database.ledger.point_in_time_recovery_enablement == "POINT_IN_TIME_RECOVERY_ENABLED"
+    error_message = "0 days make no backups; recovery must be on where it is asked for."
+  }
+}
+
+run "a_backup_is_kept_for_at_most_14_weeks" {
+  command = plan
+
+  variables {
+    backup_days = 99
+  }
+
+  expect_failures = [var.backup_days]
 }

@@ -67,6 +67,7 @@ func deployed(t *testing.T) world {
 		{Pattern: `^gcloud auth list`, Out: "me@example.com\n"},
 		{Pattern: `^gcloud services list`, Out: apis.String()},
 		{Pattern: `^gcloud firestore databases describe .*concurrencyMode`, Out: "FIRESTORE_NATIVE OPTIMISTIC\n"},
+		{Pattern: `^gcloud firestore backups schedules list`, Out: "w-1 SUNDAY 8467200s\nd-1 daily 604800s\n"},
 		{Pattern: `^gcloud firestore indexes composite list`, Out: composite.String()},
 		{Pattern: `^gcloud firestore indexes fields list`, Out: fields.String()},
 		{Pattern: `^gcloud secrets versions list`, Out: "1\n"},
