@@ -89,7 +89,7 @@ func TestForget(t *testing.T) {
 	}
 	for _, no := range []string{"", "\n", "n\n", "yes please\n", "no\nyes\n"} {
 		s := ask(no, "forget", "batches/a").want(t, exitFailed,
-			"batches/a: SUCCEEDED; deliveries: 1; effects: log PENDING. Delete it with everything under it, for good? [y/N] ", "nothing was deleted")
+			"batches/a: SUCCEEDED; deliveries: 1; effects: log PENDING. Delete all of it permanently? [y/N] ", "nothing was deleted")
 		if s.out != "" {
 			t.Errorf("%q", s.out)
 		}
@@ -145,7 +145,7 @@ func TestForgetIntent(t *testing.T) {
 	})
 	variables := []string{"OPLEDGER_STORE=" + f.store()}
 	s := answer(t, variables, "n\n", "forget", "--intent", "night 1")
-	s.want(t, exitFailed, "The intent night 1: OPEN; a job that was submitted with it will be nobody's. Delete it, for good? [y/N] ", "nothing was deleted")
+	s.want(t, exitFailed, "The intent night 1: OPEN; a job that was submitted with it stays unregistered. Delete it permanently? [y/N] ", "nothing was deleted")
 	if s := answer(t, variables, "y\n", "forget", "--intent", "night 1").want(t, exitDone); s.out != "the intent night 1 forgotten\n" {
 		t.Errorf("%q", s.out)
 	}

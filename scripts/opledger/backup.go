@@ -13,16 +13,17 @@ func newBackup(outside environment) *cobra.Command {
 	var store string
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Write a copy of a ledger that is a file",
-		Long: "Writes the ledger as it stands into a new file, also while serve goes on. Copying the file by hand is safe only while\n" +
-			"nothing uses it. Firestore has backups of its own: gcloud firestore backups schedules create. How to start from a\n" +
-			"backup is in infra/playbooks/restored.md.",
+		Short: "Copy a ledger that is a file",
+		Long: "Writes the ledger as it is now into a new file. It is safe while serve runs; copying the file by\n" +
+			"hand is safe only while no process uses it. Firestore has its own backups: gcloud firestore backups\n" +
+			"schedules create. infra/playbooks/restored.md describes how to start from a backup.",
 		Example: "  opledger backup opledger-2026-11-21.backup --store sqlite:/var/lib/opledger/ledger.db",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			where, err := findStore(outside, store)
 			if err == nil && where.SQLite == "" {
-				err = errors.New("--store: the ledger is in Firestore, which makes its own backups: gcloud firestore backups schedules create")
+				err = errors.New("--store: the ledger is in Firestore, which has its own backups: " +
+					"gcloud firestore backups schedules create")
 			}
 			if err != nil {
 				return usageError{err}
@@ -31,11 +32,11 @@ func newBackup(outside environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			file, _ := opened.(*sqlite.Store) // it is in a file
+			file, _ := opened.(*sqlite.Store) // checked above
 			if err := errors.Join(file.Backup(cmd.Context(), args[0]), file.Close()); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(outside.out, "backed up to %s\n", dash(args[0]))
+			_, err = fmt.Fprintf(outside.out, "backed up to %s\n", safe(args[0]))
 			return err
 		},
 	}

@@ -17,16 +17,16 @@ func newForget(outside environment) *cobra.Command {
 	var yes, intent bool
 	cmd := &cobra.Command{
 		Use:   "forget NAME",
-		Short: "Delete an operation with everything under it",
-		Long: "Deletes an operation's record, its deliveries, its effects and its intent, for good: says what is there, and asks. Nothing\n" +
-			"is remembered that would keep the effects from running, should the operation be registered or adopted once more: delete\n" +
-			"the job at Gemini, too. With --intent, NAME is a correlation id, and an intent that no operation has is deleted.",
+		Short: "Delete an operation and everything recorded about it",
+		Long: "Permanently deletes an operation's record, its deliveries, its effects and its intent. It lists them\n" +
+			"and asks first. If the operation is registered or adopted again later, its effects run again: delete\n" +
+			"the job at Gemini, too. With --intent, NAME is the correlation id of an intent without an operation.",
 		Example: "  opledger forget batches/abc123\n" +
 			"  opledger forget batches/abc123 --yes\n" +
 			"  opledger forget --intent nightly-2026-11-21",
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := parseNamed(args[0])
+			name, err := parseOperationName(args[0])
 			if err != nil && !intent {
 				return err
 			}
@@ -35,7 +35,7 @@ func newForget(outside environment) *cobra.Command {
 				return err
 			}
 			agree := func(question string) error {
-				if yes || agreed(outside, question) {
+				if yes || confirmed(outside, question) {
 					return nil
 				}
 				return errors.New("nothing was deleted; answer y, or pass --yes")
@@ -45,17 +45,17 @@ func newForget(outside environment) *cobra.Command {
 			} else {
 				err = forget(cmd.Context(), outside.out, l, name, agree)
 			}
-			return errors.Join(whereToLook(err), closeStore())
+			return errors.Join(withRemedy(err), closeStore())
 		},
 	}
 	storeFlag(cmd, &store)
-	cmd.Flags().BoolVar(&intent, "intent", false, "NAME is a correlation id: delete its intent, which no operation has")
+	cmd.Flags().BoolVar(&intent, "intent", false, "NAME is a correlation id: delete its intent, which has no operation")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
 }
 
-// forget looks what there is, and deletes it if agree does.
-func forget(ctx context.Context, w io.Writer, l *ledger.Ledger, name named, agree func(string) error) error {
+// forget lists what is recorded about an operation, and deletes it if agree returns nil.
+func forget(ctx context.Context, w io.Writer, l *ledger.Ledger, name operationName, agree func(string) error) error {
 	key, err := name.key(ctx, l)
 	if err != nil {
 		return err
@@ -65,21 +65,22 @@ func forget(ctx context.Context, w io.Writer, l *ledger.Ledger, name named, agre
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return err
-	case err != nil: // what cannot be read is deleted all the same
-		there = "what is there cannot be told: " + dash(err.Error())
+	case err != nil: // it can be deleted without being read
+		there = "what is recorded cannot be read: " + safe(err.Error())
 	}
-	if err := agree(fmt.Sprintf("%s: %s. Delete it with everything under it, for good?", dash(string(key)), there)); err != nil {
+	question := fmt.Sprintf("%s: %s. Delete all of it permanently?", safe(string(key)), there)
+	if err := agree(question); err != nil {
 		return err
 	}
 	n, err := l.Forget(ctx, key)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s forgotten: %s deleted\n", dash(string(key)), counted(n, "document"))
+	_, err = fmt.Fprintf(w, "%s forgotten: %s deleted\n", safe(string(key)), counted(n, "document"))
 	return err
 }
 
-// contents say in words what a story consists of.
+// contents lists what is recorded about an operation.
 func contents(s ledger.Story) string {
 	words := []string{"no record"}
 	if s.Record.Version > 0 {
@@ -88,22 +89,22 @@ func contents(s ledger.Story) string {
 	words = append(words, fmt.Sprintf("deliveries: %d", len(s.Deliveries)))
 	effects := make([]string, len(s.Effects))
 	for i, e := range s.Effects {
-		effects[i] = dash(e.Name) + " " + effectState(e)
+		effects[i] = safe(e.Name) + " " + effectState(e)
 		if e.Progress != nil {
 			effects[i] += " with items"
 		}
 	}
-	words = append(words, "effects: "+dash(strings.Join(effects, ", ")))
+	words = append(words, "effects: "+safe(strings.Join(effects, ", ")))
 	for _, b := range s.Broken {
-		words = append(words, "unreadable: "+dash(b.Error()))
+		words = append(words, "unreadable: "+safe(b.Error()))
 	}
 	if s.Record.CorrelationID != "" {
-		words = append(words, "intent: "+dash(s.Record.CorrelationID))
+		words = append(words, "intent: "+safe(s.Record.CorrelationID))
 	}
 	return strings.Join(words, "; ")
 }
 
-// forgetIntent looks what is known of a correlation id, and deletes it if agree does.
+// forgetIntent prints the intent of a correlation id, and deletes it if agree returns nil.
 func forgetIntent(ctx context.Context, w io.Writer, l *ledger.Ledger, id string, agree func(string) error) error {
 	intent, err := l.Intent(ctx, id)
 	if err != nil {
@@ -115,19 +116,19 @@ func forgetIntent(ctx context.Context, w io.Writer, l *ledger.Ledger, id string,
 	case err != nil:
 		return err
 	}
-	about := fmt.Sprintf("%s: %s", dash(id), intent.State)
+	about := fmt.Sprintf("%s: %s", safe(id), intent.State)
 	if intent.Operation != "" {
-		about += " with " + dash(string(intent.Operation))
+		about += " with " + safe(string(intent.Operation))
 	}
 	if intent.Waiting() {
-		about += "; a job that was submitted with it will be nobody's"
+		about += "; a job that was submitted with it stays unregistered"
 	}
-	if err := agree("The intent " + about + ". Delete it, for good?"); err != nil {
+	if err := agree("The intent " + about + ". Delete it permanently?"); err != nil {
 		return err
 	}
 	if err := l.ForgetIntent(ctx, intent); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "the intent %s forgotten\n", dash(id))
+	_, err = fmt.Fprintf(w, "the intent %s forgotten\n", safe(id))
 	return err
 }

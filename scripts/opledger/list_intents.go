@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// listIntents prints the intents whose operation is looked for, also those that were given up
-// lately [G6].
+// listIntents prints the intents whose operation is searched for, including those that were given
+// up recently [G6].
 func listIntents(ctx context.Context, w io.Writer, l *ledger.Ledger, filter ledger.Filter, asJSON bool) error {
 	page, err := l.WaitingIntents(ctx, filter.After, filter.Limit)
 	if err != nil {
@@ -34,14 +34,15 @@ func listIntents(ctx context.Context, w io.Writer, l *ledger.Ledger, filter ledg
 	rows := make([][]any, len(intents))
 	for i, intent := range intents {
 		rows[i] = []any{
-			dash(intent.CorrelationID), intent.State, dash(string(intent.Collection)), dash(intent.JobKind), span(now.Sub(intent.CreatedAt)),
-			localTime(givenUpAt(intent)), localTime(intent.DueAt),
+			safe(intent.CorrelationID), intent.State, safe(string(intent.Collection)), safe(intent.JobKind),
+			span(now.Sub(intent.CreatedAt)), givenUpAt(intent), intent.DueAt,
 		}
 	}
-	return printTable(w, "CORRELATION ID\tSTATE\tCOLLECTION\tJOB KIND\tAGE\tGIVEN UP AT\tNEXT LOOK", rows, page.Broken, page.Next)
+	headings := []any{"CORRELATION ID", "STATE", "COLLECTION", "JOB KIND", "AGE", "GIVEN UP AT", "NEXT SEARCH"}
+	return printPage(w, headings, rows, page.Broken, page.Next)
 }
 
-// givenUpAt is when the intent was given up, or will be where nothing is found.
+// givenUpAt is when the intent was given up, or will be if no operation is found.
 func givenUpAt(intent ledger.Intent) time.Time {
 	if intent.AbandonedAt.IsZero() {
 		return intent.GiveUpAt

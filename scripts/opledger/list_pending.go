@@ -10,7 +10,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// printPending prints operations that are waited for, and why they still are.
+// printPending prints the operations that are waited for, and why.
 func printPending(w io.Writer, page ledger.Page[operation.Record], now time.Time) error {
 	if len(page.Items)+len(page.Broken) == 0 {
 		_, err := fmt.Fprintln(w, "no operation is waited for")
@@ -19,10 +19,12 @@ func printPending(w io.Writer, page ledger.Page[operation.Record], now time.Time
 	rows := make([][]any, len(page.Items))
 	for i, r := range page.Items {
 		rows[i] = []any{
-			dash(string(r.Key)), stateWord(r), dash(r.JobKind), span(now.Sub(r.SubmittedAt)), r.Attempts, localTime(r.DueAt), whyPending(r, now),
+			safe(string(r.Key)), stateWord(r), safe(r.JobKind), span(now.Sub(r.SubmittedAt)), r.Attempts, r.DueAt,
+			whyPending(r, now),
 		}
 	}
-	return printTable(w, "OPERATION\tSTATE\tJOB KIND\tAGE\tLOOK-UPS\tNEXT LOOK-UP\tWHY", rows, page.Broken, page.Next)
+	headings := []any{"OPERATION", "STATE", "JOB KIND", "AGE", "LOOK-UPS", "NEXT LOOK-UP", "WHY"}
+	return printPage(w, headings, rows, page.Broken, page.Next)
 }
 
 // whyPending says why an operation is still waited for.
@@ -36,9 +38,9 @@ func whyPending(r operation.Record, now time.Time) string {
 	case r.State == operation.Running:
 		words = append(words, "Gemini runs it")
 	case r.Attempts == 0 && r.DueAt.After(now):
-		words = append(words, "young: not asked about yet")
+		words = append(words, "young: not looked up yet")
 	case r.Attempts == 0:
-		words = append(words, "not asked about yet: reconcile is due")
+		words = append(words, "not looked up yet: reconcile is due")
 	default:
 		words = append(words, "Gemini has not started it")
 	}

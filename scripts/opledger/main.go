@@ -1,21 +1,21 @@
-// Command opledger runs the ledger on one machine, and looks into one anywhere.
+// Command opledger runs a ledger on one machine, and inspects and changes one anywhere.
 //
-//	opledger local       the whole job on this machine, with a simulated Gemini that misbehaves
-//	opledger serve       the four functions on one port
-//	opledger list, show  the ledger for a person
-//	opledger submit      start an operation at Gemini and record it, with the intent first
+//	opledger local       run everything on this machine, against a simulated Gemini with faults
+//	opledger serve       run the four functions on one port
+//	opledger list, show  inspect the ledger
+//	opledger submit      record an intent, start an operation at Gemini and register it
 //	opledger register    record an operation that was submitted elsewhere
-//	opledger reconcile   one pass, or one operation, now
+//	opledger reconcile   make one pass, or look one operation up, now
 //	opledger replay      run effects again
-//	opledger abandon     stop waiting for an operation, or for a dead effect
-//	opledger forget      delete an operation with everything under it
-//	opledger quarantine  list, show, retry signed bodies that nobody could read
-//	opledger backup      a copy of a ledger that is a file
-//	opledger recover     bring a ledger restored from a backup up to what the log says
+//	opledger abandon     stop waiting for an operation, or waive a dead effect
+//	opledger forget      delete an operation and everything recorded about it
+//	opledger quarantine  list, show and retry signed bodies that could not be read
+//	opledger backup      copy a ledger that is a file
+//	opledger recover     bring a ledger restored from a backup up to date with the log
 //	opledger webhook     create, list, ping, rotate, delete, check the webhook at Gemini
 //
-// It exits with 0 when it did what was asked, 1 when it failed, and 2 when it was used wrongly; errors are one line on stderr
-// that says what to do.
+// It exits with 0 on success, 1 on failure and 2 on wrong use. An error is one line on stderr that
+// says what to do.
 package main
 
 import (
@@ -29,7 +29,7 @@ import (
 )
 
 func main() {
-	log.SetOutput(io.Discard) // where the SDK gives its programmers advice; what matters to users is printed by run
+	log.SetOutput(io.Discard) // the SDK logs advice for its own developers there
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
@@ -39,12 +39,12 @@ func main() {
 	os.Exit(code) //nolint:gocritic // nothing is left for stop to do
 }
 
-// An environment is what a command has of the outside.
+// An environment is everything outside the process that a command uses.
 type environment struct {
 	variables []string // as os.Environ
 	in        io.Reader
 	out, err  io.Writer
-	// wait lets some time pass before another try; nil: real time.
+	// wait sleeps between two attempts; nil: in real time.
 	wait func(context.Context, time.Duration) error
 	// now is the clock of the webhook commands; nil: the real one.
 	now func() time.Time

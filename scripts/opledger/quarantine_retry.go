@@ -15,9 +15,10 @@ func newQuarantineRetry(outside environment) *cobra.Command {
 	var store string
 	cmd := &cobra.Command{
 		Use:   "retry DELIVERY...",
-		Short: "Take quarantined deliveries in, as this revision reads them",
-		Long: "Reads the bodies again, as this revision reads them, and takes in what it understands: under the delivery's own id,\n" +
-			"so that nothing is taken in twice. The bodies stay in quarantine until their retention ends.",
+		Short: "Ingest quarantined deliveries that this revision can read",
+		Long: "Reads the bodies again with this revision, and ingests what it can read. It does so under the\n" +
+			"delivery's own id, so that none is ingested twice. The bodies stay in quarantine until their retention\n" +
+			"ends.",
 		Example: "  opledger quarantine retry msg_2x…",
 		Args:    usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,17 +38,19 @@ func newQuarantineRetry(outside environment) *cobra.Command {
 func retryQuarantined(ctx context.Context, outside environment, l *ledger.Ledger, id string) error {
 	receipt, err := ingestQuarantined(ctx, l, id)
 	if err != nil {
-		return fmt.Errorf("%s: %w", dash(id), inQuarantine(err))
+		return fmt.Errorf("%s: %w", safe(id), withQuarantineRemedy(err))
 	}
 	decision := string(receipt.Outcome)
 	if receipt.Reason != "" {
 		decision += " (" + string(receipt.Reason) + ")"
 	}
-	_, err = fmt.Fprintf(outside.out, "%s: %s; %s is %s\n", dash(id), decision, dash(string(receipt.Key)), dash(string(receipt.State)))
+	_, err = fmt.Fprintf(outside.out, "%s: %s; %s is %s\n", safe(id), decision, safe(string(receipt.Key)),
+		safe(string(receipt.State)))
 	return err
 }
 
-// ingestQuarantined takes a quarantined delivery in. It was verified when it was put there.
+// ingestQuarantined ingests a quarantined delivery. Its signature was verified before it was
+// stored.
 func ingestQuarantined(ctx context.Context, l *ledger.Ledger, id string) (ledger.Receipt, error) {
 	_, body, err := l.ReadQuarantined(ctx, id)
 	if err != nil {

@@ -87,7 +87,7 @@ func TestQuarantineShow(t *testing.T) {
 		wantTame(t, cli(t, variables, "quarantine", "show", id).want(t, exitDone).says(t, id))
 		wantTame(t, cli(t, variables, "quarantine", "show", id, "--json").want(t, exitDone).says(t, id))
 	}
-	s := cli(t, variables, "quarantine", "show", "msg_3").want(t, exitDone).says(t, readable, "user-agent", "--body prints them as they came")
+	s := cli(t, variables, "quarantine", "show", "msg_3").want(t, exitDone).says(t, readable, "user-agent", "--body prints them unchanged")
 	if strings.Contains(s.out, "v1,x") {
 		t.Errorf("a signature was kept:\n%s", s.out)
 	}

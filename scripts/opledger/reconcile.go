@@ -15,7 +15,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// reconcileSettings are what reconciling needs: no webhook.
+// reconcileSettings are those of a pass: all but the webhook function's.
 type reconcileSettings struct {
 	Project   config.Project
 	Ledger    config.Ledger
@@ -32,19 +32,19 @@ func newReconcile(outside environment) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "reconcile [NAME]",
-		Short: "Make one pass now, or look one operation up now",
-		Long: "Makes one pass over all that is due, or looks one operation up, due or not, and takes in what Gemini says of it. Without a\n" +
-			"topic it runs in this process the effects that are due; while they are paused OPLEDGER_EFFECTS_PAUSED=true must be set for\n" +
-			"it, too: it does not know of the pause of another process.",
+		Short: "Make one pass, or look one operation up, now",
+		Long: "Makes one pass over everything that is due. With NAME it looks one operation up, due or not, and\n" +
+			"applies Gemini's answer. Without a topic it runs due effects in this process. While effects are paused,\n" +
+			"set OPLEDGER_EFFECTS_PAUSED=true for this command, too: it cannot see the pause of another process.",
 		Example: "  opledger reconcile\n" +
 			"  opledger reconcile batches/abc123",
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			var name named
+			var name operationName
 			var err error
 			if len(args) == 1 {
-				if name, err = parseNamed(args[0]); err != nil {
+				if name, err = parseOperationName(args[0]); err != nil {
 					return err
 				}
 			}
@@ -55,7 +55,7 @@ func newReconcile(outside environment) *cobra.Command {
 			if err := where.exists(); err != nil {
 				return err
 			}
-			sayEffects(outside, settings.Ledger)
+			printEffectNames(outside, settings.Ledger)
 			s, closeStore, err := openServer(ctx, outside, server.Settings{
 				Project: settings.Project, Ledger: settings.Ledger, Gemini: settings.Gemini,
 				Discovery: settings.Discovery, Endpoint: settings.Endpoint, Handlers: settings.Handlers,
@@ -92,15 +92,17 @@ func reconcileAll(ctx context.Context, outside environment, s *server.Server, as
 			summary.EffectsRequeued, summary.Errors)
 	}
 	if err == nil && summary.More && !asJSON {
-		_, err = fmt.Fprintln(outside.out, "the time ran out before everything due was seen: run it again, or leave the rest to the next pass")
+		_, err = fmt.Fprintln(outside.out,
+			"the time ran out before everything due was checked: run it again, or leave the rest to the next pass")
 	}
 	if err == nil && summary.Errors > 0 {
-		err = fmt.Errorf("%d records could not be handled: the log says which and why; the next pass tries them again", summary.Errors)
+		err = fmt.Errorf("%d records could not be handled: the log says which and why; the next pass tries them again",
+			summary.Errors)
 	}
 	return err
 }
 
-func reconcileOne(ctx context.Context, outside environment, s *server.Server, name named, asJSON bool) error {
+func reconcileOne(ctx context.Context, outside environment, s *server.Server, name operationName, asJSON bool) error {
 	key, err := name.key(ctx, s.Ledger)
 	if err != nil {
 		return err
@@ -108,9 +110,9 @@ func reconcileOne(ctx context.Context, outside environment, s *server.Server, na
 	answer, receipt, err := s.Reconciler.One(ctx, key)
 	switch {
 	case err != nil:
-		return whereToLook(err)
+		return withRemedy(err)
 	case !answer.Known():
-		return notLearned(ctx, s.Ledger, key, answer)
+		return inconclusive(ctx, s.Ledger, key, answer)
 	case asJSON:
 		return printJSON(outside.out, map[string]any{
 			"operation": receipt.Key, "state": receipt.State, "outcome": receipt.Outcome, "reason": receipt.Reason,
@@ -120,20 +122,21 @@ func reconcileOne(ctx context.Context, outside environment, s *server.Server, na
 	if receipt.Reason != "" {
 		decision += " (" + string(receipt.Reason) + ")"
 	}
-	_, err = fmt.Fprintf(outside.out, "%s is %s at Gemini: %s; the ledger says %s\n", key, answer.State, decision, receipt.State)
+	_, err = fmt.Fprintf(outside.out, "%s is %s at Gemini: %s; the ledger says %s\n", key, answer.State, decision,
+		receipt.State)
 	return err
 }
 
-// notLearned says why a look-up learned nothing, since when that is so, and when the operation is asked about again.
-func notLearned(ctx context.Context, l *ledger.Ledger, key operation.Key, answer lookup.Answer) error {
-	err := fmt.Errorf("asking Gemini how %s stands (%s): %w", key, answer.Reason, answer.Err)
+// inconclusive says why a look-up was inconclusive, since when, and when the next one is.
+func inconclusive(ctx context.Context, l *ledger.Ledger, key operation.Key, answer lookup.Answer) error {
+	err := fmt.Errorf("looking up %s at Gemini (%s): %w", key, answer.Reason, answer.Err)
 	rec, readErr := l.Record(ctx, key)
 	if readErr != nil {
 		return errors.Join(err, readErr)
 	}
-	next := "nobody asks again: it is not waited for"
+	next := "it is not looked up again: it is not waited for"
 	if !rec.DueAt.IsZero() {
-		next = "it is asked about again at " + localTime(rec.DueAt)
+		next = "it is looked up again at " + localTime(rec.DueAt)
 	}
 	if rec.HasCondition() {
 		next = conditionWords(rec) + "; " + next

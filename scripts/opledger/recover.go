@@ -17,19 +17,19 @@ func newRecover(outside environment) *cobra.Command {
 	var dryRun, yes, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "recover --log FILE",
-		Short: "Bring a ledger restored from a backup up to what the log says",
-		Long: "For a ledger that was restored from a backup, while effects are paused. Reads the functions' log of the time that was\n" +
-			"lost. Records its intents and registers its operations again, and records as done the effects that it says were\n" +
-			"finished, so that they are not run once more. Says which other effects are open: those may be repeated when the pause\n" +
-			"ends, with the same idempotency keys. Run it again after the passes that find what has ended meanwhile; it is safe to\n" +
-			"repeat. The whole procedure is in infra/playbooks/restored.md.",
+		Short: "Bring a ledger restored from a backup up to date with the log",
+		Long: "For a ledger that was restored from a backup, while effects are paused. Reads the functions' log since\n" +
+			"the backup. Records the intents in it again, registers its operations, and records as done the\n" +
+			"effects that finished, so that they do not run again. Lists the other open effects: those may be\n" +
+			"repeated when the pause ends, with the same idempotency keys. Run it again after the passes that find\n" +
+			"what has ended since; repeating it is safe. The whole procedure is in infra/playbooks/restored.md.",
 		Example: "  opledger recover --log serve.log --dry-run\n" +
 			"  opledger recover --log lost.json",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			settings, where, err := parse[writerSettings](outside, store)
 			if log == "" {
-				err = errors.Join(err, errors.New("--log: name the file with the functions' log of the time that was lost"))
+				err = errors.Join(err, errors.New("--log: name the file with the functions' log since the backup"))
 			}
 			if err != nil {
 				return usageError{err}
@@ -39,48 +39,50 @@ func newRecover(outside environment) *cobra.Command {
 				return usageError{err}
 			}
 			if by == "" {
-				if by, err = whoTypes(); err != nil {
+				if by, err = operatorName(); err != nil {
 					return err
 				}
 			}
-			sayEffects(outside, settings.Ledger)
+			printEffectNames(outside, settings.Ledger)
 			opened, err := openStore(cmd.Context(), outside, where, true)
 			if err != nil {
 				return err
 			}
-			// No publisher: what is planned here waits for the sweep, and so for the end of the pause.
+			// Without a publisher, effects that are planned here wait for the sweep, and so for the
+			// end of the pause.
 			l, err := ledger.New(opened, settings.Ledger.Settings(), ledger.Options{})
 			if err == nil {
-				d := recoverDesk{outside: outside, ledger: l, by: by, dryRun: dryRun, yes: yes, asJSON: asJSON}
+				d := recoverer{outside: outside, ledger: l, by: by, dryRun: dryRun, yes: yes, asJSON: asJSON}
 				err = d.recover(cmd.Context(), lost)
 			}
 			return errors.Join(err, opened.Close())
 		},
 	}
 	storeFlag(cmd, &store)
-	cmd.Flags().StringVar(&log, "log", "", "the functions' log since the backup, as they print it or as gcloud logging read --format=json does; required")
-	cmd.Flags().StringVar(&by, "by", "", "who says so, to be recorded (default the user of this machine)")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "say what is missing, and change nothing")
+	cmd.Flags().StringVar(&log, "log", "",
+		"the functions' log since the backup, as they print it or as gcloud logging read --format=json does; required")
+	cmd.Flags().StringVar(&by, "by", "", "who recovers, which is recorded (default the user of this machine)")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what is missing, and change nothing")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// A recoverDesk is what recovering works with.
-type recoverDesk struct {
+// A recoverer compares a ledger with the log, and writes what the ledger lacks.
+type recoverer struct {
 	outside             environment
 	ledger              *ledger.Ledger
 	by                  string
 	dryRun, yes, asJSON bool
 }
 
-// A recovery is what the log says and the ledger does not.
+// A recovery is what the log holds and the ledger lacks.
 type recovery struct {
-	Intents    []string        `json:"intents"`    // to be recorded, by correlation id
-	Operations []operation.Key `json:"operations"` // to be registered
-	Effects    []lostEffect    `json:"effects"`    // to be recorded as done
+	Intents    []string        `json:"intents"`    // to record, by correlation id
+	Operations []operation.Key `json:"operations"` // to register
+	Effects    []lostEffect    `json:"effects"`    // to record as done
 	Later      []lostEffect    `json:"later"`      // done, of operations that have not ended in the ledger yet
-	Held       []lostEffect    `json:"held"`       // done, and claimed: in the backup, or by a worker that is not paused
+	Held       []lostEffect    `json:"held"`       // done, but claimed: in the backup, or by a worker without the pause
 	Open       []openEffect    `json:"open"`       // not known to be done: they may be repeated
 
 	intents, operations []logEntry
@@ -94,8 +96,8 @@ type openEffect struct {
 	IdempotencyKey string             `json:"idempotencyKey"`
 }
 
-// recover compares the ledger with what the log says, asks, and writes what is missing.
-func (d recoverDesk) recover(ctx context.Context, lost evidence) error {
+// recover compares the ledger with the log, asks, and writes what is missing.
+func (d recoverer) recover(ctx context.Context, lost evidence) error {
 	missing, err := d.compare(ctx, lost)
 	if err != nil {
 		return err
@@ -104,7 +106,7 @@ func (d recoverDesk) recover(ctx context.Context, lost evidence) error {
 	question := fmt.Sprintf("Record %d intents, register %d operations, and record %d effects as done?",
 		len(missing.Intents), len(missing.Operations), len(missing.Effects))
 	if n > 0 && !d.dryRun {
-		if !d.yes && !agreed(d.outside, question) {
+		if !d.yes && !confirmed(d.outside, question) {
 			return errors.New("nothing was changed; answer y, or pass --yes")
 		}
 		if err := d.write(ctx, missing); err != nil {
@@ -115,15 +117,16 @@ func (d recoverDesk) recover(ctx context.Context, lost evidence) error {
 		return err
 	}
 	if len(missing.Held) > 0 {
-		return fmt.Errorf("%d effects that were done are claimed now: see that OPLEDGER_EFFECTS_PAUSED=true is set where effects run, "+
-			"wait until the leases are over, and recover again", len(missing.Held))
+		return fmt.Errorf("%d effects that were done are claimed now: make sure that OPLEDGER_EFFECTS_PAUSED=true is set "+
+			"where effects run, wait until the leases are over, and recover again", len(missing.Held))
 	}
 	return nil
 }
 
-func (d recoverDesk) compare(ctx context.Context, lost evidence) (recovery, error) {
+func (d recoverer) compare(ctx context.Context, lost evidence) (recovery, error) {
 	missing := recovery{
-		Intents: []string{}, Operations: []operation.Key{}, Effects: []lostEffect{}, Later: []lostEffect{}, Held: []lostEffect{}, Open: []openEffect{},
+		Intents: []string{}, Operations: []operation.Key{},
+		Effects: []lostEffect{}, Later: []lostEffect{}, Held: []lostEffect{}, Open: []openEffect{},
 	}
 	for _, line := range lost.intents {
 		switch _, err := d.ledger.Intent(ctx, line.Correlation); {
@@ -161,20 +164,22 @@ func (d recoverDesk) compare(ctx context.Context, lost evidence) (recovery, erro
 	return missing, d.open(ctx, done, &missing)
 }
 
-// open finds the effects that are open and that the log does not say were done.
-func (d recoverDesk) open(ctx context.Context, done map[lostEffect]bool, missing *recovery) error {
+// open finds the open effects that the log does not show as done.
+func (d recoverer) open(ctx context.Context, done map[lostEffect]bool, missing *recovery) error {
 	for after := (ledger.Cursor{}); ; {
 		page, err := d.ledger.OpenEffects(ctx, after, 500)
 		if err != nil {
 			return err
 		}
 		for _, broken := range page.Broken {
-			_, _ = fmt.Fprintf(d.outside.err, "opledger: it is not known whether this one is open: %s\n", dash(broken.Error()))
+			_, _ = fmt.Fprintf(d.outside.err, "opledger: this document cannot be read, so that its effect may be open: %s\n",
+				safe(broken.Error()))
 		}
 		for _, found := range page.Items {
 			e := found.Effect
 			if name := (lostEffect{Operation: e.Operation, Effect: e.Name}); !done[name] {
-				missing.Open = append(missing.Open, openEffect{lostEffect: name, State: e.State, Attempts: e.Attempts, IdempotencyKey: e.IdempotencyKey})
+				missing.Open = append(missing.Open,
+					openEffect{lostEffect: name, State: e.State, Attempts: e.Attempts, IdempotencyKey: e.IdempotencyKey})
 			}
 		}
 		if after = page.Next; after.Path == "" {
@@ -183,8 +188,8 @@ func (d recoverDesk) open(ctx context.Context, done map[lostEffect]bool, missing
 	}
 }
 
-// write brings the ledger up to the log: intents first, so that what is registered binds them.
-func (d recoverDesk) write(ctx context.Context, missing recovery) error {
+// write adds to the ledger what it lacks: intents first, so that the registrations bind them.
+func (d recoverer) write(ctx context.Context, missing recovery) error {
 	for _, line := range missing.intents {
 		if _, err := d.ledger.Intend(ctx, ledger.Intention{
 			CorrelationID: line.Correlation, JobKind: line.JobKind, Collection: operation.Collection(line.Collection),
@@ -211,7 +216,7 @@ func (d recoverDesk) write(ctx context.Context, missing recovery) error {
 	return nil
 }
 
-func (d recoverDesk) report(missing recovery) error {
+func (d recoverer) report(missing recovery) error {
 	if d.asJSON {
 		return printJSON(d.outside.out, missing)
 	}
@@ -219,20 +224,24 @@ func (d recoverDesk) report(missing recovery) error {
 	if d.dryRun {
 		verb = "missing"
 	}
-	lines := newSheet(d.outside.out)
-	lines.line(fmt.Sprintf("%s: %d intents, %d operations, %d effects that were done", verb, len(missing.Intents), len(missing.Operations), len(missing.Effects)))
+	lines := newTable(d.outside.out)
+	lines.line(fmt.Sprintf("%s: %d intents, %d operations, %d effects that were done",
+		verb, len(missing.Intents), len(missing.Operations), len(missing.Effects)))
 	if n := len(missing.Later); n > 0 {
-		lines.line(fmt.Sprintf("%d effects were done, and their operations have not ended here yet: recover again after a pass has settled them", n))
+		lines.line(fmt.Sprintf("%d effects were done, but their operations have not ended in the ledger: "+
+			"recover again after a pass has settled them", n))
 		for _, effect := range missing.Later {
-			lines.line("  "+dash(string(effect.Operation)), dash(effect.Effect))
+			lines.line("  "+safe(string(effect.Operation)), safe(effect.Effect))
 		}
 		lines.realign()
 	}
 	if n := len(missing.Open); n > 0 {
-		lines.line(fmt.Sprintf("%d effects are open, and the log does not say that they were done: they run when the pause ends", n))
+		lines.line(fmt.Sprintf("%d effects are open, and the log does not show them as done: they run when the pause ends",
+			n))
 		lines.line("OPERATION", "EFFECT", "STATE", "ATTEMPTS", "IDEMPOTENCY KEY")
 		for _, effect := range missing.Open {
-			lines.line(dash(string(effect.Operation)), dash(effect.Effect), effect.State, effect.Attempts, dash(effect.IdempotencyKey))
+			lines.line(safe(string(effect.Operation)), safe(effect.Effect), effect.State, effect.Attempts,
+				safe(effect.IdempotencyKey))
 		}
 	}
 	return lines.end()

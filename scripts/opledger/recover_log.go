@@ -3,32 +3,32 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A lostEffect names an effect that the functions' log says was DONE.
+// A lostEffect names an effect that the log shows as DONE.
 type lostEffect struct {
 	Operation operation.Key `json:"operation"`
 	Effect    string        `json:"effect"`
 }
 
-// Evidence is what the functions' log says was in the ledger, each once.
+// Evidence is what the log proves was in the ledger, without duplicates.
 type evidence struct {
 	intents    []logEntry
 	operations []logEntry
 	effects    []lostEffect
 }
 
-// A logEntry is what recover reads in a line of the functions' log.
+// A logEntry holds the fields of a line of the functions' log that recover reads.
 type logEntry struct {
 	Event       string        `json:"event"`
 	Outcome     string        `json:"outcome"`
@@ -40,18 +40,19 @@ type logEntry struct {
 	Correlation string        `json:"correlation"`
 	Collection  string        `json:"collection"`
 	Effect      string        `json:"effect"`
-	Run         string        `json:"run"` // of an effect that a person's message named
+	Run         string        `json:"run"` // the run, of an effect that an operator's message named
 	Time        time.Time     `json:"time"`
 }
 
-// readEvidence reads a log: the lines that the functions print, one JSON object each, or the list of entries that `gcloud
-// logging read --format=json` prints. Lines that are no JSON object are left out.
+// readEvidence reads a log: the lines that the functions print, one JSON object each, or the list
+// of entries that `gcloud logging read --format=json` prints. It skips lines that are no JSON
+// object.
 func readEvidence(path string) (evidence, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return evidence{}, fmt.Errorf("--log: %w", err)
 	}
-	defer file.Close() //nolint:errcheck // it was only read
+	defer file.Close() //nolint:errcheck // opened for reading
 	var e evidence
 	text := bufio.NewReader(file)
 	if first, _ := text.Peek(1); string(first) == "[" {
@@ -60,8 +61,8 @@ func readEvidence(path string) (evidence, error) {
 		err = e.addLines(text)
 	}
 	if err == nil && len(e.intents)+len(e.operations)+len(e.effects) == 0 {
-		err = errors.New("no line says that an intent was recorded, an operation registered or an effect finished; " +
-			"it must be the functions' log since the backup, as JSON")
+		err = errors.New("no line records an intent, registers an operation or finishes an effect; " +
+			"the file must be the functions' log since the backup, as JSON")
 	}
 	if err != nil {
 		return evidence{}, fmt.Errorf("--log: reading %s: %w", path, err)
@@ -70,7 +71,7 @@ func readEvidence(path string) (evidence, error) {
 	return e, nil
 }
 
-// addList takes in what gcloud prints.
+// addList reads the output of gcloud.
 func (e *evidence) addList(r io.Reader) error {
 	decoder := json.NewDecoder(r)
 	if _, err := decoder.Token(); err != nil {
@@ -90,7 +91,7 @@ func (e *evidence) addList(r io.Reader) error {
 	return nil
 }
 
-// addLines takes in what the functions print.
+// addLines reads the lines of the functions.
 func (e *evidence) addLines(r *bufio.Reader) error {
 	for {
 		line, err := r.ReadBytes('\n')
@@ -124,16 +125,17 @@ func (e *evidence) add(l logEntry) {
 	}
 }
 
-// once leaves of each intent, operation and effect one line: of an operation the one that says most.
+// once keeps one line for each intent, operation and effect: for an operation the one with the most
+// facts.
 func (e *evidence) once() {
 	slices.SortStableFunc(e.operations, func(a, b logEntry) int { return facts(b) - facts(a) })
 	e.operations = distinct(e.operations, func(l logEntry) string { return string(l.Operation) })
 	e.intents = distinct(e.intents, func(l logEntry) string { return l.Correlation })
 	e.effects = distinct(e.effects, func(l lostEffect) string { return string(l.Operation) + " " + l.Effect })
-	slices.SortFunc(e.operations, func(a, b logEntry) int { return strings.Compare(string(a.Operation), string(b.Operation)) })
+	slices.SortFunc(e.operations, func(a, b logEntry) int { return cmp.Compare(a.Operation, b.Operation) })
 }
 
-// facts counts the facts in a line about an operation.
+// facts counts the facts about an operation in a line.
 func facts(l logEntry) (n int) {
 	for _, fact := range []string{l.Name, l.JobKind, l.Correlation} {
 		if fact != "" {

@@ -68,9 +68,9 @@ func TestRecover(t *testing.T) {
 			f.finish("batches/known")
 			command := []string{"recover", "--store", f.store(), "--log", lost(t, text), "--by", "ops"}
 			want := "missing: 1 intents, 1 operations, 1 effects that were done\n" +
-				"1 effects were done, and their operations have not ended here yet: recover again after a pass has settled them\n" +
+				"1 effects were done, but their operations have not ended in the ledger: recover again after a pass has settled them\n" +
 				"  batches/b  log\n" +
-				"1 effects are open, and the log does not say that they were done: they run when the pause ends\n" +
+				"1 effects are open, and the log does not show them as done: they run when the pause ends\n" +
 				"OPERATION     EFFECT  STATE    ATTEMPTS  IDEMPOTENCY KEY\n" +
 				"batches/open  log     PENDING  0         gemini:batches/open#log\n"
 			if s := cli(t, nil, append(command, "--dry-run")...).want(t, exitDone); s.out != want {
@@ -137,10 +137,10 @@ func TestRecoverRefused(t *testing.T) {
 	f := newFile(t)
 	f.register("batches/a")
 	for text, want := range map[string]string{
-		"":                                "no line says",
-		"hello\n{\"event\":\"auth\"}\n":   "no line says",
+		"":                                "no line records",
+		"hello\n{\"event\":\"auth\"}\n":   "no line records",
 		"[{\"jsonPayload\":":              "unexpected EOF",
-		`[{"jsonPayload":{"event":"a"}}]`: "no line says",
+		`[{"jsonPayload":{"event":"a"}}]`: "no line records",
 	} {
 		path := lost(t, text)
 		cli(t, nil, "recover", "--store", f.store(), "--log", path).want(t, exitUsage, path, want).complaint(t)

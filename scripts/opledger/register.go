@@ -48,7 +48,7 @@ func newRegister(outside environment) *cobra.Command {
 				return err
 			}
 			var result ledger.Registered
-			err = w.do(ctx, func() error { // it may have ended already
+			err = w.do(ctx, func() error { // registering plans effects if it has ended already
 				result, err = w.Ledger.Register(ctx, registration)
 				return err
 			})
@@ -59,17 +59,19 @@ func newRegister(outside environment) *cobra.Command {
 				_, _ = fmt.Fprintf(outside.err, "opledger: registered without its correlation id: %v\n", result.CorrelationErr)
 			}
 			if result.Withheld > 0 {
-				_, _ = fmt.Fprintf(outside.err, "opledger: %d of its effects are withheld: it ended longer than OPLEDGER_RETENTION ago; "+
-					"opledger replay %s --effect EFFECT runs one\n", result.Withheld, typed(string(result.Record.Key)))
+				_, _ = fmt.Fprintf(outside.err,
+					"opledger: %d of its effects are withheld: it ended more than OPLEDGER_RETENTION ago; "+
+						"opledger replay %s --effect EFFECT runs one\n", result.Withheld, shellWord(string(result.Record.Key)))
 			}
 			if asJSON {
 				return printJSON(outside.out, registerfn.Answer(result))
 			}
-			what := "known already"
+			what := "already known"
 			if result.Created {
 				what = "registered"
 			}
-			_, err = fmt.Fprintf(outside.out, "%s %s, %s%s\n", result.Record.Key, what, result.Record.State, mergedWords(result.Merged))
+			_, err = fmt.Fprintf(outside.out, "%s %s, %s%s\n",
+				result.Record.Key, what, result.Record.State, mergedWords(result.Merged))
 			return err
 		},
 	}
@@ -82,14 +84,14 @@ func newRegister(outside environment) *cobra.Command {
 	return cmd
 }
 
-// mergedWords say what became of what was said of something that is known already.
+// mergedWords say which facts about a known operation were added, and which it keeps instead.
 func mergedWords(m ledger.Merged) string {
 	var words string
 	if len(m.Added) > 0 {
-		words += "; added " + dash(strings.Join(m.Added, ", "))
+		words += "; added " + safe(strings.Join(m.Added, ", "))
 	}
 	if len(m.Kept) > 0 {
-		words += "; kept as it was: " + dash(strings.Join(m.Kept, ", "))
+		words += "; kept as it was: " + safe(strings.Join(m.Kept, ", "))
 	}
 	return words
 }

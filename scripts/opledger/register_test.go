@@ -54,15 +54,15 @@ func TestRegister(t *testing.T) {
 		t.Errorf("%q", s.out)
 	}
 	s = cli(t, variables, "register", "batches/Abc").want(t, exitDone)
-	if s.out != "batches/Abc known already, PENDING\n" {
+	if s.out != "batches/Abc already known, PENDING\n" {
 		t.Errorf("%q", s.out)
 	}
 	s = cli(t, variables, "register", "batches/Abc", "--job-kind", "nightly", "--metadata", `{"a":1}`).want(t, exitDone)
-	if s.out != "batches/Abc known already, PENDING; added jobKind, metadata.a\n" {
+	if s.out != "batches/Abc already known, PENDING; added jobKind, metadata.a\n" {
 		t.Errorf("%q", s.out)
 	}
 	s = cli(t, variables, "register", "batches/Abc", "--job-kind", "daily", "--metadata", `{"a":2,"b":1}`).want(t, exitDone)
-	if s.out != "batches/Abc known already, PENDING; added metadata.b; kept as it was: jobKind, metadata.a\n" {
+	if s.out != "batches/Abc already known, PENDING; added metadata.b; kept as it was: jobKind, metadata.a\n" {
 		t.Errorf("%q", s.out)
 	}
 	s = cli(t, variables, "register", "batches/Abc", "--job-kind", "daily", "--json").want(t, exitDone)
@@ -89,7 +89,7 @@ func TestRegisterRunsWhatIsDue(t *testing.T) {
 	f := newFile(t)
 	f.settle("batches/early", operation.Succeeded, operation.Result{})
 	s := cli(t, []string{"OPLEDGER_STORE=" + f.store()}, "register", "batches/early").want(t, exitDone)
-	if s.out != "batches/early known already, SUCCEEDED\n" {
+	if s.out != "batches/early already known, SUCCEEDED\n" {
 		t.Errorf("%q", s.out)
 	}
 	wantEffect(t, f, "batches/early", ledger.EffectDone)
@@ -175,7 +175,7 @@ func TestReconcileOne(t *testing.T) {
 	}
 
 	cli(t, variables, "register", "batches/gone").want(t, exitDone)
-	s = cli(t, variables, "reconcile", "batches/gone").want(t, exitFailed, "asking Gemini how batches/gone stands (not-found)")
+	s = cli(t, variables, "reconcile", "batches/gone").want(t, exitFailed, "looking up batches/gone at Gemini (not-found)")
 	s.complaint(t)
 }
 

@@ -1,82 +1,68 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// report says what was, or would be, run again.
-func (d *replayDesk) report(lines []replayLine, published int) error {
-	if d.asJSON {
+// report prints what was, or would be, run again.
+func (r *replayer) report(targets []replayTarget, published int) error {
+	if r.asJSON {
 		report := struct {
-			Effects   []replayLine `json:"effects"`
-			Published int          `json:"published"` // messages, in this process or to the topic
-			Rerun     string       `json:"anew,omitempty"`
-			Paused    bool         `json:"paused,omitempty"` // what was published here waits for the end of the pause
-		}{append([]replayLine{}, lines...), published, d.nonce, d.paused}
-		return printJSON(d.outside.out, report)
+			Effects   []replayTarget `json:"effects"`
+			Published int            `json:"published"` // messages, to the topic or in this process
+			Rerun     string         `json:"anew,omitempty"`
+			Paused    bool           `json:"paused,omitempty"` // effects run when the pause ends
+		}{append([]replayTarget{}, targets...), published, r.nonce, r.paused}
+		return printJSON(r.outside.out, report)
 	}
-	table := tabwriter.NewWriter(d.outside.out, 0, 0, 2, ' ', 0)
-	var errs []error
-	say := func(format string, args ...any) {
-		_, err := fmt.Fprintf(table, format, args...)
-		errs = append(errs, err)
-	}
-	for _, line := range lines {
-		say("%s\t%s\t%s\n", line.Operation, dash(line.Effect), line.Status)
+	out := newTable(r.outside.out)
+	for _, target := range targets {
+		out.line(target.Operation, safe(target.Effect), target.Status)
 	}
 	switch {
-	case len(lines) == 0:
-		say("nothing to run again; what is done is run again with --anew\n")
+	case len(targets) == 0:
+		out.line("nothing to run again; --rerun runs what is done once more")
 	case published == 0:
-		say("would run %s again; nothing was published\n", howMany(lines))
-	case d.topic != "":
-		say("published a message for each of %s; opledger show NAME shows what becomes of it\n", howMany(lines))
-	case d.paused:
-		say("paused by OPLEDGER_EFFECTS_PAUSED: took in %s; what is open runs when the pause ends, and serve sweeps\n", howMany(lines))
+		out.line("would run " + howMany(targets) + " again; nothing was published")
+	case r.topic != "":
+		out.line("published a message for each of " + howMany(targets) + "; opledger show NAME shows the outcome")
+	case r.paused:
+		out.line("paused by OPLEDGER_EFFECTS_PAUSED: accepted " + howMany(targets) +
+			"; what is open runs when the pause ends, and serve sweeps")
 	default:
-		say("%s\n", howManyRan(lines))
+		out.line(howManyRan(targets))
 	}
-	if published > 0 && d.nonce != "" {
-		say("each is the run @%s of its effect; --anew=%[1]s again is the same run\n", d.nonce)
+	if published > 0 && r.nonce != "" {
+		out.line(fmt.Sprintf("each is the run @%s of its effect; --rerun=%[1]s again is the same run", r.nonce))
 	}
-	return errors.Join(append(errs, table.Flush())...)
+	return out.end()
 }
 
-// howManyRan says how many effects had an attempt in this process.
-func howManyRan(lines []replayLine) string {
-	var ran []replayLine
-	for _, line := range lines {
-		if line.ran {
-			ran = append(ran, line)
+// howManyRan counts the effects that had an attempt in this process.
+func howManyRan(targets []replayTarget) string {
+	var ran []replayTarget
+	for _, target := range targets {
+		if target.ran {
+			ran = append(ran, target)
 		}
 	}
 	switch len(ran) {
 	case 0:
-		return "ran none of " + howMany(lines) + "; the log says why"
-	case len(lines):
-		return "ran " + howMany(ran) + ", once each; opledger show NAME shows what became of it"
+		return "ran none of " + howMany(targets) + "; the log says why"
+	case len(targets):
+		return "ran " + howMany(ran) + ", once each; opledger show NAME shows the outcome"
 	default:
-		return fmt.Sprintf("ran %d of %s, once each; the log says why not the rest", len(ran), howMany(lines))
+		return fmt.Sprintf("ran %d of %s, once each; the log says why not the rest", len(ran), howMany(targets))
 	}
 }
 
-// howMany counts effects and their operations in words.
-func howMany(lines []replayLine) string {
+// howMany counts effects and their operations.
+func howMany(targets []replayTarget) string {
 	operations := map[operation.Key]bool{}
-	for _, line := range lines {
-		operations[line.Operation] = true
+	for _, target := range targets {
+		operations[target.Operation] = true
 	}
-	return counted(len(lines), "effect") + " of " + counted(len(operations), "operation")
-}
-
-// counted is a number of things in words.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return counted(len(targets), "effect") + " of " + counted(len(operations), "operation")
 }

@@ -4,92 +4,81 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// known is an error where a line's effect was never planned, nor is there a rule for it, so that this process cannot run it.
-// With a topic it is a warning: the deployed function may have such a rule.
-func (d *replayDesk) known(ctx context.Context, lines []replayLine) error {
+// checkRules refuses an effect that was never planned and that no rule here plans: this process
+// cannot run it. With a topic it only warns, because the deployed function may have such a rule.
+func (r *replayer) checkRules(ctx context.Context, targets []replayTarget) error {
 	var rules []string
-	for _, rule := range d.server.Ledger.Settings().Rules {
+	for _, rule := range r.server.Ledger.Settings().Rules {
 		rules = append(rules, rule.Name)
 	}
-	for _, line := range lines {
-		if line.Status != unplanned || slices.Contains(rules, line.Effect) {
+	for _, target := range targets {
+		if target.Status != unplanned || slices.Contains(rules, target.Effect) {
 			continue
 		}
-		rec, err := recordOf(ctx, d.server.Ledger, line.Operation)
+		rec, err := recordOrAlerts(ctx, r.server.Ledger, target.Operation)
 		if err != nil {
 			return err
 		}
-		err = noEffect(rec, line.Effect, ", nor does OPLEDGER_EFFECTS name it for this command", rules...)
-		if d.topic == "" {
+		err = noEffect(rec, target.Effect, ", nor does OPLEDGER_EFFECTS name it for this command", rules...)
+		if r.topic == "" {
 			return err
 		}
-		_, _ = fmt.Fprintf(d.outside.err, "opledger: %v\nopledger: the deployed function may know it, and is left to decide\n", err)
+		_, _ = fmt.Fprintf(r.outside.err, "opledger: %v\nopledger: the deployed function may have that rule; it decides\n",
+			err)
 	}
 	return nil
 }
 
-// noEffect says that an operation has no effect of that name, more words about that, and which effect was perhaps meant: of
-// the operation, or one of others.
-func noEffect(rec operation.Record, name, more string, others ...string) error {
-	meant := diag.DidYouMean(name, append(slices.Sorted(maps.Keys(rec.Effects)), others...))
-	if meant == "" {
-		meant = "; opledger show " + typed(string(rec.Key)) + " shows those it has"
-	}
-	return fmt.Errorf("%s has no effect %s%s%s", dash(string(rec.Key)), diag.Quote(name), more, meant)
-}
-
-// run hands a message over in this process, and returns the run that came of its line and how it stands then.
-func (d *replayDesk) run(ctx context.Context, m ledger.Message, line replayLine) (replayLine, error) {
-	report, _ := d.server.Run(ctx, m) // an error is in the log, and what came of it in the ledger
-	d.server.Drain(ctx)               // what the attempt has left
-	rec, err := recordOf(ctx, d.server.Ledger, line.Operation)
+// run handles a message in this process, and returns its run with the status after it.
+func (r *replayer) run(ctx context.Context, m ledger.Message, target replayTarget) (replayTarget, error) {
+	report, _ := r.server.Run(ctx, m) // the log has the error, and the ledger the outcome
+	r.server.Drain(ctx)               // what the attempt published
+	rec, err := recordOrAlerts(ctx, r.server.Ledger, target.Operation)
 	if err != nil {
-		return line, err
+		return target, err
 	}
-	line.ran, line.unknown = report.Lease.Attempt > 0, report.Outcome == effect.Unknown
-	if d.nonce != "" {
-		line.Effect += "@" + d.nonce
+	target.ran, target.unknown = report.Lease.Attempt > 0, report.Outcome == effect.Unknown
+	if r.nonce != "" {
+		target.Effect += "@" + r.nonce
 	}
-	if line.Status = rec.Effects[line.Effect]; line.Status == "" {
-		line.Status = unplanned
+	if target.Status = rec.Effects[target.Effect]; target.Status == "" {
+		target.Status = unplanned
 	}
-	return line, nil
+	return target, nil
 }
 
-// undone is an error where effects were run in this process and some are not done, or, while effects are paused, some could
-// not even be taken in. It says what happens next to those that something happens to.
-func (d *replayDesk) undone(lines []replayLine) error {
+// undone returns an error if effects were run in this process and some are not done; while effects
+// are paused, if some could not be accepted. It says what happens to them next.
+func (r *replayer) undone(targets []replayTarget) error {
 	var left, open, unknown int
-	for _, line := range lines {
+	for _, target := range targets {
 		switch {
-		case line.Status == operation.EffectDone, d.paused && line.Status == operation.EffectOpen:
+		case target.Status == operation.EffectDone, r.paused && target.Status == operation.EffectOpen:
 			continue
-		case line.unknown:
+		case target.unknown:
 			unknown++
-		case line.Status == operation.EffectOpen:
+		case target.Status == operation.EffectOpen:
 			open++
 		}
 		left++
 	}
-	if d.topic != "" || left == 0 {
+	if r.topic != "" || left == 0 {
 		return nil
 	}
-	words := []string{fmt.Sprintf("%d of %d effects are not done: the log above says why", left, len(lines))}
+	words := []string{fmt.Sprintf("%d of %d effects are not done: the log above says why", left, len(targets))}
 	if open > 0 {
 		words = append(words, "what is open runs again when serve sweeps")
 	}
 	if unknown > 0 {
-		words = append(words, "for what is unknown here set OPLEDGER_EFFECTS as the functions have it")
+		words = append(words, "for what is unknown here set OPLEDGER_EFFECTS to the value of the functions")
 	}
 	return errors.New(strings.Join(words, "; "))
 }

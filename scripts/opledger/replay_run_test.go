@@ -27,7 +27,7 @@ func TestReplayMistyped(t *testing.T) {
 		{[]string{"lgo"}, `batches/a has no effect "lgo", nor does OPLEDGER_EFFECTS name it for this command; did you mean log?`},
 		{[]string{"latre", "--dry-run"}, "did you mean later?"},
 		{[]string{"strange"}, "; opledger show batches/a shows those it has"},
-		{[]string{"lgo", "--anew"}, `batches/a has no effect "lgo"; did you mean log?`},
+		{[]string{"lgo", "--rerun"}, `batches/a has no effect "lgo"; did you mean log?`},
 	} {
 		s := cli(t, variables, append([]string{"replay", "batches/a", "--effect"}, c.args...)...).want(t, exitFailed, c.says)
 		if s.complaint(t); s.out != "" {
@@ -41,9 +41,9 @@ func TestReplayMistyped(t *testing.T) {
 	var said bytes.Buffer
 	outside := environment{variables: variables, err: &said}
 	if err := change(t.Context(), outside, "", func(w writer) error {
-		d := replayDesk{outside: outside, server: w.Server, topic: "effects"}
-		return d.known(t.Context(), []replayLine{{Operation: "batches/a", Effect: "lgo", Status: unplanned}})
-	}); err != nil || !strings.Contains(said.String(), "did you mean log?\nopledger: the deployed function may know it") {
+		r := replayer{outside: outside, server: w.Server, topic: "effects"}
+		return r.checkRules(t.Context(), []replayTarget{{Operation: "batches/a", Effect: "lgo", Status: unplanned}})
+	}); err != nil || !strings.Contains(said.String(), "did you mean log?\nopledger: the deployed function may have that rule") {
 		t.Errorf("%v: %s", err, said.String())
 	}
 	cli(t, variables, "abandon", "batches/a", "--effect", "lgo", "--reason", "r").want(t, exitFailed, `batches/a has no effect "lgo"; did you mean log?`).complaint(t)
@@ -52,7 +52,7 @@ func TestReplayMistyped(t *testing.T) {
 // TestReplayCounts: only what had an attempt was run, and only what is open runs again by itself.
 func TestReplayCounts(t *testing.T) {
 	t.Parallel()
-	const again, settings = "what is open runs again when serve sweeps", "set OPLEDGER_EFFECTS as the functions have it"
+	const again, settings = "what is open runs again when serve sweeps", "set OPLEDGER_EFFECTS to the value of the functions"
 	replay := func(f file, ran, says, saysNot string, variables ...string) {
 		t.Helper()
 		args := []string{"replay", "--collection", "batches", "--yes", "--store", f.store()}
@@ -85,6 +85,6 @@ func TestReplayCounts(t *testing.T) {
 	gone.dead("batches/a")
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
 	t.Cleanup(receiver.Close)
-	replay(gone, "ran 1 effect of 1 operation, once each; opledger show NAME shows what became of it", "1 of 1 effects are not done", again,
+	replay(gone, "ran 1 effect of 1 operation, once each; opledger show NAME shows the outcome", "1 of 1 effects are not done", again,
 		"OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: http, url: '"+receiver.URL+"'}]", "OPLEDGER_EFFECT_ALLOW_PRIVATE=true")
 }

@@ -69,7 +69,7 @@ func TestReplay(t *testing.T) {
 	f := newFile(t)
 	f.dead("batches/a")
 	s := cli(t, nil, "replay", "projects/p/locations/us/batches/a/", "--store", f.store(), "--by", "ops").want(t, exitDone, `"replay":"reopened"`)
-	if want := "batches/a  log  done\nran 1 effect of 1 operation, once each; opledger show NAME shows what became of it\n"; s.out != want {
+	if want := "batches/a  log  done\nran 1 effect of 1 operation, once each; opledger show NAME shows the outcome\n"; s.out != want {
 		t.Errorf("%q, want %q", s.out, want)
 	}
 	e := f.effects("batches/a")["log"]
@@ -78,7 +78,7 @@ func TestReplay(t *testing.T) {
 	}
 	// What is done is run again only anew; a bare id will do.
 	s = cli(t, nil, "replay", "a", "--store", f.store()).want(t, exitDone)
-	if s.out != "nothing to run again; what is done is run again with --anew\n" {
+	if s.out != "nothing to run again; --rerun runs what is done once more\n" {
 		t.Errorf("%q", s.out)
 	}
 }
@@ -108,11 +108,11 @@ func TestReplayPaused(t *testing.T) {
 	f.dead("batches/a")
 	variables := []string{"OPLEDGER_STORE=" + f.store(), "OPLEDGER_EFFECTS_PAUSED=true"}
 	s := cli(t, variables, "replay", "batches/a").want(t, exitDone, `"outcome":"paused"`)
-	want := "batches/a  log  open\npaused by OPLEDGER_EFFECTS_PAUSED: took in 1 effect of 1 operation; what is open runs when the pause ends, and serve sweeps\n"
+	want := "batches/a  log  open\npaused by OPLEDGER_EFFECTS_PAUSED: accepted 1 effect of 1 operation; what is open runs when the pause ends, and serve sweeps\n"
 	if s.out != want {
 		t.Errorf("%q, want %q", s.out, want)
 	}
-	s = cli(t, variables, "replay", "batches/a", "--anew=fix-1", "--json").want(t, exitDone)
+	s = cli(t, variables, "replay", "batches/a", "--anew=fix-1", "--json").want(t, exitDone) // the alias of --rerun
 	var report struct{ Paused bool }
 	if oneObject(t, s.out, &report); !report.Paused {
 		t.Errorf("%s", s.out)
@@ -137,7 +137,7 @@ func TestReplayRerun(t *testing.T) {
 	f.dead("batches/a")
 	cli(t, nil, "replay", "batches/a", "--store", f.store()).want(t, exitDone)
 	for range 2 {
-		s := cli(t, nil, "replay", "batches/a", "--effect", "log", "--anew=fix-1", "--by", "ops", "--store", f.store()).want(t, exitDone)
+		s := cli(t, nil, "replay", "batches/a", "--effect", "log", "--rerun=fix-1", "--by", "ops", "--store", f.store()).want(t, exitDone)
 		if !strings.Contains(s.out, "batches/a  log@fix-1  done\n") || !strings.Contains(s.out, "each is the run @fix-1") {
 			t.Errorf("%q", s.out)
 		}
@@ -148,7 +148,7 @@ func TestReplayRerun(t *testing.T) {
 		run.IdempotencyKey != "gemini:batches/a#log@fix-1" || effects["log"].State != ledger.EffectDone {
 		t.Errorf("%+v", effects)
 	}
-	s := cli(t, nil, "replay", "batches/a", "--anew", "--json", "--store", f.store()).want(t, exitDone)
+	s := cli(t, nil, "replay", "batches/a", "--rerun", "--json", "--store", f.store()).want(t, exitDone)
 	var report struct {
 		Effects   []map[string]string
 		Published int
@@ -257,7 +257,7 @@ func TestReplayNeverPlanned(t *testing.T) {
 	} {
 		cli(t, variables, "replay", c.name, "--effect", "later").want(t, exitFailed, c.says)
 	}
-	cli(t, variables, "replay", "batches/a", "--effect", "other", "--anew").want(t, exitFailed, "opledger show").complaint(t)
+	cli(t, variables, "replay", "batches/a", "--effect", "other", "--rerun").want(t, exitFailed, "opledger show").complaint(t)
 }
 
 // TestReplayWrongUse: 2, and what to do.
@@ -278,10 +278,10 @@ func TestReplayWrongUse(t *testing.T) {
 		{[]string{"--collection", "jobs"}, []string{"--collection"}},
 		{[]string{"--job-kind", "["}, []string{"--job-kind"}},
 		{[]string{"--since", "yesterday"}, []string{"--since", "24h"}},
-		{[]string{"batches/a", "--anew=a/b"}, []string{"--anew", "letters"}},
-		{[]string{"batches/a", "--anew=stuck-1"}, []string{"--anew", "alert"}},
-		{[]string{"batches/a", "--anew="}, []string{"--anew", "empty"}},
-		{[]string{"batches/a", "--anew", "--effect", "log@a"}, []string{"--effect", `"log"`}},
+		{[]string{"batches/a", "--rerun=a/b"}, []string{"--rerun", "letters"}},
+		{[]string{"batches/a", "--rerun=stuck-1"}, []string{"--rerun", "alert"}},
+		{[]string{"batches/a", "--rerun="}, []string{"--rerun", "empty"}},
+		{[]string{"batches/a", "--rerun", "--effect", "log@a"}, []string{"--effect", `"log"`}},
 	} {
 		s := cli(t, nil, append([]string{"replay", "--store", f.store()}, c.args...)...).want(t, exitUsage, c.says...)
 		if s.complaint(t); s.out != "" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,15 +19,15 @@ func newServe(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the four functions on one port",
-		Long: "Runs the four functions on one port: POST /webhook, /register, /reconcile, /effects, and GET /health.\n" +
-			"Effects are handed over inside the process, or published to $OPLEDGER_TOPIC if that is set.\n" +
-			"/webhook verifies signatures, and /health is public. The others answer callers on this machine, and none from\n" +
-			"elsewhere unless they show $OPLEDGER_SERVE_TOKEN as a bearer token; a page of another origin may not call them,\n" +
-			"nor one whose name was rebound to this machine. /effects takes Pub/Sub's pushes from elsewhere where\n" +
-			"$OPLEDGER_PUSH_AUDIENCE and $OPLEDGER_PUSH_ACCOUNT say which. Where a tunnel brings the deliveries, let it end at\n" +
-			"--webhook-listen, which answers /webhook alone.\n\n" +
-			"A line on stdout says when it is ready; the log goes to stderr. SIGTERM ends it: what is in progress is finished\n" +
-			"or released first.",
+		Long: "Runs the four functions on one port: POST /webhook, /register, /reconcile, /effects, and GET\n" +
+			"/health. Effects are run inside the process, or published to $OPLEDGER_TOPIC if that is set.\n\n" +
+			"/webhook verifies signatures, and /health is public. The other routes answer callers on this machine.\n" +
+			"From elsewhere a caller must send $OPLEDGER_SERVE_TOKEN as a bearer token. A page of another origin is\n" +
+			"refused, and so is one whose name was rebound to this machine. /effects accepts Pub/Sub's pushes from\n" +
+			"elsewhere if $OPLEDGER_PUSH_AUDIENCE and $OPLEDGER_PUSH_ACCOUNT are set. If a tunnel brings the\n" +
+			"deliveries, let it end at --webhook-listen, which answers /webhook alone.\n\n" +
+			"A line on stdout says when it is ready; the log goes to stderr. On SIGTERM it finishes or releases what\n" +
+			"is in progress, and ends.",
 		Example: "  GEMINI_API_KEY=… OPLEDGER_WEBHOOK_SECRET=whsec_… opledger serve\n" +
 			"  opledger serve --port 9000 --store sqlite:/var/lib/opledger/ledger.db\n" +
 			"  opledger serve --webhook-listen 127.0.0.1:8081\n" +
@@ -43,33 +44,41 @@ func newServe(outside environment) *cobra.Command {
 			if !schedule {
 				interval = 0
 			}
-			options := server.Options{Log: logging.New(outside.err, ""), Schedule: interval, AllowHosts: listen.allowHosts, LateSecret: true}
+			options := server.Options{
+				Log: logging.New(outside.err, ""), Schedule: interval, AllowHosts: listen.allowHosts, LateSecret: true,
+			}
 			s, closeStore, err := openServer(ctx, outside, settings, where, options)
 			if err != nil {
 				return err
 			}
 			for _, line := range s.CheckEffects(ctx) {
-				_, _ = fmt.Fprintln(outside.err, "opledger: "+line) // the log says it, too
+				_, _ = fmt.Fprintln(outside.err, "opledger: "+line) // it is also in the log
 			}
-			listener, webhooks, err := at.listen()
-			if err != nil {
-				return errors.Join(err, closeStore())
-			}
-			ready := fmt.Sprintf("opledger serves on http://%s\n", listener.Addr())
-			for _, l := range webhooks {
-				ready += fmt.Sprintf("opledger serves /webhook alone on http://%s\n", l.Addr())
-			}
-			if _, err := io.WriteString(outside.out, ready); err != nil {
-				for _, l := range append(webhooks, listener) {
-					err = errors.Join(err, l.Close())
-				}
-				return errors.Join(fmt.Errorf("writing to stdout: %w", err), closeStore())
-			}
-			return errors.Join(s.Serve(ctx, listener, webhooks...), closeStore())
+			return errors.Join(serve(ctx, outside, s, at), closeStore())
 		},
 	}
 	storeFlag(cmd, &store)
 	listen.add(cmd)
-	cmd.Flags().BoolVar(&schedule, "schedule", true, "make a reconcile pass every $OPLEDGER_INTERVAL, as Cloud Scheduler does; if not, only hand over due effects")
+	cmd.Flags().BoolVar(&schedule, "schedule", true,
+		"make a reconcile pass every $OPLEDGER_INTERVAL, as Cloud Scheduler does; if false, only run due effects")
 	return cmd
+}
+
+// serve opens the ports, prints that it is ready, and answers until ctx ends.
+func serve(ctx context.Context, outside environment, s *server.Server, at addresses) error {
+	listener, webhooks, err := at.listen()
+	if err != nil {
+		return err
+	}
+	ready := fmt.Sprintf("opledger serves on http://%s\n", listener.Addr())
+	for _, l := range webhooks {
+		ready += fmt.Sprintf("opledger serves /webhook alone on http://%s\n", l.Addr())
+	}
+	if _, err := io.WriteString(outside.out, ready); err != nil {
+		for _, l := range append(webhooks, listener) {
+			err = errors.Join(err, l.Close())
+		}
+		return fmt.Errorf("writing to stdout: %w", err)
+	}
+	return s.Serve(ctx, listener, webhooks...)
 }

@@ -13,37 +13,37 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// listenSettings say where to listen, and who may call.
+// listenSettings are the settings about where to listen and who may call.
 type listenSettings struct {
 	Port   config.Port
 	Access config.Access
 }
 
-// listenFlags are the flags of serve about that.
+// listenFlags are the flags about where to listen and who may call.
 type listenFlags struct {
 	host       string
 	port       int
 	webhook    string   // address for /webhook alone; empty: none
-	allowHosts []string // beside loopback's
+	allowHosts []string // besides loopback's
 }
 
 func (f *listenFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.IntVar(&f.port, "port", 8080, "port to listen on; 0 takes a free one (default $PORT, else 8080)")
+	flags.IntVar(&f.port, "port", 8080, "port to listen on; 0 chooses a free one (default $PORT, else 8080)")
 	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; beyond loopback it needs $OPLEDGER_SERVE_TOKEN")
 	flags.StringVar(&f.webhook, "webhook-listen", "", "HOST:PORT to answer /webhook alone on, for a tunnel (default none)")
 	flags.StringSliceVar(&f.allowHosts, "allow-host", nil,
-		"a host that requests may be addressed to beside loopback's; needs $OPLEDGER_SERVE_TOKEN; repeatable")
+		"a Host that requests may name besides loopback's; needs $OPLEDGER_SERVE_TOKEN; repeatable")
 }
 
-// An addresses is where serve listens.
+// Addresses are where serve listens.
 type addresses struct {
 	main     *net.TCPAddr
 	webhooks []*net.TCPAddr
 }
 
-// check returns where to listen, or every problem, among them what would leave the ledger open to
-// callers that nothing can tell apart.
+// check returns where to listen, or every problem. It refuses what would open the ledger to callers
+// that cannot be told apart.
 func (f *listenFlags) check(cmd *cobra.Command, outside environment) (addresses, error) {
 	settings, err := config.Parse[listenSettings](outside.variables)
 	problems := []error{err}
@@ -59,7 +59,7 @@ func (f *listenFlags) check(cmd *cobra.Command, outside environment) (addresses,
 	if at.main, err = net.ResolveTCPAddr("tcp", net.JoinHostPort(f.host, strconv.Itoa(port))); err != nil {
 		problems = append(problems, fmt.Errorf("--host: %s is no address of this machine: %w", diag.Quote(f.host), err))
 	} else if !server.IsLoopback(at.main) && settings.Access.Token == "" {
-		problems = append(problems, fmt.Errorf("--host: beyond loopback, as on %s, callers must show a token: "+
+		problems = append(problems, fmt.Errorf("--host: beyond loopback, as on %s, callers must send a token: "+
 			"set OPLEDGER_SERVE_TOKEN (openssl rand -base64 32 makes one); for Gemini's deliveries alone "+
 			"--webhook-listen is enough", diag.Quote(f.host)))
 	}
@@ -74,8 +74,8 @@ func (f *listenFlags) check(cmd *cobra.Command, outside environment) (addresses,
 		problems = append(problems, prefixed("--allow-host", server.CheckHost(host)))
 	}
 	if len(f.allowHosts) > 0 && settings.Access.Token == "" {
-		problems = append(problems, errors.New("--allow-host: callers under another name than loopback's may be anywhere "+
-			"and must show a token: set OPLEDGER_SERVE_TOKEN (openssl rand -base64 32 makes one)"))
+		problems = append(problems, errors.New("--allow-host: callers that use another name than loopback's may be anywhere "+
+			"and must send a token: set OPLEDGER_SERVE_TOKEN (openssl rand -base64 32 makes one)"))
 	}
 	return at, errors.Join(problems...)
 }
@@ -88,7 +88,8 @@ func (a addresses) listen() (listener net.Listener, webhooks []net.Listener, err
 	for _, address := range a.webhooks {
 		l, err := net.ListenTCP("tcp", address)
 		if err != nil {
-			return nil, nil, errors.Join(fmt.Errorf("opening the port: %w; choose another with --webhook-listen", err), listener.Close())
+			err = fmt.Errorf("opening the port: %w; choose another with --webhook-listen", err)
+			return nil, nil, errors.Join(err, listener.Close())
 		}
 		webhooks = append(webhooks, l)
 	}

@@ -127,12 +127,12 @@ func TestServeUnsafe(t *testing.T) {
 		set, args []string
 		want      string
 	}{
-		{nil, []string{"--host", "0.0.0.0"}, `--host: beyond loopback, as on "0.0.0.0", callers must show a token: set OPLEDGER_SERVE_TOKEN ` +
+		{nil, []string{"--host", "0.0.0.0"}, `--host: beyond loopback, as on "0.0.0.0", callers must send a token: set OPLEDGER_SERVE_TOKEN ` +
 			`(openssl rand -base64 32 makes one); for Gemini's deliveries alone --webhook-listen is enough`},
 		{nil, []string{"--host", ""}, `--host: beyond loopback, as on "", callers`},
 		{nil, []string{"--host", "::"}, `--host: beyond loopback, as on "::", callers`},
 		{[]string{"OPLEDGER_PUSH_AUDIENCE=a", "OPLEDGER_PUSH_ACCOUNT=p@example.com"}, []string{"--host", "0.0.0.0"}, "--host: beyond loopback"},
-		{nil, []string{"--allow-host", "ledger.example"}, "--allow-host: callers under another name than loopback's may be anywhere and must show a token: set OPLEDGER_SERVE_TOKEN"},
+		{nil, []string{"--allow-host", "ledger.example"}, "--allow-host: callers that use another name than loopback's may be anywhere and must send a token: set OPLEDGER_SERVE_TOKEN"},
 		{[]string{"OPLEDGER_SERVE_TOKEN=" + serveToken}, []string{"--allow-host", "*.example"}, "--allow-host: it must be the name of a host alone"},
 		{nil, []string{"--webhook-listen", "8081"}, "--webhook-listen: it must be HOST:PORT, such as 127.0.0.1:8081: "},
 		{[]string{"OPLEDGER_SERVE_TOKEN=hunter2"}, []string{"--host", "0.0.0.0"}, "OPLEDGER_SERVE_TOKEN: it must have at least 32 characters"},

@@ -3,59 +3,58 @@ package main
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A telling is what effects are told by: how often and for how long they fail before they are given up, whether they are
-// paused, where the ledger is, as typed, the store's time, and the first of the FAILED items by the name of their effect.
-type telling struct {
-	failed   map[string][]ledger.Item
-	max      int
-	retryFor time.Duration
+// An effectView is what show needs to know besides an effect itself.
+type effectView struct {
+	failed   map[string][]ledger.Item // the first FAILED items, by the name of their effect
+	max      int                      // attempts at least before an effect is given up
+	retryFor time.Duration            // how long an effect fails at least before it is given up
 	paused   bool
-	store    string
-	now      time.Time
+	store    string    // --store as typed
+	now      time.Time // by the store's clock
 }
 
-// A toldEffect is an effect as JSON tells it: what is stored, and what follows from it for a person.
-type toldEffect struct {
+// An effectJSON is an effect as JSON: what is stored, and what an operator derives from it.
+type effectJSON struct {
 	ledger.Effect
 	MaxAttempts int `json:"maxAttempts"`
-	// NextAttemptAt is when the effect may be tried next, of one that waits for that.
+	// NextAttemptAt is when a waiting effect may be tried next.
 	NextAttemptAt time.Time `json:"nextAttemptAt,omitzero"`
-	// NotGivenUpBefore is when the effect may be given up at the earliest, of an open one that fails.
+	// NotGivenUpBefore is the earliest time at which a failing effect is given up.
 	NotGivenUpBefore time.Time `json:"notGivenUpBefore,omitzero"`
-	// FailedItems are the first of the items that are FAILED, without their responses.
+	// FailedItems are the first FAILED items, without their responses.
 	FailedItems []ledger.Item `json:"failedItems,omitempty"`
-	// Commands are what a person can do about a dead effect, by the command's name.
+	// Commands are the command lines for a dead effect, by the command's name.
 	Commands map[string]string `json:"commands,omitempty"`
 }
 
-// A toldStory is a story as JSON tells it. Nothing is an empty list, not null.
-type toldStory struct {
+// A storyJSON is an operation as JSON. An empty list is not null.
+type storyJSON struct {
 	ledger.Story
 	Deliveries []ledger.Delivery `json:"deliveries"`
-	Effects    []toldEffect      `json:"effects"`
+	Effects    []effectJSON      `json:"effects"`
 }
 
-func (t telling) told(s ledger.Story) toldStory {
-	told := toldStory{Story: s, Deliveries: append([]ledger.Delivery{}, s.Deliveries...), Effects: make([]toldEffect, len(s.Effects))}
+func (v effectView) json(s ledger.Story) storyJSON {
+	story := storyJSON{
+		Story: s, Deliveries: append([]ledger.Delivery{}, s.Deliveries...), Effects: make([]effectJSON, len(s.Effects)),
+	}
 	for i, e := range s.Effects {
-		told.Effects[i] = toldEffect{
-			Effect: e, MaxAttempts: t.max, NextAttemptAt: nextAttempt(e), NotGivenUpBefore: t.notGivenUpBefore(e),
-			FailedItems: withoutResponses(t.failed[e.Name]), Commands: t.commands(e),
+		story.Effects[i] = effectJSON{
+			Effect: e, MaxAttempts: v.max, NextAttemptAt: nextAttempt(e), NotGivenUpBefore: v.notGivenUpBefore(e),
+			FailedItems: withoutResponses(v.failed[e.Name]), Commands: v.commands(e),
 		}
 	}
-	return told
+	return story
 }
 
-// nextAttempt is when an effect may be tried next; the zero Time of one that is being run, done or dead.
+// nextAttempt is when an effect may be tried next; zero if it is being run, done or dead.
 func nextAttempt(e ledger.Effect) time.Time {
 	if e.State != ledger.EffectPending {
 		return time.Time{}
@@ -63,85 +62,77 @@ func nextAttempt(e ledger.Effect) time.Time {
 	return e.ClaimableAt
 }
 
-// next is nextAttempt for a person.
-func (t telling) next(e ledger.Effect) any {
-	if at := nextAttempt(e); at.IsZero() || !t.paused || at.After(t.now) {
+// next is the cell for nextAttempt.
+func (v effectView) next(e ledger.Effect) any {
+	if at := nextAttempt(e); at.IsZero() || !v.paused || at.After(v.now) {
 		return at
 	}
 	return "when the pause ends"
 }
 
-// lastError is why an effect failed last; what is done has not failed.
+// lastError is the cell for an effect's last error; a done effect has none.
 func lastError(e ledger.Effect) string {
 	if e.State == ledger.EffectDone {
 		return "-"
 	}
-	return dash(e.LastError)
+	return safe(e.LastError)
 }
 
-// standing says what an effect waits for, and of one that is dead why, and what to do; nothing of one that needs no words.
-func (t telling) standing(e ledger.Effect) string {
-	name, attempt, early := dash(e.Name), t.attempt(e), e.ClaimableAt.Sub(t.now)
+// standing says what an effect waits for; if it is dead, why, and what to do. It is empty for an
+// effect that is new, done or waived.
+func (v effectView) standing(e ledger.Effect) string {
+	name, attempt, early := safe(e.Name), v.attempt(e), e.ClaimableAt.Sub(v.now)
 	switch {
 	case e.Recovered != nil:
-		return fmt.Sprintf("%s was recovered by %s at %s: the log said that it was done before the ledger was restored", name,
-			dash(e.Recovered.By), localTime(e.Recovered.At))
+		return fmt.Sprintf("%s was recovered by %s at %s: the log shows that it was done before the ledger was restored",
+			name, safe(e.Recovered.By), localTime(e.Recovered.At))
 	case e.State == ledger.EffectDead && e.Abandoned == nil:
-		commands := t.commands(e)
-		return fmt.Sprintf("%s is dead: %s\n  run it again:  %s\n  or waive it:   %s", name, dash(e.LastError), commands["replay"], commands["abandon"])
+		commands := v.commands(e)
+		return fmt.Sprintf("%s is dead: %s\n  run it again:  %s\n  or waive it:   %s",
+			name, safe(e.LastError), commands["replay"], commands["abandon"])
 	case e.State == ledger.EffectClaimed && early > 0:
 		return fmt.Sprintf("%s is being run: %s; the lease ends in %s", name, attempt, span(early))
 	case e.State == ledger.EffectClaimed:
-		return fmt.Sprintf("%s is to be seized: %s; the lease ended at %s", name, attempt, localTime(e.ClaimableAt))
+		return fmt.Sprintf("%s can be seized: %s; the lease ended at %s", name, attempt, localTime(e.ClaimableAt))
 	case e.State == ledger.EffectPending && early > 0:
-		return fmt.Sprintf("%s backs off: %s; the next is in %s\n  last error: %s", name, attempt, span(early), dash(e.LastError))
+		return fmt.Sprintf("%s backs off: %s; the next is in %s\n  last error: %s", name, attempt, span(early),
+			safe(e.LastError))
 	case e.State == ledger.EffectPending && e.Failing != nil:
-		return fmt.Sprintf("%s is to be tried again: %s\n  last error: %s", name, attempt, dash(e.LastError))
+		return fmt.Sprintf("%s is due to be tried again: %s\n  last error: %s", name, attempt, safe(e.LastError))
 	default:
 		return ""
 	}
 }
 
-// withheld says which effects of an operation were not planned, and how to run each.
-func (t telling) withheld(r operation.Record) []string {
+// withheld lists the effects of an operation that were withheld, and how to run each.
+func (v effectView) withheld(r operation.Record) []string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(r.Effects)) {
 		if r.Effects[name] == operation.EffectWithheld {
-			lines = append(lines, fmt.Sprintf("%s was withheld: the operation ended longer than OPLEDGER_RETENTION before the ledger heard of it\n"+
-				"  run it:  opledger replay %s", dash(name), t.about(r.Key, name)))
+			lines = append(lines, fmt.Sprintf("%s was withheld: the operation ended more than OPLEDGER_RETENTION before "+
+				"the ledger knew it\n  run it:  opledger replay %s", safe(name), v.arguments(r.Key, name)))
 		}
 	}
 	return lines
 }
 
-// commands are what a person can do about a dead effect.
-func (t telling) commands(e ledger.Effect) map[string]string {
+// commands are the command lines for a dead effect.
+func (v effectView) commands(e ledger.Effect) map[string]string {
 	if e.State != ledger.EffectDead || e.Abandoned != nil {
 		return nil
 	}
-	about := t.about(e.Operation, e.Name)
+	arguments := v.arguments(e.Operation, e.Name)
 	return map[string]string{
-		"replay":  "opledger replay " + about,
-		"abandon": "opledger abandon " + about + " --reason 'WHY'",
+		"replay":  "opledger replay " + arguments,
+		"abandon": "opledger abandon " + arguments + " --reason 'WHY'",
 	}
 }
 
-// about names an effect on a command line.
-func (t telling) about(key operation.Key, effect string) string {
-	about := typed(string(key)) + " --effect " + typed(effect)
-	if t.store != "" {
-		about += " --store " + typed(t.store)
+// arguments name an effect on a command line.
+func (v effectView) arguments(key operation.Key, effect string) string {
+	arguments := shellWord(string(key)) + " --effect " + shellWord(effect)
+	if v.store != "" {
+		arguments += " --store " + shellWord(v.store)
 	}
-	return about
-}
-
-// plain is what a shell takes as it is.
-var plain = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
-
-// typed makes one word of a command line of a text that a stranger may have chosen.
-func typed(text string) string {
-	if plain.MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(dash(text), "'", `'\''`) + "'"
+	return arguments
 }

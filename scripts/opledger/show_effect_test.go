@@ -33,9 +33,9 @@ func TestShowAttempts(t *testing.T) {
 			}
 		}
 	}
-	asJSON := func(key string) (effect toldEffect) {
+	asJSON := func(key string) (effect effectJSON) {
 		t.Helper()
-		var story toldStory
+		var story storyJSON
 		oneObject(t, cli(t, nil, "show", key, "--json", "--store", f.store()).want(t, exitDone).out, &story)
 		return story.Effects[0]
 	}
@@ -108,13 +108,13 @@ func TestShowFailing(t *testing.T) {
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			t.Parallel()
-			if got := (telling{max: 10, retryFor: 24 * time.Hour, now: now}).attempt(c.effect); got != c.want {
+			if got := (effectView{max: 10, retryFor: 24 * time.Hour, now: now}).attempt(c.effect); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
 	}
 	const long = "attempt 1, failing for 0s, given up not before 2026-12-01 12:00"
-	if got := (telling{max: 10, retryFor: 240 * time.Hour, now: now}).attempt(ledger.Effect{Attempts: 1, Failing: ago(0, 1)}); got != long {
+	if got := (effectView{max: 10, retryFor: 240 * time.Hour, now: now}).attempt(ledger.Effect{Attempts: 1, Failing: ago(0, 1)}); got != long {
 		t.Errorf("%q, want %q", got, long)
 	}
 }
@@ -188,9 +188,9 @@ func TestShowIntent(t *testing.T) {
   job kind +nightly
   recorded +` + localPattern + `
   renewed +-
-  to be given up +` + localPattern + `
+  give up at +` + localPattern + `
   given up +-
-  next look +` + localPattern + `
+  next search +` + localPattern + `
   named by a delivery +projects/p/batches/x at ` + localPattern + `
   metadata +-
   kept until +-

@@ -7,7 +7,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// showIntent tells what is known of a correlation id [G6].
+// showIntent prints the intent of a correlation id [G6].
 func showIntent(ctx context.Context, w io.Writer, l *ledger.Ledger, id string, asJSON bool) error {
 	intent, err := l.Intent(ctx, id)
 	if err != nil {
@@ -16,21 +16,21 @@ func showIntent(ctx context.Context, w io.Writer, l *ledger.Ledger, id string, a
 	if asJSON {
 		return printJSON(w, intent)
 	}
-	out := newSheet(w)
-	out.line(dash(intent.CorrelationID), intent.State)
-	out.line("  operation", dash(string(intent.Operation)))
-	out.line("  bound by", dash(string(intent.BoundBy)))
-	out.line("  collection", dash(string(intent.Collection)))
-	out.line("  job kind", dash(intent.JobKind))
+	out := newTable(w)
+	out.line(safe(intent.CorrelationID), intent.State)
+	out.line("  operation", safe(string(intent.Operation)))
+	out.line("  bound by", safe(string(intent.BoundBy)))
+	out.line("  collection", safe(string(intent.Collection)))
+	out.line("  job kind", safe(intent.JobKind))
 	out.line("  recorded", intent.CreatedAt)
 	out.line("  renewed", intent.RenewedAt)
-	out.line("  to be given up", intent.GiveUpAt)
+	out.line("  give up at", intent.GiveUpAt)
 	out.line("  given up", intent.AbandonedAt)
-	out.line("  next look", intent.DueAt)
+	out.line("  next search", intent.DueAt)
 	for _, kept := range intent.Names {
-		out.line("  named by a delivery", dash(kept.Name)+" at "+localTime(kept.At))
+		out.line("  named by a delivery", safe(kept.Name)+" at "+localTime(kept.At))
 	}
-	out.line("  metadata", dash(string(intent.Metadata)))
+	out.line("  metadata", safe(string(intent.Metadata)))
 	out.line("  kept until", intent.ExpireAt)
 	return out.end()
 }

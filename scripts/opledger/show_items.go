@@ -9,9 +9,9 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// progressWords say how far an effect has come that runs once per item.
+// progressWords count the items of an effect that runs once per item.
 func progressWords(p ledger.ItemProgress) string {
-	total := "a number that is not known yet"
+	total := "an unknown number"
 	if p.Total > 0 {
 		total = strconv.FormatInt(p.Total, 10)
 	}
@@ -22,10 +22,10 @@ func progressWords(p ledger.ItemProgress) string {
 	return words
 }
 
-// mostFailed is how many FAILED items of an effect are told.
+// mostFailed bounds the FAILED items that are shown of an effect.
 const mostFailed = 8
 
-// failedItems returns the first of the FAILED items of each effect of a story, by the name of the
+// failedItems returns the first FAILED items of each effect of an operation, by the name of the
 // effect.
 func failedItems(ctx context.Context, l *ledger.Ledger, s ledger.Story) (map[string][]ledger.Item, error) {
 	failed := map[string][]ledger.Item{}
@@ -37,21 +37,24 @@ func failedItems(ctx context.Context, l *ledger.Ledger, s ledger.Story) (map[str
 		if err != nil {
 			return nil, err
 		}
-		failed[e.Name] = slices.DeleteFunc(page.Items, func(item ledger.Item) bool { return item.State != ledger.ItemFailed })
+		failed[e.Name] = slices.DeleteFunc(page.Items, func(item ledger.Item) bool {
+			return item.State != ledger.ItemFailed
+		})
 	}
 	return failed, nil
 }
 
-// failedWords say of the first FAILED items of an effect why, and whether their responses are kept.
-func (t telling) failedWords(e ledger.Effect) []string {
-	items := t.failed[e.Name]
+// failedWords say why items failed, and whether their responses are kept.
+func (v effectView) failedWords(e ledger.Effect) []string {
+	items := v.failed[e.Name]
 	words := make([]string, len(items))
 	for i, item := range items {
 		kept := "its response is kept"
 		if !item.FetchableUntil.IsZero() {
 			kept = "its response is not kept; Gemini has it until about " + localTime(item.FetchableUntil)
 		}
-		words[i] = fmt.Sprintf("%s, item %d, failed after %s: %s; %s", dash(item.Key), item.Index, counted(item.Attempts, "attempt"), dash(item.LastError), kept)
+		words[i] = fmt.Sprintf("%s, item %d, failed after %s: %s; %s",
+			safe(item.Key), item.Index, counted(item.Attempts, "attempt"), safe(item.LastError), kept)
 	}
 	if more := e.Progress.Failed - int64(len(items)); len(items) > 0 && more > 0 {
 		words = append(words, fmt.Sprintf("and %d more", more))
@@ -59,7 +62,7 @@ func (t telling) failedWords(e ledger.Effect) []string {
 	return words
 }
 
-// withoutResponses returns items without what Gemini said of them, which may be large.
+// withoutResponses drops Gemini's responses, which may be large.
 func withoutResponses(items []ledger.Item) []ledger.Item {
 	items = slices.Clone(items)
 	for i := range items {

@@ -22,12 +22,13 @@ import (
 func newSubmit(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit",
-		Short: "Start an operation at Gemini and record it, with the intent first",
-		Long: "Records the intent, starts the operation at Gemini with the correlation id in it, and registers it. Whatever dies in\n" +
-			"between, the operation's event or reconcile binds it to its intent. The same --correlation-id again starts nothing\n" +
-			"twice: it finds what an earlier run has started, or says that nobody can tell. What Gemini refused leaves no intent:\n" +
-			"the same --correlation-id may be used again at once.\n\n" +
-			"Gemini is asked with $GEMINI_API_KEY (or the secret that $OPLEDGER_GEMINI_API_KEY_SECRET names).",
+		Short: "Record an intent, start an operation at Gemini and register it",
+		Long: "Records the intent, starts the operation at Gemini with the correlation id in it, and registers it. If\n" +
+			"the command dies in between, the operation's event or reconcile binds it to its intent. The same\n" +
+			"--correlation-id starts nothing twice: the command finds what an earlier run started, or says that it\n" +
+			"cannot know. After a refusal by Gemini no intent is left, and the same --correlation-id may be used\n" +
+			"again at once.\n\n" +
+			"The API key is $GEMINI_API_KEY, or in the secret that $OPLEDGER_GEMINI_API_KEY_SECRET names.",
 		Example: "  opledger submit batch --model gemini-3.5-flash --file files/reviews --job-kind batch-review-classify\n" +
 			"  opledger submit video --model veo-3.1-generate-preview --prompt 'a cat on a train'",
 		Args: usageArgs(cobra.NoArgs),
@@ -37,7 +38,7 @@ func newSubmit(outside environment) *cobra.Command {
 	return cmd
 }
 
-// submitSettings are what submitting needs: no webhook.
+// submitSettings are the settings for submitting: none of the webhook function.
 type submitSettings struct {
 	Project  config.Project
 	Ledger   config.Ledger
@@ -46,7 +47,7 @@ type submitSettings struct {
 	Results  config.Results
 }
 
-// submitFlags are what every kind of operation may be told.
+// submitFlags are the flags of every kind of operation.
 type submitFlags struct {
 	store, metadata, webhookURL string
 	job                         submit.Job
@@ -57,12 +58,14 @@ func (f *submitFlags) add(cmd *cobra.Command) {
 	storeFlag(cmd, &f.store)
 	cmd.Flags().StringVar(&f.job.JobKind, "job-kind", "", "your label for what the job is for")
 	cmd.Flags().StringVar(&f.metadata, "metadata", "", "a JSON object of your own, for the ledger and the effects")
-	cmd.Flags().StringVar(&f.job.CorrelationID, "correlation-id", "", "your own id for the job, such as nightly-2026-11-21 (default a random one)")
-	cmd.Flags().StringVar(&f.webhookURL, "webhook-url", "", "an https address that Gemini delivers to instead of the registered webhooks")
+	cmd.Flags().StringVar(&f.job.CorrelationID, "correlation-id", "",
+		"your own id for the job, such as nightly-2026-11-21 (default a random one)")
+	cmd.Flags().StringVar(&f.webhookURL, "webhook-url", "",
+		"an https address that Gemini delivers to instead of the registered webhooks")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 }
 
-// check returns every problem of the flags, and reads them.
+// check reads the flags. The error joins every problem.
 func (f *submitFlags) check() error {
 	var problems []error
 	if f.webhookURL != "" {
@@ -84,11 +87,14 @@ func (f *submitFlags) uris() []string {
 	return []string{f.webhookURL}
 }
 
-// webhook is what --webhook-url asks for, in the classic half of the SDK.
+// webhook is --webhook-url for the batches and videos of the SDK.
 func (f *submitFlags) webhook() *genai.WebhookConfig { return &genai.WebhookConfig{Uris: f.uris()} }
 
-// submitting runs do with a submitter, says what came of it, and runs the effects that were planned in the process.
-func (f *submitFlags) submitting(cmd *cobra.Command, outside environment, do func(context.Context, *submit.Submitter) (submit.Submitted, error)) error {
+// submit calls do with a submitter, prints the outcome, and runs the effects that were planned in
+// the process.
+func (f *submitFlags) submit(
+	cmd *cobra.Command, outside environment, do func(context.Context, *submit.Submitter) (submit.Submitted, error),
+) error {
 	ctx := cmd.Context()
 	if err := f.check(); err != nil {
 		return usageError{err}
@@ -101,7 +107,8 @@ func (f *submitFlags) submitting(cmd *cobra.Command, outside environment, do fun
 	if err != nil {
 		return err
 	}
-	w, err := newWriter(ctx, outside, where, writerSettings{settings.Project, settings.Ledger, settings.Handlers, settings.Results})
+	w, err := newWriter(ctx, outside, where,
+		writerSettings{settings.Project, settings.Ledger, settings.Handlers, settings.Results})
 	if err != nil {
 		return err
 	}
@@ -112,30 +119,37 @@ func (f *submitFlags) submitting(cmd *cobra.Command, outside environment, do fun
 			return err
 		}
 		submitted, err := do(ctx, submitter)
-		return f.say(outside, redactor, submitted, err)
+		return f.report(outside, redactor, submitted, err)
 	})
 }
 
 // newSubmitter connects a submitter with Gemini.
-func newSubmitter(ctx context.Context, l *ledger.Ledger, settings config.Gemini, key string, redactor *redact.Redactor) (*submit.Submitter, error) {
+func newSubmitter(
+	ctx context.Context, l *ledger.Ledger, settings config.Gemini, key string, redactor *redact.Redactor,
+) (*submit.Submitter, error) {
 	lists, err := lookup.NewClient(ctx, lookup.Options{APIKey: key, BaseURL: settings.BaseURL})
 	if err != nil {
 		return nil, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
 	}
 	client, err := genai.NewClient(ctx, &genai.ClientConfig{
-		APIKey: key, Backend: genai.BackendGeminiAPI, // else the environment may turn it to another service
-		// net/http would carry the API key's header to wherever a redirect leads.
-		HTTPClient:  &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		APIKey: key, Backend: genai.BackendGeminiAPI, // otherwise the environment may choose another service
+		// net/http would send the API key's header to wherever a redirect leads.
+		HTTPClient: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		}},
 		HTTPOptions: genai.HTTPOptions{BaseURL: settings.BaseURL},
 	})
 	if err != nil {
-		return nil, errors.New("making a Gemini client: " + redactor.Text(err.Error())) // the SDK prints its configuration into some
+		// Some of the SDK's errors contain its configuration.
+		return nil, errors.New("making a Gemini client: " + redactor.Text(err.Error()))
 	}
 	return submit.New(submit.Options{Ledger: l, Gemini: client, Lookup: lists}), nil
 }
 
-// say prints what was submitted. An error says what is recorded, and what happens next.
-func (f *submitFlags) say(outside environment, redactor *redact.Redactor, submitted submit.Submitted, err error) error {
+// report prints what was submitted. An error says what is recorded, and what happens next.
+func (f *submitFlags) report(
+	outside environment, redactor *redact.Redactor, submitted submit.Submitted, err error,
+) error {
 	if err != nil {
 		what := errors.New(redactor.Text(err.Error()))
 		if errors.Is(err, submit.ErrJob) || errors.Is(err, gemini.ErrCorrelationID) || errors.Is(err, ledger.ErrIntention) {
@@ -144,7 +158,8 @@ func (f *submitFlags) say(outside environment, redactor *redact.Redactor, submit
 		return fmt.Errorf("%w%s", what, whatNext(submitted, err))
 	}
 	if taken := submitted.Registered.CorrelationErr; taken != nil {
-		_, _ = fmt.Fprintf(outside.err, "opledger: registered without its correlation id, the job was submitted twice: %s\n", dash(taken.Error()))
+		_, _ = fmt.Fprintf(outside.err,
+			"opledger: registered without its correlation id, the job was submitted twice: %s\n", safe(taken.Error()))
 	}
 	if f.json {
 		return printJSON(outside.out, map[string]any{
@@ -156,26 +171,28 @@ func (f *submitFlags) say(outside environment, redactor *redact.Redactor, submit
 	if submitted.Known {
 		what = "was submitted before"
 	}
-	_, err = fmt.Fprintf(outside.out, "%s %s, correlation id %s%s\n", dash(submitted.Name), what, submitted.CorrelationID,
+	_, err = fmt.Fprintf(outside.out, "%s %s, correlation id %s%s\n", safe(submitted.Name), what, submitted.CorrelationID,
 		mergedWords(ledger.Merged{Added: submitted.Registered.Added, Kept: submitted.Kept}))
 	return err
 }
 
-// whatNext is the rest of an error's line.
+// whatNext says after an error what is recorded, and what to do.
 func whatNext(submitted submit.Submitted, err error) string {
 	id := submitted.CorrelationID
 	switch {
 	case errors.Is(err, submit.ErrUnregistered):
-		return fmt.Sprintf(". It runs. Its intent %s is recorded, so that its event or reconcile registers it; or do it now: "+
-			"opledger register %s --correlation-id %s", id, dash(submitted.Name), id)
+		return fmt.Sprintf(". It runs. Its intent %s is recorded, so that its event or reconcile registers it; to do "+
+			"it now: "+
+			"opledger register %s --correlation-id %s", id, safe(submitted.Name), id)
 	case errors.Is(err, submit.ErrUnanswered):
 		return fmt.Sprintf(". Its intent %s is recorded: if it runs, its event or, for a batch, reconcile registers it. "+
 			"Submitting it under another id may start it twice; opledger list --intents shows what is waited for", id)
 	case errors.Is(err, submit.ErrUncertain):
-		return fmt.Sprintf(". Nothing was submitted now. If it runs, its event or, for a batch, reconcile binds the intent %s: "+
-			"see opledger list --intents. If it surely does not, submit it under another --correlation-id", id)
+		return fmt.Sprintf(". Nothing was submitted now. If it runs, its event or, for a batch, reconcile binds the "+
+			"intent %s: "+
+			"see opledger list --intents. If you are sure that it does not run, submit it under another --correlation-id", id)
 	case errors.Is(err, submit.ErrRefused):
-		return fmt.Sprintf(". Nothing runs: submit it again once that is mended, also under the same --correlation-id %s", id)
+		return fmt.Sprintf(". Nothing runs: fix that and submit it again, also under the same --correlation-id %s", id)
 	default:
 		return ". Nothing was submitted now"
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,8 +11,13 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// seeHelp makes an error of use, which says where to read on.
-func seeHelp(cmd *cobra.Command, format string, args ...any) error {
+// A usageError is a mistake in the command line or in the settings. The exit code is then 2.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// usageErrorf returns a usageError that ends with the command whose help to read.
+func usageErrorf(cmd *cobra.Command, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	if strings.HasSuffix(err.Error(), "?") {
 		return usageError{fmt.Errorf("%w See %s --help", err, cmd.CommandPath())}
@@ -21,7 +25,7 @@ func seeHelp(cmd *cobra.Command, format string, args ...any) error {
 	return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 }
 
-// usageArgs makes wrong arguments an error of use.
+// usageArgs turns the error of an argument check into a usageError, in our own words.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch err := check(cmd, args); {
@@ -34,15 +38,14 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 					commands = append(commands, c.Name())
 				}
 			}
-			return seeHelp(cmd, "there is no command %s%s", diag.Quote(args[0]), diag.DidYouMean(args[0], commands))
+			return usageErrorf(cmd, "there is no command %s%s", diag.Quote(args[0]), diag.DidYouMean(args[0], commands))
 		default:
-			return seeHelp(cmd, "it is used as %q, and was given %s", cmd.UseLine(), given(args))
+			return usageErrorf(cmd, "it is used as %q, and was given %s", cmd.UseLine(), quotedArgs(args))
 		}
 	}
 }
 
-// given says which arguments there are.
-func given(args []string) string {
+func quotedArgs(args []string) string {
 	if len(args) == 0 {
 		return "no argument"
 	}
@@ -53,7 +56,46 @@ func given(args []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// flagError says what is wrong with a flag, and what it takes, in place of the library's words.
+// required adds a text flag that must be given.
+func required(cmd *cobra.Command, value *string, name, usage string) {
+	cmd.Flags().StringVar(value, name, "", usage+"; required")
+	beforeRun(cmd, func() error {
+		if *value == "" {
+			return usageErrorf(cmd, "--%s: it is missing", name)
+		}
+		return nil
+	})
+}
+
+// exclusive refuses a command line that sets more than one of these flags. Cobra's own check
+// returns an error without a type.
+func exclusive(cmd *cobra.Command, names ...string) {
+	beforeRun(cmd, func() error {
+		var set []string
+		for _, name := range names {
+			if cmd.Flags().Changed(name) {
+				set = append(set, "--"+name)
+			}
+		}
+		if len(set) > 1 {
+			return usageErrorf(cmd, "%s cannot be used together; choose one", strings.Join(set, " and "))
+		}
+		return nil
+	})
+}
+
+// beforeRun makes a command check its flags before it runs.
+func beforeRun(cmd *cobra.Command, check func() error) {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := check(); err != nil {
+			return err
+		}
+		return run(cmd, args)
+	}
+}
+
+// flagError says in our own words what is wrong with a flag, and which values it takes.
 func flagError(cmd *cobra.Command, err error) error {
 	var (
 		unknown *pflag.NotExistError
@@ -62,7 +104,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	)
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
-		return seeHelp(cmd, "there is no flag -%s", unknown.GetSpecifiedName())
+		return usageErrorf(cmd, "there is no flag -%s", unknown.GetSpecifiedName())
 	case errors.As(err, &unknown):
 		var flags []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
@@ -70,19 +112,20 @@ func flagError(cmd *cobra.Command, err error) error {
 		if meant, ok := diag.Nearest(unknown.GetSpecifiedName(), flags); ok {
 			what = "; did you mean --" + meant + "?"
 		}
-		return seeHelp(cmd, "there is no flag --%s%s", unknown.GetSpecifiedName(), what)
+		return usageErrorf(cmd, "there is no flag --%s%s", unknown.GetSpecifiedName(), what)
 	case errors.As(err, &empty):
-		return seeHelp(cmd, "--%s: it needs a value, %s", empty.GetFlag().Name, kindOf(empty.GetFlag()))
+		return usageErrorf(cmd, "--%s: it needs a value, %s", empty.GetFlag().Name, kindOf(empty.GetFlag()))
 	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "duration":
-		return seeHelp(cmd, "--%s: %w", invalid.GetFlag().Name, diag.Duration(invalid.GetValue()))
+		return usageErrorf(cmd, "--%s: %w", invalid.GetFlag().Name, diag.Duration(invalid.GetValue()))
 	case errors.As(err, &invalid):
-		return seeHelp(cmd, "--%s: it must be %s, not %s", invalid.GetFlag().Name, kindOf(invalid.GetFlag()), diag.Quote(invalid.GetValue()))
+		return usageErrorf(cmd, "--%s: it must be %s, not %s",
+			invalid.GetFlag().Name, kindOf(invalid.GetFlag()), diag.Quote(invalid.GetValue()))
 	default:
-		return seeHelp(cmd, "%w", err)
+		return usageErrorf(cmd, "%w", err)
 	}
 }
 
-// kindOf says what a flag takes.
+// kindOf describes the values of a flag.
 func kindOf(f *pflag.Flag) string {
 	switch kind := f.Value.Type(); kind {
 	case "bool":
@@ -100,14 +143,10 @@ func kindOf(f *pflag.Flag) string {
 	}
 }
 
-// together is what the library says of flags that exclude each other; it has no type for it.
-var together = regexp.MustCompile(`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
-
-// ofTogether makes an error of use of flags that exclude each other.
-func ofTogether(cmd *cobra.Command, err error) error {
-	match := together.FindStringSubmatch(err.Error())
-	if match == nil {
-		return err
+// prefixed names the flag or variable that an error is about; nil stays nil.
+func prefixed(what string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return seeHelp(cmd, "--%s cannot be used together; choose one", strings.ReplaceAll(match[1], " ", " and --"))
+	return fmt.Errorf("%s: %w", what, err)
 }

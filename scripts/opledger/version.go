@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// versionText is what --version prints behind the program's name: the module's version, and where the build knows it the commit that
-// was built, with its time, and whether files were changed since. A program that was built without that says so.
+// versionText is what --version prints after the program's name: the module's version and, if the
+// build recorded them, the commit, its time, and whether files were changed since.
 func versionText(info *debug.BuildInfo, ok bool) string {
 	if !ok || info.Main.Version == "" {
 		return "of an unknown version"

@@ -20,11 +20,11 @@ func newWebhook(outside environment) *cobra.Command {
 		Use:   "webhook",
 		Short: "Manage the webhook at Gemini, and its signing secret in Secret Manager",
 		Long: "Manages the webhook that Gemini delivers to, and the secret that it signs with.\n\n" +
-			"Gemini is asked with $GEMINI_API_KEY (or the secret that $OPLEDGER_GEMINI_API_KEY_SECRET names). Ours is the\n" +
-			"webhook for $OPLEDGER_WEBHOOK_URL. Its signing secret goes to the Secret Manager secret that\n" +
-			"$OPLEDGER_WEBHOOK_SECRET names, with the credentials of gcloud auth application-default login, and never to the\n" +
-			"terminal unless asked.",
-		Example: "  opledger webhook create --url https://webhook-abc-uc.a.run.app --secret projects/my-project/secrets/opledger-webhook-secret\n" +
+			"The API key is $GEMINI_API_KEY, or in the secret that $OPLEDGER_GEMINI_API_KEY_SECRET names. The\n" +
+			"webhook is the one for $OPLEDGER_WEBHOOK_URL. Its signing secret is stored in the Secret Manager\n" +
+			"secret that $OPLEDGER_WEBHOOK_SECRET names, with the credentials of gcloud auth application-default\n" +
+			"login. It is printed only with --print-secret.",
+		Example: createExample + "\n" +
 			"  opledger webhook check",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -36,19 +36,23 @@ func newWebhook(outside environment) *cobra.Command {
 	return cmd
 }
 
-// webhookSettings are what managing the webhook needs: no ledger.
+// createExample is a command line of webhook create.
+const createExample = "  opledger webhook create --url https://webhook-abc-uc.a.run.app " +
+	"--secret projects/my-project/secrets/opledger-webhook-secret"
+
+// webhookSettings are the settings for managing the webhook: none of the ledger.
 type webhookSettings struct {
 	Gemini   config.Gemini
 	Endpoint config.Endpoint
 	Secret   webhookSecret
 }
 
-// webhookSecret is where the signing secret is, or the secret itself.
+// webhookSecret names the signing secret in Secret Manager, or holds the secret itself.
 type webhookSecret struct {
 	Text string `env:"OPLEDGER_WEBHOOK_SECRET"`
 }
 
-// webhookFlags are what the commands may be told beside the settings.
+// webhookFlags replace settings.
 type webhookFlags struct{ url, secret string }
 
 func (f *webhookFlags) addURL(cmd *cobra.Command) {
@@ -60,41 +64,41 @@ func (f *webhookFlags) addSecret(cmd *cobra.Command) {
 		"the Secret Manager secret for the signing secret, projects/P/secrets/S (default $OPLEDGER_WEBHOOK_SECRET)")
 }
 
-// A webhookDesk is what the webhook commands work with.
-type webhookDesk struct {
+// A webhookAdmin manages the webhook at Gemini and its secret.
+type webhookAdmin struct {
 	outside environment
 	gemini  *webhooks.Client
-	// url is where ours delivers to; empty: nobody said.
+	// url is the address of our webhook; empty: not given.
 	url string
-	// kind is which webhook there is to be.
+	// kind is the kind of webhook that is deployed.
 	kind config.WebhookKind
 
 	secrets *secret.Client
-	// name is the secret in Secret Manager; the zero Name: there is none.
+	// name is the secret in Secret Manager; zero: none.
 	name secret.Name
-	// literal are the signing secrets that stand in the settings themselves.
+	// literal are the signing secrets in the settings themselves.
 	literal []string
 }
 
-// openWebhookDesk reads the settings, with every problem at once. The desk must be closed.
-func openWebhookDesk(ctx context.Context, outside environment, flags webhookFlags) (*webhookDesk, error) {
+// openWebhookAdmin reads the settings. The error joins every problem. The result must be closed.
+func openWebhookAdmin(ctx context.Context, outside environment, flags webhookFlags) (*webhookAdmin, error) {
 	settings, err := config.Parse[webhookSettings](outside.variables)
 	problems := []error{err, config.Unread(outside.variables)}
-	desk := &webhookDesk{outside: outside, url: settings.Endpoint.URL, kind: settings.Endpoint.Kind}
+	admin := &webhookAdmin{outside: outside, url: settings.Endpoint.URL, kind: settings.Endpoint.Kind}
 	if flags.url != "" {
-		desk.url = flags.url
+		admin.url = flags.url
 		if err := config.CheckWebhookURL(flags.url); err != nil {
 			problems = append(problems, fmt.Errorf("--url: %w", err))
 		}
 	}
 	switch literal := strings.Fields(settings.Secret.Text); {
 	case flags.secret != "":
-		desk.name, err = secret.ParseName(flags.secret)
+		admin.name, err = secret.ParseName(flags.secret)
 		err = prefixed("--secret", err)
 	case len(literal) > 0 && strings.HasPrefix(literal[0], "whsec_"):
-		desk.literal, err = literal, nil
+		admin.literal, err = literal, nil
 	case len(literal) > 0:
-		desk.name, err = secret.ParseName(strings.TrimSpace(settings.Secret.Text))
+		admin.name, err = secret.ParseName(strings.TrimSpace(settings.Secret.Text))
 		err = prefixed("OPLEDGER_WEBHOOK_SECRET", err)
 	default:
 		err = nil
@@ -106,79 +110,67 @@ func openWebhookDesk(ctx context.Context, outside environment, flags webhookFlag
 	if err != nil {
 		return nil, err
 	}
-	desk.gemini, err = webhooks.NewClient(ctx, webhooks.Options{APIKey: key, BaseURL: settings.Gemini.BaseURL})
+	admin.gemini, err = webhooks.NewClient(ctx, webhooks.Options{APIKey: key, BaseURL: settings.Gemini.BaseURL})
 	if err != nil {
 		return nil, err
 	}
-	desk.secrets = secret.New(secret.Options{Emulator: settings.Gemini.SecretEmulator})
-	return desk, nil
+	admin.secrets = secret.New(secret.Options{Emulator: settings.Gemini.SecretEmulator})
+	return admin, nil
 }
 
-// prefixed says which flag or variable an error is about; nil stays nil.
-func prefixed(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", what, err)
-}
+func (a *webhookAdmin) close() error { return a.secrets.Close() }
 
-func (d *webhookDesk) close() error { return d.secrets.Close() }
-
-// with opens a desk for do and closes it.
-func withWebhookDesk(cmd *cobra.Command, outside environment, flags webhookFlags, do func(context.Context, *webhookDesk) error) error {
-	desk, err := openWebhookDesk(cmd.Context(), outside, flags)
+// withWebhookAdmin opens a webhookAdmin for do, and closes it.
+func withWebhookAdmin(
+	cmd *cobra.Command, outside environment, flags webhookFlags, do func(context.Context, *webhookAdmin) error,
+) error {
+	admin, err := openWebhookAdmin(cmd.Context(), outside, flags)
 	if err != nil {
 		return err
 	}
-	return errors.Join(withRemedy(do(cmd.Context(), desk)), desk.close())
+	return errors.Join(withWebhookRemedy(do(cmd.Context(), admin)), admin.close())
 }
 
-// withRemedy adds the command that shows what an error about a webhook at Gemini leaves open.
-func withRemedy(err error) error {
-	var failure *webhooks.Error
-	if errors.Is(err, webhooks.ErrID) || errors.As(err, &failure) && (failure.NotFound() || failure.Unanswered()) {
-		return fmt.Errorf("%w; opledger webhook list shows the webhooks that there are", err)
-	}
-	return err
-}
-
-// needURL returns an error of use unless it is known where ours delivers to.
-func (d *webhookDesk) needURL() error {
-	if d.url == "" {
-		return usageError{errors.New("which webhook is meant? Set OPLEDGER_WEBHOOK_URL, or pass --url, the https address that Gemini delivers to")}
+// needURL returns a usageError if the address of our webhook is not known.
+func (a *webhookAdmin) needURL() error {
+	if a.url == "" {
+		return usageError{errors.New("which webhook is meant? " +
+			"Set OPLEDGER_WEBHOOK_URL, or pass --url, the https address that Gemini delivers to")}
 	}
 	return nil
 }
 
-// needStore returns an error of use unless there is a place for a signing secret: Secret Manager, or the terminal if asked.
-func (d *webhookDesk) needStore(printSecret bool) error {
-	if d.name != (secret.Name{}) || printSecret {
+// needStore returns a usageError if a signing secret would be lost: there is no secret in Secret
+// Manager for it, and it is not to be printed.
+func (a *webhookAdmin) needStore(printSecret bool) error {
+	if a.name != (secret.Name{}) || printSecret {
 		return nil
 	}
 	what := "OPLEDGER_WEBHOOK_SECRET is not set"
-	if d.literal != nil {
+	if a.literal != nil {
 		what = "OPLEDGER_WEBHOOK_SECRET holds a secret itself"
 	}
 	return usageError{errors.New("there is no place for the signing secret: " + what +
-		"; name one in Secret Manager with --secret projects/PROJECT/secrets/SECRET, or pass --print-secret to get it on the terminal")}
+		"; name one in Secret Manager with --secret projects/PROJECT/secrets/SECRET, or pass --print-secret to print it")}
 }
 
-// one returns the webhook of that id or, without one, the only webhook for our URL.
-func (d *webhookDesk) one(ctx context.Context, args []string) (webhooks.Webhook, error) {
+// one returns the webhook with the id in args or, without one, the only webhook for our URL.
+func (a *webhookAdmin) one(ctx context.Context, args []string) (webhooks.Webhook, error) {
 	if len(args) > 0 {
-		return d.gemini.Get(ctx, strings.TrimPrefix(args[0], "webhooks/"))
+		return a.gemini.Get(ctx, strings.TrimPrefix(args[0], "webhooks/"))
 	}
-	if err := d.needURL(); err != nil {
+	if err := a.needURL(); err != nil {
 		return webhooks.Webhook{}, err
 	}
-	ours, err := d.gemini.Find(ctx, d.url)
+	ours, err := a.gemini.Find(ctx, a.url)
 	switch {
 	case err != nil:
 		return webhooks.Webhook{}, err
 	case len(ours) == 0:
-		return webhooks.Webhook{}, fmt.Errorf("there is no webhook for %s; make it with opledger webhook create", d.url)
+		return webhooks.Webhook{}, fmt.Errorf("there is no webhook for %s; make it with opledger webhook create", a.url)
 	case len(ours) > 1:
-		return webhooks.Webhook{}, fmt.Errorf("there are %d webhooks for %s: %s; name the one that is meant", len(ours), d.url, ids(ours))
+		return webhooks.Webhook{}, fmt.Errorf("there are %d webhooks for %s: %s; name one of them", len(ours), a.url,
+			ids(ours))
 	}
 	return ours[0], nil
 }
@@ -191,23 +183,23 @@ func ids(hooks []webhooks.Webhook) string {
 	return strings.Join(texts, ", ")
 }
 
-// now is the time that Gemini's expiries are compared with.
-func (d *webhookDesk) now() time.Time {
-	if d.outside.now != nil {
-		return d.outside.now()
+// now is the time to compare Gemini's expiries with.
+func (a *webhookAdmin) now() time.Time {
+	if a.outside.now != nil {
+		return a.outside.now()
 	}
 	return time.Now()
 }
 
-// say prints a line for a person; Gemini's words in it may not command the terminal.
-func (d *webhookDesk) say(format string, args ...any) error {
-	if _, err := fmt.Fprintln(d.outside.out, dash(fmt.Sprintf(format, args...))); err != nil {
+// print prints a line on stdout. Texts of Gemini's in it cannot command the terminal.
+func (a *webhookAdmin) print(format string, args ...any) error {
+	if _, err := fmt.Fprintln(a.outside.out, safe(fmt.Sprintf(format, args...))); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
 	return nil
 }
 
-// note prints a line on stderr, beside what the command prints.
-func (d *webhookDesk) note(format string, args ...any) {
-	_, _ = fmt.Fprintf(d.outside.err, "opledger: "+format+"\n", args...)
+// warn prints a line on stderr.
+func (a *webhookAdmin) warn(format string, args ...any) {
+	_, _ = fmt.Fprintf(a.outside.err, "opledger: "+format+"\n", args...)
 }

@@ -19,15 +19,20 @@ func newWebhookCheck(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Compare the webhook at Gemini with the settings and the stored secret",
-		Long: "Compares the webhook at Gemini with what it should be: its URL, its state, its events, and whether the secrets that\n" +
-			"Gemini signs with are among those that the webhook function verifies with, as far as their last characters tell.\n" +
-			"One line a finding: ok, note, or wrong with what to do. The exit code is 1 if anything is wrong. Whether Gemini has\n" +
+		Long: "Compares the webhook at Gemini with what it should be: its URL, its state, its events, and whether the " +
+			"secrets that\n" +
+			"Gemini signs with are among those that the webhook function verifies with, as far as their last characters " +
+			"tell.\n" +
+			"One line a finding: ok, note, or wrong with what to do. The exit code is 1 if anything is wrong. Whether " +
+			"Gemini has\n" +
 			"events that this revision does not know cannot be asked.",
 		Example: "  opledger webhook check\n" +
 			"  opledger webhook check --url https://webhook-abc-uc.a.run.app --json",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withWebhookDesk(cmd, outside, flags, func(ctx context.Context, d *webhookDesk) error { return d.check(ctx, asJSON) })
+			return withWebhookAdmin(cmd, outside, flags, func(ctx context.Context, a *webhookAdmin) error {
+				return a.check(ctx, asJSON)
+			})
 		},
 	}
 	flags.addURL(cmd)
@@ -55,28 +60,28 @@ func wrong(do, format string, args ...any) finding {
 	return finding{Level: "wrong", Text: fmt.Sprintf(format, args...), Do: do}
 }
 
-func (d *webhookDesk) check(ctx context.Context, asJSON bool) error {
-	if d.kind != config.WebhookStatic && d.url == "" {
-		return d.report([]finding{d.checkNone(nil)}, asJSON)
+func (a *webhookAdmin) check(ctx context.Context, asJSON bool) error {
+	if a.kind != config.WebhookStatic && a.url == "" {
+		return a.report([]finding{a.checkNone(nil)}, asJSON)
 	}
-	if err := d.needURL(); err != nil {
+	if err := a.needURL(); err != nil {
 		return err
 	}
-	all, err := d.gemini.List(ctx)
+	all, err := a.gemini.List(ctx)
 	if err != nil {
 		return err
 	}
 	var ours []webhooks.Webhook
 	for _, hook := range all {
-		if webhooks.SameURL(hook.URI, d.url) {
+		if webhooks.SameURL(hook.URI, a.url) {
 			ours = append(ours, hook)
 		}
 	}
-	if d.kind != config.WebhookStatic {
-		return d.report([]finding{d.checkNone(ours)}, asJSON)
+	if a.kind != config.WebhookStatic {
+		return a.report([]finding{a.checkNone(ours)}, asJSON)
 	}
-	findings := []finding{checkCount(ours, len(all), d.url)}
-	known, secretFindings := d.checkStored(ctx)
+	findings := []finding{checkCount(ours, len(all), a.url)}
+	known, secretFindings := a.checkStored(ctx)
 	findings = append(findings, secretFindings...)
 	for _, hook := range ours {
 		findings = append(findings, checkState(hook))
@@ -86,12 +91,12 @@ func (d *webhookDesk) check(ctx context.Context, asJSON bool) error {
 		}
 	}
 	if len(ours) > 0 {
-		findings = append(findings, checkUnused(all, known, d.now())...)
+		findings = append(findings, checkUnused(all, known, a.now())...)
 	}
-	return d.report(findings, asJSON)
+	return a.report(findings, asJSON)
 }
 
-func (d *webhookDesk) report(findings []finding, asJSON bool) error {
+func (a *webhookAdmin) report(findings []finding, asJSON bool) error {
 	bad := 0
 	for _, f := range findings {
 		if f.Level == "wrong" {
@@ -99,7 +104,7 @@ func (d *webhookDesk) report(findings []finding, asJSON bool) error {
 		}
 	}
 	if asJSON {
-		if err := printJSON(d.outside.out, map[string]any{"ok": bad == 0, "findings": findings}); err != nil {
+		if err := printJSON(a.outside.out, map[string]any{"ok": bad == 0, "findings": findings}); err != nil {
 			return err
 		}
 	} else {
@@ -108,7 +113,7 @@ func (d *webhookDesk) report(findings []finding, asJSON bool) error {
 			if f.Do != "" {
 				line += "; " + f.Do
 			}
-			if err := d.say("%s", line); err != nil {
+			if err := a.print("%s", line); err != nil {
 				return err
 			}
 		}
@@ -120,24 +125,26 @@ func (d *webhookDesk) report(findings []finding, asJSON bool) error {
 }
 
 // checkNone judges the static webhooks for our URL where there is to be none.
-func (d *webhookDesk) checkNone(ours []webhooks.Webhook) finding {
+func (a *webhookAdmin) checkNone(ours []webhooks.Webhook) finding {
 	if len(ours) > 0 {
 		return wrong("delete it with opledger webhook delete, or deploy with OPLEDGER_WEBHOOK=static",
-			"webhook %s delivers to %s, and OPLEDGER_WEBHOOK is %s", ids(ours), d.url, d.kind)
+			"webhook %s delivers to %s, and OPLEDGER_WEBHOOK is %s", ids(ours), a.url, a.kind)
 	}
-	return ok("there is no static webhook, as OPLEDGER_WEBHOOK=%s says", d.kind)
+	return ok("there is no static webhook, as OPLEDGER_WEBHOOK=%s says", a.kind)
 }
 
 func checkCount(ours []webhooks.Webhook, all int, url string) finding {
 	switch {
 	case len(ours) == 0 && all > 0:
-		return wrong("create it with opledger webhook create, or correct OPLEDGER_WEBHOOK_URL: opledger webhook list shows the others",
+		return wrong("create it with opledger webhook create, or correct OPLEDGER_WEBHOOK_URL: opledger webhook list shows "+
+			"the others",
 			"there is no webhook for %s, and %d for other addresses", url, all)
 	case len(ours) == 0:
 		return wrong("create it with opledger webhook create", "there is no webhook for %s", url)
 	case len(ours) > 1:
 		return wrong("keep one and delete the others with opledger webhook delete ID",
-			"there are %d webhooks for %s (%s): every event comes from each, and each signs with its own secret", len(ours), url, ids(ours))
+			"there are %d webhooks for %s (%s): every event comes from each, and each signs with its own secret", len(ours), url,
+			ids(ours))
 	}
 	return ok("webhook %s delivers to %s", ours[0].ID, ours[0].URI)
 }
@@ -147,12 +154,14 @@ func checkState(hook webhooks.Webhook) finding {
 	case webhooks.Enabled:
 		return ok("%s is enabled", hook.ID)
 	case webhooks.DisabledByFailures:
-		return wrong("mend the receiver, then set OPLEDGER_WEBHOOK_REENABLE=true for reconcile to enable it again, or delete it and create it anew",
+		return wrong("mend the receiver, then set OPLEDGER_WEBHOOK_REENABLE=true for reconcile to enable it again, or "+
+			"delete it and create it anew",
 			"Gemini disabled %s because its deliveries failed: nothing is delivered", hook.ID)
 	case webhooks.Disabled:
 		return wrong("delete it and create it anew", "somebody disabled %s: nothing is delivered", hook.ID)
 	}
-	return wrong("look at Gemini's documentation for it", "%s is in a state that this revision does not know: %s", hook.ID, hook.State)
+	return wrong("look at Gemini's documentation for it", "%s is in a state that this revision does not know: %s", hook.ID,
+		hook.State)
 }
 
 func checkEvents(hook webhooks.Webhook) []finding {
@@ -160,13 +169,15 @@ func checkEvents(hook webhooks.Webhook) []finding {
 	unheard := without(without(webhooks.Events(), webhooks.AcceptedEvents()), hook.Events)
 	var findings []finding
 	if len(missing) > 0 {
-		findings = append(findings, wrong("delete it and create it anew", "%s is not subscribed to %s", hook.ID, strings.Join(missing, " ")))
+		findings = append(findings, wrong("delete it and create it anew", "%s is not subscribed to %s", hook.ID,
+			strings.Join(missing, " ")))
 	} else {
 		findings = append(findings, ok("%s is subscribed to %s", hook.ID, strings.Join(hook.Events, " ")))
 	}
 	if len(unheard) > 0 {
-		findings = append(findings, note("%s is not subscribed to %s, which Gemini was seen to refuse: reconcile finds those ends",
-			hook.ID, strings.Join(unheard, " ")))
+		findings = append(findings,
+			note("%s is not subscribed to %s, which Gemini was seen to refuse: reconcile finds those ends",
+				hook.ID, strings.Join(unheard, " ")))
 	}
 	return findings
 }
@@ -187,14 +198,15 @@ type knownSecret struct{ where, text string }
 
 func trimmed(text string) string { return strings.TrimSpace(text) }
 
-// checkStored reads the secrets that the webhook function verifies with; nil where they cannot be known.
-func (d *webhookDesk) checkStored(ctx context.Context) ([]knownSecret, []finding) {
+// checkStored reads the secrets that the webhook function verifies with; nil where they cannot be
+// known.
+func (a *webhookAdmin) checkStored(ctx context.Context) ([]knownSecret, []finding) {
 	known := []knownSecret{}
-	for i, text := range d.literal {
+	for i, text := range a.literal {
 		known = append(known, knownSecret{fmt.Sprintf("secret %d of OPLEDGER_WEBHOOK_SECRET", i+1), text})
 	}
-	if d.name != (secret.Name{}) {
-		enabled, err := d.secrets.Enabled(ctx, d.name)
+	if a.name != (secret.Name{}) {
+		enabled, err := a.secrets.Enabled(ctx, a.name)
 		if err != nil {
 			return nil, []finding{wrong("", "%v", err)}
 		}
@@ -232,13 +244,15 @@ func checkSecrets(hook webhooks.Webhook, known []knownSecret) []finding {
 		case where != "" && listed.Expires.IsZero():
 			findings = append(findings, ok("%s signs with %s, which is %s", hook.ID, listed.Truncated, where))
 		case where != "":
-			findings = append(findings, ok("%s signs with %s until %s, which is %s", hook.ID, listed.Truncated, localTime(listed.Expires), where))
+			findings = append(findings, ok("%s signs with %s until %s, which is %s", hook.ID, listed.Truncated,
+				localTime(listed.Expires), where))
 		case listed.Expires.IsZero():
 			findings = append(findings, wrong("run opledger webhook rotate "+hook.ID+", which stores a new one",
 				"%s signs with %s, which the webhook function does not know", hook.ID, listed.Truncated))
 		default:
-			findings = append(findings, note("%s signs with %s as well until %s, which the webhook function does not know; any one signature is enough",
-				hook.ID, listed.Truncated, localTime(listed.Expires)))
+			findings = append(findings,
+				note("%s signs with %s as well until %s, which the webhook function does not know; any one signature is enough",
+					hook.ID, listed.Truncated, localTime(listed.Expires)))
 		}
 	}
 	return findings

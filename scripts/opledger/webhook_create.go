@@ -20,15 +20,18 @@ func newWebhookCreate(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create",
 		Short: "Create the webhook at Gemini and store its signing secret",
-		Long: "Creates the webhook for our URL, subscribed to every event that Gemini accepts, and stores its signing secret as a\n" +
-			"new version in Secret Manager; the secret is made if it is missing. It refuses where a webhook for that URL is there\n" +
+		Long: "Creates the webhook for our URL, subscribed to every event that Gemini accepts, and stores its signing " +
+			"secret as a\n" +
+			"new version in Secret Manager; the secret is made if it is missing. It refuses where a webhook for that URL is " +
+			"there\n" +
 			"already. If the secret cannot be stored, the webhook is deleted again.",
-		Example: "  opledger webhook create --url https://webhook-abc-uc.a.run.app --secret projects/my-project/secrets/opledger-webhook-secret\n" +
+		Example: "  opledger webhook create --url https://webhook-abc-uc.a.run.app --secret " +
+			"projects/my-project/secrets/opledger-webhook-secret\n" +
 			"  opledger webhook create --print-secret",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withWebhookDesk(cmd, outside, flags, func(ctx context.Context, d *webhookDesk) error {
-				return d.create(ctx, name, options)
+			return withWebhookAdmin(cmd, outside, flags, func(ctx context.Context, a *webhookAdmin) error {
+				return a.create(ctx, name, options)
 			})
 		},
 	}
@@ -40,9 +43,10 @@ func newWebhookCreate(outside environment) *cobra.Command {
 }
 
 // needStatic returns an error unless the settings say that there is to be a static webhook.
-func (d *webhookDesk) needStatic() error {
-	if d.kind != config.WebhookStatic {
-		return fmt.Errorf("OPLEDGER_WEBHOOK is %s, so that there is to be no webhook of this kind: deploy with OPLEDGER_WEBHOOK=static first", d.kind)
+func (a *webhookAdmin) needStatic() error {
+	if a.kind != config.WebhookStatic {
+		return fmt.Errorf("OPLEDGER_WEBHOOK is %s, so that there is to be no webhook of this kind: deploy with "+
+			"OPLEDGER_WEBHOOK=static first", a.kind)
 	}
 	return nil
 }
@@ -55,77 +59,82 @@ func (o *secretOutput) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
 }
 
-func (d *webhookDesk) create(ctx context.Context, name string, o secretOutput) error {
-	if err := errors.Join(d.needStatic(), d.needURL(), d.needStore(o.print)); err != nil {
+func (a *webhookAdmin) create(ctx context.Context, name string, o secretOutput) error {
+	if err := errors.Join(a.needStatic(), a.needURL(), a.needStore(o.print)); err != nil {
 		return usageError{err}
 	}
-	existing, err := d.gemini.Find(ctx, d.url)
+	existing, err := a.gemini.Find(ctx, a.url)
 	if err != nil {
 		return err
 	}
 	if len(existing) > 0 {
-		return fmt.Errorf("there is a webhook for %s already: %s; look at it with opledger webhook check, or give it a new secret "+
-			"with opledger webhook rotate", d.url, ids(existing))
+		return fmt.Errorf("there is a webhook for %s already: %s; look at it with opledger webhook check, or give it a new "+
+			"secret "+
+			"with opledger webhook rotate", a.url, ids(existing))
 	}
-	if err := d.prepareStore(ctx); err != nil {
+	if err := a.prepareStore(ctx); err != nil {
 		return fmt.Errorf("nothing was created: %w", err)
 	}
 	// From here on an interrupt would leave a webhook whose secret nobody has.
 	ctx = context.WithoutCancel(ctx)
-	created, err := d.gemini.Create(ctx, name, d.url)
+	created, err := a.gemini.Create(ctx, name, a.url)
 	var failure *webhooks.Error
 	if errors.As(err, &failure) && failure.Unanswered() {
-		return fmt.Errorf("%w; if a webhook for %s is there then, delete it first: nobody has its secret", err, d.url)
+		return fmt.Errorf("%w; if a webhook for %s is there then, delete it first: nobody has its secret", err, a.url)
 	}
 	if err != nil {
 		return err
 	}
 	if err := checkSecret(created.Secret); err != nil {
-		return d.undo(ctx, created.ID, err)
+		return a.undo(ctx, created.ID, err)
 	}
 	var version string
-	if d.name != (secret.Name{}) {
-		if version, err = d.store(ctx, created.Secret); err != nil {
-			return d.undo(ctx, created.ID, err)
+	if a.name != (secret.Name{}) {
+		if version, err = a.store(ctx, created.Secret); err != nil {
+			return a.undo(ctx, created.ID, err)
 		}
 	}
-	if err = d.reportCreated(created, version, o); err != nil && version == "" {
-		return d.undo(ctx, created.ID, err) // the terminal was the only place
+	if err = a.reportCreated(created, version, o); err != nil && version == "" {
+		return a.undo(ctx, created.ID, err) // the terminal was the only place
 	}
 	return err
 }
 
 // prepareStore makes sure that a version can be added to the secret, if one is named.
-func (d *webhookDesk) prepareStore(ctx context.Context) error {
-	if d.name == (secret.Name{}) {
+func (a *webhookAdmin) prepareStore(ctx context.Context) error {
+	if a.name == (secret.Name{}) {
 		return nil
 	}
-	made, err := d.secrets.Ensure(ctx, d.name)
+	made, err := a.secrets.Ensure(ctx, a.name)
 	if made {
-		d.note("made the secret %s", d.name)
+		a.warn("made the secret %s", a.name)
 	}
 	return err
 }
 
 // undo deletes a webhook whose secret could not be kept, and returns what to say about it.
-func (d *webhookDesk) undo(ctx context.Context, id string, why error) error {
-	if err := d.gemini.Delete(ctx, id); err != nil {
-		return fmt.Errorf("webhook %s was created, but its secret could not be kept (%w), and it could not be deleted again (%w); "+
+func (a *webhookAdmin) undo(ctx context.Context, id string, why error) error {
+	if err := a.gemini.Delete(ctx, id); err != nil {
+		return fmt.Errorf("webhook %s was created, but its secret could not be kept (%w), and it could not be deleted "+
+			"again (%w); "+
 			"run opledger webhook rotate %s, which makes and stores another secret", id, why, err, id)
 	}
-	return fmt.Errorf("webhook %s was created and deleted again, because its secret could not be kept: %w; then create it again", id, why)
+	return fmt.Errorf("webhook %s was created and deleted again, because its secret could not be kept: %w; then create "+
+		"it again", id, why)
 }
 
-func (d *webhookDesk) reportCreated(created webhooks.Created, version string, o secretOutput) error {
+func (a *webhookAdmin) reportCreated(created webhooks.Created, version string, o secretOutput) error {
 	if o.json {
 		answer := map[string]any{"webhook": created.Webhook, "refusedEvents": append([]string{}, created.Refused...)}
-		return printJSON(d.outside.out, o.answer(answer, version, created.Secret))
+		return printJSON(a.outside.out, o.answer(answer, version, created.Secret))
 	}
-	err := d.say("created webhook %s for %s, subscribed to %s", created.ID, created.URI, strings.Join(created.Events, " "))
+	err := a.print("created webhook %s for %s, subscribed to %s", created.ID, created.URI,
+		strings.Join(created.Events, " "))
 	if len(created.Refused) > 0 {
-		err = errors.Join(err, d.say("Gemini does not accept %s: reconcile finds those ends", strings.Join(created.Refused, " ")))
+		err = errors.Join(err, a.print("Gemini does not accept %s: reconcile finds those ends",
+			strings.Join(created.Refused, " ")))
 	}
-	return errors.Join(err, d.saySecret(version, created.Secret, o))
+	return errors.Join(err, a.printSecret(version, created.Secret, o))
 }
 
 // answer adds where the secret is and, if asked, the secret.
@@ -137,14 +146,14 @@ func (o secretOutput) answer(fields map[string]any, version, text string) map[st
 	return fields
 }
 
-// saySecret says where the secret is and, if asked, the secret.
-func (d *webhookDesk) saySecret(version, text string, o secretOutput) error {
+// printSecret says where the secret is and, if asked, the secret.
+func (a *webhookAdmin) printSecret(version, text string, o secretOutput) error {
 	var err error
 	if version != "" {
-		err = d.say("its secret is stored as %s", version)
+		err = a.print("its secret is stored as %s", version)
 	}
 	if o.print {
-		err = errors.Join(err, d.say("%s", text))
+		err = errors.Join(err, a.print("%s", text))
 	}
 	return err
 }

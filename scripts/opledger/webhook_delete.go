@@ -13,24 +13,27 @@ func newWebhookDelete(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete ID",
 		Short: "Delete a webhook at Gemini; asks first",
-		Long: "Deletes a webhook at Gemini, so that nothing more is delivered to it; reconcile finds every end that has no event then.\n" +
+		Long: "Deletes a webhook at Gemini, so that nothing more is delivered to it; reconcile finds every end that has no " +
+			"event then.\n" +
 			"The versions of its signing secret stay in Secret Manager.",
 		Example: "  opledger webhook delete k0h9q38f6ejj1g9j7cgc\n" +
 			"  opledger webhook delete k0h9q38f6ejj1g9j7cgc --yes",
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withWebhookDesk(cmd, outside, webhookFlags{}, func(ctx context.Context, d *webhookDesk) error {
-				hook, err := d.one(ctx, args)
+			return withWebhookAdmin(cmd, outside, webhookFlags{}, func(ctx context.Context, a *webhookAdmin) error {
+				hook, err := a.one(ctx, args)
 				if err != nil {
 					return err
 				}
-				if !yes && !agreed(outside, fmt.Sprintf("Delete webhook %s, which delivers to %s?", dash(hook.ID), dash(hook.URI))) {
+				if !yes && !confirmed(outside, fmt.Sprintf("Delete webhook %s, which delivers to %s?", safe(hook.ID),
+					safe(hook.URI))) {
 					return errors.New("nothing was deleted; answer y, or pass --yes")
 				}
-				if err := d.gemini.Delete(ctx, hook.ID); err != nil {
+				if err := a.gemini.Delete(ctx, hook.ID); err != nil {
 					return err
 				}
-				return d.say("deleted webhook %s. The versions of its secret stay in Secret Manager; disable them with gcloud secrets "+
+				return a.print("deleted webhook %s. The versions of its secret stay in Secret Manager; disable them with gcloud "+
+					"secrets "+
 					"versions disable if no other webhook uses them", hook.ID)
 			})
 		},

@@ -21,15 +21,15 @@ func newWebhookList(outside environment) *cobra.Command {
 			"  opledger webhook list --json",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withWebhookDesk(cmd, outside, webhookFlags{}, func(ctx context.Context, d *webhookDesk) error {
-				hooks, err := d.gemini.List(ctx)
+			return withWebhookAdmin(cmd, outside, webhookFlags{}, func(ctx context.Context, a *webhookAdmin) error {
+				hooks, err := a.gemini.List(ctx)
 				if err != nil {
 					return err
 				}
 				if asJSON {
 					return printJSON(outside.out, map[string]any{"webhooks": hooks})
 				}
-				return d.printWebhooks(hooks)
+				return a.printWebhooks(hooks)
 			})
 		},
 	}
@@ -37,15 +37,16 @@ func newWebhookList(outside environment) *cobra.Command {
 	return cmd
 }
 
-func (d *webhookDesk) printWebhooks(hooks []webhooks.Webhook) error {
+func (a *webhookAdmin) printWebhooks(hooks []webhooks.Webhook) error {
 	if len(hooks) == 0 {
-		return d.say("no webhooks")
+		return a.print("no webhooks")
 	}
-	table := tabwriter.NewWriter(d.outside.out, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(a.outside.out, 0, 0, 2, ' ', 0)
 	_, err := fmt.Fprintln(table, "ID\tNAME\tURL\tSTATE\tEVENTS\tSECRETS")
 	for _, hook := range hooks {
-		_, lineErr := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", dash(hook.ID), dash(hook.Name), dash(hook.URI), dash(hook.State),
-			dash(strings.Join(hook.Events, " ")), dash(secretWords(hook.Secrets)))
+		_, lineErr := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", safe(hook.ID), safe(hook.Name), safe(hook.URI),
+			safe(hook.State),
+			safe(strings.Join(hook.Events, " ")), safe(secretWords(hook.Secrets)))
 		err = errors.Join(err, lineErr)
 	}
 	return errors.Join(err, table.Flush())
@@ -68,20 +69,22 @@ func newWebhookPing(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ping [ID]",
 		Short: "Make Gemini send a ping to the webhook",
-		Long: "Makes Gemini send a ping to our webhook, or the one of that id. Gemini answers alike whether the receiver can be reached\n" +
+		Long: "Makes Gemini send a ping to our webhook, or the one of that id. Gemini answers alike whether the receiver " +
+			"can be reached\n" +
 			"or not: look for the ping itself, which the webhook function keeps in the ledger's quarantine and logs.",
 		Example: "  opledger webhook ping",
 		Args:    usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withWebhookDesk(cmd, outside, flags, func(ctx context.Context, d *webhookDesk) error {
-				hook, err := d.one(ctx, args)
+			return withWebhookAdmin(cmd, outside, flags, func(ctx context.Context, a *webhookAdmin) error {
+				hook, err := a.one(ctx, args)
 				if err == nil {
-					err = d.gemini.Ping(ctx, hook.ID)
+					err = a.gemini.Ping(ctx, hook.ID)
 				}
 				if err != nil {
 					return err
 				}
-				return d.say("Gemini sends a ping to %s. It says so also where the receiver cannot be reached: look for the ping in the "+
+				return a.print("Gemini sends a ping to %s. It says so also where the receiver cannot be reached: look for the "+
+					"ping in the "+
 					"ledger's quarantine, or in the webhook function's log (event=quarantine; refused: event=auth)", hook.URI)
 			})
 		},

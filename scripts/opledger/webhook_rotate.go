@@ -19,18 +19,22 @@ func newWebhookRotate(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate [ID]",
 		Short: "Give the webhook a new signing secret, with no gap",
-		Long: "Makes a new signing secret at Gemini and stores it as a new version in Secret Manager. Gemini goes on signing with the\n" +
-			"old one for 24 hours as well, and the webhook function verifies with every enabled version, so that no delivery is\n" +
+		Long: "Makes a new signing secret at Gemini and stores it as a new version in Secret Manager. Gemini goes on " +
+			"signing with the\n" +
+			"old one for 24 hours as well, and the webhook function verifies with every enabled version, so that no " +
+			"delivery is\n" +
 			"refused. Versions that were superseded more than 25 hours ago are disabled.\n\n" +
-			"With --revoke-now, for a secret that somebody has stolen, the old ones end at once, here and at Gemini; deliveries that\n" +
-			"were signed before are refused, and reconcile finds what they told. The exit code is 1 if any of them may still be\n" +
+			"With --revoke-now, for a secret that somebody has stolen, the old ones end at once, here and at Gemini; " +
+			"deliveries that\n" +
+			"were signed before are refused, and reconcile finds what they told. The exit code is 1 if any of them may " +
+			"still be\n" +
 			"believed; the error says which, and how to disable it.",
 		Example: "  opledger webhook rotate\n" +
 			"  opledger webhook rotate --revoke-now",
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withWebhookDesk(cmd, outside, flags, func(ctx context.Context, d *webhookDesk) error {
-				return d.rotate(ctx, args, revokeNow, options)
+			return withWebhookAdmin(cmd, outside, flags, func(ctx context.Context, a *webhookAdmin) error {
+				return a.rotate(ctx, args, revokeNow, options)
 			})
 		},
 	}
@@ -41,20 +45,20 @@ func newWebhookRotate(outside environment) *cobra.Command {
 	return cmd
 }
 
-func (d *webhookDesk) rotate(ctx context.Context, args []string, revokeNow bool, o secretOutput) error {
-	if err := d.needStore(o.print); err != nil {
+func (a *webhookAdmin) rotate(ctx context.Context, args []string, revokeNow bool, o secretOutput) error {
+	if err := a.needStore(o.print); err != nil {
 		return err
 	}
-	hook, err := d.one(ctx, args)
+	hook, err := a.one(ctx, args)
 	if err != nil {
 		return err
 	}
-	if err := d.prepareStore(ctx); err != nil {
+	if err := a.prepareStore(ctx); err != nil {
 		return fmt.Errorf("nothing was rotated: %w", err)
 	}
 	// From here on an interrupt would lose the new secret.
 	ctx = context.WithoutCancel(ctx)
-	text, err := d.gemini.Rotate(ctx, hook.ID, revokeNow)
+	text, err := a.gemini.Rotate(ctx, hook.ID, revokeNow)
 	var failure *webhooks.Error
 	if errors.As(err, &failure) && failure.Unanswered() {
 		return fmt.Errorf("%w: %s", err, remedy(revokeNow))
@@ -64,8 +68,8 @@ func (d *webhookDesk) rotate(ctx context.Context, args []string, revokeNow bool,
 	}
 	err = checkSecret(text)
 	var version string
-	if err == nil && d.name != (secret.Name{}) {
-		version, err = d.store(ctx, text)
+	if err == nil && a.name != (secret.Name{}) {
+		version, err = a.store(ctx, text)
 	}
 	if err != nil {
 		return fmt.Errorf("webhook %s has a new secret, but it could not be stored: %w: %s", hook.ID, err, remedy(revokeNow))
@@ -74,9 +78,10 @@ func (d *webhookDesk) rotate(ctx context.Context, args []string, revokeNow bool,
 	var unrevoked error
 	switch {
 	case version == "" && revokeNow:
-		done.old = "Gemini signs with the old secrets no more; the webhook function believes them until they are taken out of its settings"
+		done.old = "Gemini signs with the old secrets no more; the webhook function believes them until they are taken out " +
+			"of its settings"
 	case version != "" && revokeNow:
-		done.disabled, unrevoked = d.disableRevoked(ctx, hook.ID, version, text)
+		done.disabled, unrevoked = a.disableRevoked(ctx, hook.ID, version, text)
 		done.revoked = unrevoked == nil
 		done.old = "the old secrets are revoked"
 		if unrevoked != nil {
@@ -85,10 +90,10 @@ func (d *webhookDesk) rotate(ctx context.Context, args []string, revokeNow bool,
 	default:
 		done.old = "the old secret stays valid for 24 hours"
 		if version != "" {
-			done.disabled = d.disableSuperseded(ctx)
+			done.disabled = a.disableSuperseded(ctx)
 		}
 	}
-	if err = d.reportRotated(done, o); err != nil && version == "" {
+	if err = a.reportRotated(done, o); err != nil && version == "" {
 		return fmt.Errorf("webhook %s has a new secret that nobody has: %w: %s", hook.ID, err, remedy(revokeNow))
 	}
 	return errors.Join(err, unrevoked)
@@ -97,7 +102,8 @@ func (d *webhookDesk) rotate(ctx context.Context, args []string, revokeNow bool,
 // remedy says what to do after a rotation whose secret nobody has.
 func remedy(revokeNow bool) string {
 	if revokeNow {
-		return "the old secrets end at Gemini at once, so that its deliveries are refused until another rotation has succeeded, and " +
+		return "the old secrets end at Gemini at once, so that its deliveries are refused until another rotation has " +
+			"succeeded, and " +
 			"the webhook function believes the old ones until then; run opledger webhook rotate --revoke-now again now"
 	}
 	return "the old secret stays valid for 24 hours; run opledger webhook rotate again before they are over"
@@ -115,14 +121,15 @@ type rotation struct {
 	revoked bool
 }
 
-func (d *webhookDesk) reportRotated(r rotation, o secretOutput) error {
+func (a *webhookAdmin) reportRotated(r rotation, o secretOutput) error {
 	if o.json {
 		answer := map[string]any{"webhook": r.id, "disabledVersions": append([]string{}, r.disabled...), "revoked": r.revoked}
-		return printJSON(d.outside.out, o.answer(answer, r.version, r.text))
+		return printJSON(a.outside.out, o.answer(answer, r.version, r.text))
 	}
-	err := errors.Join(d.say("webhook %s has a new secret; %s", r.id, r.old), d.saySecret(r.version, r.text, o))
+	err := errors.Join(a.print("webhook %s has a new secret; %s", r.id, r.old), a.printSecret(r.version, r.text, o))
 	if len(r.disabled) > 0 {
-		err = errors.Join(err, d.say("disabled, because Gemini signs with them no more: %s", strings.Join(r.disabled, ", ")))
+		err = errors.Join(err, a.print("disabled, because Gemini signs with them no more: %s",
+			strings.Join(r.disabled, ", ")))
 	}
 	return err
 }

@@ -41,18 +41,18 @@ func TestListPending(t *testing.T) {
 	if !want.MatchString(s.out) {
 		t.Errorf("%s", s.out)
 	}
-	s.says(t, "not found at Gemini since ", "young: not asked about yet")
+	s.says(t, "not found at Gemini since ", "young: not looked up yet")
 	if lines := strings.Count(s.out, "\n"); lines != 4 {
 		t.Errorf("%d lines:\n%s", lines, s.out)
 	}
 	cli(t, variables, "list", "--pending", "--limit", "1").want(t, exitDone).says(t, "more: --after ")
 
 	// A bare id is that of the one operation that has it; trouble is said [K1, R4].
-	cli(t, variables, "show", "gone").want(t, exitDone).says(t, "batches/gone ", "  trouble ", "not found at Gemini since ")
-	cli(t, variables, "reconcile", "gone").want(t, exitFailed, "batches/gone stands (not-found)", "not found at Gemini since ",
-		"it is asked about again at ").complaint(t)
+	cli(t, variables, "show", "gone").want(t, exitDone).says(t, "batches/gone ", "  condition ", "not found at Gemini since ")
+	cli(t, variables, "reconcile", "gone").want(t, exitFailed, "looking up batches/gone at Gemini (not-found)", "not found at Gemini since ",
+		"it is looked up again at ").complaint(t)
 	cli(t, variables, "register", "interactions/gone").want(t, exitDone)
-	cli(t, variables, "reconcile", "gone").want(t, exitFailed, "batches/gone", "interactions/gone", "name the one that is meant").complaint(t)
+	cli(t, variables, "reconcile", "gone").want(t, exitFailed, "batches/gone", "interactions/gone", "name one of them").complaint(t)
 	cli(t, variables, "show", "nowhere").want(t, exitFailed, "opledger list").complaint(t)
 }
 
@@ -65,8 +65,8 @@ func TestWhyPending(t *testing.T) {
 		record operation.Record
 		want   string
 	}{
-		{operation.Record{State: operation.Pending, DueAt: later}, "young: not asked about yet"},
-		{operation.Record{State: operation.Pending, DueAt: earlier}, "not asked about yet: reconcile is due"},
+		{operation.Record{State: operation.Pending, DueAt: later}, "young: not looked up yet"},
+		{operation.Record{State: operation.Pending, DueAt: earlier}, "not looked up yet: reconcile is due"},
 		{operation.Record{State: operation.Pending, DueAt: later, Attempts: 1}, "Gemini has not started it"},
 		{operation.Record{State: operation.Running, DueAt: later}, "Gemini runs it"},
 		{operation.Record{State: operation.RequiresAction, DueAt: later}, "it waits for its submitter"},
@@ -115,7 +115,7 @@ func TestListIntents(t *testing.T) {
 	})
 	s := cli(t, variables, "list", "--intents").want(t, exitDone)
 	wantTame(t, s)
-	if !regexp.MustCompile(`^CORRELATION ID +STATE +COLLECTION +JOB KIND +AGE +GIVEN UP AT +NEXT LOOK
+	if !regexp.MustCompile(`^CORRELATION ID +STATE +COLLECTION +JOB KIND +AGE +GIVEN UP AT +NEXT SEARCH
 c-1 +OPEN +batches +nightly +\d+s +` + localPattern + ` +` + localPattern + `
 c-2 \[2J +OPEN +batches +nightly +\d+s +` + localPattern + ` +` + localPattern + `
 $`).MatchString(s.out) {

@@ -18,16 +18,17 @@ import (
 	"github.com/opledger/opledger/shared/ledger/topic"
 )
 
-// An emulated ledger is on Google's own emulators: documents in Firestore, effects through a Pub/Sub push subscription.
-type emulated struct {
+// Emulators are Google's own: Firestore for the documents, Pub/Sub with a push subscription for the
+// effects.
+type emulators struct {
 	store ledger.Store
 	topic *topic.Topic
 	close func() error
 }
 
-// openEmulated starts both emulators and has effects pushed to pushURL. A project of its own keeps the run apart from
-// anything else there.
-func openEmulated(ctx context.Context, pushURL string) (_ *emulated, err error) {
+// startEmulators starts both emulators, and pushes effects to pushURL. The run has a project of its
+// own, because other programs may use the same emulators.
+func startEmulators(ctx context.Context, pushURL string) (_ *emulators, err error) {
 	var closers []func() error
 	closeAll := func() error {
 		var errs []error
@@ -75,13 +76,13 @@ func openEmulated(ctx context.Context, pushURL string) (_ *emulated, err error) 
 		return nil, err
 	}
 	closers = append(closers, effects.Close)
-	return &emulated{store: store, topic: effects, close: closeAll}, nil
+	return &emulators{store: store, topic: effects, close: closeAll}, nil
 }
 
 const topicID = "opledger-effects"
 
-// subscribe makes the topic and a push subscription like that of a deployment. The returned function ends it: a
-// subscription whose endpoint is gone would be pushed to for as long as the emulator lives.
+// subscribe makes the topic and a push subscription like that of a deployment. The returned
+// function deletes the subscription, because the emulator would push to its endpoint for ever.
 func subscribe(ctx context.Context, project, addr, pushURL string) (func() error, error) {
 	client, err := pubsub.NewClient(ctx, project, emulator.ClientOptions(addr)...)
 	if err != nil {
@@ -105,7 +106,8 @@ func subscribe(ctx context.Context, project, addr, pushURL string) (func() error
 	return func() error {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		err := client.SubscriptionAdminClient.DeleteSubscription(ending, &pubsubpb.DeleteSubscriptionRequest{Subscription: subscriptionName})
+		err := client.SubscriptionAdminClient.DeleteSubscription(ending,
+			&pubsubpb.DeleteSubscriptionRequest{Subscription: subscriptionName})
 		return errors.Join(err, client.Close())
 	}, nil
 }

@@ -11,10 +11,11 @@ import (
 	"google.golang.org/genai"
 )
 
-// maxInline is what Gemini takes of requests that are sent with a batch, in bytes. More of them go into a file at Gemini.
+// maxInline bounds the requests that Gemini accepts inside a batch, in bytes. Larger ones belong in
+// a file at Gemini.
 const maxInline = 20_000_000
 
-// A requestLine is a line of a batch's input, as Gemini reads it from a file, too.
+// A requestLine is a line of a batch's input, in the format of Gemini's own input files.
 type requestLine struct {
 	Key     string `json:"key"`
 	Request struct {
@@ -28,14 +29,16 @@ type requestLine struct {
 	} `json:"request"`
 }
 
-// readRequests reads a file of JSON lines. What the SDK could not send is refused, not left out.
+// readRequests reads a file of JSON lines. A field that the SDK cannot send is refused, not
+// dropped.
 func readRequests(path string) ([]*genai.InlinedRequest, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	if len(text) >= maxInline {
-		return nil, fmt.Errorf("%s has %d bytes, and Gemini takes fewer than %d with a batch; upload it and pass --file", path, len(text), maxInline)
+		return nil, fmt.Errorf("%s has %d bytes, and Gemini accepts fewer than %d inside a batch; upload it and pass --file",
+			path, len(text), maxInline)
 	}
 	var requests []*genai.InlinedRequest
 	lines := map[string]int{}
@@ -47,7 +50,7 @@ func readRequests(path string) ([]*genai.InlinedRequest, error) {
 		}
 		key, request, err := parseRequest(line)
 		if first, twice := lines[key]; err == nil && key != "" && twice {
-			err = fmt.Errorf("its key %q is that of line %d; results are told apart by it", key, first)
+			err = fmt.Errorf("its key %q is that of line %d; the keys tell the results apart", key, first)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s, line %d: %w", path, n, err)
@@ -63,7 +66,7 @@ func readRequests(path string) ([]*genai.InlinedRequest, error) {
 
 func parseRequest(text []byte) (key string, _ *genai.InlinedRequest, err error) {
 	var line requestLine
-	if err := strictly(text, &line); err != nil {
+	if err := decodeStrictly(text, &line); err != nil {
 		return "", nil, fmt.Errorf(`it is not {"key":…,"request":{"contents":[…]}}: %w`, err)
 	}
 	if len(line.Request.Contents) == 0 {
@@ -71,12 +74,13 @@ func parseRequest(text []byte) (key string, _ *genai.InlinedRequest, err error) 
 	}
 	config := &genai.GenerateContentConfig{}
 	if line.Request.GenerationConfig != nil {
-		if err := strictly(line.Request.GenerationConfig, config); err != nil {
+		if err := decodeStrictly(line.Request.GenerationConfig, config); err != nil {
 			return "", nil, fmt.Errorf("generationConfig: %w", err)
 		}
 	}
 	config.SystemInstruction, config.SafetySettings = line.Request.SystemInstruction, line.Request.SafetySettings
-	config.Tools, config.ToolConfig, config.CachedContent = line.Request.Tools, line.Request.ToolConfig, line.Request.CachedContent
+	config.Tools, config.ToolConfig = line.Request.Tools, line.Request.ToolConfig
+	config.CachedContent = line.Request.CachedContent
 	request := &genai.InlinedRequest{Contents: line.Request.Contents, Config: config}
 	if line.Key != "" {
 		request.Metadata = map[string]string{"key": line.Key}
@@ -84,15 +88,15 @@ func parseRequest(text []byte) (key string, _ *genai.InlinedRequest, err error) 
 	return line.Key, request, nil
 }
 
-// strictly decodes one JSON value, all of whose fields are known.
-func strictly(text []byte, into any) error {
+// decodeStrictly decodes exactly one JSON value, without unknown fields.
+func decodeStrictly(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
 		return err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("more follows it")
+		return errors.New("it is followed by more")
 	}
 	return nil
 }

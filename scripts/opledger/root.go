@@ -22,11 +22,6 @@ const (
 	exitUsage  = 2
 )
 
-// usageError is an error of whoever typed the command.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
 // run executes a command line and returns its exit code.
 func run(ctx context.Context, args []string, outside environment) int {
 	root := newRoot(outside)
@@ -34,16 +29,15 @@ func run(ctx context.Context, args []string, outside environment) int {
 	root.SetIn(outside.in)
 	root.SetOut(outside.out)
 	root.SetErr(outside.err)
-	cmd, err := root.ExecuteContextC(ctx)
+	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitDone
 	}
-	err = ofTogether(cmd, err)
 	if !errors.As(err, new(usageError)) {
-		_, _ = fmt.Fprint(outside.err, diag.Lines(program, onOneLine{err})) // there is nowhere else to say it
+		_, _ = fmt.Fprint(outside.err, diag.Lines(program, onOneLine{err})) // stderr is the last place to report to
 		return exitFailed
 	}
-	var request *httpfunc.Error // of register, whose problems are a text each
+	var request *httpfunc.Error // a refused registration lists its problems as texts
 	if errors.As(err, &request) && len(request.Problems) > 0 {
 		var problems []error
 		for _, problem := range request.Problems {
@@ -55,16 +49,18 @@ func run(ctx context.Context, args []string, outside environment) int {
 	return exitUsage
 }
 
-// onOneLine is what went wrong with what was begun: one thing, and perhaps what followed from it.
+// onOneLine hides joined errors from diag.Lines: a failure is one event, with what followed from
+// it.
 type onOneLine struct{ error }
 
 func newRoot(outside environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:     program,
 		Version: versionText(debug.ReadBuildInfo()),
-		Short:   "Keeps the record of long-running Gemini operations, and runs what follows from their end once",
-		Long: "opledger takes in the completions of long-running Gemini operations once, however often they arrive,\n" +
-			"never rolls a finished one back, and runs what follows from it until its outcome is known.",
+		Short:   "Record long-running Gemini operations and run the side effects of their end once",
+		Long: "opledger records each completion of a long-running Gemini operation once, however often it\n" +
+			"is delivered. It never rolls a finished operation back, and it runs the side effects of its\n" +
+			"end until their outcome is known.",
 		Example: "  opledger local\n" +
 			"  opledger serve --port 9000\n" +
 			"  opledger list --pending",
@@ -78,8 +74,8 @@ func newRoot(outside environment) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newLocal(outside), newServe(outside), newList(outside), newShow(outside), newSubmit(outside), newRegister(outside),
-		newReconcile(outside), newReplay(outside), newAbandon(outside), newForget(outside), newQuarantine(outside), newWebhook(outside),
-		newBackup(outside), newRecover(outside),
+		newReconcile(outside), newReplay(outside), newAbandon(outside), newForget(outside), newQuarantine(outside),
+		newWebhook(outside), newBackup(outside), newRecover(outside),
 	)
 	return root
 }

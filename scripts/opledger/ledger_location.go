@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/functions/effects"
+	"github.com/opledger/opledger/shared/config"
+)
+
+// storeFlag adds --store to a command.
+func storeFlag(cmd *cobra.Command, text *string) {
+	cmd.Flags().StringVar(text, "store", "",
+		"where the ledger is: firestore[:DATABASE] or sqlite:PATH (default $OPLEDGER_STORE)")
+}
+
+// storeSettings locate the ledger.
+type storeSettings struct {
+	Project config.Project
+	Where   config.StoreText
+}
+
+// parse reads the settings T of a command and locates the ledger, by the flag or else by the
+// environment. The error holds every problem of both.
+func parse[T any](outside environment, flag string) (T, location, error) {
+	settings, err := config.Parse[T](outside.variables)
+	where, storeErr := findStore(outside, flag)
+	var topicErr error
+	where.topic, topicErr = findTopic(outside)
+	if err := errors.Join(err, storeErr, topicErr, checkHandlers(outside)); err != nil {
+		return settings, where, usageError{err}
+	}
+	return settings, where, nil
+}
+
+// A location is where a ledger is.
+type location struct {
+	config.Store
+	project string
+	topic   string // where effects are published; empty: they are run inside the process
+}
+
+// findStore locates the ledger. Its error also names the variables that no setting reads.
+func findStore(outside environment, flag string) (location, error) {
+	settings, err := config.Parse[storeSettings](outside.variables)
+	unread := config.Unread(outside.variables)
+	if err != nil {
+		return location{}, errors.Join(err, unread)
+	}
+	variable, text := "OPLEDGER_STORE", settings.Where.Text
+	if flag != "" {
+		variable, text = "--store", flag
+	}
+	store, err := config.ParseStore(text, settings.Project)
+	if err := errors.Join(prefixed(variable, err), unread); err != nil {
+		return location{}, err
+	}
+	return location{Store: store, project: settings.Project.ID}, nil
+}
+
+// topicSettings locate the topic.
+type topicSettings struct {
+	Project config.Project
+	Topic   config.OptionalTopic
+}
+
+// findTopic returns the topic that effects are published to, if there is one.
+func findTopic(outside environment) (string, error) {
+	settings, err := config.Parse[topicSettings](outside.variables)
+	if err == nil && settings.Topic.Name != "" && settings.Project.ID == "" {
+		err = errors.New("OPLEDGER_TOPIC: it needs GOOGLE_CLOUD_PROJECT to be set, the project that publishes to it")
+	}
+	return settings.Topic.Name, err
+}
+
+// handlerSettings are those that the effects' handlers are made of.
+type handlerSettings struct {
+	Project config.Project
+	Ledger  config.Ledger
+}
+
+// checkHandlers returns the problems that show only once the effects' handlers are made. Settings
+// that cannot be read are reported by the command itself.
+func checkHandlers(outside environment) error {
+	settings, _ := config.Parse[handlerSettings](outside.variables)
+	return effects.CheckHandlers(context.Background(), settings.Ledger.Effects, settings.Project.ID)
+}
+
+// exists returns an error if the ledger is a file that is missing.
+func (l location) exists() error {
+	if l.SQLite == "" {
+		return nil
+	}
+	if _, err := os.Stat(l.SQLite); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("there is no ledger in %s; name its file with --store sqlite:PATH", l.SQLite)
+	}
+	return nil
+}

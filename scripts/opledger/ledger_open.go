@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/server"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/firestore"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/ledger/topic"
+	"github.com/opledger/opledger/shared/logging"
+)
+
+// openStore opens the ledger's documents and prints on stderr where they are. With mustExist it
+// makes no new file: a command that reads a ledger was given the wrong path.
+func openStore(ctx context.Context, outside environment, where location, mustExist bool) (ledger.Store, error) {
+	if _, err := fmt.Fprintln(outside.err, "opledger: the ledger is in "+where.Text); err != nil {
+		return nil, fmt.Errorf("writing to stderr: %w", err)
+	}
+	if where.SQLite == "" {
+		return firestore.Open(ctx, where.project, where.Database)
+	}
+	if mustExist {
+		if err := where.exists(); err != nil {
+			return nil, err
+		}
+	}
+	return sqlite.Open(ctx, where.SQLite, time.Now)
+}
+
+// openReader opens an existing ledger for a command that plans no effects. The returned function
+// closes it.
+func openReader(ctx context.Context, outside environment, flag string) (*ledger.Ledger, func() error, error) {
+	where, err := findStore(outside, flag)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	store, err := openStore(ctx, outside, where, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := ledger.New(store, ledger.DefaultSettings(), ledger.Options{})
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	return l, store.Close, nil
+}
+
+// openServer makes the functions over the store and the topic of a location, and adds both to
+// options. The returned function closes what it opened.
+func openServer(
+	ctx context.Context, outside environment, settings server.Settings, where location, options server.Options,
+) (*server.Server, func() error, error) {
+	store, err := openStore(ctx, outside, where, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	closeAll := store.Close
+	options.Store, options.Now = store, time.Now
+	if file, ok := store.(*sqlite.Store); ok {
+		options.Expire = file.Expire
+	}
+	if where.topic != "" {
+		messages, err := topic.Open(ctx, where.project, where.topic)
+		if err != nil {
+			return nil, nil, errors.Join(err, store.Close())
+		}
+		options.Publisher = messages
+		closeAll = func() error { return errors.Join(messages.Close(), store.Close()) }
+	}
+	s, err := server.New(ctx, settings, options)
+	if err != nil {
+		return nil, nil, errors.Join(err, closeAll())
+	}
+	return s, func() error { return errors.Join(s.Close(), closeAll()) }, nil
+}
+
+// writerSettings are the settings of a command that changes the ledger: no webhook, and Gemini only
+// for effects that run once per item.
+type writerSettings struct {
+	Project  config.Project
+	Ledger   config.Ledger
+	Handlers config.Handlers
+	Results  config.Results
+}
+
+// A writer is a ledger that a command changes. Effects that it plans are run by Drain, or
+// published.
+type writer struct {
+	*server.Server
+	close func() error
+}
+
+// newWriter opens the ledger with the settings of the functions, and prints on stderr which effects
+// may be planned.
+func newWriter(ctx context.Context, outside environment, where location, settings writerSettings) (writer, error) {
+	printEffectNames(outside, settings.Ledger)
+	s, closeStore, err := openServer(ctx, outside, server.Settings{
+		Project: settings.Project, Ledger: settings.Ledger, Handlers: settings.Handlers, Results: settings.Results,
+	}, where, server.Options{Log: logging.New(outside.err, "")})
+	if err != nil {
+		return writer{}, err
+	}
+	return writer{Server: s, close: closeStore}, nil
+}
+
+// do calls change, runs the effects that were planned in the process, and closes the ledger.
+func (w writer) do(ctx context.Context, change func() error) error {
+	err := change()
+	w.Drain(ctx) // also after an error: effects may have been planned before it
+	return errors.Join(err, w.close())
+}
+
+// change opens an existing ledger for do, and closes it.
+func change(ctx context.Context, outside environment, flag string, do func(writer) error) error {
+	settings, where, err := parse[writerSettings](outside, flag)
+	if err != nil {
+		return err
+	}
+	if err := where.exists(); err != nil {
+		return err
+	}
+	w, err := newWriter(ctx, outside, where, settings)
+	if err != nil {
+		return err
+	}
+	return w.do(ctx, func() error { return do(w) })
+}
+
+// printEffectNames prints on stderr which effects a command may plan. A command without the
+// functions' settings plans other effects than they do.
+func printEffectNames(outside environment, settings config.Ledger) {
+	names := make([]string, len(settings.Effects))
+	for i, effect := range settings.Effects {
+		names[i] = effect.Name
+	}
+	line := "opledger: effects that may be planned: " + strings.Join(names, ", ")
+	if settings.EffectsText == "" {
+		line += " (the default: OPLEDGER_EFFECTS is not set)"
+	}
+	_, _ = fmt.Fprintln(outside.err, line)
+}

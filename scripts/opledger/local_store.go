@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/local"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+)
+
+// A localStore is where a run keeps its ledger.
+type localStore struct {
+	access    string // how to inspect it while it exists
+	store     ledger.Store
+	publisher ledger.Publisher // nil: effects are run inside the process
+	close     func() error
+}
+
+// openLocalStore opens the store that --store names, or makes a temporary one.
+func openLocalStore(ctx context.Context, outside environment, o local.Options, flag string) (localStore, error) {
+	switch flag {
+	case "":
+		return openTemporaryStore(ctx)
+	case "firestore":
+		e, err := startEmulators(ctx, "http://"+o.Listen.Addr().String()+"/effects")
+		if err != nil {
+			return localStore{}, err
+		}
+		return localStore{
+			access: "the ledger in the Firestore emulator", store: e.store, publisher: e.topic, close: e.close,
+		}, nil
+	default:
+		return openNamedStore(ctx, outside, flag)
+	}
+}
+
+// openTemporaryStore makes a file in a new folder, which is removed with it.
+func openTemporaryStore(ctx context.Context) (localStore, error) {
+	dir, err := os.MkdirTemp("", "opledger-local-")
+	if err != nil {
+		return localStore{}, fmt.Errorf("making a folder for the ledger: %w", err)
+	}
+	path := filepath.Join(dir, "ledger.db")
+	store, err := sqlite.Open(ctx, path, time.Now)
+	if err != nil {
+		return localStore{}, errors.Join(err, os.RemoveAll(dir))
+	}
+	return localStore{
+		access: listCommand(path), store: store,
+		close: func() error { return errors.Join(store.Close(), os.RemoveAll(dir)) },
+	}, nil
+}
+
+// openNamedStore opens a file that is kept. It may hold earlier runs, which the audit ignores.
+func openNamedStore(ctx context.Context, outside environment, flag string) (localStore, error) {
+	where, err := findStore(outside, flag)
+	if err != nil {
+		return localStore{}, usageError{err}
+	}
+	store, err := openStore(ctx, outside, where, false)
+	if err != nil {
+		return localStore{}, err
+	}
+	return localStore{access: listCommand(where.SQLite), store: store, close: store.Close}, nil
+}
+
+func listCommand(path string) string { return "the ledger for opledger list --store sqlite:" + path }

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// An operationName is an operation as it was named on the command line.
+type operationName struct{ operation.Name }
+
+func parseOperationName(text string) (operationName, error) {
+	name, err := operation.ParseName(text, "")
+	if err != nil {
+		return operationName{}, usageError{err}
+	}
+	return operationName{name}, nil
+}
+
+// key returns the operation's key. A bare id names the one operation in the ledger that has it, in
+// any collection.
+func (n operationName) key(ctx context.Context, l *ledger.Ledger) (operation.Key, error) {
+	if n.Key.Collection() != "" || strings.Contains(n.Resource, "/") {
+		return n.Key, nil
+	}
+	var found []operation.Key
+	for _, collection := range operation.Collections() {
+		full, err := operation.ParseName(n.Resource, collection)
+		if err != nil {
+			return "", err
+		}
+		_, err = l.Record(ctx, full.Key)
+		switch {
+		case err == nil, errors.As(err, new(ledger.Broken)):
+			found = append(found, full.Key)
+		case !errors.Is(err, ledger.ErrNotFound):
+			return "", err
+		}
+	}
+	switch len(found) {
+	case 0:
+		return n.Key, nil
+	case 1:
+		return found[0], nil
+	default:
+		return "", fmt.Errorf("%s is the id of %v; name one of them", safe(n.Resource), found)
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/gemini/webhooks"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// withRemedy adds to an error of the ledger which command helps.
+func withRemedy(err error) error {
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return fmt.Errorf("%w; opledger list shows those it has", err)
+	case errors.Is(err, ledger.ErrNoIntent):
+		return fmt.Errorf("%w; opledger list --intents shows those that wait for their operation", err)
+	default:
+		return err
+	}
+}
+
+// withIntentRemedy is for the name of an intent's document where the name of an operation belongs.
+func withIntentRemedy(err error, n operationName) error {
+	id, ok := strings.CutPrefix(string(n.Key), ledger.IntentsCollection+"/")
+	if !ok || !errors.Is(err, ledger.ErrNotFound) {
+		return err
+	}
+	return fmt.Errorf("%s is no operation; opledger show --intent %s shows that intent", safe(string(n.Key)),
+		shellWord(id))
+}
+
+// withQuarantineRemedy adds which command lists the quarantined deliveries.
+func withQuarantineRemedy(err error) error {
+	if errors.Is(err, ledger.ErrNotFound) {
+		return errors.New("no such delivery is in quarantine; opledger quarantine list shows those that are")
+	}
+	return err
+}
+
+// withWebhookRemedy adds to an error about a webhook at Gemini which command lists the webhooks.
+func withWebhookRemedy(err error) error {
+	var failure *webhooks.Error
+	if errors.Is(err, webhooks.ErrID) || errors.As(err, &failure) && (failure.NotFound() || failure.Unanswered()) {
+		return fmt.Errorf("%w; opledger webhook list shows the webhooks that there are", err)
+	}
+	return err
+}
+
+// noEffect says that an operation has no effect of that name, and suggests one of its effects or of
+// others. more follows the name.
+func noEffect(rec operation.Record, name, more string, others ...string) error {
+	suggestion := diag.DidYouMean(name, append(slices.Sorted(maps.Keys(rec.Effects)), others...))
+	if suggestion == "" {
+		suggestion = "; opledger show " + shellWord(string(rec.Key)) + " shows those it has"
+	}
+	return fmt.Errorf("%s has no effect %s%s%s", safe(string(rec.Key)), diag.Quote(name), more, suggestion)
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A replaySelection says which effects to run again.
+type replaySelection struct {
+	name   operationName // one operation; the zero value: those that the filter finds
+	effect string
+	dead   bool
+	rerun  bool
+
+	state, collection, jobKind, since string // as typed
+	filter                            ledger.Filter
+	after                             time.Time // only what ended later
+}
+
+func (s *replaySelection) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.effect, "effect", "", "only this effect, with its runs; or this one run")
+	cmd.Flags().BoolVar(&s.dead, "dead", false, "only effects that are dead")
+	cmd.Flags().StringVar(&s.state, "state", "", "only operations in this state, such as FAILED")
+	cmd.Flags().StringVar(&s.collection, "collection", "", "only operations of this collection, such as batches")
+	cmd.Flags().StringVar(&s.jobKind, "job-kind", "", "only operations of this job kind, a pattern such as 'nightly-*'")
+	cmd.Flags().StringVar(&s.since, "since", "",
+		"only operations that ended since then: 24h ago, or a time such as 2026-11-21T02:00:00Z")
+}
+
+// parse reads the arguments and flags. The error joins every problem.
+func (s *replaySelection) parse(args []string, now time.Time) error {
+	var problems []error
+	filtered := s.state != "" || s.collection != "" || s.jobKind != "" || s.since != ""
+	switch {
+	case len(args) == 1 && filtered:
+		problems = append(problems, errors.New("name an operation, or select several with "+
+			"--state, --collection, --job-kind or --since: not both"))
+	case len(args) == 1:
+		var err error
+		s.name, err = parseOperationName(args[0])
+		problems = append(problems, err)
+	case !filtered && !s.dead:
+		problems = append(problems, errors.New("name an operation, or select several with "+
+			"--dead, --state, --collection, --job-kind or --since"))
+	}
+	var err error
+	s.filter, err = parseFilter(ledger.Filter{Dead: s.dead, Limit: 500}, s.state, s.collection, "")
+	problems = append(problems, err)
+	if _, err := path.Match(s.jobKind, ""); err != nil {
+		problems = append(problems, fmt.Errorf("--job-kind: %w", err))
+	}
+	if s.since != "" {
+		ago, agoErr := time.ParseDuration(s.since)
+		at, atErr := time.Parse(time.RFC3339, s.since)
+		switch {
+		case agoErr == nil:
+			s.after = now.Add(-ago)
+		case atErr == nil:
+			s.after = at
+		default:
+			problems = append(problems,
+				fmt.Errorf("--since: %q is neither a duration such as 24h nor a time such as 2026-11-21T02:00:00Z", s.since))
+		}
+	}
+	if s.rerun && strings.Contains(s.effect, "@") {
+		problems = append(problems,
+			fmt.Errorf("--effect: %q is itself one run; with --rerun name the effect %q", s.effect, ledger.RuleOf(s.effect)))
+	}
+	return errors.Join(problems...)
+}
+
+// A replayTarget is one effect to run again.
+type replayTarget struct {
+	Operation operation.Key          `json:"operation"`
+	Effect    string                 `json:"effect"`
+	Status    operation.EffectStatus `json:"status"` // before it; after it, if it was run in this process
+	// Set if it was run in this process: whether an attempt was made, and whether it has no handler
+	// here.
+	ran, unknown bool
+}
+
+// unplanned is the status of an effect that no rule planned when the operation reached its state.
+const unplanned operation.EffectStatus = "never planned"
+
+// find returns the selected effects, of the newest operations first, and the documents that cannot
+// be read.
+func (s replaySelection) find(
+	ctx context.Context, l *ledger.Ledger,
+) (targets []replayTarget, broken []ledger.Broken, err error) {
+	if s.name.Key != "" {
+		targets, err = s.findNamed(ctx, l)
+		return targets, nil, err
+	}
+	for filter := s.filter; ; {
+		page, err := l.List(ctx, filter)
+		if err != nil {
+			return nil, nil, err
+		}
+		broken = append(broken, page.Broken...)
+		for _, rec := range page.Items {
+			if s.matches(rec) {
+				targets = append(targets, s.targets(rec)...)
+			}
+		}
+		if filter.After = page.Next; page.Next.Path == "" {
+			return targets, broken, nil
+		}
+	}
+}
+
+func (s replaySelection) matches(rec operation.Record) bool {
+	ok, err := path.Match(s.jobKind, rec.JobKind)
+	return (s.jobKind == "" || ok && err == nil) && (s.after.IsZero() || rec.SettledAt.After(s.after))
+}
+
+// findNamed is find for the one operation that was named.
+func (s replaySelection) findNamed(ctx context.Context, l *ledger.Ledger) ([]replayTarget, error) {
+	key, err := s.name.key(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := recordOrAlerts(ctx, l, key)
+	if err != nil {
+		return nil, withRemedy(err)
+	}
+	_, planned := rec.Effects[s.effect]
+	switch {
+	case s.effect == "" || planned || s.dead:
+		return s.targets(rec), nil
+	case s.rerun || strings.Contains(s.effect, "@"):
+		return nil, noEffect(rec, s.effect, "")
+	case !rec.Registered:
+		return nil, fmt.Errorf("%s: %w", rec.Key, ledger.ErrUnregistered)
+	case !rec.Settled():
+		return nil, fmt.Errorf("%s is %s; its effects are planned when it ends", rec.Key, rec.State)
+	}
+	return []replayTarget{{Operation: rec.Key, Effect: s.effect, Status: unplanned}}, nil
+}
+
+// targets returns the selected effects of one operation: those that are open or dead, those that
+// are waived or withheld if they were named, and with --rerun those that are done. A rerun is not
+// itself rerun.
+func (s replaySelection) targets(rec operation.Record) []replayTarget {
+	var targets []replayTarget
+	for _, name := range slices.Sorted(maps.Keys(rec.Effects)) {
+		status := rec.Effects[name]
+		named := name == s.effect || ledger.RuleOf(name) == s.effect
+		switch {
+		case s.effect != "" && !named, s.dead && status != operation.EffectDead:
+		case s.rerun && ledger.RuleOf(name) != name:
+		case status == operation.EffectWithheld && name != s.effect:
+		case !s.rerun && (status == operation.EffectDone || status == operation.EffectWaived && name != s.effect):
+		default:
+			targets = append(targets, replayTarget{Operation: rec.Key, Effect: name, Status: status})
+		}
+	}
+	return targets
+}
