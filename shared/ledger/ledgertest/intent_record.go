@@ -1,0 +1,266 @@
+package ledgertest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// intention is what the world's submitter is about to submit.
+func (w *world) intention(id string) ledger.Intention {
+	return ledger.Intention{
+		CorrelationID: id, JobKind: "intended-job", Metadata: `{"team":"reviews"}`, Collection: operation.Batches,
+	}
+}
+
+// intend records the intent.
+func (w *world) intend(id string) ledger.Intent {
+	w.Helper()
+	intent, err := w.ledger().Intend(w.ctx, w.intention(id))
+	if err != nil {
+		w.Fatalf("Intend %q: %v", id, err)
+	}
+	return intent
+}
+
+// intent returns the stored intent of an id that needs no escape; the zero Intent where there is none.
+func (w *world) intent(id string) ledger.Intent {
+	w.Helper()
+	return read[ledger.Intent](w, ledger.Path(ledger.IntentsCollection+"/"+id))
+}
+
+// giveUp gives up every intent that is due.
+func (w *world) giveUp() {
+	w.Helper()
+	for _, due := range w.dueIntents().Items {
+		if err := w.ledger().AbandonIntent(w.ctx, due, w.now()); err != nil {
+			w.Fatalf("AbandonIntent: %v", err)
+		}
+	}
+}
+
+func (w *world) dueIntents() ledger.Page[ledger.DueIntent] {
+	w.Helper()
+	page, err := w.ledger().DueIntents(w.ctx, w.now(), ledger.Cursor{}, 100)
+	if err != nil {
+		w.Fatalf("DueIntents: %v", err)
+	}
+	return page
+}
+
+// hostileIDs are texts that a submitter, or a stranger, may choose as a correlation id. All are different intents.
+func hostileIDs() []string {
+	return []string{
+		"a/b", "a:b", "a%3Ab", "a%2Fb", "..", ".", "__x__", "a\x00b", " a", "a ", "A", "a", "\u2028", "é", "e\u0301", "🙂",
+		"a/effects/publish", "operations/batches:abc-123", "{}", `"`, strings.Repeat("x", ledger.MaxCorrelationBytes),
+		strings.Repeat("/", ledger.MaxCorrelationBytes), strings.Repeat("\x01", ledger.MaxCorrelationBytes),
+	}
+}
+
+var intentRecord = []ledgerTest{
+	{"an intent is recorded before there is an operation [G6]", func(w *world) {
+		intent := w.intend("i-1")
+		equal(w, "recorded by this call", intent.Created, true)
+		stored := w.intent("i-1")
+		equal(w, "state", stored.State, ledger.IntentOpen)
+		equal(w, "job kind", stored.JobKind, "intended-job")
+		equal(w, "metadata", stored.Metadata, `{"team":"reviews"}`)
+		equal(w, "collection", stored.Collection, operation.Batches)
+		equal(w, "given up after [R4]", stored.GiveUpAt.Sub(stored.CreatedAt), w.settings.StuckAfter)
+		equal(w, "due", stored.DueAt, stored.GiveUpAt)
+		equal(w, "never deleted while it is open [L3]", stored.ExpireAt.IsZero(), true)
+		intent.Created = false
+		if fmt.Sprint(intent) != fmt.Sprint(stored) {
+			w.Errorf("the answer: %+v, stored: %+v", intent, stored)
+		}
+	}},
+	{"the same again returns what is there and writes nothing [G6]", func(w *world) {
+		first := w.intend("i-1")
+		counting := Count(w.store)
+		other := ledger.Intention{CorrelationID: "i-1", JobKind: "another", Metadata: `{"other":1}`}
+		again, err := w.over(counting).Intend(w.ctx, other)
+		if err != nil || again.Created || again.JobKind != first.JobKind || again.Metadata != first.Metadata || again.State != ledger.IntentOpen {
+			w.Errorf("%+v, %v", again, err)
+		}
+		equal(w, "what stays as it is", strings.Join(again.Kept, " "), "jobKind metadata.other")
+		equal(w, "commits", counting.Counts().Commits, 0)
+		equal(w, "of the very same", len(w.intend("i-1").Kept), 0)
+	}},
+	{"what cannot be an intent is refused, with every problem, and writes nothing", func(w *world) {
+		counting := Count(w.store)
+		for _, c := range []struct {
+			change   func(*ledger.Intention)
+			metadata bool
+			says     []string
+		}{
+			{func(i *ledger.Intention) { i.CorrelationID = "" }, false, []string{"no correlation id"}},
+			{func(i *ledger.Intention) { i.CorrelationID = strings.Repeat("x", ledger.MaxCorrelationBytes+1) }, false, []string{"257 bytes"}},
+			{func(i *ledger.Intention) { i.CorrelationID = "a\xff" }, false, []string{"not UTF-8"}},
+			{func(i *ledger.Intention) { i.CorrelationID = "a\uFFFD" }, false, []string{"U+FFFD"}},
+			{func(i *ledger.Intention) { i.JobKind = "a\xff" }, false, []string{"job kind"}},
+			{func(i *ledger.Intention) { i.Metadata = "[]" }, true, []string{"not a JSON object"}},
+			{func(i *ledger.Intention) {
+				i.Metadata = `{"a":"` + operation.Metadata(strings.Repeat("x", 64<<10)) + `"}`
+			}, true, []string{"bytes, more than"}},
+			{func(i *ledger.Intention) { i.Collection = "Batches" }, false, []string{"not a collection"}},
+			{func(i *ledger.Intention) { i.CorrelationID, i.Metadata, i.Collection = "", "{", "x" }, true, []string{"no correlation id", "JSON", `"x"`}},
+		} {
+			i := w.intention("i-1")
+			c.change(&i)
+			_, err := w.over(counting).Intend(w.ctx, i)
+			if !errors.Is(err, ledger.ErrIntention) || errors.Is(err, operation.ErrMetadata) != c.metadata {
+				w.Errorf("%+v: %v, want ErrIntention", i, err)
+				continue
+			}
+			for _, part := range c.says {
+				if !strings.Contains(err.Error(), part) {
+					w.Errorf("%v does not say %q", err, part)
+				}
+			}
+		}
+		equal(w, "commits", counting.Counts().Commits, 0)
+	}},
+	{"ids of hostile form are each an intent of its own, and bind [K6]", func(w *world) {
+		for n, id := range hostileIDs() {
+			equal(w, fmt.Sprintf("%q is new", id), w.intend(id).Created, true)
+			w.name = nameOf(w, fmt.Sprint("batches/hostile-", n))
+			e := w.event("d", operation.Succeeded, time.Second)
+			e.CorrelationID = id
+			if r := w.ingest(e); !r.Bound || r.Planned != 1 || r.Key != w.name.Key {
+				w.Errorf("%q: %+v", id, r)
+			}
+			again := w.intend(id)
+			equal(w, "state", again.State, ledger.IntentBound)
+			equal(w, "operation", again.Operation, w.name.Key)
+			equal(w, "id", again.CorrelationID, id)
+		}
+	}},
+	{"a submitter that starts again learns that its job exists [G6]", func(w *world) {
+		w.intend("i-1")
+		if _, err := w.ledger().Register(w.ctx, w.correlated("i-1")); err != nil {
+			w.Fatal(err)
+		}
+		again := w.intend("i-1")
+		if again.State != ledger.IntentBound || again.Operation != w.name.Key || again.Created {
+			w.Errorf("%+v", again)
+		}
+	}},
+	{"an intent that comes after its event finds the operation, and registers it [G6, W5]", func(w *world) {
+		e := w.event("d1", operation.Succeeded, time.Second)
+		e.CorrelationID = "i-1"
+		equal(w, "registered at first [W5]", w.ingest(e).Registered, false)
+		intent := w.intend("i-1")
+		if intent.State != ledger.IntentBound || intent.Operation != w.name.Key || intent.Created {
+			w.Errorf("%+v", intent)
+		}
+		w.plannedOnce()
+		equal(w, "job kind", w.record().JobKind, "intended-job")
+		equal(w, "name [K5]", w.record().Name, w.name.Resource)
+	}},
+	{"an intent that comes after an event which was dropped finds the operation, too [G6, W5]", func(w *world) {
+		w.ingest(w.event("d1", operation.Succeeded, time.Hour))
+		e := w.event("d2", operation.Succeeded, time.Second)
+		e.CorrelationID = "i-1"
+		equal(w, "outcome", w.ingest(e).Outcome, ledger.Dropped)
+		equal(w, "state", w.intend("i-1").State, ledger.IntentBound)
+		w.plannedOnce()
+	}},
+	{"an intent whose event and its record expired is asked about, and runs nothing again [L3]", func(w *world) {
+		e := w.event("d1", operation.Succeeded, time.Second)
+		e.CorrelationID = "i-1"
+		w.ingest(e)
+		w.delete(ledger.OperationPath(w.name.Key))
+		w.store.Advance(w.settings.Retention + day)
+		intent := w.intend("i-1")
+		equal(w, "state", intent.State, ledger.IntentBound)
+		equal(w, "of the operation", w.record().State, operation.Pending)
+		if r := w.ingest(w.lookup(operation.Succeeded, time.Second)); r.Withheld != 1 || r.Planned != 0 {
+			w.Errorf("%+v", r)
+		}
+	}},
+	{"an OPEN intent is due when it waited for long, and can be given up [G6, R4]", func(w *world) {
+		w.intend("i-1")
+		w.store.Advance(w.settings.StuckAfter - time.Minute)
+		equal(w, "due before", len(w.dueIntents().Items), 0)
+		w.store.Advance(2 * time.Minute)
+		items := w.dueIntents().Items
+		if len(items) != 1 || items[0].Intent.CorrelationID != "i-1" {
+			w.Fatalf("due: %+v", items)
+		}
+		now := w.now()
+		if err := w.ledger().AbandonIntent(w.ctx, items[0], now); err != nil {
+			w.Fatal(err)
+		}
+		intent := w.intent("i-1")
+		equal(w, "state", intent.State, ledger.IntentAbandoned)
+		equal(w, "abandoned at", intent.AbandonedAt, now)
+		equal(w, "due to the next pass", len(w.dueIntents().Items), 0)
+		if err := w.ledger().AbandonIntent(w.ctx, items[0], now); !isConflict(err) {
+			w.Errorf("again: %v, want ErrConflict", err)
+		}
+		equal(w, "recorded again", w.intend("i-1").State, ledger.IntentAbandoned)
+	}},
+	{"waiting intents are found without reading any other, in pages [L4]", func(w *world) {
+		open := func(l *ledger.Ledger, limit int) (ids []string) {
+			for after, more := (ledger.Cursor{}), true; more; more = after.Path != "" {
+				page, err := l.WaitingIntents(w.ctx, after, limit)
+				if err != nil {
+					w.Fatal(err)
+				}
+				for _, item := range page.Items {
+					ids = append(ids, item.Intent.CorrelationID)
+				}
+				after = page.Next
+			}
+			return ids
+		}
+		equal(w, "of none", len(open(w.ledger(), 1)), 0)
+		for n := range 9 {
+			w.intend(fmt.Sprint("i-", n))
+			switch w.name = nameOf(w, fmt.Sprint("batches/b-", n)); n % 3 {
+			case 0:
+				w.store.Advance(w.settings.StuckAfter + time.Second)
+				w.giveUp()
+				w.endSearches()
+			case 1:
+				if _, err := w.ledger().Register(w.ctx, w.correlated(fmt.Sprint("i-", n))); err != nil {
+					w.Fatal(err)
+				}
+			}
+			w.store.Advance(time.Second)
+		}
+		w.intend("i-young")
+		counting := Count(w.store)
+		if got := open(w.over(counting), 100); !slices.Equal(got, []string{"i-8", "i-young"}) {
+			w.Errorf("open: %q", got)
+		}
+		equal(w, "documents read", counting.Counts().Read, 2)
+		if got := open(w.ledger(), 1); !slices.Equal(got, []string{"i-8", "i-young"}) {
+			w.Errorf("open, one by one: %q", got)
+		}
+	}},
+	{"an intent that cannot be read starves nobody [R6]", func(w *world) {
+		broken := struct {
+			Version string    `json:"version" firestore:"version"`
+			DueAt   time.Time `json:"dueAt" firestore:"dueAt"`
+		}{"not a number", w.start.Add(-100 * day)}
+		if err := w.store.Store.(*Checked).Store.Commit(w.ctx, ledger.Write{Path: "intents/broken", Data: broken}); err != nil {
+			w.Fatal(err)
+		}
+		w.intend("i-1")
+		w.store.Advance(w.settings.StuckAfter + time.Second)
+		first, err := w.ledger().DueIntents(w.ctx, w.now(), ledger.Cursor{}, 1)
+		if err != nil || len(first.Items) != 0 || len(first.Broken) != 1 {
+			w.Fatalf("the broken one: %+v, %v", first, err)
+		}
+		second, err := w.ledger().DueIntents(w.ctx, w.now(), first.Next, 1)
+		if err != nil || len(second.Items) != 1 {
+			w.Errorf("the one behind: %+v, %v", second, err)
+		}
+	}},
+}

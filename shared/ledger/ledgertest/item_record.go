@@ -1,0 +1,303 @@
+package ledgertest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+var itemRecord = join([]ledgerTest{
+	{"items are recorded in chunks, with a document each [K4]", func(w *world) {
+		w.succeed()
+		lease := w.granted(publish)
+		at := lease.Progress
+		at.Total = 5
+		at = w.recordItems(lease, at, named(0, "review-17", "a/b", strings.Repeat("long", 300)))
+		w.stands("the first chunk", "done 3 failed 0 of 5, next 3, waiting []")
+		at = w.recordItems(lease, at, named(3, "d", "e"))
+		w.stands("the second chunk", "done 5 failed 0 of 5, next 5, waiting []")
+		equal(w, "returned", fmt.Sprint(at), fmt.Sprint(*w.effect(publish).Progress))
+		item := w.item("review-17")
+		equal(w, "key [K4]", item.IdempotencyKey, "gemini:batches/abc-123#publish/items/review-17")
+		equal(w, "state", item.State, ledger.ItemDone)
+		equal(w, "what else", fmt.Sprint(item.Index, item.Fence, item.Attempts, item.LastError == ""), "0 1 1 true")
+		near(w, "it expires in [L3]", item.ExpireAt.Sub(w.now()), 2*w.settings.Retention)
+		equal(w, "the effect", w.effect(publish).State, ledger.EffectClaimed)
+		w.finish(lease)
+		w.stands("finished", "done 5 failed 0 of 5, next 5, waiting []")
+		equal(w, "documents", w.items(), 5)
+		w.lives("closed", false, w.settings.Retention)
+	}},
+	{"nobody waits for an item: the sweep sees its effect alone [R5]", func(w *world) {
+		w.succeed()
+		w.recordItems(w.granted(publish), ledger.ItemProgress{}, numbered(0, 10))
+		w.store.Advance(w.settings.ClaimTTL + time.Second)
+		page := w.dueEffects()
+		if len(page.Items) != 1 || page.Items[0].Effect.Name != publish || len(page.Broken) != 0 {
+			w.Errorf("due: %+v", page)
+		}
+	}},
+	{"a chunk extends the lease [S5]", func(w *world) {
+		w.succeed()
+		lease := w.granted(publish)
+		w.store.Advance(w.settings.ClaimTTL * 2 / 3)
+		w.recordItems(lease, lease.Progress, numbered(0, 1))
+		near(w, "held for", w.claim(publish).RetryAfter, w.settings.ClaimTTL)
+		equal(w, "due when the lease is over", w.effect(publish).DueAt, w.effect(publish).ClaimableAt)
+	}},
+	{"one bad item does not stop the others [K4, S4]", func(w *world) {
+		w.settings.MaxAttempts = 3
+		w.succeed()
+		lease := w.granted(publish)
+		chunk := named(0, "good", "refused", "busy", "fine")
+		chunk[1].Err, chunk[1].Permanent = errors.New("no\xff"), true
+		chunk[2].Err, chunk[2].Counts = errFailed, true
+		at := w.recordItems(lease, lease.Progress, chunk)
+		w.stands("the first attempt", "done 2 failed 1 of 0, next 4, waiting [2]")
+		equal(w, "refused", w.item("refused").State, ledger.ItemFailed)
+		equal(w, "busy", w.item("busy").State, ledger.ItemPending)
+		equal(w, "why", w.item("busy").LastError, errFailed.Error())
+		for index, wanted := range map[int64]bool{0: false, 1: false, 2: true, 3: false, 4: true, 5: true} {
+			equal(w, fmt.Sprintf("item %d is wanted", index), at.Wanted(index), wanted)
+		}
+		equal(w, "goes on at", goesOn(at), 2)
+
+		w.store.Advance(w.release(lease, 0))
+		lease = w.granted(publish)
+		equal(w, "the lease tells", goesOn(lease.Progress), 2)
+		chunk = named(2, "busy")
+		chunk[0].Err, chunk[0].Counts = errFailed, true
+		chunk = append(chunk, named(4, "new")...)
+		w.recordItems(lease, lease.Progress, chunk)
+		w.stands("the second attempt", "done 3 failed 1 of 0, next 5, waiting [2]")
+		equal(w, "attempts of busy", w.item("busy").Attempts, 2)
+
+		w.store.Advance(w.release(lease, 0))
+		lease = w.granted(publish)
+		at = w.recordItems(lease, lease.Progress, chunk[:1])
+		w.stands("the third attempt", "done 3 failed 2 of 0, next 5, waiting []")
+		equal(w, "busy", w.item("busy").State, ledger.ItemFailed)
+		equal(w, "goes on at", goesOn(at), 5)
+	}},
+	{"an item that waited and succeeds [S4]", func(w *world) {
+		w.succeed()
+		lease := w.granted(publish)
+		chunk := numbered(0, 3)
+		chunk[0].Err, chunk[1].Err, chunk[2].Err = errFailed, errFailed, errFailed
+		at := w.recordItems(lease, lease.Progress, chunk)
+		w.stands("failed", "done 0 failed 0 of 0, next 3, waiting [0-2]")
+		w.recordItems(lease, at, []ledger.ItemOutcome{numbered(1, 1)[0]})
+		w.stands("one succeeded", "done 1 failed 0 of 0, next 3, waiting [0 2]")
+		equal(w, "attempts", w.item("item-1").Attempts, 2)
+	}},
+	{"a few lost races change nothing of what is recorded [M6]", func(w *world) {
+		w.succeed()
+		lease := w.granted(publish)
+		chunk := numbered(0, 4)
+		chunk[0].Err, chunk[1].Err, chunk[3].Err = errFailed, errFailed, errFailed
+		at := w.recordItems(lease, lease.Progress, chunk)
+		chunk[1].Err = nil
+		again := append(chunk[:2:2], chunk[3])
+		w.store.Advance(time.Second)
+		if _, err := w.over(Inject(w.store, Abort, FailBefore, Abort)).RecordItems(w.ctx, lease, at, again); err != nil {
+			w.Fatal(err)
+		}
+		w.stands("recorded", "done 2 failed 0 of 0, next 4, waiting [0 3]")
+		equal(w, "what the caller holds", fmt.Sprint(at.Waiting), "[0-1 3]")
+	}},
+	{"fewer items after a commit whose answer was lost are told how many it recorded [K4]", func(w *world) {
+		w.succeed()
+		lease := w.granted(publish)
+		chunk := numbered(0, 4)
+		chunk[0].Err, chunk[1].Err = errFailed, errFailed
+		at := w.recordItems(lease, lease.Progress, chunk)
+		again := []ledger.ItemOutcome{numbered(0, 1)[0], numbered(1, 1)[0], numbered(4, 1)[0]}
+		w.recordItems(lease, at, again) // nobody heard of it
+		next := w.recordItems(lease, at, again[:1])
+		equal(w, "recorded", next.Recorded, 3)
+		w.stands("once", "done 5 failed 0 of 0, next 5, waiting []")
+		equal(w, "attempts", w.item("item-0").Attempts, 2)
+	}},
+	{"a run that comes further does not die of being killed [S2]", func(w *world) {
+		w.settings.MaxAttempts = 3
+		w.succeed()
+		for i := range int64(10) {
+			lease := w.granted(publish)
+			w.recordItems(lease, lease.Progress, numbered(i, 1))
+			w.store.Advance(w.settings.ClaimTTL + time.Second)
+		}
+		w.stands("after ten deaths", "done 10 failed 0 of 0, next 10, waiting []")
+		w.crash(8) // and the last that came further
+		equal(w, "without coming further", w.claim(publish).Verdict, ledger.Exhausted)
+	}},
+	{"a worker that lost its lease records no item [S6]", func(w *world) {
+		w.succeed()
+		zombie := w.granted(publish)
+		at := w.recordItems(zombie, zombie.Progress, numbered(0, 2))
+		w.store.Advance(w.settings.ClaimTTL + time.Second)
+		successor := w.granted(publish)
+		equal(w, "the successor goes on at", goesOn(successor.Progress), 2)
+		late := numbered(2, 2)
+		late[0].ExtraWrites = []ledger.Write{{Path: pathC, Data: note{Text: "a zombie's"}}}
+		refused := func(when string) {
+			w.Helper()
+			if _, err := w.ledger().RecordItems(w.ctx, zombie, at, late); !errors.Is(err, ledger.ErrLeaseLost) {
+				w.Errorf("%s: %v, want ErrLeaseLost", when, err)
+			}
+			if _, err := w.ledger().Continue(w.ctx, zombie); !errors.Is(err, ledger.ErrLeaseLost) {
+				w.Errorf("Continue, %s: %v, want ErrLeaseLost", when, err)
+			}
+		}
+		refused("before the successor recorded anything")
+		w.recordItems(successor, successor.Progress, numbered(2, 1))
+		refused("afterwards")
+		w.finish(successor)
+		refused("when it is done")
+		equal(w, "a zombie's rider is there", w.document(pathC).Exists(), false)
+		equal(w, "a zombie's item is there", w.item("item-3").State, "")
+	}},
+	{"the record is told about once a second, by all effects together, and at the end [L1]", func(w *world) {
+		w.settings.Rules = nil
+		effects := []string{"first", "second", "third"}
+		for _, name := range effects {
+			w.settings.Rules = append(w.settings.Rules, ledger.Rule{Name: name, On: []operation.State{operation.Succeeded}})
+		}
+		w.register()
+		w.ingest(w.event("d1", operation.Succeeded, time.Second))
+		leases, at := map[string]ledger.Lease{}, map[string]ledger.ItemProgress{}
+		for _, name := range effects {
+			leases[name] = w.granted(name)
+		}
+		var told []time.Time
+		version := w.record().Version
+		for i := range int64(12) {
+			for _, name := range effects {
+				var err error
+				if at[name], err = w.ledger().RecordItems(w.ctx, leases[name], at[name], numbered(i, 1)); err != nil {
+					w.Fatal(err)
+				}
+				if rec := w.record(); rec.Version > version {
+					told, version = append(told, rec.ProgressAt), rec.Version
+				}
+			}
+			w.store.Advance(time.Second / 4)
+		}
+		if len(told) < 3 {
+			w.Errorf("told at %v, within three seconds", told)
+		}
+		for i := 1; i < len(told); i++ {
+			if since := told[i].Sub(told[i-1]); since < time.Second {
+				w.Errorf("told again after %v", since)
+			}
+		}
+		for _, name := range effects {
+			w.finish(leases[name])
+			equal(w, "the end of "+name, w.record().Progress[name], operation.Progress{Done: 12})
+		}
+	}},
+	{"riders are written with their item, once", func(w *world) {
+		w.succeed()
+		lease := w.granted(publish)
+		chunk := named(0, "a", "b")
+		chunk[0].ExtraWrites = []ledger.Write{{Path: pathC, Data: note{Text: "a"}}}
+		chunk[1].ExtraWrites, chunk[1].Err = []ledger.Write{{Path: pathB, Data: note{Text: "b"}}}, errFailed
+		w.recordItems(lease, lease.Progress, chunk)
+		equal(w, "the rider", read[note](w, pathC).Text, "a")
+		equal(w, "that of a failure is there", w.document(pathB).Exists(), false)
+	}},
+	{"a rider that replaces takes the place of what there is", func(w *world) {
+		w.succeed()
+		lease := w.granted(publish)
+		for i, text := range []string{"first", "second"} {
+			chunk := numbered(int64(i), 1)
+			chunk[0].ExtraWrites = []ledger.Write{{Path: pathC, Token: ledger.Replace, Data: note{Text: text}}}
+			lease.Progress = w.recordItems(lease, lease.Progress, chunk)
+			equal(w, "the rider", read[note](w, pathC).Text, text)
+		}
+		w.finish(lease, ledger.Write{Path: pathC, Token: ledger.Replace, Data: note{Text: "third"}},
+			ledger.Write{Path: pathB, Token: ledger.Replace, Data: note{Text: "new"}})
+		equal(w, "with the finish", read[note](w, pathC).Text+read[note](w, pathB).Text, "thirdnew")
+	}},
+	{"a rider that cannot be written records nothing", func(w *world) {
+		w.succeed()
+		lease := w.granted(publish)
+		chunk := numbered(0, 2)
+		chunk[1].ExtraWrites = []ledger.Write{{Path: pathC, Data: note{Text: strings.Repeat("x", ledger.MaxDocumentBytes+1)}}}
+		if _, err := w.ledger().RecordItems(w.ctx, lease, lease.Progress, chunk); !errors.Is(err, ledger.ErrInvalid) {
+			w.Errorf("RecordItems: %v, want ErrInvalid", err)
+		}
+		equal(w, "items", w.items(), 0)
+		w.recordItems(lease, lease.Progress, numbered(0, 2))
+	}},
+	{"handing on counts no attempt and can be claimed at once [S4]", func(w *world) {
+		w.succeed()
+		w.outbox.sent()
+		for i := range int64(5) {
+			lease := w.granted(publish)
+			equal(w, "attempt", lease.Attempt, 1)
+			equal(w, "fence", lease.Fence, i+1)
+			w.recordItems(lease, lease.Progress, numbered(i, 1))
+			if unsent, err := w.ledger().Continue(w.ctx, lease); unsent != nil || err != nil {
+				w.Fatalf("Continue: %v, %v", unsent, err)
+			}
+			equal(w, "sent", fmt.Sprint(w.outbox.sent()), fmt.Sprint([]ledger.Message{{Operation: w.name.Key, Effect: publish, Attempt: 1}}))
+		}
+		equal(w, "state", w.effect(publish).State, ledger.EffectPending)
+		equal(w, "due", len(w.dueEffects().Items), 1)
+		w.outbox.err = errFailed
+		lease := w.granted(publish)
+		if unsent, err := w.ledger().Continue(w.ctx, lease); !errors.Is(unsent, errFailed) || err != nil {
+			w.Errorf("Continue: %v, %v", unsent, err)
+		}
+	}},
+},
+	lostly("RecordItems: recorded once [S3]", func(w *world, l *ledger.Ledger) {
+		w.succeed()
+		lease := w.granted(publish)
+		chunk := numbered(0, 3)
+		chunk[0].ExtraWrites = []ledger.Write{{Path: pathC, Data: note{Text: "once"}}}
+		chunk[1].Err = errFailed
+		at, err := l.RecordItems(w.ctx, lease, lease.Progress, chunk)
+		if err != nil {
+			w.Fatalf("RecordItems: %v", err)
+		}
+		w.stands("recorded", "done 2 failed 0 of 0, next 3, waiting [1]")
+		equal(w, "attempts", w.item("item-1").Attempts, 1)
+		w.recordItems(lease, at, numbered(1, 1))
+		w.stands("and on", "done 3 failed 0 of 0, next 3, waiting []")
+	}),
+	lostly("UpdateProgress: recorded, and told [L1]", func(w *world, l *ledger.Ledger) {
+		w.succeed()
+		lease := w.granted(publish)
+		chunk := numbered(0, 3)
+		chunk[1].Err = errFailed
+		at := w.recordItems(lease, lease.Progress, chunk)
+		at.Total, at.Length = 3, 3
+		next, err := l.UpdateProgress(w.ctx, lease, at)
+		if err != nil || next.Total != 3 || !next.Whole() {
+			w.Errorf("UpdateProgress: %+v, %v", next, err)
+		}
+		w.stands("told", "done 2 failed 0 of 3, next 3, waiting [1]")
+		version := w.effect(publish).Version
+		if _, err := w.ledger().UpdateProgress(w.ctx, lease, next); err != nil {
+			w.Error(err)
+		}
+		equal(w, "version, where nothing is new", w.effect(publish).Version, version)
+		w.recordItems(lease, next, numbered(1, 1))
+		w.stands("and on", "done 3 failed 0 of 3, next 3, waiting []")
+	}),
+	lostly("Continue: handed on, once [S4]", func(w *world, l *ledger.Ledger) {
+		w.succeed()
+		lease := w.granted(publish)
+		w.outbox.sent()
+		if unsent, err := l.Continue(w.ctx, lease); unsent != nil || err != nil {
+			w.Fatalf("Continue: %v, %v", unsent, err)
+		}
+		equal(w, "attempts", w.effect(publish).Attempts, 0)
+		equal(w, "sent", fmt.Sprint(w.outbox.sent()), fmt.Sprint([]ledger.Message{{Operation: w.name.Key, Effect: publish, Attempt: 1}}))
+	}),
+)

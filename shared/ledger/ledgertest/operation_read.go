@@ -1,0 +1,179 @@
+package ledgertest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// list returns the keys that f finds, page by page of two.
+func (w *world) list(f ledger.Filter) []operation.Key {
+	w.Helper()
+	var keys []operation.Key
+	for f.Limit = 2; ; {
+		page, err := w.ledger().List(w.ctx, f)
+		if err != nil {
+			w.Fatalf("List %+v: %v", f, err)
+		}
+		for _, rec := range page.Items {
+			keys = append(keys, rec.Key)
+		}
+		if page.Next.Path == "" {
+			return keys
+		}
+		if f.After = page.Next; len(keys) > 100 {
+			w.Fatal("the list does not end")
+		}
+	}
+}
+
+var operationRead = []ledgerTest{
+	{"lists, by state, collection and what is waited for [L4]", func(w *world) {
+		for i, raw := range []string{"batches/a", "operations/b", "batches/c", "operations/d", "batches/e"} {
+			w.name = nameOf(w, raw)
+			r := ledger.Registration{Name: w.name, SubmittedAt: w.start.Add(-time.Duration(i) * time.Hour)}
+			if _, err := w.ledger().Register(w.ctx, r); err != nil {
+				w.Fatal(err)
+			}
+			w.store.Advance(time.Second)
+			if i%2 == 0 {
+				w.ingest(w.event("d", operation.Succeeded, time.Second))
+			}
+		}
+		for _, c := range []struct {
+			name string
+			f    ledger.Filter
+			want []operation.Key
+		}{
+			{"all, newest first", ledger.Filter{}, []operation.Key{"batches/e", "operations/d", "batches/c", "operations/b", "batches/a"}},
+			{"one state", ledger.Filter{State: operation.Succeeded}, []operation.Key{"batches/e", "batches/c", "batches/a"}},
+			{"one collection", ledger.Filter{Collection: operation.Operations}, []operation.Key{"operations/d", "operations/b"}},
+			{"both", ledger.Filter{State: operation.Pending, Collection: operation.Batches}, nil},
+			{"pending, the next first", ledger.Filter{Pending: true}, []operation.Key{"operations/d", "operations/b"}},
+			{"pending of one state", ledger.Filter{Pending: true, State: operation.Running}, nil},
+		} {
+			if got := w.list(c.f); !slices.Equal(got, c.want) {
+				w.Errorf("%s: %q, want %q", c.name, got, c.want)
+			}
+		}
+	}},
+	{"lists what has a dead effect, until it is waived or replayed [S2, G5]", func(w *world) {
+		waived, replayed := nameOf(w, "batches/waived"), nameOf(w, "batches/replayed")
+		for _, name := range []operation.Name{nameOf(w, "batches/a"), nameOf(w, "operations/b"), waived, nameOf(w, "batches/c"), replayed} {
+			w.name = name
+			w.died()
+			w.store.Advance(time.Second)
+		}
+		dead := func(want string, f ledger.Filter) {
+			w.Helper()
+			f.Dead = true
+			equal(w, fmt.Sprintf("%+v", f), fmt.Sprint(w.list(f)), want)
+		}
+		dead("[batches/replayed batches/c batches/waived operations/b batches/a]", ledger.Filter{})
+		w.replay(w.asked(publish, "m1"))
+		w.name = waived
+		w.waive(publish)
+		w.name = nameOf(w, "batches/open")
+		w.succeed()
+		dead("[batches/c operations/b batches/a]", ledger.Filter{})
+		dead("[batches/c batches/a]", ledger.Filter{Collection: operation.Batches})
+		dead("[batches/c operations/b batches/a]", ledger.Filter{State: operation.Succeeded})
+		dead("[operations/b]", ledger.Filter{State: operation.Succeeded, Collection: operation.Operations})
+		dead("[]", ledger.Filter{State: operation.Failed})
+		w.name = replayed
+		w.finish(w.granted(publish))
+		dead("[batches/c operations/b batches/a]", ledger.Filter{})
+		if _, err := w.ledger().List(w.ctx, ledger.Filter{Dead: true, Pending: true, Limit: 1}); err == nil {
+			w.Error("pending and dead at once is no list that any index has")
+		}
+	}},
+	{"a look at the dead costs what is dead, not what is settled [L4]", func(w *world) {
+		w.died()
+		for i := range 20 {
+			w.name = nameOf(w, fmt.Sprint("batches/settled-", i))
+			w.succeed()
+			w.finish(w.granted(publish))
+		}
+		counting := Count(w.store)
+		if page, err := w.over(counting).List(w.ctx, ledger.Filter{Dead: true, Limit: 100}); err != nil || len(page.Items) != 1 {
+			w.Errorf("%+v %v", page, err)
+		}
+		equal(w, "documents read", counting.Counts().Read, 1)
+	}},
+	{"lists in pages with ties", func(w *world) {
+		var want []operation.Key
+		for i := range 5 {
+			name := nameOf(w, fmt.Sprint("batches/", i))
+			rec := operation.Record{Version: 1, Key: name.Key, Name: name.Resource, State: operation.Pending, CreatedAt: w.start}
+			if err := w.store.Commit(w.ctx, ledger.Write{Path: ledger.OperationPath(name.Key), Data: rec}); err != nil {
+				w.Fatal(err)
+			}
+			want = append([]operation.Key{name.Key}, want...)
+		}
+		if got := w.list(ledger.Filter{}); !slices.Equal(got, want) {
+			w.Errorf("%q, want %q", got, want)
+		}
+	}},
+	{"a story is whole and in order [G4]", func(w *world) {
+		w.settings.Rules = append(w.settings.Rules, ledger.Rule{Name: "started", On: []operation.State{operation.Running}})
+		w.register()
+		for i, state := range []operation.State{operation.Running, operation.Succeeded, operation.Running} {
+			w.ingest(w.event(fmt.Sprint(9-i), state, time.Duration(i+1)*time.Second))
+			w.store.Advance(time.Second)
+		}
+		other := w.name
+		w.name = nameOf(w, "batches/abc-123/not")
+		w.ingest(w.event("other", operation.Running, 0))
+		w.name = other
+		story := w.show()
+		var got []string
+		for _, d := range story.Deliveries {
+			got = append(got, d.ID+" "+string(d.Outcome))
+		}
+		for _, e := range story.Effects {
+			got = append(got, e.Name+" "+string(e.State))
+		}
+		want := []string{"9 applied", "8 applied", "7 dropped", "started PENDING", "publish PENDING"}
+		if !slices.Equal(got, want) || story.Record.State != operation.Succeeded {
+			w.Errorf("%q, want %q; the record: %+v", got, want, story.Record)
+		}
+	}},
+	{"a long story is read to its end [G4]", func(w *world) {
+		const long = 450 // more than two pages of the ledger's
+		received := w.start
+		var writes []ledger.Write
+		for i := range long {
+			if i%3 == 0 { // with ties
+				received = received.Add(time.Microsecond)
+			}
+			id := fmt.Sprintf("d-%04d", i)
+			path := ledger.OperationPath(w.name.Key).Child(ledger.DeliveriesCollection, id)
+			writes = append(writes, ledger.Write{Path: path, Data: ledger.Delivery{ID: id, ReceivedAt: received}})
+		}
+		for batch := range slices.Chunk(writes, 150) {
+			if err := w.store.Commit(w.ctx, batch...); err != nil {
+				w.Fatal(err)
+			}
+		}
+		w.register()
+		deliveries := w.show().Deliveries
+		equal(w, "deliveries", len(deliveries), long)
+		if !slices.IsSortedFunc(deliveries, func(a, b ledger.Delivery) int {
+			return a.ReceivedAt.Compare(b.ReceivedAt)
+		}) {
+			w.Error("they are not in order")
+		}
+	}},
+	{"what the ledger does not know", func(w *world) {
+		if _, err := w.ledger().Show(w.ctx, "batches/nobody"); !errors.Is(err, ledger.ErrNotFound) {
+			w.Errorf("Show: %v, want ErrNotFound", err)
+		}
+		if verdict, err := w.ledger().Decline(w.ctx, "batches/nobody", publish); err != nil || verdict != ledger.Absent {
+			w.Errorf("Peek: %s, %v", verdict, err)
+		}
+	}},
+}
