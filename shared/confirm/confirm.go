@@ -86,8 +86,8 @@ const askTimeout = 5 * time.Second
 // Options are what a Confirmer works with.
 type Options struct {
 	Ledger *ledger.Ledger
-	// Gemini returns what to ask with. It is called when the first hint comes, and again as long as it fails, never twice at
-	// the same time: deliveries that are no hints do not wait for an API key.
+	// Gemini returns what to ask with. It is called when the first hint comes, and again as long as it fails, never
+	// twice at the same time: deliveries that are no hints do not wait for an API key.
 	Gemini func(context.Context) (*lookup.Client, error)
 	// Gap is how long an operation is left alone after a look-up; 0: DefaultGap.
 	Gap time.Duration
@@ -170,7 +170,8 @@ func (c *Confirmer) Confirm(ctx context.Context, hint Hint) (ledger.Receipt, err
 	}
 }
 
-// notYet reports whether Gemini does not show an end that it may show later: a live operation was seen to be not found for days.
+// notYet reports whether Gemini does not show an end that it may show later: a live operation was seen to be not
+// found for days.
 func notYet(answer lookup.Answer) bool {
 	return answer.Reason == lookup.NotFound || answer.Known() && !answer.State.Terminal()
 }

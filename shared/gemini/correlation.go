@@ -11,22 +11,22 @@ import (
 )
 
 // CorrelationKey is the key in a job's user metadata under which a submitter puts its own id for the operation. Events
-// carry the metadata back, so an event finds its operation even where its name has a form that nobody expected [K6].
+// carry the metadata back, so an event finds its operation even where its name has an unexpected form [K6].
 const CorrelationKey = "opledger_correlation_id"
 
 const (
-	// maxCorrelation bounds the id in an event, in bytes. One longer than any that a submitter of ours makes is nobody's.
+	// maxCorrelation bounds the id in an event, in bytes. No submitter of ours makes a longer one.
 	maxCorrelation = 256
 	// maxCorrelationDepth bounds how deep the metadata may stand, in objects and lists.
 	maxCorrelationDepth = 64
 )
 
-// CorrelationOf finds the submitter's own id in a JSON object: an event's body, or the claims of a token that carries the
-// event. Nobody has published where the user metadata stands, so it looks everywhere [K6]: in user_metadata (or userMetadata)
-// of data, then of the object itself, then in every object at whatever depth, the shallower first and then in the order of
-// the keys, whatever the order in the text. Only a text under CorrelationKey counts, of at most 256 bytes. It returns "" where
-// there is none, for bytes that are no JSON object, and where the id is garbled: it could be anybody's. What it costs is about
-// what decoding the object costs.
+// CorrelationOf finds the submitter's own id in a JSON object: an event's body, or the claims of a token that carries
+// the event. Gemini does not document where the user metadata stands, so it looks everywhere [K6]: in user_metadata
+// (or userMetadata) of data, then of the object itself, then in every object at whatever depth, the shallower first
+// and then in the order of the keys, whatever the order in the text. Only a text under CorrelationKey counts, of at
+// most 256 bytes. It returns "" where there is none, for bytes that are no JSON object, and where the id is garbled:
+// it could be anybody's. What it costs is about what decoding the object costs.
 func CorrelationOf(claims json.RawMessage) string {
 	if id := findCorrelation(claims); !operation.Garbled(id) {
 		return id

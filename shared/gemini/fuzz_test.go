@@ -90,8 +90,8 @@ func FuzzDecodeEvent(f *testing.F) {
 	})
 }
 
-// FuzzCorrelation: the id is found whatever stands around it and however it is ordered, and a display name carries it back
-// [K6, G6].
+// FuzzCorrelation: the id is found whatever stands around it and however it is ordered, and a display name carries it
+// back [K6, G6].
 func FuzzCorrelation(f *testing.F) {
 	f.Add([]byte(`{"data":{"user_metadata":{"opledger_correlation_id":"c-1"}}}`), "nightly", "c-1")
 	f.Add([]byte(`{"b":[{"x":{"opledger_correlation_id":"c-2"}}],"a":[[{"opledger_correlation_id":"c-3"}]]}`), "a opledger:b ", "ü")

@@ -133,7 +133,8 @@ func (v *Verifier) Verify(h http.Header, body []byte) error {
 	return nil
 }
 
-// ParseTimestamp reads the value of HeaderTimestamp: Unix seconds, digits only. Whatever else the text may mean, it is no time that Gemini signed.
+// ParseTimestamp reads the value of HeaderTimestamp: Unix seconds, digits only. Whatever else the text may mean, it
+// is no time that Gemini signed.
 func ParseTimestamp(text string) (time.Time, bool) {
 	if text == "" || len(text) > maxTimestampDigits || strings.Trim(text, "0123456789") != "" {
 		return time.Time{}, false
@@ -165,16 +166,16 @@ func (k *signingKey) signed(id, stamp string, body []byte, headers []string) boo
 	return fits
 }
 
-// putBack keeps s for the next call, unless somebody sent headers so long that keeping their buffer would cost more than
-// making a new one.
+// putBack keeps s for the next call, unless a sender's headers were so long that keeping their buffer would cost more
+// than making a new one.
 func (k *signingKey) putBack(s *signer) {
 	if cap(s.head) <= maxKeptHead {
 		k.pool.Put(s)
 	}
 }
 
-// equal compares in a time that depends on the length of signature only, which is no secret. The texts are compared, not
-// what they decode to: base64 has several spellings of some bytes, and only the sender's is a signature.
+// equal compares in a time that depends on the length of signature only, which is no secret. The texts are compared,
+// not what they decode to: base64 has several spellings of some bytes, and only the sender's is a signature.
 func (s *signer) equal(signature string) bool {
 	if len(signature) != len(s.text) {
 		return false

@@ -34,7 +34,8 @@ type Options struct {
 	Timeout time.Duration
 }
 
-// A Client reads and writes secrets. It is safe for concurrent use. It connects with its first call; Close it when done.
+// A Client reads and writes secrets. It is safe for concurrent use. It connects with its first call; Close it when
+// done.
 type Client struct {
 	options Options
 
@@ -94,7 +95,7 @@ func (c *Client) connect(ctx context.Context) (*secretmanager.Client, error) {
 		return nil, fmt.Errorf("connecting to Secret Manager: %w; run gcloud auth application-default login, or run where Google "+
 			"Cloud gives credentials", err)
 	}
-	// Reading again is safe; what writes is repeated by nobody but its caller.
+	// Reading again is safe; what writes is repeated by its caller alone.
 	again := []gax.CallOption{gax.WithRetry(func() gax.Retryer {
 		return gax.OnCodes([]codes.Code{codes.Unavailable, codes.ResourceExhausted},
 			gax.Backoff{Initial: firstBackOff, Max: maxBackOff, Multiplier: 2})

@@ -194,8 +194,8 @@ func TestNothingIsSentOfWhatIsNoJob(t *testing.T) {
 	}
 }
 
-// TestOneOperationIsOneID: where somebody else has registered another operation under the id meanwhile, both are registered and
-// the submitter is told [K6].
+// TestOneOperationIsOneID: where another caller has registered another operation under the id meanwhile, both are
+// registered and the submitter is told [K6].
 func TestOneOperationIsOneID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

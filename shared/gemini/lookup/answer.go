@@ -6,8 +6,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// The reasons why a look-up does not know an operation's state, in words that logs and metrics count. None of them ends an
-// operation [R4]: each may be different the next time.
+// The reasons why a look-up does not know an operation's state, in words that logs and metrics count. None of them
+// ends an operation [R4]: each may be different the next time.
 const (
 	// NotFound: Gemini does not know the name. Not terminal: a live operation was seen to answer so for two days.
 	NotFound = "not-found"
@@ -23,15 +23,15 @@ const (
 	Denied = "denied"
 	// Refused: Gemini does not accept the request, for a reason that none of the other words says.
 	Refused = "refused"
-	// Timeout: no answer in time, whoever's time it was.
+	// Timeout: no answer within the caller's time or the client's.
 	Timeout = "timeout"
 	// Cancelled: the caller's context was cancelled while asking. It says nothing about Gemini.
 	Cancelled = "cancelled"
-	// BadAnswer: an answer that is not what the API promises, such as HTML, or one about another operation. A batch whose
-	// inline results alone are odd is no bad answer.
+	// BadAnswer: an answer that is not what the API promises, such as HTML, or one about another operation. A batch
+	// whose inline results alone are odd is no bad answer.
 	BadAnswer = "bad-answer"
-	// TooLarge: an answer larger than Options.MaxAnswer, a page of too many batches, or a batch with one value of more than 32
-	// MiB. A batch with many inline results is not too large.
+	// TooLarge: an answer larger than Options.MaxAnswer, a page of too many batches, or a batch with one value of
+	// more than 32 MiB. A batch with many inline results is not too large.
 	TooLarge = "too-large"
 	// Indeterminate: Gemini says that the operation is done, and not how it ended. Live videos were seen so.
 	Indeterminate = "indeterminate"
@@ -49,22 +49,23 @@ func Reasons() []string {
 	}
 }
 
-// An Answer is what a look-up learned. Either it is known, and State, UpdateTime and Result say what Gemini says; or it is
-// not, and Reason and Err say why not.
+// An Answer is what a look-up learned. Either it is known, and State, UpdateTime and Result say what Gemini says; or
+// it is not, and Reason and Err say why not.
 type Answer struct {
 	// State is a state that the ledger knows, or operation.Unknown.
 	State operation.State
 	// UpdateTime is the server's time of State, cut to microseconds; zero where the answer has none [M4].
 	UpdateTime time.Time
 	Result     operation.Result
-	// CorrelationID is the submitter's own id, where the answer carries it: in a batch's display name, or in an interaction's
-	// user metadata [K6]. Also of an answer that is not known.
+	// CorrelationID is the submitter's own id, where the answer carries it: in a batch's display name, or in an
+	// interaction's user metadata [K6]. Also of an answer that is not known.
 	CorrelationID string
 	// CreateTime is when Gemini says the operation was made, cut to microseconds; zero where it does not say.
 	CreateTime time.Time
 	// Reason is empty for a known state, else one of Reasons.
 	Reason string
-	// RetryAfter is how long Gemini asks to be left alone, at most a day; zero where it does not say. Only with a Reason.
+	// RetryAfter is how long Gemini asks to be left alone, at most a day; zero where it does not say. Only with a
+	// Reason.
 	RetryAfter time.Duration
 	// Err is nil for a known state, else a *LookupError.
 	Err error

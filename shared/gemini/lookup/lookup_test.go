@@ -1,93 +1,107 @@
 package lookup_test
 
 import (
-	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
-	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
-	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/operation"
 )
 
-var (
-	noon    = time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)
-	noonish = noon.Add(123456 * time.Microsecond)
-	created = noon.Add(-time.Hour + 123456*time.Microsecond) // in every batch and interaction
-)
-
-const apiKey = "AIza-this-is-the-secret-key"
-
-// serve answers every request with handler and returns a client for it.
-func serve(t *testing.T, handler http.HandlerFunc, change ...func(*lookup.Options)) *lookup.Client {
-	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	opts := lookup.Options{APIKey: apiKey, BaseURL: server.URL, HTTP: server.Client()}
-	for _, f := range change {
-		f(&opts)
+// TestLookupRequest: what is asked is one GET of the operation that was named, and the key is in a header only [K5].
+func TestLookupRequest(t *testing.T) {
+	t.Parallel()
+	var (
+		mu   sync.Mutex
+		seen []string
+	)
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, r.Method+" "+r.URL.String())
+		if r.Header.Get("X-Goog-Api-Key") != apiKey {
+			t.Errorf("API key %q", r.Header.Get("X-Goog-Api-Key"))
+		}
+		says(503, `{"error":{"code":503}}`)(w, r)
+	})
+	asked := [][2]string{
+		{"batches/abc123", "batches/abc123"},
+		{"abc123", "batches/abc123"},
+		{"Batches/abc123", "batches/abc123"},
+		{"models/m/batches/abc123", "batches/abc123"},
+		{"batches//abc123", "batches/abc123"},
+		{"batches/A-b_c.d~e=", "batches/A-b_c.d~e="},
+		{"https://generativelanguage.googleapis.com/v1beta/batches/abc123", "batches/abc123"},
+		{"models/veo-3.1/operations/abc", "models/veo-3.1/operations/abc"},
+		{"/models/veo//Operations/abc/", "models/veo/operations/abc"},
+		{"https://generativelanguage.googleapis.com/v1beta/models/veo/operations/abc", "models/veo/operations/abc"},
+		{"operations/abc", "operations/abc"},
+		{"interactions/v1_x-y=", "interactions/v1_x-y%3D"}, // escaped by the SDK, the same to a server
+		{"projects/p/interactions/v1_x", "interactions/v1_x"},
 	}
-	client, err := lookup.NewClient(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
+	var want []string
+	for _, ask := range asked {
+		checkUnknown(t, client.Lookup(t.Context(), operationName(t, ask[0])), lookup.Unavailable)
+		want = append(want, "GET /v1beta/"+ask[1])
 	}
-	return client
+	// A delivery may bring a bare id; its collection comes from the event's type [K2].
+	checkUnknown(t, client.Lookup(t.Context(), operation.Name{Key: "operations/abc", Resource: "abc"}), lookup.Unavailable)
+	want = append(want, "GET /v1beta/operations/abc")
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("requests, each once, -want +got\n%s", diff)
+	}
 }
 
-// says is a handler that always gives the same answer.
-func says(status int, body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
+// TestLookupSendsNothing: a name that would make another request of it, or that this revision cannot look up.
+func TestLookupSendsNothing(t *testing.T) {
+	t.Parallel()
+	client := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) })
+	for raw, reason := range map[string]string{
+		"batches/..":                          lookup.InvalidName,
+		"batches/.":                           lookup.InvalidName,
+		"batches/x?key=y":                     lookup.InvalidName,
+		"batches/x#y":                         lookup.InvalidName,
+		"batches/x:cancel":                    lookup.InvalidName,
+		"batches/x%2Fy":                       lookup.InvalidName,
+		"batches/x y":                         lookup.InvalidName,
+		"batches/x\\y":                        lookup.InvalidName,
+		"batches/{name}":                      lookup.InvalidName,
+		"batches/ü":                           lookup.InvalidName,
+		"operations/..":                       lookup.InvalidName,
+		"models/veo/operations/x:cancel":      lookup.InvalidName,
+		"models/../operations/x":              lookup.InvalidName,
+		"models/veo?x=y/operations/x":         lookup.InvalidName,
+		"models/{name}/operations/x":          lookup.InvalidName,
+		"interactions/.":                      lookup.InvalidName,
+		"interactions/v1_x/cancel/../../y":    lookup.Unsupported,
+		"interactions/v1%5fx":                 lookup.InvalidName,
+		"batchJobs/x":                         lookup.Unsupported,
+		"projects/p/batchPredictionJobs/7":    lookup.Unsupported,
+		"files/x":                             lookup.Unsupported,
+		"models/m:generate?x=y/../tunedModel": lookup.Unsupported,
+	} {
+		checkUnknown(t, client.Lookup(t.Context(), operationName(t, raw)), reason)
 	}
+	checkUnknown(t, client.Lookup(t.Context(), operation.Name{}), lookup.Unsupported)
+	checkUnknown(t, client.Lookup(t.Context(), operation.Name{Key: "batches/"}), lookup.Unsupported)
 }
 
-func operationName(t testing.TB, raw string) operation.Name {
-	t.Helper()
-	n, err := operation.ParseName(raw, operation.Batches)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-// names has one operation of each kind that can be looked up.
-var names = []string{"batches/abc123", "models/veo-3.1-generate-preview/operations/9p5ug42emn2z", "interactions/v1_ChdOdXRo"}
-
-// batch is the shape of a live answer around some metadata.
-func batch(metadata string) string {
-	return `{"name":"batches/abc123","metadata":{"@type":"type.googleapis.com/google.ai.generativelanguage.v1main.GenerateContentBatch",` +
-		`"model":"models/gemini-2.5-flash","displayName":"d","createTime":"2026-01-22T11:00:00.123456789Z",` + metadata + `}}`
-}
-
-// checkUnknown checks what is promised of every answer that is not known.
-func checkUnknown(t *testing.T, got lookup.Answer, reason string) {
-	t.Helper()
-	if got.Known() || got.State != operation.Unknown || got.Reason != reason || got.Err == nil {
-		t.Errorf("known %v, state %q, reason %q, error %v; want reason %q", got.Known(), got.State, got.Reason, got.Err, reason)
-	}
-	if got.Err != nil && strings.Contains(fmt.Sprintf("%v %+v %#v", got.Err, got.Err, got.Err), apiKey) {
-		t.Errorf("the error holds the API key: %v", got.Err)
-	}
-	for _, record := range []operation.Record{{}, {State: operation.Pending}, {State: operation.Succeeded}} {
-		if d := operation.Reduce(record, got.Event(operation.Name{}), operation.Transitions{}); d.Applied {
-			t.Errorf("M1: an unknown answer changes a record in state %q", record.State)
+// TestAsksOnce: one look-up is one request, whatever comes back.
+func TestAsksOnce(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{``, `{}`, `null`, `[]`, `<html>`, `{"error":{"code":404}}`, batch(`"state":"BATCH_STATE_DREAMING"`)} {
+		handler, n := counted(says(200, body))
+		client := serve(t, handler)
+		for _, raw := range names {
+			if got := client.Lookup(t.Context(), operationName(t, raw)); got.State != operation.Unknown {
+				t.Errorf("R4: %s for %s", got.State, body)
+			}
+		}
+		if n.Load() != int32(len(names)) {
+			t.Errorf("%d requests for %s", n.Load(), body)
 		}
 	}
-}
-
-// counted counts the requests that handler (nil: nobody) answers.
-func counted(handler http.HandlerFunc) (http.HandlerFunc, *atomic.Int32) {
-	var n atomic.Int32
-	return func(w http.ResponseWriter, r *http.Request) {
-		n.Add(1)
-		if handler != nil {
-			handler(w, r)
-		}
-	}, &n
 }

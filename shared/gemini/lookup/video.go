@@ -14,12 +14,12 @@ import (
 const (
 	// filtered is the error code of a video that Gemini made and withheld: it has no code of its own for that.
 	filtered = "filtered"
-	// codeCancelled is gRPC's code in the error of an operation that somebody cancelled.
+	// codeCancelled is gRPC's code in the error of a cancelled operation.
 	codeCancelled = "1"
 )
 
-// videoPath is the name as Gemini gave it, with the model in front: the operation's key alone is not enough for it [K5]. Only
-// the collection's word is spelt as the API spells it.
+// videoPath is the name as Gemini gave it, with the model in front: the operation's key alone is not enough for it
+// [K5]. Only the collection's word is spelt as the API spells it.
 func videoPath(name operation.Name) string {
 	segments := strings.FieldsFunc(name.Resource, func(r rune) bool { return r == '/' })
 	return strings.Join(append(segments[:max(len(segments)-2, 0)], string(name.Key)), "/")

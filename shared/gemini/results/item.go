@@ -17,11 +17,11 @@ import (
 type Item struct {
 	// Index is the item's place in the result, from 0.
 	Index int64
-	// Key is the submitter's own for the request, or what stands for it. It is printable text of at most 256 bytes and no other
-	// item of the batch has it.
+	// Key is the submitter's own for the request, or what stands for it. It is printable text of at most 256 bytes
+	// and no other item of the batch has it.
 	Key string
-	// Response and Error are Gemini's own words, JSON as it was read. An Error may also be this package's, of an item that cannot
-	// be used: {"message": …}.
+	// Response and Error are Gemini's own words, JSON as it was read. An Error may also be this package's, of an item
+	// that cannot be used: {"message": …}.
 	Response json.RawMessage
 	Error    json.RawMessage
 }
@@ -127,7 +127,8 @@ func (n namer) add(key string) bool {
 	return !taken
 }
 
-// readable returns a key as it is, or cut and with a hash of the whole where it is long or holds what cannot be printed.
+// readable returns a key as it is, or cut and with a hash of the whole where it is long or holds what cannot be
+// printed.
 func readable(key string) string {
 	unprintable := func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }
 	if len(key) <= maxKeyBytes && utf8.ValidString(key) && !strings.ContainsFunc(key, unprintable) && strings.TrimSpace(key) == key {

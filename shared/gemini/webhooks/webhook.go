@@ -11,7 +11,7 @@ import (
 // The states of a webhook.
 const (
 	Enabled = "enabled"
-	// Disabled: somebody switched it off.
+	// Disabled: the operator switched it off.
 	Disabled = "disabled"
 	// DisabledByFailures: Gemini switched it off, because its deliveries failed. How many it takes is not published.
 	DisabledByFailures = "disabled_due_to_failed_deliveries"
@@ -23,7 +23,8 @@ func Events() []string {
 	return append(AcceptedEvents(), "batch.cancelled", "interaction.cancelled")
 }
 
-// AcceptedEvents returns the events that Gemini was seen to accept. The ends that have none are found by reconciliation [R4].
+// AcceptedEvents returns the events that Gemini was seen to accept. The ends that have none are found by
+// reconciliation [R4].
 func AcceptedEvents() []string {
 	return []string{
 		"batch.succeeded", "batch.failed", "batch.expired",
@@ -85,8 +86,8 @@ func value[T any](p *T) (v T) {
 	return v
 }
 
-// SameURL reports whether two addresses are one to deliver to: the case of the host, its usual port and an empty path make no
-// difference.
+// SameURL reports whether two addresses are one to deliver to: the case of the host, its usual port and an empty path
+// make no difference.
 func SameURL(a, b string) bool { return plain(a) == plain(b) }
 
 func plain(text string) string {

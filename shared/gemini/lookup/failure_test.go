@@ -1,9 +1,11 @@
 package lookup_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/opledger/opledger/shared/gemini/lookup"
-	"github.com/opledger/opledger/shared/operation"
 )
 
 type refusal struct {
@@ -166,19 +167,67 @@ func TestErrorKeepsBaseURL(t *testing.T) {
 	}
 }
 
-// TestAsksOnce: one look-up is one request, whatever comes back.
-func TestAsksOnce(t *testing.T) {
+// TestLookupTimeAndTransport: whose time it was, and whether anybody answered, is the same for every kind of operation.
+func TestLookupTimeAndTransport(t *testing.T) {
 	t.Parallel()
-	for _, body := range []string{``, `{}`, `null`, `[]`, `<html>`, `{"error":{"code":404}}`, batch(`"state":"BATCH_STATE_DREAMING"`)} {
-		handler, n := counted(says(200, body))
-		client := serve(t, handler)
-		for _, raw := range names {
-			if got := client.Lookup(t.Context(), operationName(t, raw)); got.State != operation.Unknown {
-				t.Errorf("R4: %s for %s", got.State, body)
-			}
-		}
-		if n.Load() != int32(len(names)) {
-			t.Errorf("%d requests for %s", n.Load(), body)
-		}
+	for _, raw := range names {
+		t.Run(raw, func(t *testing.T) {
+			t.Parallel()
+			timeAndTransport(t, raw)
+		})
 	}
+}
+
+func timeAndTransport(t *testing.T, raw string) {
+	t.Run("deadline", func(t *testing.T) {
+		t.Parallel()
+		client := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		got := client.Lookup(ctx, operationName(t, raw))
+		checkUnknown(t, got, lookup.Timeout)
+		if !errors.Is(got.Err, context.DeadlineExceeded) {
+			t.Errorf("%v is no deadline", got.Err)
+		}
+	})
+	t.Run("the client's own time", func(t *testing.T) {
+		t.Parallel()
+		client := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+			func(o *lookup.Options) { o.HTTP.Timeout = 20 * time.Millisecond })
+		checkUnknown(t, client.Lookup(t.Context(), operationName(t, raw)), lookup.Timeout)
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancel(t.Context())
+		client := serve(t, func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() })
+		got := client.Lookup(ctx, operationName(t, raw))
+		checkUnknown(t, got, lookup.Cancelled)
+		if !errors.Is(got.Err, context.Canceled) {
+			t.Errorf("%v is no cancellation", got.Err)
+		}
+	})
+	t.Run("hangs up", func(t *testing.T) {
+		t.Parallel()
+		client := serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+		checkUnknown(t, client.Lookup(t.Context(), operationName(t, raw)), lookup.Unavailable)
+	})
+	t.Run("hangs up within the body", func(t *testing.T) {
+		t.Parallel()
+		client := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, `{"metadata":`)
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		})
+		checkUnknown(t, client.Lookup(t.Context(), operationName(t, raw)), lookup.Unavailable)
+	})
+	t.Run("no server", func(t *testing.T) {
+		t.Parallel()
+		client, err := lookup.NewClient(t.Context(), lookup.Options{APIKey: apiKey, BaseURL: "http://127.0.0.1:1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkUnknown(t, client.Lookup(t.Context(), operationName(t, raw)), lookup.Unavailable)
+	})
 }

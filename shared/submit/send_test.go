@@ -102,7 +102,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestUnanswered: the operation runs and nobody knows its name. It was sent once; the intent waits for its event [G6].
+// TestUnanswered: the operation runs and its name is not known. It was sent once; the intent waits for its event [G6].
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	performed := func(a geminisim.Answer) geminisim.Answer {
@@ -140,8 +140,8 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// TestCallerGoes: whoever waits may go while Gemini is asked; then the operation may run. Once Gemini has answered it is
-// registered all the same [L2].
+// TestCallerGoes: the caller may leave while Gemini is asked; then the operation may run. Once Gemini has answered it
+// is registered all the same [L2].
 func TestCallerGoes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

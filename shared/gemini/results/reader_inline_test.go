@@ -1,0 +1,50 @@
+package results_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/opledger/opledger/shared/gemini/results"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// TestInline: the same items in the batch itself, wherever in it they stand first.
+func TestInline(t *testing.T) {
+	t.Parallel()
+	list := `{"inlinedResponses":{"inlinedResponses":[` + strings.Join(texts(), ",\n") + `]}}`
+	for name, body := range map[string]string{
+		"in metadata":  `{"name":"batches/abc","metadata":{"x":[{}],"output":` + list + `},"done":true,"response":` + list + `}`,
+		"in response":  `{"response":` + list + `}`,
+		"empty before": `{"metadata":{"output":{"inlinedResponses":{"inlinedResponses":[]}}},"response":` + list + `}`,
+		"null before":  `{"metadata":{"inputConfig":{"requests":{"requests":[[[]],{}]}},"output":null},"response":` + list + `}`,
+		"embeddings":   `{"response":` + strings.ReplaceAll(list, "inlinedResponses", "inlinedEmbedContentResponses") + `}`,
+	} {
+		client := serve(t, says(body))
+		for _, from := range []int{0, 3, len(lines)} {
+			got, err := read(client, operation.Result{Inline: true}, int64(from))
+			if diff := cmp.Diff(wants(from), show(got)); err != nil || diff != "" {
+				t.Errorf("%s from %d: %v %s", name, from, err, diff)
+			}
+		}
+	}
+}
+
+// TestLargeInline: inline there is no way past it.
+func TestLargeInline(t *testing.T) {
+	t.Parallel()
+	client := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"response":{"inlinedResponses":{"inlinedResponses":[{"response":1},{"response":"`)
+		chunk := strings.Repeat("x", 1<<20)
+		for range 34 {
+			_, _ = io.WriteString(w, chunk)
+		}
+	})
+	if got, err := read(client, operation.Result{Inline: true}, 0); !errors.Is(err, results.ErrTooLarge) || len(got) != 1 {
+		t.Errorf("%d items, %v", len(got), err)
+	}
+}

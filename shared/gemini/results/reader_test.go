@@ -1,0 +1,192 @@
+package results_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/opledger/opledger/shared/gemini/results"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+const odd = `{"message":"opledger: the item cannot be used: `
+
+// lines are what may stand in a result, one a line, and what is made of it.
+var lines = []struct{ text, want string }{
+	{`{"key":"a","response":{"x":1}}`, `0 a: response {"x":1}`},
+	{`{"key":"b","error":{"code":13}}`, `1 b: error {"code":13}`},
+	{`null`, `2 index-2: error ` + odd + `it is null"}`},
+	{`{"key":"a","response":{"x":2}}`, `3 a~3: response {"x":2}`},
+	{`{"response":{"x":3}}`, `4 index-4: response {"x":3}`},
+	{`{"key":17,"response":{}}`, `5 17: response {}`},
+	{`{"key":"a~3","response":{}}`, `6 a~3~6: response {}`},
+	{`{"key":"index-2","response":[]}`, `7 index-2~7: response []`},
+	{`{"key":"c","response":null,"error":null}`, `8 c: error ` + odd + `it has neither a response nor an error"}`},
+	{`{"key":{},"metadata":{"key":"m"},"response":"text"}`, `9 m: response "text"`},
+	{`{"key":"","metadata":"x","response":1}`, `10 index-10: response 1`},
+	{`{"key":"both","response":1,"error":2}`, `11 both: error 2`},
+	{`["key"]`, `12 index-12: error ` + odd + `it is not a JSON object"}`},
+	{`{"key":"a","response":4}`, `13 a~13: response 4`},
+}
+
+func wants(from int) (want []string) {
+	for _, line := range lines[from:] {
+		want = append(want, line.want)
+	}
+	return want
+}
+
+func texts() (all []string) {
+	for _, line := range lines {
+		all = append(all, line.text)
+	}
+	return all
+}
+
+// TestFile: every kind of line, from every place on, with the same keys each time [K4].
+func TestFile(t *testing.T) {
+	t.Parallel()
+	all := strings.Join(texts(), "\n")
+	for name, text := range map[string]string{
+		"lines": all, "an end of line behind the last": all + "\n", "blank lines": "\r\n\n" + strings.ReplaceAll(all, "\n", "\r\n \n"),
+	} {
+		client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.RequestURI() != "/v1beta/"+file+":download?alt=media" || r.Header.Get("X-Goog-Api-Key") != apiKey {
+				t.Errorf("asked for %s", r.URL)
+			}
+			_, _ = io.WriteString(w, text)
+		})
+		for from := range lines {
+			got, err := read(client, operation.Result{OutputFile: file}, int64(from))
+			if diff := cmp.Diff(wants(from), show(got)); err != nil || diff != "" {
+				t.Errorf("%s from %d: %v %s", name, from, err, diff)
+			}
+		}
+		if _, err := read(client, operation.Result{OutputFile: file}, int64(len(lines))+1); !errors.Is(err, io.EOF) {
+			t.Errorf("skipping beyond the end: %v, want io.EOF", err)
+		}
+	}
+}
+
+// TestNotJSON: a line that is not JSON is an item all the same; the others are what they are.
+func TestNotJSON(t *testing.T) {
+	t.Parallel()
+	client := serve(t, says("{\"key\":\"a\",\"resp\n<html>\n{\"key\":\"b\",\"response\":1}\n\xff\x00"))
+	got, err := read(client, operation.Result{OutputFile: file}, 0)
+	broken := odd + `it is not a JSON object"}`
+	want := []string{"0 index-0: error " + broken, "1 index-1: error " + broken, "2 b: response 1", "3 index-3: error " + broken}
+	if diff := cmp.Diff(want, show(got)); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+}
+
+// TestBroken: an answer that is cut short is an error, never the end.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	text := strings.Join(texts(), "\n")
+	for _, cut := range []int{0, 1, 40, len(text) / 2, len(text) - 1} {
+		client := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", fmt.Sprint(len(text)))
+			_, _ = io.WriteString(w, text[:cut])
+			panic(http.ErrAbortHandler)
+		})
+		if got, err := read(client, operation.Result{OutputFile: file}, 0); err == nil || errors.Is(err, results.ErrLost) {
+			t.Errorf("a file cut at %d: %d items, %v", cut, len(got), err)
+		}
+	}
+	body := `{"metadata":{"output":{"inlinedResponses":{"inlinedResponses":[{"response":1},{"response":2}`
+	for _, cut := range []int{0, 5, 40, 70, len(body) - 12, len(body)} {
+		if _, err := read(serve(t, says(body[:cut])), operation.Result{Inline: true}, 0); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("inline, cut at %d: %v", cut, err)
+		}
+	}
+	for _, none := range []string{`{}`, `{"metadata":null}`, `{"error":{"code":5}}`, `[]`, `{"response":{"inlinedResponses":[]}}`} {
+		if _, err := read(serve(t, says(none)), operation.Result{Inline: true}, 0); !errors.Is(err, results.ErrNone) {
+			t.Errorf("%s: %v, want ErrNone", none, err)
+		}
+	}
+}
+
+// TestLargeLine: a line that is too large is an item with an error, and what is behind it is reached.
+func TestLargeLine(t *testing.T) {
+	t.Parallel()
+	client := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"key":"a","response":"`)
+		chunk := strings.Repeat("x", 1<<20)
+		for range 33 {
+			_, _ = io.WriteString(w, chunk)
+		}
+		_, _ = io.WriteString(w, "\"}\n"+`{"key":"b","response":1}`)
+	})
+	got, err := read(client, operation.Result{OutputFile: file}, 0)
+	want := []string{"0 index-0: error " + odd + `it is larger than 32 MiB"}`, "1 b: response 1"}
+	if diff := cmp.Diff(want, show(got)); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+}
+
+// generated is a file of n items, made as it is read.
+func generated(n int) http.HandlerFunc {
+	filler := strings.Repeat("y", 1000)
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for i := range n {
+			_, _ = fmt.Fprintf(w, "{\"key\":\"review-%d\",\"response\":{\"text\":\"%s\"}}\n", i, filler)
+		}
+	}
+}
+
+// TestMemory: 20 MB are read with next to nothing of them in memory.
+func TestMemory(t *testing.T) { // not parallel: it looks at the whole heap
+
+	client := serve(t, generated(20_000))
+	reader, err := client.Open(t.Context(), key, operation.Result{OutputFile: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	held := func() int64 {
+		runtime.GC()
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return int64(stats.HeapAlloc)
+	}
+	before, peak := held(), int64(0)
+	for i := 0; ; i++ {
+		_, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%5000 == 0 {
+			peak = max(peak, held()-before)
+		}
+	}
+	t.Logf("at most %d KiB held", peak>>10)
+	if peak > 8<<20 {
+		t.Errorf("%d bytes held", peak)
+	}
+}
+
+// BenchmarkSkip passes over a file of 100,000 items of a kilobyte, as a run does that is taken up again.
+func BenchmarkSkip(b *testing.B) {
+	client := serve(b, generated(100_000))
+	for b.Loop() {
+		reader, err := client.Open(b.Context(), key, operation.Result{OutputFile: file})
+		if err == nil {
+			err = errors.Join(reader.SkipTo(100_000), reader.Close())
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)*100_000/max(b.Elapsed().Seconds(), time.Microsecond.Seconds()), "items/s")
+}
