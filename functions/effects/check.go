@@ -3,12 +3,11 @@ package effects
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 
+	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
-	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/effect"
 )
 
@@ -23,19 +22,16 @@ func CheckSettings(ctx context.Context, environ []string) error {
 // not name one; it may be empty. Where an effect has do: custom it calls Custom, to know which handlers there are; an error of that
 // is none of the settings, for a handler may need what only the deployed function has, and then such effects are taken as they are.
 func CheckHandlers(ctx context.Context, specs []effect.Spec, project string) error {
-	isCustom := func(spec effect.Spec) bool { return spec.Do == "custom" }
-	log := slog.New(slog.DiscardHandler)
+	isCustom := func(spec effect.Spec) bool {
+		_, ok := spec.Do.(*effect.DoCustom)
+		return ok
+	}
 	var custom map[string]effect.Handler
 	if slices.ContainsFunc(specs, isCustom) {
 		var err error
-		if custom, err = Custom(ctx, log); err != nil {
+		if custom, err = Custom(ctx, slog.New(slog.DiscardHandler)); err != nil {
 			specs = slices.DeleteFunc(slices.Clone(specs), isCustom)
 		}
 	}
-	_, err := effect.Handlers(specs, effect.HandlerOptions{Log: log, Topics: effect.NewTopics(project), Custom: custom})
-	problems := diag.Split(err)
-	for i, problem := range problems {
-		problems[i] = fmt.Errorf("OPLEDGER_EFFECTS: %w", problem)
-	}
-	return errors.Join(problems...)
+	return cloud.CheckHandlers(specs, project, custom)
 }

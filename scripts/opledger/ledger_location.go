@@ -31,7 +31,7 @@ func parse[T any](outside environment, flag string) (T, location, error) {
 	where, storeErr := findStore(outside, flag)
 	var topicErr error
 	where.topic, topicErr = findTopic(outside)
-	if err := errors.Join(err, storeErr, topicErr, checkHandlers(outside)); err != nil {
+	if err := errors.Join(err, storeErr, topicErr, checkHandlers(outside, settings)); err != nil {
 		return settings, where, usageError{err}
 	}
 	return settings, where, nil
@@ -83,10 +83,17 @@ type handlerSettings struct {
 	Ledger  config.Ledger
 }
 
-// checkHandlers returns the problems that show only once the effects' handlers are made. Settings
-// that cannot be read are reported by the command itself.
-func checkHandlers(outside environment) error {
-	settings, _ := config.Parse[handlerSettings](outside.variables)
+// checkHandlers returns the problems that show only once the effects' handlers are made, for a command
+// with these settings. Effects that the command does not use are checked too. Settings that cannot be
+// read are reported by the command itself.
+func checkHandlers(outside environment, command any) error {
+	var settings handlerSettings
+	var hasProject, hasLedger bool
+	settings.Project, hasProject = config.Group[config.Project](command)
+	settings.Ledger, hasLedger = config.Group[config.Ledger](command)
+	if !hasProject || !hasLedger {
+		settings, _ = config.Parse[handlerSettings](outside.variables)
+	}
 	return effects.CheckHandlers(context.Background(), settings.Ledger.Effects, settings.Project.ID)
 }
 

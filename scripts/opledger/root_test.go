@@ -212,7 +212,7 @@ func TestHandlersAreJudgedAtOnce(t *testing.T) {
 		const want = "3 problems, and nothing was done:\n" +
 			"  OPLEDGER_GRACE: \"soon\" is not a duration; write 90s, 5m or 6h\n" +
 			"  OPLEDGER_EFFECTS: effect \"own\": do is custom, and this program has no handler of that name; add it in functions/effects/custom.go\n" +
-			"  OPLEDGER_EFFECTS: effect \"tell\": topic \"ends\" needs GOOGLE_CLOUD_PROJECT to be set, or to be written as projects/PROJECT/topics/ends"
+			"  OPLEDGER_EFFECTS: effect \"tell\": topic \"ends\" names no project: write it as projects/PROJECT/topics/ends; or set GOOGLE_CLOUD_PROJECT"
 		if got := s.complaint(t); got != want || s.err != "opledger: "+want+"\n" {
 			t.Errorf("%v: %s\nwant %s", args, s.err, want)
 		}

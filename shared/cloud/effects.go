@@ -2,16 +2,49 @@ package cloud
 
 import (
 	"context"
-	"fmt"
-	"strings"
+	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
 )
 
+// Effects are the settings of what runs effects.
+type Effects struct {
+	Firestore config.Firestore
+	Topic     config.Topic
+	Ledger    config.Ledger
+	Handlers  config.Handlers
+	Results   config.Results
+}
+
+// Runner puts together what runs effects, with the team's own handlers by the name of their effect. What it opens stays open as
+// long as the process; after an error nothing is left open, since a function is then built anew at the next request.
+func Runner(ctx context.Context, settings Effects, custom map[string]effect.Handler, log *slog.Logger) (*effect.Runner, error) {
+	o := effect.HandlerOptions{Log: log, Topics: effect.NewTopics(settings.Firestore.ProjectID), Custom: custom, Now: time.Now}
+	var err error
+	if o.Results, err = Results(ctx, settings.Results); err != nil {
+		return nil, err
+	}
+	if o.Signer, err = EffectSigner(ctx, settings.Handlers); err != nil {
+		return nil, err
+	}
+	var closeLedger func() error
+	if o.Ledger, closeLedger, err = open(ctx, settings.Firestore, settings.Topic, settings.Ledger); err != nil {
+		return nil, err
+	}
+	handlers, err := Handlers(ctx, settings.Ledger.Effects, settings.Handlers, o)
+	if err != nil {
+		return nil, errors.Join(err, closeLedger())
+	}
+	return effect.NewRunner(o.Ledger, handlers), nil
+}
+
 // Handlers returns the handler of each effect, by name: effect.Handlers, with what the settings say of all of them put into o,
-// but for a Signer that is there already. Errors: those of EffectSigner, and those of effect.Handlers.
+// but for a Signer that is there already. Errors: those of EffectSigner, and those of effect.Handlers. These errors, and those of
+// the handlers, say which setting to change.
 func Handlers(ctx context.Context, specs []effect.Spec, settings config.Handlers,
 	o effect.HandlerOptions) (map[string]effect.Handler, error) {
 	if o.Signer == nil {
@@ -22,9 +55,23 @@ func Handlers(ctx context.Context, specs []effect.Spec, settings config.Handlers
 	}
 	handlers, err := effect.Handlers(specs, withSettings(settings, o))
 	if err != nil {
-		return nil, fmt.Errorf("OPLEDGER_EFFECTS: %w", err)
+		return nil, handlerErrors(err)
+	}
+	for name, handler := range handlers {
+		handlers[name] = effect.HandlerFunc(func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
+			writes, err := handler.Perform(ctx, task)
+			return writes, withRemedy(err)
+		})
 	}
 	return handlers, nil
+}
+
+// CheckHandlers returns the problems of the effects that only show with their handlers, joined. project is that of topics which do
+// not name one; it may be empty. Nothing is connected to.
+func CheckHandlers(specs []effect.Spec, project string, custom map[string]effect.Handler) error {
+	o := effect.HandlerOptions{Log: slog.New(slog.DiscardHandler), Topics: effect.NewTopics(project), Custom: custom}
+	_, err := effect.Handlers(specs, o)
+	return handlerErrors(err)
 }
 
 // The times that Unperformable gives each effect, and all of them: connecting to Google heeds no context.
@@ -55,7 +102,7 @@ func Unperformable(ctx context.Context, specs []effect.Spec, settings config.Han
 		select {
 		case f := <-findings:
 			if f.err != nil {
-				why[f.name] = f.err
+				why[f.name] = withRemedy(f.err)
 			}
 		case <-late.C:
 			return why
@@ -67,35 +114,4 @@ func Unperformable(ctx context.Context, specs []effect.Spec, settings config.Han
 func withSettings(settings config.Handlers, o effect.HandlerOptions) effect.HandlerOptions {
 	o.AllowPrivate, o.Buckets = settings.AllowPrivate, effect.NewBuckets(settings.StorageEmulator)
 	return o
-}
-
-// LateEffectSigner is EffectSigner for a process that starts without the secret, too: see effect.LateSigner. It returns nil
-// where nothing is signed.
-func LateEffectSigner(settings config.Handlers) *effect.Signer {
-	if settings.Secret == "" {
-		return nil
-	}
-	return effect.LateSigner(func(ctx context.Context) (*effect.Signer, error) { return EffectSigner(ctx, settings) })
-}
-
-// EffectSigner returns what signs the http effects, nil where nothing is signed: made of the secrets in the settings, or of the
-// newest enabled version of their secret, as it is now. A version may hold several secrets, separated by white space, and each
-// signs. A process that is to use a newer version is started again. The errors of the secret are those of
-// secret.Client.Newest and effect.NewSigner; none holds a secret.
-func EffectSigner(ctx context.Context, settings config.Handlers) (*effect.Signer, error) {
-	if settings.Secret == "" {
-		return nil, nil
-	}
-	text := settings.Secret
-	if name, ok := settings.SecretName(); ok {
-		var err error
-		if text, err = newest(ctx, "OPLEDGER_EFFECT_SECRET", name, settings.SecretEmulator); err != nil {
-			return nil, err
-		}
-	}
-	signer, err := effect.NewSigner(strings.Fields(text)...)
-	if err != nil {
-		return nil, fmt.Errorf("OPLEDGER_EFFECT_SECRET: %w", err)
-	}
-	return signer, nil
 }

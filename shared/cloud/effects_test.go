@@ -60,7 +60,7 @@ func TestHandlersSign(t *testing.T) {
 			}
 		}))
 		settings := config.Handlers{Secret: c.secret, SecretEmulator: sim.Addr(), AllowPrivate: true}
-		specs := []effect.Spec{{Name: "publish", Do: "http", URL: receiver.URL}}
+		specs := []effect.Spec{{Name: "publish", Do: &effect.DoHTTP{URL: receiver.URL}}}
 		handlers, err := cloud.Handlers(t.Context(), specs, settings, effect.HandlerOptions{Now: time.Now})
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +103,7 @@ func TestEffectSignerRefuses(t *testing.T) {
 	}
 	sim.Deny("secretmanager.versions.access")
 	refused(secret.ErrDenied)
-	if _, err := cloud.Handlers(t.Context(), []effect.Spec{{Name: "own", Do: "custom"}}, config.Handlers{},
+	if _, err := cloud.Handlers(t.Context(), []effect.Spec{{Name: "own", Do: &effect.DoCustom{}}}, config.Handlers{},
 		effect.HandlerOptions{}); err == nil ||
 		!strings.HasPrefix(err.Error(), `OPLEDGER_EFFECTS: effect "own"`) {
 		t.Errorf("%v", err)
@@ -122,8 +122,9 @@ func TestUnperformable(t *testing.T) {
 	defer sim.Close()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	specs := []effect.Spec{
-		{Name: "publish", Do: "http", URL: "https://8.8.8.8/"}, {Name: "inside", Do: "http", URL: "http://10.0.0.1/"},
-		{Name: "note", Do: "log"},
+		{Name: "publish", Do: &effect.DoHTTP{URL: "https://8.8.8.8/"}},
+		{Name: "inside", Do: &effect.DoHTTP{URL: "http://10.0.0.1/"}},
+		{Name: "note", Do: &effect.DoLog{}},
 	}
 	settings := config.Handlers{Secret: full, SecretEmulator: sim.Addr()}
 	o := effect.HandlerOptions{Signer: cloud.LateEffectSigner(settings), Now: func() time.Time { return now }}

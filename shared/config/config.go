@@ -26,6 +26,12 @@ type validator interface {
 	validate() []error
 }
 
+// A dependent is a group of settings that checks itself by the ledger's, the zero ones where those are
+// not read.
+type dependent interface {
+	validateWith(*Ledger) []error
+}
+
 // Parse reads the settings struct T from environ, which is in the form of os.Environ. The error joins every problem,
 // each beginning with the variable's name. A variable that is set to nothing counts as not set.
 func Parse[T any](environ []string) (T, error) {
@@ -43,17 +49,42 @@ func Parse[T any](environ []string) (T, error) {
 	for _, problem := range problems {
 		unread[variableIn(problem)] = true
 	}
-	for i := range groups.NumField() {
-		if group, ok := groups.Field(i).Addr().Interface().(validator); ok {
-			for _, problem := range group.validate() {
-				said := slices.ContainsFunc(problems, func(other error) bool { return other.Error() == problem.Error() })
-				if !said && !unread[variableIn(problem)] { // else it is about a value that was not set
-					problems = append(problems, problem)
-				}
+	add := func(ofGroup []error) {
+		for _, problem := range ofGroup {
+			said := slices.ContainsFunc(problems, func(other error) bool { return other.Error() == problem.Error() })
+			if !said && !unread[variableIn(problem)] { // else it is about a value that was not set
+				problems = append(problems, problem)
 			}
 		}
 	}
+	var l Ledger
+	for i := range groups.NumField() {
+		group := groups.Field(i).Addr().Interface()
+		if v, ok := group.(validator); ok {
+			add(v.validate())
+		}
+		if found, ok := group.(*Ledger); ok {
+			l = *found
+		}
+	}
+	for i := range groups.NumField() {
+		if v, ok := groups.Field(i).Addr().Interface().(dependent); ok {
+			add(v.validateWith(&l))
+		}
+	}
 	return settings, errors.Join(problems...)
+}
+
+// Group returns the group G of settings that Parse returned, and whether they have it.
+func Group[G any](settings any) (G, bool) {
+	groups := reflect.ValueOf(settings)
+	for i := range groups.NumField() {
+		if group, ok := groups.Field(i).Interface().(G); ok {
+			return group, true
+		}
+	}
+	var none G
+	return none, false
 }
 
 // setIn returns what is set in environ, by name. A variable that is set to nothing counts as not set.

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,8 +111,9 @@ type Ledger struct {
 	Transitions string        `env:"OPLEDGER_TERMINAL_TRANSITIONS"`
 
 	// Effects is what EffectsText says, or the default.
-	Effects []effect.Spec `env:"-"`
-	allowed operation.Transitions
+	Effects        []effect.Spec `env:"-"`
+	allowed        operation.Transitions
+	fetchesResults bool // an effect does, even if it has a mistake
 }
 
 func (l *Ledger) setDefaults() {
@@ -161,8 +163,10 @@ func (l *Ledger) validate() []error {
 	var err error
 	l.allowed, err = operation.ParseTransitions(l.Transitions)
 	problems = append(problems, problemsOf("OPLEDGER_TERMINAL_TRANSITIONS", err)...)
-	if l.Effects, err = parseEffects(l.EffectsText, l.allowed); err != nil {
-		l.Effects = nil // nothing is to be made of them
+	l.Effects, err = parseEffects(l.EffectsText, l.allowed)
+	l.fetchesResults = slices.ContainsFunc(l.Effects, effect.Spec.FetchesResults)
+	if err != nil {
+		l.Effects = nil // no handler may be made of them
 	}
 	return append(problems, problemsOf("OPLEDGER_EFFECTS", err)...)
 }

@@ -29,32 +29,33 @@ func TestUnperformable(t *testing.T) {
 		o    HandlerOptions
 		says []string // none: it may be performed
 	}{
-		{Spec{Do: "log"}, HandlerOptions{}, nil},
-		{Spec{Do: "custom"}, HandlerOptions{}, nil},
-		{Spec{Do: "results", Collection: "reviews"}, HandlerOptions{}, nil},
-		{Spec{Do: "http", URL: "https://8.8.8.8/x"}, HandlerOptions{}, nil},
-		{Spec{Do: "http", URL: "https://[2606:4700::1111]:8443/x"}, HandlerOptions{Signer: there}, nil},
-		{Spec{Do: "http", URL: "http://me:hunter2@127.0.0.1:9/hunter2?t=hunter2"}, HandlerOptions{},
-			[]string{"http://127.0.0.1:9 is at 127.0.0.1: ", "OPLEDGER_EFFECT_ALLOW_PRIVATE=true"}},
-		{Spec{Do: "http", URL: "http://localhost/x"}, HandlerOptions{}, []string{"http://localhost is at ", "private"}},
-		{Spec{Do: "http", URL: "http://[::ffff:10.0.0.1]/x"}, HandlerOptions{}, []string{"is at 10.0.0.1"}},
-		{Spec{Do: "http", URL: "http://169.254.169.254/x"}, HandlerOptions{}, []string{"private"}},
-		{Spec{Do: "http", URL: "http://localhost/x"}, HandlerOptions{AllowPrivate: true}, nil},
-		{Spec{Do: "http", URL: "https://no..host/x"}, HandlerOptions{AllowPrivate: true}, []string{"no..host is not found"}},
-		{Spec{Do: "http", URL: "https://8.8.8.8/x"}, HandlerOptions{Signer: missing}, []string{"the secret is not there"}},
-		{Spec{Do: "http", URL: "https://10.0.0.1/x"}, HandlerOptions{Signer: missing}, []string{"the secret is not there", "private"}},
-		{Spec{Do: "pubsub", Topic: "projects/p/topics/ends"}, HandlerOptions{Topics: NewTopics("p")}, []string{"making a Pub/Sub client: "}},
-		{Spec{Do: "results", Bucket: "gs://results"}, HandlerOptions{Buckets: NewBuckets("")}, []string{"making a Cloud Storage client: "}},
-		{Spec{Do: "results", Bucket: "gs://results"}, HandlerOptions{Buckets: NewBuckets("127.0.0.1:1")}, nil},
+		{Spec{Do: &DoLog{}}, HandlerOptions{}, nil},
+		{Spec{Do: &DoCustom{}}, HandlerOptions{}, nil},
+		{Spec{Do: &DoResults{Collection: "reviews"}}, HandlerOptions{}, nil},
+		{Spec{Do: &DoHTTP{URL: "https://8.8.8.8/x"}}, HandlerOptions{}, nil},
+		{Spec{Do: &DoHTTP{URL: "https://[2606:4700::1111]:8443/x"}}, HandlerOptions{Signer: there}, nil},
+		{Spec{Do: &DoHTTP{URL: "http://me:hunter2@127.0.0.1:9/hunter2?t=hunter2"}}, HandlerOptions{},
+			[]string{"http://127.0.0.1:9 is at 127.0.0.1: ", ErrPrivateAddress.Error()}},
+		{Spec{Do: &DoHTTP{URL: "http://localhost/x"}}, HandlerOptions{}, []string{"http://localhost is at ", "private"}},
+		{Spec{Do: &DoHTTP{URL: "http://[::ffff:10.0.0.1]/x"}}, HandlerOptions{}, []string{"is at 10.0.0.1"}},
+		{Spec{Do: &DoHTTP{URL: "http://169.254.169.254/x"}}, HandlerOptions{}, []string{"private"}},
+		{Spec{Do: &DoHTTP{URL: "http://localhost/x"}}, HandlerOptions{AllowPrivate: true}, nil},
+		{Spec{Do: &DoHTTP{URL: "https://no..host/x"}}, HandlerOptions{AllowPrivate: true}, []string{"no..host is not found"}},
+		{Spec{Do: &DoHTTP{URL: "https://8.8.8.8/x"}}, HandlerOptions{Signer: missing}, []string{"the secret is not there"}},
+		{Spec{Do: &DoHTTP{URL: "https://10.0.0.1/x"}}, HandlerOptions{Signer: missing}, []string{"the secret is not there", "private"}},
+		{Spec{Do: &DoPubSub{Topic: "projects/p/topics/ends"}}, HandlerOptions{Topics: NewTopics("p")}, []string{"making a Pub/Sub client: "}},
+		{Spec{Do: &DoResults{Bucket: "gs://results"}}, HandlerOptions{Buckets: NewBuckets("")}, []string{"making a Cloud Storage client: "}},
+		{Spec{Do: &DoResults{Bucket: "gs://results"}}, HandlerOptions{Buckets: NewBuckets("127.0.0.1:1")}, nil},
 	} {
 		c.o.Now = time.Now
 		err := c.spec.Unperformable(t.Context(), c.o)
-		if (err == nil) != (c.says == nil) || err != nil && c.spec.Do == "http" && strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s %s%s: %v, want %q", c.spec.Do, c.spec.URL, c.spec.Bucket, err, c.says)
+		_, isHTTP := c.spec.Do.(*DoHTTP)
+		if (err == nil) != (c.says == nil) || err != nil && isHTTP && strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%+v: %v, want %q", c.spec.Do, err, c.says)
 		}
 		for _, words := range c.says {
 			if err != nil && !strings.Contains(err.Error(), words) {
-				t.Errorf("%s %s%s: %v does not say %q", c.spec.Do, c.spec.URL, c.spec.Bucket, err, words)
+				t.Errorf("%+v: %v does not say %q", c.spec.Do, err, words)
 			}
 		}
 	}

@@ -52,7 +52,8 @@ func Each(one Handler, o EachOptions) Handler {
 	})
 }
 
-var errNoAPIKey = errors.New("fetching results needs an API key: set GEMINI_API_KEY, or OPLEDGER_GEMINI_API_KEY_SECRET to the name of its secret")
+// ErrNoAPIKey is the error of every attempt that needs a batch's result where there is no client that fetches it.
+var ErrNoAPIKey = errors.New("fetching results needs an API key")
 
 // errContinue says that an attempt ended because its time did, not because it failed.
 var errContinue = errors.New("the time is over; the rest of the items is handed on")
@@ -91,7 +92,7 @@ type itemRun struct {
 // is none left.
 func (r *itemRun) run(ctx context.Context) error {
 	if r.Results == nil {
-		return errNoAPIKey
+		return ErrNoAPIKey
 	}
 	var err error
 	if r.completion, err = r.payload.parse(r.task.Payload); err != nil {

@@ -17,6 +17,47 @@ import (
 	"github.com/opledger/opledger/shared/retryafter"
 )
 
+var httpKind = kind{name: "http", new: func() Action { return &DoHTTP{} }}
+
+// DoHTTP posts the payload to a URL.
+type DoHTTP struct {
+	URL string
+	// Permanent are statuses, 400 to 599, that end the effect at once beside those that [HTTP] lists.
+	Permanent []int
+}
+
+func (d *DoHTTP) fields() []field {
+	return []field{{"url", text(&d.URL)}, {"permanent", numbers(&d.Permanent)}}
+}
+
+func (d *DoHTTP) check(_ Spec, wrong report) {
+	if d.URL == "" {
+		wrong("url", "http needs a url: the http or https URL to post to")
+	} else if u, err := url.Parse(d.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		wrong("url", "url must be an http or https URL") // not quoted: it may hold a password
+	}
+	for _, status := range d.Permanent {
+		if status < 400 || status > 599 {
+			wrong("permanent", "permanent must be statuses from 400 to 599, such as [404], not %d", status)
+		}
+	}
+}
+
+func (d *DoHTTP) handler(s Spec, o HandlerOptions) (Handler, error) {
+	return HTTP(HTTPOptions{
+		URL: d.URL, Timeout: s.Timeout, Permanent: d.Permanent, AllowPrivate: o.AllowPrivate, Signer: o.Signer, Now: o.Now,
+	}), nil
+}
+
+func (d *DoHTTP) unperformable(ctx context.Context, o HandlerOptions) error {
+	err := checkReceiver(ctx, d.URL, o.AllowPrivate)
+	if o.Signer != nil {
+		_, unsigned := o.Signer.loaded(ctx, o.Now())
+		err = errors.Join(unsigned, err)
+	}
+	return err
+}
+
 // HTTPOptions say how HTTP reaches its receiver.
 type HTTPOptions struct {
 	URL     string

@@ -1,14 +1,19 @@
 package effect
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
+	"net/url"
 	"slices"
 	"syscall"
 )
 
-var errPrivateAddress = errors.New("the effect may not reach private addresses; OPLEDGER_EFFECT_ALLOW_PRIVATE=true allows it")
+// ErrPrivateAddress is the error for a receiver at a private address where HTTPOptions.AllowPrivate is
+// not set.
+var ErrPrivateAddress = errors.New("the effect may not reach private addresses")
 
 // refusePrivate runs at each dial, on the address that the name was resolved to: no name can stand
 // for a private address, and none can be resolved to another one afterwards.
@@ -18,9 +23,28 @@ func refusePrivate(_, address string, _ syscall.RawConn) error {
 		return fmt.Errorf("reading the address %q: %w", address, err)
 	}
 	if ip := host.Addr().Unmap(); !public(ip) {
-		return Permanent(fmt.Errorf("%s: %w", ip, errPrivateAddress))
+		return Permanent(fmt.Errorf("%s: %w", ip, ErrPrivateAddress))
 	}
 	return nil
+}
+
+// checkReceiver returns why nothing can be sent to a URL: its host is not found, or every address of it
+// is private and may not be reached. A resolver that does not answer says nothing about the host.
+func checkReceiver(ctx context.Context, text string, allowPrivate bool) error {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil // ParseSpecs has refused it
+	}
+	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+	var failed *net.DNSError
+	switch {
+	case errors.As(err, &failed) && failed.IsNotFound:
+		return fmt.Errorf("the host %s is not found", u.Hostname())
+	case err != nil, allowPrivate, slices.ContainsFunc(addresses, func(ip netip.Addr) bool { return public(ip.Unmap()) }):
+		return nil
+	default:
+		return fmt.Errorf("%s://%s is at %s: %w", u.Scheme, u.Host, addresses[0].Unmap(), ErrPrivateAddress)
+	}
 }
 
 // public reports whether an address can be anybody's on the Internet. Not public is all that IANA's

@@ -296,8 +296,8 @@ func TestHTTPPrivate(t *testing.T) {
 	} {
 		u.Host = host + ":" + u.Port()
 		o.URL = u.String()
-		if err := perform(t, o); !effect.IsPermanent(err) || !strings.Contains(err.Error(), "OPLEDGER_EFFECT_ALLOW_PRIVATE") {
-			t.Errorf("%s: %v, want a permanent error that says what to do", host, err)
+		if err := perform(t, o); !effect.IsPermanent(err) || !errors.Is(err, effect.ErrPrivateAddress) {
+			t.Errorf("%s: %v, want a permanent error", host, err)
 		}
 	}
 }

@@ -8,8 +8,20 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// Log returns a handler that writes the completion to log, or the alert as a warning: the effect that runs where nobody asked
-// for another.
+var logKind = kind{name: "log", new: func() Action { return &DoLog{} }}
+
+// DoLog writes the completion to the log. It has no settings.
+type DoLog struct{}
+
+func (*DoLog) fields() []field { return nil }
+
+func (*DoLog) check(Spec, report) {}
+
+func (*DoLog) handler(_ Spec, o HandlerOptions) (Handler, error) { return Log(o.Log), nil }
+
+func (*DoLog) unperformable(context.Context, HandlerOptions) error { return nil }
+
+// Log returns a handler that writes the completion to log, or an alert as a warning.
 func Log(log *slog.Logger) Handler {
 	return HandlerFunc(func(ctx context.Context, task Task) ([]ledger.Write, error) {
 		log := log.With("operation", task.Operation, "effect", task.Effect, "idempotencyKey", task.IdempotencyKey,

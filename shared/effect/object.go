@@ -78,7 +78,7 @@ type objectWriter struct {
 
 func (w *objectWriter) perform(ctx context.Context) error {
 	if w.Results == nil {
-		return errNoAPIKey
+		return ErrNoAPIKey
 	}
 	lines := &resultLines{client: w.Results}
 	if err := json.Unmarshal(w.task.Payload, &lines.completion); err != nil {

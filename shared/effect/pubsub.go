@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -17,9 +18,38 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/redact"
 )
+
+var pubsubKind = kind{name: "pubsub", new: func() Action { return &DoPubSub{} }}
+
+// DoPubSub publishes the payload to a topic.
+type DoPubSub struct {
+	Topic string // projects/P/topics/T, or T in the project of HandlerOptions.Topics
+}
+
+func (d *DoPubSub) fields() []field { return []field{{"topic", text(&d.Topic)}} }
+
+// topicName is what Pub/Sub accepts as a topic, with or without its project.
+var topicName = regexp.MustCompile(`^(projects/[a-z0-9][a-z0-9.:-]*/topics/)?[A-Za-z][A-Za-z0-9_.~+%-]{2,254}$`)
+
+func (d *DoPubSub) check(_ Spec, wrong report) {
+	if !topicName.MatchString(d.Topic) {
+		wrong("topic", "topic must be projects/PROJECT/topics/TOPIC or TOPIC, not %s", diag.Quote(d.Topic))
+	}
+}
+
+func (d *DoPubSub) handler(s Spec, o HandlerOptions) (Handler, error) {
+	topic, err := o.Topics.fullName(d.Topic)
+	return PubSub(o.Topics, topic, s.Timeout), err
+}
+
+func (d *DoPubSub) unperformable(ctx context.Context, o HandlerOptions) error {
+	_, err := o.Topics.connect(ctx)
+	return err
+}
 
 // Topics publishes to the topics of pubsub effects. It is safe for concurrent use. It connects with its first message, and
 // honours PUBSUB_EMULATOR_HOST then; Close it when done.
@@ -70,13 +100,16 @@ func (t *Topics) connect(ctx context.Context) (*pubsub.TopicAdminClient, error) 
 	return t.client, nil
 }
 
+// ErrNoProject is the error for a topic that names no project where there is no project of Topics.
+var ErrNoProject = errors.New("names no project")
+
 // fullName returns projects/P/topics/T for a topic by either name.
 func (t *Topics) fullName(topic string) (string, error) {
 	switch {
 	case strings.Contains(topic, "/"):
 		return topic, nil
 	case t.project == "":
-		return "", fmt.Errorf("topic %q needs GOOGLE_CLOUD_PROJECT to be set, or to be written as projects/PROJECT/topics/%[1]s", topic)
+		return "", fmt.Errorf("topic %q %w: write it as projects/PROJECT/topics/%[1]s", topic, ErrNoProject)
 	default:
 		return "projects/" + t.project + "/topics/" + topic, nil
 	}

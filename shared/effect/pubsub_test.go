@@ -102,7 +102,7 @@ func serveTopic(t *testing.T) (*topicServer, *effect.Topics) {
 func TestPubSub(t *testing.T) {
 	t.Parallel()
 	server, topics := serveTopic(t)
-	handlers, err := effect.Handlers([]effect.Spec{{Name: name, Do: "pubsub", Topic: "completions"}}, effect.HandlerOptions{Topics: topics})
+	handlers, err := effect.Handlers([]effect.Spec{{Name: name, Do: &effect.DoPubSub{Topic: "completions"}}}, effect.HandlerOptions{Topics: topics})
 	if err != nil {
 		t.Fatal(err)
 	}

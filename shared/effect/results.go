@@ -12,6 +12,55 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
+var resultsKind = kind{name: "results", new: func() Action { return &DoResults{} }}
+
+// DoResults writes a batch's result: a document for each item to Collection, or one object to Bucket.
+type DoResults struct {
+	Collection string
+	Bucket     string // gs://BUCKET or gs://BUCKET/PREFIX
+}
+
+func (d *DoResults) fields() []field {
+	return []field{{"collection", text(&d.Collection)}, {"bucket", text(&d.Bucket)}}
+}
+
+// perItem makes DoResults a fetcher.
+func (d *DoResults) perItem() bool { return d.Bucket == "" }
+
+func (d *DoResults) check(s Spec, wrong report) {
+	switch {
+	case d.Collection == "" && d.Bucket == "":
+		wrong("do", "results needs a collection, for a document each item, or a bucket, gs://BUCKET/PREFIX, for one object")
+	case d.Bucket == "":
+		if err := checkCollection(d.Collection); err != nil {
+			wrong("collection", "%w", err)
+		}
+	case d.Collection != "":
+		wrong("bucket", "results are written to a collection or to a bucket; for both make two effects")
+	case s.Each != "":
+		wrong("each", "to a bucket the whole result is written as one object; leave each out")
+	default:
+		if _, err := parseFolder(d.Bucket); err != nil {
+			wrong("bucket", "%w", err)
+		}
+	}
+}
+
+func (d *DoResults) handler(_ Spec, o HandlerOptions) (Handler, error) {
+	if d.Bucket == "" {
+		return Results(d.Collection), nil
+	}
+	return ResultsObject(ResultsObjectOptions{Bucket: d.Bucket, Buckets: o.Buckets, Results: o.Results, Log: o.Log, Now: o.Now})
+}
+
+func (d *DoResults) unperformable(ctx context.Context, o HandlerOptions) error {
+	if d.Bucket == "" {
+		return nil
+	}
+	_, err := o.Buckets.connect(ctx)
+	return err
+}
+
 // An ItemResult is what the results handler writes of one item: the document COLLECTION/batches:ID:KEY. It is the user's; the
 // ledger neither reads nor deletes it.
 type ItemResult struct {
@@ -47,22 +96,6 @@ func Results(collection string) Handler {
 			},
 		}}, nil
 	})
-}
-
-// checkResults returns what is wrong with where results are written to, and in which field.
-func (s Spec) checkResults() (field string, err error) {
-	switch {
-	case s.Collection == "" && s.Bucket == "":
-		return "do", errors.New("results needs a collection, for a document each item, or a bucket, gs://BUCKET/PREFIX, for one object")
-	case s.Bucket == "":
-		return "collection", checkCollection(s.Collection)
-	case s.Collection != "":
-		return "bucket", errors.New("results are written to a collection or to a bucket; for both make two effects")
-	case s.Each != "":
-		return "each", errors.New("to a bucket the whole result is written as one object; leave each out")
-	}
-	_, err = parseFolder(s.Bucket)
-	return "bucket", err
 }
 
 var collectionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,62}$`)

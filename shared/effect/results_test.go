@@ -88,13 +88,13 @@ func TestItemSpecs(t *testing.T) {
 	}
 }
 
-// TestNoAPIKey: an effect per item says what it misses, and is tried again when somebody has set it.
+// TestNoAPIKey: without an API key an effect per item fails with that error, and is tried again.
 func TestNoAPIKey(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(1))
 	w.client = nil
 	w.end()
-	if report := w.run(t.Context(), succeeds, effect.Failed); !strings.Contains(report.Cause.Error(), "GEMINI_API_KEY") {
+	if report := w.run(t.Context(), succeeds, effect.Failed); !errors.Is(report.Cause, effect.ErrNoAPIKey) {
 		t.Errorf("%v", report.Cause)
 	}
 }

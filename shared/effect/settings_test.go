@@ -23,12 +23,13 @@ func TestParseSpecs(t *testing.T) {
 	t.Parallel()
 	want := []effect.Spec{
 		{
-			Name: "publish", On: []operation.State{operation.Succeeded}, JobKinds: []string{"batch-*", "review"}, Do: "http",
-			URL: "https://example.com/hook?x=1", Timeout: 5 * time.Second, Concurrency: 3, Permanent: []int{404},
+			Name: "publish", On: []operation.State{operation.Succeeded}, JobKinds: []string{"batch-*", "review"},
+			Do:      &effect.DoHTTP{URL: "https://example.com/hook?x=1", Permanent: []int{404}},
+			Timeout: 5 * time.Second, Concurrency: 3,
 		},
 		{
 			Name: "alarm", On: []operation.State{operation.Failed, operation.Expired},
-			Alerts: []ledger.Alert{ledger.AlertStuck, ledger.AlertMissing}, Do: "log",
+			Alerts: []ledger.Alert{ledger.AlertStuck, ledger.AlertMissing}, Do: &effect.DoLog{},
 		},
 	}
 	for form, text := range map[string]string{
@@ -90,7 +91,7 @@ func TestSpecProblems(t *testing.T) {
 		"[{name: a, on: [FAILED], do: http, url: x, timeout: soon}]":            {`"soon"`},
 		"[{name: a, on: [FAILED], do: http, url: \"https://x\", timeout: -5s}]": {`"a"`, "timeout"},
 		"[{name: a, on: [FAILED], do: mail}, {name: b, on: [FAILED]}, {name: c, on: [FAILED], do: http}, {name: d, do: http, url: \"ftp://x\"}, {name: e, do: http, url: /x}]": {
-			`effect "a": do must be log, http, pubsub, custom or results, not "mail"`, `effect "b": do`, `effect "c"`, `effect "d": url must be`, `effect "e"`,
+			`effect "a": do must be one of log, http, pubsub, custom, results, not "mail"`, `effect "b": do`, `effect "c"`, `effect "d": url must be`, `effect "e"`,
 		},
 		"[{name: a, do: http, url: \"hunter2://x\", topic: tttt}, {name: b, do: log, url: \"https://x\", timeout: -1s}, {name: c, do: custom, topic: tttt}]": {
 			`effect "a": url must be`, `effect "a": topic is for do: pubsub`, `effect "b": url is for do: http`, `effect "b": timeout`,
@@ -204,8 +205,8 @@ func TestDefault(t *testing.T) {
 func TestHandlers(t *testing.T) {
 	t.Parallel()
 	specs := []effect.Spec{
-		{Name: "a", Do: "log"}, {Name: "b", Do: "http", URL: "http://127.0.0.1:1/"}, {Name: "c", Do: "pubsub", Topic: "topic"},
-		{Name: "d", Do: "custom"},
+		{Name: "a", Do: &effect.DoLog{}}, {Name: "b", Do: &effect.DoHTTP{URL: "http://127.0.0.1:1/"}},
+		{Name: "c", Do: &effect.DoPubSub{Topic: "topic"}}, {Name: "d", Do: &effect.DoCustom{}},
 	}
 	own := effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, errTarget })
 	options := effect.HandlerOptions{
@@ -223,7 +224,7 @@ func TestHandlers(t *testing.T) {
 	}
 	options.Custom, options.Topics = nil, effect.NewTopics("")
 	_, err = effect.Handlers(specs, options)
-	for _, want := range []string{`effect "c": topic "topic" needs GOOGLE_CLOUD_PROJECT`, "projects/PROJECT/topics/topic", `effect "d": do is custom`, "functions/effects/custom.go"} {
+	for _, want := range []string{`effect "c": topic "topic" names no project`, "projects/PROJECT/topics/topic", `effect "d": do is custom`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want it to say %s", err, want)
 		}

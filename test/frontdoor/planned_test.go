@@ -96,7 +96,7 @@ func TestPlannedPushesReachEffects(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := &harness.Log{}
-	handlers, err := effect.Handlers([]effect.Spec{{Name: "note", Do: "log"}}, effect.HandlerOptions{Log: slog.New(slog.DiscardHandler)})
+	handlers, err := effect.Handlers([]effect.Spec{{Name: "note", Do: &effect.DoLog{}}}, effect.HandlerOptions{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

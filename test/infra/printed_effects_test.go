@@ -161,7 +161,7 @@ var ofEffects = []situation{
 		w.run(m, nil)
 	}, []string{"effects", "ledger-errors"}},
 	{"effects: no handler has the name", func(w *world) {
-		w.effects = append(w.effects, effect.Spec{Name: "later", Do: "log", On: ends})
+		w.effects = append(w.effects, effect.Spec{Name: "later", Do: &effect.DoLog{}, On: ends})
 		w.openLedger()
 		m := w.planned("later")
 		w.effects = w.effects[:len(w.effects)-1]

@@ -62,10 +62,10 @@ func newWorld(t *testing.T) *world {
 	}))
 	t.Cleanup(w.receiver.Close)
 	w.effects = []effect.Spec{
-		{Name: "publish", Do: "http", URL: w.receiver.URL, On: ends},
-		{Name: "note", Do: "log", Alerts: ledger.Alerts()},
-		{Name: "each", Do: "http", Each: "item", URL: w.receiver.URL, On: []operation.State{operation.Succeeded}},
-		{Name: "own", Do: "custom", On: []operation.State{operation.Expired}},
+		{Name: "publish", Do: &effect.DoHTTP{URL: w.receiver.URL}, On: ends},
+		{Name: "note", Do: &effect.DoLog{}, Alerts: ledger.Alerts()},
+		{Name: "each", Do: &effect.DoHTTP{URL: w.receiver.URL}, Each: "item", On: []operation.State{operation.Succeeded}},
+		{Name: "own", Do: &effect.DoCustom{}, On: []operation.State{operation.Expired}},
 	}
 	w.openLedger()
 	w.openGemini()

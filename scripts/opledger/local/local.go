@@ -135,7 +135,7 @@ func settings(speed float64, secret, geminiURL, sinkURL string) (server.Settings
 	parsed.Webhook.Tolerance = max(parsed.Webhook.Tolerance, minTolerance)
 	parsed.Ledger.ClaimTTL = max(parsed.Ledger.ClaimTTL, minClaimTTL)
 	parsed.Ledger.Effects = []effect.Spec{{
-		Name: publishEffect, Do: "http", URL: sinkURL,
+		Name: publishEffect, Do: &effect.DoHTTP{URL: sinkURL},
 		On: []operation.State{operation.Succeeded, operation.Failed, operation.Cancelled, operation.Expired},
 	}}
 	return parsed, nil

@@ -57,7 +57,7 @@ func TestCheck(t *testing.T) {
 		{"effects that cannot be read hide nothing else", []string{"effects"}, deployed("OPLEDGER_EFFECTS=[{name: own, on: [FAILED], do: dance}]", "OPLEDGER_CLAIM_TTL=1"),
 			"check: 2 problems, and nothing was done:\n" +
 				"  OPLEDGER_CLAIM_TTL: \"1\" is not a duration; write 90s, 5m or 6h\n" +
-				"  OPLEDGER_EFFECTS: effect \"own\": do must be log, http, pubsub, custom or results, not \"dance\"\n"},
+				"  OPLEDGER_EFFECTS: effect \"own\": do must be one of log, http, pubsub, custom, results, not \"dance\"\n"},
 		{"no function", []string{"webhok", "register"}, deployed(),
 			"check: there is no function \"webhok\"; the functions are [webhook register reconcile effects]\n"},
 	} {

