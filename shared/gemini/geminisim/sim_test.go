@@ -10,7 +10,6 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
-	"google.golang.org/genai"
 	"google.golang.org/genai/interactions/models/operations"
 	"google.golang.org/genai/interactions/models/webhooks"
 
@@ -86,32 +85,6 @@ func TestOverLoopback(t *testing.T) {
 	}
 	if lost != st.Lost {
 		t.Errorf("%d batches lost their completion, %d counted", lost, st.Lost)
-	}
-}
-
-func TestScriptedDownloadAndWebhookAnswers(t *testing.T) {
-	t.Parallel()
-	sim, client, _ := serve(t, geminisim.Config{})
-	sim.Script("done", geminisim.Script{Hold: geminisim.StateSucceeded})
-	job := create(t, client, "done")
-	truth := sim.Batches()[0]
-	sim.AnswerNext(geminisim.OpDownload, "done", geminisim.ErrorAnswer(503, "later"))
-	sim.AnswerNext(geminisim.OpWebhook, "", geminisim.ErrorAnswer(503, "later"))
-	sim.AnswerNext(geminisim.OpCancel, job.Name, geminisim.ErrorAnswer(429, "slow down"))
-	sim.AnswerNext(geminisim.OpDelete, job.Name, geminisim.ErrorAnswer(500, "oh"))
-
-	// Measured against SDK v1.77.0: a failed download comes back as data.
-	data, err := client.Files.Download(t.Context(), genai.NewDownloadURIFromFile(&genai.File{DownloadURI: truth.ResultFile}), nil)
-	if err != nil || string(data) != string(geminisim.ErrorAnswer(503, "later").Body) {
-		t.Errorf("download %s, %v", data, err)
-	}
-	_, err = client.Webhooks.List(t.Context(), operations.ListWebhooksRequest{}, noRetries)
-	wantStatus(t, err, http.StatusServiceUnavailable)
-	wantAPIError(t, client.Batches.Cancel(t.Context(), job.Name, nil), 429, "RESOURCE_EXHAUSTED")
-	_, err = client.Batches.Delete(t.Context(), job.Name, nil)
-	wantAPIError(t, err, 500, "INTERNAL")
-	if st := sim.Stats(); st.APIScripted != 4 || sim.Batches()[0].Deleted {
-		t.Errorf("%+v", st)
 	}
 }
 

@@ -154,3 +154,42 @@ func TestAnswerOfTheNextCreateIsLost(t *testing.T) {
 		}
 	}
 }
+
+func TestListNewestFirstInPages(t *testing.T) {
+	t.Parallel()
+	sim, client, _ := serve(t, geminisim.Config{})
+	empty, err := client.Batches.List(t.Context(), nil)
+	if err != nil || len(empty.Items) != 0 {
+		t.Fatalf("empty list: %+v, %v", empty, err)
+	}
+	var want []string
+	for i := range 7 {
+		name := fmt.Sprint("job-", i)
+		sim.Script(name, geminisim.Script{Hold: geminisim.StateRunning})
+		want = append([]string{name}, want...)
+		create(t, client, name)
+	}
+	page, err := client.Batches.List(t.Context(), &genai.ListBatchJobsConfig{PageSize: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes, got := []int{}, []string{}
+	for {
+		sizes = append(sizes, len(page.Items))
+		for _, job := range page.Items {
+			got = append(got, job.DisplayName)
+		}
+		create(t, client, "in between") // moves no page
+		if page, err = page.Next(t.Context()); errors.Is(err, genai.ErrPageDone) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]int{3, 3, 1}, sizes); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,12 +1,11 @@
 package geminisim_test
 
 import (
-	"encoding/json"
 	"net/http"
-	"strings"
 	"testing"
 
 	"google.golang.org/genai"
+	"google.golang.org/genai/interactions/models/operations"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
@@ -88,57 +87,28 @@ func TestCreatedButAnswerLost(t *testing.T) {
 	}
 }
 
-func TestAPIFaults(t *testing.T) {
+func TestScriptedDownloadAndWebhookAnswers(t *testing.T) {
 	t.Parallel()
-	run := func(f geminisim.Faults) (codes map[int]int, states map[string]int, st geminisim.Stats) {
-		sim := geminisim.New(geminisim.Config{Seed: 7, Faults: f})
-		defer sim.Close()
-		sim.Script("b", geminisim.Script{Hold: geminisim.StatePending})
-		name := submit(t, sim, "b")
-		if err := sim.SetState(name, geminisim.StateRunning); err != nil {
-			t.Fatal(err)
-		}
-		codes, states = map[int]int{}, map[string]int{}
-		for range 200 {
-			w := call(t, sim, "GET", "/v1beta/"+name, "")
-			var op struct{ Metadata struct{ State string } }
-			_ = json.Unmarshal(w.Body.Bytes(), &op) // HTML, at times
-			codes[w.Code]++
-			states[op.Metadata.State]++
-			if w.Code == 429 && (w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "RetryInfo")) {
-				t.Errorf("429 without Retry-After or RetryInfo: %v %s", w.Header(), w.Body)
-			}
-		}
-		return codes, states, sim.Stats()
-	}
+	sim, client, _ := serve(t, geminisim.Config{})
+	sim.Script("done", geminisim.Script{Hold: geminisim.StateSucceeded})
+	job := create(t, client, "done")
+	truth := sim.Batches()[0]
+	sim.AnswerNext(geminisim.OpDownload, "done", geminisim.ErrorAnswer(503, "later"))
+	sim.AnswerNext(geminisim.OpWebhook, "", geminisim.ErrorAnswer(503, "later"))
+	sim.AnswerNext(geminisim.OpCancel, job.Name, geminisim.ErrorAnswer(429, "slow down"))
+	sim.AnswerNext(geminisim.OpDelete, job.Name, geminisim.ErrorAnswer(500, "oh"))
 
-	if codes, states, _ := run(geminisim.None()); codes[200] != 200 || states["BATCH_STATE_RUNNING"] != 200 {
-		t.Errorf("without faults: %v %v", codes, states)
+	// Measured against SDK v1.77.0: a failed download comes back as data.
+	data, err := client.Files.Download(t.Context(), genai.NewDownloadURIFromFile(&genai.File{DownloadURI: truth.ResultFile}), nil)
+	if err != nil || string(data) != string(geminisim.ErrorAnswer(503, "later").Body) {
+		t.Errorf("download %s, %v", data, err)
 	}
-	if codes, _, st := run(geminisim.Faults{APIErrors: 1}); codes[500] == 0 || codes[502] == 0 || codes[503] == 0 || codes[504] == 0 || st.APIErrors != 200 {
-		t.Errorf("errors: %v %+v", codes, st)
-	}
-	if codes, _, st := run(geminisim.Faults{APIRateLimited: 1}); codes[429] != 200 || st.APIRateLimited != 200 {
-		t.Errorf("rate limits: %v %+v", codes, st)
-	}
-	if _, states, st := run(geminisim.Faults{APIStale: 1}); states["BATCH_STATE_PENDING"] != 200 || st.APIStale != 200 {
-		t.Errorf("stale: %v %+v", states, st)
-	}
-	if codes, states, st := run(geminisim.Faults{APIHollow: 1}); codes[200] != 200 || states[""] != 200 || st.APIHollow != 200 {
-		t.Errorf("hollow: %v %v %+v", codes, states, st)
-	}
-	codes, states, st := run(geminisim.Harsh())
-	if st.APIErrors < 5 || st.APIErrors > 40 || st.APIRateLimited < 5 || st.APIStale < 10 || st.APIHollow < 2 || codes[200] < 100 {
-		t.Errorf("harsh: %v %v %+v", codes, states, st)
-	}
-}
-
-func TestCreatesLost(t *testing.T) {
-	t.Parallel()
-	sim := geminisim.New(geminisim.Config{Faults: geminisim.Faults{CreatesLost: 1}})
-	defer sim.Close()
-	w := call(t, sim, "POST", "/v1beta/models/m:batchGenerateContent", `{"batch":{"inputConfig":{"fileName":"files/x"}}}`)
-	if w.Code != 503 || len(sim.Batches()) != 1 || sim.Stats().APICreatesLost != 1 {
-		t.Errorf("%d, %d batches, %+v", w.Code, len(sim.Batches()), sim.Stats())
+	_, err = client.Webhooks.List(t.Context(), operations.ListWebhooksRequest{}, noRetries)
+	wantStatus(t, err, http.StatusServiceUnavailable)
+	wantAPIError(t, client.Batches.Cancel(t.Context(), job.Name, nil), 429, "RESOURCE_EXHAUSTED")
+	_, err = client.Batches.Delete(t.Context(), job.Name, nil)
+	wantAPIError(t, err, 500, "INTERNAL")
+	if st := sim.Stats(); st.APIScripted != 4 || sim.Batches()[0].Deleted {
+		t.Errorf("%+v", st)
 	}
 }

@@ -1,10 +1,6 @@
 package geminisim
 
-import (
-	"cmp"
-	"net/http"
-	"slices"
-)
+import "net/http"
 
 func (s *Sim) batchRoutes(mux *http.ServeMux, models verbs) {
 	models["batchGenerateContent"] = s.serve(OpCreate, labelled(batchLabel), s.createBatch)
@@ -47,52 +43,6 @@ func (s *Sim) newBatch(req *createRequest, model string) operation {
 
 func (s *Sim) getBatch(w http.ResponseWriter, r *http.Request) {
 	s.onJob(w, r, batchKind, writeNotFound, func(b *job) any { return b.operation(b.seen(r)) })
-}
-
-func (s *Sim) listBatches(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	size, from, ok := page(w, q.Get("pageSize"), q.Get("pageToken"))
-	if !ok {
-		return
-	}
-	writeJSON(w, s.list(r, size, from))
-}
-
-// list is the page of that size from the batch created from-th on, or from the
-// first of the list where there is none.
-func (s *Sim) list(r *http.Request, size, from int) listResponse {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := s.listed()
-	at := max(0, slices.IndexFunc(all, func(b *job) bool { return b.nth == from }))
-	resp := listResponse{}
-	for _, b := range all[at:] {
-		if b.deleted {
-			continue
-		}
-		if len(resp.Operations) == size {
-			resp.NextPageToken = pageToken(b.nth)
-			break
-		}
-		resp.Operations = append(resp.Operations, b.operation(b.seen(r)))
-	}
-	return resp
-}
-
-// listed is all batches in the order of a list: newest first, as seen live,
-// unless Config.ShuffleLists. Each batch has its place for good, so that what is
-// created between two pages moves none of the others.
-func (s *Sim) listed() []*job {
-	var all []*job
-	for _, j := range slices.Backward(s.jobs) {
-		if j.kind == batchKind {
-			all = append(all, j)
-		}
-	}
-	if s.cfg.ShuffleLists {
-		slices.SortFunc(all, func(a, b *job) int { return cmp.Compare(a.rank, b.rank) })
-	}
-	return all
 }
 
 // cancelBatch answers `{}` whether or not there was anything to stop:

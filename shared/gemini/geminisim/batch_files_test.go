@@ -1,0 +1,78 @@
+package geminisim_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"google.golang.org/genai"
+
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+)
+
+func TestDownload(t *testing.T) {
+	t.Parallel()
+	sim, client, srv := serve(t, geminisim.Config{Faults: geminisim.Faults{FailedItems: 0.3}})
+	sim.Script("file", geminisim.Script{Hold: geminisim.StateRunning})
+	job := create(t, client, "file")
+	file := "files/batch-" + strings.TrimPrefix(job.Name, "batches/")
+	if w := call(t, sim, "GET", "/v1beta/"+file+":download?alt=media", ""); w.Code != http.StatusForbidden {
+		t.Errorf("results before the end: %d", w.Code)
+	}
+	if err := sim.SetState(job.Name, geminisim.StateSucceeded); err != nil {
+		t.Fatal(err)
+	}
+	bySDK, err := client.Files.Download(t.Context(), genai.NewDownloadURIFromFile(&genai.File{DownloadURI: file}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/download/v1beta/"+file+":download?alt=media", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Goog-Api-Key", "key")
+	resp, err := srv.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	documented, err := io.ReadAll(resp.Body)
+	if err != nil || !bytes.Equal(documented, bySDK) {
+		t.Errorf("the two paths give different results (%v):\n%s\n%s", err, documented, bySDK)
+	}
+
+	lines, failed := 0, 0
+	for sc := bufio.NewScanner(bytes.NewReader(bySDK)); sc.Scan(); lines++ {
+		var line struct {
+			Key      string
+			Response *genai.GenerateContentResponse
+			Error    *genai.JobError
+		}
+		if err := json.Unmarshal(sc.Bytes(), &line); err != nil || line.Key != fmt.Sprint("request-", lines+1) ||
+			(line.Response == nil) == (line.Error == nil) {
+			t.Errorf("line %d: %s %v", lines, sc.Bytes(), err)
+		}
+		if line.Error != nil {
+			failed++
+		}
+	}
+	var raw struct {
+		Done     bool
+		Metadata struct{ BatchStats map[string]string }
+		Response struct{ ResponsesFile string }
+	}
+	w := call(t, sim, "GET", "/v1beta/"+job.Name, "")
+	if err := json.Unmarshal(w.Body.Bytes(), &raw); err != nil {
+		t.Fatal(err)
+	}
+	stats := raw.Metadata.BatchStats
+	if !raw.Done || raw.Response.ResponsesFile != file || stats["requestCount"] != fmt.Sprint(lines) ||
+		failed > 0 && stats["failedRequestCount"] != fmt.Sprint(failed) {
+		t.Errorf("%d lines, %d failed: %s", lines, failed, w.Body)
+	}
+}
