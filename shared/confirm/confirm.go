@@ -1,15 +1,17 @@
 // Package confirm makes of a delivery that is only a hint what Gemini itself says of the operation.
 //
-// A delivery is a hint where its signature does not cover its body: whoever has seen one such delivery can send another body
-// with it. So nothing of the body is believed but that it is worth asking about the operation that it names. Gemini's answer
-// goes through the same door as everything else [M7], under the delivery's own id, so that the same hint again is a duplicate
+// A delivery is a hint where its signature does not cover its body: whoever has seen one such
+// delivery can send another body with it. So nothing of the body is believed but that it is worth
+// asking about the operation that it names. Gemini's answer goes through the same door as
+// everything else [M7], under the delivery's own id, so that the same hint again is a duplicate
 // [W4].
 //
-// What a hint can cost is bounded: one operation is asked about by one hint at a time and once in a while, and few operations
-// at once; and the hints of one token, then those of all, by rate. A hint that comes sooner makes a
-// registered operation due, for the next pass to ask about; any other is to be
-// delivered again. Of an operation that Gemini does not know, nothing is created; but where the sender
-// vouches for the id of an intent that waits, the name is kept with the intent, and passes look it up.
+// What a hint can cost is bounded: one operation is asked about by one hint at a time and once in a
+// while, and few operations at once; and the hints of one token, then those of all, by rate. A hint
+// that comes sooner makes a registered operation due, for the next pass to ask about; any other is
+// to be delivered again. Of an operation that Gemini does not know, nothing is created; but where
+// the sender vouches for the id of an intent that waits, the name is kept with the intent, and
+// passes look it up.
 package confirm
 
 import (
@@ -40,7 +42,8 @@ const (
 	Settled operation.Reason = "settled" // not asked about now, and the operation has ended
 )
 
-// An UnconfirmedError says that Gemini could not be asked, or not yet. The delivery must come again.
+// An UnconfirmedError says that Gemini could not be asked, or not yet. The delivery must come
+// again.
 type UnconfirmedError struct {
 	Operation operation.Key
 	// Reason is one of lookup.Reasons, or AskedLately, Busy, NotYet or NoClient.
@@ -77,7 +80,8 @@ const (
 	TooManyNames = "too-many-names"
 )
 
-// DefaultGap is how long an operation that a hint was about is not asked about because of another one.
+// DefaultGap is how long an operation that a hint was about is not asked about because of another
+// one.
 const DefaultGap = 30 * time.Second
 
 // askTimeout bounds one look-up: the sender wants its answer within seconds.
@@ -86,8 +90,9 @@ const askTimeout = 5 * time.Second
 // Options are what a Confirmer works with.
 type Options struct {
 	Ledger *ledger.Ledger
-	// Gemini returns what to ask with. It is called when the first hint comes, and again as long as it fails, never
-	// twice at the same time: deliveries that are no hints do not wait for an API key.
+	// Gemini returns what to ask with. It is called when the first hint comes, and again as long as
+	// it fails, never twice at the same time: deliveries that are no hints do not wait for an API
+	// key.
 	Gemini func(context.Context) (*lookup.Client, error)
 	// Gap is how long an operation is left alone after a look-up; 0: DefaultGap.
 	Gap time.Duration
@@ -124,8 +129,8 @@ type Hint struct {
 
 // Confirm asks Gemini about the operation that a hint names, and ingests the answer.
 //
-// The receipt is that of Ingest, or says Ignored with a reason. Errors: *UnconfirmedError, and those of Ingest; the same
-// delivery can be confirmed again without harm.
+// The receipt is that of Ingest, or says Ignored with a reason. Errors: *UnconfirmedError, and
+// those of Ingest; the same delivery can be confirmed again without harm.
 func (c *Confirmer) Confirm(ctx context.Context, hint Hint) (ledger.Receipt, error) {
 	e, vouched := hint.Event, hint.Vouched
 	found, err := c.ledger.ReadUnverified(ctx, e.Name, e.CorrelationID, e.DeliveryID)
@@ -153,7 +158,8 @@ func (c *Confirmer) Confirm(ctx context.Context, hint Hint) (ledger.Receipt, err
 	}
 	switch {
 	case found.Record.Abandoned != nil && e.State.Terminal() && notYet(answer):
-		// No pass asks any more, so this delivery, or the same again, is what is left to tell of the end [R4].
+		// No pass asks any more, so this delivery, or the same again, is what is left to tell of
+		// the end [R4].
 		return receipt, &UnconfirmedError{Operation: receipt.Key, Reason: NotYet, RetryAfter: c.turns.gap}
 	case answer.Known(), found.Waiting && vouched != "" && answer.Exists(): // an intent is bound without a state
 		return c.ingest(ctx, e, found.Name, answer, vouched)
@@ -170,8 +176,8 @@ func (c *Confirmer) Confirm(ctx context.Context, hint Hint) (ledger.Receipt, err
 	}
 }
 
-// notYet reports whether Gemini does not show an end that it may show later: a live operation was seen to be not
-// found for days.
+// notYet reports whether Gemini does not show an end that it may show later: a live operation was
+// seen to be not found for days.
 func notYet(answer lookup.Answer) bool {
 	return answer.Reason == lookup.NotFound || answer.Known() && !answer.State.Terminal()
 }
@@ -210,7 +216,8 @@ func (c *Confirmer) ingest(ctx context.Context, e operation.Event, name operatio
 	if err != nil || !e.State.Terminal() || receipt.State.Terminal() || !receipt.Registered {
 		return receipt, err
 	}
-	// The hint knows of an end that Gemini does not show yet; this delivery will be a duplicate from now on.
+	// The hint knows of an end that Gemini does not show yet; this delivery will be a duplicate
+	// from now on.
 	_, err = c.ledger.MakeDueNow(ctx, receipt.Key)
 	return receipt, err
 }

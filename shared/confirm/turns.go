@@ -13,8 +13,8 @@ const (
 	maxRemembered = 10_000 // operations, so that a sender of many names cannot fill the memory
 )
 
-// turns bounds how often hints make a process ask: about one operation one at a time and once in a gap, about few at
-// once. Other processes have turns of their own.
+// turns bounds how often hints make a process ask: about one operation one at a time and once in a
+// gap, about few at once. Other processes have turns of their own.
 type turns struct {
 	gap    time.Duration
 	mu     sync.Mutex

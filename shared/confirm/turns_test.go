@@ -11,7 +11,8 @@ import (
 
 var start = time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)
 
-// TestTurns: one operation is asked about by one at a time and once in a gap, counted from the beginning.
+// TestTurns: one operation is asked about by one at a time and once in a gap, counted from the
+// beginning.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	turns := newTurns(time.Minute)
@@ -60,7 +61,8 @@ func TestTurnsAtOnce(t *testing.T) {
 	}
 }
 
-// TestTurnsForget: a sender of many names cannot fill the memory, and blocks others no longer than the gap.
+// TestTurnsForget: a sender of many names cannot fill the memory, and blocks others no longer than
+// the gap.
 func TestTurnsForget(t *testing.T) {
 	t.Parallel()
 	turns := newTurns(time.Hour)

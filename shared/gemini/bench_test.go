@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/gemini"
 )
 
-// BenchmarkVerify belongs beside BenchmarkBareHMAC, the least that it can cost, and BenchmarkKeyedHMAC, what it would cost
-// at least without its pool.
+// BenchmarkVerify belongs beside BenchmarkBareHMAC, the least that it can cost, and
+// BenchmarkKeyedHMAC, what it would cost at least without its pool.
 func BenchmarkVerify(b *testing.B) {
 	v := newVerifier(b, secretA)
 	h, body := headers("msg_1", "1700000000", vectorSig), []byte(vectorRaw)

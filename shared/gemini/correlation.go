@@ -10,8 +10,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// CorrelationKey is the key in a job's user metadata under which a submitter puts its own id for the operation. Events
-// carry the metadata back, so an event finds its operation even where its name has an unexpected form [K6].
+// CorrelationKey is the key in a job's user metadata under which a submitter puts its own id for
+// the operation. Events carry the metadata back, so an event finds its operation even where its
+// name has an unexpected form [K6].
 const CorrelationKey = "opledger_correlation_id"
 
 const (
@@ -21,11 +22,12 @@ const (
 	maxCorrelationDepth = 64
 )
 
-// CorrelationOf finds the submitter's own id in a JSON object: an event's body, or the claims of a token that carries
-// the event. Gemini does not document where the user metadata stands, so it looks everywhere [K6]: in user_metadata
-// (or userMetadata) of data, then of the object itself, then in every object at whatever depth, the shallower first
-// and then in the order of the keys, whatever the order in the text. Only a text under CorrelationKey counts, of at
-// most 256 bytes. It returns "" where there is none, for bytes that are no JSON object, and where the id is garbled:
+// CorrelationOf finds the submitter's own id in a JSON object: an event's body, or the claims of a
+// token that carries the event. Gemini does not document where the user metadata stands, so it
+// looks everywhere [K6]: in user_metadata (or userMetadata) of data, then of the object itself,
+// then in every object at whatever depth, the shallower first and then in the order of the keys,
+// whatever the order in the text. Only a text under CorrelationKey counts, of at most 256 bytes. It
+// returns "" where there is none, for bytes that are no JSON object, and where the id is garbled:
 // it could be anybody's. What it costs is about what decoding the object costs.
 func CorrelationOf(claims json.RawMessage) string {
 	if id := findCorrelation(claims); !operation.Garbled(id) {

@@ -13,8 +13,8 @@ import (
 const (
 	// MaxCorrelationID bounds an id that is to be carried by a display name, in bytes.
 	MaxCorrelationID = 100
-	// maxDisplayName bounds a display name, in bytes. Gemini publishes no bound for a batch's; elsewhere Google takes 128
-	// characters.
+	// maxDisplayName bounds a display name, in bytes. Gemini publishes no bound for a batch's;
+	// elsewhere Google takes 128 characters.
 	maxDisplayName = 128
 	// correlationMark stands before the id.
 	correlationMark = "opledger:"
@@ -23,8 +23,9 @@ const (
 // ErrCorrelationID is wrapped by every error of CheckCorrelationID.
 var ErrCorrelationID = errors.New("not a correlation id that a display name can carry")
 
-// CheckCorrelationID returns nil for an id that can be in a display name: 1 to MaxCorrelationID bytes of printable text
-// without spaces. An operation may be registered under any other id too, and its events find it; but listing does not [G6].
+// CheckCorrelationID returns nil for an id that can be in a display name: 1 to MaxCorrelationID
+// bytes of printable text without spaces. An operation may be registered under any other id too,
+// and its events find it; but listing does not [G6].
 func CheckCorrelationID(id string) error {
 	odd := func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) }
 	switch {
@@ -38,9 +39,9 @@ func CheckCorrelationID(id string) error {
 	return nil
 }
 
-// DisplayName returns the display name for a batch: the user's own name, which may be empty, and the id, which listing gives
-// back [G6]. It has at most 128 bytes: name is cut where there is no room, the id never. An id that CheckCorrelationID
-// refuses is left out.
+// DisplayName returns the display name for a batch: the user's own name, which may be empty, and
+// the id, which listing gives back [G6]. It has at most 128 bytes: name is cut where there is no
+// room, the id never. An id that CheckCorrelationID refuses is left out.
 func DisplayName(name, correlationID string) string {
 	name = strings.TrimSpace(strings.ToValidUTF8(name, "\uFFFD"))
 	if CheckCorrelationID(correlationID) != nil {
@@ -53,8 +54,8 @@ func DisplayName(name, correlationID string) string {
 	return diag.Cut(name, maxDisplayName-len(" ")-len(mark)) + " " + mark
 }
 
-// CorrelationIn returns the id that DisplayName put into a display name; "" where there is none. It must be the last word, as
-// DisplayName makes it.
+// CorrelationIn returns the id that DisplayName put into a display name; "" where there is none. It
+// must be the last word, as DisplayName makes it.
 func CorrelationIn(displayName string) string {
 	words := strings.TrimSpace(displayName)
 	id, marked := strings.CutPrefix(words[strings.LastIndexByte(words, ' ')+1:], correlationMark)

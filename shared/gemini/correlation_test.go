@@ -75,8 +75,8 @@ func TestCorrelationOf(t *testing.T) {
 	}
 }
 
-// TestDecodeEventIsCheap: a body of the largest size [W7] costs some times what encoding/json takes for it, whatever is in
-// it; nothing in it makes decoding quadratic.
+// TestDecodeEventIsCheap: a body of the largest size [W7] costs some times what encoding/json takes
+// for it, whatever is in it; nothing in it makes decoding quadratic.
 func TestDecodeEventIsCheap(t *testing.T) {
 	const size, atMost = 1 << 20, 30
 	fill := func(one func(i int) string) string {

@@ -10,15 +10,17 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// DecodeEvent makes an event of a verified webhook body [W1]. deliveryID is the delivery's HeaderID and is passed on.
+// DecodeEvent makes an event of a verified webhook body [W1]. deliveryID is the delivery's HeaderID
+// and is passed on.
 //
-// It needs a known type and a name and asks for nothing else. The name is looked for in data.id, then in name, operation,
-// operationName and resourceName, in data and then beside it [K3]; the first that is a text with something in it counts.
-// A bare id takes its collection from the type [K2]. A missing or unreadable timestamp is no error: the event's UpdateTime
-// is then zero and loses every tie [M4].
+// It needs a known type and a name and asks for nothing else. The name is looked for in data.id,
+// then in name, operation, operationName and resourceName, in data and then beside it [K3]; the
+// first that is a text with something in it counts. A bare id takes its collection from the type
+// [K2]. A missing or unreadable timestamp is no error: the event's UpdateTime is then zero and
+// loses every tie [M4].
 //
-// The error is an *UnknownTypeError or a *MalformedError, for errors.As; both are final for this body and this revision
-// [W6].
+// The error is an *UnknownTypeError or a *MalformedError, for errors.As; both are final for this
+// body and this revision [W6].
 func DecodeEvent(deliveryID string, body []byte) (operation.Event, error) {
 	envelope, err := readEnvelope(body)
 	if err != nil {
@@ -60,9 +62,10 @@ func DecodeEvent(deliveryID string, body []byte) (operation.Event, error) {
 	}, nil
 }
 
-// readEnvelope reads the outer object. Bytes that are not UTF-8 are refused rather than replaced, because two different ids
-// could otherwise become one. Half a surrogate pair ("\ud800") is replaced wherever it stands, so that an error's text may be
-// cut anywhere; an id is refused for it.
+// readEnvelope reads the outer object. Bytes that are not UTF-8 are refused rather than replaced,
+// because two different ids could otherwise become one. Half a surrogate pair ("\ud800") is
+// replaced wherever it stands, so that an error's text may be cut anywhere; an id is refused for
+// it.
 func readEnvelope(body []byte) (object, error) {
 	if !utf8.Valid(body) {
 		return nil, &MalformedError{Problem: "it is not UTF-8"}
@@ -77,7 +80,8 @@ func readEnvelope(body []byte) (object, error) {
 	return envelope, nil
 }
 
-// collectionOf says which collection the bare ids of a kind of event are in, or "" for a kind that is not known [K2].
+// collectionOf says which collection the bare ids of a kind of event are in, or "" for a kind that
+// is not known [K2].
 func collectionOf(kind string) operation.Collection {
 	switch kind {
 	case "batch":
@@ -91,8 +95,9 @@ func collectionOf(kind string) operation.Collection {
 	}
 }
 
-// stateOf is the table from the verb of an event's type to a state; operation.Unknown for any other word. It is wider than
-// today's documentation, which has changed twice: a verb that says what happened is understood for every kind.
+// stateOf is the table from the verb of an event's type to a state; operation.Unknown for any other
+// word. It is wider than today's documentation, which has changed twice: a verb that says what
+// happened is understood for every kind.
 func stateOf(verb string) operation.State {
 	switch verb {
 	case "pending", "queued":
@@ -114,7 +119,8 @@ func stateOf(verb string) operation.State {
 	}
 }
 
-// endsWithoutResult reports whether verb is a way to fail that is known by its own word, which is then the error code [M1].
+// endsWithoutResult reports whether verb is a way to fail that is known by its own word, which is
+// then the error code [M1].
 func endsWithoutResult(verb string) bool { return verb == "incomplete" || verb == "budget_exceeded" }
 
 // findName looks for the operation's name in the fields that the sources use [K3].
@@ -138,7 +144,8 @@ func findName(envelope, data object, collection operation.Collection) (operation
 	return name, nil
 }
 
-// wrongKind finds a field that would have been the name if it were a text, for the error to point at.
+// wrongKind finds a field that would have been the name if it were a text, for the error to point
+// at.
 func wrongKind(envelope, data object) (field, kind string) {
 	if raw, has := envelope["data"]; has && data == nil {
 		return "data", kindOf(raw)

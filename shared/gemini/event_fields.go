@@ -11,8 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Bounds on what an event may bring into a record, which is one document of at most 1 MiB: a completion must not be lost
-// because its error was verbose. In bytes.
+// Bounds on what an event may bring into a record, which is one document of at most 1 MiB: a
+// completion must not be lost because its error was verbose. In bytes.
 const (
 	maxErrorMessage = 4 << 10
 	maxErrorCode    = 128
@@ -93,7 +93,8 @@ func (o object) names(data object) []string {
 	return names
 }
 
-// kindOf says what a JSON value is. Values of an object that was read have no white space before them.
+// kindOf says what a JSON value is. Values of an object that was read have no white space before
+// them.
 func kindOf(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return "missing"
@@ -114,9 +115,9 @@ func kindOf(raw json.RawMessage) string {
 	}
 }
 
-// readResult reads what data says beside the state, in every spelling that was ever documented: a file is
-// output_file_uri or video_uri, else file_name or file_id; an error is error_code and error_message, or error{code,
-// message}; an output is that of the batch itself.
+// readResult reads what data says beside the state, in every spelling that was ever documented: a
+// file is output_file_uri or video_uri, else file_name or file_id; an error is error_code and
+// error_message, or error{code, message}; an output is that of the batch itself.
 func readResult(data object) operation.Result {
 	failure, output := data.object("error"), data.object("output")
 	return operation.Result{
@@ -131,8 +132,8 @@ func readResult(data object) operation.Result {
 	}
 }
 
-// holdsItems reports whether an output holds responses itself: a list, or one or two objects around a list, as the batch
-// has it. It looks no deeper, so that no nesting makes it slow.
+// holdsItems reports whether an output holds responses itself: a list, or one or two objects around
+// a list, as the batch has it. It looks no deeper, so that no nesting makes it slow.
 func holdsItems(output json.RawMessage) bool {
 	for range 3 {
 		if list, ok := bytes.CutPrefix(output, []byte("[")); ok {

@@ -14,7 +14,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// FuzzVerify: a delivery is accepted exactly if one entry of the signature header is the right one [W1].
+// FuzzVerify: a delivery is accepted exactly if one entry of the signature header is the right one
+// [W1].
 func FuzzVerify(f *testing.F) {
 	f.Add("msg_1", "1700000000", vectorSig, []byte(vectorRaw))
 	f.Add("msg_1", "1700000000", vectorSig+" v1,AAAA", []byte(vectorRaw))
@@ -34,7 +35,8 @@ func FuzzVerify(f *testing.F) {
 		case err != nil && !errors.Is(err, gemini.ErrSignature):
 			t.Fatalf("neither accepted nor ErrSignature: %v", err)
 		}
-		// What was just signed must be accepted beside whatever the header holds, at a time that can be read.
+		// What was just signed must be accepted beside whatever the header holds, at a time that
+		// can be read.
 		if id != "" {
 			h = headers(id, "1700000000", signature+" "+sign(secretA, id, "1700000000", string(body)))
 			if err := v.Verify(h, body); err != nil {
@@ -90,8 +92,8 @@ func FuzzDecodeEvent(f *testing.F) {
 	})
 }
 
-// FuzzCorrelation: the id is found whatever stands around it and however it is ordered, and a display name carries it
-// back [K6, G6].
+// FuzzCorrelation: the id is found whatever stands around it and however it is ordered, and a
+// display name carries it back [K6, G6].
 func FuzzCorrelation(f *testing.F) {
 	f.Add([]byte(`{"data":{"user_metadata":{"opledger_correlation_id":"c-1"}}}`), "nightly", "c-1")
 	f.Add([]byte(`{"b":[{"x":{"opledger_correlation_id":"c-2"}}],"a":[[{"opledger_correlation_id":"c-3"}]]}`), "a opledger:b ", "ü")

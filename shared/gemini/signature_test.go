@@ -121,7 +121,8 @@ func TestVerifyTable(t *testing.T) {
 	}
 }
 
-// TestVerifyOracle compares with the standard's own library on thousands of deliveries, some of them spoilt.
+// TestVerifyOracle compares with the standard's own library on thousands of deliveries, some of
+// them spoilt.
 func TestVerifyOracle(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

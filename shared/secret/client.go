@@ -25,17 +25,18 @@ const (
 	maxBackOff     = 2 * time.Second
 )
 
-// Options says how to reach Secret Manager. The zero value is Google's, with the process's credentials.
+// Options says how to reach Secret Manager. The zero value is Google's, with the process's
+// credentials.
 type Options struct {
-	// Emulator is the host and port of a Secret Manager that is spoken to in plain text and without credentials. Empty:
-	// SECRET_MANAGER_EMULATOR_HOST, else Google's.
+	// Emulator is the host and port of a Secret Manager that is spoken to in plain text and without
+	// credentials. Empty: SECRET_MANAGER_EMULATOR_HOST, else Google's.
 	Emulator string
 	// Timeout bounds one call together with its repetitions. Zero: 10 s.
 	Timeout time.Duration
 }
 
-// A Client reads and writes secrets. It is safe for concurrent use. It connects with its first call; Close it when
-// done.
+// A Client reads and writes secrets. It is safe for concurrent use. It connects with its first
+// call; Close it when done.
 type Client struct {
 	options Options
 
@@ -71,7 +72,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// connect returns the client, made at the first call; one that could not be made is tried again at the next.
+// connect returns the client, made at the first call; one that could not be made is tried again at
+// the next.
 func (c *Client) connect(ctx context.Context) (*secretmanager.Client, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

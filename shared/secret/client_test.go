@@ -24,7 +24,8 @@ var (
 	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 )
 
-// TestLazyAndClosed: nothing is connected before the first call, the caller's end is the caller's, and after Close nothing works.
+// TestLazyAndClosed: nothing is connected before the first call, the caller's end is the caller's,
+// and after Close nothing works.
 func TestLazyAndClosed(t *testing.T) {
 	t.Parallel()
 	unused := secret.New(secret.Options{Emulator: "127.0.0.1:1"})
@@ -41,8 +42,8 @@ func TestLazyAndClosed(t *testing.T) {
 	wantError(t, err, context.Canceled)
 }
 
-// TestEnvironment: SECRET_MANAGER_EMULATOR_HOST is honoured, so that whole processes can be tested, and what was
-// read is printed without its data. Not parallel, because it sets a variable.
+// TestEnvironment: SECRET_MANAGER_EMULATOR_HOST is honoured, so that whole processes can be tested,
+// and what was read is printed without its data. Not parallel, because it sets a variable.
 func TestEnvironment(t *testing.T) {
 	sim, _ := start(t, secretsim.Config{}, time.Minute)
 	sim.Put(full, private, noon)
@@ -57,8 +58,9 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestDebuggingTellsNoSecret: Google's client logs whole requests where its logging level says so; ours does not let it. The
-// program runs once more, with that level, because the client reads it when it is made.
+// TestDebuggingTellsNoSecret: Google's client logs whole requests where its logging level says so;
+// ours does not let it. The program runs once more, with that level, because the client reads it
+// when it is made.
 func TestDebuggingTellsNoSecret(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^(TestAdd|TestNewest)$", "-test.v")

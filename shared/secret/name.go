@@ -25,8 +25,9 @@ const maxQuoted = 120
 
 var errForm = errors.New("it must be the name of a secret in Secret Manager, projects/PROJECT/secrets/SECRET")
 
-// ParseName reads projects/P/secrets/S. A name with a version behind it is refused, because every enabled version counts and
-// a fixed one would outlive a rotation. A text that may be a secret itself is not repeated in the error.
+// ParseName reads projects/P/secrets/S. A name with a version behind it is refused, because every
+// enabled version counts and a fixed one would outlive a rotation. A text that may be a secret
+// itself is not repeated in the error.
 func ParseName(text string) (Name, error) {
 	if !strings.HasPrefix(text, "projects/") {
 		return Name{}, errForm

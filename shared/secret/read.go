@@ -18,7 +18,8 @@ import (
 
 // A Version is one version of a secret. However it is printed, its data is not.
 type Version struct {
-	// Name is the version's full name, projects/NUMBER/secrets/S/versions/N: Secret Manager writes the project's number.
+	// Name is the version's full name, projects/NUMBER/secrets/S/versions/N: Secret Manager writes
+	// the project's number.
 	Name string
 	// CreateTime is Secret Manager's time of storing it.
 	CreateTime time.Time
@@ -42,9 +43,9 @@ const (
 	roleAccess = "roles/secretmanager.secretAccessor (secretmanager.versions.access)"
 )
 
-// Enabled returns every enabled version, newest first. The error wraps ErrNone, ErrNotFound, ErrDenied, ErrCorrupt or the
-// context's, or says that Secret Manager could not be asked. It is all or nothing: with one version unread, deliveries that
-// only this one verifies would be refused.
+// Enabled returns every enabled version, newest first. The error wraps ErrNone, ErrNotFound,
+// ErrDenied, ErrCorrupt or the context's, or says that Secret Manager could not be asked. It is all
+// or nothing: with one version unread, deliveries that only this one verifies would be refused.
 func (c *Client) Enabled(ctx context.Context, name Name) ([]Version, error) {
 	client, err := c.connect(ctx)
 	if err != nil {
@@ -74,8 +75,8 @@ func (c *Client) Enabled(ctx context.Context, name Name) ([]Version, error) {
 	return enabled, nil
 }
 
-// Newest returns the newest enabled version's data. As long as that is the last version it needs no more than the right to
-// access it. The errors are those of Enabled.
+// Newest returns the newest enabled version's data. As long as that is the last version it needs no
+// more than the right to access it. The errors are those of Enabled.
 func (c *Client) Newest(ctx context.Context, name Name) ([]byte, error) {
 	client, err := c.connect(ctx)
 	if err != nil {
@@ -97,8 +98,9 @@ func (c *Client) Newest(ctx context.Context, name Name) ([]byte, error) {
 	return v.Data, nil
 }
 
-// Stored reports whether the secret has an enabled version, without reading it: false also where there is no such secret. It needs
-// the right to list the versions. The error wraps ErrDenied or the context's, or says that Secret Manager could not be asked.
+// Stored reports whether the secret has an enabled version, without reading it: false also where
+// there is no such secret. It needs the right to list the versions. The error wraps ErrDenied or
+// the context's, or says that Secret Manager could not be asked.
 func (c *Client) Stored(ctx context.Context, name Name) (bool, error) {
 	client, err := c.connect(ctx)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/opledger/opledger/shared/secret/secretsim"
 )
 
-// TestEnabled: every enabled version counts, newest first, over as many pages as there are; no other does [G3].
+// TestEnabled: every enabled version counts, newest first, over as many pages as there are; no
+// other does [G3].
 func TestEnabled(t *testing.T) {
 	t.Parallel()
 	sim, client := start(t, secretsim.Config{PageSize: 2}, time.Minute)
@@ -82,7 +83,8 @@ func TestEnabledFailures(t *testing.T) {
 	}
 }
 
-// TestReadingIsRepeated: a Secret Manager that is away for a moment is asked again, one that stays away only for so long.
+// TestReadingIsRepeated: a Secret Manager that is away for a moment is asked again, one that stays
+// away only for so long.
 func TestReadingIsRepeated(t *testing.T) {
 	t.Parallel()
 	sim, client := start(t, secretsim.Config{}, time.Minute)
@@ -108,8 +110,8 @@ func TestReadingIsRepeated(t *testing.T) {
 	}
 }
 
-// TestVersionDisabledMeanwhile: a version that is disabled between listing and reading is none of the enabled ones, and no
-// failure.
+// TestVersionDisabledMeanwhile: a version that is disabled between listing and reading is none of
+// the enabled ones, and no failure.
 func TestVersionDisabledMeanwhile(t *testing.T) {
 	t.Parallel()
 	sim, client := start(t, secretsim.Config{}, time.Minute)

@@ -20,9 +20,10 @@ const (
 	roleDisable   = "roles/secretmanager.secretVersionManager (secretmanager.versions.disable)"
 )
 
-// Add stores data as a new version, enabled at once, and returns the version's full name. The other versions stay as
-// they are. Secret Manager refuses data that was damaged on the way. After an error that is none of the sentinels it
-// may be stored all the same; adding it again does no harm beside a version too many.
+// Add stores data as a new version, enabled at once, and returns the version's full name. The other
+// versions stay as they are. Secret Manager refuses data that was damaged on the way. After an
+// error that is none of the sentinels it may be stored all the same; adding it again does no harm
+// beside a version too many.
 func (c *Client) Add(ctx context.Context, name Name, data []byte) (string, error) {
 	client, err := c.connect(ctx)
 	if err != nil {
@@ -45,9 +46,10 @@ func (c *Client) Add(ctx context.Context, name Name, data []byte) (string, error
 	return version.GetName(), nil
 }
 
-// Ensure returns nil once the secret is there and the caller may add versions to it, so that a value that can be had
-// only once is not fetched before there is a place for it. A secret that is missing is made, replicated as Google
-// chooses; created says so. The error wraps ErrDenied or the context's, or says that Secret Manager could not be asked.
+// Ensure returns nil once the secret is there and the caller may add versions to it, so that a
+// value that can be had only once is not fetched before there is a place for it. A secret that is
+// missing is made, replicated as Google chooses; created says so. The error wraps ErrDenied or the
+// context's, or says that Secret Manager could not be asked.
 func (c *Client) Ensure(ctx context.Context, name Name) (created bool, err error) {
 	client, err := c.connect(ctx)
 	if err != nil {
@@ -87,8 +89,8 @@ func (c *Client) Ensure(ctx context.Context, name Name) (created bool, err error
 	return true, nil
 }
 
-// Disable makes a version, given by its full name, unreadable until it is enabled again. One that is disabled already
-// stays so; one that is gone is an error that wraps ErrNotFound.
+// Disable makes a version, given by its full name, unreadable until it is enabled again. One that
+// is disabled already stays so; one that is gone is an error that wraps ErrNotFound.
 func (c *Client) Disable(ctx context.Context, version string) error {
 	if _, number, ok := strings.Cut(version, "/versions/"); !ok || number == "" || number == "latest" {
 		return errors.New("disabling a version: it must be named projects/P/secrets/S/versions/N")

@@ -52,7 +52,8 @@ func TestAddTellsNoSecret(t *testing.T) {
 	}
 }
 
-// TestEnsure: afterwards the secret is there and may be written to, or it is said who must grant what.
+// TestEnsure: afterwards the secret is there and may be written to, or it is said who must grant
+// what.
 func TestEnsure(t *testing.T) {
 	t.Parallel()
 	sim, client := start(t, secretsim.Config{}, time.Minute)

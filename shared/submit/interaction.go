@@ -12,16 +12,18 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Interaction submits an interaction with a model or an agent. It is made to run in the background and to be stored, without
-// which there is nothing to follow; what else body says holds, with the correlation id in its user metadata. It must not be
-// streamed. An interaction cannot be listed: until it is registered only its event can show it. Errors: ErrJob, without an
-// intent; otherwise as Submit.
+// Interaction submits an interaction with a model or an agent. It is made to run in the background
+// and to be stored, without which there is nothing to follow; what else body says holds, with the
+// correlation id in its user metadata. It must not be streamed. An interaction cannot be listed:
+// until it is registered only its event can show it. Errors: ErrJob, without an intent; otherwise
+// as Submit.
 func (s *Submitter) Interaction(ctx context.Context, job Job, body operations.CreateInteractionRequestBody) (Submitted, error) {
 	if err := errors.Join(checkInteraction(body), s.checkAddress(nil)); err != nil {
 		return Submitted{}, err
 	}
 	return s.Submit(ctx, job, operation.Interactions, func(ctx context.Context, mark Mark) (string, error) {
-		// This half of the SDK repeats a request four times unless it is told not to, also one that creates.
+		// This half of the SDK repeats a request four times unless it is told not to, also one that
+		// creates.
 		created, err := s.options.Gemini.Interactions.Create(ctx, operations.CreateInteractionRequest{Body: mark.interaction(body)},
 			operations.WithRetries(retry.Config{Strategy: "none"}))
 		if err != nil {

@@ -12,12 +12,13 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// ErrJob: what was to be submitted is no job, which the SDK would find only after the intent was recorded; or Gemini's address
-// is not one that an API key may be sent to.
+// ErrJob: what was to be submitted is no job, which the SDK would find only after the intent was
+// recorded; or Gemini's address is not one that an API key may be sent to.
 var ErrJob = errors.New("this cannot be submitted")
 
-// Batch submits a batch. config may be nil. What it says holds, with the correlation id behind its display name, by which the
-// batch is found in Gemini's list, and in its user metadata. Errors: ErrJob, without an intent; otherwise as Submit.
+// Batch submits a batch. config may be nil. What it says holds, with the correlation id behind its
+// display name, by which the batch is found in Gemini's list, and in its user metadata. Errors:
+// ErrJob, without an intent; otherwise as Submit.
 func (s *Submitter) Batch(
 	ctx context.Context, job Job, model string, source *genai.BatchJobSource, config *genai.CreateBatchJobConfig,
 ) (Submitted, error) {
@@ -54,9 +55,10 @@ func checkBatch(model string, source *genai.BatchJobSource) error {
 	}
 }
 
-// Video submits the generation of a video. config may be nil; what it says holds, with the correlation id in its user metadata.
-// A video cannot be listed: until it is registered only its event can show it, and there is none for one that fails. Errors:
-// ErrJob, without an intent; otherwise as Submit.
+// Video submits the generation of a video. config may be nil; what it says holds, with the
+// correlation id in its user metadata. A video cannot be listed: until it is registered only its
+// event can show it, and there is none for one that fails. Errors: ErrJob, without an intent;
+// otherwise as Submit.
 func (s *Submitter) Video(
 	ctx context.Context, job Job, model string, source *genai.GenerateVideosSource, config *genai.GenerateVideosConfig,
 ) (Submitted, error) {

@@ -11,8 +11,8 @@ import (
 // A Mark is what an operation is created with, for it to be found again.
 type Mark struct{ CorrelationID string }
 
-// Metadata is own, the caller's user metadata, with the correlation id: Gemini repeats it in the operation's events [K6]. own
-// stays as it is.
+// Metadata is own, the caller's user metadata, with the correlation id: Gemini repeats it in the
+// operation's events [K6]. own stays as it is.
 func (m Mark) Metadata(own map[string]any) map[string]any {
 	marked := make(map[string]any, len(own)+1)
 	maps.Copy(marked, own)

@@ -10,20 +10,22 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// The pages of Gemini's list in which an earlier run's batch is looked for. Their order is not documented, so that
-// only a list that was read to its end says that a batch is not there.
+// The pages of Gemini's list in which an earlier run's batch is looked for. Their order is not
+// documented, so that only a list that was read to its end says that a batch is not there.
 const (
 	resumePages    = 50
 	resumePageSize = 100
 )
 
-// An earlier is a batch that an earlier run has submitted; without a name: it has surely submitted none.
+// An earlier is a batch that an earlier run has submitted; without a name: it has surely submitted
+// none.
 type earlier struct {
 	name       string
 	createTime time.Time
 }
 
-// resume finds what an earlier run with the same correlation id has submitted. ErrUncertain: it cannot be known.
+// resume finds what an earlier run with the same correlation id has submitted. ErrUncertain: it
+// cannot be known.
 func (s *Submitter) resume(ctx context.Context, collection operation.Collection, intent ledger.Intent) (earlier, error) {
 	if collection != operation.Batches {
 		return earlier{}, fmt.Errorf("%w: %s cannot be listed", ErrUncertain, collection)
@@ -58,8 +60,8 @@ func (s *Submitter) resume(ctx context.Context, collection operation.Collection,
 	}
 }
 
-// renew says that this run is about to submit. Of several runs which found that an earlier one has submitted nothing
-// only one goes on: ErrUncertain for every other.
+// renew says that this run is about to submit. Of several runs which found that an earlier one has
+// submitted nothing only one goes on: ErrUncertain for every other.
 func (s *Submitter) renew(ctx context.Context, intent ledger.Intent) error {
 	_, err := s.options.Ledger.Renew(ctx, intent)
 	if errors.Is(err, ledger.ErrConflict) {

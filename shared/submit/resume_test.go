@@ -36,8 +36,8 @@ func TestAgain(t *testing.T) {
 	})
 }
 
-// TestAgainAfterALostAnswer: a batch is found in the list, whatever the order, and registered as of when it was
-// created; what cannot be listed is not submitted twice [G6].
+// TestAgainAfterALostAnswer: a batch is found in the list, whatever the order, and registered as of
+// when it was created; what cannot be listed is not submitted twice [G6].
 func TestAgainAfterALostAnswer(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
@@ -70,8 +70,8 @@ func TestAgainAfterALostAnswer(t *testing.T) {
 	})
 }
 
-// TestAgainWhereNothingWasSubmitted: a batch is submitted some minutes after its intent, not before: the run that
-// recorded it may still be at it.
+// TestAgainWhereNothingWasSubmitted: a batch is submitted some minutes after its intent, not
+// before: the run that recorded it may still be at it.
 func TestAgainWhereNothingWasSubmitted(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
@@ -129,7 +129,8 @@ func TestAgainWithoutTheList(t *testing.T) {
 	}
 }
 
-// TestAgainAtOnce: of two first runs with one id one submits; the other is told that it cannot know.
+// TestAgainAtOnce: of two first runs with one id one submits; the other is told that it cannot
+// know.
 func TestAgainAtOnce(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
@@ -152,7 +153,8 @@ func TestAgainAtOnce(t *testing.T) {
 	})
 }
 
-// TestOddEntryInTheList: an entry that has the id but no name of a batch takes nothing from the one that has both [R6].
+// TestOddEntryInTheList: an entry that has the id but no name of a batch takes nothing from the one
+// that has both [R6].
 func TestOddEntryInTheList(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -176,8 +178,8 @@ func (w *world) died(id string) {
 	}
 }
 
-// TestAgainAfterARunThatStartedAgain: what the second run may have sent is waited for as what the first one may have [G6]:
-// Gemini's list need not have it at once.
+// TestAgainAfterARunThatStartedAgain: what the second run may have sent is waited for as what the
+// first one may have [G6]: Gemini's list need not have it at once.
 func TestAgainAfterARunThatStartedAgain(t *testing.T) {
 	t.Parallel()
 	w, k, job := newWorld(t), kinds[0], submit.Job{CorrelationID: "c"}
@@ -226,7 +228,8 @@ func TestAgainWhileAnotherRunIs(t *testing.T) {
 	}
 }
 
-// TestAgainAfterItWasGivenUp: a run that starts again with an intent that was given up is as visible as a first one [G6].
+// TestAgainAfterItWasGivenUp: a run that starts again with an intent that was given up is as
+// visible as a first one [G6].
 func TestAgainAfterItWasGivenUp(t *testing.T) {
 	t.Parallel()
 	w, k, job := newWorld(t), kinds[0], submit.Job{CorrelationID: "c"}

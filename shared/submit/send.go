@@ -13,7 +13,8 @@ import (
 
 // send calls create, once. Its error wraps ErrRefused or ErrUnanswered.
 func send(ctx context.Context, mark Mark, create func(context.Context, Mark) (string, error)) (name string, err error) {
-	// The SDK asserts types on what the server sent, and so panics on some answers; the operation may run all the same.
+	// The SDK asserts types on what the server sent, and so panics on some answers; the operation
+	// may run all the same.
 	defer func() {
 		if problem := recover(); problem != nil {
 			name, err = "", fmt.Errorf("%w: the answer could not be read: %v", ErrUnanswered, problem)
@@ -32,7 +33,8 @@ func send(ctx context.Context, mark Mark, create func(context.Context, Mark) (st
 	}
 }
 
-// refused reports whether surely nothing runs: Gemini said that it does not take the operation, or was not reached.
+// refused reports whether surely nothing runs: Gemini said that it does not take the operation, or
+// was not reached.
 func refused(err error) bool {
 	var connection *net.OpError
 	if errors.As(err, &connection) && connection.Op == "dial" {
@@ -41,14 +43,15 @@ func refused(err error) bool {
 	return refusal(statusOf(err))
 }
 
-// refusal reports whether an HTTP status says that nothing was done. Not among them: the caller was too slow, or has gone.
+// refusal reports whether an HTTP status says that nothing was done. Not among them: the caller was
+// too slow, or has gone.
 func refusal(status int) bool {
 	const clientClosedRequest = 499
 	return status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != clientClosedRequest
 }
 
-// statusOf returns the HTTP status of an answer that the SDK made an error of; 0 for any other error. Its two halves have their
-// own errors, the half of interactions several.
+// statusOf returns the HTTP status of an answer that the SDK made an error of; 0 for any other
+// error. Its two halves have their own errors, the half of interactions several.
 func statusOf(err error) int {
 	var (
 		classic genai.APIError // by value: the SDK returns no pointer

@@ -14,7 +14,8 @@ import (
 	"github.com/opledger/opledger/shared/submit"
 )
 
-// TestRefused: Gemini takes nothing, nothing runs, the intent is gone, and the same id is free at once [G6].
+// TestRefused: Gemini takes nothing, nothing runs, the intent is gone, and the same id is free at
+// once [G6].
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
@@ -44,7 +45,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestRefusedAndNotWithdrawn: the error says both, and that the caller has gone does not keep the intent.
+// TestRefusedAndNotWithdrawn: the error says both, and that the caller has gone does not keep the
+// intent.
 func TestRefusedAndNotWithdrawn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -76,8 +78,8 @@ func TestUnreached(t *testing.T) {
 	})
 }
 
-// TestKeyInTheClear: a client that would send its API key over plain http is not used, and leaves no
-// intent.
+// TestKeyInTheClear: a client that would send its API key over plain http is not used, and leaves
+// no intent.
 func TestKeyInTheClear(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
@@ -102,7 +104,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestUnanswered: the operation runs and its name is not known. It was sent once; the intent waits for its event [G6].
+// TestUnanswered: the operation runs and its name is not known. It was sent once; the intent waits
+// for its event [G6].
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	performed := func(a geminisim.Answer) geminisim.Answer {
@@ -140,8 +143,8 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// TestCallerGoes: the caller may leave while Gemini is asked; then the operation may run. Once Gemini has answered it
-// is registered all the same [L2].
+// TestCallerGoes: the caller may leave while Gemini is asked; then the operation may run. Once
+// Gemini has answered it is registered all the same [L2].
 func TestCallerGoes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -197,7 +200,8 @@ func TestNoIntentNoSubmission(t *testing.T) {
 	})
 }
 
-// TestUnregistered: the operation runs, and its name is beside the error; its event finds the intent [G6].
+// TestUnregistered: the operation runs, and its name is beside the error; its event finds the
+// intent [G6].
 func TestUnregistered(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {

@@ -28,9 +28,11 @@ type Registrar interface {
 
 // Options are what a Submitter works with.
 type Options struct {
-	// Ledger should have the settings of the functions: what has ended before it is registered runs its effects, too.
+	// Ledger should have the settings of the functions: what has ended before it is registered runs
+	// its effects, too.
 	Ledger Registrar
-	// Gemini submits. Lookup, for the same project, finds the batch that an earlier run has submitted.
+	// Gemini submits. Lookup, for the same project, finds the batch that an earlier run has
+	// submitted.
 	Gemini *genai.Client
 	Lookup *lookup.Client
 	// Nonce makes a text that was never made before; nil takes crypto/rand.
@@ -50,8 +52,9 @@ func New(o Options) *Submitter {
 
 // A Job says what an operation is for.
 type Job struct {
-	// CorrelationID is the submitter's own id for the job, as gemini.CheckCorrelationID takes it; empty: a new random
-	// one. A submitter that gives each job an id of its own choice, such as "nightly-2026-11-21", can be started again.
+	// CorrelationID is the submitter's own id for the job, as gemini.CheckCorrelationID takes it;
+	// empty: a new random one. A submitter that gives each job an id of its own choice, such as
+	// "nightly-2026-11-21", can be started again.
 	CorrelationID string
 	JobKind       string
 	Metadata      operation.Metadata
@@ -66,50 +69,55 @@ type Submitted struct {
 	Known bool
 	// Kept names what an earlier run said otherwise of the job, and what stays as that run said.
 	Kept []string
-	// Registered says what registering it did; zero where it was registered before. Its CorrelationErr means that
-	// another operation has the same correlation id: the job was submitted twice.
+	// Registered says what registering it did; zero where it was registered before. Its
+	// CorrelationErr means that another operation has the same correlation id: the job was
+	// submitted twice.
 	Registered ledger.Registered
 }
 
-// The errors of submitting, beside those of the ledger and of gemini.CheckCorrelationID, on which nothing was
-// submitted.
+// The errors of submitting, beside those of the ledger and of gemini.CheckCorrelationID, on which
+// nothing was submitted.
 var (
-	// ErrRefused: Gemini did not take the operation, or was not reached at all; nothing runs. The intent is
-	// withdrawn, so that anything may be submitted again under the same correlation id at once. Where that failed,
-	// the error says so: the intent stays recorded until it is given up, and a resubmission under its id is that of a
-	// submitter which starts again.
+	// ErrRefused: Gemini did not take the operation, or was not reached at all; nothing runs. The
+	// intent is withdrawn, so that anything may be submitted again under the same correlation id at
+	// once. Where that failed, the error says so: the intent stays recorded until it is given up,
+	// and a resubmission under its id is that of a submitter which starts again.
 	ErrRefused = errors.New("not submitted")
-	// ErrUncertain: an earlier run with the same correlation id may have submitted the operation, and it is not
-	// known. Nothing was submitted now. If it runs, its event or reconciliation will show it; if neither does, submit
-	// it under another id.
+	// ErrUncertain: an earlier run with the same correlation id may have submitted the operation,
+	// and it is not known. Nothing was submitted now. If it runs, its event or reconciliation will
+	// show it; if neither does, submit it under another id.
 	ErrUncertain = errors.New("an earlier run may have submitted it")
-	// ErrUnanswered: no answer of Gemini's says whether it took the operation. If it runs, its event or
-	// reconciliation will show it. Submitting it under another id may start it twice.
+	// ErrUnanswered: no answer of Gemini's says whether it took the operation. If it runs, its
+	// event or reconciliation will show it. Submitting it under another id may start it twice.
 	ErrUnanswered = errors.New("no answer says whether it was submitted")
-	// ErrUnregistered: the operation runs, but could not be registered. Its event or reconciliation will do so;
-	// registering it by the name in Submitted is safe.
+	// ErrUnregistered: the operation runs, but could not be registered. Its event or reconciliation
+	// will do so; registering it by the name in Submitted is safe.
 	ErrUnregistered = errors.New("submitted, but not registered")
 )
 
 const (
-	// createTimeout bounds recording or renewing the intent and creating the operation together: when it has passed
-	// since, the run that did so no longer sends anything.
+	// createTimeout bounds recording or renewing the intent and creating the operation together:
+	// when it has passed since, the run that did so no longer sends anything.
 	createTimeout = 2 * time.Minute
-	// settledAfter is when an operation that the last run which recorded or renewed the intent may have sent is
-	// surely in Gemini's list: createTimeout, and time enough for Gemini to end what it is at.
+	// settledAfter is when an operation that the last run which recorded or renewed the intent may
+	// have sent is surely in Gemini's list: createTimeout, and time enough for Gemini to end what
+	// it is at.
 	settledAfter = 5 * time.Minute
-	// withdrawTimeout bounds deleting the intent of what was refused, also where the caller has gone. Together with
-	// createTimeout it is shorter than settledAfter, so that no other run has renewed the intent.
+	// withdrawTimeout bounds deleting the intent of what was refused, also where the caller has
+	// gone. Together with createTimeout it is shorter than settledAfter, so that no other run has
+	// renewed the intent.
 	withdrawTimeout = 10 * time.Second
-	// registerTimeout bounds the registration of an operation that runs already, also where the caller has gone.
+	// registerTimeout bounds the registration of an operation that runs already, also where the
+	// caller has gone.
 	registerTimeout = 30 * time.Second
 )
 
-// Submit submits any operation: create sends it to Gemini, once and with the mark, and returns its name. Batch, Video
-// and Interaction are made of it. collection is where the operation is going to be.
+// Submit submits any operation: create sends it to Gemini, once and with the mark, and returns its
+// name. Batch, Video and Interaction are made of it. collection is where the operation is going to
+// be.
 //
-// Once the intent is recorded, Submitted has the correlation id, also beside an error; on ErrUnregistered it has the
-// name, too.
+// Once the intent is recorded, Submitted has the correlation id, also beside an error; on
+// ErrUnregistered it has the name, too.
 func (s *Submitter) Submit(
 	ctx context.Context, job Job, collection operation.Collection, create func(context.Context, Mark) (name string, err error),
 ) (Submitted, error) {
@@ -152,7 +160,8 @@ func (s *Submitter) Submit(
 	return s.register(ctx, job, collection, time.Time{}, submitted)
 }
 
-// withdraw deletes the intent of what was refused, and returns why it was, with what came in the way of that.
+// withdraw deletes the intent of what was refused, and returns why it was, with what came in the
+// way of that.
 func (s *Submitter) withdraw(ctx context.Context, correlationID string, refused error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTimeout)
 	defer cancel()
@@ -162,7 +171,8 @@ func (s *Submitter) withdraw(ctx context.Context, correlationID string, refused 
 	return refused
 }
 
-// register records the operation, which runs from now on whatever becomes of the caller. A zero time is now.
+// register records the operation, which runs from now on whatever becomes of the caller. A zero
+// time is now.
 func (s *Submitter) register(
 	ctx context.Context, job Job, collection operation.Collection, submittedAt time.Time, submitted Submitted,
 ) (Submitted, error) {

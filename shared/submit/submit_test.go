@@ -18,7 +18,8 @@ import (
 	"github.com/opledger/opledger/shared/submit"
 )
 
-// TestSubmit: the operation runs once, carries the correlation id, and is registered with it [G6, K6, L2].
+// TestSubmit: the operation runs once, carries the correlation id, and is registered with it [G6,
+// K6, L2].
 func TestSubmit(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
@@ -41,7 +42,8 @@ func TestSubmit(t *testing.T) {
 	})
 }
 
-// TestSubmitMakesAnID: without an id of the caller's own it is a new one, and two jobs are two operations.
+// TestSubmitMakesAnID: without an id of the caller's own it is a new one, and two jobs are two
+// operations.
 func TestSubmitMakesAnID(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
@@ -59,7 +61,8 @@ func TestSubmitMakesAnID(t *testing.T) {
 	})
 }
 
-// TestConfigurationsHold: what the caller configured holds, beside the mark; its own values stay as they are.
+// TestConfigurationsHold: what the caller configured holds, beside the mark; its own values stay as
+// they are.
 func TestConfigurationsHold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -194,8 +197,8 @@ func TestNothingIsSentOfWhatIsNoJob(t *testing.T) {
 	}
 }
 
-// TestOneOperationIsOneID: where another caller has registered another operation under the id meanwhile, both are
-// registered and the submitter is told [K6].
+// TestOneOperationIsOneID: where another caller has registered another operation under the id
+// meanwhile, both are registered and the submitter is told [K6].
 func TestOneOperationIsOneID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

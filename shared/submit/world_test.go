@@ -28,7 +28,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const model = "gemini-3.5-flash"
 
-// A world is a Gemini, a ledger in a file whose clock the test turns, and a submitter between them, in the real SDK.
+// A world is a Gemini, a ledger in a file whose clock the test turns, and a submitter between them,
+// in the real SDK.
 type world struct {
 	t         *testing.T
 	sim       *geminisim.Sim
@@ -68,7 +69,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// submitterAt submits at that address, with a client that repeats what fails unless it is told not to.
+// submitterAt submits at that address, with a client that repeats what fails unless it is told not
+// to.
 func (w *world) submitterAt(url string) *submit.Submitter {
 	w.t.Helper()
 	none := 0.0
@@ -189,7 +191,8 @@ func eachKind(t *testing.T, test func(*testing.T, *world, kind)) {
 	}
 }
 
-// wantRegistered wants exactly these operations in the ledger, newest first; those of one instant by their ids, backwards.
+// wantRegistered wants exactly these operations in the ledger, newest first; those of one instant
+// by their ids, backwards.
 func (w *world) wantRegistered(names ...string) {
 	w.t.Helper()
 	page, err := w.ledger.List(w.t.Context(), ledger.Filter{Limit: 100})

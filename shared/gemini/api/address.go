@@ -19,8 +19,9 @@ const (
 // baseURL returns the address to use for the one in the options, which may be empty.
 func baseURL(own string) string { return cmp.Or(own, os.Getenv(baseURLVariable), defaultBaseURL) }
 
-// CheckBaseURL returns nil for an address that requests to Gemini may be sent to. The API key goes with them, so it must
-// be a [SecureURL]. The error does not repeat the address, which may hold a password.
+// CheckBaseURL returns nil for an address that requests to Gemini may be sent to. The API key goes
+// with them, so it must be a [SecureURL]. The error does not repeat the address, which may hold a
+// password.
 func CheckBaseURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -33,8 +34,8 @@ func CheckBaseURL(text string) error {
 	return nil
 }
 
-// SecureURL reports whether requests to u and their answers can be neither read nor replaced on the way: u is https, or
-// http on the loopback interface, written as localhost or as an address.
+// SecureURL reports whether requests to u and their answers can be neither read nor replaced on the
+// way: u is https, or http on the loopback interface, written as localhost or as an address.
 func SecureURL(u *url.URL) bool {
 	switch u.Scheme {
 	case "https":

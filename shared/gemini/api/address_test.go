@@ -7,7 +7,8 @@ import (
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
-// TestCheckBaseURL: the API key goes over https, or stays on this machine. What is refused is not repeated.
+// TestCheckBaseURL: the API key goes over https, or stays on this machine. What is refused is not
+// repeated.
 func TestCheckBaseURL(t *testing.T) {
 	t.Parallel()
 	const notURL, clear = "with a host", "plain http"

@@ -29,20 +29,24 @@ const (
 
 // Options says how to reach Gemini.
 type Options struct {
-	// APIKey is required; white space around it is ignored. It is sent in a header, only to BaseURL's host, and is never
-	// in an error. The environment's key is not used, so that a wrong setting cannot reach another project.
+	// APIKey is required; white space around it is ignored. It is sent in a header, only to
+	// BaseURL's host, and is never in an error. The environment's key is not used, so that a wrong
+	// setting cannot reach another project.
 	APIKey string
-	// BaseURL replaces Gemini's address, for a simulator or a proxy; see [CheckBaseURL]. Empty: GOOGLE_GEMINI_BASE_URL,
-	// which is checked in the same way, else Gemini's own.
+	// BaseURL replaces Gemini's address, for a simulator or a proxy; see [CheckBaseURL]. Empty:
+	// GOOGLE_GEMINI_BASE_URL, which is checked in the same way, else Gemini's own.
 	BaseURL string
-	// HTTP is copied, not changed. Nil: a client that waits a minute for an answer to begin and takes 64 KiB of headers.
+	// HTTP is copied, not changed. Nil: a client that waits a minute for an answer to begin and
+	// takes 64 KiB of headers.
 	HTTP *http.Client
-	// Timeout ends a request and the reading of its answer, where HTTP is nil. Zero: what the package that uses the
-	// options documents.
+	// Timeout ends a request and the reading of its answer, where HTTP is nil. Zero: what the
+	// package that uses the options documents.
 	Timeout time.Duration
-	// MaxAnswer bounds, in bytes, an answer that the SDK reads, which is held in memory. Zero: 32 MiB.
+	// MaxAnswer bounds, in bytes, an answer that the SDK reads, which is held in memory. Zero: 32
+	// MiB.
 	MaxAnswer int64
-	// Now tells the time, which turns the date in a Retry-After header into a duration. Nil: time.Now.
+	// Now tells the time, which turns the date in a Retry-After header into a duration. Nil:
+	// time.Now.
 	Now func() time.Time
 }
 
@@ -55,8 +59,8 @@ func (o Options) GoString() string { return o.String() }
 // ErrNoAPIKey says that there is no API key, or a blank one.
 var ErrNoAPIKey = errors.New("no Gemini API key")
 
-// CheckKey returns an API key without the white space around it. The error is ErrNoAPIKey, or says that the key cannot be
-// sent in a header; it does not repeat the key.
+// CheckKey returns an API key without the white space around it. The error is ErrNoAPIKey, or says
+// that the key cannot be sent in a header; it does not repeat the key.
 func CheckKey(text string) (string, error) {
 	key := strings.TrimSpace(text)
 	switch {
@@ -69,8 +73,8 @@ func CheckKey(text string) (string, error) {
 	}
 }
 
-// A Client sends requests to the Gemini API. It is safe for concurrent use and holds nothing that must be closed beside
-// what Options.HTTP holds.
+// A Client sends requests to the Gemini API. It is safe for concurrent use and holds nothing that
+// must be closed beside what Options.HTTP holds.
 type Client struct {
 	http      *http.Client
 	base, key string
@@ -79,8 +83,8 @@ type Client struct {
 	now       func() time.Time
 }
 
-// New returns a client. It sends nothing. The error is ErrNoAPIKey, or says what is wrong with the options; it holds
-// neither the key nor the address.
+// New returns a client. It sends nothing. The error is ErrNoAPIKey, or says what is wrong with the
+// options; it holds neither the key nor the address.
 func New(o Options) (*Client, error) {
 	key, err := CheckKey(o.APIKey)
 	if err != nil {
@@ -106,7 +110,8 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// bounded is the transport of clients that are given none. They share it, and with it its connections.
+// bounded is the transport of clients that are given none. They share it, and with it its
+// connections.
 var bounded = sync.OnceValue(func() http.RoundTripper {
 	transport, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
@@ -123,14 +128,15 @@ func (c *Client) String() string { return "api.Client" }
 // GoString is String, for %#v.
 func (c *Client) GoString() string { return c.String() }
 
-// Redact returns at most limit bytes of a text that a server chose, without the API key and without what the base URL
-// holds beside the host.
+// Redact returns at most limit bytes of a text that a server chose, without the API key and without
+// what the base URL holds beside the host.
 func (c *Client) Redact(text string, limit int) string { return c.redactor.Cut(text, limit) }
 
-// Get asks for a resource, such as "batches/abc", and returns the body of a 200 to be read as it comes, of any size. The
-// caller must close it; ctx must live as long as it is read.
+// Get asks for a resource, such as "batches/abc", and returns the body of a 200 to be read as it
+// comes, of any size. The caller must close it; ctx must live as long as it is read.
 //
-// Any other answer is an *Error. An error, of Get or of the body, that wraps ErrInterrupted is of the connection.
+// Any other answer is an *Error. An error, of Get or of the body, that wraps ErrInterrupted is of
+// the connection.
 func (c *Client) Get(ctx context.Context, resource string, query url.Values) (io.ReadCloser, error) {
 	address, err := url.JoinPath(c.base, version, resource)
 	if err != nil {
@@ -153,8 +159,8 @@ func (c *Client) Get(ctx context.Context, resource string, query url.Values) (io
 	return nil, c.refusal(resource, response)
 }
 
-// SDK returns a client of the official SDK that sends through c. Each call of it must be made under a context of
-// [Client.Watch], and the calls of its half for interactions and webhooks with [Once].
+// SDK returns a client of the official SDK that sends through c. Each call of it must be made under
+// a context of [Client.Watch], and the calls of its half for interactions and webhooks with [Once].
 func (c *Client) SDK(ctx context.Context) (*genai.Client, error) {
 	guarded := *c.http
 	guarded.Transport = &transport{next: guarded.Transport, client: c}
@@ -171,6 +177,6 @@ func (c *Client) SDK(ctx context.Context) (*genai.Client, error) {
 	return client, nil
 }
 
-// Once switches off what the SDK's half for interactions and webhooks does by default: to repeat a failed request four
-// times, also one that creates.
+// Once switches off what the SDK's half for interactions and webhooks does by default: to repeat a
+// failed request four times, also one that creates.
 func Once() operations.Option { return operations.WithRetries(retry.Config{Strategy: "none"}) }

@@ -46,8 +46,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestNewEnvironment: the environment may say where Gemini is, but neither which key nor which service to use. Not
-// parallel, because it sets variables.
+// TestNewEnvironment: the environment may say where Gemini is, but neither which key nor which
+// service to use. Not parallel, because it sets variables.
 func TestNewEnvironment(t *testing.T) {
 	t.Setenv("GOOGLE_GENAI_USE_VERTEXAI", "1")
 	t.Setenv("GOOGLE_CLOUD_PROJECT", "p")
@@ -96,7 +96,8 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestRedirectKeepsKey: a redirect is an answer like any other, and is not followed: net/http would send the key along.
+// TestRedirectKeepsKey: a redirect is an answer like any other, and is not followed: net/http would
+// send the key along.
 func TestRedirectKeepsKey(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -116,7 +117,8 @@ func TestRedirectKeepsKey(t *testing.T) {
 	}
 }
 
-// TestHeadersAreBounded: a client of its own takes 64 KiB of headers, and gives a request up after Options.Timeout.
+// TestHeadersAreBounded: a client of its own takes 64 KiB of headers, and gives a request up after
+// Options.Timeout.
 func TestHeadersAreBounded(t *testing.T) {
 	t.Parallel()
 	own := func(o *api.Options) { o.HTTP, o.Timeout = nil, 50*time.Millisecond }

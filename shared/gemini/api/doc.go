@@ -1,10 +1,11 @@
-// Package api is the one way to the Gemini API. The packages lookup, webhooks and results ask through it, so that each
-// rule about a request is kept in one place:
+// Package api is the one way to the Gemini API. The packages lookup, webhooks and results ask
+// through it, so that each rule about a request is kept in one place:
 //
-//   - The API key goes in a header, to the host of the base URL alone: https, or http on the loopback interface.
-//     Redirects are not followed, because net/http would carry the header along.
-//   - An answer is bounded: its headers, what is read of a refusal, and what the SDK holds in memory. [Client.Get]
-//     returns a body of any size, for [NewJSON] to read one value at a time.
+//   - The API key goes in a header, to the host of the base URL alone: https, or http on the
+//     loopback interface. Redirects are not followed, because net/http would carry the header
+//     along.
+//   - An answer is bounded: its headers, what is read of a refusal, and what the SDK holds in
+//     memory. [Client.Get] returns a body of any size, for [NewJSON] to read one value at a time.
 //   - An answer other than 200 is an [*Error] with its HTTP status and what it asks to wait.
 //   - No error and no printed value holds the API key, or a password in the base URL.
 //

@@ -28,8 +28,8 @@ const (
 var (
 	// ErrTooLarge says that an answer, or one value in it, is larger than may be held in memory.
 	ErrTooLarge = errors.New("the answer is larger than allowed")
-	// ErrInterrupted is wrapped by an error of the connection: no answer came, or it broke off. A later request may
-	// succeed.
+	// ErrInterrupted is wrapped by an error of the connection: no answer came, or it broke off. A
+	// later request may succeed.
 	ErrInterrupted = errors.New("no answer, or not the whole of it")
 )
 
@@ -40,8 +40,8 @@ func (e interrupted) Unwrap() error { return e.error }
 
 func (interrupted) Is(target error) bool { return target == ErrInterrupted }
 
-// An Error is an answer other than 200. It holds no error of the SDK, because those can hold a whole answer and whatever a
-// server repeats of the request, the API key among it.
+// An Error is an answer other than 200. It holds no error of the SDK, because those can hold a
+// whole answer and whatever a server repeats of the request, the API key among it.
 type Error struct {
 	// Resource is what was asked for.
 	Resource string
@@ -59,8 +59,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("fetching %s: HTTP status %d: %s", diag.QuoteUpTo(e.Resource, maxQuoted), e.Status, e.Message)
 }
 
-// refusal reads an answer that is not 200. Its status decides: the code in the body may be a number of HTTP's or of gRPC's,
-// a word, or missing, and a front end answers in HTML.
+// refusal reads an answer that is not 200. Its status decides: the code in the body may be a number
+// of HTTP's or of gRPC's, a word, or missing, and a front end answers in HTML.
 func (c *Client) refusal(resource string, response *http.Response) *Error {
 	// An error here takes nothing from what the status says.
 	text, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal))

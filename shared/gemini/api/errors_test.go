@@ -77,8 +77,8 @@ func TestError(t *testing.T) {
 	}
 }
 
-// TestErrorKeepsKey: neither a server that repeats the request nor the URL that net/http quotes brings the key or a
-// password into an error, however it is encoded.
+// TestErrorKeepsKey: neither a server that repeats the request nor the URL that net/http quotes
+// brings the key or a password into an error, however it is encoded.
 func TestErrorKeepsKey(t *testing.T) {
 	t.Parallel()
 	encoded := []string{

@@ -9,8 +9,8 @@ import (
 	"net/http"
 )
 
-// An Exchange is what one request of the SDK met. The SDK's own errors keep less of it: not the HTTP status of every
-// refusal, and no header.
+// An Exchange is what one request of the SDK met. The SDK's own errors keep less of it: not the
+// HTTP status of every refusal, and no header.
 type Exchange struct {
 	refused *Error
 	// answered: a 200 came. broken: its body could not be read to its end.
@@ -19,16 +19,16 @@ type Exchange struct {
 
 type exchangeKey struct{}
 
-// Watch returns a context under which the SDK may send one request, and the Exchange that the request fills in. It is not
-// safe for several requests at once.
+// Watch returns a context under which the SDK may send one request, and the Exchange that the
+// request fills in. It is not safe for several requests at once.
 func (c *Client) Watch(ctx context.Context) (context.Context, *Exchange) {
 	x := new(Exchange)
 	return context.WithValue(ctx, exchangeKey{}, x), x
 }
 
-// Err returns what the request failed with, where the SDK returned err: an *Error for any answer but 200, even where the
-// SDK takes it for a success; an error that wraps ErrInterrupted for one of the connection; else err, which is nil or
-// about an answer that the SDK could not read.
+// Err returns what the request failed with, where the SDK returned err: an *Error for any answer
+// but 200, even where the SDK takes it for a success; an error that wraps ErrInterrupted for one of
+// the connection; else err, which is nil or about an answer that the SDK could not read.
 func (x *Exchange) Err(err error) error {
 	switch {
 	case x.refused != nil:
@@ -40,7 +40,8 @@ func (x *Exchange) Err(err error) error {
 	}
 }
 
-// A transport is between the SDK and the network. It bounds what the SDK reads, and fills in the request's Exchange.
+// A transport is between the SDK and the network. It bounds what the SDK reads, and fills in the
+// request's Exchange.
 type transport struct {
 	next   http.RoundTripper
 	client *Client
@@ -77,7 +78,8 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// A boundedBody reads at most left bytes and then fails, rather than ending as if there were no more.
+// A boundedBody reads at most left bytes and then fails, rather than ending as if there were no
+// more.
 type boundedBody struct {
 	io.ReadCloser
 	left     int64

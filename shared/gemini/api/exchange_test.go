@@ -49,7 +49,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestMaxAnswer: the SDK gets an answer of exactly the limit, and none that is larger, whether its length is known or not.
+// TestMaxAnswer: the SDK gets an answer of exactly the limit, and none that is larger, whether its
+// length is known or not.
 func TestMaxAnswer(t *testing.T) {
 	t.Parallel()
 	text := `{"name":"operations/abc"}`
@@ -69,7 +70,8 @@ func TestMaxAnswer(t *testing.T) {
 	}
 }
 
-// TestUnreadable: an answer of 200 that the SDK cannot read is neither a refusal nor an error of the connection.
+// TestUnreadable: an answer of 200 that the SDK cannot read is neither a refusal nor an error of
+// the connection.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	client := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") })

@@ -7,17 +7,19 @@ import (
 	"io"
 )
 
-// MaxValueBytes bounds what one text, or one value of [JSON.Item], may take of an answer: it is held in memory whole.
+// MaxValueBytes bounds what one text, or one value of [JSON.Item], may take of an answer: it is
+// held in memory whole.
 const MaxValueBytes = 32 << 20
 
 // maxDepth bounds nesting, which a decoder remembers; it is encoding/json's own bound.
 const maxDepth = 10000
 
-// JSON reads a JSON text of any size, of which it holds one token at a time, or one item of a list. A value larger than
-// MaxValueBytes is an error that wraps ErrTooLarge; a text that is cut short is one that wraps io.ErrUnexpectedEOF.
+// JSON reads a JSON text of any size, of which it holds one token at a time, or one item of a list.
+// A value larger than MaxValueBytes is an error that wraps ErrTooLarge; a text that is cut short is
+// one that wraps io.ErrUnexpectedEOF.
 //
-// Each method that reads a value must be called where one begins: at the beginning, for a member of an object, or for an
-// item of a list.
+// Each method that reads a value must be called where one begins: at the beginning, for a member of
+// an object, or for an item of a list.
 type JSON struct {
 	decoder *json.Decoder
 	meter   *meter
@@ -62,7 +64,8 @@ func unexpected(err error) error {
 	return err
 }
 
-// Document reads an object that is the whole text; member must read the value of each of its members.
+// Document reads an object that is the whole text; member must read the value of each of its
+// members.
 func (j *JSON) Document(member func(key string) error) error {
 	token, err := j.next()
 	switch {
@@ -82,7 +85,8 @@ func (j *JSON) Document(member func(key string) error) error {
 	return nil
 }
 
-// Object reads a value. Of an object, member must read the value of each member; any other value is skipped.
+// Object reads a value. Of an object, member must read the value of each member; any other value is
+// skipped.
 func (j *JSON) Object(member func(key string) error) error {
 	token, err := j.token()
 	if err != nil || token != json.Delim('{') {
@@ -110,7 +114,8 @@ func (j *JSON) members(member func(key string) error) error {
 	return err
 }
 
-// List reads a list, or null for an empty one; item must read each of its values. Any other value is an error.
+// List reads a list, or null for an empty one; item must read each of its values. Any other value
+// is an error.
 func (j *JSON) List(item func() error) error {
 	token, err := j.token()
 	if err != nil || token == nil {
@@ -128,8 +133,8 @@ func (j *JSON) List(item func() error) error {
 	return err
 }
 
-// EnterList reads the beginning of a list that has an item, and reports true: Item returns its items, and LeaveList skips
-// them. Any other value is skipped, an empty list too.
+// EnterList reads the beginning of a list that has an item, and reports true: Item returns its
+// items, and LeaveList skips them. Any other value is skipped, an empty list too.
 func (j *JSON) EnterList() (bool, error) {
 	token, err := j.token()
 	if err == nil && token == json.Delim('[') && j.decoder.More() {
@@ -138,8 +143,8 @@ func (j *JSON) EnterList() (bool, error) {
 	return false, j.skipRest(token, err)
 }
 
-// Item returns the text of the next item of the list that EnterList entered, valid until the next call; io.EOF after the
-// last.
+// Item returns the text of the next item of the list that EnterList entered, valid until the next
+// call; io.EOF after the last.
 func (j *JSON) Item() (json.RawMessage, error) {
 	if !j.decoder.More() {
 		if _, err := j.token(); err != nil { // else a list that was cut short would look like one that has ended
@@ -203,7 +208,8 @@ type meter struct {
 	read int
 }
 
-// Read implements io.Reader. It reads little at once, so that what a decoder reads ahead counts for next to nothing.
+// Read implements io.Reader. It reads little at once, so that what a decoder reads ahead counts for
+// next to nothing.
 func (m *meter) Read(p []byte) (int, error) {
 	if m.read > MaxValueBytes {
 		return 0, fmt.Errorf("%w: one value is more than %d bytes", ErrTooLarge, MaxValueBytes)

@@ -13,7 +13,8 @@ import (
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
-// read reads what a text has under the keys text, scalar, list and items, at any depth of the key in.
+// read reads what a text has under the keys text, scalar, list and items, at any depth of the key
+// in.
 func read(text string) (got []string, err error) {
 	j := api.NewJSON(strings.NewReader(text))
 	var member func(key string) error
@@ -121,7 +122,8 @@ func endless(before string) io.Reader {
 	return io.MultiReader(parts...)
 }
 
-// TestJSONTooLarge: what must be held in memory is bounded; what is skipped is not, but for one token of it.
+// TestJSONTooLarge: what must be held in memory is bounded; what is skipped is not, but for one
+// token of it.
 func TestJSONTooLarge(t *testing.T) {
 	t.Parallel()
 	j := api.NewJSON(endless(`{"x":"`))

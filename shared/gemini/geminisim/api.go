@@ -13,9 +13,8 @@ import (
 // maxBody bounds what the API reads; Gemini takes 20 MB of inline input.
 const maxBody = 32 << 20
 
-// routes puts the API together. Each resource has a file of its own with a
-// method like batchRoutes. Calls such as models/m:batchGenerateContent are one path
-// segment to http.ServeMux; see verbs.
+// routes puts the API together. Each resource has a file of its own with a method like batchRoutes.
+// Calls such as models/m:batchGenerateContent are one path segment to http.ServeMux; see verbs.
 func (s *Sim) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	models := verbs{}
@@ -48,8 +47,7 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// verbs serves the {id} of a pattern when it has the form id:verb, with {id}
-// set to the id alone.
+// verbs serves the {id} of a pattern when it has the form id:verb, with {id} set to the id alone.
 type verbs map[string]http.HandlerFunc
 
 func (v verbs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -63,8 +61,7 @@ func (v verbs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	serve(w, r)
 }
 
-// statusNames are the canonical names that go with the HTTP statuses in a
-// standard error.
+// statusNames are the canonical names that go with the HTTP statuses in a standard error.
 var statusNames = map[int]string{
 	http.StatusBadRequest:          "INVALID_ARGUMENT",
 	http.StatusUnauthorized:        "UNAUTHENTICATED",
@@ -100,8 +97,8 @@ func writeNotFound(w http.ResponseWriter) {
 	writeError(w, http.StatusNotFound, "Requested entity was not found.")
 }
 
-// writeJSON answers 200. An empty result is `{}`, never an empty body: measured
-// against SDK v1.77.0, its webhooks half takes the latter for an error.
+// writeJSON answers 200. An empty result is `{}`, never an empty body: measured against SDK
+// v1.77.0, its webhooks half takes the latter for an error.
 func writeJSON(w http.ResponseWriter, v any) {
 	write(w, http.StatusOK, mustJSON(v))
 }
@@ -112,8 +109,7 @@ func write(w http.ResponseWriter, code int, body []byte) {
 	_, _ = w.Write(body) // a caller that went away is no concern of the API's
 }
 
-// mustJSON encodes values of this package's own making, and maps that came out
-// of JSON.
+// mustJSON encodes values of this package's own making, and maps that came out of JSON.
 func mustJSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -122,8 +118,8 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-// readJSON decodes a request's body, an empty one as `{}`. Fields that v does
-// not have are refused if strict. On false it has answered.
+// readJSON decodes a request's body, an empty one as `{}`. Fields that v does not have are refused
+// if strict. On false it has answered.
 func readJSON(w http.ResponseWriter, r *http.Request, v any, strict bool) bool {
 	if err := decode(r, v, strict); err != nil {
 		writeError(w, http.StatusBadRequest, badJSON+err.Error())
@@ -150,9 +146,9 @@ const (
 	maxPage     = 1000
 )
 
-// page reads the size and the token of a list request. A token stands for a
-// place in the order of creation, so that what is created between two pages
-// moves nothing; from is -1 without one. On false it has answered.
+// page reads the size and the token of a list request. A token stands for a place in the order of
+// creation, so that what is created between two pages moves nothing; from is -1 without one. On
+// false it has answered.
 func page(w http.ResponseWriter, sizeText, token string) (size, from int, ok bool) {
 	size, from = defaultPage, -1
 	if sizeText != "" {

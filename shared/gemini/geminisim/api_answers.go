@@ -11,17 +11,17 @@ type Answer struct {
 	Status int         // 0 means 200
 	Header http.Header // on top of Content-Type: application/json
 	Body   []byte
-	// Drop breaks the connection off in the middle of the answer. (Broken off
-	// before it, Go's HTTP client quietly repeats a GET by itself.)
+	// Drop breaks the connection off in the middle of the answer. (Broken off before it, Go's HTTP
+	// client quietly repeats a GET by itself.)
 	Drop bool
-	// Hang says nothing at all until the caller goes away or the simulator is
-	// closed, and then breaks the connection off.
+	// Hang says nothing at all until the caller goes away or the simulator is closed, and then
+	// breaks the connection off.
 	Hang bool
-	// Perform carries the request out first: the work is done, and this is
-	// said instead of its result.
+	// Perform carries the request out first: the work is done, and this is said instead of its
+	// result.
 	Perform bool
-	// Times is how many requests get this answer: 0 means one, below 0 means
-	// all until ClearAnswers.
+	// Times is how many requests get this answer: 0 means one, below 0 means all until
+	// ClearAnswers.
 	Times int
 }
 
@@ -30,14 +30,14 @@ func ErrorAnswer(status int, message string) Answer {
 	return Answer{Status: status, Body: errorBody(status, message)}
 }
 
-// InteractionError is an error as the API tells it about interactions: with a
-// string for a code (seen live).
+// InteractionError is an error as the API tells it about interactions: with a string for a code
+// (seen live).
 func InteractionError(status int, message string) Answer {
 	return Answer{Status: status, Body: interactionErrorBody(status, message)}
 }
 
-// LostAnswer carries a request out and says 503: given to AnswerNext with
-// OpCreate it makes a job whose submitter does not know its name.
+// LostAnswer carries a request out and says 503: given to AnswerNext with OpCreate it makes a job
+// whose submitter does not know its name.
 func LostAnswer() Answer {
 	a := ErrorAnswer(http.StatusServiceUnavailable, "The service is currently unavailable.")
 	a.Perform = true
@@ -52,14 +52,12 @@ type scripted struct {
 	left   int
 }
 
-// AnswerNext makes the API give these answers, in this order, to the next
-// requests of that kind which concern the job of that name (as in SetState; a
-// creation is matched by the new job's label alone, see Script). An empty name
-// matches every request of the kind; OpList, OpWebhook and OpJWKS concern no
-// job. Scripted answers come before the fault plan.
+// AnswerNext makes the API give these answers, in this order, to the next requests of that kind
+// which concern the job of that name (as in SetState; a creation is matched by the new job's label
+// alone, see Script). An empty name matches every request of the kind; OpList, OpWebhook and OpJWKS
+// concern no job. Scripted answers come before the fault plan.
 //
-// Answers for a name come before answers for all. Those given by several calls
-// queue up.
+// Answers for a name come before answers for all. Those given by several calls queue up.
 func (s *Sim) AnswerNext(op Op, name string, answers ...Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// requestKey counts the requests of one kind about one batch, so that the
-// fault that the nth of them meets does not depend on the others.
+// requestKey counts the requests of one kind about one batch, so that the fault that the nth of
+// them meets does not depend on the others.
 type requestKey struct {
 	op Op
 	of string
 }
 
-// staleKey marks the context of a request that is to be answered with the
-// state before the present one.
+// staleKey marks the context of a request that is to be answered with the state before the present
+// one.
 type staleKey struct{}
 
 func isStale(r *http.Request) bool { return r.Context().Value(staleKey{}) != nil }
@@ -27,8 +27,7 @@ func (s *Sim) faultyAnswer(op Op, of subject) (a Answer, stale, ok bool) {
 	defer s.mu.Unlock()
 	key := requestKey{op, of.id + of.label}
 	if op.creates() {
-		// Submitters race for their place; what happens to the nth is the same
-		// whoever it is.
+		// Submitters race for their place; what happens to the nth is the same whoever it is.
 		key.of = ""
 	}
 	n := s.requests[key]
@@ -77,8 +76,8 @@ func (s *Sim) faultyAnswer(op Op, of subject) (a Answer, stale, ok bool) {
 	return Answer{}, false, false
 }
 
-// rateLimited is a 429. Its Retry-After counts real seconds, because that is
-// what an HTTP client waits, and at least one.
+// rateLimited is a 429. Its Retry-After counts real seconds, because that is what an HTTP client
+// waits, and at least one.
 func (s *Sim) rateLimited(op Op, d time.Duration) Answer {
 	const message = "Resource has been exhausted (e.g. check quota)."
 	seconds := strconv.Itoa(max(1, int(math.Ceil(s.real(d).Seconds()))))
@@ -94,8 +93,7 @@ func (s *Sim) rateLimited(op Op, d time.Duration) Answer {
 	return a
 }
 
-// hollow is a success that says nothing. (The name alone says of a video that
-// it is not done.)
+// hollow is a success that says nothing. (The name alone says of a video that it is not done.)
 func hollow(op Op, of subject, kind int) Answer {
 	switch {
 	case kind == 0:

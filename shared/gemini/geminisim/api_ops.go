@@ -70,8 +70,7 @@ func (s *Sim) countRequest(op Op) {
 // subject is what a request is about; empty fields are not known.
 type subject struct{ id, name, label string }
 
-// concerns says whether a scripted answer for that name is meant for a request
-// about this subject.
+// concerns says whether a scripted answer for that name is meant for a request about this subject.
 func (s *Sim) concerns(name string, of subject) bool {
 	if j := s.byID[of.id]; j != nil {
 		return j.isNamed(name)
@@ -81,8 +80,7 @@ func (s *Sim) concerns(name string, of subject) bool {
 
 func noSubject(*http.Request) subject { return subject{} }
 
-// pathSubject is the subject of a request that names its job in the path, below
-// this collection.
+// pathSubject is the subject of a request that names its job in the path, below this collection.
 func pathSubject(collection string) func(*http.Request) subject {
 	return func(r *http.Request) subject {
 		id := r.PathValue("id")
@@ -90,8 +88,7 @@ func pathSubject(collection string) func(*http.Request) subject {
 	}
 }
 
-// labelled is the subject of a creation: label reads it out of the body, which
-// stays as it was.
+// labelled is the subject of a creation: label reads it out of the body, which stays as it was.
 func labelled(label func(body []byte) string) func(*http.Request) subject {
 	return func(r *http.Request) subject {
 		body, err := io.ReadAll(r.Body)

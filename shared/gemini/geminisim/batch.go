@@ -45,8 +45,7 @@ func (s *Sim) getBatch(w http.ResponseWriter, r *http.Request) {
 	s.onJob(w, r, batchKind, writeNotFound, func(b *job) any { return b.operation(b.seen(r)) })
 }
 
-// cancelBatch answers `{}` whether or not there was anything to stop:
-// cancelling is best effort.
+// cancelBatch answers `{}` whether or not there was anything to stop: cancelling is best effort.
 func (s *Sim) cancelBatch(w http.ResponseWriter, r *http.Request) {
 	s.onJob(w, r, batchKind, writeNotFound, func(b *job) any {
 		s.cancel(b)
@@ -54,9 +53,8 @@ func (s *Sim) cancelBatch(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// deleteBatch makes the API forget the batch. The job goes on, and its
-// completion is still delivered (documented for operations: deleting does not
-// cancel).
+// deleteBatch makes the API forget the batch. The job goes on, and its completion is still
+// delivered (documented for operations: deleting does not cancel).
 func (s *Sim) deleteBatch(w http.ResponseWriter, r *http.Request) {
 	s.onJob(w, r, batchKind, writeNotFound, func(b *job) any {
 		b.deleted = true

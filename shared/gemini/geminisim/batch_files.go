@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// resultPrefix begins the id of a result file; the id of its batch follows,
-// which makes 42 characters (seen live).
+// resultPrefix begins the id of a result file; the id of its batch follows, which makes 42
+// characters (seen live).
 const resultPrefix = "batch-"
 
-// fileRoutes serves result files and videos. The documented path begins with
-// /download, SDK v1.77.0 goes without it.
+// fileRoutes serves result files and videos. The documented path begins with /download, SDK v1.77.0
+// goes without it.
 func (s *Sim) fileRoutes(mux *http.ServeMux) {
 	download := verbs{"download": s.serve(OpDownload, resultSubject, s.downloadResults)}
 	mux.Handle("GET /v1beta/files/{id}", download)
@@ -22,8 +22,8 @@ func resultSubject(r *http.Request) subject {
 	return subject{id: strings.TrimPrefix(r.PathValue("id"), resultPrefix), name: "files/" + r.PathValue("id")}
 }
 
-// downloadResults streams the results of a batch that succeeded, one JSON
-// object a line, or a video, which is one in name only.
+// downloadResults streams the results of a batch that succeeded, one JSON object a line, or a
+// video, which is one in name only.
 func (s *Sim) downloadResults(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	b, file := s.byID[resultSubject(r).id], ""

@@ -13,8 +13,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
-// listAll reads every page, two batches at a time, and makes a batch between
-// two pages.
+// listAll reads every page, two batches at a time, and makes a batch between two pages.
 func listAll(t *testing.T, client *genai.Client) (names []string) {
 	t.Helper()
 	page, err := client.Batches.List(t.Context(), &genai.ListBatchJobsConfig{PageSize: 2})

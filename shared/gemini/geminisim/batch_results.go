@@ -23,16 +23,16 @@ type resultLine struct {
 	Error    *operationError `json:"error,omitempty"`
 }
 
-// resultLine is the ith line of a result file. The keys of the input file are
-// not known, so that they are request-1, request-2 and so on.
+// resultLine is the ith line of a result file. The keys of the input file are not known, so that
+// they are request-1, request-2 and so on.
 func (b *job) resultLine(i int) resultLine {
 	line := resultLine{Key: fmt.Sprintf("request-%d", i+1)}
 	line.Response, line.Error = b.result(i)
 	return line
 }
 
-// inlinedResponses are the results of a batch with inline input, in the order
-// of the requests and with their metadata.
+// inlinedResponses are the results of a batch with inline input, in the order of the requests and
+// with their metadata.
 func (b *job) inlinedResponses() *inlinedResponses {
 	out := &inlinedResponses{InlinedResponses: make([]inlinedResponse, b.size())}
 	for i := range out.InlinedResponses {
@@ -42,8 +42,7 @@ func (b *job) inlinedResponses() *inlinedResponses {
 	return out
 }
 
-// result is what the model said to the ith request: a GenerateContentResponse
-// or an error.
+// result is what the model said to the ith request: a GenerateContentResponse or an error.
 func (b *job) result(i int) (map[string]any, *operationError) {
 	if b.itemFails(i) {
 		return nil, &operationError{Code: 13, Message: "The request could not be processed."}
@@ -61,8 +60,8 @@ func (b *job) result(i int) (map[string]any, *operationError) {
 	}, nil
 }
 
-// itemFails says whether the ith result is an error. It follows from the
-// batch's id, which follows from the seed.
+// itemFails says whether the ith result is an error. It follows from the batch's id, which follows
+// from the seed.
 func (b *job) itemFails(i int) bool {
 	return stream(b.id, strconv.Itoa(i)).Float64() < b.plan.itemErrors
 }

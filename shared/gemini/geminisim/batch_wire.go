@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The JSON of batches: measured against SDK v1.77.0, the fields it drops as
-// documented or as seen live.
+// The JSON of batches: measured against SDK v1.77.0, the fields it drops as documented or as seen
+// live.
 
 type createRequest struct {
 	Batch struct {
@@ -22,8 +22,8 @@ type createRequest struct {
 	} `json:"batch"`
 }
 
-// batchLabel is the display name in the body of a creation; what cannot be
-// read, the handler refuses.
+// batchLabel is the display name in the body of a creation; what cannot be read, the handler
+// refuses.
 func batchLabel(body []byte) string {
 	var create createRequest
 	_ = json.Unmarshal(body, &create)
@@ -103,8 +103,8 @@ type batchStats struct {
 
 const typePrefix = "type.googleapis.com/google.ai.generativelanguage.v1main."
 
-// failures are the errors of jobs that ended without results. Codes are
-// google.rpc.Code; the texts are the simulator's own, no live sample is known.
+// failures are the errors of jobs that ended without results. Codes are google.rpc.Code; the texts
+// are the simulator's own, no live sample is known.
 var failures = map[State]operationError{
 	StateFailed:    {Code: 13, Message: "The batch could not be processed."},
 	StateCancelled: {Code: 1, Message: "The batch was cancelled."},
@@ -153,8 +153,7 @@ func (b *job) operation(at snapshot) operation {
 	return op
 }
 
-// size is how many requests the batch has. What is in an input file is not
-// known, so the plan says.
+// size is how many requests the batch has. What is in an input file is not known, so the plan says.
 func (b *job) size() int {
 	if b.inputFile != "" {
 		return b.plan.items

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Retries: for 24 hours with exponential back-off (documented, without a
-// schedule; these steps are the simulator's own). All before Config.Speed.
+// Retries: for 24 hours with exponential back-off (documented, without a schedule; these steps are
+// the simulator's own). All before Config.Speed.
 const (
 	retryFor   = 24 * time.Hour
 	retryFirst = 10 * time.Second
@@ -54,8 +54,8 @@ const (
 	gaveUp                  // nowhere to go, or out of retries
 )
 
-// deliver attempts a delivery until it is over. One that Close cuts short stays
-// open in the counters: what would have come of it is not known.
+// deliver attempts a delivery until it is over. One that Close cuts short stays open in the
+// counters: what would have come of it is not known.
 func (s *Sim) deliver(m *message) {
 	out := s.attempts(m)
 	if out == again {
@@ -140,8 +140,8 @@ func (s *Sim) attempt(m *message, n int) outcome {
 	return accepted
 }
 
-// address is where to deliver and the secrets to sign with, none for a dynamic
-// delivery; not open means that nothing is to be sent there any more.
+// address is where to deliver and the secrets to sign with, none for a dynamic delivery; not open
+// means that nothing is to be sent there any more.
 func (s *Sim) address(t target) (uri string, secrets []string, open bool) {
 	if t.hook == nil {
 		return t.uri, nil, true

@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// target is where deliveries go: a registered webhook, or a uri that a job
-// named for itself.
+// target is where deliveries go: a registered webhook, or a uri that a job named for itself.
 type target struct {
 	hook *webhook // nil: dynamic
 	uri  string
 }
 
-// targets is who hears of a job: a job's own uris are used instead of the
-// registered webhooks (documented).
+// targets is who hears of a job: a job's own uris are used instead of the registered webhooks
+// (documented).
 func (s *Sim) targets(j *job) []target {
 	var all []target
 	for _, uri := range j.uris {
@@ -32,8 +31,8 @@ func (s *Sim) targets(j *job) []target {
 	return all
 }
 
-// wants says whether an event is sent there. Uris of a job's own subscribe to
-// nothing: they get every event about it.
+// wants says whether an event is sent there. Uris of a job's own subscribe to nothing: they get
+// every event about it.
 func (t target) wants(event string) bool {
 	return event != "" && (t.hook == nil || slices.Contains(t.hook.events, event))
 }
@@ -43,8 +42,8 @@ func (t target) wantsAny(k *kind) bool {
 	return t.hook == nil || slices.ContainsFunc(t.hook.events, func(e string) bool { return strings.HasPrefix(e, k.name+".") })
 }
 
-// announce sends the deliveries that the job's plan has for the state that it
-// has just reached. Callers hold s.mu.
+// announce sends the deliveries that the job's plan has for the state that it has just reached.
+// Callers hold s.mu.
 func (s *Sim) announce(j *job) {
 	event, end := s.event(j.kind, j.now.state), j.now.state.Terminal()
 	for _, t := range s.targets(j) {
@@ -69,8 +68,8 @@ func (s *Sim) announce(j *job) {
 	}
 }
 
-// announceState sends the event of a state and its repeats, and then the
-// progress event that it overtook, if any.
+// announceState sends the event of a state and its repeats, and then the progress event that it
+// overtook, if any.
 func (s *Sim) announceState(j *job, t target, event string, progress *message) {
 	m := s.message(j, t, event, j.now.updateTime)
 	m.after, m.then = j.plan.late, progress
@@ -90,9 +89,8 @@ func (s *Sim) announceState(j *job, t target, event string, progress *message) {
 	}
 }
 
-// message is the delivery of an event about a job, not yet on its way. Its id
-// follows from what it says and to whom, so that the same seed gives the same
-// ids.
+// message is the delivery of an event about a job, not yet on its way. Its id follows from what it
+// says and to whom, so that the same seed gives the same ids.
 func (s *Sim) message(j *job, t target, event string, at time.Time) *message {
 	to := t.uri
 	if t.hook != nil {

@@ -20,10 +20,9 @@ const (
 
 const secretPrefix = "whsec_"
 
-// Sign returns one entry of the webhook-signature header, "v1," and the base64
-// of HMAC-SHA256 over "id.timestamp.body", the timestamp in Unix seconds
-// (documented). It is a helper for tests and panics on a secret that is not
-// "whsec_" and the standard base64 of at least one byte.
+// Sign returns one entry of the webhook-signature header, "v1," and the base64 of HMAC-SHA256 over
+// "id.timestamp.body", the timestamp in Unix seconds (documented). It is a helper for tests and
+// panics on a secret that is not "whsec_" and the standard base64 of at least one byte.
 func Sign(secret, id string, timestamp time.Time, body []byte) string {
 	sig, err := sign(secret, id, unix(timestamp), body)
 	if err != nil {
@@ -37,8 +36,7 @@ func sign(secret, id, timestamp string, body []byte) (string, error) {
 	if !ok {
 		return "", errors.New("geminisim: sign: the secret does not begin with " + secretPrefix)
 	}
-	// The key is what the base64 stands for, not its text: a common mistake of
-	// receivers.
+	// The key is what the base64 stands for, not its text: a common mistake of receivers.
 	key, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
 		return "", fmt.Errorf("geminisim: sign: the secret is not standard base64: %w", err)
@@ -52,9 +50,8 @@ func sign(secret, id, timestamp string, body []byte) (string, error) {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)), nil
 }
 
-// signAll signs with each secret. Several signatures are separated by spaces,
-// as Standard Webhooks has it for the time of a rotation; that Gemini really
-// sends two was never observed.
+// signAll signs with each secret. Several signatures are separated by spaces, as Standard Webhooks
+// has it for the time of a rotation; that Gemini really sends two was never observed.
 func signAll(secrets []string, id, timestamp string, body []byte) (string, error) {
 	sigs := make([]string, 0, len(secrets))
 	for _, secret := range secrets {
@@ -67,8 +64,8 @@ func signAll(secrets []string, id, timestamp string, body []byte) (string, error
 	return strings.Join(sigs, " "), nil
 }
 
-// newSecret draws a signing secret of 32 bytes. It is as predictable as its
-// seed, which is the point of a simulator and would be a hole anywhere else.
+// newSecret draws a signing secret of 32 bytes. It is as predictable as its seed, which is the
+// point of a simulator and would be a hole anywhere else.
 func newSecret(r *rand.Rand) string {
 	key := make([]byte, 32)
 	for i := range key {

@@ -14,8 +14,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
-// bubble runs a test on a fake clock with a receiver and one registered
-// webhook.
+// bubble runs a test on a fake clock with a receiver and one registered webhook.
 func bubble(t *testing.T, cfg geminisim.Config, answer func(int, got) (int, error), test func(t *testing.T, sim *geminisim.Sim, rc *receiver, secret string)) {
 	t.Helper()
 	t.Parallel()

@@ -10,8 +10,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
-// A test that needs a batch in a certain state holds it there, and moves it on
-// when it likes.
+// A test that needs a batch in a certain state holds it there, and moves it on when it likes.
 func Example() {
 	sim := geminisim.New(geminisim.Config{Seed: 1})
 	defer sim.Close()
@@ -47,8 +46,5 @@ func Example() {
 	fmt.Println(err != nil)
 	job, err = client.Batches.Get(ctx, job.Name, nil)
 	fmt.Println(job.State, err)
-	// Output:
-	// JOB_STATE_RUNNING
-	// true
-	// JOB_STATE_SUCCEEDED <nil>
+	// Output: JOB_STATE_RUNNING true JOB_STATE_SUCCEEDED <nil>
 }

@@ -5,66 +5,59 @@ import (
 	"time"
 )
 
-// Faults is the fault plan: how often each thing goes wrong. Shares are
-// probabilities from 0 to 1, durations are before Config.Speed. The zero value
-// is a world in which every job succeeds and all goes well.
+// Faults is the fault plan: how often each thing goes wrong. Shares are probabilities from 0 to 1,
+// durations are before Config.Speed. The zero value is a world in which every job succeeds and all
+// goes well.
 type Faults struct {
-	// Failed, Cancelled and Expired are shares of the jobs that end so; the
-	// others succeed. An expired batch does not take its 48 hours: it ends
-	// after a run time like any other. No event tells of a cancelled one. A
-	// video is neither cancelled nor expires: these two shares are filtered,
-	// and end with nothing. An interaction that would expire is incomplete.
+	// Failed, Cancelled and Expired are shares of the jobs that end so; the others succeed. An
+	// expired batch does not take its 48 hours: it ends after a run time like any other. No event
+	// tells of a cancelled one. A video is neither cancelled nor expires: these two shares are
+	// filtered, and end with nothing. An interaction that would expire is incomplete.
 	Failed    float64 `json:"failed"`
 	Cancelled float64 `json:"cancelled"`
 	Expired   float64 `json:"expired"`
-	// FailedItems is the share of result lines, within batches that succeed,
-	// that carry an error instead of a response.
+	// FailedItems is the share of result lines, within batches that succeed, that carry an error
+	// instead of a response.
 	FailedItems float64 `json:"failedItems"`
 
 	// Lost is the share of completions that are never sent.
 	Lost float64 `json:"lost"`
-	// Repeated is the share of completions sent again, one to three times, at
-	// once or within RepeatedWithin of the first, same webhook-id, fresh
-	// timestamp.
+	// Repeated is the share of completions sent again, one to three times, at once or within
+	// RepeatedWithin of the first, same webhook-id, fresh timestamp.
 	Repeated       float64       `json:"repeated"`
 	RepeatedWithin time.Duration `json:"repeatedWithin"`
 	// Late is the share of completions held back, by up to LateBy.
 	Late   float64       `json:"late"`
 	LateBy time.Duration `json:"lateBy"`
-	// Reordered is the share of batches whose progress event arrives after
-	// their completion, by up to ReorderedBy. The event is `batch.running`,
-	// which is none of the seven documented types: it stands for what a later
-	// version of the API, or another sender, may send.
+	// Reordered is the share of batches whose progress event arrives after their completion, by up
+	// to ReorderedBy. The event is `batch.running`, which is none of the seven documented types: it
+	// stands for what a later version of the API, or another sender, may send.
 	Reordered   float64       `json:"reordered"`
 	ReorderedBy time.Duration `json:"reorderedBy"`
-	// BareIDs is the share of deliveries whose data.id is the bare id instead
-	// of batches/ and the id. Which of them Gemini sends is not documented.
+	// BareIDs is the share of deliveries whose data.id is the bare id instead of batches/ and the
+	// id. Which of them Gemini sends is not documented.
 	BareIDs float64 `json:"bareIDs"`
 
-	// WindowEvery and WindowLength give the receiver's deploy windows: one in
-	// each WindowEvery, at a random place, WindowLength long. During one, an
-	// attempt gets a 503, or no answer, or reaches the receiver and its answer
-	// is lost, a third each. Zero: no windows.
+	// WindowEvery and WindowLength give the receiver's deploy windows: one in each WindowEvery, at
+	// a random place, WindowLength long. During one, an attempt gets a 503, or no answer, or
+	// reaches the receiver and its answer is lost, a third each. Zero: no windows.
 	WindowEvery  time.Duration `json:"windowEvery"`
 	WindowLength time.Duration `json:"windowLength"`
 
-	// Shares of the API's answers to reading requests (get of any job, list of
-	// batches, file downloads): APIErrors are 500, 503 and 504 as JSON and 502 as
-	// HTML; APIRateLimited is 429 with Retry-After; APIStale answers the
-	// state before the present one; APIHollow is a 200 that says nothing
-	// (an `error` body, or no state; measured against SDK v1.77.0: no error
-	// and no state).
+	// Shares of the API's answers to reading requests (get of any job, list of batches, file
+	// downloads): APIErrors are 500, 503 and 504 as JSON and 502 as HTML; APIRateLimited is 429
+	// with Retry-After; APIStale answers the state before the present one; APIHollow is a 200 that
+	// says nothing (an `error` body, or no state; measured against SDK v1.77.0: no error and no
+	// state).
 	APIErrors      float64 `json:"apiErrors"`
 	APIRateLimited float64 `json:"apiRateLimited"`
 	APIStale       float64 `json:"apiStale"`
 	APIHollow      float64 `json:"apiHollow"`
-	// CreatesLost is the share of creations that are carried out while
-	// their answer is a 503: the job runs and its submitter does not know the
-	// name. Creating is not idempotent (documented).
+	// CreatesLost is the share of creations that are carried out while their answer is a 503: the
+	// job runs and its submitter does not know the name. Creating is not idempotent (documented).
 	CreatesLost float64 `json:"createsLost"`
-	// Hidden is the share of interactions that cannot be found for a while
-	// after their creation was answered, by up to HiddenFor: 404, seen live for
-	// two days.
+	// Hidden is the share of interactions that cannot be found for a while after their creation was
+	// answered, by up to HiddenFor: 404, seen live for two days.
 	Hidden    float64       `json:"hidden"`
 	HiddenFor time.Duration `json:"hiddenFor"`
 }
@@ -72,8 +65,8 @@ type Faults struct {
 // None is a world without faults.
 func None() Faults { return Faults{} }
 
-// Normal is a bad week: about a tenth of the completions is lost, and about as
-// many are late, repeated and overtaken.
+// Normal is a bad week: about a tenth of the completions is lost, and about as many are late,
+// repeated and overtaken.
 func Normal() Faults {
 	return Faults{
 		Failed: 0.05, Cancelled: 0.05, Expired: 0.02, FailedItems: 0.05,
@@ -88,8 +81,8 @@ func Normal() Faults {
 	}
 }
 
-// Harsh is far worse than anything reported of Gemini: most completions meet a
-// fault, and the API itself cannot be relied on.
+// Harsh is far worse than anything reported of Gemini: most completions meet a fault, and the API
+// itself cannot be relied on.
 func Harsh() Faults {
 	return Faults{
 		Failed: 0.1, Cancelled: 0.1, Expired: 0.05, FailedItems: 0.2,

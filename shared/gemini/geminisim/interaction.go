@@ -13,8 +13,8 @@ func (s *Sim) interactionRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /v1beta/interactions/{id}/cancel", s.serve(OpInteractionCancel, about, s.cancelInteraction))
 }
 
-// createInteraction takes background interactions only: the others answer at
-// once, and leave nothing to follow.
+// createInteraction takes background interactions only: the others answer at once, and leave
+// nothing to follow.
 func (s *Sim) createInteraction(w http.ResponseWriter, r *http.Request) {
 	var req interactionRequest
 	problem := ""

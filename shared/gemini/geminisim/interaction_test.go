@@ -164,8 +164,8 @@ func TestCancelInteraction(t *testing.T) {
 	}
 }
 
-// A background interaction was seen to be created, then not found for two days,
-// then completed (python-genai 2985).
+// A background interaction was seen to be created, then not found for two days, then completed
+// (python-genai 2985).
 func TestInteractionHiddenForAWhile(t *testing.T) {
 	bubble(t, geminisim.Config{}, nil, func(t *testing.T, sim *geminisim.Sim, _ *receiver, _ string) {
 		const body = `{"model":"m","input":"late","background":true}`

@@ -56,8 +56,7 @@ type interactionError struct {
 	Message string `json:"message"`
 }
 
-// check refuses what the API would refuse, and what is not simulated; "" if
-// nothing.
+// check refuses what the API would refuse, and what is not simulated; "" if nothing.
 func (req *interactionRequest) check() string {
 	switch {
 	case (req.Model == "") == (req.Agent == ""):
@@ -74,8 +73,8 @@ func (req *interactionRequest) check() string {
 	return ""
 }
 
-// interactionLabel is the input in the body of a creation; what cannot be read,
-// the handler refuses.
+// interactionLabel is the input in the body of a creation; what cannot be read, the handler
+// refuses.
 func interactionLabel(body []byte) string {
 	var create interactionRequest
 	_ = json.Unmarshal(body, &create)
@@ -89,8 +88,8 @@ func inputText(input json.RawMessage) string {
 	return text
 }
 
-// interactionErrorBody is an error with a string code: `not_found` was seen
-// live, that the others are the canonical names in lower case is a guess.
+// interactionErrorBody is an error with a string code: `not_found` was seen live, that the others
+// are the canonical names in lower case is a guess.
 func interactionErrorBody(status int, message string) []byte {
 	code := strings.ToLower(statusNames[status])
 	if code == "" {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// job is one batch, video or interaction. Sim.mu guards what changes:
-// everything from now on.
+// job is one batch, video or interaction. Sim.mu guards what changes: everything from now on.
 type job struct {
 	kind         *kind
 	nth          int // how many of its kind were created before
@@ -52,8 +51,7 @@ type webhookConfig struct {
 	UserMetadata map[string]any `json:"userMetadata"`
 }
 
-// name is the job's resource name. The API names an interaction by its id
-// alone.
+// name is the job's resource name. The API names an interaction by its id alone.
 func (j *job) name() string {
 	switch j.kind {
 	case videoKind:
@@ -64,8 +62,7 @@ func (j *job) name() string {
 	return "batches/" + j.id
 }
 
-// isNamed says whether a test means this job: by its resource name, its label,
-// or in short.
+// isNamed says whether a test means this job: by its resource name, its label, or in short.
 func (j *job) isNamed(name string) bool {
 	if name == "" {
 		return false

@@ -2,10 +2,9 @@ package geminisim
 
 import "math/rand/v2"
 
-// State is a job's state: a batch's and an interaction's as the API spells it,
-// a video's under a name of the simulator's own, because on the wire a video
-// has none. A test may put a batch or an interaction in a state that is none of
-// these.
+// State is a job's state: a batch's and an interaction's as the API spells it, a video's under a
+// name of the simulator's own, because on the wire a video has none. A test may put a batch or an
+// interaction in a state that is none of these.
 type State string
 
 // The states of a batch (documented). There is no CANCELLING.
@@ -18,9 +17,9 @@ const (
 	StateExpired   State = "BATCH_STATE_EXPIRED"
 )
 
-// The states of a video: how its operation looks. VideoFiltered ends without
-// samples and says how many were filtered (seen live); VideoEmpty ends with
-// neither samples nor an error nor a word about filters (reported).
+// The states of a video: how its operation looks. VideoFiltered ends without samples and says how
+// many were filtered (seen live); VideoEmpty ends with neither samples nor an error nor a word
+// about filters (reported).
 const (
 	VideoRunning   State = "video_running"
 	VideoSucceeded State = "video_succeeded"
@@ -29,8 +28,8 @@ const (
 	VideoEmpty     State = "video_empty"
 )
 
-// The statuses of an interaction (SDK v1.77.0). The two that require something
-// wait for the client, for ever if need be.
+// The statuses of an interaction (SDK v1.77.0). The two that require something wait for the client,
+// for ever if need be.
 const (
 	InteractionQueued               State = "queued"
 	InteractionInProgress           State = "in_progress"
@@ -59,20 +58,17 @@ type kind struct {
 	name           string // names the random streams
 	plans          string // goes before the number of a job in the stream of its plan
 	first, running State  // the same where the API shows no difference
-	// The ends that Faults.Failed, Cancelled and Expired stand for, and the
-	// one that is left.
+	// The ends that Faults.Failed, Cancelled and Expired stand for, and the one that is left.
 	succeeded, failed, cancelled, expired State
-	// events tell of a state; there is none for the states that only asking
-	// the API shows.
+	// events tell of a state; there is none for the states that only asking the API shows.
 	events   map[State]string
 	progress string // the event of Faults.Reordered, or ""
 	hides    bool   // Faults.Hidden applies
 	newID    func(*rand.Rand) string
 }
 
-// A video's failure and an interaction that ends incomplete or over budget are
-// told by no event (no such event is documented), nor is any cancellation;
-// cancelledEvents are for Config.NineEvents.
+// A video's failure and an interaction that ends incomplete or over budget are told by no event (no
+// such event is documented), nor is any cancellation; cancelledEvents are for Config.NineEvents.
 var (
 	batchKind = &kind{
 		name: "batch", first: StatePending, running: StateRunning,

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// launch gives a new job its id, its times and its plan, and sets it going. The
-// caller has filled in what the request says, and holds s.mu.
+// launch gives a new job its id, its times and its plan, and sets it going. The caller has filled
+// in what the request says, and holds s.mu.
 func (s *Sim) launch(j *job) {
 	k := j.kind
 	j.nth = s.created[k]
@@ -52,8 +52,8 @@ func (s *Sim) follow(ctx context.Context, j *job) {
 	}
 }
 
-// move puts a job in a state unless ctx has ended, that is unless somebody else
-// took the job out of its plan meanwhile.
+// move puts a job in a state unless ctx has ended, that is unless somebody else took the job out of
+// its plan meanwhile.
 func (s *Sim) move(ctx context.Context, j *job, state State) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,8 +66,8 @@ func (s *Sim) move(ctx context.Context, j *job, state State) bool {
 
 // moveLocked puts a job in a state, now.
 func (s *Sim) moveLocked(j *job, state State) {
-	// Two states never share an update time, even where the clock stands still
-	// or is coarse: receivers keep microseconds.
+	// Two states never share an update time, even where the clock stands still or is coarse:
+	// receivers keep microseconds.
 	at := s.cfg.Now()
 	if least := j.now.updateTime.Add(time.Microsecond); at.Before(least) {
 		at = least
@@ -83,8 +83,8 @@ func (s *Sim) entered(j *job) {
 		j.runningAt = j.now.updateTime
 	}
 	if j.now.state.Terminal() {
-		// As seen live: the update is recorded a few dozen nanoseconds before
-		// the end that it is about.
+		// As seen live: the update is recorded a few dozen nanoseconds before the end that it is
+		// about.
 		j.now.endTime = j.now.updateTime.Add(37 * time.Nanosecond)
 		j.unplan()
 		if !j.settled {
@@ -95,16 +95,15 @@ func (s *Sim) entered(j *job) {
 	s.announce(j)
 }
 
-// replan ends whatever moves the job and returns the context for what does from
-// here on.
+// replan ends whatever moves the job and returns the context for what does from here on.
 func (s *Sim) replan(j *job) context.Context {
 	j.unplan()
 	j.ctx, j.unplan = context.WithCancel(s.ctx)
 	return j.ctx
 }
 
-// cancelTakes is the simulated time from a cancellation to its effect: the
-// answer to the request does not mean that the job has stopped.
+// cancelTakes is the simulated time from a cancellation to its effect: the answer to the request
+// does not mean that the job has stopped.
 const cancelTakes = 5 * time.Second
 
 // cancel takes a job out of its plan; one that has ended stays as it is.

@@ -17,9 +17,8 @@ type plan struct {
 	hidden      time.Duration // from a get, after the creation
 }
 
-// newPlan draws the plan of one job. The number of draws before
-// each one is fixed, so that one share changed in a fault plan leaves the
-// rest of the job as it was.
+// newPlan draws the plan of one job. The number of draws before each one is fixed, so that one
+// share changed in a fault plan leaves the rest of the job as it was.
 func (s *Sim) newPlan(k *kind, nth string, f Faults) plan {
 	r := s.rand("plan", nth)
 	p := plan{final: k.succeeded, itemErrors: f.FailedItems, bareIDs: f.BareIDs}

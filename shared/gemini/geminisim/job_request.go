@@ -2,9 +2,9 @@ package geminisim
 
 import "net/http"
 
-// onJob serves a request about one job: act runs under s.mu and returns what to
-// answer, which happens after it, so that a slow reader does not stop the
-// world. A GET does not find a job that is still hidden.
+// onJob serves a request about one job: act runs under s.mu and returns what to answer, which
+// happens after it, so that a slow reader does not stop the world. A GET does not find a job that
+// is still hidden.
 func (s *Sim) onJob(w http.ResponseWriter, r *http.Request, k *kind, notFound func(http.ResponseWriter), act func(*job) any) {
 	s.mu.Lock()
 	j := s.find(k, r)
@@ -20,8 +20,7 @@ func (s *Sim) onJob(w http.ResponseWriter, r *http.Request, k *kind, notFound fu
 	writeJSON(w, resp)
 }
 
-// find returns the job of that kind that the path names, nil where the API has
-// none to show.
+// find returns the job of that kind that the path names, nil where the API has none to show.
 func (s *Sim) find(k *kind, r *http.Request) *job {
 	j := s.byID[r.PathValue("id")]
 	if j == nil || j.kind != k || j.deleted || k == videoKind && j.model != "models/"+r.PathValue("model") {

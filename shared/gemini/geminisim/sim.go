@@ -16,8 +16,7 @@ const (
 	minAttemptTimeout = 2 * time.Second  // real time: a loaded machine stays a healthy receiver
 )
 
-// Sim is one simulated Gemini project. Its methods are safe for concurrent use.
-// Close it when done.
+// Sim is one simulated Gemini project. Its methods are safe for concurrent use. Close it when done.
 type Sim struct {
 	cfg     Config
 	client  *http.Client
@@ -82,14 +81,13 @@ func New(cfg Config) *Sim {
 	return s
 }
 
-// Handler is the API, to be served at the root of a host: it answers below
-// /v1beta and /download/v1beta, and at JWKSPath.
+// Handler is the API, to be served at the root of a host: it answers below /v1beta and
+// /download/v1beta, and at JWKSPath.
 func (s *Sim) Handler() http.Handler { return s }
 
-// Close stops every job, timer and retry, waits for the attempts in flight to
-// be answered (or to time out), and returns with no goroutine left. The API
-// goes on answering from what is there; nothing moves any more. A second Close
-// does nothing.
+// Close stops every job, timer and retry, waits for the attempts in flight to be answered (or to
+// time out), and returns with no goroutine left. The API goes on answering from what is there;
+// nothing moves any more. A second Close does nothing.
 func (s *Sim) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -101,16 +99,15 @@ func (s *Sim) Close() {
 	}
 }
 
-// spawn runs f in a goroutine that Close waits for; after Close it does
-// nothing. Callers hold s.mu, which orders it before Close's Wait.
+// spawn runs f in a goroutine that Close waits for; after Close it does nothing. Callers hold s.mu,
+// which orders it before Close's Wait.
 func (s *Sim) spawn(f func()) {
 	if !s.closed {
 		s.wg.Go(f)
 	}
 }
 
-// sleep waits for a simulated duration and says whether it passed before ctx
-// ended.
+// sleep waits for a simulated duration and says whether it passed before ctx ended.
 func (s *Sim) sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(s.real(d))
 	defer t.Stop()
@@ -132,8 +129,8 @@ func (s *Sim) elapsed() time.Duration {
 	return time.Duration(float64(time.Since(s.start)) * s.cfg.Speed)
 }
 
-// rand returns the stream of random numbers that belongs to the seed and to
-// these names, independent of every other stream and of what was drawn before.
+// rand returns the stream of random numbers that belongs to the seed and to these names,
+// independent of every other stream and of what was drawn before.
 func (s *Sim) rand(names ...string) *rand.Rand {
 	return stream(strconv.FormatUint(s.cfg.Seed, 10), names...)
 }

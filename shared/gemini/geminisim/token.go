@@ -8,32 +8,32 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// tokenLife is the simulator's own: how long a token of a dynamic delivery is
-// good for is documented nowhere.
+// tokenLife is the simulator's own: how long a token of a dynamic delivery is good for is
+// documented nowhere.
 const tokenLife = time.Hour
 
 const defaultIssuer = "https://accounts.google.com"
 
-// TokenOptions say how a token is signed. The zero value is as Gemini signs:
-// RS256 with the newest key and its id.
+// TokenOptions say how a token is signed. The zero value is as Gemini signs: RS256 with the newest
+// key and its id.
 type TokenOptions struct {
 	// KeyID is the kid of the header. Empty means the newest one, "-" none.
 	KeyID string
-	// Key signs: an *rsa.PrivateKey, or bytes for the HMAC algorithms. Nil
-	// means the key of that id, or the newest where no key has it.
+	// Key signs: an *rsa.PrivateKey, or bytes for the HMAC algorithms. Nil means the key of that
+	// id, or the newest where no key has it.
 	Key any
 	// Alg is empty for RS256, or "none" for a token without a signature.
 	Alg jose.SignatureAlgorithm
 }
 
-// Claims returns the claims of the token that signs a delivery of this body to
-// that uri now, for a test to change.
+// Claims returns the claims of the token that signs a delivery of this body to that uri now, for a
+// test to change.
 func (s *Sim) Claims(uri string, body []byte) map[string]any {
 	return s.claims(uri, body, s.cfg.Now())
 }
 
-// claims binds a token to its receiver and its time, and to the body only if
-// Config.Claims does: that Gemini's tokens do is not documented.
+// claims binds a token to its receiver and its time, and to the body only if Config.Claims does:
+// that Gemini's tokens do is not documented.
 func (s *Sim) claims(uri string, body []byte, now time.Time) map[string]any {
 	c := map[string]any{"aud": s.cfg.Audience, "iss": s.cfg.Issuer, "iat": now.Unix(), "exp": now.Add(tokenLife).Unix()}
 	if s.cfg.Audience == "" {
@@ -65,8 +65,8 @@ func (s *Sim) token(uri string, body []byte, now time.Time, more map[string]any)
 	return s.Token(claims, TokenOptions{})
 }
 
-// Token returns a bare JWT with exactly these claims, good or bad. It is a
-// helper for tests and panics where key and algorithm do not go together.
+// Token returns a bare JWT with exactly these claims, good or bad. It is a helper for tests and
+// panics where key and algorithm do not go together.
 func (s *Sim) Token(claims map[string]any, o TokenOptions) string {
 	s.mu.Lock()
 	signer := s.signingKeys().find(o.KeyID)

@@ -12,15 +12,14 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// JWKSPath is where the public keys of dynamic deliveries are served, to
-// callers without an API key too.
+// JWKSPath is where the public keys of dynamic deliveries are served, to callers without an API key
+// too.
 const JWKSPath = "/.well-known/jwks.json"
 
 //go:embed testkeys.pem
 var testKeys []byte
 
-// OtherKey is a good RSA key that the simulator never serves, for tokens that
-// somebody else signed.
+// OtherKey is a good RSA key that the simulator never serves, for tokens that somebody else signed.
 func OtherKey() *rsa.PrivateKey {
 	all := parseKeys()
 	return all[len(all)-1]
@@ -82,8 +81,8 @@ func (k *keyring) find(id string) signingKey {
 	return k.newest
 }
 
-// RotateJWKS makes a new key, which signs from now on, and returns its id. The
-// ones before it stay served.
+// RotateJWKS makes a new key, which signs from now on, and returns its id. The ones before it stay
+// served.
 func (s *Sim) RotateJWKS() (keyID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,8 +91,8 @@ func (s *Sim) RotateJWKS() (keyID string) {
 	return s.keys.newest.id
 }
 
-// RevokeJWKS stops serving a key. The newest one goes on signing even so: then
-// no receiver finds its key.
+// RevokeJWKS stops serving a key. The newest one goes on signing even so: then no receiver finds
+// its key.
 func (s *Sim) RevokeJWKS(keyID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

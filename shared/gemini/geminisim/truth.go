@@ -7,8 +7,8 @@ import (
 
 // JobInfo is the ground truth about one job.
 type JobInfo struct {
-	// Name is batches/ID, models/MODEL/operations/ID or interactions/ID, where
-	// the API names an interaction by its id alone.
+	// Name is batches/ID, models/MODEL/operations/ID or interactions/ID, where the API names an
+	// interaction by its id alone.
 	Name string `json:"name"`
 	// DisplayName is the label that Script goes by.
 	DisplayName  string         `json:"displayName,omitempty"`
@@ -19,8 +19,8 @@ type JobInfo struct {
 	ResultFile   string         `json:"resultFile,omitempty"` // files/ and the id, of a batch that succeeded with file input, or a video
 	UserMetadata map[string]any `json:"userMetadata,omitempty"`
 	Completion   Completion     `json:"completion"`
-	// Reached counts attempts to deliver the completion that reached a
-	// receiver, whatever it answered.
+	// Reached counts attempts to deliver the completion that reached a receiver, whatever it
+	// answered.
 	Reached int `json:"reached"`
 	// Deleted: gone from the API. Deleting does not stop a job.
 	Deleted bool `json:"deleted,omitempty"`
@@ -29,8 +29,8 @@ type JobInfo struct {
 // BatchInfo is the ground truth about one batch.
 type BatchInfo = JobInfo
 
-// Batches returns the truth about every batch ever created, in the order of
-// creation, deleted ones included.
+// Batches returns the truth about every batch ever created, in the order of creation, deleted ones
+// included.
 func (s *Sim) Batches() []BatchInfo { return s.truth(batchKind) }
 
 // Videos is Batches for videos.

@@ -5,8 +5,7 @@ import (
 	"net/http"
 )
 
-// The JSON of videos: measured against SDK v1.77.0 and seen live. It has no
-// times and no metadata.
+// The JSON of videos: measured against SDK v1.77.0 and seen live. It has no times and no metadata.
 
 type videoRequest struct {
 	Instances []struct {
@@ -15,8 +14,7 @@ type videoRequest struct {
 	WebhookConfig webhookConfig `json:"webhookConfig"`
 }
 
-// videoLabel is the prompt in the body of a creation; what cannot be read, the
-// handler refuses.
+// videoLabel is the prompt in the body of a creation; what cannot be read, the handler refuses.
 func videoLabel(body []byte) string {
 	var create videoRequest
 	if json.Unmarshal(body, &create) != nil || len(create.Instances) == 0 {
@@ -106,8 +104,8 @@ func (j *job) video(at snapshot) videoOperation {
 	return op
 }
 
-// videoURI is on Google's host, as seen live; the simulator serves the same path
-// on its own. A video's file bears the id of its operation.
+// videoURI is on Google's host, as seen live; the simulator serves the same path on its own. A
+// video's file bears the id of its operation.
 func (j *job) videoURI() string {
 	return "https://generativelanguage.googleapis.com/v1beta/files/" + j.id + ":download?alt=media"
 }

@@ -47,8 +47,7 @@ func (s *Sim) createWebhook(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, made)
 }
 
-// onWebhook serves a request about one webhook: act runs under s.mu and returns
-// what to answer.
+// onWebhook serves a request about one webhook: act runs under s.mu and returns what to answer.
 func (s *Sim) onWebhook(act func(*webhook) any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -87,8 +86,7 @@ func (s *Sim) show(h *webhook) webhookJSON {
 	return shown
 }
 
-// updateWebhook changes what the body names; update_mask is ignored, as
-// reported of the live API.
+// updateWebhook changes what the body names; update_mask is ignored, as reported of the live API.
 func (s *Sim) updateWebhook(w http.ResponseWriter, r *http.Request) {
 	var body webhookBody
 	if !readJSON(w, r, &body, true) {
@@ -104,9 +102,8 @@ func (s *Sim) updateWebhook(w http.ResponseWriter, r *http.Request) {
 	})(w, r)
 }
 
-// rotateSecret makes a new secret. The ones before it stay valid for 24 hours,
-// unless the request revokes them at once; one that was to expire sooner still
-// does.
+// rotateSecret makes a new secret. The ones before it stay valid for 24 hours, unless the request
+// revokes them at once; one that was to expire sooner still does.
 func (s *Sim) rotateSecret(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		RevocationBehavior string `json:"revocation_behavior"`
@@ -138,8 +135,8 @@ func (s *Sim) rotateSecret(w http.ResponseWriter, r *http.Request) {
 	})(w, r)
 }
 
-// ping answers `{}` whether or not the receiver can be reached, as reported of
-// the live API; one attempt to deliver is under way by then.
+// ping answers `{}` whether or not the receiver can be reached, as reported of the live API; one
+// attempt to deliver is under way by then.
 func (s *Sim) ping(h *webhook) any {
 	s.countLocked(func(st *Stats) { st.Pings++ })
 	s.post(&message{

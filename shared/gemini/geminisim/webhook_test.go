@@ -20,8 +20,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
-// noRetries switches off what this half of the SDK does by default: four
-// retries, also of a POST.
+// noRetries switches off what this half of the SDK does by default: four retries, also of a POST.
 var noRetries = operations.WithRetries(retry.Config{Strategy: "none"})
 
 func TestWebhooksThroughSDK(t *testing.T) {
@@ -211,8 +210,8 @@ func TestRotationSignsTwiceForADay(t *testing.T) {
 	})
 }
 
-// verify checks a delivery as a receiver would, with the Standard Webhooks
-// library and its tolerance of five minutes.
+// verify checks a delivery as a receiver would, with the Standard Webhooks library and its
+// tolerance of five minutes.
 func verify(t *testing.T, d got, secret string) {
 	t.Helper()
 	wh, err := standardwebhooks.NewWebhook(secret)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Events are the event types that a webhook can subscribe to: the list of SDK
-// v1.77.0 and of the REST reference. Config.NineEvents adds two.
+// Events are the event types that a webhook can subscribe to: the list of SDK v1.77.0 and of the
+// REST reference. Config.NineEvents adds two.
 func Events() []string {
 	return []string{
 		"batch.succeeded", "batch.expired", "batch.failed",
@@ -69,9 +69,9 @@ func (h *webhook) valid(now time.Time) []string {
 	return texts
 }
 
-// The JSON of webhooks is snake_case, in requests too: camelCase keys are
-// refused, as reported of the live API. create_time and update_time are in the
-// SDK's type but were never seen live, so that they are not sent.
+// The JSON of webhooks is snake_case, in requests too: camelCase keys are refused, as reported of
+// the live API. create_time and update_time are in the SDK's type but were never seen live, so that
+// they are not sent.
 type webhookJSON struct {
 	ID               string       `json:"id"`
 	Name             string       `json:"name,omitempty"`
@@ -95,8 +95,8 @@ type webhookBody struct {
 	State            *string   `json:"state"`
 }
 
-// check refuses what the API would refuse, "" if nothing. known are the events
-// that can be subscribed to.
+// check refuses what the API would refuse, "" if nothing. known are the events that can be
+// subscribed to.
 func (b *webhookBody) check(known []string) string {
 	if b.URI != nil {
 		u, err := url.Parse(*b.URI)

@@ -25,8 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// serve runs a simulator behind a real server, and returns the real SDK's
-// client for it.
+// serve runs a simulator behind a real server, and returns the real SDK's client for it.
 func serve(t *testing.T, cfg geminisim.Config) (*geminisim.Sim, *genai.Client, *httptest.Server) {
 	t.Helper()
 	sim := geminisim.New(cfg)
@@ -135,8 +134,8 @@ func submit(t *testing.T, sim *geminisim.Sim, displayName string) string {
 	return op.Name
 }
 
-// receiver is the transport of the simulator's client and the receiver of its
-// deliveries in one: no network, so that it works inside synctest.
+// receiver is the transport of the simulator's client and the receiver of its deliveries in one: no
+// network, so that it works inside synctest.
 type receiver struct {
 	answer func(n int, d got) (int, error) // nil: 200
 

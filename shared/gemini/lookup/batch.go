@@ -28,7 +28,8 @@ func (c *Client) lookupBatch(ctx context.Context, name operation.Name, path stri
 	return c.batchAnswer(name.Resource, batch)
 }
 
-// get asks for path without the SDK, and has a 200 read as it comes, of any size. It returns nil or what went wrong.
+// get asks for path without the SDK, and has a 200 read as it comes, of any size. It returns nil or
+// what went wrong.
 func (c *Client) get(ctx context.Context, path string, query url.Values, read func(io.Reader) error) *LookupError {
 	body, err := c.api.Get(ctx, path, query)
 	if err == nil {
@@ -64,9 +65,10 @@ func (r *resource) describe(answer Answer) Answer {
 	return answer
 }
 
-// batchState is the table from Gemini's words to the ledger's; operation.Unknown for any other word. The API has two
-// prefixes for the same words. Words that belong to another service and do not clearly say where the work stands (paused,
-// updating, partially succeeded) are not in it: guessing could end a job.
+// batchState is the table from Gemini's words to the ledger's; operation.Unknown for any other
+// word. The API has two prefixes for the same words. Words that belong to another service and do
+// not clearly say where the work stands (paused, updating, partially succeeded) are not in it:
+// guessing could end a job.
 func batchState(state string) operation.State {
 	word, ok := strings.CutPrefix(state, "JOB_STATE_")
 	if !ok {

@@ -15,7 +15,8 @@ import (
 const (
 	// MaxPageSize is how many batches a page may have.
 	MaxPageSize = 1000
-	// maxDisplayName and maxPageToken bound, in bytes, what a page holds of texts that others chose.
+	// maxDisplayName and maxPageToken bound, in bytes, what a page holds of texts that others
+	// chose.
 	maxDisplayName = 512
 	maxPageToken   = 4 << 10
 )
@@ -28,23 +29,25 @@ type Page struct {
 	NextPageToken string
 }
 
-// A Batch is one entry of a listing. Its Answer is what Lookup would say, and is known or not; an entry that cannot
-// be read takes nothing from the others [R6].
+// A Batch is one entry of a listing. Its Answer is what Lookup would say, and is known or not; an
+// entry that cannot be read takes nothing from the others [R6].
 type Batch struct {
-	// Name is zero for an entry that has no batch's name; its Answer is then not known, with the reason BadAnswer.
+	// Name is zero for an entry that has no batch's name; its Answer is then not known, with the
+	// reason BadAnswer.
 	Name operation.Name
 	Answer
 	// DisplayName is the name that the submitter gave, cut to 512 bytes.
 	DisplayName string
 }
 
-// ListBatches asks for one page of the batches of the API key's project, which is how an unregistered batch is found
-// [G6], and how one stands that Gemini cannot answer for alone. pageSize is at most MaxPageSize; zero or less leaves
-// it to Gemini, which may always give fewer. pageToken is empty for the first page.
+// ListBatches asks for one page of the batches of the API key's project, which is how an
+// unregistered batch is found [G6], and how one stands that Gemini cannot answer for alone.
+// pageSize is at most MaxPageSize; zero or less leaves it to Gemini, which may always give fewer.
+// pageToken is empty for the first page.
 //
-// The page is read as it comes: inline results, which come with every batch that has them, are not held. The error is a
-// *LookupError, beside what was read of the page before it; asking again may help for the same reasons as for a
-// look-up.
+// The page is read as it comes: inline results, which come with every batch that has them, are not
+// held. The error is a *LookupError, beside what was read of the page before it; asking again may
+// help for the same reasons as for a look-up.
 func (c *Client) ListBatches(ctx context.Context, pageSize int, pageToken string) (Page, error) {
 	query := url.Values{}
 	if pageSize > 0 {

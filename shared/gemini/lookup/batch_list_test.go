@@ -19,8 +19,8 @@ func entry(id, metadata string) string {
 	return `{"name":"batches/` + id + `","metadata":{"createTime":"2026-01-22T11:00:00.123456789Z",` + metadata + `},"done":true,"response":{"inlinedResponses":{"inlinedResponses":[null]}}}`
 }
 
-// TestListBatches: every batch of a page is told, whatever the others are, and an answer for one that a look-up of its own
-// cannot get [G6, R6].
+// TestListBatches: every batch of a page is told, whatever the others are, and an answer for one
+// that a look-up of its own cannot get [G6, R6].
 func TestListBatches(t *testing.T) {
 	t.Parallel()
 	answers := []string{
@@ -98,8 +98,8 @@ func TestListBatchesPages(t *testing.T) {
 	}
 }
 
-// TestListBatchesFails: what is not a page is an error, never an empty page, beside what was read before; and its token is not
-// followed.
+// TestListBatchesFails: what is not a page is an error, never an empty page, beside what was read
+// before; and its token is not followed.
 func TestListBatchesFails(t *testing.T) {
 	t.Parallel()
 	one := entry("a", `"state":"BATCH_STATE_PENDING"`)
@@ -133,7 +133,8 @@ func TestListBatchesFails(t *testing.T) {
 	}
 }
 
-// TestListKnowsWhatGetDoesNot: batches were seen whose own look-up fails for days while the listing tells their state.
+// TestListKnowsWhatGetDoesNot: batches were seen whose own look-up fails for days while the listing
+// tells their state.
 func TestListKnowsWhatGetDoesNot(t *testing.T) {
 	t.Parallel()
 	client := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -18,7 +18,8 @@ type resource struct {
 	failed bool
 }
 
-// readBatch reads one batch, whole: one that is cut short or followed by something else is an error.
+// readBatch reads one batch, whole: one that is cut short or followed by something else is an
+// error.
 func readBatch(body io.Reader) (resource, error) {
 	var r resource
 	s := api.NewJSON(body)
@@ -26,8 +27,8 @@ func readBatch(body io.Reader) (resource, error) {
 	return r, err
 }
 
-// readPage reads a page of batches, whole, and hands each to entry as it comes. An entry that is no batch is an empty one. The
-// result is what stands in the page's place: an error.
+// readPage reads a page of batches, whole, and hands each to entry as it comes. An entry that is no
+// batch is an empty one. The result is what stands in the page's place: an error.
 func readPage(body io.Reader, next *string, entry func(resource) error) (resource, error) {
 	var page resource
 	s := api.NewJSON(body)
@@ -108,7 +109,8 @@ func (r *resource) readMetadata(s *api.JSON, key string) error {
 	return s.Skip()
 }
 
-// readCount reads one of the counts, which live answers give as texts. What is no count is left out.
+// readCount reads one of the counts, which live answers give as texts. What is no count is left
+// out.
 func (r *resource) readCount(s *api.JSON, key string) error {
 	var text string
 	if err := s.Scalar(&text); err != nil {
@@ -138,7 +140,8 @@ func (r *resource) readCount(s *api.JSON, key string) error {
 	return nil
 }
 
-// holdsItems sets to if the value is an object around inlinedResponses that are a list with something in it.
+// holdsItems sets to if the value is an object around inlinedResponses that are a list with
+// something in it.
 func holdsItems(s *api.JSON, to *bool) error {
 	return s.Object(func(key string) error {
 		if key != "inlinedResponses" {

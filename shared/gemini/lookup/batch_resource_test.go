@@ -17,7 +17,8 @@ import (
 // inlineItem is a result of 64 KiB.
 var inlineItem = `{"response":{"candidates":[{"content":{"parts":[{"text":"` + strings.Repeat("x", 64<<10) + `"}]}}]}},`
 
-// writeItems writes n inline results, and keeps the most memory that was in use meanwhile, by both sides.
+// writeItems writes n inline results, and keeps the most memory that was in use meanwhile, by both
+// sides.
 func writeItems(w io.Writer, n int, most *atomic.Uint64) {
 	for i := range n {
 		if _, err := io.WriteString(w, inlineItem); err != nil {
@@ -40,7 +41,8 @@ func held() uint64 {
 	return m.HeapAlloc
 }
 
-// TestLookupStreams: a batch with many inline results is read as it comes. Not parallel, because it measures memory.
+// TestLookupStreams: a batch with many inline results is read as it comes. Not parallel, because it
+// measures memory.
 func TestLookupStreams(t *testing.T) {
 	const items = 640 // 40 MiB
 	var most atomic.Uint64
@@ -59,8 +61,8 @@ func TestLookupStreams(t *testing.T) {
 	}
 }
 
-// TestListStreams: a page whose batches have 100 MB of inline results, each twice as in live answers. Not parallel, because it
-// measures memory.
+// TestListStreams: a page whose batches have 100 MB of inline results, each twice as in live
+// answers. Not parallel, because it measures memory.
 func TestListStreams(t *testing.T) {
 	const batches, items = 16, 50
 	var most atomic.Uint64
@@ -112,7 +114,8 @@ func TestStreamsNoGiant(t *testing.T) {
 	}
 }
 
-// TestLookupTooLarge: one answer beyond all measure ends nothing but its own look-up [R6]. Batches have no measure.
+// TestLookupTooLarge: one answer beyond all measure ends nothing but its own look-up [R6]. Batches
+// have no measure.
 func TestLookupTooLarge(t *testing.T) {
 	t.Parallel()
 	bodies := []string{batch(`"state":"BATCH_STATE_RUNNING"`), video(``), interaction(`"status":"in_progress"`)}

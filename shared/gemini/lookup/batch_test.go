@@ -15,7 +15,8 @@ import (
 // nullItem is an output that the SDK cannot decode, seen from Gemini.
 const nullItem = `"output":{"inlinedResponses":{"inlinedResponses":[{"response":{}},null]}}`
 
-// TestLookupBatchKnown has every state in both spellings, and what the SDK would drop or not decode.
+// TestLookupBatchKnown has every state in both spellings, and what the SDK would drop or not
+// decode.
 func TestLookupBatchKnown(t *testing.T) {
 	t.Parallel()
 	const done = `"state":"BATCH_STATE_SUCCEEDED","updateTime":"2026-01-22T12:00:00.123456789Z",`
@@ -73,7 +74,8 @@ func TestLookupBatchKnown(t *testing.T) {
 	}
 }
 
-// TestLookupBatchBare: what is beside the state may be missing, odd, or in another order, and an error is told [R2].
+// TestLookupBatchBare: what is beside the state may be missing, odd, or in another order, and an
+// error is told [R2].
 func TestLookupBatchBare(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -10,24 +10,26 @@ import (
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
-// defaultTimeout ends a request that no deadline of the caller's ended. Reports say that Gemini itself gives up on some
-// batches after 60 s; a look-up that takes half of that is better made again.
+// defaultTimeout ends a request that no deadline of the caller's ended. Reports say that Gemini
+// itself gives up on some batches after 60 s; a look-up that takes half of that is better made
+// again.
 const defaultTimeout = 30 * time.Second
 
-// Options says how to reach Gemini. Its Timeout is by default 30 s. Its MaxAnswer bounds the answer about a video or an
-// interaction: one such record must not end the pass that meets it [R6]. Batches are read as they come, of any size: over
-// 1 GB was seen.
+// Options says how to reach Gemini. Its Timeout is by default 30 s. Its MaxAnswer bounds the answer
+// about a video or an interaction: one such record must not end the pass that meets it [R6].
+// Batches are read as they come, of any size: over 1 GB was seen.
 type Options = api.Options
 
-// A Client looks operations up at Gemini. It is safe for concurrent use, holds nothing that must be closed beside what
-// Options.HTTP holds, never repeats a failed request (the next pass does), and never changes anything at Gemini.
+// A Client looks operations up at Gemini. It is safe for concurrent use, holds nothing that must be
+// closed beside what Options.HTTP holds, never repeats a failed request (the next pass does), and
+// never changes anything at Gemini.
 type Client struct {
 	api *api.Client
 	sdk *genai.Client
 }
 
-// NewClient returns a client for the Gemini API. It sends nothing. Errors: as [api.New]; they hold neither the key nor the
-// address.
+// NewClient returns a client for the Gemini API. It sends nothing. Errors: as [api.New]; they hold
+// neither the key nor the address.
 func NewClient(ctx context.Context, o Options) (*Client, error) {
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout

@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// maxErrorText bounds what an error repeats of a server's words, in bytes. Some of the SDK's errors hold the whole answer.
+	// maxErrorText bounds what an error repeats of a server's words, in bytes. Some of the SDK's
+	// errors hold the whole answer.
 	maxErrorText = 512
 	// maxQuoted bounds, in bytes, what an error repeats of a name.
 	maxQuoted = 120
 )
 
-// A LookupError says why an operation's state, or a page of a listing, is not known. It holds no error of the SDK, because
-// those can hold a whole answer and whatever a server repeats of the request, the API key among it; only the end of a context
-// is unwrapped.
+// A LookupError says why an operation's state, or a page of a listing, is not known. It holds no
+// error of the SDK, because those can hold a whole answer and whatever a server repeats of the
+// request, the API key among it; only the end of a context is unwrapped.
 type LookupError struct {
 	// Resource is the name that was asked for.
 	Resource string
@@ -31,7 +32,8 @@ type LookupError struct {
 	Code int
 	// Message is what went wrong, at most 512 bytes, without the API key.
 	Message string
-	// RetryAfter is how long Gemini asks to be left alone, at most a day; zero where it does not say.
+	// RetryAfter is how long Gemini asks to be left alone, at most a day; zero where it does not
+	// say.
 	RetryAfter time.Duration
 
 	cause error
@@ -49,8 +51,9 @@ func (c *Client) problem(resource, reason, format string, args ...any) *LookupEr
 	return &LookupError{Resource: resource, Reason: reason, Message: c.api.Redact(fmt.Sprintf(format, args...), maxErrorText)}
 }
 
-// failure is the one place where a request that failed gets its reason: by its HTTP status, where an answer came that is not
-// 200, and else by the error that reading or decoding it ended in, the SDK's or ours.
+// failure is the one place where a request that failed gets its reason: by its HTTP status, where
+// an answer came that is not 200, and else by the error that reading or decoding it ended in, the
+// SDK's or ours.
 func (c *Client) failure(resource string, err error) *LookupError {
 	var refused *api.Error
 	if errors.As(err, &refused) {

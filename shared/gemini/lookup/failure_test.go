@@ -71,8 +71,8 @@ func refusals() []refusal {
 	}
 }
 
-// TestRefused: what is not a 200 has the same reason whatever was asked for and whichever client asked, with one request, and
-// ends no operation [R4].
+// TestRefused: what is not a 200 has the same reason whatever was asked for and whichever client
+// asked, with one request, and ends no operation [R4].
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, test := range refusals() {
@@ -131,7 +131,8 @@ var encodedKeys = []string{
 	base64.StdEncoding.EncodeToString([]byte(apiKey)), hex.EncodeToString([]byte(apiKey)),
 }
 
-// TestErrorKeepsKey: a server that repeats the request does not bring the key into an error, however it is encoded.
+// TestErrorKeepsKey: a server that repeats the request does not bring the key into an error,
+// however it is encoded.
 func TestErrorKeepsKey(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{200, 400, 503} {
@@ -155,7 +156,8 @@ func TestErrorKeepsKey(t *testing.T) {
 	}
 }
 
-// TestErrorKeepsBaseURL: net/http quotes the URL that it could not reach, which may hold a password.
+// TestErrorKeepsBaseURL: net/http quotes the URL that it could not reach, which may hold a
+// password.
 func TestErrorKeepsBaseURL(t *testing.T) {
 	t.Parallel()
 	client := serve(t, http.NotFound, func(o *lookup.Options) { o.BaseURL = "http://alice-of-ops:hunter2@127.0.0.1:1/" })
@@ -167,7 +169,8 @@ func TestErrorKeepsBaseURL(t *testing.T) {
 	}
 }
 
-// TestLookupTimeAndTransport: whose time it was, and whether anybody answered, is the same for every kind of operation.
+// TestLookupTimeAndTransport: whose time it was, and whether anybody answered, is the same for
+// every kind of operation.
 func TestLookupTimeAndTransport(t *testing.T) {
 	t.Parallel()
 	for _, raw := range names {

@@ -46,7 +46,8 @@ func plainly(object any) (name, state, displayName string) {
 	return name, state, displayName
 }
 
-// FuzzLookup: no 200 makes a look-up of any kind panic or hang, and a batch has a state only if encoding/json finds it too.
+// FuzzLookup: no 200 makes a look-up of any kind panic or hang, and a batch has a state only if
+// encoding/json finds it too.
 func FuzzLookup(f *testing.F) {
 	f.Add([]byte(batch(`"state":"BATCH_STATE_SUCCEEDED","displayName":"opledger:c-1",` + nullItem)))
 	f.Add([]byte(`{"error":{"code":1},"metadata":{"state":"JOB_STATE_FAILED","batchStats":{"requestCount":"1"}},"metadata":7}`))
@@ -88,8 +89,8 @@ func FuzzLookup(f *testing.F) {
 	})
 }
 
-// FuzzListBatches: no 200 makes a listing panic or hang; a page has an entry for each of its operations, and none is lost to
-// another one.
+// FuzzListBatches: no 200 makes a listing panic or hang; a page has an entry for each of its
+// operations, and none is lost to another one.
 func FuzzListBatches(f *testing.F) {
 	f.Add([]byte(`{"operations":[` + entry("a", `"state":"BATCH_STATE_PENDING"`) + `,null,7,[]],"nextPageToken":"2"}`))
 	f.Add([]byte(`{"error":{"code":1},"operations":{}}`))

@@ -14,8 +14,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// lookupInteraction asks for one interaction. The SDK would escape a slash in the name, so it takes the id alone; and it would
-// repeat a request that failed for some seconds, which is the next pass's to do.
+// lookupInteraction asks for one interaction. The SDK would escape a slash in the name, so it takes
+// the id alone; and it would repeat a request that failed for some seconds, which is the next
+// pass's to do.
 func (c *Client) lookupInteraction(ctx context.Context, name operation.Name, id string) (answer Answer) {
 	defer c.survive(name, &answer)
 	ctx, x := c.api.Watch(ctx)
@@ -61,7 +62,8 @@ func (c *Client) interactionAnswer(name operation.Name, interaction *interaction
 	return answer
 }
 
-// interactionState is the table from Gemini's words to the ledger's; operation.Unknown for any other word.
+// interactionState is the table from Gemini's words to the ledger's; operation.Unknown for any
+// other word.
 func interactionState(status interactions.InteractionStatus) operation.State {
 	switch status {
 	case interactions.InteractionStatusQueued:

@@ -69,7 +69,8 @@ func TestLookupInteraction(t *testing.T) {
 	}
 }
 
-// TestLookupInteractionOtherContent: an answer of another kind is no answer, and leaves nothing open.
+// TestLookupInteractionOtherContent: an answer of another kind is no answer, and leaves nothing
+// open.
 func TestLookupInteractionOtherContent(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"text/event-stream", "text/html", ""} {
@@ -81,7 +82,8 @@ func TestLookupInteractionOtherContent(t *testing.T) {
 	}
 }
 
-// TestLookupInteractionComesBack: a 404 is not the end; it was seen for two days before the interaction was there again [R4].
+// TestLookupInteractionComesBack: a 404 is not the end; it was seen for two days before the
+// interaction was there again [R4].
 func TestLookupInteractionComesBack(t *testing.T) {
 	t.Parallel()
 	handler, n := counted(nil)

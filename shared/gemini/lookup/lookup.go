@@ -9,9 +9,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Lookup asks Gemini for the state of the operation, and never fails otherwise than by an Answer that is not known. It sends
-// one request, with the name as Gemini gave it where the API needs more than its key [K5]. The context and Options.HTTP bound
-// its time.
+// Lookup asks Gemini for the state of the operation, and never fails otherwise than by an Answer
+// that is not known. It sends one request, with the name as Gemini gave it where the API needs more
+// than its key [K5]. The context and Options.HTTP bound its time.
 //
 // It looks up batches, operations (videos) and interactions; other collections are Unsupported.
 func (c *Client) Lookup(ctx context.Context, name operation.Name) Answer {
@@ -36,8 +36,9 @@ func (c *Client) Lookup(ctx context.Context, name operation.Name) Answer {
 	return ask(ctx, name, path)
 }
 
-// checkPath refuses a name whose segments would not stay what they are in a URL: a name can come from outside, and must not
-// turn the request into another one by a query, a dot segment or a verb after a colon.
+// checkPath refuses a name whose segments would not stay what they are in a URL: a name can come
+// from outside, and must not turn the request into another one by a query, a dot segment or a verb
+// after a colon.
 func checkPath(path string) error {
 	odd := func(r rune) bool {
 		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
@@ -54,7 +55,8 @@ func checkPath(path string) error {
 	return nil
 }
 
-// isAbout returns nil if said, the name in an answer, is that of the operation that was asked for, or missing.
+// isAbout returns nil if said, the name in an answer, is that of the operation that was asked for,
+// or missing.
 func isAbout(name operation.Name, said string) error {
 	if said == "" {
 		return nil
@@ -65,9 +67,9 @@ func isAbout(name operation.Name, said string) error {
 	return nil
 }
 
-// survive, deferred around a call of the SDK, makes an answer of a panic. The SDK asserts types on what the server sent: a 200
-// whose body is "null", or whose response is a text, makes it panic. One such answer must not end the pass for all others
-// [R6].
+// survive, deferred around a call of the SDK, makes an answer of a panic. The SDK asserts types on
+// what the server sent: a 200 whose body is "null", or whose response is a text, makes it panic.
+// One such answer must not end the pass for all others [R6].
 func (c *Client) survive(name operation.Name, answer *Answer) {
 	if problem := recover(); problem != nil {
 		*answer = unknown(c.problem(name.Resource, BadAnswer, "the client could not read the answer: %v", problem))

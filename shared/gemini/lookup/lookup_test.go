@@ -11,7 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestLookupRequest: what is asked is one GET of the operation that was named, and the key is in a header only [K5].
+// TestLookupRequest: what is asked is one GET of the operation that was named, and the key is in a
+// header only [K5].
 func TestLookupRequest(t *testing.T) {
 	t.Parallel()
 	var (
@@ -55,7 +56,8 @@ func TestLookupRequest(t *testing.T) {
 	}
 }
 
-// TestLookupSendsNothing: a name that would make another request of it, or that this revision cannot look up.
+// TestLookupSendsNothing: a name that would make another request of it, or that this revision
+// cannot look up.
 func TestLookupSendsNothing(t *testing.T) {
 	t.Parallel()
 	client := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) })

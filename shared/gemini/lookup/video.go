@@ -12,14 +12,15 @@ import (
 )
 
 const (
-	// filtered is the error code of a video that Gemini made and withheld: it has no code of its own for that.
+	// filtered is the error code of a video that Gemini made and withheld: it has no code of its
+	// own for that.
 	filtered = "filtered"
 	// codeCancelled is gRPC's code in the error of a cancelled operation.
 	codeCancelled = "1"
 )
 
-// videoPath is the name as Gemini gave it, with the model in front: the operation's key alone is not enough for it
-// [K5]. Only the collection's word is spelt as the API spells it.
+// videoPath is the name as Gemini gave it, with the model in front: the operation's key alone is
+// not enough for it [K5]. Only the collection's word is spelt as the API spells it.
 func videoPath(name operation.Name) string {
 	segments := strings.FieldsFunc(name.Resource, func(r rune) bool { return r == '/' })
 	return strings.Join(append(segments[:max(len(segments)-2, 0)], string(name.Key)), "/")
@@ -39,7 +40,8 @@ func (c *Client) lookupVideo(ctx context.Context, name operation.Name, path stri
 	return c.videoAnswer(name, video)
 }
 
-// videoAnswer says how a video stands. Gemini gives no time for it, so the answer has none and loses every tie [M4].
+// videoAnswer says how a video stands. Gemini gives no time for it, so the answer has none and
+// loses every tie [M4].
 func (c *Client) videoAnswer(name operation.Name, video *genai.GenerateVideosOperation) Answer {
 	code, message := errorOf(video.Error)
 	switch {

@@ -9,7 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/gemini/results"
 )
 
-// TestCount: how many items there should be is what Gemini says of the batch, wherever in the answer it stands.
+// TestCount: how many items there should be is what Gemini says of the batch, wherever in the
+// answer it stands.
 func TestCount(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]int64{

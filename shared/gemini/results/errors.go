@@ -12,7 +12,8 @@ var (
 	ErrLost = errors.New("results lost: Gemini no longer has them")
 	// ErrNone: the operation has ended and holds no results.
 	ErrNone = errors.New("the operation holds no results")
-	// ErrTooLarge: an item in the middle of inline results is larger than MaxItemBytes, and what is behind it cannot be reached.
+	// ErrTooLarge: an item in the middle of inline results is larger than MaxItemBytes, and what is
+	// behind it cannot be reached.
 	ErrTooLarge = api.ErrTooLarge
 )
 

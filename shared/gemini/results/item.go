@@ -17,11 +17,11 @@ import (
 type Item struct {
 	// Index is the item's place in the result, from 0.
 	Index int64
-	// Key is the submitter's own for the request, or what stands for it. It is printable text of at most 256 bytes
-	// and no other item of the batch has it.
+	// Key is the submitter's own for the request, or what stands for it. It is printable text of at
+	// most 256 bytes and no other item of the batch has it.
 	Key string
-	// Response and Error are Gemini's own words, JSON as it was read. An Error may also be this package's, of an item
-	// that cannot be used: {"message": …}.
+	// Response and Error are Gemini's own words, JSON as it was read. An Error may also be this
+	// package's, of an item that cannot be used: {"message": …}.
 	Response json.RawMessage
 	Error    json.RawMessage
 }
@@ -32,7 +32,8 @@ const MaxItemBytes = api.MaxValueBytes
 // maxKeyBytes keeps a key short enough for a header, which idempotency keys travel in.
 const maxKeyBytes = 256
 
-// A wire is an item as Gemini writes it: in a file's line with a key, inline with the key in the request's metadata.
+// A wire is an item as Gemini writes it: in a file's line with a key, inline with the key in the
+// request's metadata.
 type wire struct {
 	wireKey
 	Response json.RawMessage `json:"response"`
@@ -45,7 +46,8 @@ type wireKey struct {
 	Metadata json.RawMessage `json:"metadata"`
 }
 
-// parse makes an item of its text, with the key as the submitter gave it, empty where there is none.
+// parse makes an item of its text, with the key as the submitter gave it, empty where there is
+// none.
 func parse(text []byte) Item {
 	var w wire
 	if err := json.Unmarshal(text, &w); err != nil {
@@ -104,7 +106,8 @@ func (w wireKey) submitted() string {
 	return ""
 }
 
-// A namer gives each item a key of its own, in the order of the items. It remembers 16 bytes of each.
+// A namer gives each item a key of its own, in the order of the items. It remembers 16 bytes of
+// each.
 type namer map[[16]byte]struct{}
 
 // name returns the key of the item at index, whose submitter called it key.
@@ -118,7 +121,8 @@ func (n namer) name(key string, index int64) string {
 	return key
 }
 
-// add reports whether nobody had the key before. Two keys with the same 128 bits of SHA-256 do not happen.
+// add reports whether nobody had the key before. Two keys with the same 128 bits of SHA-256 do not
+// happen.
 func (n namer) add(key string) bool {
 	sum := sha256.Sum256([]byte(key))
 	short := [16]byte(sum[:])
@@ -127,8 +131,8 @@ func (n namer) add(key string) bool {
 	return !taken
 }
 
-// readable returns a key as it is, or cut and with a hash of the whole where it is long or holds what cannot be
-// printed.
+// readable returns a key as it is, or cut and with a hash of the whole where it is long or holds
+// what cannot be printed.
 func readable(key string) string {
 	unprintable := func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }
 	if len(key) <= maxKeyBytes && utf8.ValidString(key) && !strings.ContainsFunc(key, unprintable) && strings.TrimSpace(key) == key {

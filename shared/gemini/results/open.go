@@ -11,11 +11,12 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Open begins to read the results of a batch. result is what its record or payload says of them; where that names no file the
-// batch itself is asked, which holds the results or names their file. The caller must close the Reader; ctx must live as long
-// as it is read.
+// Open begins to read the results of a batch. result is what its record or payload says of them;
+// where that names no file the batch itself is asked, which holds the results or names their file.
+// The caller must close the Reader; ctx must live as long as it is read.
 //
-// Errors: ErrLost; ErrNone, also of an operation that is no batch; *api.Error; any other is of the connection and may pass.
+// Errors: ErrLost; ErrNone, also of an operation that is no batch; *api.Error; any other is of the
+// connection and may pass.
 func (c *Client) Open(ctx context.Context, key operation.Key, result operation.Result) (*Reader, error) {
 	if key.Collection() != operation.Batches {
 		return nil, fmt.Errorf("%w: %s is no batch", ErrNone, diag.QuoteUpTo(string(key), maxQuoted))
@@ -49,8 +50,9 @@ func (c *Client) Open(ctx context.Context, key operation.Key, result operation.R
 
 func batchResource(key operation.Key) string { return string(operation.Batches) + "/" + key.ID() }
 
-// openFile begins to download a file. The Files API says 403 of a file that is gone, and so does the whole API of a key that may
-// not use it: only where the batch can be seen with this key is the file lost.
+// openFile begins to download a file. The Files API says 403 of a file that is gone, and so does
+// the whole API of a key that may not use it: only where the batch can be seen with this key is the
+// file lost.
 func (c *Client) openFile(ctx context.Context, key operation.Key, name string) (*Reader, error) {
 	id, ok := fileID(name)
 	if !ok {

@@ -7,8 +7,8 @@ import (
 
 // A source is a sequence of items in their own texts.
 type source interface {
-	// next returns the text of the next item, valid until the next call. io.EOF: there is no other. errLine: the item is too large
-	// and was passed over.
+	// next returns the text of the next item, valid until the next call. io.EOF: there is no other.
+	// errLine: the item is too large and was passed over.
 	next() ([]byte, error)
 }
 
@@ -26,8 +26,9 @@ func newReader(s source, body io.Closer) *Reader {
 	return &Reader{source: s, body: body, names: namer{}}
 }
 
-// Next returns the next item, or io.EOF behind the last. Any other error is of the connection, or of an answer that is broken:
-// open the results again and skip to where one was. ErrTooLarge alone does not pass.
+// Next returns the next item, or io.EOF behind the last. Any other error is of the connection, or
+// of an answer that is broken: open the results again and skip to where one was. ErrTooLarge alone
+// does not pass.
 func (r *Reader) Next() (Item, error) {
 	text, err := r.source.next()
 	var item Item
@@ -44,8 +45,9 @@ func (r *Reader) Next() (Item, error) {
 	return item, nil
 }
 
-// SkipTo passes over the items before index without making anything of them. Their keys are read, because what a later one is
-// called depends on them. Errors: as Next; io.EOF where there are not so many items.
+// SkipTo passes over the items before index without making anything of them. Their keys are read,
+// because what a later one is called depends on them. Errors: as Next; io.EOF where there are not
+// so many items.
 func (r *Reader) SkipTo(index int64) error {
 	for r.index < index {
 		text, err := r.source.next()

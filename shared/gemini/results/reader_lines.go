@@ -34,7 +34,8 @@ func (l *lines) next() ([]byte, error) {
 	}
 }
 
-// readLine reads a line, and reports whether it could be kept. The error is io.EOF where nothing is behind it.
+// readLine reads a line, and reports whether it could be kept. The error is io.EOF where nothing is
+// behind it.
 func (l *lines) readLine() (whole bool, err error) {
 	l.line, whole = l.line[:0], true
 	for {

@@ -114,7 +114,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestLargeLine: a line that is too large is an item with an error, and what is behind it is reached.
+// TestLargeLine: a line that is too large is an item with an error, and what is behind it is
+// reached.
 func TestLargeLine(t *testing.T) {
 	t.Parallel()
 	client := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -176,7 +177,8 @@ func TestMemory(t *testing.T) { // not parallel: it looks at the whole heap
 	}
 }
 
-// BenchmarkSkip passes over a file of 100,000 items of a kilobyte, as a run does that is taken up again.
+// BenchmarkSkip passes over a file of 100,000 items of a kilobyte, as a run does that is taken up
+// again.
 func BenchmarkSkip(b *testing.B) {
 	client := serve(b, generated(100_000))
 	for b.Loop() {

@@ -28,8 +28,8 @@ type readFunc func([]byte) (int, error)
 
 func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestStalled: a download that brings nothing for a minute is an error that passes [R6]; the time that its reader takes does
-// not count.
+// TestStalled: a download that brings nothing for a minute is an error that passes [R6]; the time
+// that its reader takes does not count.
 func TestStalled(t *testing.T) {
 	t.Parallel()
 	for from, result := range map[string]operation.Result{"file": {OutputFile: file}, "inline": {Inline: true}} {

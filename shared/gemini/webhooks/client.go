@@ -16,15 +16,16 @@ const timeout = 20 * time.Second
 // Options says how to reach Gemini. A call ends after 20 seconds, whatever its Timeout.
 type Options = api.Options
 
-// A Client manages webhooks. Every error of its methods is an *Error, but for an id that no webhook can have. It is safe for
-// concurrent use and holds nothing that must be closed beside what Options.HTTP holds.
+// A Client manages webhooks. Every error of its methods is an *Error, but for an id that no webhook
+// can have. It is safe for concurrent use and holds nothing that must be closed beside what
+// Options.HTTP holds.
 type Client struct {
 	api *api.Client
 	sdk *genai.Client
 }
 
-// NewClient returns a client for the Gemini API. It sends nothing. Errors: as [api.New]; they hold neither the key nor the
-// address.
+// NewClient returns a client for the Gemini API. It sends nothing. Errors: as [api.New]; they hold
+// neither the key nor the address.
 func NewClient(ctx context.Context, o Options) (*Client, error) {
 	base, err := api.New(o)
 	if err != nil {

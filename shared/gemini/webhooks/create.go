@@ -18,8 +18,8 @@ import (
 type Created struct {
 	Webhook
 
-	// Secret is what its deliveries are signed with. Gemini does not tell it again. It is empty if Gemini did not
-	// tell it.
+	// Secret is what its deliveries are signed with. Gemini does not tell it again. It is empty if
+	// Gemini did not tell it.
 	Secret string `json:"-"`
 	// Refused are the events that Gemini does not let a webhook subscribe to.
 	Refused []string
@@ -31,9 +31,9 @@ func (c Created) String() string { return "webhook " + c.ID }
 // GoString is String, for %#v.
 func (c Created) GoString() string { return c.String() }
 
-// Create registers a webhook for every event that Gemini accepts: it asks for all of Events, and where Gemini answers
-// 400, for those that the answer names, or else for AcceptedEvents. Where the error is Unanswered there may be a
-// webhook whose secret that is lost.
+// Create registers a webhook for every event that Gemini accepts: it asks for all of Events, and
+// where Gemini answers 400, for those that the answer names, or else for AcceptedEvents. Where the
+// error is Unanswered there may be a webhook whose secret that is lost.
 func (c *Client) Create(ctx context.Context, name, uri string) (Created, error) {
 	events := Events()
 	created, err := c.create(ctx, name, uri, events)
@@ -79,8 +79,8 @@ func (c *Client) create(ctx context.Context, name, uri string, events []string) 
 // listed is what introduces the events that would be accepted: "Supported values: …".
 var listed = regexp.MustCompile(`(?i)\b(?:supported|valid|allowed|accepted|one of)\b`)
 
-// accepted returns those of Events that a refusal says are accepted. Before the last word that introduces them stands
-// what was refused.
+// accepted returns those of Events that a refusal says are accepted. Before the last word that
+// introduces them stands what was refused.
 func accepted(refusal string) []string {
 	places := listed.FindAllStringIndex(refusal, -1)
 	if len(places) == 0 {

@@ -13,7 +13,8 @@ import (
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 )
 
-// TestCreateEvents: all nine are asked for, and where that is refused, what the refusal says is accepted, else the seven.
+// TestCreateEvents: all nine are asked for, and where that is refused, what the refusal says is
+// accepted, else the seven.
 func TestCreateEvents(t *testing.T) {
 	t.Parallel()
 	seven := webhooks.AcceptedEvents()

@@ -16,8 +16,8 @@ const maxMessage = 512
 // ErrID says that an id is not a webhook's. Nothing was sent.
 var ErrID = errors.New("a webhook's id is letters, digits, - and _ only")
 
-// An Error says that Gemini did not do what it was asked to. It holds no error of the SDK, because those can hold a whole
-// answer; only the end of a context is unwrapped.
+// An Error says that Gemini did not do what it was asked to. It holds no error of the SDK, because
+// those can hold a whole answer; only the end of a context is unwrapped.
 type Error struct {
 	// Doing is what was attempted, such as "pinging webhook abc".
 	Doing string
@@ -46,8 +46,8 @@ func (e *Error) Unwrap() error { return e.cause }
 // NotFound reports whether there is no such webhook.
 func (e *Error) NotFound() bool { return e.Status == http.StatusNotFound }
 
-// Unanswered reports whether a change may have been made although the call failed: no answer came, or one that does not
-// say. It is false for a call that changes nothing.
+// Unanswered reports whether a change may have been made although the call failed: no answer came,
+// or one that does not say. It is false for a call that changes nothing.
 func (e *Error) Unanswered() bool { return !e.read && !e.refused() }
 
 // refused reports whether Gemini did not take the request.
@@ -89,8 +89,8 @@ func do[T any](ctx context.Context, c *Client, what call, ask func(context.Conte
 	return answer, nil
 }
 
-// failed makes an Error of one of package api, or of the SDK's about a 200. The SDK quotes such an answer, which may hold a
-// secret, so nothing of its error is repeated.
+// failed makes an Error of one of package api, or of the SDK's about a 200. The SDK quotes such an
+// answer, which may hold a secret, so nothing of its error is repeated.
 func (what call) failed(c *Client, err error) *Error {
 	e := &Error{Doing: what.doing, read: what.read}
 	var refused *api.Error

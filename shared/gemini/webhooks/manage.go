@@ -11,7 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
-// maxPages bounds List: a project has fewer than twenty thousand webhooks, and a page that leads to itself must end.
+// maxPages bounds List: a project has fewer than twenty thousand webhooks, and a page that leads to
+// itself must end.
 const maxPages = 20
 
 // List returns every webhook of the project.
@@ -72,8 +73,8 @@ func (c *Client) Get(ctx context.Context, id string) (Webhook, error) {
 	return fromSDK(answer.Webhook), nil
 }
 
-// Ping makes Gemini send a ping to the webhook's address. Gemini answers alike whether the receiver can be reached or not, so
-// nil means only that it will try.
+// Ping makes Gemini send a ping to the webhook's address. Gemini answers alike whether the receiver
+// can be reached or not, so nil means only that it will try.
 func (c *Client) Ping(ctx context.Context, id string) error {
 	pinging, err := about("pinging", id)
 	if err != nil {
@@ -85,9 +86,10 @@ func (c *Client) Ping(ctx context.Context, id string) error {
 	return err
 }
 
-// Rotate makes a new signing secret and returns it; Gemini does not tell it again. The ones before it stay valid for 24 hours,
-// in which deliveries carry a signature of each, unless revokeNow ends them at once. Where the error is Unanswered the rotation
-// may have been made; the remedy is another one.
+// Rotate makes a new signing secret and returns it; Gemini does not tell it again. The ones before
+// it stay valid for 24 hours, in which deliveries carry a signature of each, unless revokeNow ends
+// them at once. Where the error is Unanswered the rotation may have been made; the remedy is
+// another one.
 func (c *Client) Rotate(ctx context.Context, id string, revokeNow bool) (string, error) {
 	rotating, err := about("rotating the secret of", id)
 	if err != nil {
@@ -142,7 +144,8 @@ func (c *Client) Enable(ctx context.Context, id string) (Webhook, error) {
 	return fromSDK(answer.Webhook), nil
 }
 
-// about is a call about one webhook. The error wraps ErrID for an id that would make another request of it.
+// about is a call about one webhook. The error wraps ErrID for an id that would make another
+// request of it.
 func about(doing, id string) (call, error) {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	if id == "" || strings.Trim(id, letters+"0123456789-_") != "" {

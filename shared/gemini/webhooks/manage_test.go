@@ -13,7 +13,8 @@ import (
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 )
 
-// TestLife: create, find, get, ping, rotate, enable, delete, each one request as the API takes it [G3].
+// TestLife: create, find, get, ping, rotate, enable, delete, each one request as the API takes it
+// [G3].
 func TestLife(t *testing.T) {
 	t.Parallel()
 	w, ctx := start(t), t.Context()

@@ -13,18 +13,19 @@ const (
 	Enabled = "enabled"
 	// Disabled: the operator switched it off.
 	Disabled = "disabled"
-	// DisabledByFailures: Gemini switched it off, because its deliveries failed. How many it takes is not published.
+	// DisabledByFailures: Gemini switched it off, because its deliveries failed. How many it takes
+	// is not published.
 	DisabledByFailures = "disabled_due_to_failed_deliveries"
 )
 
-// Events returns every event that Gemini's pages name. Which of them a webhook may subscribe to Gemini says when it is
-// created.
+// Events returns every event that Gemini's pages name. Which of them a webhook may subscribe to
+// Gemini says when it is created.
 func Events() []string {
 	return append(AcceptedEvents(), "batch.cancelled", "interaction.cancelled")
 }
 
-// AcceptedEvents returns the events that Gemini was seen to accept. The ends that have none are found by
-// reconciliation [R4].
+// AcceptedEvents returns the events that Gemini was seen to accept. The ends that have none are
+// found by reconciliation [R4].
 func AcceptedEvents() []string {
 	return []string{
 		"batch.succeeded", "batch.failed", "batch.expired",
@@ -54,7 +55,8 @@ type Secret struct {
 	Expires time.Time `json:"expires,omitzero"`
 }
 
-// Of reports whether the listed secret may be this one: as far as its characters are shown, they are the same.
+// Of reports whether the listed secret may be this one: as far as its characters are shown, they
+// are the same.
 func (s Secret) Of(secret string) bool {
 	head, tail, cut := strings.Cut(s.Truncated, "...")
 	if !cut {
@@ -86,8 +88,8 @@ func value[T any](p *T) (v T) {
 	return v
 }
 
-// SameURL reports whether two addresses are one to deliver to: the case of the host, its usual port and an empty path
-// make no difference.
+// SameURL reports whether two addresses are one to deliver to: the case of the host, its usual port
+// and an empty path make no difference.
 func SameURL(a, b string) bool { return plain(a) == plain(b) }
 
 func plain(text string) string {

@@ -15,8 +15,8 @@ type Version struct {
 	Data    string
 }
 
-// Put adds a version that was stored at a time, and makes the secret if it is missing. name is projects/P/secrets/S. It
-// returns the version's full name.
+// Put adds a version that was stored at a time, and makes the secret if it is missing. name is
+// projects/P/secrets/S. It returns the version's full name.
 func (s *Sim) Put(name, data string, at time.Time) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

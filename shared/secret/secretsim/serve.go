@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// may returns what Secret Manager says to a caller without the permission. It is asked before anything is looked for, so that
-// nobody learns what is there.
+// may returns what Secret Manager says to a caller without the permission. It is asked before
+// anything is looked for, so that nobody learns what is there.
 func (s *Sim) may(permission, resource string) error {
 	if s.denied[permission] {
 		return status.Errorf(codes.PermissionDenied, "Permission '%s' denied for resource '%s' (or it may not exist).", permission, resource)

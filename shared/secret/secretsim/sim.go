@@ -89,7 +89,8 @@ func (s *Sim) Close() {
 	s.served.Wait()
 }
 
-// number is the project's number, which stands in every name that the simulator gives: it has one project.
+// number is the project's number, which stands in every name that the simulator gives: it has one
+// project.
 const number = "000000000042"
 
 // named returns the id of the secret that a full name, with the project's id or number, is about.
