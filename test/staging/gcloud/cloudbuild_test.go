@@ -14,8 +14,9 @@ import (
 
 // A build is what the tests read in cloudbuild.yaml.
 type build struct {
-	Substitutions map[string]string
-	Steps         []struct {
+	Substitutions  map[string]string
+	ServiceAccount string `yaml:"serviceAccount"`
+	Steps          []struct {
 		ID, Name, Entrypoint string
 		Args                 []string
 	}
@@ -91,6 +92,11 @@ func TestCloudBuild(t *testing.T) {
 	}
 	if want := []string{"check", "test", "stage", "deploy-gcloud", "deploy-terraform", "smoke"}; !slices.Equal(ids, want) {
 		t.Errorf("the steps are %q, want %q", ids, want)
+	}
+	// It is declared nowhere: Cloud Build refuses a build that does not name it.
+	const account = "_SERVICE_ACCOUNT"
+	if _, ok := b.Substitutions[account]; ok || b.ServiceAccount != "projects/$PROJECT_ID/serviceAccounts/$"+account {
+		t.Errorf("the build runs as %q, which must be required", b.ServiceAccount)
 	}
 	for name := range used {
 		if _, ok := b.Substitutions[name]; !ok {
