@@ -32,11 +32,11 @@ func (h handler) accept(r *http.Request, body []byte, proof trust.Proof) (ledger
 		event.CorrelationID = cmp.Or(vouched, event.CorrelationID)
 	}
 	var receipt ledger.Receipt
-	if h.Confirm.Hint(proof) {
+	if h.Confirm.Unverified(proof) {
 		receipt, err = h.Confirmer.Confirm(r.Context(), confirm.Hint{Event: event, Vouched: vouched, Token: proof.Token})
 	}
 	// What is signed and can never be confirmed is believed: nothing else tells of such an operation.
-	if !h.Confirm.Hint(proof) || proof.Bound && err == nil && unconfirmable(receipt) {
+	if !h.Confirm.Unverified(proof) || proof.Bound && err == nil && unconfirmable(receipt) {
 		receipt, err = h.Ledger.Ingest(r.Context(), event)
 	}
 	if ledger.Permanent(err) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +23,7 @@ func storeFlag(cmd *cobra.Command, text *string) {
 // storeSettings locate the ledger.
 type storeSettings struct {
 	Project config.Project
-	Where   config.StoreText
+	Place   config.Place
 }
 
 // parse reads the settings T of a command and locates the ledger, by the flag or else by the
@@ -46,16 +48,26 @@ type location struct {
 
 // findStore locates the ledger. Its error also names the variables that no setting reads.
 func findStore(outside environment, flag string) (location, error) {
-	settings, err := config.Parse[storeSettings](outside.variables)
+	variable, variables := "OPLEDGER_STORE", outside.variables
+	if flag != "" {
+		// The flag stands for the variable, whatever that is set to.
+		variable = "--store"
+		variables = slices.DeleteFunc(slices.Clone(variables), func(v string) bool {
+			return strings.HasPrefix(v, "OPLEDGER_STORE=")
+		})
+	}
+	settings, err := config.Parse[storeSettings](variables)
 	unread := config.Unread(outside.variables)
 	if err != nil {
 		return location{}, errors.Join(err, unread)
 	}
-	variable, text := "OPLEDGER_STORE", settings.Where.Text
+	store := settings.Place.Store
 	if flag != "" {
-		variable, text = "--store", flag
+		err = store.UnmarshalText([]byte(flag))
 	}
-	store, err := config.ParseStore(text, settings.Project)
+	if err == nil {
+		store, err = store.In(settings.Project)
+	}
 	if err := errors.Join(prefixed(variable, err), unread); err != nil {
 		return location{}, err
 	}

@@ -19,7 +19,7 @@ import (
 // openStore opens the ledger's documents and prints on stderr where they are. With mustExist it
 // makes no new file: a command that reads a ledger was given the wrong path.
 func openStore(ctx context.Context, outside environment, where location, mustExist bool) (ledger.Store, error) {
-	if _, err := fmt.Fprintln(outside.err, "opledger: the ledger is in "+where.Text); err != nil {
+	if _, err := fmt.Fprintln(outside.err, "opledger: the ledger is in "+where.String()); err != nil {
 		return nil, fmt.Errorf("writing to stderr: %w", err)
 	}
 	if where.SQLite == "" {

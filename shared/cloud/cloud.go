@@ -1,5 +1,9 @@
-// Package cloud puts together from Google's parts what a deployed function works with: its ledger, with documents in Firestore
-// and messages through Pub/Sub, and from Secret Manager what deliveries are verified with and the key that Gemini is asked with.
+// Package cloud builds from settings what a deployed function works with: the ledger over Firestore
+// and Pub/Sub, the gate and the confirmer of deliveries, the reconciler, and the effects' handlers. It
+// is the only package that connects a deployed function to Google Cloud.
+//
+// An error begins with the variable that it is about. What a function of this package opens stays
+// open for the life of the process, unless it says otherwise.
 package cloud
 
 import (
@@ -12,7 +16,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger/topic"
 )
 
-// Ledger opens the ledger of a function that may plan effects. What it opens stays open as long as the process.
+// Ledger opens the ledger in Firestore, which publishes planned effects to the topic.
 func Ledger(ctx context.Context, store config.Firestore, to config.Topic, settings config.Ledger) (*ledger.Ledger,
 	error) {
 	l, _, err := open(ctx, store, to, settings)
@@ -23,7 +27,7 @@ func Ledger(ctx context.Context, store config.Firestore, to config.Topic, settin
 func open(ctx context.Context, store config.Firestore, to config.Topic, settings config.Ledger) (
 	*ledger.Ledger, func() error, error,
 ) {
-	documents, err := firestore.Open(ctx, store.ProjectID, store.Database)
+	documents, err := firestore.Open(ctx, store.ProjectID, store.Store.Database)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -59,7 +59,7 @@ func TestHandlersSign(t *testing.T) {
 				}
 			}
 		}))
-		settings := config.Handlers{Secret: c.secret, SecretEmulator: sim.Addr(), AllowPrivate: true}
+		settings := config.Handlers{Secret: effectSecret(t, c.secret), SecretEmulator: sim.Addr(), AllowPrivate: true}
 		specs := []effect.Spec{{Name: "publish", Do: &effect.DoHTTP{URL: receiver.URL}}}
 		handlers, err := cloud.Handlers(t.Context(), specs, settings, effect.HandlerOptions{Now: time.Now})
 		if err != nil {
@@ -76,6 +76,18 @@ func TestHandlersSign(t *testing.T) {
 	}
 }
 
+// effectSecret is the setting that text stands for.
+func effectSecret(t *testing.T, text string) (secret config.EffectSecret) {
+	t.Helper()
+	if text == "" {
+		return secret
+	}
+	if err := secret.UnmarshalText([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
 // TestEffectSignerRefuses: a secret that is not there, or cannot be used, is an error that says which and does not hold it;
 // nothing is ever sent unsigned instead.
 func TestEffectSignerRefuses(t *testing.T) {
@@ -88,7 +100,8 @@ func TestEffectSignerRefuses(t *testing.T) {
 	defer sim.Close()
 	refused := func(is error) {
 		t.Helper()
-		signer, err := cloud.EffectSigner(t.Context(), config.Handlers{Secret: full, SecretEmulator: sim.Addr()})
+		signer, err := cloud.EffectSigner(t.Context(), config.Handlers{Secret: effectSecret(t, full),
+			SecretEmulator: sim.Addr()})
 		if signer != nil || err == nil || is != nil && !errors.Is(err, is) ||
 			!strings.HasPrefix(err.Error(), "OPLEDGER_EFFECT_SECRET: ") ||
 			strings.Contains(err.Error(), "hunter2") {
@@ -126,7 +139,7 @@ func TestUnperformable(t *testing.T) {
 		{Name: "inside", Do: &effect.DoHTTP{URL: "http://10.0.0.1/"}},
 		{Name: "note", Do: &effect.DoLog{}},
 	}
-	settings := config.Handlers{Secret: full, SecretEmulator: sim.Addr()}
+	settings := config.Handlers{Secret: effectSecret(t, full), SecretEmulator: sim.Addr()}
 	o := effect.HandlerOptions{Signer: cloud.LateEffectSigner(settings), Now: func() time.Time { return now }}
 	if handlers, err := cloud.Handlers(t.Context(), specs, settings, o); err != nil || len(handlers) != 3 {
 		t.Fatalf("%v, %v", handlers, err)

@@ -49,13 +49,13 @@ func Gate(ctx context.Context, settings config.Webhook, now time.Time, log *slog
 // secrets returns the signing secrets; nil while the settings name none.
 func secrets(settings config.Webhook, log *slog.Logger) (*trust.Secrets, error) {
 	switch {
-	case len(settings.SecretNames) > 0:
+	case len(settings.Secrets.Names) > 0:
 		manager := secret.New(secret.Options{Emulator: settings.Gemini.SecretEmulator})
 		return trust.NewSecrets(func(ctx context.Context) ([]trust.Secret, error) {
 			return enabled(ctx, manager, settings)
 		}, trust.SecretsOptions{Log: log}), nil
-	case len(settings.Secrets) > 0:
-		return trust.FixedSecrets(settings.Secrets...)
+	case len(settings.Secrets.Values) > 0:
+		return trust.FixedSecrets(settings.Secrets.Values...)
 	default:
 		return nil, nil //nolint:nilnil // there is none, and that is no error
 	}
@@ -64,10 +64,10 @@ func secrets(settings config.Webhook, log *slog.Logger) (*trust.Secrets, error) 
 // enabled returns every enabled version of the named secrets, and the secrets that the settings hold themselves.
 func enabled(ctx context.Context, manager *secret.Client, settings config.Webhook) ([]trust.Secret, error) {
 	var all []trust.Secret
-	for i, value := range settings.Secrets {
+	for i, value := range settings.Secrets.Values {
 		all = append(all, trust.Secret{Name: fmt.Sprintf("%d in OPLEDGER_WEBHOOK_SECRET", i+1), Value: value})
 	}
-	for _, name := range settings.SecretNames {
+	for _, name := range settings.Secrets.Names {
 		versions, err := manager.Enabled(ctx, name)
 		if err != nil && !errors.Is(err, secret.ErrNone) {
 			return nil, err

@@ -17,16 +17,17 @@ func GeminiKey(ctx context.Context, settings config.Gemini) (string, error) {
 	if settings.APIKeySecret == "" {
 		return strings.TrimSpace(settings.APIKey), nil
 	}
-	return newest(ctx, "OPLEDGER_GEMINI_API_KEY_SECRET", settings.APIKeySecret, settings.SecretEmulator)
+	const variable = "OPLEDGER_GEMINI_API_KEY_SECRET"
+	name, err := secret.ParseName(settings.APIKeySecret)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", variable, err)
+	}
+	return newest(ctx, variable, name, settings.SecretEmulator)
 }
 
 // newest returns the newest enabled version of the secret that a variable names, without white space around it. The error
 // begins with the variable's name.
-func newest(ctx context.Context, variable, secretName, emulator string) (string, error) {
-	name, err := secret.ParseName(secretName)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", variable, err)
-	}
+func newest(ctx context.Context, variable string, name secret.Name, emulator string) (string, error) {
 	secrets := secret.New(secret.Options{Emulator: emulator})
 	data, err := secrets.Newest(ctx, name)
 	if err := errors.Join(err, secrets.Close()); err != nil {

@@ -51,11 +51,11 @@ func Reconciler(ctx context.Context, settings Reconcile, log *slog.Logger) (reco
 
 // stored reports whether there is a signing secret: in the settings themselves, or in Secret Manager, of which only this is asked.
 func stored(ctx context.Context, signing config.SigningSecrets, emulator string) (bool, error) {
-	if len(signing.Secrets) > 0 || len(signing.SecretNames) == 0 {
-		return len(signing.Secrets) > 0, nil
+	if len(signing.Secrets.Values) > 0 || len(signing.Secrets.Names) == 0 {
+		return len(signing.Secrets.Values) > 0, nil
 	}
 	manager := secret.New(secret.Options{Emulator: emulator})
-	for _, name := range signing.SecretNames {
+	for _, name := range signing.Secrets.Names {
 		found, err := manager.Stored(ctx, name)
 		if err != nil {
 			return false, errors.Join(fmt.Errorf("OPLEDGER_WEBHOOK_SECRET: %w", err), manager.Close())

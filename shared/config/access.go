@@ -39,3 +39,8 @@ func (a *Access) validate() []error {
 	}
 	return problems
 }
+
+// Port is what a server listens on.
+type Port struct {
+	Number int `env:"PORT" envDefault:"8080"`
+}

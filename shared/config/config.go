@@ -1,8 +1,11 @@
-// Package config reads the settings from the environment. Each function and command has a struct of its own whose
-// fields are the groups it uses; what it does not use it neither reads nor checks, so that listing operations needs
-// no webhook secret.
+// Package config reads the settings from environment variables, each once. A function or command
+// declares a struct whose fields are the groups that it uses. It neither reads nor checks the other
+// groups, so that listing operations needs no webhook secret.
 //
-// [Parse] reports every problem at once, by the name of the variable; [Unread] those variables that nothing reads.
+// A value that stands for something (a store, a policy, secrets) is decoded by its type's
+// UnmarshalText. A group then checks its values together. [Parse] reports all problems at once, each
+// by the name of its variable, and [Unread] the variables that nothing reads. No problem repeats a
+// secret.
 package config
 
 import (
@@ -16,43 +19,45 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// A defaulter is a group of settings whose defaults are stated where they are used, not in its tags.
+// A defaulter is a group whose defaults are stated where they are used, instead of in its tags.
 type defaulter interface {
 	setDefaults()
 }
 
-// A validator is a group of settings that checks itself, and may make of its texts what they stand for.
+// A validator is a group that checks its values. Each problem begins with the variable's name.
 type validator interface {
 	validate() []error
 }
 
-// A dependent is a group of settings that checks itself by the ledger's, the zero ones where those are
-// not read.
+// A dependent is a group that is checked against the ledger's settings, which are zero where the
+// ledger is not read.
 type dependent interface {
 	validateWith(*Ledger) []error
 }
 
-// Parse reads the settings struct T from environ, which is in the form of os.Environ. The error joins every problem,
-// each beginning with the variable's name. A variable that is set to nothing counts as not set.
+// Parse reads the settings struct T, whose fields are groups, from environ, which has the form of
+// os.Environ. An empty value counts as not set. The error joins all problems, each beginning with the
+// variable's name; diag.Split takes them apart.
 func Parse[T any](environ []string) (T, error) {
 	var settings T
 	variables := setIn(environ)
 	groups := reflect.ValueOf(&settings).Elem()
+	var problems []error
 	for i := range groups.NumField() {
-		if group, ok := groups.Field(i).Addr().Interface().(defaulter); ok {
+		group := groups.Field(i).Addr().Interface()
+		if group, ok := group.(defaulter); ok {
 			group.setDefaults()
 		}
+		err := env.ParseWithOptions(group, env.Options{Environment: variables})
+		problems = append(problems, parseProblems(err, groups.Field(i).Type(), variables)...)
 	}
-	problems := parseProblems(env.ParseWithOptions(&settings, env.Options{Environment: variables}), reflect.TypeFor[T](),
-		variables)
-	unread := map[string]bool{}
+	undecoded := map[string]bool{}
 	for _, problem := range problems {
-		unread[variableIn(problem)] = true
+		undecoded[variableIn(problem)] = true
 	}
-	add := func(ofGroup []error) {
-		for _, problem := range ofGroup {
-			said := slices.ContainsFunc(problems, func(other error) bool { return other.Error() == problem.Error() })
-			if !said && !unread[variableIn(problem)] { // else it is about a value that was not set
+	add := func(found []error) {
+		for _, problem := range found {
+			if !undecoded[variableIn(problem)] { // else the checked value is not the one that was set
 				problems = append(problems, problem)
 			}
 		}
@@ -72,10 +77,10 @@ func Parse[T any](environ []string) (T, error) {
 			add(v.validateWith(&l))
 		}
 	}
-	return settings, errors.Join(problems...)
+	return settings, errors.Join(distinct(problems)...)
 }
 
-// Group returns the group G of settings that Parse returned, and whether they have it.
+// Group returns the group G of a settings struct, and whether the struct has it.
 func Group[G any](settings any) (G, bool) {
 	groups := reflect.ValueOf(settings)
 	for i := range groups.NumField() {
@@ -87,7 +92,19 @@ func Group[G any](settings any) (G, bool) {
 	return none, false
 }
 
-// setIn returns what is set in environ, by name. A variable that is set to nothing counts as not set.
+// distinct drops the repetitions of problems, since two groups may have a variable in common.
+func distinct(problems []error) []error {
+	var kept []error
+	for _, problem := range problems {
+		same := func(other error) bool { return other.Error() == problem.Error() }
+		if !slices.ContainsFunc(kept, same) {
+			kept = append(kept, problem)
+		}
+	}
+	return kept
+}
+
+// setIn returns the values in environ, by name, without the empty ones.
 func setIn(environ []string) map[string]string {
 	variables := map[string]string{}
 	for _, variable := range environ {
@@ -98,7 +115,7 @@ func setIn(environ []string) map[string]string {
 	return variables
 }
 
-// fileOrText returns the content of the file in "@FILE", or text itself.
+// fileOrText returns the content of the file in "@FILE", or else text itself.
 func fileOrText(text string) ([]byte, error) {
 	name, isFile := strings.CutPrefix(text, "@")
 	if !isFile {

@@ -1,9 +1,6 @@
 package config_test
 
 import (
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +22,7 @@ const secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 // everything is what the command that uses the most uses.
 type everything struct {
 	Project  config.Project
-	Store    config.StoreText
+	Place    config.Place
 	Ledger   config.Ledger
 	Webhook  config.Webhook
 	Gemini   config.Gemini
@@ -85,12 +82,12 @@ func TestAllSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := settings.Ledger.Settings()
-	if settings.Project.ID != "p" || settings.Store.Text != "sqlite:x=y.db" || l.Grace != time.Second ||
+	if settings.Project.ID != "p" || settings.Place.Store.String() != "sqlite:x=y.db" || l.Grace != time.Second ||
 		l.Interval != 2*time.Minute ||
 		l.StuckAfter != 3*time.Hour || l.AlertEvery != 4*time.Hour || l.Retention != 50*time.Hour ||
 		l.ClaimTTL != 6*time.Minute || l.MaxAttempts != 7 || l.RetryFor != 0 ||
 		len(l.Rules) != 1 || l.Rules[0].Name != "a" || !l.Transitions.Allow(operation.Expired, operation.Failed) ||
-		len(settings.Webhook.Secrets) != 2 || settings.Webhook.Tolerance != 8*time.Minute ||
+		len(settings.Webhook.Secrets.Values) != 2 || settings.Webhook.Tolerance != 8*time.Minute ||
 		settings.Webhook.Timeout != 9*time.Second || settings.Gemini.APIKey != "k" ||
 		settings.Gemini.BaseURL != "http://localhost:1" || !settings.Handlers.AllowPrivate || settings.Port.Number != 9 {
 		t.Errorf("%+v", settings)
@@ -178,7 +175,7 @@ func TestEmpty(t *testing.T) {
 	}
 	if got.Ledger.Grace != want.Ledger.Grace || got.Ledger.MaxAttempts != want.Ledger.MaxAttempts ||
 		!cmp.Equal(got.Webhook, want.Webhook) ||
-		len(got.Ledger.Effects) != 1 || got.Port != want.Port || got.Handlers != want.Handlers {
+		len(got.Ledger.Effects) != 1 || got.Port != want.Port || !cmp.Equal(got.Handlers, want.Handlers) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if _, err := config.Parse[everything]([]string{"GEMINI_API_KEY="}); err == nil ||
@@ -194,98 +191,5 @@ func TestUnused(t *testing.T) {
 		"OPLEDGER_GRACE=soon", "OPLEDGER_WEBHOOK_SECRET=x", "OPLEDGER_EFFECTS=x", "PORT=1",
 	}); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestFile: @FILE stands for what is in the file.
-func TestFile(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "effects.yaml")
-	if err := os.WriteFile(file, []byte("- name: fromfile\n  on: [SUCCEEDED]\n  do: log\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	type settings struct{ Ledger config.Ledger }
-	got, err := config.Parse[settings]([]string{"OPLEDGER_EFFECTS=@" + file})
-	if err != nil || len(got.Ledger.Effects) != 1 || got.Ledger.Effects[0].Name != "fromfile" {
-		t.Errorf("%+v %v", got.Ledger.Effects, err)
-	}
-	_, err = config.Parse[settings]([]string{"OPLEDGER_EFFECTS=@" + file + ".not"})
-	if err == nil || !strings.HasPrefix(err.Error(), "OPLEDGER_EFFECTS: ") || !strings.Contains(err.Error(), file+".not") {
-		t.Errorf("%v", err)
-	}
-}
-
-// TestTransitionsAndEffects: what only the two settings together make wrong is found.
-func TestTransitionsAndEffects(t *testing.T) {
-	t.Parallel()
-	_, err := config.Parse[struct{ Ledger config.Ledger }]([]string{
-		"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED, FAILED], do: log}]", "OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED",
-	})
-	if err == nil || !strings.HasPrefix(err.Error(), "OPLEDGER_EFFECTS: ") ||
-		!strings.Contains(err.Error(), "once per operation") {
-		t.Errorf("%v", err)
-	}
-	// So with the default effect, which runs on every end.
-	if _, err = config.Parse[struct{ Ledger config.Ledger }]([]string{"OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED"}); err == nil {
-		t.Error("the default effect and an allowed transition: no error, and the ledger refuses the settings later")
-	}
-}
-
-// TestParseStore is the table of what the store's setting may be.
-func TestParseStore(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		text, project string
-		want          config.Store
-		problem       string
-	}{
-		{"", "", config.Store{Text: "sqlite:opledger.db", SQLite: "opledger.db"}, ""},
-		{"", "p", config.Store{Text: "firestore"}, ""},
-		{"firestore", "p", config.Store{Text: "firestore"}, ""},
-		{"firestore:", "p", config.Store{Text: "firestore:"}, ""},
-		{"firestore:other", "p", config.Store{Text: "firestore:other", Database: "other"}, ""},
-		{"firestore", "", config.Store{}, "GOOGLE_CLOUD_PROJECT"},
-		{"firestore:other", "", config.Store{}, "GOOGLE_CLOUD_PROJECT"},
-		{"sqlite:a.db", "", config.Store{Text: "sqlite:a.db", SQLite: "a.db"}, ""},
-		{"sqlite:/var/lib/a b:c.db", "p", config.Store{Text: "sqlite:/var/lib/a b:c.db", SQLite: "/var/lib/a b:c.db"}, ""},
-		{"sqlite:", "", config.Store{}, "sqlite:PATH"},
-		{"sqlite", "p", config.Store{}, "sqlite:PATH"},
-		{"a.db", "", config.Store{}, "sqlite:PATH"},
-		{"postgres://x", "p", config.Store{}, "firestore:DATABASE"},
-	} {
-		got, err := config.ParseStore(c.text, config.Project{ID: c.project})
-		if got != c.want || (err == nil) != (c.problem == "") || err != nil && !strings.Contains(err.Error(), c.problem) {
-			t.Errorf("%q with project %q: %+v %v, want %+v %s", c.text, c.project, got, err, c.want, c.problem)
-		}
-	}
-}
-
-// TestDeployed: a deployed function needs a project, a topic and Firestore, and says everything that it misses.
-func TestDeployed(t *testing.T) {
-	t.Parallel()
-	type settings struct {
-		Firestore config.Firestore
-		Topic     config.Topic
-	}
-	for _, c := range []struct{ set, want []string }{
-		{[]string{"GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_TOPIC=t"}, nil},
-		{nil, []string{"GOOGLE_CLOUD_PROJECT", "OPLEDGER_TOPIC"}},
-		{[]string{"GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_STORE=sqlite:x.db"}, []string{"OPLEDGER_STORE", "OPLEDGER_TOPIC"}},
-		{[]string{"OPLEDGER_STORE=mysql"}, []string{"GOOGLE_CLOUD_PROJECT", "OPLEDGER_STORE", "OPLEDGER_TOPIC"}},
-	} {
-		_, err := config.Parse[settings](c.set)
-		var got []string
-		for _, problem := range diag.Split(err) {
-			variable, _, _ := strings.Cut(problem.Error(), ":")
-			got = append(got, variable)
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%v: %v, want problems of %v", c.set, err, c.want)
-		}
-	}
-	got, err := config.Parse[settings]([]string{"GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_TOPIC=t",
-		"OPLEDGER_STORE=firestore:d"})
-	if err != nil || got.Firestore.Database != "d" {
-		t.Errorf("%+v %v", got, err)
 	}
 }

@@ -1,49 +1,27 @@
 package config
 
-import (
-	"errors"
-	"strings"
+import "fmt"
 
-	"github.com/opledger/opledger/shared/effect"
-	"github.com/opledger/opledger/shared/secret"
-)
-
-// Handlers is what the effects' handlers are given beside the effects themselves, and whether they run at all.
+// Handlers is what all effect handlers share, and whether they run at all.
 type Handlers struct {
 	AllowPrivate bool `env:"OPLEDGER_EFFECT_ALLOW_PRIVATE" envDefault:"false"`
-	// Paused lets effects be planned and none be run.
-	Paused bool `env:"OPLEDGER_EFFECTS_PAUSED" envDefault:"false"`
-	// Secret signs what http sends: secrets themselves, separated by white space, or the name of one in Secret Manager. Empty:
-	// nothing is signed.
-	Secret string `env:"OPLEDGER_EFFECT_SECRET"`
-	// SecretEmulator is where the secret is, for a test; empty: in Google's Secret Manager.
+	// Paused lets effects be planned but not run.
+	Paused bool         `env:"OPLEDGER_EFFECTS_PAUSED" envDefault:"false"`
+	Secret EffectSecret `env:"OPLEDGER_EFFECT_SECRET"`
+	// SecretEmulator is the address of an emulated Secret Manager, for tests; empty: Google's.
 	SecretEmulator string `env:"SECRET_MANAGER_EMULATOR_HOST"`
-	// StorageEmulator is where objects are written to, for a test; empty: to Google's Cloud Storage.
+	// StorageEmulator is the address of an emulated Cloud Storage, for tests; empty: Google's.
 	StorageEmulator string `env:"STORAGE_EMULATOR_HOST"`
 }
 
-// SecretName returns the name of the secret in Secret Manager, or false where Secret holds secrets themselves or nothing.
-func (h Handlers) SecretName() (string, bool) {
-	name := strings.TrimSpace(h.Secret)
-	return name, strings.HasPrefix(name, "projects/")
+// Slots is how many requests one process of a deployed function handles at once.
+type Slots struct {
+	Requests int `env:"OPLEDGER_EFFECTS_SLOTS" envDefault:"20"`
 }
 
-func (h *Handlers) validate() []error {
-	if h.Secret == "" {
-		return nil
+func (s *Slots) validate() []error {
+	if s.Requests < 1 {
+		return []error{fmt.Errorf("OPLEDGER_EFFECTS_SLOTS: it must be at least 1, not %d", s.Requests)}
 	}
-	secrets := strings.Fields(h.Secret)
-	if len(secrets) == 0 {
-		return problemsOf("OPLEDGER_EFFECT_SECRET", errors.New("it is blank; set it, or unset it to send effects unsigned"))
-	}
-	if name, ok := h.SecretName(); ok {
-		if len(secrets) > 1 { // of which another may be a secret itself
-			return problemsOf("OPLEDGER_EFFECT_SECRET",
-				errors.New("it must be one name of a secret, or secrets themselves, not both"))
-		}
-		_, err := secret.ParseName(name)
-		return problemsOf("OPLEDGER_EFFECT_SECRET", err)
-	}
-	_, err := effect.NewSigner(secrets...)
-	return problemsOf("OPLEDGER_EFFECT_SECRET", err)
+	return nil
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// parseProblems names variables where the library names fields, and says how a value is written where the library quotes the
-// package that could not read it.
-func parseProblems(err error, settings reflect.Type, variables map[string]string) []error {
+// parseProblems returns the library's errors as problems of variables, where the library names fields.
+// A problem says how a value is written, where the library quotes the package that could not read it.
+func parseProblems(err error, group reflect.Type, variables map[string]string) []error {
 	var problems []error
 	var all env.AggregateError
 	if !errors.As(err, &all) {
@@ -27,15 +27,17 @@ func parseProblems(err error, settings reflect.Type, variables map[string]string
 	for _, err := range all.Errors {
 		var parse env.ParseError
 		if errors.As(err, &parse) {
-			variable := variableOf(parse.Name, settings)
-			err = fmt.Errorf("%s: %w", variable, unreadable(variables[variable], parse))
+			variable := variableOf(parse.Name, group)
+			problems = append(problems, problemsOf(variable, unreadable(variables[variable], parse))...)
+			continue
 		}
 		problems = append(problems, err)
 	}
 	return problems
 }
 
-// unreadable says what a value had to be. Texts are always readable: no secret is repeated.
+// unreadable says how a value of its type is written. A type that decodes itself speaks for itself. No
+// secret is repeated, because a secret is read as a text or decodes itself.
 func unreadable(value string, parse env.ParseError) error {
 	switch {
 	case parse.Type == reflect.TypeFor[time.Duration]():
@@ -53,17 +55,22 @@ func unreadable(value string, parse env.ParseError) error {
 	}
 }
 
-// variableOf returns the variable that a field of one of the groups is read from.
-func variableOf(field string, settings reflect.Type) string {
-	for i := range settings.NumField() {
-		if f, ok := settings.Field(i).Type.FieldByName(field); ok {
+// variableOf returns the variable that a field of a group, or of a group within it, is read from.
+func variableOf(field string, group reflect.Type) string {
+	for i := range group.NumField() {
+		switch f := group.Field(i); {
+		case f.Name == field:
 			return f.Tag.Get("env")
+		case f.Type.Kind() == reflect.Struct:
+			if variable := variableOf(field, f.Type); variable != "" {
+				return variable
+			}
 		}
 	}
-	return field
+	return ""
 }
 
-// problemsOf names the variable that errors are about, in each of them; nil has none.
+// problemsOf returns the joined errors, each beginning with the variable; none for nil.
 func problemsOf(variable string, err error) []error {
 	problems := diag.Split(err)
 	for i, problem := range problems {
@@ -72,7 +79,7 @@ func problemsOf(variable string, err error) []error {
 	return problems
 }
 
-// variableIn returns the variable that a problem is about.
+// variableIn returns the variable that a problem begins with.
 func variableIn(problem error) string {
 	variable, _, _ := strings.Cut(problem.Error(), ":")
 	return variable

@@ -15,7 +15,7 @@ import (
 // everyGroup is every group there is: together what the functions and the commands read.
 type everyGroup struct {
 	Project       Project
-	StoreText     StoreText
+	Place         Place
 	Firestore     Firestore
 	Topic         Topic
 	OptionalTopic OptionalTopic

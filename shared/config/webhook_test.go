@@ -26,7 +26,7 @@ func TestWebhook(t *testing.T) {
 		Tolerance, Timeout                 time.Duration
 		Asks                               bool
 	}
-	standard := result{KeysURL: trust.GeminiKeys, Confirm: trust.Dynamic, Tolerance: 5 * time.Minute,
+	standard := result{Confirm: trust.Dynamic, Tolerance: 5 * time.Minute,
 		Timeout: 10 * time.Second}
 	for _, c := range []struct {
 		name string
@@ -65,10 +65,10 @@ func TestWebhook(t *testing.T) {
 		}
 		w := settings.Webhook
 		got := result{
-			Secrets: w.Secrets, Audiences: w.Audiences, Issuers: w.Issuers, KeysURL: w.KeysURL, Confirm: w.Confirm,
+			Secrets: w.Secrets.Values, Audiences: w.Audiences, Issuers: w.Issuers, KeysURL: w.KeysURL, Confirm: w.Confirm,
 			Tolerance: w.Tolerance, Timeout: w.Timeout, Asks: w.Asks(),
 		}
-		for _, name := range w.SecretNames {
+		for _, name := range w.Secrets.Names {
 			got.Names = append(got.Names, name.String())
 		}
 		want := standard
@@ -123,7 +123,7 @@ func TestWebhookProblems(t *testing.T) {
 			[]string{"GOOGLE_GEMINI_BASE_URL: "}},
 		// all at once
 		{[]string{"OPLEDGER_WEBHOOK_ISSUER=i", "OPLEDGER_CONFIRM=x", "OPLEDGER_TOLERANCE=0s", "OPLEDGER_WEBHOOK_SECRET=x"},
-			[]string{"OPLEDGER_WEBHOOK_SECRET: ", "OPLEDGER_TOLERANCE: ", "OPLEDGER_WEBHOOK_ISSUER: ", "OPLEDGER_CONFIRM: "}},
+			[]string{"OPLEDGER_WEBHOOK_SECRET: ", "OPLEDGER_CONFIRM: ", "OPLEDGER_TOLERANCE: ", "OPLEDGER_WEBHOOK_ISSUER: "}},
 	} {
 		_, err := config.Parse[delivered](c.set)
 		problems := diag.Split(err)

@@ -38,7 +38,7 @@ func program() {
 	httpfunc.Register("Hook", func(_ context.Context, s hook, log *slog.Logger) (http.Handler, error) {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			log.InfoContext(r.Context(), "hooked")
-			httpfunc.WriteJSON(w, http.StatusOK, len(s.Webhook.Secrets) > 0)
+			httpfunc.WriteJSON(w, http.StatusOK, !s.Webhook.Secrets.IsZero())
 		}), nil
 	})
 	type asker struct{ Gemini config.Gemini }

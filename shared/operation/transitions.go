@@ -54,6 +54,13 @@ func ParseTransitions(text string) (Transitions, error) {
 	return Transitions{follows: follows}, nil
 }
 
+// UnmarshalText is ParseTransitions, for settings.
+func (t *Transitions) UnmarshalText(text []byte) error {
+	parsed, err := ParseTransitions(string(text))
+	*t = parsed
+	return err
+}
+
 // Allow reports whether an operation settled as from may still become to, directly or by way of others.
 func (t Transitions) Allow(from, to State) bool {
 	return slices.Contains(t.follows[from], to)

@@ -2,25 +2,30 @@ package trust
 
 import "fmt"
 
-// A Policy says which verified deliveries are only hints, to be confirmed at Gemini.
+// A Policy says which verified deliveries are confirmed at Gemini before they are believed.
 type Policy string
 
 // The policies.
 const (
-	Never   Policy = "never"   // none: also what a signature does not cover is believed
-	Dynamic Policy = "dynamic" // those whose signature does not cover their body
-	Always  Policy = "always"  // all
+	// Never confirms none: a token's body is believed, although the token does not sign it.
+	Never Policy = "never"
+	// Dynamic confirms those whose proof does not cover their body.
+	Dynamic Policy = "dynamic"
+	// Always confirms all.
+	Always Policy = "always"
 )
 
-// ParsePolicy reads a policy.
-func ParsePolicy(text string) (Policy, error) {
-	switch p := Policy(text); p {
+// UnmarshalText reads "never", "dynamic" or "always". The policy is empty beside an error.
+func (p *Policy) UnmarshalText(text []byte) error {
+	switch read := Policy(text); read {
 	case Never, Dynamic, Always:
-		return p, nil
+		*p = read
+		return nil
 	default:
-		return "", fmt.Errorf("it must be %s, %s or %s, not %q", Never, Dynamic, Always, text)
+		*p = ""
+		return fmt.Errorf("it must be %s, %s or %s, not %q", Never, Dynamic, Always, text)
 	}
 }
 
-// Hint reports whether a delivery of this proof is only a hint.
-func (p Policy) Hint(proof Proof) bool { return p == Always || p == Dynamic && !proof.Bound }
+// Unverified reports whether a delivery with this proof is confirmed at Gemini.
+func (p Policy) Unverified(proof Proof) bool { return p == Always || p == Dynamic && !proof.Bound }

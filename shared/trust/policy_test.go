@@ -7,27 +7,29 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// TestPolicy: which deliveries are only hints.
+// TestPolicy: which deliveries are confirmed at Gemini, and which texts are policies.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		policy         trust.Policy
+		text           string
 		bound, unbound bool
-	}{{trust.Never, false, false}, {trust.Dynamic, false, true}, {trust.Always, true, true}} {
-		policy, err := trust.ParsePolicy(string(test.policy))
-		if err != nil || policy != test.policy {
-			t.Errorf("%q is read as %q, %v", test.policy, policy, err)
+	}{{"never", false, false}, {"dynamic", false, true}, {"always", true, true}} {
+		var policy trust.Policy
+		if err := policy.UnmarshalText([]byte(test.text)); err != nil || string(policy) != test.text {
+			t.Errorf("%q is decoded as %q, %v", test.text, policy, err)
 		}
-		if got := policy.Hint(trust.Proof{Bound: true}); got != test.bound {
-			t.Errorf("%s, a signed body: a hint is %t", policy, got)
+		if got := policy.Unverified(trust.Proof{Bound: true}); got != test.bound {
+			t.Errorf("%s, a signed body: unverified is %t", policy, got)
 		}
-		if got := policy.Hint(trust.Proof{}); got != test.unbound {
-			t.Errorf("%s, a body that is not signed: a hint is %t", policy, got)
+		if got := policy.Unverified(trust.Proof{}); got != test.unbound {
+			t.Errorf("%s, a body that is not signed: unverified is %t", policy, got)
 		}
 	}
 	for _, text := range []string{"", "Never", "sometimes"} {
-		if _, err := trust.ParsePolicy(text); err == nil || !strings.Contains(err.Error(), "never, dynamic or always") {
-			t.Errorf("%q: %v", text, err)
+		policy := trust.Always
+		err := policy.UnmarshalText([]byte(text))
+		if policy != "" || err == nil || !strings.Contains(err.Error(), "never, dynamic or always") {
+			t.Errorf("%q: %q, %v", text, policy, err)
 		}
 	}
 }

@@ -124,7 +124,7 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		if s.webhook, err = s.newWebhook(ctx, settings.Webhook); err != nil {
 			return nil, err
 		}
-		s.unverifiable = settings.Webhook.SecretText == "" && len(settings.Webhook.Audiences) == 0
+		s.unverifiable = settings.Webhook.Secrets.IsZero() && len(settings.Webhook.Audiences) == 0
 	}
 	s.inside.HandleFunc("/", notHere("POST /webhook, /register, /reconcile or /effects, or GET /health"))
 	return s, nil

@@ -1,0 +1,80 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/opledger/opledger/shared/diag"
+)
+
+// Discovery is what reconciliation does about unregistered batches.
+type Discovery struct {
+	// Adopt registers them.
+	Adopt bool `env:"OPLEDGER_ADOPT" envDefault:"false"`
+}
+
+// A WebhookKind says which webhook there should be at Gemini.
+type WebhookKind string
+
+// The kinds. A static webhook is created once and delivers every event of the API key's project. A
+// dynamic one is named in each request that submits an operation.
+const (
+	WebhookStatic  WebhookKind = "static"
+	WebhookDynamic WebhookKind = "dynamic"
+	WebhookNone    WebhookKind = "none"
+)
+
+// UnmarshalText reads "static", "dynamic" or "none".
+func (k *WebhookKind) UnmarshalText(text []byte) error {
+	switch *k = WebhookKind(text); *k {
+	case WebhookStatic, WebhookDynamic, WebhookNone:
+		return nil
+	default:
+		return fmt.Errorf("it must be static, dynamic or none, not %s", diag.Quote(string(text)))
+	}
+}
+
+// Endpoint is the webhook at Gemini: its kind, its address, and whether it may be enabled again.
+type Endpoint struct {
+	Kind WebhookKind `env:"OPLEDGER_WEBHOOK" envDefault:"static"`
+	// URL is the address of the webhook function; empty: not known.
+	URL string `env:"OPLEDGER_WEBHOOK_URL"`
+	// Reenable lets reconciliation enable the webhook after Gemini disabled it.
+	Reenable bool `env:"OPLEDGER_WEBHOOK_REENABLE" envDefault:"false"`
+}
+
+// Checked reports whether reconciliation checks a static webhook at Gemini.
+func (e *Endpoint) Checked() bool { return e.Kind == WebhookStatic && e.URL != "" }
+
+func (e *Endpoint) validate() []error {
+	var problems []error
+	if e.URL != "" {
+		problems = append(problems, problemsOf("OPLEDGER_WEBHOOK_URL", CheckWebhookURL(e.URL))...)
+	}
+	if e.Reenable && e.URL == "" {
+		problems = append(problems, errors.New("OPLEDGER_WEBHOOK_REENABLE: it needs OPLEDGER_WEBHOOK_URL, "+
+			"by which the webhook is found"))
+	}
+	if e.Reenable && (e.Kind == WebhookDynamic || e.Kind == WebhookNone) {
+		problems = append(problems, fmt.Errorf(
+			"OPLEDGER_WEBHOOK_REENABLE: it needs a static webhook, and OPLEDGER_WEBHOOK is %s", e.Kind))
+	}
+	return problems
+}
+
+// CheckWebhookURL returns nil for an address that Gemini can deliver to. The error does not repeat the
+// address, which may hold a password.
+func CheckWebhookURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Scheme != "https" || u.Hostname() == "":
+		return errors.New("it must be an https URL with a host, such as https://webhook-abc-uc.a.run.app")
+	case u.User != nil:
+		return errors.New("it must not hold a user or a password: deliveries are signed")
+	case u.Fragment != "":
+		return errors.New("it must not have a fragment (#…)")
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,110 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// Ledger is what the ledger decides by. All processes that write to one store should have the same
+// settings. The defaults are those of [ledger.DefaultSettings].
+type Ledger struct {
+	Grace       time.Duration `env:"OPLEDGER_GRACE"`
+	Interval    time.Duration `env:"OPLEDGER_INTERVAL"`
+	StuckAfter  time.Duration `env:"OPLEDGER_STUCK_AFTER"`
+	AlertEvery  time.Duration `env:"OPLEDGER_ALERT_EVERY"`
+	Retention   time.Duration `env:"OPLEDGER_RETENTION"`
+	ClaimTTL    time.Duration `env:"OPLEDGER_CLAIM_TTL"`
+	MaxAttempts int           `env:"OPLEDGER_MAX_ATTEMPTS"`
+	RetryFor    time.Duration `env:"OPLEDGER_RETRY_FOR"`
+	RestoredAt  time.Time     `env:"OPLEDGER_RESTORED_AT"`
+	EffectsText string        `env:"OPLEDGER_EFFECTS"`
+	// Transitions are the terminal states that may follow a terminal state.
+	Transitions operation.Transitions `env:"OPLEDGER_TERMINAL_TRANSITIONS"`
+
+	// Effects are the effects in EffectsText, or the default.
+	Effects []effect.Spec `env:"-"`
+	// fetchesResults: one of them fetches results, even if it has a mistake.
+	fetchesResults bool
+}
+
+func (l *Ledger) setDefaults() {
+	d := ledger.DefaultSettings()
+	l.Grace, l.Interval, l.StuckAfter, l.AlertEvery = d.Grace, d.Interval, d.StuckAfter, d.AlertEvery
+	l.Retention, l.ClaimTTL, l.MaxAttempts, l.RetryFor = d.Retention, d.ClaimTTL, d.MaxAttempts, d.RetryFor
+}
+
+// Attempts is the part of Ledger that says when a failing effect is given up.
+type Attempts struct {
+	Max      int           `env:"OPLEDGER_MAX_ATTEMPTS"`
+	RetryFor time.Duration `env:"OPLEDGER_RETRY_FOR"`
+}
+
+func (a *Attempts) setDefaults() {
+	d := ledger.DefaultSettings()
+	a.Max, a.RetryFor = d.MaxAttempts, d.RetryFor
+}
+
+// redelivery is how long Gemini delivers an event again that was not answered with 2xx.
+const redelivery = 24 * time.Hour
+
+func (l *Ledger) validate() []error {
+	var problems []error
+	for _, d := range []struct {
+		variable string
+		value    time.Duration
+	}{
+		{"OPLEDGER_GRACE", l.Grace}, {"OPLEDGER_INTERVAL", l.Interval}, {"OPLEDGER_STUCK_AFTER", l.StuckAfter},
+		{"OPLEDGER_ALERT_EVERY", l.AlertEvery}, {"OPLEDGER_CLAIM_TTL", l.ClaimTTL},
+	} {
+		if d.value <= 0 {
+			problems = append(problems, fmt.Errorf("%s: it must be a duration longer than zero, such as 90s or 5m", d.variable))
+		}
+	}
+	if l.Retention < redelivery { // a delivery that the ledger has forgotten would be a new one [L3, S7]
+		problems = append(problems,
+			errors.New("OPLEDGER_RETENTION: it must be at least 24h: Gemini delivers again for so long"))
+	}
+	if l.MaxAttempts < 1 {
+		problems = append(problems, errors.New("OPLEDGER_MAX_ATTEMPTS: it must be at least 1"))
+	}
+	if l.RetryFor < 0 {
+		problems = append(problems,
+			errors.New("OPLEDGER_RETRY_FOR: it must not be negative; 0 lets the attempts alone decide"))
+	}
+	var err error
+	l.Effects, err = parseEffects(l.EffectsText, l.Transitions)
+	l.fetchesResults = slices.ContainsFunc(l.Effects, effect.Spec.FetchesResults)
+	if err != nil {
+		l.Effects = nil // no handler may be made of them
+	}
+	return append(problems, problemsOf("OPLEDGER_EFFECTS", err)...)
+}
+
+// parseEffects returns the effects in OPLEDGER_EFFECTS, or the default where it is not set. Beside an error they are what could be read.
+func parseEffects(text string, allowed operation.Transitions) ([]effect.Spec, error) {
+	if text == "" {
+		specs := effect.Default()
+		return specs, ledger.ValidateRules(effect.Rules(specs), allowed)
+	}
+	specs, err := fileOrText(text)
+	if err != nil {
+		return nil, err
+	}
+	return effect.ParseSpecs(specs, allowed)
+}
+
+// Settings returns the ledger's settings.
+func (l *Ledger) Settings() ledger.Settings {
+	return ledger.Settings{
+		Grace: l.Grace, Interval: l.Interval, StuckAfter: l.StuckAfter, AlertEvery: l.AlertEvery,
+		Retention: l.Retention, ClaimTTL: l.ClaimTTL, MaxAttempts: l.MaxAttempts, RetryFor: l.RetryFor,
+		RestoredAt: l.RestoredAt,
+		Rules:      effect.Rules(l.Effects), Transitions: l.Transitions,
+	}
+}

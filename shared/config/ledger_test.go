@@ -1,0 +1,44 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/opledger/opledger/shared/config"
+)
+
+// TestFile: @FILE stands for what is in the file.
+func TestFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "effects.yaml")
+	if err := os.WriteFile(file, []byte("- name: fromfile\n  on: [SUCCEEDED]\n  do: log\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	type settings struct{ Ledger config.Ledger }
+	got, err := config.Parse[settings]([]string{"OPLEDGER_EFFECTS=@" + file})
+	if err != nil || len(got.Ledger.Effects) != 1 || got.Ledger.Effects[0].Name != "fromfile" {
+		t.Errorf("%+v %v", got.Ledger.Effects, err)
+	}
+	_, err = config.Parse[settings]([]string{"OPLEDGER_EFFECTS=@" + file + ".not"})
+	if err == nil || !strings.HasPrefix(err.Error(), "OPLEDGER_EFFECTS: ") || !strings.Contains(err.Error(), file+".not") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestTransitionsAndEffects: what only the two settings together make wrong is found.
+func TestTransitionsAndEffects(t *testing.T) {
+	t.Parallel()
+	_, err := config.Parse[struct{ Ledger config.Ledger }]([]string{
+		"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED, FAILED], do: log}]", "OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED",
+	})
+	if err == nil || !strings.HasPrefix(err.Error(), "OPLEDGER_EFFECTS: ") ||
+		!strings.Contains(err.Error(), "once per operation") {
+		t.Errorf("%v", err)
+	}
+	// So with the default effect, which runs on every end.
+	if _, err = config.Parse[struct{ Ledger config.Ledger }]([]string{"OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED"}); err == nil {
+		t.Error("the default effect and an allowed transition: no error, and the ledger refuses the settings later")
+	}
+}

@@ -1,0 +1,109 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Project is the Google Cloud project.
+type Project struct {
+	ID string `env:"GOOGLE_CLOUD_PROJECT"`
+}
+
+// A Store says where the ledger is: in a Firestore database or an SQLite file. The zero Store says
+// neither, see In.
+type Store struct {
+	// SQLite is the path of the file; empty for Firestore.
+	SQLite string
+	// Database is the Firestore database; empty for the default one.
+	Database string
+
+	set bool
+}
+
+// DefaultSQLite is the file of the embedded store, relative to the working directory, where neither a
+// store nor a project is set.
+const DefaultSQLite = "opledger.db"
+
+// UnmarshalText reads "firestore", "firestore:DATABASE" or "sqlite:PATH".
+func (s *Store) UnmarshalText(text []byte) error {
+	kind, rest, _ := strings.Cut(string(text), ":")
+	switch {
+	case kind == "sqlite" && rest != "":
+		*s = Store{SQLite: rest, set: true}
+	case kind == "firestore":
+		*s = Store{Database: rest, set: true}
+	default:
+		return fmt.Errorf("it must be firestore, firestore:DATABASE or sqlite:PATH, not %q", text)
+	}
+	return nil
+}
+
+// String returns the store in the form that UnmarshalText reads.
+func (s Store) String() string {
+	switch {
+	case s.SQLite != "":
+		return "sqlite:" + s.SQLite
+	case s.Database != "":
+		return "firestore:" + s.Database
+	default:
+		return "firestore"
+	}
+}
+
+// In returns the store for a project. The zero Store becomes Firestore where there is a project, and
+// DefaultSQLite where there is none. Firestore without a project is an error.
+func (s Store) In(project Project) (Store, error) {
+	switch {
+	case !s.set && project.ID == "":
+		return Store{SQLite: DefaultSQLite, set: true}, nil
+	case s.SQLite == "" && project.ID == "":
+		return Store{}, errors.New("firestore needs GOOGLE_CLOUD_PROJECT to be set")
+	default:
+		s.set = true
+		return s, nil
+	}
+}
+
+// Place is where a command finds the ledger.
+type Place struct {
+	Store Store `env:"OPLEDGER_STORE"`
+}
+
+// Firestore is where a deployed function finds the ledger: in Firestore, and nowhere else.
+type Firestore struct {
+	ProjectID string `env:"GOOGLE_CLOUD_PROJECT"`
+	Store     Store  `env:"OPLEDGER_STORE" envDefault:"firestore"`
+}
+
+func (f *Firestore) validate() []error {
+	var problems []error
+	if f.ProjectID == "" {
+		problems = append(problems,
+			errors.New("GOOGLE_CLOUD_PROJECT: it is not set; the ledger is in that project's Firestore"))
+	}
+	if f.Store.SQLite != "" {
+		problems = append(problems, errors.New("OPLEDGER_STORE: a deployed function keeps its ledger in Firestore: "+
+			"it must be firestore or firestore:DATABASE"))
+	}
+	return problems
+}
+
+// Topic is the Pub/Sub topic that a deployed function publishes effects to.
+type Topic struct {
+	Name string `env:"OPLEDGER_TOPIC"`
+}
+
+func (t *Topic) validate() []error {
+	if t.Name == "" {
+		return []error{errors.New("OPLEDGER_TOPIC: it is not set; planned effects are published to that Pub/Sub topic")}
+	}
+	return nil
+}
+
+// OptionalTopic is the topic of a command. Where it is not set, effects are handed over inside the
+// process.
+type OptionalTopic struct {
+	Name string `env:"OPLEDGER_TOPIC"`
+}
