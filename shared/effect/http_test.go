@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
@@ -112,44 +112,6 @@ func TestHTTPAttempts(t *testing.T) {
 	}
 }
 
-// TestHTTPStatuses: only 2xx is done. What is about the request itself is a no for good, and so is what the spec adds;
-// everything else may be a deploy of the receiver and is tried again. Nothing is followed [S4].
-func TestHTTPStatuses(t *testing.T) {
-	t.Parallel()
-	var status, asked atomic.Int64
-	o := receive(t, func(w http.ResponseWriter, r *http.Request) {
-		asked.Add(1)
-		if r.URL.Path != "/hook" {
-			t.Errorf("followed to %s", r.URL)
-		}
-		w.Header().Set("Location", "/elsewhere")
-		w.WriteHeader(int(status.Load()))
-		if status.Load() != 204 && status.Load() != 304 {
-			_, _ = io.WriteString(w, "because I say so")
-		}
-	})
-	never := []int{400, 405, 406, 410, 411, 413, 414, 415, 422, 431, 501}
-	for _, also := range [][]int{nil, {404, 503}} {
-		o.Permanent = also
-		for code := 200; code <= 599; code++ {
-			status.Store(int64(code))
-			before := asked.Load()
-			err := perform(t, o)
-			done := code < 300
-			permanent := code >= 300 && code < 400 || slices.Contains(never, code) || slices.Contains(also, code)
-			if (err == nil) != done || effect.IsPermanent(err) != permanent {
-				t.Errorf("%d beside %v: %v, want done %t, permanent %t", code, also, err, done, permanent)
-			}
-			if err != nil && (!strings.Contains(err.Error(), fmt.Sprint(code)) || code != 304 && !strings.Contains(err.Error(), "because I say so")) {
-				t.Errorf("%d: %v does not tell what was answered", code, err)
-			}
-			if n := asked.Load() - before; n != 1 {
-				t.Errorf("%d: asked %d times", code, n)
-			}
-		}
-	}
-}
-
 // TestHTTPDeploy: a receiver's deploy that answers 401, 403 and 404 for a while costs an effect attempts and not its life,
 // unless its entry says that one of them is permanent [S4].
 func TestHTTPDeploy(t *testing.T) {
@@ -181,41 +143,6 @@ func TestHTTPDeploy(t *testing.T) {
 			}
 			pass(report.RetryAfter)
 		}
-	}
-}
-
-// TestHTTPSaysNothingOfNothing: of an empty answer the status is all there is to tell.
-func TestHTTPSaysNothingOfNothing(t *testing.T) {
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }))
-	defer receiver.Close()
-	err := perform(t, effect.HTTPOptions{URL: receiver.URL, AllowPrivate: true})
-	if want := receiver.URL + " answered 503 Service Unavailable"; err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
-	}
-}
-
-// TestHTTPRetryAfter: a receiver may say when, in seconds or as a date, within reason; through the runner, which is who acts
-// on it.
-func TestHTTPRetryAfter(t *testing.T) {
-	for header, want := range map[string]time.Duration{
-		"7": 7 * time.Second, "3600": time.Hour, "3601": time.Hour, "999999999999": time.Hour,
-		noon.Add(90 * time.Second).Format(http.TimeFormat): 90 * time.Second,
-		noon.Add(48 * time.Hour).Format(http.TimeFormat):   time.Hour,
-		noon.Add(-time.Hour).Format(http.TimeFormat):       0,
-		"0": 0, "-5": 0, "soon": 0, "": 0,
-	} {
-		t.Run(header, func(t *testing.T) {
-			t.Parallel()
-			o := receive(t, func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Retry-After", header)
-				w.WriteHeader(http.StatusTooManyRequests)
-			})
-			err := perform(t, o)
-			inner, ok := effect.AskedToWait(err)
-			if !ok || inner != want {
-				t.Errorf("%v after %v, want %v", err, inner, want)
-			}
-		})
 	}
 }
 
@@ -302,17 +229,54 @@ func TestHTTPPrivate(t *testing.T) {
 	}
 }
 
-// TestHTTPSecretInURL: what stands in the URL to authenticate is not in errors, which end in documents and logs.
-func TestHTTPSecretInURL(t *testing.T) {
+const signingSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+// TestHTTPSigned: over a real connection, a receiver verifies every attempt with the official library. The id is the same on
+// every attempt, the time is the attempt's own.
+func TestHTTPSigned(t *testing.T) {
 	t.Parallel()
+	receiver, err := standardwebhooks.NewWebhook(signingSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids, times []string
 	o := receive(t, func(w http.ResponseWriter, r *http.Request) {
-		if _, password, _ := r.BasicAuth(); password != "hunter2" {
-			t.Errorf("password %q", password)
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
 		}
-		w.WriteHeader(http.StatusInternalServerError)
+		if err := receiver.Verify(body, r.Header); err != nil {
+			t.Errorf("it comes from a stranger: %v", err)
+		}
+		ids, times = append(ids, r.Header.Get("webhook-id")), append(times, r.Header.Get("webhook-timestamp"))
 	})
-	o.URL = strings.Replace(o.URL, "http://", "http://user:hunter2@", 1)
-	if err := perform(t, o); err == nil || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("%v", err)
+	if o.Signer, err = effect.NewSigner(signingSecret); err != nil {
+		t.Fatal(err)
+	}
+	at := time.Now()
+	o.Now = func() time.Time { return at }
+	for range 2 {
+		if err := perform(t, o); err != nil {
+			t.Fatal(err)
+		}
+		at = at.Add(time.Minute)
+	}
+	if len(ids) != 2 || ids[0] == "" || ids[0] != ids[1] || times[0] == times[1] {
+		t.Errorf("ids %q, times %q", ids, times)
+	}
+}
+
+// TestHTTPUnsigned: without a secret there is nothing that looks like a signature.
+func TestHTTPUnsigned(t *testing.T) {
+	t.Parallel()
+	o := receive(t, func(_ http.ResponseWriter, r *http.Request) {
+		for name := range r.Header {
+			if strings.HasPrefix(name, "Webhook-") {
+				t.Errorf("it has %s", name)
+			}
+		}
+	})
+	if err := perform(t, o); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -271,3 +271,16 @@ func TestPubSubEmulator(t *testing.T) {
 		}
 	}
 }
+
+// TestPubSubEcho: a credential that Pub/Sub, or what makes tokens for it, repeats is not in the
+// error, whose code stays.
+func TestPubSubEcho(t *testing.T) {
+	t.Parallel()
+	server, topics := serveTopic(t)
+	server.failing(codes.InvalidArgument)
+	server.because("Bearer ya29.a0AfH6SMBx_1234567 will not do")
+	_, err := effect.PubSub(topics, completions, 0).Perform(t.Context(), completion(1))
+	if !effect.IsPermanent(err) || strings.Contains(err.Error(), "ya29") || !strings.Contains(err.Error(), "[credential] will not do") {
+		t.Error(err)
+	}
+}

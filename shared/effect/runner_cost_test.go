@@ -38,58 +38,6 @@ func TestWhatAnEffectCosts(t *testing.T) {
 	}
 }
 
-// TestWhatItemsCost pins what an effect asks of the store that runs once per item: a chunk costs two reads, and a write for the
-// effect and for each item; an item that is written back is one more. The record is written with the first chunk of a second.
-func TestWhatItemsCost(t *testing.T) {
-	t.Parallel()
-	const n, chunks = 250, 3
-	one, two := effect.HandlerFunc(succeeds), effect.Results("reviews")
-	for what, test := range map[string]struct {
-		handler effect.Handler
-		want    ledgertest.Counts
-	}{
-		"performed":    {one, ledgertest.Counts{Gets: 2 + chunks, Read: 3 + 2*chunks, Commits: 2 + chunks, Writes: 3 + 1 + chunks + n}},
-		"written back": {two, ledgertest.Counts{Gets: 2 + chunks, Read: 3 + 2*chunks, Commits: 2 + chunks, Writes: 3 + 1 + chunks + 2*n}},
-	} {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			now := time.Now()
-			w := newItemsWorldAt(t, many(n), func() time.Time { return now }).end() // all within a second
-			counting := ledgertest.Count(w.store)
-			report, err := w.runner(counting, test.handler).Run(t.Context(), w.message())
-			if err != nil || report.Outcome != effect.Finished {
-				t.Fatalf("%+v %v", report, err)
-			}
-			if got := counting.Counts(); got != test.want {
-				t.Errorf("%+v, want %+v", got, test.want)
-			}
-		})
-	}
-}
-
-// TestWhatATriedItemCosts: the document of an item that is tried again is read, too.
-func TestWhatATriedItemCosts(t *testing.T) {
-	t.Parallel()
-	w := newItemsWorld(t, many(50))
-	w.result.Counts = &operation.Counts{Total: 50}
-	w.end()
-	report := w.run(t.Context(), func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
-		if task.Item.Index == 7 {
-			return nil, errTarget
-		}
-		return nil, nil
-	}, effect.Failed)
-	w.store.Advance(report.RetryAfter + time.Second)
-	counting := ledgertest.Count(w.store)
-	report, err := w.runner(counting, effect.HandlerFunc(succeeds)).Run(t.Context(), w.message())
-	if err != nil || report.Outcome != effect.Finished {
-		t.Fatalf("%+v %v", report, err)
-	}
-	if got, want := counting.Counts(), (ledgertest.Counts{Gets: 3, Read: 3 + 2 + 1, Commits: 3, Writes: 3 + 2 + 1}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-}
-
 func nth(i int) operation.Key { return operation.Key(fmt.Sprintf("batches/n%d", i)) }
 
 // manyEnded registers n operations and lets them end, so that each has an effect to run.

@@ -6,14 +6,15 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
-
-	"google.golang.org/grpc/codes"
+	"time"
 
 	"github.com/opledger/opledger/shared/effect"
-	"github.com/opledger/opledger/shared/effect/storagesim"
 )
 
 // TestHTTPEcho: a receiver that repeats what it was sent brings nothing of it into an error, a
@@ -124,30 +125,103 @@ func TestHTTPLongEcho(t *testing.T) {
 	}
 }
 
-// TestObjectEcho: neither the URL of an upload, with which anybody may go on with it, nor the
-// caller's headers come into an error.
-func TestObjectEcho(t *testing.T) {
+// TestHTTPStatuses: only 2xx is done. What is about the request itself is a no for good, and so is what the spec adds;
+// everything else may be a deploy of the receiver and is tried again. Nothing is followed [S4].
+func TestHTTPStatuses(t *testing.T) {
 	t.Parallel()
-	for _, point := range []storagesim.Point{storagesim.Begin, storagesim.Chunk, storagesim.Last} {
-		w := newBucketWorld(t, many(several, 1000))
-		w.end()
-		w.sim.Fail(point, http.StatusMethodNotAllowed, "")
-		text := w.attempt(effect.Died).Cause.Error()
-		if strings.Contains(text, "secret-of-") || strings.Contains(text, "/upload/storage") || !strings.Contains(text, "fails as the test says: [path]") {
-			t.Errorf("%s: %s", point, text)
+	var status, asked atomic.Int64
+	o := receive(t, func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		if r.URL.Path != "/hook" {
+			t.Errorf("followed to %s", r.URL)
+		}
+		w.Header().Set("Location", "/elsewhere")
+		w.WriteHeader(int(status.Load()))
+		if status.Load() != 204 && status.Load() != 304 {
+			_, _ = io.WriteString(w, "because I say so")
+		}
+	})
+	never := []int{400, 405, 406, 410, 411, 413, 414, 415, 422, 431, 501}
+	for _, also := range [][]int{nil, {404, 503}} {
+		o.Permanent = also
+		for code := 200; code <= 599; code++ {
+			status.Store(int64(code))
+			before := asked.Load()
+			err := perform(t, o)
+			done := code < 300
+			permanent := code >= 300 && code < 400 || slices.Contains(never, code) || slices.Contains(also, code)
+			if (err == nil) != done || effect.IsPermanent(err) != permanent {
+				t.Errorf("%d beside %v: %v, want done %t, permanent %t", code, also, err, done, permanent)
+			}
+			if err != nil && (!strings.Contains(err.Error(), fmt.Sprint(code)) || code != 304 && !strings.Contains(err.Error(), "because I say so")) {
+				t.Errorf("%d: %v does not tell what was answered", code, err)
+			}
+			if n := asked.Load() - before; n != 1 {
+				t.Errorf("%d: asked %d times", code, n)
+			}
 		}
 	}
 }
 
-// TestPubSubEcho: a credential that Pub/Sub, or what makes tokens for it, repeats is not in the
-// error, whose code stays.
-func TestPubSubEcho(t *testing.T) {
+// TestHTTPSaysNothingOfNothing: of an empty answer the status is all there is to tell.
+func TestHTTPSaysNothingOfNothing(t *testing.T) {
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }))
+	defer receiver.Close()
+	err := perform(t, effect.HTTPOptions{URL: receiver.URL, AllowPrivate: true})
+	if want := receiver.URL + " answered 503 Service Unavailable"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// TestHTTPRetryAfter: a receiver may say when, in seconds or as a date, within reason; through the runner, which is who acts
+// on it.
+func TestHTTPRetryAfter(t *testing.T) {
+	for header, want := range map[string]time.Duration{
+		"7": 7 * time.Second, "3600": time.Hour, "3601": time.Hour, "999999999999": time.Hour,
+		noon.Add(90 * time.Second).Format(http.TimeFormat): 90 * time.Second,
+		noon.Add(48 * time.Hour).Format(http.TimeFormat):   time.Hour,
+		noon.Add(-time.Hour).Format(http.TimeFormat):       0,
+		"0": 0, "-5": 0, "soon": 0, "": 0,
+	} {
+		t.Run(header, func(t *testing.T) {
+			t.Parallel()
+			o := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", header)
+				w.WriteHeader(http.StatusTooManyRequests)
+			})
+			err := perform(t, o)
+			inner, ok := effect.AskedToWait(err)
+			if !ok || inner != want {
+				t.Errorf("%v after %v, want %v", err, inner, want)
+			}
+		})
+	}
+}
+
+// TestHTTPSecretInURL: what stands in the URL to authenticate is not in errors, which end in documents and logs.
+func TestHTTPSecretInURL(t *testing.T) {
 	t.Parallel()
-	server, topics := serveTopic(t)
-	server.failing(codes.InvalidArgument)
-	server.because("Bearer ya29.a0AfH6SMBx_1234567 will not do")
-	_, err := effect.PubSub(topics, completions, 0).Perform(t.Context(), completion(1))
-	if !effect.IsPermanent(err) || strings.Contains(err.Error(), "ya29") || !strings.Contains(err.Error(), "[credential] will not do") {
-		t.Error(err)
+	o := receive(t, func(w http.ResponseWriter, r *http.Request) {
+		if _, password, _ := r.BasicAuth(); password != "hunter2" {
+			t.Errorf("password %q", password)
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	o.URL = strings.Replace(o.URL, "http://", "http://user:hunter2@", 1)
+	if err := perform(t, o); err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestHTTPSecretAnywhereInURL: neither an answer nor a connection that fails puts the path or the query, where many receivers
+// have a token, into an error.
+func TestHTTPSecretAnywhereInURL(t *testing.T) {
+	t.Parallel()
+	o := receive(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+	for _, where := range []string{o.URL, "http://127.0.0.1:1/hook", "http://127.0.0.1:1:2/hook", "http://host.invalid/hook"} {
+		o.URL = where + "/hunter2?token=hunter2"
+		if err := perform(t, o); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%v", err)
+		}
 	}
 }

@@ -1,10 +1,6 @@
 package effect_test
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +10,6 @@ import (
 
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -144,89 +139,6 @@ func TestAlertSpecs(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want it to say %s", text, err, want)
 			}
-		}
-	}
-}
-
-// TestLogAlert: an alert is a warning that log-based metrics count by its event and reason [R4].
-func TestLogAlert(t *testing.T) {
-	t.Parallel()
-	var log bytes.Buffer
-	payload := `{"operation":"batches/a","alert":{"kind":"stuck","since":"2026-03-01T12:00:00Z","attempts":7,"detail":"it waits"}}`
-	_, err := effect.Log(logging.New(&log, "")).Perform(t.Context(), effect.Task{Lease: ledger.Lease{
-		Operation: key, Effect: "page@stuck-1", IdempotencyKey: "gemini:batches/a#page@stuck-1", Payload: []byte(payload),
-	}})
-	var line map[string]any
-	if err := errors.Join(err, json.Unmarshal(log.Bytes(), &line)); err != nil {
-		t.Fatal(err)
-	}
-	for field, want := range map[string]any{
-		"severity": "WARNING", "event": "alert", "reason": "stuck", "operation": string(key), "effect": "page@stuck-1",
-		"detail": "it waits", "payload": payload,
-	} {
-		if line[field] != want {
-			t.Errorf("%s is %v, want %v", field, line[field], want)
-		}
-	}
-}
-
-// TestDefault: where nothing is said, every end of an operation is logged.
-func TestDefault(t *testing.T) {
-	t.Parallel()
-	specs := effect.Default()
-	if err := ledger.ValidateRules(effect.Rules(specs), operation.Transitions{}); err != nil {
-		t.Error(err)
-	}
-	for _, state := range operation.States() {
-		if slices.Contains(specs[0].On, state) != state.Terminal() {
-			t.Errorf("%s", state)
-		}
-	}
-	var log bytes.Buffer
-	handlers, err := effect.Handlers(specs, effect.HandlerOptions{Log: logging.New(&log, ""), Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if extra, err := handlers["log"].Perform(t.Context(), effect.Task{Lease: ledger.Lease{
-		Operation: key, Effect: "log", IdempotencyKey: "gemini:batches/a#log", Payload: []byte(`{"state":"FAILED"}`),
-	}}); err != nil || extra != nil {
-		t.Errorf("%v %v", extra, err)
-	}
-	var line map[string]any
-	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
-		t.Fatal(err)
-	}
-	if line["operation"] != string(key) || line["effect"] != "log" || line["payload"] != `{"state":"FAILED"}` || line["severity"] != "INFO" {
-		t.Errorf("logged %v", line)
-	}
-}
-
-// TestHandlers: each effect has the handler that it asks for.
-func TestHandlers(t *testing.T) {
-	t.Parallel()
-	specs := []effect.Spec{
-		{Name: "a", Do: &effect.DoLog{}}, {Name: "b", Do: &effect.DoHTTP{URL: "http://127.0.0.1:1/"}},
-		{Name: "c", Do: &effect.DoPubSub{Topic: "topic"}}, {Name: "d", Do: &effect.DoCustom{}},
-	}
-	own := effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, errTarget })
-	options := effect.HandlerOptions{
-		Log: logging.New(&bytes.Buffer{}, ""), Topics: effect.NewTopics("p"), Custom: map[string]effect.Handler{"d": own}, Now: time.Now,
-	}
-	handlers, err := effect.Handlers(specs, options)
-	if err != nil || len(handlers) != 4 || handlers["a"] == nil || handlers["b"] == nil || handlers["c"] == nil {
-		t.Fatalf("%v %v", handlers, err)
-	}
-	if _, err := handlers["b"].Perform(t.Context(), effect.Task{}); !effect.IsPermanent(err) {
-		t.Errorf("%v, want private addresses refused unless they are allowed", err)
-	}
-	if _, err := handlers["d"].Perform(t.Context(), effect.Task{}); !errors.Is(err, errTarget) {
-		t.Errorf("%v, want the team's own handler", err)
-	}
-	options.Custom, options.Topics = nil, effect.NewTopics("")
-	_, err = effect.Handlers(specs, options)
-	for _, want := range []string{`effect "c": topic "topic" names no project`, "projects/PROJECT/topics/topic", `effect "d": do is custom`} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want it to say %s", err, want)
 		}
 	}
 }

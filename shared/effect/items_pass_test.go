@@ -3,6 +3,7 @@ package effect_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -227,5 +228,40 @@ func TestHeldBack(t *testing.T) {
 	}
 	if item := w.item("review-0"); item.Attempts != 1 || item.Failures != 0 {
 		t.Errorf("%+v", item)
+	}
+}
+
+// TestBrokenDownload: a download that breaks off is begun again where it ended, within the attempt, as long as it brings
+// something.
+func TestBrokenDownload(t *testing.T) {
+	t.Parallel()
+	var downloads atomic.Int64
+	w := newItemsWorld(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n := int(downloads.Add(1))
+		for i := range 1000 {
+			if i == 300*n {
+				panic(http.ErrAbortHandler)
+			}
+			_, _ = fmt.Fprintf(w, "{\"key\":\"review-%d\",\"response\":%d}\n", i, i)
+		}
+	})).end()
+	c := newTally()
+	report := w.run(t.Context(), c.that(func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+		if task.Item.Index == 5 {
+			return nil, errTarget
+		}
+		return nil, nil
+	}), effect.Failed)
+	w.stands("PENDING done 999 failed 0 of 1000")
+	for item, times := range c.times {
+		if times != 1 {
+			t.Errorf("%s: %d times", item, times)
+		}
+	}
+	w.store.Advance(report.RetryAfter + time.Second)
+	w.run(t.Context(), c.that(succeeds), effect.Finished)
+	w.stands("DONE done 1000 failed 0 of 1000")
+	if downloads.Load() < 2 {
+		t.Error("it did not break off")
 	}
 }

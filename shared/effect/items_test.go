@@ -2,19 +2,13 @@ package effect_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/opledger/opledger/shared/effect"
-	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/operation"
@@ -119,171 +113,6 @@ func TestResultsLost(t *testing.T) {
 	w.run(t.Context(), succeeds, effect.Died)
 }
 
-// TestTimeOver: a run that must stop hands the rest on, which counts no attempt; one that did nothing counts [S4].
-func TestTimeOver(t *testing.T) {
-	t.Parallel()
-	w := newItemsWorld(t, many(400)).end()
-	c := newTally()
-	ctx, cancel := context.WithCancel(t.Context())
-	report := w.run(ctx, c.that(func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
-		if task.Item.Index == 250 {
-			cancel()
-			return nil, ctx.Err()
-		}
-		return nil, nil
-	}), effect.Continued)
-	if report.Again() || report.Cause != nil {
-		t.Errorf("%+v", report)
-	}
-	e := w.stands("PENDING done 250 failed 0 of 0")
-	if want := w.message(); e.Attempts != 0 || len(w.outbox.messages) != 1 || w.outbox.messages[0] != want {
-		t.Errorf("attempts %d, sent %+v", e.Attempts, w.outbox.messages)
-	}
-	// The message cannot be sent: the effect is due, and the sweep sends another.
-	w.outbox.err = errTarget
-	ctx, cancel = context.WithCancel(t.Context())
-	if report := w.run(ctx, c.that(func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
-		if task.Item.Index == 370 {
-			cancel()
-		}
-		return nil, nil
-	}), effect.Continued); report.Again() || !errors.Is(report.Cause, errTarget) {
-		t.Errorf("%+v", report)
-	}
-	if w.read(ledger.EffectPath(w.key, name), &e); e.State != ledger.EffectPending || !e.DueAt.Equal(e.ClaimableAt) {
-		t.Errorf("%s, due at %v, claimable at %v", e.State, e.DueAt, e.ClaimableAt)
-	}
-	ctx, cancel = context.WithCancel(t.Context())
-	cancel()
-	if _, err := w.runner(w.store, c.that(succeeds)).Run(ctx, w.message()); err == nil {
-		t.Error("a claim without time: no error")
-	}
-	w.run(t.Context(), c.that(succeeds), effect.Finished)
-	w.stands("DONE done 400 failed 0 of 400")
-	if c.times["review-249"] != 1 || c.times["review-250"] != 2 {
-		t.Errorf("%d %d", c.times["review-249"], c.times["review-250"])
-	}
-}
-
-// An answer is a server without a network.
-type answer string
-
-func (a answer) RoundTrip(*http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	_, err := w.WriteString(string(a))
-	return w.Result(), err
-}
-
-// TestDeadline: a run ends by itself early enough to record what it did and to hand on the rest before its caller's time ends,
-// and begins nothing shortly before.
-func TestDeadline(t *testing.T) {
-	inWorld(t, func(w *world) {
-		list := strings.Repeat(`{"response":1},`, 999) + `{"response":2}`
-		client, err := results.New(results.Options{APIKey: "key", HTTP: &http.Client{
-			Transport: answer(`{"response":{"inlinedResponses":{"inlinedResponses":[` + list + `]}}}`),
-		}})
-		if err != nil {
-			w.Fatal(err)
-		}
-		began := time.Now()
-		var last atomic.Int64
-		each := effect.Each(effect.HandlerFunc(func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
-			last.Store(int64(time.Since(began)))
-			if task.Item.Index < 250 {
-				time.Sleep(time.Second)
-				return nil, nil
-			}
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}), effect.EachOptions{Ledger: w.over(w.store), Results: client, Log: slog.New(slog.DiscardHandler)})
-		ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
-		defer cancel()
-		report, err := w.runner(each.Perform).Run(ctx, message)
-		if err != nil || report.Outcome != effect.Continued || report.Again() || report.Cause == nil { // there is no publisher
-			w.Fatalf("%+v %v", report, err)
-		}
-		if took := time.Since(began); took > 50*time.Second || time.Duration(last.Load()) > 40*time.Second {
-			w.Errorf("it took %v of a minute, and began the last item after %v", took, time.Duration(last.Load()))
-		}
-		if e, _ := w.effect(); e.Attempts != 0 || e.Progress == nil || e.Progress.Done != 250 {
-			w.Errorf("%+v", e)
-		}
-	})
-}
-
-// TestNothingDone: a run whose time is over before one item was done is a failed attempt, so that it does not go on for ever.
-func TestNothingDone(t *testing.T) {
-	t.Parallel()
-	w := newItemsWorld(t, many(10)).end()
-	ctx, cancel := context.WithCancel(t.Context())
-	w.run(ctx, func(context.Context, effect.Task) ([]ledger.Write, error) {
-		cancel()
-		return nil, ctx.Err()
-	}, effect.Failed)
-	if e := w.stands("PENDING done 0 failed 0 of 10"); e.Attempts != 1 {
-		t.Errorf("%d attempts", e.Attempts)
-	}
-}
-
-// TestBrokenDownload: a download that breaks off is begun again where it ended, within the attempt, as long as it brings
-// something.
-func TestBrokenDownload(t *testing.T) {
-	t.Parallel()
-	var downloads atomic.Int64
-	w := newItemsWorld(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		n := int(downloads.Add(1))
-		for i := range 1000 {
-			if i == 300*n {
-				panic(http.ErrAbortHandler)
-			}
-			_, _ = fmt.Fprintf(w, "{\"key\":\"review-%d\",\"response\":%d}\n", i, i)
-		}
-	})).end()
-	c := newTally()
-	report := w.run(t.Context(), c.that(func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
-		if task.Item.Index == 5 {
-			return nil, errTarget
-		}
-		return nil, nil
-	}), effect.Failed)
-	w.stands("PENDING done 999 failed 0 of 1000")
-	for item, times := range c.times {
-		if times != 1 {
-			t.Errorf("%s: %d times", item, times)
-		}
-	}
-	w.store.Advance(report.RetryAfter + time.Second)
-	w.run(t.Context(), c.that(succeeds), effect.Finished)
-	w.stands("DONE done 1000 failed 0 of 1000")
-	if downloads.Load() < 2 {
-		t.Error("it did not break off")
-	}
-}
-
-// TestRefusedExtraWritesOfItem: documents of one item that the store will never take fail that item alone.
-func TestRefusedExtraWritesOfItem(t *testing.T) {
-	t.Parallel()
-	w := newItemsWorld(t, many(30)).end()
-	type note struct {
-		Text string `json:"text" firestore:"text"`
-	}
-	w.run(t.Context(), func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
-		text := "small"
-		if task.Item.Index == 7 {
-			text = strings.Repeat("x", ledger.MaxDocumentBytes+1)
-		}
-		return []ledger.Write{{Path: ledger.ResultPath("notes", task.Operation, task.Item.Key), Data: note{text}}}, nil
-	}, effect.Died)
-	w.stands("DEAD done 29 failed 1 of 30")
-	if item := w.item("review-7"); item.State != ledger.ItemFailed || !strings.Contains(item.LastError, "cannot be written") {
-		t.Errorf("%+v", item)
-	}
-	var got note
-	if w.read(ledger.ResultPath("notes", w.key, "review-8"), &got); got.Text != "small" {
-		t.Errorf("%+v", got)
-	}
-}
-
 // TestZombieItems: a worker that stalls past its lease records no item over its successor [S6].
 func TestZombieItems(t *testing.T) {
 	t.Parallel()
@@ -369,22 +198,5 @@ func TestTotalAsked(t *testing.T) {
 		w.stands(want)
 		w.run(t.Context(), succeeds, effect.Finished)
 		w.stands("DONE done 300 failed 0 of 300")
-	}
-}
-
-// TestExtraWriteExistsForItem: a document that may only be created, and is there already, ends its item at once, and no other.
-func TestExtraWriteExistsForItem(t *testing.T) {
-	t.Parallel()
-	w := newItemsWorld(t, many(3)).end()
-	path := func(item string) ledger.Path { return ledger.ResultPath("notes", w.key, item) }
-	if err := w.store.Commit(t.Context(), ledger.Write{Path: path("review-1"), Data: effect.ItemResult{Key: "theirs"}}); err != nil {
-		t.Fatal(err)
-	}
-	report := w.run(t.Context(), func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
-		return []ledger.Write{{Path: path(task.Item.Key), Data: effect.ItemResult{Key: "ours"}}}, nil
-	}, effect.Died)
-	w.stands("DEAD done 2 failed 1 of 3")
-	if item := w.item("review-1"); item.State != ledger.ItemFailed || !strings.Contains(item.LastError, string(path("review-1"))) || item.Attempts != 1 {
-		t.Errorf("%+v, %+v", report, item)
 	}
 }

@@ -1,0 +1,223 @@
+package effect_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/ledgertest"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A narrow store refuses commits of many documents, and keeps the sizes of the others.
+type narrow struct {
+	ledger.Store
+	most int   // documents in one commit; 0: any number
+	err  error // of a commit of more
+
+	mu      sync.Mutex
+	refused int
+	commits []committed
+}
+
+type committed struct{ items, writes, bytes int }
+
+func (s *narrow) Commit(ctx context.Context, writes ...ledger.Write) error {
+	c := committed{writes: len(writes)}
+	for _, w := range writes {
+		text, err := json.Marshal(w.Data)
+		if err != nil {
+			return err
+		}
+		c.bytes += len(text)
+		if w.Path.Collection() == ledger.ItemsCollection {
+			c.items++
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.most > 0 && c.writes > s.most {
+		s.refused++
+		return s.err
+	}
+	s.commits = append(s.commits, c)
+	return s.Store.Commit(ctx, writes...)
+}
+
+// TestTooBigTogether: a chunk that the store does not take in one commit is recorded in smaller
+// ones, down to one item each, whether it is told that they are too big or only that something is
+// wrong, again and again. Each item is performed once [K4].
+func TestTooBigTogether(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		items, most int
+		err         error
+	}{
+		{250, 9, ledger.ErrTooBig},
+		{20, 3, ledger.ErrTooBig}, // the effect, its record and one item
+		{20, 9, fmt.Errorf("its transaction is over: %w", ledger.ErrUnavailable)},
+	} {
+		t.Run(fmt.Sprint(test.most, " documents: ", test.err), func(t *testing.T) {
+			t.Parallel()
+			w := newItemsWorld(t, many(test.items)).end()
+			c := newTally()
+			store := &narrow{Store: w.store, most: test.most, err: test.err}
+			report, err := w.runner(store, c.that(succeeds)).Run(t.Context(), w.message())
+			if err != nil || report.Outcome != effect.Finished {
+				t.Fatalf("%+v %v", report, err)
+			}
+			w.stands(fmt.Sprintf("DONE done %d failed 0 of %[1]d", test.items))
+			for item, times := range c.times {
+				if times != 1 {
+					t.Errorf("%s was performed %d times", item, times)
+				}
+			}
+			if store.refused == 0 {
+				t.Error("no commit was refused")
+			}
+		})
+	}
+}
+
+// TestExtraWritesAreBounded: however many documents items bring, and however large, a commit holds only
+// so much; and no commit holds one item where more would fit.
+func TestExtraWritesAreBounded(t *testing.T) {
+	t.Parallel()
+	const items = 100
+	for what, test := range map[string]struct{ extra, bytes, writes, size int }{
+		"many":  {9, 10, 400, 4 << 20},
+		"large": {1, 300 << 10, 400, 4 << 20},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w := newItemsWorld(t, many(items)).end()
+			store := &narrow{Store: w.store}
+			type note struct {
+				Text string `json:"text" firestore:"text"`
+			}
+			report, err := w.runner(store, effect.HandlerFunc(func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+				extra := make([]ledger.Write, test.extra)
+				for i := range extra {
+					extra[i] = ledger.Write{
+						Path: ledger.ResultPath("notes", task.Operation, fmt.Sprint(task.Item.Key, ".", i)),
+						Data: note{strings.Repeat("x", test.bytes)},
+					}
+				}
+				return extra, nil
+			})).Run(t.Context(), w.message())
+			if err != nil || report.Outcome != effect.Finished {
+				t.Fatalf("%+v %v", report, err)
+			}
+			recorded, together := 0, 0
+			for _, c := range store.commits {
+				recorded, together = recorded+c.items, max(together, c.items)
+				// The effect and its record come on top.
+				if c.writes > test.writes+2 || c.bytes > test.size {
+					t.Errorf("a commit of %d items holds %d documents of %d bytes", c.items, c.writes, c.bytes)
+				}
+			}
+			if recorded != items || together < 10 {
+				t.Errorf("%d items were recorded, at most %d in one commit", recorded, together)
+			}
+		})
+	}
+}
+
+// TestRefusedExtraWritesOfItem: documents of one item that the store will never take fail that item alone.
+func TestRefusedExtraWritesOfItem(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, many(30)).end()
+	type note struct {
+		Text string `json:"text" firestore:"text"`
+	}
+	w.run(t.Context(), func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+		text := "small"
+		if task.Item.Index == 7 {
+			text = strings.Repeat("x", ledger.MaxDocumentBytes+1)
+		}
+		return []ledger.Write{{Path: ledger.ResultPath("notes", task.Operation, task.Item.Key), Data: note{text}}}, nil
+	}, effect.Died)
+	w.stands("DEAD done 29 failed 1 of 30")
+	if item := w.item("review-7"); item.State != ledger.ItemFailed || !strings.Contains(item.LastError, "cannot be written") {
+		t.Errorf("%+v", item)
+	}
+	var got note
+	if w.read(ledger.ResultPath("notes", w.key, "review-8"), &got); got.Text != "small" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestExtraWriteExistsForItem: a document that may only be created, and is there already, ends its item at once, and no other.
+func TestExtraWriteExistsForItem(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, many(3)).end()
+	path := func(item string) ledger.Path { return ledger.ResultPath("notes", w.key, item) }
+	if err := w.store.Commit(t.Context(), ledger.Write{Path: path("review-1"), Data: effect.ItemResult{Key: "theirs"}}); err != nil {
+		t.Fatal(err)
+	}
+	report := w.run(t.Context(), func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+		return []ledger.Write{{Path: path(task.Item.Key), Data: effect.ItemResult{Key: "ours"}}}, nil
+	}, effect.Died)
+	w.stands("DEAD done 2 failed 1 of 3")
+	if item := w.item("review-1"); item.State != ledger.ItemFailed || !strings.Contains(item.LastError, string(path("review-1"))) || item.Attempts != 1 {
+		t.Errorf("%+v, %+v", report, item)
+	}
+}
+
+// TestWhatItemsCost pins what an effect asks of the store that runs once per item: a chunk costs two reads, and a write for the
+// effect and for each item; an item that is written back is one more. The record is written with the first chunk of a second.
+func TestWhatItemsCost(t *testing.T) {
+	t.Parallel()
+	const n, chunks = 250, 3
+	one, two := effect.HandlerFunc(succeeds), effect.Results("reviews")
+	for what, test := range map[string]struct {
+		handler effect.Handler
+		want    ledgertest.Counts
+	}{
+		"performed":    {one, ledgertest.Counts{Gets: 2 + chunks, Read: 3 + 2*chunks, Commits: 2 + chunks, Writes: 3 + 1 + chunks + n}},
+		"written back": {two, ledgertest.Counts{Gets: 2 + chunks, Read: 3 + 2*chunks, Commits: 2 + chunks, Writes: 3 + 1 + chunks + 2*n}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			now := time.Now()
+			w := newItemsWorldAt(t, many(n), func() time.Time { return now }).end() // all within a second
+			counting := ledgertest.Count(w.store)
+			report, err := w.runner(counting, test.handler).Run(t.Context(), w.message())
+			if err != nil || report.Outcome != effect.Finished {
+				t.Fatalf("%+v %v", report, err)
+			}
+			if got := counting.Counts(); got != test.want {
+				t.Errorf("%+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+// TestWhatATriedItemCosts: the document of an item that is tried again is read, too.
+func TestWhatATriedItemCosts(t *testing.T) {
+	t.Parallel()
+	w := newItemsWorld(t, many(50))
+	w.result.Counts = &operation.Counts{Total: 50}
+	w.end()
+	report := w.run(t.Context(), func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+		if task.Item.Index == 7 {
+			return nil, errTarget
+		}
+		return nil, nil
+	}, effect.Failed)
+	w.store.Advance(report.RetryAfter + time.Second)
+	counting := ledgertest.Count(w.store)
+	report, err := w.runner(counting, effect.HandlerFunc(succeeds)).Run(t.Context(), w.message())
+	if err != nil || report.Outcome != effect.Finished {
+		t.Fatalf("%+v %v", report, err)
+	}
+	if got, want := counting.Counts(), (ledgertest.Counts{Gets: 3, Read: 3 + 2 + 1, Commits: 3, Writes: 3 + 2 + 1}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

@@ -1,0 +1,75 @@
+package effect_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/effect/storagesim"
+)
+
+// TestResultsObjectOfAnother: what somebody else wrote is not touched, nor what holds other bytes; a person is told what to do.
+func TestResultsObjectOfAnother(t *testing.T) {
+	t.Parallel()
+	own := map[string]string{"opledger-idempotency-key": "gemini:batches/abc#publish"}
+	for said, metadata := range map[string]map[string]string{
+		"written by something else": {"opledger-idempotency-key": "gemini:batches/abc#other"},
+		`-key: ""`:                  nil,
+		"other bytes":               own,
+	} {
+		w := newBucketWorld(t, many(several, 1000))
+		w.end()
+		w.sim.Put(bucket, objectName, "theirs", metadata)
+		report := w.attempt(effect.Died)
+		if text := report.Cause.Error(); !strings.Contains(text, said) || !strings.Contains(text, "delete it, and replay") {
+			t.Errorf("%v, want %s", report.Cause, said)
+		}
+		if object := w.sim.Object(bucket, objectName); string(object.Content) != "theirs" || object.Generation != 1 {
+			t.Errorf("%+v", object)
+		}
+	}
+}
+
+// TestResultsObjectRefused: what a person can mend is tried again, not before Cloud Storage wishes; the rest is permanent.
+func TestResultsObjectRefused(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]effect.Outcome{
+		400: effect.Failed, 401: effect.Failed, 404: effect.Failed, 403: effect.Failed, 410: effect.Failed, 429: effect.Failed, 500: effect.Failed,
+		405: effect.Died, 411: effect.Died, 413: effect.Died,
+	} {
+		w := newBucketWorld(t, many(3))
+		w.end()
+		w.sim.Fail(storagesim.Begin, status, "3000")
+		report := w.attempt(want)
+		if text := report.Cause.Error(); !strings.Contains(text, fmt.Sprintf("gs://%s/%s: Cloud Storage answered %d", bucket, objectName, status)) {
+			t.Errorf("%d: %v", status, report.Cause)
+		}
+		if wish := 3000 * time.Second; want == effect.Failed && status != 403 && report.RetryAfter < wish {
+			t.Errorf("%d: again after %s", status, report.RetryAfter)
+		}
+	}
+	w := newBucketWorld(t, many(3))
+	w.end()
+	w.sim.Close()
+	if report := w.attempt(effect.Failed); !strings.Contains(report.Cause.Error(), "connection refused") || strings.Contains(report.Cause.Error(), "/upload/") {
+		t.Errorf("%v", report.Cause)
+	}
+}
+
+// TestObjectEcho: neither the URL of an upload, with which anybody may go on with it, nor the
+// caller's headers come into an error.
+func TestObjectEcho(t *testing.T) {
+	t.Parallel()
+	for _, point := range []storagesim.Point{storagesim.Begin, storagesim.Chunk, storagesim.Last} {
+		w := newBucketWorld(t, many(several, 1000))
+		w.end()
+		w.sim.Fail(point, http.StatusMethodNotAllowed, "")
+		text := w.attempt(effect.Died).Cause.Error()
+		if strings.Contains(text, "secret-of-") || strings.Contains(text, "/upload/storage") || !strings.Contains(text, "fails as the test says: [path]") {
+			t.Errorf("%s: %s", point, text)
+		}
+	}
+}

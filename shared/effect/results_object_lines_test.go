@@ -1,0 +1,84 @@
+package effect_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// TestResultsObjectDownload: a download that breaks off is read on in the same upload; what never comes, or is lost, makes no
+// object; and a result that is shorter than its batch is told aloud.
+func TestResultsObjectDownload(t *testing.T) {
+	t.Parallel()
+	var times atomic.Int64
+	w := newBucketWorld(t, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		whole := many(several, 1000)
+		n := times.Add(1)
+		if n > 2 {
+			whole(out, r)
+			return
+		}
+		out.Header().Set("Content-Length", "99999999")
+		whole(&cut{ResponseWriter: out, left: int(n) * 250_000}, r)
+	}))
+	w.end()
+	w.attempt(effect.Finished)
+	if w.holds(several); times.Load() != 3 {
+		t.Errorf("%d downloads", times.Load())
+	}
+
+	w = newBucketWorld(t, http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		out.Header().Set("Content-Length", "99999999")
+		_, _ = io.WriteString(out, `{"key":"a","response":1}`+"\n")
+	}))
+	w.end()
+	if w.attempt(effect.Failed); len(w.sim.Names()) != 0 {
+		t.Errorf("%v", w.sim.Names())
+	}
+
+	var second atomic.Bool
+	w = newBucketWorld(t, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if second.Swap(true) { // and there is less of it than was read before
+			_, _ = io.WriteString(out, `{"key":"a","response":1}`+"\n")
+			return
+		}
+		out.Header().Set("Content-Length", "99999999")
+		many(several, 1000)(&cut{ResponseWriter: out, left: 250_000}, r)
+	}))
+	w.end()
+	if report := w.attempt(effect.Failed); !strings.Contains(report.Cause.Error(), "the result ends before item") || len(w.sim.Names()) != 0 {
+		t.Errorf("%v, %v", report.Cause, w.sim.Names())
+	}
+
+	w = newBucketWorld(t, http.NotFoundHandler())
+	w.end()
+	if report := w.attempt(effect.Died); !strings.Contains(report.Cause.Error(), "results lost") || len(w.sim.Names()) != 0 {
+		t.Errorf("%v, %v", report.Cause, w.sim.Names())
+	}
+
+	w = newBucketWorld(t, many(3))
+	w.result.Counts = &operation.Counts{Total: 4}
+	w.end()
+	w.attempt(effect.Finished)
+	if said := w.log.String(); !strings.Contains(said, "event=alert reason=items-failed") || !strings.Contains(said, "done=3 total=4") {
+		t.Errorf("%s", said)
+	}
+}
+
+// A cut is an answer that ends in the middle.
+type cut struct {
+	http.ResponseWriter
+	left int
+}
+
+func (c *cut) Write(p []byte) (int, error) {
+	if c.left -= len(p); c.left < 0 {
+		return 0, io.ErrClosedPipe
+	}
+	return c.ResponseWriter.Write(p)
+}

@@ -1,0 +1,58 @@
+package effect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+var errLeaseEnds = errors.New("the lease ends and could not be extended")
+
+// keep extends the lease until ctx ends, each time a third of its length before its end. An extension
+// that fails is retried while there is time. keep ends ctx when the lease is lost, or a tenth of its
+// length before an end that could not be put off [S6]. granted is an instant before the claim, on this
+// machine's monotonic clock, so that the lease ends later than keep assumes.
+func (r *Runner) keep(ctx context.Context, end context.CancelCauseFunc, lease ledger.Lease, granted time.Time) {
+	ttl := r.ledger.Settings().ClaimTTL
+	next := granted.Add(ttl - ttl/3)
+	for {
+		cutoff := granted.Add(ttl - ttl/10)
+		if !wait(ctx, time.Until(next)) {
+			return
+		}
+		asked := time.Now()
+		extending, cancel := context.WithDeadline(ctx, cutoff)
+		err := r.ledger.Extend(extending, lease)
+		cancel()
+		switch {
+		case err == nil:
+			granted, next = asked, asked.Add(ttl-ttl/3)
+		case errors.Is(err, ledger.ErrLeaseLost):
+			end(err)
+			return
+		default:
+			if next = time.Now().Add(ttl / 30); next.Before(cutoff) {
+				continue
+			}
+			if wait(ctx, time.Until(cutoff)) {
+				end(fmt.Errorf("%w: %w", errLeaseEnds, err))
+			}
+			return
+		}
+	}
+}
+
+// wait reports whether d passed before ctx ended.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,71 @@
+package effect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// finish records that the effect happened, in one commit with the handler's documents. Documents that
+// can never be written make it dead, since another attempt would only perform it again. Documents that
+// lost a race release it for another attempt.
+func (r *Runner) finish(ctx context.Context, report *Report, extra []ledger.Write) error {
+	report.Outcome = Finished
+	err := insist(ctx, func(ctx context.Context) error { return r.ledger.Finish(ctx, report.Lease, extra...) })
+	if len(extra) == 0 || !ledger.Permanent(err) && !errors.Is(err, ledger.ErrContention) {
+		return err
+	}
+	report.Cause = fmt.Errorf("the documents of the handler cannot be written: %w", err)
+	if ledger.Permanent(err) {
+		return r.markDead(ctx, report)
+	}
+	return r.release(ctx, report)
+}
+
+// markDead records that the effect will never happen.
+func (r *Runner) markDead(ctx context.Context, report *Report) error {
+	report.Outcome, report.FailingSince = Died, report.Lease.FailingSince
+	return insist(ctx, func(ctx context.Context) error { return r.ledger.MarkDead(ctx, report.Lease, report.Cause) })
+}
+
+// release records that the attempt failed, which may be the last that the effect has.
+func (r *Runner) release(ctx context.Context, report *Report) error {
+	var failure ledger.Failure
+	err := insist(ctx, func(ctx context.Context) (err error) {
+		failure, err = r.ledger.Release(ctx, report.Lease, report.Cause, retryAfter(report.Cause))
+		return err
+	})
+	report.Outcome, report.RetryAfter = Failed, failure.Wait
+	report.FailingSince, report.Alert = failure.Since, failure.Alert
+	if failure.Dead {
+		report.Outcome, report.Cause = Died, errors.New(failure.LastError)
+	}
+	return err
+}
+
+// recordTimeout bounds the recording of an outcome after the caller's context has ended.
+const recordTimeout = 10 * time.Second
+
+// insist retries a record every 200 ms for recordTimeout while the store is unavailable or contended.
+// A short outage must not repeat an effect that is known to have happened. After the time has run out
+// the error includes the store's own.
+func insist(ctx context.Context, record func(context.Context) error) error {
+	const pause = 200 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
+	var refused error
+	for {
+		err := record(ctx)
+		again := errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrContention)
+		switch {
+		case !again && refused != nil && ctx.Err() != nil:
+			return fmt.Errorf("%w (%w)", refused, err)
+		case !again || !wait(ctx, pause):
+			return err
+		}
+		refused = err
+	}
+}
