@@ -39,13 +39,15 @@ func TestAbandon(t *testing.T) {
 	if strings.Contains(s.out, "batches/a") {
 		t.Errorf("%s", s.out)
 	}
-	cli(t, variables, "show", "batches/a").want(t, exitDone).says(t, "  abandoned ", " by "+me.Username+": submitted  [31mtwice\n")
+	cli(t, variables, "show", "batches/a").want(t, exitDone).says(t, "  abandoned ",
+		" by "+me.Username+": submitted  [31mtwice\n")
 	cli(t, variables, "abandon", "batches/b", "--reason", "r", "--by", "kim").want(t, exitDone).says(t, " by kim at ")
 
 	f.register("batches/ended")
 	f.settle("batches/ended", operation.Failed, operation.Result{})
 	f.settle("batches/stranger", operation.Running, operation.Result{})
-	cli(t, variables, "abandon", "batches/ended", "--reason", "r").want(t, exitFailed, "has ended already", "FAILED").complaint(t)
+	cli(t, variables, "abandon", "batches/ended", "--reason", "r").want(t, exitFailed, "has ended already",
+		"FAILED").complaint(t)
 	cli(t, variables, "abandon", "batches/stranger", "--reason", "r").want(t, exitFailed, "nobody registered").complaint(t)
 	cli(t, variables, "abandon", "batches/none", "--reason", "r").want(t, exitFailed, "opledger list").complaint(t)
 }
@@ -67,14 +69,18 @@ func TestWaive(t *testing.T) {
 		return err
 	})
 	for range 2 {
-		cli(t, variables, waive...).want(t, exitDone).says(t, "effect log of batches/a abandoned by kim at ", ": done by hand\n")
+		cli(t, variables, waive...).want(t, exitDone).says(t, "effect log of batches/a abandoned by kim at ",
+			": done by hand\n")
 	}
 	cli(t, variables, "list").want(t, exitDone).says(t, "log waived")
-	cli(t, variables, "show", "batches/a").want(t, exitDone).says(t, "DEAD (waived)", "\nlog waived ", "by kim: done by hand\n")
-	cli(t, variables, "abandon", "batches/a", "--effect", "none", "--reason", "r").want(t, exitFailed, `has no effect "none"`, "opledger show batches/a").complaint(t)
+	cli(t, variables, "show", "batches/a").want(t, exitDone).says(t, "DEAD (waived)", "\nlog waived ",
+		"by kim: done by hand\n")
+	cli(t, variables, "abandon", "batches/a", "--effect", "none", "--reason", "r").want(t, exitFailed,
+		`has no effect "none"`, "opledger show batches/a").complaint(t)
 }
 
-// TestForget: it looks, says what there is, and asks; what is deleted is gone, and of what is not there nothing is asked.
+// TestForget: it looks, says what there is, and asks; what is deleted is gone, and of what is not
+// there nothing is asked.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -89,7 +95,8 @@ func TestForget(t *testing.T) {
 	}
 	for _, no := range []string{"", "\n", "n\n", "yes please\n", "no\nyes\n"} {
 		s := ask(no, "forget", "batches/a").want(t, exitFailed,
-			"batches/a: SUCCEEDED; deliveries: 1; effects: log PENDING. Delete all of it permanently? [y/N] ", "nothing was deleted")
+			"batches/a: SUCCEEDED; deliveries: 1; effects: log PENDING. Delete all of it permanently? [y/N] ",
+			"nothing was deleted")
 		if s.out != "" {
 			t.Errorf("%q", s.out)
 		}
@@ -127,13 +134,16 @@ func TestForgetUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	variables := []string{"OPLEDGER_STORE=" + f.store()}
-	answer(t, variables, "n\n", "forget", "batches/a").want(t, exitFailed, "batches/a: PENDING; deliveries: 0; ", "unreadable: ", "msg_1", "nothing was deleted")
-	if s := answer(t, variables, "y\n", "forget", "batches/a").want(t, exitDone); s.out != "batches/a forgotten: 2 documents deleted\n" {
+	answer(t, variables, "n\n", "forget", "batches/a").want(t, exitFailed, "batches/a: PENDING; deliveries: 0; ",
+		"unreadable: ", "msg_1", "nothing was deleted")
+	if s := answer(t, variables, "y\n", "forget", "batches/a").want(t,
+		exitDone); s.out != "batches/a forgotten: 2 documents deleted\n" {
 		t.Errorf("%q", s.out)
 	}
 }
 
-// TestForgetIntent: an intent that no operation has is deleted by its correlation id; one that an operation has goes with it [G6].
+// TestForgetIntent: an intent that no operation has is deleted by its correlation id; one that an
+// operation has goes with it [G6].
 func TestForgetIntent(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -145,15 +155,20 @@ func TestForgetIntent(t *testing.T) {
 	})
 	variables := []string{"OPLEDGER_STORE=" + f.store()}
 	s := answer(t, variables, "n\n", "forget", "--intent", "night 1")
-	s.want(t, exitFailed, "The intent night 1: OPEN; a job that was submitted with it stays unregistered. Delete it permanently? [y/N] ", "nothing was deleted")
-	if s := answer(t, variables, "y\n", "forget", "--intent", "night 1").want(t, exitDone); s.out != "the intent night 1 forgotten\n" {
+	s.want(t, exitFailed,
+		"The intent night 1: OPEN; a job that was submitted with it stays unregistered. Delete it permanently? [y/N] ",
+		"nothing was deleted")
+	if s := answer(t, variables, "y\n", "forget", "--intent", "night 1").want(t,
+		exitDone); s.out != "the intent night 1 forgotten\n" {
 		t.Errorf("%q", s.out)
 	}
-	if s := answer(t, variables, "y\n", "forget", "--intent", "night 1").want(t, exitFailed, "no such intent"); strings.Contains(s.err, "[y/N]") {
+	if s := answer(t, variables, "y\n", "forget", "--intent", "night 1").want(t, exitFailed,
+		"no such intent"); strings.Contains(s.err, "[y/N]") {
 		t.Errorf("it asks about what is not there: %s", s.err)
 	}
 	for _, yes := range []string{"--yes", "--yes=false"} {
-		cli(t, variables, "forget", "--intent", "night-2", yes).want(t, exitFailed, "belongs to an operation", "forget batches/a").complaint(t)
+		cli(t, variables, "forget", "--intent", "night-2", yes).want(t, exitFailed, "belongs to an operation",
+			"forget batches/a").complaint(t)
 	}
 	answer(t, variables, "y\n", "forget", "batches/a").want(t, exitDone, "intent: night-2")
 	cli(t, variables, "show", "--intent", "night-2").want(t, exitFailed, "no such intent")
@@ -169,6 +184,7 @@ func TestForgetHeld(t *testing.T) {
 		_, err := l.Claim(ctx, "batches/a", "log")
 		return err
 	})
-	cli(t, nil, "forget", "batches/a", "--yes", "--store", f.store()).want(t, exitFailed, "an effect is being run", "log").complaint(t)
+	cli(t, nil, "forget", "batches/a", "--yes", "--store", f.store()).want(t, exitFailed, "an effect is being run",
+		"log").complaint(t)
 	wantEffect(t, f, "batches/a", ledger.EffectClaimed)
 }

@@ -59,7 +59,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestInterruptedLocal: Ctrl-C ends a run with 1 and a line that says that nothing was proven, and leaves no file behind.
+// TestInterruptedLocal: Ctrl-C ends a run with 1 and a line that says that nothing was proven, and
+// leaves no file behind.
 func TestInterruptedLocal(t *testing.T) {
 	t.Parallel()
 	temp := t.TempDir()

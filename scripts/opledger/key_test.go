@@ -9,7 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/secret/secretsim"
 )
 
-// TestReconcileKeyFromSecret: the API key may be in Secret Manager, newest enabled version; without it nothing starts.
+// TestReconcileKeyFromSecret: the API key may be in Secret Manager, newest enabled version; without
+// it nothing starts.
 func TestReconcileKeyFromSecret(t *testing.T) {
 	t.Parallel()
 	const full = "projects/p/secrets/key"
@@ -31,5 +32,6 @@ func TestReconcileKeyFromSecret(t *testing.T) {
 	cli(t, variables, "reconcile", name).want(t, exitFailed, "OPLEDGER_GEMINI_API_KEY_SECRET", full).complaint(t)
 	secrets.Put(full, "k\n", time.Now())
 	cli(t, variables, "reconcile", name).want(t, exitDone)
-	cli(t, append(variables, "GEMINI_API_KEY=k"), "reconcile", name).want(t, exitUsage, "set only one of them").complaint(t)
+	cli(t, append(variables, "GEMINI_API_KEY=k"), "reconcile", name).want(t, exitUsage,
+		"set only one of them").complaint(t)
 }

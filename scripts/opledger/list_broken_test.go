@@ -71,7 +71,8 @@ func TestListUnreadable(t *testing.T) {
 		}
 	}
 	s := cli(t, nil, "replay", "--dead", "--yes", "--store", f.store()).want(t, exitDone)
-	if !strings.Contains(s.out, "batches/a  log  done") || !strings.Contains(s.err, "opledger: operations/odd left alone: ") {
+	if !strings.Contains(s.out, "batches/a  log  done") || !strings.Contains(s.err,
+		"opledger: operations/odd left alone: ") {
 		t.Errorf("%s%s", s.out, s.err)
 	}
 }
@@ -95,8 +96,10 @@ func TestListDeadAlert(t *testing.T) {
 	if !strings.Contains(s.out, "intents/nightly  "+effect+"  dead") || !strings.Contains(s.out, "batches/a") {
 		t.Errorf("%s", s.out)
 	}
-	cli(t, nil, "abandon", "intents/nightly", "--effect", effect, "--reason", "read", "--store", f.store()).want(t, exitDone)
-	if s := cli(t, nil, "list", "--dead", "--store", f.store()).want(t, exitDone); strings.Contains(s.out, "intents/nightly") {
+	cli(t, nil, "abandon", "intents/nightly", "--effect", effect, "--reason", "read", "--store", f.store()).want(t,
+		exitDone)
+	if s := cli(t, nil, "list", "--dead", "--store", f.store()).want(t, exitDone); strings.Contains(s.out,
+		"intents/nightly") {
 		t.Errorf("%s", s.out)
 	}
 }

@@ -17,7 +17,8 @@ func TestListPending(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	sim, variables := fakeGemini(t, f)
-	if s := cli(t, append(variables, "OPLEDGER_GRACE=1h"), "register", batch(t, sim, "done", geminisim.StateSucceeded)).want(t, exitDone); s.code != exitDone {
+	if s := cli(t, append(variables, "OPLEDGER_GRACE=1h"), "register",
+		batch(t, sim, "done", geminisim.StateSucceeded)).want(t, exitDone); s.code != exitDone {
 		t.Fatal(s)
 	}
 	cli(t, variables, "reconcile", sim.Batches()[0].Name).want(t, exitDone)
@@ -25,7 +26,8 @@ func TestListPending(t *testing.T) {
 		t.Errorf("%q", s.out)
 	}
 	running := batch(t, sim, "running", geminisim.StateRunning)
-	cli(t, variables, "register", running, "--job-kind", "nightly", "--submitted-at", time.Now().Add(-26*time.Hour).Format(time.RFC3339)).want(t, exitDone)
+	cli(t, variables, "register", running, "--job-kind", "nightly", "--submitted-at",
+		time.Now().Add(-26*time.Hour).Format(time.RFC3339)).want(t, exitDone)
 	cli(t, variables, "register", "batches/gone").want(t, exitDone)
 	cli(t, variables, "reconcile").want(t, exitDone)
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
@@ -48,11 +50,14 @@ func TestListPending(t *testing.T) {
 	cli(t, variables, "list", "--pending", "--limit", "1").want(t, exitDone).says(t, "more: --after ")
 
 	// A bare id is that of the one operation that has it; trouble is said [K1, R4].
-	cli(t, variables, "show", "gone").want(t, exitDone).says(t, "batches/gone ", "  condition ", "not found at Gemini since ")
-	cli(t, variables, "reconcile", "gone").want(t, exitFailed, "looking up batches/gone at Gemini (not-found)", "not found at Gemini since ",
+	cli(t, variables, "show", "gone").want(t, exitDone).says(t, "batches/gone ", "  condition ",
+		"not found at Gemini since ")
+	cli(t, variables, "reconcile", "gone").want(t, exitFailed, "looking up batches/gone at Gemini (not-found)",
+		"not found at Gemini since ",
 		"it is looked up again at ").complaint(t)
 	cli(t, variables, "register", "interactions/gone").want(t, exitDone)
-	cli(t, variables, "reconcile", "gone").want(t, exitFailed, "batches/gone", "interactions/gone", "name one of them").complaint(t)
+	cli(t, variables, "reconcile", "gone").want(t, exitFailed, "batches/gone", "interactions/gone",
+		"name one of them").complaint(t)
 	cli(t, variables, "show", "nowhere").want(t, exitFailed, "opledger list").complaint(t)
 }
 
@@ -71,9 +76,12 @@ func TestWhyPending(t *testing.T) {
 		{operation.Record{State: operation.Running, DueAt: later}, "Gemini runs it"},
 		{operation.Record{State: operation.RequiresAction, DueAt: later}, "it waits for its submitter"},
 		{operation.Record{State: operation.Running, StuckSince: earlier}, "Gemini runs it; pending for too long " + since},
-		{operation.Record{State: operation.Running, Condition: "not-found", ConditionSince: now, MissingSince: earlier}, "not found at Gemini " + since},
-		{operation.Record{State: operation.Running, Condition: "rate-limited", ConditionSince: earlier}, "rate-limited " + since},
-		{operation.Record{State: operation.Running, Condition: "\x1b[2J", ConditionSince: earlier, MissingSince: earlier}, "not found at Gemini " + since + ",  [2J " + since},
+		{operation.Record{State: operation.Running, Condition: "not-found", ConditionSince: now, MissingSince: earlier},
+			"not found at Gemini " + since},
+		{operation.Record{State: operation.Running, Condition: "rate-limited", ConditionSince: earlier},
+			"rate-limited " + since},
+		{operation.Record{State: operation.Running, Condition: "\x1b[2J", ConditionSince: earlier, MissingSince: earlier},
+			"not found at Gemini " + since + ",  [2J " + since},
 	} {
 		if got := whyPending(c.record, now); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.record, got, c.want)
@@ -106,11 +114,14 @@ func TestListIntents(t *testing.T) {
 	cli(t, variables, "list", "--intents", "--json").want(t, exitDone).says(t, `"intents": []`)
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
 		for _, id := range []string{"c-1", "c-2\x1b[2J", "bound"} {
-			if _, err := l.Intend(ctx, ledger.Intention{CorrelationID: id, JobKind: "nightly", Collection: operation.Batches}); err != nil {
+			if _, err := l.Intend(ctx, ledger.Intention{
+				CorrelationID: id, JobKind: "nightly", Collection: operation.Batches,
+			}); err != nil {
 				return err
 			}
 		}
-		_, err := l.Register(ctx, ledger.Registration{Name: operation.Name{Key: "batches/a", Resource: "batches/a"}, CorrelationID: "bound"})
+		_, err := l.Register(ctx, ledger.Registration{Name: operation.Name{Key: "batches/a", Resource: "batches/a"},
+			CorrelationID: "bound"})
 		return err
 	})
 	s := cli(t, variables, "list", "--intents").want(t, exitDone)
@@ -147,7 +158,8 @@ $`).MatchString(s.out) {
 		return err
 	})
 	s = cli(t, variables, "list", "--intents").want(t, exitDone)
-	if !regexp.MustCompile(`\nc-1 +ABANDONED +batches +nightly +\d+s +` + localPattern + ` +` + localPattern + `\nc-2`).MatchString(s.out) {
+	if !regexp.MustCompile(
+		`\nc-1 +ABANDONED +batches +nightly +\d+s +` + localPattern + ` +` + localPattern + `\nc-2`).MatchString(s.out) {
 		t.Errorf("%s", s.out)
 	}
 }

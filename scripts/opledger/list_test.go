@@ -59,7 +59,8 @@ func (l listed) keys() (keys []string) {
 	return keys
 }
 
-// TestListTable: a table for a person, newest first, whose times are local with their offset; stderr says where the ledger is.
+// TestListTable: a table for a person, newest first, whose times are local with their offset;
+// stderr says where the ledger is.
 func TestListTable(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -104,7 +105,8 @@ func TestListJSON(t *testing.T) {
 	}
 }
 
-// TestListPages: --after takes what the page before said, in either form, and the pages together are the list.
+// TestListPages: --after takes what the page before said, in either form, and the pages together
+// are the list.
 func TestListPages(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -141,7 +143,8 @@ func TestListPages(t *testing.T) {
 	if !found {
 		t.Fatalf("the table does not say how to go on:\n%s", first.out)
 	}
-	second := cli(t, nil, "list", "--limit", "3", "--store", f.store(), "--after", strings.TrimSpace(after)).want(t, exitDone)
+	second := cli(t, nil, "list", "--limit", "3", "--store", f.store(), "--after", strings.TrimSpace(after)).want(t,
+		exitDone)
 	if !strings.Contains(second.out, "batches/n3 ") || strings.Contains(second.out, "batches/n4 ") {
 		t.Errorf("the second page is\n%s", second.out)
 	}
@@ -165,15 +168,16 @@ func TestListFilters(t *testing.T) {
 		{[]string{"--state", "CANCELLED"}, nil},
 	} {
 		var l listed
-		oneObject(t, cli(t, nil, append([]string{"list", "--json", "--store", f.store()}, c.args...)...).want(t, exitDone).out, &l)
+		oneObject(t, cli(t, nil, append([]string{"list", "--json", "--store", f.store()}, c.args...)...).want(t,
+			exitDone).out, &l)
 		if !slices.Equal(l.keys(), c.want) {
 			t.Errorf("%v: %v, want %v", c.args, l.keys(), c.want)
 		}
 	}
 }
 
-// TestListDead: --dead finds the operations with a dead effect, in pages, also of one state or collection; what was waived or
-// replayed is not among them [S2, G5].
+// TestListDead: --dead finds the operations with a dead effect, in pages, also of one state or
+// collection; what was waived or replayed is not among them [S2, G5].
 func TestListDead(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -197,7 +201,8 @@ func TestListDead(t *testing.T) {
 		{[]string{"--limit", "2"}, []string{"batches/c", "operations/b"}},
 	} {
 		var l listed
-		oneObject(t, cli(t, nil, append([]string{"list", "--dead", "--json", "--store", f.store()}, c.args...)...).want(t, exitDone).out, &l)
+		oneObject(t, cli(t, nil, append([]string{"list", "--dead", "--json", "--store", f.store()}, c.args...)...).want(t,
+			exitDone).out, &l)
 		if !slices.Equal(l.keys(), c.want) || (l.Next != "") != (len(c.args) > 0 && c.args[0] == "--limit") {
 			t.Errorf("%v: %v, want %v", c.args, l.keys(), c.want)
 		}
@@ -214,10 +219,12 @@ func TestNoLedgerThere(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "none.db")
 	for _, args := range [][]string{
-		{"list"}, {"list", "--intents"}, {"show", "batches/a"}, {"abandon", "batches/a", "--reason", "r"}, {"forget", "batches/a", "--yes"},
+		{"list"}, {"list", "--intents"}, {"show", "batches/a"}, {"abandon", "batches/a", "--reason", "r"},
+		{"forget", "batches/a", "--yes"},
 		{"quarantine", "list"}, {"quarantine", "show", "msg"}, {"quarantine", "retry", "msg"},
 	} {
-		s := cli(t, []string{"OPLEDGER_STORE=sqlite:" + path}, args...).want(t, exitFailed, "there is no ledger in "+path, "--store sqlite:PATH")
+		s := cli(t, []string{"OPLEDGER_STORE=sqlite:" + path}, args...).want(t, exitFailed, "there is no ledger in "+path,
+			"--store sqlite:PATH")
 		s.complaint(t)
 		if s.out != "" {
 			t.Errorf("stdout %q", s.out)
@@ -243,7 +250,8 @@ func TestFlagBeatsEnvironment(t *testing.T) {
 	if s := cli(t, variables, "list").want(t, exitDone, other.store()); !strings.Contains(s.out, "batches/there") {
 		t.Error(s.out)
 	}
-	if s := cli(t, variables, "list", "--store", f.store()).want(t, exitDone, f.store()); !strings.Contains(s.out, "batches/here") {
+	if s := cli(t, variables, "list", "--store", f.store()).want(t, exitDone, f.store()); !strings.Contains(s.out,
+		"batches/here") {
 		t.Error(s.out)
 	}
 }

@@ -16,7 +16,8 @@ func TestLocalJSON(t *testing.T) {
 	s := cli(t, nil, "local", "--operations", "10", "--speed", "400", "--seed", "5", "--json").want(t, exitDone)
 	var summary map[string]float64
 	oneObject(t, s.out, &summary)
-	for field, want := range map[string]float64{"operations": 10, "lost": 0, "doubled": 0, "regressed": 0, "wrong": 0, "seed": 5} {
+	for field, want := range map[string]float64{"operations": 10, "lost": 0, "doubled": 0, "regressed": 0, "wrong": 0,
+		"seed": 5} {
 		if got, there := summary[field]; !there || got != want {
 			t.Errorf("%s is %v, want %v", field, got, want)
 		}
@@ -31,16 +32,17 @@ func TestLocalJSON(t *testing.T) {
 	}
 }
 
-// TestLocalUnfinished: what is still on its way when the time is over is said apart from what was lost, in the summary, in JSON and
-// in the error.
+// TestLocalUnfinished: what is still on its way when the time is over is said apart from what was
+// lost, in the summary, in JSON and in the error.
 func TestLocalUnfinished(t *testing.T) {
 	t.Parallel()
 	args := []string{"local", "--operations", "5000", "--faults", "none", "--max-time", "1ns"}
 	s := cli(t, nil, args...).want(t, exitFailed)
-	if !strings.HasSuffix(s.out, "\nunfinished 5000: the time was over, and they were still on their way\nlost 0 · doubled 0 · regressed 0\n") {
+	if !strings.HasSuffix(s.out,
+		"\nunfinished 5000: the time ran out while they were in progress\nlost 0 · doubled 0 · regressed 0\n") {
 		t.Errorf("%q", s.out)
 	}
-	const want = "5000 of 5000 operations were unfinished when the time was over; no promise was broken: " +
+	const want = "5000 of 5000 operations were unfinished when the time ran out; no promise was broken: " +
 		"give them more with --max-time, or submit fewer with --operations"
 	if got := s.complaint(t); got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -64,13 +66,14 @@ func TestLocalLines(t *testing.T) {
 	}
 }
 
-// TestLocalStore: --store keeps the ledger in a file that list reads, and further runs join it; but not one with the same seed,
-// whose operations are the same.
+// TestLocalStore: --store keeps the ledger in a file that list reads, and further runs join it; but
+// not one with the same seed, whose operations are the same.
 func TestLocalStore(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	local := func(seed string) said {
-		return cli(t, nil, "local", "--operations", "4", "--speed", "400", "--faults", "none", "--json", "--seed", seed, "--store", f.store())
+		return cli(t, nil, "local", "--operations", "4", "--speed", "400", "--faults", "none", "--json", "--seed", seed,
+			"--store", f.store())
 	}
 	local("1").want(t, exitDone)
 	local("2").want(t, exitDone)
@@ -97,8 +100,8 @@ func (s *signalling) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestLocalKeep: with --keep the summary comes first; then everything stays up, the ledger can be looked into, and an
-// interrupt is a good end.
+// TestLocalKeep: with --keep the summary comes first; then everything stays up, the ledger can be
+// looked into, and an interrupt is a good end.
 func TestLocalKeep(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -60,11 +60,14 @@ func (s said) want(t *testing.T, code int, onStderr ...string) said {
 	return s
 }
 
-// complaint returns the command's error: the one line that stderr ends with, or several that it lists under one that counts them.
+// complaint returns the command's error: the one line that stderr ends with, or several that it
+// lists under one that counts them.
 func (s said) complaint(t *testing.T) string {
 	t.Helper()
-	match := regexp.MustCompile(`(?:^|\n)opledger: (.+(?:, and nothing was done:(?:\n  .+){2,})?)\n$`).FindStringSubmatch(s.err)
-	begins := strings.Count("\n"+s.err, "\nopledger: ") - strings.Count(s.err, "opledger: the ledger is in ") - strings.Count(s.err, "opledger: effects that may be planned: ")
+	match := regexp.MustCompile(`(?:^|\n)opledger: (.+(?:, and nothing was done:(?:\n  .+){2,})?)\n$`).FindStringSubmatch(
+		s.err)
+	begins := strings.Count("\n"+s.err, "\nopledger: ") - strings.Count(s.err,
+		"opledger: the ledger is in ") - strings.Count(s.err, "opledger: effects that may be planned: ")
 	if match == nil || begins != 1 {
 		t.Fatalf("stderr does not end with the lines of one error: %q", s.err)
 	}
@@ -82,7 +85,8 @@ func newFile(t *testing.T) file { return file{t, filepath.Join(t.TempDir(), "led
 // store is what --store and OPLEDGER_STORE take.
 func (f file) store() string { return "sqlite:" + f.path }
 
-// with works on the file's ledger, whose one rule plans the effect "log". It is made if it is not there.
+// with works on the file's ledger, whose one rule plans the effect "log". It is made if it is not
+// there.
 func (f file) with(do func(context.Context, *ledger.Ledger) error) {
 	f.t.Helper()
 	ctx := f.t.Context()

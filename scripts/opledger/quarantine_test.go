@@ -12,8 +12,8 @@ import (
 
 const readable = `{"type":"batch.succeeded","version":"v1","timestamp":"2026-11-21T12:00:00Z","data":{"id":"batches/a"}}`
 
-// quarantined is a ledger with three bodies in quarantine: one that nobody can read, one of an unknown type that would command
-// a terminal, and one that this revision can read.
+// quarantined is a ledger with three bodies in quarantine: one that nobody can read, one of an
+// unknown type that would command a terminal, and one that this revision can read.
 func quarantined(t *testing.T) (file, []string) {
 	t.Helper()
 	f := newFile(t)
@@ -21,8 +21,10 @@ func quarantined(t *testing.T) (file, []string) {
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
 		for _, s := range []ledger.Suspect{
 			{ID: "msg_1", Reason: "malformed", Detail: "no id among the fields \x1b[2J", Body: []byte("{}\x1b[2J\u009b2J")},
-			{ID: "msg_2", Reason: "unknown-type", Type: "batch.\x1b[31mpaused", Detail: "d", Body: []byte(`{"type":"batch.paused","data":{"id":"x"}}`)},
-			{ID: "msg_3", Reason: "malformed", Headers: map[string]string{"User-Agent": "Gemini\x1b[2J", "Webhook-Signature": "v1,x"}, Body: []byte(readable)},
+			{ID: "msg_2", Reason: "unknown-type", Type: "batch.\x1b[31mpaused", Detail: "d",
+				Body: []byte(`{"type":"batch.paused","data":{"id":"x"}}`)},
+			{ID: "msg_3", Reason: "malformed", Headers: map[string]string{"User-Agent": "Gemini\x1b[2J",
+				"Webhook-Signature": "v1,x"}, Body: []byte(readable)},
 		} {
 			if _, err := l.Quarantine(ctx, s); err != nil {
 				return err
@@ -45,9 +47,11 @@ func wantTame(t *testing.T, s said) {
 func TestQuarantineList(t *testing.T) {
 	t.Parallel()
 	_, variables := quarantined(t)
-	s := cli(t, variables, "quarantine", "list").want(t, exitDone).says(t, "DELIVERY ", "no id among the fields", "unknown-type")
+	s := cli(t, variables, "quarantine", "list").want(t, exitDone).says(t, "DELIVERY ", "no id among the fields",
+		"unknown-type")
 	wantTame(t, s)
-	if one, two, three := strings.Index(s.out, "msg_1"), strings.Index(s.out, "msg_2"), strings.Index(s.out, "msg_3"); one < two || two < three {
+	if one, two, three := strings.Index(s.out, "msg_1"), strings.Index(s.out, "msg_2"), strings.Index(s.out,
+		"msg_3"); one < two || two < three {
 		t.Errorf("not newest first:\n%s", s.out)
 	}
 	s = cli(t, variables, "quarantine", "list", "--reason", "unknown-type", "--json").want(t, exitDone)
@@ -58,12 +62,14 @@ func TestQuarantineList(t *testing.T) {
 		Next       string
 	}
 	oneObject(t, s.out, &listed)
-	if len(listed.Quarantine) != 1 || listed.Quarantine[0].ID != "msg_2" || !strings.Contains(listed.Quarantine[0].Type, "paused") {
+	if len(listed.Quarantine) != 1 || listed.Quarantine[0].ID != "msg_2" || !strings.Contains(listed.Quarantine[0].Type,
+		"paused") {
 		t.Errorf("%+v", listed)
 	}
 	var ids []string
 	for after, page := "", 0; page < 5; page++ {
-		oneObject(t, cli(t, variables, "quarantine", "list", "--limit", "2", "--json", "--after", after).want(t, exitDone).out, &listed)
+		oneObject(t, cli(t, variables, "quarantine", "list", "--limit", "2", "--json", "--after", after).want(t,
+			exitDone).out, &listed)
 		for _, q := range listed.Quarantine {
 			ids = append(ids, q.ID)
 		}
@@ -74,12 +80,14 @@ func TestQuarantineList(t *testing.T) {
 	if got := fmt.Sprint(ids); got != "[msg_3 msg_2 msg_1]" {
 		t.Errorf("the pages are %v", got)
 	}
-	if s := cli(t, variables, "quarantine", "list", "--reason", "none").want(t, exitDone); s.out != "nothing is in quarantine\n" {
+	if s := cli(t, variables, "quarantine", "list", "--reason", "none").want(t,
+		exitDone); s.out != "nothing is in quarantine\n" {
 		t.Errorf("%q", s.out)
 	}
 }
 
-// TestQuarantineShow: why it is there, the headers that are kept, and the body, as it came only where that is asked for.
+// TestQuarantineShow: why it is there, the headers that are kept, and the body, as it came only
+// where that is asked for.
 func TestQuarantineShow(t *testing.T) {
 	t.Parallel()
 	_, variables := quarantined(t)
@@ -87,7 +95,8 @@ func TestQuarantineShow(t *testing.T) {
 		wantTame(t, cli(t, variables, "quarantine", "show", id).want(t, exitDone).says(t, id))
 		wantTame(t, cli(t, variables, "quarantine", "show", id, "--json").want(t, exitDone).says(t, id))
 	}
-	s := cli(t, variables, "quarantine", "show", "msg_3").want(t, exitDone).says(t, readable, "user-agent", "--body prints them unchanged")
+	s := cli(t, variables, "quarantine", "show", "msg_3").want(t, exitDone).says(t, readable, "user-agent",
+		"--body prints them unchanged")
 	if strings.Contains(s.out, "v1,x") {
 		t.Errorf("a signature was kept:\n%s", s.out)
 	}
@@ -108,13 +117,15 @@ func TestQuarantineBodyOnATerminal(t *testing.T) {
 	}
 	defer func() { _ = device.Close() }()
 	var said strings.Builder
-	code := run(t.Context(), []string{"quarantine", "show", "msg_1", "--body"}, environment{variables: variables, in: strings.NewReader(""), out: device, err: &said})
+	code := run(t.Context(), []string{"quarantine", "show", "msg_1", "--body"},
+		environment{variables: variables, in: strings.NewReader(""), out: device, err: &said})
 	if code != exitUsage || !strings.Contains(said.String(), "a file or a pipe") {
 		t.Errorf("%d, %s", code, said.String())
 	}
 }
 
-// TestQuarantineRetry: what this revision reads is taken in, once, and its effects run; the body stays [W4, W6].
+// TestQuarantineRetry: what this revision reads is taken in, once, and its effects run; the body
+// stays [W4, W6].
 func TestQuarantineRetry(t *testing.T) {
 	t.Parallel()
 	f, variables := quarantined(t)
@@ -126,7 +137,8 @@ func TestQuarantineRetry(t *testing.T) {
 		t.Errorf("%q", s.out)
 	}
 	wantEffect(t, f, "batches/a", ledger.EffectDone)
-	if s := cli(t, variables, "quarantine", "retry", "msg_3").want(t, exitDone); s.out != "msg_3: duplicate; batches/a is SUCCEEDED\n" {
+	if s := cli(t, variables, "quarantine", "retry", "msg_3").want(t,
+		exitDone); s.out != "msg_3: duplicate; batches/a is SUCCEEDED\n" {
 		t.Errorf("%q", s.out)
 	}
 	cli(t, variables, "quarantine", "show", "msg_3").want(t, exitDone).says(t, "duplicate", readable)

@@ -14,7 +14,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// lostLog is what functions said since the backup: a registered, b registered and done, c done by a run of its own.
+// lostLog is what functions said since the backup: a registered, b registered and done, c done by a
+// run of its own.
 const lostLog = `opledger: the ledger is in sqlite:opledger.db
 {"event":"intent","correlation":"nightly","jobKind":"night","collection":"batches","outcome":"created"}
 {"event":"ingest","operation":"batches/b","outcome":"applied","registered":true}
@@ -53,8 +54,9 @@ func asGcloud(t *testing.T, text string) string {
 	return string(list)
 }
 
-// TestRecover: what the log says was recorded, registered and done is so again, without a run, and what it does not say is
-// listed [S7, L2, G6]. It is safe to repeat, and goes on when what it waited for has ended.
+// TestRecover: what the log says was recorded, registered and done is so again, without a run, and
+// what it does not say is listed [S7, L2, G6]. It is safe to repeat, and goes on when what it
+// waited for has ended.
 func TestRecover(t *testing.T) {
 	t.Parallel()
 	for form, text := range map[string]string{"as printed": lostLog, "as gcloud reads it": asGcloud(t, lostLog)} {
@@ -68,7 +70,8 @@ func TestRecover(t *testing.T) {
 			f.finish("batches/known")
 			command := []string{"recover", "--store", f.store(), "--log", lost(t, text), "--by", "ops"}
 			want := "missing: 1 intents, 1 operations, 1 effects that were done\n" +
-				"1 effects were done, but their operations have not ended in the ledger: recover again after a pass has settled them\n" +
+				"1 effects were done, but their operations have not ended in the ledger: recover again after a pass has " +
+				"settled them\n" +
 				"  batches/b  log\n" +
 				"1 effects are open, and the log does not show them as done: they run when the pause ends\n" +
 				"OPERATION     EFFECT  STATE    ATTEMPTS  IDEMPOTENCY KEY\n" +
@@ -76,17 +79,21 @@ func TestRecover(t *testing.T) {
 			if s := cli(t, nil, append(command, "--dry-run")...).want(t, exitDone); s.out != want {
 				t.Errorf("%s\nwant\n%s", s.out, want)
 			}
-			cli(t, nil, command...).want(t, exitFailed, "Record 1 intents, register 1 operations, and record 1 effects as done? [y/N]", "nothing was changed")
+			cli(t, nil, command...).want(t, exitFailed,
+				"Record 1 intents, register 1 operations, and record 1 effects as done? [y/N]", "nothing was changed")
 			if e := f.effects("batches/a")["log"]; e.State != ledger.EffectPending {
 				t.Errorf("nobody agreed, and %+v", e)
 			}
-			if s := answer(t, nil, "y\n", command...).want(t, exitDone); s.out != strings.Replace(want, "missing:", "recovered:", 1) {
+			if s := answer(t, nil, "y\n", command...).want(t, exitDone); s.out != strings.Replace(want, "missing:", "recovered:",
+				1) {
 				t.Errorf("%s", s.out)
 			}
-			if e := f.effects("batches/a")["log"]; e.State != ledger.EffectDone || e.Recovered == nil || e.Recovered.By != "ops" || e.Attempts != 0 {
+			if e := f.effects("batches/a")["log"]; e.State != ledger.EffectDone || e.Recovered == nil ||
+				e.Recovered.By != "ops" || e.Attempts != 0 {
 				t.Errorf("a: %+v", e)
 			}
-			if s := cli(t, nil, "show", "batches/a", "--store", f.store()).want(t, exitDone); !strings.Contains(s.out, "log was recovered by ops at ") {
+			if s := cli(t, nil, "show", "batches/a", "--store", f.store()).want(t, exitDone); !strings.Contains(s.out,
+				"log was recovered by ops at ") {
 				t.Errorf("%s", s.out)
 			}
 			if e := f.effects("batches/known")["log"]; e.Recovered != nil {
@@ -106,10 +113,12 @@ func TestRecover(t *testing.T) {
 			if fmt.Sprint(report) != "{[] [] [{batches/b log}] [] [{batches/open log}]}" {
 				t.Errorf("%+v", report)
 			}
-			if e := f.effects("batches/b")["log"]; e.State != ledger.EffectDone || !strings.Contains(e.Payload, `"jobKind":"test"`) {
+			if e := f.effects("batches/b")["log"]; e.State != ledger.EffectDone || !strings.Contains(e.Payload,
+				`"jobKind":"test"`) {
 				t.Errorf("b: %+v", e)
 			}
-			if rec := f.record("batches/b"); rec.Name != "projects/p/batches/b" || rec.CorrelationID != "of-b" || rec.SubmittedAt.IsZero() ||
+			if rec := f.record("batches/b"); rec.Name != "projects/p/batches/b" || rec.CorrelationID != "of-b" ||
+				rec.SubmittedAt.IsZero() ||
 				rec.SubmittedAt.After(time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)) {
 				t.Errorf("b: %+v", rec)
 			}
@@ -117,21 +126,24 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// TestRecoverHeld: an effect that was done and is being run once more shows that effects are not paused.
+// TestRecoverHeld: an effect that was done and is being run once more shows that effects are not
+// paused.
 func TestRecoverHeld(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	f.register("batches/a")
 	f.settle("batches/a", operation.Succeeded, operation.Result{})
 	f.claim("batches/a")
-	s := cli(t, nil, "recover", "--store", f.store(), "--yes", "--log", lost(t, `{"event":"effect","operation":"batches/a","effect":"log","outcome":"finished"}`))
+	s := cli(t, nil, "recover", "--store", f.store(), "--yes", "--log",
+		lost(t, `{"event":"effect","operation":"batches/a","effect":"log","outcome":"finished"}`))
 	s.want(t, exitFailed, "OPLEDGER_EFFECTS_PAUSED=true").complaint(t)
 	if e := f.effects("batches/a")["log"]; e.State != ledger.EffectClaimed {
 		t.Errorf("%+v", e)
 	}
 }
 
-// TestRecoverRefused: what is no log, or says nothing, is refused by name; nothing is recovered by mistake.
+// TestRecoverRefused: what is no log, or says nothing, is refused by name; nothing is recovered by
+// mistake.
 func TestRecoverRefused(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -146,11 +158,14 @@ func TestRecoverRefused(t *testing.T) {
 		cli(t, nil, "recover", "--store", f.store(), "--log", path).want(t, exitUsage, path, want).complaint(t)
 	}
 	cli(t, nil, "recover", "--store", f.store()).want(t, exitUsage, "--log").complaint(t)
-	cli(t, nil, "recover", "--store", f.store(), "--log", "/nowhere/serve.log").want(t, exitUsage, "/nowhere/serve.log").complaint(t)
-	cli(t, nil, "recover", "--store", "sqlite:"+filepath.Join(t.TempDir(), "none.db"), "--log", lost(t, lostLog)).want(t, exitFailed, "there is no ledger").complaint(t)
+	cli(t, nil, "recover", "--store", f.store(), "--log", "/nowhere/serve.log").want(t, exitUsage,
+		"/nowhere/serve.log").complaint(t)
+	cli(t, nil, "recover", "--store", "sqlite:"+filepath.Join(t.TempDir(), "none.db"), "--log", lost(t, lostLog)).want(t,
+		exitFailed, "there is no ledger").complaint(t)
 }
 
-// TestBackup: a ledger in a file is copied, never over another file; Firestore is told where its backups are made.
+// TestBackup: a ledger in a file is copied, never over another file; Firestore is told where its
+// backups are made.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -163,8 +178,10 @@ func TestBackup(t *testing.T) {
 		t.Errorf("%s", s.out)
 	}
 	cli(t, nil, "backup", path, "--store", f.store()).want(t, exitFailed, "file exists").complaint(t)
-	cli(t, []string{"GOOGLE_CLOUD_PROJECT=p"}, "backup", path, "--store", "firestore").want(t, exitUsage, "gcloud firestore backups").complaint(t)
-	cli(t, nil, "backup", path, "--store", "sqlite:"+filepath.Join(t.TempDir(), "none.db")).want(t, exitFailed, "there is no ledger").complaint(t)
+	cli(t, []string{"GOOGLE_CLOUD_PROJECT=p"}, "backup", path, "--store", "firestore").want(t, exitUsage,
+		"gcloud firestore backups").complaint(t)
+	cli(t, nil, "backup", path, "--store", "sqlite:"+filepath.Join(t.TempDir(), "none.db")).want(t, exitFailed,
+		"there is no ledger").complaint(t)
 }
 
 // claim takes an operation's effect, as a worker does.

@@ -44,7 +44,8 @@ func start(t *testing.T, sim *geminisim.Sim, displayName string, script geminisi
 	return batches[len(batches)-1].Name
 }
 
-// TestRegister: the record is made, a second time it is known, and neither Gemini nor a webhook is asked for [L2, K1].
+// TestRegister: the record is made, a second time it is known, and neither Gemini nor a webhook is
+// asked for [L2, K1].
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -61,7 +62,8 @@ func TestRegister(t *testing.T) {
 	if s.out != "batches/Abc already known, PENDING; added jobKind, metadata.a\n" {
 		t.Errorf("%q", s.out)
 	}
-	s = cli(t, variables, "register", "batches/Abc", "--job-kind", "daily", "--metadata", `{"a":2,"b":1}`).want(t, exitDone)
+	s = cli(t, variables, "register", "batches/Abc", "--job-kind", "daily", "--metadata", `{"a":2,"b":1}`).want(t,
+		exitDone)
 	if s.out != "batches/Abc already known, PENDING; added metadata.b; kept as it was: jobKind, metadata.a\n" {
 		t.Errorf("%q", s.out)
 	}
@@ -69,21 +71,25 @@ func TestRegister(t *testing.T) {
 	if !strings.Contains(s.out, `"kept": [`+"\n    \"jobKind\"\n  ]") || !strings.Contains(s.out, `"jobKind": "nightly"`) {
 		t.Errorf("%s", s.out)
 	}
-	s = cli(t, variables, "register", "batches/B", "--json", "--job-kind", "nightly", "--metadata", `{"dataset":"2026-11"}`,
+	s = cli(t, variables, "register", "batches/B", "--json", "--job-kind", "nightly", "--metadata",
+		`{"dataset":"2026-11"}`,
 		"--submitted-at", "2026-11-21T04:00:00+02:00", "--correlation-id", "c-1").want(t, exitDone)
 	wantUTC(t, s.out)
 	var record operation.Record
 	oneObject(t, s.out, &record)
-	if record.JobKind != "nightly" || string(record.Metadata) != `{"dataset":"2026-11"}` || record.CorrelationID != "c-1" || record.Name != "batches/B" {
+	if record.JobKind != "nightly" || string(record.Metadata) != `{"dataset":"2026-11"}` ||
+		record.CorrelationID != "c-1" || record.Name != "batches/B" {
 		t.Errorf("%+v", record)
 	}
 	if !strings.Contains(s.out, `"submittedAt": "2026-11-21T02:00:00Z"`) {
 		t.Errorf("%s", s.out)
 	}
-	cli(t, variables, "register", "batches/C", "--correlation-id", "c-1").want(t, exitDone, "without its correlation id", "batches/B")
+	cli(t, variables, "register", "batches/C", "--correlation-id", "c-1").want(t, exitDone, "without its correlation id",
+		"batches/B")
 }
 
-// TestRegisterRunsWhatIsDue: registering an operation that ended before runs its effect at once [W5].
+// TestRegisterRunsWhatIsDue: registering an operation that ended before runs its effect at once
+// [W5].
 func TestRegisterRunsWhatIsDue(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -104,8 +110,8 @@ func wantEffect(t *testing.T, f file, name string, state ledger.EffectState) {
 	}
 }
 
-// TestReconcileItems: an effect that runs once per item fetches the results with the command's own key and address, and without a
-// key the command says what it misses [K4].
+// TestReconcileItems: an effect that runs once per item fetches the results with the command's own
+// key and address, and without a key the command says what it misses [K4].
 func TestReconcileItems(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -125,7 +131,8 @@ func TestReconcileItems(t *testing.T) {
 	cli(t, []string{variables[0], variables[len(variables)-1]}, "register", name).want(t, exitUsage, "GEMINI_API_KEY")
 }
 
-// TestReconcilePass: register, then one pass: what has ended is settled and its effect run [R1, R2, R5].
+// TestReconcilePass: register, then one pass: what has ended is settled and its effect run [R1, R2,
+// R5].
 func TestReconcilePass(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -135,7 +142,8 @@ func TestReconcilePass(t *testing.T) {
 		cli(t, variables, "register", name).want(t, exitDone)
 	}
 	s := cli(t, variables, "reconcile").want(t, exitDone)
-	if want := "due 3, checked 3: settled 1, running 1, unknown 0, missing 1, stuck 0; effects requeued 0; errors 0\n"; s.out != want {
+	if want := "due 3, checked 3: settled 1, running 1, unknown 0, missing 1, stuck 0; effects requeued 0; " +
+		"errors 0\n"; s.out != want {
 		t.Errorf("%q, want %q", s.out, want)
 	}
 	wantEffect(t, f, ended, ledger.EffectDone)
@@ -156,7 +164,8 @@ func TestReconcileOne(t *testing.T) {
 	name := batch(t, sim, "job", geminisim.StateRunning)
 	cli(t, variables, "register", name).want(t, exitDone)
 	s := cli(t, variables, "reconcile", "projects/p/locations/us/"+name+"/").want(t, exitDone)
-	if want := name + " is RUNNING at Gemini: applied ("; !strings.HasPrefix(s.out, want) || !strings.HasSuffix(s.out, "; the ledger says RUNNING\n") {
+	if want := name + " is RUNNING at Gemini: applied ("; !strings.HasPrefix(s.out, want) || !strings.HasSuffix(s.out,
+		"; the ledger says RUNNING\n") {
 		t.Errorf("%q", s.out)
 	}
 	if err := sim.SetState(name, geminisim.StateFailed); err != nil {
@@ -165,7 +174,8 @@ func TestReconcileOne(t *testing.T) {
 	s = cli(t, variables, "reconcile", name, "--json").want(t, exitDone)
 	var answer map[string]string
 	oneObject(t, s.out, &answer)
-	if answer["operation"] != name || answer["state"] != "FAILED" || answer["outcome"] != "applied" || answer["reason"] == "" {
+	if answer["operation"] != name || answer["state"] != "FAILED" || answer["outcome"] != "applied" ||
+		answer["reason"] == "" {
 		t.Errorf("%s", s.out)
 	}
 	wantEffect(t, f, name, ledger.EffectDone)
@@ -179,7 +189,8 @@ func TestReconcileOne(t *testing.T) {
 	s.complaint(t)
 }
 
-// TestReconcileWithoutGemini: a pass that gets no answer is done; the operation is asked about again [R6].
+// TestReconcileWithoutGemini: a pass that gets no answer is done; the operation is asked about
+// again [R6].
 func TestReconcileWithoutGemini(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -187,5 +198,6 @@ func TestReconcileWithoutGemini(t *testing.T) {
 	variables := []string{"OPLEDGER_STORE=" + f.store(), "GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1"}
 	s := cli(t, variables, "reconcile", "batches/a").want(t, exitFailed, "(unavailable)")
 	s.complaint(t)
-	cli(t, append(variables, "GOOGLE_GEMINI_BASE_URL=nowhere"), "reconcile").want(t, exitUsage, "GOOGLE_GEMINI_BASE_URL").complaint(t)
+	cli(t, append(variables, "GOOGLE_GEMINI_BASE_URL=nowhere"), "reconcile").want(t, exitUsage,
+		"GOOGLE_GEMINI_BASE_URL").complaint(t)
 }

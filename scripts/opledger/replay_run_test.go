@@ -13,8 +13,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestReplayMistyped: of an effect that neither the ledger nor the settings know nothing is done where this process runs
-// effects; it says which was perhaps meant [G5].
+// TestReplayMistyped: of an effect that neither the ledger nor the settings know nothing is done
+// where this process runs effects; it says which was perhaps meant [G5].
 func TestReplayMistyped(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -24,7 +24,9 @@ func TestReplayMistyped(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"lgo"}, `batches/a has no effect "lgo", nor does OPLEDGER_EFFECTS name it for this command; did you mean log?`},
+		{[]string{
+			"lgo",
+		}, `batches/a has no effect "lgo", nor does OPLEDGER_EFFECTS name it for this command; did you mean log?`},
 		{[]string{"latre", "--dry-run"}, "did you mean later?"},
 		{[]string{"strange"}, "; opledger show batches/a shows those it has"},
 		{[]string{"lgo", "--rerun"}, `batches/a has no effect "lgo"; did you mean log?`},
@@ -43,16 +45,19 @@ func TestReplayMistyped(t *testing.T) {
 	if err := change(t.Context(), outside, "", func(w writer) error {
 		r := replayer{outside: outside, server: w.Server, topic: "effects"}
 		return r.checkRules(t.Context(), []replayTarget{{Operation: "batches/a", Effect: "lgo", Status: unplanned}})
-	}); err != nil || !strings.Contains(said.String(), "did you mean log?\nopledger: the deployed function may have that rule") {
+	}); err != nil || !strings.Contains(said.String(),
+		"did you mean log?\nopledger: the deployed function may have that rule") {
 		t.Errorf("%v: %s", err, said.String())
 	}
-	cli(t, variables, "abandon", "batches/a", "--effect", "lgo", "--reason", "r").want(t, exitFailed, `batches/a has no effect "lgo"; did you mean log?`).complaint(t)
+	cli(t, variables, "abandon", "batches/a", "--effect", "lgo", "--reason", "r").want(t, exitFailed,
+		`batches/a has no effect "lgo"; did you mean log?`).complaint(t)
 }
 
 // TestReplayCounts: only what had an attempt was run, and only what is open runs again by itself.
 func TestReplayCounts(t *testing.T) {
 	t.Parallel()
-	const again, settings = "what is open runs again when serve sweeps", "set OPLEDGER_EFFECTS to the value of the functions"
+	const again, settings = "what is open runs again when serve sweeps", "set OPLEDGER_EFFECTS to the value of the " +
+		"functions"
 	replay := func(f file, ran, says, saysNot string, variables ...string) {
 		t.Helper()
 		args := []string{"replay", "--collection", "batches", "--yes", "--store", f.store()}
@@ -79,12 +84,17 @@ func TestReplayCounts(t *testing.T) {
 
 	unknown := newFile(t)
 	unknown.dead("batches/a")
-	replay(unknown, "ran none of 1 effect of 1 operation; the log says why", settings, again, "OPLEDGER_EFFECTS=[{name: later, on: [SUCCEEDED], do: log}]")
+	replay(unknown, "ran none of 1 effect of 1 operation; the log says why", settings, again,
+		"OPLEDGER_EFFECTS=[{name: later, on: [SUCCEEDED], do: log}]")
 
 	gone := newFile(t)
 	gone.dead("batches/a")
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusGone)
+	}))
 	t.Cleanup(receiver.Close)
-	replay(gone, "ran 1 effect of 1 operation, once each; opledger show NAME shows the outcome", "1 of 1 effects are not done", again,
-		"OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: http, url: '"+receiver.URL+"'}]", "OPLEDGER_EFFECT_ALLOW_PRIVATE=true")
+	replay(gone, "ran 1 effect of 1 operation, once each; opledger show NAME shows the outcome",
+		"1 of 1 effects are not done", again,
+		"OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: http, url: '"+receiver.URL+"'}]",
+		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true")
 }

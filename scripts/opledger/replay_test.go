@@ -63,13 +63,16 @@ func answer(t *testing.T, variables []string, in string, args ...string) said {
 	return said{code, out.String(), err.String()}
 }
 
-// TestReplay: a dead effect of a ledger in a file is reopened and run in this process, recorded with who [G5].
+// TestReplay: a dead effect of a ledger in a file is reopened and run in this process, recorded
+// with who [G5].
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	f.dead("batches/a")
-	s := cli(t, nil, "replay", "projects/p/locations/us/batches/a/", "--store", f.store(), "--by", "ops").want(t, exitDone, `"replay":"reopened"`)
-	if want := "batches/a  log  done\nran 1 effect of 1 operation, once each; opledger show NAME shows the outcome\n"; s.out != want {
+	s := cli(t, nil, "replay", "projects/p/locations/us/batches/a/", "--store", f.store(), "--by", "ops").want(t, exitDone,
+		`"replay":"reopened"`)
+	if want := "batches/a  log  done\nran 1 effect of 1 operation, once each; opledger show NAME shows the " +
+		"outcome\n"; s.out != want {
 		t.Errorf("%q, want %q", s.out, want)
 	}
 	e := f.effects("batches/a")["log"]
@@ -88,10 +91,13 @@ func TestReplayThatFails(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	f.dead("batches/a")
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusGone)
+	}))
 	t.Cleanup(receiver.Close)
 	variables := []string{
-		"OPLEDGER_STORE=" + f.store(), "OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: http, url: '" + receiver.URL + "'}]",
+		"OPLEDGER_STORE=" + f.store(),
+		"OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: http, url: '" + receiver.URL + "'}]",
 		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
 	}
 	s := cli(t, variables, "replay", "batches/a").want(t, exitFailed, "1 of 1 effects are not done")
@@ -100,15 +106,16 @@ func TestReplayThatFails(t *testing.T) {
 	}
 }
 
-// TestReplayPaused: while effects are paused a replay is taken in and runs nothing, which it says plainly; it runs when the
-// pause ends [G5, R5].
+// TestReplayPaused: while effects are paused a replay is taken in and runs nothing, which it says
+// plainly; it runs when the pause ends [G5, R5].
 func TestReplayPaused(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	f.dead("batches/a")
 	variables := []string{"OPLEDGER_STORE=" + f.store(), "OPLEDGER_EFFECTS_PAUSED=true"}
 	s := cli(t, variables, "replay", "batches/a").want(t, exitDone, `"outcome":"paused"`)
-	want := "batches/a  log  open\npaused by OPLEDGER_EFFECTS_PAUSED: accepted 1 effect of 1 operation; what is open runs when the pause ends, and serve sweeps\n"
+	want := "batches/a  log  open\npaused by OPLEDGER_EFFECTS_PAUSED: accepted 1 effect of 1 operation; what is open " +
+		"runs when the pause ends, and serve sweeps\n"
 	if s.out != want {
 		t.Errorf("%q, want %q", s.out, want)
 	}
@@ -130,14 +137,16 @@ func TestReplayPaused(t *testing.T) {
 	}
 }
 
-// TestReplayRerun: what is done is run once more as a run of its own; the same nonce again is the same run; the first stays [G5, K4].
+// TestReplayRerun: what is done is run once more as a run of its own; the same nonce again is the
+// same run; the first stays [G5, K4].
 func TestReplayRerun(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	f.dead("batches/a")
 	cli(t, nil, "replay", "batches/a", "--store", f.store()).want(t, exitDone)
 	for range 2 {
-		s := cli(t, nil, "replay", "batches/a", "--effect", "log", "--rerun=fix-1", "--by", "ops", "--store", f.store()).want(t, exitDone)
+		s := cli(t, nil, "replay", "batches/a", "--effect", "log", "--rerun=fix-1", "--by", "ops", "--store",
+			f.store()).want(t, exitDone)
 		if !strings.Contains(s.out, "batches/a  log@fix-1  done\n") || !strings.Contains(s.out, "each is the run @fix-1") {
 			t.Errorf("%q", s.out)
 		}
@@ -155,12 +164,14 @@ func TestReplayRerun(t *testing.T) {
 		Rerun     string `json:"anew"`
 	}
 	oneObject(t, s.out, &report)
-	if report.Published != 1 || len(report.Effects) != 1 || f.effects("batches/a")["log@"+report.Rerun].State != ledger.EffectDone {
+	if report.Published != 1 || len(report.Effects) != 1 ||
+		f.effects("batches/a")["log@"+report.Rerun].State != ledger.EffectDone {
 		t.Errorf("%s", s.out)
 	}
 }
 
-// TestReplayByFilter: it says how many, asks, and takes only a yes; --dry-run says which and does nothing.
+// TestReplayByFilter: it says how many, asks, and takes only a yes; --dry-run says which and does
+// nothing.
 func TestReplayByFilter(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -214,7 +225,8 @@ func TestReplayByFilter(t *testing.T) {
 	if open() != 1 {
 		t.Errorf("%d are dead after a yes", open())
 	}
-	if s := cli(t, nil, "replay", "--dead", "--yes", "--store", f.store()).want(t, exitDone); open() != 0 || strings.Contains(s.err, "[y/N]") {
+	if s := cli(t, nil, "replay", "--dead", "--yes", "--store", f.store()).want(t, exitDone); open() != 0 ||
+		strings.Contains(s.err, "[y/N]") {
 		t.Errorf("%d are dead after --yes: %s", open(), s.err)
 	}
 }
@@ -240,7 +252,8 @@ func TestReplayWaived(t *testing.T) {
 	}
 }
 
-// TestReplayNeverPlanned: what no rule had when the operation ended is planned now, if the operation ended; otherwise it says why not.
+// TestReplayNeverPlanned: what no rule had when the operation ended is planned now, if the
+// operation ended; otherwise it says why not.
 func TestReplayNeverPlanned(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -257,7 +270,8 @@ func TestReplayNeverPlanned(t *testing.T) {
 	} {
 		cli(t, variables, "replay", c.name, "--effect", "later").want(t, exitFailed, c.says)
 	}
-	cli(t, variables, "replay", "batches/a", "--effect", "other", "--rerun").want(t, exitFailed, "opledger show").complaint(t)
+	cli(t, variables, "replay", "batches/a", "--effect", "other", "--rerun").want(t, exitFailed,
+		"opledger show").complaint(t)
 }
 
 // TestReplayWrongUse: 2, and what to do.
@@ -289,5 +303,6 @@ func TestReplayWrongUse(t *testing.T) {
 		}
 	}
 	cli(t, []string{"GOOGLE_CLOUD_PROJECT=p"}, "replay", "--dead").want(t, exitUsage, "OPLEDGER_TOPIC").complaint(t)
-	cli(t, nil, "replay", "--dead", "--store", "sqlite:"+f.path+".none").want(t, exitFailed, "there is no ledger in").complaint(t)
+	cli(t, nil, "replay", "--dead", "--store", "sqlite:"+f.path+".none").want(t, exitFailed,
+		"there is no ledger in").complaint(t)
 }

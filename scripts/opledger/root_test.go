@@ -109,8 +109,10 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"show", " "}, []string{"name"}},
 		{[]string{"register"}, []string{"register --help"}},
 		{[]string{"register", "abc123"}, []string{"batches/abc123"}},
-		{[]string{"register", "batches/a", "--metadata", "[1]", "--job-kind", strings.Repeat("k", 300)}, []string{"metadata", "jobKind"}},
-		{[]string{"register", "batches/a", "--submitted-at", "yesterday"}, []string{"--submitted-at", "2026-11-21T02:00:00Z"}},
+		{[]string{"register", "batches/a", "--metadata", "[1]", "--job-kind", strings.Repeat("k", 300)},
+			[]string{"metadata", "jobKind"}},
+		{[]string{"register", "batches/a", "--submitted-at", "yesterday"},
+			[]string{"--submitted-at", "2026-11-21T02:00:00Z"}},
 		{[]string{"reconcile", "a", "b"}, []string{"reconcile --help"}},
 		{[]string{"list", "--intents", "--pending"}, []string{"intents", "pending"}},
 		{[]string{"abandon", "batches/a"}, []string{"--reason"}},
@@ -125,11 +127,14 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"submit", "poem"}, []string{"poem"}},
 		{[]string{"submit", "batch", "--file", "files/x"}, []string{"--model"}},
 		{[]string{"submit", "batch", "--model", "m"}, []string{"--file", "--requests"}},
-		{[]string{"submit", "batch", "--model", "m", "--file", "files/x", "--requests", "y"}, []string{"--file", "--requests"}},
-		{[]string{"submit", "batch", "--model", "m", "--requests", "/nowhere/requests.jsonl"}, []string{"--requests", "/nowhere/requests.jsonl"}},
+		{[]string{"submit", "batch", "--model", "m", "--file", "files/x", "--requests", "y"},
+			[]string{"--file", "--requests"}},
+		{[]string{"submit", "batch", "--model", "m", "--requests", "/nowhere/requests.jsonl"},
+			[]string{"--requests", "/nowhere/requests.jsonl"}},
 		{[]string{"submit", "video", "--model", "veo"}, []string{"--prompt"}},
 		{[]string{"submit", "interaction", "--input", "x"}, []string{"--model"}},
-		{[]string{"submit", "video", "--model", "veo", "--prompt", "p", "--metadata", "[1]", "--correlation-id", "two words", "--webhook-url", "http://x"},
+		{[]string{"submit", "video", "--model", "veo", "--prompt", "p", "--metadata", "[1]", "--correlation-id", "two words",
+			"--webhook-url", "http://x"},
 			[]string{"--metadata", "--correlation-id", "--webhook-url"}},
 		{[]string{"serve", "--port", "70000"}, []string{"--port", "65535"}},
 		{[]string{"serve", "now"}, []string{"serve --help"}},
@@ -145,8 +150,8 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
-// TestSettingsAreJudgedAtOnce: every problem in the settings of the command that runs is reported, by name, and it does not
-// start; settings of others do not concern it.
+// TestSettingsAreJudgedAtOnce: every problem in the settings of the command that runs is reported,
+// by name, and it does not start; settings of others do not concern it.
 func TestSettingsAreJudgedAtOnce(t *testing.T) {
 	t.Parallel()
 	bad := []string{
@@ -196,23 +201,27 @@ func TestSettingsAreJudgedAtOnce(t *testing.T) {
 	}
 }
 
-// TestHandlersAreJudgedAtOnce: what only shows with the effects' handlers is found with everything else that is wrong, before a
-// ledger is made.
+// TestHandlersAreJudgedAtOnce: what only shows with the effects' handlers is found with everything
+// else that is wrong, before a ledger is made.
 func TestHandlersAreJudgedAtOnce(t *testing.T) {
 	t.Parallel()
 	variables := []string{
-		"GEMINI_API_KEY=k", "OPLEDGER_EFFECTS=[{name: own, on: [FAILED], do: custom}, {name: tell, on: [FAILED], do: pubsub, topic: ends}]",
+		"GEMINI_API_KEY=k",
+		"OPLEDGER_EFFECTS=[{name: own, on: [FAILED], do: custom}, {name: tell, on: [FAILED], do: pubsub, topic: ends}]",
 	}
 	for _, args := range [][]string{
-		{"serve", "--port", "0"}, {"reconcile"}, {"register", "batches/a"}, {"replay", "--dead"}, {"abandon", "batches/a", "--reason", "r"},
+		{"serve", "--port", "0"}, {"reconcile"}, {"register", "batches/a"}, {"replay", "--dead"},
+		{"abandon", "batches/a", "--reason", "r"},
 		{"submit", "video", "--model", "m", "--prompt", "p"},
 	} {
 		f := newFile(t)
 		s := cli(t, append(variables, "OPLEDGER_STORE="+f.store(), "OPLEDGER_GRACE=soon"), args...).want(t, exitUsage)
 		const want = "3 problems, and nothing was done:\n" +
 			"  OPLEDGER_GRACE: \"soon\" is not a duration; write 90s, 5m or 6h\n" +
-			"  OPLEDGER_EFFECTS: effect \"own\": do is custom, and this program has no handler of that name; add it in functions/effects/custom.go\n" +
-			"  OPLEDGER_EFFECTS: effect \"tell\": topic \"ends\" names no project: write it as projects/PROJECT/topics/ends; or set GOOGLE_CLOUD_PROJECT"
+			"  OPLEDGER_EFFECTS: effect \"own\": do is custom, and this program has no handler of that name; " +
+			"add it in functions/effects/custom.go\n" +
+			"  OPLEDGER_EFFECTS: effect \"tell\": topic \"ends\" names no project: " +
+			"write it as projects/PROJECT/topics/ends; or set GOOGLE_CLOUD_PROJECT"
 		if got := s.complaint(t); got != want || s.err != "opledger: "+want+"\n" {
 			t.Errorf("%v: %s\nwant %s", args, s.err, want)
 		}

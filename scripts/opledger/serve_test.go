@@ -33,8 +33,9 @@ func serving(t *testing.T, variables []string, args ...string) served {
 	ended := make(chan int, 1)
 	go func() {
 		code := run(ctx, append([]string{"serve", "--port", "0"}, args...), environment{
-			variables: append([]string{"GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1", "OPLEDGER_STORE=" + newFile(t).store()}, variables...),
-			out:       writes, err: &stderr,
+			variables: append([]string{"GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1",
+				"OPLEDGER_STORE=" + newFile(t).store()}, variables...),
+			out: writes, err: &stderr,
 		})
 		_ = writes.Close() // a pipe's end has no error
 		ended <- code
@@ -82,8 +83,8 @@ func (s served) wantStatus(status int, method, url string, header ...string) {
 	}
 }
 
-// TestServeReach: serve as it is started answers this machine and no page that a browser shows; with
-// --webhook-listen there is a second port, which answers /webhook alone [G7].
+// TestServeReach: serve as it is started answers this machine and no page that a browser shows;
+// with --webhook-listen there is a second port, which answers /webhook alone [G7].
 func TestServeReach(t *testing.T) {
 	t.Parallel()
 	s := serving(t, nil, "--webhook-listen", "127.0.0.1:0")
@@ -100,10 +101,12 @@ func TestServeReach(t *testing.T) {
 	}
 }
 
-// TestServeToken: beyond loopback serve starts with a token alone, and asks for it; it is in no log [G7].
+// TestServeToken: beyond loopback serve starts with a token alone, and asks for it; it is in no log
+// [G7].
 func TestServeToken(t *testing.T) {
 	t.Parallel()
-	s := serving(t, []string{"OPLEDGER_SERVE_TOKEN=" + serveToken}, "--host", "0.0.0.0", "--allow-host", "ledger.example,localhost", "--allow-host", "10.0.0.1")
+	s := serving(t, []string{"OPLEDGER_SERVE_TOKEN=" + serveToken}, "--host", "0.0.0.0", "--allow-host",
+		"ledger.example,localhost", "--allow-host", "10.0.0.1")
 	_, port, _ := strings.Cut(strings.TrimPrefix(s.url, "http://["), "]") // it says [::]:PORT
 	url := "http://127.0.0.1" + port
 	s.wantStatus(401, "POST", url+"/register")
@@ -127,19 +130,27 @@ func TestServeUnsafe(t *testing.T) {
 		set, args []string
 		want      string
 	}{
-		{nil, []string{"--host", "0.0.0.0"}, `--host: beyond loopback, as on "0.0.0.0", callers must send a token: set OPLEDGER_SERVE_TOKEN ` +
+		{nil, []string{
+			"--host", "0.0.0.0",
+		}, `--host: beyond loopback, as on "0.0.0.0", callers must send a token: set OPLEDGER_SERVE_TOKEN ` +
 			`(openssl rand -base64 32 makes one); for Gemini's deliveries alone --webhook-listen is enough`},
 		{nil, []string{"--host", ""}, `--host: beyond loopback, as on "", callers`},
 		{nil, []string{"--host", "::"}, `--host: beyond loopback, as on "::", callers`},
-		{[]string{"OPLEDGER_PUSH_AUDIENCE=a", "OPLEDGER_PUSH_ACCOUNT=p@example.com"}, []string{"--host", "0.0.0.0"}, "--host: beyond loopback"},
-		{nil, []string{"--allow-host", "ledger.example"}, "--allow-host: callers that use another name than loopback's may be anywhere and must send a token: set OPLEDGER_SERVE_TOKEN"},
-		{[]string{"OPLEDGER_SERVE_TOKEN=" + serveToken}, []string{"--allow-host", "*.example"}, "--allow-host: it must be the name of a host alone"},
+		{[]string{"OPLEDGER_PUSH_AUDIENCE=a", "OPLEDGER_PUSH_ACCOUNT=p@example.com"}, []string{"--host", "0.0.0.0"},
+			"--host: beyond loopback"},
+		{nil, []string{"--allow-host", "ledger.example"},
+			"--allow-host: callers that use another name than loopback's may be anywhere and must send a token: set " +
+				"OPLEDGER_SERVE_TOKEN"},
+		{[]string{"OPLEDGER_SERVE_TOKEN=" + serveToken}, []string{"--allow-host", "*.example"},
+			"--allow-host: it must be a host name alone"},
 		{nil, []string{"--webhook-listen", "8081"}, "--webhook-listen: it must be HOST:PORT, such as 127.0.0.1:8081: "},
-		{[]string{"OPLEDGER_SERVE_TOKEN=hunter2"}, []string{"--host", "0.0.0.0"}, "OPLEDGER_SERVE_TOKEN: it must have at least 32 characters"},
+		{[]string{"OPLEDGER_SERVE_TOKEN=hunter2"}, []string{"--host", "0.0.0.0"},
+			"OPLEDGER_SERVE_TOKEN: it must have at least 32 characters"},
 		{[]string{"OPLEDGER_PUSH_AUDIENCE=a"}, nil, "OPLEDGER_PUSH_AUDIENCE: it needs OPLEDGER_PUSH_ACCOUNT"},
 	} {
 		f := newFile(t)
-		s := cli(t, append(c.set, "GEMINI_API_KEY=k", "OPLEDGER_STORE="+f.store()), append([]string{"serve"}, c.args...)...).want(t, exitUsage)
+		s := cli(t, append(c.set, "GEMINI_API_KEY=k", "OPLEDGER_STORE="+f.store()),
+			append([]string{"serve"}, c.args...)...).want(t, exitUsage)
 		if got := s.complaint(t); !strings.HasPrefix(got, c.want) || strings.Contains(s.err, "hunter2") {
 			t.Errorf("%v: %s, want %s", c.args, got, c.want)
 		}
@@ -149,8 +160,9 @@ func TestServeUnsafe(t *testing.T) {
 	}
 }
 
-// TestServeSaysWhatItCannotDo: an effect that cannot be performed keeps nothing from starting, and is said
-// before anything needs it: one line for the operator and one in the log for each, and no secret in them.
+// TestServeSaysWhatItCannotDo: an effect that cannot be performed keeps nothing from starting, and
+// is said before anything needs it: one line for the operator and one in the log for each, and no
+// secret in them.
 func TestServeSaysWhatItCannotDo(t *testing.T) {
 	t.Parallel()
 	secrets, err := secretsim.Start(secretsim.Config{})
@@ -160,8 +172,11 @@ func TestServeSaysWhatItCannotDo(t *testing.T) {
 	defer secrets.Close()
 	private := `[{name: inside, do: http, url: "http://me:hunter2@127.0.0.1:9/hunter2", on: [SUCCEEDED]}, ` +
 		`{name: publish, do: http, url: "https://8.8.8.8/hunter2", on: [SUCCEEDED]}, {name: note, do: log, on: [FAILED]}]`
-	unsigned := []string{"OPLEDGER_EFFECT_SECRET=projects/p/secrets/effects", "SECRET_MANAGER_EMULATOR_HOST=" + secrets.Addr()}
-	const inside = "http://127.0.0.1:9 is at 127.0.0.1: the effect may not reach private addresses; OPLEDGER_EFFECT_ALLOW_PRIVATE=true allows it"
+	unsigned := []string{
+		"OPLEDGER_EFFECT_SECRET=projects/p/secrets/effects", "SECRET_MANAGER_EMULATOR_HOST=" + secrets.Addr(),
+	}
+	const inside = "http://127.0.0.1:9 is at 127.0.0.1: the effect may not reach private addresses; " +
+		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true allows it"
 	for _, c := range []struct {
 		set  []string
 		says map[string][]string // by effect, what its line says
@@ -169,7 +184,8 @@ func TestServeSaysWhatItCannotDo(t *testing.T) {
 		{nil, map[string][]string{"inside": {inside}}},
 		{[]string{"OPLEDGER_EFFECT_ALLOW_PRIVATE=true"}, nil},
 		{unsigned, map[string][]string{
-			"inside": {inside, "projects/p/secrets/effects: the secret is not there"}, "publish": {"OPLEDGER_EFFECT_SECRET: ", "projects/p/secrets/effects: the secret is not there"},
+			"inside":  {inside, "projects/p/secrets/effects: the secret is not there"},
+			"publish": {"OPLEDGER_EFFECT_SECRET: ", "projects/p/secrets/effects: the secret is not there"},
 		}},
 	} {
 		s := serving(t, append(c.set, "OPLEDGER_EFFECTS="+private))
@@ -198,7 +214,8 @@ func TestServePortTaken(t *testing.T) {
 	t.Parallel()
 	s := serving(t, nil)
 	taken := strings.TrimPrefix(s.url, "http://")
-	got := cli(t, []string{"GEMINI_API_KEY=k", "OPLEDGER_STORE=" + newFile(t).store()}, "serve", "--port", "0", "--webhook-listen", taken).want(t, exitFailed)
+	got := cli(t, []string{"GEMINI_API_KEY=k", "OPLEDGER_STORE=" + newFile(t).store()}, "serve", "--port", "0",
+		"--webhook-listen", taken).want(t, exitFailed)
 	if complaint := got.complaint(t); !strings.HasSuffix(complaint, "choose another with --webhook-listen") {
 		t.Error(complaint)
 	}

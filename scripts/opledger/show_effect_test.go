@@ -14,8 +14,9 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// TestShowAttempts: of an effect that is not done, how many of its attempts it has had, when the next one is, why the last one
-// failed; of one that is dead why, and the commands that replay or waive it; in JSON, too [S2, S4].
+// TestShowAttempts: of an effect that is not done, how many of its attempts it has had, when the
+// next one is, why the last one failed; of one that is dead why, and the commands that replay or
+// waive it; in JSON, too [S2, S4].
 func TestShowAttempts(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -66,7 +67,8 @@ func TestShowAttempts(t *testing.T) {
 	show("batches/a", `log +PENDING +`+at+` +- +1 +`+at+` +1 +the target  is down`,
 		`log backs off: attempt 1, failing for \d+s, given up not before (today|tomorrow) \d\d:\d\d; the next is in 1h5\dm`,
 		`  last error: the target  is down`)
-	if e := asJSON("batches/a"); !e.NextAttemptAt.Equal(e.ClaimableAt) || e.NextAttemptAt.Before(time.Now().Add(time.Hour)) || e.Attempts != 1 ||
+	if e := asJSON("batches/a"); !e.NextAttemptAt.Equal(e.ClaimableAt) ||
+		e.NextAttemptAt.Before(time.Now().Add(time.Hour)) || e.Attempts != 1 ||
 		!e.NotGivenUpBefore.Equal(e.Failing.Since.Add(24*time.Hour)) {
 		t.Errorf("%+v", e)
 	}
@@ -77,16 +79,19 @@ func TestShowAttempts(t *testing.T) {
 		"  run it again:  opledger replay 'batches/it'\\\\''s' --effect log"+where,
 		"  or waive it:   opledger abandon 'batches/it'\\\\''s' --effect log"+where+" --reason 'WHY'")
 	dead := asJSON("batches/it's")
-	if !dead.NotGivenUpBefore.IsZero() || dead.LastError != "the target said no" || dead.Commands["replay"] != `opledger replay 'batches/it'\''s' --effect log`+where || dead.Commands["abandon"] == "" {
+	if !dead.NotGivenUpBefore.IsZero() || dead.LastError != "the target said no" ||
+		dead.Commands["replay"] != `opledger replay 'batches/it'\''s' --effect log`+where || dead.Commands["abandon"] == "" {
 		t.Errorf("%+v", dead)
 	}
 	cli(t, nil, "abandon", "batches/it's", "--effect", "log", "--reason", "r", "--store", f.store()).want(t, exitDone)
-	if s := cli(t, nil, "show", "batches/it's", "--store", f.store()).want(t, exitDone); strings.Contains(s.out, "run it again") {
+	if s := cli(t, nil, "show", "batches/it's", "--store", f.store()).want(t, exitDone); strings.Contains(s.out,
+		"run it again") {
 		t.Errorf("waived:\n%s", s.out)
 	}
 }
 
-// TestShowFailing: how long an effect has been failing, and when it is given up at the earliest [S4].
+// TestShowFailing: how long an effect has been failing, and when it is given up at the earliest
+// [S4].
 func TestShowFailing(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local)
@@ -99,12 +104,17 @@ func TestShowFailing(t *testing.T) {
 	}{
 		{ledger.Effect{Attempts: 1}, "attempt 1"},
 		{ledger.Effect{Attempts: 3, Interrupted: 2}, "attempt 3, 2 ended with their process"},
-		{ledger.Effect{Attempts: 7, Failing: ago(2*time.Hour, 7)}, "attempt 7, failing for 2h00m, given up not before tomorrow 10:00"},
-		{ledger.Effect{Attempts: 40, Failing: ago(23*time.Hour, 40)}, "attempt 40, failing for 23h00m, given up not before today 13:00"},
+		{ledger.Effect{Attempts: 7, Failing: ago(2*time.Hour, 7)},
+			"attempt 7, failing for 2h00m, given up not before tomorrow 10:00"},
+		{ledger.Effect{Attempts: 40, Failing: ago(23*time.Hour, 40)},
+			"attempt 40, failing for 23h00m, given up not before today 13:00"},
 		{ledger.Effect{Attempts: 6, Failing: ago(0, 6)}, "attempt 6, failing for 0s, given up not before tomorrow 12:00"},
-		{ledger.Effect{Attempts: 4, Failing: ago(26*time.Hour, 4)}, "attempt 4, failing for 1d02h, given up after 6 more failures"},
-		{ledger.Effect{Attempts: 9, Failing: ago(26*time.Hour, 9)}, "attempt 9, failing for 1d02h, given up if it fails once more"},
-		{ledger.Effect{Attempts: 30, Failing: ago(26*time.Hour, 30)}, "attempt 30, failing for 1d02h, given up if it fails once more"},
+		{ledger.Effect{Attempts: 4, Failing: ago(26*time.Hour, 4)},
+			"attempt 4, failing for 1d02h, given up after 6 more failures"},
+		{ledger.Effect{Attempts: 9, Failing: ago(26*time.Hour, 9)},
+			"attempt 9, failing for 1d02h, given up if it fails once more"},
+		{ledger.Effect{Attempts: 30, Failing: ago(26*time.Hour, 30)},
+			"attempt 30, failing for 1d02h, given up if it fails once more"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			t.Parallel()
@@ -114,7 +124,8 @@ func TestShowFailing(t *testing.T) {
 		})
 	}
 	const long = "attempt 1, failing for 0s, given up not before 2026-12-01 12:00"
-	if got := (effectView{max: 10, retryFor: 240 * time.Hour, now: now}).attempt(ledger.Effect{Attempts: 1, Failing: ago(0, 1)}); got != long {
+	if got := (effectView{max: 10, retryFor: 240 * time.Hour, now: now}).attempt(ledger.Effect{Attempts: 1,
+		Failing: ago(0, 1)}); got != long {
 		t.Errorf("%q, want %q", got, long)
 	}
 }
@@ -136,7 +147,8 @@ func TestShowReplayed(t *testing.T) {
 	replay("m2")
 	show := func(paused string) string {
 		t.Helper()
-		return cli(t, []string{"OPLEDGER_STORE=" + f.store(), "OPLEDGER_EFFECTS_PAUSED=" + paused}, "show", "batches/a").want(t, exitDone).out
+		return cli(t, []string{"OPLEDGER_STORE=" + f.store(), "OPLEDGER_EFFECTS_PAUSED=" + paused}, "show",
+			"batches/a").want(t, exitDone).out
 	}
 	line := "log replayed " + localPattern + " by ops; it was dead: the target said no\n"
 	if s := show("false"); !regexp.MustCompile("\n\n"+line+line+"$").MatchString(s) || strings.Contains(s, "pause") {
@@ -204,7 +216,8 @@ $`)
 	if wantUTC(t, s.out); intent.State != ledger.IntentOpen || intent.CorrelationID != "night/1" {
 		t.Errorf("%+v", intent)
 	}
-	cli(t, nil, "show", "--intent", "none", "--store", f.store()).want(t, exitFailed, "no such intent", "opledger list --intents").complaint(t)
+	cli(t, nil, "show", "--intent", "none", "--store", f.store()).want(t, exitFailed, "no such intent",
+		"opledger list --intents").complaint(t)
 }
 
 // deadAlert makes a dead alert about what is no operation, and returns its name.
@@ -241,7 +254,8 @@ func (f file) deadAlert(subject operation.Key) string {
 	return name
 }
 
-// TestShowWithoutRecord: an alert about what is no operation can be looked at, and replayed, by the name that it has [R4, G5].
+// TestShowWithoutRecord: an alert about what is no operation can be looked at, and replayed, by the
+// name that it has [R4, G5].
 func TestShowWithoutRecord(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -259,5 +273,6 @@ func TestShowWithoutRecord(t *testing.T) {
 	if !strings.HasPrefix(s.out, "intents/night-1  "+alert+"  done\n") {
 		t.Errorf("%q", s.out)
 	}
-	answer(t, []string{"OPLEDGER_STORE=" + f.store()}, "y\n", "forget", "intents/night-1").want(t, exitDone, "no record; deliveries: 0; effects: "+alert+" DONE")
+	answer(t, []string{"OPLEDGER_STORE=" + f.store()}, "y\n", "forget", "intents/night-1").want(t, exitDone,
+		"no record; deliveries: 0; effects: "+alert+" DONE")
 }

@@ -17,7 +17,9 @@ func TestShowTable(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	f.register("batches/Abc-1")
-	f.settle("batches/Abc-1", operation.Failed, operation.Result{ErrorCode: "INTERNAL", ErrorMessage: "it broke\n\x1b[31mred"})
+	f.settle("batches/Abc-1", operation.Failed, operation.Result{
+		ErrorCode: "INTERNAL", ErrorMessage: "it broke\n\x1b[31mred",
+	})
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
 		grant, err := l.Claim(ctx, "batches/Abc-1", "log")
 		if err == nil {
@@ -70,12 +72,14 @@ func TestShowJSON(t *testing.T) {
 	wantUTC(t, s.out)
 	var story ledger.Story
 	oneObject(t, s.out, &story)
-	if story.Record.Key != "batches/a" || len(story.Deliveries) != 1 || len(story.Effects) != 1 || story.Effects[0].State != ledger.EffectPending {
+	if story.Record.Key != "batches/a" || len(story.Deliveries) != 1 || len(story.Effects) != 1 ||
+		story.Effects[0].State != ledger.EffectPending {
 		t.Errorf("%+v", story)
 	}
 }
 
-// TestShowItems: how far an effect per item has come, in words and in JSON [K4], and who asked for it again [G5].
+// TestShowItems: how far an effect per item has come, in words and in JSON [K4], and who asked for
+// it again [G5].
 func TestShowItems(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -97,7 +101,9 @@ func TestShowItems(t *testing.T) {
 	})
 	s := cli(t, nil, "show", "batches/a", "--store", f.store()).want(t, exitDone)
 	if !strings.Contains(s.out, "\nlog items: 2 done, 1 failed, of 5; 1 are tried again\n") ||
-		!regexp.MustCompile(`\n  bad, item 2, failed after 1 attempt: no; its response is not kept; Gemini has it until about `+localPattern+`\n`).MatchString(s.out) {
+		!regexp.MustCompile(
+			`\n  bad, item 2, failed after 1 attempt: no; its response is not kept; Gemini has it until about `+localPattern+
+				`\n`).MatchString(s.out) {
 		t.Errorf("%q", s.out)
 	}
 	var told struct {
@@ -112,13 +118,15 @@ func TestShowItems(t *testing.T) {
 		return err
 	})
 	s = cli(t, nil, "show", "batches/a", "--store", f.store()).want(t, exitDone)
-	if !strings.Contains(s.out, "\nlog items: 2 done, 0 failed, of 5; 2 are tried again\n") || !regexp.MustCompile(`\nlog replayed `+localPattern+` by ops *; it was dead: results lost\n`).MatchString(s.out) {
+	if !strings.Contains(s.out, "\nlog items: 2 done, 0 failed, of 5; 2 are tried again\n") ||
+		!regexp.MustCompile(`\nlog replayed `+localPattern+` by ops *; it was dead: results lost\n`).MatchString(s.out) {
 		t.Errorf("%q", s.out)
 	}
 	var story ledger.Story
 	oneObject(t, cli(t, nil, "show", "batches/a", "--json", "--store", f.store()).want(t, exitDone).out, &story)
 	want := operation.Progress{Done: 2, Total: 5}
-	if story.Record.Progress["log"] != want || len(story.Effects) != 1 || story.Effects[0].Progress.Done != 2 || story.Effects[0].Replays[0].By == "" {
+	if story.Record.Progress["log"] != want || len(story.Effects) != 1 || story.Effects[0].Progress.Done != 2 ||
+		story.Effects[0].Replays[0].By == "" {
 		t.Errorf("%+v", story)
 	}
 }
@@ -151,7 +159,8 @@ func TestUnknownName(t *testing.T) {
 	cli(t, variables, "show", "intents/n-1").want(t, exitFailed, "opledger show --intent n-1").complaint(t)
 	nowhere := newFile(t)
 	for _, args := range [][]string{{"reconcile"}, {"reconcile", "batches/b"}} {
-		cli(t, []string{"OPLEDGER_STORE=" + nowhere.store(), "GEMINI_API_KEY=k"}, args...).want(t, exitFailed, "there is no ledger in "+nowhere.path).complaint(t)
+		cli(t, []string{"OPLEDGER_STORE=" + nowhere.store(), "GEMINI_API_KEY=k"}, args...).want(t, exitFailed,
+			"there is no ledger in "+nowhere.path).complaint(t)
 	}
 	if _, err := os.Stat(nowhere.path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a ledger was made: %v", err)

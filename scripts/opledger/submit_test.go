@@ -17,9 +17,12 @@ var submissions = []struct {
 	create geminisim.Op
 	truth  func(*geminisim.Sim) []geminisim.JobInfo
 }{
-	{[]string{"submit", "batch", "--model", "gemini-3.5-flash", "--file", "files/x", "--display-name", "nightly"}, geminisim.OpCreate, (*geminisim.Sim).Batches},
-	{[]string{"submit", "video", "--model", "veo-3.1", "--prompt", "a cat"}, geminisim.OpVideoCreate, (*geminisim.Sim).Videos},
-	{[]string{"submit", "interaction", "--model", "gemini-3.5-flash", "--input", "why?"}, geminisim.OpInteractionCreate, (*geminisim.Sim).Interactions},
+	{[]string{"submit", "batch", "--model", "gemini-3.5-flash", "--file", "files/x", "--display-name", "nightly"},
+		geminisim.OpCreate, (*geminisim.Sim).Batches},
+	{[]string{"submit", "video", "--model", "veo-3.1", "--prompt", "a cat"}, geminisim.OpVideoCreate,
+		(*geminisim.Sim).Videos},
+	{[]string{"submit", "interaction", "--model", "gemini-3.5-flash", "--input", "why?"}, geminisim.OpInteractionCreate,
+		(*geminisim.Sim).Interactions},
 }
 
 // with returns a command line with more arguments.
@@ -27,7 +30,8 @@ func with(args []string, more ...string) []string {
 	return append(append([]string{}, args...), more...)
 }
 
-// TestSubmit: the operation runs, is registered, and carries its correlation id; the same id again starts nothing [G6, K6, L2].
+// TestSubmit: the operation runs, is registered, and carries its correlation id; the same id again
+// starts nothing [G6, K6, L2].
 func TestSubmit(t *testing.T) {
 	t.Parallel()
 	for _, c := range submissions {
@@ -39,17 +43,20 @@ func TestSubmit(t *testing.T) {
 				"--webhook-url", "https://hooks.example/")
 			s := cli(t, variables, args...).want(t, exitDone)
 			truth := c.truth(sim)
-			if len(truth) != 1 || truth[0].UserMetadata[gemini.CorrelationKey] != "c-1" || s.out != truth[0].Name+" submitted, correlation id c-1\n" {
+			if len(truth) != 1 || truth[0].UserMetadata[gemini.CorrelationKey] != "c-1" ||
+				s.out != truth[0].Name+" submitted, correlation id c-1\n" {
 				t.Errorf("%q, Gemini has %+v", s.out, truth)
 			}
 			var story ledger.Story
 			oneObject(t, cli(t, variables, "show", truth[0].Name, "--json").want(t, exitDone).out, &story)
-			if r := story.Record; r.JobKind != "nightly" || r.CorrelationID != "c-1" || string(r.Metadata) != `{"day":"21"}` || r.Name != truth[0].Name {
+			if r := story.Record; r.JobKind != "nightly" || r.CorrelationID != "c-1" || string(r.Metadata) != `{"day":"21"}` ||
+				r.Name != truth[0].Name {
 				t.Errorf("%+v", r)
 			}
 			var again map[string]any
 			oneObject(t, cli(t, variables, with(args, "--json")...).want(t, exitDone).out, &again)
-			if again["known"] != true || again["correlationId"] != "c-1" || again["operation"] != string(story.Record.Key) || len(c.truth(sim)) != 1 {
+			if again["known"] != true || again["correlationId"] != "c-1" || again["operation"] != string(story.Record.Key) ||
+				len(c.truth(sim)) != 1 {
 				t.Errorf("%v", again)
 			}
 			cli(t, variables, args...).want(t, exitDone).says(t, "was submitted before, correlation id c-1\n")
@@ -59,7 +66,8 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
-// TestSubmitFails: exit code 1 and one line that says what is recorded and what happens next; a terminal cannot be commanded.
+// TestSubmitFails: exit code 1 and one line that says what is recorded and what happens next; a
+// terminal cannot be commanded.
 func TestSubmitFails(t *testing.T) {
 	t.Parallel()
 	for _, c := range submissions {
@@ -76,15 +84,19 @@ func TestSubmitFails(t *testing.T) {
 					t.Errorf("%q, %q", s.out, s.err)
 				}
 			}
-			sim.AnswerNext(c.create, "", geminisim.Answer{Status: 400, Body: []byte("no \x1b[2J\u009b2J key=AIza-nobody-may-see-this\r\nnext")})
-			fails(with(c.args, "--correlation-id", "refused"), "not submitted", "the same --correlation-id refused", "Nothing runs")
+			sim.AnswerNext(c.create, "", geminisim.Answer{
+				Status: 400, Body: []byte("no \x1b[2J\u009b2J key=AIza-nobody-may-see-this\r\nnext"),
+			})
+			fails(with(c.args, "--correlation-id", "refused"), "not submitted", "the same --correlation-id refused",
+				"Nothing runs")
 			sim.AnswerNext(c.create, "", geminisim.LostAnswer())
 			fails(with(c.args, "--correlation-id", "lost"), "no answer", "intent lost is recorded", "opledger list --intents")
 			if c.create != geminisim.OpCreate {
 				fails(with(c.args, "--correlation-id", "lost"), "cannot be listed", "Nothing was submitted now")
 			}
 			cli(t, variables, "list", "--intents").want(t, exitDone).says(t, "\nlost ")
-			cli(t, variables, with(c.args, "--correlation-id", "refused")...).want(t, exitDone).says(t, "submitted, correlation id refused")
+			cli(t, variables, with(c.args, "--correlation-id", "refused")...).want(t, exitDone).says(t,
+				"submitted, correlation id refused")
 			if n := len(c.truth(sim)); n != 2 {
 				t.Errorf("%d run", n)
 			}
@@ -92,18 +104,23 @@ func TestSubmitFails(t *testing.T) {
 	}
 }
 
-// TestSubmitUnregistered: what runs and could not be registered can be registered by the line that says so.
+// TestSubmitUnregistered: what runs and could not be registered can be registered by the line that
+// says so.
 func TestSubmitUnregistered(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	sim, variables := fakeGemini(t, f)
-	sim.AnswerNext(geminisim.OpCreate, "", geminisim.Answer{Body: []byte(`{"name":"batches/` + strings.Repeat("x", 2000) + `"}`), Perform: true})
-	s := cli(t, variables, with(submissions[0].args, "--correlation-id", "c")...).want(t, exitFailed, "submitted, but not registered", "It runs",
+	sim.AnswerNext(geminisim.OpCreate, "", geminisim.Answer{
+		Body: []byte(`{"name":"batches/` + strings.Repeat("x", 2000) + `"}`), Perform: true,
+	})
+	s := cli(t, variables, with(submissions[0].args, "--correlation-id", "c")...).want(t, exitFailed,
+		"submitted, but not registered", "It runs",
 		"opledger register ", "--correlation-id c")
 	s.complaint(t)
 }
 
-// TestSubmitRequests: the lines of a file go inline, as the SDK sends them; nothing of them is left out.
+// TestSubmitRequests: the lines of a file go inline, as the SDK sends them; nothing of them is left
+// out.
 func TestSubmitRequests(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -126,7 +143,8 @@ func TestSubmitRequests(t *testing.T) {
 		t.Fatal("no batch")
 	}
 	requests, err := readRequests(path)
-	if err != nil || len(requests) != 2 || requests[0].Metadata["key"] != "review-1" || *requests[0].Config.Temperature != 0.5 ||
+	if err != nil || len(requests) != 2 || requests[0].Metadata["key"] != "review-1" ||
+		*requests[0].Config.Temperature != 0.5 ||
 		requests[0].Config.SystemInstruction.Parts[0].Text != "be brief" || requests[1].Contents[0].Parts[0].Text != "Bad?" {
 		t.Errorf("%+v, %v", requests, err)
 	}

@@ -19,13 +19,10 @@ func newWebhookCheck(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Compare the webhook at Gemini with the settings and the stored secret",
-		Long: "Compares the webhook at Gemini with what it should be: its URL, its state, its events, and whether the " +
-			"secrets that\n" +
-			"Gemini signs with are among those that the webhook function verifies with, as far as their last characters " +
-			"tell.\n" +
-			"One line a finding: ok, note, or wrong with what to do. The exit code is 1 if anything is wrong. Whether " +
-			"Gemini has\n" +
-			"events that this revision does not know cannot be asked.",
+		Long: "Compares the webhook at Gemini with the settings: its URL, its state and its events. Compares the\n" +
+			"secrets that Gemini signs with, of which it shows the last characters, with those that the webhook\n" +
+			"function verifies with. Prints a line for each finding: ok, note, or wrong with what to do. The exit\n" +
+			"code is 1 if anything is wrong. It cannot find events of Gemini's that this revision does not know.",
 		Example: "  opledger webhook check\n" +
 			"  opledger webhook check --url https://webhook-abc-uc.a.run.app --json",
 		Args: usageArgs(cobra.NoArgs),
@@ -41,7 +38,7 @@ func newWebhookCheck(outside environment) *cobra.Command {
 	return cmd
 }
 
-// A finding is one thing that check looked at.
+// A finding is the result of one check.
 type finding struct {
 	Level string `json:"level"` // ok, note or wrong
 	Text  string `json:"text"`
@@ -124,7 +121,7 @@ func (a *webhookAdmin) report(findings []finding, asJSON bool) error {
 	return nil
 }
 
-// checkNone judges the static webhooks for our URL where there is to be none.
+// checkNone reports static webhooks for our URL where the settings want none.
 func (a *webhookAdmin) checkNone(ours []webhooks.Webhook) finding {
 	if len(ours) > 0 {
 		return wrong("delete it with opledger webhook delete, or deploy with OPLEDGER_WEBHOOK=static",
@@ -143,7 +140,7 @@ func checkCount(ours []webhooks.Webhook, all int, url string) finding {
 		return wrong("create it with opledger webhook create", "there is no webhook for %s", url)
 	case len(ours) > 1:
 		return wrong("keep one and delete the others with opledger webhook delete ID",
-			"there are %d webhooks for %s (%s): every event comes from each, and each signs with its own secret", len(ours), url,
+			"there are %d webhooks for %s (%s): each delivers every event, and signs with its own secret", len(ours), url,
 			ids(ours))
 	}
 	return ok("webhook %s delivers to %s", ours[0].ID, ours[0].URI)
@@ -154,30 +151,30 @@ func checkState(hook webhooks.Webhook) finding {
 	case webhooks.Enabled:
 		return ok("%s is enabled", hook.ID)
 	case webhooks.DisabledByFailures:
-		return wrong("mend the receiver, then set OPLEDGER_WEBHOOK_REENABLE=true for reconcile to enable it again, or "+
-			"delete it and create it anew",
+		return wrong("fix the receiver, then set OPLEDGER_WEBHOOK_REENABLE=true so that reconcile enables it again, "+
+			"or delete it and create it again",
 			"Gemini disabled %s because its deliveries failed: nothing is delivered", hook.ID)
 	case webhooks.Disabled:
-		return wrong("delete it and create it anew", "somebody disabled %s: nothing is delivered", hook.ID)
+		return wrong("delete it and create it again", "%s was disabled by a user: nothing is delivered", hook.ID)
 	}
-	return wrong("look at Gemini's documentation for it", "%s is in a state that this revision does not know: %s", hook.ID,
-		hook.State)
+	return wrong("see Gemini's documentation for that state",
+		"%s is in a state that this revision does not know: %s", hook.ID, hook.State)
 }
 
 func checkEvents(hook webhooks.Webhook) []finding {
 	missing := without(webhooks.AcceptedEvents(), hook.Events)
-	unheard := without(without(webhooks.Events(), webhooks.AcceptedEvents()), hook.Events)
+	refused := without(without(webhooks.Events(), webhooks.AcceptedEvents()), hook.Events)
 	var findings []finding
 	if len(missing) > 0 {
-		findings = append(findings, wrong("delete it and create it anew", "%s is not subscribed to %s", hook.ID,
+		findings = append(findings, wrong("delete it and create it again", "%s is not subscribed to %s", hook.ID,
 			strings.Join(missing, " ")))
 	} else {
 		findings = append(findings, ok("%s is subscribed to %s", hook.ID, strings.Join(hook.Events, " ")))
 	}
-	if len(unheard) > 0 {
+	if len(refused) > 0 {
 		findings = append(findings,
-			note("%s is not subscribed to %s, which Gemini was seen to refuse: reconcile finds those ends",
-				hook.ID, strings.Join(unheard, " ")))
+			note("%s is not subscribed to %s, which Gemini has refused: reconcile finds those ends",
+				hook.ID, strings.Join(refused, " ")))
 	}
 	return findings
 }
@@ -198,7 +195,7 @@ type knownSecret struct{ where, text string }
 
 func trimmed(text string) string { return strings.TrimSpace(text) }
 
-// checkStored reads the secrets that the webhook function verifies with; nil where they cannot be
+// checkStored reads the secrets that the webhook function verifies with; nil if they cannot be
 // known.
 func (a *webhookAdmin) checkStored(ctx context.Context) ([]knownSecret, []finding) {
 	known := []knownSecret{}
@@ -258,7 +255,7 @@ func checkSecrets(hook webhooks.Webhook, known []knownSecret) []finding {
 	return findings
 }
 
-// checkUnused names secrets that are verified with though no webhook signs with them.
+// checkUnused reports secrets that the function verifies with and no webhook signs with.
 func checkUnused(hooks []webhooks.Webhook, known []knownSecret, now time.Time) []finding {
 	var findings []finding
 	for _, one := range known {

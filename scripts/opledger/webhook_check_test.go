@@ -13,7 +13,8 @@ import (
 
 type version = secretsim.Version
 
-// registerWebhook makes a webhook at Gemini as somebody else would, for some events (none: the seven), and returns its id.
+// registerWebhook makes a webhook at Gemini as somebody else would, for some events (none: the
+// seven), and returns its id.
 func (w *hookWorld) registerWebhook(uri string, events ...string) string {
 	w.t.Helper()
 	if len(events) == 0 {
@@ -29,7 +30,8 @@ func (w *hookWorld) registerWebhook(uri string, events ...string) string {
 	return hook.ID
 }
 
-// TestWebhookOfAnotherKind: where there is to be no static webhook none is missing, one that is there is wrong, and none is made.
+// TestWebhookOfAnotherKind: where there is to be no static webhook none is missing, one that is
+// there is wrong, and none is made.
 func TestWebhookOfAnotherKind(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"dynamic", "none"} {
@@ -39,17 +41,21 @@ func TestWebhookOfAnotherKind(t *testing.T) {
 		if len(w.told()) != 0 {
 			t.Errorf("%s: a webhook was made", kind)
 		}
-		w.doWith(variables, "", "check").want(t, exitDone).says(t, "ok     there is no static webhook, as OPLEDGER_WEBHOOK="+kind+" says")
+		w.doWith(variables, "", "check").want(t, exitDone).says(t,
+			"ok     there is no static webhook, as OPLEDGER_WEBHOOK="+kind+" says")
 		w.doWith(append(w.with("OPLEDGER_WEBHOOK_URL"), "OPLEDGER_WEBHOOK="+kind), "", "check").want(t, exitDone)
 		w.do("create").want(t, exitDone)
 		w.doWith(variables, "", "check").want(t, exitFailed).
-			says(t, "wrong  webhook "+w.only()+" delivers to "+hookURL+", and OPLEDGER_WEBHOOK is "+kind, "opledger webhook delete")
+			says(t, "wrong  webhook "+w.only()+" delivers to "+hookURL+", and OPLEDGER_WEBHOOK is "+kind,
+				"opledger webhook delete")
 	}
 	w := newHookWorld(t)
-	w.doWith(append(w.variables, "OPLEDGER_WEBHOOK=both"), "", "check").want(t, exitUsage, `OPLEDGER_WEBHOOK: it must be static, dynamic or none, not "both"`)
+	w.doWith(append(w.variables, "OPLEDGER_WEBHOOK=both"), "", "check").want(t, exitUsage,
+		`OPLEDGER_WEBHOOK: it must be static, dynamic or none, not "both"`)
 }
 
-// TestWebhookCheck: what was just created is right, and so it is after a rotation; then each thing that can be wrong.
+// TestWebhookCheck: what was just created is right, and so it is after a rotation; then each thing
+// that can be wrong.
 func TestWebhookCheck(t *testing.T) {
 	t.Parallel()
 	clock := newHandClock()
@@ -80,14 +86,16 @@ func TestWebhookCheck(t *testing.T) {
 	w.do("check").want(t, exitFailed).says(t, "wrong  secret "+hookSecret+" has no enabled version")
 	w.secrets.Put(hookSecret, "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n", clock.now())
 	w.do("check").want(t, exitFailed, "1 of ").says(t,
-		"which the webhook function does not know; run opledger webhook rotate "+w.only(), "note   no webhook signs with projects/")
+		"which the webhook function does not know; run opledger webhook rotate "+w.only(),
+		"note   no webhook signs with projects/")
 	w.do("rotate").want(t, exitDone)
 	w.do("check").want(t, exitDone)
 
 	w.secrets.Put(hookSecret, "not a signing secret", clock.now())
 	s := w.do("check", "--json").want(t, exitFailed, "1 of ")
 	oneObject(t, s.out, &answer)
-	if answer.OK || !strings.Contains(s.out, "is not a signing secret") || !strings.Contains(s.out, "does not start with it") {
+	if answer.OK || !strings.Contains(s.out, "is not a signing secret") || !strings.Contains(s.out,
+		"does not start with it") {
 		t.Errorf("%s", s.out)
 	}
 }
@@ -98,7 +106,7 @@ func TestWebhookCheckStates(t *testing.T) {
 	w.do("create").want(t, exitDone)
 	for state, says := range map[string]string{
 		geminisim.WebhookDisabledDueToFailedDeliveries: "OPLEDGER_WEBHOOK_REENABLE=true",
-		geminisim.WebhookDisabled:                      "create it anew",
+		geminisim.WebhookDisabled:                      "create it again",
 		"asleep":                                       "does not know: asleep",
 	} {
 		if state == "asleep" {
@@ -114,7 +122,8 @@ func TestWebhookCheckStates(t *testing.T) {
 	}
 }
 
-// TestWebhookCheckOthers: too few events, too many webhooks, other addresses, and secrets that stand in the settings.
+// TestWebhookCheckOthers: too few events, too many webhooks, other addresses, and secrets that
+// stand in the settings.
 func TestWebhookCheckOthers(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -123,7 +132,8 @@ func TestWebhookCheckOthers(t *testing.T) {
 	w.do("check").want(t, exitFailed).says(t, "and 1 for other addresses", "correct OPLEDGER_WEBHOOK_URL")
 	one := w.registerWebhook(hookURL, "batch.succeeded", "video.generated")
 	first := w.told()[1]
-	w.do("check").want(t, exitFailed).says(t, "wrong  "+one+" is not subscribed to batch.failed batch.expired", "delete it and create it anew")
+	w.do("check").want(t, exitFailed).says(t, "wrong  "+one+" is not subscribed to batch.failed batch.expired",
+		"delete it and create it again")
 	two := w.registerWebhook(hookURL)
 	w.do("check").want(t, exitFailed).says(t, "there are 2 webhooks for "+hookURL+" ("+one+", "+two+")", "delete ID")
 
@@ -133,7 +143,8 @@ func TestWebhookCheckOthers(t *testing.T) {
 	if strings.Contains(s.out, "whsec_bad") {
 		t.Errorf("%s", s.out)
 	}
-	w.doWith(w.with("OPLEDGER_WEBHOOK_SECRET"), "", "check").want(t, exitFailed).says(t, "set OPLEDGER_WEBHOOK_SECRET, or pass --secret")
+	w.doWith(w.with("OPLEDGER_WEBHOOK_SECRET"), "", "check").want(t, exitFailed).says(t,
+		"set OPLEDGER_WEBHOOK_SECRET, or pass --secret")
 	w.secrets.Deny("secretmanager.versions.access")
 	w.do("check").want(t, exitFailed).says(t, "roles/secretmanager.secretAccessor")
 	w.at(http.MethodGet, "/webhooks", unavailable)
@@ -150,8 +161,10 @@ func TestWebhookList(t *testing.T) {
 	}
 	w.do("create").want(t, exitDone)
 	w.do("rotate").want(t, exitDone)
-	s := w.do("list").want(t, exitDone).says(t, "ID ", "NAME ", "URL ", "STATE ", "EVENTS ", "SECRETS", w.only(), hookURL, "enabled",
-		"batch.succeeded batch.failed", "whsec_..."+w.told()[1][len(w.told()[1])-4:]+", whsec_..."+w.told()[0][len(w.told()[0])-4:]+" until "+
+	s := w.do("list").want(t, exitDone).says(t, "ID ", "NAME ", "URL ", "STATE ", "EVENTS ", "SECRETS", w.only(), hookURL,
+		"enabled",
+		"batch.succeeded batch.failed",
+		"whsec_..."+w.told()[1][len(w.told()[1])-4:]+", whsec_..."+w.told()[0][len(w.told()[0])-4:]+" until "+
 			localTime(clock.now().Add(24*time.Hour)))
 	if strings.Count(s.out, "\n") != 2 {
 		t.Errorf("%s", s.out)
@@ -161,7 +174,8 @@ func TestWebhookList(t *testing.T) {
 	w.do("list").want(t, exitFailed, "503").complaint(t)
 }
 
-// TestWebhookPing: Gemini is asked, and it is said that its answer proves nothing and where to look.
+// TestWebhookPing: Gemini is asked, and it is said that its answer proves nothing and where to
+// look.
 func TestWebhookPing(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -187,7 +201,8 @@ func TestWebhookDelete(t *testing.T) {
 	w.do("create").want(t, exitDone)
 	id := w.only()
 	for _, answer := range []string{"", "n\n", "\n", "yes please\n"} {
-		s := w.doWith(w.variables, answer, "delete", id).want(t, exitFailed, "Delete webhook "+id, hookURL, "[y/N]", "nothing was deleted", "--yes")
+		s := w.doWith(w.variables, answer, "delete", id).want(t, exitFailed, "Delete webhook "+id, hookURL, "[y/N]",
+			"nothing was deleted", "--yes")
 		if s.out != "" {
 			t.Errorf("%q", s.out)
 		}
@@ -196,7 +211,8 @@ func TestWebhookDelete(t *testing.T) {
 	w.at(http.MethodDelete, "", unavailable)
 	w.do("delete", id, "--yes").want(t, exitFailed, "503").complaint(t)
 	w.at("", "", nil)
-	w.doWith(w.variables, "y\n", "delete", id).want(t, exitDone, "[y/N]").says(t, "deleted webhook "+id, "stay in Secret Manager")
+	w.doWith(w.variables, "y\n", "delete", id).want(t, exitDone, "[y/N]").says(t, "deleted webhook "+id,
+		"stay in Secret Manager")
 	w.wantStored(w.told()[0])
 	w.do("delete", id, "--yes").want(t, exitFailed, "404", "webhook list").complaint(t)
 	w.do("create").want(t, exitDone)

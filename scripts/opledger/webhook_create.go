@@ -20,11 +20,9 @@ func newWebhookCreate(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create",
 		Short: "Create the webhook at Gemini and store its signing secret",
-		Long: "Creates the webhook for our URL, subscribed to every event that Gemini accepts, and stores its signing " +
-			"secret as a\n" +
-			"new version in Secret Manager; the secret is made if it is missing. It refuses where a webhook for that URL is " +
-			"there\n" +
-			"already. If the secret cannot be stored, the webhook is deleted again.",
+		Long: "Creates the webhook for our URL, subscribed to every event that Gemini accepts. Stores its signing\n" +
+			"secret as a new version in Secret Manager, and makes the secret there if it is missing. Refuses if a\n" +
+			"webhook for that URL exists. If the secret cannot be stored, the webhook is deleted again.",
 		Example: "  opledger webhook create --url https://webhook-abc-uc.a.run.app --secret " +
 			"projects/my-project/secrets/opledger-webhook-secret\n" +
 			"  opledger webhook create --print-secret",
@@ -38,24 +36,24 @@ func newWebhookCreate(outside environment) *cobra.Command {
 	flags.addURL(cmd)
 	flags.addSecret(cmd)
 	options.add(cmd)
-	cmd.Flags().StringVar(&name, "name", "opledger", "the webhook's name at Gemini, for people")
+	cmd.Flags().StringVar(&name, "name", "opledger", "the webhook's display name at Gemini")
 	return cmd
 }
 
-// needStatic returns an error unless the settings say that there is to be a static webhook.
+// needStatic returns an error unless the settings want a static webhook.
 func (a *webhookAdmin) needStatic() error {
 	if a.kind != config.WebhookStatic {
-		return fmt.Errorf("OPLEDGER_WEBHOOK is %s, so that there is to be no webhook of this kind: deploy with "+
-			"OPLEDGER_WEBHOOK=static first", a.kind)
+		return fmt.Errorf("OPLEDGER_WEBHOOK is %s, so that no static webhook is wanted: "+
+			"deploy with OPLEDGER_WEBHOOK=static first", a.kind)
 	}
 	return nil
 }
 
-// secretOutput is how a command that gets a signing secret prints.
+// secretOutput is how a command prints a signing secret.
 type secretOutput struct{ print, json bool }
 
 func (o *secretOutput) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.print, "print-secret", false, "print the signing secret; then Secret Manager is not needed")
+	cmd.Flags().BoolVar(&o.print, "print-secret", false, "print the signing secret; Secret Manager is then not needed")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
 }
 
@@ -68,19 +66,18 @@ func (a *webhookAdmin) create(ctx context.Context, name string, o secretOutput) 
 		return err
 	}
 	if len(existing) > 0 {
-		return fmt.Errorf("there is a webhook for %s already: %s; look at it with opledger webhook check, or give it a new "+
-			"secret "+
-			"with opledger webhook rotate", a.url, ids(existing))
+		return fmt.Errorf("there is a webhook for %s already: %s; inspect it with opledger webhook check, "+
+			"or give it a new secret with opledger webhook rotate", a.url, ids(existing))
 	}
 	if err := a.prepareStore(ctx); err != nil {
 		return fmt.Errorf("nothing was created: %w", err)
 	}
-	// From here on an interrupt would leave a webhook whose secret nobody has.
+	// An interrupt after this would leave a webhook whose secret is lost.
 	ctx = context.WithoutCancel(ctx)
 	created, err := a.gemini.Create(ctx, name, a.url)
 	var failure *webhooks.Error
 	if errors.As(err, &failure) && failure.Unanswered() {
-		return fmt.Errorf("%w; if a webhook for %s is there then, delete it first: nobody has its secret", err, a.url)
+		return fmt.Errorf("%w; if a webhook for %s is listed, delete it first: its secret is lost", err, a.url)
 	}
 	if err != nil {
 		return err
@@ -95,12 +92,12 @@ func (a *webhookAdmin) create(ctx context.Context, name string, o secretOutput) 
 		}
 	}
 	if err = a.reportCreated(created, version, o); err != nil && version == "" {
-		return a.undo(ctx, created.ID, err) // the terminal was the only place
+		return a.undo(ctx, created.ID, err) // it was to be printed and not stored
 	}
 	return err
 }
 
-// prepareStore makes sure that a version can be added to the secret, if one is named.
+// prepareStore makes sure that a version can be added to the named secret, if there is one.
 func (a *webhookAdmin) prepareStore(ctx context.Context) error {
 	if a.name == (secret.Name{}) {
 		return nil
@@ -112,15 +109,14 @@ func (a *webhookAdmin) prepareStore(ctx context.Context) error {
 	return err
 }
 
-// undo deletes a webhook whose secret could not be kept, and returns what to say about it.
+// undo deletes a webhook whose secret could not be kept, and returns the error to report.
 func (a *webhookAdmin) undo(ctx context.Context, id string, why error) error {
 	if err := a.gemini.Delete(ctx, id); err != nil {
-		return fmt.Errorf("webhook %s was created, but its secret could not be kept (%w), and it could not be deleted "+
-			"again (%w); "+
-			"run opledger webhook rotate %s, which makes and stores another secret", id, why, err, id)
+		return fmt.Errorf("webhook %s was created, but its secret could not be kept (%w), and it could not "+
+			"be deleted again (%w); run opledger webhook rotate %s, which makes and stores another secret", id, why, err, id)
 	}
-	return fmt.Errorf("webhook %s was created and deleted again, because its secret could not be kept: %w; then create "+
-		"it again", id, why)
+	return fmt.Errorf("webhook %s was created and deleted again, because its secret could not be kept: %w; "+
+		"fix that and create it again", id, why)
 }
 
 func (a *webhookAdmin) reportCreated(created webhooks.Created, version string, o secretOutput) error {
@@ -137,7 +133,7 @@ func (a *webhookAdmin) reportCreated(created webhooks.Created, version string, o
 	return errors.Join(err, a.printSecret(version, created.Secret, o))
 }
 
-// answer adds where the secret is and, if asked, the secret.
+// answer adds where the secret is stored and, if asked, the secret.
 func (o secretOutput) answer(fields map[string]any, version, text string) map[string]any {
 	fields["secretVersion"] = version
 	if o.print {
@@ -146,7 +142,7 @@ func (o secretOutput) answer(fields map[string]any, version, text string) map[st
 	return fields
 }
 
-// printSecret says where the secret is and, if asked, the secret.
+// printSecret prints where the secret is stored and, if asked, the secret.
 func (a *webhookAdmin) printSecret(version, text string, o secretOutput) error {
 	var err error
 	if version != "" {

@@ -22,7 +22,8 @@ func (w watched) Write(p []byte) (int, error) {
 	return w.Writer.Write(p)
 }
 
-// TestWebhookCreate: the secret is made, the webhook created, and what Gemini told is stored before success is said [G3].
+// TestWebhookCreate: the secret is made, the webhook created, and what Gemini told is stored before
+// success is said [G3].
 func TestWebhookCreate(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -37,7 +38,8 @@ func TestWebhookCreate(t *testing.T) {
 		}},
 	})
 	s := said{code, out.String(), err.String()}.want(t, exitDone, "made the secret "+hookSecret).
-		says(t, "created webhook "+w.only(), hookURL, "batch.succeeded", "does not accept batch.cancelled interaction.cancelled",
+		says(t, "created webhook "+w.only(), hookURL, "batch.succeeded",
+			"does not accept batch.cancelled interaction.cancelled",
 			"reconcile finds those ends", "/secrets/opledger-webhook/versions/1")
 	if !seen || strings.Contains(s.out+s.err, w.told()[0]) {
 		t.Errorf("%+v", s)
@@ -45,7 +47,8 @@ func TestWebhookCreate(t *testing.T) {
 	w.wantStored(w.told()[0])
 
 	w.took()
-	w.do("create", "--url", "https://Webhook.example").want(t, exitFailed, "already", w.only(), "check", "rotate").complaint(t)
+	w.do("create", "--url", "https://Webhook.example").want(t, exitFailed, "already", w.only(), "check",
+		"rotate").complaint(t)
 	if writes := w.took(); len(writes) != 0 {
 		t.Errorf("asked of Gemini: %s", writes)
 	}
@@ -70,7 +73,8 @@ func TestWebhookCreatePrints(t *testing.T) {
 	}
 	s = w.do("create", "--url", "https://other.example/", "--json", "--name", "other").want(t, exitDone)
 	oneObject(t, s.out, &answer)
-	if answer.Webhook.ID == "" || len(answer.Webhook.Events) != 7 || len(answer.RefusedEvents) != 2 || answer.Secret != nil ||
+	if answer.Webhook.ID == "" || len(answer.Webhook.Events) != 7 || len(answer.RefusedEvents) != 2 ||
+		answer.Secret != nil ||
 		!strings.HasSuffix(answer.SecretVersion, "/versions/1") {
 		t.Errorf("%s", s.out)
 	}
@@ -99,7 +103,8 @@ func TestWebhookCreateAllEvents(t *testing.T) {
 	}
 }
 
-// TestWebhookCreateNeedsAPlace: before the webhook is created there is a place for its secret, or nothing is created.
+// TestWebhookCreateNeedsAPlace: before the webhook is created there is a place for its secret, or
+// nothing is created.
 func TestWebhookCreateNeedsAPlace(t *testing.T) {
 	t.Parallel()
 	for permission, says := range map[string]string{
@@ -118,7 +123,8 @@ func TestWebhookCreateNeedsAPlace(t *testing.T) {
 	}
 }
 
-// TestWebhookCreateStores: a Secret Manager that is away for a moment is tried again; one that stays away undoes the creation.
+// TestWebhookCreateStores: a Secret Manager that is away for a moment is tried again; one that
+// stays away undoes the creation.
 func TestWebhookCreateStores(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -164,8 +170,8 @@ func TestWebhookCreateStores(t *testing.T) {
 	}
 }
 
-// TestWebhookCreateWithoutSecret: a creation whose secret is missing or no secret is undone, and nothing is stored, because
-// the webhook function would not start with it.
+// TestWebhookCreateWithoutSecret: a creation whose secret is missing or no secret is undone, and
+// nothing is stored, because the webhook function would not start with it.
 func TestWebhookCreateWithoutSecret(t *testing.T) {
 	t.Parallel()
 	for _, field := range []string{"", `,"new_signing_secret":""`, `,"new_signing_secret":"whsec_short"`} {
@@ -185,13 +191,14 @@ func TestWebhookCreateWithoutSecret(t *testing.T) {
 	}
 }
 
-// TestWebhookCreateUnanswered: nobody knows whether it was created; that is said, and it is not tried again.
+// TestWebhookCreateUnanswered: nobody knows whether it was created; that is said, and it is not
+// tried again.
 func TestWebhookCreateUnanswered(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
 	w.secrets.Make(hookSecret)
 	w.at(http.MethodPost, "/webhooks", unavailable)
-	w.do("create").want(t, exitFailed, "503", "if a webhook for "+hookURL+" is there then, delete it").complaint(t)
+	w.do("create").want(t, exitFailed, "503", "if a webhook for "+hookURL+" is listed, delete it").complaint(t)
 	if writes := w.took(); len(writes) != 1 {
 		t.Errorf("asked of Gemini: %q", writes)
 	}

@@ -13,9 +13,8 @@ func newWebhookDelete(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete ID",
 		Short: "Delete a webhook at Gemini; asks first",
-		Long: "Deletes a webhook at Gemini, so that nothing more is delivered to it; reconcile finds every end that has no " +
-			"event then.\n" +
-			"The versions of its signing secret stay in Secret Manager.",
+		Long: "Deletes a webhook at Gemini. Nothing more is delivered to it; reconcile finds every end without an\n" +
+			"event. The versions of its signing secret stay in Secret Manager.",
 		Example: "  opledger webhook delete k0h9q38f6ejj1g9j7cgc\n" +
 			"  opledger webhook delete k0h9q38f6ejj1g9j7cgc --yes",
 		Args: usageArgs(cobra.ExactArgs(1)),
@@ -32,9 +31,8 @@ func newWebhookDelete(outside environment) *cobra.Command {
 				if err := a.gemini.Delete(ctx, hook.ID); err != nil {
 					return err
 				}
-				return a.print("deleted webhook %s. The versions of its secret stay in Secret Manager; disable them with gcloud "+
-					"secrets "+
-					"versions disable if no other webhook uses them", hook.ID)
+				return a.print("deleted webhook %s. The versions of its secret stay in Secret Manager; disable them with "+
+					"gcloud secrets versions disable if no other webhook uses them", hook.ID)
 			})
 		},
 	}

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestWebhookInterrupted: an interrupt after Gemini was asked loses no secret: it is stored all the same.
+// TestWebhookInterrupted: an interrupt after Gemini was asked loses no secret: it is stored all the
+// same.
 func TestWebhookInterrupted(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -22,7 +23,8 @@ func TestWebhookInterrupted(t *testing.T) {
 			return false
 		}
 		w.mu.Unlock()
-		code := run(ctx, []string{"webhook", command}, environment{variables: w.variables, out: &strings.Builder{}, err: &strings.Builder{}})
+		code := run(ctx, []string{"webhook", command}, environment{variables: w.variables, out: &strings.Builder{},
+			err: &strings.Builder{}})
 		if code != exitDone || ctx.Err() == nil {
 			t.Errorf("%s: exit code %d, interrupted %v", command, code, ctx.Err())
 		}
@@ -33,16 +35,18 @@ func TestWebhookInterrupted(t *testing.T) {
 // broken is a terminal that is gone.
 type broken struct{}
 
-func (broken) Write([]byte) (int, error) { return 0, errors.New("nobody reads this") }
+func (broken) Write([]byte) (int, error) { return 0, errors.New("stdout is closed") }
 
-// TestWebhookPrintedToNobody: a secret that was only to be printed, and was not, is no secret that anybody has.
+// TestWebhookPrintedToNobody: a secret that was only to be printed, and was not, is no secret that
+// anybody has.
 func TestWebhookPrintedToNobody(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
 	variables := w.with("OPLEDGER_WEBHOOK_SECRET")
 	do := func(args ...string) said {
 		var err strings.Builder
-		code := run(t.Context(), append([]string{"webhook"}, args...), environment{variables: variables, out: broken{}, err: &err})
+		code := run(t.Context(), append([]string{"webhook"}, args...), environment{variables: variables, out: broken{},
+			err: &err})
 		return said{code: code, err: err.String()}
 	}
 	do("create", "--print-secret").want(t, exitFailed, "deleted again").complaint(t)
@@ -50,7 +54,7 @@ func TestWebhookPrintedToNobody(t *testing.T) {
 		t.Errorf("%s", s.out)
 	}
 	w.registerWebhook(hookURL)
-	do("rotate", "--print-secret").want(t, exitFailed, "nobody has", "valid for 24 hours").complaint(t)
+	do("rotate", "--print-secret").want(t, exitFailed, "it was lost", "valid for 24 hours").complaint(t)
 	do("rotate", "--print-secret", "--secret", hookSecret).want(t, exitFailed, "printing")
 	w.wantStored(w.told()[len(w.told())-1])
 }

@@ -19,16 +19,12 @@ func newWebhookRotate(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate [ID]",
 		Short: "Give the webhook a new signing secret, with no gap",
-		Long: "Makes a new signing secret at Gemini and stores it as a new version in Secret Manager. Gemini goes on " +
-			"signing with the\n" +
-			"old one for 24 hours as well, and the webhook function verifies with every enabled version, so that no " +
-			"delivery is\n" +
-			"refused. Versions that were superseded more than 25 hours ago are disabled.\n\n" +
-			"With --revoke-now, for a secret that somebody has stolen, the old ones end at once, here and at Gemini; " +
-			"deliveries that\n" +
-			"were signed before are refused, and reconcile finds what they told. The exit code is 1 if any of them may " +
-			"still be\n" +
-			"believed; the error says which, and how to disable it.",
+		Long: "Makes a new signing secret at Gemini and stores it as a new version in Secret Manager. For 24 hours\n" +
+			"Gemini also signs with the old one, and the webhook function verifies with every enabled version, so\n" +
+			"that no delivery is refused. Versions that were superseded more than 25 hours ago are disabled.\n\n" +
+			"--revoke-now is for a stolen secret: it ends the old secrets at once, here and at Gemini. Deliveries\n" +
+			"that were signed before are refused, and reconcile finds those ends. The exit code is 1 if an old\n" +
+			"secret may still be accepted; the error says which, and how to disable it.",
 		Example: "  opledger webhook rotate\n" +
 			"  opledger webhook rotate --revoke-now",
 		Args: usageArgs(cobra.MaximumNArgs(1)),
@@ -56,12 +52,12 @@ func (a *webhookAdmin) rotate(ctx context.Context, args []string, revokeNow bool
 	if err := a.prepareStore(ctx); err != nil {
 		return fmt.Errorf("nothing was rotated: %w", err)
 	}
-	// From here on an interrupt would lose the new secret.
+	// An interrupt after this would lose the new secret.
 	ctx = context.WithoutCancel(ctx)
 	text, err := a.gemini.Rotate(ctx, hook.ID, revokeNow)
 	var failure *webhooks.Error
 	if errors.As(err, &failure) && failure.Unanswered() {
-		return fmt.Errorf("%w: %s", err, remedy(revokeNow))
+		return fmt.Errorf("%w: %s", err, rotateAgain(revokeNow))
 	}
 	if err != nil {
 		return err
@@ -72,20 +68,21 @@ func (a *webhookAdmin) rotate(ctx context.Context, args []string, revokeNow bool
 		version, err = a.store(ctx, text)
 	}
 	if err != nil {
-		return fmt.Errorf("webhook %s has a new secret, but it could not be stored: %w: %s", hook.ID, err, remedy(revokeNow))
+		return fmt.Errorf("webhook %s has a new secret, but it could not be stored: %w: %s", hook.ID, err,
+			rotateAgain(revokeNow))
 	}
 	done := rotation{id: hook.ID, version: version, text: text}
 	var unrevoked error
 	switch {
 	case version == "" && revokeNow:
-		done.old = "Gemini signs with the old secrets no more; the webhook function believes them until they are taken out " +
-			"of its settings"
+		done.old = "Gemini no longer signs with the old secrets; the webhook function accepts them until they are removed " +
+			"from its settings"
 	case version != "" && revokeNow:
 		done.disabled, unrevoked = a.disableRevoked(ctx, hook.ID, version, text)
 		done.revoked = unrevoked == nil
 		done.old = "the old secrets are revoked"
 		if unrevoked != nil {
-			done.old = "Gemini signs with the old secrets no more, but not all of them are disabled"
+			done.old = "Gemini no longer signs with the old secrets, but not all of them are disabled"
 		}
 	default:
 		done.old = "the old secret stays valid for 24 hours"
@@ -94,27 +91,27 @@ func (a *webhookAdmin) rotate(ctx context.Context, args []string, revokeNow bool
 		}
 	}
 	if err = a.reportRotated(done, o); err != nil && version == "" {
-		return fmt.Errorf("webhook %s has a new secret that nobody has: %w: %s", hook.ID, err, remedy(revokeNow))
+		return fmt.Errorf("webhook %s has a new secret, and it was lost: %w: %s", hook.ID, err, rotateAgain(revokeNow))
 	}
 	return errors.Join(err, unrevoked)
 }
 
-// remedy says what to do after a rotation whose secret nobody has.
-func remedy(revokeNow bool) string {
+// rotateAgain says what to do after a rotation whose secret was lost.
+func rotateAgain(revokeNow bool) string {
 	if revokeNow {
-		return "the old secrets end at Gemini at once, so that its deliveries are refused until another rotation has " +
-			"succeeded, and " +
-			"the webhook function believes the old ones until then; run opledger webhook rotate --revoke-now again now"
+		return "Gemini no longer signs with the old secrets, so that its deliveries are refused until another rotation " +
+			"succeeds, and the webhook function accepts the old ones until then; " +
+			"run opledger webhook rotate --revoke-now again now"
 	}
 	return "the old secret stays valid for 24 hours; run opledger webhook rotate again before they are over"
 }
 
-// A rotation is what became of one.
+// A rotation is the outcome of one.
 type rotation struct {
 	id string
-	// version is where the new secret is stored; empty: nowhere.
+	// version is where the new secret is stored; empty: it was printed only.
 	version, text string
-	// old says what became of the secrets before it.
+	// old says what happened to the older secrets.
 	old      string
 	disabled []string
 	// revoked: the old secrets have ended at Gemini and in Secret Manager.
@@ -128,7 +125,7 @@ func (a *webhookAdmin) reportRotated(r rotation, o secretOutput) error {
 	}
 	err := errors.Join(a.print("webhook %s has a new secret; %s", r.id, r.old), a.printSecret(r.version, r.text, o))
 	if len(r.disabled) > 0 {
-		err = errors.Join(err, a.print("disabled, because Gemini signs with them no more: %s",
+		err = errors.Join(err, a.print("disabled, because Gemini no longer signs with them: %s",
 			strings.Join(r.disabled, ", ")))
 	}
 	return err

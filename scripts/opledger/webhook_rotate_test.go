@@ -32,8 +32,8 @@ func (c *handClock) forward(d time.Duration) {
 
 func newHandClock() *handClock { return &handClock{at: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)} }
 
-// TestWebhookRotate: the new secret is stored before success is said; the one before it stays enabled as long as Gemini signs
-// with it, and is disabled by a rotation after that [G3].
+// TestWebhookRotate: the new secret is stored before success is said; the one before it stays
+// enabled as long as Gemini signs with it, and is disabled by a rotation after that [G3].
 func TestWebhookRotate(t *testing.T) {
 	t.Parallel()
 	clock := newHandClock()
@@ -66,14 +66,15 @@ func TestWebhookRotate(t *testing.T) {
 	}
 	s = w.do("rotate", "--json").want(t, exitDone)
 	oneObject(t, s.out, &answer)
-	if answer.Webhook != w.only() || answer.Revoked || len(answer.DisabledVersions) != 2 || !strings.HasSuffix(answer.SecretVersion, "/versions/5") {
+	if answer.Webhook != w.only() || answer.Revoked || len(answer.DisabledVersions) != 2 ||
+		!strings.HasSuffix(answer.SecretVersion, "/versions/5") {
 		t.Errorf("%s", s.out)
 	}
 	w.wantStored(w.told()[4], w.told()[3], "-"+third, "-"+second, "-"+first)
 }
 
-// TestWebhookRotateRevokes: with --revoke-now a stolen secret ends at once, at Gemini and where it is verified with; what
-// another webhook signs with stays.
+// TestWebhookRotateRevokes: with --revoke-now a stolen secret ends at once, at Gemini and where it
+// is verified with; what another webhook signs with stays.
 func TestWebhookRotateRevokes(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -90,8 +91,8 @@ func TestWebhookRotateRevokes(t *testing.T) {
 	}
 }
 
-// TestWebhookRotateWithoutStoring: before anything is rotated there is a place for the secret; after it, a failure to store says
-// how long the old one lasts.
+// TestWebhookRotateWithoutStoring: before anything is rotated there is a place for the secret;
+// after it, a failure to store says how long the old one lasts.
 func TestWebhookRotateWithoutStoring(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -110,13 +111,15 @@ func TestWebhookRotateWithoutStoring(t *testing.T) {
 		t.Errorf("success was said: %s", s.out)
 	}
 	w.wantStored(w.told()[0])
-	w.do("rotate", "--revoke-now").want(t, exitFailed, "refused until another rotation", "rotate --revoke-now again now").complaint(t)
+	w.do("rotate", "--revoke-now").want(t, exitFailed, "refused until another rotation",
+		"rotate --revoke-now again now").complaint(t)
 	w.secrets.Mend()
 	w.do("rotate").want(t, exitDone)
 	w.wantStored(w.told()[3], w.told()[0])
 }
 
-// TestWebhookRotateUnanswered: what Gemini did not answer may have been done, and another rotation mends it.
+// TestWebhookRotateUnanswered: what Gemini did not answer may have been done, and another rotation
+// mends it.
 func TestWebhookRotateUnanswered(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -146,7 +149,8 @@ func TestWebhookRotateWhich(t *testing.T) {
 	w.do("rotate", "a/b").want(t, exitFailed, "id").complaint(t)
 	ids := []string{w.registerWebhook(hookURL), w.registerWebhook(hookURL)}
 	w.do("rotate").want(t, exitFailed, "2 webhooks", ids[0], ids[1]).complaint(t)
-	w.do("rotate", "webhooks/"+ids[1], "--print-secret", "--url", "https://unused.example").want(t, exitDone).says(t, "whsec_")
+	w.do("rotate", "webhooks/"+ids[1], "--print-secret", "--url", "https://unused.example").want(t, exitDone).says(t,
+		"whsec_")
 }
 
 // TestWebhookRotatePrints: without Secret Manager the secret is printed, if asked.
@@ -161,7 +165,8 @@ func TestWebhookRotatePrints(t *testing.T) {
 	}
 }
 
-// TestWebhookRotateTidies: what cannot be tidied up is said, and the rotation succeeded all the same.
+// TestWebhookRotateTidies: what cannot be tidied up is said, and the rotation succeeded all the
+// same.
 func TestWebhookRotateTidies(t *testing.T) {
 	t.Parallel()
 	for says, fault := range map[string]func(*hookWorld){
@@ -174,7 +179,9 @@ func TestWebhookRotateTidies(t *testing.T) {
 		w.registerWebhook(hookURL)
 		fault(w)
 		w.do("rotate").want(t, exitDone, says).says(t, "has a new secret", "/versions/3")
-		if enabled := slices.ContainsFunc(w.secrets.Versions(hookSecret), func(v version) bool { return !v.Enabled }); enabled {
+		if enabled := slices.ContainsFunc(w.secrets.Versions(hookSecret), func(v version) bool {
+			return !v.Enabled
+		}); enabled {
 			t.Error("a version was disabled")
 		}
 	}

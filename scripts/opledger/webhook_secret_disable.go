@@ -13,12 +13,12 @@ import (
 )
 
 // supersededFor is how long a secret stays enabled after the next one was stored: Gemini signs with
-// it for 24 hours, and a delivery takes a while.
+// it for 24 hours, and a delivery may be late.
 const supersededFor = 25 * time.Hour
 
-// superseded returns those of the enabled versions, newest first, that nobody signs with any more:
-// Gemini lists them for no webhook, and another has stood in their place for supersededFor. Ages
-// are by Secret Manager's own clock.
+// superseded returns the enabled versions that no webhook signs with any more: Gemini lists them
+// for none, and a newer version has existed for supersededFor by Secret Manager's clock. enabled
+// and the result have the newest first.
 func superseded(enabled []secret.Version, hooks []webhooks.Webhook, now time.Time) []secret.Version {
 	var old []secret.Version
 	for i := 1; i < len(enabled); i++ {
@@ -30,8 +30,8 @@ func superseded(enabled []secret.Version, hooks []webhooks.Webhook, now time.Tim
 	return old
 }
 
-// signing reports whether any webhook signs with the secret, as far as what Gemini lists shows.
-// What has expired it may list and does not sign with.
+// signing reports whether a webhook signs with the secret, as far as Gemini's list shows. Gemini
+// may list an expired secret, with which it no longer signs.
 func signing(hooks []webhooks.Webhook, text string, now time.Time) bool {
 	for _, hook := range hooks {
 		for _, listed := range hook.Secrets {
@@ -43,12 +43,12 @@ func signing(hooks []webhooks.Webhook, text string, now time.Time) bool {
 	return false
 }
 
-// disableSuperseded disables the versions that were superseded, and returns their names. What goes
-// wrong is said and no failure: one that stays enabled can be disabled at any time.
+// disableSuperseded disables the superseded versions, and returns their names. It only warns about
+// failures: a version that stays enabled can be disabled at any time.
 func (a *webhookAdmin) disableSuperseded(ctx context.Context) (disabled []string) {
 	hooks, err := a.gemini.List(ctx)
 	if err != nil {
-		a.warn("older versions stay enabled, because it is not known which Gemini still signs with: %v", err)
+		a.warn("older versions stay enabled, because it is not known which of them Gemini still signs with: %v", err)
 		return nil
 	}
 	enabled, err := a.secrets.Enabled(ctx, a.name)
@@ -67,28 +67,26 @@ func (a *webhookAdmin) disableSuperseded(ctx context.Context) (disabled []string
 }
 
 // disableRevoked disables every version that is older than a webhook's new secret, and returns
-// their names. It keeps only what another webhook signs with: that Gemini still lists a secret for
-// this one does not make it less stolen. An error says that a revoked secret may still be believed,
-// and how to end that by hand.
+// their names. It keeps only versions that another webhook signs with: a stolen secret is revoked
+// even while Gemini lists it for this webhook. An error says which revoked secrets may still be
+// accepted, and how to disable them.
 func (a *webhookAdmin) disableRevoked(ctx context.Context, id, version, text string) (disabled []string, err error) {
 	enabled, err := a.secrets.Enabled(ctx, a.name)
 	if err != nil {
-		return nil,
-			fmt.Errorf("webhook %s has a new secret, but the old ones may still be believed, because they could not be "+
-				"read: %w; disable now every older version than %s that no other webhook signs with: "+
-				"gcloud secrets versions list %s --project=%s shows them, and %s disables one",
-				id, err, version, a.name.ID, a.name.Project, a.disableCommand("NUMBER"))
+		return nil, fmt.Errorf("webhook %s has a new secret, but the old ones may still be accepted, because they could "+
+			"not be read: %w; disable now every version older than %s that no other webhook signs with: "+
+			"gcloud secrets versions list %s --project=%s shows them, and %s disables one",
+			id, err, version, a.name.ID, a.name.Project, a.disableCommand("NUMBER"))
 	}
-	// A version that was stored a moment ago may be missing from the list; then all of them are
-	// older.
+	// The list may lack the version that was just stored; then every listed version is older.
 	old := enabled[1+slices.IndexFunc(enabled, func(v secret.Version) bool { return string(v.Data) == text }):]
 	if len(old) == 0 {
 		return nil, nil
 	}
 	hooks, err := a.gemini.List(ctx)
 	if err != nil {
-		return nil, a.stillBelieved(id, old,
-			fmt.Errorf("what another webhook signs with stays, and which that is could not be read: %w", err))
+		return nil, a.stillAccepted(id, old,
+			fmt.Errorf("a version that another webhook signs with must stay, and the webhooks could not be listed: %w", err))
 	}
 	hooks = slices.DeleteFunc(hooks, func(hook webhooks.Webhook) bool { return hook.ID == id })
 	var left []secret.Version
@@ -104,19 +102,19 @@ func (a *webhookAdmin) disableRevoked(ctx context.Context, id, version, text str
 		disabled = append(disabled, one.Name)
 	}
 	if len(left) > 0 {
-		return disabled, a.stillBelieved(id, left, errors.Join(why...))
+		return disabled, a.stillAccepted(id, left, errors.Join(why...))
 	}
 	return disabled, nil
 }
 
-// stillBelieved is the error of a revocation that left versions enabled.
-func (a *webhookAdmin) stillBelieved(id string, left []secret.Version, why error) error {
+// stillAccepted is the error of a revocation that left versions enabled.
+func (a *webhookAdmin) stillAccepted(id string, left []secret.Version, why error) error {
 	texts := make([]string, len(left))
 	for i, version := range left {
 		_, number, _ := strings.Cut(version.Name, "/versions/")
 		texts[i] = fmt.Sprintf("%s with %s", version.Name, a.disableCommand(number))
 	}
-	return fmt.Errorf("webhook %s has a new secret, but old ones are still enabled and believed: %w; disable them now: %s",
+	return fmt.Errorf("webhook %s has a new secret, but old ones are still enabled and accepted: %w; disable them now: %s",
 		id, why, strings.Join(texts, ", "))
 }
 

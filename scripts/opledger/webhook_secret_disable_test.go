@@ -15,11 +15,14 @@ import (
 
 const disableFirst = "gcloud secrets versions disable 1 --secret=opledger-webhook --project=p"
 
-// TestWebhookRevokeFails: a revocation fails closed: where a stolen secret may still be believed the exit code is 1, the error
-// says which versions to disable and how, and nothing claims that they are revoked. Run again, it does the rest [G3].
+// TestWebhookRevokeFails: a revocation fails closed: where a stolen secret may still be believed
+// the exit code is 1, the error says which versions to disable and how, and nothing claims that
+// they are revoked. Run again, it does the rest [G3].
 func TestWebhookRevokeFails(t *testing.T) {
 	t.Parallel()
-	both := []string{"/versions/1 with " + disableFirst, "/versions/2 with " + strings.Replace(disableFirst, "disable 1", "disable 2", 1)}
+	both := []string{
+		"/versions/1 with " + disableFirst, "/versions/2 with " + strings.Replace(disableFirst, "disable 1", "disable 2", 1),
+	}
 	for about, c := range map[string]struct {
 		fault    func(w *hookWorld)
 		says     []string
@@ -42,7 +45,7 @@ func TestWebhookRevokeFails(t *testing.T) {
 		},
 		"reading a version": {
 			func(w *hookWorld) { w.secrets.Deny("secretmanager.versions.access") },
-			[]string{"could not be read", "secretAccessor", "every older version than projects/"}, 0,
+			[]string{"could not be read", "secretAccessor", "every version older than projects/"}, 0,
 		},
 		"listing the webhooks": {
 			func(w *hookWorld) { w.at(http.MethodGet, "/webhooks", unavailable) },
@@ -57,7 +60,8 @@ func TestWebhookRevokeFails(t *testing.T) {
 				w.do("rotate").want(t, exitDone)
 				id := w.only()
 				c.fault(w)
-				s := w.do("rotate", id, "--revoke-now", form).want(t, exitFailed, append(c.says, "webhook "+id+" has a new secret, but")...)
+				s := w.do("rotate", id, "--revoke-now", form).want(t, exitFailed,
+					append(c.says, "webhook "+id+" has a new secret, but")...)
 				s.complaint(t)
 				s.says(t, "/versions/3")
 				if form == "--json" {
@@ -86,7 +90,8 @@ func TestWebhookRevokeFails(t *testing.T) {
 	}
 }
 
-// showing makes Gemini list webhooks with these secrets, each given as its last characters and its end, if any.
+// showing makes Gemini list webhooks with these secrets, each given as its last characters and its
+// end, if any.
 func (w *hookWorld) showing(hooks map[string]map[string]time.Time) {
 	type shown struct {
 		Truncated string     `json:"truncated_secret"`
@@ -102,7 +107,8 @@ func (w *hookWorld) showing(hooks map[string]map[string]time.Time) {
 			}
 			signing = append(signing, one)
 		}
-		list = append(list, map[string]any{"id": id, "uri": "https://" + id + ".example/", "state": "enabled", "signing_secrets": signing})
+		list = append(list, map[string]any{"id": id, "uri": "https://" + id + ".example/", "state": "enabled",
+			"signing_secrets": signing})
 	}
 	w.at(http.MethodGet, "/webhooks", func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "application/json")
@@ -112,8 +118,8 @@ func (w *hookWorld) showing(hooks map[string]map[string]time.Time) {
 	})
 }
 
-// TestWebhookRevokeListed: what Gemini still lists for the webhook itself protects no version, ended or not; what another
-// webhook signs with is protected until it has expired.
+// TestWebhookRevokeListed: what Gemini still lists for the webhook itself protects no version,
+// ended or not; what another webhook signs with is protected until it has expired.
 func TestWebhookRevokeListed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -150,7 +156,8 @@ func TestWebhookRevokeListed(t *testing.T) {
 	}
 }
 
-// TestWebhookRotateListedExpired: also without --revoke-now a secret that Gemini lists as expired is one that nobody signs with.
+// TestWebhookRotateListedExpired: also without --revoke-now a secret that Gemini lists as expired
+// is one that nobody signs with.
 func TestWebhookRotateListedExpired(t *testing.T) {
 	t.Parallel()
 	clock := newHandClock()
@@ -164,21 +171,24 @@ func TestWebhookRotateListedExpired(t *testing.T) {
 	w.wantStored(w.told()[2], w.told()[1], "-"+first)
 }
 
-// TestWebhookRevokePrinted: without Secret Manager nobody knows what the webhook function believes, and nothing is claimed of it.
+// TestWebhookRevokePrinted: without Secret Manager nobody knows what the webhook function believes,
+// and nothing is claimed of it.
 func TestWebhookRevokePrinted(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
 	w.registerWebhook(hookURL)
 	variables := w.with("OPLEDGER_WEBHOOK_SECRET")
 	s := w.doWith(variables, "", "rotate", "--revoke-now", "--print-secret").want(t, exitDone).
-		says(t, "Gemini signs with the old secrets no more", "until they are taken out of its settings")
+		says(t, "Gemini no longer signs with the old secrets", "until they are removed from its settings")
 	if strings.Contains(s.out, "revoked") {
 		t.Errorf("%s", s.out)
 	}
-	w.doWith(variables, "", "rotate", "--revoke-now", "--print-secret", "--json").want(t, exitDone).says(t, `"revoked": false`)
+	w.doWith(variables, "", "rotate", "--revoke-now", "--print-secret", "--json").want(t, exitDone).says(t,
+		`"revoked": false`)
 }
 
-// TestWebhookRevokeKeepsNewer: a version that somebody stored after the new secret is none of the old ones.
+// TestWebhookRevokeKeepsNewer: a version that somebody stored after the new secret is none of the
+// old ones.
 func TestWebhookRevokeKeepsNewer(t *testing.T) {
 	t.Parallel()
 	clock := newHandClock()

@@ -10,14 +10,14 @@ import (
 	"github.com/opledger/opledger/shared/secret"
 )
 
-// storeTries is how often a signing secret is stored before that is given up; between two tries
-// twice as much time passes as before.
-const storeTries = 4
+// A signing secret is stored in at most storeTries attempts, 0.5 s, 1 s and 2 s apart.
+const (
+	storeTries     = 4
+	firstStoreWait = 500 * time.Millisecond
+)
 
-const firstStoreWait = 500 * time.Millisecond
-
-// store keeps a signing secret as a new version and returns the version's name. Gemini tells a
-// secret once, so the end of ctx does not end the storing.
+// store adds a signing secret as a new version and returns the version's name. Gemini returns a
+// secret only once, so the end of ctx does not stop it.
 func (a *webhookAdmin) store(ctx context.Context, text string) (version string, err error) {
 	ctx = context.WithoutCancel(ctx)
 	wait := firstStoreWait
@@ -32,7 +32,7 @@ func (a *webhookAdmin) store(ctx context.Context, text string) (version string, 
 			return version, nil
 		}
 		if errors.Is(err, secret.ErrDenied) || errors.Is(err, secret.ErrNotFound) {
-			break // it was allowed a moment ago, and will not be so in the next
+			break // another attempt would fail the same way
 		}
 	}
 	return "", err
@@ -52,11 +52,11 @@ func (a *webhookAdmin) wait(ctx context.Context, how time.Duration) error {
 	}
 }
 
-// checkSecret returns an error for what the webhook function could not verify with; stored, it
-// would keep the function from starting. The error does not hold it.
+// checkSecret returns an error for a secret that would keep the webhook function from starting. The
+// error does not contain the secret.
 func checkSecret(text string) error {
 	if text == "" {
-		return errors.New("no signing secret came from Gemini")
+		return errors.New("Gemini returned no signing secret")
 	}
 	if _, err := gemini.NewVerifier(text); err != nil {
 		return fmt.Errorf("the signing secret from Gemini cannot be used: %w", err)

@@ -67,7 +67,8 @@ func newHookWorldAt(t *testing.T, now func() time.Time) *hookWorld {
 	return w
 }
 
-// ServeHTTP passes a request on to the simulator unless the front answers it, and keeps what is to be checked.
+// ServeHTTP passes a request on to the simulator unless the front answers it, and keeps what is to
+// be checked.
 func (w *hookWorld) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -114,7 +115,8 @@ func (w *hookWorld) at(method, suffix string, answer http.HandlerFunc) {
 func unavailable(rw http.ResponseWriter, _ *http.Request) {
 	rw.Header().Set("Content-Type", "application/json")
 	rw.WriteHeader(http.StatusServiceUnavailable)
-	_, _ = io.WriteString(rw, `{"error":{"code":503,"message":"The service is currently unavailable.","status":"UNAVAILABLE"}}`)
+	_, _ = io.WriteString(rw,
+		`{"error":{"code":503,"message":"The service is currently unavailable.","status":"UNAVAILABLE"}}`)
 }
 
 // took returns the requests since the last time that were to change something at Gemini.
@@ -133,7 +135,8 @@ func (w *hookWorld) told() []string {
 	return slices.Clone(w.secret)
 }
 
-// do runs a webhook command; no time passes while it waits. What it prints is searched for secrets at the end.
+// do runs a webhook command; no time passes while it waits. What it prints is searched for secrets
+// at the end.
 func (w *hookWorld) do(args ...string) said { return w.doWith(w.variables, "", args...) }
 
 func (w *hookWorld) doWith(variables []string, in string, args ...string) said {
@@ -163,7 +166,8 @@ func (w *hookWorld) wantNoSecretPrinted() {
 	}
 }
 
-// wantStored checks the data of the secret's versions, newest first; those that begin with - are disabled.
+// wantStored checks the data of the secret's versions, newest first; those that begin with - are
+// disabled.
 func (w *hookWorld) wantStored(want ...string) {
 	w.t.Helper()
 	var got []string
@@ -227,7 +231,8 @@ func TestWebhookHelp(t *testing.T) {
 	}
 }
 
-// TestWebhookWrongUse: exit code 2, one line that says what to do, and nothing was asked of anybody.
+// TestWebhookWrongUse: exit code 2, one line that says what to do, and nothing was asked of
+// anybody.
 func TestWebhookWrongUse(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -247,7 +252,8 @@ func TestWebhookWrongUse(t *testing.T) {
 		{w.with("OPLEDGER_WEBHOOK_URL"), []string{"ping"}, []string{"OPLEDGER_WEBHOOK_URL", "--url"}},
 		{w.with("OPLEDGER_WEBHOOK_SECRET"), []string{"create"}, []string{"is not set", "--secret", "--print-secret"}},
 		{w.with("OPLEDGER_WEBHOOK_SECRET"), []string{"rotate"}, []string{"is not set", "--secret", "--print-secret"}},
-		{w.with("OPLEDGER_WEBHOOK_SECRET", "OPLEDGER_WEBHOOK_SECRET=whsec_x"), []string{"create"}, []string{"holds a secret itself"}},
+		{w.with("OPLEDGER_WEBHOOK_SECRET", "OPLEDGER_WEBHOOK_SECRET=whsec_x"), []string{"create"},
+			[]string{"holds a secret itself"}},
 		{
 			[]string{"OPLEDGER_WEBHOOK_SECRET=hunter2", "OPLEDGER_WEBHOOK_URL=ftp://x", "GEMINI_API_KEY="},
 			[]string{"check"}, []string{"OPLEDGER_WEBHOOK_SECRET: ", "OPLEDGER_WEBHOOK_URL: ", "GEMINI_API_KEY: "},
@@ -269,7 +275,8 @@ func TestWebhookKeyFromSecret(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
 	variables := w.with("GEMINI_API_KEY", "OPLEDGER_GEMINI_API_KEY_SECRET=projects/p/secrets/key")
-	w.doWith(variables, "", "list").want(t, exitFailed, "OPLEDGER_GEMINI_API_KEY_SECRET", "projects/p/secrets/key").complaint(t)
+	w.doWith(variables, "", "list").want(t, exitFailed, "OPLEDGER_GEMINI_API_KEY_SECRET",
+		"projects/p/secrets/key").complaint(t)
 	w.secrets.Put("projects/p/secrets/key", "AIza-nobody-may-see-this\n", time.Now())
 	if s := w.doWith(variables, "", "list").want(t, exitDone); s.out != "no webhooks\n" {
 		t.Errorf("%q", s.out)

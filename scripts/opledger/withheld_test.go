@@ -28,7 +28,8 @@ func TestWithheld(t *testing.T) {
 	if s := cli(t, variables, "list").want(t, exitDone); !strings.Contains(s.out, "log withheld") {
 		t.Errorf("%s", s.out)
 	}
-	if s := cli(t, variables, "show", "batches/old").want(t, exitDone); !strings.Contains(s.out, "\nlog was withheld: ") || !strings.Contains(s.out, command+"log\n") {
+	if s := cli(t, variables, "show", "batches/old").want(t, exitDone); !strings.Contains(s.out, "\nlog was withheld: ") ||
+		!strings.Contains(s.out, command+"log\n") {
 		t.Errorf("%s", s.out)
 	}
 	cli(t, variables, "replay", "batches/old").want(t, exitDone) // as with what was waived, only where it is named

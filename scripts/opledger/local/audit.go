@@ -11,7 +11,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// An audit watches the ledger from outside and holds it against what the simulator and the receiver know.
+// An audit watches the ledger from outside, and compares it with the simulator and the receiver.
 type audit struct {
 	ledger   *ledger.Ledger
 	receiver *receiver
@@ -19,49 +19,22 @@ type audit struct {
 	messages *unreliable
 	wanted   int
 	since    time.Time              // by the store's clock
-	acked    func() []operation.Key // the operations that were told to be registered
+	acked    func() []operation.Key // the operations whose registration was acknowledged
 
-	records   map[operation.Key]operation.Record // as last seen
-	settled   map[operation.Key]operation.State  // once seen settled
+	records   map[operation.Key]operation.Record // by the last scan
+	settled   map[operation.Key]operation.State  // first settled state that was seen
 	regressed map[operation.Key]bool
 }
 
-// errSameSeed: the same seed makes the same names, and those have been through it all.
-var errSameSeed = errors.New("the store holds the operations of an earlier run with this seed; choose another --seed, or a new file with --store")
+// errSameSeed: the same seed makes the same names, whose operations have ended.
+var errSameSeed = errors.New("the store holds the operations of an earlier run with this seed; " +
+	"choose another --seed, or a new file with --store")
 
-// look reads the whole ledger.
-func (a *audit) look(ctx context.Context) error {
-	records := make(map[operation.Key]operation.Record, a.wanted)
-	before := map[operation.Key]bool{}
-	filter := ledger.Filter{Limit: 500}
-	for {
-		page, err := a.ledger.List(ctx, filter)
-		if ctx.Err() != nil {
-			return nil // the run is over
-		}
-		if err != nil {
-			return fmt.Errorf("watching the ledger: %w", err)
-		}
-		for _, broken := range page.Broken {
-			return fmt.Errorf("watching the ledger: %w", broken)
-		}
-		for _, r := range page.Items {
-			if r.CreatedAt.Before(a.since) { // the store may have been there before this run
-				before[r.Key] = true
-			} else {
-				records[r.Key] = r
-			}
-		}
-		if filter.After = page.Next; page.Next.Path == "" {
-			break
-		}
-	}
-	if len(before) > 0 {
-		for _, batch := range a.sim.Batches() {
-			if before[operation.Key(batch.Name)] {
-				return errSameSeed
-			}
-		}
+// scan reads the whole ledger, and compares it with the last scan.
+func (a *audit) scan(ctx context.Context) error {
+	records, err := a.read(ctx)
+	if err != nil || records == nil {
+		return err
 	}
 	if a.settled == nil {
 		a.settled, a.regressed = map[operation.Key]operation.State{}, map[operation.Key]bool{}
@@ -80,11 +53,48 @@ func (a *audit) look(ctx context.Context) error {
 	return nil
 }
 
-// Progress is how far the run has come.
+// read returns the records of this run, or nil once ctx has ended.
+func (a *audit) read(ctx context.Context) (map[operation.Key]operation.Record, error) {
+	records := make(map[operation.Key]operation.Record, a.wanted)
+	earlier := map[operation.Key]bool{} // of other runs in the same store
+	filter := ledger.Filter{Limit: 500}
+	for {
+		page, err := a.ledger.List(ctx, filter)
+		if ctx.Err() != nil {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("watching the ledger: %w", err)
+		}
+		for _, broken := range page.Broken {
+			return nil, fmt.Errorf("watching the ledger: %w", broken)
+		}
+		for _, r := range page.Items {
+			if r.CreatedAt.Before(a.since) {
+				earlier[r.Key] = true
+			} else {
+				records[r.Key] = r
+			}
+		}
+		if filter.After = page.Next; page.Next.Path == "" {
+			break
+		}
+	}
+	if len(earlier) > 0 {
+		for _, batch := range a.sim.Batches() {
+			if earlier[operation.Key(batch.Name)] {
+				return nil, errSameSeed
+			}
+		}
+	}
+	return records, nil
+}
+
+// Progress is the state of a run.
 type Progress struct {
 	Wanted, Submitted, Settled, Done int
 	Simulator                        geminisim.Stats
-	Records                          []operation.Record // registered ones
+	Records                          []operation.Record // of registered operations
 }
 
 func (a *audit) progress() Progress {
@@ -105,53 +115,14 @@ func (a *audit) progress() Progress {
 	return p
 }
 
-// done reports whether every operation is closed and no delivery is under way any more, so that nothing can still go wrong.
+// done reports whether every operation is closed and no delivery is in progress, so that nothing
+// can change any more.
 func (a *audit) done() bool {
 	p := a.progress()
 	return p.Done >= a.wanted && p.Simulator.Open == 0
 }
 
-// A Summary is the outcome of a run.
-type Summary struct {
-	Operations int `json:"operations"`
-	// Lost: operations whose effect was not done and never will be. Doubled: idempotency keys that the receiver accepted twice.
-	// Regressed: operations that were seen settled and then seen otherwise.
-	Lost      int `json:"lost"`
-	Doubled   int `json:"doubled"`
-	Regressed int `json:"regressed"`
-	// Unfinished: operations that the ledger still waits for, or that were not submitted yet, when the run ended.
-	Unfinished int `json:"unfinished"`
-	// Wrong: operations whose state in the ledger is not the one at Gemini.
-	Wrong int `json:"wrong"`
-
-	SettledByWebhook   int `json:"settledByWebhook"`
-	SettledByReconcile int `json:"settledByReconcile"` // recovered: the webhook did not tell in time
-	Unregistered       int `json:"unregistered"`       // known from deliveries alone
-
-	DeliveriesLost      int `json:"deliveriesLost"`
-	DeliveriesRepeated  int `json:"deliveriesRepeated"`
-	DeliveriesLate      int `json:"deliveriesLate"`
-	DeliveriesReordered int `json:"deliveriesReordered"`
-	DeliveriesRetried   int `json:"deliveriesRetried"`
-	DeployWindowHits    int `json:"deployWindowHits"`
-	APIFaults           int `json:"apiFaults"`
-
-	MessagesLost       int `json:"messagesLost"` // on the way from a planned effect to the one that runs it
-	MessagesRepeated   int `json:"messagesRepeated"`
-	EffectsRefused     int `json:"effectsRefused"`     // by the receiver, before anything was done
-	EffectAnswersLost  int `json:"effectAnswersLost"`  // done, but the receiver's answer was lost
-	EffectRepeatsKnown int `json:"effectRepeatsKnown"` // repeats of those, which the receiver recognised
-
-	Seed    uint64  `json:"seed"` // the same one brings the same faults
-	Seconds float64 `json:"seconds"`
-	ending  ending
-}
-
-// Clean reports whether the run kept every promise, as far as it went.
-func (s Summary) Clean() bool {
-	return s.Lost == 0 && s.Doubled == 0 && s.Regressed == 0 && s.Wrong == 0
-}
-
+// summary counts the outcome after the run.
 func (a *audit) summary(took time.Duration) Summary {
 	stats, received := a.sim.Stats(), a.receiver.counts()
 	s := Summary{
@@ -187,8 +158,8 @@ func (a *audit) summary(took time.Duration) Summary {
 	return s
 }
 
-// undone counts the operations whose effect was not done: those for which nothing waits any more, and those that are only
-// unfinished.
+// undone counts the operations whose effect is not done: lost ones, which the ledger no longer
+// waits for, and unfinished ones.
 func (a *audit) undone() (lost, unfinished int) {
 	known := map[operation.Key]bool{}
 	for _, r := range a.records {
@@ -209,5 +180,5 @@ func (a *audit) undone() (lost, unfinished int) {
 			unfinished++
 		}
 	}
-	return lost, unfinished + max(a.wanted-len(known), 0) // what was not submitted, too
+	return lost, unfinished + max(a.wanted-len(known), 0) // with those that were not submitted
 }

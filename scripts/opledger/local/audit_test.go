@@ -114,14 +114,15 @@ func (s *scene) force(change func(operation.Record) *operation.Record) {
 	}
 }
 
-func (s *scene) look() {
+func (s *scene) scan() {
 	s.t.Helper()
-	if err := s.audit.look(s.t.Context()); err != nil {
+	if err := s.audit.scan(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-// TestAuditSeesBrokenPromises: each promise, broken once, is seen; kept, it is not [M9, S3, S7, L1].
+// TestAuditSeesBrokenPromises: each promise, broken once, is seen; kept, it is not [M9, S3, S7,
+// L1].
 func TestAuditSeesBrokenPromises(t *testing.T) {
 	t.Parallel()
 	key := func(s *scene) string { return operation.IdempotencyKey(s.key, publishEffect) }
@@ -159,27 +160,27 @@ func TestAuditSeesBrokenPromises(t *testing.T) {
 		}, Summary{Doubled: 1}, true},
 		{"rolled back", func(s *scene) {
 			s.runEffect()
-			s.look()
+			s.scan()
 			s.force(func(r operation.Record) *operation.Record { r.State = operation.Running; return &r })
 		}, Summary{Unfinished: 1, Regressed: 1}, false},
 		{"rolled back for a while", func(s *scene) {
 			s.runEffect()
-			s.look()
+			s.scan()
 			s.force(func(r operation.Record) *operation.Record { r.State = operation.Running; return &r })
-			s.look()
+			s.scan()
 			s.force(func(r operation.Record) *operation.Record { r.State = operation.Succeeded; return &r })
 		}, Summary{Regressed: 1}, true},
 		{"another end", func(s *scene) {
 			s.runEffect()
-			s.look()
+			s.scan()
 			s.force(func(r operation.Record) *operation.Record { r.State = operation.Failed; return &r })
 		}, Summary{Regressed: 1, Wrong: 1}, true},
 		{"gone", func(s *scene) {
 			s.runEffect()
-			s.look()
+			s.scan()
 			s.force(func(operation.Record) *operation.Record { return nil })
 		}, Summary{Lost: 1, Regressed: 1}, false},
-		{"settled otherwise than at Gemini", func(s *scene) {
+		{"settled with another state than at Gemini", func(s *scene) {
 			s.runEffect()
 			s.force(func(r operation.Record) *operation.Record { r.State = operation.Expired; return &r })
 		}, Summary{Wrong: 1}, true},
@@ -188,9 +189,10 @@ func TestAuditSeesBrokenPromises(t *testing.T) {
 			t.Parallel()
 			s := newScene(t)
 			c.play(s)
-			s.look()
+			s.scan()
 			got := s.audit.summary(time.Second)
-			if got.Lost != c.want.Lost || got.Unfinished != c.want.Unfinished || got.Doubled != c.want.Doubled || got.Regressed != c.want.Regressed ||
+			if got.Lost != c.want.Lost || got.Unfinished != c.want.Unfinished || got.Doubled != c.want.Doubled ||
+				got.Regressed != c.want.Regressed ||
 				got.Wrong != c.want.Wrong || got.Unregistered != c.want.Unregistered {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}
@@ -210,12 +212,12 @@ func TestAuditOfASharedStore(t *testing.T) {
 	s := newScene(t)
 	s.runEffect()
 	s.audit.since = time.Now().Add(time.Hour)
-	if err := s.audit.look(t.Context()); err == nil || !strings.Contains(err.Error(), "--seed") {
+	if err := s.audit.scan(t.Context()); err == nil || !strings.Contains(err.Error(), "--seed") {
 		t.Errorf("the operations of a run with the same seed: %v", err)
 	}
 	s.audit.sim = geminisim.New(geminisim.Config{Seed: 2})
 	defer s.audit.sim.Close()
-	s.look()
+	s.scan()
 	if p := s.audit.progress(); p.Submitted != 0 {
 		t.Errorf("%+v", p)
 	}

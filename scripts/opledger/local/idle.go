@@ -9,49 +9,50 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A motion is what shows that a run gets on: counts, of which one at least changes as long as it does.
-type motion struct {
+// An activity is a set of counts. While a run makes progress, at least one of them changes.
+type activity struct {
 	submitted, settled, done int // in the ledger
 	created, ended           int // at Gemini
 	deliveries               int // attempts
 	received                 receiverStats
 }
 
-// motion returns how far the run has come, as last seen.
-func (a *audit) motion() motion {
+// activity returns the counts as of the last scan.
+func (a *audit) activity() activity {
 	p := a.progress()
-	return motion{
+	return activity{
 		submitted: p.Submitted, settled: p.Settled, done: p.Done,
 		created: p.Simulator.Created, ended: p.Simulator.Settled, deliveries: p.Simulator.Deliveries,
 		received: a.receiver.counts(),
 	}
 }
 
-// A stillness measures since when nothing has moved.
-type stillness struct {
-	last  motion
+// An idleTimer measures for how long nothing has changed.
+type idleTimer struct {
+	last  activity
 	since time.Time
 }
 
-// lasts returns for how long nothing has moved at now. What Gemini still runs moves: it will end.
-func (s *stillness) lasts(now time.Time, m motion) time.Duration {
+// idle returns for how long nothing has changed at now. An operation that Gemini still runs counts
+// as a change, because it will end.
+func (s *idleTimer) idle(now time.Time, m activity) time.Duration {
 	if s.since.IsZero() || m != s.last || m.created > m.ended {
 		s.last, s.since = m, now
 	}
 	return now.Sub(s.since)
 }
 
-// stillAfter is for how long nothing must have moved for a run to have come to rest: longer than a pass
-// takes to come round to an operation and several look-ups in a row that learn nothing.
-func stillAfter(l ledger.Settings) time.Duration { return 5*time.Second + l.Grace + 6*l.Interval }
+// idleAfter is how long nothing may change before a run is over. It is longer than the time until a
+// pass reaches an operation, and than several inconclusive look-ups in a row.
+func idleAfter(l ledger.Settings) time.Duration { return 5*time.Second + l.Grace + 6*l.Interval }
 
-// waits reports whether the ledger has an appointment with an effect: the back-off or the lease of one
-// that is open has yet to end, or ended no longer than d ago; or so with the sweep, which comes ever
-// more rarely to an effect whose messages were lost.
-func (a *audit) waits(ctx context.Context, d time.Duration) (bool, error) {
+// hasScheduledWork reports whether an open effect is due in the future, or was due at most d ago:
+// at the end of its back-off or lease, or at the next sweep. The sweeps of an effect whose messages
+// are lost become rarer and rarer.
+func (a *audit) hasScheduledWork(ctx context.Context, d time.Duration) (bool, error) {
 	now, err := a.ledger.Now(ctx)
 	if err != nil {
-		return false, fmt.Errorf("asking for the ledger's time: %w", err)
+		return false, fmt.Errorf("reading the ledger's clock: %w", err)
 	}
 	for _, r := range a.records {
 		if !r.Registered || r.Effects[publishEffect] != operation.EffectOpen {

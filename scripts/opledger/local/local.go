@@ -1,8 +1,9 @@
-// Package local plays the whole job on one machine: a simulated Gemini that loses, repeats, reorders and delays deliveries, a
-// receiver of side effects, the four functions between them, and an audit of what came of it.
+// Package local runs everything on one machine: a simulated Gemini that loses, repeats, reorders
+// and delays deliveries, a receiver of side effects, the four functions between them, and an audit
+// of the outcome.
 //
-// Nothing is spared: batches are submitted and looked up through the real SDK, deliveries are signed and sent over HTTP, and
-// only the durations are shorter than in earnest.
+// Batches are submitted and looked up through the real SDK, and deliveries are signed and sent over
+// HTTP. Only the durations are shorter than in production.
 package local
 
 import (
@@ -21,15 +22,15 @@ import (
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
-// Options say what to play.
+// Options describe a run.
 type Options struct {
 	Operations int
 	Seed       uint64  // of all faults
 	Faults     string  // none, normal or harsh
 	Speed      float64 // every duration is divided by it
 	Store      ledger.Store
-	// Publisher is where effects are published; nil hands them over inside the process. Where it is set, something else
-	// must push its messages to the server.
+	// Publisher is where effects are published; nil: inside the process. If it is set, its messages
+	// must be pushed to the server from outside.
 	Publisher ledger.Publisher
 	// Listen is the address of the functions' server.
 	Listen net.Listener
@@ -37,15 +38,16 @@ type Options struct {
 	View   View
 	// MaxTime is how long the run may take; 0: DefaultMaxTime.
 	MaxTime time.Duration
-	// Keep, if not nil, is given the summary and Gemini's URL when the run is over; then everything stays up until the
-	// context ends.
+	// Keep, if not nil, gets the summary and Gemini's URL at the end of the run. Everything then
+	// keeps running until the context ends.
 	Keep func(s Summary, geminiURL string) error
 }
 
-// DefaultMaxTime is enough for the most operations that there may be, on a machine that is busy with other work.
+// DefaultMaxTime is enough for 10,000 operations on a machine that is busy with other work.
 const DefaultMaxTime = 10 * time.Minute
 
-// Run plays the job and returns the audit. The error says that it could not be played; a Summary that is not clean is none.
+// Run makes a run and returns its audit. The error says that the run was impossible or was cut
+// short; a Summary that is not clean is no error.
 func Run(ctx context.Context, o Options) (Summary, error) {
 	began := time.Now()
 	faults, err := geminisim.ParseFaults(o.Faults)
@@ -95,13 +97,16 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	go func() { served <- functions.Serve(serving, o.Listen) }()
 
 	audit := &audit{
-		ledger: functions.Ledger, receiver: receiver, sim: sim, messages: messages, wanted: o.Operations, acked: submitter.acked,
+		ledger: functions.Ledger, receiver: receiver, sim: sim, messages: messages,
+		wanted: o.Operations, acked: submitter.acked,
 	}
 	var ended ending
 	if audit.since, err = functions.Ledger.Now(ctx); err == nil {
-		// All within the first simulated minutes, so that their ends overlap.
+		// All operations are submitted in the first simulated minutes, so that their ends overlap.
 		within := time.Duration(float64(3*time.Minute) / o.Speed)
-		ended, err = play(ctx, o, audit, func(ctx context.Context) error { return submitter.submit(ctx, o.Operations, within) })
+		ended, err = submitAndWatch(ctx, o, audit, func(ctx context.Context) error {
+			return submitter.submit(ctx, o.Operations, within)
+		})
 	}
 	summary := audit.summary(time.Since(began))
 	summary.Seed, summary.ending = o.Seed, ended
@@ -115,7 +120,8 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	return summary, errors.Join(err, <-served)
 }
 
-// settings are those of a deployment with every duration divided by speed, as far as the machine keeps up.
+// settings are those of a deployment with every duration divided by speed, down to what a machine
+// can keep.
 func settings(speed float64, secret, geminiURL, sinkURL string) (server.Settings, error) {
 	parsed, err := config.Parse[server.Settings]([]string{
 		"OPLEDGER_WEBHOOK_SECRET=" + secret, "GEMINI_API_KEY=local", "GOOGLE_GEMINI_BASE_URL=" + geminiURL,
@@ -130,8 +136,9 @@ func settings(speed float64, secret, geminiURL, sinkURL string) (server.Settings
 	} {
 		*d = time.Duration(float64(*d) / speed)
 	}
-	// A timestamp has whole seconds and a loaded machine takes some of them. An effect takes this machine's time, too: where it
-	// stands still, a lease that lapses meanwhile is a repeat that nobody asked for.
+	// A timestamp has whole seconds, and a loaded machine needs some of them. Effects take real
+	// time, too: a lease that runs out while the machine stalls would cause a repeat without a
+	// fault.
 	parsed.Webhook.Tolerance = max(parsed.Webhook.Tolerance, minTolerance)
 	parsed.Ledger.ClaimTTL = max(parsed.Ledger.ClaimTTL, minClaimTTL)
 	parsed.Ledger.Effects = []effect.Spec{{
@@ -144,6 +151,6 @@ func settings(speed float64, secret, geminiURL, sinkURL string) (server.Settings
 const (
 	minTolerance  = 3 * time.Second
 	minClaimTTL   = 15 * time.Second
-	minBudget     = 8 * time.Second // a pass is as long as its pace: Gemini's 429s ask for real seconds
+	minBudget     = 8 * time.Second // Gemini's 429s ask for real seconds
 	publishEffect = "publish"
 )

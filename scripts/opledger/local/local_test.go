@@ -43,10 +43,12 @@ func TestRunHarsh(t *testing.T) {
 	if err != nil || !s.Clean() {
 		t.Errorf("%+v, %v", s, err)
 	}
-	// Faults of the API are left out: many batches are found with one request, and so few may all be spared.
+	// Faults of the API are left out: many batches are found with one request, and so few may all
+	// be spared.
 	if s.DeliveriesLost == 0 || s.DeliveriesRepeated == 0 || s.DeliveriesLate == 0 || s.DeliveriesReordered == 0 ||
 		s.DeliveriesRetried == 0 || s.DeployWindowHits == 0 || s.SettledByReconcile == 0 ||
-		s.MessagesLost == 0 || s.MessagesRepeated == 0 || s.EffectsRefused == 0 || s.EffectAnswersLost == 0 || s.EffectRepeatsKnown == 0 {
+		s.MessagesLost == 0 || s.MessagesRepeated == 0 || s.EffectsRefused == 0 || s.EffectAnswersLost == 0 ||
+		s.EffectRepeatsKnown == 0 {
 		t.Errorf("too kind a run: %+v", s)
 	}
 	if s.SettledByWebhook+s.SettledByReconcile != 60 || s.Operations != 60 || s.Seed != 1 {
@@ -60,7 +62,8 @@ func TestRunHarsh(t *testing.T) {
 	t.Logf("%+v", s)
 }
 
-// TestRunEndsWithItsContext: an interrupted run is an error, and nothing of it goes on (the package's goroutines are counted).
+// TestRunEndsWithItsContext: an interrupted run is an error, and nothing of it goes on (the
+// package's goroutines are counted).
 func TestRunEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -77,7 +80,8 @@ func TestRunEndsWithItsContext(t *testing.T) {
 // TestRunEndsInTime: a run that has no time at all breaks no promise, and proves none.
 func TestRunEndsInTime(t *testing.T) {
 	t.Parallel()
-	s, err := runOn(t, t.Context(), Options{Operations: 20, Faults: "none", Speed: 100, MaxTime: time.Nanosecond, View: Silent{}})
+	s, err := runOn(t, t.Context(), Options{Operations: 20, Faults: "none", Speed: 100, MaxTime: time.Nanosecond,
+		View: Silent{}})
 	if err != nil || !s.Clean() || s.Unfinished != 20 || s.Unproven() == "" {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -93,7 +97,8 @@ func TestTable(t *testing.T) {
 	t.Parallel()
 	records := make([]operation.Record, 30)
 	for i := range records {
-		records[i] = operation.Record{Key: operation.Key("batches/" + strings.Repeat("x", i)), State: operation.Running, CreatedAt: time.Unix(int64(i), 0)}
+		records[i] = operation.Record{Key: operation.Key("batches/" + strings.Repeat("x", i)), State: operation.Running,
+			CreatedAt: time.Unix(int64(i), 0)}
 	}
 	var screen bytes.Buffer
 	width, height := 0, 0
@@ -102,7 +107,8 @@ func TestTable(t *testing.T) {
 	for _, size := range [][2]int{{200, 50}, {80, 24}, {20, 5}, {3, 2}, {1, 1}, {80, 24}} {
 		width, height = size[0], size[1]
 		screen.Reset()
-		table.Show(Progress{Wanted: 30, Submitted: 30, Settled: 7, Done: 3, Simulator: geminisim.Stats{Deliveries: 1e6}, Records: records})
+		table.Show(Progress{Wanted: 30, Submitted: 30, Settled: 7, Done: 3, Simulator: geminisim.Stats{Deliveries: 1e6},
+			Records: records})
 		lines := strings.Count(screen.String(), "\n")
 		if lines > max(height-1, drawn, 1) {
 			t.Errorf("%d lines on a terminal of %d", lines, height)
@@ -124,7 +130,8 @@ func TestTable(t *testing.T) {
 func TestBar(t *testing.T) {
 	t.Parallel()
 	for _, p := range []Progress{
-		{}, {Wanted: 3, Submitted: 3, Settled: 2, Done: 1}, {Wanted: 1, Submitted: 5, Settled: 5, Done: 5}, {Wanted: 7, Submitted: 1, Settled: 3, Done: 9},
+		{}, {Wanted: 3, Submitted: 3, Settled: 2, Done: 1}, {Wanted: 1, Submitted: 5, Settled: 5, Done: 5},
+		{Wanted: 7, Submitted: 1, Settled: 3, Done: 9},
 	} {
 		for _, width := range []int{0, 1, 77} {
 			if got := len([]rune(bar(p, width))); got != width+2 {

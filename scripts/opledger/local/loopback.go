@@ -23,7 +23,7 @@ func listenAndServe(h http.Handler) (*loopback, error) {
 		url:    "http://" + listener.Addr().String(),
 		server: &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second},
 	}
-	go func() { _ = l.server.Serve(listener) }() // it ends with close
+	go func() { _ = l.server.Serve(listener) }() // close ends it
 	return l, nil
 }
 
@@ -31,6 +31,6 @@ func (l *loopback) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if l.server.Shutdown(ctx) != nil {
-		_ = l.server.Close() // the run is over; nobody waits for these answers
+		_ = l.server.Close() // the run is over, and nothing needs these answers
 	}
 }

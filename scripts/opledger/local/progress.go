@@ -10,7 +10,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A View shows progress while a run goes on. What cannot be shown is no reason to stop.
+// A View shows the progress of a run. It ignores errors, which are no reason to stop the run.
 type View interface {
 	Show(Progress)
 	End()
@@ -25,7 +25,7 @@ func (Silent) Show(Progress) {}
 // End does nothing.
 func (Silent) End() {}
 
-// Lines prints a plain line now and then, for a pipe or a log.
+// Lines prints a plain line at most once per Every, for a pipe or a log.
 type Lines struct {
 	W     io.Writer
 	Every time.Duration
@@ -51,16 +51,16 @@ func progressWords(p Progress) string {
 
 func deliveryWords(p Progress) string {
 	s := p.Simulator
-	return fmt.Sprintf("deliveries %d (%d lost, %d repeated, %d late) · Gemini asked %d times",
+	return fmt.Sprintf("deliveries %d (%d lost, %d repeated, %d late) · requests to Gemini %d",
 		s.Deliveries, s.Lost, s.Repeated, s.Late, s.APIRequests)
 }
 
-// Table redraws a table of the operations that changed last, on a terminal.
+// Table redraws on a terminal a table of the operations that changed last.
 type Table struct {
 	W    io.Writer
 	Rows int // of operations, at most
-	// Size is asked before each drawing: a line that the terminal breaks, or one that has left it at the top, could not be
-	// drawn over.
+	// Size returns the size of the terminal. It is called before each drawing: a line that wraps,
+	// or that has scrolled away, cannot be overwritten.
 	Size  func() (width, height int)
 	drawn int
 }
@@ -75,7 +75,8 @@ func (t *Table) Show(p Progress) {
 		if status, planned := r.Effects[publishEffect]; planned {
 			effect = string(status)
 		}
-		lines = append(lines, fmt.Sprintf("  %-22s %-10s %-10s look-ups %d  effect %s", shorten(string(r.Key), 22), r.State, r.SettledBy, r.Attempts, effect))
+		lines = append(lines, fmt.Sprintf("  %-22s %-10s %-10s look-ups %d  effect %s",
+			shorten(string(r.Key), 22), r.State, r.SettledBy, r.Attempts, effect))
 	}
 	lines = lines[:min(len(lines), max(height-1, 1))]
 	for len(lines) < t.drawn {
@@ -83,7 +84,7 @@ func (t *Table) Show(p Progress) {
 	}
 	var out strings.Builder
 	if t.drawn > 0 {
-		fmt.Fprintf(&out, "\x1b[%dA", t.drawn) // back up over what was drawn
+		fmt.Fprintf(&out, "\x1b[%dA", t.drawn) // up to the first line of the last drawing
 	}
 	for _, line := range lines {
 		out.WriteString("\x1b[2K" + shorten(line, width-1) + "\n")
@@ -92,7 +93,7 @@ func (t *Table) Show(p Progress) {
 	_, _ = io.WriteString(t.W, out.String())
 }
 
-// End leaves the table as it is and draws no more over it.
+// End keeps the last drawing.
 func (t *Table) End() { t.drawn = 0 }
 
 func lastChange(r operation.Record) time.Time {

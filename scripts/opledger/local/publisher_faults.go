@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// An unreliable publisher loses and repeats messages, as a queue that promises at-least-once may, and as a process that dies
-// between commit and publish does.
+// An unreliable publisher loses and repeats messages. A queue with at-least-once delivery may
+// repeat them, and a process that dies between commit and publish loses them.
 type unreliable struct {
 	next         ledger.Publisher
 	lose, repeat float64

@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// A receiver is what a team's own service would be at the other end of an http effect. It does what the README asks of one:
-// it remembers idempotency keys, and refuses a repeat — but only one that it can excuse. Where the answer to the request
-// before was lost, opledger cannot know that the effect happened and must send it again. Any other repeat is taken for a
-// new request, as a service without a memory would: that is what "doubled" counts.
+// A receiver is the service at the other end of an http effect. As the README asks, it remembers
+// idempotency keys and refuses repeats, but only repeats after a lost answer: there opledger cannot
+// know that the effect happened, and must send it again. It accepts any other repeat as a new
+// request, as a service without a memory would. "Doubled" counts those.
 type receiver struct {
 	refuse, lose float64
 
@@ -27,8 +27,8 @@ type acceptance struct {
 }
 
 type receiverStats struct {
-	refused     int // requests answered 503 before anything was done
-	answersLost int // requests done whose answer was lost
+	refused     int // requests answered 503, with nothing done
+	answersLost int // requests done, with the answer lost
 	excused     int // repeats of those, with the same bytes
 	doubled     int // keys accepted twice, or repeated with other bytes
 }

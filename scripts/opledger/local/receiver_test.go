@@ -11,8 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestReceiverCounts: the receiver tells a repeat that opledger had to send from one that it must not, so that "doubled" means
-// something [S3, S6, K4].
+// TestReceiverCounts: the receiver tells a repeat that opledger had to send from one that it must
+// not, so that "doubled" means something [S3, S6, K4].
 func TestReceiverCounts(t *testing.T) {
 	t.Parallel()
 	type request struct {
@@ -29,9 +29,12 @@ func TestReceiverCounts(t *testing.T) {
 		{"twice without need", []request{{"x", false}, {"x", false}}, 2, receiverStats{doubled: 1}},
 		{"three times without need", []request{{"x", false}, {"x", false}, {"x", false}}, 3, receiverStats{doubled: 2}},
 		{"again after a lost answer", []request{{"x", true}, {"x", false}}, 1, receiverStats{answersLost: 1, excused: 1}},
-		{"again and again after lost answers", []request{{"x", true}, {"x", true}, {"x", false}}, 1, receiverStats{answersLost: 2, excused: 2}},
-		{"once too often after a lost answer", []request{{"x", true}, {"x", false}, {"x", false}}, 2, receiverStats{answersLost: 1, excused: 1, doubled: 1}},
-		{"other bytes after a lost answer", []request{{"x", true}, {"y", false}}, 2, receiverStats{answersLost: 1, doubled: 1}},
+		{"again and again after lost answers", []request{{"x", true}, {"x", true}, {"x", false}}, 1,
+			receiverStats{answersLost: 2, excused: 2}},
+		{"once too often after a lost answer", []request{{"x", true}, {"x", false}, {"x", false}}, 2,
+			receiverStats{answersLost: 1, excused: 1, doubled: 1}},
+		{"other bytes after a lost answer", []request{{"x", true}, {"y", false}}, 2,
+			receiverStats{answersLost: 1, doubled: 1}},
 	} {
 		r := newReceiver(1, "none")
 		for _, request := range c.requests {

@@ -29,7 +29,7 @@ type submitter struct {
 	registered []operation.Key // whose registration was answered 2xx
 }
 
-// acked returns the operations that were told to be registered.
+// acked returns the operations whose registration was acknowledged.
 func (s *submitter) acked() []operation.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,10 +60,10 @@ func (s *submitter) createWebhook(ctx context.Context) (string, error) {
 	return *created.Webhook.NewSigningSecret, nil
 }
 
-// attempts bounds how often a request is made that the simulator's faults let fail.
+// attempts bounds the attempts at a request that the simulator's faults fail.
 const attempts = 20
 
-// submit starts n batches within about that time, and registers each the instant its name is known.
+// submit starts n batches within about that time, and registers each as soon as its name is known.
 func (s *submitter) submit(ctx context.Context, n int, within time.Duration) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(16)
@@ -86,7 +86,8 @@ func (s *submitter) submit(ctx context.Context, n int, within time.Duration) err
 	return group.Wait()
 }
 
-// create starts a batch. An answer that was lost leaves a batch behind that nobody registers: its completion runs no effect.
+// create starts a batch. After a lost answer a batch stays unregistered, and its completion runs no
+// effect.
 func (s *submitter) create(ctx context.Context, displayName string) (string, error) {
 	var err error
 	for range attempts {
@@ -131,7 +132,7 @@ func (s *submitter) post(ctx context.Context, body []byte) error {
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close() //nolint:errcheck // the answer has been judged by its status
+	defer response.Body.Close() //nolint:errcheck // the status decides
 	if response.StatusCode/100 != 2 {
 		said, _ := io.ReadAll(io.LimitReader(response.Body, 1000))
 		return fmt.Errorf("%s: %s", response.Status, said)

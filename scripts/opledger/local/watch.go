@@ -11,21 +11,22 @@ import (
 type ending int
 
 const (
-	allDone  ending = iota // every operation is closed, and no delivery is under way
-	atRest                 // nothing moved any more
+	allDone  ending = iota // every operation is closed, and no delivery is in progress
+	idle                   // nothing changed any more
 	timeOver               // Options.MaxTime had passed
 )
 
-// The pause between two looks at the ledger is lookEvery, and lookPause times as long as the look took
-// where that is longer: it reads all of the ledger, and must leave the machine to what it watches.
+// The pause between two scans is scanEvery, or scanPause times as long as the scan took if that is
+// longer: a scan reads the whole ledger, and must not starve what it watches.
 const (
-	lookEvery = 100 * time.Millisecond
-	lookPause = 4
+	scanEvery = 100 * time.Millisecond
+	scanPause = 4
 )
 
-// play submits the operations and goes on while anything moves, until all is done or the time is over.
-// Then submit has returned, and audit has looked once more.
-func play(ctx context.Context, o Options, audit *audit, submit func(context.Context) error) (ending, error) {
+// submitAndWatch submits the operations, and watches them until all are done, nothing changes any
+// more, or the time is over. When it returns, submit has returned, and the audit has made a last
+// scan.
+func submitAndWatch(ctx context.Context, o Options, audit *audit, submit func(context.Context) error) (ending, error) {
 	playing, cancel := context.WithTimeout(ctx, cmp.Or(o.MaxTime, DefaultMaxTime))
 	defer cancel()
 	submitted := make(chan error, 1)
@@ -36,20 +37,22 @@ func play(ctx context.Context, o Options, audit *audit, submit func(context.Cont
 	}
 	cancel()
 	if running {
-		<-submitted // that it was cut off is no error of its own
+		<-submitted // ignore the error of being cut off
 	}
 	if err == nil {
-		err = audit.look(ctx)
+		err = audit.scan(ctx)
 	}
 	o.View.Show(audit.progress())
 	return ended, err
 }
 
-// watch looks at the ledger until the run has ended, and reports whether submitted has yet to be told.
-func watch(ctx context.Context, o Options, audit *audit, submitted <-chan error) (ended ending, running bool, err error) {
-	var still stillness
-	rest := stillAfter(audit.ledger.Settings())
-	next := time.NewTimer(lookEvery)
+// watch scans the ledger until the run has ended, and reports whether submit is still running.
+func watch(
+	ctx context.Context, o Options, audit *audit, submitted <-chan error,
+) (ended ending, running bool, err error) {
+	var timer idleTimer
+	limit := idleAfter(audit.ledger.Settings())
+	next := time.NewTimer(scanEvery)
 	defer next.Stop()
 	for running = true; ; {
 		select {
@@ -62,7 +65,7 @@ func watch(ctx context.Context, o Options, audit *audit, submitted <-chan error)
 			return timeOver, running, nil
 		case <-next.C:
 			began := time.Now()
-			if err := audit.look(ctx); err != nil {
+			if err := audit.scan(ctx); err != nil {
 				return timeOver, running, err
 			}
 			o.View.Show(audit.progress())
@@ -70,12 +73,12 @@ func watch(ctx context.Context, o Options, audit *audit, submitted <-chan error)
 				return allDone, running, nil
 			}
 			now := time.Now()
-			if still.lasts(now, audit.motion()) >= rest {
-				if waits, err := audit.waits(ctx, rest); err != nil || !waits {
-					return atRest, running, err
+			if timer.idle(now, audit.activity()) >= limit {
+				if more, err := audit.hasScheduledWork(ctx, limit); err != nil || !more {
+					return idle, running, err
 				}
 			}
-			next.Reset(max(lookEvery, lookPause*now.Sub(began)))
+			next.Reset(max(scanEvery, scanPause*now.Sub(began)))
 		}
 	}
 }

@@ -14,7 +14,9 @@ import (
 )
 
 // inBubble plays a scene, with nothing to submit, where time passes only while everything waits.
-func inBubble(t *testing.T, wanted int, maxTime time.Duration, meanwhile func(*scene)) (got Summary, took time.Duration) {
+func inBubble(
+	t *testing.T, wanted int, maxTime time.Duration, meanwhile func(*scene),
+) (got Summary, took time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -25,7 +27,8 @@ func inBubble(t *testing.T, wanted int, maxTime time.Duration, meanwhile func(*s
 			defer close(over)
 			meanwhile(s)
 		}()
-		ended, err := play(t.Context(), Options{View: Silent{}, MaxTime: maxTime}, s.audit, func(context.Context) error { return nil })
+		ended, err := submitAndWatch(t.Context(), Options{View: Silent{}, MaxTime: maxTime}, s.audit,
+			func(context.Context) error { return nil })
 		if err != nil {
 			t.Error(err)
 		}
@@ -57,9 +60,9 @@ func (s *scene) another(i int) {
 	s.key = first
 }
 
-// TestPlayGoesOnWhileAnythingMoves: a run takes as long as it needs while it gets on, and then all of it
-// is judged.
-func TestPlayGoesOnWhileAnythingMoves(t *testing.T) {
+// TestWatchWhileAnythingChanges: a run takes as long as it needs while it gets on, and then all of
+// it is judged.
+func TestWatchWhileAnythingChanges(t *testing.T) {
 	t.Parallel()
 	const more = 12
 	got, took := inBubble(t, 1+more, time.Hour, func(s *scene) {
@@ -74,23 +77,23 @@ func TestPlayGoesOnWhileAnythingMoves(t *testing.T) {
 	}
 }
 
-// TestPlayEndsAtRest: a run in which nothing moves any more ends, and what it did not come to the end of
-// is unfinished, not lost.
-func TestPlayEndsAtRest(t *testing.T) {
+// TestWatchEndsWhenIdle: a run in which nothing moves any more ends, and what it did not come to
+// the end of is unfinished, not lost.
+func TestWatchEndsWhenIdle(t *testing.T) {
 	t.Parallel()
 	var rest time.Duration
 	got, took := inBubble(t, 3, time.Hour, func(s *scene) {
-		rest = stillAfter(s.audit.ledger.Settings())
+		rest = idleAfter(s.audit.ledger.Settings())
 		s.runEffect()
 	})
-	if got.ending != atRest || got.Lost != 0 || got.Unfinished != 2 || took < rest || took > rest+time.Second {
+	if got.ending != idle || got.Lost != 0 || got.Unfinished != 2 || took < rest || took > rest+time.Second {
 		t.Errorf("%+v after %v, with a rest of %v", got, took, rest)
 	}
 }
 
-// TestPlayWaitsForAppointments: an effect that backs off has yet to be tried, however long that takes;
-// once that has passed and it is not tried, the run is at rest.
-func TestPlayWaitsForAppointments(t *testing.T) {
+// TestWatchWaitsForScheduledWork: an effect that backs off has yet to be tried, however long that
+// takes; once that has passed and it is not tried, the run is at rest.
+func TestWatchWaitsForScheduledWork(t *testing.T) {
 	t.Parallel()
 	got, took := inBubble(t, 1, time.Hour, func(s *scene) {
 		grant, err := s.audit.ledger.Claim(s.t.Context(), s.key, publishEffect)
@@ -101,14 +104,14 @@ func TestPlayWaitsForAppointments(t *testing.T) {
 			s.t.Error(err)
 		}
 	})
-	if got.ending != atRest || got.Unfinished != 1 || got.Lost != 0 || took < 2*time.Minute {
+	if got.ending != idle || got.Unfinished != 1 || got.Lost != 0 || took < 2*time.Minute {
 		t.Errorf("%+v after %v", got, took)
 	}
 }
 
-// TestPlayEndsInTime: at its time a run ends, whatever moves, and says so in words of its own; nothing is
-// called lost, and nothing proven.
-func TestPlayEndsInTime(t *testing.T) {
+// TestWatchEndsInTime: at its time a run ends, whatever moves, and says so in words of its own;
+// nothing is called lost, and nothing proven.
+func TestWatchEndsInTime(t *testing.T) {
 	t.Parallel()
 	got, took := inBubble(t, 1000, time.Minute, func(s *scene) {
 		s.runEffect()
@@ -121,36 +124,37 @@ func TestPlayEndsInTime(t *testing.T) {
 		t.Errorf("%+v after %v", got, took)
 	}
 	var said strings.Builder
-	if err := got.Print(&said); err != nil || !strings.Contains(said.String(), "\nunfinished 994: the time was over") ||
-		!strings.HasSuffix(said.String(), "\nlost 0 · doubled 0 · regressed 0\n") || !strings.Contains(got.Unproven(), "--max-time") {
+	if err := got.Print(&said); err != nil || !strings.Contains(said.String(), "\nunfinished 994: the time ran out") ||
+		!strings.HasSuffix(said.String(), "\nlost 0 · doubled 0 · regressed 0\n") || !strings.Contains(got.Unproven(),
+		"--max-time") {
 		t.Errorf("%v %s%s", err, &said, got.Unproven())
 	}
 }
 
-// TestStillness: any change is a motion, and so is what Gemini still runs.
-func TestStillness(t *testing.T) {
+// TestIdleTimer: any change is a motion, and so is what Gemini still runs.
+func TestIdleTimer(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	var s stillness
+	var s idleTimer
 	for _, c := range []struct {
 		after time.Duration
-		m     motion
+		m     activity
 		want  time.Duration
 	}{
-		{0, motion{}, 0},
-		{time.Second, motion{}, time.Second},
-		{time.Hour, motion{}, time.Hour + time.Second},
-		{time.Second, motion{submitted: 1}, 0},
-		{time.Second, motion{submitted: 1}, time.Second},
-		{time.Second, motion{submitted: 1, received: receiverStats{refused: 1}}, 0},
-		{time.Second, motion{submitted: 1, received: receiverStats{refused: 1}, created: 1}, 0},
-		{time.Hour, motion{submitted: 1, received: receiverStats{refused: 1}, created: 1}, 0},
-		{time.Hour, motion{submitted: 1, received: receiverStats{refused: 1}, created: 1, ended: 1}, 0},
-		{time.Minute, motion{submitted: 1, received: receiverStats{refused: 1}, created: 1, ended: 1}, time.Minute},
-		{time.Minute, motion{submitted: 1, received: receiverStats{refused: 1}, created: 1, ended: 1, deliveries: 1}, 0},
+		{0, activity{}, 0},
+		{time.Second, activity{}, time.Second},
+		{time.Hour, activity{}, time.Hour + time.Second},
+		{time.Second, activity{submitted: 1}, 0},
+		{time.Second, activity{submitted: 1}, time.Second},
+		{time.Second, activity{submitted: 1, received: receiverStats{refused: 1}}, 0},
+		{time.Second, activity{submitted: 1, received: receiverStats{refused: 1}, created: 1}, 0},
+		{time.Hour, activity{submitted: 1, received: receiverStats{refused: 1}, created: 1}, 0},
+		{time.Hour, activity{submitted: 1, received: receiverStats{refused: 1}, created: 1, ended: 1}, 0},
+		{time.Minute, activity{submitted: 1, received: receiverStats{refused: 1}, created: 1, ended: 1}, time.Minute},
+		{time.Minute, activity{submitted: 1, received: receiverStats{refused: 1}, created: 1, ended: 1, deliveries: 1}, 0},
 	} {
 		at = at.Add(c.after)
-		if got := s.lasts(at, c.m); got != c.want {
+		if got := s.idle(at, c.m); got != c.want {
 			t.Errorf("%+v after %v: still for %v, want %v", c.m, c.after, got, c.want)
 		}
 	}

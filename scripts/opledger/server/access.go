@@ -21,10 +21,10 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// A guard stands before every route that is not public. The package's documentation is its protocol.
+// A guard protects every route that is not public; doc.go has its rules.
 type guard struct {
 	exposed bool     // the listener is not bound to loopback
-	hosts   []string // allowed beside loopback's
+	hosts   []string // allowed besides loopback's
 	token   string   // empty: only local callers
 	push    *trust.Push
 	origins *http.CrossOriginProtection
@@ -32,9 +32,11 @@ type guard struct {
 	log     *slog.Logger
 }
 
-// newGuard returns a guard that takes its listener for exposed. keysURL is where Google publishes its
-// keys, empty for where it does.
-func newGuard(access config.Access, hosts []string, keysURL string, now func() time.Time, log *slog.Logger) (*guard, error) {
+// newGuard returns the guard of an exposed listener. keysURL replaces the URL of Google's keys
+// unless it is empty.
+func newGuard(
+	access config.Access, hosts []string, keysURL string, now func() time.Time, log *slog.Logger,
+) (*guard, error) {
 	g := &guard{exposed: true, token: access.Token, origins: http.NewCrossOriginProtection(), now: now, log: log}
 	for _, host := range hosts {
 		if err := CheckHost(host); err != nil {
@@ -44,7 +46,8 @@ func newGuard(access config.Access, hosts []string, keysURL string, now func() t
 	}
 	if access.PushAudience != "" {
 		var err error
-		g.push, err = trust.NewPush(trust.PushOptions{Audience: access.PushAudience, Account: access.PushAccount, KeysURL: keysURL})
+		g.push, err = trust.NewPush(
+			trust.PushOptions{Audience: access.PushAudience, Account: access.PushAccount, KeysURL: keysURL})
 		if err != nil {
 			return nil, fmt.Errorf("OPLEDGER_PUSH_AUDIENCE, OPLEDGER_PUSH_ACCOUNT: %w", err)
 		}
@@ -52,16 +55,16 @@ func newGuard(access config.Access, hosts []string, keysURL string, now func() t
 	return g, nil
 }
 
-// on returns the guard of what is answered on a listener.
+// on returns the guard for a listener.
 func (g *guard) on(listener net.Listener) *guard {
 	one := *g
 	one.exposed = !IsLoopback(listener.Addr())
 	return &one
 }
 
-// A refusal is why a request goes no further.
+// A refusal is why a request is refused.
 type refusal struct {
-	reason string // to be counted
+	reason string // counted in the log
 	answer *httpfunc.Error
 	cause  error // for the log alone
 }
@@ -70,10 +73,10 @@ func refuse(status int, reason, format string, args ...any) *refusal {
 	return &refusal{reason: reason, answer: &httpfunc.Error{Status: status, Message: fmt.Sprintf(format, args...)}}
 }
 
-// callers lets callers through to next that are local or show the token.
+// callers admits local callers, and callers with the token.
 func (g *guard) callers(next http.Handler) http.Handler { return g.protect(next, g.admitCaller) }
 
-// pushes lets local callers through to next, and Pub/Sub's pushes from anywhere.
+// pushes admits local callers, and Pub/Sub's pushes from anywhere.
 func (g *guard) pushes(next http.Handler) http.Handler { return g.protect(next, g.admitPush) }
 
 func (g *guard) protect(next http.Handler, admit func(*http.Request) *refusal) http.Handler {
@@ -117,10 +120,12 @@ func (g *guard) checkOrigin(r *http.Request) *refusal {
 func (g *guard) admitCaller(r *http.Request) *refusal {
 	switch {
 	case g.token != "" && !sameToken(bearer(r), g.token):
-		return refuse(http.StatusUnauthorized, "token", "send the header Authorization: Bearer with the token in OPLEDGER_SERVE_TOKEN")
+		return refuse(http.StatusUnauthorized, "token",
+			"send the header Authorization: Bearer with the token in OPLEDGER_SERVE_TOKEN")
 	case g.token == "" && !g.local(r):
-		return refuse(http.StatusForbidden, "beyond-loopback", "only callers on this machine are answered, and none through a proxy; "+
-			"to call from elsewhere set OPLEDGER_SERVE_TOKEN for serve, and send it as a bearer token")
+		return refuse(http.StatusForbidden, "beyond-loopback",
+			"only callers on this machine are answered, and none through a proxy; "+
+				"to call from elsewhere set OPLEDGER_SERVE_TOKEN for serve, and send it as a bearer token")
 	default:
 		return nil
 	}
@@ -133,7 +138,7 @@ func (g *guard) admitPush(r *http.Request) *refusal {
 		}
 	}
 	if g.push == nil {
-		return refuse(http.StatusForbidden, "push-off", "beyond this machine /effects takes only what Pub/Sub pushes, "+
+		return refuse(http.StatusForbidden, "push-off", "from beyond this machine /effects accepts only Pub/Sub's pushes, "+
 			"and that is off: set OPLEDGER_PUSH_AUDIENCE and OPLEDGER_PUSH_ACCOUNT for serve")
 	}
 	no := refuse(http.StatusUnauthorized, "push-token", "this is not the identity token of the push subscription "+
@@ -150,13 +155,14 @@ func (g *guard) admitPush(r *http.Request) *refusal {
 	}
 }
 
-// local reports whether a request surely comes from this machine.
+// local reports whether a request certainly comes from this machine.
 func (g *guard) local(r *http.Request) bool {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	return !g.exposed && err == nil && peer.Addr().Unmap().IsLoopback() && isLoopbackName(hostname(r.Host)) && !forwarded(r.Header)
+	return !g.exposed && err == nil && peer.Addr().Unmap().IsLoopback() &&
+		isLoopbackName(hostname(r.Host)) && !forwarded(r.Header)
 }
 
-// forwarded reports whether a proxy or a tunnel has passed a request on.
+// forwarded reports whether a proxy or a tunnel has forwarded a request.
 func forwarded(h http.Header) bool {
 	for name := range h {
 		switch name {
@@ -183,7 +189,7 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// sameToken compares in a time that says nothing about either token, nor about their lengths.
+// sameToken compares in a time that reveals neither the tokens nor their lengths.
 func sameToken(a, b string) bool {
 	hashA, hashB := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(hashA[:], hashB[:]) == 1
@@ -208,10 +214,10 @@ func IsLoopback(a net.Addr) bool {
 
 var hostPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
-// CheckHost returns nil for a name, or an IP address, that requests may be addressed to.
+// CheckHost returns nil for a host name or an IP address, alone.
 func CheckHost(text string) error {
 	if _, err := netip.ParseAddr(text); err != nil && !hostPattern.MatchString(text) {
-		return fmt.Errorf("it must be the name of a host alone, such as ledger.example, without scheme, port or pattern, not %s",
+		return fmt.Errorf("it must be a host name alone, such as ledger.example, without scheme, port or pattern, not %s",
 			diag.QuoteUpTo(text, 100))
 	}
 	return nil

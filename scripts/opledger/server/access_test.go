@@ -122,7 +122,8 @@ func (e *exposure) call(c call) http.Header {
 	if reason != c.reason {
 		e.Errorf("%s: refused as %q, want %q", what, reason, c.reason)
 	}
-	if wants := answer.StatusCode == http.StatusUnauthorized && reason != ""; wants != (answer.Header.Get("WWW-Authenticate") == "Bearer") {
+	if wants := answer.StatusCode == http.StatusUnauthorized &&
+		reason != ""; wants != (answer.Header.Get("WWW-Authenticate") == "Bearer") {
 		e.Errorf("%s: %v", what, answer.Header)
 	}
 	if answer.Header.Get("Access-Control-Allow-Origin") != "" {
@@ -140,14 +141,15 @@ func (e *exposure) wantOperations(n int) {
 	}
 }
 
-// TestForeignPages: no page that a browser shows reaches anything but what is public, neither from an
-// origin of its own nor under a name that it rebound to this machine; nothing is written [G7].
+// TestForeignPages: no page that a browser shows reaches anything but what is public, neither from
+// an origin of its own nor under a name that it rebound to this machine; nothing is written [G7].
 func TestForeignPages(t *testing.T) {
 	t.Parallel()
 	e := expose(t, "127.0.0.1", Options{})
 	for _, path := range []string{"/register", "/effects", "/reconcile", "/", "/nothing", "/register/", "//register"} {
 		for _, host := range []string{
-			"evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "0.0.0.0", "[::]", "2130706433", "[::1",
+			"evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "0.0.0.0",
+			"[::]", "2130706433", "[::1",
 		} {
 			e.call(call{path: path, body: registration, host: host, status: 403, reason: "host"})
 			e.call(call{method: "GET", path: path, host: host, status: 403, reason: "host"})
@@ -156,7 +158,8 @@ func TestForeignPages(t *testing.T) {
 			continue // which is answered with a redirect to where it belongs
 		}
 		for _, header := range [][]string{
-			{"Origin", "https://evil.example"}, {"Origin", "null"}, {"Origin", "http://localhost:1"}, {"Sec-Fetch-Site", "cross-site"},
+			{"Origin", "https://evil.example"}, {"Origin", "null"}, {"Origin", "http://localhost:1"},
+			{"Sec-Fetch-Site", "cross-site"},
 			{"Sec-Fetch-Site", "same-site"}, {"Sec-Fetch-Site", "cross-site", "Origin", e.url},
 			{"Origin", "https://evil.example", "Content-Type", "text/plain", "Authorization", "Bearer " + serveToken},
 		} {
@@ -168,12 +171,13 @@ func TestForeignPages(t *testing.T) {
 		e.call(call{path: "/webhook", body: "{}", host: "evil.example", header: header, status: 401}) // it is not signed
 		e.call(call{method: "GET", path: "/health", host: "evil.example", header: header, status: 200})
 	}
-	e.call(call{method: "OPTIONS", header: []string{"Origin", "https://evil.example", "Access-Control-Request-Method", "POST"}, status: 405})
+	e.call(call{method: "OPTIONS", header: []string{"Origin", "https://evil.example", "Access-Control-Request-Method",
+		"POST"}, status: 405})
 	e.call(call{method: "OPTIONS", host: "evil.example", status: 403, reason: "host"})
 }
 
-// TestLocalCallers: a caller on this machine needs nothing where no token is set, and every one needs it
-// where one is [G7].
+// TestLocalCallers: a caller on this machine needs nothing where no token is set, and every one
+// needs it where one is [G7].
 func TestLocalCallers(t *testing.T) {
 	t.Parallel()
 	e := expose(t, "127.0.0.1", Options{})
@@ -189,7 +193,8 @@ func TestLocalCallers(t *testing.T) {
 	e = expose(t, "127.0.0.1", Options{}, "OPLEDGER_SERVE_TOKEN="+serveToken)
 	for _, header := range [][]string{
 		nil, {"Authorization", serveToken}, {"Authorization", "Bearer"}, {"Authorization", "Basic " + serveToken},
-		{"Authorization", "Bearer " + serveToken[1:]}, {"Authorization", "Bearer " + serveToken + "0"}, {"Authorization", "Bearer " + strings.ToLower(serveToken)},
+		{"Authorization", "Bearer " + serveToken[1:]}, {"Authorization", "Bearer " + serveToken + "0"},
+		{"Authorization", "Bearer " + strings.ToLower(serveToken)},
 		{"Authorization", "Bearer " + serveToken, "Authorization", "Bearer " + serveToken},
 	} {
 		e.call(call{header: header, status: 401, reason: "token"})
@@ -200,13 +205,14 @@ func TestLocalCallers(t *testing.T) {
 	e.call(call{path: "/effects", body: "{}", header: []string{"Authorization", "Bearer " + serveToken}, status: 400})
 }
 
-// TestProxies: a request that a proxy or a tunnel on this machine passes on comes from loopback and is
-// from anywhere: it needs the token [G7].
+// TestProxies: a request that a proxy or a tunnel on this machine passes on comes from loopback and
+// is from anywhere: it needs the token [G7].
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	e := expose(t, "127.0.0.1", Options{})
 	headers := []string{
-		"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Real-IP", "Forwarded", "Via", "CF-Connecting-IP", "True-Client-IP",
+		"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Real-IP", "Forwarded", "Via",
+		"CF-Connecting-IP", "True-Client-IP",
 	}
 	for _, header := range headers {
 		e.call(call{header: []string{header, ""}, status: 403, reason: "beyond-loopback"})
@@ -214,7 +220,8 @@ func TestProxies(t *testing.T) {
 	}
 	e.wantOperations(0)
 
-	e = expose(t, "127.0.0.1", Options{AllowHosts: []string{"Ledger.example", "10.0.0.1"}}, "OPLEDGER_SERVE_TOKEN="+serveToken)
+	e = expose(t, "127.0.0.1", Options{AllowHosts: []string{"Ledger.example", "10.0.0.1"}},
+		"OPLEDGER_SERVE_TOKEN="+serveToken)
 	token := []string{"Authorization", "Bearer " + serveToken}
 	e.call(call{header: append(token, "X-Forwarded-For", "203.0.113.7"), status: 201})
 	for _, host := range []string{"ledger.example", "LEDGER.example:8443", "10.0.0.1:80"} {
@@ -223,7 +230,8 @@ func TestProxies(t *testing.T) {
 		e.call(call{path: "/effects", host: host, header: token, status: 403, reason: "push-off"})
 	}
 	e.call(call{host: "elsewhere.example", header: token, status: 403, reason: "host"})
-	e.call(call{host: "ledger.example", header: append(token, "Origin", "https://elsewhere.example"), status: 403, reason: "cross-origin"})
+	e.call(call{host: "ledger.example", header: append(token, "Origin", "https://elsewhere.example"), status: 403,
+		reason: "cross-origin"})
 	e.call(call{host: "ledger.example", header: append(token, "Origin", "https://ledger.example"), status: 200})
 
 	e = expose(t, "127.0.0.1", Options{AllowHosts: []string{"ledger.example"}})
@@ -250,8 +258,8 @@ func TestBeyondLoopback(t *testing.T) {
 	e.call(call{path: "/effects", body: "{}", header: token, status: 403, reason: "push-off"})
 }
 
-// TestPushes: /effects takes, from anywhere, the token that Google makes for the subscription, and no
-// other; where Google's keys cannot be fetched the push is to come again [G7].
+// TestPushes: /effects takes, from anywhere, the token that Google makes for the subscription, and
+// no other; where Google's keys cannot be fetched the push is to come again [G7].
 func TestPushes(t *testing.T) {
 	t.Parallel()
 	sim := geminisim.New(geminisim.Config{Audience: pushAudience, Issuer: "https://accounts.google.com"})
@@ -268,11 +276,14 @@ func TestPushes(t *testing.T) {
 	}
 	good := token(func(map[string]any) {})
 	settings := []string{
-		"OPLEDGER_SERVE_TOKEN=" + serveToken, "OPLEDGER_PUSH_AUDIENCE=" + pushAudience, "OPLEDGER_PUSH_ACCOUNT=" + pushAccount,
+		"OPLEDGER_SERVE_TOKEN=" + serveToken, "OPLEDGER_PUSH_AUDIENCE=" + pushAudience,
+		"OPLEDGER_PUSH_ACCOUNT=" + pushAccount,
 	}
-	push := call{path: "/effects", body: `{"message":{"data":"e30=","messageId":"1"}}`, host: "ledger.example", header: good, status: 400}
+	push := call{path: "/effects", body: `{"message":{"data":"e30=","messageId":"1"}}`, host: "ledger.example",
+		header: good, status: 400}
 	for _, host := range []string{"127.0.0.1", "0.0.0.0"} {
-		e := expose(t, host, Options{AllowHosts: []string{"ledger.example"}, PushKeys: keys.URL + geminisim.JWKSPath}, settings...)
+		e := expose(t, host, Options{AllowHosts: []string{"ledger.example"}, PushKeys: keys.URL + geminisim.JWKSPath},
+			settings...)
 		e.call(push) // 400: the message names no effect
 		for name, header := range map[string][]string{
 			"no token":         nil,
@@ -296,7 +307,9 @@ func TestPushes(t *testing.T) {
 	e.call(call{path: "/effects", body: "{}", header: []string{"Authorization", "Bearer " + serveToken}, status: 400})
 
 	e = expose(t, "0.0.0.0", Options{PushKeys: "http://127.0.0.1:1"}, settings...)
-	if header := e.call(call{path: "/effects", body: "{}", header: good, status: 503, reason: "unavailable"}); header.Get("Retry-After") == "" {
+	if header := e.call(call{
+		path: "/effects", body: "{}", header: good, status: 503, reason: "unavailable",
+	}); header.Get("Retry-After") == "" {
 		t.Error("it does not say when to come again")
 	}
 }
@@ -306,11 +319,14 @@ func TestWebhooksAlone(t *testing.T) {
 	t.Parallel()
 	e := expose(t, "127.0.0.1", Options{}, "OPLEDGER_SERVE_TOKEN="+serveToken)
 	e.url = e.webhooks
-	e.call(call{path: "/webhook", body: "{}", host: "tunnel.example", header: []string{"X-Forwarded-For", "203.0.113.7"}, status: 401})
+	e.call(call{path: "/webhook", body: "{}", host: "tunnel.example", header: []string{"X-Forwarded-For", "203.0.113.7"},
+		status: 401})
 	e.call(call{method: "GET", path: "/webhook", status: 405})
-	for _, path := range []string{"/register", "/effects", "/reconcile", "/health", "/", "/webhook/", "/webhook/../register"} {
+	for _, path := range []string{"/register", "/effects", "/reconcile", "/health", "/", "/webhook/",
+		"/webhook/../register"} {
 		for _, method := range []string{"GET", "POST"} {
-			e.call(call{method: method, path: path, body: registration, header: []string{"Authorization", "Bearer " + serveToken}, status: 404})
+			e.call(call{method: method, path: path, body: registration,
+				header: []string{"Authorization", "Bearer " + serveToken}, status: 404})
 		}
 	}
 	e.wantOperations(0)
@@ -321,8 +337,9 @@ func TestCheckHost(t *testing.T) {
 	t.Parallel()
 	for host, ok := range map[string]bool{
 		"ledger.example": true, "Ledger": true, "my_ledger-1": true, "10.0.0.1": true, "::1": true, "fd00::1": true,
-		"": false, "*": false, "*.example": false, "ledger.example:80": false, "https://ledger.example": false, "ledger.example/": false,
-		"[::1]": false, ".example": false, "example.": false, "a b": false, "me@ledger.example": false,
+		"": false, "*": false, "*.example": false, "ledger.example:80": false, "https://ledger.example": false,
+		"ledger.example/": false,
+		"[::1]":           false, ".example": false, "example.": false, "a b": false, "me@ledger.example": false,
 	} {
 		if err := CheckHost(host); (err == nil) != ok {
 			t.Errorf("%q: %v", host, err)

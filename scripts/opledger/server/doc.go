@@ -1,44 +1,44 @@
 // Package server runs the four functions in one process, over any store.
 //
-// # Who may reach what
+// # Who may call which route
 //
-// Deployed, IAM stands before every function but the webhook. Here nothing does, and the process runs
-// where browsers, proxies and tunnels bring it requests from anywhere. Each request is judged by itself
-// [G7]:
+// Deployed, IAM protects every function but the webhook. Here nothing does, and browsers, proxies
+// and tunnels bring the process requests from anywhere. Each request is judged by itself [G7]:
 //
 //	route              who may call it
 //	/webhook           anyone: signatures are verified
 //	GET /health        anyone
-//	/effects           a local caller; from anywhere, Pub/Sub with the token that Google makes for it
-//	everything else    a local caller; from anywhere, one that shows OPLEDGER_SERVE_TOKEN
+//	/effects           local callers; from anywhere, Pub/Sub with its identity token of Google's
+//	every other route  local callers; from anywhere, callers that send OPLEDGER_SERVE_TOKEN
 //
-// "Everything else" is the default: a route that is added later is behind it without a word, and so is
-// what is not there. The checks, in their order:
+// The last line is the default: it holds for routes that are added later, and for those that do not
+// exist. The checks, in order:
 //
-//  1. The Host must be loopback's (localhost, 127.0.0.0/8, ::1) or allowed by name, else 403. A page
-//     whose name is rebound to 127.0.0.1 is of one origin with this server for the browser; the name in
-//     Host is all that tells.
+//  1. The Host must be loopback's (localhost, 127.0.0.0/8, ::1) or allowed by name, else 403. To a
+//     browser a page whose name is rebound to 127.0.0.1 has the same origin as this server; only the
+//     name in Host tells them apart.
 //  2. A page of another origin must not change anything: 403 by [http.CrossOriginProtection]. A browser
 //     sends a simple POST to any address without asking first. GET, HEAD and OPTIONS pass, so they must
 //     change nothing; no header lets another origin read an answer.
-//  3. Where a token is set every caller shows it, also a local one, else 401. Where none is set the
+//  3. If a token is set, every caller must send it, a local one too, else 401. If none is set, the
 //     caller must be local, else 403.
 //
-// A request is local if all of these hold, because each of them alone can be made to:
+// A request is local if all of these hold, because each alone can be forged or arranged:
 //
-//   - the listener is bound to loopback. Of one that is not, a port forwarder can make every peer
-//     loopback's.
-//   - the peer's address is loopback's.
-//   - the Host is loopback's, not one that was allowed: that is how others call this machine.
-//   - no header is there that proxies and tunnels add (X-Forwarded-*, Forwarded, Via and their like). A
-//     proxy on this machine makes every peer loopback's, and some rewrite Host.
+//   - The listener is bound to loopback. On another one, a port forwarder can give every peer a loopback
+//     address.
+//   - The peer's address is loopback's.
+//   - The Host is loopback's, not an allowed one: other machines use that to call this one.
+//   - The request has no header that proxies and tunnels add (X-Forwarded-*, Forwarded, Via and the
+//     like). A proxy on this machine gives every peer a loopback address, and some rewrite Host.
 //
-// Two things cannot be told from a local request: a tunnel that passes bytes on and nothing of its own
-// (ssh -R, a TCP tunnel), and another user of this machine. Against both there is the token. A tunnel
-// for Gemini's deliveries should end at a listener of its own, which answers /webhook alone.
+// Two kinds of requests look local and are not: those through a tunnel that forwards bytes alone
+// (ssh -R, a TCP tunnel), and those of another user of this machine. The token protects against
+// both. A tunnel for Gemini's deliveries should end at a listener of its own, which answers
+// /webhook alone.
 //
-// At /effects from beyond this machine the server's token is not taken: Pub/Sub cannot send it. A push
-// shows an identity token of Google's [trust.Push]; without an audience and an account in the settings
-// it is refused. Tokens are compared in constant time. They are as secret as the connection: beyond this
-// machine, put TLS in front.
+// The server's token is not accepted at /effects from beyond this machine: Pub/Sub cannot send it.
+// A push has an identity token of Google's instead [trust.Push]; without an audience and an account
+// in the settings, pushes are refused. Tokens are compared in constant time. They are as secret as
+// the connection: beyond this machine, use TLS.
 package server

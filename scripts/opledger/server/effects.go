@@ -6,20 +6,81 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	effectsfn "github.com/opledger/opledger/functions/effects"
 	"github.com/opledger/opledger/shared/cloud"
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
 )
 
-// CheckEffects logs each effect of which no attempt can succeed as things are, and returns a line for
-// each, by name: a private address, a secret or credentials that are not there. They are planned and
-// tried all the same, for things may change. It takes 3 seconds at most.
+// newEffects makes the function that runs effects, with their handlers.
+func (s *Server) newEffects(ctx context.Context, settings Settings) error {
+	custom, err := effectsfn.Custom(ctx, s.options.Log)
+	if err != nil {
+		return fmt.Errorf("making the custom handlers: %w", err)
+	}
+	items, err := cloud.Results(ctx, settings.Results)
+	if err != nil {
+		return err
+	}
+	s.handlers = effect.HandlerOptions{
+		Log: s.options.Log, Topics: s.topics, Custom: custom, Ledger: s.Ledger, Results: items, Now: s.options.Now,
+	}
+	if s.options.LateSecret {
+		s.handlers.Signer = cloud.LateEffectSigner(settings.Handlers)
+	}
+	handlers, err := cloud.Handlers(ctx, settings.Ledger.Effects, settings.Handlers, s.handlers)
+	if err != nil {
+		return err
+	}
+	s.effects = effectsfn.New(effectsfn.Options{
+		Runner: effect.NewRunner(s.Ledger, handlers), Paused: settings.Handlers.Paused, Now: s.options.Now,
+		Log:         s.options.Log,
+		Concurrency: effect.Concurrency(settings.Ledger.Effects), Later: s.queue.Later,
+	})
+	return nil
+}
+
+// CheckEffects logs each effect that cannot succeed now, and returns a line for each, in the order
+// of their names: its address is private, or a secret or credentials are missing. Such effects are
+// planned and tried all the same, because that may be fixed later. It takes 3 seconds at most.
 func (s *Server) CheckEffects(ctx context.Context) []string {
 	why := cloud.Unperformable(ctx, s.settings.Ledger.Effects, s.settings.Handlers, s.handlers)
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(why)) {
 		s.options.Log.WarnContext(ctx, "this effect cannot be performed now", "event", "effect", "effect", name,
 			"outcome", "unperformable", "reason", "settings", "error", why[name])
-		lines = append(lines, fmt.Sprintf("the effect %s cannot be performed now: %s", name, strings.ReplaceAll(why[name].Error(), "\n", "; ")))
+		reason := strings.ReplaceAll(why[name].Error(), "\n", "; ")
+		lines = append(lines, fmt.Sprintf("the effect %s cannot be performed now: %s", name, reason))
 	}
 	return lines
+}
+
+// Publish publishes a message as the server does: to the topic, or to the queue inside the process,
+// for Drain.
+func (s *Server) Publish(ctx context.Context, m ledger.Message) error {
+	if s.options.Publisher != nil {
+		return s.options.Publisher.Publish(ctx, m)
+	}
+	return s.queue.Publish(ctx, m)
+}
+
+// Run handles one message now, and returns the outcome. Messages that it publishes inside this
+// process wait for Drain.
+func (s *Server) Run(ctx context.Context, m ledger.Message) (effect.Report, error) {
+	return s.effects.Run(ctx, m)
+}
+
+// Drain handles the messages in the queue inside this process, once each.
+func (s *Server) Drain(ctx context.Context) { s.queue.Drain(ctx, s.run) }
+
+// run makes an attempt at an effect. It drops the error, which is in the log and, if it could be
+// recorded, in the ledger.
+func (s *Server) run(ctx context.Context, m ledger.Message) (again bool, after time.Duration) {
+	report, err := s.effects.Run(ctx, m)
+	if err != nil {
+		return true, 0
+	}
+	return report.Again(), report.RetryAfter
 }

@@ -9,30 +9,31 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// A Queue hands messages over inside this process, where no Pub/Sub topic is set. It keeps nothing: a message that is lost
-// with the process, or when the queue is full, is published again by the sweep, because the effects' documents are the outbox.
+// A Queue delivers messages inside this process if no Pub/Sub topic is set. It is not durable: the
+// sweep publishes a message again that is lost with the process, or because the queue is full. The
+// documents of the effects are the outbox.
 type Queue struct {
 	messages chan ledger.Message
 
 	mu      sync.Mutex
 	ended   <-chan struct{} // closed when Run ends; nil while it does not run
-	waiting sync.WaitGroup  // messages that are put back later
+	waiting sync.WaitGroup  // messages that wait for Later
 }
 
 const (
 	queueLength = 4096
-	// redelivery is how long a message that could not be handled waits at least, as with Pub/Sub.
+	// redelivery is the least time before a failed message is delivered again, as with Pub/Sub.
 	redelivery = 100 * time.Millisecond
 )
 
 var errQueueFull = errors.New("the queue of effects is full")
 
-// NewQueue returns an empty queue. Nothing is handled until Run.
+// NewQueue returns an empty queue. It handles nothing before Run.
 func NewQueue() *Queue {
 	return &Queue{messages: make(chan ledger.Message, queueLength)}
 }
 
-// Publish puts a message into the queue.
+// Publish adds a message. It fails if the queue is full.
 func (q *Queue) Publish(_ context.Context, m ledger.Message) error {
 	select {
 	case q.messages <- m:
@@ -42,10 +43,12 @@ func (q *Queue) Publish(_ context.Context, m ledger.Message) error {
 	}
 }
 
-// Run handles messages with that many workers until ctx ends, and returns when what was in progress has ended, too. work is
-// the context of that; it may live longer than ctx. handle reports whether the message must be delivered again, and after
-// how long.
-func (q *Queue) Run(ctx, work context.Context, workers int, handle func(context.Context, ledger.Message) (bool, time.Duration)) {
+// Run handles messages with that many workers until ctx ends, and returns when the messages in
+// progress are handled. Those have the context work, which may outlive ctx. handle reports whether
+// the message must be delivered again, and after how long.
+func (q *Queue) Run(
+	ctx, work context.Context, workers int, handle func(context.Context, ledger.Message) (bool, time.Duration),
+) {
 	q.running(ctx.Done())
 	var group sync.WaitGroup
 	for range workers {
@@ -73,7 +76,8 @@ func (q *Queue) running(ended <-chan struct{}) {
 	q.ended = ended
 }
 
-// Drain handles what is in the queue, once each, and returns when it is empty: for a command that is about to end.
+// Drain handles every message in the queue once, and returns when it is empty. It is for a command
+// that is about to end.
 func (q *Queue) Drain(ctx context.Context, handle func(context.Context, ledger.Message) (bool, time.Duration)) {
 	for ctx.Err() == nil {
 		select {
@@ -85,7 +89,7 @@ func (q *Queue) Drain(ctx context.Context, handle func(context.Context, ledger.M
 	}
 }
 
-// Later puts a message into the queue when a time has passed, while Run runs; otherwise it is left to the sweep.
+// Later adds a message after a time, if Run runs; otherwise the sweep publishes it again.
 func (q *Queue) Later(m ledger.Message, after time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -98,7 +102,7 @@ func (q *Queue) Later(m ledger.Message, after time.Duration) {
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-			_ = q.Publish(context.Background(), m) // a full queue loses it until the sweep
+			_ = q.Publish(context.Background(), m) // if the queue is full, the sweep publishes it again
 		case <-ended:
 		}
 	})

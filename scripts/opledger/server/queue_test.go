@@ -13,8 +13,8 @@ import (
 
 var message = ledger.Message{Operation: "batches/a", Effect: "publish"}
 
-// TestQueueRedelivers: a message that could not be handled comes again, after the time that was asked for, and never sooner
-// than redelivery: at-least-once, as with Pub/Sub.
+// TestQueueRedelivers: a message that could not be handled comes again, after the time that was
+// asked for, and never sooner than redelivery: at-least-once, as with Pub/Sub.
 func TestQueueRedelivers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -38,14 +38,15 @@ func TestQueueRedelivers(t *testing.T) {
 		time.Sleep(time.Minute) // of the bubble's clock: everything that may happen has happened
 		cancel()
 		<-ended
-		if want := []time.Duration{0, redelivery, redelivery + time.Second}; len(at) != 3 || at[1] != want[1] || at[2] != want[2] {
+		if want := []time.Duration{0, redelivery, redelivery + time.Second}; len(at) != 3 || at[1] != want[1] ||
+			at[2] != want[2] {
 			t.Errorf("handled at %v, want %v", at, want)
 		}
 	})
 }
 
-// TestQueueLater: what is to come later comes when its time has passed, whoever asks; a queue that does not run keeps nothing, and
-// Run's end ends the waiting.
+// TestQueueLater: what is to come later comes when its time has passed, whoever asks; a queue that
+// does not run keeps nothing, and Run's end ends the waiting.
 func TestQueueLater(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -76,8 +77,8 @@ func TestQueueLater(t *testing.T) {
 	})
 }
 
-// TestQueueEnds: Run returns only when what is in progress has ended, whose context outlives ctx; what waits for its turn is
-// dropped, for the sweep.
+// TestQueueEnds: Run returns only when what is in progress has ended, whose context outlives ctx;
+// what waits for its turn is dropped, for the sweep.
 func TestQueueEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

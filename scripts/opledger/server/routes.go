@@ -13,46 +13,46 @@ import (
 	"github.com/opledger/opledger/shared/logging"
 )
 
-// routes returns what is answered on a listener: the public routes, and behind the guard all others.
+// routes returns the handler of a listener: the public routes, and all others behind the guard.
 func (s *Server) routes(listener net.Listener) http.Handler {
 	guard, mux := s.guard.on(listener), http.NewServeMux()
-	s.deliver(mux)
+	s.handleWebhook(mux)
 	mux.HandleFunc("GET /health", s.health)
 	mux.Handle("/effects", guard.pushes(s.effects))
 	mux.Handle("/", guard.callers(s.inside))
 	return mux
 }
 
-// deliveries returns what answers /webhook alone.
+// deliveries returns the handler of /webhook alone.
 func (s *Server) deliveries() http.Handler {
 	mux := http.NewServeMux()
-	s.deliver(mux)
-	mux.HandleFunc("/", notHere("POST /webhook alone"))
+	s.handleWebhook(mux)
+	mux.HandleFunc("/", notFound("POST /webhook alone"))
 	return mux
 }
 
-func (s *Server) deliver(mux *http.ServeMux) {
+func (s *Server) handleWebhook(mux *http.ServeMux) {
 	if s.webhook != nil {
 		mux.Handle("/webhook", s.webhook)
 	}
 }
 
-// notHere answers 404 and says what is answered instead.
-func notHere(what string) http.HandlerFunc {
+// notFound answers 404, and names the routes that exist.
+func notFound(what string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		httpfunc.WriteError(w, &httpfunc.Error{Status: http.StatusNotFound, Message: r.URL.Path + " is not here; " + what})
 	}
 }
 
-// doors are the HTTP servers of a Server, one for each listener.
-type doors struct {
+// listeners are the HTTP servers of a Server, one for each net.Listener.
+type listeners struct {
 	servers []*http.Server
-	failed  chan error // has room for all
+	failed  chan error // has a buffer for all
 }
 
-// open begins to answer on every listener.
-func (s *Server) open(listener net.Listener, webhooks []net.Listener) doors {
-	d := doors{failed: make(chan error, 1+len(webhooks))}
+// listen starts a server on every net.Listener.
+func (s *Server) listen(listener net.Listener, webhooks []net.Listener) listeners {
+	all := listeners{failed: make(chan error, 1+len(webhooks))}
 	serve := func(l net.Listener, h http.Handler) {
 		server := &http.Server{
 			Handler:           withTrace(h),
@@ -60,14 +60,14 @@ func (s *Server) open(listener net.Listener, webhooks []net.Listener) doors {
 			ReadTimeout:       time.Minute,
 			ErrorLog:          slog.NewLogLogger(s.options.Log.Handler(), slog.LevelWarn),
 		}
-		d.servers = append(d.servers, server)
-		go func() { d.failed <- fmt.Errorf("serving on %s: %w", l.Addr(), server.Serve(l)) }()
+		all.servers = append(all.servers, server)
+		go func() { all.failed <- fmt.Errorf("serving on %s: %w", l.Addr(), server.Serve(l)) }()
 	}
 	serve(listener, s.routes(listener))
 	for _, l := range webhooks {
 		serve(l, s.deliveries())
 	}
-	return d
+	return all
 }
 
 // withTrace puts a request's trace into its context, for the log.
@@ -77,10 +77,11 @@ func withTrace(next http.Handler) http.Handler {
 	})
 }
 
-// shutdown takes no more requests and lets those in progress end until ctx does; then it cuts them off.
-func (d doors) shutdown(ctx context.Context) error {
-	ended := make(chan error, len(d.servers))
-	for _, server := range d.servers {
+// shutdown accepts no more requests, and waits for those in progress until ctx ends; then it cuts
+// them off.
+func (l listeners) shutdown(ctx context.Context) error {
+	ended := make(chan error, len(l.servers))
+	for _, server := range l.servers {
 		go func() {
 			err := server.Shutdown(ctx)
 			if errors.Is(err, context.DeadlineExceeded) {
@@ -90,16 +91,16 @@ func (d doors) shutdown(ctx context.Context) error {
 		}()
 	}
 	var err error
-	for range d.servers {
+	for range l.servers {
 		err = errors.Join(err, <-ended)
 	}
 	return err
 }
 
 // close cuts every request off.
-func (d doors) close() error {
+func (l listeners) close() error {
 	var err error
-	for _, server := range d.servers {
+	for _, server := range l.servers {
 		err = errors.Join(err, server.Close())
 	}
 	return err

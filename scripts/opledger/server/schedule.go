@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// schedule makes reconcile passes, as Cloud Scheduler does for the deployed function, or where it makes none at least the sweep:
-// an effect whose message was acknowledged comes back by nothing else. The first is made at once: a process that never lives as
-// long as the interval must not leave what another one dropped for ever [R5, R6].
+// schedule makes reconcile passes, as Cloud Scheduler does for the deployed function. Without
+// passes it sweeps: nothing else retries an effect whose message was acknowledged. It begins at
+// once: a process that never lives as long as the interval must still retry what an earlier process
+// dropped [R5, R6].
 func (s *Server) schedule(ctx context.Context) {
 	every, do := s.options.Schedule, s.pass
 	if every == 0 || s.Reconciler == nil {
@@ -26,20 +27,22 @@ func (s *Server) schedule(ctx context.Context) {
 	}
 }
 
-func (s *Server) pass(ctx context.Context) { _, _ = s.reconcile.Pass(ctx) } // it has logged what it did, and the next one comes
+// pass drops the error, which is in the log; the next pass is due anyway.
+func (s *Server) pass(ctx context.Context) { _, _ = s.reconcile.Pass(ctx) }
 
-// sweep hands due effects over, and logs it where there were any.
+// sweep publishes due effects again, and logs it if there were any.
 func (s *Server) sweep(ctx context.Context) {
 	summary, err := s.sweeper.Sweep(ctx)
 	switch {
 	case err != nil && ctx.Err() == nil:
-		s.options.Log.ErrorContext(ctx, "due effects could not be swept", "event", "reconcile", "outcome", "error", "error", err)
+		s.options.Log.ErrorContext(ctx, "due effects could not be swept", "event", "reconcile", "outcome", "error", "error",
+			err)
 	case summary.EffectsRequeued > 0:
 		s.options.Log.With(summary.LogAttrs()...).InfoContext(ctx, "swept", "event", "reconcile", "outcome", "sweep")
 	}
 }
 
-// expire deletes what may be deleted [L3].
+// expire deletes expired documents [L3].
 func (s *Server) expire(ctx context.Context) {
 	if s.options.Expire == nil {
 		return

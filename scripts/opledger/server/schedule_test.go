@@ -20,11 +20,13 @@ import (
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 )
 
-// serve runs a server with an effect that goes to sink, until the test ends. Without a key it has no Reconciler.
+// serve runs a server with an effect that goes to sink, until the test ends. Without a key it has
+// no Reconciler.
 func serve(t *testing.T, sink string, key bool, interval string, options Options) (s *Server, url string) {
 	t.Helper()
 	settings, err := config.Parse[Settings]([]string{
-		"GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1", "OPLEDGER_EFFECT_ALLOW_PRIVATE=true", "OPLEDGER_INTERVAL=" + interval,
+		"GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1", "OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
+		"OPLEDGER_INTERVAL=" + interval,
 		fmt.Sprintf("OPLEDGER_EFFECTS=[{name: publish, do: http, url: %q, on: [SUCCEEDED]}]", sink),
 	})
 	if err != nil {
@@ -85,8 +87,9 @@ func awaited(t *testing.T, arrived <-chan struct{}, what string) {
 	}
 }
 
-// TestServeSweepsAnyway: a server that makes no passes, for want of a key or because it is told so, still hands over what is due,
-// again and again: nothing else brings back a message that was lost [R5].
+// TestServeSweepsAnyway: a server that makes no passes, for want of a key or because it is told so,
+// still hands over what is due, again and again: nothing else brings back a message that was lost
+// [R5].
 func TestServeSweepsAnyway(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
@@ -122,8 +125,8 @@ func TestServeSweepsAnyway(t *testing.T) {
 	}
 }
 
-// TestServeBringsFailuresBack: a failure that was acknowledged comes back by a timer inside the process, long before the next pass,
-// also where the message was pushed to /effects [S10].
+// TestServeBringsFailuresBack: a failure that was acknowledged comes back by a timer inside the
+// process, long before the next pass, also where the message was pushed to /effects [S10].
 func TestServeBringsFailuresBack(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{}, 10)
@@ -139,7 +142,8 @@ func TestServeBringsFailuresBack(t *testing.T) {
 	s, url := serve(t, sink.URL, true, "1h", Options{Wrap: func(ledger.Publisher) ledger.Publisher { return loser{} }})
 	end(t, s.Ledger)
 	data := base64.StdEncoding.EncodeToString([]byte(`{"operation":"batches/a","effect":"publish","attempt":1}`))
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/effects", strings.NewReader(fmt.Sprintf(`{"message":{"data":%q}}`, data)))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/effects",
+		strings.NewReader(fmt.Sprintf(`{"message":{"data":%q}}`, data)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +152,8 @@ func TestServeBringsFailuresBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	if said, err := io.ReadAll(response.Body); err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(said), `"outcome":"failed"`) {
+	if said, err := io.ReadAll(response.Body); err != nil || response.StatusCode != http.StatusOK ||
+		!strings.Contains(string(said), `"outcome":"failed"`) {
 		t.Errorf("%d %s %v", response.StatusCode, said, err)
 	}
 	awaited(t, arrived, "the effect was not tried again")

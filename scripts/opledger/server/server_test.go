@@ -67,7 +67,8 @@ func end(t *testing.T, l *ledger.Ledger) {
 	name := operation.Name{Key: "batches/a", Resource: "batches/a"}
 	_, err := l.Register(t.Context(), ledger.Registration{Name: name})
 	if err == nil {
-		_, err = l.Ingest(t.Context(), operation.Event{Name: name, DeliveryID: "1", Source: operation.Webhook, State: operation.Succeeded})
+		_, err = l.Ingest(t.Context(), operation.Event{Name: name, DeliveryID: "1", Source: operation.Webhook,
+			State: operation.Succeeded})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -83,8 +84,8 @@ func theEffect(t *testing.T, s *Server) ledger.Effect {
 	return story.Effects[0]
 }
 
-// TestServeReleases: an effect that does not end within the time for ending is cut off and given back, not left claimed for
-// the rest of its lease [S4].
+// TestServeReleases: an effect that does not end within the time for ending is cut off and given
+// back, not left claimed for the rest of its lease [S4].
 func TestServeReleases(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{}, 1)
@@ -109,8 +110,8 @@ func TestServeReleases(t *testing.T) {
 	}
 }
 
-// TestServeBeginsWithAPass: what a process before this one dropped is taken up at once, not after an interval that this one
-// may not live to see [R5, R6].
+// TestServeBeginsWithAPass: what a process before this one dropped is taken up at once, not after
+// an interval that this one may not live to see [R5, R6].
 func TestServeBeginsWithAPass(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{}, 1)
@@ -146,8 +147,8 @@ func TestServeBeginsWithAPass(t *testing.T) {
 	}
 }
 
-// TestServePaused: effects that are planned during a pause run when a process without it makes its first pass; what was let go
-// inside the paused process is not lost [R5].
+// TestServePaused: effects that are planned during a pause run when a process without it makes its
+// first pass; what was let go inside the paused process is not lost [R5].
 func TestServePaused(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{}, 1)
@@ -160,7 +161,8 @@ func TestServePaused(t *testing.T) {
 	}
 	end(t, paused.Ledger)
 	paused.Drain(t.Context())
-	if e := theEffect(t, paused); e.State != ledger.EffectPending || e.Attempts != 0 || e.DueAt.IsZero() || len(arrived) != 0 {
+	if e := theEffect(t, paused); e.State != ledger.EffectPending || e.Attempts != 0 || e.DueAt.IsZero() ||
+		len(arrived) != 0 {
 		t.Errorf("%+v, %d arrived", e, len(arrived))
 	}
 
@@ -199,8 +201,8 @@ func TestServeSaysWhyItCannot(t *testing.T) {
 	}
 }
 
-// TestServeSaysWhatWaits: a server without anything to verify deliveries with, or whose effects are paused, says so when it begins,
-// and no other says it.
+// TestServeSaysWhatWaits: a server without anything to verify deliveries with, or whose effects are
+// paused, says so when it begins, and no other says it.
 func TestServeSaysWhatWaits(t *testing.T) {
 	t.Parallel()
 	const (
@@ -219,7 +221,8 @@ func TestServeSaysWhatWaits(t *testing.T) {
 		{[]string{"OPLEDGER_EFFECTS_PAUSED=true"}, []string{refused, paused}},
 	} {
 		var log bytes.Buffer
-		s, listener := open(t, filepath.Join(t.TempDir(), "ledger.db"), "http://127.0.0.1:1", Options{Log: logging.New(&log, "")}, c.set...)
+		s, listener := open(t, filepath.Join(t.TempDir(), "ledger.db"), "http://127.0.0.1:1",
+			Options{Log: logging.New(&log, "")}, c.set...)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := s.Serve(ctx, listener); err != nil {

@@ -46,8 +46,8 @@ func (s *Server) post(t *testing.T, header http.Header, body string) (int, strin
 	return answer.Code, answer.Body.String()
 }
 
-// TestServeWebhook: the webhook of a server takes what is signed, confirms what comes with a token at Gemini, and refuses the
-// rest.
+// TestServeWebhook: the webhook of a server takes what is signed, confirms what comes with a token
+// at Gemini, and refuses the rest.
 func TestServeWebhook(t *testing.T) {
 	t.Parallel()
 	const secret, audience = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", "https://receiver.example/webhook"
@@ -83,13 +83,15 @@ func TestServeWebhook(t *testing.T) {
 			t.Errorf("%.10s…: %d %s, want %d %s", c.signature, status, text, c.status, c.says)
 		}
 	}
-	if status, text := s.post(t, header(token), strings.Replace(body, "batches/a", "batches/b", 1)); status != http.StatusOK ||
+	if status, text := s.post(t, header(token), strings.Replace(body, "batches/a", "batches/b",
+		1)); status != http.StatusOK ||
 		!strings.Contains(text, `"ignored","reason":"not-found"`) {
 		t.Errorf("of what Gemini does not know: %d %s", status, text)
 	}
 }
 
-// TestServeMalformedSecret: a server whose webhook secret is malformed in Secret Manager does not start.
+// TestServeMalformedSecret: a server whose webhook secret is malformed in Secret Manager does not
+// start.
 func TestServeMalformedSecret(t *testing.T) {
 	t.Parallel()
 	secrets, err := secretsim.Start(secretsim.Config{})
@@ -98,7 +100,8 @@ func TestServeMalformedSecret(t *testing.T) {
 	}
 	defer secrets.Close()
 	bad := secrets.Put("projects/p/secrets/s", "hunter2", time.Now())
-	_, err = newServer(t, "GEMINI_API_KEY=k", "OPLEDGER_WEBHOOK_SECRET=projects/p/secrets/s", "SECRET_MANAGER_EMULATOR_HOST="+secrets.Addr())
+	_, err = newServer(t, "GEMINI_API_KEY=k", "OPLEDGER_WEBHOOK_SECRET=projects/p/secrets/s",
+		"SECRET_MANAGER_EMULATOR_HOST="+secrets.Addr())
 	if err == nil || !strings.Contains(fmt.Sprint(err), bad) || strings.Contains(fmt.Sprint(err), "hunter2") {
 		t.Errorf("%v, want an error about %s", err, bad)
 	}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+func newWebhookPing(outside environment) *cobra.Command {
+	var flags webhookFlags
+	cmd := &cobra.Command{
+		Use:   "ping [ID]",
+		Short: "Make Gemini send a ping to the webhook",
+		Long: "Makes Gemini send a ping to our webhook, or to the one with that id. Gemini answers the same whether\n" +
+			"the receiver can be reached or not: look for the ping itself, which the webhook function logs and\n" +
+			"keeps in the ledger's quarantine.",
+		Example: "  opledger webhook ping",
+		Args:    usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withWebhookAdmin(cmd, outside, flags, func(ctx context.Context, a *webhookAdmin) error {
+				hook, err := a.one(ctx, args)
+				if err == nil {
+					err = a.gemini.Ping(ctx, hook.ID)
+				}
+				if err != nil {
+					return err
+				}
+				return a.print("Gemini sends a ping to %s. It says so even if the receiver cannot be reached: look for the ping "+
+					"in the ledger's quarantine, or in the webhook function's log (event=quarantine; refused: event=auth)", hook.URI)
+			})
+		},
+	}
+	flags.addURL(cmd)
+	return cmd
+}
