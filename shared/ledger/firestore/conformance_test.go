@@ -2,6 +2,7 @@ package firestore_test
 
 import (
 	"context"
+	"hash/crc32"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
+	"github.com/opledger/opledger/test/harness"
 )
 
 func TestConformance(t *testing.T) {
@@ -16,28 +18,45 @@ func TestConformance(t *testing.T) {
 	ledgertest.Run(t, func(t *testing.T) ledger.Store { return calm(t, open(t)) })
 }
 
-// The whole suite again, behind a connection on which commits go wrong. That the ledger copes with the errors which are seen
-// then is tested by the suite and by TestALifeThroughFaults; here every commit ends in the end, and each error on the way is
-// checked.
+// faultPlans are ways in which the commits of a connection go wrong, by name.
+var faultPlans = []struct {
+	name string
+	plan func() func() fault
+}{
+	{"every commit fails before it is made", every(2, failBefore)},
+	{"every commit is made and its answer lost", every(2, loseAnswer)},
+	// Each costs the client's pause of up to a second, so not every commit.
+	{"commits are aborted twice", every(16, abort, abort)},
+}
+
+// TestConformanceThroughFaults runs the whole suite again, behind a connection on which commits go
+// wrong. Every commit succeeds in the end, and each error on the way is checked: that the ledger copes
+// with errors is proved by the suite itself and by TestALifeThroughFaults.
+//
+// The gate runs the suite once for each plan. The short setting runs it once: the name of a test
+// chooses its plan.
 func TestConformanceThroughFaults(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("left out with -short: takes several times as long as the suite alone")
+	if harness.Soak(t, true, false, false) {
+		runThroughFaults(t, func(test string) func() fault {
+			return faultPlans[crc32.ChecksumIEEE([]byte(test))%uint32(len(faultPlans))].plan()
+		})
+		return
 	}
-	for name, plan := range map[string]func() func() fault{
-		"every commit fails before it is made":     every(2, failBefore),
-		"every commit is made and its answer lost": every(2, loseAnswer),
-		// Each costs the client's pause of up to a second, so not every commit.
-		"commits are aborted twice": every(16, abort, abort),
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, p := range faultPlans {
+		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			ledgertest.Run(t, func(t *testing.T) ledger.Store {
-				layer := &breaker{next: plan()}
-				return calm(t, enduring{Store: open(t, layer.dial()), fail: t.Errorf})
-			})
+			runThroughFaults(t, func(string) func() fault { return p.plan() })
 		})
 	}
+}
+
+// runThroughFaults runs the suite; plan makes the plan of one test, whose name it is given.
+func runThroughFaults(t *testing.T, plan func(test string) func() fault) {
+	ledgertest.Run(t, func(t *testing.T) ledger.Store {
+		layer := &breaker{next: plan(t.Name())}
+		return calm(t, enduring{Store: open(t, layer.dial()), fail: t.Errorf})
+	})
 }
 
 // every returns what makes a plan for one connection: of n requests the first meet the given faults, over and over.

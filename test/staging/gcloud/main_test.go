@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -52,19 +53,20 @@ type rule struct {
 	Times             int // so many calls; 0: all of them
 }
 
-// answers reports whether the rule is for a call after those that were made.
-func (r rule) answers(line string, before []call) bool {
+// answers reports whether the rule is for a call after those that were made, which before reads.
+func (r rule) answers(line string, before func() ([]call, error)) (bool, error) {
 	pattern := regexp.MustCompile(r.Pattern)
-	if !pattern.MatchString(line) {
-		return false
+	if !pattern.MatchString(line) || r.Times == 0 {
+		return pattern.MatchString(line), nil
 	}
+	calls, err := before()
 	answered := 0
-	for _, c := range before {
+	for _, c := range calls {
 		if pattern.MatchString(c.Line) {
 			answered++
 		}
 	}
-	return r.Times == 0 || answered < r.Times
+	return answered < r.Times, err
 }
 
 // A world answers by the first rule that matches, and else with nothing and success.
@@ -98,29 +100,29 @@ func pretend(name string) (code int, err error) {
 	if strings.HasPrefix(c.Line, check) || c.Line == needs || strings.HasPrefix(c.Line, "go run ./scripts/opledger ") {
 		c.Env = os.Environ()
 	}
-	before, err := readCalls(os.Getenv(envCalls))
-	if err != nil {
-		return 0, err
-	}
 	line, err := json.Marshal(c)
 	if err != nil {
 		return 0, err
 	}
-	calls, err := os.OpenFile(os.Getenv(envCalls), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return 0, err
+	code, err = w.answer(c.Line)
+	calls, openErr := os.OpenFile(os.Getenv(envCalls), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if openErr != nil {
+		return 0, openErr
 	}
-	if _, err := calls.Write(append(line, '\n')); err != nil {
-		return 0, err
-	}
-	if err := calls.Close(); err != nil {
-		return 0, err
-	}
+	_, writeErr := calls.Write(append(line, '\n'))
+	return code, errors.Join(err, writeErr, calls.Close())
+}
+
+// answer prints what the first rule for a command line says, and returns its exit code.
+func (w world) answer(line string) (code int, err error) {
+	before := sync.OnceValues(func() ([]call, error) { return readCalls(os.Getenv(envCalls)) })
 	for _, r := range w {
-		if r.answers(c.Line, before) {
-			_, err := os.Stdout.WriteString(r.Out)
+		if matches, err := r.answers(line, before); err != nil {
+			return 0, err
+		} else if matches {
+			_, outErr := os.Stdout.WriteString(r.Out)
 			_, stderrErr := os.Stderr.WriteString(r.Err)
-			return r.Code, errors.Join(err, stderrErr)
+			return r.Code, errors.Join(outErr, stderrErr)
 		}
 	}
 	return 0, nil
