@@ -117,7 +117,8 @@ func buildpack(source, binary string) (built, error) {
 			b.untidied = err
 		}
 	}
-	_, err = command(b.source, "build", "-o", b.binary, main)
+	// The buildpack does not trim paths. Here it lets the build cache serve all functions, in any folder.
+	_, err = command(b.source, "build", "-trimpath", "-o", b.binary, main)
 	return b, err
 }
 
