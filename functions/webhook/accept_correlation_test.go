@@ -12,9 +12,9 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// TestCorrelationID: a signed event under a name that Gemini did not issue is about the operation
-// that was registered with its correlation id, at once, and counted; one under a name that Gemini
-// issued is about that operation alone [K6, W5].
+// TestCorrelationID: a signed event under a name that Gemini did not issue is applied to the
+// operation that was registered with its correlation id, and counted. An event under an issued name
+// is applied to that operation alone [K6, W5].
 func TestCorrelationID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -27,24 +27,24 @@ func TestCorrelationID(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.postponed(mine)
-	w.took(w.deliver("m1", fmt.Sprintf(body, t1, other, "b")), "applied", "advanced", false)
+	w.wantAccepted(w.deliver("m1", fmt.Sprintf(body, t1, other, "b")), "applied", "advanced", false)
 	w.wantLog(map[string]any{"operation": other, "disputed": mine, "correlated": false})
 	rec := w.show(mine).Record
 	if rec.State != "PENDING" || !rec.DueAt.Equal(w.clock.Now()) || len(w.outbox.All()) != 0 {
 		t.Errorf("%+v, want it PENDING and due", rec)
 	}
-	w.took(w.deliver("m2", fmt.Sprintf(body, t1, "batch_123456", "a")), "applied", "advanced", true)
+	w.wantAccepted(w.deliver("m2", fmt.Sprintf(body, t1, "batch_123456", "a")), "applied", "advanced", true)
 	w.wantLog(map[string]any{"operation": mine, "disputed": "", "correlated": true})
 	if rec := w.show(mine).Record; rec.State != "SUCCEEDED" || rec.Result.OutputFile != "files/of-a" {
 		t.Errorf("%+v", rec)
 	}
-	w.wantAsked(0)
+	w.wantLookUps(0)
 }
 
-// TestHintAboutAnotherOfOneID: a hint whose name Gemini issued is about that operation, whatever id
-// stands beside it; the one that was registered with the id is asked about at the next pass, also
-// where Gemini does not know the name [K6].
-func TestHintAboutAnotherOfOneID(t *testing.T) {
+// TestUnverifiedOtherNameSameID: an unverified delivery whose name Gemini issued is about that
+// operation, whatever correlation id it has. The operation registered with that id becomes due,
+// also where Gemini does not know the name [K6].
+func TestUnverifiedOtherNameSameID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	mine, other := w.batch("mine", geminisim.StateRunning), w.batch("other", geminisim.StateSucceeded)
@@ -60,7 +60,7 @@ func TestHintAboutAnotherOfOneID(t *testing.T) {
 		w.postponed(w.key(mine))
 		body := fmt.Sprintf(`{"type":"batch.failed","data":{"id":%q,"user_metadata":{"opledger_correlation_id":"job-1"}}}`,
 			c.name)
-		w.took(w.hint(id, body), c.outcome, c.reason, false)
+		w.wantAccepted(w.unverified(id, body), c.outcome, c.reason, false)
 		w.wantState(mine, operation.Pending)
 		if due := w.show(w.key(mine)).Record.DueAt; !due.Equal(w.clock.Now()) {
 			t.Errorf("%s: due at %s, want %s", id, due, w.clock.Now())
@@ -68,10 +68,10 @@ func TestHintAboutAnotherOfOneID(t *testing.T) {
 		w.clock.advance(gap)
 	}
 	w.wantState(other, operation.Succeeded)
-	w.wantAsked(2)
+	w.wantLookUps(2)
 }
 
-// postponed takes the one operation that is waited for, as a pass does.
+// postponed postpones the one pending operation, as a pass does.
 func (w *world) postponed(key operation.Key) {
 	w.Helper()
 	if _, err := w.ledger.MakeDueNow(w.Context(), key); err != nil {
@@ -86,8 +86,9 @@ func (w *world) postponed(key operation.Key) {
 	}
 }
 
-// TestConfirmedCorrelation: a correlation id binds an intent that waits for it where a trusted sender put it beside the
-// operation's name: in a body that is signed, or in the token's claims. One in an unsigned body binds nothing [K6, G6].
+// TestConfirmedCorrelation: a correlation id binds an open intent only where the sender is trusted
+// for it: in a signed body, or in the token's claims. An id in an unsigned body binds nothing [K6,
+// G6].
 func TestConfirmedCorrelation(t *testing.T) {
 	t.Parallel()
 	const id = "job-7"
@@ -127,7 +128,7 @@ func TestConfirmedCorrelation(t *testing.T) {
 				r = w.request(http.MethodPost, w.tokened("m1", w.token(c.claims, geminisim.TokenOptions{})),
 					strings.NewReader(body))
 			}
-			w.took(r, "applied", "advanced", c.bound)
+			w.wantAccepted(r, "applied", "advanced", c.bound)
 			w.wantState(name, operation.Succeeded)
 			intent, err := w.ledger.Intend(t.Context(), ledger.Intention{CorrelationID: id}) // returns what is stored
 			want := map[bool]ledger.IntentState{true: ledger.IntentBound, false: ledger.IntentOpen}[c.bound]
@@ -138,8 +139,8 @@ func TestConfirmedCorrelation(t *testing.T) {
 	}
 }
 
-// TestClaimedCorrelation: an id that stands in the claims alone finds its operation, whatever form of the name the
-// body has [K6].
+// TestClaimedCorrelation: an id that is only in the claims finds its operation, whatever form of
+// the name the body has [K6].
 func TestClaimedCorrelation(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []trust.Policy{trust.Dynamic, trust.Never} {
@@ -153,7 +154,7 @@ func TestClaimedCorrelation(t *testing.T) {
 		claims := map[string]any{"user_metadata": map[string]any{"opledger_correlation_id": "job-7"}}
 		r := w.request(http.MethodPost, w.tokened("m1", w.token(claims, geminisim.TokenOptions{})),
 			strings.NewReader(event("batch.succeeded", "another-form", t1)))
-		w.took(r, "applied", "advanced", true)
+		w.wantAccepted(r, "applied", "advanced", true)
 		w.wantState(name, operation.Succeeded)
 	}
 }

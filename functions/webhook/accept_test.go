@@ -21,13 +21,14 @@ const (
 	t2 = "2026-01-22T11:52:00Z"
 )
 
-// TestWithheld: that effects are withheld from what ended longer ago than the retention is a line
-// of its own [L3].
+// TestWithheld: effects that are withheld, because the operation ended before the retention, are
+// logged in a line of their own [L3].
 func TestWithheld(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.register("batches/a")
-	w.took(w.deliver("m1", event("batch.succeeded", "batches/a", "2026-01-07T12:00:00Z")), "applied", "advanced", true)
+	w.wantAccepted(w.deliver("m1", event("batch.succeeded", "batches/a", "2026-01-07T12:00:00Z")), "applied", "advanced",
+		true)
 	lines := w.logged()
 	if len(lines) != 2 || lines[1]["event"] != "effect" || lines[1]["outcome"] != "withheld" ||
 		lines[1]["effects"] != 1.0 ||
@@ -36,8 +37,8 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
-// TestOutcomes: every outcome that a delivery can have, and that each of them is 200: an error would bring the same
-// back [M8, W4, W5, W6].
+// TestOutcomes: every outcome of an accepted delivery is answered 200, because an error would only
+// bring the same delivery back [M8, W4, W5, W6].
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -99,7 +100,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestRepeats: the second time a delivery comes nothing at all is written, whatever became of it the first time [W4].
+// TestRepeats: a delivery's second arrival writes nothing, whatever the first one led to [W4].
 func TestRepeats(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -127,7 +128,8 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestSimultaneous: the same delivery at two instances at once is taken in once, and so is its effect [W4, S3].
+// TestSimultaneous: the same delivery at two instances at once is ingested once, and its effect
+// planned once [W4, S3].
 func TestSimultaneous(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -154,12 +156,12 @@ func TestSimultaneous(t *testing.T) {
 	}
 }
 
-// TestRegisteredLater: what a delivery said before anybody registered the operation holds, and its effect is planned
-// then [W5].
+// TestRegisteredLater: what a delivery reported before its operation was registered is kept, and
+// the registration plans the effect [W5].
 func TestRegisteredLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
-	w.took(w.deliver("m1", event("batch.succeeded", "batches/a", t1)), "applied", "advanced", false)
+	w.wantAccepted(w.deliver("m1", event("batch.succeeded", "batches/a", t1)), "applied", "advanced", false)
 	if story := w.show("batches/a"); len(story.Effects) != 0 || story.Record.Registered || len(w.outbox.All()) != 0 {
 		t.Errorf("an effect of an unregistered operation: %+v", story)
 	}
@@ -170,7 +172,8 @@ func TestRegisteredLater(t *testing.T) {
 	}
 }
 
-// TestCorrelation: an event whose name was never registered finds its operation by the submitter's own id [K6].
+// TestCorrelation: an event under an unregistered name finds its operation by the submitter's
+// correlation id [K6].
 func TestCorrelation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -181,20 +184,20 @@ func TestCorrelation(t *testing.T) {
 	}
 	body := `{"type":"batch.succeeded","timestamp":"` + t1 +
 		`","data":{"id":"something-else","user_metadata":{"opledger_correlation_id":"job-7"}}}`
-	w.took(w.deliver("m1", body), "applied", "advanced", true)
+	w.wantAccepted(w.deliver("m1", body), "applied", "advanced", true)
 	if state := w.show("batches/a").Record.State; state != "SUCCEEDED" {
 		t.Errorf("state %s", state)
 	}
 }
 
-// TestQueueDown: a completion whose effect cannot be published is taken in all the same: the effect waits for the sweep
-// [W3].
+// TestQueueDown: a completion is accepted although its effect cannot be published: the effect waits
+// for the sweep [W3].
 func TestQueueDown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.register("batches/a")
 	w.outbox.Fail(errors.New("the queue is down"))
-	w.took(w.deliver("m1", event("batch.succeeded", "batches/a", t1)), "applied", "advanced", true)
+	w.wantAccepted(w.deliver("m1", event("batch.succeeded", "batches/a", t1)), "applied", "advanced", true)
 	all := w.logged()
 	if len(all) != 2 || all[1]["event"] != "effect" || all[1]["outcome"] != "unpublished" ||
 		all[1]["operation"] != "batches/a" {
@@ -205,12 +208,12 @@ func TestQueueDown(t *testing.T) {
 	}
 }
 
-// TestDurable: by the time of the answer another process sees what was decided [W3].
+// TestDurable: when the answer is written, another process reads the decision from the store [W3].
 func TestDurable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.register("batches/a")
-	w.took(w.deliver("m1", event("batch.failed", "batches/a", t1)), "applied", "advanced", true)
+	w.wantAccepted(w.deliver("m1", event("batch.failed", "batches/a", t1)), "applied", "advanced", true)
 	stored := w.stored()
 	var record struct{ State string }
 	_, body, _ := strings.Cut(stored["operations/batches:a"], " ")

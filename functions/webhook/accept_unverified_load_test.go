@@ -12,14 +12,14 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
-// crowd delivers hints at once, one per name, while Gemini says nothing; when as many are answered as are to be answered without
-// Gemini, it says what it knows. It returns how often each answer was given.
+// crowd sends unverified deliveries at once, one per name, while Gemini does not answer. When the
+// given number is answered without Gemini, Gemini answers. crowd returns the number of each answer.
 func (w *world) crowd(names []string, withoutGemini int) map[string]int {
 	w.Helper()
 	w.held.Lock()
 	answered := make(chan reply)
 	for i, name := range names {
-		go func() { answered <- w.hint(fmt.Sprintf("crowd-%d", i), event("batch.succeeded", name, t1)) }()
+		go func() { answered <- w.unverified(fmt.Sprintf("crowd-%d", i), event("batch.succeeded", name, t1)) }()
 	}
 	count := map[string]int{}
 	for i := range names {
@@ -29,14 +29,15 @@ func (w *world) crowd(names []string, withoutGemini int) map[string]int {
 		r := <-answered
 		count[fmt.Sprint(r.Status, " ", r.Body.Outcome, " ", r.Body.Reason)]++
 		if r.Status != http.StatusOK {
-			w.wantAgain(r, 30)
+			w.want503(r, 30)
 		}
 	}
 	return count
 }
 
-// TestHintsAtOnceForOne: about one operation Gemini is asked by one hint at a time; the others leave it to the next pass.
-func TestHintsAtOnceForOne(t *testing.T) {
+// TestUnverifiedAtOnceForOne: of concurrent unverified deliveries about one operation one is looked
+// up. The others make it due.
+func TestUnverifiedAtOnceForOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	name := w.batch("a", geminisim.StateSucceeded)
@@ -49,16 +50,16 @@ func TestHintsAtOnceForOne(t *testing.T) {
 	if got := w.crowd(names, 19); !cmp.Equal(got, want) {
 		t.Errorf("answers %v, want %v", got, want)
 	}
-	w.wantAsked(1)
+	w.wantLookUps(1)
 	if n := len(w.outbox.All()); n != 1 {
 		t.Errorf("%d effects, want 1", n)
 	}
 }
 
-// TestHintsByRate: a caller who has captured a token makes few requests to Gemini with it, however many
-// hints are sent; beyond that a registered operation is left to the next pass, and any other hint
-// is to come again. Another token is not kept from being confirmed.
-func TestHintsByRate(t *testing.T) {
+// TestUnverifiedByRate: a caller with a captured token causes few requests to Gemini, however many
+// deliveries it sends. Beyond that a registered operation becomes due, and other deliveries are
+// answered 503. Deliveries with another token are still confirmed.
+func TestUnverifiedByRate(t *testing.T) {
 	t.Parallel()
 	const all, most = 500, 30
 	w := newWorld(t, options{})
@@ -76,7 +77,7 @@ func TestHintsByRate(t *testing.T) {
 	if want := map[string]int{"200 ignored not-found": most, "503  ": all - most}; !cmp.Equal(answers, want) {
 		t.Errorf("answers %v, want %v", answers, want)
 	}
-	w.wantAsked(most)
+	w.wantLookUps(most)
 	limited := 0
 	for _, line := range w.logged() {
 		if line["outcome"] == "unconfirmed" && line["reason"] == "token-limit" {
@@ -86,20 +87,21 @@ func TestHintsByRate(t *testing.T) {
 	if limited != all-most {
 		t.Errorf("%d are counted as limited, want %d", limited, all-most)
 	}
-	w.took(send(token, mine), "ignored", "due-now", true)
-	w.wantAsked(0)
-	w.took(send(w.token(map[string]any{"jti": "another"}, geminisim.TokenOptions{}), mine), "applied", "advanced", true)
-	w.wantAsked(1)
+	w.wantAccepted(send(token, mine), "ignored", "due-now", true)
+	w.wantLookUps(0)
+	w.wantAccepted(send(w.token(map[string]any{"jti": "another"}, geminisim.TokenOptions{}), mine), "applied",
+		"advanced", true)
+	w.wantLookUps(1)
 	w.clock.advance(time.Second)
-	w.took(send(token, "batches/later"), "ignored", "not-found", false)
+	w.wantAccepted(send(token, "batches/later"), "ignored", "not-found", false)
 	if r := send(token, "batches/too-soon"); r.Status != http.StatusServiceUnavailable {
 		t.Errorf("%d, want 503", r.Status)
 	}
 }
 
-// TestHintsAtOnceForMany: however many operations hints name, few are asked about at once. The registered ones of the rest are
-// due now, and the others are to come again.
-func TestHintsAtOnceForMany(t *testing.T) {
+// TestUnverifiedAtOnceForMany: however many operations concurrent unverified deliveries name, few
+// are looked up at a time. Registered ones of the others become due; the rest are answered 503.
+func TestUnverifiedAtOnceForMany(t *testing.T) {
 	t.Parallel()
 	const most, all = 16, 40
 	for registered, rest := range map[bool]string{true: "200 ignored due-now", false: "503  "} {
@@ -118,7 +120,7 @@ func TestHintsAtOnceForMany(t *testing.T) {
 			if got := w.crowd(names, all-most); !cmp.Equal(got, want) {
 				t.Errorf("answers %v, want %v", got, want)
 			}
-			w.wantAsked(most)
+			w.wantLookUps(most)
 			busy := 0
 			for _, line := range w.logged() {
 				if line["reason"] == "busy" {

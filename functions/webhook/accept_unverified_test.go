@@ -13,12 +13,12 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// gap is how long an operation is not asked about because of another hint.
+// gap is for how long one look-up serves all unverified deliveries about an operation.
 const gap = confirm.DefaultGap
 
-// TestHintLies: of an unsigned body nothing is believed but that it is worth asking about the operation that it names;
-// what Gemini says is taken in [M7].
-func TestHintLies(t *testing.T) {
+// TestUnverifiedLies: nothing is written from an unsigned body. It only causes a look-up of the
+// operation that it names, whose answer is ingested [M7].
+func TestUnverifiedLies(t *testing.T) {
 	t.Parallel()
 	const lie = `"output_file_uri":"files/evil","error_code":"666","error_message":"evil"`
 	tomorrow := "2026-01-23T12:00:00Z"
@@ -46,8 +46,8 @@ func TestHintLies(t *testing.T) {
 			w := newWorld(t, options{})
 			name := w.batch("a", c.gemini)
 			w.register(name)
-			w.took(w.hint("m1", c.body(name)), "applied", "advanced", true)
-			w.wantAsked(1)
+			w.wantAccepted(w.unverified("m1", c.body(name)), "applied", "advanced", true)
+			w.wantLookUps(1)
 			truth, rec := w.sim.Batches()[0], w.show(w.key(name)).Record
 			if rec.State != c.want || !rec.UpdateTime.Equal(operation.Instant(truth.UpdateTime)) ||
 				rec.Result.OutputFile != truth.ResultFile {
@@ -62,9 +62,9 @@ func TestHintLies(t *testing.T) {
 	}
 }
 
-// TestHintAboutAnother: a body about another caller's operation, under a name or a correlation id, brings that
-// operation what Gemini says of it, and the sender's own nothing.
-func TestHintAboutAnother(t *testing.T) {
+// TestUnverifiedAboutAnother: a body that names another caller's operation, by name or correlation
+// id, causes a look-up of that operation, and changes nothing of the sender's own.
+func TestUnverifiedAboutAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	mine, other := w.batch("mine", geminisim.StateRunning), w.batch("other", geminisim.StateRunning)
@@ -74,7 +74,7 @@ func TestHintAboutAnother(t *testing.T) {
 	if _, err := w.ledger.Register(t.Context(), registration); err != nil {
 		t.Fatal(err)
 	}
-	w.took(w.hint("m1", event("batch.failed", other, t2)), "applied", "advanced", true)
+	w.wantAccepted(w.unverified("m1", event("batch.failed", other, t2)), "applied", "advanced", true)
 	w.wantState(other, operation.Running)
 	w.wantState(mine, operation.Pending)
 
@@ -82,59 +82,61 @@ func TestHintAboutAnother(t *testing.T) {
 	w.clock.advance(gap)
 	w.set(other, geminisim.StateSucceeded)
 	body := `{"type":"batch.failed","data":{"id":"another-form","user_metadata":{"opledger_correlation_id":"job-other"}}}`
-	w.took(w.hint("m2", body), "applied", "advanced", true)
+	w.wantAccepted(w.unverified("m2", body), "applied", "advanced", true)
 	w.wantState(other, operation.Succeeded)
 	w.wantState(mine, operation.Pending)
-	w.wantAsked(2)
+	w.wantLookUps(2)
 }
 
-// TestHintAboutNothing: of what Gemini does not know nothing is created, whatever the body says; a later delivery is
-// told the same.
-func TestHintAboutNothing(t *testing.T) {
+// TestUnverifiedAboutNothing: no record is created for an operation that Gemini does not know,
+// whatever the body says. A repeated delivery is answered the same.
+func TestUnverifiedAboutNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	for id, c := range map[string]struct{ body, reason string }{
-		"nobody":      {event("batch.succeeded", "batches/nobody", t1), "not-found"},
+		"unknown":     {event("batch.succeeded", "batches/unknown", t1), "not-found"},
 		"correlated":  {`{"type":"batch.failed","data":{"id":"batches/none","user_metadata":{"opledger_correlation_id":"job-7"}}}`, "not-found"},
-		"interaction": {event("interaction.completed", "v1_nobody", t1), "not-found"},
+		"interaction": {event("interaction.completed", "v1_none", t1), "not-found"},
 		"a bad name":  {event("batch.succeeded", "batches/a?b", t1), "invalid-name"},
 		"elsewhere":   {event("batch.succeeded", "projects/p/locations/us/batchPredictionJobs/7", t1), "unsupported"},
 	} {
-		w.unwritten(func() { w.took(w.hint(id, c.body), "ignored", c.reason, false) })
+		w.unwritten(func() { w.wantAccepted(w.unverified(id, c.body), "ignored", c.reason, false) })
 		w.wantLog(map[string]any{"event": "ingest", "outcome": "ignored", "reason": c.reason, "delivery": id, "bound": false})
 	}
 	w.clock.advance(gap)
 	w.unwritten(func() {
-		w.took(w.hint("nobody", event("batch.succeeded", "batches/nobody", t1)), "ignored", "not-found", false)
+		w.wantAccepted(w.unverified("unknown", event("batch.succeeded", "batches/unknown", t1)), "ignored", "not-found",
+			false)
 	})
 
 	// A registered operation that Gemini does not find is not ended by that [R4].
 	w.register("batches/mine")
 	w.unwritten(func() {
-		w.took(w.hint("mine", event("batch.succeeded", "batches/mine", t1)), "ignored", "not-found", true)
+		w.wantAccepted(w.unverified("mine", event("batch.succeeded", "batches/mine", t1)), "ignored", "not-found", true)
 	})
 }
 
-// TestHintUnregistered: an operation that Gemini knows and that was never registered is recorded as such, and runs no
-// effect [W5].
-func TestHintUnregistered(t *testing.T) {
+// TestUnverifiedUnregistered: an unregistered operation that Gemini knows is recorded as
+// unregistered, and plans no effect [W5].
+func TestUnverifiedUnregistered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	name := w.batch("a", geminisim.StateSucceeded)
-	w.took(w.hint("m1", event("batch.succeeded", name, t1)), "applied", "advanced", false)
+	w.wantAccepted(w.unverified("m1", event("batch.succeeded", name, t1)), "applied", "advanced", false)
 	w.wantState(name, operation.Succeeded)
 	if n := len(w.outbox.All()); n != 0 {
 		t.Errorf("%d effects of an unregistered operation", n)
 	}
 }
 
-// TestHintWithTheIDOfALookup: a hint's unsigned id does not stand in the way of what reconciliation learns later.
-func TestHintWithTheIDOfALookup(t *testing.T) {
+// TestUnverifiedWithIDOfLookup: the unsigned id of a delivery does not make a later look-up a
+// duplicate.
+func TestUnverifiedWithIDOfLookup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	name := w.create(aVideo, "v", geminisim.VideoRunning, "")
 	w.register(name)
-	w.took(w.hint("reconcile-FAILED", event("video.generated", name, t1)), "applied", "advanced", true)
+	w.wantAccepted(w.unverified("reconcile-FAILED", event("video.generated", name, t1)), "applied", "advanced", true)
 	failed := lookup.Answer{State: operation.Failed, Result: operation.Result{ErrorCode: "filtered"}}
 	receipt, err := w.ledger.Ingest(t.Context(), failed.Event(operation.Name{Key: w.key(name), Resource: name}))
 	if err != nil || receipt.Outcome != ledger.Applied || receipt.State != operation.Failed {
@@ -142,9 +144,9 @@ func TestHintWithTheIDOfALookup(t *testing.T) {
 	}
 }
 
-// TestHintUnreadable: a hint that names nothing is answered 200 and kept nowhere: who has seen one token could fill the
-// quarantine [W6].
-func TestHintUnreadable(t *testing.T) {
+// TestUnverifiedUnreadable: an unverified delivery that names no operation is answered 200 and not
+// quarantined: a holder of one token could fill the quarantine [W6].
+func TestUnverifiedUnreadable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	for id, c := range map[string]struct{ body, reason string }{
@@ -156,16 +158,16 @@ func TestHintUnreadable(t *testing.T) {
 		"noise":   {"\xff\x00", "malformed"},
 	} {
 		for range 2 {
-			w.unwritten(func() { w.took(w.hint(id, c.body), "ignored", c.reason, false) })
+			w.unwritten(func() { w.wantAccepted(w.unverified(id, c.body), "ignored", c.reason, false) })
 			w.wantLog(map[string]any{"event": "ingest", "outcome": "ignored", "reason": c.reason, "delivery": id,
 				"bound": false})
 		}
 	}
-	w.wantAsked(0)
+	w.wantLookUps(0)
 }
 
-// TestConfirm is the table of OPLEDGER_CONFIRM: which deliveries are believed, and about which Gemini is asked. Each
-// says SUCCEEDED, and Gemini says RUNNING.
+// TestConfirm: the table of OPLEDGER_CONFIRM: which deliveries are ingested and which are looked
+// up. Each reports SUCCEEDED, and Gemini reports RUNNING.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -184,18 +186,18 @@ func TestConfirm(t *testing.T) {
 			w.register(name)
 			deliver, want := w.deliver, operation.Succeeded
 			if c.token {
-				deliver = w.hint
+				deliver = w.unverified
 			}
 			if c.asked > 0 {
 				want = operation.Running
 			}
-			w.took(deliver("m1", event("batch.succeeded", name, t1)), "applied", "advanced", true)
-			w.wantAsked(c.asked)
+			w.wantAccepted(deliver("m1", event("batch.succeeded", name, t1)), "applied", "advanced", true)
+			w.wantLookUps(c.asked)
 			w.wantState(name, want)
 
 			// Only what is signed is kept for a person [W6].
 			kept := map[bool]string{false: "quarantined", true: "ignored"}[c.token]
-			w.took(deliver("m2", "{"), kept, "malformed", false)
+			w.wantAccepted(deliver("m2", "{"), kept, "malformed", false)
 			if listed, err := w.ledger.ListQuarantined(t.Context(), ledger.QuarantineFilter{Limit: 9}); err != nil ||
 				len(listed.Items) > 0 == c.token {
 				t.Errorf("in quarantine: %+v, %v", listed, err)
@@ -204,21 +206,22 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// TestSignedAndNotConfirmable: what is signed, and of a kind that Gemini cannot be asked about, is believed even
-// where all deliveries are hints: nothing else would ever settle it [K2]. What is not signed is not.
+// TestSignedAndNotConfirmable: a signed event of a kind without look-ups is ingested even where all
+// deliveries are confirmed, because nothing else settles the operation [K2]. An unsigned one is
+// not.
 func TestSignedAndNotConfirmable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{confirm: trust.Always})
 	w.register("batchJobs/a")
 	end := event("batch.succeeded", "batchJobs/a", t1)
-	w.took(w.hint("m1", end), "ignored", "unsupported", true)
+	w.wantAccepted(w.unverified("m1", end), "ignored", "unsupported", true)
 	w.clock.advance(gap)
-	w.took(w.deliver("m2", end), "applied", "advanced", true)
+	w.wantAccepted(w.deliver("m2", end), "applied", "advanced", true)
 	w.wantState("batchJobs/a", operation.Succeeded)
 }
 
-// TestKinds: videos and interactions are asked about, too, and what Gemini sends no event for is learned when it is
-// asked.
+// TestKinds: videos and interactions are looked up too, including their ends for which Gemini sends
+// no event.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -244,8 +247,8 @@ func TestKinds(t *testing.T) {
 			w := newWorld(t, options{})
 			name := w.create(c.kind, "x", c.state, "")
 			w.register(name)
-			w.took(w.hint("m1", event(c.event, name, t1)), "applied", "advanced", true)
-			w.wantAsked(1)
+			w.wantAccepted(w.unverified("m1", event(c.event, name, t1)), "applied", "advanced", true)
+			w.wantLookUps(1)
 			rec := w.show(w.key(name)).Record
 			if rec.State != c.want || rec.Result.ErrorCode != c.code {
 				t.Errorf("%s %+v, want %s %q", rec.State, rec.Result, c.want, c.code)
@@ -254,8 +257,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestBareIDs: a body that names its operation by the bare id alone is confirmed under the name that the ledger has
-// [K2, K5].
+// TestBareIDs: a body that has only the operation's bare id is confirmed under the name in the
+// ledger [K2, K5].
 func TestBareIDs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -268,7 +271,8 @@ func TestBareIDs(t *testing.T) {
 	} {
 		name := w.create(c.kind, c.event, c.state, "")
 		w.register(name)
-		w.took(w.hint(c.event, event(c.event, name[strings.LastIndex(name, "/")+1:], t1)), "applied", "advanced", true)
+		w.wantAccepted(w.unverified(c.event, event(c.event, name[strings.LastIndex(name, "/")+1:], t1)), "applied",
+			"advanced", true)
 		w.wantState(name, operation.Succeeded)
 	}
 }

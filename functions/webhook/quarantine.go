@@ -11,18 +11,26 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// unreadable handles a body that no event can be made of [W6].
-func (h handler) unreadable(r *http.Request, body []byte, err error, proof trust.Proof) (ledger.Receipt, error) {
+// The reasons why a delivery is kept in quarantine instead of being ingested.
+const (
+	unknownType    operation.Reason = "unknown-type"
+	malformed      operation.Reason = "malformed"
+	refusedByStore operation.Reason = "refused-by-store"
+)
+
+// quarantineUndecoded keeps a body that is not an event of a known type [W6]. err is DecodeEvent's.
+func (h handler) quarantineUndecoded(r *http.Request, body []byte, err error, proof trust.Proof) (ledger.Receipt,
+	error) {
 	suspect, outcome := ledger.Suspect{Reason: string(malformed), Detail: err.Error()}, quarantined
 	if unknown := new(gemini.UnknownTypeError); errors.As(err, &unknown) {
 		suspect.Reason, suspect.Type, outcome = string(unknownType), unknown.Type, confirm.Ignored
 	}
-	return h.keep(r, body, suspect, outcome, proof)
+	return h.quarantine(r, body, suspect, outcome, proof)
 }
 
-// keep quarantines a body whole, for a person, with those of its headers that the ledger keeps: never the signature.
-// A body that is not signed is kept nowhere: who has seen one token could fill the quarantine.
-func (h handler) keep(
+// quarantine keeps a whole body for the operator, with the headers that the ledger keeps, which do not
+// include the signature. An unsigned body is not kept: a holder of one token could fill the quarantine.
+func (h handler) quarantine(
 	r *http.Request, body []byte, s ledger.Suspect, outcome ledger.Outcome, proof trust.Proof,
 ) (ledger.Receipt, error) {
 	if !proof.Bound {

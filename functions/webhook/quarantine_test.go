@@ -15,7 +15,8 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// TestQuarantine: a signed body that cannot be read is kept whole [W6], and the reason says what was found [K3].
+// TestQuarantine: a signed body that cannot be decoded is quarantined whole [W6], with a reason
+// that lists what was found [K3].
 func TestQuarantine(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -41,7 +42,7 @@ func TestQuarantine(t *testing.T) {
 		"nul":    {"\x00\x01", "not a JSON object"},
 		"spaces": {" \n {\"type\":\"batch.succeeded\"} \n", "names no operation"},
 	} {
-		w.took(w.deliver(id, c.body), "quarantined", "malformed", false)
+		w.wantAccepted(w.deliver(id, c.body), "quarantined", "malformed", false)
 		w.wantLog(map[string]any{"event": "quarantine", "outcome": "quarantined", "reason": "malformed", "delivery": id})
 		kept := w.kept(id)
 		if string(kept.whole) != c.body || kept.ID != id || kept.Reason != "malformed" ||
@@ -53,18 +54,18 @@ func TestQuarantine(t *testing.T) {
 			t.Errorf("%s: kept from %s to %s", id, kept.ReceivedAt, kept.ExpireAt)
 		}
 	}
-	// An error's text that was cut within a character says nothing about which operation it is.
-	w.took(w.deliver("text", `{"type":"batch.failed","data":{"id":"batches/a","error_message":"cut \ud83d"}}`),
+	// The text of an error may be cut within a character.
+	w.wantAccepted(w.deliver("text", `{"type":"batch.failed","data":{"id":"batches/a","error_message":"cut \ud83d"}}`),
 		"applied", "advanced", false)
 	ping := `{"type":"webhook.ping","data":{}}`
-	w.took(w.deliver("ping", ping), "ignored", "unknown-type", false)
+	w.wantAccepted(w.deliver("ping", ping), "ignored", "unknown-type", false)
 	if kept := w.kept("ping"); string(kept.whole) != ping || kept.Type != "webhook.ping" || kept.Reason != "unknown-type" {
 		t.Errorf("the ping was kept as %+v", kept)
 	}
 }
 
-// TestQuarantineHeaders: of the headers four are kept, and never the signature, nor anything else that a stranger
-// could use [W6].
+// TestQuarantineHeaders: four headers are kept with a quarantined body. The signature and all
+// others are not, since they could be misused [W6].
 func TestQuarantineHeaders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -102,7 +103,7 @@ type kept struct {
 	whole []byte
 }
 
-// kept reads a quarantined body back.
+// kept returns a quarantined body.
 func (w *world) kept(id string) kept {
 	w.Helper()
 	var k kept
@@ -113,8 +114,8 @@ func (w *world) kept(id string) kept {
 	return k
 }
 
-// TestTooLargeForTheStore: what the store will never take is kept for the operator and answered 200: no retry fixes
-// it [W6].
+// TestTooLargeForTheStore: a signed event that the store can never take is quarantined and answered
+// 200, because no retry fixes it [W6].
 func TestTooLargeForTheStore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -123,7 +124,7 @@ func TestTooLargeForTheStore(t *testing.T) {
 	file := strings.Repeat("<", 300<<10)
 	body := fmt.Sprintf(`{"type":"batch.succeeded","timestamp":%q,"data":{"id":"batches/a","output_file_uri":%q}}`, t1,
 		file)
-	w.took(w.deliver("large", body), "quarantined", "refused-by-store", false)
+	w.wantAccepted(w.deliver("large", body), "quarantined", "refused-by-store", false)
 	if kept := w.kept("large"); string(kept.whole) != body || kept.Type != "batch.succeeded" {
 		t.Errorf("kept %d of %d bytes, type %q", len(kept.whole), len(body), kept.Type)
 	}
@@ -132,33 +133,33 @@ func TestTooLargeForTheStore(t *testing.T) {
 	}
 }
 
-// TestLargestQuarantined: the largest body that is read is kept whole, too, even if it cannot be compressed;
-// otherwise it would come back for 24 hours [W6].
+// TestLargestQuarantined: the largest body that is read is quarantined whole, even if it does not
+// compress. Otherwise it would be redelivered for 24 hours [W6].
 func TestLargestQuarantined(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	noise := make([]byte, 1<<20)
 	_, _ = rand.Read(noise)
-	w.took(w.deliver("noise", string(noise)), "quarantined", "malformed", false)
+	w.wantAccepted(w.deliver("noise", string(noise)), "quarantined", "malformed", false)
 	if kept := w.kept("noise"); !bytes.Equal(noise, kept.whole) {
 		t.Errorf("kept %d of %d bytes", len(kept.whole), len(noise))
 	}
-	w.took(w.deliver("noise", string(noise)), "duplicate", "malformed", false)
+	w.wantAccepted(w.deliver("noise", string(noise)), "duplicate", "malformed", false)
 	// A type as long as a body can be.
 	long := `{"type":"` + strings.Repeat("a", 1<<20-11) + `"}`
-	w.took(w.deliver("long", long), "ignored", "unknown-type", false)
+	w.wantAccepted(w.deliver("long", long), "ignored", "unknown-type", false)
 	if kept := w.kept("long"); string(kept.whole) != long || len(kept.Type) > 4000 {
 		t.Errorf("kept %d bytes of %d, type of %d", len(kept.whole), len(long), len(kept.Type))
 	}
 }
 
-// TestTooLargeAndNotSigned: what the store will never take and is not signed is dropped and answered 200: an error
-// would bring it back [M8].
+// TestTooLargeAndNotSigned: an unsigned event that the store can never take is dropped and answered
+// 200, because an error would bring it back [M8].
 func TestTooLargeAndNotSigned(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{confirm: trust.Never})
 	w.register("batches/a")
 	body := fmt.Sprintf(`{"type":"batch.succeeded","data":{"id":"batches/a","output_file_uri":%q}}`,
 		strings.Repeat("<", 300<<10))
-	w.unwritten(func() { w.took(w.hint("large", body), "ignored", "refused-by-store", false) })
+	w.unwritten(func() { w.wantAccepted(w.unverified("large", body), "ignored", "refused-by-store", false) })
 }

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/opledger/opledger/shared/gemini"
@@ -9,25 +10,33 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// refusal is the countable word for why a delivery was not verified, and what its sender is answered: nothing of what is wrong
-// with the secrets, which is for the log. A stale one with a valid signature is counted apart: if the sender should not refresh
-// the time on its retries, this is where it shows [W2].
+// withRemedy returns err with what the operator can set, where a setting is the cause.
+func withRemedy(err error) error {
+	if errors.Is(err, trust.ErrNoAudience) {
+		return fmt.Errorf("%w (OPLEDGER_WEBHOOK_AUDIENCE)", err)
+	}
+	return err
+}
+
+// refusal returns the reason, which log-based metrics count, and the answer to a delivery that was not
+// verified. The answer says nothing about the state of the secrets, which is only logged. A valid
+// signature with an old time has a reason of its own: it shows whether Gemini refreshes the time of a
+// redelivery [W2].
 func refusal(err error) (reason string, answered *httpfunc.Error) {
 	const unfit = "the webhook's signature does not fit, or is missing"
 	switch {
-	case errors.As(err, &answered): // of its body
+	case errors.As(err, &answered): // from reading the body
 		return answered.Reason, answered
 	case errors.Is(err, trust.ErrOldToken):
 		return "old-token", &httpfunc.Error{Status: http.StatusUnauthorized, Message: "the webhook's token is too old"}
 	case errors.Is(err, trust.ErrStale):
 		return "stale-timestamp", &httpfunc.Error{Status: http.StatusUnauthorized,
 			Message: "the webhook's timestamp is outside the tolerance"}
-	// a job has a webhook of its own and the settings do not say whose tokens to believe
 	case errors.Is(err, trust.ErrNoAudience):
 		return "no-audience", &httpfunc.Error{Status: http.StatusUnauthorized, Message: unfit}
 	case errors.Is(err, trust.ErrUndated):
 		return "undated-token", &httpfunc.Error{Status: http.StatusUnauthorized, Message: unfit}
-	case errors.Is(err, trust.ErrAmbiguous): // a genuine sender's id, or a captured delivery that was divided
+	case errors.Is(err, trust.ErrAmbiguous):
 		return "ambiguous-id", &httpfunc.Error{Status: http.StatusUnauthorized, Message: unfit}
 	case errors.Is(err, gemini.ErrSignature):
 		return "signature", &httpfunc.Error{Status: http.StatusUnauthorized, Message: unfit}
@@ -37,7 +46,7 @@ func refusal(err error) (reason string, answered *httpfunc.Error) {
 		}
 	default:
 		return "unavailable", &httpfunc.Error{
-			Status: http.StatusServiceUnavailable, Message: "what deliveries are verified with cannot be read now",
+			Status: http.StatusServiceUnavailable, Message: "the secrets or keys to verify with cannot be read now",
 		}
 	}
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
-// head sends the headers of a delivery whose body does not come, and returns how they are answered.
-// 100 asks for the body.
+// head sends a delivery's headers without its body and returns the answer. 100 asks for the body.
 func (w *world) head(method string, header http.Header) *http.Response {
 	w.Helper()
 	connection, err := net.Dial("tcp", w.server.Listener.Addr().String())
@@ -42,8 +41,8 @@ func (w *world) head(method string, header http.Header) *http.Response {
 	return response
 }
 
-// TestHeadersFirst: a delivery that its headers rule out is answered before its body has come, and
-// the connection closed, whatever the body says to be [W1, W7].
+// TestHeadersFirst: a delivery that its headers rule out is answered before its body arrives, and
+// the connection is closed, whatever its length [W1, W7].
 func TestHeadersFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -77,7 +76,7 @@ func TestHeadersFirst(t *testing.T) {
 	}
 }
 
-// A hanging body is so many bytes, and then does not go on until it is told to.
+// A hanging body has a number of bytes, and then blocks until it is told to end.
 type hanging struct {
 	left       int
 	hangs, end chan struct{}
@@ -94,8 +93,8 @@ func (b *hanging) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestBodiesAtOnce: while the bodies of many deliveries come in, those that find no room are to
-// come again, and are counted; an ordinary delivery finds room beside them [W7].
+// TestBodiesAtOnce: while many bodies are being read, those without room are answered 503 and
+// counted. A delivery of ordinary size still finds room [W7].
 func TestBodiesAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -115,14 +114,14 @@ func TestBodiesAtOnce(t *testing.T) {
 			reading++
 		case answer := <-ended:
 			full = true
-			w.wantAgain(reply{Status: answer.Code, Header: answer.Header()}, 1)
+			w.want503(reply{Status: answer.Code, Header: answer.Header()}, 1)
 		}
 	}
 	if reading == 0 || reading*size > 16<<20 {
 		t.Errorf("%d bodies were read at a time", reading)
 	}
 	w.wantLog(map[string]any{"event": "auth", "outcome": "refused", "reason": "overload", "severity": "WARNING"})
-	w.took(w.deliver("m1", event("batch.succeeded", "batches/a", t1)), "applied", "advanced", false)
+	w.wantAccepted(w.deliver("m1", event("batch.succeeded", "batches/a", t1)), "applied", "advanced", false)
 	w.wantLog(map[string]any{"event": "ingest", "outcome": "applied"})
 	close(end)
 	for range reading {
@@ -132,8 +131,9 @@ func TestBodiesAtOnce(t *testing.T) {
 	}
 }
 
-// TestDividedAgain: a delivery whose id could lose its end to the timestamp is refused, and so is
-// what such a division leaves. Both are counted apart from forgeries. Other dots are taken [W1].
+// TestDividedAgain: a delivery whose id ends in a dot and a timestamp is refused, and so is the
+// rest of one that was divided there. Both are counted apart from forgeries. Other dots are
+// accepted [W1].
 func TestDividedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})

@@ -24,7 +24,7 @@ func (w *world) unwritten(do func()) {
 	}
 }
 
-// TestVector: the documented vector, as an independent sender would send it [W1].
+// TestVector: the documented test vector is accepted, sent as an independent sender would [W1].
 func TestVector(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -34,13 +34,13 @@ func TestVector(t *testing.T) {
 		"webhook-id": {"msg_1"}, "webhook-timestamp": {"1700000000"},
 		"webhook-signature": {"v1,Ji0fMZWrXihCWK0BcPBgtjRuughdnVgxaqEe7gDrUN8="},
 	}, strings.NewReader(body))
-	w.took(r, "applied", "advanced", false)
+	w.wantAccepted(r, "applied", "advanced", false)
 	if got := w.show("batches/abc123").Record.State; got != "SUCCEEDED" {
 		t.Errorf("state %s", got)
 	}
 }
 
-// TestRefused: without a signature that fits, nothing is parsed and nothing written: 401 [W1].
+// TestRefused: without a valid signature nothing is parsed and nothing written: 401 [W1].
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -97,8 +97,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestStale: a valid signature at a time too far off is refused too, either way, and counted apart; exactly the tolerance is
-// still taken [W2].
+// TestStale: a valid signature whose time is outside the tolerance, either way, is refused and
+// counted apart. Exactly the tolerance is accepted [W2].
 func TestStale(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -131,7 +131,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestMethods: anything but POST is 405 and says what is allowed, signed or not [W7].
+// TestMethods: every method but POST is answered 405 with Allow, signed or not [W7].
 func TestMethods(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -146,8 +146,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestTooLarge: a body over 1 MiB is 413, whether the signature fits or not, and whether or not it
-// says its length; one of exactly 1 MiB is read [W7].
+// TestTooLarge: a body over 1 MiB is answered 413, with or without a valid signature and a
+// Content-Length. One of exactly 1 MiB is read [W7].
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -166,11 +166,11 @@ func TestTooLarge(t *testing.T) {
 			w.wantLog(map[string]any{"event": "auth", "outcome": "refused", "reason": "too-large"})
 		}
 	}
-	w.took(w.deliver("just", string(large[:most])), "quarantined", "malformed", false)
+	w.wantAccepted(w.deliver("just", string(large[:most])), "quarantined", "malformed", false)
 }
 
-// TestNoSecret: before there is a secret every signed delivery is answered 503, so that the sender brings it again; nothing can
-// be signed with no key. What is not signed is not the sender's, and is refused as always [W1].
+// TestNoSecret: before there is a secret every signed delivery is answered 503, so that it is
+// redelivered. An empty key verifies nothing, and an unsigned delivery is refused as always [W1].
 func TestNoSecret(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{noSecret: true})
@@ -198,7 +198,8 @@ func TestNoSecret(t *testing.T) {
 	})
 }
 
-// TestStoreDown: what the store cannot take is 503 with Retry-After, and a delivery of it later is taken [W3].
+// TestStoreDown: while the store is down the answer is 503 with Retry-After. A later delivery is
+// accepted [W3].
 func TestStoreDown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -219,14 +220,14 @@ func TestStoreDown(t *testing.T) {
 		})
 		w.wantLog(map[string]any{"event": "ingest", "outcome": "error", "severity": "ERROR", "delivery": id})
 	}
-	// What is not signed learns nothing about the store.
+	// An unsigned delivery is refused in the same way while the store is down.
 	if r := w.request(http.MethodPost, http.Header{}, strings.NewReader("{}")); r.Status != http.StatusUnauthorized {
 		t.Errorf("not signed: %d, want 401", r.Status)
 	}
 }
 
-// TestBrokenOff: a signed body that ends before its length is answered as the sender's fault, and
-// writes nothing [W7]. The sender ends only its half of the connection, so that it gets the answer.
+// TestBrokenOff: a signed body that ends before its Content-Length is answered 400, and nothing is
+// written [W7]. The sender closes only its half of the connection, so that it gets the answer.
 func TestBrokenOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -262,8 +263,8 @@ func TestBrokenOff(t *testing.T) {
 	w.wantLog(map[string]any{"event": "auth", "outcome": "refused", "reason": "broken-off", "delivery": "broken"})
 }
 
-// TestStrangersLog: what anybody can send without a secret cannot make long log lines.
-func TestStrangersLog(t *testing.T) {
+// TestUnverifiedLog: an unverified sender cannot cause long log lines.
+func TestUnverifiedLog(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	if r := w.request(http.MethodPost, http.Header{"Webhook-Id": {strings.Repeat("x", 100<<10)}},

@@ -18,14 +18,15 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// TestToken: a job's own webhook comes with a token; Gemini is asked once and confirms, and the operation settles.
+// TestToken: a dynamic webhook's delivery has a token. One look-up confirms it, and the operation
+// settles.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	name := w.batch("a", geminisim.StateSucceeded)
 	w.register(name)
-	w.took(w.hint("m1", event("batch.succeeded", name, t1)), "applied", "advanced", true)
-	w.wantAsked(1)
+	w.wantAccepted(w.unverified("m1", event("batch.succeeded", name, t1)), "applied", "advanced", true)
+	w.wantLookUps(1)
 	w.wantState(name, "SUCCEEDED")
 	w.wantLog(map[string]any{"event": "ingest", "outcome": "applied", "delivery": "m1", "bound": false, "effects": 1.0,
 		"source": "webhook"})
@@ -36,23 +37,25 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestTokenKeysRotate: a key that is new is fetched with the first token that it signed.
+// TestTokenKeysRotate: a new key is fetched with the first token that it signed.
 func TestTokenKeysRotate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
-	w.took(w.hint("m1", event("batch.succeeded", w.batch("a", geminisim.StateSucceeded), t1)), "applied", "advanced",
+	w.wantAccepted(w.unverified("m1", event("batch.succeeded", w.batch("a", geminisim.StateSucceeded), t1)), "applied",
+		"advanced",
 		false)
 	w.sim.RotateJWKS()
 	w.clock.advance(time.Minute)
-	w.took(w.hint("m2", event("batch.succeeded", w.batch("b", geminisim.StateSucceeded), t1)), "applied", "advanced",
+	w.wantAccepted(w.unverified("m2", event("batch.succeeded", w.batch("b", geminisim.StateSucceeded), t1)), "applied",
+		"advanced",
 		false)
 	if n := w.sim.Stats().JWKSRequests; n != 2 {
 		t.Errorf("the keys were fetched %d times, want 2", n)
 	}
 }
 
-// TestTokenRefused is every row of the trust table for tokens: 401, counted by its reason, nothing written and
-// nothing asked [W1, W2].
+// TestTokenRefused: every refused token of the trust table is answered 401 and counted by its
+// reason. Nothing is written and nothing looked up [W1, W2].
 func TestTokenRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -69,7 +72,7 @@ func TestTokenRefused(t *testing.T) {
 		{"another audience", claim(map[string]any{"aud": "https://other.example/"}), "signature", nil},
 		{"no audience in the token", claim(map[string]any{"aud": nil}), "signature", nil},
 		{"another key", w.token(nil, geminisim.TokenOptions{Key: geminisim.OtherKey()}), "signature", nil},
-		{"an unknown key id", w.token(nil, geminisim.TokenOptions{KeyID: "nobodys"}), "signature", nil},
+		{"an unknown key id", w.token(nil, geminisim.TokenOptions{KeyID: "other"}), "signature", nil},
 		{"no key id", w.token(nil, geminisim.TokenOptions{KeyID: "-"}), "signature", nil},
 		{"alg none", w.token(nil, geminisim.TokenOptions{Alg: "none"}), "signature", nil},
 		{"HS256 with what is public", w.token(nil, geminisim.TokenOptions{Alg: jose.HS256, Key: public}), "signature", nil},
@@ -105,33 +108,34 @@ func TestTokenRefused(t *testing.T) {
 		w.wantLog(map[string]any{"event": "auth", "outcome": "refused", "reason": c.reason, "severity": "WARNING",
 			"source": "webhook"})
 	}
-	w.wantAsked(0)
+	w.wantLookUps(0)
 	// and nothing was remembered of m1
-	w.took(w.hint("m1", event("batch.succeeded", name, t1)), "applied", "advanced", true)
+	w.wantAccepted(w.unverified("m1", event("batch.succeeded", name, t1)), "applied", "advanced", true)
 }
 
-// TestNoAudience: a good token where the settings do not say whose to believe is refused and counted apart: it is a
-// mistake in the settings, which Gemini's retries outlive.
+// TestNoAudience: a genuine token where no audience is set is refused and counted apart: it is a
+// mistake in the settings, which can be fixed while Gemini still redelivers.
 func TestNoAudience(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{noAudience: true})
 	w.unwritten(func() {
-		if r := w.hint("m1", event("batch.succeeded", w.batch("a", geminisim.StateSucceeded),
+		if r := w.unverified("m1", event("batch.succeeded", w.batch("a", geminisim.StateSucceeded),
 			t1)); r.Status != http.StatusUnauthorized {
 			t.Errorf("%d, want 401", r.Status)
 		}
 	})
 	w.wantLog(map[string]any{
 		"event": "auth", "outcome": "refused", "reason": "no-audience",
-		"error": "webhook signature does not fit: it is a token, and whose are accepted is not set (OPLEDGER_WEBHOOK_AUDIENCE)",
+		"error": "webhook signature does not fit: it is a token, and no accepted audience is set " +
+			"(OPLEDGER_WEBHOOK_AUDIENCE)",
 	})
 	if n := w.sim.Stats().JWKSRequests; n != 0 {
 		t.Errorf("the keys were fetched %d times", n)
 	}
 }
 
-// TestKeysUnavailable: while it is not known whether a token is genuine it is to be redelivered [W3], and it is taken
-// once the keys are there; what cannot be a token for us is refused all the same.
+// TestKeysUnavailable: while the keys cannot be fetched a token is answered 503 [W3], and accepted
+// once they can. What cannot be a token for this receiver is refused all the same.
 func TestKeysUnavailable(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]geminisim.Answer{
@@ -148,20 +152,20 @@ func TestKeysUnavailable(t *testing.T) {
 			job := w.batch("a", geminisim.StateSucceeded)
 			w.sim.AnswerNext(geminisim.OpJWKS, "", answer)
 			body := event("batch.succeeded", job, t1)
-			w.unwritten(func() { w.wantAgain(w.hint("m1", body), 1) })
+			w.unwritten(func() { w.want503(w.unverified("m1", body), 1) })
 			w.wantLog(map[string]any{"event": "auth", "outcome": "refused", "reason": "unavailable"})
-			w.wantAsked(0)
-			w.unwritten(func() { w.wantAgain(w.hint("m1", body), 1) })
+			w.wantLookUps(0)
+			w.unwritten(func() { w.want503(w.unverified("m1", body), 1) })
 			if n := w.sim.Stats().JWKSRequests; n != 1 {
 				t.Errorf("the keys were fetched %d times within the gap", n)
 			}
 			w.clock.advance(time.Minute)
-			w.took(w.hint("m1", body), "applied", "advanced", false)
+			w.wantAccepted(w.unverified("m1", body), "applied", "advanced", false)
 		})
 	}
 }
 
-// TestKeysUnreachable: so where nothing listens at the keys' address.
+// TestKeysUnreachable: a token is answered 503 where nothing listens at the keys' address.
 func TestKeysUnreachable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{gate: func(w *world) *trust.Gate {
@@ -169,11 +173,11 @@ func TestKeysUnreachable(t *testing.T) {
 		gone.Close()
 		return tokenGate(w.T, gone.URL, http.DefaultTransport)
 	}})
-	w.unwritten(func() { w.wantAgain(w.hint("m1", event("batch.succeeded", "batches/a", t1)), 1) })
+	w.unwritten(func() { w.want503(w.unverified("m1", event("batch.succeeded", "batches/a", t1)), 1) })
 	w.wantLog(map[string]any{"event": "auth", "outcome": "refused", "reason": "unavailable"})
 }
 
-// TestKeysSlow: a sender waits 5 seconds for keys that do not come, no longer.
+// TestKeysSlow: a sender waits at most 5 s for keys that do not arrive.
 func TestKeysSlow(t *testing.T) {
 	t.Parallel()
 	token := newWorld(t, options{}).token(nil, geminisim.TokenOptions{})
@@ -187,9 +191,9 @@ func TestKeysSlow(t *testing.T) {
 		r.Header = http.Header{"Webhook-Id": {"m1"}, "Webhook-Timestamp": {"1769083200"}, "Webhook-Signature": {token}}
 		answer, began := httptest.NewRecorder(), time.Now()
 		function.ServeHTTP(answer, r)
-		if took := time.Since(began); answer.Code != http.StatusServiceUnavailable ||
-			answer.Header().Get("Retry-After") == "" || took != 5*time.Second {
-			t.Errorf("%d %s after %v", answer.Code, answer.Body, took)
+		if wantAccepted := time.Since(began); answer.Code != http.StatusServiceUnavailable ||
+			answer.Header().Get("Retry-After") == "" || wantAccepted != 5*time.Second {
+			t.Errorf("%d %s after %v", answer.Code, answer.Body, wantAccepted)
 		}
 		if lines := log.Drain(t); len(lines) != 1 || lines[0]["reason"] != "unavailable" {
 			t.Errorf("logged %v", lines)
@@ -197,7 +201,7 @@ func TestKeysSlow(t *testing.T) {
 	})
 }
 
-// never is a network on which no answer comes.
+// never is a network on which no answer arrives.
 type never struct{}
 
 func (never) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -205,7 +209,7 @@ func (never) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// tokenGate believes tokens alone, whose keys are at an address.
+// tokenGate accepts only tokens, whose keys are at an address.
 func tokenGate(t *testing.T, url string, transport http.RoundTripper) *trust.Gate {
 	t.Helper()
 	tokens, err := trust.NewTokens(trust.TokensOptions{Audiences: []string{audience}, KeysURL: url, Transport: transport})

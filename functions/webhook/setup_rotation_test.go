@@ -19,7 +19,7 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// stored is where the signing secret is in these tests.
+// stored is the name of the signing secret in these tests.
 const stored = "projects/p/secrets/opledger-webhook"
 
 // The default caching of trust's secrets.
@@ -28,7 +28,7 @@ const (
 	secretsGap = 30 * time.Second
 )
 
-// newSecrets starts a Secret Manager.
+// newSecrets starts a simulated Secret Manager.
 func newSecrets(t *testing.T) *secretsim.Sim {
 	t.Helper()
 	sim, err := secretsim.Start(secretsim.Config{})
@@ -39,7 +39,8 @@ func newSecrets(t *testing.T) *secretsim.Sim {
 	return sim
 }
 
-// newDeployed returns a world whose gate is that of the deployed function, with what it needs in Secret Manager.
+// newDeployed returns a world with the gate of the deployed function, over a simulated Secret
+// Manager.
 func newDeployed(t *testing.T, secrets *secretsim.Sim) *world {
 	t.Helper()
 	return newWorld(t, options{gate: func(w *world) *trust.Gate {
@@ -58,7 +59,7 @@ func newDeployed(t *testing.T, secrets *secretsim.Sim) *world {
 	}})
 }
 
-// by delivers a body signed with one of the secrets, or with several.
+// by delivers a body signed with one or several of the secrets.
 func (w *world) by(id string, keys ...string) reply {
 	w.Helper()
 	body := []byte(event("batch.succeeded", "batches/"+id, t1))
@@ -71,7 +72,7 @@ func (w *world) by(id string, keys ...string) reply {
 
 func (w *world) wantTaken(r reply) {
 	w.Helper()
-	w.took(r, "applied", "advanced", false)
+	w.wantAccepted(r, "applied", "advanced", false)
 }
 
 func (w *world) wantRefused(r reply) {
@@ -81,8 +82,9 @@ func (w *world) wantRefused(r reply) {
 	}
 }
 
-// TestRotation: a rotation leaves no delivery unverified: a new version counts from the first delivery that it
-// signed, after one refetch; the old one until it is disabled, and no longer than the time to live [G3].
+// TestRotation: a rotation leaves no delivery unverified. A new version counts from the first
+// delivery that it signed, after one fetch; the old one until it is disabled, and no longer than
+// the time to live [G3].
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	secrets := newSecrets(t)
@@ -120,8 +122,8 @@ func TestRotation(t *testing.T) {
 	w.wantTaken(w.by("both again", secret, other))
 }
 
-// TestFirstSecret: the first deployment comes before the webhook exists. Until there is a version deliveries are to
-// come again, and from then on they are taken, without a restart [G3].
+// TestFirstSecret: the first deployment comes before the webhook exists. Until the secret has a
+// version, deliveries are answered 503. From then on they are accepted, without a restart [G3].
 func TestFirstSecret(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*secretsim.Sim){
@@ -137,7 +139,7 @@ func TestFirstSecret(t *testing.T) {
 			prepare(secrets)
 			w := newDeployed(t, secrets)
 			w.wantLog(map[string]any{"event": "auth", "outcome": "unverifiable", "severity": "WARNING"})
-			w.unwritten(func() { w.wantAgain(w.by("m1", secret), 1) })
+			w.unwritten(func() { w.want503(w.by("m1", secret), 1) })
 			secrets.Mend()
 			secrets.Put(stored, secret, time.Now())
 			w.clock.advance(secretsGap)
@@ -146,7 +148,8 @@ func TestFirstSecret(t *testing.T) {
 	}
 }
 
-// TestSecretManagerDown: what is known stays in use while Secret Manager is away, and that is said once.
+// TestSecretManagerDown: known versions stay in use while Secret Manager is down, which is logged
+// once.
 func TestSecretManagerDown(t *testing.T) {
 	t.Parallel()
 	secrets := newSecrets(t)
@@ -167,14 +170,14 @@ func TestSecretManagerDown(t *testing.T) {
 		t.Errorf("said %d times", stale)
 	}
 	w.clock.advance(2 * time.Hour)
-	w.unwritten(func() { w.wantAgain(w.by("c", secret), 1) })
+	w.unwritten(func() { w.want503(w.by("c", secret), 1) })
 	secrets.Mend()
 	w.clock.advance(secretsGap)
 	w.wantTaken(w.by("c", secret))
 }
 
-// TestMalformedVersion: a malformed version ends the start, by its name and without its text; added later it does no
-// harm.
+// TestMalformedVersion: a malformed version ends the start with its name and without its value. One
+// that is added later is only logged.
 func TestMalformedVersion(t *testing.T) {
 	t.Parallel()
 	secrets := newSecrets(t)

@@ -12,14 +12,14 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// TestBadSettings: the function that runs says all that is wrong with its own settings, nothing about others', and does not
-// start.
+// TestBadSettings: the target reports all problems of its own settings, and none of other
+// functions' settings, and does not start.
 func TestBadSettings(t *testing.T) {
 	t.Parallel()
 	harness.BadSettings(t, "Webhook", "GOOGLE_CLOUD_PROJECT", "OPLEDGER_GRACE", "OPLEDGER_TOLERANCE", "OPLEDGER_TOPIC")
 }
 
-// start starts this program as the deployed function, as far as the function's own start goes.
+// start runs this program as the deployed function, up to the end of the function's start.
 func start(t *testing.T, env ...string) (printed []byte, err error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
@@ -29,8 +29,9 @@ func start(t *testing.T, env ...string) (printed []byte, err error) {
 	return cmd.Output()
 }
 
-// TestStart: a revision whose secret is malformed does not start, and says which version; one whose secret is not there yet does,
-// because the first deployment comes before the webhook exists [G3].
+// TestStart: a revision whose secret is malformed does not start, and logs the version's name. One
+// whose secret does not exist yet starts, because the first deployment comes before the webhook
+// exists [G3].
 func TestStart(t *testing.T) {
 	t.Parallel()
 	secrets := newSecrets(t)

@@ -1,18 +1,19 @@
-// Package webhook is the function that Gemini delivers to: public, over HTTP. It verifies the signature on the raw body,
-// decodes the event, and hands it to the ledger; a delivery whose body is not signed is only a hint, and Gemini is asked
-// instead. It answers 200 only when what it decided is durable [W3].
+// Package webhook is the public HTTP function that Gemini delivers events to. It verifies a delivery
+// on the raw body, decodes the event and ingests it into the ledger. A delivery whose proof does not
+// cover its body is unverified: the operation's state is then asked of Gemini. The answer is 200 only
+// when the decision is durable [W3].
 //
-//	outcome               answer
-//	signature or time off 401, nothing written [W1, W2]
-//	not POST, too large   405, 413, nothing written [W7]
-//	too slow, no room     408, 503, nothing written [W7]
-//	taken in              200 applied, dropped, duplicate or conflict [M8, W4]
-//	cannot be understood  200 quarantined [W6]
-//	unknown event type    200 ignored, kept like the above [W6]
-//	a hint about nothing  200 ignored, nothing written
-//	Gemini cannot confirm 503 with Retry-After: the sender delivers again
-//	no secret, no key     503, the same
-//	store cannot take it  503, the same, within a time of its own [W3]
+//	delivery                     answer
+//	signature or time is wrong   401, nothing written [W1, W2]
+//	not POST, too large          405, 413, nothing written [W7]
+//	too slow, no room            408, 503, nothing written [W7]
+//	ingested                     200 applied, dropped, duplicate or conflict [M8, W4]
+//	not decodable                200 quarantined [W6]
+//	unknown event type           200 ignored, kept in quarantine [W6]
+//	unverified, nothing known    200 ignored, nothing written
+//	unverified, not confirmed    503 with Retry-After: Gemini redelivers it
+//	no secret, no API key        503, the same
+//	the store does not commit    503, the same, within Options.Timeout [W3]
 package webhook
 
 import (
@@ -33,21 +34,21 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// Options are what the function works with.
+// Options are what the function works with. Ledger, Gate, Now and Log are required.
 type Options struct {
 	Ledger *ledger.Ledger
 	Gate   *trust.Gate
-	// Confirm says which deliveries are only hints. Confirmer asks about them, and may be nil where none are.
+	// Confirm says which deliveries are unverified. Confirmer confirms them at Gemini; it may be nil
+	// where there are none.
 	Confirm   trust.Policy
 	Confirmer *confirm.Confirmer
-	// Timeout is within what time a delivery is answered, whatever the store does; 0:
-	// DefaultTimeout.
+	// Timeout is within what time a delivery is answered, whatever the store does; 0: DefaultTimeout.
 	Timeout time.Duration
 	Now     func() time.Time
 	Log     *slog.Logger
 }
 
-// DefaultTimeout leaves Gemini, which waits for some seconds, an answer of ours.
+// DefaultTimeout is shorter than Gemini waits for an answer.
 const DefaultTimeout = 10 * time.Second
 
 // New returns the function.
@@ -61,7 +62,7 @@ type handler Options
 // quarantined is an outcome beside those of ledger.Ingest.
 const quarantined ledger.Outcome = "quarantined"
 
-// answer is what a delivery that was taken is answered.
+// answer is the body of a 200.
 type answer struct {
 	Outcome    ledger.Outcome   `json:"outcome"`
 	Reason     operation.Reason `json:"reason"`
@@ -73,10 +74,10 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.Timeout)
 	defer cancel()
 	r = r.WithContext(ctx)
-	// Anybody may send this header, before anything is verified.
+	// The id is cut because it is logged before anything is verified.
 	log := h.Log.With("delivery", fmt.Sprintf("%.200s", r.Header.Get(gemini.HeaderID)), "source", operation.Webhook)
-	// A body is read once its headers have not ruled the delivery out: strangers must not fill the
-	// memory.
+	// The gate reads the body only if the headers do not rule the delivery out, so that unverified
+	// senders cannot fill the memory.
 	read := sync.OnceValues(func() ([]byte, error) { return httpfunc.ReadBody(w, r) })
 	proof, err := h.Gate.Verify(ctx, r.Header, read, h.Now())
 	var body []byte
@@ -85,26 +86,36 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		reason, answered := refusal(err)
-		log.WarnContext(ctx, "delivery refused", "event", "auth", "outcome", "refused", "reason", reason, "error", err)
+		log.WarnContext(ctx, "delivery refused", "event", "auth", "outcome", "refused", "reason", reason,
+			"error", withRemedy(err))
 		httpfunc.WriteError(w, answered)
 		return
 	}
 	receipt, err := h.accept(r, body, proof)
 	if err != nil {
-		h.again(w, r, log, receipt, err)
+		h.fail(w, r, log, receipt, err)
 		return
 	}
+	logAccepted(ctx, log, receipt, proof, h.Now().Sub(began))
+	httpfunc.WriteJSON(w, http.StatusOK, answer{
+		Outcome: receipt.Outcome, Reason: receipt.Reason, Registered: receipt.Registered,
+	})
+}
+
+// logAccepted logs what became of a delivery that is answered 200.
+func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, proof trust.Proof,
+	wantAccepted time.Duration) {
 	event, level := "ingest", slog.LevelInfo
 	if receipt.Key == "" && proof.Bound {
-		event = "quarantine" // also where it was a duplicate of one that is there
+		event = "quarantine" // also for a duplicate of what is in quarantine
 	}
 	if receipt.Outcome == quarantined {
-		level = slog.LevelWarn // it may be a completion: a person should look
+		level = slog.LevelWarn // it may be a completion, which the operator should check
 	}
-	log.Log(ctx, level, "delivery taken in", "event", event, "operation", receipt.Key, "outcome", receipt.Outcome,
+	log.Log(ctx, level, "delivery accepted", "event", event, "operation", receipt.Key, "outcome", receipt.Outcome,
 		"reason", receipt.Reason, "registered", receipt.Registered, "state", receipt.State, "effects", receipt.Planned,
-		"correlated", receipt.Correlated, "disputed", receipt.Disputed, "bound", proof.Bound, "duration_ms",
-		h.Now().Sub(began).Milliseconds())
+		"correlated", receipt.Correlated, "disputed", receipt.Disputed, "bound", proof.Bound,
+		"duration_ms", wantAccepted.Milliseconds())
 	if receipt.Withheld > 0 {
 		log.WarnContext(ctx, ledger.WithheldMessage, "event", "effect", "outcome", "withheld",
 			"operation", receipt.Key, "effects", receipt.Withheld)
@@ -113,12 +124,10 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		log.WarnContext(ctx, "effects wait for the sweep", "event", "effect", "outcome", "unpublished",
 			"operation", receipt.Key, "error", receipt.PublishErr)
 	}
-	httpfunc.WriteJSON(w, http.StatusOK, answer{Outcome: receipt.Outcome, Reason: receipt.Reason,
-		Registered: receipt.Registered})
 }
 
-// again answers a delivery that could not be taken in, so that the sender brings it once more.
-func (h handler) again(w http.ResponseWriter, r *http.Request, log *slog.Logger, receipt ledger.Receipt, err error) {
+// fail logs and answers a delivery that was not accepted, so that Gemini redelivers it.
+func (h handler) fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, receipt ledger.Receipt, err error) {
 	level, outcome, reason, answered := slog.LevelError, "error", "", err
 	var unconfirmed *confirm.UnconfirmedError
 	if errors.As(err, &unconfirmed) {
@@ -128,11 +137,11 @@ func (h handler) again(w http.ResponseWriter, r *http.Request, log *slog.Logger,
 		}
 	} else if errors.Is(r.Context().Err(), context.DeadlineExceeded) {
 		reason = "timeout"
-		late := fmt.Sprintf("the delivery was not taken in within %s", h.Timeout)
+		late := fmt.Sprintf("the delivery was not accepted within %s", h.Timeout)
 		answered = &httpfunc.Error{Status: http.StatusServiceUnavailable, Message: late}
 		err = fmt.Errorf("%s (OPLEDGER_WEBHOOK_TIMEOUT): %w", late, err)
 	}
-	log.Log(r.Context(), level, "delivery not taken in; the sender will deliver it again", "event", "ingest",
+	log.Log(r.Context(), level, "delivery not accepted; Gemini redelivers it", "event", "ingest",
 		"outcome", outcome, "operation", receipt.Key, "reason", reason, "error", err)
 	httpfunc.WriteError(w, answered)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// nowhere is a store that keeps nothing: what is measured over it is the function itself.
+// nowhere is a store that keeps nothing, so that only the function is measured.
 type nowhere struct{ ledger.Store }
 
 func (nowhere) Get(_ context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
@@ -28,8 +28,7 @@ func (nowhere) Get(_ context.Context, paths ...ledger.Path) (ledger.Snapshot, er
 
 func (nowhere) Commit(context.Context, ...ledger.Write) error { return nil }
 
-// BenchmarkDelivery measures one delivery from the request to the answer, without the network: verified, decoded,
-// taken in.
+// BenchmarkDelivery: one delivery from the request to the answer, without the network.
 func BenchmarkDelivery(b *testing.B) {
 	b.Run("store=none/applied", func(b *testing.B) { benchmark(b, nowhere{}, fresh) })
 	b.Run("store=sqlite/applied", func(b *testing.B) { benchmark(b, onDisk(b), fresh) })

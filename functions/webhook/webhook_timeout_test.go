@@ -21,7 +21,7 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// A hung store answers nothing that it is asked for, until its caller has had enough.
+// A hung store does not answer until the caller's context ends.
 type hung struct {
 	ledger.Store
 	get, commit bool
@@ -72,8 +72,8 @@ func sent(ctx context.Context, function http.Handler, body string) *httptest.Res
 	return answer
 }
 
-// TestHungStore: a delivery is answered within a time of its own however long the store takes, with
-// 503 so that it is redelivered, and is taken in when the store answers [W3].
+// TestHungStore: a delivery is answered 503 within its time-out while the store hangs, and accepted
+// when the store answers again [W3].
 func TestHungStore(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -99,9 +99,9 @@ func TestHungStore(t *testing.T) {
 				function := over(t, store, webhook.Options{Timeout: c.timeout, Log: logging.New(log, "")})
 				began := time.Now()
 				answer := sent(t.Context(), function, c.body)
-				if took := time.Since(began); answer.Code != http.StatusServiceUnavailable ||
-					answer.Header().Get("Retry-After") == "" || took != c.want {
-					t.Errorf("%d %v after %s, want 503 after %s", answer.Code, answer.Header(), took, c.want)
+				if wantAccepted := time.Since(began); answer.Code != http.StatusServiceUnavailable ||
+					answer.Header().Get("Retry-After") == "" || wantAccepted != c.want {
+					t.Errorf("%d %v after %s, want 503 after %s", answer.Code, answer.Header(), wantAccepted, c.want)
 				}
 				lines := log.Drain(t)
 				if len(lines) != 1 || lines[0]["event"] != "ingest" || lines[0]["outcome"] != "error" ||
@@ -118,7 +118,8 @@ func TestHungStore(t *testing.T) {
 	}
 }
 
-// TestHungFirestore: so it is with a Firestore that takes connections and never says a word [W3].
+// TestHungFirestore: the same holds for a Firestore that accepts connections and never answers
+// [W3].
 func TestHungFirestore(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // its backlog takes them

@@ -14,7 +14,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// audience is whom the simulated Gemini's tokens are for.
+// audience is that of the simulated Gemini's tokens.
 const audience = "https://receiver.example/webhook"
 
 // openGemini starts the simulated Gemini.
@@ -42,8 +42,8 @@ const (
 	interactions = `{"model":"m","input":%q,"background":true,"store":true,"webhook_config":%s}`
 )
 
-// create makes a job at Gemini that stays in a state, and returns its name. No event of it is sent but what the test
-// delivers.
+// create makes a job at Gemini that stays in a state, and returns its name. Gemini sends no events
+// for it; the test delivers them.
 func (w *world) create(kind, label string, state geminisim.State, correlationID string) string {
 	w.Helper()
 	w.sim.Script(label, geminisim.Script{Hold: state})
@@ -78,7 +78,7 @@ func (w *world) batch(label string, state geminisim.State) string {
 	return w.create(aBatch, label, state, "")
 }
 
-// set moves a job at Gemini on.
+// set changes the state of a job at Gemini.
 func (w *world) set(name string, state geminisim.State) {
 	w.Helper()
 	if err := w.sim.SetState(name, state); err != nil {
@@ -86,7 +86,7 @@ func (w *world) set(name string, state geminisim.State) {
 	}
 }
 
-// token returns a token as Gemini makes them now, with other claims where change has some.
+// token returns a token as Gemini makes them now, with the claims in change.
 func (w *world) token(change map[string]any, o geminisim.TokenOptions) string {
 	claims := w.sim.Claims(audience, nil)
 	maps.Copy(claims, change)
@@ -94,7 +94,7 @@ func (w *world) token(change map[string]any, o geminisim.TokenOptions) string {
 	return w.sim.Token(claims, o)
 }
 
-// tokened returns the headers of a delivery that a token comes with.
+// tokened returns the headers of a delivery with a token.
 func (w *world) tokened(id, token string) http.Header {
 	return http.Header{
 		"Content-Type": {"application/json"}, "Webhook-Id": {id},
@@ -102,13 +102,13 @@ func (w *world) tokened(id, token string) http.Header {
 	}
 }
 
-// hint delivers a body with a token of Gemini's, which says nothing about the body.
-func (w *world) hint(id, body string) reply {
+// unverified delivers a body with a token of Gemini's, which does not sign the body.
+func (w *world) unverified(id, body string) reply {
 	w.Helper()
 	return w.request(http.MethodPost, w.tokened(id, w.token(nil, geminisim.TokenOptions{})), bytes.NewReader([]byte(body)))
 }
 
-// key is what the ledger calls an operation.
+// key returns the ledger's key of an operation.
 func (w *world) key(name string) operation.Key {
 	w.Helper()
 	parsed, err := operation.ParseName(name, "")
@@ -118,7 +118,7 @@ func (w *world) key(name string) operation.Key {
 	return parsed.Key
 }
 
-// wantState checks what the ledger says of an operation.
+// wantState checks an operation's state in the ledger.
 func (w *world) wantState(name string, want operation.State) {
 	w.Helper()
 	if got := w.show(w.key(name)).Record.State; got != want {
@@ -126,16 +126,16 @@ func (w *world) wantState(name string, want operation.State) {
 	}
 }
 
-// wantAsked checks how often Gemini was asked about operations since the last call.
-func (w *world) wantAsked(want int64) {
+// wantLookUps checks the number of look-ups at Gemini since the last call.
+func (w *world) wantLookUps(want int64) {
 	w.Helper()
 	if got := w.asked.Swap(0); got != want {
 		w.Errorf("Gemini was asked about operations %d times, want %d", got, want)
 	}
 }
 
-// wantAgain checks that a delivery was answered so that it is redelivered.
-func (w *world) wantAgain(r reply, atLeast int) {
+// want503 checks that a delivery was answered 503 with a Retry-After of at least so many seconds.
+func (w *world) want503(r reply, atLeast int) {
 	w.Helper()
 	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); r.Status != http.StatusServiceUnavailable ||
 		err != nil || seconds < atLeast {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// sign is Standard Webhooks' signature, written here from its specification.
+// sign makes a Standard Webhooks signature, written here from the specification.
 func sign(secret, id, timestamp string, body []byte) string {
 	key, err := base64.StdEncoding.DecodeString(secret[len("whsec_"):])
 	if err != nil {
@@ -24,7 +24,7 @@ func sign(secret, id, timestamp string, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// signed returns the headers of a delivery signed with secret at a time.
+// signed returns the headers of a delivery that is signed with secret at a time.
 func signed(secret, id string, at time.Time, body []byte) http.Header {
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	return http.Header{
@@ -35,7 +35,7 @@ func signed(secret, id string, at time.Time, body []byte) http.Header {
 	}
 }
 
-// A reply is what the function answered.
+// A reply is the function's answer.
 type reply struct {
 	Status int
 	Header http.Header
@@ -51,7 +51,7 @@ type reply struct {
 	}
 }
 
-// request sends anything.
+// request sends a request.
 func (w *world) request(method string, header http.Header, body io.Reader) reply {
 	w.Helper()
 	request, err := http.NewRequestWithContext(w.Context(), method, w.server.URL+"/webhook", body)
@@ -85,14 +85,14 @@ func (w *world) request(method string, header http.Header, body io.Reader) reply
 	return r
 }
 
-// deliver sends a body signed now.
+// deliver sends a body that is signed now.
 func (w *world) deliver(id, body string) reply {
 	w.Helper()
 	return w.request(http.MethodPost, signed(secret, id, w.clock.Now(), []byte(body)), bytes.NewReader([]byte(body)))
 }
 
-// took checks that a delivery was taken in.
-func (w *world) took(r reply, outcome, reason string, registered bool) {
+// wantAccepted checks the answer and the log line of an accepted delivery.
+func (w *world) wantAccepted(r reply, outcome, reason string, registered bool) {
 	w.Helper()
 	if r.Status != http.StatusOK || r.Body.Outcome != outcome || r.Body.Reason != reason ||
 		r.Body.Registered != registered {

@@ -44,7 +44,8 @@ const (
 	other  = "whsec_YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE="
 )
 
-// A world is the function behind a real HTTP server, over a real store, on a clock that the test moves.
+// A world is the function behind a real HTTP server, over a real store, with a clock that the test
+// moves.
 type world struct {
 	*testing.T
 	clock  *clock
@@ -55,7 +56,7 @@ type world struct {
 	log    *harness.Log
 	server *httptest.Server
 
-	sim   *geminisim.Sim   // Gemini: signs tokens, publishes keys, is asked about hints
+	sim   *geminisim.Sim   // Gemini: signs tokens, publishes keys, answers look-ups
 	api   *httptest.Server // in front of it
 	asked atomic.Int64     // requests for operations that reached api
 	held  sync.RWMutex     // while it is locked, those wait
@@ -114,7 +115,7 @@ func newWorld(t *testing.T, o options) *world {
 	return w
 }
 
-// fixedGate believes the one secret, and the tokens for the one audience.
+// fixedGate accepts the one secret, and tokens for the one audience.
 func (w *world) fixedGate(o options) *trust.Gate {
 	w.Helper()
 	believed := trust.Options{Tolerance: 5 * time.Minute}
@@ -159,7 +160,7 @@ func (c *clock) Set(t time.Time) {
 // advance moves the clock.
 func (c *clock) advance(d time.Duration) { c.Set(c.Now().Add(d)) }
 
-// logged returns the lines since the last call.
+// logged returns the log lines since the last call.
 func (w *world) logged() []map[string]any {
 	w.Helper()
 	return w.log.Drain(w)
@@ -200,7 +201,7 @@ func (w *world) show(key operation.Key) ledger.Story {
 	return story
 }
 
-// stored returns every document of the store with its version, read from the file by a connection of its own.
+// stored returns every document of the store with its version, read by a connection of its own.
 func (w *world) stored() map[string]string {
 	w.Helper()
 	db, err := sql.Open("sqlite", w.file)

@@ -24,8 +24,7 @@ var (
 	// ErrNoAudience is the [gemini.ErrSignature] for a token where none are accepted, because no audience is set. It
 	// is apart so that it can be counted: with jobs that have a webhook_config, it is a mistake in the settings and
 	// no forgery.
-	ErrNoAudience = fmt.Errorf("%w: it is a token, and whose are accepted is not set (OPLEDGER_WEBHOOK_AUDIENCE)",
-		gemini.ErrSignature)
+	ErrNoAudience = fmt.Errorf("%w: it is a token, and no accepted audience is set", gemini.ErrSignature)
 	// ErrAmbiguous is the [gemini.ErrSignature] for a static signature that fits another delivery,
 	// too: a part of the id or of the body may be the timestamp instead. It is apart so that it can
 	// be counted: only a sender with the secret causes it, or a caller who divides what such a
