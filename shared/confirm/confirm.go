@@ -1,17 +1,16 @@
-// Package confirm makes of a delivery that is only a hint what Gemini itself says of the operation.
+// Package confirm handles unverified deliveries: it asks Gemini about the operation that one names.
 //
-// A delivery is a hint where its signature does not cover its body: whoever has seen one such
-// delivery can send another body with it. So nothing of the body is believed but that it is worth
-// asking about the operation that it names. Gemini's answer goes through the same door as
-// everything else [M7], under the delivery's own id, so that the same hint again is a duplicate
-// [W4].
+// A delivery is unverified, a Hint in this code, if its signature does not cover its body. Anyone
+// who has seen one such delivery can send another body with it. So the body is believed only in
+// that its operation is worth a look-up. Gemini's answer is ingested like any other event [M7],
+// under the delivery's own id, so that a redelivery of the same hint is a duplicate [W4].
 //
-// What a hint can cost is bounded: one operation is asked about by one hint at a time and once in a
-// while, and few operations at once; and the hints of one token, then those of all, by rate. A hint
-// that comes sooner makes a registered operation due, for the next pass to ask about; any other is
-// to be delivered again. Of an operation that Gemini does not know, nothing is created; but where
-// the sender vouches for the id of an intent that waits, the name is kept with the intent, and
-// passes look it up.
+// The cost of hints is bounded. There is one look-up at a time per operation and one per gap, at
+// most 16 at once, a rate for the hints of one token, and a rate for all. A hint beyond these
+// bounds makes a registered operation due, so that the next pass looks it up; any other hint must
+// be redelivered. Nothing is created for an operation that Gemini does not know. But if the sender
+// proved the correlation id of an open intent, the name is kept with the intent, and passes look it
+// up.
 package confirm
 
 import (
@@ -27,30 +26,30 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// The outcomes of a hint, beside those of ledger.Ingest. The reason stands beside each.
+// The outcomes of a hint, beside those of ledger.Ingest. The receipt has the reason, too.
 const (
 	// Ignored: it changed nothing.
 	Ignored ledger.Outcome = "ignored"
-	// Kept: Gemini does not know the name, and it is kept with the intent that waits for it: passes
-	// look it up.
+	// Kept: Gemini does not know the name, which is kept with the open intent for passes to look
+	// up.
 	Kept ledger.Outcome = "kept"
 )
 
 // The reasons for which a hint is ignored, beside those of the look-up.
 const (
-	DueNow  operation.Reason = "due-now" // not asked about now; the next pass asks
-	Settled operation.Reason = "settled" // not asked about now, and the operation has ended
+	DueNow  operation.Reason = "due-now" // no look-up now; the next pass makes one
+	Settled operation.Reason = "settled" // no look-up now, and the operation has ended
 )
 
-// An UnconfirmedError says that Gemini could not be asked, or not yet. The delivery must come
-// again.
+// An UnconfirmedError says that there was no look-up, or an inconclusive one. The delivery must be
+// redelivered.
 type UnconfirmedError struct {
 	Operation operation.Key
 	// Reason is one of lookup.Reasons, or AskedLately, Busy, NotYet or NoClient.
 	Reason string
-	// RetryAfter is how long to wait at least.
+	// RetryAfter is the least time to wait.
 	RetryAfter time.Duration
-	// Err is why Gemini could not say; nil where it was not asked.
+	// Err is why the look-up was inconclusive; nil if there was none.
 	Err error
 }
 
@@ -61,45 +60,42 @@ func (e *UnconfirmedError) Error() string {
 	return fmt.Sprintf("Gemini could not confirm what the delivery says of %s (%s)", e.Operation, e.Reason)
 }
 
-// Unwrap returns why Gemini could not say.
+// Unwrap returns why the look-up was inconclusive.
 func (e *UnconfirmedError) Unwrap() error { return e.Err }
 
-// The reasons for which a delivery must come again, beside those of the look-up.
+// The reasons for a redelivery, beside those of the look-up. The first four are about an operation
+// that no pass looks up.
 const (
-	AskedLately = "asked-lately" // a moment ago, about an operation that no pass asks about
-	Busy        = "busy"         // so many look-ups are under way that this one was not made, of such an operation
-	NotYet      = "not-yet"      // it tells of an end that Gemini does not show, of an operation that somebody abandoned
-	// TokenLimit: as many look-ups as the hints of one token may cause were made for it, of such an
-	// operation.
+	AskedLately = "asked-lately" // the last look-up is less than the gap ago
+	Busy        = "busy"         // too many look-ups are under way
+	NotYet      = "not-yet"      // Gemini does not show the end of an abandoned operation yet
+	// TokenLimit: the hints of the token have used up their rate.
 	TokenLimit = "token-limit"
-	// ProcessLimit: as many look-ups as hints may cause were made by this process, of such an
-	// operation.
+	// ProcessLimit: the hints of this process have used up their rate.
 	ProcessLimit = "process-limit"
-	NoClient     = "no-client" // there is nothing to ask with: the API key could not be read
-	// TooManyNames: Gemini does not know the name, and its intent keeps as many others as it may.
+	NoClient     = "no-client" // there is no client: the API key could not be read
+	// TooManyNames: Gemini does not know the name, and its intent has no room for another.
 	TooManyNames = "too-many-names"
 )
 
-// DefaultGap is how long an operation that a hint was about is not asked about because of another
-// one.
+// DefaultGap is the least time between two look-ups of one operation.
 const DefaultGap = 30 * time.Second
 
-// askTimeout bounds one look-up: the sender wants its answer within seconds.
-const askTimeout = 5 * time.Second
+// lookupTimeout bounds one look-up, because the sender waits a few seconds only.
+const lookupTimeout = 5 * time.Second
 
 // Options are what a Confirmer works with.
 type Options struct {
 	Ledger *ledger.Ledger
-	// Gemini returns what to ask with. It is called when the first hint comes, and again as long as
-	// it fails, never twice at the same time: deliveries that are no hints do not wait for an API
-	// key.
+	// Gemini returns the client for look-ups. It is called for the first hint, and again while it
+	// fails, never concurrently. So a verified delivery does not wait for an API key.
 	Gemini func(context.Context) (*lookup.Client, error)
-	// Gap is how long an operation is left alone after a look-up; 0: DefaultGap.
+	// Gap is the least time between two look-ups of one operation; 0: DefaultGap.
 	Gap time.Duration
 	Now func() time.Time
 }
 
-// A Confirmer asks Gemini about what hints name. It is safe for concurrent use.
+// A Confirmer looks up the operations that hints name. It is safe for concurrent use.
 type Confirmer struct {
 	ledger  *ledger.Ledger
 	connect func(context.Context) (*lookup.Client, error)
@@ -115,22 +111,21 @@ func New(o Options) *Confirmer {
 	return &Confirmer{ledger: o.Ledger, connect: o.Gemini, turns: newTurns(cmp.Or(o.Gap, DefaultGap)), now: o.Now}
 }
 
-// A Hint is a delivery that is not believed.
+// A Hint is an unverified delivery.
 type Hint struct {
-	// Event is what its body says. Its correlation id only helps to find out which operation is
-	// meant.
+	// Event is decoded from its body. Its correlation id only helps to find the operation.
 	operation.Event
-	// Vouched is the correlation id that the sender proved, if any.
+	// Vouched is the correlation id that the sender's token proves, if any.
 	Vouched string
-	// Token tells apart what senders proved themselves with: the hints of one have a rate of their
-	// own. Empty: they only share that of all.
+	// Token identifies the sender's token; the hints of one token have a rate of their own. Empty:
+	// only the rate for all applies.
 	Token string
 }
 
-// Confirm asks Gemini about the operation that a hint names, and ingests the answer.
+// Confirm looks up the operation that a hint names, and ingests the answer.
 //
-// The receipt is that of Ingest, or says Ignored with a reason. Errors: *UnconfirmedError, and
-// those of Ingest; the same delivery can be confirmed again without harm.
+// The receipt is that of Ingest, or has the outcome Ignored or Kept with a reason. Errors:
+// *UnconfirmedError, and those of Ingest. A retry with the same delivery is safe.
 func (c *Confirmer) Confirm(ctx context.Context, hint Hint) (ledger.Receipt, error) {
 	e, vouched := hint.Event, hint.Vouched
 	found, err := c.ledger.ReadUnverified(ctx, e.Name, e.CorrelationID, e.DeliveryID)
@@ -152,21 +147,21 @@ func (c *Confirmer) Confirm(ctx context.Context, hint Hint) (ledger.Receipt, err
 	if err := c.makeDueNow(ctx, found.Disputed); err != nil {
 		return receipt, err
 	}
-	answer, err := c.ask(ctx, found.Name)
+	answer, err := c.lookup(ctx, found.Name)
 	if err != nil {
 		return receipt, &UnconfirmedError{Operation: receipt.Key, Reason: NoClient, RetryAfter: c.turns.gap, Err: err}
 	}
 	switch {
 	case found.Record.Abandoned != nil && e.State.Terminal() && notYet(answer):
-		// No pass asks any more, so this delivery, or the same again, is what is left to tell of
-		// the end [R4].
+		// Passes no longer look it up, so only this delivery or its redelivery can report the end
+		// [R4].
 		return receipt, &UnconfirmedError{Operation: receipt.Key, Reason: NotYet, RetryAfter: c.turns.gap}
-	case answer.Known(), found.Waiting && vouched != "" && answer.Exists(): // an intent is bound without a state
+	case answer.Known(), found.Waiting && vouched != "" && answer.Exists(): // an intent is bound even without a state
 		return c.ingest(ctx, e, found.Name, answer, vouched)
 	case found.Waiting && vouched != "" && answer.Reason == lookup.NotFound:
 		return c.keep(ctx, receipt, found.Name, vouched)
 	case answer.Reason == lookup.NotFound, answer.Reason == lookup.InvalidName, answer.Reason == lookup.Unsupported:
-		// To come again would not help. A registered operation is asked about by every pass anyway.
+		// A redelivery would not help. Passes look up a registered operation anyway.
 		receipt.Outcome, receipt.Reason = Ignored, operation.Reason(answer.Reason)
 		return receipt, nil
 	default:
@@ -176,15 +171,15 @@ func (c *Confirmer) Confirm(ctx context.Context, hint Hint) (ledger.Receipt, err
 	}
 }
 
-// notYet reports whether Gemini does not show an end that it may show later: a live operation was
-// seen to be not found for days.
+// notYet reports whether Gemini may show an end later. A live operation was seen to be not found
+// for days.
 func notYet(answer lookup.Answer) bool {
 	return answer.Reason == lookup.NotFound || answer.Known() && !answer.State.Terminal()
 }
 
-// ask looks the operation up within the time that the sender of a delivery waits.
-func (c *Confirmer) ask(ctx context.Context, name operation.Name) (lookup.Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+// lookup looks the operation up within lookupTimeout.
+func (c *Confirmer) lookup(ctx context.Context, name operation.Name) (lookup.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	client, err := c.gemini(ctx)
 	if err != nil {
@@ -193,7 +188,7 @@ func (c *Confirmer) ask(ctx context.Context, name operation.Name) (lookup.Answer
 	return client.Lookup(ctx, name), nil
 }
 
-// gemini returns the client, which it makes if there is none yet.
+// gemini returns the client, and makes it on the first call.
 func (c *Confirmer) gemini(ctx context.Context) (*lookup.Client, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,7 +202,7 @@ func (c *Confirmer) gemini(ctx context.Context) (*lookup.Client, error) {
 	return c.client, nil
 }
 
-// ingest ingests what Gemini said, as what this delivery brought.
+// ingest ingests Gemini's answer under the id of the delivery.
 func (c *Confirmer) ingest(ctx context.Context, e operation.Event, name operation.Name, answer lookup.Answer, vouched string) (ledger.Receipt, error) {
 	said := answer.Event(name)
 	said.DeliveryID, said.Source, said.Type = e.DeliveryID, operation.Webhook, e.Type
@@ -216,16 +211,16 @@ func (c *Confirmer) ingest(ctx context.Context, e operation.Event, name operatio
 	if err != nil || !e.State.Terminal() || receipt.State.Terminal() || !receipt.Registered {
 		return receipt, err
 	}
-	// The hint knows of an end that Gemini does not show yet; this delivery will be a duplicate
-	// from now on.
+	// The hint reports an end that Gemini does not show yet, and its redelivery will be a
+	// duplicate.
 	_, err = c.ledger.MakeDueNow(ctx, receipt.Key)
 	return receipt, err
 }
 
-// keep keeps a name that Gemini does not know with the intent that waits under the vouched id: it
-// was seen not to know a live operation for days, and of one that cannot be listed the delivery may
-// be the only evidence. Whoever vouched for the id did not vouch for the name, so only Gemini's
-// answer binds it.
+// keep keeps a name that Gemini does not know with the open intent of the vouched id. A live
+// operation was seen to be not found for days, and for one that cannot be listed the delivery may
+// be the only evidence. The sender proved the id but not the name, so only Gemini's answer binds
+// it.
 func (c *Confirmer) keep(ctx context.Context, receipt ledger.Receipt, name operation.Name, vouched string) (ledger.Receipt, error) {
 	kept, err := c.ledger.KeepName(ctx, vouched, name)
 	if err != nil {
@@ -238,8 +233,8 @@ func (c *Confirmer) keep(ctx context.Context, receipt ledger.Receipt, name opera
 	return receipt, nil
 }
 
-// makeDueNow makes an operation due, if there is one and it waits for its end: its id came with the
-// name of another operation.
+// makeDueNow makes a pending operation due, whose id came with the name of another operation. An
+// empty key and an unknown operation are no errors.
 func (c *Confirmer) makeDueNow(ctx context.Context, key operation.Key) error {
 	if key == "" {
 		return nil
@@ -251,7 +246,7 @@ func (c *Confirmer) makeDueNow(ctx context.Context, key operation.Key) error {
 	return err
 }
 
-// later is for an operation that is not asked about now, and says what becomes of the hint instead.
+// later returns the receipt or error for a hint without a look-up.
 func (c *Confirmer) later(ctx context.Context, receipt ledger.Receipt, rec operation.Record, why string) (ledger.Receipt, error) {
 	receipt.Outcome = Ignored
 	switch {
@@ -262,7 +257,7 @@ func (c *Confirmer) later(ctx context.Context, receipt ledger.Receipt, rec opera
 		receipt.Reason = DueNow
 		_, err := c.ledger.MakeDueNow(ctx, receipt.Key)
 		return receipt, err
-	default: // no pass asks about it: nobody registered it, or somebody abandoned it
+	default: // no pass looks it up: it is unregistered or abandoned
 		return receipt, &UnconfirmedError{Operation: receipt.Key, Reason: why, RetryAfter: c.turns.gap}
 	}
 }

@@ -7,19 +7,19 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The rates of look-ups that hints may cause. A token is one delivery's, or that of many: Google
-// caches identity tokens for up to an hour.
+// The rates of look-ups for hints. Deliveries may share a token: Google caches identity tokens for
+// up to an hour.
 const (
 	tokenBurst   = 30
 	tokenEvery   = time.Second
 	processBurst = 100
 	processEvery = 100 * time.Millisecond
-	// maxTokens bounds what is remembered of them. Nobody but Gemini can make one.
+	// maxTokens bounds the remembered tokens. Only Gemini can make one.
 	maxTokens = 1000
 )
 
-// rates bounds how many look-ups hints cause over time: those of one token first, so that whoever
-// captured one cannot use up what there is for all.
+// rates limits the rate of look-ups, first that of each token, so that a captured token cannot use
+// up the rate for all.
 type rates struct {
 	tokens  map[string]*rate.Limiter
 	process *rate.Limiter
@@ -29,8 +29,8 @@ func newRates() rates {
 	return rates{tokens: map[string]*rate.Limiter{}, process: rate.NewLimiter(rate.Every(processEvery), processBurst)}
 }
 
-// exceeded counts a look-up at now for a hint of a token, which may be empty, and returns "". Where
-// that is one too many it counts nothing for the process, and returns why.
+// exceeded counts a look-up at now for a hint of a token, which may be empty, and returns "". If a
+// limit is reached it returns which, and counts nothing for the process.
 func (r *rates) exceeded(token string, now time.Time) (why string) {
 	if token != "" && !r.of(token, now).AllowN(now, 1) {
 		return TokenLimit
@@ -41,7 +41,7 @@ func (r *rates) exceeded(token string, now time.Time) (why string) {
 	return ""
 }
 
-// of returns the limiter of a token. Tokens beyond those that are remembered share one.
+// of returns the limiter of a token. Tokens beyond maxTokens share one.
 func (r *rates) of(token string, now time.Time) *rate.Limiter {
 	if own, ok := r.tokens[token]; ok {
 		return own

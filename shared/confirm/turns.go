@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	maxAsking     = 16     // look-ups at once
-	maxRemembered = 10_000 // operations, so that a sender of many names cannot fill the memory
+	maxActive     = 16     // look-ups at once
+	maxRemembered = 10_000 // operations, so that many names cannot exhaust the memory
 )
 
-// turns bounds how often hints make a process ask: about one operation one at a time and once in a
-// gap, about few at once. Other processes have turns of their own.
+// turns limits the look-ups of one process: one at a time per operation, one per gap, and few at
+// once. Other processes have their own.
 type turns struct {
 	gap    time.Duration
 	mu     sync.Mutex
-	asking int
+	active int
 	last   map[operation.Key]turn
 	rates  rates
 }
 
-// A turn is somebody's question about an operation.
+// A turn is a look-up of an operation, under way or the last one.
 type turn struct {
-	asking bool
+	active bool
 	began  time.Time
 }
 
@@ -33,15 +33,15 @@ func newTurns(gap time.Duration) *turns {
 	return &turns{gap: gap, last: map[operation.Key]turn{}, rates: newRates()}
 }
 
-// enter returns what the caller must call after it has asked about key; nil where that may not be
-// asked about at now for a hint of that token, and why.
+// enter starts a look-up of key at now for a hint of that token, and returns what the caller must
+// call after it. It returns nil and why where no look-up may be made.
 func (t *turns) enter(key operation.Key, token string, now time.Time) (leave func(), why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if before, asked := t.last[key]; asked && t.blocks(before, now) {
 		return nil, AskedLately
 	}
-	if t.asking >= maxAsking {
+	if t.active >= maxActive {
 		return nil, Busy
 	}
 	if len(t.last) >= maxRemembered {
@@ -53,17 +53,17 @@ func (t *turns) enter(key operation.Key, token string, now time.Time) (leave fun
 	if why := t.rates.exceeded(token, now); why != "" {
 		return nil, why
 	}
-	t.last[key] = turn{asking: true, began: now}
-	t.asking++
+	t.last[key] = turn{active: true, began: now}
+	t.active++
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.last[key] = turn{began: now}
-		t.asking--
+		t.active--
 	}, ""
 }
 
-// blocks reports whether a turn keeps its operation from being asked about at now.
+// blocks reports whether a turn prevents another look-up of its operation at now.
 func (t *turns) blocks(other turn, now time.Time) bool {
-	return other.asking || now.Sub(other.began) < t.gap
+	return other.active || now.Sub(other.began) < t.gap
 }

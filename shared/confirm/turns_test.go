@@ -45,7 +45,7 @@ func TestTurnsAtOnce(t *testing.T) {
 	t.Parallel()
 	turns := newTurns(time.Minute)
 	var leave []func()
-	for i := range maxAsking {
+	for i := range maxActive {
 		done, why := turns.enter(operation.Key(fmt.Sprintf("batches/%d", i)), "", start)
 		if done == nil {
 			t.Fatal(i, why)
@@ -53,7 +53,7 @@ func TestTurnsAtOnce(t *testing.T) {
 		leave = append(leave, done)
 	}
 	if done, why := turns.enter("batches/next", "", start); done != nil || why != Busy {
-		t.Errorf("%d at once (%q)", maxAsking+1, why)
+		t.Errorf("%d at once (%q)", maxActive+1, why)
 	}
 	leave[3]()
 	if done, why := turns.enter("batches/next", "", start); done == nil {

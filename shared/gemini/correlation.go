@@ -10,25 +10,25 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// CorrelationKey is the key in a job's user metadata under which a submitter puts its own id for
-// the operation. Events carry the metadata back, so an event finds its operation even where its
-// name has an unexpected form [K6].
+// CorrelationKey is the key in a job's user metadata that holds the submitter's own id for the
+// operation. Events carry the metadata back, so an event finds its operation even where its name
+// has an unexpected form [K6].
 const CorrelationKey = "opledger_correlation_id"
 
 const (
 	// maxCorrelation bounds the id in an event, in bytes. No submitter of ours makes a longer one.
 	maxCorrelation = 256
-	// maxCorrelationDepth bounds how deep the metadata may stand, in objects and lists.
+	// maxCorrelationDepth bounds the search for the metadata, in nested objects and lists.
 	maxCorrelationDepth = 64
 )
 
-// CorrelationOf finds the submitter's own id in a JSON object: an event's body, or the claims of a
-// token that carries the event. Gemini does not document where the user metadata stands, so it
-// looks everywhere [K6]: in user_metadata (or userMetadata) of data, then of the object itself,
-// then in every object at whatever depth, the shallower first and then in the order of the keys,
-// whatever the order in the text. Only a text under CorrelationKey counts, of at most 256 bytes. It
-// returns "" where there is none, for bytes that are no JSON object, and where the id is garbled:
-// it could be anybody's. What it costs is about what decoding the object costs.
+// CorrelationOf finds the submitter's own id in a JSON object: an event's body, or the claims of
+// the token that came with the event. Google does not document the place of the user metadata, so
+// CorrelationOf searches everywhere [K6]. It starts with user_metadata (or userMetadata) of data,
+// then of the object itself. Then it takes every nested object, the shallower first, and at one
+// depth in the order of the keys. Only a text of at most 256 bytes under CorrelationKey counts.
+// CorrelationOf returns "" where there is none, where the bytes are no JSON object, and where the
+// id is garbled: it could be another operation's. It costs about as much as decoding the object.
 func CorrelationOf(claims json.RawMessage) string {
 	if id := findCorrelation(claims); !operation.Garbled(id) {
 		return id
@@ -36,11 +36,11 @@ func CorrelationOf(claims json.RawMessage) string {
 	return ""
 }
 
-// findCorrelation returns the id as it was decoded, also where it is garbled.
+// findCorrelation returns the id as decoded, even if it is garbled.
 func findCorrelation(claims json.RawMessage) string {
 	var root map[string]any
 	if !utf8.Valid(claims) || json.Unmarshal(claims, &root) != nil {
-		return "" // U+FFFD for bytes that are not UTF-8 could make one id of two
+		return "" // invalid UTF-8 decodes to U+FFFD, which could make two ids equal
 	}
 	data, _ := root["data"].(map[string]any)
 	for _, holder := range []map[string]any{data, root} {
@@ -72,7 +72,7 @@ func findCorrelation(claims json.RawMessage) string {
 	return ""
 }
 
-// correlationIn returns the id that stands in metadata itself.
+// correlationIn returns the id in metadata itself, not in an object below it.
 func correlationIn(metadata map[string]any) string {
 	id, _ := metadata[CorrelationKey].(string)
 	if id = strings.TrimSpace(id); len(id) > maxCorrelation {

@@ -10,16 +10,15 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// DecodeEvent makes an event of a verified webhook body [W1]. deliveryID is the delivery's HeaderID
-// and is passed on.
+// DecodeEvent decodes a verified webhook body [W1]. deliveryID, the delivery's HeaderID, becomes
+// the event's.
 //
-// It needs a known type and a name and asks for nothing else. The name is looked for in data.id,
-// then in name, operation, operationName and resourceName, in data and then beside it [K3]; the
-// first that is a text with something in it counts. A bare id takes its collection from the type
-// [K2]. A missing or unreadable timestamp is no error: the event's UpdateTime is then zero and
-// loses every tie [M4].
+// It requires only a known type and a name. The name is the first non-empty text among id, name,
+// operation, operationName and resourceName of data, then among the same fields beside data, except
+// id [K3]. A bare id gets its collection from the type [K2]. A missing or unreadable timestamp is
+// no error: UpdateTime is then zero and loses every tie [M4].
 //
-// The error is an *UnknownTypeError or a *MalformedError, for errors.As; both are final for this
+// The error is an *UnknownTypeError or a *MalformedError, for errors.As. Both are final for this
 // body and this revision [W6].
 func DecodeEvent(deliveryID string, body []byte) (operation.Event, error) {
 	envelope, err := readEnvelope(body)
@@ -62,10 +61,9 @@ func DecodeEvent(deliveryID string, body []byte) (operation.Event, error) {
 	}, nil
 }
 
-// readEnvelope reads the outer object. Bytes that are not UTF-8 are refused rather than replaced,
-// because two different ids could otherwise become one. Half a surrogate pair ("\ud800") is
-// replaced wherever it stands, so that an error's text may be cut anywhere; an id is refused for
-// it.
+// readEnvelope decodes the outer object. Invalid UTF-8 is refused, because replacing it could make
+// two ids equal. Half a surrogate pair ("\ud800") decodes to U+FFFD; an id with it is refused
+// later.
 func readEnvelope(body []byte) (object, error) {
 	if !utf8.Valid(body) {
 		return nil, &MalformedError{Problem: "it is not UTF-8"}
@@ -80,8 +78,8 @@ func readEnvelope(body []byte) (object, error) {
 	return envelope, nil
 }
 
-// collectionOf says which collection the bare ids of a kind of event are in, or "" for a kind that
-// is not known [K2].
+// collectionOf returns the collection of bare ids in events of a kind, or "" for an unknown kind
+// [K2].
 func collectionOf(kind string) operation.Collection {
 	switch kind {
 	case "batch":
@@ -95,9 +93,8 @@ func collectionOf(kind string) operation.Collection {
 	}
 }
 
-// stateOf is the table from the verb of an event's type to a state; operation.Unknown for any other
-// word. It is wider than today's documentation, which has changed twice: a verb that says what
-// happened is understood for every kind.
+// stateOf maps the verb of an event's type to a state, and any other word to operation.Unknown. It
+// accepts every verb for every kind: the documentation has changed twice and may again.
 func stateOf(verb string) operation.State {
 	switch verb {
 	case "pending", "queued":
@@ -119,15 +116,15 @@ func stateOf(verb string) operation.State {
 	}
 }
 
-// endsWithoutResult reports whether verb is a way to fail that is known by its own word, which is
-// then the error code [M1].
+// endsWithoutResult reports whether verb is a failure that has no error code: the verb becomes the
+// code [M1].
 func endsWithoutResult(verb string) bool { return verb == "incomplete" || verb == "budget_exceeded" }
 
-// findName looks for the operation's name in the fields that the sources use [K3].
+// findName returns the operation's name from any of the documented fields [K3].
 func findName(envelope, data object, collection operation.Collection) (operation.Name, error) {
 	raw := data.firstText("id", "name", "operation", "operationName", "resourceName")
 	if raw == "" {
-		// Not "id": beside data that would be the event's own.
+		// Not "id": beside data it would be the event's own id.
 		raw = envelope.firstText("name", "operation", "operationName", "resourceName")
 	}
 	if raw == "" {
@@ -144,8 +141,7 @@ func findName(envelope, data object, collection operation.Collection) (operation
 	return name, nil
 }
 
-// wrongKind finds a field that would have been the name if it were a text, for the error to point
-// at.
+// wrongKind returns a name field that is not a text, for the error to show.
 func wrongKind(envelope, data object) (field, kind string) {
 	if raw, has := envelope["data"]; has && data == nil {
 		return "data", kindOf(raw)
@@ -158,9 +154,10 @@ func wrongKind(envelope, data object) (field, kind string) {
 	return "", ""
 }
 
-// readTime reads an RFC 3339 time, cut as the ledger cuts times; zero for anything else [M4].
+// readTime parses an RFC 3339 time and cuts it to microseconds. It returns zero for anything else
+// [M4].
 func readTime(text string) time.Time {
-	t, err := time.Parse(time.RFC3339, text) // takes fractions of a second, too
+	t, err := time.Parse(time.RFC3339, text) // accepts fractions of a second, too
 	if err != nil {
 		return time.Time{}
 	}

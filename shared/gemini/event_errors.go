@@ -7,14 +7,14 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// maxQuoted bounds, in bytes, what an error repeats of a text that somebody else chose.
+// maxQuoted bounds, in bytes, what an error repeats of a text that a sender chose.
 const maxQuoted = 120
 
-// An UnknownTypeError is for a body that is well-formed and whose type this revision does not know:
-// a ping, an event that Gemini added later, a verb nobody documented. It is recorded and answered
-// 200 [W6]; a later revision may be able to decode the same body.
+// An UnknownTypeError says that a body is well-formed, and that this revision does not know its
+// type: a ping, an event that Gemini added later, or an undocumented verb. The delivery is recorded
+// and answered 200 [W6]. A later revision may be able to decode the same body.
 type UnknownTypeError struct {
-	// Type is the body's own word, whole; it is never empty.
+	// Type is the type in the body, uncut. It is never empty.
 	Type string
 }
 
@@ -22,12 +22,12 @@ func (e *UnknownTypeError) Error() string {
 	return fmt.Sprintf("decoding a webhook body: type %s is not known", diag.QuoteUpTo(e.Type, maxQuoted))
 }
 
-// A MalformedError is for a body that cannot be understood: not a JSON object, without a type, or
-// without the name of an operation. It is quarantined whole and answered 200 [W6]; the same body
-// will never decode in this revision.
+// A MalformedError says that a body cannot be decoded: it is no JSON object, or has no type, or
+// names no operation. The body is quarantined and the delivery is answered 200 [W6]. This revision
+// can never decode the same body.
 type MalformedError struct {
-	// Problem is what is wrong, as the end of a sentence. It repeats nothing of the body but at
-	// most a name.
+	// Problem completes the sentence "decoding a webhook body: …". It repeats nothing of the body
+	// except a name.
 	Problem string
 	// Fields lists the fields that were found where one is missing [K3], sorted, those in data as
 	// "data.FIELD"; at most 40, each cut to 120 bytes. It is empty where the body could not be read

@@ -11,18 +11,18 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Bounds on what an event may bring into a record, which is one document of at most 1 MiB: a
-// completion must not be lost because its error was verbose. In bytes.
+// Bounds, in bytes, on the texts of an event that become part of a record. A record is one document
+// of at most 1 MiB, and a long error message must not prevent its write.
 const (
 	maxErrorMessage = 4 << 10
 	maxErrorCode    = 128
 	maxFieldsListed = 40
 )
 
-// An object is a JSON object whose values are read only when asked for. A nil object has no fields.
+// An object is a JSON object whose values are decoded on demand. A nil object has no fields.
 type object map[string]json.RawMessage
 
-// text returns a field that is a text, without white space around it; "" for anything else.
+// text returns a field that is a text, trimmed, or "" for anything else.
 func (o object) text(key string) string {
 	raw := o[key]
 	if len(raw) == 0 || raw[0] != '"' {
@@ -35,7 +35,7 @@ func (o object) text(key string) string {
 	return strings.TrimSpace(text)
 }
 
-// firstText returns the first of these fields that is a text with something in it.
+// firstText returns the first of these fields that is a non-empty text.
 func (o object) firstText(keys ...string) string {
 	for _, key := range keys {
 		if text := o.text(key); text != "" {
@@ -45,7 +45,7 @@ func (o object) firstText(keys ...string) string {
 	return ""
 }
 
-// scalar returns a field that is a text or a number, as text: error codes are both.
+// scalar returns a field that is a text or a number, as text. Error codes come as either.
 func (o object) scalar(key string) string {
 	if raw := o[key]; kindOf(raw) == "a number" {
 		return string(raw)
@@ -53,7 +53,7 @@ func (o object) scalar(key string) string {
 	return o.text(key)
 }
 
-// first returns the first of these fields that is there at all.
+// first returns the first of these fields that is present.
 func (o object) first(keys ...string) json.RawMessage {
 	for _, key := range keys {
 		if raw, has := o[key]; has {
@@ -63,7 +63,7 @@ func (o object) first(keys ...string) json.RawMessage {
 	return nil
 }
 
-// object returns a field that is an object; nil for anything else.
+// object returns a field that is an object, or nil for anything else.
 func (o object) object(key string) object {
 	raw := o[key]
 	if len(raw) == 0 || raw[0] != '{' {
@@ -76,7 +76,7 @@ func (o object) object(key string) object {
 	return fields
 }
 
-// names lists the fields of an envelope and its data, for an error to show what there is [K3].
+// names lists the fields of an envelope and its data, for an error [K3].
 func (o object) names(data object) []string {
 	names := slices.Collect(maps.Keys(o))
 	for key := range data {
@@ -93,15 +93,15 @@ func (o object) names(data object) []string {
 	return names
 }
 
-// kindOf says what a JSON value is. Values of an object that was read have no white space before
-// them.
+// kindOf describes a JSON value. The value has no white space before it, because it was decoded as
+// part of an object.
 func kindOf(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return "missing"
 	}
 	switch raw[0] {
 	case '"':
-		return "an empty text" // it is only asked about texts that were none
+		return "an empty text" // only called for texts without content
 	case '{':
 		return "an object"
 	case '[':
@@ -115,9 +115,9 @@ func kindOf(raw json.RawMessage) string {
 	}
 }
 
-// readResult reads what data says beside the state, in every spelling that was ever documented: a
-// file is output_file_uri or video_uri, else file_name or file_id; an error is error_code and
-// error_message, or error{code, message}; an output is that of the batch itself.
+// readResult returns the rest of data, in every documented spelling. A file is output_file_uri or
+// video_uri, else file_name or file_id. An error is error_code and error_message, or error{code,
+// message}. An output has the form that it has in the batch itself.
 func readResult(data object) operation.Result {
 	failure, output := data.object("error"), data.object("output")
 	return operation.Result{
@@ -132,8 +132,8 @@ func readResult(data object) operation.Result {
 	}
 }
 
-// holdsItems reports whether an output holds responses itself: a list, or one or two objects around
-// a list, as the batch has it. It looks no deeper, so that no nesting makes it slow.
+// holdsItems reports whether an output holds responses inline: a list, or a list inside one or two
+// objects, as in the batch. It searches no deeper, so that deep nesting cannot make it slow.
 func holdsItems(output json.RawMessage) bool {
 	for range 3 {
 		if list, ok := bytes.CutPrefix(output, []byte("[")); ok {

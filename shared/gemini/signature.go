@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// The headers of a signed delivery, as Standard Webhooks names them and net/http spells them.
+// The headers of a signed delivery, as Standard Webhooks defines them, in the spelling of net/http.
 const (
-	// HeaderID names the delivery: the same on every attempt to deliver it, so that a repeat is
+	// HeaderID identifies the delivery. It is the same on every attempt, so that a redelivery is
 	// recognised [W4].
 	HeaderID = "Webhook-Id"
 	// HeaderTimestamp is when the attempt was made, in Unix seconds.
@@ -27,27 +27,24 @@ const (
 
 // The errors of a verifier.
 var (
-	// ErrNoSecret says that a verifier was to be made of no secret at all: the webhook does not
-	// exist yet.
+	// ErrNoSecret says that there is no secret to verify with: the webhook does not exist yet.
 	ErrNoSecret = errors.New("no webhook secret")
-	// ErrSecret is wrapped by the error about a secret that cannot be used. It never holds the
-	// secret.
+	// ErrSecret is wrapped by an error about a malformed secret. The error never holds the secret.
 	ErrSecret = errors.New("webhook secret is malformed")
-	// ErrSignature says that no signature fits. Missing headers, an unreadable timestamp and a
-	// wrong signature are the same error, so that nobody learns from the answer how far a forgery
-	// came.
+	// ErrSignature says that no signature is valid. Missing headers, an unreadable timestamp and a
+	// wrong signature give the same error, so that the answer tells a forger nothing.
 	ErrSignature = errors.New("webhook signature does not fit")
 )
 
 const (
 	secretPrefix    = "whsec_"
 	signaturePrefix = "v1,"
-	// minKeyBytes is the least a key may have. Standard Webhooks recommends 24 to 64; the bound is
-	// lower so that it refuses what is surely a mistake, first of all the empty key, with which
-	// anybody could sign.
+	// minKeyBytes is the shortest key that is accepted. Standard Webhooks recommends 24 to 64
+	// bytes. This bound only refuses certain mistakes, above all the empty key, with which anyone
+	// could sign.
 	minKeyBytes = 16
-	// maxTimestampDigits holds every time until the year 33658, so that no later arithmetic can
-	// overflow.
+	// maxTimestampDigits is enough until the year 33658, and rules out an overflow in time
+	// arithmetic.
 	maxTimestampDigits = 12
 	// signatureLen is the length of a signature in base64.
 	signatureLen = (sha256.Size + 2) / 3 * 4
@@ -58,8 +55,8 @@ const (
 // secret is being rotated [G3]. It is safe for concurrent use and never prints its keys.
 type Verifier struct{ keys []*signingKey }
 
-// A signingKey lends out HMACs that are already keyed: keying one costs two blocks of SHA-256 and a
-// few allocations.
+// A signingKey pools HMACs that are already keyed. Keying one costs two blocks of SHA-256 and a few
+// allocations.
 type signingKey struct{ pool sync.Pool }
 
 // A signer is an HMAC with the buffers that one signature needs.
@@ -71,10 +68,9 @@ type signer struct {
 }
 
 // NewVerifier returns a verifier that accepts what any of the secrets signed. A secret is "whsec_"
-// and the standard base64 of the HMAC key, which must have at least 16 bytes; white space around it
-// is ignored. The error is ErrNoSecret for no secrets, and otherwise wraps ErrSecret and names
-// every secret that cannot be used by its place in the arguments, counted from 1, without repeating
-// any of it.
+// and the standard base64 of an HMAC key of at least 16 bytes; white space around it is ignored.
+// The error is ErrNoSecret for no secrets. Otherwise it wraps ErrSecret and lists every malformed
+// secret by its position, counted from 1, without repeating any of it.
 func NewVerifier(secrets ...string) (*Verifier, error) {
 	if len(secrets) == 0 {
 		return nil, ErrNoSecret
@@ -120,13 +116,13 @@ func newSigningKey(key []byte) *signingKey {
 	return &signingKey{pool: sync.Pool{New: func() any { return &signer{mac: hmac.New(sha256.New, key)} }}}
 }
 
-// Verify returns nil if the body, as received and before anything parsed it [W1], carries a
-// signature that fits; otherwise ErrSignature, unwrapped. What is signed is
-// "{id}.{timestamp}.{body}" with both headers as they were received: a timestamp of "01700000000"
-// is signed as such. Whether that time is near enough is the caller's to check [W2].
+// Verify returns nil if the headers carry a valid signature of the body, else ErrSignature,
+// unwrapped. The body must be the bytes as received, before anything parsed them [W1]. What is
+// signed is "{id}.{timestamp}.{body}" with both headers as received: a timestamp of "01700000000"
+// keeps its zero. The caller must check that the time is within its tolerance [W2].
 //
-// Every key is tried on every signature whatever fitted before, and each comparison takes the same
-// time, so that the time Verify takes says nothing about the keys.
+// Every key is tried on every signature, and each comparison takes constant time, so that the
+// duration of Verify tells nothing about the keys.
 func (v *Verifier) Verify(h http.Header, body []byte) error {
 	id, stamp := h.Get(HeaderID), h.Get(HeaderTimestamp)
 	if _, readable := ParseTimestamp(stamp); id == "" || !readable {
@@ -144,8 +140,8 @@ func (v *Verifier) Verify(h http.Header, body []byte) error {
 	return nil
 }
 
-// ParseTimestamp reads the value of HeaderTimestamp: Unix seconds, digits only. Whatever else the
-// text may mean, it is no time that Gemini signed.
+// ParseTimestamp reads the value of HeaderTimestamp: Unix seconds, digits only. It reports false
+// for any other text.
 func ParseTimestamp(text string) (time.Time, bool) {
 	if text == "" || len(text) > maxTimestampDigits || strings.Trim(text, "0123456789") != "" {
 		return time.Time{}, false
@@ -154,7 +150,7 @@ func ParseTimestamp(text string) (time.Time, bool) {
 	return time.Unix(seconds, 0), err == nil
 }
 
-// signed reports whether any signature in the headers is k's over these contents.
+// signed reports whether any signature in the headers is the one that k makes of these contents.
 func (k *signingKey) signed(id, stamp string, body []byte, headers []string) bool {
 	s := k.pool.Get().(*signer)
 	defer k.putBack(s)
@@ -177,17 +173,16 @@ func (k *signingKey) signed(id, stamp string, body []byte, headers []string) boo
 	return fits
 }
 
-// putBack keeps s for the next call, unless a sender's headers were so long that keeping their
-// buffer would cost more than making a new one.
+// putBack keeps s for the next call, unless long headers have grown its buffer beyond 4 KiB.
 func (k *signingKey) putBack(s *signer) {
 	if cap(s.head) <= maxKeptHead {
 		k.pool.Put(s)
 	}
 }
 
-// equal compares in a time that depends on the length of signature only, which is no secret. The
-// texts are compared, not what they decode to: base64 has several spellings of some bytes, and only
-// the sender's is a signature.
+// equal compares in a time that depends only on the length of signature, which is public. It
+// compares the texts, not the decoded bytes: base64 has several spellings of the same bytes, and
+// only one is valid.
 func (s *signer) equal(signature string) bool {
 	if len(signature) != len(s.text) {
 		return false
@@ -196,7 +191,7 @@ func (s *signer) equal(signature string) bool {
 	return hmac.Equal(s.head, s.text[:])
 }
 
-// String says how many keys v has, and nothing about them, however v is printed.
+// String returns the number of keys. It never shows a key.
 func (v *Verifier) String() string { return fmt.Sprintf("gemini.Verifier(%d keys)", len(v.keys)) }
 
 // GoString is String, for %#v.

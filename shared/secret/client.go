@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// defaultTimeout bounds a call together with its repetitions.
+	// defaultTimeout bounds a call with its retries.
 	defaultTimeout = 10 * time.Second
 	firstBackOff   = 200 * time.Millisecond
 	maxBackOff     = 2 * time.Second
 )
 
-// Options says how to reach Secret Manager. The zero value is Google's, with the process's
+// Options says how to reach Secret Manager. The zero value reaches Google's, with the process's
 // credentials.
 type Options struct {
-	// Emulator is the host and port of a Secret Manager that is spoken to in plain text and without
-	// credentials. Empty: SECRET_MANAGER_EMULATOR_HOST, else Google's.
+	// Emulator is the host and port of an emulator, used in plain text and without credentials.
+	// Empty: SECRET_MANAGER_EMULATOR_HOST, else Google's service.
 	Emulator string
-	// Timeout bounds one call together with its repetitions. Zero: 10 s.
+	// Timeout bounds one call with its retries. Zero: 10 s.
 	Timeout time.Duration
 }
 
-// A Client reads and writes secrets. It is safe for concurrent use. It connects with its first
-// call; Close it when done.
+// A Client reads and writes secrets. It is safe for concurrent use. It connects on the first call
+// and must be closed.
 type Client struct {
 	options Options
 
@@ -45,7 +45,7 @@ type Client struct {
 	closed bool
 }
 
-// New returns a client that has not connected yet.
+// New returns a client. It does not connect.
 func New(o Options) *Client {
 	if o.Emulator == "" {
 		o.Emulator = os.Getenv("SECRET_MANAGER_EMULATOR_HOST")
@@ -56,7 +56,7 @@ func New(o Options) *Client {
 	return &Client{options: o}
 }
 
-// Close lets go of the connection, if there is one. Later calls fail.
+// Close closes the connection, if there is one. Later calls fail.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,8 +72,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// connect returns the client, made at the first call; one that could not be made is tried again at
-// the next.
+// connect returns the client, made on the first call. After an error the next call tries again.
 func (c *Client) connect(ctx context.Context) (*secretmanager.Client, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +82,7 @@ func (c *Client) connect(ctx context.Context) (*secretmanager.Client, error) {
 	if c.client != nil {
 		return c.client, nil
 	}
-	// Left to itself the client logs payloads where GOOGLE_SDK_GO_LOGGING_LEVEL is debug.
+	// By default the client logs payloads if GOOGLE_SDK_GO_LOGGING_LEVEL is debug.
 	options := []option.ClientOption{option.WithLogger(slog.New(slog.DiscardHandler))}
 	if c.options.Emulator != "" {
 		conn, err := grpc.NewClient("passthrough:///"+c.options.Emulator, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -97,7 +96,7 @@ func (c *Client) connect(ctx context.Context) (*secretmanager.Client, error) {
 		return nil, fmt.Errorf("connecting to Secret Manager: %w; run gcloud auth application-default login, or run where Google "+
 			"Cloud gives credentials", err)
 	}
-	// Reading again is safe; what writes is repeated by its caller alone.
+	// Only reads are retried. The caller decides about writes.
 	again := []gax.CallOption{gax.WithRetry(func() gax.Retryer {
 		return gax.OnCodes([]codes.Code{codes.Unavailable, codes.ResourceExhausted},
 			gax.Backoff{Initial: firstBackOff, Max: maxBackOff, Multiplier: 2})
@@ -109,5 +108,5 @@ func (c *Client) connect(ctx context.Context) (*secretmanager.Client, error) {
 	return client, nil
 }
 
-// String says nothing about what c has read.
+// String shows nothing that c has read.
 func (c *Client) String() string { return "secret.Client" }

@@ -1,12 +1,12 @@
 // Package secret reads and writes secrets in Google Secret Manager: the Gemini API key, and the
-// signing secrets of the webhook, of which several count while one is being rotated [G3].
+// signing secrets of the webhook, of which several are valid during a rotation [G3].
 //
 // A secret has versions. A version is ENABLED, DISABLED or DESTROYED; only what is enabled is ever
-// read here. A new version is added, never written over an old one, so that a receiver that has not
-// read it yet goes on with what it has.
+// read here. A new version never replaces an old one, so that a receiver that has not read it yet
+// continues with the old one.
 //
-// The data of a version is never part of an error, a log line or a printed value; the log of
-// Google's client, which repeats requests and answers whole, is switched off.
+// No error, log line or printed value holds the data of a version. The log of Google's client,
+// which holds whole requests and answers, is switched off.
 //
 // What each call needs, and which role has it:
 //

@@ -11,29 +11,27 @@ import (
 	"github.com/opledger/opledger/shared/redact"
 )
 
-// What may be wrong with a secret. Trying again helps with none of them until the operator has done
-// what the error says.
+// The errors of a secret. A retry fails until the operator does what the error says, except for
+// ErrCorrupt.
 var (
-	// ErrNone says that the secret has no enabled version: none was stored yet, or all are
-	// disabled.
+	// ErrNone says that the secret has no enabled version.
 	ErrNone = errors.New("has no enabled version")
-	// ErrNotFound says that the secret, or the version, is not there.
+	// ErrNotFound says that the secret or the version does not exist.
 	ErrNotFound = errors.New("is not there")
 	// ErrDenied says that Secret Manager does not let the caller do this.
 	ErrDenied = errors.New("access is denied")
-	// ErrCorrupt says that what arrived is not what was stored, by its checksum. Here trying again
-	// may help.
+	// ErrCorrupt says that the checksum of the data is wrong. A retry may help.
 	ErrCorrupt = errors.New("was damaged on the way")
 )
 
 // maxErrorText bounds, in bytes, what an error repeats of Secret Manager's words.
 const maxErrorText = 512
 
-// explain makes an error of what Secret Manager answered: what was done, to what, and what to do.
-// need says which role lets the caller do it. Other errors than the sentinels are worth another
-// try.
+// explain turns an answer of Secret Manager into an error that says what was attempted, on what,
+// and what to do. need is the role that allows it. An error that wraps no sentinel may be
+// transient.
 func explain(ctx context.Context, doing string, what fmt.Stringer, need string, err error) error {
-	if ctx.Err() != nil { // the caller's end, not Secret Manager's
+	if ctx.Err() != nil { // ended by the caller, not by Secret Manager
 		return fmt.Errorf("%s %s: %w", doing, what, ctx.Err())
 	}
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -9,14 +9,14 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// A Name is a secret's full name, projects/P/secrets/S. The zero Name is none.
+// A Name is the full name of a secret, projects/P/secrets/S. The zero Name names none.
 type Name struct{ Project, ID string }
 
 // String returns the name as Secret Manager writes it.
 func (n Name) String() string { return "projects/" + n.Project + "/secrets/" + n.ID }
 
 var (
-	// A project is an id, which may have a domain in front, or a number.
+	// A project is an id, with or without a domain, or a number.
 	project = regexp.MustCompile(`^[a-z0-9][a-z0-9.:-]*$`)
 	id      = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
 )
@@ -25,9 +25,8 @@ const maxQuoted = 120
 
 var errForm = errors.New("it must be the name of a secret in Secret Manager, projects/PROJECT/secrets/SECRET")
 
-// ParseName reads projects/P/secrets/S. A name with a version behind it is refused, because every
-// enabled version counts and a fixed one would outlive a rotation. A text that may be a secret
-// itself is not repeated in the error.
+// ParseName parses projects/P/secrets/S. It refuses a name with a version, because a fixed version
+// would outlive a rotation. The error does not repeat a text that may be a secret itself.
 func ParseName(text string) (Name, error) {
 	if !strings.HasPrefix(text, "projects/") {
 		return Name{}, errForm

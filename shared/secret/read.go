@@ -21,9 +21,9 @@ type Version struct {
 	// Name is the version's full name, projects/NUMBER/secrets/S/versions/N: Secret Manager writes
 	// the project's number.
 	Name string
-	// CreateTime is Secret Manager's time of storing it.
+	// CreateTime is when it was stored.
 	CreateTime time.Time
-	// Data is the secret, as it was stored: also with a line end, if it was stored with one.
+	// Data is the secret as it was stored, including any line end.
 	Data []byte
 }
 
@@ -33,7 +33,7 @@ func (v Version) String() string { return v.Name }
 // GoString is String, for %#v.
 func (v Version) GoString() string { return v.Name }
 
-// text is a name that explain takes.
+// text makes a fmt.Stringer of a name.
 type text string
 
 func (t text) String() string { return string(t) }
@@ -43,9 +43,9 @@ const (
 	roleAccess = "roles/secretmanager.secretAccessor (secretmanager.versions.access)"
 )
 
-// Enabled returns every enabled version, newest first. The error wraps ErrNone, ErrNotFound,
-// ErrDenied, ErrCorrupt or the context's, or says that Secret Manager could not be asked. It is all
-// or nothing: with one version unread, deliveries that only this one verifies would be refused.
+// Enabled returns every enabled version, newest first. It fails if one of them cannot be read,
+// because deliveries that only this one verifies would be refused. The error wraps ErrNone,
+// ErrNotFound, ErrDenied, ErrCorrupt or the context's; any other may be transient.
 func (c *Client) Enabled(ctx context.Context, name Name) ([]Version, error) {
 	client, err := c.connect(ctx)
 	if err != nil {
@@ -75,8 +75,8 @@ func (c *Client) Enabled(ctx context.Context, name Name) ([]Version, error) {
 	return enabled, nil
 }
 
-// Newest returns the newest enabled version's data. As long as that is the last version it needs no
-// more than the right to access it. The errors are those of Enabled.
+// Newest returns the data of the newest enabled version. It needs the right to list versions only
+// if the last version is disabled. Errors: as Enabled.
 func (c *Client) Newest(ctx context.Context, name Name) ([]byte, error) {
 	client, err := c.connect(ctx)
 	if err != nil {
@@ -98,9 +98,9 @@ func (c *Client) Newest(ctx context.Context, name Name) ([]byte, error) {
 	return v.Data, nil
 }
 
-// Stored reports whether the secret has an enabled version, without reading it: false also where
-// there is no such secret. It needs the right to list the versions. The error wraps ErrDenied or
-// the context's, or says that Secret Manager could not be asked.
+// Stored reports whether the secret has an enabled version, without reading it. It is false for a
+// secret that does not exist. The error wraps ErrDenied or the context's; any other may be
+// transient.
 func (c *Client) Stored(ctx context.Context, name Name) (bool, error) {
 	client, err := c.connect(ctx)
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *Client) Stored(ctx context.Context, name Name) (bool, error) {
 	return len(listed) > 0, nil
 }
 
-// list returns the enabled versions without their data, newest first.
+// list returns the enabled versions, newest first, without Data.
 func list(ctx context.Context, client *secretmanager.Client, name Name) ([]Version, error) {
 	var listed []Version
 	versions := client.ListSecretVersions(ctx, &secretmanagerpb.ListSecretVersionsRequest{Parent: name.String()})
@@ -158,7 +158,7 @@ func explainAccess(ctx context.Context, what fmt.Stringer, err error) error {
 	return explain(ctx, "reading", what, roleAccess, err)
 }
 
-// checksum is the one that Secret Manager uses, in the form that it uses.
+// checksum returns CRC32C in the type that Secret Manager uses.
 func checksum(data []byte) int64 {
 	return int64(crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
 }

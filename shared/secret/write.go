@@ -20,10 +20,9 @@ const (
 	roleDisable   = "roles/secretmanager.secretVersionManager (secretmanager.versions.disable)"
 )
 
-// Add stores data as a new version, enabled at once, and returns the version's full name. The other
-// versions stay as they are. Secret Manager refuses data that was damaged on the way. After an
-// error that is none of the sentinels it may be stored all the same; adding it again does no harm
-// beside a version too many.
+// Add stores data as a new, enabled version and returns the version's full name. The other versions
+// do not change. A checksum protects data on the way. After an error that wraps no sentinel the
+// data may be stored; a retry then adds a second version, which is harmless.
 func (c *Client) Add(ctx context.Context, name Name, data []byte) (string, error) {
 	client, err := c.connect(ctx)
 	if err != nil {
@@ -38,7 +37,7 @@ func (c *Client) Add(ctx context.Context, name Name, data []byte) (string, error
 	if err != nil {
 		code := status.Code(err)
 		err = explain(ctx, "adding a version to", name, roleAdd, err)
-		if len(data) > 0 && strings.Contains(err.Error(), string(data)) { // it repeats what it was sent
+		if len(data) > 0 && strings.Contains(err.Error(), string(data)) { // it quotes the request
 			err = fmt.Errorf("adding a version to %s: Secret Manager says %s", name, code)
 		}
 		return "", err
@@ -46,10 +45,10 @@ func (c *Client) Add(ctx context.Context, name Name, data []byte) (string, error
 	return version.GetName(), nil
 }
 
-// Ensure returns nil once the secret is there and the caller may add versions to it, so that a
-// value that can be had only once is not fetched before there is a place for it. A secret that is
-// missing is made, replicated as Google chooses; created says so. The error wraps ErrDenied or the
-// context's, or says that Secret Manager could not be asked.
+// Ensure makes sure that the secret exists and that the caller may add versions to it. Call it
+// before fetching a value that is returned only once. Ensure creates a missing secret, with
+// automatic replication, and then reports true. The error wraps ErrDenied or the context's; any
+// other may be transient.
 func (c *Client) Ensure(ctx context.Context, name Name) (created bool, err error) {
 	client, err := c.connect(ctx)
 	if err != nil {
@@ -57,7 +56,7 @@ func (c *Client) Ensure(ctx context.Context, name Name) (created bool, err error
 	}
 	bounded, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
-	// Of a secret that is not there Secret Manager says that nothing is permitted.
+	// For a secret that does not exist Secret Manager grants no permission.
 	ask := func() (bool, error) {
 		answer, err := client.TestIamPermissions(bounded, &iampb.TestIamPermissionsRequest{
 			Resource: name.String(), Permissions: []string{permissionAdd},
@@ -76,7 +75,7 @@ func (c *Client) Ensure(ctx context.Context, name Name) (created bool, err error
 			Replication: &secretmanagerpb.Replication_Automatic_{Automatic: &secretmanagerpb.Replication_Automatic{}},
 		}},
 	})
-	if status.Code(err) == codes.AlreadyExists { // there, and not writable; or made by another caller just now
+	if status.Code(err) == codes.AlreadyExists { // it exists but is not writable, or was created at the same time
 		may, err := ask()
 		if err == nil && !may {
 			err = explain(ctx, "adding a version to", name, roleAdd, status.Error(codes.PermissionDenied, "the secret may not be written to"))
@@ -89,8 +88,8 @@ func (c *Client) Ensure(ctx context.Context, name Name) (created bool, err error
 	return true, nil
 }
 
-// Disable makes a version, given by its full name, unreadable until it is enabled again. One that
-// is disabled already stays so; one that is gone is an error that wraps ErrNotFound.
+// Disable makes a version, given by its full name, unreadable until it is enabled again. A disabled
+// version stays so. The error wraps ErrNotFound for a version that does not exist.
 func (c *Client) Disable(ctx context.Context, version string) error {
 	if _, number, ok := strings.Cut(version, "/versions/"); !ok || number == "" || number == "latest" {
 		return errors.New("disabling a version: it must be named projects/P/secrets/S/versions/N")

@@ -12,7 +12,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// lookupBatch asks for one batch.
+// lookupBatch looks up one batch.
 func (c *Client) lookupBatch(ctx context.Context, name operation.Name, path string) Answer {
 	var batch resource
 	failure := c.get(ctx, path, nil, func(body io.Reader) (err error) {
@@ -28,8 +28,8 @@ func (c *Client) lookupBatch(ctx context.Context, name operation.Name, path stri
 	return c.batchAnswer(name.Resource, batch)
 }
 
-// get asks for path without the SDK, and has a 200 read as it comes, of any size. It returns nil or
-// what went wrong.
+// get requests path without the SDK and calls read with the body of a 200, which is streamed. It
+// returns nil or what went wrong.
 func (c *Client) get(ctx context.Context, path string, query url.Values, read func(io.Reader) error) *LookupError {
 	body, err := c.api.Get(ctx, path, query)
 	if err == nil {
@@ -42,7 +42,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, read fu
 	return nil
 }
 
-// batchAnswer says how a batch stands.
+// batchAnswer returns the answer that a batch gives.
 func (c *Client) batchAnswer(name string, batch resource) Answer {
 	var answer Answer
 	switch state := batchState(batch.state); {
@@ -58,17 +58,16 @@ func (c *Client) batchAnswer(name string, batch resource) Answer {
 	return batch.describe(answer)
 }
 
-// describe adds to an answer what does not depend on the state.
+// describe adds to an answer the fields that do not depend on the state.
 func (r *resource) describe(answer Answer) Answer {
 	answer.CorrelationID = gemini.CorrelationIn(r.displayName)
 	answer.CreateTime = operation.Instant(instant(r.createTime))
 	return answer
 }
 
-// batchState is the table from Gemini's words to the ledger's; operation.Unknown for any other
-// word. The API has two prefixes for the same words. Words that belong to another service and do
-// not clearly say where the work stands (paused, updating, partially succeeded) are not in it:
-// guessing could end a job.
+// batchState maps Gemini's states to the ledger's, and any other word to operation.Unknown. The API
+// has two prefixes for the same words. States of another service that are not clear (paused,
+// updating, partially succeeded) are left out: a wrong guess could end a job.
 func batchState(state string) operation.State {
 	word, ok := strings.CutPrefix(state, "JOB_STATE_")
 	if !ok {
@@ -95,7 +94,7 @@ func batchState(state string) operation.State {
 	}
 }
 
-// stateTime is when the server says the batch came into its state [M4].
+// stateTime is the server's time of the batch's state [M4].
 func stateTime(updated, ended time.Time) time.Time {
 	if !updated.IsZero() {
 		return updated
@@ -103,7 +102,7 @@ func stateTime(updated, ended time.Time) time.Time {
 	return ended
 }
 
-// instant is zero for a text that is no time: a state is not lost over that.
+// instant parses a time and returns zero for any other text, because the state counts without it.
 func instant(text string) time.Time {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {

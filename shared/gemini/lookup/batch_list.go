@@ -13,41 +13,40 @@ import (
 )
 
 const (
-	// MaxPageSize is how many batches a page may have.
+	// MaxPageSize is the largest number of batches in a page.
 	MaxPageSize = 1000
-	// maxDisplayName and maxPageToken bound, in bytes, what a page holds of texts that others
-	// chose.
+	// maxDisplayName and maxPageToken bound, in bytes, what a page keeps of texts from outside.
 	maxDisplayName = 512
 	maxPageToken   = 4 << 10
 )
 
-// A Page is one page of the batches that Gemini has.
+// A Page is one page of the batches at Gemini.
 type Page struct {
 	// Batches are in Gemini's order, which it does not document; the newest was seen to come first.
 	Batches []Batch
-	// NextPageToken asks for the next page; empty after the last one.
+	// NextPageToken is the token of the next page, empty after the last one.
 	NextPageToken string
 }
 
-// A Batch is one entry of a listing. Its Answer is what Lookup would say, and is known or not; an
-// entry that cannot be read takes nothing from the others [R6].
+// A Batch is one entry of a listing. Its Answer is what Lookup would return. An entry that cannot
+// be read does not affect the others [R6].
 type Batch struct {
-	// Name is zero for an entry that has no batch's name; its Answer is then not known, with the
-	// reason BadAnswer.
+	// Name is zero for an entry without the name of a batch. Its Answer is then inconclusive, with
+	// the reason BadAnswer.
 	Name operation.Name
 	Answer
 	// DisplayName is the name that the submitter gave, cut to 512 bytes.
 	DisplayName string
 }
 
-// ListBatches asks for one page of the batches of the API key's project, which is how an
-// unregistered batch is found [G6], and how one stands that Gemini cannot answer for alone.
-// pageSize is at most MaxPageSize; zero or less leaves it to Gemini, which may always give fewer.
-// pageToken is empty for the first page.
+// ListBatches returns one page of the batches of the API key's project. It finds unregistered
+// batches [G6], and the state of a batch for which Gemini's look-up fails. pageSize is at most
+// MaxPageSize; for 0 or less Gemini chooses. A page may have fewer batches. pageToken is empty for
+// the first page.
 //
-// The page is read as it comes: inline results, which come with every batch that has them, are not
-// held. The error is a *LookupError, beside what was read of the page before it; asking again may
-// help for the same reasons as for a look-up.
+// The page is streamed: its batches come with their inline results, which are not kept. The error
+// is a *LookupError, beside the part of the page that was read before it. A retry may help as it
+// does for a look-up.
 func (c *Client) ListBatches(ctx context.Context, pageSize int, pageToken string) (Page, error) {
 	query := url.Values{}
 	if pageSize > 0 {
@@ -83,7 +82,7 @@ func (c *Client) ListBatches(ctx context.Context, pageSize int, pageToken string
 	return page, nil
 }
 
-// entry makes an entry of a batch as it stands in a page.
+// entry returns the entry for a batch in a page.
 func (c *Client) entry(batch resource) Batch {
 	name, err := operation.ParseName(batch.name, "")
 	if err == nil && name.Key.Collection() != operation.Batches {

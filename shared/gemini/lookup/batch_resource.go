@@ -10,7 +10,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A resource is what the ledger needs of a batch as the API gives it, or of an error in its place.
+// A resource is the part of a batch that the ledger needs, or of an error in its place.
 type resource struct {
 	name, displayName, state, createTime, updateTime, endTime string
 	result                                                    operation.Result
@@ -18,8 +18,8 @@ type resource struct {
 	failed bool
 }
 
-// readBatch reads one batch, whole: one that is cut short or followed by something else is an
-// error.
+// readBatch reads one batch to its end. A text that is cut short, or continues after the batch, is
+// an error.
 func readBatch(body io.Reader) (resource, error) {
 	var r resource
 	s := api.NewJSON(body)
@@ -27,8 +27,8 @@ func readBatch(body io.Reader) (resource, error) {
 	return r, err
 }
 
-// readPage reads a page of batches, whole, and hands each to entry as it comes. An entry that is no
-// batch is an empty one. The result is what stands in the page's place: an error.
+// readPage reads a page of batches to its end, and calls entry with each. An entry that is no batch
+// is an empty one. The result holds an error that was sent in place of the page.
 func readPage(body io.Reader, next *string, entry func(resource) error) (resource, error) {
 	var page resource
 	s := api.NewJSON(body)
@@ -73,7 +73,7 @@ func (r *resource) readMember(s *api.JSON, key string) error {
 	return s.Skip()
 }
 
-// complaint is the end of a sentence about what is missing: the error that was sent instead.
+// complaint completes a sentence about what is missing with the error that was sent instead.
 func (r *resource) complaint() string {
 	if !r.failed {
 		return ""
@@ -109,8 +109,7 @@ func (r *resource) readMetadata(s *api.JSON, key string) error {
 	return s.Skip()
 }
 
-// readCount reads one of the counts, which live answers give as texts. What is no count is left
-// out.
+// readCount reads one of the counts, which live answers give as texts. It skips any other value.
 func (r *resource) readCount(s *api.JSON, key string) error {
 	var text string
 	if err := s.Scalar(&text); err != nil {
@@ -118,7 +117,7 @@ func (r *resource) readCount(s *api.JSON, key string) error {
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	if err != nil || n < 0 {
-		return nil //nolint:nilerr // the state counts more
+		return nil //nolint:nilerr // a wrong count must not hide the state
 	}
 	counts := operation.Counts{}
 	if r.result.Counts != nil {
@@ -140,8 +139,7 @@ func (r *resource) readCount(s *api.JSON, key string) error {
 	return nil
 }
 
-// holdsItems sets to if the value is an object around inlinedResponses that are a list with
-// something in it.
+// holdsItems sets to if the value is an object whose inlinedResponses are a non-empty list.
 func holdsItems(s *api.JSON, to *bool) error {
 	return s.Object(func(key string) error {
 		if key != "inlinedResponses" {

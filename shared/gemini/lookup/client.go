@@ -10,19 +10,17 @@ import (
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
-// defaultTimeout ends a request that no deadline of the caller's ended. Reports say that Gemini
-// itself gives up on some batches after 60 s; a look-up that takes half of that is better made
-// again.
+// defaultTimeout bounds a request and the reading of its answer. Gemini itself was reported to give
+// up on some batches after 60 s.
 const defaultTimeout = 30 * time.Second
 
 // Options says how to reach Gemini. Its Timeout is by default 30 s. Its MaxAnswer bounds the answer
-// about a video or an interaction: one such record must not end the pass that meets it [R6].
-// Batches are read as they come, of any size: over 1 GB was seen.
+// about a video or an interaction, so that one record cannot exhaust the memory of a pass [R6].
+// Batches are streamed and may have any size; over 1 GB was seen.
 type Options = api.Options
 
-// A Client looks operations up at Gemini. It is safe for concurrent use, holds nothing that must be
-// closed beside what Options.HTTP holds, never repeats a failed request (the next pass does), and
-// never changes anything at Gemini.
+// A Client looks operations up at Gemini. It is safe for concurrent use and needs no closing. It
+// never repeats a failed request (the next pass does), and never changes anything at Gemini.
 type Client struct {
 	api *api.Client
 	sdk *genai.Client
@@ -51,13 +49,13 @@ func (c *Client) String() string { return "lookup.Client" }
 // GoString is String, for %#v.
 func (c *Client) GoString() string { return c.String() }
 
-// Bounds on what Gemini's words about an error bring into a record, as for an event's. In bytes.
+// Bounds, in bytes, on the error texts that become part of a record; the same as for an event's.
 const (
 	maxErrorMessage = 4 << 10
 	maxErrorCode    = 128
 )
 
-// errorTexts makes what Gemini says about an operation's error fit for a record.
+// errorTexts redacts and cuts an operation's error code and message for a record.
 func (c *Client) errorTexts(code, message string) (string, string) {
 	return c.api.Redact(code, maxErrorCode), c.api.Redact(message, maxErrorMessage)
 }

@@ -1,22 +1,22 @@
-// Package lookup asks Gemini how an operation stands. [Client.Lookup] returns an [Answer], which is
-// either known, with a state, or not known, with a countable reason. Everything that is not a clear
-// word of Gemini about this operation (no state, a new word, 404, 5xx, HTML, an error body under a
-// 200) is not known; only a known terminal state ends an operation [R4].
+// Package lookup asks Gemini for the state of an operation. [Client.Lookup] returns an [Answer],
+// which is either known, with a state, or not known, with a reason that metrics count. An answer
+// is not known unless it clearly states the operation's state: not without a state, with a new
+// word, after 404, 5xx or HTML, or with an error body under a 200. Only a known terminal state
+// ends an operation [R4].
 //
-// There are three kinds of operations, each with a file of its own:
+// Each kind of operation has a file of its own:
 //
-//   - Batches are read without the SDK, as they come: it drops their error and their counts, and it
-//     decodes their inline results, which can be larger than memory, or odd, and would hide the
-//     state. [Client.ListBatches] reads pages of them in the same way, to find those that were
-//     never registered [G6].
-//   - Videos (operations) and interactions are asked for through the official SDK.
+//   - Batches are read without the SDK. The SDK drops their error and their counts, and decodes
+//     their inline results into memory: these can be over 1 GB, or have a form that it cannot
+//     decode. [Client.ListBatches] streams pages of batches in the same way, to find those that
+//     were never registered [G6].
+//   - Videos (operations) and interactions are read with the official SDK.
 //
-// What is not a 200 becomes a reason in one place, from the HTTP status itself, before the SDK
-// makes one of its five types of errors of it. The API key is never part of an error, a log line or
-// a printed value.
+// Every failed request gets its reason in one place, failure.go, from the HTTP status and not from
+// the SDK's five types of errors. No error, log line or printed value holds the API key.
 //
-// An answer becomes an operation.Event and goes through the same door as a delivery [M7]; the
-// reducer there does not care which came first.
+// An answer becomes an operation.Event and is ingested like a delivery [M7]. The reducer does not
+// depend on which came first.
 //
 // The numbers in brackets are those of shared/RULES.md.
 package lookup

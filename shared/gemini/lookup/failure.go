@@ -13,27 +13,26 @@ import (
 )
 
 const (
-	// maxErrorText bounds what an error repeats of a server's words, in bytes. Some of the SDK's
-	// errors hold the whole answer.
+	// maxErrorText bounds LookupError.Message, in bytes. Some of the SDK's errors hold the whole
+	// answer.
 	maxErrorText = 512
 	// maxQuoted bounds, in bytes, what an error repeats of a name.
 	maxQuoted = 120
 )
 
-// A LookupError says why an operation's state, or a page of a listing, is not known. It holds no
-// error of the SDK, because those can hold a whole answer and whatever a server repeats of the
-// request, the API key among it; only the end of a context is unwrapped.
+// A LookupError says why an operation's state, or a page of a listing, is not known. It wraps
+// nothing but the end of a context: an error of the SDK can hold a whole answer, in which a server
+// may repeat the API key.
 type LookupError struct {
-	// Resource is the name that was asked for.
+	// Resource is the requested name.
 	Resource string
 	// Reason is one of Reasons.
 	Reason string
-	// Code is the HTTP status of an answer that is not 200, else 0.
+	// Code is the HTTP status of an answer other than 200, else 0.
 	Code int
 	// Message is what went wrong, at most 512 bytes, without the API key.
 	Message string
-	// RetryAfter is how long Gemini asks to be left alone, at most a day; zero where it does not
-	// say.
+	// RetryAfter is how long Gemini asks to wait, at most a day; 0 if it does not ask.
 	RetryAfter time.Duration
 
 	cause error
@@ -46,14 +45,13 @@ func (e *LookupError) Error() string {
 // Unwrap returns context.Canceled or context.DeadlineExceeded where that is what ended the look-up.
 func (e *LookupError) Unwrap() error { return e.cause }
 
-// problem is an error in words that may repeat what a server said.
+// problem returns an error whose message may quote the server, redacted and cut.
 func (c *Client) problem(resource, reason, format string, args ...any) *LookupError {
 	return &LookupError{Resource: resource, Reason: reason, Message: c.api.Redact(fmt.Sprintf(format, args...), maxErrorText)}
 }
 
-// failure is the one place where a request that failed gets its reason: by its HTTP status, where
-// an answer came that is not 200, and else by the error that reading or decoding it ended in, the
-// SDK's or ours.
+// failure gives every failed request its reason: from the HTTP status of an answer other than 200,
+// else from the error of reading or decoding it.
 func (c *Client) failure(resource string, err error) *LookupError {
 	var refused *api.Error
 	if errors.As(err, &refused) {
@@ -80,7 +78,7 @@ func (c *Client) failure(resource string, err error) *LookupError {
 	return failure
 }
 
-// refused is failure for an answer that is not 200.
+// refused is failure for an answer other than 200.
 func (c *Client) refused(resource string, e *api.Error) *LookupError {
 	failure := c.problem(resource, reasonOf(e.Status), "HTTP status %d: %s", e.Status, e.Message)
 	failure.Code, failure.RetryAfter = e.Status, e.RetryAfter
@@ -90,7 +88,7 @@ func (c *Client) refused(resource string, e *api.Error) *LookupError {
 	return failure
 }
 
-// reasonOf is the table from HTTP statuses, other than 200, to reasons.
+// reasonOf maps HTTP statuses other than 200 to reasons.
 func reasonOf(status int) string {
 	switch {
 	case status == http.StatusNotFound, status == http.StatusGone:
@@ -104,7 +102,7 @@ func reasonOf(status int) string {
 	case status >= 400 && status < 500:
 		return Refused
 	case status >= 300:
-		return Unavailable // also a redirect, which is not followed
+		return Unavailable // a redirect too, which is not followed
 	default:
 		return BadAnswer
 	}

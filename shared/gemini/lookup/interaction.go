@@ -14,9 +14,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// lookupInteraction asks for one interaction. The SDK would escape a slash in the name, so it takes
-// the id alone; and it would repeat a request that failed for some seconds, which is the next
-// pass's to do.
+// lookupInteraction looks up one interaction, by its id alone: the SDK would escape a slash in a
+// name.
 func (c *Client) lookupInteraction(ctx context.Context, name operation.Name, id string) (answer Answer) {
 	defer c.survive(name, &answer)
 	ctx, x := c.api.Watch(ctx)
@@ -37,7 +36,7 @@ func (c *Client) lookupInteraction(ctx context.Context, name operation.Name, id 
 	return c.interactionAnswer(name, response.Interaction)
 }
 
-// interactionAnswer says how an interaction stands.
+// interactionAnswer returns the answer that an interaction gives.
 func (c *Client) interactionAnswer(name operation.Name, interaction *interactions.Interaction) Answer {
 	var result operation.Result
 	if len(interaction.Errors) > 0 {
@@ -47,7 +46,7 @@ func (c *Client) interactionAnswer(name operation.Name, interaction *interaction
 	switch state := interactionState(interaction.Status); {
 	case state.Known():
 		if interaction.Status == interactions.InteractionStatusIncomplete || interaction.Status == interactions.InteractionStatusBudgetExceeded {
-			result.ErrorCode = string(interaction.Status) // a way to fail that is known by its own word [M1]
+			result.ErrorCode = string(interaction.Status) // a failure without an error code [M1]
 		}
 		answer = known(state, instant(text(interaction.Updated)), result)
 	case interaction.Status == "":
@@ -62,8 +61,7 @@ func (c *Client) interactionAnswer(name operation.Name, interaction *interaction
 	return answer
 }
 
-// interactionState is the table from Gemini's words to the ledger's; operation.Unknown for any
-// other word.
+// interactionState maps Gemini's states to the ledger's, and any other word to operation.Unknown.
 func interactionState(status interactions.InteractionStatus) operation.State {
 	switch status {
 	case interactions.InteractionStatusQueued:
@@ -83,7 +81,7 @@ func interactionState(status interactions.InteractionStatus) operation.State {
 	}
 }
 
-// text is "" for a text that is missing.
+// text returns "" for nil.
 func text(p *string) string {
 	if p == nil {
 		return ""

@@ -9,17 +9,17 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Lookup asks Gemini for the state of the operation, and never fails otherwise than by an Answer
-// that is not known. It sends one request, with the name as Gemini gave it where the API needs more
-// than its key [K5]. The context and Options.HTTP bound its time.
+// Lookup asks Gemini for the state of an operation, with one request. Every failure is an Answer
+// that is not known. Where the API needs more than the key, the name is sent as Gemini gave it
+// [K5]. The context and Options.Timeout bound its time.
 //
-// It looks up batches, operations (videos) and interactions; other collections are Unsupported.
+// It supports batches, operations (videos) and interactions; other collections are Unsupported.
 func (c *Client) Lookup(ctx context.Context, name operation.Name) Answer {
 	var (
 		path string
 		ask  func(context.Context, operation.Name, string) Answer
 	)
-	// One collection, one file: each has its own request and its own words for its states.
+	// Each collection has a file, with its own request and its own words for states.
 	switch name.Key.Collection() {
 	case operation.Batches:
 		path, ask = string(name.Key), c.lookupBatch
@@ -36,9 +36,8 @@ func (c *Client) Lookup(ctx context.Context, name operation.Name) Answer {
 	return ask(ctx, name, path)
 }
 
-// checkPath refuses a name whose segments would not stay what they are in a URL: a name can come
-// from outside, and must not turn the request into another one by a query, a dot segment or a verb
-// after a colon.
+// checkPath refuses a name that a URL would change. A name can come from outside, and must not turn
+// the request into another one with a query, a dot segment or a verb after a colon.
 func checkPath(path string) error {
 	odd := func(r rune) bool {
 		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
@@ -55,8 +54,7 @@ func checkPath(path string) error {
 	return nil
 }
 
-// isAbout returns nil if said, the name in an answer, is that of the operation that was asked for,
-// or missing.
+// isAbout returns nil if said, the name in an answer, is the requested one or missing.
 func isAbout(name operation.Name, said string) error {
 	if said == "" {
 		return nil
@@ -67,9 +65,9 @@ func isAbout(name operation.Name, said string) error {
 	return nil
 }
 
-// survive, deferred around a call of the SDK, makes an answer of a panic. The SDK asserts types on
-// what the server sent: a 200 whose body is "null", or whose response is a text, makes it panic.
-// One such answer must not end the pass for all others [R6].
+// survive, deferred around a call of the SDK, turns a panic into an answer. The SDK asserts the
+// types of what the server sent, and panics on a 200 whose body is "null" or whose response is a
+// text. One such answer must not end a pass [R6].
 func (c *Client) survive(name operation.Name, answer *Answer) {
 	if problem := recover(); problem != nil {
 		*answer = unknown(c.problem(name.Resource, BadAnswer, "the client could not read the answer: %v", problem))

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// filtered is the error code of a video that Gemini made and withheld: it has no code of its
-	// own for that.
+	// filtered is the error code of a video that Gemini made and withheld, for which it has no
+	// code.
 	filtered = "filtered"
 	// codeCancelled is gRPC's code in the error of a cancelled operation.
 	codeCancelled = "1"
 )
 
-// videoPath is the name as Gemini gave it, with the model in front: the operation's key alone is
-// not enough for it [K5]. Only the collection's word is spelt as the API spells it.
+// videoPath is the name as Gemini gave it, with the model in front, because the API does not accept
+// the key alone [K5]. Only the collection is written as the API writes it.
 func videoPath(name operation.Name) string {
 	segments := strings.FieldsFunc(name.Resource, func(r rune) bool { return r == '/' })
 	return strings.Join(append(segments[:max(len(segments)-2, 0)], string(name.Key)), "/")
 }
 
-// lookupVideo asks for one video.
+// lookupVideo looks up one video.
 func (c *Client) lookupVideo(ctx context.Context, name operation.Name, path string) (answer Answer) {
 	defer c.survive(name, &answer)
 	ctx, x := c.api.Watch(ctx)
@@ -40,8 +40,8 @@ func (c *Client) lookupVideo(ctx context.Context, name operation.Name, path stri
 	return c.videoAnswer(name, video)
 }
 
-// videoAnswer says how a video stands. Gemini gives no time for it, so the answer has none and
-// loses every tie [M4].
+// videoAnswer returns the answer that a video gives. Gemini gives no time for a video, so the
+// answer loses every tie [M4].
 func (c *Client) videoAnswer(name operation.Name, video *genai.GenerateVideosOperation) Answer {
 	code, message := errorOf(video.Error)
 	switch {
@@ -75,13 +75,13 @@ func (c *Client) videoAnswer(name operation.Name, video *genai.GenerateVideosOpe
 	return unknown(c.problem(name.Resource, Indeterminate, "it is done, and has neither a video nor an error"))
 }
 
-// ended is the answer for a video that came to nothing.
+// ended is the answer for a video that was not made.
 func (c *Client) ended(state operation.State, code, message string) Answer {
 	code, message = c.errorTexts(code, message)
 	return known(state, time.Time{}, operation.Result{ErrorCode: code, ErrorMessage: message})
 }
 
-// errorOf reads an operation's error. Its code is gRPC's number, or else a word.
+// errorOf returns an operation's error. Its code is a gRPC code, or else a word.
 func errorOf(failure map[string]any) (code, message string) {
 	switch value := failure["code"].(type) {
 	case float64:

@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
-// Options says how to reach Gemini. Neither its Timeout nor that of its HTTP should be set: a
-// download takes as long as the context allows, and no longer than a minute without a byte.
+// Options says how to reach Gemini. Set neither its Timeout nor that of its HTTP: a download may
+// take as long as the context allows. It ends after a minute without a byte.
 type Options = api.Options
 
 // A Client fetches results. It is safe for concurrent use, never repeats a failed request, and
@@ -33,8 +33,7 @@ func (c *Client) String() string { return "results.Client" }
 // GoString is String, for %#v.
 func (c *Client) GoString() string { return c.String() }
 
-// get asks for a resource, such as "files/batch-abc:download", and returns the body of a 200 to be
-// read as it comes; it must be closed. The error is an *api.Error for any other answer.
+// get is api.Client.Get with a body that fails when it stalls. The caller must close it.
 func (c *Client) get(ctx context.Context, resource string, query url.Values) (io.ReadCloser, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	body, err := c.api.Get(ctx, resource, query)

@@ -11,9 +11,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Count asks how many requests a batch has, which is how many items its results should have; 0
-// where Gemini does not say. It is for batches whose results are in a file: inline they are part of
-// the answer. Errors: as Open.
+// Count returns how many requests a batch has, and so how many items its results should have; 0 if
+// Gemini does not say. It is for results in a file: inline results are part of the answer, which
+// Count stops reading at the count. Errors: as Open.
 func (c *Client) Count(ctx context.Context, key operation.Key) (int64, error) {
 	if key.Collection() != operation.Batches {
 		return 0, fmt.Errorf("%w: %s is no batch", ErrNone, diag.QuoteUpTo(string(key), maxQuoted))

@@ -1,19 +1,19 @@
-// Package results streams what a batch came to, item by item, from where Gemini keeps it: a result
-// file, or the batch itself where its input was inline. [Client.Open] finds out which; a [Reader]
-// then holds one item at a time, however large the whole is: over a gigabyte was seen.
+// Package results streams the results of a batch, item by item. Gemini keeps them in a result file,
+// or in the batch itself where its input was inline; [Client.Open] finds out which. A [Reader]
+// holds one item at a time, because the whole can have more than a gigabyte.
 //
-// The same result read twice gives the same items in the same order, with the same keys and the
-// same bytes, so that work on them can be taken up again where it ended: [Reader.SkipTo].
+// Reading the same result twice gives the same items in the same order, with the same keys and the
+// same bytes. So work on the items can be resumed where it stopped: [Reader.SkipTo].
 //
-//   - A request that failed is an item with an Error, and so is one that cannot be used: null, a
-//     line that is not JSON, one that is too large. SUCCEEDED does not mean that every item did.
-//   - An item without a key is called index-N, counted from 0. A key that another item before it
-//     had gets the item's index behind a '~', so that each item has a key of its own [K4]. One that
-//     is no readable name, or long, ends in a hash.
-//   - A download that breaks off, or brings nothing for a minute, is an error that passes: open the
+//   - A failed request is an item with an Error. So is an item that cannot be used: null, a line
+//     that is not JSON, or one that is too large. A batch that SUCCEEDED may have such items.
+//   - An item without a key is called index-N, counted from 0. A key that an earlier item had gets
+//     '~' and the item's index appended, so that keys are unique [K4]. A key that is long or not
+//     printable is cut and ends in a hash.
+//   - A download that breaks off, or brings nothing for a minute, is a transient error: open the
 //     result again.
-//   - A result that Gemini no longer has is [ErrLost]: files are kept for days, not for ever.
+//   - A result that Gemini no longer has is [ErrLost]: it keeps files for days only.
 //
-// Files are downloaded without the SDK, whose own download takes an error for data and cuts the
-// file's id.
+// Files are downloaded without the SDK, whose own download returns an error's body as data and cuts
+// the file's id.
 package results

@@ -6,14 +6,14 @@ import (
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
-// The errors that no repetition mends. Any other may pass.
+// The permanent errors. Any other may be transient.
 var (
-	// ErrLost: Gemini had the results and has them no more, or not for this API key's project.
+	// ErrLost: Gemini no longer has the results, or not for the project of this API key.
 	ErrLost = errors.New("results lost: Gemini no longer has them")
 	// ErrNone: the operation has ended and holds no results.
 	ErrNone = errors.New("the operation holds no results")
-	// ErrTooLarge: an item in the middle of inline results is larger than MaxItemBytes, and what is
-	// behind it cannot be reached.
+	// ErrTooLarge: an item of inline results is larger than MaxItemBytes, and the items after it
+	// cannot be reached.
 	ErrTooLarge = api.ErrTooLarge
 )
 

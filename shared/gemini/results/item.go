@@ -13,41 +13,41 @@ import (
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
-// An Item is one request's result: a Response or an Error, never both.
+// An Item is the result of one request: either a Response or an Error.
 type Item struct {
-	// Index is the item's place in the result, from 0.
+	// Index is the item's position in the result, from 0.
 	Index int64
-	// Key is the submitter's own for the request, or what stands for it. It is printable text of at
-	// most 256 bytes and no other item of the batch has it.
+	// Key is the submitter's key for the request, or one made in its place. It is unique in the
+	// batch, and printable text of at most 256 bytes.
 	Key string
-	// Response and Error are Gemini's own words, JSON as it was read. An Error may also be this
-	// package's, of an item that cannot be used: {"message": …}.
+	// Response and Error are JSON as Gemini sent it. For an item that cannot be used, Error is this
+	// package's: {"message": …}.
 	Response json.RawMessage
 	Error    json.RawMessage
 }
 
-// MaxItemBytes is how large one item may be. A larger line of a file becomes an item with an Error.
+// MaxItemBytes is the largest size of one item. A larger line of a file becomes an item with an
+// Error.
 const MaxItemBytes = api.MaxValueBytes
 
-// maxKeyBytes keeps a key short enough for a header, which idempotency keys travel in.
+// maxKeyBytes keeps a key short enough for an idempotency key, which is sent in a header.
 const maxKeyBytes = 256
 
-// A wire is an item as Gemini writes it: in a file's line with a key, inline with the key in the
-// request's metadata.
+// A wire is an item as Gemini writes it: a file's line has key, an inline item has the key in
+// metadata.
 type wire struct {
 	wireKey
 	Response json.RawMessage `json:"response"`
 	Error    json.RawMessage `json:"error"`
 }
 
-// A wireKey is the part of an item that is read of those that are skipped.
+// A wireKey is the part of an item that is decoded when the item is skipped.
 type wireKey struct {
 	Key      json.RawMessage `json:"key"`
 	Metadata json.RawMessage `json:"metadata"`
 }
 
-// parse makes an item of its text, with the key as the submitter gave it, empty where there is
-// none.
+// parse decodes an item. Its Key is the submitter's, or empty.
 func parse(text []byte) Item {
 	var w wire
 	if err := json.Unmarshal(text, &w); err != nil {
@@ -67,7 +67,7 @@ func parse(text []byte) Item {
 	return item
 }
 
-// parseKey is parse for an item of which only the key matters; it finds the same.
+// parseKey returns the Key that parse would.
 func parseKey(text []byte) string {
 	var w wireKey
 	if json.Unmarshal(text, &w) != nil {
@@ -78,11 +78,11 @@ func parseKey(text []byte) string {
 
 func present(value []byte) bool { return len(value) > 0 && !bytes.Equal(value, []byte("null")) }
 
-// problem is an item that cannot be used.
+// problem returns the item in place of one that cannot be used.
 func problem(why string) Item {
 	text, err := json.Marshal(map[string]string{"message": "opledger: the item cannot be used: " + why})
 	if err != nil {
-		panic(err) // a map of texts always has a form in JSON
+		panic(err) // cannot happen for a map of texts
 	}
 	return Item{Error: text}
 }
@@ -106,11 +106,10 @@ func (w wireKey) submitted() string {
 	return ""
 }
 
-// A namer gives each item a key of its own, in the order of the items. It remembers 16 bytes of
-// each.
+// A namer gives each item a unique key, in the order of the items. It keeps 16 bytes per item.
 type namer map[[16]byte]struct{}
 
-// name returns the key of the item at index, whose submitter called it key.
+// name returns the key of the item at index, for which the submitter's key is key.
 func (n namer) name(key string, index int64) string {
 	if key == "" {
 		key = fmt.Sprintf("index-%d", index)
@@ -121,8 +120,7 @@ func (n namer) name(key string, index int64) string {
 	return key
 }
 
-// add reports whether nobody had the key before. Two keys with the same 128 bits of SHA-256 do not
-// happen.
+// add reports whether the key is new. 128 bits of SHA-256 are enough to tell keys apart.
 func (n namer) add(key string) bool {
 	sum := sha256.Sum256([]byte(key))
 	short := [16]byte(sum[:])
@@ -131,8 +129,8 @@ func (n namer) add(key string) bool {
 	return !taken
 }
 
-// readable returns a key as it is, or cut and with a hash of the whole where it is long or holds
-// what cannot be printed.
+// readable returns a key unchanged, unless it is long or has unprintable characters: then cut, with
+// a hash of the whole.
 func readable(key string) string {
 	unprintable := func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }
 	if len(key) <= maxKeyBytes && utf8.ValidString(key) && !strings.ContainsFunc(key, unprintable) && strings.TrimSpace(key) == key {

@@ -11,12 +11,12 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Open begins to read the results of a batch. result is what its record or payload says of them;
-// where that names no file the batch itself is asked, which holds the results or names their file.
-// The caller must close the Reader; ctx must live as long as it is read.
+// Open starts to read the results of a batch. result is what its record or payload says of them.
+// Where it names no file, Open fetches the batch, which holds the results or names their file. The
+// caller must close the Reader, and must not cancel ctx before.
 //
-// Errors: ErrLost; ErrNone, also of an operation that is no batch; *api.Error; any other is of the
-// connection and may pass.
+// Errors: ErrLost; ErrNone, also for an operation that is no batch; *api.Error; any other is of the
+// connection and transient.
 func (c *Client) Open(ctx context.Context, key operation.Key, result operation.Result) (*Reader, error) {
 	if key.Collection() != operation.Batches {
 		return nil, fmt.Errorf("%w: %s is no batch", ErrNone, diag.QuoteUpTo(string(key), maxQuoted))
@@ -37,7 +37,7 @@ func (c *Client) Open(ctx context.Context, key operation.Key, result operation.R
 	if err == nil && found {
 		return newReader(items, body), nil
 	}
-	_ = body.Close() // nothing of it is needed any more
+	_ = body.Close() // no more of it is needed
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", key, err)
@@ -50,9 +50,8 @@ func (c *Client) Open(ctx context.Context, key operation.Key, result operation.R
 
 func batchResource(key operation.Key) string { return string(operation.Batches) + "/" + key.ID() }
 
-// openFile begins to download a file. The Files API says 403 of a file that is gone, and so does
-// the whole API of a key that may not use it: only where the batch can be seen with this key is the
-// file lost.
+// openFile starts to download a file. The Files API answers 403 for a file that is gone, and the
+// whole API does for a key without access. So the file is lost only if the key can read the batch.
 func (c *Client) openFile(ctx context.Context, key operation.Key, name string) (*Reader, error) {
 	id, ok := fileID(name)
 	if !ok {
@@ -74,11 +73,11 @@ func (c *Client) openFile(ctx context.Context, key operation.Key, name string) (
 	return newReader(newLines(body), body), nil
 }
 
-// denied returns why the batch cannot be seen with this key; nil where it can, or is gone as well.
+// denied returns why the key cannot read the batch; nil if it can, or if the batch is gone as well.
 func (c *Client) denied(ctx context.Context, key operation.Key) error {
 	body, err := c.get(ctx, batchResource(key), nil)
 	if err == nil {
-		_ = body.Close() // that it came is all that is asked
+		_ = body.Close() // only its status matters
 		return nil
 	}
 	if status := statusOf(err); status == http.StatusNotFound || status == http.StatusGone {
@@ -87,7 +86,7 @@ func (c *Client) denied(ctx context.Context, key operation.Key) error {
 	return err
 }
 
-// fileID finds the id in a file's name, or in the address it is downloaded from.
+// fileID returns the id in a file's name or download address.
 func fileID(name string) (string, bool) {
 	name, _, _ = strings.Cut(name, "?")
 	at := strings.LastIndex("/"+name, "/files/")

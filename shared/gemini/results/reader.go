@@ -5,16 +5,16 @@ import (
 	"io"
 )
 
-// A source is a sequence of items in their own texts.
+// A source is a sequence of items as JSON texts.
 type source interface {
-	// next returns the text of the next item, valid until the next call. io.EOF: there is no other.
-	// errLine: the item is too large and was passed over.
+	// next returns the text of the next item, valid until the next call. Errors: io.EOF after the
+	// last item; errLine for one that is too large and was skipped.
 	next() ([]byte, error)
 }
 
 var errLine = errors.New("larger than allowed")
 
-// A Reader gives a batch's items one after the other. It is for one goroutine.
+// A Reader returns the items of a batch in order. It is not safe for concurrent use.
 type Reader struct {
 	source source
 	body   io.Closer
@@ -26,9 +26,8 @@ func newReader(s source, body io.Closer) *Reader {
 	return &Reader{source: s, body: body, names: namer{}}
 }
 
-// Next returns the next item, or io.EOF behind the last. Any other error is of the connection, or
-// of an answer that is broken: open the results again and skip to where one was. ErrTooLarge alone
-// does not pass.
+// Next returns the next item, or io.EOF after the last. Any other error is about the connection or
+// a broken answer: open the results again and use SkipTo. Only ErrTooLarge is permanent.
 func (r *Reader) Next() (Item, error) {
 	text, err := r.source.next()
 	var item Item
@@ -45,9 +44,8 @@ func (r *Reader) Next() (Item, error) {
 	return item, nil
 }
 
-// SkipTo passes over the items before index without making anything of them. Their keys are read,
-// because what a later one is called depends on them. Errors: as Next; io.EOF where there are not
-// so many items.
+// SkipTo skips the items before index. It reads their keys, on which the keys of later items
+// depend. Errors: as Next; io.EOF if there are fewer items.
 func (r *Reader) SkipTo(index int64) error {
 	for r.index < index {
 		text, err := r.source.next()

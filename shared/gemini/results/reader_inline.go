@@ -8,8 +8,8 @@ import (
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
-// inline are the items in a batch's own JSON. They stand in it twice, in metadata.output and in
-// response; the first is read, and the rest of the answer is not.
+// inline reads the items in a batch's own JSON. The batch has them twice, in metadata.output and in
+// response; only the first is read.
 type inline struct{ json *api.JSON }
 
 func newInline(body io.Reader) *inline { return &inline{json: api.NewJSON(body)} }
@@ -17,8 +17,8 @@ func newInline(body io.Reader) *inline { return &inline{json: api.NewJSON(body)}
 // errFound ends the search in the middle of the answer.
 var errFound = errors.New("found")
 
-// find goes to the first list of items that is not empty. Where there is none it returns the file
-// that the batch names, if any.
+// find enters the first list of items that is not empty. Without one, it returns the file that the
+// batch names, if any.
 func (i *inline) find() (file string, found bool, err error) {
 	output := func(member string) error {
 		switch member {
@@ -49,7 +49,7 @@ func (i *inline) find() (file string, found bool, err error) {
 	return file, false, err
 }
 
-// enterList returns errFound within a list that is not empty; any other value is passed over.
+// enterList returns errFound inside a non-empty list, and skips any other value.
 func (i *inline) enterList() error {
 	found, err := i.json.EnterList()
 	if found {

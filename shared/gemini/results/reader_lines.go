@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// lines are the items of a result file: one JSON object a line.
+// lines reads the items of a result file: one JSON object per line.
 type lines struct {
 	reader *bufio.Reader
 	line   []byte
@@ -34,8 +34,7 @@ func (l *lines) next() ([]byte, error) {
 	}
 }
 
-// readLine reads a line, and reports whether it could be kept. The error is io.EOF where nothing is
-// behind it.
+// readLine reads a line, and reports whether it fits. The error is io.EOF for the last line.
 func (l *lines) readLine() (whole bool, err error) {
 	l.line, whole = l.line[:0], true
 	for {

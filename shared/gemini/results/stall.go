@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// stallTimeout is how long a download may bring nothing while it is being read: the connection may
-// stand although its other end is gone, and nothing else bounds a download.
+// stallTimeout bounds one read of a download that brings nothing. A dead connection can stay open,
+// and nothing else bounds a download.
 const stallTimeout = time.Minute
 
 var errStalled = fmt.Errorf("nothing came for %v", stallTimeout)
 
-// A stallable is the body of an answer that ends when it stalls. What its reader does between two
-// reads may take any time.
+// A stallable is the body of an answer that fails when a read stalls. The time between two reads
+// does not count.
 type stallable struct {
 	io.ReadCloser
 	ctx context.Context //nolint:containedctx // of the request that it answers

@@ -10,15 +10,14 @@ import (
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
-// timeout ends a call that no deadline of the caller's ended.
+// timeout bounds one call of a Client.
 const timeout = 20 * time.Second
 
 // Options says how to reach Gemini. A call ends after 20 seconds, whatever its Timeout.
 type Options = api.Options
 
-// A Client manages webhooks. Every error of its methods is an *Error, but for an id that no webhook
-// can have. It is safe for concurrent use and holds nothing that must be closed beside what
-// Options.HTTP holds.
+// A Client manages webhooks. Every error of its methods is an *Error, or wraps ErrID. It is safe
+// for concurrent use and needs no closing.
 type Client struct {
 	api *api.Client
 	sdk *genai.Client

@@ -14,14 +14,13 @@ import (
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
-// Created is a new webhook, with what is told only now.
+// Created is a new webhook, with its secret.
 type Created struct {
 	Webhook
 
-	// Secret is what its deliveries are signed with. Gemini does not tell it again. It is empty if
-	// Gemini did not tell it.
+	// Secret is the signing secret. Gemini returns it only here. It is empty if Gemini did not.
 	Secret string `json:"-"`
-	// Refused are the events that Gemini does not let a webhook subscribe to.
+	// Refused are the events that Gemini did not accept.
 	Refused []string
 }
 
@@ -31,9 +30,9 @@ func (c Created) String() string { return "webhook " + c.ID }
 // GoString is String, for %#v.
 func (c Created) GoString() string { return c.String() }
 
-// Create registers a webhook for every event that Gemini accepts: it asks for all of Events, and
-// where Gemini answers 400, for those that the answer names, or else for AcceptedEvents. Where the
-// error is Unanswered there may be a webhook whose secret that is lost.
+// Create registers a webhook for every event that Gemini accepts. It subscribes to all of Events;
+// after a 400, to those that the answer lists, or else to AcceptedEvents. If the error is
+// Unanswered there may be a webhook whose secret is lost.
 func (c *Client) Create(ctx context.Context, name, uri string) (Created, error) {
 	events := Events()
 	created, err := c.create(ctx, name, uri, events)
@@ -76,11 +75,11 @@ func (c *Client) create(ctx context.Context, name, uri string, events []string) 
 	return created, nil
 }
 
-// listed is what introduces the events that would be accepted: "Supported values: …".
+// listed matches the words before a list of accepted events, as in "Supported values: …".
 var listed = regexp.MustCompile(`(?i)\b(?:supported|valid|allowed|accepted|one of)\b`)
 
-// accepted returns those of Events that a refusal says are accepted. Before the last word that
-// introduces them stands what was refused.
+// accepted returns those of Events that a refusal lists as accepted: those after the last match of
+// listed. The refused ones come before it.
 func accepted(refusal string) []string {
 	places := listed.FindAllStringIndex(refusal, -1)
 	if len(places) == 0 {

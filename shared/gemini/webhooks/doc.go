@@ -1,11 +1,11 @@
 // Package webhooks manages the webhooks that are registered at Gemini, through the official SDK:
-// create, list, ping, rotate, enable, delete [G3].
+// create, list, ping, rotate, enable and delete [G3].
 //
-// A webhook belongs to the project of the API key. Gemini tells its signing secret when it is
-// created or rotated, and never again: from then on it lists the last characters only. No error or
-// printed value here holds a secret or the API key.
+// A webhook belongs to the project of the API key. Gemini returns a signing secret only when it is
+// created or rotated; afterwards it lists the last characters. No error or printed value here holds
+// a secret or the API key.
 //
-// Nothing is repeated by itself, because a creation that is made twice leaves two webhooks, and a
-// second rotation a secret that is not kept. A call that got no answer may have been carried out
-// all the same; [Error.Unanswered] says which those are.
+// No call is retried: a repeated creation leaves two webhooks, and a repeated rotation replaces a
+// secret that was not stored yet. A call without an answer may have been carried out;
+// [Error.Unanswered] reports such a call.
 package webhooks

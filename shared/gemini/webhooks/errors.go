@@ -16,8 +16,8 @@ const maxMessage = 512
 // ErrID says that an id is not a webhook's. Nothing was sent.
 var ErrID = errors.New("a webhook's id is letters, digits, - and _ only")
 
-// An Error says that Gemini did not do what it was asked to. It holds no error of the SDK, because
-// those can hold a whole answer; only the end of a context is unwrapped.
+// An Error says that a call failed. It wraps nothing but the end of a context: an error of the SDK
+// can hold a whole answer.
 type Error struct {
 	// Doing is what was attempted, such as "pinging webhook abc".
 	Doing string
@@ -31,7 +31,7 @@ type Error struct {
 	cause error
 }
 
-// Error says what was attempted, what came back, and what to do.
+// Error returns what was attempted, what came back, and what to do.
 func (e *Error) Error() string {
 	said := "no answer"
 	if e.Status != 0 {
@@ -77,7 +77,7 @@ type call struct {
 	read  bool
 }
 
-// do makes a call of the SDK, which ends after 20 s.
+// do makes a call of the SDK, bounded by timeout.
 func do[T any](ctx context.Context, c *Client, what call, ask func(context.Context) (T, error)) (answer T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -89,8 +89,8 @@ func do[T any](ctx context.Context, c *Client, what call, ask func(context.Conte
 	return answer, nil
 }
 
-// failed makes an Error of one of package api, or of the SDK's about a 200. The SDK quotes such an
-// answer, which may hold a secret, so nothing of its error is repeated.
+// failed returns the Error for an error of package api, or of the SDK about a 200. The SDK quotes
+// such an answer, which may hold a secret, so its error is not repeated.
 func (what call) failed(c *Client, err error) *Error {
 	e := &Error{Doing: what.doing, read: what.read}
 	var refused *api.Error

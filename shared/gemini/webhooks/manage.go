@@ -73,8 +73,8 @@ func (c *Client) Get(ctx context.Context, id string) (Webhook, error) {
 	return fromSDK(answer.Webhook), nil
 }
 
-// Ping makes Gemini send a ping to the webhook's address. Gemini answers alike whether the receiver
-// can be reached or not, so nil means only that it will try.
+// Ping makes Gemini send a ping to the webhook's address. nil means only that Gemini will try: it
+// does not report whether the receiver was reached.
 func (c *Client) Ping(ctx context.Context, id string) error {
 	pinging, err := about("pinging", id)
 	if err != nil {
@@ -86,10 +86,9 @@ func (c *Client) Ping(ctx context.Context, id string) error {
 	return err
 }
 
-// Rotate makes a new signing secret and returns it; Gemini does not tell it again. The ones before
-// it stay valid for 24 hours, in which deliveries carry a signature of each, unless revokeNow ends
-// them at once. Where the error is Unanswered the rotation may have been made; the remedy is
-// another one.
+// Rotate makes a new signing secret and returns it; Gemini returns it only here. Older secrets stay
+// valid for 24 hours, in which a delivery has a signature of each; revokeNow ends them at once. If
+// the error is Unanswered the secret may have been rotated; rotate again.
 func (c *Client) Rotate(ctx context.Context, id string, revokeNow bool) (string, error) {
 	rotating, err := about("rotating the secret of", id)
 	if err != nil {
@@ -114,7 +113,7 @@ func (c *Client) Rotate(ctx context.Context, id string, revokeNow bool) (string,
 	return value(rotated.Secret), nil
 }
 
-// Delete ends a webhook: nothing more is delivered.
+// Delete deletes a webhook. Nothing more is delivered.
 func (c *Client) Delete(ctx context.Context, id string) error {
 	deleting, err := about("deleting", id)
 	if err != nil {
@@ -126,7 +125,7 @@ func (c *Client) Delete(ctx context.Context, id string) error {
 	return err
 }
 
-// Enable switches a webhook on again, and returns it as it is then. One that is enabled stays so.
+// Enable switches a webhook on and returns it. An enabled one stays so.
 func (c *Client) Enable(ctx context.Context, id string) (Webhook, error) {
 	enabling, err := about("enabling", id)
 	if err != nil {
@@ -144,8 +143,8 @@ func (c *Client) Enable(ctx context.Context, id string) (Webhook, error) {
 	return fromSDK(answer.Webhook), nil
 }
 
-// about is a call about one webhook. The error wraps ErrID for an id that would make another
-// request of it.
+// about returns a call about one webhook. The error wraps ErrID for an id that would change the
+// request.
 func about(doing, id string) (call, error) {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	if id == "" || strings.Trim(id, letters+"0123456789-_") != "" {

@@ -13,19 +13,19 @@ const (
 	Enabled = "enabled"
 	// Disabled: the operator switched it off.
 	Disabled = "disabled"
-	// DisabledByFailures: Gemini switched it off, because its deliveries failed. How many it takes
-	// is not published.
+	// DisabledByFailures: Gemini switched it off because its deliveries failed. The number of
+	// failures is undocumented.
 	DisabledByFailures = "disabled_due_to_failed_deliveries"
 )
 
-// Events returns every event that Gemini's pages name. Which of them a webhook may subscribe to
-// Gemini says when it is created.
+// Events returns every event in Gemini's documentation. Gemini accepts not all of them; see
+// Client.Create.
 func Events() []string {
 	return append(AcceptedEvents(), "batch.cancelled", "interaction.cancelled")
 }
 
-// AcceptedEvents returns the events that Gemini was seen to accept. The ends that have none are
-// found by reconciliation [R4].
+// AcceptedEvents returns the events that Gemini was seen to accept. Reconciliation finds the ends
+// without an event [R4].
 func AcceptedEvents() []string {
 	return []string{
 		"batch.succeeded", "batch.failed", "batch.expired",
@@ -38,12 +38,12 @@ func AcceptedEvents() []string {
 type Webhook struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// URI is where Gemini delivers to.
+	// URI is the address that Gemini delivers to.
 	URI string `json:"uri"`
-	// State is one of the constants, or a word that Gemini has added since.
+	// State is one of the constants, or another word of Gemini's.
 	State  string   `json:"state"`
 	Events []string `json:"events"`
-	// Secrets are those that deliveries are signed with.
+	// Secrets are the secrets that sign its deliveries.
 	Secrets []Secret `json:"secrets"`
 }
 
@@ -55,8 +55,7 @@ type Secret struct {
 	Expires time.Time `json:"expires,omitzero"`
 }
 
-// Of reports whether the listed secret may be this one: as far as its characters are shown, they
-// are the same.
+// Of reports whether the listed secret may be this one: the characters that it shows are the same.
 func (s Secret) Of(secret string) bool {
 	head, tail, cut := strings.Cut(s.Truncated, "...")
 	if !cut {
@@ -65,7 +64,7 @@ func (s Secret) Of(secret string) bool {
 	return tail != "" && len(secret) >= len(head)+len(tail) && strings.HasPrefix(secret, head) && strings.HasSuffix(secret, tail)
 }
 
-// fromSDK reads what the SDK gives; what is missing is empty.
+// fromSDK converts a webhook of the SDK. Missing fields are empty.
 func fromSDK(w *sdk.Webhook) Webhook {
 	hook := Webhook{Events: []string{}, Secrets: []Secret{}}
 	if w == nil {
@@ -88,8 +87,8 @@ func value[T any](p *T) (v T) {
 	return v
 }
 
-// SameURL reports whether two addresses are one to deliver to: the case of the host, its usual port
-// and an empty path make no difference.
+// SameURL reports whether two addresses are the same target. It ignores the case of the host, port
+// 443, and whether an empty path is /.
 func SameURL(a, b string) bool { return plain(a) == plain(b) }
 
 func plain(text string) string {
