@@ -95,9 +95,9 @@ type handlerSettings struct {
 	Ledger  config.Ledger
 }
 
-// checkHandlers returns the problems that show only once the effects' handlers are made, for a command
-// with these settings. Effects that the command does not use are checked too. Settings that cannot be
-// read are reported by the command itself.
+// checkHandlers returns the problems that show only once the effects' handlers are made, for a
+// command with these settings. Effects that the command does not use are checked too. Settings that
+// cannot be read are reported by the command itself.
 func checkHandlers(outside environment, command any) error {
 	var settings handlerSettings
 	var hasProject, hasLedger bool

@@ -12,7 +12,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestListPending: a table of what is waited for, the next to be looked up first, and why [L4, R4].
+// TestListPending: the operations that are waited for, in the order of their next look-up, and why
+// [L4, R4].
 func TestListPending(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -49,7 +50,7 @@ func TestListPending(t *testing.T) {
 	}
 	cli(t, variables, "list", "--pending", "--limit", "1").want(t, exitDone).says(t, "more: --after ")
 
-	// A bare id is that of the one operation that has it; trouble is said [K1, R4].
+	// A bare id names the one operation that has it; the error says the condition [K1, R4].
 	cli(t, variables, "show", "gone").want(t, exitDone).says(t, "batches/gone ", "  condition ",
 		"not found at Gemini since ")
 	cli(t, variables, "reconcile", "gone").want(t, exitFailed, "looking up batches/gone at Gemini (not-found)",
@@ -86,80 +87,5 @@ func TestWhyPending(t *testing.T) {
 		if got := whyPending(c.record, now); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.record, got, c.want)
 		}
-	}
-}
-
-func TestSpan(t *testing.T) {
-	t.Parallel()
-	for d, want := range map[time.Duration]string{
-		-time.Second: "0s", 0: "0s", 1500 * time.Millisecond: "1s", 59 * time.Second: "59s", 61 * time.Second: "1m01s",
-		2*time.Hour + 5*time.Minute: "2h05m", 99*time.Hour + 59*time.Minute: "4d03h",
-	} {
-		if got := span(d); got != want {
-			t.Errorf("%v: %q, want %q", d, got, want)
-		}
-	}
-}
-
-// TestListIntents: what submitters said they would submit and nobody has found, the next to be
-// looked at first; also what was given up lately [G6].
-func TestListIntents(t *testing.T) {
-	t.Parallel()
-	f := newFile(t)
-	f.register()
-	variables := []string{"OPLEDGER_STORE=" + f.store()}
-	if s := cli(t, variables, "list", "--intents").want(t, exitDone); s.out != "no intent waits for its operation\n" {
-		t.Errorf("%q", s.out)
-	}
-	cli(t, variables, "list", "--intents", "--json").want(t, exitDone).says(t, `"intents": []`)
-	f.with(func(ctx context.Context, l *ledger.Ledger) error {
-		for _, id := range []string{"c-1", "c-2\x1b[2J", "bound"} {
-			if _, err := l.Intend(ctx, ledger.Intention{
-				CorrelationID: id, JobKind: "nightly", Collection: operation.Batches,
-			}); err != nil {
-				return err
-			}
-		}
-		_, err := l.Register(ctx, ledger.Registration{Name: operation.Name{Key: "batches/a", Resource: "batches/a"},
-			CorrelationID: "bound"})
-		return err
-	})
-	s := cli(t, variables, "list", "--intents").want(t, exitDone)
-	wantTame(t, s)
-	if !regexp.MustCompile(`^CORRELATION ID +STATE +COLLECTION +JOB KIND +AGE +GIVEN UP AT +NEXT SEARCH
-c-1 +OPEN +batches +nightly +\d+s +` + localPattern + ` +` + localPattern + `
-c-2 \[2J +OPEN +batches +nightly +\d+s +` + localPattern + ` +` + localPattern + `
-$`).MatchString(s.out) {
-		t.Errorf("%s", s.out)
-	}
-	var listed struct {
-		Intents []ledger.Intent
-		Next    string
-	}
-	s = cli(t, variables, "list", "--intents", "--json", "--limit", "1").want(t, exitDone)
-	wantUTC(t, s.out)
-	oneObject(t, s.out, &listed)
-	if len(listed.Intents) != 1 || listed.Intents[0].CorrelationID != "c-1" || listed.Next == "" {
-		t.Errorf("%+v", listed)
-	}
-	s = cli(t, variables, "list", "--intents", "--json", "--after", listed.Next).want(t, exitDone)
-	wantTame(t, s)
-	oneObject(t, s.out, &listed)
-	if len(listed.Intents) != 1 || listed.Intents[0].CorrelationID != "c-2\x1b[2J" {
-		t.Errorf("%+v", listed)
-	}
-	cli(t, variables, "show", "batches/a").want(t, exitDone).says(t, "correlation id ", "bound")
-
-	f.with(func(ctx context.Context, l *ledger.Ledger) error {
-		page, err := l.WaitingIntents(ctx, ledger.Cursor{}, 1)
-		if err == nil {
-			err = l.AbandonIntent(ctx, page.Items[0], time.Now())
-		}
-		return err
-	})
-	s = cli(t, variables, "list", "--intents").want(t, exitDone)
-	if !regexp.MustCompile(
-		`\nc-1 +ABANDONED +batches +nightly +\d+s +` + localPattern + ` +` + localPattern + `\nc-2`).MatchString(s.out) {
-		t.Errorf("%s", s.out)
 	}
 }

@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,7 +14,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// localPattern is a time for a person: local, with its offset.
+// localPattern matches a local time with its offset.
 const localPattern = `\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d`
 
 // wantUTC: every time in JSON is RFC 3339 in UTC.
@@ -59,8 +56,7 @@ func (l listed) keys() (keys []string) {
 	return keys
 }
 
-// TestListTable: a table for a person, newest first, whose times are local with their offset;
-// stderr says where the ledger is.
+// TestListTable: a table, newest first, with local times and their offset; stderr names the ledger.
 func TestListTable(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -82,7 +78,7 @@ $`)
 	}
 }
 
-// TestListJSON: one object; times in UTC; nothing is an empty list.
+// TestListJSON: one object, with times in UTC; an empty list is not null.
 func TestListJSON(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -105,52 +101,7 @@ func TestListJSON(t *testing.T) {
 	}
 }
 
-// TestListPages: --after takes what the page before said, in either form, and the pages together
-// are the list.
-func TestListPages(t *testing.T) {
-	t.Parallel()
-	f := newFile(t)
-	var names []string
-	for i := range 7 {
-		names = append(names, fmt.Sprintf("batches/n%d", i))
-	}
-	f.register(names...)
-	slices.Reverse(names) // newest first
-	for _, order := range []string{"newest", "--pending"} {
-		var got []string
-		after := ""
-		for range 10 {
-			args := []string{"list", "--json", "--limit", "3", "--store", f.store(), "--after", after}
-			if order == "--pending" {
-				args = append(args, order)
-			}
-			var page listed
-			oneObject(t, cli(t, nil, args...).want(t, exitDone).out, &page)
-			got = append(got, page.keys()...)
-			if after = page.Next; after == "" {
-				break
-			}
-		}
-		if order == "--pending" {
-			slices.Reverse(got) // the one submitted first is due first
-		}
-		if !slices.Equal(got, names) {
-			t.Errorf("%s: the pages are %v", order, got)
-		}
-	}
-	first := cli(t, nil, "list", "--limit", "3", "--store", f.store()).want(t, exitDone)
-	_, after, found := strings.Cut(first.out, "more: --after ")
-	if !found {
-		t.Fatalf("the table does not say how to go on:\n%s", first.out)
-	}
-	second := cli(t, nil, "list", "--limit", "3", "--store", f.store(), "--after", strings.TrimSpace(after)).want(t,
-		exitDone)
-	if !strings.Contains(second.out, "batches/n3 ") || strings.Contains(second.out, "batches/n4 ") {
-		t.Errorf("the second page is\n%s", second.out)
-	}
-}
-
-// TestListFilters: --state and --collection in any case, and --pending.
+// TestListFilters: --state and --collection in upper and lower case, and --pending.
 func TestListFilters(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -176,8 +127,8 @@ func TestListFilters(t *testing.T) {
 	}
 }
 
-// TestListDead: --dead finds the operations with a dead effect, in pages, also of one state or
-// collection; what was waived or replayed is not among them [S2, G5].
+// TestListDead: --dead finds the operations with a dead effect, in pages, and of one state or
+// collection; waived and replayed ones are not among them [S2, G5].
 func TestListDead(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -214,44 +165,29 @@ func TestListDead(t *testing.T) {
 	cli(t, nil, "list", "--dead", "--pending", "--store", f.store()).want(t, exitUsage, "pending", "dead").complaint(t)
 }
 
-// TestNoLedgerThere: who looks into a ledger has mistyped its place; no file is made.
-func TestNoLedgerThere(t *testing.T) {
+// TestListDeadAlert: a dead alert whose subject is no operation is listed, and replayed with the
+// other dead effects.
+func TestListDeadAlert(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "none.db")
-	for _, args := range [][]string{
-		{"list"}, {"list", "--intents"}, {"show", "batches/a"}, {"abandon", "batches/a", "--reason", "r"},
-		{"forget", "batches/a", "--yes"},
-		{"quarantine", "list"}, {"quarantine", "show", "msg"}, {"quarantine", "retry", "msg"},
-	} {
-		s := cli(t, []string{"OPLEDGER_STORE=sqlite:" + path}, args...).want(t, exitFailed, "there is no ledger in "+path,
-			"--store sqlite:PATH")
-		s.complaint(t)
-		if s.out != "" {
-			t.Errorf("stdout %q", s.out)
-		}
+	f := newFile(t)
+	f.dead("batches/a")
+	effect := f.deadAlert("intents/nightly")
+	s := cli(t, nil, "list", "--dead", "--store", f.store()).want(t, exitDone)
+	row := regexp.MustCompile(`(?m)^intents/nightly +no record +- .* ` + regexp.QuoteMeta(effect) + ` dead$`)
+	if !row.MatchString(s.out) || !strings.Contains(s.out, "\nbatches/a ") {
+		t.Errorf("%s", s.out)
 	}
-	if _, err := os.Stat(path); !os.IsNotExist(err) {
-		t.Errorf("a file was made: %v", err)
+	if s := cli(t, nil, "list", "--store", f.store()).want(t, exitDone); strings.Contains(s.out, "intents/nightly") {
+		t.Errorf("%s", s.out)
 	}
-	garbage := filepath.Join(t.TempDir(), "garbage.db")
-	if err := os.WriteFile(garbage, []byte(strings.Repeat("this is no database ", 100)), 0o600); err != nil {
-		t.Fatal(err)
+	s = cli(t, nil, "replay", "--dead", "--dry-run", "--store", f.store()).want(t, exitDone)
+	if !strings.Contains(s.out, "intents/nightly  "+effect+"  dead") || !strings.Contains(s.out, "batches/a") {
+		t.Errorf("%s", s.out)
 	}
-	cli(t, nil, "list", "--store", "sqlite:"+garbage).want(t, exitFailed, garbage).complaint(t)
-}
-
-// TestFlagBeatsEnvironment: settings come from the environment; flags override.
-func TestFlagBeatsEnvironment(t *testing.T) {
-	t.Parallel()
-	f, other := newFile(t), newFile(t)
-	f.register("batches/here")
-	other.register("batches/there")
-	variables := []string{"OPLEDGER_STORE=" + other.store(), "GOOGLE_CLOUD_PROJECT=p"}
-	if s := cli(t, variables, "list").want(t, exitDone, other.store()); !strings.Contains(s.out, "batches/there") {
-		t.Error(s.out)
-	}
-	if s := cli(t, variables, "list", "--store", f.store()).want(t, exitDone, f.store()); !strings.Contains(s.out,
-		"batches/here") {
-		t.Error(s.out)
+	cli(t, nil, "abandon", "intents/nightly", "--effect", effect, "--reason", "read", "--store", f.store()).want(t,
+		exitDone)
+	if s := cli(t, nil, "list", "--dead", "--store", f.store()).want(t, exitDone); strings.Contains(s.out,
+		"intents/nightly") {
+		t.Errorf("%s", s.out)
 	}
 }

@@ -32,8 +32,8 @@ func TestLocalJSON(t *testing.T) {
 	}
 }
 
-// TestLocalUnfinished: what is still on its way when the time is over is said apart from what was
-// lost, in the summary, in JSON and in the error.
+// TestLocalUnfinished: operations that are in progress when the time runs out are reported apart
+// from lost ones, in the summary, in JSON and in the error.
 func TestLocalUnfinished(t *testing.T) {
 	t.Parallel()
 	args := []string{"local", "--operations", "5000", "--faults", "none", "--max-time", "1ns"}
@@ -54,7 +54,8 @@ func TestLocalUnfinished(t *testing.T) {
 	}
 }
 
-// TestLocalLines: into a pipe plain lines, no escape sequences; the promise is the last line.
+// TestLocalLines: a pipe gets plain lines without escape sequences; the last one has the three
+// counts.
 func TestLocalLines(t *testing.T) {
 	t.Parallel()
 	s := cli(t, nil, "local", "--operations", "5", "--speed", "400", "--faults", "none").want(t, exitDone)
@@ -66,8 +67,8 @@ func TestLocalLines(t *testing.T) {
 	}
 }
 
-// TestLocalStore: --store keeps the ledger in a file that list reads, and further runs join it; but
-// not one with the same seed, whose operations are the same.
+// TestLocalStore: --store keeps the ledger in a file that list reads and that other runs can share,
+// except a run with the same seed, whose operations have the same names.
 func TestLocalStore(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -85,7 +86,7 @@ func TestLocalStore(t *testing.T) {
 	local("1").want(t, exitFailed, "--seed").complaint(t)
 }
 
-// signalling is a writer that says when it has seen some words.
+// signalling is a writer that signals when certain words have been written.
 type signalling struct {
 	bytes.Buffer
 	words string
@@ -100,8 +101,8 @@ func (s *signalling) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestLocalKeep: with --keep the summary comes first; then everything stays up, the ledger can be
-// looked into, and an interrupt is a good end.
+// TestLocalKeep: with --keep the summary is printed first; everything then keeps running, the
+// ledger can be read, and an interrupt ends it with success.
 func TestLocalKeep(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -3,136 +3,95 @@ package main
 import (
 	"bytes"
 	"context"
-	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
-
-	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/ledger/sqlite"
-	"github.com/opledger/opledger/shared/operation"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	http.DefaultClient.CloseIdleConnections()
-	if code == 0 { // the worker is of a library that the Firestore client brings
-		if err := goleak.Find(goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")); err != nil {
-			_, _ = os.Stderr.WriteString(err.Error())
-			code = 1
+// build makes the binary: exit codes and signals are part of its contract.
+func build(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "opledger")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}
+
+// TestExitCodes: 0 on success, 1 on failure, 2 on wrong use; an error is one line on stderr.
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	binary := build(t)
+	f := newFile(t)
+	f.register("batches/a")
+	for _, c := range []struct {
+		code int
+		args []string
+	}{
+		{exitDone, []string{"--help"}},
+		{exitDone, []string{"list", "--store", f.store()}},
+		{exitDone, []string{"local", "--operations", "3", "--faults", "none", "--speed", "1000", "--json"}},
+		{exitFailed, []string{"show", "batches/b", "--store", f.store()}},
+		{exitFailed, []string{"list"}}, // there is no opledger.db here
+		{exitUsage, []string{"list", "--state", "DONE"}},
+		{exitUsage, []string{"nonsense"}},
+		{exitUsage, []string{"serve"}}, // without GEMINI_API_KEY
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		command := exec.CommandContext(ctx, binary, c.args...)
+		command.Dir, command.Env = t.TempDir(), []string{"TMPDIR=" + t.TempDir()}
+		var out, stderr bytes.Buffer
+		command.Stdout, command.Stderr = &out, &stderr
+		_ = command.Run() // the code says it
+		cancel()
+		if code := command.ProcessState.ExitCode(); code != c.code {
+			t.Errorf("%v: exit code %d, want %d\n%s%s", c.args, code, c.code, &out, &stderr)
+		}
+		if s := (said{c.code, out.String(), stderr.String()}); c.code != exitDone {
+			s.complaint(t)
+		}
+		if left, err := os.ReadDir(command.Dir); err != nil || len(left) > 0 {
+			t.Errorf("%v leaves %v behind, %v", c.args, left, err)
 		}
 	}
-	os.Exit(code)
 }
 
-// said is what a command came to.
-type said struct {
-	code     int
-	out, err string
-}
-
-// cli runs a command line in this process, with exactly these variables.
-func cli(t *testing.T, variables []string, args ...string) said {
-	t.Helper()
+// TestInterruptedLocal: Ctrl-C ends a run with exit code 1 and a line that nothing was audited, and
+// no file is left.
+func TestInterruptedLocal(t *testing.T) {
+	t.Parallel()
+	temp := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	var out, err bytes.Buffer
-	code := run(ctx, args, environment{variables: variables, in: strings.NewReader(""), out: &out, err: &err})
-	return said{code, out.String(), err.String()}
-}
-
-// want checks the exit code, and that stderr names each of these.
-func (s said) want(t *testing.T, code int, onStderr ...string) said {
-	t.Helper()
-	if s.code != code {
-		t.Errorf("exit code %d, want %d\n%s%s", s.code, code, s.out, s.err)
-	}
-	for _, words := range onStderr {
-		if !strings.Contains(s.err, words) {
-			t.Errorf("stderr does not say %q: %s", words, s.err)
-		}
-	}
-	return s
-}
-
-// complaint returns the command's error: the one line that stderr ends with, or several that it
-// lists under one that counts them.
-func (s said) complaint(t *testing.T) string {
-	t.Helper()
-	match := regexp.MustCompile(`(?:^|\n)opledger: (.+(?:, and nothing was done:(?:\n  .+){2,})?)\n$`).FindStringSubmatch(
-		s.err)
-	begins := strings.Count("\n"+s.err, "\nopledger: ") - strings.Count(s.err,
-		"opledger: the ledger is in ") - strings.Count(s.err, "opledger: effects that may be planned: ")
-	if match == nil || begins != 1 {
-		t.Fatalf("stderr does not end with the lines of one error: %q", s.err)
-	}
-	return match[1]
-}
-
-// file is a ledger of the test's own.
-type file struct {
-	t    *testing.T
-	path string
-}
-
-func newFile(t *testing.T) file { return file{t, filepath.Join(t.TempDir(), "ledger.db")} }
-
-// store is what --store and OPLEDGER_STORE take.
-func (f file) store() string { return "sqlite:" + f.path }
-
-// with works on the file's ledger, whose one rule plans the effect "log". It is made if it is not
-// there.
-func (f file) with(do func(context.Context, *ledger.Ledger) error) {
-	f.t.Helper()
-	ctx := f.t.Context()
-	store, err := sqlite.Open(ctx, f.path, time.Now)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	settings := ledger.DefaultSettings()
-	settings.Rules = []ledger.Rule{{Name: "log", On: []operation.State{operation.Succeeded, operation.Failed}}}
-	l, err := ledger.New(store, settings, ledger.Options{})
+	command := exec.CommandContext(ctx, build(t), "local", "--speed", "20")
+	command.Env = []string{"TMPDIR=" + temp}
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	stdout, err := command.StdoutPipe()
 	if err == nil {
-		err = do(ctx, l)
+		err = command.Start()
 	}
 	if err != nil {
-		f.t.Error(err)
+		t.Fatal(err)
 	}
-	if err := store.Close(); err != nil {
-		f.t.Error(err)
+	if _, err := stdout.Read(make([]byte, 1)); err != nil { // it has begun
+		t.Error(err)
 	}
-}
-
-// register records operations, in this order.
-func (f file) register(names ...string) {
-	f.t.Helper()
-	f.with(func(ctx context.Context, l *ledger.Ledger) error {
-		for _, text := range names {
-			name, err := operation.ParseName(text, "")
-			if err == nil {
-				_, err = l.Register(ctx, ledger.Registration{Name: name, JobKind: "test"})
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// settle takes in the end of an operation.
-func (f file) settle(key operation.Key, state operation.State, result operation.Result) {
-	f.t.Helper()
-	f.with(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Ingest(ctx, operation.Event{
-			Name: operation.Name{Key: key, Resource: string(key)}, DeliveryID: "msg_" + key.ID(), Source: operation.Webhook,
-			Type: "batch." + strings.ToLower(string(state)), State: state, UpdateTime: time.Now(), Result: result,
-		})
-		return err
-	})
+	if err := command.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	_ = command.Wait() // the code says it
+	if code := command.ProcessState.ExitCode(); code != exitFailed {
+		t.Errorf("exit code %d, want %d", code, exitFailed)
+	}
+	s := said{exitFailed, "", stderr.String()}
+	if complaint := s.complaint(t); !strings.HasPrefix(complaint, "interrupted before the end") {
+		t.Error(complaint)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("it leaves %v behind, %v", left, err)
+	}
 }

@@ -12,7 +12,7 @@ import (
 
 const readable = `{"type":"batch.succeeded","version":"v1","timestamp":"2026-11-21T12:00:00Z","data":{"id":"batches/a"}}`
 
-// quarantined is a ledger with three bodies in quarantine: one that nobody can read, one of an
+// quarantined is a ledger with three bodies in quarantine: one that cannot be read, one of an
 // unknown type that would command a terminal, and one that this revision can read.
 func quarantined(t *testing.T) (file, []string) {
 	t.Helper()
@@ -35,7 +35,7 @@ func quarantined(t *testing.T) (file, []string) {
 	return f, []string{"OPLEDGER_STORE=" + f.store()}
 }
 
-// wantTame: nothing that is printed could command a terminal.
+// wantTame checks that nothing printed can command a terminal.
 func wantTame(t *testing.T, s said) {
 	t.Helper()
 	if strings.ContainsAny(s.out+s.err, "\x1b\u009b\r\x07") {
@@ -86,8 +86,8 @@ func TestQuarantineList(t *testing.T) {
 	}
 }
 
-// TestQuarantineShow: why it is there, the headers that are kept, and the body, as it came only
-// where that is asked for.
+// TestQuarantineShow: the reason, the kept headers and the body; the body is printed unchanged only
+// with --body.
 func TestQuarantineShow(t *testing.T) {
 	t.Parallel()
 	_, variables := quarantined(t)
@@ -107,7 +107,7 @@ func TestQuarantineShow(t *testing.T) {
 	cli(t, variables, "quarantine", "show", "msg_1", "--json", "--body").want(t, exitUsage)
 }
 
-// TestQuarantineBodyOnATerminal: bytes of a stranger's are not sent to a device.
+// TestQuarantineBodyOnATerminal: the bytes of a sender are never written to a device.
 func TestQuarantineBodyOnATerminal(t *testing.T) {
 	t.Parallel()
 	_, variables := quarantined(t)
@@ -124,8 +124,8 @@ func TestQuarantineBodyOnATerminal(t *testing.T) {
 	}
 }
 
-// TestQuarantineRetry: what this revision reads is taken in, once, and its effects run; the body
-// stays [W4, W6].
+// TestQuarantineRetry: a body that this revision can read is ingested once, and its effects run;
+// the body stays [W4, W6].
 func TestQuarantineRetry(t *testing.T) {
 	t.Parallel()
 	f, variables := quarantined(t)

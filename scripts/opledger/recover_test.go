@@ -14,8 +14,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// lostLog is what functions said since the backup: a registered, b registered and done, c done by a
-// run of its own.
+// lostLog is the functions' log since the backup: a is registered, b registered and done, c done by
+// a run of its own.
 const lostLog = `opledger: the ledger is in sqlite:opledger.db
 {"event":"intent","correlation":"nightly","jobKind":"night","collection":"batches","outcome":"created"}
 {"event":"ingest","operation":"batches/b","outcome":"applied","registered":true}
@@ -54,9 +54,9 @@ func asGcloud(t *testing.T, text string) string {
 	return string(list)
 }
 
-// TestRecover: what the log says was recorded, registered and done is so again, without a run, and
-// what it does not say is listed [S7, L2, G6]. It is safe to repeat, and goes on when what it
-// waited for has ended.
+// TestRecover: what the log shows as recorded, registered and done is restored without a run, and
+// open effects are listed [S7, L2, G6]. Repeating it is safe, and continues once operations have
+// ended.
 func TestRecover(t *testing.T) {
 	t.Parallel()
 	for form, text := range map[string]string{"as printed": lostLog, "as gcloud reads it": asGcloud(t, lostLog)} {
@@ -82,7 +82,7 @@ func TestRecover(t *testing.T) {
 			cli(t, nil, command...).want(t, exitFailed,
 				"Record 1 intents, register 1 operations, and record 1 effects as done? [y/N]", "nothing was changed")
 			if e := f.effects("batches/a")["log"]; e.State != ledger.EffectPending {
-				t.Errorf("nobody agreed, and %+v", e)
+				t.Errorf("without a yes: %+v", e)
 			}
 			if s := answer(t, nil, "y\n", command...).want(t, exitDone); s.out != strings.Replace(want, "missing:", "recovered:",
 				1) {
@@ -126,8 +126,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// TestRecoverHeld: an effect that was done and is being run once more shows that effects are not
-// paused.
+// TestRecoverHeld: an effect that was done and is claimed again shows that effects are not paused.
 func TestRecoverHeld(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -142,8 +141,7 @@ func TestRecoverHeld(t *testing.T) {
 	}
 }
 
-// TestRecoverRefused: what is no log, or says nothing, is refused by name; nothing is recovered by
-// mistake.
+// TestRecoverRefused: a file that is no log, or has no facts, is refused with its name.
 func TestRecoverRefused(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -162,26 +160,6 @@ func TestRecoverRefused(t *testing.T) {
 		"/nowhere/serve.log").complaint(t)
 	cli(t, nil, "recover", "--store", "sqlite:"+filepath.Join(t.TempDir(), "none.db"), "--log", lost(t, lostLog)).want(t,
 		exitFailed, "there is no ledger").complaint(t)
-}
-
-// TestBackup: a ledger in a file is copied, never over another file; Firestore is told where its
-// backups are made.
-func TestBackup(t *testing.T) {
-	t.Parallel()
-	f := newFile(t)
-	f.register("batches/a")
-	path := filepath.Join(t.TempDir(), "backup.db")
-	if s := cli(t, nil, "backup", path, "--store", f.store()).want(t, exitDone); s.out != "backed up to "+path+"\n" {
-		t.Errorf("%q", s.out)
-	}
-	if s := cli(t, nil, "list", "--store", "sqlite:"+path).want(t, exitDone); !strings.Contains(s.out, "batches/a") {
-		t.Errorf("%s", s.out)
-	}
-	cli(t, nil, "backup", path, "--store", f.store()).want(t, exitFailed, "file exists").complaint(t)
-	cli(t, []string{"GOOGLE_CLOUD_PROJECT=p"}, "backup", path, "--store", "firestore").want(t, exitUsage,
-		"gcloud firestore backups").complaint(t)
-	cli(t, nil, "backup", path, "--store", "sqlite:"+filepath.Join(t.TempDir(), "none.db")).want(t, exitFailed,
-		"there is no ledger").complaint(t)
 }
 
 // claim takes an operation's effect, as a worker does.

@@ -13,8 +13,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestReplayMistyped: of an effect that neither the ledger nor the settings know nothing is done
-// where this process runs effects; it says which was perhaps meant [G5].
+// TestReplayMistyped: an effect that neither the ledger nor the settings have is refused if this
+// process would run it; the error suggests a name [G5].
 func TestReplayMistyped(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -53,7 +53,8 @@ func TestReplayMistyped(t *testing.T) {
 		`batches/a has no effect "lgo"; did you mean log?`).complaint(t)
 }
 
-// TestReplayCounts: only what had an attempt was run, and only what is open runs again by itself.
+// TestReplayCounts: only effects with an attempt count as run, and only open ones run again by
+// themselves.
 func TestReplayCounts(t *testing.T) {
 	t.Parallel()
 	const again, settings = "what is open runs again when serve sweeps", "set OPLEDGER_EFFECTS to the value of the " +

@@ -17,7 +17,7 @@ import (
 
 const serveToken = "fQ2rT8vXw4cZ1bN7mK0pL5sD9gH3jY6e"
 
-// A served is a serve command that is up.
+// A served is a running serve command.
 type served struct {
 	t            *testing.T
 	url, webhook string // what it said on stdout; webhook is empty without --webhook-listen
@@ -63,7 +63,7 @@ func serving(t *testing.T, variables []string, args ...string) served {
 	return s
 }
 
-// wantStatus makes a request and wants its answer's status.
+// wantStatus makes a request and checks the status of the answer.
 func (s served) wantStatus(status int, method, url string, header ...string) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, url, strings.NewReader(`{"name":"batches/a"}`))
@@ -83,8 +83,8 @@ func (s served) wantStatus(status int, method, url string, header ...string) {
 	}
 }
 
-// TestServeReach: serve as it is started answers this machine and no page that a browser shows;
-// with --webhook-listen there is a second port, which answers /webhook alone [G7].
+// TestServeReach: by default serve answers this machine and no page in a browser; with
+// --webhook-listen a second port answers /webhook alone [G7].
 func TestServeReach(t *testing.T) {
 	t.Parallel()
 	s := serving(t, nil, "--webhook-listen", "127.0.0.1:0")
@@ -101,7 +101,7 @@ func TestServeReach(t *testing.T) {
 	}
 }
 
-// TestServeToken: beyond loopback serve starts with a token alone, and asks for it; it is in no log
+// TestServeToken: beyond loopback serve starts only with a token, and requires it; no log has it
 // [G7].
 func TestServeToken(t *testing.T) {
 	t.Parallel()
@@ -122,8 +122,8 @@ func TestServeToken(t *testing.T) {
 	}
 }
 
-// TestServeUnsafe: what would leave the ledger open to callers that nothing can tell apart does not
-// start, and no ledger is made [G7].
+// TestServeUnsafe: serve refuses flags that open the ledger to callers that cannot be told apart,
+// and makes no ledger [G7].
 func TestServeUnsafe(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -160,9 +160,8 @@ func TestServeUnsafe(t *testing.T) {
 	}
 }
 
-// TestServeSaysWhatItCannotDo: an effect that cannot be performed keeps nothing from starting, and
-// is said before anything needs it: one line for the operator and one in the log for each, and no
-// secret in them.
+// TestServeSaysWhatItCannotDo: an effect that cannot be performed does not stop the start. It is
+// reported at once: a line for the operator and one in the log for each, without secrets.
 func TestServeSaysWhatItCannotDo(t *testing.T) {
 	t.Parallel()
 	secrets, err := secretsim.Start(secretsim.Config{})
@@ -209,7 +208,7 @@ func TestServeSaysWhatItCannotDo(t *testing.T) {
 	}
 }
 
-// TestServePortTaken: a second port that is taken is an error that says which flag chooses another.
+// TestServePortTaken: if the second port is in use, the error names the flag that chooses another.
 func TestServePortTaken(t *testing.T) {
 	t.Parallel()
 	s := serving(t, nil)

@@ -14,9 +14,8 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// TestShowAttempts: of an effect that is not done, how many of its attempts it has had, when the
-// next one is, why the last one failed; of one that is dead why, and the commands that replay or
-// waive it; in JSON, too [S2, S4].
+// TestShowAttempts: an effect that is not done is shown with its attempts, the time of the next,
+// and its last error; a dead one with the commands that replay or waive it; in JSON, too [S2, S4].
 func TestShowAttempts(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -180,46 +179,6 @@ func TestShowDone(t *testing.T) {
 	}
 }
 
-// TestShowIntent: what is known of a correlation id, also of one that was given up [G6].
-func TestShowIntent(t *testing.T) {
-	t.Parallel()
-	f := newFile(t)
-	f.register("batches/a")
-	f.with(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Intend(ctx, ledger.Intention{CorrelationID: "night/1", JobKind: "nightly", Collection: operation.Batches})
-		if err == nil {
-			_, err = l.KeepName(ctx, "night/1", operation.Name{Key: "batches/x", Resource: "projects/p/batches/x"})
-		}
-		return err
-	})
-	s := cli(t, nil, "show", "--intent", "night/1", "--store", f.store()).want(t, exitDone)
-	want := regexp.MustCompile(`^night/1 +OPEN
-  operation +-
-  bound by +-
-  collection +batches
-  job kind +nightly
-  recorded +` + localPattern + `
-  renewed +-
-  give up at +` + localPattern + `
-  given up +-
-  next search +` + localPattern + `
-  named by a delivery +projects/p/batches/x at ` + localPattern + `
-  metadata +-
-  kept until +-
-$`)
-	if !want.MatchString(s.out) {
-		t.Errorf("%s", s.out)
-	}
-	s = cli(t, nil, "show", "--intent", "night/1", "--json", "--store", f.store()).want(t, exitDone)
-	var intent ledger.Intent
-	oneObject(t, s.out, &intent)
-	if wantUTC(t, s.out); intent.State != ledger.IntentOpen || intent.CorrelationID != "night/1" {
-		t.Errorf("%+v", intent)
-	}
-	cli(t, nil, "show", "--intent", "none", "--store", f.store()).want(t, exitFailed, "no such intent",
-		"opledger list --intents").complaint(t)
-}
-
 // deadAlert makes a dead alert about what is no operation, and returns its name.
 func (f file) deadAlert(subject operation.Key) string {
 	f.t.Helper()
@@ -246,7 +205,7 @@ func (f file) deadAlert(subject operation.Key) string {
 	name := outbox.Drain()[0].Effect
 	grant, err := l.Claim(ctx, subject, name)
 	if err == nil {
-		err = l.MarkDead(ctx, grant.Lease, errors.New("nobody answers"))
+		err = l.MarkDead(ctx, grant.Lease, errors.New("no answer"))
 	}
 	if err != nil {
 		f.t.Fatal(err)
@@ -262,7 +221,7 @@ func TestShowWithoutRecord(t *testing.T) {
 	alert := f.deadAlert("intents/night-1")
 	command := "opledger replay intents/night-1 --effect " + alert
 	s := cli(t, nil, "show", "intents/night-1", "--store", f.store()).want(t, exitDone)
-	s.says(t, "intents/night-1  no record\n", "is dead: nobody answers", command)
+	s.says(t, "intents/night-1  no record\n", "is dead: no answer", command)
 	var story map[string]any
 	oneObject(t, cli(t, nil, "show", "intents/night-1", "--json", "--store", f.store()).want(t, exitDone).out, &story)
 	if story["record"] != nil || story["deliveries"] == nil {
@@ -275,4 +234,39 @@ func TestShowWithoutRecord(t *testing.T) {
 	}
 	answer(t, []string{"OPLEDGER_STORE=" + f.store()}, "y\n", "forget", "intents/night-1").want(t, exitDone,
 		"no record; deliveries: 0; effects: "+alert+" DONE")
+}
+
+// TestWithheld: effects of an operation that ended more than the retention ago are not planned.
+// register, list and show say so, with the command that runs one [L3, G5].
+func TestWithheld(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Ingest(ctx, operation.Event{
+			Name: operation.Name{Key: "batches/old", Resource: "batches/old"}, DeliveryID: "m1", Source: operation.Webhook,
+			State: operation.Succeeded, UpdateTime: time.Now().Add(-15 * 24 * time.Hour),
+		})
+		return err
+	})
+	variables := []string{"OPLEDGER_STORE=" + f.store()}
+	const command = "opledger replay batches/old --effect "
+	cli(t, variables, "register", "batches/old").want(t, exitDone, "1 of its effects are withheld", command)
+	if s := cli(t, variables, "list").want(t, exitDone); !strings.Contains(s.out, "log withheld") {
+		t.Errorf("%s", s.out)
+	}
+	if s := cli(t, variables, "show", "batches/old").want(t, exitDone); !strings.Contains(s.out, "\nlog was withheld: ") ||
+		!strings.Contains(s.out, command+"log\n") {
+		t.Errorf("%s", s.out)
+	}
+	cli(t, variables, "replay", "batches/old").want(t, exitDone) // as with what was waived, only where it is named
+	if n := len(f.effects("batches/old")); n != 0 {
+		t.Errorf("%d effects were planned", n)
+	}
+	cli(t, variables, "replay", "batches/old", "--effect", "log").want(t, exitDone)
+	if effect := f.effects("batches/old")["log"]; effect.State != ledger.EffectDone {
+		t.Errorf("%+v", effect)
+	}
+	if s := cli(t, variables, "show", "batches/old").want(t, exitDone); strings.Contains(s.out, "withheld") {
+		t.Errorf("%s", s.out)
+	}
 }

@@ -66,8 +66,8 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
-// TestSubmitFails: exit code 1 and one line that says what is recorded and what happens next; a
-// terminal cannot be commanded.
+// TestSubmitFails: exit code 1 and one line that says what is recorded and what happens next; it
+// cannot command a terminal.
 func TestSubmitFails(t *testing.T) {
 	t.Parallel()
 	for _, c := range submissions {
@@ -75,7 +75,7 @@ func TestSubmitFails(t *testing.T) {
 			t.Parallel()
 			f := newFile(t)
 			sim, variables := fakeGemini(t, f)
-			variables = append(variables, "GEMINI_API_KEY=AIza-nobody-may-see-this")
+			variables = append(variables, "GEMINI_API_KEY=AIza-must-stay-secret")
 			fails := func(args []string, says ...string) {
 				t.Helper()
 				s := cli(t, variables, args...).want(t, exitFailed, says...)
@@ -85,7 +85,7 @@ func TestSubmitFails(t *testing.T) {
 				}
 			}
 			sim.AnswerNext(c.create, "", geminisim.Answer{
-				Status: 400, Body: []byte("no \x1b[2J\u009b2J key=AIza-nobody-may-see-this\r\nnext"),
+				Status: 400, Body: []byte("no \x1b[2J\u009b2J key=AIza-must-stay-secret\r\nnext"),
 			})
 			fails(with(c.args, "--correlation-id", "refused"), "not submitted", "the same --correlation-id refused",
 				"Nothing runs")
@@ -104,8 +104,8 @@ func TestSubmitFails(t *testing.T) {
 	}
 }
 
-// TestSubmitUnregistered: what runs and could not be registered can be registered by the line that
-// says so.
+// TestSubmitUnregistered: an operation that runs and could not be registered can be registered with
+// the command line that the error prints.
 func TestSubmitUnregistered(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -119,8 +119,7 @@ func TestSubmitUnregistered(t *testing.T) {
 	s.complaint(t)
 }
 
-// TestSubmitRequests: the lines of a file go inline, as the SDK sends them; nothing of them is left
-// out.
+// TestSubmitRequests: the lines of a file are sent inline, as the SDK sends them, with every field.
 func TestSubmitRequests(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -165,7 +164,7 @@ func TestSubmitRequests(t *testing.T) {
 	}
 }
 
-// TestSubmitWithoutGemini: a Gemini that cannot be reached takes nothing.
+// TestSubmitWithoutGemini: a job that never reached Gemini is reported as not submitted.
 func TestSubmitWithoutGemini(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)

@@ -1,17 +1,12 @@
 package main
 
 import (
-	"path/filepath"
-	"regexp"
-	"runtime/debug"
 	"strings"
 	"testing"
-
-	"github.com/spf13/cobra"
 )
 
-// TestUsageTexts: what was typed wrongly is said in one line of our own words, with what there is
-// and where to read on.
+// TestUsageTexts: wrong use is one line in our own words, with the valid choices and the help to
+// read.
 func TestUsageTexts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -53,8 +48,8 @@ func TestUsageTexts(t *testing.T) {
 	}
 }
 
-// TestManyProblems: one problem of what was typed or set is one line; several are one line each,
-// below one that counts them.
+// TestManyProblems: one problem of the command line or the settings is one line; several are one
+// line each, below their number.
 func TestManyProblems(t *testing.T) {
 	t.Parallel()
 	s := cli(t, []string{"OPLEDGER_GRACE=soon", "OPLEDGER_MAX_ATTEMPTS=0", "OPLEDGER_RETENTON=1h",
@@ -74,76 +69,77 @@ func TestManyProblems(t *testing.T) {
 	}
 }
 
-// TestUnread: no command does anything while a variable is set that nothing reads, whatever
-// settings it has itself.
-func TestUnread(t *testing.T) {
+// TestWrongUse: exit code 2, nothing on stdout, and one line on stderr that says what to do.
+func TestWrongUse(t *testing.T) {
 	t.Parallel()
-	f := newFile(t)
-	variables := []string{"OPLEDGER_STORE=" + f.store(), "OPLEDGER_GRACEE=topsecret", "GEMINI_API_KEY=k"}
-	needs := map[string][]string{
-		"opledger abandon": {"batches/a", "--reason", "r"}, "opledger forget": {"batches/a", "--yes"},
-		"opledger show":     {"batches/a"},
-		"opledger register": {"batches/a"}, "opledger replay": {"batches/a"},
-		"opledger backup": {filepath.Join(t.TempDir(), "backup.db")}, "opledger recover": {"--log", lost(t, lostLog)},
-		"opledger quarantine show": {"msg_1"}, "opledger quarantine retry": {"msg_1"},
-		"opledger submit batch": {"--model", "m", "--file", "files/x"}, "opledger submit video": {"--model", "m", "--prompt",
-			"p"},
-		"opledger submit interaction": {"--model", "m", "--input", "x"},
-		"opledger webhook create":     {"--url", "https://h", "--secret", "projects/p/secrets/s"},
-		"opledger webhook delete":     {"w1"},
-	}
-	commands := 0
-	var visit func(c *cobra.Command)
-	visit = func(c *cobra.Command) {
-		for _, sub := range c.Commands() {
-			visit(sub)
-		}
-		if c.HasSubCommands() {
-			return
-		}
-		commands++
-		args := append(strings.Fields(c.CommandPath())[1:], needs[c.CommandPath()]...)
-		s := cli(t, variables, args...).want(t, exitUsage,
-			"OPLEDGER_GRACEE: there is no such setting; did you mean OPLEDGER_GRACE?")
-		if s.complaint(t); s.out != "" || strings.Contains(s.err, "topsecret") {
-			t.Errorf("%v: %s%s", args, s.out, s.err)
-		}
-	}
-	visit(newRoot(environment{}))
-	if commands < 20 {
-		t.Errorf("only %d commands", commands)
-	}
-	for _, args := range [][]string{{"--help"}, {"list", "--help"}, {"--version"}} {
-		cli(t, variables, args...).want(t, exitDone)
-	}
-}
-
-// TestVersion: --version says which build it is.
-func TestVersion(t *testing.T) {
-	t.Parallel()
-	if s := cli(t, nil, "--version").want(t, exitDone); !regexp.MustCompile(`^opledger \S.*\n$`).MatchString(s.out) ||
-		s.err != "" {
-		t.Errorf("%q %q", s.out, s.err)
-	}
-	of := func(version string, settings ...debug.BuildSetting) *debug.BuildInfo {
-		return &debug.BuildInfo{Main: debug.Module{Version: version}, Settings: settings}
-	}
-	commit, at := debug.BuildSetting{Key: "vcs.revision", Value: "0123abc"}, debug.BuildSetting{Key: "vcs.time",
-		Value: "2026-11-21T02:00:00Z"}
-	for want, info := range map[string]*debug.BuildInfo{
-		"of an unknown version": of(""),
-		"(devel)":               of("(devel)", debug.BuildSetting{Key: "GOOS", Value: "linux"}),
-		"v1.2.3":                of("v1.2.3"),
-		"v1.2.3 (commit 0123abc, 2026-11-21T02:00:00Z)": of("v1.2.3", commit, at,
-			debug.BuildSetting{Key: "vcs.modified", Value: "false"}),
-		"(devel) (commit 0123abc, with changes)": of("(devel)", commit,
-			debug.BuildSetting{Key: "vcs.modified", Value: "true"}),
+	there := newFile(t)
+	there.register("batches/a")
+	for _, c := range []struct {
+		args []string
+		says []string
+	}{
+		{[]string{"frobnicate"}, []string{"frobnicate", "--help"}},
+		{[]string{"--frobnicate"}, []string{"--frobnicate", "--help"}},
+		{[]string{"local", "--operations", "many"}, []string{"--operations", "local --help"}},
+		{[]string{"local", "--max-time", "0s"}, []string{"--max-time", "longer than zero"}},
+		{[]string{"local", "--max-time", "long"}, []string{"--max-time", "90s"}},
+		{[]string{"local", "--operations", "0"}, []string{"--operations", "from 1 to 10000"}},
+		{[]string{"local", "extra"}, []string{"local --help"}},
+		{[]string{"local", "--speed", "0", "--faults", "some", "--operations", "-1"},
+			[]string{"--speed: it must be from 20 to 1000", "--faults: it must be none, normal or harsh", "--operations"}},
+		{[]string{"local", "--store", "mysql:x"}, []string{"--store", "sqlite:PATH"}},
+		{[]string{"local", "--store", "sqlite:"}, []string{"--store", "sqlite:PATH"}},
+		{[]string{"list", "--state", "DONE"}, []string{"--state", "SUCCEEDED"}},
+		{[]string{"list", "--state", "FALED"}, []string{"did you mean FAILED?"}},
+		{[]string{"list", "--collection", "batchs"}, []string{"did you mean batches?"}},
+		{[]string{"list", "--collection", "jobs"}, []string{"--collection", "batches"}},
+		{[]string{"list", "--limit", "0"}, []string{"--limit", "at least 1"}},
+		{[]string{"list", "--after", "nonsense"}, []string{"--after"}},
+		{[]string{"list", "--after", "e30"}, []string{"--after"}}, // {}: well-formed, and nowhere
+		{[]string{"list", "--store", "postgres://x"}, []string{"--store", "firestore, firestore:DATABASE or sqlite:PATH"}},
+		{[]string{"list", "--store", "firestore"}, []string{"GOOGLE_CLOUD_PROJECT"}},
+		{[]string{"show"}, []string{"show --help"}},
+		{[]string{"show", "a", "b"}, []string{"show --help"}},
+		{[]string{"show", " "}, []string{"name"}},
+		{[]string{"register"}, []string{"register --help"}},
+		{[]string{"register", "abc123"}, []string{"batches/abc123"}},
+		{[]string{"register", "batches/a", "--metadata", "[1]", "--job-kind", strings.Repeat("k", 300)},
+			[]string{"metadata", "jobKind"}},
+		{[]string{"register", "batches/a", "--submitted-at", "yesterday"},
+			[]string{"--submitted-at", "2026-11-21T02:00:00Z"}},
+		{[]string{"reconcile", "a", "b"}, []string{"reconcile --help"}},
+		{[]string{"list", "--intents", "--pending"}, []string{"intents", "pending"}},
+		{[]string{"abandon", "batches/a"}, []string{"--reason"}},
+		{[]string{"abandon", "batches/a", "--reason", " "}, []string{"--reason"}},
+		{[]string{"abandon", "--reason", "x"}, []string{"abandon --help"}},
+		{[]string{"forget"}, []string{"forget --help"}},
+		{[]string{"forget", " "}, []string{"name"}},
+		{[]string{"quarantine", "show"}, []string{"quarantine show --help"}},
+		{[]string{"quarantine", "retry"}, []string{"quarantine retry --help"}},
+		{[]string{"quarantine", "list", "--limit", "0"}, []string{"--limit"}},
+		{[]string{"quarantine", "list", "--after", "x"}, []string{"--after"}},
+		{[]string{"submit", "poem"}, []string{"poem"}},
+		{[]string{"submit", "batch", "--file", "files/x"}, []string{"--model"}},
+		{[]string{"submit", "batch", "--model", "m"}, []string{"--file", "--requests"}},
+		{[]string{"submit", "batch", "--model", "m", "--file", "files/x", "--requests", "y"},
+			[]string{"--file", "--requests"}},
+		{[]string{"submit", "batch", "--model", "m", "--requests", "/nowhere/requests.jsonl"},
+			[]string{"--requests", "/nowhere/requests.jsonl"}},
+		{[]string{"submit", "video", "--model", "veo"}, []string{"--prompt"}},
+		{[]string{"submit", "interaction", "--input", "x"}, []string{"--model"}},
+		{[]string{"submit", "video", "--model", "veo", "--prompt", "p", "--metadata", "[1]", "--correlation-id", "two words",
+			"--webhook-url", "http://x"},
+			[]string{"--metadata", "--correlation-id", "--webhook-url"}},
+		{[]string{"serve", "--port", "70000"}, []string{"--port", "65535"}},
+		{[]string{"serve", "now"}, []string{"serve --help"}},
 	} {
-		if got := versionText(info, true); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
-	if got := versionText(nil, false); got != "of an unknown version" {
-		t.Error(got)
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			t.Parallel()
+			s := cli(t, []string{"OPLEDGER_STORE=" + there.store()}, c.args...).want(t, exitUsage, c.says...)
+			if s.out != "" {
+				t.Errorf("stdout: %q", s.out)
+			}
+			s.complaint(t)
+		})
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 type version = secretsim.Version
 
-// registerWebhook makes a webhook at Gemini as somebody else would, for some events (none: the
-// seven), and returns its id.
+// registerWebhook makes a webhook that opledger did not create, for some events (none: the seven),
+// and returns its id.
 func (w *hookWorld) registerWebhook(uri string, events ...string) string {
 	w.t.Helper()
 	if len(events) == 0 {
@@ -30,8 +30,8 @@ func (w *hookWorld) registerWebhook(uri string, events ...string) string {
 	return hook.ID
 }
 
-// TestWebhookOfAnotherKind: where there is to be no static webhook none is missing, one that is
-// there is wrong, and none is made.
+// TestWebhookOfAnotherKind: if the settings want no static webhook, none is missing, an existing
+// one is reported, and none is created.
 func TestWebhookOfAnotherKind(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"dynamic", "none"} {
@@ -54,8 +54,8 @@ func TestWebhookOfAnotherKind(t *testing.T) {
 		`OPLEDGER_WEBHOOK: it must be static, dynamic or none, not "both"`)
 }
 
-// TestWebhookCheck: what was just created is right, and so it is after a rotation; then each thing
-// that can be wrong.
+// TestWebhookCheck: a new webhook is right, also after a rotation; then everything that can be
+// wrong.
 func TestWebhookCheck(t *testing.T) {
 	t.Parallel()
 	clock := newHandClock()
@@ -122,8 +122,8 @@ func TestWebhookCheckStates(t *testing.T) {
 	}
 }
 
-// TestWebhookCheckOthers: too few events, too many webhooks, other addresses, and secrets that
-// stand in the settings.
+// TestWebhookCheckOthers: missing events, several webhooks, other addresses, and secrets in the
+// settings themselves.
 func TestWebhookCheckOthers(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -149,75 +149,4 @@ func TestWebhookCheckOthers(t *testing.T) {
 	w.do("check").want(t, exitFailed).says(t, "roles/secretmanager.secretAccessor")
 	w.at(http.MethodGet, "/webhooks", unavailable)
 	w.do("check").want(t, exitFailed, "503").complaint(t)
-}
-
-// TestWebhookList: a table for a person and JSON, with the ends of secrets and not the secrets.
-func TestWebhookList(t *testing.T) {
-	t.Parallel()
-	clock := newHandClock()
-	w := newHookWorldAt(t, clock.now)
-	if s := w.do("list").want(t, exitDone); s.out != "no webhooks\n" {
-		t.Errorf("%q", s.out)
-	}
-	w.do("create").want(t, exitDone)
-	w.do("rotate").want(t, exitDone)
-	s := w.do("list").want(t, exitDone).says(t, "ID ", "NAME ", "URL ", "STATE ", "EVENTS ", "SECRETS", w.only(), hookURL,
-		"enabled",
-		"batch.succeeded batch.failed",
-		"whsec_..."+w.told()[1][len(w.told()[1])-4:]+", whsec_..."+w.told()[0][len(w.told()[0])-4:]+" until "+
-			localTime(clock.now().Add(24*time.Hour)))
-	if strings.Count(s.out, "\n") != 2 {
-		t.Errorf("%s", s.out)
-	}
-	w.do("list", "--json").want(t, exitDone).says(t, `"expires": "2026-11-22T12:00:00Z"`)
-	w.at(http.MethodGet, "/webhooks", unavailable)
-	w.do("list").want(t, exitFailed, "503").complaint(t)
-}
-
-// TestWebhookPing: Gemini is asked, and it is said that its answer proves nothing and where to
-// look.
-func TestWebhookPing(t *testing.T) {
-	t.Parallel()
-	w := newHookWorld(t)
-	w.do("ping").want(t, exitFailed, "there is no webhook for "+hookURL).complaint(t)
-	w.do("create").want(t, exitDone)
-	w.took()
-	id := w.only()
-	for _, args := range [][]string{{"ping"}, {"ping", id}, {"ping", "--url", hookURL}} {
-		w.do(args...).want(t, exitDone).says(t, hookURL, "cannot be reached", "quarantine", "log")
-		if writes := w.took(); len(writes) != 1 || writes[0] != "POST /"+id+":ping" {
-			t.Errorf("asked of Gemini: %s", writes)
-		}
-	}
-	w.do("ping", "nosuch").want(t, exitFailed, "404").complaint(t)
-	w.at(http.MethodPost, ":ping", unavailable)
-	w.do("ping").want(t, exitFailed, "503").complaint(t)
-}
-
-// TestWebhookDelete asks first, and leaves the secret's versions.
-func TestWebhookDelete(t *testing.T) {
-	t.Parallel()
-	w := newHookWorld(t)
-	w.do("create").want(t, exitDone)
-	id := w.only()
-	for _, answer := range []string{"", "n\n", "\n", "yes please\n"} {
-		s := w.doWith(w.variables, answer, "delete", id).want(t, exitFailed, "Delete webhook "+id, hookURL, "[y/N]",
-			"nothing was deleted", "--yes")
-		if s.out != "" {
-			t.Errorf("%q", s.out)
-		}
-	}
-	w.only()
-	w.at(http.MethodDelete, "", unavailable)
-	w.do("delete", id, "--yes").want(t, exitFailed, "503").complaint(t)
-	w.at("", "", nil)
-	w.doWith(w.variables, "y\n", "delete", id).want(t, exitDone, "[y/N]").says(t, "deleted webhook "+id,
-		"stay in Secret Manager")
-	w.wantStored(w.told()[0])
-	w.do("delete", id, "--yes").want(t, exitFailed, "404", "webhook list").complaint(t)
-	w.do("create").want(t, exitDone)
-	w.do("delete", w.only(), "--yes").want(t, exitDone)
-	if s := w.do("list"); s.out != "no webhooks\n" {
-		t.Errorf("%s", s.out)
-	}
 }

@@ -22,8 +22,8 @@ func (w watched) Write(p []byte) (int, error) {
 	return w.Writer.Write(p)
 }
 
-// TestWebhookCreate: the secret is made, the webhook created, and what Gemini told is stored before
-// success is said [G3].
+// TestWebhookCreate: the secret is made, the webhook created, and the signing secret stored before
+// success is reported [G3].
 func TestWebhookCreate(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -54,13 +54,14 @@ func TestWebhookCreate(t *testing.T) {
 	}
 }
 
-// TestWebhookCreatePrints: the secret, only if asked, and then without Secret Manager; and JSON.
+// TestWebhookCreatePrints: the secret is printed only if asked, and Secret Manager is then not
+// needed; and JSON.
 func TestWebhookCreatePrints(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
 	s := w.doWith(w.with("OPLEDGER_WEBHOOK_SECRET"), "", "create", "--print-secret").want(t, exitDone)
 	if !strings.Contains(s.out, "\n"+w.told()[0]+"\n") || w.secrets.Exists(hookSecret) {
-		t.Error("the secret was not printed, or stored where nobody said")
+		t.Error("the secret was not printed, or stored without being asked")
 	}
 	var answer struct {
 		Webhook struct {
@@ -87,7 +88,7 @@ func TestWebhookCreatePrints(t *testing.T) {
 	w.wantStored(w.told()[2], w.told()[1])
 }
 
-// TestWebhookCreateAllEvents: a Gemini that accepts all nine leaves nothing to say.
+// TestWebhookCreateAllEvents: if Gemini accepts all nine events, no refused event is reported.
 func TestWebhookCreateAllEvents(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -103,8 +104,7 @@ func TestWebhookCreateAllEvents(t *testing.T) {
 	}
 }
 
-// TestWebhookCreateNeedsAPlace: before the webhook is created there is a place for its secret, or
-// nothing is created.
+// TestWebhookCreateNeedsAPlace: without a place for the secret nothing is created.
 func TestWebhookCreateNeedsAPlace(t *testing.T) {
 	t.Parallel()
 	for permission, says := range map[string]string{
@@ -123,8 +123,8 @@ func TestWebhookCreateNeedsAPlace(t *testing.T) {
 	}
 }
 
-// TestWebhookCreateStores: a Secret Manager that is away for a moment is tried again; one that
-// stays away undoes the creation.
+// TestWebhookCreateStores: storing is retried if Secret Manager is unavailable for a moment; if it
+// stays unavailable, the creation is undone.
 func TestWebhookCreateStores(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -170,8 +170,8 @@ func TestWebhookCreateStores(t *testing.T) {
 	}
 }
 
-// TestWebhookCreateWithoutSecret: a creation whose secret is missing or no secret is undone, and
-// nothing is stored, because the webhook function would not start with it.
+// TestWebhookCreateWithoutSecret: if Gemini returns no secret, or an invalid one, the creation is
+// undone and nothing is stored: the webhook function would not start with it.
 func TestWebhookCreateWithoutSecret(t *testing.T) {
 	t.Parallel()
 	for _, field := range []string{"", `,"new_signing_secret":""`, `,"new_signing_secret":"whsec_short"`} {
@@ -191,8 +191,8 @@ func TestWebhookCreateWithoutSecret(t *testing.T) {
 	}
 }
 
-// TestWebhookCreateUnanswered: nobody knows whether it was created; that is said, and it is not
-// tried again.
+// TestWebhookCreateUnanswered: it is not known whether the webhook was created; the error says so,
+// and there is no second attempt.
 func TestWebhookCreateUnanswered(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)

@@ -32,8 +32,8 @@ func (c *handClock) forward(d time.Duration) {
 
 func newHandClock() *handClock { return &handClock{at: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)} }
 
-// TestWebhookRotate: the new secret is stored before success is said; the one before it stays
-// enabled as long as Gemini signs with it, and is disabled by a rotation after that [G3].
+// TestWebhookRotate: the new secret is stored before success is reported. The old one stays enabled
+// while Gemini signs with it, and a later rotation disables it [G3].
 func TestWebhookRotate(t *testing.T) {
 	t.Parallel()
 	clock := newHandClock()
@@ -73,8 +73,8 @@ func TestWebhookRotate(t *testing.T) {
 	w.wantStored(w.told()[4], w.told()[3], "-"+third, "-"+second, "-"+first)
 }
 
-// TestWebhookRotateRevokes: with --revoke-now a stolen secret ends at once, at Gemini and where it
-// is verified with; what another webhook signs with stays.
+// TestWebhookRotateRevokes: --revoke-now ends a stolen secret at once, at Gemini and in Secret
+// Manager; a secret of another webhook stays.
 func TestWebhookRotateRevokes(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -91,8 +91,8 @@ func TestWebhookRotateRevokes(t *testing.T) {
 	}
 }
 
-// TestWebhookRotateWithoutStoring: before anything is rotated there is a place for the secret;
-// after it, a failure to store says how long the old one lasts.
+// TestWebhookRotateWithoutStoring: without a place for the secret nothing is rotated; if storing
+// fails, the error says how long the old secret is valid.
 func TestWebhookRotateWithoutStoring(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -118,8 +118,8 @@ func TestWebhookRotateWithoutStoring(t *testing.T) {
 	w.wantStored(w.told()[3], w.told()[0])
 }
 
-// TestWebhookRotateUnanswered: what Gemini did not answer may have been done, and another rotation
-// mends it.
+// TestWebhookRotateUnanswered: a rotation without an answer may have happened, and another rotation
+// repairs it.
 func TestWebhookRotateUnanswered(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -140,7 +140,7 @@ func TestWebhookRotateUnanswered(t *testing.T) {
 	w.wantStored(w.told()[0])
 }
 
-// TestWebhookRotateWhich: without an id it is the only one for our URL.
+// TestWebhookRotateWhich: without an id it is the only webhook for our URL.
 func TestWebhookRotateWhich(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -161,12 +161,12 @@ func TestWebhookRotatePrints(t *testing.T) {
 	s := w.doWith(w.with("OPLEDGER_WEBHOOK_SECRET"), "", "rotate", "--print-secret").want(t, exitDone)
 	told := w.told()
 	if !strings.HasSuffix(s.out, "\n"+told[len(told)-1]+"\n") || w.secrets.Calls("AddSecretVersion") != 0 {
-		t.Errorf("the secret was not printed, or stored where nobody said")
+		t.Errorf("the secret was not printed, or stored without being asked")
 	}
 }
 
-// TestWebhookRotateTidies: what cannot be tidied up is said, and the rotation succeeded all the
-// same.
+// TestWebhookRotateTidies: a failure to disable old versions is reported, and the rotation
+// succeeds.
 func TestWebhookRotateTidies(t *testing.T) {
 	t.Parallel()
 	for says, fault := range map[string]func(*hookWorld){

@@ -15,9 +15,9 @@ import (
 
 const disableFirst = "gcloud secrets versions disable 1 --secret=opledger-webhook --project=p"
 
-// TestWebhookRevokeFails: a revocation fails closed: where a stolen secret may still be believed
-// the exit code is 1, the error says which versions to disable and how, and nothing claims that
-// they are revoked. Run again, it does the rest [G3].
+// TestWebhookRevokeFails: a revocation fails closed. While a stolen secret may still be accepted,
+// the exit code is 1, the error says which versions to disable and how, and no output claims that
+// they are revoked. A second run does the rest [G3].
 func TestWebhookRevokeFails(t *testing.T) {
 	t.Parallel()
 	both := []string{
@@ -90,8 +90,8 @@ func TestWebhookRevokeFails(t *testing.T) {
 	}
 }
 
-// showing makes Gemini list webhooks with these secrets, each given as its last characters and its
-// end, if any.
+// showing makes Gemini list webhooks with these secrets, each given by its last characters and its
+// expiry, if any.
 func (w *hookWorld) showing(hooks map[string]map[string]time.Time) {
 	type shown struct {
 		Truncated string     `json:"truncated_secret"`
@@ -118,8 +118,8 @@ func (w *hookWorld) showing(hooks map[string]map[string]time.Time) {
 	})
 }
 
-// TestWebhookRevokeListed: what Gemini still lists for the webhook itself protects no version,
-// ended or not; what another webhook signs with is protected until it has expired.
+// TestWebhookRevokeListed: a secret that Gemini lists for the webhook itself is disabled, expired
+// or not; one of another webhook is kept until it has expired.
 func TestWebhookRevokeListed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -156,8 +156,8 @@ func TestWebhookRevokeListed(t *testing.T) {
 	}
 }
 
-// TestWebhookRotateListedExpired: also without --revoke-now a secret that Gemini lists as expired
-// is one that nobody signs with.
+// TestWebhookRotateListedExpired: without --revoke-now, too, no webhook signs with a secret that
+// Gemini lists as expired.
 func TestWebhookRotateListedExpired(t *testing.T) {
 	t.Parallel()
 	clock := newHandClock()
@@ -171,8 +171,8 @@ func TestWebhookRotateListedExpired(t *testing.T) {
 	w.wantStored(w.told()[2], w.told()[1], "-"+first)
 }
 
-// TestWebhookRevokePrinted: without Secret Manager nobody knows what the webhook function believes,
-// and nothing is claimed of it.
+// TestWebhookRevokePrinted: without Secret Manager it is unknown which secrets the webhook function
+// accepts, and the output claims nothing about it.
 func TestWebhookRevokePrinted(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -187,8 +187,7 @@ func TestWebhookRevokePrinted(t *testing.T) {
 		`"revoked": false`)
 }
 
-// TestWebhookRevokeKeepsNewer: a version that somebody stored after the new secret is none of the
-// old ones.
+// TestWebhookRevokeKeepsNewer: a version that was stored after the new secret is not an old one.
 func TestWebhookRevokeKeepsNewer(t *testing.T) {
 	t.Parallel()
 	clock := newHandClock()

@@ -22,7 +22,7 @@ const (
 	hookSecret = "projects/p/secrets/opledger-webhook"
 )
 
-// hookWorld is a simulated Gemini and a simulated Secret Manager, with a front before Gemini.
+// hookWorld is a simulated Gemini behind a proxy, and a simulated Secret Manager.
 type hookWorld struct {
 	t       *testing.T
 	gemini  *geminisim.Sim
@@ -61,7 +61,7 @@ func newHookWorldAt(t *testing.T, now func() time.Time) *hookWorld {
 		w.wantNoSecretPrinted()
 	})
 	w.variables = []string{
-		"GEMINI_API_KEY=AIza-nobody-may-see-this", "GOOGLE_GEMINI_BASE_URL=" + server.URL, "OPLEDGER_WEBHOOK_URL=" + hookURL,
+		"GEMINI_API_KEY=AIza-must-stay-secret", "GOOGLE_GEMINI_BASE_URL=" + server.URL, "OPLEDGER_WEBHOOK_URL=" + hookURL,
 		"OPLEDGER_WEBHOOK_SECRET=" + hookSecret, "SECRET_MANAGER_EMULATOR_HOST=" + w.secrets.Addr(),
 	}
 	return w
@@ -98,7 +98,7 @@ func (w *hookWorld) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	_, _ = rw.Write(answer.Body.Bytes())
 }
 
-// at makes the front answer requests of a method whose path ends so; nil mends it.
+// at makes the front answer requests of a method whose path ends so; nil restores it.
 func (w *hookWorld) at(method, suffix string, answer http.HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,7 +111,7 @@ func (w *hookWorld) at(method, suffix string, answer http.HandlerFunc) {
 	}
 }
 
-// unavailable is the answer of a Gemini that cannot.
+// unavailable is the answer of a Gemini that is down.
 func unavailable(rw http.ResponseWriter, _ *http.Request) {
 	rw.Header().Set("Content-Type", "application/json")
 	rw.WriteHeader(http.StatusServiceUnavailable)
@@ -159,7 +159,7 @@ func (w *hookWorld) wait(_ context.Context, d time.Duration) error {
 
 func (w *hookWorld) wantNoSecretPrinted() {
 	w.t.Helper()
-	for _, text := range append(w.told(), "AIza-nobody-may-see-this") {
+	for _, text := range append(w.told(), "AIza-must-stay-secret") {
 		if strings.Contains(w.printed.String(), text) {
 			w.t.Errorf("a secret was printed: %s", w.printed.String())
 		}
@@ -215,7 +215,7 @@ func (s said) says(t *testing.T, words ...string) said {
 	return s
 }
 
-// taking is a receiver that takes every delivery.
+// taking is a receiver that accepts every delivery.
 type taking struct{}
 
 func (taking) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -231,8 +231,7 @@ func TestWebhookHelp(t *testing.T) {
 	}
 }
 
-// TestWebhookWrongUse: exit code 2, one line that says what to do, and nothing was asked of
-// anybody.
+// TestWebhookWrongUse: exit code 2, one line that says what to do, and no request to Gemini.
 func TestWebhookWrongUse(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -277,7 +276,7 @@ func TestWebhookKeyFromSecret(t *testing.T) {
 	variables := w.with("GEMINI_API_KEY", "OPLEDGER_GEMINI_API_KEY_SECRET=projects/p/secrets/key")
 	w.doWith(variables, "", "list").want(t, exitFailed, "OPLEDGER_GEMINI_API_KEY_SECRET",
 		"projects/p/secrets/key").complaint(t)
-	w.secrets.Put("projects/p/secrets/key", "AIza-nobody-may-see-this\n", time.Now())
+	w.secrets.Put("projects/p/secrets/key", "AIza-must-stay-secret\n", time.Now())
 	if s := w.doWith(variables, "", "list").want(t, exitDone); s.out != "no webhooks\n" {
 		t.Errorf("%q", s.out)
 	}

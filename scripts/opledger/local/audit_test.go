@@ -16,7 +16,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A scene is a run that went well, for one operation: then a test breaks one promise.
+// A scene is a correct run of one operation; a test then breaks one promise.
 type scene struct {
 	t     *testing.T
 	audit *audit
@@ -81,7 +81,7 @@ func (s *scene) runEffect() {
 	}
 }
 
-// markEffectDead gives the effect up.
+// markEffectDead makes the effect dead.
 func (s *scene) markEffectDead() {
 	s.t.Helper()
 	grant, err := s.audit.ledger.Claim(s.t.Context(), s.key, publishEffect)
@@ -93,7 +93,7 @@ func (s *scene) markEffectDead() {
 	}
 }
 
-// force writes a record behind the ledger's back; nil deletes it.
+// force writes a record without the ledger's checks; nil deletes it.
 func (s *scene) force(change func(operation.Record) *operation.Record) {
 	s.t.Helper()
 	path := ledger.OperationPath(s.key)
@@ -121,8 +121,8 @@ func (s *scene) scan() {
 	}
 }
 
-// TestAuditSeesBrokenPromises: each promise, broken once, is seen; kept, it is not [M9, S3, S7,
-// L1].
+// TestAuditSeesBrokenPromises: each broken promise is found, and a kept one is not reported [M9,
+// S3, S7, L1].
 func TestAuditSeesBrokenPromises(t *testing.T) {
 	t.Parallel()
 	key := func(s *scene) string { return operation.IdempotencyKey(s.key, publishEffect) }
@@ -150,7 +150,7 @@ func TestAuditSeesBrokenPromises(t *testing.T) {
 		{"the receiver accepted, the ledger does not know", func(s *scene) {
 			s.audit.receiver.receive(key(s), "x")
 		}, Summary{Unfinished: 1}, false},
-		{"nobody registered it", func(s *scene) {
+		{"it is not registered", func(s *scene) {
 			s.runEffect()
 			s.force(func(r operation.Record) *operation.Record { r.Registered = false; return &r })
 		}, Summary{Lost: 1, Unregistered: 1}, false},
@@ -206,7 +206,8 @@ func TestAuditSeesBrokenPromises(t *testing.T) {
 	}
 }
 
-// TestAuditOfASharedStore: operations from before are left alone, but not the very same ones.
+// TestAuditOfASharedStore: the audit ignores operations of earlier runs, but refuses a run with the
+// same names.
 func TestAuditOfASharedStore(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,8 +10,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestReceiverCounts: the receiver tells a repeat that opledger had to send from one that it must
-// not, so that "doubled" means something [S3, S6, K4].
+// TestReceiverCounts: the receiver tells a necessary repeat from a forbidden one, so that "doubled"
+// has a meaning [S3, S6, K4].
 func TestReceiverCounts(t *testing.T) {
 	t.Parallel()
 	type request struct {
@@ -47,7 +46,7 @@ func TestReceiverCounts(t *testing.T) {
 	}
 }
 
-// TestReceiverAnswers: what it counts is what its client sees.
+// TestReceiverAnswers: its counts are what its client observes.
 func TestReceiverAnswers(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(1, "none")
@@ -86,37 +85,3 @@ func TestReceiverAnswers(t *testing.T) {
 type publishing func(ledger.Message) error
 
 func (p publishing) Publish(_ context.Context, m ledger.Message) error { return p(m) }
-
-// TestUnreliable: it loses and repeats what it says it does, and keeps no error to itself.
-func TestUnreliable(t *testing.T) {
-	t.Parallel()
-	const n = 2000
-	for _, c := range []struct {
-		faults                               string
-		leastLost, mostLost, leastRe, mostRe int64
-	}{
-		{"none", 0, 0, 0, 0},
-		{"normal", 1, n / 20, 1, n / 10},
-		{"harsh", n / 10, n / 5, n / 4, n * 2 / 5},
-	} {
-		arrived := 0
-		u := newUnreliable(publishing(func(ledger.Message) error { arrived++; return nil }), 1, c.faults)
-		for range n {
-			if err := u.Publish(t.Context(), ledger.Message{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		lost, repeated := u.lost.Load(), u.repeated.Load()
-		if lost < c.leastLost || lost > c.mostLost || repeated < c.leastRe || repeated > c.mostRe {
-			t.Errorf("%s: %d lost, %d repeated of %d", c.faults, lost, repeated, n)
-		}
-		if want := n - int(lost) + int(repeated); arrived != want {
-			t.Errorf("%s: %d arrived, want %d", c.faults, arrived, want)
-		}
-	}
-	down := errors.New("down")
-	u := newUnreliable(publishing(func(ledger.Message) error { return down }), 1, "none")
-	if err := u.Publish(t.Context(), ledger.Message{}); !errors.Is(err, down) {
-		t.Error(err)
-	}
-}

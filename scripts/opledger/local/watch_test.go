@@ -13,7 +13,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// inBubble plays a scene, with nothing to submit, where time passes only while everything waits.
+// inBubble runs a scene with nothing to submit, on a simulated clock.
 func inBubble(
 	t *testing.T, wanted int, maxTime time.Duration, meanwhile func(*scene),
 ) (got Summary, took time.Duration) {
@@ -60,8 +60,8 @@ func (s *scene) another(i int) {
 	s.key = first
 }
 
-// TestWatchWhileAnythingChanges: a run takes as long as it needs while it gets on, and then all of
-// it is judged.
+// TestWatchWhileAnythingChanges: a run lasts as long as it makes progress, and all of it is
+// audited.
 func TestWatchWhileAnythingChanges(t *testing.T) {
 	t.Parallel()
 	const more = 12
@@ -77,8 +77,8 @@ func TestWatchWhileAnythingChanges(t *testing.T) {
 	}
 }
 
-// TestWatchEndsWhenIdle: a run in which nothing moves any more ends, and what it did not come to
-// the end of is unfinished, not lost.
+// TestWatchEndsWhenIdle: a run without changes ends, and the operations that have not ended are
+// unfinished, not lost.
 func TestWatchEndsWhenIdle(t *testing.T) {
 	t.Parallel()
 	var rest time.Duration
@@ -91,8 +91,8 @@ func TestWatchEndsWhenIdle(t *testing.T) {
 	}
 }
 
-// TestWatchWaitsForScheduledWork: an effect that backs off has yet to be tried, however long that
-// takes; once that has passed and it is not tried, the run is at rest.
+// TestWatchWaitsForScheduledWork: a run waits for the end of a back-off; if the effect is not tried
+// then, the run is idle.
 func TestWatchWaitsForScheduledWork(t *testing.T) {
 	t.Parallel()
 	got, took := inBubble(t, 1, time.Hour, func(s *scene) {
@@ -109,8 +109,8 @@ func TestWatchWaitsForScheduledWork(t *testing.T) {
 	}
 }
 
-// TestWatchEndsInTime: at its time a run ends, whatever moves, and says so in words of its own;
-// nothing is called lost, and nothing proven.
+// TestWatchEndsInTime: at its time limit a run ends, and says so; nothing counts as lost, and
+// nothing as proven.
 func TestWatchEndsInTime(t *testing.T) {
 	t.Parallel()
 	got, took := inBubble(t, 1000, time.Minute, func(s *scene) {
@@ -131,7 +131,8 @@ func TestWatchEndsInTime(t *testing.T) {
 	}
 }
 
-// TestIdleTimer: any change is a motion, and so is what Gemini still runs.
+// TestIdleTimer: any change of a count restarts it, and so does an operation that Gemini still
+// runs.
 func TestIdleTimer(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

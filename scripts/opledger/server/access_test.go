@@ -1,22 +1,13 @@
 package server
 
 import (
-	"context"
-	"fmt"
-	"io"
-	"log/slog"
-	"net"
-	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
-	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/test/harness"
 )
 
 const (
@@ -26,123 +17,8 @@ const (
 	registration = `{"name":"batches/abc"}`
 )
 
-// An exposure is a server that answers for real, and what it logs.
-type exposure struct {
-	*testing.T
-	server   *Server
-	url      string // with the address of loopback, also where it listens on every address
-	webhooks string // of the listener for /webhook alone
-	log      *harness.Log
-	client   *http.Client
-}
-
-// expose serves on that host until the test ends.
-func expose(t *testing.T, host string, options Options, more ...string) *exposure {
-	t.Helper()
-	e := &exposure{T: t, log: &harness.Log{}, client: &http.Client{Transport: &http.Transport{}}}
-	options.Log = slog.New(slog.NewJSONHandler(e.log, nil))
-	s, unused := open(t, filepath.Join(t.TempDir(), "ledger.db"), "http://127.0.0.1:1", options, more...)
-	if err := unused.Close(); err != nil {
-		t.Fatal(err)
-	}
-	e.server = s
-	listen := func(host string) (net.Listener, string) {
-		listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, port, err := net.SplitHostPort(listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return listener, "http://127.0.0.1:" + port
-	}
-	main, url := listen(host)
-	alone, webhooks := listen("127.0.0.1")
-	e.url, e.webhooks = url, webhooks
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(ctx, main, alone) }()
-	t.Cleanup(func() {
-		e.client.CloseIdleConnections()
-		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-	return e
-}
-
-// A call is a request and what is to come of it.
-type call struct {
-	method, path, body string // POST, /register and a registration where they are empty
-	host               string // empty: that of the address
-	header             []string
-	status             int
-	reason             string // that is logged; empty: the request was not refused
-}
-
-func (e *exposure) call(c call) http.Header {
-	e.Helper()
-	if c.path == "" {
-		c.path, c.body = "/register", registration
-	}
-	if c.method == "" {
-		c.method = http.MethodPost
-	}
-	r, err := http.NewRequestWithContext(e.Context(), c.method, e.url+c.path, strings.NewReader(c.body))
-	if err != nil {
-		e.Fatal(err)
-	}
-	r.Host = c.host
-	for i := 0; i < len(c.header); i += 2 {
-		r.Header.Add(c.header[i], c.header[i+1])
-	}
-	answer, err := e.client.Do(r)
-	if err != nil {
-		e.Fatal(err)
-	}
-	text, err := io.ReadAll(answer.Body)
-	if err := answer.Body.Close(); err != nil {
-		e.Error(err)
-	}
-	what := fmt.Sprintf("%s %s for %q with %q", c.method, c.path, c.host, c.header)
-	if err != nil || answer.StatusCode != c.status {
-		e.Errorf("%s: %s %s %v, want %d", what, answer.Status, text, err, c.status)
-	}
-	reason := ""
-	for _, line := range e.log.Drain(e.T) {
-		if line["msg"] == "a caller was refused" {
-			reason = fmt.Sprint(line["reason"])
-		}
-		if strings.Contains(fmt.Sprint(line), serveToken) {
-			e.Errorf("%s: the token is logged: %v", what, line)
-		}
-	}
-	if reason != c.reason {
-		e.Errorf("%s: refused as %q, want %q", what, reason, c.reason)
-	}
-	if wants := answer.StatusCode == http.StatusUnauthorized &&
-		reason != ""; wants != (answer.Header.Get("WWW-Authenticate") == "Bearer") {
-		e.Errorf("%s: %v", what, answer.Header)
-	}
-	if answer.Header.Get("Access-Control-Allow-Origin") != "" {
-		e.Errorf("%s: another origin may read the answer: %v", what, answer.Header)
-	}
-	return answer.Header
-}
-
-// wantOperations wants so many operations in the ledger.
-func (e *exposure) wantOperations(n int) {
-	e.Helper()
-	page, err := e.server.Ledger.List(e.Context(), ledger.Filter{Limit: 100})
-	if err != nil || len(page.Items) != n {
-		e.Errorf("%d operations, %v, want %d", len(page.Items), err, n)
-	}
-}
-
-// TestForeignPages: no page that a browser shows reaches anything but what is public, neither from
-// an origin of its own nor under a name that it rebound to this machine; nothing is written [G7].
+// TestForeignPages: a page in a browser reaches the public routes alone, from its own origin and
+// under a name that was rebound to this machine; nothing is written [G7].
 func TestForeignPages(t *testing.T) {
 	t.Parallel()
 	e := expose(t, "127.0.0.1", Options{})
@@ -176,8 +52,8 @@ func TestForeignPages(t *testing.T) {
 	e.call(call{method: "OPTIONS", host: "evil.example", status: 403, reason: "host"})
 }
 
-// TestLocalCallers: a caller on this machine needs nothing where no token is set, and every one
-// needs it where one is [G7].
+// TestLocalCallers: a caller on this machine needs no token if none is set, and needs it if one is
+// [G7].
 func TestLocalCallers(t *testing.T) {
 	t.Parallel()
 	e := expose(t, "127.0.0.1", Options{})
@@ -205,8 +81,8 @@ func TestLocalCallers(t *testing.T) {
 	e.call(call{path: "/effects", body: "{}", header: []string{"Authorization", "Bearer " + serveToken}, status: 400})
 }
 
-// TestProxies: a request that a proxy or a tunnel on this machine passes on comes from loopback and
-// is from anywhere: it needs the token [G7].
+// TestProxies: a request that a proxy or a tunnel on this machine forwards has a loopback address
+// and may come from anywhere: it needs the token [G7].
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	e := expose(t, "127.0.0.1", Options{})
@@ -238,8 +114,8 @@ func TestProxies(t *testing.T) {
 	e.call(call{host: "ledger.example", status: 403, reason: "beyond-loopback"})
 }
 
-// TestBeyondLoopback: of a listener that others can reach no request is local, whatever it says of
-// itself [G7].
+// TestBeyondLoopback: no request is local on a listener that other machines can reach, whatever its
+// headers [G7].
 func TestBeyondLoopback(t *testing.T) {
 	t.Parallel()
 	e := expose(t, "0.0.0.0", Options{})
@@ -258,8 +134,8 @@ func TestBeyondLoopback(t *testing.T) {
 	e.call(call{path: "/effects", body: "{}", header: token, status: 403, reason: "push-off"})
 }
 
-// TestPushes: /effects takes, from anywhere, the token that Google makes for the subscription, and
-// no other; where Google's keys cannot be fetched the push is to come again [G7].
+// TestPushes: /effects accepts from anywhere the identity token of the subscription, and no other;
+// if Google's keys cannot be fetched, the push is to be retried [G7].
 func TestPushes(t *testing.T) {
 	t.Parallel()
 	sim := geminisim.New(geminisim.Config{Audience: pushAudience, Issuer: "https://accounts.google.com"})
@@ -312,24 +188,6 @@ func TestPushes(t *testing.T) {
 	}); header.Get("Retry-After") == "" {
 		t.Error("it does not say when to come again")
 	}
-}
-
-// TestWebhooksAlone: what a tunnel makes public is /webhook and nothing else [G7].
-func TestWebhooksAlone(t *testing.T) {
-	t.Parallel()
-	e := expose(t, "127.0.0.1", Options{}, "OPLEDGER_SERVE_TOKEN="+serveToken)
-	e.url = e.webhooks
-	e.call(call{path: "/webhook", body: "{}", host: "tunnel.example", header: []string{"X-Forwarded-For", "203.0.113.7"},
-		status: 401})
-	e.call(call{method: "GET", path: "/webhook", status: 405})
-	for _, path := range []string{"/register", "/effects", "/reconcile", "/health", "/", "/webhook/",
-		"/webhook/../register"} {
-		for _, method := range []string{"GET", "POST"} {
-			e.call(call{method: method, path: path, body: registration,
-				header: []string{"Authorization", "Bearer " + serveToken}, status: 404})
-		}
-	}
-	e.wantOperations(0)
 }
 
 // TestCheckHost: a host is a name or an address alone.

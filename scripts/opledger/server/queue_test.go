@@ -13,8 +13,8 @@ import (
 
 var message = ledger.Message{Operation: "batches/a", Effect: "publish"}
 
-// TestQueueRedelivers: a message that could not be handled comes again, after the time that was
-// asked for, and never sooner than redelivery: at-least-once, as with Pub/Sub.
+// TestQueueRedelivers: a failed message is delivered again after the requested time, and never
+// sooner than redelivery: at least once, as with Pub/Sub.
 func TestQueueRedelivers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -45,8 +45,8 @@ func TestQueueRedelivers(t *testing.T) {
 	})
 }
 
-// TestQueueLater: what is to come later comes when its time has passed, whoever asks; a queue that
-// does not run keeps nothing, and Run's end ends the waiting.
+// TestQueueLater: a delayed message arrives after its time, whichever goroutine asked. A queue that
+// does not run keeps none, and the end of Run drops those that wait.
 func TestQueueLater(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -77,8 +77,8 @@ func TestQueueLater(t *testing.T) {
 	})
 }
 
-// TestQueueEnds: Run returns only when what is in progress has ended, whose context outlives ctx;
-// what waits for its turn is dropped, for the sweep.
+// TestQueueEnds: Run returns when the messages in progress are handled, whose context outlives ctx;
+// waiting ones are dropped, for the sweep.
 func TestQueueEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestQueueEnds(t *testing.T) {
 	})
 }
 
-// TestQueueFull: a full queue says so at once; the ledger's caller must not hang [W3].
+// TestQueueFull: a full queue returns an error at once; the ledger's caller must not block [W3].
 func TestQueueFull(t *testing.T) {
 	t.Parallel()
 	q := NewQueue()

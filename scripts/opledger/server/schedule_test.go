@@ -20,8 +20,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 )
 
-// serve runs a server with an effect that goes to sink, until the test ends. Without a key it has
-// no Reconciler.
+// serve runs a server whose one effect goes to sink, until the test ends. Without a key it has no
+// Reconciler.
 func serve(t *testing.T, sink string, key bool, interval string, options Options) (s *Server, url string) {
 	t.Helper()
 	settings, err := config.Parse[Settings]([]string{
@@ -64,7 +64,7 @@ func serve(t *testing.T, sink string, key bool, interval string, options Options
 	return s, "http://" + listener.Addr().String()
 }
 
-// A forgetter loses the first message and hands over the others.
+// A forgetter loses the first message and publishes the others.
 type forgetter struct {
 	ledger.Publisher
 	lost *atomic.Bool
@@ -77,7 +77,7 @@ func (f forgetter) Publish(ctx context.Context, m ledger.Message) error {
 	return f.Publisher.Publish(ctx, m)
 }
 
-// awaited fails the test where nothing arrives for long.
+// awaited fails the test if nothing arrives in time.
 func awaited(t *testing.T, arrived <-chan struct{}, what string) {
 	t.Helper()
 	select {
@@ -87,9 +87,8 @@ func awaited(t *testing.T, arrived <-chan struct{}, what string) {
 	}
 }
 
-// TestServeSweepsAnyway: a server that makes no passes, for want of a key or because it is told so,
-// still hands over what is due, again and again: nothing else brings back a message that was lost
-// [R5].
+// TestServeSweepsAnyway: a server without passes, for lack of a key or by its settings, still
+// publishes due effects: nothing else retries a message that was lost [R5].
 func TestServeSweepsAnyway(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
@@ -125,8 +124,8 @@ func TestServeSweepsAnyway(t *testing.T) {
 	}
 }
 
-// TestServeBringsFailuresBack: a failure that was acknowledged comes back by a timer inside the
-// process, long before the next pass, also where the message was pushed to /effects [S10].
+// TestServeBringsFailuresBack: a failed effect whose message was acknowledged is retried by a timer
+// in the process, long before the next pass, also if the message was pushed to /effects [S10].
 func TestServeBringsFailuresBack(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{}, 10)

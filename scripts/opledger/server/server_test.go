@@ -84,8 +84,8 @@ func theEffect(t *testing.T, s *Server) ledger.Effect {
 	return story.Effects[0]
 }
 
-// TestServeReleases: an effect that does not end within the time for ending is cut off and given
-// back, not left claimed for the rest of its lease [S4].
+// TestServeReleases: an effect that does not end within the time for shutdown is cut off and
+// released, so that its lease need not run out [S4].
 func TestServeReleases(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{}, 1)
@@ -110,8 +110,8 @@ func TestServeReleases(t *testing.T) {
 	}
 }
 
-// TestServeBeginsWithAPass: what a process before this one dropped is taken up at once, not after
-// an interval that this one may not live to see [R5, R6].
+// TestServeBeginsWithAPass: what an earlier process dropped is retried at once: this process may
+// not live for an interval [R5, R6].
 func TestServeBeginsWithAPass(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{}, 1)
@@ -147,8 +147,8 @@ func TestServeBeginsWithAPass(t *testing.T) {
 	}
 }
 
-// TestServePaused: effects that are planned during a pause run when a process without it makes its
-// first pass; what was let go inside the paused process is not lost [R5].
+// TestServePaused: effects that were planned during a pause run in the first pass of a process
+// without it; none that the paused process declined is lost [R5].
 func TestServePaused(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{}, 1)
@@ -184,12 +184,12 @@ func TestServePaused(t *testing.T) {
 	}
 }
 
-// A loser says that it has published, as a process that dies then would.
+// A loser reports success without publishing, like a process that dies at that moment.
 type loser struct{}
 
 func (loser) Publish(context.Context, ledger.Message) error { return nil }
 
-// TestServeSaysWhyItCannot: a listener that fails ends everything.
+// TestServeSaysWhyItCannot: a listener that fails ends the server.
 func TestServeSaysWhyItCannot(t *testing.T) {
 	t.Parallel()
 	s, listener := open(t, filepath.Join(t.TempDir(), "ledger.db"), "http://127.0.0.1:1", Options{Schedule: time.Hour})
@@ -201,8 +201,8 @@ func TestServeSaysWhyItCannot(t *testing.T) {
 	}
 }
 
-// TestServeSaysWhatWaits: a server without anything to verify deliveries with, or whose effects are
-// paused, says so when it begins, and no other says it.
+// TestServeSaysWhatWaits: a server that cannot verify deliveries, or whose effects are paused, logs
+// that at its start; no other server does.
 func TestServeSaysWhatWaits(t *testing.T) {
 	t.Parallel()
 	const (

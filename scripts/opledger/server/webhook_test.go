@@ -17,7 +17,7 @@ import (
 	"github.com/opledger/opledger/shared/secret/secretsim"
 )
 
-// newServer returns a server with settings from an environment, or why there is none.
+// newServer returns a server with settings from an environment, or the error.
 func newServer(t *testing.T, environ ...string) (*Server, error) {
 	t.Helper()
 	settings, err := config.Parse[Settings](environ)
@@ -46,8 +46,8 @@ func (s *Server) post(t *testing.T, header http.Header, body string) (int, strin
 	return answer.Code, answer.Body.String()
 }
 
-// TestServeWebhook: the webhook of a server takes what is signed, confirms what comes with a token
-// at Gemini, and refuses the rest.
+// TestServeWebhook: the webhook accepts signed deliveries, confirms those with a token at Gemini,
+// and refuses all others.
 func TestServeWebhook(t *testing.T) {
 	t.Parallel()
 	const secret, audience = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", "https://receiver.example/webhook"
@@ -90,8 +90,8 @@ func TestServeWebhook(t *testing.T) {
 	}
 }
 
-// TestServeMalformedSecret: a server whose webhook secret is malformed in Secret Manager does not
-// start.
+// TestServeMalformedSecret: a server does not start with a malformed webhook secret in Secret
+// Manager.
 func TestServeMalformedSecret(t *testing.T) {
 	t.Parallel()
 	secrets, err := secretsim.Start(secretsim.Config{})

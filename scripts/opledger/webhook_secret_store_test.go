@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestWebhookInterrupted: an interrupt after Gemini was asked loses no secret: it is stored all the
-// same.
+// TestWebhookInterrupted: an interrupt after the request to Gemini loses no secret: it is stored.
 func TestWebhookInterrupted(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
@@ -32,14 +31,14 @@ func TestWebhookInterrupted(t *testing.T) {
 	w.wantStored(w.told()[1], w.told()[0])
 }
 
-// broken is a terminal that is gone.
+// broken is a terminal that has gone away.
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("stdout is closed") }
 
-// TestWebhookPrintedToNobody: a secret that was only to be printed, and was not, is no secret that
-// anybody has.
-func TestWebhookPrintedToNobody(t *testing.T) {
+// TestWebhookPrintFails: if printing was the only output and fails, the error says that the secret
+// is lost, and what to do.
+func TestWebhookPrintFails(t *testing.T) {
 	t.Parallel()
 	w := newHookWorld(t)
 	variables := w.with("OPLEDGER_WEBHOOK_SECRET")

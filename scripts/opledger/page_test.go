@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +13,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 )
 
-// odd is a document that no list of the ledger can decode, and every list finds.
+// odd is a document that every list of the ledger finds, and none can decode.
 type odd struct {
 	ID         int       `json:"id"`
 	Version    string    `json:"version"`
@@ -36,8 +38,8 @@ func (f file) plant(paths ...ledger.Path) {
 	}
 }
 
-// TestListUnreadable: a document that cannot be read has a row that says so, in every list, and all
-// others have theirs; so has what cannot be read of a story [R6].
+// TestListUnreadable: in every list, and in show, a document that cannot be read has a row of its
+// own, and the others are complete [R6].
 func TestListUnreadable(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -77,29 +79,47 @@ func TestListUnreadable(t *testing.T) {
 	}
 }
 
-// TestListDeadAlert: an alert about what is no operation is in the list while it is dead, and is
-// run again with all that died.
-func TestListDeadAlert(t *testing.T) {
+// TestListPages: --after takes the value of the last page, as text or from JSON, and the pages
+// together are the whole list.
+func TestListPages(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
-	f.dead("batches/a")
-	effect := f.deadAlert("intents/nightly")
-	s := cli(t, nil, "list", "--dead", "--store", f.store()).want(t, exitDone)
-	row := regexp.MustCompile(`(?m)^intents/nightly +no record +- .* ` + regexp.QuoteMeta(effect) + ` dead$`)
-	if !row.MatchString(s.out) || !strings.Contains(s.out, "\nbatches/a ") {
-		t.Errorf("%s", s.out)
+	var names []string
+	for i := range 7 {
+		names = append(names, fmt.Sprintf("batches/n%d", i))
 	}
-	if s := cli(t, nil, "list", "--store", f.store()).want(t, exitDone); strings.Contains(s.out, "intents/nightly") {
-		t.Errorf("%s", s.out)
+	f.register(names...)
+	slices.Reverse(names) // newest first
+	for _, order := range []string{"newest", "--pending"} {
+		var got []string
+		after := ""
+		for range 10 {
+			args := []string{"list", "--json", "--limit", "3", "--store", f.store(), "--after", after}
+			if order == "--pending" {
+				args = append(args, order)
+			}
+			var page listed
+			oneObject(t, cli(t, nil, args...).want(t, exitDone).out, &page)
+			got = append(got, page.keys()...)
+			if after = page.Next; after == "" {
+				break
+			}
+		}
+		if order == "--pending" {
+			slices.Reverse(got) // the one submitted first is due first
+		}
+		if !slices.Equal(got, names) {
+			t.Errorf("%s: the pages are %v", order, got)
+		}
 	}
-	s = cli(t, nil, "replay", "--dead", "--dry-run", "--store", f.store()).want(t, exitDone)
-	if !strings.Contains(s.out, "intents/nightly  "+effect+"  dead") || !strings.Contains(s.out, "batches/a") {
-		t.Errorf("%s", s.out)
+	first := cli(t, nil, "list", "--limit", "3", "--store", f.store()).want(t, exitDone)
+	_, after, found := strings.Cut(first.out, "more: --after ")
+	if !found {
+		t.Fatalf("the table does not say how to go on:\n%s", first.out)
 	}
-	cli(t, nil, "abandon", "intents/nightly", "--effect", effect, "--reason", "read", "--store", f.store()).want(t,
+	second := cli(t, nil, "list", "--limit", "3", "--store", f.store(), "--after", strings.TrimSpace(after)).want(t,
 		exitDone)
-	if s := cli(t, nil, "list", "--dead", "--store", f.store()).want(t, exitDone); strings.Contains(s.out,
-		"intents/nightly") {
-		t.Errorf("%s", s.out)
+	if !strings.Contains(second.out, "batches/n3 ") || strings.Contains(second.out, "batches/n4 ") {
+		t.Errorf("the second page is\n%s", second.out)
 	}
 }

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"regexp"
+	"testing"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// TestShowIntent: the intent of a correlation id, in text and JSON [G6].
+func TestShowIntent(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.register("batches/a")
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Intend(ctx, ledger.Intention{CorrelationID: "night/1", JobKind: "nightly", Collection: operation.Batches})
+		if err == nil {
+			_, err = l.KeepName(ctx, "night/1", operation.Name{Key: "batches/x", Resource: "projects/p/batches/x"})
+		}
+		return err
+	})
+	s := cli(t, nil, "show", "--intent", "night/1", "--store", f.store()).want(t, exitDone)
+	want := regexp.MustCompile(`^night/1 +OPEN
+  operation +-
+  bound by +-
+  collection +batches
+  job kind +nightly
+  recorded +` + localPattern + `
+  renewed +-
+  give up at +` + localPattern + `
+  given up +-
+  next search +` + localPattern + `
+  named by a delivery +projects/p/batches/x at ` + localPattern + `
+  metadata +-
+  kept until +-
+$`)
+	if !want.MatchString(s.out) {
+		t.Errorf("%s", s.out)
+	}
+	s = cli(t, nil, "show", "--intent", "night/1", "--json", "--store", f.store()).want(t, exitDone)
+	var intent ledger.Intent
+	oneObject(t, s.out, &intent)
+	if wantUTC(t, s.out); intent.State != ledger.IntentOpen || intent.CorrelationID != "night/1" {
+		t.Errorf("%+v", intent)
+	}
+	cli(t, nil, "show", "--intent", "none", "--store", f.store()).want(t, exitFailed, "no such intent",
+		"opledger list --intents").complaint(t)
+}
