@@ -10,7 +10,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-const readable = `{"type":"batch.succeeded","version":"v1","timestamp":"2026-11-21T12:00:00Z","data":{"id":"batches/a"}}`
+const readable = `{"type":"batch.succeeded","version":"v1",` +
+	`"timestamp":"2026-11-21T12:00:00Z","data":{"id":"batches/a"}}`
 
 // quarantined is a ledger with three bodies in quarantine: one that cannot be read, one of an
 // unknown type that would command a terminal, and one that this revision can read.

@@ -19,7 +19,8 @@ import (
 const lostLog = `opledger: the ledger is in sqlite:opledger.db
 {"event":"intent","correlation":"nightly","jobKind":"night","collection":"batches","outcome":"created"}
 {"event":"ingest","operation":"batches/b","outcome":"applied","registered":true}
-{"event":"register","operation":"batches/b","name":"projects/p/batches/b","jobKind":"test","correlation":"of-b","outcome":"created","time":"2026-11-21T02:00:00Z"}
+{"event":"register","operation":"batches/b","name":"projects/p/batches/b","jobKind":"test",` +
+	`"correlation":"of-b","outcome":"created","time":"2026-11-21T02:00:00Z"}
 {"event":"ingest","operation":"batches/stranger","outcome":"applied","registered":false}
 {"event":"effect","operation":"batches/a","effect":"log","outcome":"finished"}
 {"event":"effect","operation":"batches/b","effect":"log","outcome":"failed"}

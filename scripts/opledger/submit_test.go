@@ -133,7 +133,8 @@ func TestSubmitRequests(t *testing.T) {
 		return path
 	}
 	path := write(`{"key":"review-1","request":{"contents":[{"role":"user","parts":[{"text":"Good?"}]}],` +
-		`"systemInstruction":{"parts":[{"text":"be brief"}]},"generationConfig":{"temperature":0.5,"responseMimeType":"application/json"}}}
+		`"systemInstruction":{"parts":[{"text":"be brief"}]},` +
+		`"generationConfig":{"temperature":0.5,"responseMimeType":"application/json"}}}
 
 {"key":"review-2","request":{"contents":[{"parts":[{"text":"Bad?"}]}]}}
 `)
