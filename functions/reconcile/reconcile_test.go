@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 
-// TestPass: Cloud Scheduler's call makes one pass, and is answered with what it did; metrics get the same from the log.
+// TestPass: cloud Scheduler's call makes one pass. The answer and the log line have the same
+// figures.
 func TestPass(t *testing.T) {
 	t.Parallel()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), time.Now)

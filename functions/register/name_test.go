@@ -9,8 +9,9 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestStrangeCollection: a name in no collection could never be looked up: it is 400 with what is known and what was
-// probably meant, and nothing is written [L2]. It repeats no more of a URL than its path.
+// TestStrangeCollection: a name in no collection is answered 400, because it could never be looked
+// up. The answer lists the collections and a suggestion, and repeats only the path of a URL.
+// Nothing is written [L2].
 func TestStrangeCollection(t *testing.T) {
 	t.Parallel()
 	const known = "; the collections are [operations batches batchJobs batchPredictionJobs interactions], as in batches/abc123"

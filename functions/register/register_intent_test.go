@@ -12,8 +12,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestIntent: 201 with an intent that is new, 200 with what is known of it: its state, and its operation once that is bound
-// [G6].
+// TestIntent: an intent is answered 201 when it is new, and 200 when it is known: with its state,
+// and its operation once that is bound [G6].
 func TestIntent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -54,7 +54,8 @@ func TestIntent(t *testing.T) {
 	}
 }
 
-// TestIntentProblems: an intent that cannot be taken is 400, names every problem at once, and writes nothing.
+// TestIntentProblems: an invalid intent is answered 400 with every problem at once, and writes
+// nothing.
 func TestIntentProblems(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -102,7 +103,7 @@ func TestIntentProblems(t *testing.T) {
 	}
 }
 
-// TestIntentRefused: the store is down: 503, and a line that says so.
+// TestIntentRefused: while the store is down the answer is 503, and logged.
 func TestIntentRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -16,8 +16,8 @@ import (
 
 var noon = time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)
 
-// TestRegister: 201 with the record of what is new, 200 with the record as it stands of what is known, in whatever
-// form the name comes [L2, K1].
+// TestRegister: an operation is answered 201 with its record when it is new, and 200 with its
+// present record when it is known, in whatever form its name is [L2, K1].
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -52,8 +52,8 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-// TestMerged: the answer to a registration of what is known says what it added and what stays as it
-// is; so does that to an intent.
+// TestMerged: the answer to a registration of a known operation lists what it added and what it did
+// not change. So does that to a known intent.
 func TestMerged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -73,8 +73,8 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// TestTold: every registration is one log line with the words that metrics count.
-func TestTold(t *testing.T) {
+// TestLogged: every registration is one log line with the words that metrics count.
+func TestLogged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.post(`{"name":"models/m/operations/v1"}`)
@@ -93,8 +93,8 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// TestAlreadyEnded: registering what deliveries said has ended plans its effects at once [W5], those of its job kind
-// too.
+// TestAlreadyEnded: registering an operation that has ended plans its effects at once [W5], also
+// those of its job kind.
 func TestAlreadyEnded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -119,8 +119,8 @@ func TestAlreadyEnded(t *testing.T) {
 	}
 }
 
-// TestWithheld: effects that are withheld from what ended longer ago than the retention are logged,
-// of a registration and of an intent that finds its operation [L3].
+// TestWithheld: effects that are withheld, because the operation ended before the retention, are
+// logged for a registration and for an intent that finds its operation [L3].
 func TestWithheld(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -151,8 +151,8 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
-// TestCorrelation: an id that stands for one operation cannot stand for another [K6], which is registered all the
-// same [L2].
+// TestCorrelation: an operation is registered although its correlation id is already bound to
+// another one, but without the id [K6, L2].
 func TestCorrelation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -169,7 +169,7 @@ func TestCorrelation(t *testing.T) {
 	}
 }
 
-// TestSimultaneous: of any number of registrations at once exactly one is the first.
+// TestSimultaneous: of any number of concurrent registrations exactly one creates the record.
 func TestSimultaneous(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -185,7 +185,7 @@ func TestSimultaneous(t *testing.T) {
 	}
 }
 
-// TestRefused: 405, 413 and 503.
+// TestRefused: the answers 405, 413 and 503.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

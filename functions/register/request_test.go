@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestProblems: a registration that cannot be taken is 400, names every problem at once, always in the same order, and
-// writes nothing.
+// TestProblems: an invalid registration is answered 400 with every problem at once, always in the
+// same order, and writes nothing.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -81,7 +81,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestBounds: what is just within the bounds is taken.
+// TestBounds: the largest values within the bounds are accepted.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -100,7 +100,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestMistypedFields: a field that there is not is named with the one that was probably meant.
+// TestMistypedFields: an unknown field is named with the one that was probably meant.
 func TestMistypedFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -116,8 +116,9 @@ func TestMistypedFields(t *testing.T) {
 	}
 }
 
-// TestWordsOfTheSender: what cannot be read is told in the words of the sender, not of the decoder.
-func TestWordsOfTheSender(t *testing.T) {
+// TestUndecodableBody: what cannot be decoded is described in JSON's words, not in those of Go's
+// decoder.
+func TestUndecodableBody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const body = `the body is not a registration, which is {"name","jobKind","metadata","submittedAt","correlationId"}, nor an intent, ` +

@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 
-// A world is the function behind a real HTTP server, over a real store whose time stands still at noon.
+// A world is the function behind a real HTTP server, over a real store whose clock stands still at
+// noon.
 type world struct {
 	*testing.T
 	store  *sqlite.Store

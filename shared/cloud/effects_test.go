@@ -27,8 +27,8 @@ const (
 	newer = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
 )
 
-// TestHandlersSign: what an http effect sends is signed with each secret of the settings, or of the newest enabled version of
-// the secret that they name; a receiver tells with the official library.
+// TestHandlersSign: an http effect's request is signed with each secret of the settings, or of the
+// newest enabled version of the secret that they name. The official library verifies it.
 func TestHandlersSign(t *testing.T) {
 	t.Parallel()
 	const full = "projects/p/secrets/effects"
@@ -76,7 +76,7 @@ func TestHandlersSign(t *testing.T) {
 	}
 }
 
-// effectSecret is the setting that text stands for.
+// effectSecret decodes the setting.
 func effectSecret(t *testing.T, text string) (secret config.EffectSecret) {
 	t.Helper()
 	if text == "" {
@@ -88,8 +88,8 @@ func effectSecret(t *testing.T, text string) (secret config.EffectSecret) {
 	return secret
 }
 
-// TestEffectSignerRefuses: a secret that is not there, or cannot be used, is an error that says which and does not hold it;
-// nothing is ever sent unsigned instead.
+// TestEffectSignerRefuses: a secret that does not exist or is malformed is an error that names it
+// and does not repeat its value. Nothing is sent unsigned instead.
 func TestEffectSignerRefuses(t *testing.T) {
 	t.Parallel()
 	const full = "projects/p/secrets/effects"
@@ -161,7 +161,7 @@ func TestUnperformable(t *testing.T) {
 	}
 }
 
-// TestBuckets: what is written to a bucket goes to the Cloud Storage that the settings name.
+// TestBuckets: objects are written to the Cloud Storage that the settings name.
 func TestBuckets(t *testing.T) {
 	t.Parallel()
 	sim := storagesim.Start(storagesim.Config{Buckets: []string{"my-results"}})

@@ -20,8 +20,9 @@ const (
 	inManager  = "projects/p/secrets/webhook"
 )
 
-// TestGate: what the settings name is put together, and what it believes is said when it is printed, without secrets. A mistake in
-// a secret's versions is an error at the start; that none can be read is not, and is logged [G3].
+// TestGate: a gate is built from the settings, and printing it shows which kinds of proof it
+// accepts and no secret. A malformed version is an error at the start. A secret that cannot be read
+// is only logged [G3].
 func TestGate(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -21,7 +21,8 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("google.golang.org/grpc/internal/grpcsync.(*CallbackSerializer).run"))
 }
 
-// TestGeminiKey: the key from the settings, or the newest enabled version of its secret, and no key in an error.
+// TestGeminiKey: the key is in the settings, or the newest enabled version of its secret. No error
+// repeats it.
 func TestGeminiKey(t *testing.T) {
 	t.Parallel()
 	const full = "projects/p/secrets/key"

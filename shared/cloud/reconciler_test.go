@@ -12,8 +12,9 @@ import (
 	"github.com/opledger/opledger/shared/secret/secretsim"
 )
 
-// TestReconcilerEndpoint: the webhook is looked for where there is to be a static one, and taken for created when a signing secret
-// is stored, which is known without reading it [R4].
+// TestReconcilerEndpoint: the webhook is checked where the settings ask for a static one. It counts
+// as created once a version of its signing secret exists, which is found out without reading the
+// version [R4].
 func TestReconcilerEndpoint(t *testing.T) {
 	t.Parallel()
 	sim, err := secretsim.Start(secretsim.Config{})

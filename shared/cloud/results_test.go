@@ -14,8 +14,8 @@ import (
 	"github.com/opledger/opledger/shared/secret/secretsim"
 )
 
-// TestResults: results are fetched from the address in the settings with the key that they name, and no key is read where no
-// effect runs once per item.
+// TestResults: results are fetched from the address in the settings with the key that they name. No
+// key is read where no effect runs once per item.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	const full = "projects/p/secrets/key"

@@ -8,8 +8,8 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// TestAccess: a token that could be guessed, and half of what a push is known by, are refused, and no
-// token is repeated [G7].
+// TestAccess: a token that could be guessed is refused, and so is a push audience without its
+// account or the reverse. No token is repeated [G7].
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	const audience, account = "OPLEDGER_PUSH_AUDIENCE=https://ledger.example",

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 
-// everything is what the command that uses the most uses.
+// everything has most of the groups that there are.
 type everything struct {
 	Project  config.Project
 	Place    config.Place
@@ -30,7 +30,8 @@ type everything struct {
 	Port     config.Port
 }
 
-// TestDefaults: with nothing set the four figures are those of the rules, and everything else as documented [R7, S5].
+// TestDefaults: with nothing set the figures are those of the rules, and the rest as documented
+// [R7, S5].
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	settings, err := config.Parse[struct {
@@ -63,7 +64,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestAllSet: every variable arrives where it belongs.
+// TestAllSet: every variable sets its own setting.
 func TestAllSet(t *testing.T) {
 	t.Parallel()
 	settings, err := config.Parse[everything]([]string{
@@ -94,7 +95,7 @@ func TestAllSet(t *testing.T) {
 	}
 }
 
-// TestProblems: everything that is wrong is said at once, each problem once and beginning with its variable.
+// TestProblems: all problems are reported at once, each once and beginning with its variable.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	_, err := config.Parse[everything]([]string{
@@ -134,7 +135,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestSecretsStaySecret: no form of a wrong secret is repeated in an error.
+// TestSecretsStaySecret: no form of a malformed secret is repeated in an error.
 func TestSecretsStaySecret(t *testing.T) {
 	t.Parallel()
 	for _, variables := range [][]string{
@@ -154,7 +155,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 }
 
-// TestEmpty: a variable that is set to nothing is not set.
+// TestEmpty: an empty variable counts as not set.
 func TestEmpty(t *testing.T) {
 	t.Parallel()
 	var set []string
@@ -184,7 +185,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestUnused: what a function does not use it neither reads nor checks.
+// TestUnused: groups that a function does not use are neither read nor checked.
 func TestUnused(t *testing.T) {
 	t.Parallel()
 	if _, err := config.Parse[struct{ Port config.Port }]([]string{

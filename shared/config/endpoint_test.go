@@ -8,7 +8,8 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// TestEndpoint: the webhook's address is one that Gemini can deliver to, and enabling it again needs to know which it is.
+// TestEndpoint: the webhook's address must be one that Gemini can deliver to, and enabling the
+// webhook again needs that address.
 func TestEndpoint(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -44,7 +45,7 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// TestEndpointKinds: only a static webhook can be looked for.
+// TestEndpointKinds: only a static webhook can be checked at Gemini.
 func TestEndpointKinds(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]bool{"": true, "static": true, "dynamic": false, "none": false} {

@@ -13,7 +13,7 @@ type atGemini struct {
 	Endpoint config.Endpoint
 }
 
-// TestGeminiKey: exactly one of the key and its secret's name, and no key in an error.
+// TestGeminiKey: exactly one of the key and its secret's name must be set. No error repeats a key.
 func TestGeminiKey(t *testing.T) {
 	t.Parallel()
 	const full = "projects/p/secrets/key"

@@ -9,7 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// TestHandlers: effects are signed with secrets or with the name of one, and no secret is in an error.
+// TestHandlers: effects are signed with secrets or with one named secret, and no error repeats a
+// secret.
 func TestHandlers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

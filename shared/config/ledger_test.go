@@ -9,7 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/config"
 )
 
-// TestFile: @FILE stands for what is in the file.
+// TestFile: @FILE is replaced by the content of the file.
 func TestFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "effects.yaml")
@@ -27,7 +27,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestTransitionsAndEffects: what only the two settings together make wrong is found.
+// TestTransitionsAndEffects: problems that only the two settings together cause are found.
 func TestTransitionsAndEffects(t *testing.T) {
 	t.Parallel()
 	_, err := config.Parse[struct{ Ledger config.Ledger }]([]string{

@@ -7,8 +7,9 @@ import (
 	"github.com/opledger/opledger/shared/config"
 )
 
-// TestValuesThatCannotBeRead: a value of the wrong form is repeated with what to write instead, in no words of Go's.
-func TestValuesThatCannotBeRead(t *testing.T) {
+// TestUndecodableValues: a value of the wrong form is repeated with how to write it, and without
+// Go's words.
+func TestUndecodableValues(t *testing.T) {
 	t.Parallel()
 	for set, want := range map[string]string{
 		"OPLEDGER_GRACE=soon":                        `OPLEDGER_GRACE: "soon" is not a duration; write 90s, 5m or 6h`,

@@ -8,7 +8,7 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// TestResults: Gemini's settings are needed, and checked, where an effect runs once per item, and nowhere else [K4].
+// TestResults: Gemini's settings are checked only where an effect fetches results [K4].
 func TestResults(t *testing.T) {
 	t.Parallel()
 	const (

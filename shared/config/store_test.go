@@ -51,7 +51,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestDeployed: a deployed function needs a project, a topic and Firestore, and names everything that is missing.
+// TestDeployed: a deployed function needs a project, a topic and Firestore. Everything that is
+// missing is reported.
 func TestDeployed(t *testing.T) {
 	t.Parallel()
 	type settings struct {

@@ -13,7 +13,8 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// TestUnread: what nothing reads is named, with what was probably meant, and never with its value.
+// TestUnread: a variable that nothing reads is reported with what was probably meant, and without
+// its value.
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ set, want []string }{
@@ -42,7 +43,8 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// TestEverySettingIsKnown: no variable that the code or a script reads, and none in the README, is taken for a mistake.
+// TestEverySettingIsKnown: no variable that the code or a script reads, or that the README lists,
+// is reported.
 func TestEverySettingIsKnown(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")

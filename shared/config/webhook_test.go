@@ -16,7 +16,7 @@ const anotherSecret = "whsec_ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA="
 
 type delivered struct{ Webhook config.Webhook }
 
-// TestWebhook: what each of the webhook's variables comes to.
+// TestWebhook: the value that each of the webhook's variables sets.
 func TestWebhook(t *testing.T) {
 	t.Parallel()
 	type result struct {
@@ -80,8 +80,8 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// TestWebhookProblems: each bad value is one problem that names its variable and says what is wanted, and repeats
-// nothing that could be secret.
+// TestWebhookProblems: each invalid value is one problem, which names its variable, says how to
+// write it, and repeats no secret.
 func TestWebhookProblems(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -142,8 +142,9 @@ func TestWebhookProblems(t *testing.T) {
 	}
 }
 
-// TestWebhookUnasked: where nothing can be a hint Gemini is not asked, so that its settings are not even checked.
-func TestWebhookUnasked(t *testing.T) {
+// TestWebhookWithoutLookUps: where no delivery can be unverified, Gemini's settings are not
+// checked.
+func TestWebhookWithoutLookUps(t *testing.T) {
 	t.Parallel()
 	for _, set := range [][]string{nil, {"OPLEDGER_CONFIRM=never", "OPLEDGER_WEBHOOK_AUDIENCE=a"}} {
 		if _, err := config.Parse[delivered](append(set, "GOOGLE_GEMINI_BASE_URL=nonsense")); err != nil {
@@ -152,8 +153,8 @@ func TestWebhookUnasked(t *testing.T) {
 	}
 }
 
-// TestSaidOnce: a problem that two groups find in one variable is said once.
-func TestSaidOnce(t *testing.T) {
+// TestReportedOnce: a problem that two groups find in one variable is reported once.
+func TestReportedOnce(t *testing.T) {
 	t.Parallel()
 	_, err := config.Parse[struct {
 		Webhook config.Webhook

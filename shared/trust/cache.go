@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// Caching says how long what was fetched is used, and how often it is fetched. A zero field means the default.
+// Caching says how long a fetched value is used, and how often it is fetched. A zero field means
+// the default.
 type Caching struct {
-	// TTL is how long what was fetched is used without asking again, and so how long a revoked secret or key still
-	// works.
+	// TTL is how long a value is used before it is fetched again, and so how long a revoked secret or
+	// key still works.
 	TTL time.Duration
-	// Gap is the least time between two fetches, whatever they are for: it bounds what a forger can cost.
+	// Gap is the least time between two fetches. It bounds the cost of forgeries.
 	Gap time.Duration
-	// MaxStale is how long past TTL what was fetched is used while it cannot be fetched again.
+	// MaxStale is how long past TTL a value is used while it cannot be fetched.
 	MaxStale time.Duration
 }
 
@@ -29,18 +30,20 @@ func (c Caching) or(defaults Caching) Caching {
 	}
 }
 
-// fetchTimeout bounds one fetch: a delivery should be answered within seconds.
+// fetchTimeout bounds one fetch, because a delivery should be answered within seconds.
 const fetchTimeout = 5 * time.Second
 
 var errTooSoon = errors.New("it was asked for moments ago")
 
-// A cache holds a value that others can change. However many callers ask, one fetch runs at a time, and not two within
-// a gap. A value is never changed once it is here, so that callers may tell a newer one by its address.
+// A cache holds a value that changes elsewhere. However many callers ask for it, one fetch runs at
+// a time, and no two start within the gap. A value is never modified, so that callers can tell a
+// newer one by its address.
 type cache[T any] struct {
-	// fetch returns a value, an error, or both: a value that can be used, and what is wrong beside it. Such a value
-	// replaces another but is not taken as the first. It must end when its context does.
+	// fetch returns a value, an error, or both: a usable value and what is wrong with the rest. Such a
+	// value replaces another but is not accepted as the first. fetch must end when its context does.
 	fetch func(context.Context) (*T, error)
-	// report is told what a usable value hides from the callers, once per change; nil when all is well again.
+	// report is called with the error that a usable value hides from callers, once per change, and with
+	// nil when the error is over.
 	report func(error)
 	Caching
 
@@ -53,8 +56,9 @@ type cache[T any] struct {
 	flight   chan struct{} // closed when the fetch that is running ends; nil while none is
 }
 
-// get returns the value, which it first fetches again if it is older than its time to live. If that fails, or is not
-// yet allowed, it returns the old one for a while, and then an error that wraps ErrUnavailable and the cause.
+// get returns the value. If that is older than its time to live, get fetches it first. If the fetch
+// fails, or the gap forbids it, get returns the old value until MaxStale, and then an error that
+// wraps ErrUnavailable and the cause.
 func (c *cache[T]) get(ctx context.Context, now time.Time) (*T, error) {
 	value, asOf, _ := c.last()
 	if value != nil && now.Sub(asOf) < c.TTL {
@@ -69,8 +73,8 @@ func (c *cache[T]) get(ctx context.Context, now time.Time) (*T, error) {
 	return nil, fmt.Errorf("%w: %w", ErrUnavailable, cmp.Or(err, context.Cause(ctx), errTooSoon))
 }
 
-// renew returns a value other than seen, if there is one or a fetch brings one. Otherwise, also where no fetch is
-// allowed yet, it returns seen.
+// renew returns a newer value than seen, if there is one or a fetch returns one. Otherwise, or
+// where the gap forbids a fetch, it returns seen.
 func (c *cache[T]) renew(ctx context.Context, now time.Time, seen *T) *T {
 	value, _, _ := c.last()
 	if value == seen {
@@ -86,8 +90,8 @@ func (c *cache[T]) last() (value *T, asOf time.Time, err error) {
 	return c.value, c.asOf, c.err
 }
 
-// refresh fetches, if the gap allows it, and returns when that has ended or ctx has. If a fetch is running already it
-// waits for that one, or returns at once unless join is set.
+// refresh fetches, if the gap allows it, and returns when the fetch or ctx has ended. If a fetch is
+// running, it waits for that one if join is set, and otherwise returns at once.
 func (c *cache[T]) refresh(ctx context.Context, now time.Time, join bool) {
 	c.mu.Lock()
 	flight := c.flight
@@ -111,7 +115,7 @@ func (c *cache[T]) refresh(ctx context.Context, now time.Time, join bool) {
 	}
 }
 
-// fly fetches. What it brings counts as of its beginning.
+// fly fetches. The value counts as of the fetch's beginning.
 func (c *cache[T]) fly(ctx context.Context, began time.Time, flight chan struct{}) {
 	defer close(flight)
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
@@ -122,7 +126,7 @@ func (c *cache[T]) fly(ctx context.Context, began time.Time, flight chan struct{
 	}
 }
 
-// land keeps what a fetch brought, and says whether it is to be reported.
+// land keeps the result of a fetch, and returns whether to report it.
 func (c *cache[T]) land(value *T, err error, began time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

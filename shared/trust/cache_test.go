@@ -16,14 +16,14 @@ var (
 	errSpoil = errors.New("one of them is spoilt")
 )
 
-// A fetched is what a test's fetch answers next, after a while.
+// A fetched is the next result of a scripted fetch, after a delay.
 type fetched struct {
 	value string
 	err   error
 	takes time.Duration
 }
 
-// A probe is a cache whose fetches are counted and scripted.
+// A probe is a cache whose fetches are scripted and counted.
 type probe struct {
 	*cache[string]
 	*testing.T
@@ -32,7 +32,7 @@ type probe struct {
 	reports []string
 }
 
-// inBubble runs a test where time passes only when everybody waits. TTL, gap and staleness are 5 minutes, 30 s and an
+// inBubble runs a test in a synctest bubble. TTL, gap and staleness are 5 minutes, 30 s and an
 // hour.
 func inBubble(t *testing.T, test func(p *probe)) {
 	t.Helper()
@@ -60,7 +60,7 @@ func inBubble(t *testing.T, test func(p *probe)) {
 	})
 }
 
-// expect gets the value and compares it, and the number of fetches so far, after a while has passed.
+// expect lets a while pass, gets the value, and compares it and the number of fetches so far.
 func (p *probe) expect(after time.Duration, value string, fetches int) {
 	p.Helper()
 	time.Sleep(after)
@@ -122,8 +122,8 @@ func TestCacheHasNothing(t *testing.T) {
 	})
 }
 
-// TestCacheFliesOnce: a caller that comes while a fetch runs waits for it, and one that comes within the gap does
-// without.
+// TestCacheFliesOnce: a caller that arrives while a fetch runs waits for it. One that arrives
+// within the gap gets the old value.
 func TestCacheFliesOnce(t *testing.T) {
 	inBubble(t, func(p *probe) {
 		p.next = fetched{value: "a", takes: time.Second}
@@ -165,7 +165,8 @@ func TestCacheFliesOnce(t *testing.T) {
 	})
 }
 
-// TestCacheOutlivesItsCaller: a caller that goes away does not end the fetch for others, and a fetch that hangs ends.
+// TestCacheOutlivesItsCaller: a caller that disconnects does not end the fetch for others. A fetch
+// that hangs ends at its time-out.
 func TestCacheOutlivesItsCaller(t *testing.T) {
 	inBubble(t, func(p *probe) {
 		p.next = fetched{value: "a", takes: time.Second}

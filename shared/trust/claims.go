@@ -11,22 +11,22 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// The bounds on what is kept and logged of claims' names.
+// The bounds on the names of claims that are kept and logged.
 const (
 	maxStrangeClaims = 64
 	maxClaimBytes    = 64
 )
 
-// strangeClaims logs the names of claims that are not registered, each once: if Gemini begins to bind the body, or to
-// say more about the event, this is where it shows. It never logs a value.
-type strangeClaims struct {
+// undocumentedClaims logs each name of an undocumented claim once, never a value. It shows when
+// Gemini begins to bind the body or to describe the event.
+type undocumentedClaims struct {
 	log  *slog.Logger
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
-// note is given the claims of a token whose signature fits, so that strangers cannot fill the log.
-func (s *strangeClaims) note(claims map[string]json.RawMessage) {
+// note is called with the claims of a verified token, so that forgeries cannot fill the log.
+func (s *undocumentedClaims) note(claims map[string]json.RawMessage) {
 	for _, name := range slices.Sorted(maps.Keys(claims)) {
 		switch name {
 		case "aud", "iss", "exp", "nbf", "iat", "sub", "jti":
@@ -38,8 +38,8 @@ func (s *strangeClaims) note(claims map[string]json.RawMessage) {
 	}
 }
 
-// first reports whether name was never seen and there is still room to remember it.
-func (s *strangeClaims) first(name string) bool {
+// first reports whether name is new and can still be remembered.
+func (s *undocumentedClaims) first(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.seen[name] || len(s.seen) >= maxStrangeClaims {

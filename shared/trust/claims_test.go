@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestStrangeClaims: undocumented names are logged once, values never, and only of tokens that fit.
-func TestStrangeClaims(t *testing.T) {
+// TestUndocumentedClaims: the names of undocumented claims are logged once, only for verified
+// tokens, and never with a value.
+func TestUndocumentedClaims(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const value = "value-that-is-nobodys-business"

@@ -13,45 +13,42 @@ import (
 )
 
 var (
-	// ErrUnavailable says that it is not known whether a request is genuine: the secrets or keys could not be
-	// fetched, and none are known or those that are known are too old. It wraps the cause. A later delivery may be
-	// verified.
+	// ErrUnavailable says that the secrets or keys to verify with could not be fetched, and those
+	// known, if any, are too old. It wraps the cause. A redelivery may be verified.
 	ErrUnavailable = errors.New("the secrets or keys to verify with cannot be fetched")
-	// ErrStale says that a proof is genuine but its time is outside the tolerance [W2]. It is apart from
-	// gemini.ErrSignature because only the sender of the original can cause it: a sender that does not
-	// refresh the time on a retry shows here.
+	// ErrStale says that a proof is genuine but its time is outside the tolerance [W2]. It is apart
+	// from gemini.ErrSignature because only the original sender can cause it: it shows a sender
+	// that does not refresh the time of a redelivery.
 	ErrStale = errors.New("webhook timestamp is outside the tolerance")
-	// ErrNoAudience is the [gemini.ErrSignature] for a token where none are accepted, because no audience is set. It
-	// is apart so that it can be counted: with jobs that have a webhook_config, it is a mistake in the settings and
-	// no forgery.
+	// ErrNoAudience is the [gemini.ErrSignature] for a token while no audience is set, so that no
+	// token is accepted. It is counted apart because it is a mistake in the settings where jobs
+	// have a webhook_config, and no forgery.
 	ErrNoAudience = fmt.Errorf("%w: it is a token, and no accepted audience is set", gemini.ErrSignature)
-	// ErrAmbiguous is the [gemini.ErrSignature] for a static signature that fits another delivery,
-	// too: a part of the id or of the body may be the timestamp instead. It is apart so that it can
-	// be counted: only a sender with the secret causes it, or a caller who divides what such a
-	// sender signed.
+	// ErrAmbiguous is the [gemini.ErrSignature] for a static signature that also fits another
+	// division into id, timestamp and body. It is counted apart because only a holder of the secret
+	// can cause it, or a caller who divides a captured delivery.
 	ErrAmbiguous = fmt.Errorf("%w: what is signed can be divided into id, timestamp and body in another way",
 		gemini.ErrSignature)
-	// ErrUndated is the [gemini.ErrSignature] for a token of Gemini's that has neither exp nor iat:
-	// who has seen it once could use it for ever. It is apart because it may be how Gemini makes
-	// them one day.
+	// ErrUndated is the [gemini.ErrSignature] for a genuine token with neither exp nor iat, which a
+	// holder could use for ever. It is counted apart because Gemini may make such tokens one day.
 	ErrUndated = fmt.Errorf("%w: the token has neither exp nor iat", gemini.ErrSignature)
-	// ErrOldToken is the [ErrStale] for a token without exp that was made more than 25 hours
-	// ago.
+	// ErrOldToken is the [ErrStale] for a token without exp whose iat is more than 25 hours ago.
 	ErrOldToken = fmt.Errorf("%w: the token has no exp, and its iat is more than %s ago", ErrStale, maxTokenAge)
 )
 
-// Options are what a Gate believes.
+// Options say what a Gate accepts.
 type Options struct {
-	// Tolerance is how far a delivery's time may be off, either way [W2], and the leeway for the times in a token. It
-	// must be positive.
+	// Tolerance is how far a delivery's time may be off, either way [W2], and the leeway for the times
+	// in a token. It must be positive.
 	Tolerance time.Duration
-	// Static verifies "v1," signatures. Nil: no secret is set, and their error is gemini.ErrNoSecret.
+	// Static verifies "v1," signatures. Nil: no secret is set, and the error is gemini.ErrNoSecret.
 	Static *Secrets
-	// Dynamic verifies tokens. Nil: no audience is set, and their error is ErrNoAudience.
+	// Dynamic verifies tokens. Nil: no audience is set, and the error is ErrNoAudience.
 	Dynamic *Tokens
 }
 
-// A Gate verifies deliveries, static and dynamic. It is safe for concurrent use and never prints what it verifies with.
+// A Gate verifies static and dynamic deliveries. It is safe for concurrent use and never prints
+// secrets or keys.
 type Gate struct{ options Options }
 
 // New returns a gate. The error is about a tolerance that is not positive.
@@ -62,29 +59,29 @@ func New(o Options) (*Gate, error) {
 	return &Gate{options: o}, nil
 }
 
-// A Proof is how far a delivery may be believed.
+// A Proof says what a verified delivery proves.
 type Proof struct {
-	// Bound says that the signature covers the body. It is false for every token: Gemini documents no claim that
-	// binds one. Then the body, the id and the timestamp may be anybody's who has seen a token, and are a hint to be
-	// confirmed.
+	// Bound says that the signature covers the body. It is false for every token, because Gemini
+	// documents no claim that binds one. Then any holder of a token may have sent the body, the id and
+	// the timestamp, and the delivery is unverified until a look-up confirms it.
 	Bound bool
 	// Claims is the verified token's payload, a JSON object; nil for a static signature.
 	Claims json.RawMessage
-	// Token tells the verified token from others without repeating it; empty for a static
-	// signature.
+	// Token is a digest of the verified token; empty for a static signature.
 	Token string
 }
 
-// Verify returns the proof that a delivery carries, its body as received and before anything parsed it [W1], fresh at
-// now [W2]. The error is or wraps gemini.ErrSignature, ErrStale, gemini.ErrNoSecret or ErrUnavailable; see the
-// package's documentation for what to answer. Exactly the tolerance is still fresh.
+// Verify returns the proof of a delivery that is fresh at now [W2], or an error that is or wraps
+// gemini.ErrSignature, ErrStale, gemini.ErrNoSecret or ErrUnavailable. The package documentation
+// says how to answer each. A delivery whose time is off by exactly the tolerance is fresh. body
+// must return the body as received, before anything parsed it [W1].
 //
-// Verify calls body only where the headers leave the decision to it: for a static signature of the
-// right form, while there are secrets. An error of body is returned as it is, unless a token does
-// instead.
+// Verify calls body only where the headers do not rule the delivery out: for a static signature of
+// the right form, while there are secrets. It returns an error of body unchanged, unless a token
+// proves the delivery instead.
 //
-// Verify may fetch secrets or keys, and waits for that for 5 seconds at most or until ctx ends, whichever is first;
-// ending ctx does not end the fetch, because others wait for it.
+// Verify may fetch secrets or keys. It waits for that for at most 5 s and until ctx ends. The end
+// of ctx does not end the fetch, since other callers wait for it too.
 func (g *Gate) Verify(ctx context.Context, header http.Header, body Body, now time.Time) (Proof, error) {
 	sent, readable := gemini.ParseTimestamp(header.Get(gemini.HeaderTimestamp))
 	id, signatures := header.Get(gemini.HeaderID), header.Values(gemini.HeaderSignature)
@@ -101,7 +98,7 @@ func (g *Gate) Verify(ctx context.Context, header http.Header, body Body, now ti
 	return proof, nil
 }
 
-// prove tries what the delivery offers. It looks at no timestamp but a token's own.
+// prove checks the signatures and the token that the delivery has, and only the times in the token.
 func (g *Gate) prove(ctx context.Context, header http.Header, body Body, now time.Time) (Proof, error) {
 	static, token := offered(header.Values(gemini.HeaderSignature))
 	var problems []error
@@ -137,8 +134,8 @@ func (g *Gate) proveDynamic(ctx context.Context, token string, now time.Time) ([
 	return g.options.Dynamic.verify(ctx, token, now, g.options.Tolerance)
 }
 
-// gravest returns the error to answer with: first that it is not known, because then the delivery must be retried, then
-// that a genuine proof is too old or too new, then one to be counted apart, then that nothing fits.
+// gravest returns the error to answer with. First comes one that a redelivery may not have, then a
+// genuine proof of the wrong time, then one that is counted apart, then ErrSignature.
 func gravest(problems []error) error {
 	worst := gemini.ErrSignature
 	for _, err := range problems {
@@ -154,7 +151,7 @@ func gravest(problems []error) error {
 	return worst
 }
 
-// String says which kinds g believes, and nothing about what it verifies them with, however g is printed.
+// String says which kinds of proof g accepts. It prints no secret and no key.
 func (g *Gate) String() string {
 	return fmt.Sprintf("trust.Gate(static %t, dynamic %t)", g.options.Static != nil, g.options.Dynamic != nil)
 }

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// BenchmarkStatic belongs beside BenchmarkBareHMAC, the least that it can cost: an HMAC over the same bytes.
+// BenchmarkStatic: compare it with BenchmarkBareHMAC, an HMAC over the same bytes.
 func BenchmarkStatic(b *testing.B) { benchmarkGate(b, headers(start, sign(secretA, start))) }
 
-// BenchmarkToken belongs beside BenchmarkBareRSA: one verification over a hash that is there already.
+// BenchmarkToken: compare it with BenchmarkBareRSA, one verification of a hash.
 func BenchmarkToken(b *testing.B) { benchmarkGate(b, headers(start, goodToken(start))) }
 
 func benchmarkGate(b *testing.B, h http.Header) {
@@ -28,7 +28,7 @@ func benchmarkGate(b *testing.B, h http.Header) {
 	}
 }
 
-// BenchmarkForgedToken names a published key, the dearest that a forger can send.
+// BenchmarkForgedToken: a token that names a published key, the most expensive forgery.
 func BenchmarkForgedToken(b *testing.B) {
 	w := newWorld(b)
 	h, raw := headers(start, rs256(strangersKey(), goodHeader, goodClaims(start, nil))), []byte(body)

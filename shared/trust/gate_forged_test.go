@@ -12,9 +12,10 @@ import (
 	"github.com/opledger/opledger/shared/gemini"
 )
 
-// TestForgersCannotMakeUsAsk: a thousand forged deliveries at once, each with a key id of its own, cost one fetch of either
-// kind per gap, whether the sources answer or are down, and the sender's own deliveries pass meanwhile.
-func TestForgersCannotMakeUsAsk(t *testing.T) {
+// TestForgeriesCauseNoFetches: a thousand forged deliveries at once, each with a key id of its own,
+// cost one fetch of secrets and one of keys per gap, whether the sources answer or are down.
+// Genuine deliveries are accepted meanwhile.
+func TestForgeriesCauseNoFetches(t *testing.T) {
 	t.Parallel()
 	for _, down := range []bool{false, true} {
 		t.Run(fmt.Sprintf("down %t", down), func(t *testing.T) {
@@ -42,7 +43,7 @@ func TestForgersCannotMakeUsAsk(t *testing.T) {
 	}
 }
 
-// attack forges n deliveries at once, with a good one of either kind after every hundred.
+// attack sends n forged deliveries at once, with a genuine one of either kind after every hundred.
 func (w *world) attack(n int, now time.Time) {
 	var group sync.WaitGroup
 	static, token := headers(now, sign(secretA, now)), headers(now, goodToken(now))
@@ -65,7 +66,8 @@ func (w *world) attack(n int, now time.Time) {
 	group.Wait()
 }
 
-// TestMalformedTokensCauseNoFetch: what cannot be a token for us is refused before anybody is asked for a key.
+// TestMalformedTokensCauseNoFetch: what cannot be a token for this receiver is refused without
+// fetching keys.
 func TestMalformedTokensCauseNoFetch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -86,8 +88,9 @@ func TestMalformedTokensCauseNoFetch(t *testing.T) {
 	}
 }
 
-// TestForgersBeforeTheFirstSecret: what is not there yet is not asked for more often than what is.
-func TestForgersBeforeTheFirstSecret(t *testing.T) {
+// TestForgeriesBeforeTheFirstSecret: a secret that does not exist yet is fetched no more often than
+// one that does.
+func TestForgeriesBeforeTheFirstSecret(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.secrets.set(nil, nil)

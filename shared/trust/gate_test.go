@@ -101,7 +101,8 @@ func TestGateTable(t *testing.T) {
 	}
 }
 
-// TestGateWithoutOneKind: a delivery that could not be judged is redelivered, and one that fits nothing does not.
+// TestGateWithoutOneKind: a delivery is answered 503 where its kind of proof could not be checked,
+// and 401 where nothing fits.
 func TestGateWithoutOneKind(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -170,7 +171,8 @@ func TestMistakesInOptions(t *testing.T) {
 	}
 }
 
-// TestNothingIsPrinted prints everything that holds a secret in every way there is.
+// TestNothingIsPrinted: everything that holds a secret is printed in every way, and no secret
+// appears.
 func TestNothingIsPrinted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

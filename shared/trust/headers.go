@@ -7,18 +7,17 @@ import (
 	"github.com/opledger/opledger/shared/gemini"
 )
 
-// A Body reads a delivery's body whole, as it was received. Called again it returns the same.
+// A Body returns a delivery's whole body as it was received. Further calls return the same.
 type Body func() ([]byte, error)
 
-// The bounds on headers, so that strangers cannot make us work much. Real ones have less than a
-// tenth.
+// The bounds on headers, so that unverified callers cost little. Real headers have less than a tenth.
 const (
 	maxIDBytes = 1 << 10
 	// maxSignatureBytes has room for a token and 80 static signatures.
 	maxSignatureBytes = maxTokenBytes + 4<<10
 )
 
-// size is the length of texts together, in bytes.
+// size returns the length of all texts together, in bytes.
 func size(texts []string) int {
 	n := 0
 	for _, text := range texts {
@@ -27,8 +26,8 @@ func size(texts []string) int {
 	return n
 }
 
-// offered says what signature headers hold: whether there are static signatures, and a token where
-// there is exactly one other entry and it has a token's three parts.
+// offered reports whether signature headers have static signatures. token is the only other entry,
+// if it has the three parts of a token.
 func offered(values []string) (static bool, token string) {
 	others := 0
 	for _, value := range values {
@@ -47,12 +46,12 @@ func offered(values []string) (static bool, token string) {
 	return static, token
 }
 
-// ambiguous reports whether "{id}.{timestamp}.{body}", which is what a static signature covers, can
-// be divided in another place. Such a signature proves neither reading.
+// ambiguous reports whether "{id}.{timestamp}.{body}", which a static signature covers, can be
+// divided in another place. Such a signature proves neither reading.
 //
-// An id that ends in a dot and a timestamp can lose both: the rest is an id, and the timestamp
-// another. An id that holds a brace reaches into a body. A body that begins with the end of an id,
-// a timestamp and a dot is what such a division leaves.
+// An id that ends in a dot and a timestamp can lose both: the rest is another id with another
+// timestamp. An id with a brace reaches into a body. A body that begins with the end of an id, a
+// timestamp and a dot is the rest of such a division.
 func ambiguous(id string, body []byte) bool {
 	if i := strings.LastIndexByte(id, '.'); i >= 0 {
 		if _, isTime := gemini.ParseTimestamp(id[i+1:]); isTime {
@@ -62,6 +61,6 @@ func ambiguous(id string, body []byte) bool {
 	return strings.Contains(id, "{") || divided.Match(body[:min(len(body), 2*maxIDBytes)])
 }
 
-// divided is what stands before the first brace of a body that was cut out of a signed text.
+// divided matches what is before the first brace of a body that was cut out of a signed text.
 // Timestamps have had 10 digits since 2001.
 var divided = regexp.MustCompile(`^([^{]*\.)?[0-9]{10,}\.`)

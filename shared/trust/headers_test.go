@@ -16,14 +16,14 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// signText signs a whole text, however it is to be divided.
+// signText signs a whole text, wherever it is divided.
 func signText(text string) string {
 	mac := hmac.New(sha256.New, []byte("0123456789abcdef0123456789abcdef"))
 	mac.Write([]byte(text))
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// divisions calls try with every way to divide a signed text into id, timestamp and body.
+// divisions calls try for every division of a signed text into id, timestamp and body.
 func divisions(text string, try func(id string, at time.Time, body string)) {
 	for i := range text {
 		if text[i] != '.' {
@@ -37,9 +37,8 @@ func divisions(text string, try func(id string, at time.Time, body string)) {
 	}
 }
 
-// TestDividedAgain: what a sender signed is one delivery. A caller who captured it cannot divide it at
-// another dot and have that taken, at whichever time; and a dot in an id is no reason to refuse it
-// [W1].
+// TestDividedAgain: a captured delivery cannot be divided at another dot and be accepted, at any
+// time. A dot in an id is no reason to refuse it [W1].
 func TestDividedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -95,8 +94,8 @@ func TestDividedAgain(t *testing.T) {
 	}
 }
 
-// TestHeadersFirst: where the headers rule a delivery out its body is not asked for, so that it
-// costs neither memory nor time, and long headers cost next to nothing [W1, W7].
+// TestHeadersFirst: where the headers rule a delivery out its body is not read. Long headers cost
+// next to nothing [W1, W7].
 func TestHeadersFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -22,7 +22,7 @@ import (
 const (
 	// maxKeySetBytes bounds the answer of the server that publishes the keys.
 	maxKeySetBytes = 1 << 20
-	// minKeyBits is what RFC 7518, section 3.3, demands of a key for RS256.
+	// minKeyBits is what RFC 7518, section 3.3, requires of a key for RS256.
 	minKeyBits = 2048
 )
 
@@ -55,7 +55,7 @@ func newKeyring(address string, transport http.RoundTripper, c Caching, log *slo
 			},
 			report: func(err error) {
 				if err == nil {
-					log.Info("webhook keys are well again", "event", "auth", "outcome", "renewed")
+					log.Info("webhook keys can be fetched again", "event", "auth", "outcome", "renewed")
 					return
 				}
 				log.Error("webhook keys cannot be fetched; those that are known stay in use", "event", "auth",

@@ -15,7 +15,7 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// A keyServer publishes keys over HTTP, in whichever way it is told to.
+// A keyServer publishes keys over HTTP.
 type keyServer struct {
 	*httptest.Server
 	answer atomic.Pointer[http.HandlerFunc]
@@ -46,7 +46,8 @@ func (s *keyServer) publish(keys ...string) {
 	s.set(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, keySet(keys...)) })
 }
 
-// TestKeysSurviveABadAnswer: with keys known they stay in use, without any it is not known.
+// TestKeysSurviveABadAnswer: known keys stay in use after a bad answer. Without known keys a bad
+// answer is ErrUnavailable.
 func TestKeysSurviveABadAnswer(t *testing.T) {
 	t.Parallel()
 	good := keySet(jwk(&publishedKey().PublicKey, keyID))
@@ -104,7 +105,8 @@ func TestKeysSurviveABadAnswer(t *testing.T) {
 	}
 }
 
-// TestKeysDownIsLoggedOnce, and that they are back.
+// TestKeysDownIsLoggedOnce: that keys cannot be fetched is logged once, and once that they can
+// again.
 func TestKeysDownIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -128,8 +130,8 @@ func TestKeysDownIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// TestKeysErrorKeepsQuery: a token in the URL of the keys is in no error, neither in what net/http quotes of the URL
-// nor in what the server says beside its status.
+// TestKeysErrorKeepsQuery: a token in the URL of the keys is in no error, neither from net/http nor
+// from the server's status.
 func TestKeysErrorKeepsQuery(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
@@ -150,7 +152,8 @@ func TestKeysErrorKeepsQuery(t *testing.T) {
 	}
 }
 
-// TestKeysFromASlowServer: a delivery whose sender gives up leaves the fetch to those who come after it.
+// TestKeysFromASlowServer: a delivery whose sender disconnects does not end the fetch for later
+// ones.
 func TestKeysFromASlowServer(t *testing.T) {
 	t.Parallel()
 	s, gate := newKeyServer(t)
@@ -176,7 +179,8 @@ func TestKeysFromASlowServer(t *testing.T) {
 	}
 }
 
-// TestKeysRotate: a new key counts from the first token that names it, and an old one until the set is read again.
+// TestKeysRotate: a new key counts from the first token that names it. An old one counts until the
+// set is fetched again.
 func TestKeysRotate(t *testing.T) {
 	t.Parallel()
 	s, gate := newKeyServer(t)
@@ -208,8 +212,9 @@ func TestKeysRotate(t *testing.T) {
 	verify(62*time.Minute, false, nil, 4)
 }
 
-// TestUnknownKeyIsNotAskedForAgain for a while, nor for ever.
-func TestUnknownKeyIsNotAskedForAgain(t *testing.T) {
+// TestUnknownKeyIsNotFetchedAgain: an unknown key causes no other fetch for a while, but does
+// later.
+func TestUnknownKeyIsNotFetchedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, test := range []struct {

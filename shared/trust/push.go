@@ -12,20 +12,20 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// GoogleKeys is where Google publishes the keys that it signs identity tokens with.
+// GoogleKeys is where Google publishes the keys that sign identity tokens.
 const GoogleKeys = "https://www.googleapis.com/oauth2/v3/certs"
 
-// pushLeeway is how far Google's clock and this one may differ.
+// pushLeeway is how far Google's clock and the local one may differ.
 const pushLeeway = time.Minute
 
-// ErrPush says that a request did not bring the identity token of the push subscription.
+// ErrPush says that a request has no identity token of the push subscription.
 var ErrPush = errors.New("it is not Google's token for this subscription")
 
-// PushOptions say which identity tokens a Pub/Sub push subscription sends.
+// PushOptions describe the identity tokens of a Pub/Sub push subscription.
 type PushOptions struct {
 	// Audience is the one in the subscription's settings, Account its service account. Both are
-	// required: anyone with a Google Cloud project may have a token made for any audience, but only
-	// for accounts of their own.
+	// required: a user of any Google Cloud project can get a token for any audience, but only for
+	// service accounts of that project.
 	Audience, Account string
 	// KeysURL is a JSON Web Key Set, by default GoogleKeys. It must be https, or http on the loopback
 	// interface.
@@ -34,15 +34,15 @@ type PushOptions struct {
 	Transport http.RoundTripper
 }
 
-// A Push verifies the identity token that Google puts into what a Pub/Sub subscription pushes. It is
-// safe for concurrent use, and what a forger can cost is bounded as for [Tokens].
+// A Push verifies the identity token of a Pub/Sub push request. It is safe for concurrent use.
+// Forged tokens are bounded as for [Tokens].
 type Push struct {
 	tokens  *Tokens
 	account string
 }
 
-// NewPush returns a verifier of push tokens. It fetches nothing yet. The error says what is wrong with
-// the options, all of it.
+// NewPush returns a verifier of push tokens. It fetches nothing yet. The error joins all problems
+// of the options.
 func NewPush(o PushOptions) (*Push, error) {
 	tokens, err := NewTokens(TokensOptions{
 		Audiences: []string{o.Audience},
@@ -58,9 +58,9 @@ func NewPush(o PushOptions) (*Push, error) {
 	return &Push{tokens: tokens, account: o.Account}, nil
 }
 
-// Verify returns nil for a token that Google made, that is valid at now, and that names the audience
-// and the account. The error wraps ErrPush, or ErrUnavailable where Google's keys cannot be fetched:
-// then the push should be answered 503, and is redelivered.
+// Verify returns nil for a token that Google made, that is valid at now, and that names the
+// audience and the account. The error is ErrPush, or wraps ErrUnavailable where Google's keys
+// cannot be fetched: answer that with 503, so that the message is redelivered.
 func (p *Push) Verify(ctx context.Context, token string, now time.Time) error {
 	payload, err := p.tokens.verify(ctx, token, now, pushLeeway)
 	if errors.Is(err, ErrUnavailable) {

@@ -11,15 +11,15 @@ import (
 
 const pusher = "opledger-push@my-project.iam.gserviceaccount.com"
 
-// pushClaims are what Google puts into the token of a push, with changes as goodClaims takes them.
+// pushClaims are the claims of Google's token for a push, with changes as in goodClaims.
 func pushClaims(changes map[string]any) string {
 	all := map[string]any{"azp": "1083", "sub": "1083", "email": pusher, "email_verified": true}
 	maps.Copy(all, changes)
 	return goodClaims(start, all)
 }
 
-// TestPush: only the token that Google made for this audience and this account is taken. Anyone can
-// have Google make one for this audience and an account of their own [G7].
+// TestPush: only a token that Google made for this audience and this account is accepted. Other
+// callers can get one for this audience and an account of their own [G7].
 func TestPush(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -59,7 +59,8 @@ func TestPush(t *testing.T) {
 	}
 }
 
-// TestPushUnavailable: where Google's keys cannot be fetched, the push is not refused: it is redelivered.
+// TestPushUnavailable: where Google's keys cannot be fetched the error is ErrUnavailable, so that
+// the push is redelivered.
 func TestPushUnavailable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -74,7 +75,8 @@ func TestPushUnavailable(t *testing.T) {
 	}
 }
 
-// TestNewPush: without an audience and an account any token of Google's would do.
+// TestNewPush: without an audience and an account any token of Google's would be accepted, so both
+// are required.
 func TestNewPush(t *testing.T) {
 	t.Parallel()
 	for _, o := range []trust.PushOptions{

@@ -12,7 +12,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini"
 )
 
-// A Secret is one enabled version of the webhook's signing secret. Its value is not printed.
+// A Secret is one enabled version of the webhook's signing secret. Its value is never printed.
 type Secret struct {
 	// Name tells the version apart, in errors and in the log: its resource name.
 	Name string
@@ -30,11 +30,12 @@ func (s Secret) GoString() string { return fmt.Sprintf("trust.Secret(%s)", s.Nam
 type SecretsOptions struct {
 	// Caching is by default a time to live of 5 minutes, a gap of 30 seconds, and an hour past the time to live.
 	Caching
-	// Log is told of versions that cannot be used and of a source that cannot be reached. Nil: nothing is logged.
+	// Log gets malformed versions and failing fetches. Nil: nothing is logged.
 	Log *slog.Logger
 }
 
-// Secrets are the enabled versions of the webhook's signing secret. They are safe for concurrent use and never printed.
+// Secrets are the enabled versions of the webhook's signing secret. They are safe for concurrent
+// use and never printed.
 type Secrets struct {
 	fixed *versions // nil: they are fetched
 	cache *cache[versions]
@@ -45,10 +46,10 @@ type versions struct {
 	verifier *gemini.Verifier // nil: there are none
 }
 
-// NewSecrets returns secrets that fetch brings when they are needed: all enabled versions, none if there is none yet.
-// fetch is given 5 seconds and must end when its context does; it is never called twice at the same time, nor within
-// the gap. Nothing of a secret may be part of its errors, which are logged. One Secrets should last as long as the
-// process: a new one knows of no gap.
+// NewSecrets returns secrets that fetch reads when they are needed. fetch returns all enabled
+// versions, none if there is none. It has 5 s and must end when its context does. It is never
+// called concurrently, nor twice within the gap. Its errors are logged and must not hold a secret.
+// Keep one Secrets per process: the gap is counted by each of them.
 func NewSecrets(fetch func(context.Context) ([]Secret, error), o SecretsOptions) *Secrets {
 	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Secrets{cache: &cache[versions]{
@@ -61,17 +62,18 @@ func NewSecrets(fetch func(context.Context) ([]Secret, error), o SecretsOptions)
 		},
 		report: func(err error) {
 			if err == nil {
-				log.Info("webhook secrets are well again", "event", "auth", "outcome", "renewed")
+				log.Info("all webhook secrets can be read again", "event", "auth", "outcome", "renewed")
 				return
 			}
-			log.Error("webhook secrets cannot all be read; those that can be used are", "event", "auth",
+			log.Error("not all webhook secrets can be read; the others are used", "event", "auth",
 				"outcome", "stale-secrets", "error", err)
 		},
 		Caching: o.or(Caching{TTL: 5 * time.Minute, Gap: 30 * time.Second, MaxStale: time.Hour}),
 	}}
 }
 
-// FixedSecrets returns secrets that never change and are never fetched. Its errors are those of gemini.NewVerifier.
+// FixedSecrets returns secrets that never change and are never fetched. Its errors are those of
+// gemini.NewVerifier.
 func FixedSecrets(values ...string) (*Secrets, error) {
 	verifier, err := gemini.NewVerifier(values...)
 	if err != nil {
@@ -80,8 +82,8 @@ func FixedSecrets(values ...string) (*Secrets, error) {
 	return &Secrets{fixed: &versions{verifier: verifier}}, nil
 }
 
-// newVersions makes a set of the secrets that are well-formed, with an error that names the others. If none is, there
-// is only the error.
+// newVersions returns the well-formed secrets, with an error that names the others. If none is
+// well-formed, there is only the error.
 func newVersions(secrets []Secret) (*versions, error) {
 	var values []string
 	var problems []error
@@ -106,11 +108,11 @@ func newVersions(secrets []Secret) (*versions, error) {
 	return &versions{verifier: verifier}, malformed
 }
 
-// Load fetches the secrets unless they are known, so that mistakes show at the start. The error wraps
-// gemini.ErrSecret and names each version that is malformed: refuse to start, and fix or disable the version. It is
-// gemini.ErrNoSecret if there is no version: start, and answer 503 until there is one, which Verify will notice.
-// Otherwise it wraps ErrUnavailable and the cause; Verify will try again. Within the gap a second Load returns what
-// the first found.
+// Load fetches the secrets unless they are known, so that mistakes show at the start. The error
+// wraps gemini.ErrSecret and names each malformed version: do not start; fix or disable the
+// version. It is gemini.ErrNoSecret if there is no version: start, and answer 503 until there is
+// one, which Verify notices. Otherwise it wraps ErrUnavailable and the cause, and Verify fetches
+// again. Within the gap a second Load returns the result of the first.
 func (s *Secrets) Load(ctx context.Context, now time.Time) error {
 	set, err := s.get(ctx, now)
 	if err != nil {
@@ -122,8 +124,8 @@ func (s *Secrets) Load(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// verify checks a static signature against every secret, not its time. When none fits they are fetched once more,
-// because the delivery may be signed with a version that is new.
+// verify checks a static signature, but not its time, against every secret. If none fits, it
+// fetches the secrets once more, because the delivery may be signed with a new version.
 func (s *Secrets) verify(ctx context.Context, header http.Header, body Body, now time.Time) error {
 	set, err := s.get(ctx, now)
 	if err != nil {
@@ -139,7 +141,7 @@ func (s *Secrets) verify(ctx context.Context, header http.Header, body Body, now
 	return newer.verify(header, body)
 }
 
-// unfit reports whether another version of the secret may fit where err came of this one.
+// unfit reports whether another version of the secret may fit where err came from this one.
 func unfit(err error) bool {
 	return err == gemini.ErrSignature || errors.Is(err, gemini.ErrNoSecret) //nolint:errorlint // what wraps it did fit
 }

@@ -13,7 +13,7 @@ import (
 
 var errDown = errors.New("the source is down")
 
-// A step is what a source answers from some time on, and what deliveries are then answered.
+// A step is a source's answer from some time on, and the result of deliveries then.
 type step struct {
 	after time.Duration // since the start
 	value []trust.Secret
@@ -81,7 +81,7 @@ func TestSecretsOverTime(t *testing.T) {
 	}
 }
 
-// TestMalformedIsLoggedOncePerChange: a person sees each mistake once, not once per fetch.
+// TestMalformedIsLoggedOncePerChange: a malformed version is logged once, not once per fetch.
 func TestMalformedIsLoggedOncePerChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

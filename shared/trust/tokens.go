@@ -19,17 +19,20 @@ import (
 	"github.com/opledger/opledger/shared/gemini"
 )
 
-// GeminiKeys is where Gemini publishes the keys that it signs tokens with, according to the samples of its guide.
+// GeminiKeys is where Gemini publishes the keys that sign tokens, according to the samples of its
+// guide.
 const GeminiKeys = "https://generativelanguage.googleapis.com/.well-known/jwks.json"
 
-// TokensOptions say which tokens are believed.
+// TokensOptions say which tokens are accepted.
 type TokensOptions struct {
-	// Audiences are what a token may be meant for; it must name one of them. At least one is required: without it, a
-	// token that Gemini made for any other receiver would do here.
+	// Audiences: a token must name one of them. At least one is required, because a token that Gemini
+	// made for another receiver would be accepted otherwise.
 	Audiences []string
-	// Issuers are who may have made a token. None: anybody who has a key of the set. Gemini documents no issuer.
+	// Issuers: a token must name one of them. None: any issuer whose key is in the set. Gemini
+	// documents no issuer.
 	Issuers []string
-	// KeysURL is a JSON Web Key Set, by default GeminiKeys. It must be https, or http on the loopback interface.
+	// KeysURL is a JSON Web Key Set, by default GeminiKeys. It must be https, or http on the loopback
+	// interface.
 	KeysURL string
 	// Transport fetches the set; nil is http.DefaultTransport.
 	Transport http.RoundTripper
@@ -39,27 +42,29 @@ type TokensOptions struct {
 	Log *slog.Logger
 }
 
-// Tokens verify the tokens of dynamic webhooks. They are safe for concurrent use and print neither tokens nor keys.
+// Tokens verify the tokens of dynamic webhooks. They are safe for concurrent use and print neither
+// tokens nor keys.
 type Tokens struct {
 	audiences, issuers []string
 	keys               *keyring
-	strange            *strangeClaims
+	strange            *undocumentedClaims
 }
 
-// The bounds on a token, so that strangers cannot make us work much or keep much.
+// The bounds on a token, so that a forgery costs little time and memory.
 const (
 	maxTokenBytes = 16 << 10
 	maxKeyIDBytes = 256
 )
 
-// maxTokenAge is for how long a token without exp is believed: Gemini delivers again for 24 hours.
+// maxTokenAge is for how long after its iat a token without exp is accepted. Gemini redelivers for
+// 24 hours.
 const maxTokenAge = 25 * time.Hour
 
-// algorithms is a list of one. What the token says about its own algorithm selects nothing.
+// algorithms has one element. The algorithm that a token names selects nothing.
 var algorithms = []jose.SignatureAlgorithm{jose.RS256}
 
-// NewTokens returns a verifier of tokens. It fetches nothing yet. The error says what is wrong with the options, all
-// of it.
+// NewTokens returns a verifier of tokens. It fetches nothing yet. The error joins all problems of
+// the options.
 func NewTokens(o TokensOptions) (*Tokens, error) {
 	var problems []error
 	if len(o.Audiences) == 0 {
@@ -80,7 +85,7 @@ func NewTokens(o TokensOptions) (*Tokens, error) {
 		audiences: slices.Clone(o.Audiences),
 		issuers:   slices.Clone(o.Issuers),
 		keys:      newKeyring(url, o.Transport, o.Caching, log),
-		strange:   &strangeClaims{log: log},
+		strange:   &undocumentedClaims{log: log},
 	}, nil
 }
 
@@ -112,8 +117,8 @@ func (t *Tokens) verify(ctx context.Context, token string, now time.Time, leeway
 	return payload, nil
 }
 
-// canonical reports whether each part of a token is base64url as the sender spells it: no padding, no line breaks, no
-// stray bits at the end. Otherwise several texts would be the same token.
+// canonical reports whether each part of a token is base64url without padding, line breaks and
+// unused bits that are set. Otherwise several texts would be the same token.
 func canonical(token string) bool {
 	if strings.ContainsAny(token, "\r\n") { // which the decoder would skip
 		return false

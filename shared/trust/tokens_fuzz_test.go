@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/gemini"
 )
 
-// FuzzToken: a delivery without a static signature is accepted exactly if the token is the good one, to the letter
-// [W1].
+// FuzzToken: a delivery without a static signature is accepted exactly if its token is the genuine
+// one, byte for byte [W1].
 func FuzzToken(f *testing.F) {
 	w := newWorld(f)
 	good := goodToken(start)

@@ -18,7 +18,7 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// hs256 signs with any bytes for a key.
+// hs256 signs with any bytes as a key.
 func hs256(key []byte, header, payload string) string {
 	signed := encode(header) + "." + encode(payload)
 	mac := hmac.New(sha256.New, key)
@@ -213,8 +213,8 @@ func TestTokenTable(t *testing.T) {
 	}
 }
 
-// stray returns another character that decodes to the same: the last one of a 256-byte signature has four bits to
-// spare.
+// stray returns another character that decodes to the same bytes: the last one of a 256-byte
+// signature has four unused bits.
 func stray(last byte) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	return string(alphabet[strings.IndexByte(alphabet, last)|1])
@@ -243,7 +243,8 @@ func TestIssuers(t *testing.T) {
 	}
 }
 
-// TestReplayWithAnotherBody pins what a token does not prove: it fits any body, which is why Bound is false.
+// TestReplayWithAnotherBody: a token does not prove its body: it fits any body, which is why Bound
+// is false.
 func TestReplayWithAnotherBody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

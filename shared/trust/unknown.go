@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// unknownFor is for how long an id that was looked for in vain is not looked for again. It is short, because a key may be
-	// used before everybody who publishes the set has it.
+	// unknownFor is for how long an unknown id causes no fetch. It is short because a key may be
+	// used before all servers publish it.
 	unknownFor = 5 * time.Minute
-	// maxUnknown bounds what forgers can make us remember. Beyond it, the gap between fetches is bound enough.
+	// maxUnknown bounds the memory. Beyond it only the gap bounds the fetches.
 	maxUnknown = 64
 )
 
-// unknownIDs remembers ids of keys that were just not in the set, so that a sender with one of them does not cause a fetch in
-// every gap.
+// unknownIDs remembers key ids that were recently not in the set, so that a sender with one of them
+// does not cause a fetch in every gap.
 type unknownIDs struct {
 	mu    sync.Mutex
 	until map[string]time.Time

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestUnknownIDsAreBounded: forgers fill it, and it empties itself.
+// TestUnknownIDsAreBounded: the memory of unknown ids is bounded, and is emptied with time.
 func TestUnknownIDsAreBounded(t *testing.T) {
 	t.Parallel()
 	u, now := &unknownIDs{}, time.Unix(1700000000, 0)

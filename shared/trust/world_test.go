@@ -56,7 +56,7 @@ func newKey(bits int) *rsa.PrivateKey {
 	return key
 }
 
-// A world is a gate with the two sources that it asks, which can be made to change and to fail, and count.
+// A world is a gate with its two sources, which can change and fail, and are counted.
 type world struct {
 	testing.TB
 	gate    *trust.Gate
@@ -65,7 +65,7 @@ type world struct {
 	keys    *source[string]
 }
 
-// A source answers with its latest value or error, and counts how often it is asked.
+// A source returns its latest value or error, and counts its calls.
 type source[T any] struct {
 	asked atomic.Int64
 	mu    sync.Mutex
@@ -133,7 +133,7 @@ func (w *world) verify(h http.Header, now time.Time) error {
 	return err
 }
 
-// whole is a body that was read.
+// whole returns a body that was read.
 func whole(body []byte) trust.Body { return func() ([]byte, error) { return body, nil } }
 
 // versions are secrets with the names of versions 1, 2 ….
@@ -155,7 +155,7 @@ func headers(now time.Time, signatures ...string) http.Header {
 	return h
 }
 
-// sign is a static signature as the standard defines it.
+// sign makes a static signature from the specification.
 func sign(secret string, now time.Time) string {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil {
@@ -166,7 +166,7 @@ func sign(secret string, now time.Time) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// rs256 signs any header and payload, with nothing of the library that verifies.
+// rs256 signs any header and payload without the library that verifies.
 func rs256(key *rsa.PrivateKey, header, payload string) string {
 	signed := encode(header) + "." + encode(payload)
 	digest := sha256.Sum256([]byte(signed))
@@ -181,7 +181,7 @@ func encode(text string) string { return base64.RawURLEncoding.EncodeToString([]
 
 const goodHeader = `{"alg":"RS256","kid":"key-1","typ":"JWT"}`
 
-// goodClaims is a payload that is valid at now, with changes; a nil value takes a claim away.
+// goodClaims is a payload that is valid at now, with changes. A nil value removes a claim.
 func goodClaims(now time.Time, changes map[string]any) string {
 	all := map[string]any{"aud": audience, "iss": "https://accounts.google.com", "iat": now.Unix(),
 		"exp": now.Add(time.Hour).Unix()}
@@ -196,7 +196,7 @@ func goodClaims(now time.Time, changes map[string]any) string {
 
 func goodToken(now time.Time) string { return rs256(publishedKey(), goodHeader, goodClaims(now, nil)) }
 
-// jwk is a public key as it is published, with changes in pairs of name and value.
+// jwk is a published public key, with changes in pairs of name and value.
 func jwk(key any, id string, changes ...string) string {
 	text, err := json.Marshal(jose.JSONWebKey{Key: key, KeyID: id, Algorithm: "RS256", Use: "sig"})
 	if err != nil {
@@ -217,7 +217,7 @@ func jwk(key any, id string, changes ...string) string {
 
 func keySet(keys ...string) string { return `{"keys":[` + strings.Join(keys, ",") + `]}` }
 
-// silent fails if any of the texts is in what was printed or logged.
+// silent fails if any of the texts was printed or logged.
 func silent(t testing.TB, printed string, secret ...string) {
 	t.Helper()
 	for _, s := range secret {
