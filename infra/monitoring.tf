@@ -1,4 +1,4 @@
-# Who is told, the dashboard, and what is watched from outside. The alerts are in alerts.tf.
+# Who is told, and what is watched from outside. The alerts are in alerts.tf, the charts in dashboard.tf.
 
 resource "google_monitoring_notification_channel" "email" {
   for_each = toset(var.notification_emails)
@@ -21,39 +21,6 @@ check "somebody_is_told" {
     condition     = length(local.channels) > 0
     error_message = "Alerts have no recipient: set notification_emails or notification_channels."
   }
-}
-
-resource "google_monitoring_dashboard" "this" {
-  project = var.project
-
-  dashboard_json = jsonencode({
-    displayName = var.name_prefix
-    gridLayout = {
-      columns = "3"
-      widgets = [
-        for name, signal in local.signals : {
-          title = signal.title
-          xyChart = {
-            dataSets = [{
-              plotType           = "STACKED_BAR"
-              minAlignmentPeriod = "${local.interval_minutes * 60}s"
-              timeSeriesQuery = {
-                timeSeriesFilter = {
-                  filter = local.signal_metrics[name]
-                  aggregation = {
-                    alignmentPeriod    = "${local.interval_minutes * 60}s"
-                    perSeriesAligner   = "ALIGN_DELTA"
-                    crossSeriesReducer = "REDUCE_SUM"
-                    groupByFields      = can(signal.label) ? ["metric.label.${signal.label}"] : []
-                  }
-                }
-              }
-            }]
-          }
-        }
-      ]
-    }
-  })
 }
 
 # The webhook answers a GET with 405, which it can only when its settings are good and its parts are made. A webhook that

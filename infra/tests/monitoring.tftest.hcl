@@ -80,8 +80,24 @@ run "filters_compare_our_fields_for_equality" {
   }
 
   assert {
-    condition     = length(jsondecode(google_monitoring_dashboard.this.dashboard_json).gridLayout.widgets) == length(google_logging_metric.this)
-    error_message = "Each signal has a chart."
+    condition     = length(jsondecode(google_monitoring_dashboard.this.dashboard_json).gridLayout.widgets) == 10 + length(google_logging_metric.this)
+    error_message = "Each signal has a chart, below the ten that a person on call reads first."
+  }
+
+  # backlog, latency, instances and Firestore are in no log
+  assert {
+    condition = alltrue([
+      for metric in [
+        "logging.googleapis.com/user/opledger-passes", "pubsub.googleapis.com/subscription/oldest_unacked_message_age",
+        "pubsub.googleapis.com/subscription/num_undelivered_messages", "logging.googleapis.com/user/opledger-effects",
+        "run.googleapis.com/request_count", "run.googleapis.com/request_latencies", "run.googleapis.com/container/instance_count",
+        "firestore.googleapis.com/api/request_count", "firestore.googleapis.com/api/request_latencies",
+        ] : length([
+          for widget in slice(jsondecode(google_monitoring_dashboard.this.dashboard_json).gridLayout.widgets, 0, 10) : widget
+          if strcontains(widget.xyChart.dataSets[0].timeSeriesQuery.timeSeriesFilter.filter, "metric.type=\"${metric}\"")
+      ]) > 0
+    ])
+    error_message = "A chart is missing among the first ten."
   }
 }
 
