@@ -3,6 +3,7 @@ package webhook_test
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -76,33 +77,23 @@ func TestHeadersFirst(t *testing.T) {
 	}
 }
 
-// A hanging body has a number of bytes, and then blocks until it is told to end.
-type hanging struct {
-	left       int
-	hangs, end chan struct{}
-}
-
-func (b *hanging) Read(p []byte) (int, error) {
-	if b.left == 0 {
-		b.hangs <- struct{}{}
-		<-b.end
-		return 0, io.ErrUnexpectedEOF
-	}
-	n := min(len(p), b.left)
-	b.left -= n
-	return n, nil
-}
-
 // TestBodiesAtOnce: while many bodies are being read, those without room are answered 503 and
 // counted. A delivery of ordinary size still finds room [W7].
 func TestBodiesAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	const size = 900 << 10
-	hangs, end, ended := make(chan struct{}), make(chan struct{}), make(chan *httptest.ResponseRecorder)
-	reading := 0
+	var senders []*io.PipeWriter // of bodies that have not ended
+	ended := make(chan *httptest.ResponseRecorder)
 	for full := false; !full; {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", &hanging{left: size, hangs: hangs, end: end})
+		body, sender := io.Pipe()
+		sent := make(chan error, 1)
+		go func() {
+			_, err := sender.Write(make([]byte, size))
+			_, more := sender.Write([]byte{0}) // it is read when the others have found room
+			sent <- errors.Join(err, more)
+		}()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", body)
 		r.Header = signed(other, "large", w.clock.Now(), nil)
 		go func() {
 			answer := httptest.NewRecorder()
@@ -110,21 +101,22 @@ func TestBodiesAtOnce(t *testing.T) {
 			ended <- answer
 		}()
 		select {
-		case <-hangs:
-			reading++
+		case <-sent:
+			senders = append(senders, sender)
 		case answer := <-ended:
 			full = true
+			_ = body.Close()
 			w.want503(reply{Status: answer.Code, Header: answer.Header()}, 1)
 		}
 	}
-	if reading == 0 || reading*size > 16<<20 {
-		t.Errorf("%d bodies were read at a time", reading)
+	if len(senders) == 0 || len(senders)*size > 16<<20 {
+		t.Errorf("%d bodies were read at a time", len(senders))
 	}
 	w.wantLog(map[string]any{"event": "auth", "outcome": "refused", "reason": "overload", "severity": "WARNING"})
 	w.wantAccepted(w.deliver("m1", event("batch.succeeded", "batches/a", t1)), "applied", "advanced", false)
 	w.wantLog(map[string]any{"event": "ingest", "outcome": "applied"})
-	close(end)
-	for range reading {
+	for _, sender := range senders {
+		_ = sender.CloseWithError(io.ErrUnexpectedEOF)
 		if answer := <-ended; answer.Code != http.StatusBadRequest {
 			t.Errorf("a body that broke off: %d, want 400", answer.Code)
 		}

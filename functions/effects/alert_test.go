@@ -1,0 +1,86 @@
+package effects_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/functions/effects"
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/gemini/results"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/logging"
+)
+
+// TestResultsLostAlerts: an effect whose results Gemini no longer has is told aloud under a reason of its own.
+func TestResultsLostAlerts(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		w.plan(1)
+		lost := effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) {
+			return nil, effect.Permanent(fmt.Errorf("%w: 404", results.ErrLost))
+		})
+		f := effects.New(effects.Options{
+			Runner: effect.NewRunner(w.ledger, map[string]effect.Handler{"publish": lost}), Now: time.Now, Log: logging.New(&w.log, ""),
+		})
+		if again, got := w.deliver(f); again != 0 || got[effect.Died] != 1 {
+			w.Errorf("%d again, %v", again, got)
+		}
+		if got := w.lines(); got["effect dead"] != 1 || got["alert results-lost"] != 1 || got["alert dead-effect"] != 0 {
+			w.Errorf("logged %v", got)
+		}
+	})
+}
+
+// TestCrashAlerts: an effect that dies because its attempts end with their process is told like any other that is given up.
+func TestCrashAlerts(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		w.plan(1)
+		for range 3 * w.settings.MaxAttempts {
+			if _, err := w.ledger.Claim(w.Context(), "batches/0000", "publish"); err != nil {
+				w.Fatal(err)
+			}
+			time.Sleep(w.settings.ClaimTTL)
+		}
+		if again, got := w.deliver(w.revision(false, "publish")); again != 0 || got[effect.Died] != 1 {
+			w.Errorf("%d again, %v", again, got)
+		}
+		if got := w.lines(); got["effect dead"] != 1 || got["alert dead-effect"] != 1 || len(w.ran) != 0 {
+			w.Errorf("logged %v, performed %v", got, w.ran)
+		}
+	})
+}
+
+// TestFailingIsTold: every failure logs since when the effect fails; past an hour an alert says so, once, long before the effect
+// is given up [S4, S9].
+func TestFailingIsTold(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		w.plan(1)
+		began := time.Now().UTC().Format(time.RFC3339)
+		refuses := effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, errTarget })
+		f := effects.New(effects.Options{
+			Runner: effect.NewRunner(w.ledger, map[string]effect.Handler{"publish": refuses}), Now: time.Now, Log: logging.New(&w.log, ""),
+		})
+		var report effect.Report
+		for report.Outcome != effect.Died {
+			var err error
+			time.Sleep(report.RetryAfter)
+			if report, err = f.Run(w.Context(), first("batches/0000")); err != nil {
+				w.Fatal(err)
+			}
+		}
+		var told []string
+		for _, line := range w.log.Drain(w) {
+			if line["event"] == "alert" {
+				told = append(told, fmt.Sprint(line["severity"], " ", line["reason"]))
+			}
+			if line["reason"] != "dead-effect" && line["failing_since"] != began {
+				w.Errorf("logged %v, failing since %s", line, began)
+			}
+		}
+		if want := []string{"WARNING failing-effect", "ERROR dead-effect"}; !slices.Equal(told, want) {
+			w.Errorf("alerts %v, want %v", told, want)
+		}
+	})
+}

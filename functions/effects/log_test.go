@@ -1,0 +1,71 @@
+package effects_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/functions/effects"
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/logging"
+)
+
+// TestCounted: whatever becomes of a message is one line with a word to count by; a death is told aloud once [S9].
+func TestCounted(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		w.plan(1)
+		m := ledger.Message{Operation: "batches/0000", Effect: "publish", Attempt: 1}
+		var result error
+		lose := false
+		f := effects.New(effects.Options{
+			Runner: effect.NewRunner(w.ledger, map[string]effect.Handler{
+				"publish": effect.HandlerFunc(func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
+					if lose { // as if somebody had seized it, and given it back
+						if _, err := w.ledger.Release(ctx, task.Lease, errTarget, 0); err != nil {
+							w.Error(err)
+						}
+					}
+					return nil, result
+				}),
+			}),
+			Now: time.Now, Log: logging.New(&w.log, ""),
+		})
+		run := func(want effect.Outcome, reason string, alerts ...string) {
+			w.Helper()
+			report, err := f.Run(w.Context(), m)
+			if err != nil || report.Outcome != want {
+				w.Fatalf("%+v %v, want %s", report, err, want)
+			}
+			lines := w.log.Drain(w)
+			if len(lines) != 1+len(alerts) || lines[0]["event"] != "effect" || lines[0]["outcome"] != string(want) || lines[0]["reason"] != reason {
+				w.Errorf("logged %v, want %s %s", lines, want, reason)
+				return
+			}
+			uncertain := want == effect.LeaseLost || reason == "seized"
+			if got, said := lines[0]["uncertain"]; said != uncertain || uncertain && got != true {
+				w.Errorf("R8: logged %v, uncertain: want %v", lines[0], uncertain)
+			}
+			for i, alert := range alerts {
+				if line := lines[1+i]; line["event"] != "alert" || line["reason"] != alert || line["effect"] != "publish" || line["error"] == nil {
+					w.Errorf("logged %v, want an alert %s", line, alert)
+				}
+			}
+		}
+		if grant, err := w.ledger.Claim(w.Context(), m.Operation, m.Effect); err != nil || grant.Verdict != ledger.Claimed {
+			w.Fatalf("%+v %v", grant, err)
+		}
+		run(effect.Held, "held")
+		time.Sleep(w.settings.ClaimTTL)
+		result = errTarget
+		run(effect.Failed, "seized")
+		run(effect.Early, "backing-off")
+		time.Sleep(w.settings.ClaimTTL)
+		result, lose = nil, true
+		run(effect.LeaseLost, "claimed")
+		time.Sleep(w.settings.ClaimTTL)
+		result, lose = effect.Permanent(errTarget), false
+		run(effect.Died, "claimed", "dead-effect")
+		run(effect.Skipped, "dead")
+	})
+}
