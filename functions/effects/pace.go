@@ -9,16 +9,17 @@ import (
 )
 
 const (
-	// maxRest is the longest back-off that is waited for inside a request. A longer one is the sweep's.
+	// maxRest is the longest back-off that a request waits for. A longer one is left to the sweep.
 	maxRest = 20 * time.Second
-	// maxPatience bounds all waiting inside a request that has no deadline; one that has waits in the first half of its time.
+	// maxPatience bounds all waiting of a request without a deadline. One with a deadline waits in the
+	// first half of its time.
 	maxPatience = time.Minute
-	// busyRetry is when a process that brings messages back itself looks again for a turn.
+	// busyRetry is when Options.Later hands a message over again that found no turn.
 	busyRetry = time.Second
 )
 
-// A pace bounds how many of each effect are in flight in one process, and how many requests wait in it: so that what waits for
-// one receiver leaves room for the effects of the others.
+// A pace bounds how many of each effect are in flight in one process, and how many requests wait.
+// Requests that wait for one receiver leave slots to the effects of the others.
 type pace struct {
 	turns map[string]chan struct{} // by rule, a value for each that is in flight
 	waits chan struct{}            // a value for each request that waits
@@ -32,7 +33,7 @@ func newPace(o Options) pace {
 	return p
 }
 
-// patience returns a context that ends when a request should not wait any longer.
+// patience returns a context that ends when a request must stop waiting.
 func patience(ctx context.Context) (context.Context, context.CancelFunc) {
 	wait := maxPatience
 	if deadline, ok := ctx.Deadline(); ok {
@@ -41,8 +42,8 @@ func patience(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, wait)
 }
 
-// enter returns when it is the effect's turn, and what ends the turn. It reports false where no request more may wait, or
-// patience ends first.
+// enter waits for the effect's turn and returns what ends the turn. It reports false where no further
+// request may wait, or patience ends first.
 func (p pace) enter(patience context.Context, m ledger.Message) (leave func(), ok bool) {
 	turns, bounded := p.turns[ledger.RuleOf(m.Effect)]
 	if !bounded {
@@ -66,7 +67,8 @@ func (p pace) enter(patience context.Context, m ledger.Message) (leave func(), o
 	}
 }
 
-// rest waits for d. It reports false at once where d is too long, patience would end first, or no request more may wait.
+// rest waits for d. It reports false at once where d is too long, patience would end first, or no
+// further request may wait.
 func (p pace) rest(patience context.Context, d time.Duration) bool {
 	if end, _ := patience.Deadline(); d > maxRest || time.Until(end) < d || !p.wait() {
 		return false
@@ -82,7 +84,7 @@ func (p pace) rest(patience context.Context, d time.Duration) bool {
 	}
 }
 
-// wait reports whether one request more may wait. It must call waited then.
+// wait reports whether a further request may wait. It must then call waited at the end.
 func (p pace) wait() bool {
 	select {
 	case p.waits <- struct{}{}:
@@ -94,9 +96,9 @@ func (p pace) wait() bool {
 
 func (p pace) waited() { <-p.waits }
 
-// Run handles a message: it makes an attempt, and another after each failure whose back-off it waits for. It returns the last
-// report. Each attempt is a line in the log. An error, and nothing else but what the Report says, means that the message must
-// be delivered again.
+// Run handles a message: it makes an attempt, and another after each failure whose back-off it waits
+// for. It returns the last report. Each attempt is a line in the log. The message must be redelivered
+// after an error, and where the Report says Again.
 func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, error) {
 	patience, cancel := patience(ctx)
 	defer cancel()
@@ -112,7 +114,7 @@ func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, err
 			f.Later(next, report.RetryAfter)
 			return report, nil
 		case report.Outcome == effect.Busy || !f.pace.rest(patience, report.RetryAfter):
-			return report, nil // the sweep brings it back
+			return report, nil // the sweep sends another message
 		}
 		m = next
 	}
@@ -132,6 +134,6 @@ func (f Function) inTurn(ctx, patience context.Context, m ledger.Message) (effec
 	} else if report, err = f.Runner.Decline(ctx, m, effect.Busy); report.Outcome == effect.Busy {
 		report.RetryAfter = busyRetry
 	}
-	f.say(ctx, m, report, err, f.Now().Sub(began))
+	f.logAttempt(ctx, m, report, err, f.Now().Sub(began))
 	return report, err
 }

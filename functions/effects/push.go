@@ -2,6 +2,7 @@ package effects
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,17 +19,17 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// EventType is the type of the CloudEvents that the function takes.
+// EventType is the type of the CloudEvents that the function accepts.
 const EventType = "google.cloud.pubsub.topic.v1.messagePublished"
 
-var errAgain = errors.New("deliver the message again")
+var errRedeliver = errors.New("the message must be redelivered")
 
-// result is what an attempt is answered over HTTP.
+// result is the body of the answer.
 type result struct {
 	Outcome effect.Outcome `json:"outcome"`
 	Reason  ledger.Verdict `json:"reason"`
 	Attempt int            `json:"attempt,omitempty"`
-	// Replay is what a person's message changed; Detail is why it could not.
+	// Replay is what an operator's message changed; Detail is why it changed nothing.
 	Replay ledger.ReplayOutcome `json:"replay,omitempty"`
 	Detail string               `json:"detail,omitempty"`
 }
@@ -43,7 +44,7 @@ func resultOf(report effect.Report) result {
 	return r
 }
 
-// ServeHTTP takes what Pub/Sub pushes, and CloudEvents in either encoding, as Eventarc sends them.
+// ServeHTTP accepts what Pub/Sub pushes, and CloudEvents in either encoding, as Eventarc sends them.
 func (f Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.pushes.ServeHTTP(w, r)
 }
@@ -63,14 +64,14 @@ func (f Function) post(w http.ResponseWriter, r *http.Request) {
 	if report.Again() {
 		httpfunc.WriteError(w, &httpfunc.Error{
 			Status: http.StatusServiceUnavailable, RetryAfter: report.RetryAfter,
-			Message: fmt.Sprintf("%s: %v", report.Outcome, errAgain),
+			Message: fmt.Sprintf("%s: %v", report.Outcome, errRedeliver),
 		})
 		return
 	}
 	httpfunc.WriteJSON(w, http.StatusOK, resultOf(report))
 }
 
-// outcomeOf is the word for a message that could not be read: malformed where it never will be.
+// outcomeOf returns the outcome of a message that could not be read: malformed if it never can be.
 func outcomeOf(err error) string {
 	if unread := new(httpfunc.Error); errors.As(err, &unread) && unread.Status != http.StatusRequestEntityTooLarge {
 		return "error"
@@ -103,5 +104,28 @@ func parseEvent(e event.Event) (ledger.Message, error) {
 	if m.ID == "" {
 		m.ID = e.ID()
 	}
+	return m, err
+}
+
+// A pushed is the part of a Pub/Sub push, and of the CloudEvent made of one, that the function reads.
+type pushed struct {
+	Message *struct {
+		Data []byte `json:"data"`
+		ID   string `json:"messageId"`
+	} `json:"message"`
+}
+
+// parse reads the effect message in a push. The error wraps ledger.ErrMessage.
+func parse(push []byte) (ledger.Message, error) {
+	var p pushed
+	if err := json.Unmarshal(push, &p); err != nil {
+		return ledger.Message{}, fmt.Errorf("%w: it is not a Pub/Sub message: %w", ledger.ErrMessage, err)
+	}
+	if p.Message == nil {
+		return ledger.Message{}, fmt.Errorf(
+			`%w: it has no "message"; it must be a push of Pub/Sub, {"message":{"data":BASE64}}`, ledger.ErrMessage)
+	}
+	m, err := ledger.ParseMessage(p.Message.Data)
+	m.ID = p.Message.ID
 	return m, err
 }

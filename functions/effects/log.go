@@ -1,0 +1,70 @@
+package effects
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// logAttempt logs the result of an attempt, with the alerts.
+func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effect.Report, err error, took time.Duration) {
+	log := f.Log.With("event", "effect", "operation", m.Operation, "effect", m.Effect)
+	if err != nil {
+		if report.Outcome == "" {
+			log.ErrorContext(ctx, "effect not attempted", "outcome", "error", "error", err)
+		} else {
+			log.ErrorContext(ctx, "effect attempted, its outcome not recorded: it will be repeated",
+				"outcome", "unrecorded", "reason", report.Outcome, "uncertain", true,
+				"attempt", report.Lease.Attempt, "fence", report.Lease.Fence, "error", err)
+		}
+		return
+	}
+	level, reason := slog.LevelInfo, string(report.Verdict)
+	switch report.Outcome {
+	case effect.Skipped, effect.Continued:
+		if report.Cause != nil {
+			level = slog.LevelWarn
+		}
+	case effect.Failed, effect.LeaseLost, effect.Unknown:
+		level = slog.LevelWarn
+	case effect.Died:
+		level = slog.LevelError
+	}
+	switch {
+	case report.Lease.Seized:
+		reason = "seized"
+	case report.Outcome == effect.Paused:
+		reason = "settings"
+	}
+	attributes := []any{
+		"outcome", report.Outcome, "reason", reason, "attempt", report.Lease.Attempt, "fence", report.Lease.Fence,
+		"duration_ms", took.Milliseconds(),
+	}
+	if report.Lease.Seized || report.Outcome == effect.LeaseLost {
+		attributes = append(attributes, "uncertain", true) // how an attempt ended is not in the ledger
+	}
+	if m.FromPerson() {
+		attributes = append(attributes, "run", report.Replay.Effect, "replay", report.Replay.Outcome,
+			"by", m.By, "delivery", m.ID)
+	}
+	if report.Outcome == effect.Failed || report.Outcome == effect.Died && report.Verdict == ledger.Claimed {
+		attributes = append(attributes, "failing_since", f.failingSince(report))
+	}
+	if report.Cause != nil {
+		attributes = append(attributes, "error", report.Cause)
+	}
+	log.Log(ctx, level, "effect", attributes...)
+	f.alert(ctx, m, report)
+}
+
+// failingSince returns when the first of the attempts failed that count against the effect. This one
+// may be the first.
+func (f Function) failingSince(report effect.Report) time.Time {
+	if report.FailingSince.IsZero() {
+		return f.Now()
+	}
+	return report.FailingSince
+}
