@@ -15,8 +15,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A billing stands for the team's own system. It keeps the keys that it has seen, as a table with a unique column would, and
-// takes a repeat for what it is.
+// A billing stands for the team's own system. It keeps the keys that it has seen, as a table with a
+// unique column would, and so detects a repeat.
 type billing struct{ invoices map[string]string }
 
 func (b *billing) charge(_ context.Context, idempotencyKey, jobKind string) error {
@@ -26,8 +26,8 @@ func (b *billing) charge(_ context.Context, idempotencyKey, jobKind string) erro
 	return nil
 }
 
-// A handler that writes to a system outside of the ledger: at least once, so the key goes along and the other side refuses
-// the repeat.
+// A handler that writes to a system outside of the ledger: at least once, so it passes the key on
+// and the other side refuses the repeat.
 func ExampleHandler_outside() {
 	system := &billing{invoices: map[string]string{}}
 	invoice := effect.HandlerFunc(func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
@@ -36,7 +36,7 @@ func ExampleHandler_outside() {
 			return nil, effect.Permanent(fmt.Errorf("reading the completion: %w", err))
 		}
 		if completion.JobKind == "" {
-			return nil, effect.Permanent(errors.New("nobody pays for a job without a kind"))
+			return nil, effect.Permanent(errors.New("a job without a kind has no price"))
 		}
 		return nil, system.charge(ctx, task.IdempotencyKey, completion.JobKind)
 	})
@@ -59,8 +59,8 @@ type summary struct {
 	File    string `json:"file" firestore:"file"`
 }
 
-// A handler that writes nothing itself: the documents that it returns are written in the commit that makes the effect DONE,
-// and so exactly once.
+// A handler that writes nothing itself: the documents that it returns are written in the commit
+// that makes the effect DONE, and so exactly once.
 func ExampleHandler_documents() {
 	summarize := effect.HandlerFunc(func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
 		var completion ledger.Payload
@@ -79,8 +79,8 @@ func ExampleHandler_documents() {
 	// {JobKind:batch-review File:files/out}
 }
 
-// settle has an operation end whose effect is the handler's, runs the effect, and prints what came of it and what is in the
-// documents.
+// settle lets an operation end whose effect is the handler's, runs the effect, and prints the
+// outcome and the documents.
 func settle(name string, handler effect.Handler, documents ...ledger.Path) {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "opledger")

@@ -12,23 +12,26 @@ import (
 // A Task is one attempt at one side effect.
 type Task struct {
 	ledger.Lease
-	// Item is what the attempt is about where the effect runs once per item [K4]; nil where it runs once per operation.
+	// Item is the item of an effect that runs once per item [K4]; nil for one that runs once per
+	// operation.
 	Item *results.Item
 }
 
 // A Handler performs a side effect.
 //
-// It returns nil only when the effect happened: that is final [S4]. It may return documents that are written in the same
-// commit as the outcome, exactly once. An error releases the effect to be tried again after a back-off; wrapped by Permanent
-// it ends the effect instead, wrapped by RetryAfter it says how long to wait at least. The context ends before the lease
-// does; a handler that goes on after that may run beside its successor.
+// It returns nil only when the effect happened: that is final [S4]. It may return documents that
+// are written in the same commit as the outcome, exactly once. An error releases the effect for
+// another attempt after a back-off. An error of Permanent ends the effect instead; one of
+// RetryAfter gives the least back-off. The context ends before the lease does. A handler that goes
+// on after that may run beside its successor.
 //
-// A Handler must be safe for concurrent use and must not ask its target whether the effect already happened [S8].
+// A Handler must be safe for concurrent use, and must not query its target whether the effect
+// already happened [S8].
 type Handler interface {
 	Perform(ctx context.Context, task Task) ([]ledger.Write, error)
 }
 
-// HandlerFunc makes a Handler of a function.
+// HandlerFunc is a function as a Handler.
 type HandlerFunc func(ctx context.Context, task Task) ([]ledger.Write, error)
 
 // Perform calls f.
@@ -40,7 +43,7 @@ type permanentError struct{ error }
 
 func (e permanentError) Unwrap() error { return e.error }
 
-// Permanent marks an error as one that no further attempt mends: the effect is DEAD at once.
+// Permanent marks an error that no further attempt can avoid: the effect is DEAD at once.
 func Permanent(err error) error { return permanentError{err} }
 
 // IsPermanent reports whether Permanent marked err or what it wraps.
@@ -53,10 +56,10 @@ type retryError struct {
 
 func (e retryError) Unwrap() error { return e.error }
 
-// RetryAfter marks an error as one that passes, though not before d has.
+// RetryAfter marks an error after which no attempt is made before d has passed.
 func RetryAfter(err error, d time.Duration) error { return retryError{err, d} }
 
-// retryAfter returns what RetryAfter said, or 0.
+// retryAfter returns the duration of RetryAfter, or 0.
 func retryAfter(err error) time.Duration {
 	var retry retryError
 	errors.As(err, &retry)

@@ -62,33 +62,37 @@ func (d *DoHTTP) unperformable(ctx context.Context, o HandlerOptions) error {
 type HTTPOptions struct {
 	URL     string
 	Timeout time.Duration // of one attempt; 0: 30 s
-	// Permanent are statuses, 400 to 599, that are no for good beside those that [HTTP] lists.
+	// Permanent are statuses, 400 to 599, that end the effect at once, beside those that [HTTP]
+	// lists.
 	Permanent []int
-	// AllowPrivate lets the effect reach private and loopback addresses. Otherwise a URL that resolves to one fails: whoever
-	// may write the settings should not thereby reach what only the function can.
+	// AllowPrivate lets the effect reach private and loopback addresses. Otherwise a URL that
+	// resolves to one fails, so that write access to the settings does not give access to the
+	// network of the function.
 	AllowPrivate bool
 	// Signer signs each attempt; nil sends them unsigned.
 	Signer *Signer
-	// Now is for signatures, and for Retry-After headers that name a time; nil is time.Now.
+	// Now is for signatures, and for Retry-After headers that hold a time; nil is time.Now.
 	Now func() time.Time
 }
 
-// defaultTimeout is how long an attempt may take where its spec does not say.
+// defaultTimeout bounds an attempt whose spec has no timeout.
 const defaultTimeout = 30 * time.Second
 
-// maxHeaderBytes bounds what is held of an answer's headers: many effects run in one process.
+// maxHeaderBytes bounds the headers of an answer: many effects run in one process.
 const maxHeaderBytes = 64 << 10
 
-// HTTP returns a handler that POSTs the payload, the same bytes on every attempt, with the headers Idempotency-Key and
-// Opledger-Attempt, so that the receiver can refuse a repeat, and signed where there is a Signer.
+// HTTP returns a handler that POSTs the payload, the same bytes on every attempt. The headers
+// Idempotency-Key and Opledger-Attempt let the receiver refuse a repeat. Where there is a Signer
+// the request is signed.
 //
-// Only an answer of 2xx counts as done. An answer is permanent where the same request can only be refused again: 3xx, which
-// is followed to no host, 400, 405, 406, 410, 411, 413, 414, 415, 422, 431, 501, and what Permanent adds. Everything else, no
-// answer among it, is tried again, after Retry-After where it is given: a receiver may answer 401, 403 or 404 for as long as
-// a deploy of its own takes.
+// Only an answer of 2xx is success. An answer is permanent if the same request can only be refused
+// again: 3xx, which is never followed, 400, 405, 406, 410, 411, 413, 414, 415, 422, 431, 501, and
+// what Permanent adds. Everything else is retried, after Retry-After where it is given. That
+// includes 401, 403 and 404, which a receiver may answer during a deployment of its own, and no
+// answer.
 //
-// The receiver gets it at least once: again, with the same key and the same bytes, where it accepted an attempt whose outcome
-// did not reach the ledger.
+// The receiver gets the request at least once. It gets it again, with the same key and the same
+// bytes, if it accepted an attempt whose outcome did not reach the ledger.
 func HTTP(o HTTPOptions) Handler {
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout
@@ -118,7 +122,7 @@ func HTTP(o HTTPOptions) Handler {
 func post(ctx context.Context, client *http.Client, o HTTPOptions, task Task) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, o.URL, bytes.NewReader(task.Payload))
 	if err != nil {
-		return Permanent(errors.New("making the request: the effect's url is not one")) // err quotes parts of it
+		return Permanent(errors.New("making the request: the effect's url is malformed")) // err quotes parts of it
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Idempotency-Key", task.IdempotencyKey)
@@ -133,14 +137,14 @@ func post(ctx context.Context, client *http.Client, o HTTPOptions, task Task) er
 	if err != nil {
 		return fmt.Errorf("posting to %s: %w", receiver, carriedBy(request).Error(withoutURL(err)))
 	}
-	defer response.Body.Close() //nolint:errcheck // the answer has been judged by its status
-	said, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
+	defer response.Body.Close() //nolint:errcheck // only the status counts
+	quote, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
 	if response.StatusCode/100 == 2 {
 		return nil
 	}
 	err = fmt.Errorf("%s answered %s", receiver, statusText(response.StatusCode))
-	if len(said) > 0 {
-		err = fmt.Errorf("%w: %s", err, carriedBy(request).Quote(string(said), maxSaidBytes))
+	if len(quote) > 0 {
+		err = fmt.Errorf("%w: %s", err, carriedBy(request).Quote(string(quote), maxQuotedBytes))
 	}
 	if permanent(response.StatusCode, o.Permanent) {
 		return Permanent(err)
@@ -148,16 +152,16 @@ func post(ctx context.Context, client *http.Client, o HTTPOptions, task Task) er
 	return RetryAfter(err, retryafter.Parse(response.Header.Get("Retry-After"), o.Now(), maxRetryAfter))
 }
 
-// carriedBy returns what takes the secrets of a request out of a text: its URL's path and query often hold a token, and a
-// receiver may repeat them, or a header.
+// carriedBy returns what removes the secrets of a request from a text. The path and the query of
+// its URL often hold a token, and a receiver may repeat them, or a header.
 func carriedBy(request *http.Request) *redact.Redactor {
 	r := &redact.Redactor{}
 	r.AddRequest(request)
 	return r
 }
 
-// withoutURL cuts the URL out of an error: its path and its query often hold what authenticates the sender, and errors end in
-// documents and logs.
+// withoutURL removes the URL from an error. Its path and query often authenticate the sender, and
+// errors are stored and logged.
 func withoutURL(err error) error {
 	var with *url.Error
 	if errors.As(err, &with) {

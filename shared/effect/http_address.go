@@ -15,8 +15,8 @@ import (
 // not set.
 var ErrPrivateAddress = errors.New("the effect may not reach private addresses")
 
-// refusePrivate runs at each dial, on the address that the name was resolved to: no name can stand
-// for a private address, and none can be resolved to another one afterwards.
+// refusePrivate runs at each dial, on the address that the name was resolved to. So no name can
+// hide a private address, and none can be resolved to another one afterwards.
 func refusePrivate(_, address string, _ syscall.RawConn) error {
 	host, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -28,8 +28,9 @@ func refusePrivate(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// checkReceiver returns why nothing can be sent to a URL: its host is not found, or every address of it
-// is private and may not be reached. A resolver that does not answer says nothing about the host.
+// checkReceiver returns why nothing can be sent to a URL: its host does not exist, or all of its
+// addresses are private and may not be reached. A resolver that does not answer proves nothing
+// about the host.
 func checkReceiver(ctx context.Context, text string, allowPrivate bool) error {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -47,9 +48,9 @@ func checkReceiver(ctx context.Context, text string, allowPrivate bool) error {
 	}
 }
 
-// public reports whether an address can be anybody's on the Internet. Not public is all that IANA's
-// registries of special-purpose addresses list, also where they say "globally reachable": no
-// receiver lives there, and some of it can be routed inside of a network. They are
+// public reports whether an address is on the public Internet. Not public is all that IANA's
+// registries of special-purpose addresses list, also what they call "globally reachable": no
+// receiver is there, and some of it can be routed inside of a network. The registries are
 // https://www.iana.org/assignments/iana-ipv4-special-registry and
 // https://www.iana.org/assignments/iana-ipv6-special-registry.
 func public(ip netip.Addr) bool {
@@ -84,13 +85,13 @@ var specialIPv4 = []netip.Prefix{
 	netip.MustParsePrefix("240.0.0.0/4"),     // reserved, and broadcast
 }
 
-// globalIPv6 is all of IPv6 that is given to anybody as global unicast. Outside of it are loopback,
+// globalIPv6 is the part of IPv6 that is assigned as global unicast. Outside of it are loopback,
 // private, link-local, site-local and multicast addresses, discard and segment-routing prefixes,
-// and most of what stands for an IPv4 address: compatible, translated and NAT64 ones. An address
-// with a zone is outside, too.
+// and most of the forms of an IPv4 address: compatible, translated and NAT64 ones. An address with
+// a zone is outside, too.
 var globalIPv6 = netip.MustParsePrefix("2000::/3")
 
-// specialIPv6 is what is special within globalIPv6.
+// specialIPv6 are the special-purpose blocks within globalIPv6.
 var specialIPv6 = []netip.Prefix{
 	netip.MustParsePrefix("2001::/23"),         // protocol assignments: Teredo, benchmarking, ORCHID
 	netip.MustParsePrefix("2001:db8::/32"),     // documentation

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// refusals are the answers below 500, beside 3xx, that are about the request itself, which is the
+// refusals are the statuses below 500, beside 3xx, that are about the request itself. It is the
 // same at every attempt.
 var refusals = []int{
 	http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusGone, http.StatusLengthRequired,
@@ -16,24 +16,23 @@ var refusals = []int{
 	http.StatusUnprocessableEntity, http.StatusRequestHeaderFieldsTooLarge,
 }
 
-// permanent reports whether an answer that is no success is a no for good; also are the statuses
-// that the spec adds.
+// permanent reports whether a status that is no success is a permanent refusal. also are the
+// statuses that the spec adds.
 func permanent(status int, also []int) bool {
 	return status/100 == 3 || status == http.StatusNotImplemented || slices.Contains(refusals, status) || slices.Contains(also, status)
 }
 
 const (
-	// maxAnswerBytes is how much is read of an answer's body.
+	// maxAnswerBytes is how much of an answer's body is read.
 	maxAnswerBytes = 8 << 10
-	// maxSaidBytes is how much of it an error quotes.
-	maxSaidBytes = 300
+	// maxQuotedBytes is how much of it an error quotes.
+	maxQuotedBytes = 300
 )
 
-// statusText returns a status with the words that belong to it, not with those of the answer, which
-// may be any.
+// statusText returns a status with its standard text. The text in the answer may be anything.
 func statusText(status int) string {
 	return strings.TrimSpace(fmt.Sprint(status, " ", http.StatusText(status)))
 }
 
-// maxRetryAfter keeps a receiver's mistake from putting an effect off for ever.
+// maxRetryAfter bounds the delay that a receiver can ask for.
 const maxRetryAfter = time.Hour

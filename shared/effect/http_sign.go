@@ -15,18 +15,18 @@ import (
 	"github.com/opledger/opledger/shared/gemini"
 )
 
-// A Signer signs what the http effect sends, as Standard Webhooks (https://www.standardwebhooks.com) says, so that a receiver
-// can tell that it comes from here. It is safe for concurrent use and never prints its keys.
+// A Signer signs the requests of DoHTTP by Standard Webhooks (https://www.standardwebhooks.com), so
+// that a receiver can verify their sender. It is safe for concurrent use and never prints its keys.
 type Signer struct {
 	keys []*standardwebhooks.Webhook
 	late *lateKeys // nil: keys are all
 }
 
-// NewSigner returns a signer that signs with each of the secrets, "whsec_" and base64 of at least 16 bytes: several while a
-// receiver goes from one to the next. The errors are those of gemini.NewVerifier, which never hold a secret; no secret at all
-// is one of them.
+// NewSigner returns a signer that signs with each of the secrets, "whsec_" and base64 of at least
+// 16 bytes. Several are for a receiver that changes from one to the next. The errors are those of
+// gemini.NewVerifier, which never hold a secret; no secret at all is one of them.
 func NewSigner(secrets ...string) (*Signer, error) {
-	// The library takes an empty key, with which anybody could sign.
+	// The library accepts an empty key, with which everyone could sign.
 	if _, err := gemini.NewVerifier(secrets...); err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s *Signer) loaded(ctx context.Context, now time.Time) ([]*standardwebhooks
 	return s.keys, nil
 }
 
-// sign adds the headers of an attempt that is made at now.
+// sign adds the headers of an attempt at the time now.
 func (s *Signer) sign(ctx context.Context, h http.Header, idempotencyKey string, now time.Time, body []byte) error {
 	keys, err := s.loaded(ctx, now)
 	if err != nil {
@@ -68,14 +68,15 @@ func (s *Signer) sign(ctx context.Context, h http.Header, idempotencyKey string,
 	return nil
 }
 
-// webhookID returns the same id for every attempt with the same key. It is not the key itself: an operation's name is somebody
-// else's to choose, and an id that may hold a full stop lets a signature be read in two ways.
+// webhookID returns the same id for every attempt with the same key. It is not the key itself:
+// others choose the name of an operation, and an id with a full stop would make the signature
+// ambiguous.
 func webhookID(idempotencyKey string) string {
 	sum := sha256.Sum256([]byte(idempotencyKey))
 	return "msg_" + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// String says how many keys s has, and nothing about them, however s is printed.
+// String returns how many keys s has, and nothing about them, however s is printed.
 func (s *Signer) String() string { return fmt.Sprintf("effect.Signer(%d keys)", len(s.keys)) }
 
 // GoString is String, for %#v.

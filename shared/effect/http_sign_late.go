@@ -11,9 +11,9 @@ import (
 // lateGap is the least time between two attempts to load what a LateSigner signs with.
 const lateGap = 10 * time.Second
 
-// LateSigner returns a signer that is loaded when it is needed first, so that a process can start
-// without its secrets. Until load has succeeded each attempt fails with load's error, to be tried
-// again, and nothing is sent unsigned; load is called at most once in 10 seconds.
+// LateSigner returns a signer that is loaded at its first use, so that a process can start without
+// its secrets. Until load has succeeded each attempt fails with load's error and is retried;
+// nothing is sent unsigned. load is called at most once in 10 s.
 func LateSigner(load func(context.Context) (*Signer, error)) *Signer {
 	return &Signer{late: &lateKeys{load: load}}
 }
@@ -36,7 +36,7 @@ func (l *lateKeys) get(ctx context.Context, now time.Time) ([]*standardwebhooks.
 	}
 	signer, err := l.load(ctx)
 	if err != nil && ctx.Err() != nil {
-		return nil, err // the caller had no time, which says nothing to the next
+		return nil, err // for want of time, so the next caller must try again
 	}
 	if l.tried, l.err = now, err; err != nil {
 		return nil, err

@@ -18,44 +18,43 @@ import (
 // EachOptions are what an effect that runs once per item takes beside the handler of one item.
 type EachOptions struct {
 	Ledger *ledger.Ledger
-	// Results fetches the items. Nil: nobody said with which API key, and every attempt fails with
-	// that.
+	// Results fetches the items. If it is nil, every attempt fails with ErrNoAPIKey.
 	Results *results.Client
 	Log     *slog.Logger
 }
 
-// Each returns a handler that has one perform the effect once for each item of a batch's result
-// [K4]. One is called for several items at once, with a task that has the item's own idempotency
-// key, the effect's payload with that key and the item in it, and the item itself. The documents
-// that it returns are written in the commit that records its item, exactly once.
+// Each returns a handler that calls one for each item of a batch's result [K4], for several items
+// at once. The task has the item, the item's own idempotency key, and the effect's payload with
+// that key and the item in it. The documents that one returns are written in the commit that
+// records its item, exactly once.
 //
-// Items are recorded in chunks, in the order of the result. A run that dies is taken up behind the
-// last chunk that was recorded: at most one chunk is repeated, with the same keys and the same
-// bytes; beside it only what failed while nothing in the run had succeeded. A run whose time is
-// over, or that is told to stop, records what it has done and hands the rest on; that is no failed
-// attempt, as long as an item came to its end.
+// Items are recorded in chunks, in the order of the result. A run that dies is resumed behind the
+// last recorded chunk. At most one chunk is repeated, with the same keys and the same bytes, and
+// what failed before anything in the run had succeeded. A run whose time is over, or that is told
+// to stop, records what it has done and hands the rest on. That is no failed attempt, as long as it
+// finished an item.
 //
-// A run tries the items that no run has tried yet, then those that failed before. One that fails
-// does not stop the others, nor does a chunk that fails wholly: a few items further on are tried
-// before the run ends. An item is tried again with the effect's next attempt, after its back-off,
-// until [ledger.Ledger.RecordItems] gives it up as FAILED: at once where its failure is permanent.
+// A run tries the items that no run has tried, then those that failed before. An item that fails
+// does not stop the others. Nor does a chunk that fails as a whole: a few more items are tried
+// before the run ends. A failed item is retried with the effect's next attempt, after its back-off,
+// until [ledger.Ledger.RecordItems] records it as FAILED: at once if its failure is permanent.
 //
-// When every item has come to its end the effect is DONE, or DEAD where some FAILED: a replay
-// performs those again, with the same keys and bytes, also after Gemini has let go of the result,
-// as far as the ledger keeps them. A result that Gemini no longer has makes the effect DEAD, too,
-// with the error "results lost", as soon as nothing that is kept is left; so does an operation that
-// holds none, as one that is no batch. A result with fewer items than the batch is said in an alert
-// in the log.
+// When every item is finished the effect is DONE, or DEAD if some FAILED. A replay performs those
+// again, with the same keys and bytes, as far as the ledger keeps them, even after Gemini has
+// deleted the result. A result that Gemini no longer has makes the effect DEAD too, with the error
+// "results lost", as soon as nothing that is kept is left. So does an operation without a result,
+// as one that is no batch. A result with fewer items than the batch is logged as an alert.
 func Each(one Handler, o EachOptions) Handler {
 	return HandlerFunc(func(ctx context.Context, task Task) ([]ledger.Write, error) {
 		return nil, (&itemRun{EachOptions: o, one: one, task: task, at: task.Progress}).run(ctx)
 	})
 }
 
-// ErrNoAPIKey is the error of every attempt that needs a batch's result where there is no client that fetches it.
+// ErrNoAPIKey is the error of every attempt that needs a batch's result where there is no client to
+// fetch it.
 var ErrNoAPIKey = errors.New("fetching results needs an API key")
 
-// errContinue says that an attempt ended because its time did, not because it failed.
+// errContinue ends an attempt whose time was over, and which did not fail.
 var errContinue = errors.New("the time is over; the rest of the items is handed on")
 
 // An itemRun is one attempt at an effect that runs once per item.
@@ -64,32 +63,31 @@ type itemRun struct {
 	one     Handler
 	task    Task
 	payload payload
-	// completion is what the payload says of the batch.
+	// completion is the part of the payload that describes the batch.
 	completion ledger.Payload
 
-	// at is how far the items have come, as it was recorded last, with the Total and the Length
-	// that are known by now; recorded is what was recorded of these two.
+	// at is the recorded progress, with the Total and the Length that are known by now; recorded is
+	// the recorded value of these two.
 	at       ledger.ItemProgress
 	recorded struct{ total, length int64 }
 
-	next   int64         // the index of the first item that neither this run nor one before has tried
-	waited ledger.Ranges // the items that failed in a run before and that this one has not tried
-	// held are failures that are not recorded yet, since nothing in this run has succeeded: whether
-	// they count is not known.
+	next   int64         // the index of the first item that no run has tried
+	waited ledger.Ranges // the items that failed in an earlier run and that this one has not tried
+	// held are failures that are not recorded yet, because nothing in this run has succeeded: it is
+	// not known whether they count.
 	held      []ledger.ItemOutcome
 	succeeded bool // an item was done
-	advanced  bool // an item was done, or refused for good
-	inVain    int  // chunks in a row without either
-	stuck     bool // a pass went no further, because of those
+	advanced  bool // an item was done, or failed permanently
+	inVain    int  // chunks in a row in which neither happened
+	stuck     bool // a pass ended early because of them
 	whole     bool // there is no item that no run has tried
 
-	wish  time.Duration // the longest that a failed item asked to be left alone
-	cause error         // why the last item failed that is tried again
+	wish  time.Duration // the longest delay that a failed item asked for
+	cause error         // why the last of the items failed that are retried
 	last  error         // why the last item failed
 }
 
-// run performs the effect for all items that have not come to their end. It returns nil when there
-// is none left.
+// run performs the effect for all unfinished items. It returns nil when there is none left.
 func (r *itemRun) run(ctx context.Context) error {
 	if r.Results == nil {
 		return ErrNoAPIKey
@@ -118,7 +116,7 @@ func (r *itemRun) run(ctx context.Context) error {
 }
 
 // passes tries the items that no run has tried, then those that a replay returned, then those that
-// failed before; and what was left of the first, where too many were waiting.
+// failed before. It begins again if too many were waiting to try all of the first.
 func (r *itemRun) passes(ctx context.Context, w window) error {
 	for {
 		lost := r.unlessStuck(r.untried(ctx, w))
@@ -140,7 +138,7 @@ func (r *itemRun) passes(ctx context.Context, w window) error {
 	}
 }
 
-// unlessStuck notes that a pass was stuck. The next one still tries a few items.
+// unlessStuck records that a pass was stuck. The next one still tries a few items.
 func (r *itemRun) unlessStuck(err error) error {
 	if errors.Is(err, errStuck) {
 		r.stuck = true
@@ -149,17 +147,17 @@ func (r *itemRun) unlessStuck(err error) error {
 	return err
 }
 
-// count finds out how many items there are, so that progress can be told from the start. Where
-// nothing says so they are counted at the end: a number is no reason to fail.
+// count determines the number of items, so that the progress is known from the start. Where it is
+// not known they are counted at the end, and an error is no reason to fail.
 func (r *itemRun) count(w window) {
 	if counts := r.completion.Result.Counts; counts != nil {
 		r.at.Total = counts.Total
-	} else if r.at.Total == 0 && r.completion.Result.OutputFile != "" { // as an event tells of the end
+	} else if r.at.Total == 0 && r.completion.Result.OutputFile != "" { // as in an event about the end
 		r.at.Total, _ = r.Results.Count(w.ctx, r.completion.Operation)
 	}
 }
 
-// leaseLost returns why the caller no longer holds the effect, where it does not.
+// leaseLost returns why the caller no longer holds the effect; nil if it does.
 func leaseLost(ctx context.Context) error {
 	if cause := context.Cause(ctx); errors.Is(cause, ledger.ErrLeaseLost) || errors.Is(cause, errLeaseEnds) {
 		return cause
@@ -167,7 +165,7 @@ func leaseLost(ctx context.Context) error {
 	return nil
 }
 
-// ending says what the end of the last pass means for the effect.
+// ending returns the attempt's error after the last pass.
 func (r *itemRun) ending(ctx context.Context, w window, err error) error {
 	waiting := r.at.Waiting.Count() + r.at.Returned
 	switch {
@@ -177,12 +175,12 @@ func (r *itemRun) ending(ctx context.Context, w window, err error) error {
 		if r.advanced {
 			return errContinue
 		}
-		// Not handed on: it might go on for ever.
+		// It is not handed on, since that could repeat for ever.
 		return r.later(fmt.Errorf("the time was over before a single item came to its end: %v", cmp.Or(r.cause, err)))
 	case err != nil:
 		return unfetched(err)
 	case r.stuck:
-		return r.later(fmt.Errorf("nothing succeeded any more, the rest is left for later, and %d items wait; the last: %w", waiting, r.cause))
+		return r.later(fmt.Errorf("nothing succeeded any more, so the rest is left for later, and %d items wait; the last: %w", waiting, r.cause))
 	case waiting > 0:
 		return r.later(fmt.Errorf("%d items failed and are tried again; the last one: %w", waiting, cmp.Or(r.cause, errUntried)))
 	}
@@ -196,19 +194,19 @@ func (r *itemRun) ending(ctx context.Context, w window, err error) error {
 	return nil
 }
 
-// later has the rest of the items wait for as long as they ask for, and as often as they failed.
+// later makes the next attempt wait for as long as the items ask for, and as often as they failed.
 func (r *itemRun) later(err error) error {
 	return RetryAfter(err, max(r.wish, r.Ledger.ItemsBackoff(r.at)))
 }
 
-// What stands for the cause of a failure where this run does not know of one.
+// The cause of a failure where this run does not know it.
 var (
 	errUntried = errors.New("it could not be tried yet")
-	errBefore  = errors.New("its document says why")
+	errBefore  = errors.New("its document has the cause")
 )
 
-// settle records what no chunk did: the numbers that the end of the result has told, and, where the
-// run's end does not say so in the operation's record, how far the items have come.
+// settle records what no chunk did: the totals that the end of the result has shown, and the
+// progress, unless the run's end records it in the operation's record.
 func (r *itemRun) settle(ctx context.Context, end error) error {
 	sameTotal, sameLength := r.at.Total == r.recorded.total, r.at.Length == r.recorded.length
 	if sameTotal && (end == nil || sameLength && IsPermanent(end)) {
@@ -223,7 +221,7 @@ func (r *itemRun) settle(ctx context.Context, end error) error {
 	})
 }
 
-// unfetched says what an error of fetching a result means for the effect.
+// unfetched returns the error of the attempt for an error of fetching a result.
 func unfetched(err error) error {
 	var refused *api.Error
 	switch {
@@ -241,7 +239,7 @@ func noResult(err error) bool {
 	return errors.Is(err, results.ErrLost) || errors.Is(err, results.ErrNone) || errors.Is(err, results.ErrTooLarge)
 }
 
-// A payload is the effect's, with which that of each item is made.
+// A payload is the effect's, from which that of each item is made.
 type payload map[string]json.RawMessage
 
 func (p *payload) parse(frozen []byte) (ledger.Payload, error) {
@@ -252,24 +250,24 @@ func (p *payload) parse(frozen []byte) (ledger.Payload, error) {
 	return completion, nil
 }
 
-// of returns what the effect is told of one item: the completion's own members as they were frozen,
-// with the item's key and the item. The bytes follow from the frozen payload and the result alone,
-// so that they are the same on every attempt.
+// of returns the payload of one item: the completion's own members as they were frozen, with the
+// item's key and the item. The bytes depend on the frozen payload and the result alone, so they are
+// the same on every attempt.
 func (p payload) of(item results.Item, idempotencyKey string) ([]byte, error) {
-	said := map[string]any{"key": item.Key}
+	about := map[string]any{"key": item.Key}
 	if item.Error != nil {
-		said["error"] = item.Error
+		about["error"] = item.Error
 	} else {
-		said["response"] = item.Response
+		about["response"] = item.Response
 	}
 	members := map[string]any{}
 	for name, value := range p {
 		members[name] = value
 	}
-	members["idempotencyKey"], members["item"] = idempotencyKey, said
+	members["idempotencyKey"], members["item"] = idempotencyKey, about
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false) // the model's own words stay as they are
+	encoder.SetEscapeHTML(false) // the model's text stays as it is
 	if err := encoder.Encode(members); err != nil {
 		return nil, fmt.Errorf("encoding the payload of item %s: %w", item.Key, err)
 	}

@@ -10,17 +10,17 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// What one commit may hold. Firestore takes 10 MiB, index entries included, and some hundreds of
-// documents. One item alone may be more.
+// The bounds of one commit. Firestore accepts 10 MiB, index entries included, and some hundreds of
+// documents. One item alone may be larger.
 const (
 	maxCommitWrites = 400
 	maxCommitBytes  = 4 << 20
-	// itemBytes is what the document of an item takes at most beside a response that it keeps.
+	// itemBytes is the most that the document of an item takes beside a response that it keeps.
 	itemBytes = 4 << 10
 )
 
-// record records outcomes, even if the context has ended meanwhile: what happened and is not
-// recorded is repeated. It makes as few commits as they fit in.
+// record records outcomes in as few commits as they fit in, even if the context has ended: an
+// effect that happened without a record is repeated.
 func (r *itemRun) record(ctx context.Context, outcomes []ledger.ItemOutcome) error {
 	for len(outcomes) > 0 {
 		n := fitting(outcomes)
@@ -42,7 +42,7 @@ func fitting(outcomes []ledger.ItemOutcome) int {
 			writes += len(o.ExtraWrites)
 			size += sizeOf(o.ExtraWrites)
 		} else {
-			size += len(o.Response) + len(o.Error) // where it is given up
+			size += len(o.Response) + len(o.Error) // in case it is FAILED
 		}
 		if n > 0 && (writes > maxCommitWrites || size > maxCommitBytes) {
 			return n
@@ -51,20 +51,21 @@ func fitting(outcomes []ledger.ItemOutcome) int {
 	return len(outcomes)
 }
 
-// sizeOf returns about how many bytes documents take in a store.
+// sizeOf returns the approximate size of documents in a store, in bytes.
 func sizeOf(writes []ledger.Write) int {
 	size := 0
 	for _, w := range writes {
-		// What has no form in JSON is refused by the store, by itself.
+		// The store itself refuses what has no form in JSON.
 		text, _ := json.Marshal(w.Data)
 		size += len(w.Path) + len(text)
 	}
 	return size
 }
 
-// commit records outcomes in one commit. Where the store does not take them together it makes
-// smaller ones, down to one item each. An item whose documents keep even itself from being recorded
-// is recorded without them, as failed; one that is too large to be kept, without its own words.
+// commit records outcomes in one commit. If the store does not accept them together it makes
+// smaller ones, down to one item each. An item that cannot be recorded with its documents is
+// recorded as failed without them. One that is too large to be kept is recorded without its
+// response or error.
 func (r *itemRun) commit(ctx context.Context, outcomes []ledger.ItemOutcome) error {
 	ctx = context.WithoutCancel(ctx)
 	size, until := len(outcomes), time.Now().Add(recordTimeout)
@@ -93,15 +94,16 @@ func (r *itemRun) commit(ctx context.Context, outcomes []ledger.ItemOutcome) err
 }
 
 const (
-	// patience is how often the store may be unavailable for several items before fewer are tried:
-	// what repeats itself may be about what is written.
+	// patience is how often several items are tried while the store is unavailable. An outage that
+	// lasts may be caused by what is written, so fewer are tried then.
 	patience      = 3
 	patiencePause = 200 * time.Millisecond
 )
 
-// insist makes one commit, again and again while the store cannot take it: of one item until the
-// given time, of several patience times. It returns how many of the outcomes were recorded. Those
-// may be more than were asked for, where a larger commit before had been made and its answer lost.
+// insist makes one commit, and retries it while the store is unavailable: of one item until the
+// given time, of several patience times. It returns how many of the outcomes are recorded. That may
+// be more than this commit holds, if an earlier, larger commit succeeded although its answer was
+// lost.
 func (r *itemRun) insist(ctx context.Context, until time.Time, outcomes []ledger.ItemOutcome) (int, error) {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
@@ -114,7 +116,7 @@ func (r *itemRun) insist(ctx context.Context, until time.Time, outcomes []ledger
 			r.at = next
 			return next.Recorded, nil
 		case !errors.Is(err, ledger.ErrUnavailable):
-			if refused != nil && ctx.Err() != nil { // say what the store said
+			if refused != nil && ctx.Err() != nil { // add the store's error
 				err = fmt.Errorf("%w (%w)", refused, err)
 			}
 			return 0, err

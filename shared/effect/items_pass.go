@@ -10,8 +10,9 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// What is held of a result at a time: the items of one chunk. After a chunk in which nothing came
-// to its end only a few items are tried, so many times; then whatever fails them is not the items.
+// The bounds on what is held of a result at a time: the items of one chunk. After a chunk in which
+// no item was finished, only maxProbes chunks of probeItems are tried. If they fail too, the items
+// are not the cause.
 const (
 	maxChunkItems = 100
 	maxChunkBytes = 4 << 20
@@ -19,8 +20,8 @@ const (
 	maxProbes     = 5
 )
 
-// maxWaiting is in how many ranges items may wait before a run tries these first: the effect's
-// document holds all of them.
+// maxWaiting is the number of ranges of waiting items above which a run tries these first. All of
+// them are in the effect's document.
 const maxWaiting = 1000
 
 func (r *itemRun) crowded() bool { return len(r.at.Waiting) >= maxWaiting }
@@ -30,16 +31,16 @@ type brokenDownload struct{ error }
 
 func (e brokenDownload) Unwrap() error { return e.error }
 
-// errStuck says that chunk after chunk was in vain.
+// errStuck ends a pass in which chunk after chunk failed.
 var errStuck = errors.New("nothing succeeds")
 
-// A source gives items one after the other, and io.EOF behind the last.
+// A source returns items one after the other, and io.EOF after the last.
 type source interface {
 	Next() (results.Item, error)
 }
 
-// untried performs the effect for the items that no run has tried yet, from a download that is
-// begun again where it broke off.
+// untried performs the effect for the items that no run has tried, from a download that is resumed
+// if it breaks off.
 func (r *itemRun) untried(ctx context.Context, w window) error {
 	for !r.whole && !r.crowded() {
 		began := r.next
@@ -60,9 +61,8 @@ func (r *itemRun) untried(ctx context.Context, w window) error {
 	return nil
 }
 
-// again performs the effect for the items that failed in a run before. Where more wait than a run
-// in vain would try, each run begins elsewhere among them, so that none is kept from being tried by
-// those before it.
+// again performs the effect for the items that failed in an earlier run. If more wait than a
+// failing run would try, each run begins elsewhere among them, so that all are tried in the end.
 func (r *itemRun) again(ctx context.Context, w window) error {
 	start := int64(0)
 	if count, vain := r.waited.Count(), int64(max(r.task.Attempt-2, 0)); count > maxChunkItems {
@@ -93,7 +93,7 @@ func (r *itemRun) again(ctx context.Context, w window) error {
 	}
 }
 
-// download opens the result and passes over the items before from.
+// download opens the result and skips the items before from.
 func (r *itemRun) download(w window, from int64, read func(*results.Reader) error) error {
 	reader, err := r.Results.Open(w.ctx, r.completion.Operation, r.completion.Result)
 	if err != nil {
@@ -102,16 +102,16 @@ func (r *itemRun) download(w window, from int64, read func(*results.Reader) erro
 	defer reader.Close() //nolint:errcheck // what was read of it is known
 	switch err := reader.SkipTo(from); {
 	case errors.Is(err, io.EOF):
-		return fmt.Errorf("the result ends before item %d, where the effect goes on", from)
+		return fmt.Errorf("the result ends before item %d, where the effect continues", from)
 	case err != nil:
 		return brokenDownload{err}
 	}
 	return read(reader)
 }
 
-// walk performs the effect for the items of a source that are wanted, chunk by chunk: to its end,
-// of which ended is told with the number of items in the last chunk, before that is performed;
-// until there are enough; or until it is stuck.
+// walk performs the effect for the wanted items of a source, chunk by chunk: to its end, until
+// enough reports true, or until it is stuck. At the end it calls ended with the number of items in
+// the last chunk, before these are performed.
 func (r *itemRun) walk(ctx context.Context, w window, from source, wanted func(int64) bool, enough func() bool, ended func(n int)) error {
 	most := r.inVain + maxProbes
 	for !enough() {
@@ -143,8 +143,7 @@ func (r *itemRun) walk(ctx context.Context, w window, from source, wanted func(i
 	return nil
 }
 
-// chunkOf reads the next items that are wanted. The error is the source's, beside what was read
-// before.
+// chunkOf reads the next wanted items. It returns those that it read before an error, too.
 func chunkOf(from source, wanted func(index int64) bool, limit, bytes int) ([]results.Item, error) {
 	var items []results.Item
 	for size := 0; len(items) < limit && size < bytes; {
@@ -160,9 +159,9 @@ func chunkOf(from source, wanted func(index int64) bool, limit, bytes int) ([]re
 	return items, nil
 }
 
-// chunk performs the effect for some items, and records what came of them. Failures are held back
-// until something in the run succeeds, or all is recorded at its end: what failed while everything
-// did says nothing of the item.
+// chunk performs the effect for some items and records the outcomes. Failures are held back until
+// something in the run succeeds, or until its end. A failure while everything fails proves nothing
+// about the item.
 func (r *itemRun) chunk(ctx context.Context, w window, items []results.Item) error {
 	outcomes := r.performAll(w, items)
 	advanced := false
@@ -191,7 +190,7 @@ func (r *itemRun) chunk(ctx context.Context, w window, items []results.Item) err
 	return nil
 }
 
-// noteFailure remembers why an item failed, if it did.
+// noteFailure keeps why an item failed, if it did.
 func (r *itemRun) noteFailure(o ledger.ItemOutcome) {
 	if o.Err == nil {
 		return

@@ -13,11 +13,11 @@ import (
 // maxAtOnce is how many items of one effect are performed at the same time.
 const maxAtOnce = 8
 
-// performAll performs the effect for items, and returns what came of them up to the first that the end of the time kept from
-// being performed.
+// performAll performs the effect for items. It returns the outcomes up to the first item that was
+// not performed because the time ended.
 func (r *itemRun) performAll(w window, items []results.Item) []ledger.ItemOutcome {
 	outcomes := make([]*ledger.ItemOutcome, len(items))
-	var next atomic.Int64 // the items are begun in their order, so that few are beyond one that was not
+	var next atomic.Int64 // items start in order, so that few follow one that was not performed
 	var group sync.WaitGroup
 	for range min(maxAtOnce, len(items)) {
 		group.Go(func() {
@@ -41,7 +41,8 @@ func (r *itemRun) performAll(w window, items []results.Item) []ledger.ItemOutcom
 	return performed
 }
 
-// perform performs the effect for one item. It returns nil where it was interrupted: that says nothing of the item.
+// perform performs the effect for one item. It returns nil if it was interrupted, which proves
+// nothing about the item.
 func (r *itemRun) perform(w window, item results.Item) (o *ledger.ItemOutcome) {
 	o = &ledger.ItemOutcome{Index: item.Index, Key: item.Key}
 	if len(item.Response)+len(item.Error) <= ledger.MaxKeptBytes {

@@ -9,9 +9,9 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// returned performs the effect for the items that a replay returned to waiting, now or at some time
-// before, from what the ledger keeps of them: Gemini may have let go of the result. Those that were
-// too large to be kept wait for the download.
+// returned performs the effect for the items that a replay made wait again, in this run or an
+// earlier one, from what the ledger keeps of them: Gemini may have deleted the result. Items that
+// were too large to be kept wait for the download.
 func (r *itemRun) returned(ctx context.Context, w window) error {
 	kept := keptItems{run: r, ctx: w.ctx, limit: minKeptPage}
 	all, never := func(int64) bool { return true }, func() bool { return false }
@@ -30,7 +30,7 @@ func (r *itemRun) returned(ctx context.Context, w window) error {
 	return nil
 }
 
-// await has items wait that are not kept.
+// await makes items wait that are not kept.
 func (r *itemRun) await(ctx context.Context, large []ledger.Item) error {
 	outcomes := make([]ledger.ItemOutcome, len(large))
 	for i, item := range large {
@@ -40,7 +40,7 @@ func (r *itemRun) await(ctx context.Context, large []ledger.Item) error {
 	return r.record(ctx, outcomes)
 }
 
-// keptItems are the items that a replay returned, as a source.
+// keptItems is a source of the items that a replay returned.
 type keptItems struct {
 	run   *itemRun
 	ctx   context.Context //nolint:containedctx // of the source, as a download has one
@@ -48,11 +48,11 @@ type keptItems struct {
 	after ledger.Cursor
 	limit int // of the next page
 	ended bool
-	large []ledger.Item // those that were passed over, since they are not kept
+	large []ledger.Item // those that were skipped because they are not kept
 }
 
-// Next returns the next item that is kept. io.EOF: there is none, or as many were passed over as
-// one chunk may hold.
+// Next returns the next item that is kept. io.EOF: there is none, or as many were skipped as one
+// chunk may hold.
 func (k *keptItems) Next() (results.Item, error) {
 	for len(k.large) < maxChunkItems {
 		for len(k.page) == 0 {
@@ -83,14 +83,14 @@ func (k *keptItems) Next() (results.Item, error) {
 	return results.Item{}, io.EOF
 }
 
-// A page of kept items may be as large as all of its items, of which nothing is known before.
+// The bounds of a page of kept items, whose size in bytes is not known before it is read.
 const (
 	minKeptPage = 8
 	maxKeptPage = 64
 )
 
-// nextLimit returns how many items to read after a page that was limited so: more where they are
-// small, fewer where they are large.
+// nextLimit returns how many items to read after a page with this limit: more if they are small,
+// fewer if they are large.
 func nextLimit(limit int, page []ledger.Item) int {
 	size := 0
 	for _, item := range page {
@@ -102,7 +102,7 @@ func nextLimit(limit int, page []ledger.Item) int {
 	return min(2*limit, maxKeptPage)
 }
 
-// rawOf is JSON as it was kept; nil where there is none.
+// rawOf returns JSON as it was kept; nil if there is none.
 func rawOf(text string) json.RawMessage {
 	if text == "" {
 		return nil

@@ -51,8 +51,8 @@ func (d *DoPubSub) unperformable(ctx context.Context, o HandlerOptions) error {
 	return err
 }
 
-// Topics publishes to the topics of pubsub effects. It is safe for concurrent use. It connects with its first message, and
-// honours PUBSUB_EMULATOR_HOST then; Close it when done.
+// Topics publishes to the topics of DoPubSub. It is safe for concurrent use. It connects at its
+// first message, and honours PUBSUB_EMULATOR_HOST then. Close it when done.
 type Topics struct {
 	project string
 	options []option.ClientOption
@@ -62,12 +62,13 @@ type Topics struct {
 	closed bool
 }
 
-// NewTopics returns Topics that have not connected yet. project is that of topics which do not name one; it may be empty.
+// NewTopics returns Topics that have not connected yet. project is that of topics which do not name
+// one; it may be empty.
 func NewTopics(project string, options ...option.ClientOption) *Topics {
 	return &Topics{project: project, options: options}
 }
 
-// Close lets go of the connection, if there is one. Later attempts fail and can be repeated elsewhere.
+// Close closes the connection, if there is one. Later attempts fail and can be repeated elsewhere.
 func (t *Topics) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +84,8 @@ func (t *Topics) Close() error {
 	return nil
 }
 
-// connect returns the client, made at the first call; one that could not be made is tried again at the next.
+// connect returns the client, made at the first call. If it could not be made, the next call tries
+// again.
 func (t *Topics) connect(ctx context.Context) (*pubsub.TopicAdminClient, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,7 +105,7 @@ func (t *Topics) connect(ctx context.Context) (*pubsub.TopicAdminClient, error) 
 // ErrNoProject is the error for a topic that names no project where there is no project of Topics.
 var ErrNoProject = errors.New("names no project")
 
-// fullName returns projects/P/topics/T for a topic by either name.
+// fullName returns projects/P/topics/T for a topic by either name. Error: ErrNoProject.
 func (t *Topics) fullName(topic string) (string, error) {
 	switch {
 	case strings.Contains(topic, "/"):
@@ -115,16 +117,19 @@ func (t *Topics) fullName(topic string) (string, error) {
 	}
 }
 
-// PubSub returns a handler that publishes the payload to a topic, projects/P/topics/T, and waits until Pub/Sub has it; timeout
-// bounds one attempt, 0 is 30 s. The ordering key is the operation's key, so that a subscription with ordering gets what
-// concerns one operation one after the other. The attributes are idempotencyKey, operation, effect, state and, where there is
-// one, jobKind: the same on every attempt.
+// PubSub returns a handler that publishes the payload to a topic, projects/P/topics/T, and waits
+// for Pub/Sub's confirmation. timeout bounds one attempt; 0 is 30 s. The ordering key is the
+// operation's key, so that a subscription with ordering gets the messages of one operation in
+// order. The attributes are idempotencyKey, operation, effect, state and, where there is one,
+// jobKind: the same on every attempt.
 //
-// Consumers get it at least once, and tell a repeat by idempotencyKey: Pub/Sub may deliver one message twice, and an attempt
-// whose outcome did not reach the ledger is published again as another message.
+// Consumers get the message at least once, and detect a repeat by idempotencyKey. Pub/Sub may
+// deliver a message twice, and an attempt whose outcome did not reach the ledger is published again
+// as another message.
 //
-// Only what Pub/Sub will never take (too large, against the topic's schema) is permanent. A topic that is not there and a right
-// that is missing are mistakes of a deployment, which somebody mends: they are tried again with back-off, for hours.
+// Only what Pub/Sub can never accept is permanent: a message that is too large, or against the
+// topic's schema. A missing topic or permission is a mistake in the deployment, which the operator
+// fixes; such an attempt is retried with back-off, for hours.
 func PubSub(topics *Topics, topic string, timeout time.Duration) Handler {
 	if timeout == 0 {
 		timeout = defaultTimeout
@@ -136,27 +141,27 @@ func PubSub(topics *Topics, topic string, timeout time.Duration) Handler {
 		if err != nil {
 			return nil, err
 		}
-		// Not through a pubsub.Publisher, which goes on with a message after ctx has ended and the lease with it, and which
-		// stops an ordering key after an error until it is told otherwise.
+		// A pubsub.Publisher would go on with the message after ctx and the lease have ended. It
+		// also blocks an ordering key after an error.
 		_, err = client.Publish(ctx, &pubsubpb.PublishRequest{Topic: topic, Messages: []*pubsubpb.PubsubMessage{message(task)}})
 		if err == nil {
 			return nil, nil
 		}
-		said := fmt.Errorf("publishing to %s: %w", topic, new(redact.Redactor).Error(err))
+		failure := fmt.Errorf("publishing to %s: %w", topic, new(redact.Redactor).Error(err))
 		if status.Code(err) == codes.InvalidArgument {
-			said = Permanent(said)
+			failure = Permanent(failure)
 		}
-		return nil, said
+		return nil, failure
 	})
 }
 
-// message makes of a task what a topic is sent.
+// message returns what is published for a task.
 func message(task Task) *pubsubpb.PubsubMessage {
 	attributes := map[string]string{
 		"idempotencyKey": bounded(task.IdempotencyKey), "operation": bounded(string(task.Operation)), "effect": task.Effect,
 	}
 	var payload ledger.Payload
-	if err := json.Unmarshal(task.Payload, &payload); err == nil { // the ledger wrote it; a consumer has the whole all the same
+	if err := json.Unmarshal(task.Payload, &payload); err == nil { // else a consumer still has the data
 		for name, value := range map[string]string{"state": string(payload.State), "jobKind": payload.JobKind} {
 			if value != "" {
 				attributes[name] = bounded(value)
@@ -166,10 +171,10 @@ func message(task Task) *pubsubpb.PubsubMessage {
 	return &pubsubpb.PubsubMessage{Data: task.Payload, Attributes: attributes, OrderingKey: attributes["operation"]}
 }
 
-// maxValueBytes is the most that Pub/Sub takes of an ordering key or of an attribute's value.
+// maxValueBytes is the largest ordering key and attribute value that Pub/Sub accepts.
 const maxValueBytes = 1024
 
-// bounded returns the value, or, of one that Pub/Sub would refuse, a hash that stands for it. The data has it whole.
+// bounded returns the value, or a hash of one that Pub/Sub would refuse. The data has it whole.
 func bounded(value string) string {
 	if len(value) <= maxValueBytes {
 		return value

@@ -61,23 +61,25 @@ func (d *DoResults) unperformable(ctx context.Context, o HandlerOptions) error {
 	return err
 }
 
-// An ItemResult is what the results handler writes of one item: the document COLLECTION/batches:ID:KEY. It is the user's; the
-// ledger neither reads nor deletes it.
+// An ItemResult is the document that DoResults writes of one item, COLLECTION/batches:ID:KEY. It is
+// the user's; the ledger neither reads nor deletes it.
 type ItemResult struct {
 	Schema    int           `json:"schema" firestore:"schema"`
 	Operation operation.Key `json:"operation" firestore:"operation"`
 	JobKind   string        `json:"jobKind,omitempty" firestore:"jobKind,omitempty"`
 	Key       string        `json:"key" firestore:"key"`
 	Index     int64         `json:"index" firestore:"index"`
-	// Response or Error are Gemini's words as JSON text: a store refuses some member names that JSON allows.
+	// Response or Error is the item as Gemini returned it, as JSON text: a store refuses some
+	// member names that JSON allows.
 	Response       string `json:"response,omitempty" firestore:"response,omitempty"`
 	Error          string `json:"error,omitempty" firestore:"error,omitempty"`
 	IdempotencyKey string `json:"idempotencyKey" firestore:"idempotencyKey"`
 }
 
-// Results returns a handler, for Each, that writes an item back to the ledger's store, into a collection of the user's choice.
-// The document is written in the commit that records the item: exactly once. A run anew takes the place of what a run before
-// wrote. An item whose document would be larger than 1 MiB is FAILED.
+// Results returns a handler, for Each, that writes an item to a collection of the user's choice in
+// the ledger's store. The document is written in the commit that records the item: exactly once. A
+// rerun replaces what an earlier run wrote. An item whose document would be larger than 1 MiB is
+// FAILED.
 func Results(collection string) Handler {
 	return HandlerFunc(func(_ context.Context, task Task) ([]ledger.Write, error) {
 		if task.Item == nil {

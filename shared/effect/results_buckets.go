@@ -15,8 +15,8 @@ import (
 	"github.com/opledger/opledger/shared/redact"
 )
 
-// Buckets is Cloud Storage, for results effects that write objects. It is safe for concurrent use. It looks for credentials with
-// its first object.
+// Buckets is Cloud Storage, for DoResults with a bucket. It is safe for concurrent use. It looks
+// for credentials at its first object.
 type Buckets struct {
 	emulator string
 	chunk    int // how much of an object is held, and sent in one request
@@ -25,21 +25,22 @@ type Buckets struct {
 	service *storage.Service
 }
 
-// NewBuckets returns Buckets that have asked for nothing yet. emulator is the address, host and port with or without http://, of a
-// Cloud Storage that is spoken to without credentials. Empty: Google's.
+// NewBuckets returns Buckets that have not connected yet. emulator is the address of a Cloud
+// Storage without credentials, host and port with or without http://. Empty: Google's.
 func NewBuckets(emulator string) *Buckets { return &Buckets{emulator: emulator, chunk: chunkBytes} }
 
-// chunkBytes is far below what the client takes by itself: a function runs many effects at once.
+// chunkBytes is far below the client's default: a function runs many effects at once.
 const chunkBytes = 4 << 20
 
-// connect returns the client, made at the first call; one that could not be made is tried again at the next.
+// connect returns the client, made at the first call. If it could not be made, the next call tries
+// again.
 func (b *Buckets) connect(ctx context.Context) (*storage.Service, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.service != nil {
 		return b.service, nil
 	}
-	// Left to itself the client logs what it sends where GOOGLE_SDK_GO_LOGGING_LEVEL is debug.
+	// By default the client logs what it sends where GOOGLE_SDK_GO_LOGGING_LEVEL is debug.
 	options := []option.ClientOption{
 		option.WithLogger(slog.New(slog.DiscardHandler)), option.WithScopes(storage.DevstorageReadWriteScope),
 	}
@@ -58,7 +59,8 @@ func (b *Buckets) connect(ctx context.Context) (*storage.Service, error) {
 	return service, nil
 }
 
-// newStorage returns a client whose requests are noted, with the credentials that it adds to them, for who watches them.
+// newStorage returns a client whose requests are recorded for redact.Watch, with the credentials
+// that it adds to them.
 func newStorage(ctx context.Context, options []option.ClientOption) (*storage.Service, error) {
 	base := http.DefaultTransport
 	if transport, ok := base.(*http.Transport); ok {

@@ -23,10 +23,10 @@ type ResultsObjectOptions struct {
 	// Bucket is gs://BUCKET, or gs://BUCKET/PREFIX for objects whose names begin so.
 	Bucket  string
 	Buckets *Buckets
-	// Results fetches the items. Nil: nobody said with which API key, and every attempt fails with that.
+	// Results fetches the items. If it is nil, every attempt fails with ErrNoAPIKey.
 	Results *results.Client
 	Log     *slog.Logger
-	// Now is for Retry-After headers that name a time.
+	// Now is for Retry-After headers that hold a time.
 	Now func() time.Time
 }
 
@@ -40,19 +40,23 @@ const (
 	itemsMetadata     = "opledger-items"
 )
 
-// ResultsObject returns a handler that writes a batch's whole result to Cloud Storage as one object of JSON Lines, an item a line
-// in the order of the result, streamed as it comes: the object PREFIX/batches/ID/EFFECT.jsonl.
+// ResultsObject returns a handler that writes a batch's whole result to Cloud Storage as one object
+// of JSON Lines, an item a line in the order of the result, streamed as it is downloaded. The
+// object is PREFIX/batches/ID/EFFECT.jsonl.
 //
-// The object is created and never overwritten (generation precondition 0), and it is there only whole: Cloud Storage makes it
-// visible with the last byte, whose checksum it was sent. An attempt that finds it there, written by an attempt before whose outcome
-// did not reach the ledger, compares its idempotency key, size and checksum with its own: the same is success. Anything else
-// there is not touched, and the effect is DEAD. A run anew writes an object of its own.
+// The object is created and never overwritten (generation precondition 0). It exists only whole:
+// Cloud Storage makes it visible with the last byte, and compares its checksum. An attempt may find
+// the object of an earlier attempt whose outcome did not reach the ledger. It compares its
+// idempotency key, size and checksum with its own: the same is success. Any other object is not
+// touched, and the effect is DEAD. A rerun writes an object of its own.
 //
-// So there is at most one object, written once, unless somebody deletes it before the outcome is recorded: then it is written again.
-// One attempt must come to the end of the result: an attempt whose time is over begins anew.
+// So there is at most one object, written once. If it is deleted before the outcome is recorded, it
+// is written again. One attempt must reach the end of the result: the next one starts from the
+// beginning.
 //
-// A bucket that is not there and a right that is missing are mistakes of a deployment, which somebody mends: they are tried again
-// with back-off, for hours. The error of a result that cannot be fetched is as Each's. Errors: what is wrong with Bucket.
+// A missing bucket or permission is a mistake in the deployment, which the operator fixes; such an
+// attempt is retried with back-off, for hours. A result that cannot be fetched fails as in Each.
+// The error of ResultsObject is about Bucket.
 func ResultsObject(o ResultsObjectOptions) (Handler, error) {
 	to, err := parseFolder(o.Bucket)
 	if err != nil {
@@ -86,13 +90,13 @@ func (w *objectWriter) perform(ctx context.Context) error {
 	}
 	within, cancel := windowOf(ctx)
 	defer cancel()
-	if err := lines.open(within.ctx); err != nil { // first, so that a result that is lost makes no object
+	if err := lines.open(within.ctx); err != nil { // first, so that a lost result makes no object
 		return unfetched(err)
 	}
 	defer lines.close()
 	err := w.write(within.ctx, lines)
 	if err != nil && within.over() && ctx.Err() == nil {
-		return fmt.Errorf("the time was over %d items into the result, and an object is written in one attempt: %w", lines.next, err)
+		return fmt.Errorf("the time ended after %d items of the result, and an object is written in one attempt: %w", lines.next, err)
 	}
 	if counts := lines.completion.Result.Counts; err == nil && counts != nil && lines.next < counts.Total {
 		w.Log.ErrorContext(ctx, "the result has fewer items than the batch", "event", "alert", "reason", "items-failed",
@@ -101,14 +105,14 @@ func (w *objectWriter) perform(ctx context.Context) error {
 	return err
 }
 
-// write creates the object, or finds that it is there.
+// write creates the object, or accepts the one that is there.
 func (w *objectWriter) write(ctx context.Context, lines *resultLines) error {
 	ctx, w.sent = redact.Watch(ctx)
 	service, err := w.Buckets.connect(ctx)
 	if err != nil {
 		return err
 	}
-	// No ChunkTransferTimeout: it would end the reading of the answer, too.
+	// A ChunkTransferTimeout would also end the reading of the answer.
 	present, err := service.Objects.Insert(w.to.bucket, w.object(lines.completion)).IfGenerationMatch(0).
 		Media(lines.from(ctx), googleapi.ContentType(ndjson), googleapi.ChunkSize(w.Buckets.chunk), googleapi.EnableAutoChecksum()).
 		Fields("generation", "size", "crc32c").Context(ctx).Do()
@@ -117,12 +121,12 @@ func (w *objectWriter) write(ctx context.Context, lines *resultLines) error {
 	}
 	found := false
 	switch statusOf(err) {
-	case http.StatusPreconditionFailed, http.StatusForbidden: // the latter also of an object that is there, and that may not be deleted
+	case http.StatusPreconditionFailed, http.StatusForbidden: // the latter also for an object that exists and may not be deleted
 		if present, err = w.present(ctx, service, err); err != nil {
 			return err
 		}
 		found = true
-		if _, err := io.Copy(io.Discard, lines.from(ctx)); err != nil { // what was not sent counts for the checksum
+		if _, err := io.Copy(io.Discard, lines.from(ctx)); err != nil { // the checksum is of all bytes
 			return unfetched(err)
 		}
 	}
@@ -143,7 +147,7 @@ func (w *objectWriter) write(ctx context.Context, lines *resultLines) error {
 	return nil
 }
 
-// object is what is told of the object beside its content.
+// object returns the description of the object.
 func (w *objectWriter) object(completion ledger.Payload) *storage.Object {
 	metadata := map[string]string{
 		operationMetadata: bounded(string(w.task.Operation)), effectMetadata: w.task.Effect,
@@ -155,15 +159,15 @@ func (w *objectWriter) object(completion ledger.Payload) *storage.Object {
 	return &storage.Object{Name: w.name, ContentType: ndjson, Metadata: metadata}
 }
 
-// present returns the object that kept this attempt from creating it, if an attempt before wrote it. It is asked for only now that
-// Cloud Storage has refused to create it [S8].
+// present returns the object that kept this attempt from creating it, if an earlier attempt wrote
+// it. It is queried only after Cloud Storage has refused to create it [S8].
 func (w *objectWriter) present(ctx context.Context, service *storage.Service, refusal error) (*storage.Object, error) {
 	present, err := service.Objects.Get(w.to.bucket, w.name).Fields("generation", "size", "crc32c", "metadata").Context(ctx).Do()
 	if err != nil {
-		return nil, fmt.Errorf("%w; %w", w.refused("writing", refusal), w.refused("looking at", err))
+		return nil, fmt.Errorf("%w; %w", w.refused("writing", refusal), w.refused("reading", err))
 	}
 	if key := present.Metadata[keyMetadata]; key != bounded(w.task.IdempotencyKey) {
-		return nil, Permanent(fmt.Errorf("%s is there already and was written by something else (%s: %q): nothing is overwritten; "+
+		return nil, Permanent(fmt.Errorf("%s exists and was not written by this effect (%s: %q): nothing is overwritten; "+
 			"move or delete it, and replay the effect", w.to.url(w.name), keyMetadata, key))
 	}
 	return present, nil

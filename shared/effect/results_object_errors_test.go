@@ -16,9 +16,9 @@ func TestResultsObjectOfAnother(t *testing.T) {
 	t.Parallel()
 	own := map[string]string{"opledger-idempotency-key": "gemini:batches/abc#publish"}
 	for said, metadata := range map[string]map[string]string{
-		"written by something else": {"opledger-idempotency-key": "gemini:batches/abc#other"},
-		`-key: ""`:                  nil,
-		"other bytes":               own,
+		"not written by this effect": {"opledger-idempotency-key": "gemini:batches/abc#other"},
+		`-key: ""`:                   nil,
+		"other bytes":                own,
 	} {
 		w := newBucketWorld(t, many(several, 1000))
 		w.end()

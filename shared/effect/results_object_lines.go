@@ -15,8 +15,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// An objectLine is one line of an object that a results effect writes: an item, in Gemini's own words. What it holds follows from
-// the result alone, so that every attempt writes the same bytes.
+// An objectLine is one line of an object: an item as Gemini returned it. It depends on the result
+// alone, so that every attempt writes the same bytes.
 type objectLine struct {
 	Key      string          `json:"key"`
 	Index    int64           `json:"index"`
@@ -24,24 +24,24 @@ type objectLine struct {
 	Error    json.RawMessage `json:"error,omitempty"`
 }
 
-// resultLines is a batch's result as JSON Lines, made as it is read: it holds one item. A download that breaks off after it brought
-// something is begun again where it ended.
+// resultLines is a batch's result as JSON Lines, made as it is read. It holds one item. A download
+// that breaks off after it brought something is resumed at the next item.
 type resultLines struct {
 	client     *results.Client
 	completion ledger.Payload
 
 	reader *results.Reader
-	begun  int64 // the index of the item that the download began with
-	next   int64 // the index of the item after those that were read
-	failed int64 // how many of those are errors
+	begun  int64 // the index of the first item of the download
+	next   int64 // the index of the next item
+	failed int64 // how many items before it are errors
 
-	line bytes.Buffer // what is left of the item that was read last
-	err  error        // why nothing comes after it
-	size int64        // of what was read
-	sum  uint32       // CRC32C of what was read
+	line bytes.Buffer // the unread rest of the last item
+	err  error        // why there is no next item
+	size int64        // of the bytes that were read
+	sum  uint32       // CRC32C of these bytes
 }
 
-// open begins the download, or begins it again at the next item.
+// open starts the download, or resumes it at the next item.
 func (l *resultLines) open(ctx context.Context) error {
 	l.close()
 	reader, err := l.client.Open(ctx, l.completion.Operation, l.completion.Result)
@@ -91,7 +91,7 @@ func (l *resultLines) read(ctx context.Context, p []byte) (int, error) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// advance reads the next item; io.EOF: there is none.
+// advance reads the next item. io.EOF: there is none.
 func (l *resultLines) advance(ctx context.Context) error {
 	item, err := l.reader.Next()
 	again := err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, results.ErrTooLarge)
@@ -113,14 +113,15 @@ func (l *resultLines) advance(ctx context.Context) error {
 	}
 	l.line.Reset()
 	encoder := json.NewEncoder(&l.line) // which puts an item on one line, however it came
-	encoder.SetEscapeHTML(false)        // the model's own words stay as they are
+	encoder.SetEscapeHTML(false)        // the model's text stays as it is
 	if err := encoder.Encode(objectLine{Key: item.Key, Index: item.Index, Response: item.Response, Error: item.Error}); err != nil {
 		return fmt.Errorf("encoding item %s: %w", item.Key, err)
 	}
 	return nil
 }
 
-// failure returns why the result could not be read to its end; nil where it was, or nothing went wrong so far.
+// failure returns why the result could not be read to its end; nil if it was, or has not failed so
+// far.
 func (l *resultLines) failure() error {
 	if errors.Is(l.err, io.EOF) {
 		return nil
@@ -128,7 +129,7 @@ func (l *resultLines) failure() error {
 	return l.err
 }
 
-// crc32c is the checksum in the form of Cloud Storage.
+// crc32c returns the checksum in the form of Cloud Storage.
 func (l *resultLines) crc32c() string {
 	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, l.sum))
 }

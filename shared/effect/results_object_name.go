@@ -11,7 +11,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A folder is where results effects write objects: a bucket, and what the objects' names begin with.
+// A folder is where objects are written: a bucket, and the prefix of their names.
 type folder struct {
 	bucket string
 	prefix string // empty, or ends in a slash
@@ -22,7 +22,7 @@ var (
 	objectPrefix = regexp.MustCompile(`^[A-Za-z0-9_=][A-Za-z0-9._=-]*(/[A-Za-z0-9_=][A-Za-z0-9._=-]*)*$`)
 )
 
-// maxPrefixBytes keeps an object's name below the 1,024 bytes that Cloud Storage takes.
+// maxPrefixBytes keeps an object's name below the 1,024 bytes that Cloud Storage accepts.
 const maxPrefixBytes = 400
 
 // parseFolder reads gs://BUCKET or gs://BUCKET/PREFIX, with or without a slash at the end.
@@ -46,19 +46,20 @@ func parseFolder(text string) (folder, error) {
 	return folder{bucket: bucket, prefix: prefix}, nil
 }
 
-// object returns the name of the object that an effect writes: it follows from the operation and the effect alone, so that every
-// attempt has the same, and a run anew has one of its own.
+// object returns the name of the object of an effect. It depends on the operation and the run of
+// the effect alone: every attempt has the same, and a rerun has its own.
 func (f folder) object(key operation.Key, effect string) string {
 	return f.prefix + path.Join(string(key.Collection()), segment(key.ID()), segment(effect)+".jsonl")
 }
 
-// url returns what people call an object.
+// url returns the gs:// URL of an object.
 func (f folder) url(object string) string { return "gs://" + f.bucket + "/" + object }
 
 var safeSegment = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._@-]{0,199}$`)
 
-// segment makes a part of an object's name of any text, so that different texts have different parts: one that is long, or
-// holds what not every tool takes in a name, ends in a hash of the whole.
+// segment turns any text into a part of an object's name, so that different texts have different
+// parts. A text that is long, or holds what not every tool accepts in a name, ends in a hash of the
+// whole.
 func segment(text string) string {
 	if safeSegment.MatchString(text) {
 		return text

@@ -9,10 +9,11 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// Decline stands in for Run where the effect may not run in this process now, as the outcome says: Paused or Busy. It claims
-// nothing and counts no attempt. The effect stays due, and the sweep hands it over again within an interval [R5]. What a
-// person's message asks for is done in the ledger at once [G5]: the effect is due from then on, however long the queue would
-// have kept the message. Errors: as Run.
+// Decline stands in for Run if the effect may not run in this process now; as is Paused or Busy. It
+// claims nothing and counts no attempt. The effect stays due, and the sweep hands it over again
+// within an interval [R5]. What an operator's message asks for is recorded in the ledger at once
+// [G5]: the effect is due from then on, however long the queue would have kept the message. Errors:
+// as Run.
 func (r *Runner) Decline(ctx context.Context, m ledger.Message, as Outcome) (Report, error) {
 	if _, known := r.handlers[ledger.RuleOf(m.Effect)]; !known {
 		return r.unknown(ctx, m)
@@ -31,7 +32,8 @@ func (r *Runner) Decline(ctx context.Context, m ledger.Message, as Outcome) (Rep
 	return report, nil
 }
 
-// replay takes a person's message in; any other says only which effect is meant. What cannot be replayed is Skipped.
+// replay records what an operator's message asks for. Any other message only names the effect. What
+// cannot be replayed is Skipped.
 func (r *Runner) replay(ctx context.Context, m ledger.Message) (Report, error) {
 	if !m.FromPerson() {
 		return Report{Replay: ledger.Replayed{Effect: m.Effect}}, nil
@@ -43,18 +45,18 @@ func (r *Runner) replay(ctx context.Context, m ledger.Message) (Report, error) {
 	return Report{Replay: replayed}, err
 }
 
-// over reports whether a claim with this verdict finds nothing left to do.
+// over reports whether a claim with this verdict has nothing left to do.
 func over(v ledger.Verdict) bool { return v == ledger.Absent || v == ledger.Done || v == ledger.Dead }
 
-// unknown handles an effect that this revision has no handler for: most likely another revision is being deployed. Nothing
-// is claimed and no attempt is counted.
+// unknown handles an effect that this revision has no handler for: most likely another revision is
+// being deployed. Nothing is claimed and no attempt is counted.
 func (r *Runner) unknown(ctx context.Context, m ledger.Message) (Report, error) {
 	verdict, err := r.ledger.Decline(ctx, m.Operation, m.Effect)
 	if err != nil {
 		return Report{}, err
 	}
 	cause := fmt.Errorf("no effect is named %q in the settings", m.Effect)
-	// By a revision that knows it.
+	// A revision that knows the effect can replay it.
 	replays := m.FromPerson() && (verdict == ledger.Dead || verdict == ledger.Done && m.Rerun != "")
 	if !replays && over(verdict) {
 		if verdict == ledger.Absent && m.FromPerson() {
@@ -69,5 +71,6 @@ func (r *Runner) unknown(ctx context.Context, m ledger.Message) (Report, error) 
 	return report, nil
 }
 
-// unknownRetry is how long a person's message about an effect that this revision does not know waits for one that does.
+// unknownRetry is how long an operator's message about an effect that this revision does not know
+// waits for one that does.
 const unknownRetry = time.Minute

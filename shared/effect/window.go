@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// A window is the time that a run has for its items, within what its caller has.
+// A window is the time that a run has for its items, within its caller's.
 type window struct {
-	ctx  context.Context //nolint:containedctx // what the items are performed under; it ends before the caller's
-	last time.Time       // nothing is begun afterwards; zero: there is no such time
+	ctx  context.Context //nolint:containedctx // of the items; it ends before the caller's
+	last time.Time       // no item starts afterwards; zero: there is no such time
 }
 
-// maxReserve is kept of the caller's time to record what was done, and to hand on the rest; and
-// once more for what was begun.
+// maxReserve is kept of the caller's time to record outcomes and to hand the rest on, and again for
+// the items in progress.
 const maxReserve = recordTimeout
 
-// windowOf returns the window within ctx, and what lets go of it.
+// windowOf returns the window within ctx, and what releases it.
 func windowOf(ctx context.Context) (window, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -26,7 +26,7 @@ func windowOf(ctx context.Context) (window, context.CancelFunc) {
 	return window{ctx: within, last: deadline.Add(-2 * reserve)}, cancel
 }
 
-// closing reports whether nothing more should be begun.
+// closing reports whether no further item may start.
 func (w window) closing() bool {
 	return w.over() || !w.last.IsZero() && !time.Now().Before(w.last)
 }

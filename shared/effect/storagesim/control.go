@@ -13,8 +13,8 @@ type Point string
 
 // The points.
 const (
-	Begin Point = "begin" // of an upload; of a small one it is the whole
-	Chunk Point = "chunk" // of an upload, but the last
+	Begin Point = "begin" // of an upload; a small one is this request alone
+	Chunk Point = "chunk" // of an upload, except the last
 	Last  Point = "last"  // chunk of an upload
 	Get   Point = "get"   // an object's metadata
 )
@@ -32,27 +32,29 @@ func pointOf(r *http.Request) Point {
 	}
 }
 
-// A fault is what comes between a request and its answer.
+// A fault replaces or accompanies the serving of a request.
 type fault struct {
 	point      Point
-	status     int // 0: the connection ends without an answer, where the fault is one of answers
+	status     int // of the answer; 0 ends the connection without one
 	retryAfter string
 	after      bool   // the request was served
 	before     func() // called first
 }
 
-// Fail makes the next request at a point fail without being served. retryAfter is the header of that name; empty for none.
+// Fail makes the next request at a point fail without being served. retryAfter is the header of
+// that name; empty for none.
 func (s *Sim) Fail(point Point, status int, retryAfter string) {
 	s.add(&fault{point: point, status: status, retryAfter: retryAfter})
 }
 
-// Lose makes the next request at a point be served and answered with a status; 0 ends the connection without an answer.
+// Lose makes the next request at a point be served and then answered with a status. 0 ends the
+// connection without an answer.
 func (s *Sim) Lose(point Point, status int) { s.add(&fault{point: point, status: status, after: true}) }
 
-// Before calls do before the next request at a point is served. What do waits for, the request waits for.
+// Before calls do before the next request at a point is served. The request waits for do.
 func (s *Sim) Before(point Point, do func()) { s.add(&fault{point: point, before: do}) }
 
-// Damage flips a bit in the content of the next request that brings some.
+// Damage flips a bit in the content of the next request that has some.
 func (s *Sim) Damage() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +68,7 @@ func (s *Sim) Deny(permission string) {
 	s.denied[permission] = true
 }
 
-// Put makes an object, in place of any that is there.
+// Put makes an object, in place of an existing one.
 func (s *Sim) Put(bucket, name, content string, metadata map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,21 +79,21 @@ func (s *Sim) Put(bucket, name, content string, metadata map[string]string) {
 	s.objects[bucket+"/"+name] = object
 }
 
-// Delete deletes an object, if it is there.
+// Delete deletes an object, if it exists.
 func (s *Sim) Delete(bucket, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.objects, bucket+"/"+name)
 }
 
-// Names returns the names of all objects, with their bucket in front, sorted.
+// Names returns the names of all objects, each after its bucket, sorted.
 func (s *Sim) Names() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.objects))
 }
 
-// Object returns an object by its bucket and name; the zero Object where there is none.
+// Object returns an object by its bucket and name; the zero Object if there is none.
 func (s *Sim) Object(bucket, name string) Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +109,7 @@ func (s *Sim) add(f *fault) {
 	s.faults = append(s.faults, f)
 }
 
-// next returns the fault that a request at a point meets, nil for none, and forgets it.
+// next removes and returns the next fault at a point; nil if there is none.
 func (s *Sim) next(point Point) *fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,9 +1,11 @@
-// Package storagesim simulates Cloud Storage's JSON API as far as objects are created and their metadata is read: the real client
-// talks to it over HTTP on a port of loopback. It fails requests as a test says.
+// Package storagesim simulates Cloud Storage's JSON API as far as objects are created and their
+// metadata is read. The real client uses it over HTTP on a port of loopback. It injects faults into
+// requests for tests.
 //
-// It is written from what Google documents. An upload is one request (multipart), or a session whose chunks are multiples of
-// 256 KiB but for the last; a chunk that was received before is passed over where it overlaps, and a session that is complete
-// answers with its object. An object is there only when its last byte is; the generation precondition is checked at the
-// beginning and at the end; content that does not fit a checksum that came with it is a 400 and makes no object. Whoever may not
-// delete is refused with 403, not 412, where an object is there.
+// It follows Google's documentation. An upload is one request (multipart), or a session whose
+// chunks are multiples of 256 KiB except the last. A chunk that overlaps one received before is
+// skipped as far as it does, and a session that is complete answers with its object. An object is
+// visible only with its last byte. The generation precondition is checked at the beginning and at
+// the end. Content that does not match the checksum sent with it is a 400 and makes no object. A
+// caller without the permission to delete gets 403, not 412, if an object exists.
 package storagesim

@@ -15,18 +15,18 @@ import (
 	"google.golang.org/api/storage/v1"
 )
 
-// An Object is what the simulator keeps of one.
+// An Object is a stored object.
 type Object struct {
 	storage.Object
-	// Content is empty where only checksums are kept.
+	// Content is empty if only checksums are kept.
 	Content []byte
 }
 
-// Config says how the simulator behaves.
+// Config is how the simulator behaves.
 type Config struct {
-	// Buckets are those that are there.
+	// Buckets are the existing ones.
 	Buckets []string
-	// ChecksumsOnly keeps no content, for tests that look at how much memory is used.
+	// ChecksumsOnly keeps no content, for tests that measure memory.
 	ChecksumsOnly bool
 }
 
@@ -57,13 +57,13 @@ func Start(config Config) *Sim {
 	return s
 }
 
-// Close ends it.
+// Close stops the simulator.
 func (s *Sim) Close() { s.server.Close() }
 
-// Addr is the host and port to reach the simulator at, as STORAGE_EMULATOR_HOST takes it.
+// Addr returns the host and port of the simulator, in the form of STORAGE_EMULATOR_HOST.
 func (s *Sim) Addr() string { return strings.TrimPrefix(s.server.URL, "http://") }
 
-// serve answers with what handle returns, unless a fault comes between.
+// serve answers with the result of handle, unless a fault is injected.
 func (s *Sim) serve(handle func(w http.ResponseWriter, r *http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		f := s.next(pointOf(r))
@@ -76,7 +76,7 @@ func (s *Sim) serve(handle func(w http.ResponseWriter, r *http.Request) (any, er
 		}
 		var into http.ResponseWriter = w
 		if f != nil && f.after {
-			into = httptest.NewRecorder() // nobody sees it
+			into = httptest.NewRecorder() // its answer is lost
 		}
 		answer, err := handle(into, r)
 		switch {
@@ -85,14 +85,14 @@ func (s *Sim) serve(handle func(w http.ResponseWriter, r *http.Request) (any, er
 		case f != nil && f.after:
 			refuse(w, f.status, f.retryAfter, "its answer is lost as the test says")
 		case err != nil:
-			said := googleapi.Error{Code: http.StatusInternalServerError, Message: err.Error()}
+			refused := googleapi.Error{Code: http.StatusInternalServerError, Message: err.Error()}
 			if refusal, ok := err.(*googleapi.Error); ok { //nolint:errorlint // made here, never wrapped
-				said = *refusal
+				refused = *refusal
 			}
-			refuse(w, said.Code, "", said.Message)
+			refuse(w, refused.Code, "", refused.Message)
 		case answer != nil:
 			w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-			_ = json.NewEncoder(w).Encode(answer) // whoever asked is gone
+			_ = json.NewEncoder(w).Encode(answer) // a caller that is gone needs no answer
 		}
 	}
 }

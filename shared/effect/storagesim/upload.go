@@ -14,10 +14,10 @@ import (
 	"google.golang.org/api/storage/v1"
 )
 
-// A session is an upload that is under way.
+// A session is an upload in progress.
 type session struct {
 	bucket       string
-	object       storage.Object // as it was asked for
+	object       storage.Object // as requested
 	precondition string         // ifGenerationMatch, empty for none
 	content      []byte
 	size         int64
@@ -25,7 +25,7 @@ type session struct {
 	done         *Object
 }
 
-// upload begins an upload; a multipart one ends with the same request.
+// upload starts an upload. A multipart one also ends with this request.
 func (s *Sim) upload(w http.ResponseWriter, r *http.Request) (any, error) {
 	up := &session{bucket: r.PathValue("bucket"), precondition: r.URL.Query().Get("ifGenerationMatch")}
 	metadata, media, err := parts(r)
@@ -76,7 +76,7 @@ func parts(r *http.Request) (metadata, media []byte, err error) {
 	return both[0], both[1], nil
 }
 
-// may checks what can be known before the content.
+// may checks what does not depend on the content.
 func (s *Sim) may(up *session) error {
 	at := up.bucket + "/" + up.object.Name
 	switch {
@@ -99,7 +99,7 @@ func (s *Sim) generationOf(at string) int64 {
 	return 0
 }
 
-// resume takes in a chunk of a session.
+// resume receives a chunk of a session.
 func (s *Sim) resume(w http.ResponseWriter, r *http.Request) (any, error) {
 	chunk, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -143,8 +143,8 @@ func (s *Sim) resume(w http.ResponseWriter, r *http.Request) (any, error) {
 	return s.complete(up, said)
 }
 
-// contentRange reads "bytes 0-99/*", "bytes 100-149/150" and "bytes */150", of which only the first is not the last chunk's. from
-// is below 0 where there is no content.
+// contentRange reads "bytes 0-99/*", "bytes 100-149/150" and "bytes */150". Only the first is not
+// of the last chunk. from is negative if there is no content.
 func contentRange(header string) (from int64, last bool, err error) {
 	rest, ok := strings.CutPrefix(header, "bytes ")
 	span, total, slash := strings.Cut(rest, "/")
@@ -175,7 +175,8 @@ func (s *Sim) receive(up *session, content []byte) {
 	}
 }
 
-// complete makes the object of an upload, if its content fits the checksum that was sent with it.
+// complete makes the object of an upload, if its content matches the checksum that was sent with
+// it.
 func (s *Sim) complete(up *session, said string) (any, error) {
 	if sum := checksum(up.sum); said != "" && said != sum {
 		return nil, refusal(http.StatusBadRequest, "Provided CRC32C %q doesn't match calculated CRC32C %q.", said, sum)
