@@ -161,7 +161,10 @@ func (c *Client) Get(ctx context.Context, resource string, query url.Values) (io
 
 // SDK returns a client of the official SDK that sends through c. Each call of it must be made under
 // a context of [Client.Watch], and the calls of its half for interactions and webhooks with [Once].
-func (c *Client) SDK(ctx context.Context) (*genai.Client, error) {
+//
+// It is no method: the linker keeps the methods of every type that may be reflected on, and so would
+// keep the SDK in functions that never ask Gemini.
+func SDK(ctx context.Context, c *Client) (*genai.Client, error) {
 	guarded := *c.http
 	guarded.Transport = &transport{next: guarded.Transport, client: c}
 	client, err := genai.NewClient(ctx, &genai.ClientConfig{

@@ -48,7 +48,7 @@ func get(ctx context.Context, c *api.Client) error {
 
 // bySDK makes a request with the SDK.
 func bySDK(ctx context.Context, c *api.Client) error {
-	sdk, err := c.SDK(ctx)
+	sdk, err := api.SDK(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func NewClient(ctx context.Context, o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a client for look-ups: %w", err)
 	}
-	sdk, err := base.SDK(ctx)
+	sdk, err := api.SDK(ctx, base)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for look-ups: %w", err)
 	}
