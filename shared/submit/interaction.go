@@ -7,25 +7,23 @@ import (
 
 	"google.golang.org/genai/interactions/models/interactions"
 	"google.golang.org/genai/interactions/models/operations"
-	"google.golang.org/genai/interactions/retry"
 
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Interaction submits an interaction with a model or an agent. It is made to run in the background
-// and to be stored, without which there is nothing to follow; what else body says holds, with the
-// correlation id in its user metadata. It must not be streamed. An interaction cannot be listed:
-// until it is registered only its event can show it. Errors: ErrJob, without an intent; otherwise
-// as Submit.
+// Interaction submits an interaction with a model or an agent. It sets background and store,
+// without which there is no operation to track, and adds the correlation id to the user metadata.
+// body must not ask for a stream. An interaction cannot be listed: until it is registered only its
+// event can show it. Errors: ErrJob, before an intent is recorded; otherwise as Submit.
 func (s *Submitter) Interaction(ctx context.Context, job Job, body operations.CreateInteractionRequestBody) (Submitted, error) {
 	if err := errors.Join(checkInteraction(body), s.checkAddress(nil)); err != nil {
 		return Submitted{}, err
 	}
 	return s.Submit(ctx, job, operation.Interactions, func(ctx context.Context, mark Mark) (string, error) {
-		// This half of the SDK repeats a request four times unless it is told not to, also one that
-		// creates.
+		// This half of the SDK retries four times by default, even a creation.
 		created, err := s.options.Gemini.Interactions.Create(ctx, operations.CreateInteractionRequest{Body: mark.interaction(body)},
-			operations.WithRetries(retry.Config{Strategy: "none"}))
+			api.Once())
 		if err != nil {
 			return "", err
 		}
@@ -52,7 +50,7 @@ func checkInteraction(body operations.CreateInteractionRequestBody) error {
 	return nil
 }
 
-// interaction is a copy of body that can be followed.
+// interaction returns a copy of body, in the background, stored and marked.
 func (m Mark) interaction(body operations.CreateInteractionRequestBody) operations.CreateInteractionRequestBody {
 	yes := true
 	if model := body.CreateModelInteraction; model != nil {

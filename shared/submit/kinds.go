@@ -12,13 +12,13 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// ErrJob: what was to be submitted is no job, which the SDK would find only after the intent was
-// recorded; or Gemini's address is not one that an API key may be sent to.
+// ErrJob: the job cannot be submitted, which the SDK would find only after the intent was recorded;
+// or the API key may not be sent to Gemini's address.
 var ErrJob = errors.New("this cannot be submitted")
 
-// Batch submits a batch. config may be nil. What it says holds, with the correlation id behind its
-// display name, by which the batch is found in Gemini's list, and in its user metadata. Errors:
-// ErrJob, without an intent; otherwise as Submit.
+// Batch submits a batch. config may be nil. The correlation id is added to its display name, by
+// which the batch is found in Gemini's list, and to its user metadata. Errors: ErrJob, before an
+// intent is recorded; otherwise as Submit.
 func (s *Submitter) Batch(
 	ctx context.Context, job Job, model string, source *genai.BatchJobSource, config *genai.CreateBatchJobConfig,
 ) (Submitted, error) {
@@ -55,10 +55,9 @@ func checkBatch(model string, source *genai.BatchJobSource) error {
 	}
 }
 
-// Video submits the generation of a video. config may be nil; what it says holds, with the
-// correlation id in its user metadata. A video cannot be listed: until it is registered only its
-// event can show it, and there is none for one that fails. Errors: ErrJob, without an intent;
-// otherwise as Submit.
+// Video submits the generation of a video. config may be nil. The correlation id is added to its
+// user metadata. A video cannot be listed: until it is registered only its event can show it, and a
+// failed video has none. Errors: ErrJob, before an intent is recorded; otherwise as Submit.
 func (s *Submitter) Video(
 	ctx context.Context, job Job, model string, source *genai.GenerateVideosSource, config *genai.GenerateVideosConfig,
 ) (Submitted, error) {
@@ -86,8 +85,8 @@ func (s *Submitter) Video(
 	})
 }
 
-// checkAddress refuses an address to which the client would send its API key in clear text: that of
-// the one request, else the client's, which the SDK may have from the environment.
+// checkAddress refuses an address to which the API key would go in clear text. It checks the
+// address of the request, else the client's, which the SDK may have from the environment.
 func (s *Submitter) checkAddress(own *genai.HTTPOptions) error {
 	address := s.options.Gemini.ClientConfig().HTTPOptions.BaseURL
 	if own != nil && own.BaseURL != "" {

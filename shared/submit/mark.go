@@ -8,11 +8,11 @@ import (
 	"github.com/opledger/opledger/shared/gemini"
 )
 
-// A Mark is what an operation is created with, for it to be found again.
+// A Mark is added to an operation, so that it can be found again.
 type Mark struct{ CorrelationID string }
 
-// Metadata is own, the caller's user metadata, with the correlation id: Gemini repeats it in the
-// operation's events [K6]. own stays as it is.
+// Metadata returns own, the caller's user metadata, with the correlation id added. Gemini repeats
+// it in the operation's events [K6]. own is not changed.
 func (m Mark) Metadata(own map[string]any) map[string]any {
 	marked := make(map[string]any, len(own)+1)
 	maps.Copy(marked, own)
@@ -20,7 +20,7 @@ func (m Mark) Metadata(own map[string]any) map[string]any {
 	return marked
 }
 
-// webhook is own with the mark. own may be nil.
+// webhook returns own with the mark. own may be nil.
 func (m Mark) webhook(own *genai.WebhookConfig) *genai.WebhookConfig {
 	marked := &genai.WebhookConfig{}
 	if own != nil {
@@ -30,7 +30,7 @@ func (m Mark) webhook(own *genai.WebhookConfig) *genai.WebhookConfig {
 	return marked
 }
 
-// once is own with the client's repetitions switched off. own may be nil.
+// once returns own with the SDK's retries switched off. own may be nil.
 func once(own *genai.HTTPOptions) *genai.HTTPOptions {
 	options := &genai.HTTPOptions{}
 	if own != nil {

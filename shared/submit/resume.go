@@ -10,27 +10,27 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// The pages of Gemini's list in which an earlier run's batch is looked for. Their order is not
-// documented, so that only a list that was read to its end says that a batch is not there.
+// Bounds on the search for an earlier run's batch in Gemini's list. The order of the list is not
+// documented, so only a list that was read to its end proves that a batch is not there.
 const (
 	resumePages    = 50
 	resumePageSize = 100
 )
 
-// An earlier is a batch that an earlier run has submitted; without a name: it has surely submitted
+// An earlier is the batch that an earlier run has submitted. An empty name: it certainly submitted
 // none.
 type earlier struct {
 	name       string
 	createTime time.Time
 }
 
-// resume finds what an earlier run with the same correlation id has submitted. ErrUncertain: it
-// cannot be known.
+// resume finds what an earlier run with the same correlation id has submitted. The error wraps
+// ErrUncertain where that cannot be known.
 func (s *Submitter) resume(ctx context.Context, collection operation.Collection, intent ledger.Intent) (earlier, error) {
 	if collection != operation.Batches {
 		return earlier{}, fmt.Errorf("%w: %s cannot be listed", ErrUncertain, collection)
 	}
-	// First the age, then the list: what is created in between is in it.
+	// First the time, then the list, so that the list has whatever was created before that time.
 	now, err := s.options.Ledger.Now(ctx)
 	if err != nil {
 		return earlier{}, err
@@ -60,12 +60,12 @@ func (s *Submitter) resume(ctx context.Context, collection operation.Collection,
 	}
 }
 
-// renew says that this run is about to submit. Of several runs which found that an earlier one has
-// submitted nothing only one goes on: ErrUncertain for every other.
+// renew records that this run is about to submit. Only one of several concurrent runs succeeds; the
+// others get ErrUncertain.
 func (s *Submitter) renew(ctx context.Context, intent ledger.Intent) error {
 	_, err := s.options.Ledger.Renew(ctx, intent)
 	if errors.Is(err, ledger.ErrConflict) {
-		return fmt.Errorf("%w: another run is at it: %w", ErrUncertain, err)
+		return fmt.Errorf("%w: another run is submitting it: %w", ErrUncertain, err)
 	}
 	return err
 }

@@ -11,10 +11,10 @@ import (
 	"google.golang.org/genai/interactions/models/apierrors"
 )
 
-// send calls create, once. Its error wraps ErrRefused or ErrUnanswered.
+// send calls create once. Its error wraps ErrRefused or ErrUnanswered.
 func send(ctx context.Context, mark Mark, create func(context.Context, Mark) (string, error)) (name string, err error) {
-	// The SDK asserts types on what the server sent, and so panics on some answers; the operation
-	// may run all the same.
+	// The SDK asserts the types of what the server sent, and panics on some answers. The operation
+	// may run.
 	defer func() {
 		if problem := recover(); problem != nil {
 			name, err = "", fmt.Errorf("%w: the answer could not be read: %v", ErrUnanswered, problem)
@@ -33,25 +33,25 @@ func send(ctx context.Context, mark Mark, create func(context.Context, Mark) (st
 	}
 }
 
-// refused reports whether surely nothing runs: Gemini said that it does not take the operation, or
-// was not reached.
+// refused reports whether nothing runs for certain: Gemini refused the operation, or was not
+// reached.
 func refused(err error) bool {
 	var connection *net.OpError
 	if errors.As(err, &connection) && connection.Op == "dial" {
-		return true // a request that was begun is not sent again over another connection
+		return true // net/http does not resend a POST that it began to send
 	}
 	return refusal(statusOf(err))
 }
 
-// refusal reports whether an HTTP status says that nothing was done. Not among them: the caller was
-// too slow, or has gone.
+// refusal reports whether an HTTP status means that nothing was done. 408 and 499 do not: the
+// server may have started.
 func refusal(status int) bool {
 	const clientClosedRequest = 499
 	return status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != clientClosedRequest
 }
 
-// statusOf returns the HTTP status of an answer that the SDK made an error of; 0 for any other
-// error. Its two halves have their own errors, the half of interactions several.
+// statusOf returns the HTTP status in an error of the SDK; 0 for any other error. The two halves of
+// the SDK have their own errors, and that of interactions has several.
 func statusOf(err error) int {
 	var (
 		classic genai.APIError // by value: the SDK returns no pointer

@@ -16,26 +16,25 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Registrar takes intents and registrations. *ledger.Ledger is one.
+// A Registrar stores intents and registrations. *ledger.Ledger is one.
 type Registrar interface {
 	Intend(ctx context.Context, i ledger.Intention) (ledger.Intent, error)
 	Renew(ctx context.Context, intent ledger.Intent) (ledger.Intent, error)
 	Withdraw(ctx context.Context, correlationID string) (bool, error)
 	Register(ctx context.Context, r ledger.Registration) (ledger.Registered, error)
-	// Now is the clock that intents are dated by.
+	// Now is the clock of the intents' times.
 	Now(ctx context.Context) (time.Time, error)
 }
 
 // Options are what a Submitter works with.
 type Options struct {
-	// Ledger should have the settings of the functions: what has ended before it is registered runs
-	// its effects, too.
+	// Ledger should have the settings of the functions, because registering an operation that has
+	// ended plans its effects.
 	Ledger Registrar
-	// Gemini submits. Lookup, for the same project, finds the batch that an earlier run has
-	// submitted.
+	// Gemini submits. Lookup, for the same project, finds the batch of an earlier run.
 	Gemini *genai.Client
 	Lookup *lookup.Client
-	// Nonce makes a text that was never made before; nil takes crypto/rand.
+	// Nonce returns a new unique text; nil: crypto/rand.Text.
 	Nonce func() string
 }
 
@@ -52,9 +51,9 @@ func New(o Options) *Submitter {
 
 // A Job says what an operation is for.
 type Job struct {
-	// CorrelationID is the submitter's own id for the job, as gemini.CheckCorrelationID takes it;
-	// empty: a new random one. A submitter that gives each job an id of its own choice, such as
-	// "nightly-2026-11-21", can be started again.
+	// CorrelationID is the submitter's own id for the job, valid for gemini.CheckCorrelationID.
+	// Empty: a new random one. A submitter that chooses its ids, such as "nightly-2026-11-21", can
+	// be started again.
 	CorrelationID string
 	JobKind       string
 	Metadata      operation.Metadata
@@ -62,61 +61,59 @@ type Job struct {
 
 // A Submitted is an operation that Gemini has.
 type Submitted struct {
-	// Name is what to ask the API with; where an earlier run has registered the operation, its key.
+	// Name is the name that Gemini gave, or the key where an earlier run has registered the
+	// operation.
 	Name          string
 	CorrelationID string
-	// Known: an earlier run had submitted it; nothing was submitted now.
+	// Known: an earlier run had submitted it, and this one did not.
 	Known bool
-	// Kept names what an earlier run said otherwise of the job, and what stays as that run said.
+	// Kept lists the fields of the job that an earlier run set otherwise. Its values stay.
 	Kept []string
-	// Registered says what registering it did; zero where it was registered before. Its
+	// Registered is the result of registering it; zero if it was registered before. Its
 	// CorrelationErr means that another operation has the same correlation id: the job was
 	// submitted twice.
 	Registered ledger.Registered
 }
 
-// The errors of submitting, beside those of the ledger and of gemini.CheckCorrelationID, on which
-// nothing was submitted.
+// The errors of submitting. After an error of gemini.CheckCorrelationID, or of the ledger that
+// wraps none of these, nothing was submitted.
 var (
-	// ErrRefused: Gemini did not take the operation, or was not reached at all; nothing runs. The
-	// intent is withdrawn, so that anything may be submitted again under the same correlation id at
-	// once. Where that failed, the error says so: the intent stays recorded until it is given up,
-	// and a resubmission under its id is that of a submitter which starts again.
+	// ErrRefused: Gemini refused the operation, or was not reached; nothing runs. The intent is
+	// withdrawn, so that the correlation id can be used again at once. If that failed, the error
+	// says so: the intent stays until it is given up, and a retry under its id is that of a
+	// submitter which starts again.
 	ErrRefused = errors.New("not submitted")
-	// ErrUncertain: an earlier run with the same correlation id may have submitted the operation,
-	// and it is not known. Nothing was submitted now. If it runs, its event or reconciliation will
-	// show it; if neither does, submit it under another id.
+	// ErrUncertain: an earlier run with the same correlation id may have submitted the operation.
+	// Nothing was submitted now. If the operation runs, its event or reconciliation will show it;
+	// if neither does, submit it under another id.
 	ErrUncertain = errors.New("an earlier run may have submitted it")
-	// ErrUnanswered: no answer of Gemini's says whether it took the operation. If it runs, its
-	// event or reconciliation will show it. Submitting it under another id may start it twice.
+	// ErrUnanswered: Gemini gave no clear answer, and the operation may run. If it does, its event
+	// or reconciliation will show it. Submitting it under another id may start it twice.
 	ErrUnanswered = errors.New("no answer says whether it was submitted")
 	// ErrUnregistered: the operation runs, but could not be registered. Its event or reconciliation
-	// will do so; registering it by the name in Submitted is safe.
+	// registers it; registering the name in Submitted is safe, too.
 	ErrUnregistered = errors.New("submitted, but not registered")
 )
 
 const (
-	// createTimeout bounds recording or renewing the intent and creating the operation together:
-	// when it has passed since, the run that did so no longer sends anything.
+	// createTimeout bounds recording or renewing the intent and creating the operation together.
+	// After it, the run sends nothing more.
 	createTimeout = 2 * time.Minute
-	// settledAfter is when an operation that the last run which recorded or renewed the intent may
-	// have sent is surely in Gemini's list: createTimeout, and time enough for Gemini to end what
-	// it is at.
+	// settledAfter is the age of an intent at which any operation that its last run sent is in
+	// Gemini's list: createTimeout, and time for Gemini to finish the request.
 	settledAfter = 5 * time.Minute
-	// withdrawTimeout bounds deleting the intent of what was refused, also where the caller has
-	// gone. Together with createTimeout it is shorter than settledAfter, so that no other run has
-	// renewed the intent.
+	// withdrawTimeout bounds deleting the intent of a refused operation, even after ctx has ended.
+	// With createTimeout it is shorter than settledAfter, so that no other run has renewed the
+	// intent.
 	withdrawTimeout = 10 * time.Second
-	// registerTimeout bounds the registration of an operation that runs already, also where the
-	// caller has gone.
+	// registerTimeout bounds the registration of a running operation, even after ctx has ended.
 	registerTimeout = 30 * time.Second
 )
 
-// Submit submits any operation: create sends it to Gemini, once and with the mark, and returns its
-// name. Batch, Video and Interaction are made of it. collection is where the operation is going to
-// be.
+// Submit submits an operation of any kind: create sends it to Gemini, once and with the mark, and
+// returns its name. Batch, Video and Interaction use it. collection is that of the new operation.
 //
-// Once the intent is recorded, Submitted has the correlation id, also beside an error; on
+// Once the intent is recorded, Submitted has the correlation id, even beside an error. With
 // ErrUnregistered it has the name, too.
 func (s *Submitter) Submit(
 	ctx context.Context, job Job, collection operation.Collection, create func(context.Context, Mark) (name string, err error),
@@ -160,8 +157,8 @@ func (s *Submitter) Submit(
 	return s.register(ctx, job, collection, time.Time{}, submitted)
 }
 
-// withdraw deletes the intent of what was refused, and returns why it was, with what came in the
-// way of that.
+// withdraw deletes the intent of a refused operation. It returns refused, joined with its own
+// error.
 func (s *Submitter) withdraw(ctx context.Context, correlationID string, refused error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTimeout)
 	defer cancel()
@@ -171,8 +168,7 @@ func (s *Submitter) withdraw(ctx context.Context, correlationID string, refused 
 	return refused
 }
 
-// register records the operation, which runs from now on whatever becomes of the caller. A zero
-// time is now.
+// register registers the operation, even after ctx has ended, because it runs. A zero time is now.
 func (s *Submitter) register(
 	ctx context.Context, job Job, collection operation.Collection, submittedAt time.Time, submitted Submitted,
 ) (Submitted, error) {
