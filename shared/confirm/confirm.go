@@ -203,7 +203,9 @@ func (c *Confirmer) gemini(ctx context.Context) (*lookup.Client, error) {
 }
 
 // ingest ingests Gemini's answer under the id of the delivery.
-func (c *Confirmer) ingest(ctx context.Context, e operation.Event, name operation.Name, answer lookup.Answer, vouched string) (ledger.Receipt, error) {
+func (c *Confirmer) ingest(
+	ctx context.Context, e operation.Event, name operation.Name, answer lookup.Answer, vouched string,
+) (ledger.Receipt, error) {
 	said := answer.Event(name)
 	said.DeliveryID, said.Source, said.Type = e.DeliveryID, operation.Webhook, e.Type
 	said.CorrelationID = cmp.Or(said.CorrelationID, vouched)
@@ -221,7 +223,9 @@ func (c *Confirmer) ingest(ctx context.Context, e operation.Event, name operatio
 // operation was seen to be not found for days, and for one that cannot be listed the delivery may
 // be the only evidence. The sender proved the id but not the name, so only Gemini's answer binds
 // it.
-func (c *Confirmer) keep(ctx context.Context, receipt ledger.Receipt, name operation.Name, vouched string) (ledger.Receipt, error) {
+func (c *Confirmer) keep(
+	ctx context.Context, receipt ledger.Receipt, name operation.Name, vouched string,
+) (ledger.Receipt, error) {
 	kept, err := c.ledger.KeepName(ctx, vouched, name)
 	if err != nil {
 		return receipt, err
@@ -247,7 +251,9 @@ func (c *Confirmer) makeDueNow(ctx context.Context, key operation.Key) error {
 }
 
 // later returns the receipt or error for a hint without a look-up.
-func (c *Confirmer) later(ctx context.Context, receipt ledger.Receipt, rec operation.Record, why string) (ledger.Receipt, error) {
+func (c *Confirmer) later(
+	ctx context.Context, receipt ledger.Receipt, rec operation.Record, why string,
+) (ledger.Receipt, error) {
 	receipt.Outcome = Ignored
 	switch {
 	case rec.Settled():

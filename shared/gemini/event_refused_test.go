@@ -27,20 +27,65 @@ func refusedTests() []refusedTest {
 		{name: "W6 a kind alone", body: envelope("batch", `{"id":"x"}`), unknown: "batch"},
 		{name: "W6 more words", body: envelope("batch.item.failed", `{"id":"x"}`), unknown: "batch.item.failed"},
 		{name: "W6 capitals", body: envelope("Batch.Succeeded", `{"id":"x"}`), unknown: "Batch.Succeeded"},
-		{name: "K3 no name", body: envelope("batch.succeeded", `{"output_file_uri":"files/x"}`), says: []string{"names no operation", "found data, data.output_file_uri, timestamp, type, version"}, fields: []string{"data", "data.output_file_uri", "timestamp", "type", "version"}},
-		{name: "K3 an id beside data is the event's", body: `{"type":"batch.succeeded","id":"evt_1"}`, says: []string{"names no operation", "found id, type"}, fields: []string{"id", "type"}},
-		{name: "K3 id is a number", body: envelope("batch.succeeded", `{"id":123}`), says: []string{"data.id is a number, not a name"}, fields: []string{"data", "data.id", "timestamp", "type", "version"}},
-		{name: "K3 id is empty", body: envelope("batch.succeeded", `{"id":""}`), says: []string{"data.id is an empty text"}, fields: []string{"data", "data.id", "timestamp", "type", "version"}},
-		{name: "K3 id is an object", body: envelope("batch.succeeded", `{"id":{"a":1}}`), says: []string{"data.id is an object"}, fields: []string{"data", "data.id", "timestamp", "type", "version"}},
-		{name: "K3 name is true", body: envelope("batch.succeeded", `{"name":true}`), says: []string{"data.name is a truth value"}, fields: []string{"data", "data.name", "timestamp", "type", "version"}},
-		{name: "K3 data is a list", body: envelope("batch.succeeded", `[{"id":"x"}]`), says: []string{"data is a list"}, fields: []string{"data", "timestamp", "type", "version"}},
-		{name: "K3 data is null", body: envelope("batch.succeeded", `null`), says: []string{"data is null"}, fields: []string{"data", "timestamp", "type", "version"}},
-		{name: "K1 half a surrogate pair in the name", body: envelope("batch.succeeded", `{"id":"batches/a\ud800"}`), says: []string{"cannot be used", `"batches/a\ufffd" has U+FFFD`}},
-		{name: "K1 the other half", body: envelope("batch.succeeded", `{"id":"a\udc00b"}`), says: []string{"cannot be used", "U+FFFD"}},
-		{name: "K1 name that a sender garbled", body: envelope("batch.succeeded", `{"id":"a�"}`), says: []string{"cannot be used", "U+FFFD"}},
-		{name: "K6 half a surrogate pair in the correlation id", body: envelope("batch.succeeded", `{"id":"a","user_metadata":{"opledger_correlation_id":"c\udfff"}}`), says: []string{`correlation id "c\ufffd" has U+FFFD`}},
-		{name: "K1 name with a control character", body: envelope("batch.succeeded", `{"id":"a\u0000b"}`), says: []string{"cannot be used", "not printable"}},
-		{name: "K1 name too long", body: envelope("batch.succeeded", `{"id":"`+strings.Repeat("x", 2000)+`"}`), says: []string{"cannot be used", "2000 bytes"}},
+		{
+			name: "K3 no name", body: envelope("batch.succeeded", `{"output_file_uri":"files/x"}`),
+			says:   []string{"names no operation", "found data, data.output_file_uri, timestamp, type, version"},
+			fields: []string{"data", "data.output_file_uri", "timestamp", "type", "version"},
+		},
+		{
+			name: "K3 an id beside data is the event's", body: `{"type":"batch.succeeded","id":"evt_1"}`,
+			says: []string{"names no operation", "found id, type"}, fields: []string{"id", "type"},
+		},
+		{
+			name: "K3 id is a number", body: envelope("batch.succeeded", `{"id":123}`),
+			says:   []string{"data.id is a number, not a name"},
+			fields: []string{"data", "data.id", "timestamp", "type", "version"},
+		},
+		{
+			name: "K3 id is empty", body: envelope("batch.succeeded", `{"id":""}`), says: []string{"data.id is an empty text"},
+			fields: []string{"data", "data.id", "timestamp", "type", "version"},
+		},
+		{
+			name: "K3 id is an object", body: envelope("batch.succeeded", `{"id":{"a":1}}`),
+			says: []string{"data.id is an object"}, fields: []string{"data", "data.id", "timestamp", "type", "version"},
+		},
+		{
+			name: "K3 name is true", body: envelope("batch.succeeded", `{"name":true}`),
+			says: []string{"data.name is a truth value"}, fields: []string{"data", "data.name", "timestamp", "type", "version"},
+		},
+		{
+			name: "K3 data is a list", body: envelope("batch.succeeded", `[{"id":"x"}]`), says: []string{"data is a list"},
+			fields: []string{"data", "timestamp", "type", "version"},
+		},
+		{
+			name: "K3 data is null", body: envelope("batch.succeeded", `null`), says: []string{"data is null"},
+			fields: []string{"data", "timestamp", "type", "version"},
+		},
+		{
+			name: "K1 half a surrogate pair in the name", body: envelope("batch.succeeded", `{"id":"batches/a\ud800"}`),
+			says: []string{"cannot be used", `"batches/a\ufffd" has U+FFFD`},
+		},
+		{
+			name: "K1 the other half", body: envelope("batch.succeeded", `{"id":"a\udc00b"}`),
+			says: []string{"cannot be used", "U+FFFD"},
+		},
+		{
+			name: "K1 name that a sender garbled", body: envelope("batch.succeeded", `{"id":"a�"}`),
+			says: []string{"cannot be used", "U+FFFD"},
+		},
+		{
+			name: "K6 half a surrogate pair in the correlation id",
+			body: envelope("batch.succeeded", `{"id":"a","user_metadata":{"opledger_correlation_id":"c\udfff"}}`),
+			says: []string{`correlation id "c\ufffd" has U+FFFD`},
+		},
+		{
+			name: "K1 name with a control character", body: envelope("batch.succeeded", `{"id":"a\u0000b"}`),
+			says: []string{"cannot be used", "not printable"},
+		},
+		{
+			name: "K1 name too long", body: envelope("batch.succeeded", `{"id":"`+strings.Repeat("x", 2000)+`"}`),
+			says: []string{"cannot be used", "2000 bytes"},
+		},
 		{name: "no type", body: `{"data":{"id":"x"}}`, says: []string{"no type", "found data"}, fields: []string{"data"}},
 		{name: "type is a number", body: `{"type":1}`, says: []string{"no type"}, fields: []string{"type"}},
 		{name: "type is empty", body: `{"type":""}`, says: []string{"no type"}, fields: []string{"type"}},
@@ -53,7 +98,11 @@ func refusedTests() []refusedTest {
 		{name: "a second object behind", body: vectorRaw + "{}", says: []string{"not a JSON object"}},
 		{name: "byte order mark", body: "\ufeff" + vectorRaw, says: []string{"not a JSON object"}},
 		{name: "not UTF-8", body: envelope("batch.succeeded", "{\"id\":\"\xff\"}"), says: []string{"not UTF-8"}},
-		{name: "nested beyond reason", body: envelope("batch.succeeded", strings.Repeat(`{"id":`, 20000)+"1"+strings.Repeat("}", 20000)), says: []string{"not a JSON object"}},
+		{
+			name: "nested beyond reason",
+			body: envelope("batch.succeeded", strings.Repeat(`{"id":`, 20000)+"1"+strings.Repeat("}", 20000)),
+			says: []string{"not a JSON object"},
+		},
 	}
 }
 

@@ -94,7 +94,10 @@ func TestVerifyTable(t *testing.T) {
 		{name: "W1 cut short", h: headers(id, stamp, good[:20]), want: gemini.ErrSignature},
 		{name: "W1 empty entry", h: headers(id, stamp, "v1,"), want: gemini.ErrSignature},
 		{name: "W1 a bare JWT", h: headers(id, stamp, "eyJh.eyJi.c2ln"), want: gemini.ErrSignature},
-		{name: "W1 URL alphabet", h: headers(id, stamp, strings.NewReplacer("+", "-", "/", "_", "=", "").Replace(good)), want: gemini.ErrSignature},
+		{
+			name: "W1 URL alphabet", h: headers(id, stamp, strings.NewReplacer("+", "-", "/", "_", "=", "").Replace(good)),
+			want: gemini.ErrSignature,
+		},
 		{name: "W1 no signature", h: headers(id, stamp), want: gemini.ErrSignature},
 		{name: "W1 empty signature", h: headers(id, stamp, ""), want: gemini.ErrSignature},
 		{name: "W1 no headers", h: http.Header{}, want: gemini.ErrSignature},
@@ -106,10 +109,22 @@ func TestVerifyTable(t *testing.T) {
 		{name: "W1 other body", h: headers(id, stamp, good), body: body + " ", want: gemini.ErrSignature},
 		{name: "W1 the empty key", h: headers(id, stamp, sign("whsec_", id, stamp, body)), want: gemini.ErrSignature},
 		{name: "W2 time is no number", h: headers(id, "soon", sign(secretA, id, "soon", body)), want: gemini.ErrSignature},
-		{name: "W2 time is negative", h: headers(id, "-1700000000", sign(secretA, id, "-1700000000", body)), want: gemini.ErrSignature},
-		{name: "W2 time is a fraction", h: headers(id, "1700000000.5", sign(secretA, id, "1700000000.5", body)), want: gemini.ErrSignature},
-		{name: "W2 time is beyond all", h: headers(id, "9223372036854775807", sign(secretA, id, "9223372036854775807", body)), want: gemini.ErrSignature},
-		{name: "W2 the time is the caller's to check", h: headers(id, "999999999999", sign(secretA, id, "999999999999", body))},
+		{
+			name: "W2 time is negative", h: headers(id, "-1700000000", sign(secretA, id, "-1700000000", body)),
+			want: gemini.ErrSignature,
+		},
+		{
+			name: "W2 time is a fraction", h: headers(id, "1700000000.5", sign(secretA, id, "1700000000.5", body)),
+			want: gemini.ErrSignature,
+		},
+		{
+			name: "W2 time is beyond all", h: headers(id, "9223372036854775807", sign(secretA, id, "9223372036854775807", body)),
+			want: gemini.ErrSignature,
+		},
+		{
+			name: "W2 the time is the caller's to check",
+			h:    headers(id, "999999999999", sign(secretA, id, "999999999999", body)),
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -226,14 +241,32 @@ func TestNewVerifier(t *testing.T) {
 		{name: "16 bytes", secrets: []string{least}},
 		{name: "with a line end", secrets: []string{secretA + "\n"}},
 		{name: "empty", secrets: []string{""}, is: gemini.ErrSecret, says: []string{"secret 1 of 1 is empty"}},
-		{name: "blank beside a good one", secrets: []string{secretA, " "}, is: gemini.ErrSecret, says: []string{"secret 2 of 2 is empty"}},
+		{
+			name: "blank beside a good one", secrets: []string{secretA, " "}, is: gemini.ErrSecret,
+			says: []string{"secret 2 of 2 is empty"},
+		},
 		{name: "empty key", secrets: []string{"whsec_"}, is: gemini.ErrSecret, says: []string{"key of 0 bytes"}},
-		{name: "empty key, line ends", secrets: []string{"whsec_\r\n\r\n"}, is: gemini.ErrSecret, says: []string{"key of 0 bytes"}},
+		{
+			name: "empty key, line ends", secrets: []string{"whsec_\r\n\r\n"}, is: gemini.ErrSecret,
+			says: []string{"key of 0 bytes"},
+		},
 		{name: "short key", secrets: []string{short}, is: gemini.ErrSecret, says: []string{"key of 15 bytes"}},
-		{name: "no prefix", secrets: []string{secretA[6:]}, is: gemini.ErrSecret, says: []string{"does not begin with whsec_"}},
-		{name: "other prefix", secrets: []string{"WHSEC_" + secretA[6:]}, is: gemini.ErrSecret, says: []string{"does not begin"}},
-		{name: "not base64", secrets: []string{"whsec_$$$$" + secretA[10:]}, is: gemini.ErrSecret, says: []string{"not base64"}},
-		{name: "no padding", secrets: []string{strings.TrimRight(secretA, "=")}, is: gemini.ErrSecret, says: []string{"not base64"}},
+		{
+			name: "no prefix", secrets: []string{secretA[6:]}, is: gemini.ErrSecret,
+			says: []string{"does not begin with whsec_"},
+		},
+		{
+			name: "other prefix", secrets: []string{"WHSEC_" + secretA[6:]}, is: gemini.ErrSecret,
+			says: []string{"does not begin"},
+		},
+		{
+			name: "not base64", secrets: []string{"whsec_$$$$" + secretA[10:]}, is: gemini.ErrSecret,
+			says: []string{"not base64"},
+		},
+		{
+			name: "no padding", secrets: []string{strings.TrimRight(secretA, "=")}, is: gemini.ErrSecret,
+			says: []string{"not base64"},
+		},
 		{
 			name: "several problems", secrets: []string{short, secretA, "nonsense"}, is: gemini.ErrSecret,
 			says: []string{"secret 1 of 3 has", "secret 3 of 3 does"},

@@ -53,8 +53,12 @@ func TestEnabledFailures(t *testing.T) {
 		says  []string
 	}{
 		{"no secret", func(*secretsim.Sim) {}, secret.ErrNotFound, []string{full, "gcloud secrets create"}},
-		{"no version", func(s *secretsim.Sim) { s.Make(full) }, secret.ErrNone, []string{full, "gcloud secrets versions add"}},
-		{"all disabled", func(s *secretsim.Sim) { s.SetDisabled(s.Put(full, private, noon)) }, secret.ErrNone, []string{full}},
+		{
+			"no version", func(s *secretsim.Sim) { s.Make(full) }, secret.ErrNone, []string{full, "gcloud secrets versions add"},
+		},
+		{
+			"all disabled", func(s *secretsim.Sim) { s.SetDisabled(s.Put(full, private, noon)) }, secret.ErrNone, []string{full},
+		},
 		{"may not list", func(s *secretsim.Sim) {
 			s.Put(full, private, noon)
 			s.Deny("secretmanager.versions.list")
@@ -63,12 +67,18 @@ func TestEnabledFailures(t *testing.T) {
 			s.Put(full, private, noon)
 			s.Deny("secretmanager.versions.access")
 		}, secret.ErrDenied, []string{"/secrets/webhook/versions/1", "roles/secretmanager.secretAccessor"}},
-		{"unauthenticated", func(s *secretsim.Sim) { s.Fail("ListSecretVersions", codes.Unauthenticated, 1) }, secret.ErrDenied, nil},
+		{
+			"unauthenticated", func(s *secretsim.Sim) { s.Fail("ListSecretVersions", codes.Unauthenticated, 1) },
+			secret.ErrDenied, nil,
+		},
 		{"damaged", func(s *secretsim.Sim) {
 			s.Put(full, private, noon)
 			s.Damage()
 		}, secret.ErrCorrupt, []string{"try again"}},
-		{"internal", func(s *secretsim.Sim) { s.Fail("ListSecretVersions", codes.Internal, 1) }, nil, []string{"Internal", "try again"}},
+		{
+			"internal", func(s *secretsim.Sim) { s.Fail("ListSecretVersions", codes.Internal, 1) }, nil,
+			[]string{"Internal", "try again"},
+		},
 	} {
 		t.Run(c.about, func(t *testing.T) {
 			t.Parallel()

@@ -16,7 +16,9 @@ import (
 // without which there is no operation to track, and adds the correlation id to the user metadata.
 // body must not ask for a stream. An interaction cannot be listed: until it is registered only its
 // event can show it. Errors: ErrJob, before an intent is recorded; otherwise as Submit.
-func (s *Submitter) Interaction(ctx context.Context, job Job, body operations.CreateInteractionRequestBody) (Submitted, error) {
+func (s *Submitter) Interaction(
+	ctx context.Context, job Job, body operations.CreateInteractionRequestBody,
+) (Submitted, error) {
 	if err := errors.Join(checkInteraction(body), s.checkAddress(nil)); err != nil {
 		return Submitted{}, err
 	}

@@ -26,7 +26,9 @@ type earlier struct {
 
 // resume finds what an earlier run with the same correlation id has submitted. The error wraps
 // ErrUncertain where that cannot be known.
-func (s *Submitter) resume(ctx context.Context, collection operation.Collection, intent ledger.Intent) (earlier, error) {
+func (s *Submitter) resume(
+	ctx context.Context, collection operation.Collection, intent ledger.Intent,
+) (earlier, error) {
 	if collection != operation.Batches {
 		return earlier{}, fmt.Errorf("%w: %s cannot be listed", ErrUncertain, collection)
 	}

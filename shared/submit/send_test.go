@@ -24,7 +24,8 @@ func TestRefused(t *testing.T) {
 			refusal = geminisim.InteractionError
 		}
 		for _, answer := range []geminisim.Answer{
-			refusal(400, "API key not valid."), refusal(429, "quota"), refusal(403, "no"), geminisim.ErrorAnswer(404, "no such model"),
+			refusal(400, "API key not valid."), refusal(429, "quota"), refusal(403, "no"),
+			geminisim.ErrorAnswer(404, "no such model"),
 			{Status: 413, Body: []byte("<html>too large</html>")},
 		} {
 			w.sim.AnswerNext(k.create, "", answer)
@@ -218,7 +219,8 @@ func TestUnregistered(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := w.ledger.Ingest(t.Context(), operation.Event{
-			Name: name, DeliveryID: "msg_1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: w.clock(), CorrelationID: "c",
+			Name: name, DeliveryID: "msg_1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: w.clock(),
+			CorrelationID: "c",
 		}); err != nil {
 			t.Fatal(err)
 		}

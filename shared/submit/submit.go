@@ -116,7 +116,8 @@ const (
 // Once the intent is recorded, Submitted has the correlation id, even beside an error. With
 // ErrUnregistered it has the name, too.
 func (s *Submitter) Submit(
-	ctx context.Context, job Job, collection operation.Collection, create func(context.Context, Mark) (name string, err error),
+	ctx context.Context, job Job, collection operation.Collection,
+	create func(context.Context, Mark) (name string, err error),
 ) (Submitted, error) {
 	job.CorrelationID = cmp.Or(job.CorrelationID, s.options.Nonce())
 	if err := gemini.CheckCorrelationID(job.CorrelationID); err != nil {

@@ -76,7 +76,9 @@ func (w *world) submitterAt(url string) *submit.Submitter {
 	none := 0.0
 	client, err := genai.NewClient(w.t.Context(), &genai.ClientConfig{
 		APIKey: "key", Backend: genai.BackendGeminiAPI, HTTPClient: w.http,
-		HTTPOptions: genai.HTTPOptions{BaseURL: url, RetryOptions: &genai.HTTPRetryOptions{InitialDelay: &none, Jitter: &none}},
+		HTTPOptions: genai.HTTPOptions{
+			BaseURL: url, RetryOptions: &genai.HTTPRetryOptions{InitialDelay: &none, Jitter: &none},
+		},
 	})
 	if err != nil {
 		w.t.Fatal(err)

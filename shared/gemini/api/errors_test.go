@@ -44,14 +44,17 @@ func TestError(t *testing.T) {
 			want: api.Error{Status: 429, Message: `slower (code <nil>, status "")`, RetryAfter: 7500 * time.Millisecond},
 		},
 		"at most a day": {
-			retryAfter: "4000000000", body: "slower", want: api.Error{Status: 503, Message: "slower", RetryAfter: 24 * time.Hour},
+			retryAfter: "4000000000", body: "slower",
+			want: api.Error{Status: 503, Message: "slower", RetryAfter: 24 * time.Hour},
 		},
 		"the key": {
 			body: `{"error":{"code":400,"message":"no","details":[{"reason":"API_KEY_INVALID"}]}}`,
 			want: api.Error{Status: 400, Message: `no (code 400, status "")`, InvalidKey: true},
 		},
 		"no success but 200": {body: "made", want: api.Error{Status: 201, Message: "made"}},
-		"long":               {body: strings.Repeat("x", 1<<20), want: api.Error{Status: 500, Message: strings.Repeat("x", 509) + "…"}},
+		"long": {
+			body: strings.Repeat("x", 1<<20), want: api.Error{Status: 500, Message: strings.Repeat("x", 509) + "…"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

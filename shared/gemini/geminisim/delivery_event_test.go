@@ -13,10 +13,12 @@ func TestPlaceOfUserMetadata(t *testing.T) {
 	t.Parallel()
 	metadata := map[string]any{"correlation": "c-1"}
 	for place, want := range map[geminisim.MetadataPlace]map[string]any{
-		geminisim.MetadataInData:        {"data": map[string]any{"id": "batches/x", "user_metadata": metadata}},
-		geminisim.MetadataAtTop:         {"data": map[string]any{"id": "batches/x"}, "user_metadata": metadata},
-		geminisim.MetadataInInteraction: {"data": map[string]any{"id": "batches/x", "interaction": map[string]any{"user_metadata": metadata}}},
-		geminisim.MetadataInClaims:      {"data": map[string]any{"id": "batches/x"}},
+		geminisim.MetadataInData: {"data": map[string]any{"id": "batches/x", "user_metadata": metadata}},
+		geminisim.MetadataAtTop:  {"data": map[string]any{"id": "batches/x"}, "user_metadata": metadata},
+		geminisim.MetadataInInteraction: {
+			"data": map[string]any{"id": "batches/x", "interaction": map[string]any{"user_metadata": metadata}},
+		},
+		geminisim.MetadataInClaims: {"data": map[string]any{"id": "batches/x"}},
 	} {
 		rc := &receiver{}
 		sim := geminisim.New(geminisim.Config{MetadataIn: place, HTTP: rc.client()})

@@ -15,7 +15,10 @@ import (
 )
 
 // bubble runs a test on a fake clock with a receiver and one registered webhook.
-func bubble(t *testing.T, cfg geminisim.Config, answer func(int, got) (int, error), test func(t *testing.T, sim *geminisim.Sim, rc *receiver, secret string)) {
+func bubble(
+	t *testing.T, cfg geminisim.Config, answer func(int, got) (int, error),
+	test func(t *testing.T, sim *geminisim.Sim, rc *receiver, secret string),
+) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

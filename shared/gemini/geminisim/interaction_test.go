@@ -55,8 +55,10 @@ func TestInteractionThroughSDK(t *testing.T) {
 		t.Errorf("created %+v", made)
 	}
 	for _, state := range []geminisim.State{
-		geminisim.InteractionQueued, geminisim.InteractionInProgress, geminisim.InteractionRequiresAction, geminisim.InteractionRequiresContinuation,
-		geminisim.InteractionCompleted, geminisim.InteractionFailed, geminisim.InteractionCancelled, geminisim.InteractionIncomplete,
+		geminisim.InteractionQueued, geminisim.InteractionInProgress, geminisim.InteractionRequiresAction,
+		geminisim.InteractionRequiresContinuation,
+		geminisim.InteractionCompleted, geminisim.InteractionFailed, geminisim.InteractionCancelled,
+		geminisim.InteractionIncomplete,
 		geminisim.InteractionBudgetExceeded, "daydreaming",
 	} {
 		if err := sim.SetState(*made.ID, state); err != nil {

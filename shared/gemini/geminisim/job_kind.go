@@ -89,7 +89,8 @@ var (
 	}
 	interactionKind = &kind{
 		name: "interaction", plans: "interaction ", first: InteractionInProgress, running: InteractionInProgress,
-		succeeded: InteractionCompleted, failed: InteractionFailed, cancelled: InteractionCancelled, expired: InteractionIncomplete,
+		succeeded: InteractionCompleted, failed: InteractionFailed, cancelled: InteractionCancelled,
+		expired: InteractionIncomplete,
 		events: map[State]string{
 			InteractionRequiresAction: "interaction.requires_action",
 			InteractionCompleted:      "interaction.completed",

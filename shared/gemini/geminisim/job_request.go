@@ -5,7 +5,9 @@ import "net/http"
 // onJob serves a request about one job: act runs under s.mu and returns what to answer, which
 // happens after it, so that a slow reader does not stop the world. A GET does not find a job that
 // is still hidden.
-func (s *Sim) onJob(w http.ResponseWriter, r *http.Request, k *kind, notFound func(http.ResponseWriter), act func(*job) any) {
+func (s *Sim) onJob(
+	w http.ResponseWriter, r *http.Request, k *kind, notFound func(http.ResponseWriter), act func(*job) any,
+) {
 	s.mu.Lock()
 	j := s.find(k, r)
 	var resp any

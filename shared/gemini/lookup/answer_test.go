@@ -31,7 +31,8 @@ func TestAnswerEvent(t *testing.T) {
 	} {
 		got := lookup.Answer{State: operation.Succeeded, UpdateTime: test.at, Result: result, CorrelationID: "c-1"}.Event(n)
 		want := operation.Event{
-			Name: n, DeliveryID: test.id, Source: operation.Reconcile, State: operation.Succeeded, UpdateTime: test.cut, Result: result,
+			Name: n, DeliveryID: test.id, Source: operation.Reconcile, State: operation.Succeeded, UpdateTime: test.cut,
+			Result:        result,
 			CorrelationID: "c-1",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -24,7 +24,10 @@ func entry(id, metadata string) string {
 func TestListBatches(t *testing.T) {
 	t.Parallel()
 	answers := []string{
-		entry("a", `"state":"BATCH_STATE_SUCCEEDED","updateTime":"2026-01-22T12:00:00Z","displayName":"nightly opledger:c-1",`+nullItem),
+		entry(
+			"a",
+			`"state":"BATCH_STATE_SUCCEEDED","updateTime":"2026-01-22T12:00:00Z","displayName":"nightly opledger:c-1",`+nullItem,
+		),
 		entry("b", `"state":"BATCH_STATE_RUNNING","batchStats":{"requestCount":"3"}`),
 		`null`,
 		`7`,
@@ -49,13 +52,22 @@ func TestListBatches(t *testing.T) {
 	named := func(id string) operation.Name { return operationName(t, "batches/"+id) }
 	want := lookup.Page{NextPageToken: "next", Batches: []lookup.Batch{
 		{Name: named("a"), DisplayName: "nightly opledger:c-1", Answer: lookup.Answer{
-			State: operation.Succeeded, UpdateTime: noon, CreateTime: created, CorrelationID: "c-1", Result: operation.Result{Inline: true},
+			State: operation.Succeeded, UpdateTime: noon, CreateTime: created, CorrelationID: "c-1",
+			Result: operation.Result{Inline: true},
 		}},
-		{Name: named("b"), Answer: lookup.Answer{State: operation.Running, CreateTime: created, Result: operation.Result{Counts: &operation.Counts{Total: 3}}}},
+		{
+			Name: named("b"),
+			Answer: lookup.Answer{
+				State: operation.Running, CreateTime: created, Result: operation.Result{Counts: &operation.Counts{Total: 3}},
+			},
+		},
 		{Answer: lookup.Answer{Reason: lookup.BadAnswer}},
 		{Answer: lookup.Answer{Reason: lookup.BadAnswer}},
 		{Answer: lookup.Answer{Reason: lookup.BadAnswer}},
-		{Name: named("c"), DisplayName: "opledger:c-2", Answer: lookup.Answer{Reason: lookup.UnknownState, CreateTime: created, CorrelationID: "c-2"}},
+		{
+			Name: named("c"), DisplayName: "opledger:c-2",
+			Answer: lookup.Answer{Reason: lookup.UnknownState, CreateTime: created, CorrelationID: "c-2"},
+		},
 		{Name: named("d"), Answer: lookup.Answer{Reason: lookup.NoState}},
 		{DisplayName: "opledger:c-3", Answer: lookup.Answer{Reason: lookup.BadAnswer, CorrelationID: "c-3"}},
 		{Answer: lookup.Answer{Reason: lookup.BadAnswer}},
@@ -113,11 +125,15 @@ func TestListBatchesFails(t *testing.T) {
 		"R4 null":                     {`null`, lookup.BadAnswer, 0},
 		"R4 a list":                   {`[` + one + `]`, lookup.BadAnswer, 0},
 		"R4 operations are an object": {`{"operations":` + one + `}`, lookup.BadAnswer, 0},
-		"R4 cut short":                {`{"nextPageToken":"2","operations":[` + one + `,` + one + `,{"na`, lookup.BadAnswer, 2},
-		"R4 cut short behind":         {`{"operations":[` + one + `],"nextPageToken":"2"`, lookup.BadAnswer, 1},
-		"R4 something behind":         {`{"operations":[` + one + `]}{}`, lookup.BadAnswer, 1},
-		"R6 too many":                 {`{"nextPageToken":"2","operations":[` + strings.Repeat(one+",", 1000) + one + `]}`, lookup.TooLarge, 1000},
-		"R6 a token without end":      {`{"nextPageToken":"` + strings.Repeat("t", 5000) + `"}`, lookup.BadAnswer, 0},
+		"R4 cut short": {
+			`{"nextPageToken":"2","operations":[` + one + `,` + one + `,{"na`, lookup.BadAnswer, 2,
+		},
+		"R4 cut short behind": {`{"operations":[` + one + `],"nextPageToken":"2"`, lookup.BadAnswer, 1},
+		"R4 something behind": {`{"operations":[` + one + `]}{}`, lookup.BadAnswer, 1},
+		"R6 too many": {
+			`{"nextPageToken":"2","operations":[` + strings.Repeat(one+",", 1000) + one + `]}`, lookup.TooLarge, 1000,
+		},
+		"R6 a token without end": {`{"nextPageToken":"` + strings.Repeat("t", 5000) + `"}`, lookup.BadAnswer, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

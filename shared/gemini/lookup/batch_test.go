@@ -25,8 +25,14 @@ func TestLookupBatchKnown(t *testing.T) {
 		name, metadata string
 		want           lookup.Answer
 	}{
-		{"pending", `"state":"BATCH_STATE_PENDING","updateTime":"2026-01-22T12:00:00.123456789Z"`, lookup.Answer{State: operation.Pending, UpdateTime: noonish}},
-		{"running", `"state":"BATCH_STATE_RUNNING","updateTime":"2026-01-22T12:00:00Z"`, lookup.Answer{State: operation.Running, UpdateTime: noon}},
+		{
+			"pending", `"state":"BATCH_STATE_PENDING","updateTime":"2026-01-22T12:00:00.123456789Z"`,
+			lookup.Answer{State: operation.Pending, UpdateTime: noonish},
+		},
+		{
+			"running", `"state":"BATCH_STATE_RUNNING","updateTime":"2026-01-22T12:00:00Z"`,
+			lookup.Answer{State: operation.Running, UpdateTime: noon},
+		},
 		{"succeeded with a file", `"state":"BATCH_STATE_SUCCEEDED","updateTime":"2026-01-22T12:00:00.123456789Z","endTime":"2026-01-22T12:00:01Z","output":{"responsesFile":"files/batch-x"}`, lookup.Answer{
 			State: operation.Succeeded, UpdateTime: noonish, Result: operation.Result{OutputFile: "files/batch-x"},
 		}},
@@ -36,7 +42,10 @@ func TestLookupBatchKnown(t *testing.T) {
 		{"succeeded with embeddings inline", `"state":"BATCH_STATE_SUCCEEDED","output":{"inlinedEmbedContentResponses":{"inlinedResponses":[{"response":{"embedding":{"values":[1]}}}]}}`, lookup.Answer{
 			State: operation.Succeeded, Result: operation.Result{Inline: true},
 		}},
-		{"failed", `"state":"BATCH_STATE_FAILED","endTime":"2026-01-22T12:00:00Z"`, lookup.Answer{State: operation.Failed, UpdateTime: noon}},
+		{
+			"failed", `"state":"BATCH_STATE_FAILED","endTime":"2026-01-22T12:00:00Z"`,
+			lookup.Answer{State: operation.Failed, UpdateTime: noon},
+		},
 		{"cancelled", `"state":"BATCH_STATE_CANCELLED"`, lookup.Answer{State: operation.Cancelled}},
 		{"expired", `"state":"BATCH_STATE_EXPIRED"`, lookup.Answer{State: operation.Expired}},
 		{"cancelling still runs", `"state":"BATCH_STATE_CANCELLING"`, lookup.Answer{State: operation.Running}},
@@ -47,21 +56,51 @@ func TestLookupBatchKnown(t *testing.T) {
 		{"the other prefix: failed", `"state":"JOB_STATE_FAILED"`, lookup.Answer{State: operation.Failed}},
 		{"the other prefix: cancelled", `"state":"JOB_STATE_CANCELLED"`, lookup.Answer{State: operation.Cancelled}},
 		{"the other prefix: expired", `"state":"JOB_STATE_EXPIRED"`, lookup.Answer{State: operation.Expired}},
-		{"an inline item is null: the SDK fails", done + nullItem, lookup.Answer{State: operation.Succeeded, UpdateTime: noonish, Result: inline}},
-		{"an inline item's error has details: the SDK fails", done + `"output":{"inlinedResponses":{"inlinedResponses":[{"error":{"code":8,"details":[{"@type":"x"}]}}]}}`, lookup.Answer{State: operation.Succeeded, UpdateTime: noonish, Result: inline}},
-		{"an embedding is null", done + `"output":{"inlinedEmbedContentResponses":{"inlinedResponses":[null]}}`, lookup.Answer{State: operation.Succeeded, UpdateTime: noonish, Result: inline}},
-		{"output is a text: the SDK panics", done + `"output":"x"`, lookup.Answer{State: operation.Succeeded, UpdateTime: noonish}},
-		{"no items", done + `"output":{"inlinedResponses":{"inlinedResponses":[]}}`, lookup.Answer{State: operation.Succeeded, UpdateTime: noonish}},
+		{
+			"an inline item is null: the SDK fails", done + nullItem,
+			lookup.Answer{State: operation.Succeeded, UpdateTime: noonish, Result: inline},
+		},
+		{
+			"an inline item's error has details: the SDK fails",
+			done + `"output":{"inlinedResponses":{"inlinedResponses":[{"error":{"code":8,"details":[{"@type":"x"}]}}]}}`,
+			lookup.Answer{State: operation.Succeeded, UpdateTime: noonish, Result: inline},
+		},
+		{
+			"an embedding is null", done + `"output":{"inlinedEmbedContentResponses":{"inlinedResponses":[null]}}`,
+			lookup.Answer{State: operation.Succeeded, UpdateTime: noonish, Result: inline},
+		},
+		{
+			"output is a text: the SDK panics", done + `"output":"x"`,
+			lookup.Answer{State: operation.Succeeded, UpdateTime: noonish},
+		},
+		{
+			"no items", done + `"output":{"inlinedResponses":{"inlinedResponses":[]}}`,
+			lookup.Answer{State: operation.Succeeded, UpdateTime: noonish},
+		},
 		{"a time is no time", `"state":"JOB_STATE_CANCELLING","updateTime":"soon"`, lookup.Answer{State: operation.Running}},
-		{"the end a little after the last update", `"state":"BATCH_STATE_SUCCEEDED","updateTime":"2026-01-22T12:00:00.123456789Z","endTime":"2026-01-22T12:00:00.123456820Z"`, lookup.Answer{State: operation.Succeeded, UpdateTime: noonish}},
-		{"only the end has a time", `"state":"BATCH_STATE_EXPIRED","updateTime":7,"endTime":"2026-01-22T12:00:00Z"`, lookup.Answer{State: operation.Expired, UpdateTime: noon}},
+		{
+			"the end a little after the last update",
+			`"state":"BATCH_STATE_SUCCEEDED","updateTime":"2026-01-22T12:00:00.123456789Z","endTime":"2026-01-22T12:00:00.123456820Z"`,
+			lookup.Answer{State: operation.Succeeded, UpdateTime: noonish},
+		},
+		{
+			"only the end has a time", `"state":"BATCH_STATE_EXPIRED","updateTime":7,"endTime":"2026-01-22T12:00:00Z"`,
+			lookup.Answer{State: operation.Expired, UpdateTime: noon},
+		},
 		{"counts, as texts and as numbers", done + `"batchStats":{"requestCount":"7","successfulRequestCount":4,"failedRequestCount":"2","pendingRequestCount":1,"x":3},"output":{"responsesFile":"files/x","y":1}`, lookup.Answer{
 			State: operation.Succeeded, UpdateTime: noonish, Result: operation.Result{
 				OutputFile: "files/x", Counts: &operation.Counts{Total: 7, Succeeded: 4, Failed: 2, Pending: 1},
 			},
 		}},
-		{"counts that are none", done + nullItem + `,"batchStats":{"requestCount":"many","failedRequestCount":-1,"pendingRequestCount":1.5,"successfulRequestCount":{}}`, lookup.Answer{State: operation.Succeeded, UpdateTime: noonish, Result: inline}},
-		{"K6 a correlation id", done + `"displayName":"nightly opledger:c-1"`, lookup.Answer{State: operation.Succeeded, UpdateTime: noonish, CorrelationID: "c-1"}},
+		{
+			"counts that are none",
+			done + nullItem + `,"batchStats":{"requestCount":"many","failedRequestCount":-1,"pendingRequestCount":1.5,"successfulRequestCount":{}}`,
+			lookup.Answer{State: operation.Succeeded, UpdateTime: noonish, Result: inline},
+		},
+		{
+			"K6 a correlation id", done + `"displayName":"nightly opledger:c-1"`,
+			lookup.Answer{State: operation.Succeeded, UpdateTime: noonish, CorrelationID: "c-1"},
+		},
 	} {
 		t.Run("R2 "+test.name, func(t *testing.T) {
 			t.Parallel()
@@ -82,12 +121,31 @@ func TestLookupBatchBare(t *testing.T) {
 		body string
 		want lookup.Answer
 	}{
-		"no name, other members": {`{"done":true,"response":{"x":[{"state":1},[[]],1e999,true,null]},"metadata":{"createTime":"soon","x":{"state":"y"},"state":"BATCH_STATE_SUCCEEDED"},"y":[]}`, lookup.Answer{State: operation.Succeeded}},
-		"why it failed":          {`{"error":{"details":[{"code":1}],"code":8,"message":"no quota for ` + apiKey + `"},"metadata":{"state":"BATCH_STATE_FAILED"}}`, lookup.Answer{State: operation.Failed, Result: operation.Result{ErrorCode: "8", ErrorMessage: "no quota for [API key]"}}},
-		"why it failed, odd":     {`{"metadata":{"state":"BATCH_STATE_FAILED"},"error":{"code":"ABORTED","message":7}}`, lookup.Answer{State: operation.Failed, Result: operation.Result{ErrorCode: "ABORTED"}}},
-		"why it failed, none":    {`{"error":null,"metadata":{"state":"BATCH_STATE_FAILED"}}`, lookup.Answer{State: operation.Failed}},
-		"why it was cancelled":   {`{"done":true,"error":{"code":1,"message":"by x"},"metadata":{"state":"BATCH_STATE_CANCELLED"}}`, lookup.Answer{State: operation.Cancelled, Result: operation.Result{ErrorCode: "1", ErrorMessage: "by x"}}},
-		"a name with a model":    {`{"name":"models/m/batches/abc123","metadata":{"state":"BATCH_STATE_RUNNING"}}`, lookup.Answer{State: operation.Running}},
+		"no name, other members": {
+			`{"done":true,"response":{"x":[{"state":1},[[]],1e999,true,null]},"metadata":{"createTime":"soon","x":{"state":"y"},"state":"BATCH_STATE_SUCCEEDED"},"y":[]}`,
+			lookup.Answer{State: operation.Succeeded},
+		},
+		"why it failed": {
+			`{"error":{"details":[{"code":1}],"code":8,"message":"no quota for ` + apiKey + `"},"metadata":{"state":"BATCH_STATE_FAILED"}}`,
+			lookup.Answer{
+				State: operation.Failed, Result: operation.Result{ErrorCode: "8", ErrorMessage: "no quota for [API key]"},
+			},
+		},
+		"why it failed, odd": {
+			`{"metadata":{"state":"BATCH_STATE_FAILED"},"error":{"code":"ABORTED","message":7}}`,
+			lookup.Answer{State: operation.Failed, Result: operation.Result{ErrorCode: "ABORTED"}},
+		},
+		"why it failed, none": {
+			`{"error":null,"metadata":{"state":"BATCH_STATE_FAILED"}}`, lookup.Answer{State: operation.Failed},
+		},
+		"why it was cancelled": {
+			`{"done":true,"error":{"code":1,"message":"by x"},"metadata":{"state":"BATCH_STATE_CANCELLED"}}`,
+			lookup.Answer{State: operation.Cancelled, Result: operation.Result{ErrorCode: "1", ErrorMessage: "by x"}},
+		},
+		"a name with a model": {
+			`{"name":"models/m/batches/abc123","metadata":{"state":"BATCH_STATE_RUNNING"}}`,
+			lookup.Answer{State: operation.Running},
+		},
 	} {
 		t.Run("R2 "+name, func(t *testing.T) {
 			t.Parallel()
@@ -138,11 +196,19 @@ func TestLookupBatchUnknown(t *testing.T) {
 		{"null", `null`, lookup.BadAnswer},
 		{"cut short", `{"metadata":{"state":"BATCH_STATE_SUCC`, lookup.BadAnswer},
 		{"cut short after the state", `{"metadata":{"state":"BATCH_STATE_SUCCEEDED"}`, lookup.BadAnswer},
-		{"cut short within an item", `{"metadata":{"state":"BATCH_STATE_SUCCEEDED","output":{"inlinedResponses":{"inlinedResponses":[null,{"a":`, lookup.BadAnswer},
+		{
+			"cut short within an item",
+			`{"metadata":{"state":"BATCH_STATE_SUCCEEDED","output":{"inlinedResponses":{"inlinedResponses":[null,{"a":`,
+			lookup.BadAnswer,
+		},
 		{"something after the batch", batch(`"state":"BATCH_STATE_SUCCEEDED"`) + `{}`, lookup.BadAnswer},
 		{"brackets do not match", `{"metadata":{"state":"BATCH_STATE_SUCCEEDED","x":[}}}`, lookup.BadAnswer},
 		{"a member's name is a number", `{"metadata":{"state":"BATCH_STATE_SUCCEEDED",7:8}}`, lookup.BadAnswer},
-		{"nested without end", `{"metadata":{"state":"BATCH_STATE_SUCCEEDED"},"x":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`, lookup.BadAnswer},
+		{
+			"nested without end",
+			`{"metadata":{"state":"BATCH_STATE_SUCCEEDED"},"x":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`,
+			lookup.BadAnswer,
+		},
 		{"another batch", `{"name":"batches/other","metadata":{"state":"BATCH_STATE_SUCCEEDED"}}`, lookup.BadAnswer},
 		{"a name that is none", `{"name":"\u0000","metadata":{"state":"BATCH_STATE_SUCCEEDED"}}`, lookup.BadAnswer},
 	} {

@@ -30,25 +30,73 @@ func refusals() []refusal {
 		return `,"details":[{"@type":"type.googleapis.com/google.rpc.Help"},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":` + delay + `}]`
 	}
 	return []refusal{
-		{name: "404", status: 404, body: `{"error":{"code":404,"message":"not here","status":"NOT_FOUND"}}`, reason: lookup.NotFound},
+		{
+			name: "404", status: 404, body: `{"error":{"code":404,"message":"not here","status":"NOT_FOUND"}}`,
+			reason: lookup.NotFound,
+		},
 		{name: "410", status: 410, body: `{"error":{"code":410,"message":"gone"}}`, reason: lookup.NotFound},
-		{name: "404 without a code", status: 404, body: `{"error":{"message":"not here","status":"NOT_FOUND"}}`, reason: lookup.NotFound},
-		{name: "404 with a text code, as interactions have it", status: 404, body: `{"error":{"code":"not_found","message":"not here"}}`, reason: lookup.NotFound},
-		{name: "404 with gRPC's code", status: 404, body: `{"error":{"code":5,"status":"NOT_FOUND"}}`, reason: lookup.NotFound},
+		{
+			name: "404 without a code", status: 404, body: `{"error":{"message":"not here","status":"NOT_FOUND"}}`,
+			reason: lookup.NotFound,
+		},
+		{
+			name: "404 with a text code, as interactions have it", status: 404,
+			body: `{"error":{"code":"not_found","message":"not here"}}`, reason: lookup.NotFound,
+		},
+		{
+			name: "404 with gRPC's code", status: 404, body: `{"error":{"code":5,"status":"NOT_FOUND"}}`,
+			reason: lookup.NotFound,
+		},
 		{name: "404 HTML", status: 404, body: `<html>not here</html>`, reason: lookup.NotFound},
 		{name: "404 empty", status: 404, reason: lookup.NotFound},
-		{name: "429", status: 429, body: `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED"` + retryInfo(`"58.5s"`) + `}}`, reason: lookup.RateLimited, retry: 58500 * time.Millisecond},
-		{name: "429 with a nonsense delay", status: 429, header: "soon", body: `{"error":{"code":429,"details":[{"retryDelay":"soon"},{"retryDelay":"-5s"},{"retryDelay":7}]}}`, reason: lookup.RateLimited},
-		{name: "429 without a code", status: 429, body: `{"error":{"status":"RESOURCE_EXHAUSTED"}}`, reason: lookup.RateLimited},
-		{name: "429 with seconds", status: 429, header: "120", body: `<html>`, reason: lookup.RateLimited, retry: 2 * time.Minute},
-		{name: "429 with a date", status: 429, header: noon.Add(90 * time.Second).Format(http.TimeFormat), reason: lookup.RateLimited, retry: 90 * time.Second},
-		{name: "429 with a date that is past", status: 429, header: noon.Add(-time.Hour).Format(http.TimeFormat), reason: lookup.RateLimited},
-		{name: "429 with the end of days", status: 429, header: "4000000000", reason: lookup.RateLimited, retry: 24 * time.Hour},
+		{
+			name: "429", status: 429, body: `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED"` + retryInfo(`"58.5s"`) + `}}`,
+			reason: lookup.RateLimited, retry: 58500 * time.Millisecond,
+		},
+		{
+			name: "429 with a nonsense delay", status: 429, header: "soon",
+			body:   `{"error":{"code":429,"details":[{"retryDelay":"soon"},{"retryDelay":"-5s"},{"retryDelay":7}]}}`,
+			reason: lookup.RateLimited,
+		},
+		{
+			name: "429 without a code", status: 429, body: `{"error":{"status":"RESOURCE_EXHAUSTED"}}`,
+			reason: lookup.RateLimited,
+		},
+		{
+			name: "429 with seconds", status: 429, header: "120", body: `<html>`, reason: lookup.RateLimited,
+			retry: 2 * time.Minute,
+		},
+		{
+			name: "429 with a date", status: 429, header: noon.Add(90 * time.Second).Format(http.TimeFormat),
+			reason: lookup.RateLimited, retry: 90 * time.Second,
+		},
+		{
+			name: "429 with a date that is past", status: 429, header: noon.Add(-time.Hour).Format(http.TimeFormat),
+			reason: lookup.RateLimited,
+		},
+		{
+			name: "429 with the end of days", status: 429, header: "4000000000", reason: lookup.RateLimited,
+			retry: 24 * time.Hour,
+		},
 		{name: "429 with a number beyond all", status: 429, header: "99999999999999999999", reason: lookup.RateLimited},
-		{name: "429 with a date beyond all", status: 429, header: "Fri, 31 Dec 9999 23:59:59 GMT", reason: lookup.RateLimited, retry: 24 * time.Hour},
-		{name: "429 with both: the longer", status: 429, header: "5", body: `{"error":{"code":"rate_limited"` + retryInfo(`"7s"`) + `}}`, reason: lookup.RateLimited, retry: 7 * time.Second},
-		{name: "503", status: 503, header: "9", body: `{"error":{"code":503,"status":"UNAVAILABLE"` + retryInfo(`"3s"`) + `}}`, reason: lookup.Unavailable, retry: 9 * time.Second},
-		{name: "503 with an endless delay", status: 503, body: `{"error":{"code":503` + retryInfo(`"100000h"`) + `}}`, reason: lookup.Unavailable, retry: 24 * time.Hour},
+		{
+			name: "429 with a date beyond all", status: 429, header: "Fri, 31 Dec 9999 23:59:59 GMT", reason: lookup.RateLimited,
+			retry: 24 * time.Hour,
+		},
+		{
+			name: "429 with both: the longer", status: 429, header: "5",
+			body: `{"error":{"code":"rate_limited"` + retryInfo(`"7s"`) + `}}`, reason: lookup.RateLimited,
+			retry: 7 * time.Second,
+		},
+		{
+			name: "503", status: 503, header: "9",
+			body: `{"error":{"code":503,"status":"UNAVAILABLE"` + retryInfo(`"3s"`) + `}}`, reason: lookup.Unavailable,
+			retry: 9 * time.Second,
+		},
+		{
+			name: "503 with an endless delay", status: 503, body: `{"error":{"code":503` + retryInfo(`"100000h"`) + `}}`,
+			reason: lookup.Unavailable, retry: 24 * time.Hour,
+		},
 		{name: "503 without a code", status: 503, body: `{"error":{"status":"UNAVAILABLE"}}`, reason: lookup.Unavailable},
 		{name: "503 with nothing", status: 503, body: `{"error":{}}`, reason: lookup.Unavailable},
 		{name: "503 that says not found", status: 503, body: `{"error":{"code":"not_found"}}`, reason: lookup.Unavailable},
@@ -61,8 +109,16 @@ func refusals() []refusal {
 		{name: "408", status: 408, reason: lookup.Timeout},
 		{name: "401", status: 401, body: `{"error":{"code":401,"status":"UNAUTHENTICATED"}}`, reason: lookup.Denied},
 		{name: "403", status: 403, body: `{"error":{"code":403,"status":"PERMISSION_DENIED"}}`, reason: lookup.Denied},
-		{name: "403 repeats the key", status: 403, body: `{"error":{"code":403,"message":"no rights for ` + apiKey + `","status":"` + apiKey + `"}}`, reason: lookup.Denied},
-		{name: "400 for the key", status: 400, body: `{"error":{"code":400,"status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}`, reason: lookup.Denied},
+		{
+			name: "403 repeats the key", status: 403,
+			body:   `{"error":{"code":403,"message":"no rights for ` + apiKey + `","status":"` + apiKey + `"}}`,
+			reason: lookup.Denied,
+		},
+		{
+			name: "400 for the key", status: 400,
+			body:   `{"error":{"code":400,"status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}`,
+			reason: lookup.Denied,
+		},
 		{name: "400", status: 400, body: `{"error":{"code":400,"status":"INVALID_ARGUMENT"}}`, reason: lookup.Refused},
 		{name: "409", status: 409, body: `{"error":{"code":"aborted"}}`, reason: lookup.Refused},
 		{name: "302", status: 302, reason: lookup.Unavailable},

@@ -37,21 +37,59 @@ func TestLookupVideo(t *testing.T) {
 	}{
 		{"in progress: only a name", video(``), lookup.Answer{State: operation.Running}, ""},
 		{"in progress, metadata", video(`,"done":false,"metadata":{"x":1}`), lookup.Answer{State: operation.Running}, ""},
-		{"a video", generated(`"generatedSamples":[` + sample + `]`), lookup.Answer{State: operation.Succeeded, Result: operation.Result{OutputFile: uri}}, ""},
-		{"some filtered", generated(`"generatedSamples":[` + sample + `,{"video":{"uri":"files/second"}}],"raiMediaFilteredCount":2`), lookup.Answer{State: operation.Succeeded, Result: operation.Result{OutputFile: uri}}, ""},
-		{"the first is null", generated(`"generatedSamples":[{},` + sample + `]`), lookup.Answer{State: operation.Succeeded, Result: operation.Result{OutputFile: uri}}, ""},
-		{"the video itself", generated(`"generatedSamples":[{"video":{"encodedVideo":"AAAA"}}]`), lookup.Answer{State: operation.Succeeded, Result: operation.Result{Inline: true}}, ""},
-		{"R4 all filtered", generated(`"raiMediaFilteredCount":1,"raiMediaFilteredReasons":["unsafe","sound ` + apiKey + `"]`), failed(operation.Failed, "filtered", "unsafe; sound [API key]"), ""},
-		{"R4 all filtered, an empty list", generated(`"generatedSamples":[],"raiMediaFilteredCount":2`), failed(operation.Failed, "filtered", ""), ""},
-		{"an error", video(`,"done":true,"error":{"code":8,"message":"no quota","details":[{"@type":"x"}]}`), failed(operation.Failed, "8", "no quota"), ""},
-		{"an error with a word", video(`,"done":true,"error":{"status":"INTERNAL","message":7}`), failed(operation.Failed, "INTERNAL", ""), ""},
-		{"an error with a text code", video(`,"done":true,"error":{"code":"quota"}`), failed(operation.Failed, "quota", ""), ""},
-		{"a verbose error", video(`,"done":true,"error":{"code":13,"message":"` + strings.Repeat("x", 5000) + `"}`), failed(operation.Failed, "13", strings.Repeat("x", 4093)+"…"), ""},
-		{"R4 cancelled", video(`,"done":true,"error":{"code":1,"message":"by x"}`), failed(operation.Cancelled, "1", "by x"), ""},
+		{
+			"a video", generated(`"generatedSamples":[` + sample + `]`),
+			lookup.Answer{State: operation.Succeeded, Result: operation.Result{OutputFile: uri}}, "",
+		},
+		{
+			"some filtered",
+			generated(`"generatedSamples":[` + sample + `,{"video":{"uri":"files/second"}}],"raiMediaFilteredCount":2`),
+			lookup.Answer{State: operation.Succeeded, Result: operation.Result{OutputFile: uri}}, "",
+		},
+		{
+			"the first is null", generated(`"generatedSamples":[{},` + sample + `]`),
+			lookup.Answer{State: operation.Succeeded, Result: operation.Result{OutputFile: uri}}, "",
+		},
+		{
+			"the video itself", generated(`"generatedSamples":[{"video":{"encodedVideo":"AAAA"}}]`),
+			lookup.Answer{State: operation.Succeeded, Result: operation.Result{Inline: true}}, "",
+		},
+		{
+			"R4 all filtered",
+			generated(`"raiMediaFilteredCount":1,"raiMediaFilteredReasons":["unsafe","sound ` + apiKey + `"]`),
+			failed(operation.Failed, "filtered", "unsafe; sound [API key]"), "",
+		},
+		{
+			"R4 all filtered, an empty list", generated(`"generatedSamples":[],"raiMediaFilteredCount":2`),
+			failed(operation.Failed, "filtered", ""), "",
+		},
+		{
+			"an error", video(`,"done":true,"error":{"code":8,"message":"no quota","details":[{"@type":"x"}]}`),
+			failed(operation.Failed, "8", "no quota"), "",
+		},
+		{
+			"an error with a word", video(`,"done":true,"error":{"status":"INTERNAL","message":7}`),
+			failed(operation.Failed, "INTERNAL", ""), "",
+		},
+		{
+			"an error with a text code", video(`,"done":true,"error":{"code":"quota"}`), failed(operation.Failed, "quota", ""),
+			"",
+		},
+		{
+			"a verbose error", video(`,"done":true,"error":{"code":13,"message":"` + strings.Repeat("x", 5000) + `"}`),
+			failed(operation.Failed, "13", strings.Repeat("x", 4093)+"…"), "",
+		},
+		{
+			"R4 cancelled", video(`,"done":true,"error":{"code":1,"message":"by x"}`), failed(operation.Cancelled, "1", "by x"),
+			"",
+		},
 		{"done without a name", `{"done":true,"error":{"code":3}}`, failed(operation.Failed, "3", ""), ""},
 		{"R4 done, and nothing", video(`,"done":true`), lookup.Answer{}, lookup.Indeterminate},
 		{"R4 done, no samples", generated(`"generatedSamples":[]`), lookup.Answer{}, lookup.Indeterminate},
-		{"R4 done, a sample of nothing", generated(`"generatedSamples":[{"video":{}}]`), lookup.Answer{}, lookup.Indeterminate},
+		{
+			"R4 done, a sample of nothing", generated(`"generatedSamples":[{"video":{}}]`), lookup.Answer{},
+			lookup.Indeterminate,
+		},
 		{"R4 done, an empty error", video(`,"done":true,"error":{}`), lookup.Answer{}, lookup.Indeterminate},
 		{"R4 an error body", `{"error":{"code":404,"message":"not here"}}`, lookup.Answer{}, lookup.NoState},
 		{"R4 an error that is not done", video(`,"error":{"code":13}`), lookup.Answer{}, lookup.NoState},
@@ -61,7 +99,10 @@ func TestLookupVideo(t *testing.T) {
 		{"R4 another video", `{"name":"models/veo/operations/other","done":true}`, lookup.Answer{}, lookup.BadAnswer},
 		{"R4 done is a text", video(`,"done":"yes"`), lookup.Answer{}, lookup.BadAnswer},
 		{"R6 null: the SDK panics", `null`, lookup.Answer{}, lookup.BadAnswer},
-		{"R6 response is a text: the SDK panics", video(`,"done":true,"response":{"generateVideoResponse":"` + apiKey + `"}`), lookup.Answer{}, lookup.BadAnswer},
+		{
+			"R6 response is a text: the SDK panics", video(`,"done":true,"response":{"generateVideoResponse":"` + apiKey + `"}`),
+			lookup.Answer{}, lookup.BadAnswer,
+		},
 		{"R6 samples are a text: the SDK panics", generated(`"generatedSamples":"x"`), lookup.Answer{}, lookup.BadAnswer},
 		{"R6 a sample is null: the SDK panics", generated(`"generatedSamples":[null]`), lookup.Answer{}, lookup.BadAnswer},
 	} {

@@ -44,7 +44,8 @@ func TestNames(t *testing.T) {
 	for name, ok := range map[string]bool{
 		file: true, "/" + file: true, file + ":download?alt=media": true,
 		"https://generativelanguage.googleapis.com/v1beta/" + file + ":download?alt=media": true,
-		"gs://bucket/results.jsonl": false, "files/": false, "files/..": false, "files/a/b": false, "files/a%2f": false, "files/a b": false,
+		"gs://bucket/results.jsonl": false, "files/": false, "files/..": false, "files/a/b": false, "files/a%2f": false,
+		"files/a b": false,
 	} {
 		_, err := read(client, operation.Result{OutputFile: name}, 0)
 		if ok && err != nil || !ok && !errors.Is(err, results.ErrNone) {
@@ -108,7 +109,8 @@ func TestSimulator(t *testing.T) {
 	defer sim.Close()
 	defer server.Close()
 	submitter, err := genai.NewClient(t.Context(), &genai.ClientConfig{
-		APIKey: apiKey, Backend: genai.BackendGeminiAPI, HTTPClient: server.Client(), HTTPOptions: genai.HTTPOptions{BaseURL: server.URL},
+		APIKey: apiKey, Backend: genai.BackendGeminiAPI, HTTPClient: server.Client(),
+		HTTPOptions: genai.HTTPOptions{BaseURL: server.URL},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -55,7 +55,8 @@ func TestFile(t *testing.T) {
 	t.Parallel()
 	all := strings.Join(texts(), "\n")
 	for name, text := range map[string]string{
-		"lines": all, "an end of line behind the last": all + "\n", "blank lines": "\r\n\n" + strings.ReplaceAll(all, "\n", "\r\n \n"),
+		"lines": all, "an end of line behind the last": all + "\n",
+		"blank lines": "\r\n\n" + strings.ReplaceAll(all, "\n", "\r\n \n"),
 	} {
 		client := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.RequestURI() != "/v1beta/"+file+":download?alt=media" || r.Header.Get("X-Goog-Api-Key") != apiKey {

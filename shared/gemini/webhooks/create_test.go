@@ -24,7 +24,11 @@ func TestCreateEvents(t *testing.T) {
 		requests       int
 	}{
 		{"all accepted", "", webhooks.Events(), 1},
-		{"the seven", `Invalid value "batch.cancelled" in subscribed_events. Supported values: ` + strings.Join(seven, ", ") + ".", seven, 2},
+		{
+			"the seven",
+			`Invalid value "batch.cancelled" in subscribed_events. Supported values: ` + strings.Join(seven, ", ") + ".", seven,
+			2,
+		},
 		{"eight", "Not supported: interaction.cancelled. Supported values: batch.cancelled, " + strings.Join(seven, ", "),
 			append(slices.Clone(seven), "batch.cancelled"), 2},
 		{"six", "must be one of " + strings.Join(seven[1:], " "), seven[1:], 2},

@@ -40,9 +40,18 @@ func TestFailures(t *testing.T) {
 				words      []string
 				unanswered bool
 			}{
-				{403, `{"error":{"code":403,"message":"no ` + apiKey + `"}}`, []string{"403", "no [API key]", "check the API key"}, false},
-				{403, `{"error":{"code":403,"message":"no ` + strings.ReplaceAll(apiKey, "-", "%2D") + `"}}`, []string{"no [API key]"}, false},
-				{404, `{"error":{"code":404,"message":"Requested entity was not found."}}`, []string{"there is no such webhook"}, false},
+				{
+					403, `{"error":{"code":403,"message":"no ` + apiKey + `"}}`, []string{"403", "no [API key]", "check the API key"},
+					false,
+				},
+				{
+					403, `{"error":{"code":403,"message":"no ` + strings.ReplaceAll(apiKey, "-", "%2D") + `"}}`,
+					[]string{"no [API key]"}, false,
+				},
+				{
+					404, `{"error":{"code":404,"message":"Requested entity was not found."}}`, []string{"there is no such webhook"},
+					false,
+				},
 				{409, `{"error":{"code":"aborted","message":"busy"}}`, []string{"busy"}, false},
 				{429, `{"error":{"code":429,"message":"slower"}}`, []string{"wait"}, false},
 				{503, `<html>` + apiKey, []string{"503", "<html>[API key]", again}, true},

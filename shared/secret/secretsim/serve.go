@@ -39,7 +39,9 @@ func (s *Sim) CreateSecret(_ context.Context, r *secretmanagerpb.CreateSecretReq
 }
 
 // AddSecretVersion implements the service.
-func (s *Sim) AddSecretVersion(_ context.Context, r *secretmanagerpb.AddSecretVersionRequest) (*secretmanagerpb.SecretVersion, error) {
+func (s *Sim) AddSecretVersion(
+	_ context.Context, r *secretmanagerpb.AddSecretVersionRequest,
+) (*secretmanagerpb.SecretVersion, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.may("secretmanager.versions.add", r.GetParent()); err != nil {
@@ -133,7 +135,9 @@ func (s *Sim) DisableSecretVersion(
 }
 
 // TestIamPermissions implements the service.
-func (s *Sim) TestIamPermissions(_ context.Context, r *iampb.TestIamPermissionsRequest) (*iampb.TestIamPermissionsResponse, error) {
+func (s *Sim) TestIamPermissions(
+	_ context.Context, r *iampb.TestIamPermissionsRequest,
+) (*iampb.TestIamPermissionsResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	answer := &iampb.TestIamPermissionsResponse{}

@@ -124,7 +124,8 @@ func (v *version) name(secret string) string {
 
 func (s *secret) add(data []byte, at time.Time) *version {
 	v := &version{
-		number: len(s.versions) + 1, created: at, state: secretmanagerpb.SecretVersion_ENABLED, data: append([]byte(nil), data...),
+		number: len(s.versions) + 1, created: at, state: secretmanagerpb.SecretVersion_ENABLED,
+		data: append([]byte(nil), data...),
 	}
 	s.versions = append(s.versions, v)
 	return v
@@ -135,7 +136,9 @@ func checksum(data []byte) int64 {
 }
 
 // intercept counts a call and does what a fault says.
-func (s *Sim) intercept(ctx context.Context, request any, info *grpc.UnaryServerInfo, serve grpc.UnaryHandler) (any, error) {
+func (s *Sim) intercept(
+	ctx context.Context, request any, info *grpc.UnaryServerInfo, serve grpc.UnaryHandler,
+) (any, error) {
 	method := info.FullMethod[strings.LastIndex(info.FullMethod, "/")+1:]
 	f := s.next(method)
 	if f == nil {
