@@ -28,12 +28,14 @@ func TestDecodeEventCorrelation(t *testing.T) {
 		},
 		{
 			"data before beside",
-			`{"type":"batch.succeeded","user_metadata":{"opledger_correlation_id":"c-2"},"data":{"id":"x","user_metadata":` + metadata + `}}`,
+			`{"type":"batch.succeeded","user_metadata":{"opledger_correlation_id":"c-2"},"data":{"id":"x",` +
+				`"user_metadata":` + metadata + `}}`,
 			"c-1",
 		},
 		{
 			"beside data before deeper",
-			`{"type":"batch.succeeded","user_metadata":` + metadata + `,"data":{"id":"x","a":{"user_metadata":{"opledger_correlation_id":"c-2"}}}}`,
+			`{"type":"batch.succeeded","user_metadata":` + metadata + `,"data":{"id":"x",` +
+				`"a":{"user_metadata":{"opledger_correlation_id":"c-2"}}}}`,
 			"c-1",
 		},
 		{
@@ -66,7 +68,8 @@ func TestDecodeEventCorrelation(t *testing.T) {
 		{"deeper than anything is", `{"type":"batch.succeeded","data":{"id":"x","x":` + nested(80, metadata) + `}}`, ""},
 		{
 			"first object by key",
-			`{"type":"batch.succeeded","data":{"id":"x","b":{"user_metadata":{"opledger_correlation_id":"c-2"}},"a":{"user_metadata":` + metadata + `}}}`,
+			`{"type":"batch.succeeded","data":{"id":"x","b":{"user_metadata":{"opledger_correlation_id":"c-2"}},` +
+				`"a":{"user_metadata":` + metadata + `}}}`,
 			"c-1",
 		},
 		{"metadata of others", `{"type":"batch.succeeded","data":{"id":"x","user_metadata":{"other":"x"}}}`, ""},
@@ -77,7 +80,8 @@ func TestDecodeEventCorrelation(t *testing.T) {
 		},
 		{
 			"the id is too long",
-			`{"type":"batch.succeeded","data":{"id":"x","user_metadata":{"opledger_correlation_id":"` + strings.Repeat("c", 257) + `"}}}`,
+			`{"type":"batch.succeeded","data":{"id":"x","user_metadata":{"opledger_correlation_id":"` + strings.Repeat("c",
+				257) + `"}}}`,
 			"",
 		},
 		{"none", `{"type":"batch.succeeded","data":{"id":"x"}}`, ""},
@@ -132,11 +136,16 @@ func TestDecodeEventIsCheap(t *testing.T) {
 	}
 	deep := strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat("}", 200)
 	for name, data := range map[string]string{
-		"deepest":         `{"x":` + strings.Repeat(`{"user_metadata":`, 4900) + strings.Repeat("[", 4900) + `"` + strings.Repeat("x", size-100_000) + `"` + strings.Repeat("]", 4900) + strings.Repeat("}", 4900) + `,"id":"x"}`,
-		"deep and wide":   `{` + fill(func(i int) string { return fmt.Sprintf(`"%d":%s`, i, deep) }) + `"id":"x"}`,
-		"most keys":       `{` + fill(func(i int) string { return fmt.Sprintf(`"%x":0`, i) }) + `"id":"x"}`,
-		"long keys alike": `{` + fill(func(i int) string { return fmt.Sprintf(`"%s%d":0`, strings.Repeat("k", 4000), i) }) + `"id":"x"}`,
-		"most objects":    `{"x":[` + fill(func(int) string { return `{}` }) + `0],"id":"x"}`,
+		"deepest": `{"x":` + strings.Repeat(`{"user_metadata":`, 4900) + strings.Repeat("[",
+			4900) + `"` + strings.Repeat("x", size-100_000) + `"` + strings.Repeat("]", 4900) + strings.Repeat("}", 4900) + `,` +
+			`"id":"x"}`,
+		"deep and wide": `{` + fill(func(i int) string { return fmt.Sprintf(`"%d":%s`, i, deep) }) + `"id":"x"}`,
+		"most keys":     `{` + fill(func(i int) string { return fmt.Sprintf(`"%x":0`, i) }) + `"id":"x"}`,
+		"long keys alike": `{` + fill(func(i int) string {
+			return fmt.Sprintf(`"%s%d":0`, strings.Repeat("k", 4000),
+				i)
+		}) + `"id":"x"}`,
+		"most objects": `{"x":[` + fill(func(int) string { return `{}` }) + `0],"id":"x"}`,
 		"metadata of others": `{"x":[` + fill(func(int) string { return `{"user_metadata":{"opledger_correlation_id":7}}` }) +
 			`0],"id":"x"}`,
 	} {

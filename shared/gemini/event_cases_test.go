@@ -30,10 +30,14 @@ func decodeTests() []decodeTest {
 	}
 	return []decodeTest{
 		// The documented nine, in their documented shapes.
-		{"doc batch.succeeded with a file", envelope("batch.succeeded", `{"id":"batch_123456","output_file_uri":"gs://my-bucket/results.jsonl"}`), operation.Event{
-			Name: batch, Type: "batch.succeeded", State: operation.Succeeded, UpdateTime: noon,
-			Result: operation.Result{OutputFile: "gs://my-bucket/results.jsonl"},
-		}},
+		{
+			"doc batch.succeeded with a file",
+			envelope("batch.succeeded", `{"id":"batch_123456","output_file_uri":"gs://my-bucket/results.jsonl"}`),
+			operation.Event{
+				Name: batch, Type: "batch.succeeded", State: operation.Succeeded, UpdateTime: noon,
+				Result: operation.Result{OutputFile: "gs://my-bucket/results.jsonl"},
+			},
+		},
 		{
 			"doc batch.succeeded without a file", envelope("batch.succeeded", `{"id":"batch_123456"}`),
 			bare("batch.succeeded", operation.Succeeded),
@@ -43,10 +47,14 @@ func decodeTests() []decodeTest {
 			bare("batch.cancelled", operation.Cancelled),
 		},
 		{"doc batch.expired", envelope("batch.expired", `{"id":"batch_123456"}`), bare("batch.expired", operation.Expired)},
-		{"doc batch.failed", envelope("batch.failed", `{"id":"batch_123456","error_code":"INTERNAL","error_message":"it broke"}`), operation.Event{
-			Name: batch, Type: "batch.failed", State: operation.Failed, UpdateTime: noon,
-			Result: operation.Result{ErrorCode: "INTERNAL", ErrorMessage: "it broke"},
-		}},
+		{
+			"doc batch.failed",
+			envelope("batch.failed", `{"id":"batch_123456","error_code":"INTERNAL","error_message":"it broke"}`),
+			operation.Event{
+				Name: batch, Type: "batch.failed", State: operation.Failed, UpdateTime: noon,
+				Result: operation.Result{ErrorCode: "INTERNAL", ErrorMessage: "it broke"},
+			},
+		},
 		{"doc interaction.requires_action", envelope("interaction.requires_action", `{"id":"v1_ChdOdXRo"}`), operation.Event{
 			Name: named("interactions/v1_ChdOdXRo", "v1_ChdOdXRo"), Type: "interaction.requires_action",
 			State: operation.RequiresAction, UpdateTime: noon,
@@ -55,33 +63,51 @@ func decodeTests() []decodeTest {
 			Name: named("interactions/v1_ChdOdXRo", "v1_ChdOdXRo"), Type: "interaction.completed", State: operation.Succeeded,
 			UpdateTime: noon,
 		}},
-		{"doc interaction.failed", envelope("interaction.failed", `{"id":"v1_ChdOdXRo","error_code":429,"error_message":"slow"}`), operation.Event{
-			Name: named("interactions/v1_ChdOdXRo", "v1_ChdOdXRo"), Type: "interaction.failed", State: operation.Failed,
-			UpdateTime: noon,
-			Result:     operation.Result{ErrorCode: "429", ErrorMessage: "slow"},
-		}},
+		{
+			"doc interaction.failed",
+			envelope("interaction.failed", `{"id":"v1_ChdOdXRo","error_code":429,"error_message":"slow"}`),
+			operation.Event{
+				Name: named("interactions/v1_ChdOdXRo", "v1_ChdOdXRo"), Type: "interaction.failed", State: operation.Failed,
+				UpdateTime: noon,
+				Result:     operation.Result{ErrorCode: "429", ErrorMessage: "slow"},
+			},
+		},
 		{"doc interaction.cancelled", envelope("interaction.cancelled", `{"id":"v1_ChdOdXRo"}`), operation.Event{
 			Name: named("interactions/v1_ChdOdXRo", "v1_ChdOdXRo"), Type: "interaction.cancelled", State: operation.Cancelled,
 			UpdateTime: noon,
 		}},
-		{"doc video.generated", envelope("video.generated", `{"id":"9p5ug42emn2z","output_file_uri":"https://x/files/v:download","file_name":"files/v"}`), operation.Event{
-			Name: named("operations/9p5ug42emn2z", "9p5ug42emn2z"), Type: "video.generated", State: operation.Succeeded,
-			UpdateTime: noon,
-			Result:     operation.Result{OutputFile: "https://x/files/v:download"},
-		}},
+		{
+			"doc video.generated",
+			envelope(
+				"video.generated", `{"id":"9p5ug42emn2z","output_file_uri":"https://x/files/v:download","file_name":"files/v"}`,
+			),
+			operation.Event{
+				Name: named("operations/9p5ug42emn2z", "9p5ug42emn2z"), Type: "video.generated", State: operation.Succeeded,
+				UpdateTime: noon,
+				Result:     operation.Result{OutputFile: "https://x/files/v:download"},
+			},
+		},
 		// Discrepancies between the documentation's versions.
-		{"launch week video: file_id and video_uri", envelope("video.generated", `{"id":"v","file_id":"f1","video_uri":"https://x/v"}`), operation.Event{
-			Name: named("operations/v", "v"), Type: "video.generated", State: operation.Succeeded, UpdateTime: noon,
-			Result: operation.Result{OutputFile: "https://x/v"},
-		}},
+		{
+			"launch week video: file_id and video_uri",
+			envelope("video.generated", `{"id":"v","file_id":"f1","video_uri":"https://x/v"}`),
+			operation.Event{
+				Name: named("operations/v", "v"), Type: "video.generated", State: operation.Succeeded, UpdateTime: noon,
+				Result: operation.Result{OutputFile: "https://x/v"},
+			},
+		},
 		{"video with a file's name only", envelope("video.generated", `{"id":"v","file_name":"files/f1"}`), operation.Event{
 			Name: named("operations/v", "v"), Type: "video.generated", State: operation.Succeeded, UpdateTime: noon,
 			Result: operation.Result{OutputFile: "files/f1"},
 		}},
-		{"video with a file's id only", envelope("video.generated", `{"id":"v","file_id":"f1","output_file_uri":null}`), operation.Event{
-			Name: named("operations/v", "v"), Type: "video.generated", State: operation.Succeeded, UpdateTime: noon,
-			Result: operation.Result{OutputFile: "f1"},
-		}},
+		{
+			"video with a file's id only",
+			envelope("video.generated", `{"id":"v","file_id":"f1","output_file_uri":null}`),
+			operation.Event{
+				Name: named("operations/v", "v"), Type: "video.generated", State: operation.Succeeded, UpdateTime: noon,
+				Result: operation.Result{OutputFile: "f1"},
+			},
+		},
 		{
 			"launch pages' batch.completed", envelope("batch.completed", `{"id":"batch_123456"}`),
 			bare("batch.completed", operation.Succeeded),
@@ -90,10 +116,14 @@ func decodeTests() []decodeTest {
 			Name: named("batches/batch_123456", "batches/batch_123456"), Type: "batch.succeeded", State: operation.Succeeded,
 			UpdateTime: noon,
 		}},
-		{"K1 the whole name of a video", envelope("video.generated", `{"id":"models/veo-3.1-generate-preview/operations/9p5ug42emn2z"}`), operation.Event{
-			Name: named("operations/9p5ug42emn2z", "models/veo-3.1-generate-preview/operations/9p5ug42emn2z"),
-			Type: "video.generated", State: operation.Succeeded, UpdateTime: noon,
-		}},
+		{
+			"K1 the whole name of a video",
+			envelope("video.generated", `{"id":"models/veo-3.1-generate-preview/operations/9p5ug42emn2z"}`),
+			operation.Event{
+				Name: named("operations/9p5ug42emn2z", "models/veo-3.1-generate-preview/operations/9p5ug42emn2z"),
+				Type: "video.generated", State: operation.Succeeded, UpdateTime: noon,
+			},
+		},
 		{"K2 a name that fits nothing is kept", envelope("video.generated", `{"id":"files/f1"}`), operation.Event{
 			Name: named("files/f1", "files/f1"), Type: "video.generated", State: operation.Succeeded, UpdateTime: noon,
 		}},
@@ -151,43 +181,79 @@ func decodeTests() []decodeTest {
 			"M4 time is a number", `{"type":"batch.expired","timestamp":1700000000,"data":{"id":"batch_123456"}}`,
 			operation.Event{Name: batch, Type: "batch.expired", State: operation.Expired},
 		},
-		{"M4 nanoseconds and a zone", `{"type":"batch.expired","timestamp":"2026-01-22T13:00:00.123456789+01:00","data":{"id":"batch_123456"}}`, operation.Event{
-			Name: batch, Type: "batch.expired", State: operation.Expired, UpdateTime: noon.Add(123456 * time.Microsecond),
-		}},
+		{
+			"M4 nanoseconds and a zone",
+			`{"type":"batch.expired","timestamp":"2026-01-22T13:00:00.123456789+01:00","data":{"id":"batch_123456"}}`,
+			operation.Event{
+				Name: batch, Type: "batch.expired", State: operation.Expired, UpdateTime: noon.Add(123456 * time.Microsecond),
+			},
+		},
 		// Results.
-		{"M1 incomplete is a failure by its own word", envelope("interaction.incomplete", `{"id":"v1_x","error_code":"other","error_message":"cut"}`), operation.Event{
-			Name: named("interactions/v1_x", "v1_x"), Type: "interaction.incomplete", State: operation.Failed, UpdateTime: noon,
-			Result: operation.Result{ErrorCode: "incomplete", ErrorMessage: "cut"},
-		}},
+		{
+			"M1 incomplete is a failure by its own word",
+			envelope("interaction.incomplete", `{"id":"v1_x","error_code":"other","error_message":"cut"}`),
+			operation.Event{
+				Name: named("interactions/v1_x", "v1_x"), Type: "interaction.incomplete", State: operation.Failed, UpdateTime: noon,
+				Result: operation.Result{ErrorCode: "incomplete", ErrorMessage: "cut"},
+			},
+		},
 		{"M1 so is budget_exceeded", envelope("interaction.budget_exceeded", `{"id":"v1_x"}`), operation.Event{
 			Name: named("interactions/v1_x", "v1_x"), Type: "interaction.budget_exceeded", State: operation.Failed,
 			UpdateTime: noon,
 			Result:     operation.Result{ErrorCode: "budget_exceeded"},
 		}},
-		{"error as an object", envelope("batch.failed", `{"id":"batch_123456","error":{"code": 8 ,"status":"RESOURCE_EXHAUSTED","message":"quota"}}`), operation.Event{
-			Name: batch, Type: "batch.failed", State: operation.Failed, UpdateTime: noon,
-			Result: operation.Result{ErrorCode: "8", ErrorMessage: "quota"},
-		}},
-		{"error object with a text code", envelope("batch.failed", `{"id":"batch_123456","error":{"code":"not_found"}}`), operation.Event{
-			Name: batch, Type: "batch.failed", State: operation.Failed, UpdateTime: noon,
-			Result: operation.Result{ErrorCode: "not_found"},
-		}},
-		{"error object with a status only", envelope("batch.failed", `{"id":"batch_123456","error":{"status":"ABORTED"}}`), operation.Event{
-			Name: batch, Type: "batch.failed", State: operation.Failed, UpdateTime: noon,
-			Result: operation.Result{ErrorCode: "ABORTED"},
-		}},
-		{"error as a text", envelope("batch.failed", `{"id":"batch_123456","error":"it broke","error_code":null}`), operation.Event{
-			Name: batch, Type: "batch.failed", State: operation.Failed, UpdateTime: noon,
-			Result: operation.Result{ErrorMessage: "it broke"},
-		}},
-		{"inline, as the batch has it", envelope("batch.succeeded", `{"id":"batch_123456","output":{"inlinedResponses":{"inlinedResponses":[{"response":{}}]}}}`), operation.Event{
-			Name: batch, Type: "batch.succeeded", State: operation.Succeeded, UpdateTime: noon,
-			Result: operation.Result{Inline: true},
-		}},
-		{"inline, the other spelling", envelope("batch.succeeded", `{"id":"batch_123456","output":{"inlined_responses":[ {"response":{}}]}}`), operation.Event{
-			Name: batch, Type: "batch.succeeded", State: operation.Succeeded, UpdateTime: noon,
-			Result: operation.Result{Inline: true},
-		}},
+		{
+			"error as an object",
+			envelope(
+				"batch.failed", `{"id":"batch_123456","error":{"code": 8 ,"status":"RESOURCE_EXHAUSTED","message":"quota"}}`,
+			),
+			operation.Event{
+				Name: batch, Type: "batch.failed", State: operation.Failed, UpdateTime: noon,
+				Result: operation.Result{ErrorCode: "8", ErrorMessage: "quota"},
+			},
+		},
+		{
+			"error object with a text code",
+			envelope("batch.failed", `{"id":"batch_123456","error":{"code":"not_found"}}`),
+			operation.Event{
+				Name: batch, Type: "batch.failed", State: operation.Failed, UpdateTime: noon,
+				Result: operation.Result{ErrorCode: "not_found"},
+			},
+		},
+		{
+			"error object with a status only",
+			envelope("batch.failed", `{"id":"batch_123456","error":{"status":"ABORTED"}}`),
+			operation.Event{
+				Name: batch, Type: "batch.failed", State: operation.Failed, UpdateTime: noon,
+				Result: operation.Result{ErrorCode: "ABORTED"},
+			},
+		},
+		{
+			"error as a text",
+			envelope("batch.failed", `{"id":"batch_123456","error":"it broke","error_code":null}`),
+			operation.Event{
+				Name: batch, Type: "batch.failed", State: operation.Failed, UpdateTime: noon,
+				Result: operation.Result{ErrorMessage: "it broke"},
+			},
+		},
+		{
+			"inline, as the batch has it",
+			envelope(
+				"batch.succeeded", `{"id":"batch_123456","output":{"inlinedResponses":{"inlinedResponses":[{"response":{}}]}}}`,
+			),
+			operation.Event{
+				Name: batch, Type: "batch.succeeded", State: operation.Succeeded, UpdateTime: noon,
+				Result: operation.Result{Inline: true},
+			},
+		},
+		{
+			"inline, the other spelling",
+			envelope("batch.succeeded", `{"id":"batch_123456","output":{"inlined_responses":[ {"response":{}}]}}`),
+			operation.Event{
+				Name: batch, Type: "batch.succeeded", State: operation.Succeeded, UpdateTime: noon,
+				Result: operation.Result{Inline: true},
+			},
+		},
 		{"inline, a bare list", envelope("batch.succeeded", `{"id":"batch_123456","output":[1]}`), operation.Event{
 			Name: batch, Type: "batch.succeeded", State: operation.Succeeded, UpdateTime: noon,
 			Result: operation.Result{Inline: true},
@@ -197,10 +263,14 @@ func decodeTests() []decodeTest {
 			envelope("batch.succeeded", `{"id":"batch_123456","output":{"inlinedResponses":{"inlinedResponses":[ ]}}}`),
 			bare("batch.succeeded", operation.Succeeded),
 		},
-		{"output with a file", envelope("batch.succeeded", `{"id":"batch_123456","output":{"responsesFile":"files/batch-x"}}`), operation.Event{
-			Name: batch, Type: "batch.succeeded", State: operation.Succeeded, UpdateTime: noon,
-			Result: operation.Result{OutputFile: "files/batch-x"},
-		}},
+		{
+			"output with a file",
+			envelope("batch.succeeded", `{"id":"batch_123456","output":{"responsesFile":"files/batch-x"}}`),
+			operation.Event{
+				Name: batch, Type: "batch.succeeded", State: operation.Succeeded, UpdateTime: noon,
+				Result: operation.Result{OutputFile: "files/batch-x"},
+			},
+		},
 		// JSON's own oddities.
 		{
 			"later of two equal keys", envelope("batch.succeeded", `{"id":"other","id":"batch_123456"}`),

@@ -145,11 +145,15 @@ func TestDecodeEventRefused(t *testing.T) {
 func TestDecodeEventBounds(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ü", 100_000)
-	event, err := gemini.DecodeEvent("d", []byte(envelope("batch.failed", `{"id":"x","error_code":"`+long+`","error_message":"`+long+`"}`)))
+	event, err := gemini.DecodeEvent(
+		"d", []byte(envelope("batch.failed", `{"id":"x","error_code":"`+long+`","error_message":"`+long+`"}`)),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := event.Result; len(r.ErrorMessage) > 4096 || len(r.ErrorMessage) < 4090 || !strings.HasSuffix(r.ErrorMessage, "ü…") || len(r.ErrorCode) > 128 {
+	if r := event.Result; len(r.ErrorMessage) > 4096 || len(r.ErrorMessage) < 4090 ||
+		!strings.HasSuffix(r.ErrorMessage, "ü…") ||
+		len(r.ErrorCode) > 128 {
 		t.Errorf("message of %d bytes, code of %d", len(r.ErrorMessage), len(r.ErrorCode))
 	}
 	var many strings.Builder

@@ -57,7 +57,8 @@ func FuzzDecodeEvent(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		event, err := gemini.DecodeEvent("msg_1", body)
-		if again, errAgain := gemini.DecodeEvent("msg_1", body); !cmp.Equal(event, again) || (err == nil) != (errAgain == nil) {
+		if again, errAgain := gemini.DecodeEvent("msg_1", body); !cmp.Equal(event, again) ||
+			(err == nil) != (errAgain == nil) {
 			t.Fatalf("twice the same body, two events:\n%+v\n%+v", event, again)
 		}
 		if err != nil {
@@ -96,7 +97,10 @@ func FuzzDecodeEvent(f *testing.F) {
 // display name carries it back [K6, G6].
 func FuzzCorrelation(f *testing.F) {
 	f.Add([]byte(`{"data":{"user_metadata":{"opledger_correlation_id":"c-1"}}}`), "nightly", "c-1")
-	f.Add([]byte(`{"b":[{"x":{"opledger_correlation_id":"c-2"}}],"a":[[{"opledger_correlation_id":"c-3"}]]}`), "a opledger:b ", "ü")
+	f.Add(
+		[]byte(`{"b":[{"x":{"opledger_correlation_id":"c-2"}}],"a":[[{"opledger_correlation_id":"c-3"}]]}`), "a opledger:b ",
+		"ü",
+	)
 	f.Add([]byte(`null`), "\xff\u00a0", "a b")
 	f.Fuzz(func(t *testing.T, claims []byte, name, id string) {
 		got := gemini.CorrelationOf(claims)

@@ -85,7 +85,9 @@ func (c *Client) connect(ctx context.Context) (*secretmanager.Client, error) {
 	// By default the client logs payloads if GOOGLE_SDK_GO_LOGGING_LEVEL is debug.
 	options := []option.ClientOption{option.WithLogger(slog.New(slog.DiscardHandler))}
 	if c.options.Emulator != "" {
-		conn, err := grpc.NewClient("passthrough:///"+c.options.Emulator, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		conn, err := grpc.NewClient(
+			"passthrough:///"+c.options.Emulator, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		)
 		if err != nil {
 			return nil, fmt.Errorf("SECRET_MANAGER_EMULATOR_HOST: %w", err)
 		}
@@ -93,8 +95,11 @@ func (c *Client) connect(ctx context.Context) (*secretmanager.Client, error) {
 	}
 	client, err := secretmanager.NewClient(context.WithoutCancel(ctx), options...)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to Secret Manager: %w; run gcloud auth application-default login, or run where Google "+
-			"Cloud gives credentials", err)
+		return nil, fmt.Errorf(
+			"connecting to Secret Manager: %w; run gcloud auth application-default login, or run where Google "+
+				"Cloud gives credentials",
+			err,
+		)
 	}
 	// Only reads are retried. The caller decides about writes.
 	again := []gax.CallOption{gax.WithRetry(func() gax.Retryer {

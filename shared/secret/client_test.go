@@ -53,7 +53,8 @@ func TestEnvironment(t *testing.T) {
 	if err := errors.Join(err, client.Close()); err != nil || len(got) != 1 {
 		t.Fatalf("%v, %v", got, err)
 	}
-	if printed := fmt.Sprintf("%v %+v %#v %s %v", got, got[0], got[0], got[0], client); strings.Contains(printed, private) {
+	printed := fmt.Sprintf("%v %+v %#v %s %v", got, got[0], got[0], got[0], client)
+	if strings.Contains(printed, private) {
 		t.Errorf("printed %s", printed)
 	}
 }
@@ -66,7 +67,8 @@ func TestDebuggingTellsNoSecret(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^(TestAdd|TestNewest)$", "-test.v")
 	cmd.Env = append(os.Environ(), "GOOGLE_SDK_GO_LOGGING_LEVEL=debug")
 	printed, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(printed), "--- PASS: TestAdd") || strings.Contains(string(printed), "api request") {
+	if err != nil || !strings.Contains(string(printed), "--- PASS: TestAdd") ||
+		strings.Contains(string(printed), "api request") {
 		t.Errorf("%v: %s", err, printed)
 	}
 }

@@ -8,12 +8,13 @@
 // No error, log line or printed value holds the data of a version. The log of Google's client,
 // which holds whole requests and answers, is switched off.
 //
-// What each call needs, and which role has it:
+// The permission that each call needs, below secretmanager., and the role, below
+// roles/secretmanager., that has it:
 //
-//	Enabled  secretmanager.versions.list, .access   roles/secretmanager.viewer and roles/secretmanager.secretAccessor
-//	Newest   secretmanager.versions.access          roles/secretmanager.secretAccessor; listing too if the last version is disabled
-//	Stored   secretmanager.versions.list            roles/secretmanager.viewer
-//	Add      secretmanager.versions.add             roles/secretmanager.secretVersionAdder
-//	Ensure   secretmanager.secrets.create           roles/secretmanager.admin, only if the secret is not there
-//	Disable  secretmanager.versions.disable         roles/secretmanager.secretVersionManager
+//	Enabled  versions.list, .access  viewer and secretAccessor
+//	Newest   versions.access         secretAccessor, and viewer if the last version is disabled
+//	Stored   versions.list           viewer
+//	Add      versions.add            secretVersionAdder
+//	Ensure   secrets.create          admin, only if the secret does not exist
+//	Disable  versions.disable        secretVersionManager
 package secret

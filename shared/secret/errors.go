@@ -41,8 +41,10 @@ func explain(ctx context.Context, doing string, what fmt.Stringer, need string, 
 	said := new(redact.Redactor).Cut(answer.Message(), maxErrorText) // a request to store a secret carries it
 	switch answer.Code() {
 	case codes.NotFound:
-		return fmt.Errorf("%s %s: the secret %w; make it with gcloud secrets create, or correct its name (Secret Manager: %s)",
-			doing, what, ErrNotFound, said)
+		return fmt.Errorf(
+			"%s %s: the secret %w; make it with gcloud secrets create, or correct its name (Secret Manager: %s)", doing, what,
+			ErrNotFound, said,
+		)
 	case codes.PermissionDenied, codes.Unauthenticated:
 		return fmt.Errorf("%s %s: %w; grant %s (Secret Manager: %s)", doing, what, ErrDenied, need, said)
 	default:

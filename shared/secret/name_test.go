@@ -31,7 +31,8 @@ func TestParseName(t *testing.T) {
 			}
 			continue
 		}
-		if err == nil || !strings.Contains(err.Error(), c.says) || name != (secret.Name{}) || strings.Contains(err.Error(), "hunter2") {
+		if err == nil || !strings.Contains(err.Error(), c.says) || name != (secret.Name{}) ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v, %v, want %q", c.text, name, err, c.says)
 		}
 	}

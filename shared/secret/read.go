@@ -134,7 +134,9 @@ func list(ctx context.Context, client *secretmanager.Client, name Name) ([]Versi
 			listed = append(listed, Version{Name: version.GetName(), CreateTime: version.GetCreateTime().AsTime()})
 		}
 	}
-	slices.SortStableFunc(listed, func(a, b Version) int { return cmp.Compare(b.CreateTime.UnixNano(), a.CreateTime.UnixNano()) })
+	slices.SortStableFunc(
+		listed, func(a, b Version) int { return cmp.Compare(b.CreateTime.UnixNano(), a.CreateTime.UnixNano()) },
+	)
 	return listed, nil
 }
 

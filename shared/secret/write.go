@@ -16,8 +16,9 @@ import (
 const (
 	permissionAdd = "secretmanager.versions.add"
 	roleAdd       = "roles/secretmanager.secretVersionAdder (" + permissionAdd + ")"
-	roleCreate    = "roles/secretmanager.secretVersionAdder on it if it is there, else roles/secretmanager.admin to make it"
-	roleDisable   = "roles/secretmanager.secretVersionManager (secretmanager.versions.disable)"
+	roleCreate    = "roles/secretmanager.secretVersionAdder on it if it is there, " +
+		"else roles/secretmanager.admin to make it"
+	roleDisable = "roles/secretmanager.secretVersionManager (secretmanager.versions.disable)"
 )
 
 // Add stores data as a new, enabled version and returns the version's full name. The other versions
@@ -78,7 +79,9 @@ func (c *Client) Ensure(ctx context.Context, name Name) (created bool, err error
 	if status.Code(err) == codes.AlreadyExists { // it exists but is not writable, or was created at the same time
 		may, err := ask()
 		if err == nil && !may {
-			err = explain(ctx, "adding a version to", name, roleAdd, status.Error(codes.PermissionDenied, "the secret may not be written to"))
+			err = explain(
+				ctx, "adding a version to", name, roleAdd, status.Error(codes.PermissionDenied, "the secret may not be written to"),
+			)
 		}
 		return false, err
 	}
@@ -100,7 +103,8 @@ func (c *Client) Disable(ctx context.Context, version string) error {
 	}
 	bounded, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
-	if _, err := client.DisableSecretVersion(bounded, &secretmanagerpb.DisableSecretVersionRequest{Name: version}); err != nil {
+	if _, err := client.DisableSecretVersion(bounded,
+		&secretmanagerpb.DisableSecretVersionRequest{Name: version}); err != nil {
 		return explain(ctx, "disabling", text(version), roleDisable, err)
 	}
 	return nil

@@ -23,7 +23,10 @@ func TestAdd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []secretsim.Version{{Name: version, Enabled: true, Data: private}, {Name: sim.Versions(full)[1].Name, Enabled: true, Data: "old"}}
+	want := []secretsim.Version{
+		{Name: version, Enabled: true, Data: private},
+		{Name: sim.Versions(full)[1].Name, Enabled: true, Data: "old"},
+	}
 	if diff := cmp.Diff(want, sim.Versions(full)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}

@@ -24,8 +24,9 @@ func (s *Submitter) Interaction(
 	}
 	return s.Submit(ctx, job, operation.Interactions, func(ctx context.Context, mark Mark) (string, error) {
 		// This half of the SDK retries four times by default, even a creation.
-		created, err := s.options.Gemini.Interactions.Create(ctx, operations.CreateInteractionRequest{Body: mark.interaction(body)},
-			api.Once())
+		created, err := s.options.Gemini.Interactions.Create(
+			ctx, operations.CreateInteractionRequest{Body: mark.interaction(body)}, api.Once(),
+		)
 		if err != nil {
 			return "", err
 		}

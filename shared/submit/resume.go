@@ -54,9 +54,13 @@ func (s *Submitter) resume(
 	}
 	switch {
 	case token != "":
-		return earlier{}, fmt.Errorf("%w: it is not among the first %d batches of Gemini's list", ErrUncertain, resumePages*resumePageSize)
+		return earlier{}, fmt.Errorf(
+			"%w: it is not among the first %d batches of Gemini's list", ErrUncertain, resumePages*resumePageSize,
+		)
 	case now.Sub(intent.AttemptedAt()) < settledAfter:
-		return earlier{}, fmt.Errorf("%w: a run with its intent began less than %v ago; try again after that", ErrUncertain, settledAfter)
+		return earlier{}, fmt.Errorf(
+			"%w: a run with its intent began less than %v ago; try again after that", ErrUncertain, settledAfter,
+		)
 	default:
 		return earlier{}, nil
 	}

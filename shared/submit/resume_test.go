@@ -63,7 +63,8 @@ func TestAgainAfterALostAnswer(t *testing.T) {
 			return
 		}
 		r := got.Registered.Record
-		if err != nil || !got.Known || got.Name != w.sim.Batches()[0].Name || r.JobKind != "nightly" || !r.SubmittedAt.Equal(submittedAt) {
+		if err != nil || !got.Known || got.Name != w.sim.Batches()[0].Name || r.JobKind != "nightly" ||
+			!r.SubmittedAt.Equal(submittedAt) {
 			t.Errorf("%+v, %v", got, err)
 		}
 		w.wantIntent("")
@@ -115,7 +116,9 @@ func TestAgainWithoutTheList(t *testing.T) {
 	if _, err := k.submit(w, submit.Job{CorrelationID: "c"}); err == nil || !strings.Contains(err.Error(), "503") {
 		t.Error(err)
 	}
-	w.sim.AnswerNext(geminisim.OpList, "", geminisim.Answer{Body: []byte(`{"operations":[],"nextPageToken":"again"}`), Times: -1})
+	w.sim.AnswerNext(
+		geminisim.OpList, "", geminisim.Answer{Body: []byte(`{"operations":[],"nextPageToken":"again"}`), Times: -1},
+	)
 	_, err := k.submit(w, submit.Job{CorrelationID: "c"})
 	w.wantError(err, submit.ErrUncertain)
 	if n := w.sim.Stats().BatchLists; n != 51 {
@@ -164,7 +167,9 @@ func TestOddEntryInTheList(t *testing.T) {
 	w.sim.AnswerNext(geminisim.OpList, "", geminisim.Answer{Body: []byte(
 		`{"operations":[{"name":"jobs/x","metadata":{"displayName":"opledger:c"}},` +
 			`{"name":"batches/a","metadata":{"displayName":"my job opledger:c","createTime":"2026-11-21T01:00:00Z"}}]}`)})
-	got, err := w.submitter.Batch(t.Context(), submit.Job{CorrelationID: "c"}, model, &genai.BatchJobSource{FileName: "files/x"}, nil)
+	got, err := w.submitter.Batch(
+		t.Context(), submit.Job{CorrelationID: "c"}, model, &genai.BatchJobSource{FileName: "files/x"}, nil,
+	)
 	if err != nil || got.Name != "batches/a" || !got.Known || got.Registered.Record.SubmittedAt.Hour() != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -131,7 +131,8 @@ func TestUnanswered(t *testing.T) {
 				w.sim.AnswerNext(k.create, "", answer)
 				got, err := k.submit(w, submit.Job{CorrelationID: "c"})
 				w.wantError(err, submit.ErrUnanswered)
-				if truth := k.truth(w.sim); len(truth) != 1 || truth[0].UserMetadata[gemini.CorrelationKey] != "c" || got.CorrelationID != "c" {
+				if truth := k.truth(w.sim); len(truth) != 1 || truth[0].UserMetadata[gemini.CorrelationKey] != "c" ||
+					got.CorrelationID != "c" {
 					t.Errorf("%+v, Gemini has %+v", got, truth)
 				}
 				if n := w.sim.Stats().Creates; n != 1 {
@@ -150,10 +151,15 @@ func TestCallerGoes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	got, err := w.submitter.Submit(ctx, submit.Job{CorrelationID: "answered"}, operation.Batches, func(context.Context, submit.Mark) (string, error) {
-		cancel()
-		return "batches/a", nil
-	})
+	got, err := w.submitter.Submit(
+		ctx,
+		submit.Job{CorrelationID: "answered"},
+		operation.Batches,
+		func(context.Context, submit.Mark) (string, error) {
+			cancel()
+			return "batches/a", nil
+		},
+	)
 	if err != nil || got.Name != "batches/a" {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -162,17 +168,22 @@ func TestCallerGoes(t *testing.T) {
 	ctx, cancel = context.WithCancel(t.Context())
 	inner := w.http.Transport
 	w.http.Transport = leaving{inner, cancel}
-	_, err = w.submitter.Submit(ctx, submit.Job{CorrelationID: "gone"}, operation.Batches, func(ctx context.Context, _ submit.Mark) (string, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, nil)
-		if err != nil {
-			return "", err
-		}
-		response, err := w.http.Do(request)
-		if err != nil {
-			return "", err
-		}
-		return "batches/b", response.Body.Close()
-	})
+	_, err = w.submitter.Submit(
+		ctx,
+		submit.Job{CorrelationID: "gone"},
+		operation.Batches,
+		func(ctx context.Context, _ submit.Mark) (string, error) {
+			request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, nil)
+			if err != nil {
+				return "", err
+			}
+			response, err := w.http.Do(request)
+			if err != nil {
+				return "", err
+			}
+			return "batches/b", response.Body.Close()
+		},
+	)
 	w.wantError(err, submit.ErrUnanswered, context.Canceled)
 	w.wantIntent("gone")
 }

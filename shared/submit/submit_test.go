@@ -33,8 +33,10 @@ func TestSubmit(t *testing.T) {
 			t.Fatalf("Gemini has %+v, submitted is %+v", truth, got)
 		}
 		r := got.Registered.Record
-		if got.Known || !got.Registered.Created || r.CorrelationID != "c-1" || r.JobKind != "nightly" || r.Metadata != job.Metadata ||
-			r.Key.Collection() != k.collection || r.SubmittedAt.IsZero() {
+		if got.Known || !got.Registered.Created || r.CorrelationID != "c-1" || r.JobKind != "nightly" ||
+			r.Metadata != job.Metadata ||
+			r.Key.Collection() != k.collection ||
+			r.SubmittedAt.IsZero() {
 			t.Errorf("%+v", got)
 		}
 		w.wantRegistered(got.Name)
@@ -55,7 +57,8 @@ func TestSubmitMakesAnID(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if first.CorrelationID == "" || first.CorrelationID == second.CorrelationID || first.Name == second.Name || len(k.truth(w.sim)) != 2 {
+		if first.CorrelationID == "" || first.CorrelationID == second.CorrelationID || first.Name == second.Name ||
+			len(k.truth(w.sim)) != 2 {
 			t.Errorf("%+v, %+v", first, second)
 		}
 	})
@@ -77,7 +80,12 @@ func TestConfigurationsHold(t *testing.T) {
 		Model: model, Input: &input, Background: &no, Store: &no,
 		WebhookConfig: &interactions.WebhookConfig{Uris: []string{url}, UserMetadata: own},
 	}
-	agent := interactions.CreateAgentInteraction{Agent: "deep-research", Input: asked.Input, WebhookConfig: asked.WebhookConfig, Background: &yes}
+	agent := interactions.CreateAgentInteraction{
+		Agent:         "deep-research",
+		Input:         asked.Input,
+		WebhookConfig: asked.WebhookConfig,
+		Background:    &yes,
+	}
 	var bodies []map[string]any
 	w.http.Transport = watching{w.http.Transport, func(body map[string]any) { bodies = append(bodies, body) }}
 
@@ -95,7 +103,8 @@ func TestConfigurationsHold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i, where := range [][]string{{"batch", "webhookConfig"}, {"webhookConfig"}, {"webhook_config"}, {"webhook_config"}} {
+	for i, where := range [][]string{{"batch", "webhookConfig"}, {"webhookConfig"}, {"webhook_config"},
+		{"webhook_config"}} {
 		config := bodies[i]
 		for _, field := range where {
 			config, _ = config[field].(map[string]any)
@@ -105,7 +114,8 @@ func TestConfigurationsHold(t *testing.T) {
 			metadata, _ = config["user_metadata"].(map[string]any)
 		}
 		uris, _ := config["uris"].([]any)
-		if len(uris) != 1 || uris[0] != url || metadata["team"] != "reviews" || metadata[gemini.CorrelationKey] != []string{"c", "v", "i", "a"}[i] {
+		if len(uris) != 1 || uris[0] != url || metadata["team"] != "reviews" ||
+			metadata[gemini.CorrelationKey] != []string{"c", "v", "i", "a"}[i] {
 			t.Errorf("sent %v", bodies[i])
 		}
 	}
@@ -158,7 +168,8 @@ func TestNothingIsSentOfWhatIsNoJob(t *testing.T) {
 			return s.Batch(ctx, submit.Job{}, model, file, &genai.CreateBatchJobConfig{HTTPOptions: inTheClear})
 		},
 		"a video elsewhere in clear text": func() (submit.Submitted, error) {
-			return s.Video(ctx, submit.Job{}, "veo", &genai.GenerateVideosSource{}, &genai.GenerateVideosConfig{HTTPOptions: inTheClear})
+			return s.Video(ctx, submit.Job{}, "veo", &genai.GenerateVideosSource{},
+				&genai.GenerateVideosConfig{HTTPOptions: inTheClear})
 		},
 		"no model":  func() (submit.Submitted, error) { return s.Batch(ctx, submit.Job{}, "", file, nil) },
 		"no source": func() (submit.Submitted, error) { return s.Batch(ctx, submit.Job{}, model, nil, nil) },
@@ -166,7 +177,8 @@ func TestNothingIsSentOfWhatIsNoJob(t *testing.T) {
 			return s.Batch(ctx, submit.Job{}, model, &genai.BatchJobSource{}, nil)
 		},
 		"both": func() (submit.Submitted, error) {
-			return s.Batch(ctx, submit.Job{}, model, &genai.BatchJobSource{FileName: "files/x", InlinedRequests: make([]*genai.InlinedRequest, 1)}, nil)
+			return s.Batch(ctx, submit.Job{}, model, &genai.BatchJobSource{FileName: "files/x",
+				InlinedRequests: make([]*genai.InlinedRequest, 1)}, nil)
 		},
 		"no veo": func() (submit.Submitted, error) {
 			return s.Video(ctx, submit.Job{}, "", &genai.GenerateVideosSource{}, nil)
@@ -203,12 +215,17 @@ func TestOneOperationIsOneID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	job := submit.Job{CorrelationID: "c"}
-	got, err := w.submitter.Submit(t.Context(), job, operation.Batches, func(ctx context.Context, mark submit.Mark) (string, error) {
-		_, err := w.ledger.Register(ctx, ledger.Registration{
-			Name: operation.Name{Key: "batches/other", Resource: "batches/other"}, CorrelationID: mark.CorrelationID,
-		})
-		return "batches/mine", err
-	})
+	got, err := w.submitter.Submit(
+		t.Context(),
+		job,
+		operation.Batches,
+		func(ctx context.Context, mark submit.Mark) (string, error) {
+			_, err := w.ledger.Register(ctx, ledger.Registration{
+				Name: operation.Name{Key: "batches/other", Resource: "batches/other"}, CorrelationID: mark.CorrelationID,
+			})
+			return "batches/mine", err
+		},
+	)
 	if err != nil || got.Name != "batches/mine" || !errors.Is(got.Registered.CorrelationErr, ledger.ErrCorrelation) {
 		t.Errorf("%+v, %v", got, err)
 	}

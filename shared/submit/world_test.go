@@ -238,7 +238,8 @@ func (w *world) wantError(err error, all ...error) {
 			w.t.Fatalf("%v, want %v", err, is)
 		}
 	}
-	for _, other := range []error{submit.ErrJob, submit.ErrRefused, submit.ErrUncertain, submit.ErrUnanswered, submit.ErrUnregistered} {
+	for _, other := range []error{submit.ErrJob, submit.ErrRefused, submit.ErrUncertain, submit.ErrUnanswered,
+		submit.ErrUnregistered} {
 		if !slices.Contains(all, other) && errors.Is(err, other) {
 			w.t.Errorf("%v is %v, too", err, other)
 		}

@@ -41,7 +41,8 @@ func TestNew(t *testing.T) {
 	if mine.Transport != nil || mine.CheckRedirect != nil {
 		t.Error("the caller's HTTP client was changed")
 	}
-	if printed := fmt.Sprintf("%v %+v %#v %v %+v %#v", client, client, client, o, o, o); strings.Contains(printed, apiKey) {
+	printed := fmt.Sprintf("%v %+v %#v %v %+v %#v", client, client, client, o, o, o)
+	if strings.Contains(printed, apiKey) {
 		t.Errorf("printed with the key: %s", printed)
 	}
 }

@@ -77,7 +77,8 @@ func TestUnreadable(t *testing.T) {
 	client := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") })
 	err := bySDK(t.Context(), client)
 	var refused *api.Error
-	if err == nil || errors.As(err, &refused) || errors.Is(err, api.ErrInterrupted) || !strings.Contains(err.Error(), "<html>") {
+	if err == nil || errors.As(err, &refused) || errors.Is(err, api.ErrInterrupted) ||
+		!strings.Contains(err.Error(), "<html>") {
 		t.Errorf("%v, want the SDK's own error", err)
 	}
 }

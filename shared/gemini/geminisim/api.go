@@ -39,8 +39,12 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.count(func(st *Stats) { st.APIRequests++ })
 	if r.Header.Get("X-Goog-Api-Key") == "" {
-		writeError(w, http.StatusForbidden, "Method doesn't allow unregistered callers (callers without established identity). "+
-			"Please use API Key or other form of API consumer identity to call this API.")
+		writeError(
+			w,
+			http.StatusForbidden,
+			"Method doesn't allow unregistered callers (callers without established identity). "+
+				"Please use API Key or other form of API consumer identity to call this API.",
+		)
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)

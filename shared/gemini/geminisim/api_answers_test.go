@@ -99,7 +99,9 @@ func TestScriptedDownloadAndWebhookAnswers(t *testing.T) {
 	sim.AnswerNext(geminisim.OpDelete, job.Name, geminisim.ErrorAnswer(500, "oh"))
 
 	// Measured against SDK v1.77.0: a failed download comes back as data.
-	data, err := client.Files.Download(t.Context(), genai.NewDownloadURIFromFile(&genai.File{DownloadURI: truth.ResultFile}), nil)
+	data, err := client.Files.Download(
+		t.Context(), genai.NewDownloadURIFromFile(&genai.File{DownloadURI: truth.ResultFile}), nil,
+	)
 	if err != nil || string(data) != string(geminisim.ErrorAnswer(503, "later").Body) {
 		t.Errorf("download %s, %v", data, err)
 	}

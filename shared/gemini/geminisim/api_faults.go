@@ -60,7 +60,11 @@ func (s *Sim) faultyAnswer(op Op, of subject) (a Answer, stale, ok bool) {
 			return fail(http.StatusGatewayTimeout, "Deadline expired before operation could complete."), false, true
 		case 2:
 			html := http.Header{"Content-Type": {"text/html; charset=UTF-8"}}
-			return Answer{Status: http.StatusBadGateway, Header: html, Body: []byte("<html><title>502 Bad Gateway</title></html>")}, false, true
+			return Answer{
+				Status: http.StatusBadGateway,
+				Header: html,
+				Body:   []byte("<html><title>502 Bad Gateway</title></html>"),
+			}, false, true
 		}
 		return fail(http.StatusServiceUnavailable, "The service is currently unavailable."), false, true
 	case x < f.APIErrors+f.APIRateLimited:

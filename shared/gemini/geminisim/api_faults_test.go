@@ -35,7 +35,9 @@ func TestAPIFaults(t *testing.T) {
 	if codes, states, _ := run(geminisim.None()); codes[200] != 200 || states["BATCH_STATE_RUNNING"] != 200 {
 		t.Errorf("without faults: %v %v", codes, states)
 	}
-	if codes, _, st := run(geminisim.Faults{APIErrors: 1}); codes[500] == 0 || codes[502] == 0 || codes[503] == 0 || codes[504] == 0 || st.APIErrors != 200 {
+	if codes, _, st := run(geminisim.Faults{APIErrors: 1}); codes[500] == 0 || codes[502] == 0 || codes[503] == 0 ||
+		codes[504] == 0 ||
+		st.APIErrors != 200 {
 		t.Errorf("errors: %v %+v", codes, st)
 	}
 	if codes, _, st := run(geminisim.Faults{APIRateLimited: 1}); codes[429] != 200 || st.APIRateLimited != 200 {
@@ -44,11 +46,13 @@ func TestAPIFaults(t *testing.T) {
 	if _, states, st := run(geminisim.Faults{APIStale: 1}); states["BATCH_STATE_PENDING"] != 200 || st.APIStale != 200 {
 		t.Errorf("stale: %v %+v", states, st)
 	}
-	if codes, states, st := run(geminisim.Faults{APIHollow: 1}); codes[200] != 200 || states[""] != 200 || st.APIHollow != 200 {
+	if codes, states, st := run(geminisim.Faults{APIHollow: 1}); codes[200] != 200 || states[""] != 200 ||
+		st.APIHollow != 200 {
 		t.Errorf("hollow: %v %v %+v", codes, states, st)
 	}
 	codes, states, st := run(geminisim.Harsh())
-	if st.APIErrors < 5 || st.APIErrors > 40 || st.APIRateLimited < 5 || st.APIStale < 10 || st.APIHollow < 2 || codes[200] < 100 {
+	if st.APIErrors < 5 || st.APIErrors > 40 || st.APIRateLimited < 5 || st.APIStale < 10 || st.APIHollow < 2 ||
+		codes[200] < 100 {
 		t.Errorf("harsh: %v %v %+v", codes, states, st)
 	}
 }

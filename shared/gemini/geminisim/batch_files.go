@@ -32,7 +32,9 @@ func (s *Sim) downloadResults(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Unlock()
 	if file != "files/"+r.PathValue("id") {
-		writeError(w, http.StatusForbidden, "You do not have permission to access the File "+r.PathValue("id")+" or it may not exist.")
+		writeError(
+			w, http.StatusForbidden, "You do not have permission to access the File "+r.PathValue("id")+" or it may not exist.",
+		)
 		return
 	}
 	if r.URL.Query().Get("alt") != "media" {

@@ -31,7 +31,9 @@ func TestDownload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/download/v1beta/"+file+":download?alt=media", nil)
+	req, err := http.NewRequestWithContext(
+		t.Context(), http.MethodGet, srv.URL+"/download/v1beta/"+file+":download?alt=media", nil,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,9 @@ func TestGetFailsForEverWhileListWorks(t *testing.T) {
 	if err != nil || len(list.Items) != 2 || list.Items[1].State != genai.JobStateSucceeded {
 		t.Errorf("%+v %v", list, err)
 	}
-	if st := sim.Stats(); st.BatchGets != 21 || st.BatchLists != 1 || st.Creates != 2 || st.VideoGets != 0 || st.InteractionGets != 0 || st.APIRequests != 24 {
+	if st := sim.Stats(); st.BatchGets != 21 || st.BatchLists != 1 || st.Creates != 2 || st.VideoGets != 0 ||
+		st.InteractionGets != 0 ||
+		st.APIRequests != 24 {
 		t.Errorf("%+v", st)
 	}
 }

@@ -21,7 +21,9 @@ func TestInlineResults(t *testing.T) {
 			Contents: genai.Text("hello"), Metadata: map[string]string{"key": fmt.Sprint("review-", i)},
 		})
 	}
-	job, err := client.Batches.Create(t.Context(), "gemini-3.5-flash", src, &genai.CreateBatchJobConfig{DisplayName: "inline"})
+	job, err := client.Batches.Create(
+		t.Context(), "gemini-3.5-flash", src, &genai.CreateBatchJobConfig{DisplayName: "inline"},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

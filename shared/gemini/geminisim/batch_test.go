@@ -49,7 +49,8 @@ func TestBatchThroughSDK(t *testing.T) {
 			t.Errorf("in %s the SDK sees %s, updated %v after %v", step.state, job.State, job.UpdateTime, before)
 		}
 	}
-	if job.EndTime.IsZero() || job.EndTime.Before(job.UpdateTime) || job.Dest == nil || len(job.Dest.FileName) != len("files/")+42 {
+	if job.EndTime.IsZero() || job.EndTime.Before(job.UpdateTime) || job.Dest == nil ||
+		len(job.Dest.FileName) != len("files/")+42 {
 		t.Errorf("succeeded: ended %v, updated %v, results %+v", job.EndTime, job.UpdateTime, job.Dest)
 	}
 	truth := sim.Batches()[0]

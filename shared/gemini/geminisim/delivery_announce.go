@@ -39,7 +39,8 @@ func (t target) wants(event string) bool {
 
 // wantsAny says whether any event about such a job is sent there.
 func (t target) wantsAny(k *kind) bool {
-	return t.hook == nil || slices.ContainsFunc(t.hook.events, func(e string) bool { return strings.HasPrefix(e, k.name+".") })
+	return t.hook == nil ||
+		slices.ContainsFunc(t.hook.events, func(e string) bool { return strings.HasPrefix(e, k.name+".") })
 }
 
 // announce sends the deliveries that the job's plan has for the state that it has just reached.

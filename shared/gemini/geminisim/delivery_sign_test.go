@@ -11,7 +11,8 @@ import (
 
 const (
 	testSecret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
-	testBody   = `{"type":"batch.succeeded","version":"v1","timestamp":"2026-01-22T12:00:00Z","data":{"id":"batches/abc123"}}`
+	testBody   = `{"type":"batch.succeeded","version":"v1","timestamp":"2026-01-22T12:00:00Z",` +
+		`"data":{"id":"batches/abc123"}}`
 )
 
 func TestSignVector(t *testing.T) {

@@ -106,7 +106,9 @@ func TestRetryUntilAccepted(t *testing.T) {
 					t.Errorf("attempt %d has the timestamp of the one before", i)
 				}
 			}
-			if want := geminisim.Sign(secret, d.Header.Get("webhook-id"), d.At, []byte(d.Body)); d.Header.Get("webhook-signature") != want {
+			if want := geminisim.Sign(secret, d.Header.Get("webhook-id"), d.At, []byte(d.Body)); d.Header.Get(
+				"webhook-signature",
+			) != want {
 				t.Errorf("attempt %d is signed %s, want %s", i, d.Header.Get("webhook-signature"), want)
 			}
 		}
@@ -125,7 +127,8 @@ func TestRetryEndsAfterADay(t *testing.T) {
 		if span := all[len(all)-1].At.Sub(all[0].At); span > 24*time.Hour || span < 22*time.Hour {
 			t.Errorf("%d attempts over %v", len(all), span)
 		}
-		if b := sim.Batches()[0]; b.Completion != geminisim.CompletionLost || b.Reached != len(all) || sim.Stats().GaveUp != 1 {
+		if b := sim.Batches()[0]; b.Completion != geminisim.CompletionLost || b.Reached != len(all) ||
+			sim.Stats().GaveUp != 1 {
 			t.Errorf("%+v %+v", b, sim.Stats())
 		}
 	})
@@ -156,60 +159,74 @@ func TestFailedAndExpiredEvents(t *testing.T) {
 		if len(all) != 2 || all[0].Event.Type != "batch.failed" || all[1].Event.Type != "batch.expired" {
 			t.Fatalf("delivered %+v", all)
 		}
-		if all[0].Event.Data["error_code"] == nil || all[0].Event.Data["error_message"] == nil || all[1].Event.Data["error_code"] != nil {
+		if all[0].Event.Data["error_code"] == nil || all[0].Event.Data["error_message"] == nil ||
+			all[1].Event.Data["error_code"] != nil {
 			t.Errorf("data %v and %v", all[0].Event.Data, all[1].Event.Data)
 		}
 	})
 }
 
 func TestDeliverAnything(t *testing.T) {
-	bubble(t, geminisim.Config{}, func(int, got) (int, error) { return 401, nil }, func(t *testing.T, sim *geminisim.Sim, rc *receiver, secret string) {
-		sim.Script("held", geminisim.Script{Hold: geminisim.StateRunning})
-		name := submit(t, sim, "held")
-		other := "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
-		old := time.Now().Add(-time.Hour)
-		send := func(d geminisim.Delivery) got {
-			t.Helper()
-			status, body, err := sim.Deliver(t.Context(), d)
-			if status != 401 || string(body) != `{"outcome":"applied"}` || err != nil {
-				t.Errorf("answer %d %s %v", status, body, err)
+	bubble(
+		t,
+		geminisim.Config{},
+		func(int, got) (int, error) { return 401, nil },
+		func(t *testing.T, sim *geminisim.Sim, rc *receiver, secret string) {
+			sim.Script("held", geminisim.Script{Hold: geminisim.StateRunning})
+			name := submit(t, sim, "held")
+			other := "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+			old := time.Now().Add(-time.Hour)
+			send := func(d geminisim.Delivery) got {
+				t.Helper()
+				status, body, err := sim.Deliver(t.Context(), d)
+				if status != 401 || string(body) != `{"outcome":"applied"}` || err != nil {
+					t.Errorf("answer %d %s %v", status, body, err)
+				}
+				all := rc.all()
+				return all[len(all)-1]
 			}
-			all := rc.all()
-			return all[len(all)-1]
-		}
 
-		d := send(geminisim.Delivery{Type: "batch.dreaming", Name: "held", EventTime: old})
-		verify(t, d, secret)
-		if d.Event.Type != "batch.dreaming" || d.Event.Data["id"] != name || !d.Event.Timestamp.Equal(old) {
-			t.Errorf("event %+v", d.Event)
-		}
-		d = send(geminisim.Delivery{Body: []byte("no JSON"), ID: "msg_mine", Timestamp: old, Secrets: []string{other, secret}})
-		if want := geminisim.Sign(other, "msg_mine", old, []byte("no JSON")) + " " + geminisim.Sign(secret, "msg_mine", old, []byte("no JSON")); d.Body != "no JSON" ||
-			d.Header.Get("webhook-signature") != want {
-			t.Errorf("delivery %+v", d)
-		}
-		d = send(geminisim.Delivery{Type: "batch.succeeded", Name: "elsewhere/unknown", Header: http.Header{
-			"webhook-signature": {"v1,wrong"}, "webhook-timestamp": nil,
-		}})
-		if d.Header.Get("webhook-signature") != "v1,wrong" || len(d.Header.Values("webhook-timestamp")) != 0 || d.Event.Data["id"] != "elsewhere/unknown" {
-			t.Errorf("delivery %+v", d)
-		}
-		if _, _, err := sim.Deliver(t.Context(), geminisim.Delivery{}); err == nil {
-			t.Error("an empty delivery gives no error")
-		}
-		if _, _, err := sim.Deliver(t.Context(), geminisim.Delivery{Webhook: "nosuch", Type: "x"}); err == nil {
-			t.Error("an unknown webhook gives no error")
-		}
-	})
+			d := send(geminisim.Delivery{Type: "batch.dreaming", Name: "held", EventTime: old})
+			verify(t, d, secret)
+			if d.Event.Type != "batch.dreaming" || d.Event.Data["id"] != name || !d.Event.Timestamp.Equal(old) {
+				t.Errorf("event %+v", d.Event)
+			}
+			d = send(
+				geminisim.Delivery{Body: []byte("no JSON"), ID: "msg_mine", Timestamp: old, Secrets: []string{other, secret}},
+			)
+			if want := geminisim.Sign(other, "msg_mine", old, []byte("no JSON")) + " " + geminisim.Sign(secret, "msg_mine", old,
+				[]byte("no JSON")); d.Body != "no JSON" ||
+				d.Header.Get("webhook-signature") != want {
+				t.Errorf("delivery %+v", d)
+			}
+			d = send(geminisim.Delivery{Type: "batch.succeeded", Name: "elsewhere/unknown", Header: http.Header{
+				"webhook-signature": {"v1,wrong"}, "webhook-timestamp": nil,
+			}})
+			if d.Header.Get("webhook-signature") != "v1,wrong" || len(d.Header.Values("webhook-timestamp")) != 0 ||
+				d.Event.Data["id"] != "elsewhere/unknown" {
+				t.Errorf("delivery %+v", d)
+			}
+			if _, _, err := sim.Deliver(t.Context(), geminisim.Delivery{}); err == nil {
+				t.Error("an empty delivery gives no error")
+			}
+			if _, _, err := sim.Deliver(t.Context(), geminisim.Delivery{Webhook: "nosuch", Type: "x"}); err == nil {
+				t.Error("an unknown webhook gives no error")
+			}
+		},
+	)
 }
 
 func TestDeliverNeedsNoWebhook(t *testing.T) {
 	t.Parallel()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }))
+	srv := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }),
+	)
 	defer srv.Close()
 	sim := geminisim.New(geminisim.Config{})
 	defer sim.Close()
-	status, _, err := sim.Deliver(t.Context(), geminisim.Delivery{URL: srv.URL, Secrets: []string{testSecret}, Type: "batch.failed", Name: "abc"})
+	status, _, err := sim.Deliver(
+		t.Context(), geminisim.Delivery{URL: srv.URL, Secrets: []string{testSecret}, Type: "batch.failed", Name: "abc"},
+	)
 	if status != http.StatusAccepted || err != nil {
 		t.Errorf("%d %v", status, err)
 	}

@@ -17,7 +17,8 @@ import (
 
 func TestParseFaults(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]geminisim.Faults{"none": {}, "normal": geminisim.Normal(), "harsh": geminisim.Harsh()} {
+	for name, want := range map[string]geminisim.Faults{"none": {}, "normal": geminisim.Normal(),
+		"harsh": geminisim.Harsh()} {
 		if got, err := geminisim.ParseFaults(name); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -28,13 +29,19 @@ func TestParseFaults(t *testing.T) {
 }
 
 func TestLost(t *testing.T) {
-	bubble(t, geminisim.Config{Faults: geminisim.Faults{Lost: 1}}, nil, func(t *testing.T, sim *geminisim.Sim, rc *receiver, _ string) {
-		submit(t, sim, "")
-		waitWithin(t, week, sim, over(1))
-		if b := sim.Batches()[0]; b.Completion != geminisim.CompletionLost || b.Reached != 0 || sim.Stats().Lost != 1 || len(rc.all()) != 0 {
-			t.Errorf("%+v %+v", b, sim.Stats())
-		}
-	})
+	bubble(
+		t,
+		geminisim.Config{Faults: geminisim.Faults{Lost: 1}},
+		nil,
+		func(t *testing.T, sim *geminisim.Sim, rc *receiver, _ string) {
+			submit(t, sim, "")
+			waitWithin(t, week, sim, over(1))
+			if b := sim.Batches()[0]; b.Completion != geminisim.CompletionLost || b.Reached != 0 || sim.Stats().Lost != 1 ||
+				len(rc.all()) != 0 {
+				t.Errorf("%+v %+v", b, sim.Stats())
+			}
+		},
+	)
 }
 
 func TestScriptedFaultsAreTheBatchsOwn(t *testing.T) {
@@ -43,7 +50,8 @@ func TestScriptedFaultsAreTheBatchsOwn(t *testing.T) {
 		submit(t, sim, "unlucky")
 		submit(t, sim, "lucky")
 		waitWithin(t, week, sim, over(2))
-		if b := sim.Batches(); b[0].Completion != geminisim.CompletionLost || b[1].Completion != geminisim.CompletionAccepted {
+		if b := sim.Batches(); b[0].Completion != geminisim.CompletionLost ||
+			b[1].Completion != geminisim.CompletionAccepted {
 			t.Errorf("%+v", b)
 		}
 	})
@@ -100,88 +108,78 @@ func TestLate(t *testing.T) {
 func TestReordered(t *testing.T) {
 	// The completion fails at first, and is still in front.
 	answer := func(n int, _ got) (int, error) { return map[bool]int{true: 503, false: 200}[n < 3], nil }
-	bubble(t, geminisim.Config{Faults: geminisim.Faults{Reordered: 1}}, answer, func(t *testing.T, sim *geminisim.Sim, rc *receiver, secret string) {
-		submit(t, sim, "")
-		waitWithin(t, week, sim, over(1))
-		all := rc.all()
-		if len(all) != 5 || all[3].Event.Type != "batch.succeeded" || all[4].Event.Type != "batch.running" {
-			t.Fatalf("delivered %+v", all)
-		}
-		done, running := all[3], all[4]
-		verify(t, running, secret)
-		if !running.Event.Timestamp.Before(done.Event.Timestamp) || running.Header.Get("webhook-id") == done.Header.Get("webhook-id") {
-			t.Errorf("progress %+v after completion %+v", running, done)
-		}
-		if sim.Stats().Reordered != 1 {
-			t.Errorf("%+v", sim.Stats())
-		}
-	})
+	bubble(
+		t,
+		geminisim.Config{Faults: geminisim.Faults{Reordered: 1}},
+		answer,
+		func(t *testing.T, sim *geminisim.Sim, rc *receiver, secret string) {
+			submit(t, sim, "")
+			waitWithin(t, week, sim, over(1))
+			all := rc.all()
+			if len(all) != 5 || all[3].Event.Type != "batch.succeeded" || all[4].Event.Type != "batch.running" {
+				t.Fatalf("delivered %+v", all)
+			}
+			done, running := all[3], all[4]
+			verify(t, running, secret)
+			if !running.Event.Timestamp.Before(done.Event.Timestamp) ||
+				running.Header.Get("webhook-id") == done.Header.Get("webhook-id") {
+				t.Errorf("progress %+v after completion %+v", running, done)
+			}
+			if sim.Stats().Reordered != 1 {
+				t.Errorf("%+v", sim.Stats())
+			}
+		},
+	)
 }
 
 func TestReorderedWithoutACompletion(t *testing.T) {
-	bubble(t, geminisim.Config{Faults: geminisim.Faults{Reordered: 1, Lost: 1}}, nil, func(t *testing.T, sim *geminisim.Sim, rc *receiver, _ string) {
-		sim.Script("c", geminisim.Script{Final: geminisim.StateCancelled})
-		submit(t, sim, "c")
-		submit(t, sim, "lost")
-		waitWithin(t, week, sim, over(2))
-		for _, d := range rc.all() {
-			if d.Event.Type != "batch.running" {
-				t.Errorf("delivered %s", d.Body)
+	bubble(
+		t,
+		geminisim.Config{Faults: geminisim.Faults{Reordered: 1, Lost: 1}},
+		nil,
+		func(t *testing.T, sim *geminisim.Sim, rc *receiver, _ string) {
+			sim.Script("c", geminisim.Script{Final: geminisim.StateCancelled})
+			submit(t, sim, "c")
+			submit(t, sim, "lost")
+			waitWithin(t, week, sim, over(2))
+			for _, d := range rc.all() {
+				if d.Event.Type != "batch.running" {
+					t.Errorf("delivered %s", d.Body)
+				}
 			}
-		}
-		if len(rc.all()) != 2 {
-			t.Errorf("%d deliveries", len(rc.all()))
-		}
-	})
+			if len(rc.all()) != 2 {
+				t.Errorf("%d deliveries", len(rc.all()))
+			}
+		},
+	)
 }
 
 func TestBareIDs(t *testing.T) {
-	bubble(t, geminisim.Config{Faults: geminisim.Faults{BareIDs: 0.5}}, nil, func(t *testing.T, sim *geminisim.Sim, rc *receiver, _ string) {
-		names := map[string]bool{}
-		for range 20 {
-			names[submit(t, sim, "")] = true
-		}
-		waitWithin(t, week, sim, over(20))
-		bare := 0
-		for _, d := range rc.all() {
-			id := d.Event.Data["id"].(string)
-			switch {
-			case names["batches/"+id]:
-				bare++
-			case !names[id]:
-				t.Errorf("id %q is no batch's", id)
+	bubble(
+		t,
+		geminisim.Config{Faults: geminisim.Faults{BareIDs: 0.5}},
+		nil,
+		func(t *testing.T, sim *geminisim.Sim, rc *receiver, _ string) {
+			names := map[string]bool{}
+			for range 20 {
+				names[submit(t, sim, "")] = true
 			}
-		}
-		if bare < 3 || bare > 17 {
-			t.Errorf("%d of 20 ids are bare", bare)
-		}
-	})
-}
-
-func TestWindows(t *testing.T) {
-	faults := geminisim.Faults{WindowEvery: 10 * time.Minute, WindowLength: 5 * time.Minute}
-	bubble(t, geminisim.Config{Seed: 3, Faults: faults}, nil, func(t *testing.T, sim *geminisim.Sim, rc *receiver, _ string) {
-		const n = 100
-		for range n {
-			submit(t, sim, "")
-		}
-		waitWithin(t, week, sim, over(n))
-		st := sim.Stats()
-		if st.WindowRefused < 20 || st.AnswersLost < 10 || st.Accepted != n || st.GaveUp != 0 {
-			t.Errorf("%+v", st)
-		}
-		if st.Deliveries != st.Accepted+st.WindowRefused+st.AnswersLost || st.Retries != st.Deliveries-n {
-			t.Errorf("the counters do not add up: %+v", st)
-		}
-		if reached := len(rc.all()); reached != st.Accepted+st.AnswersLost {
-			t.Errorf("%d attempts reached the receiver, %+v", reached, st)
-		}
-		for _, b := range sim.Batches() {
-			if b.Completion != geminisim.CompletionAccepted || b.Reached < 1 {
-				t.Errorf("%+v", b)
+			waitWithin(t, week, sim, over(20))
+			bare := 0
+			for _, d := range rc.all() {
+				id := d.Event.Data["id"].(string)
+				switch {
+				case names["batches/"+id]:
+					bare++
+				case !names[id]:
+					t.Errorf("id %q is no batch's", id)
+				}
 			}
-		}
-	})
+			if bare < 3 || bare > 17 {
+				t.Errorf("%d of 20 ids are bare", bare)
+			}
+		},
+	)
 }
 
 // story runs n batches under the harsh plan and tells everything that happened, in an order of its
@@ -234,26 +232,39 @@ func TestSameSeedSameStory(t *testing.T) {
 }
 
 func TestHarshShares(t *testing.T) {
-	bubble(t, geminisim.Config{Seed: 5, Faults: geminisim.Harsh()}, nil, func(t *testing.T, sim *geminisim.Sim, _ *receiver, _ string) {
-		const n = 400
-		for range n {
-			call(t, sim, "POST", "/v1beta/models/m:batchGenerateContent", `{"batch":{"inputConfig":{"fileName":"files/x"}}}`)
-		}
-		waitWithin(t, week, sim, over(n))
-		states, completions := map[geminisim.State]int{}, map[geminisim.Completion]int{}
-		for _, b := range sim.Batches() {
-			states[b.State]++
-			completions[b.Completion]++
-		}
-		// Expected 40, 40, 20 and 300; 360 completions, of them 108 lost.
-		if states[geminisim.StateFailed] < 20 || states[geminisim.StateCancelled] < 20 || states[geminisim.StateExpired] < 8 ||
-			states[geminisim.StateSucceeded] < 250 || len(states) != 4 {
-			t.Errorf("states %v", states)
-		}
-		want := map[geminisim.Completion]bool{geminisim.CompletionNone: true, geminisim.CompletionAccepted: true, geminisim.CompletionLost: true}
-		if got := slices.Collect(maps.Keys(completions)); len(got) != len(want) || completions[geminisim.CompletionLost] < 70 ||
-			completions[geminisim.CompletionLost] > 150 || completions[geminisim.CompletionNone] != states[geminisim.StateCancelled] {
-			t.Errorf("completions %v", completions)
-		}
-	})
+	bubble(
+		t,
+		geminisim.Config{Seed: 5, Faults: geminisim.Harsh()},
+		nil,
+		func(t *testing.T, sim *geminisim.Sim, _ *receiver, _ string) {
+			const n = 400
+			for range n {
+				call(t, sim, "POST", "/v1beta/models/m:batchGenerateContent", `{"batch":{"inputConfig":{"fileName":"files/x"}}}`)
+			}
+			waitWithin(t, week, sim, over(n))
+			states, completions := map[geminisim.State]int{}, map[geminisim.Completion]int{}
+			for _, b := range sim.Batches() {
+				states[b.State]++
+				completions[b.Completion]++
+			}
+			// Expected 40, 40, 20 and 300; 360 completions, of them 108 lost.
+			if states[geminisim.StateFailed] < 20 || states[geminisim.StateCancelled] < 20 ||
+				states[geminisim.StateExpired] < 8 ||
+				states[geminisim.StateSucceeded] < 250 ||
+				len(states) != 4 {
+				t.Errorf("states %v", states)
+			}
+			want := map[geminisim.Completion]bool{
+				geminisim.CompletionNone:     true,
+				geminisim.CompletionAccepted: true,
+				geminisim.CompletionLost:     true,
+			}
+			if got := slices.Collect(maps.Keys(completions)); len(got) != len(want) ||
+				completions[geminisim.CompletionLost] < 70 ||
+				completions[geminisim.CompletionLost] > 150 ||
+				completions[geminisim.CompletionNone] != states[geminisim.StateCancelled] {
+				t.Errorf("completions %v", completions)
+			}
+		},
+	)
 }

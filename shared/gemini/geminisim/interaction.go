@@ -7,7 +7,9 @@ import (
 
 func (s *Sim) interactionRoutes(mux *http.ServeMux) {
 	about := pathSubject("interactions/")
-	mux.HandleFunc("POST /v1beta/interactions", s.serve(OpInteractionCreate, labelled(interactionLabel), s.createInteraction))
+	mux.HandleFunc(
+		"POST /v1beta/interactions", s.serve(OpInteractionCreate, labelled(interactionLabel), s.createInteraction),
+	)
 	mux.HandleFunc("GET /v1beta/interactions/{id}", s.serve(OpInteractionGet, about, s.getInteraction))
 	mux.HandleFunc("DELETE /v1beta/interactions/{id}", s.serve(OpInteractionDelete, about, s.deleteInteraction))
 	mux.HandleFunc("POST /v1beta/interactions/{id}/cancel", s.serve(OpInteractionCancel, about, s.cancelInteraction))

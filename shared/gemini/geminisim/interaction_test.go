@@ -68,22 +68,26 @@ func TestInteractionThroughSDK(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if string(got.Status) != string(state) || *got.ID != *made.ID || !seconds.MatchString(*got.Updated) || *got.Created != *made.Created {
+		if string(got.Status) != string(state) || *got.ID != *made.ID || !seconds.MatchString(*got.Updated) ||
+			*got.Created != *made.Created {
 			t.Errorf("%s: %+v", state, got)
 		}
-		if (len(got.Errors) == 1) != (state == geminisim.InteractionFailed) || (got.OutputText != nil) != (state == geminisim.InteractionCompleted) {
+		if (len(got.Errors) == 1) != (state == geminisim.InteractionFailed) ||
+			(got.OutputText != nil) != (state == geminisim.InteractionCompleted) {
 			t.Errorf("%s: errors %+v, output %v", state, got.Errors, got.OutputText)
 		}
 	}
 	if st := sim.Stats(); st.InteractionGets != 10 || st.Creates != 1 || st.Settled != 1 {
 		t.Errorf("%+v", st)
 	}
-	if _, err := client.Interactions.Delete(t.Context(), operations.DeleteInteractionRequest{ID: *made.ID}, noRetries); err != nil {
+	if _, err := client.Interactions.Delete(t.Context(), operations.DeleteInteractionRequest{ID: *made.ID},
+		noRetries); err != nil {
 		t.Fatal(err)
 	}
 	_, err = getInteraction(t, client, *made.ID)
 	wantNotFound(t, err)
-	if truth := sim.Interactions()[0]; truth.Name != "interactions/"+*made.ID || !truth.Deleted || truth.DisplayName != "held" {
+	if truth := sim.Interactions()[0]; truth.Name != "interactions/"+*made.ID || !truth.Deleted ||
+		truth.DisplayName != "held" {
 		t.Errorf("%+v", truth)
 	}
 }
@@ -107,8 +111,15 @@ func TestInteractionErrorsHaveStringCodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sim.AnswerNext(geminisim.OpInteractionGet, "interactions/"+*made.ID,
-		geminisim.InteractionError(503, "later"), geminisim.ErrorAnswer(503, "numeric"), geminisim.Answer{Body: []byte(`{"id":"x"}`)})
+	sim.AnswerNext(
+		geminisim.OpInteractionGet,
+		"interactions/"+*made.ID,
+		geminisim.InteractionError(
+			503, "later",
+		),
+		geminisim.ErrorAnswer(503, "numeric"),
+		geminisim.Answer{Body: []byte(`{"id":"x"}`)},
+	)
 	_, err = getInteraction(t, client, *made.ID)
 	var server *apierrors.GetInteractionByIDServerError
 	if !errors.As(err, &server) || server.HTTPMeta.Response.StatusCode != 503 {
@@ -139,11 +150,13 @@ func TestInteractionRefusals(t *testing.T) {
 		`{"model":"m","input":"x","background":true,"store":false}`,
 		`{"model":"m","input":"x"}`,
 	} {
-		if w := call(t, sim, "POST", "/v1beta/interactions", body); w.Code != 400 || !regexp.MustCompile(`"code":"invalid_argument"`).MatchString(w.Body.String()) {
+		if w := call(t, sim, "POST", "/v1beta/interactions", body); w.Code != 400 ||
+			!regexp.MustCompile(`"code":"invalid_argument"`).MatchString(w.Body.String()) {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)
 		}
 	}
-	if w := call(t, sim, "POST", "/v1beta/interactions", `{"agent":"deep-research","input":[{"type":"text","text":"x"}],"background":true}`); w.Code != 200 {
+	if w := call(t, sim, "POST", "/v1beta/interactions", `{"agent":"deep-research","input":[{"type":"text","text":"x"}],`+
+		`"background":true}`); w.Code != 200 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
@@ -156,7 +169,9 @@ func TestCancelInteraction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cancelled, err := client.Interactions.Cancel(t.Context(), operations.CancelInteractionByIDRequest{ID: *made.ID}, noRetries)
+	cancelled, err := client.Interactions.Cancel(
+		t.Context(), operations.CancelInteractionByIDRequest{ID: *made.ID}, noRetries,
+	)
 	if err != nil || *cancelled.Interaction.ID != *made.ID {
 		t.Errorf("%+v %v", cancelled, err)
 	}
@@ -217,8 +232,11 @@ func TestRequiresActionIsNoCompletion(t *testing.T) {
 
 func TestInteractionEvents(t *testing.T) {
 	bubble(t, geminisim.Config{}, nil, func(t *testing.T, sim *geminisim.Sim, rc *receiver, _ string) {
-		call(t, sim, "POST", "/v1beta/webhooks",
-			`{"uri":"https://receiver.example/i","subscribed_events":["interaction.completed","interaction.failed","interaction.requires_action"]}`)
+		call(
+			t, sim, "POST", "/v1beta/webhooks",
+			`{"uri":"https://receiver.example/i","subscribed_events":["interaction.completed","interaction.failed",`+
+				`"interaction.requires_action"]}`,
+		)
 		for _, c := range []struct {
 			state geminisim.State
 			event string // "": none
@@ -243,7 +261,8 @@ func TestInteractionEvents(t *testing.T) {
 			infos := sim.Interactions()
 			truth := infos[len(infos)-1]
 			ended := c.event != "" && c.state.Terminal()
-			if (truth.Completion == geminisim.CompletionAccepted) != ended || (truth.Completion == geminisim.CompletionNone) == ended {
+			if (truth.Completion == geminisim.CompletionAccepted) != ended ||
+				(truth.Completion == geminisim.CompletionNone) == ended {
 				t.Errorf("%s: %+v", c.state, truth)
 			}
 			if c.event == "" {

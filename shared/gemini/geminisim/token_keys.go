@@ -104,7 +104,9 @@ func (s *Sim) serveJWKS(w http.ResponseWriter, _ *http.Request) {
 	set := jose.JSONWebKeySet{Keys: []jose.JSONWebKey{}}
 	s.mu.Lock()
 	for _, k := range s.signingKeys().served {
-		set.Keys = append(set.Keys, jose.JSONWebKey{Key: k.key.Public(), KeyID: k.id, Algorithm: string(jose.RS256), Use: "sig"})
+		set.Keys = append(
+			set.Keys, jose.JSONWebKey{Key: k.key.Public(), KeyID: k.id, Algorithm: string(jose.RS256), Use: "sig"},
+		)
 	}
 	s.mu.Unlock()
 	writeJSON(w, set)

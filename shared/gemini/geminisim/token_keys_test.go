@@ -38,7 +38,8 @@ func TestRotateAndRevokeKeys(t *testing.T) {
 		t.Errorf("claims %v", c)
 	}
 	byFirst := sim.Token(nil, geminisim.TokenOptions{KeyID: first})
-	if jws, err := jose.ParseSignedCompact(byFirst, []jose.SignatureAlgorithm{jose.RS256}); err != nil || jws.Signatures[0].Header.KeyID != first {
+	if jws, err := jose.ParseSignedCompact(byFirst, []jose.SignatureAlgorithm{jose.RS256}); err != nil ||
+		jws.Signatures[0].Header.KeyID != first {
 		t.Errorf("token %s: %v", byFirst, err)
 	}
 

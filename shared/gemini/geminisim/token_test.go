@@ -23,8 +23,14 @@ const own = "https://own.example/callback"
 // submitOwn makes a batch with a webhook of its own, through no network.
 func submitOwn(t *testing.T, sim *geminisim.Sim, displayName string) {
 	t.Helper()
-	w := call(t, sim, "POST", "/v1beta/models/m:batchGenerateContent", `{"batch":{"displayName":"`+displayName+`","inputConfig":{"fileName":"files/x"},
-		"webhookConfig":{"uris":["`+own+`"],"userMetadata":{"correlation":"c-1"}}}}`)
+	w := call(
+		t,
+		sim,
+		"POST",
+		"/v1beta/models/m:batchGenerateContent",
+		`{"batch":{"displayName":"`+displayName+`","inputConfig":{"fileName":"files/x"},
+		"webhookConfig":{"uris":["`+own+`"],"userMetadata":{"correlation":"c-1"}}}}`,
+	)
 	if w.Code != http.StatusOK {
 		t.Fatal(w.Code, w.Body)
 	}
@@ -61,24 +67,30 @@ func claims(t *testing.T, sim *geminisim.Sim, token string) map[string]any {
 }
 
 func TestOwnURIsAreDeliveredToWithAToken(t *testing.T) {
-	bubble(t, geminisim.Config{}, func(n int, _ got) (int, error) { return []int{503, 200}[n], nil }, func(t *testing.T, sim *geminisim.Sim, rc *receiver, _ string) {
-		submitOwn(t, sim, "")
-		waitWithin(t, week, sim, over(1))
-		all := rc.all()
-		if len(all) != 2 || sim.Batches()[0].Completion != geminisim.CompletionAccepted {
-			t.Fatalf("delivered %+v, %+v", all, sim.Batches())
-		}
-		for i, d := range all {
-			if d.URL != own || d.Event.Type != "batch.succeeded" || d.Header.Get("webhook-id") != all[0].Header.Get("webhook-id") {
-				t.Errorf("attempt %d to %s: %v %s", i, d.URL, d.Header, d.Body)
+	bubble(
+		t,
+		geminisim.Config{},
+		func(n int, _ got) (int, error) { return []int{503, 200}[n], nil },
+		func(t *testing.T, sim *geminisim.Sim, rc *receiver, _ string) {
+			submitOwn(t, sim, "")
+			waitWithin(t, week, sim, over(1))
+			all := rc.all()
+			if len(all) != 2 || sim.Batches()[0].Completion != geminisim.CompletionAccepted {
+				t.Fatalf("delivered %+v, %+v", all, sim.Batches())
 			}
-			at := float64(d.At.Unix())
-			want := map[string]any{"aud": own, "iss": "https://accounts.google.com", "iat": at, "exp": at + 3600}
-			if diff := cmp.Diff(want, claims(t, sim, d.Header.Get("webhook-signature"))); diff != "" {
-				t.Error(diff)
+			for i, d := range all {
+				if d.URL != own || d.Event.Type != "batch.succeeded" ||
+					d.Header.Get("webhook-id") != all[0].Header.Get("webhook-id") {
+					t.Errorf("attempt %d to %s: %v %s", i, d.URL, d.Header, d.Body)
+				}
+				at := float64(d.At.Unix())
+				want := map[string]any{"aud": own, "iss": "https://accounts.google.com", "iat": at, "exp": at + 3600}
+				if diff := cmp.Diff(want, claims(t, sim, d.Header.Get("webhook-signature"))); diff != "" {
+					t.Error(diff)
+				}
 			}
-		}
-	})
+		},
+	)
 }
 
 func TestNoSubscriptionForOwnURIsButFaults(t *testing.T) {
@@ -91,7 +103,8 @@ func TestNoSubscriptionForOwnURIsButFaults(t *testing.T) {
 		}
 		waitWithin(t, week, sim, over(3))
 		b := sim.Batches()
-		if b[0].Completion != geminisim.CompletionLost || b[1].Completion != geminisim.CompletionNone || b[2].Completion != geminisim.CompletionAccepted {
+		if b[0].Completion != geminisim.CompletionLost || b[1].Completion != geminisim.CompletionNone ||
+			b[2].Completion != geminisim.CompletionAccepted {
 			t.Errorf("%+v", b)
 		}
 		types := map[string]int{}
@@ -149,7 +162,8 @@ func TestAnyToken(t *testing.T) {
 		if len(parts) != 3 {
 			t.Fatalf("%s: %s", name, token)
 		}
-		if header := unbase64(t, parts[0]); !strings.Contains(header, c.header) || strings.Contains(header, "kid") == (c.o.KeyID == "-") {
+		if header := unbase64(t, parts[0]); !strings.Contains(header, c.header) ||
+			strings.Contains(header, "kid") == (c.o.KeyID == "-") {
 			t.Errorf("%s: header %s", name, header)
 		}
 		if payload := unbase64(t, parts[1]); payload != `{"a":"b"}` {
@@ -181,7 +195,8 @@ func TestDeliverWithATokenForAnotherBody(t *testing.T) {
 			t.Errorf("claims %v", c)
 		}
 		d = send(geminisim.Delivery{URL: own, JWT: captured, Body: []byte(`{"type":"batch.succeeded"}`)})
-		if d.Header.Get("webhook-signature") != captured || d.Event.Type != "batch.succeeded" || d.Header.Get("webhook-id") == "" {
+		if d.Header.Get("webhook-signature") != captured || d.Event.Type != "batch.succeeded" ||
+			d.Header.Get("webhook-id") == "" {
 			t.Errorf("delivery %+v", d)
 		}
 		forged := sim.Claims(own, nil)
@@ -197,9 +212,14 @@ func TestDynamicThroughSDK(t *testing.T) {
 	t.Parallel()
 	rc := &receiver{}
 	sim, client, _ := serve(t, geminisim.Config{Speed: 1e6, HTTP: rc.client()})
-	_, err := client.Batches.Create(t.Context(), "m", &genai.BatchJobSource{FileName: "files/x"}, &genai.CreateBatchJobConfig{
-		WebhookConfig: &genai.WebhookConfig{Uris: []string{own, own + "/2"}, UserMetadata: map[string]any{"k": "v"}},
-	})
+	_, err := client.Batches.Create(
+		t.Context(),
+		"m",
+		&genai.BatchJobSource{FileName: "files/x"},
+		&genai.CreateBatchJobConfig{
+			WebhookConfig: &genai.WebhookConfig{Uris: []string{own, own + "/2"}, UserMetadata: map[string]any{"k": "v"}},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

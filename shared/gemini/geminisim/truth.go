@@ -11,12 +11,13 @@ type JobInfo struct {
 	// interaction by its id alone.
 	Name string `json:"name"`
 	// DisplayName is the label that Script goes by.
-	DisplayName  string         `json:"displayName,omitempty"`
-	State        State          `json:"state"`
-	CreateTime   time.Time      `json:"createTime"`
-	UpdateTime   time.Time      `json:"updateTime"`           // when State was reached
-	EndTime      time.Time      `json:"endTime,omitzero"`     // zero while it runs
-	ResultFile   string         `json:"resultFile,omitempty"` // files/ and the id, of a batch that succeeded with file input, or a video
+	DisplayName string    `json:"displayName,omitempty"`
+	State       State     `json:"state"`
+	CreateTime  time.Time `json:"createTime"`
+	UpdateTime  time.Time `json:"updateTime"`       // when State was reached
+	EndTime     time.Time `json:"endTime,omitzero"` // zero while it runs
+	// ResultFile is files/ and the id, of a video or of a batch that succeeded with file input.
+	ResultFile   string         `json:"resultFile,omitempty"`
 	UserMetadata map[string]any `json:"userMetadata,omitempty"`
 	Completion   Completion     `json:"completion"`
 	// Reached counts attempts to deliver the completion that reached a receiver, whatever it

@@ -91,7 +91,9 @@ func (j *job) video(at snapshot) videoOperation {
 		op.Error = &e
 		return op
 	}
-	op.Response = &videoResponse{Type: "type.googleapis.com/google.ai.generativelanguage.v1beta.PredictLongRunningResponse"}
+	op.Response = &videoResponse{
+		Type: "type.googleapis.com/google.ai.generativelanguage.v1beta.PredictLongRunningResponse",
+	}
 	out := &op.Response.Videos
 	switch at.state {
 	case VideoSucceeded:

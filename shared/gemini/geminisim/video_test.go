@@ -57,7 +57,8 @@ func TestVideoThroughSDK(t *testing.T) {
 			}
 			continue
 		}
-		if got.Error != nil || len(got.Response.GeneratedVideos) != c.videos || got.Response.RAIMediaFilteredCount != int32(c.filtered) ||
+		if got.Error != nil || len(got.Response.GeneratedVideos) != c.videos ||
+			got.Response.RAIMediaFilteredCount != int32(c.filtered) ||
 			len(got.Response.RAIMediaFilteredReasons) != c.filtered {
 			t.Errorf("%s: %+v", c.state, got)
 		}
@@ -67,7 +68,10 @@ func TestVideoThroughSDK(t *testing.T) {
 	if strings.Contains(strings.ToLower(raw), "time") || strings.Contains(raw, "metadata") {
 		t.Errorf("a video tells times: %s", raw)
 	}
-	_, err := client.Operations.GetVideosOperation(t.Context(), &genai.GenerateVideosOperation{Name: "models/other/operations/" + lastSegment(sim.Videos()[0].Name)}, nil)
+	_, err := client.Operations.GetVideosOperation(
+		t.Context(), &genai.GenerateVideosOperation{Name: "models/other/operations/" + lastSegment(sim.Videos()[0].Name)},
+		nil,
+	)
 	wantAPIError(t, err, 404, "NOT_FOUND")
 	if st := sim.Stats(); st.VideoGets != 10 || st.Creates != 4 || st.BatchGets != 0 || st.Settled != 4 {
 		t.Errorf("%+v", st)
@@ -85,7 +89,9 @@ func TestVideoCanBeDownloaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The uri names Google's host, and the SDK asks its own base URL.
-	data, err := client.Files.Download(t.Context(), genai.NewDownloadURIFromVideo(op.Response.GeneratedVideos[0].Video), nil)
+	data, err := client.Files.Download(
+		t.Context(), genai.NewDownloadURIFromVideo(op.Response.GeneratedVideos[0].Video), nil,
+	)
 	if err != nil || !strings.Contains(string(data), lastSegment(op.Name)) {
 		t.Errorf("%s %v", data, err)
 	}
@@ -96,8 +102,12 @@ func TestVideoCanBeDownloaded(t *testing.T) {
 
 func TestOnlyAGeneratedVideoIsAnnounced(t *testing.T) {
 	bubble(t, geminisim.Config{}, nil, func(t *testing.T, sim *geminisim.Sim, rc *receiver, secret string) {
-		call(t, sim, "POST", "/v1beta/webhooks", `{"uri":"https://receiver.example/videos","subscribed_events":["video.generated"]}`)
-		for _, final := range []geminisim.State{geminisim.VideoFailed, geminisim.VideoFiltered, geminisim.VideoEmpty, geminisim.VideoSucceeded} {
+		call(
+			t, sim, "POST", "/v1beta/webhooks",
+			`{"uri":"https://receiver.example/videos","subscribed_events":["video.generated"]}`,
+		)
+		for _, final := range []geminisim.State{geminisim.VideoFailed, geminisim.VideoFiltered, geminisim.VideoEmpty,
+			geminisim.VideoSucceeded} {
 			sim.Script(string(final), geminisim.Script{Final: final})
 			w := call(t, sim, "POST", "/v1beta/models/veo:predictLongRunning",
 				`{"instances":[{"prompt":"`+string(final)+`"}],"webhookConfig":{"userMetadata":{"a":"b"}}}`)
@@ -112,8 +122,10 @@ func TestOnlyAGeneratedVideoIsAnnounced(t *testing.T) {
 		}
 		truth := sim.Videos()[3]
 		data := all[0].Event.Data
-		if data["id"] != truth.Name || data["file_name"] != truth.ResultFile || !strings.Contains(data["output_file_uri"].(string), truth.ResultFile) ||
-			data["user_metadata"].(map[string]any)["a"] != "b" || truth.Completion != geminisim.CompletionAccepted {
+		if data["id"] != truth.Name || data["file_name"] != truth.ResultFile ||
+			!strings.Contains(data["output_file_uri"].(string), truth.ResultFile) ||
+			data["user_metadata"].(map[string]any)["a"] != "b" ||
+			truth.Completion != geminisim.CompletionAccepted {
 			t.Errorf("data %v, truth %+v", data, truth)
 		}
 		for _, v := range sim.Videos()[:3] {
@@ -135,7 +147,8 @@ func TestVideoEndsByShares(t *testing.T) {
 			for _, v := range sim.Videos() {
 				states[v.State]++
 			}
-			for _, state := range []geminisim.State{geminisim.VideoSucceeded, geminisim.VideoFailed, geminisim.VideoFiltered, geminisim.VideoEmpty} {
+			for _, state := range []geminisim.State{geminisim.VideoSucceeded, geminisim.VideoFailed, geminisim.VideoFiltered,
+				geminisim.VideoEmpty} {
 				if states[state] < 4 {
 					t.Errorf("states %v", states)
 				}

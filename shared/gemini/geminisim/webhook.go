@@ -114,8 +114,12 @@ func (s *Sim) rotateSecret(w http.ResponseWriter, r *http.Request) {
 	switch body.RevocationBehavior {
 	case "", revokeAfter24h, revokeImmediately:
 	default:
-		writeError(w, http.StatusBadRequest, fmt.Sprintf("Invalid value %q for revocation_behavior. Supported values: %s, %s.",
-			body.RevocationBehavior, revokeAfter24h, revokeImmediately))
+		writeError(
+			w,
+			http.StatusBadRequest,
+			fmt.Sprintf("Invalid value %q for revocation_behavior. Supported values: %s, %s.",
+				body.RevocationBehavior, revokeAfter24h, revokeImmediately),
+		)
 		return
 	}
 	s.onWebhook(func(h *webhook) any {

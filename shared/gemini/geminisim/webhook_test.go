@@ -43,7 +43,8 @@ func TestWebhooksThroughSDK(t *testing.T) {
 	if err != nil || len(key) != 32 || !strings.HasPrefix(secret, "whsec_") {
 		t.Errorf("secret %q: %v", secret, err)
 	}
-	if len(*hook.ID) != 36 || strings.Contains(*hook.ID, "/") || *hook.State != webhooks.WebhookStateEnabled || *hook.Name != name {
+	if len(*hook.ID) != 36 || strings.Contains(*hook.ID, "/") || *hook.State != webhooks.WebhookStateEnabled ||
+		*hook.Name != name {
 		t.Errorf("created %+v", hook)
 	}
 
@@ -54,12 +55,15 @@ func TestWebhooksThroughSDK(t *testing.T) {
 	if got.Webhook.NewSigningSecret != nil {
 		t.Error("get gives the secret away")
 	}
-	if secrets := got.Webhook.SigningSecrets; len(secrets) != 1 || *secrets[0].TruncatedSecret != "whsec_..."+secret[len(secret)-4:] {
+	if secrets := got.Webhook.SigningSecrets; len(secrets) != 1 ||
+		*secrets[0].TruncatedSecret != "whsec_..."+secret[len(secret)-4:] {
 		t.Errorf("secrets %+v", secrets)
 	}
 
 	uri := "https://receiver.example/elsewhere"
-	updated, err := client.Webhooks.Update(ctx, operations.UpdateWebhookRequest{ID: *hook.ID, Body: webhooks.WebhookUpdate{URI: &uri}}, noRetries)
+	updated, err := client.Webhooks.Update(
+		ctx, operations.UpdateWebhookRequest{ID: *hook.ID, Body: webhooks.WebhookUpdate{URI: &uri}}, noRetries,
+	)
 	if err != nil || updated.Webhook.URI != uri || *updated.Webhook.Name != name {
 		t.Errorf("updated %+v, %v", updated, err)
 	}
@@ -74,15 +78,19 @@ func TestWebhooksThroughSDK(t *testing.T) {
 		t.Errorf("ping %s", ping.Body)
 	}
 
-	rotated, err := client.Webhooks.RotateSigningSecret(ctx, operations.RotateSigningSecretRequest{ID: *hook.ID}, noRetries)
+	rotated, err := client.Webhooks.RotateSigningSecret(
+		ctx, operations.RotateSigningSecretRequest{ID: *hook.ID}, noRetries,
+	)
 	if err != nil || *rotated.WebhookRotateSigningSecretResponse.Secret == secret {
 		t.Errorf("rotated %+v, %v", rotated, err)
 	}
 	list, err := client.Webhooks.List(ctx, operations.ListWebhooksRequest{}, noRetries)
-	if err != nil || len(list.WebhookListResponse.Webhooks) != 1 || len(list.WebhookListResponse.Webhooks[0].SigningSecrets) != 2 {
+	if err != nil || len(list.WebhookListResponse.Webhooks) != 1 ||
+		len(list.WebhookListResponse.Webhooks[0].SigningSecrets) != 2 {
 		t.Errorf("list %+v, %v", list, err)
 	}
-	if expire := list.WebhookListResponse.Webhooks[0].SigningSecrets[1].ExpireTime; expire == nil || time.Until(*expire) > 24*time.Hour {
+	if expire := list.WebhookListResponse.Webhooks[0].SigningSecrets[1].ExpireTime; expire == nil ||
+		time.Until(*expire) > 24*time.Hour {
 		t.Errorf("the old secret expires %v", expire)
 	}
 
@@ -130,7 +138,8 @@ func TestWebhookRefusals(t *testing.T) {
 			t.Errorf("%s %s %s: %d %s, want %d", c.method, c.path, c.body, w.Code, w.Body, c.want)
 		}
 	}
-	if w := call(t, sim, "POST", "/v1beta/webhooks/"+id+":ping", ""); w.Body.String() != "{}" || w.Header().Get("Content-Type") == "" {
+	if w := call(t, sim, "POST", "/v1beta/webhooks/"+id+":ping", ""); w.Body.String() != "{}" ||
+		w.Header().Get("Content-Type") == "" {
 		t.Errorf("ping answers %q %v", w.Body, w.Header())
 	}
 }
@@ -145,7 +154,9 @@ func TestListWebhooksInPages(t *testing.T) {
 	}
 	size, token := 2, (*string)(nil)
 	for range 2 {
-		list, err := client.Webhooks.List(t.Context(), operations.ListWebhooksRequest{PageSize: &size, PageToken: token}, noRetries)
+		list, err := client.Webhooks.List(
+			t.Context(), operations.ListWebhooksRequest{PageSize: &size, PageToken: token}, noRetries,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +183,8 @@ func TestRotationSignsTwiceForADay(t *testing.T) {
 			return strings.TrimSuffix(secret, `"}`)
 		}
 		deliver := func() got {
-			if _, _, err := sim.Deliver(t.Context(), geminisim.Delivery{Type: "batch.succeeded", Name: "batches/x"}); err != nil {
+			if _, _, err := sim.Deliver(t.Context(), geminisim.Delivery{Type: "batch.succeeded",
+				Name: "batches/x"}); err != nil {
 				t.Fatal(err)
 			}
 			all := rc.all()
@@ -245,7 +257,8 @@ func TestDisabledWebhookGetsNothing(t *testing.T) {
 			t.Errorf("%d attempts reached the receiver, want the one before", n)
 		}
 		infos := sim.Batches()
-		if infos[0].Completion != geminisim.CompletionLost || infos[0].Reached != 1 || infos[1].Completion != geminisim.CompletionNone {
+		if infos[0].Completion != geminisim.CompletionLost || infos[0].Reached != 1 ||
+			infos[1].Completion != geminisim.CompletionNone {
 			t.Errorf("%+v", infos)
 		}
 		w := call(t, sim, "GET", "/v1beta/webhooks/"+id, "")

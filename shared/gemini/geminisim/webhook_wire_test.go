@@ -13,7 +13,9 @@ import (
 )
 
 func subscribe(events ...webhooks.WebhookSubscribedEvent) operations.CreateWebhookRequest {
-	return operations.CreateWebhookRequest{Body: webhooks.WebhookInput{URI: "https://receiver.example/", SubscribedEvents: events}}
+	return operations.CreateWebhookRequest{
+		Body: webhooks.WebhookInput{URI: "https://receiver.example/", SubscribedEvents: events},
+	}
 }
 
 func TestUnknownEventsAreRefusedNamingTheSeven(t *testing.T) {
@@ -24,9 +26,13 @@ func TestUnknownEventsAreRefusedNamingTheSeven(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, created := client.Webhooks.Create(t.Context(), subscribe("batch.succeeded", "batch.cancelled"), noRetries)
-	_, updated := client.Webhooks.Update(t.Context(), operations.UpdateWebhookRequest{ID: *made.Webhook.ID, Body: webhooks.WebhookUpdate{
-		SubscribedEvents: []webhooks.WebhookUpdateSubscribedEvent{"interaction.cancelled"},
-	}}, noRetries)
+	_, updated := client.Webhooks.Update(
+		t.Context(),
+		operations.UpdateWebhookRequest{ID: *made.Webhook.ID, Body: webhooks.WebhookUpdate{
+			SubscribedEvents: []webhooks.WebhookUpdateSubscribedEvent{"interaction.cancelled"},
+		}},
+		noRetries,
+	)
 	for _, err := range []error{created, updated} {
 		body := wantStatus(t, err, http.StatusBadRequest).Body
 		_, supported, _ := strings.Cut(body, "Supported values: ")
@@ -45,11 +51,15 @@ func TestUnknownEventsAreRefusedNamingTheSeven(t *testing.T) {
 
 func TestNineEvents(t *testing.T) {
 	bubble(t, geminisim.Config{NineEvents: true}, nil, func(t *testing.T, sim *geminisim.Sim, rc *receiver, _ string) {
-		w := call(t, sim, "POST", "/v1beta/webhooks", `{"uri":"https://receiver.example/9","subscribed_events":["batch.cancelled","interaction.cancelled"]}`)
+		w := call(
+			t, sim, "POST", "/v1beta/webhooks",
+			`{"uri":"https://receiver.example/9","subscribed_events":["batch.cancelled","interaction.cancelled"]}`,
+		)
 		if w.Code != http.StatusOK {
 			t.Fatal(w.Body)
 		}
-		if w := call(t, sim, "POST", "/v1beta/webhooks", `{"uri":"https://r.example","subscribed_events":["batch.completed"]}`); w.Code != 400 ||
+		if w := call(t, sim, "POST", "/v1beta/webhooks", `{"uri":"https://r.example",`+
+			`"subscribed_events":["batch.completed"]}`); w.Code != 400 ||
 			!strings.Contains(w.Body.String(), "interaction.cancelled") {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
@@ -85,8 +95,11 @@ func TestWebhookIsEnabledAgainThroughSDK(t *testing.T) {
 		t.Errorf("%+v %v", got, err)
 	}
 	enabled := webhooks.WebhookUpdateState("enabled")
-	updated, err := client.Webhooks.Update(t.Context(), operations.UpdateWebhookRequest{ID: id, Body: webhooks.WebhookUpdate{State: &enabled}}, noRetries)
-	if err != nil || *updated.Webhook.State != webhooks.WebhookStateEnabled || updated.Webhook.URI != "https://receiver.example/" {
+	updated, err := client.Webhooks.Update(
+		t.Context(), operations.UpdateWebhookRequest{ID: id, Body: webhooks.WebhookUpdate{State: &enabled}}, noRetries,
+	)
+	if err != nil || *updated.Webhook.State != webhooks.WebhookStateEnabled ||
+		updated.Webhook.URI != "https://receiver.example/" {
 		t.Errorf("%+v %v", updated, err)
 	}
 }

@@ -107,8 +107,11 @@ func unbase64(t *testing.T, s string) string {
 // register makes a webhook without a network and returns its id and secret.
 func register(t *testing.T, sim *geminisim.Sim) (id, secret string) {
 	t.Helper()
-	w := call(t, sim, "POST", "/v1beta/webhooks",
-		`{"name":"test","uri":"https://receiver.example/webhook","subscribed_events":["batch.succeeded","batch.failed","batch.expired"]}`)
+	w := call(
+		t, sim, "POST", "/v1beta/webhooks",
+		`{"name":"test","uri":"https://receiver.example/webhook","subscribed_events":["batch.succeeded","batch.failed",`+
+			`"batch.expired"]}`,
+	)
 	var hook struct {
 		ID     string `json:"id"`
 		Secret string `json:"new_signing_secret"`
@@ -122,9 +125,17 @@ func register(t *testing.T, sim *geminisim.Sim) (id, secret string) {
 // submit makes a batch without a network and returns its name.
 func submit(t *testing.T, sim *geminisim.Sim, displayName string) string {
 	t.Helper()
-	w := call(t, sim, "POST", "/v1beta/models/gemini-3.5-flash:batchGenerateContent",
-		fmt.Sprintf(`{"batch":{"displayName":%q,"inputConfig":{"fileName":"files/input"},"webhookConfig":{"userMetadata":{"correlation":%q}}}}`,
-			displayName, displayName))
+	w := call(
+		t,
+		sim,
+		"POST",
+		"/v1beta/models/gemini-3.5-flash:batchGenerateContent",
+		fmt.Sprintf(
+			`{"batch":{"displayName":%q,"inputConfig":{"fileName":"files/input"},`+
+				`"webhookConfig":{"userMetadata":{"correlation":%q}}}}`,
+			displayName, displayName,
+		),
+	)
 	var op struct {
 		Name string `json:"name"`
 	}

@@ -90,7 +90,9 @@ func (c *Client) entry(batch resource) Batch {
 	}
 	entry := Batch{DisplayName: diag.Cut(batch.displayName, maxDisplayName)}
 	if err != nil {
-		entry.Answer = batch.describe(unknown(c.problem(string(operation.Batches), BadAnswer, "an entry of the page: %s", err)))
+		entry.Answer = batch.describe(
+			unknown(c.problem(string(operation.Batches), BadAnswer, "an entry of the page: %s", err)),
+		)
 		return entry
 	}
 	entry.Name, entry.Answer = name, c.batchAnswer(name.Resource, batch)

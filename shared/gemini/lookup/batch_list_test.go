@@ -16,7 +16,8 @@ import (
 
 // entry is the shape of a live entry of a listing.
 func entry(id, metadata string) string {
-	return `{"name":"batches/` + id + `","metadata":{"createTime":"2026-01-22T11:00:00.123456789Z",` + metadata + `},"done":true,"response":{"inlinedResponses":{"inlinedResponses":[null]}}}`
+	return `{"name":"batches/` + id + `","metadata":{"createTime":"2026-01-22T11:00:00.123456789Z",` + metadata + `},` +
+		`"done":true,"response":{"inlinedResponses":{"inlinedResponses":[null]}}}`
 }
 
 // TestListBatches: every batch of a page is told, whatever the others are, and an answer for one
@@ -37,10 +38,14 @@ func TestListBatches(t *testing.T) {
 		`{"name":"models/veo/operations/e","metadata":{"displayName":"opledger:c-3"}}`,
 		`{"name":"batches/","metadata":{"state":"BATCH_STATE_SUCCEEDED"}}`,
 		`{"name":"` + strings.Repeat("x", 2000) + `"}`,
-		`{"name":"batches/f","error":{"code":8,"message":"quota"},"metadata":{"state":"BATCH_STATE_FAILED","displayName":"` + strings.Repeat("n", 2000) + ` opledger:c-4"}}`,
+		`{"name":"batches/f","error":{"code":8,"message":"quota"},"metadata":{"state":"BATCH_STATE_FAILED",` +
+			`"displayName":"` + strings.Repeat(
+			"n", 2000,
+		) + ` opledger:c-4"}}`,
 	}
 	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if got := r.Method + " " + r.URL.String(); got != "GET /proxy/v1beta/batches?pageSize=50&pageToken=a%2Fb%3D" || r.Header.Get("X-Goog-Api-Key") != apiKey {
+		if got := r.Method + " " + r.URL.String(); got != "GET /proxy/v1beta/batches?pageSize=50&pageToken=a%2Fb%3D" ||
+			r.Header.Get("X-Goog-Api-Key") != apiKey {
 			t.Errorf("asked by %s, key %q", got, r.Header.Get("X-Goog-Api-Key"))
 		}
 		says(200, `{"nextPageToken":"next","operations":[`+strings.Join(answers, ",")+`],"unreachable":[]}`)(w, r)
@@ -93,7 +98,9 @@ func TestListBatches(t *testing.T) {
 func TestListBatchesPages(t *testing.T) {
 	t.Parallel()
 	pages := map[string]string{
-		"/v1beta/batches?pageSize=1000":             `{"operations":[` + entry("a", `"state":"BATCH_STATE_PENDING"`) + `],"nextPageToken":"2"}`,
+		"/v1beta/batches?pageSize=1000": `{"operations":[` + entry(
+			"a", `"state":"BATCH_STATE_PENDING"`,
+		) + `],"nextPageToken":"2"}`,
 		"/v1beta/batches?pageSize=1000&pageToken=2": `{"operations":null,"nextPageToken":"3"}`,
 		"/v1beta/batches?pageToken=3":               `{}`,
 	}
@@ -139,7 +146,8 @@ func TestListBatchesFails(t *testing.T) {
 			t.Parallel()
 			page, err := serve(t, says(200, test.body)).ListBatches(t.Context(), 0, "")
 			var failure *lookup.LookupError
-			if !errors.As(err, &failure) || failure.Reason != test.reason || failure.Resource != "batches" || strings.Contains(err.Error(), apiKey) {
+			if !errors.As(err, &failure) || failure.Reason != test.reason || failure.Resource != "batches" ||
+				strings.Contains(err.Error(), apiKey) {
 				t.Errorf("error %v, want reason %q", err, test.reason)
 			}
 			if len(page.Batches) != test.entries || page.NextPageToken != "" {
@@ -163,7 +171,8 @@ func TestListKnowsWhatGetDoesNot(t *testing.T) {
 	name := operationName(t, "batches/abc123")
 	checkUnknown(t, client.Lookup(t.Context(), name), lookup.Unavailable)
 	page, err := client.ListBatches(t.Context(), 0, "")
-	if err != nil || len(page.Batches) != 1 || page.Batches[0].Name != name || page.Batches[0].State != operation.Succeeded {
+	if err != nil || len(page.Batches) != 1 || page.Batches[0].Name != name ||
+		page.Batches[0].State != operation.Succeeded {
 		t.Errorf("R2: %+v, %v", page, err)
 	}
 }
@@ -175,8 +184,13 @@ func TestListBatchesMaxPageSize(t *testing.T) {
 	for i := range lookup.MaxPageSize {
 		entries = append(entries, entry(strconv.Itoa(i), `"state":"BATCH_STATE_PENDING"`))
 	}
-	page, err := serve(t, says(200, `{"operations":[`+strings.Join(entries, ",")+`]}`)).ListBatches(t.Context(), lookup.MaxPageSize, "")
-	if err != nil || len(page.Batches) != lookup.MaxPageSize || page.Batches[lookup.MaxPageSize-1].Name.Key != "batches/999" {
+	page, err := serve(
+		t, says(200, `{"operations":[`+strings.Join(entries, ",")+`]}`),
+	).ListBatches(
+		t.Context(), lookup.MaxPageSize, "",
+	)
+	if err != nil || len(page.Batches) != lookup.MaxPageSize ||
+		page.Batches[lookup.MaxPageSize-1].Name.Key != "batches/999" {
 		t.Errorf("%d entries, %v", len(page.Batches), err)
 	}
 }

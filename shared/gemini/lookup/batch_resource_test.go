@@ -53,7 +53,8 @@ func TestLookupStreams(t *testing.T) {
 	}, func(o *lookup.Options) { o.MaxAnswer = 1 << 10 })
 	before := held()
 	got := client.Lookup(t.Context(), operationName(t, "batches/abc123"))
-	if diff := cmp.Diff(lookup.Answer{State: operation.Succeeded, Result: operation.Result{Inline: true}}, got); diff != "" {
+	if diff := cmp.Diff(lookup.Answer{State: operation.Succeeded, Result: operation.Result{Inline: true}},
+		got); diff != "" {
 		t.Errorf("R6: -want +got\n%s", diff)
 	}
 	if most.Load() > before+8<<20 {

@@ -33,15 +33,20 @@ func TestLookupBatchKnown(t *testing.T) {
 			"running", `"state":"BATCH_STATE_RUNNING","updateTime":"2026-01-22T12:00:00Z"`,
 			lookup.Answer{State: operation.Running, UpdateTime: noon},
 		},
-		{"succeeded with a file", `"state":"BATCH_STATE_SUCCEEDED","updateTime":"2026-01-22T12:00:00.123456789Z","endTime":"2026-01-22T12:00:01Z","output":{"responsesFile":"files/batch-x"}`, lookup.Answer{
+		{"succeeded with a file", `"state":"BATCH_STATE_SUCCEEDED","updateTime":"2026-01-22T12:00:00.123456789Z",` +
+			`"endTime":"2026-01-22T12:00:01Z","output":{"responsesFile":"files/batch-x"}`, lookup.Answer{
 			State: operation.Succeeded, UpdateTime: noonish, Result: operation.Result{OutputFile: "files/batch-x"},
 		}},
-		{"succeeded inline", `"state":"BATCH_STATE_SUCCEEDED","endTime":"2026-01-22T12:00:00Z","output":{"inlinedResponses":{"inlinedResponses":[{"response":{"candidates":[]}},{"response":null},{"error":{"code":8,"message":"quota"}}]}}`, lookup.Answer{
+		{"succeeded inline", `"state":"BATCH_STATE_SUCCEEDED","endTime":"2026-01-22T12:00:00Z",` +
+			`"output":{"inlinedResponses":{"inlinedResponses":[{"response":{"candidates":[]}},{"response":null},` +
+			`{"error":{"code":8,"message":"quota"}}]}}`, lookup.Answer{
 			State: operation.Succeeded, UpdateTime: noon, Result: operation.Result{Inline: true},
 		}},
-		{"succeeded with embeddings inline", `"state":"BATCH_STATE_SUCCEEDED","output":{"inlinedEmbedContentResponses":{"inlinedResponses":[{"response":{"embedding":{"values":[1]}}}]}}`, lookup.Answer{
-			State: operation.Succeeded, Result: operation.Result{Inline: true},
-		}},
+		{"succeeded with embeddings inline", `"state":"BATCH_STATE_SUCCEEDED",` +
+			`"output":{"inlinedEmbedContentResponses":{"inlinedResponses":[{"response":{"embedding":{"values":[1]}}}]}}`,
+			lookup.Answer{
+				State: operation.Succeeded, Result: operation.Result{Inline: true},
+			}},
 		{
 			"failed", `"state":"BATCH_STATE_FAILED","endTime":"2026-01-22T12:00:00Z"`,
 			lookup.Answer{State: operation.Failed, UpdateTime: noon},
@@ -80,21 +85,24 @@ func TestLookupBatchKnown(t *testing.T) {
 		{"a time is no time", `"state":"JOB_STATE_CANCELLING","updateTime":"soon"`, lookup.Answer{State: operation.Running}},
 		{
 			"the end a little after the last update",
-			`"state":"BATCH_STATE_SUCCEEDED","updateTime":"2026-01-22T12:00:00.123456789Z","endTime":"2026-01-22T12:00:00.123456820Z"`,
+			`"state":"BATCH_STATE_SUCCEEDED","updateTime":"2026-01-22T12:00:00.123456789Z",` +
+				`"endTime":"2026-01-22T12:00:00.123456820Z"`,
 			lookup.Answer{State: operation.Succeeded, UpdateTime: noonish},
 		},
 		{
 			"only the end has a time", `"state":"BATCH_STATE_EXPIRED","updateTime":7,"endTime":"2026-01-22T12:00:00Z"`,
 			lookup.Answer{State: operation.Expired, UpdateTime: noon},
 		},
-		{"counts, as texts and as numbers", done + `"batchStats":{"requestCount":"7","successfulRequestCount":4,"failedRequestCount":"2","pendingRequestCount":1,"x":3},"output":{"responsesFile":"files/x","y":1}`, lookup.Answer{
+		{"counts, as texts and as numbers", done + `"batchStats":{"requestCount":"7","successfulRequestCount":4,` +
+			`"failedRequestCount":"2","pendingRequestCount":1,"x":3},"output":{"responsesFile":"files/x","y":1}`, lookup.Answer{
 			State: operation.Succeeded, UpdateTime: noonish, Result: operation.Result{
 				OutputFile: "files/x", Counts: &operation.Counts{Total: 7, Succeeded: 4, Failed: 2, Pending: 1},
 			},
 		}},
 		{
 			"counts that are none",
-			done + nullItem + `,"batchStats":{"requestCount":"many","failedRequestCount":-1,"pendingRequestCount":1.5,"successfulRequestCount":{}}`,
+			done + nullItem + `,"batchStats":{"requestCount":"many","failedRequestCount":-1,"pendingRequestCount":1.5,` +
+				`"successfulRequestCount":{}}`,
 			lookup.Answer{State: operation.Succeeded, UpdateTime: noonish, Result: inline},
 		},
 		{
@@ -122,11 +130,13 @@ func TestLookupBatchBare(t *testing.T) {
 		want lookup.Answer
 	}{
 		"no name, other members": {
-			`{"done":true,"response":{"x":[{"state":1},[[]],1e999,true,null]},"metadata":{"createTime":"soon","x":{"state":"y"},"state":"BATCH_STATE_SUCCEEDED"},"y":[]}`,
+			`{"done":true,"response":{"x":[{"state":1},[[]],1e999,true,null]},"metadata":{"createTime":"soon",` +
+				`"x":{"state":"y"},"state":"BATCH_STATE_SUCCEEDED"},"y":[]}`,
 			lookup.Answer{State: operation.Succeeded},
 		},
 		"why it failed": {
-			`{"error":{"details":[{"code":1}],"code":8,"message":"no quota for ` + apiKey + `"},"metadata":{"state":"BATCH_STATE_FAILED"}}`,
+			`{"error":{"details":[{"code":1}],"code":8,"message":"no quota for ` + apiKey + `"},` +
+				`"metadata":{"state":"BATCH_STATE_FAILED"}}`,
 			lookup.Answer{
 				State: operation.Failed, Result: operation.Result{ErrorCode: "8", ErrorMessage: "no quota for [API key]"},
 			},
@@ -222,7 +232,11 @@ func TestLookupBatchUnknown(t *testing.T) {
 			}
 		})
 	}
-	got := serve(t, says(200, `{"error":{"code":404,"message":"not here"}}`)).Lookup(t.Context(), operationName(t, "batches/abc123"))
+	got := serve(
+		t, says(200, `{"error":{"code":404,"message":"not here"}}`),
+	).Lookup(
+		t.Context(), operationName(t, "batches/abc123"),
+	)
 	if !strings.Contains(got.Err.Error(), "404: not here") {
 		t.Errorf("%v does not say what Gemini said", got.Err)
 	}

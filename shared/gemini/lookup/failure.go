@@ -47,7 +47,11 @@ func (e *LookupError) Unwrap() error { return e.cause }
 
 // problem returns an error whose message may quote the server, redacted and cut.
 func (c *Client) problem(resource, reason, format string, args ...any) *LookupError {
-	return &LookupError{Resource: resource, Reason: reason, Message: c.api.Redact(fmt.Sprintf(format, args...), maxErrorText)}
+	return &LookupError{
+		Resource: resource,
+		Reason:   reason,
+		Message:  c.api.Redact(fmt.Sprintf(format, args...), maxErrorText),
+	}
 }
 
 // failure gives every failed request its reason: from the HTTP status of an answer other than 200,

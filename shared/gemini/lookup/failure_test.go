@@ -27,7 +27,8 @@ type refusal struct {
 
 func refusals() []refusal {
 	retryInfo := func(delay string) string {
-		return `,"details":[{"@type":"type.googleapis.com/google.rpc.Help"},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":` + delay + `}]`
+		return `,"details":[{"@type":"type.googleapis.com/google.rpc.Help"},` +
+			`{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":` + delay + `}]`
 	}
 	return []refusal{
 		{
@@ -116,7 +117,8 @@ func refusals() []refusal {
 		},
 		{
 			name: "400 for the key", status: 400,
-			body:   `{"error":{"code":400,"status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}`,
+			body: `{"error":{"code":400,"status":"INVALID_ARGUMENT",` +
+				`"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}`,
 			reason: lookup.Denied,
 		},
 		{name: "400", status: 400, body: `{"error":{"code":400,"status":"INVALID_ARGUMENT"}}`, reason: lookup.Refused},
@@ -173,7 +175,8 @@ func checkFailure(t *testing.T, err error, resource string, want refusal) {
 	if !errors.As(err, &failure) {
 		t.Fatalf("%s: %v is no *LookupError", resource, err)
 	}
-	if failure.Resource != resource || failure.Reason != want.reason || failure.Code != want.status || failure.RetryAfter != want.retry {
+	if failure.Resource != resource || failure.Reason != want.reason || failure.Code != want.status ||
+		failure.RetryAfter != want.retry {
 		t.Errorf("got %+v, want %+v of %s", failure, want, resource)
 	}
 	if text := err.Error(); strings.Contains(text, apiKey) || len(text) > 1<<10 {
@@ -219,7 +222,8 @@ func TestErrorKeepsBaseURL(t *testing.T) {
 	client := serve(t, http.NotFound, func(o *lookup.Options) { o.BaseURL = "http://alice-of-ops:hunter2@127.0.0.1:1/" })
 	for _, raw := range names {
 		err := client.Lookup(t.Context(), operationName(t, raw)).Err
-		if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "alice") || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "alice") ||
+			!strings.Contains(err.Error(), "127.0.0.1:1") {
 			t.Errorf("%s: %v", raw, err)
 		}
 	}

@@ -22,14 +22,17 @@ func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 // answering returns a client to which everything is answered with a 200 and what body says then.
 func answering(tb testing.TB, body *[]byte) *lookup.Client {
 	tb.Helper()
-	client, err := lookup.NewClient(tb.Context(), lookup.Options{APIKey: apiKey, BaseURL: "https://gemini.test", HTTP: &http.Client{
-		Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
-			return &http.Response{
-				StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: -1,
-				Body: io.NopCloser(bytes.NewReader(*body)), Request: req,
-			}, nil
-		}),
-	}})
+	client, err := lookup.NewClient(
+		tb.Context(),
+		lookup.Options{APIKey: apiKey, BaseURL: "https://gemini.test", HTTP: &http.Client{
+			Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+				return &http.Response{
+					StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: -1,
+					Body: io.NopCloser(bytes.NewReader(*body)), Request: req,
+				}, nil
+			}),
+		}},
+	)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -50,7 +53,9 @@ func plainly(object any) (name, state, displayName string) {
 // encoding/json finds it too.
 func FuzzLookup(f *testing.F) {
 	f.Add([]byte(batch(`"state":"BATCH_STATE_SUCCEEDED","displayName":"opledger:c-1",` + nullItem)))
-	f.Add([]byte(`{"error":{"code":1},"metadata":{"state":"JOB_STATE_FAILED","batchStats":{"requestCount":"1"}},"metadata":7}`))
+	f.Add(
+		[]byte(`{"error":{"code":1},"metadata":{"state":"JOB_STATE_FAILED","batchStats":{"requestCount":"1"}},"metadata":7}`),
+	)
 	f.Add([]byte(video(`,"done":true,"error":{"code":1}`)))
 	f.Add([]byte(generated(`"generatedSamples":[null],"raiMediaFilteredCount":1`)))
 	f.Add([]byte(interaction(`"status":"incomplete","errors":[{}]`)))
@@ -79,9 +84,11 @@ func FuzzLookup(f *testing.F) {
 		}
 		body = sorted
 		got := client.Lookup(t.Context(), operationName(t, names[0]))
-		if about, err := operation.ParseName(name, operation.Batches); name != "" && (err != nil || string(about.Key) != names[0]) {
+		if about, err := operation.ParseName(name, operation.Batches); name != "" &&
+			(err != nil || string(about.Key) != names[0]) {
 			checkUnknown(t, got, lookup.BadAnswer)
-		} else if known := strings.HasSuffix(state, "_STATE_"+string(got.State)); got.Known() && !known && state != "JOB_STATE_QUEUED" && !strings.HasSuffix(state, "_CANCELLING") {
+		} else if known := strings.HasSuffix(state, "_STATE_"+string(got.State)); got.Known() && !known &&
+			state != "JOB_STATE_QUEUED" && !strings.HasSuffix(state, "_CANCELLING") {
 			t.Fatalf("R4: %s of %s", got.State, sorted)
 		} else if got.CorrelationID != gemini.CorrelationIn(displayName) {
 			t.Fatalf("K6: %q of %s", got.CorrelationID, sorted)

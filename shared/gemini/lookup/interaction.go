@@ -40,19 +40,26 @@ func (c *Client) lookupInteraction(ctx context.Context, name operation.Name, id 
 func (c *Client) interactionAnswer(name operation.Name, interaction *interactions.Interaction) Answer {
 	var result operation.Result
 	if len(interaction.Errors) > 0 {
-		result.ErrorCode, result.ErrorMessage = c.errorTexts(text(interaction.Errors[0].Code), text(interaction.Errors[0].Message))
+		result.ErrorCode, result.ErrorMessage = c.errorTexts(
+			text(interaction.Errors[0].Code), text(interaction.Errors[0].Message),
+		)
 	}
 	var answer Answer
 	switch state := interactionState(interaction.Status); {
 	case state.Known():
-		if interaction.Status == interactions.InteractionStatusIncomplete || interaction.Status == interactions.InteractionStatusBudgetExceeded {
+		if interaction.Status == interactions.InteractionStatusIncomplete ||
+			interaction.Status == interactions.InteractionStatusBudgetExceeded {
 			result.ErrorCode = string(interaction.Status) // a failure without an error code [M1]
 		}
 		answer = known(state, instant(text(interaction.Updated)), result)
 	case interaction.Status == "":
 		answer = unknown(c.problem(name.Resource, NoState, "the answer has no status"))
 	default:
-		answer = unknown(c.problem(name.Resource, UnknownState, "status %s is not known", diag.QuoteUpTo(string(interaction.Status), maxQuoted)))
+		answer = unknown(
+			c.problem(
+				name.Resource, UnknownState, "status %s is not known", diag.QuoteUpTo(string(interaction.Status), maxQuoted),
+			),
+		)
 	}
 	answer.CreateTime = operation.Instant(instant(text(interaction.Created)))
 	if metadata, err := json.Marshal(interaction.WebhookConfig.GetUserMetadata()); err == nil {
@@ -72,7 +79,9 @@ func interactionState(status interactions.InteractionStatus) operation.State {
 		return operation.RequiresAction
 	case interactions.InteractionStatusCompleted:
 		return operation.Succeeded
-	case interactions.InteractionStatusFailed, interactions.InteractionStatusIncomplete, interactions.InteractionStatusBudgetExceeded:
+	case interactions.InteractionStatusFailed,
+		interactions.InteractionStatusIncomplete,
+		interactions.InteractionStatusBudgetExceeded:
 		return operation.Failed
 	case interactions.InteractionStatusCancelled:
 		return operation.Cancelled

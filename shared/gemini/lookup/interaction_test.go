@@ -13,7 +13,8 @@ import (
 
 // interaction is the shape of an answer around some members.
 func interaction(members string) string {
-	return `{"id":"v1_ChdOdXRo","object":"interaction","model":"gemini-3-flash","created":"2026-01-22T11:00:00.123456789Z","updated":"2026-01-22T12:00:00Z",` +
+	return `{"id":"v1_ChdOdXRo","object":"interaction","model":"gemini-3-flash",` +
+		`"created":"2026-01-22T11:00:00.123456789Z","updated":"2026-01-22T12:00:00Z",` +
 		members + `,"steps":[{"type":"model_output","content":[{"type":"text","text":"hello"}]}],"usage":{"total_tokens":7}}`
 }
 
@@ -21,7 +22,12 @@ func interaction(members string) string {
 func TestLookupInteraction(t *testing.T) {
 	t.Parallel()
 	in := func(state operation.State, code, message string) lookup.Answer {
-		return lookup.Answer{State: state, UpdateTime: noon, CreateTime: created, Result: operation.Result{ErrorCode: code, ErrorMessage: message}}
+		return lookup.Answer{
+			State:      state,
+			UpdateTime: noon,
+			CreateTime: created,
+			Result:     operation.Result{ErrorCode: code, ErrorMessage: message},
+		}
 	}
 	correlated := in(operation.Running, "", "")
 	correlated.CorrelationID = "c-1"

@@ -94,7 +94,8 @@ func TestLookupSendsNothing(t *testing.T) {
 // TestAsksOnce: one look-up is one request, whatever comes back.
 func TestAsksOnce(t *testing.T) {
 	t.Parallel()
-	for _, body := range []string{``, `{}`, `null`, `[]`, `<html>`, `{"error":{"code":404}}`, batch(`"state":"BATCH_STATE_DREAMING"`)} {
+	for _, body := range []string{``, `{}`, `null`, `[]`, `<html>`, `{"error":{"code":404}}`,
+		batch(`"state":"BATCH_STATE_DREAMING"`)} {
 		handler, n := counted(says(200, body))
 		client := serve(t, handler)
 		for _, raw := range names {

@@ -17,7 +17,11 @@ func video(members string) string {
 
 // generated is the shape of a live answer that is done.
 func generated(response string) string {
-	return video(`,"done":true,"response":{"@type":"type.googleapis.com/google.ai.generativelanguage.v1beta.PredictLongRunningResponse","generateVideoResponse":{` + response + `}}`)
+	return video(
+		`,"done":true,"response":{"@type":"type.googleapis.com/google.ai.generativelanguage.v1beta.` +
+			`PredictLongRunningResponse",` +
+			`"generateVideoResponse":{` + response + `}}`,
+	)
 }
 
 // TestLookupVideo has what the API was seen to answer. No answer has a time [M4].

@@ -59,11 +59,16 @@ func operationName(t testing.TB, raw string) operation.Name {
 }
 
 // names has one operation of each kind that can be looked up.
-var names = []string{"batches/abc123", "models/veo-3.1-generate-preview/operations/9p5ug42emn2z", "interactions/v1_ChdOdXRo"}
+var names = []string{
+	"batches/abc123",
+	"models/veo-3.1-generate-preview/operations/9p5ug42emn2z",
+	"interactions/v1_ChdOdXRo",
+}
 
 // batch is the shape of a live answer around some metadata.
 func batch(metadata string) string {
-	return `{"name":"batches/abc123","metadata":{"@type":"type.googleapis.com/google.ai.generativelanguage.v1main.GenerateContentBatch",` +
+	return `{"name":"batches/abc123","metadata":{` +
+		`"@type":"type.googleapis.com/google.ai.generativelanguage.v1main.GenerateContentBatch",` +
 		`"model":"models/gemini-2.5-flash","displayName":"d","createTime":"2026-01-22T11:00:00.123456789Z",` + metadata + `}}`
 }
 
@@ -71,7 +76,9 @@ func batch(metadata string) string {
 func checkUnknown(t *testing.T, got lookup.Answer, reason string) {
 	t.Helper()
 	if got.Known() || got.State != operation.Unknown || got.Reason != reason || got.Err == nil {
-		t.Errorf("known %v, state %q, reason %q, error %v; want reason %q", got.Known(), got.State, got.Reason, got.Err, reason)
+		t.Errorf(
+			"known %v, state %q, reason %q, error %v; want reason %q", got.Known(), got.State, got.Reason, got.Err, reason,
+		)
 	}
 	if got.Err != nil && strings.Contains(fmt.Sprintf("%v %+v %#v", got.Err, got.Err, got.Err), apiKey) {
 		t.Errorf("the error holds the API key: %v", got.Err)

@@ -14,10 +14,13 @@ import (
 func TestCount(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]int64{
-		`{"metadata":{"output":{"responsesFile":"files/x"},"batchStats":{"pendingRequestCount":"1","requestCount":"10000"}},"done":true}`: 10_000,
-		`{"name":"batches/abc","metadata":{"batchStats":{"requestCount":"7"`:                                                              7,
-		`{"metadata":{"batchStats":{}}}`: 0, `{"metadata":{"batchStats":{"requestCount":null}}}`: 0, `{"metadata":null}`: 0,
-		`[]`: 0,
+		`{"metadata":{"output":{"responsesFile":"files/x"},"batchStats":{"pendingRequestCount":"1",` +
+			`"requestCount":"10000"}},"done":true}`: 10_000,
+		`{"name":"batches/abc","metadata":{"batchStats":{"requestCount":"7"`: 7,
+		`{"metadata":{"batchStats":{}}}`:                                     0,
+		`{"metadata":{"batchStats":{"requestCount":null}}}`:                  0,
+		`{"metadata":null}`: 0,
+		`[]`:                0,
 		`{"metadata":{"batchStats":{"requestCount":"many"}}}`: -1, `{"metadata":{"batchStats":{"requestCount":"-1"}}}`: -1,
 		`{"metadata":{"batchStats"`: -1, `{"metadata":{"batchStats":{"requestCount"`: -1, `not JSON`: -1, ``: -1,
 	} {

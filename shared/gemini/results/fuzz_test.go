@@ -28,7 +28,8 @@ func FuzzFile(f *testing.F) {
 		}
 		seen := map[string]bool{}
 		for i, item := range all {
-			if seen[item.Key] || item.Key == "" || len(item.Key) > 256 || item.Index != int64(i) || (item.Response == nil) == (item.Error == nil) {
+			if seen[item.Key] || item.Key == "" || len(item.Key) > 256 || item.Index != int64(i) ||
+				(item.Response == nil) == (item.Error == nil) {
 				t.Fatalf("%+v", item)
 			}
 			seen[item.Key] = true

@@ -133,7 +133,8 @@ func (n namer) add(key string) bool {
 // a hash of the whole.
 func readable(key string) string {
 	unprintable := func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }
-	if len(key) <= maxKeyBytes && utf8.ValidString(key) && !strings.ContainsFunc(key, unprintable) && strings.TrimSpace(key) == key {
+	if len(key) <= maxKeyBytes && utf8.ValidString(key) && !strings.ContainsFunc(key, unprintable) &&
+		strings.TrimSpace(key) == key {
 		return key
 	}
 	sum := sha256.Sum256([]byte(key))

@@ -13,7 +13,18 @@ import (
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
-	keys := []string{strings.Repeat("k", 5000) + "1", strings.Repeat("k", 5000) + "2", `a\nb`, `a\rb`, `a_b`, ` a`, `a`, `日本 語`, `\ud800`, `\u0000`}
+	keys := []string{
+		strings.Repeat("k", 5000) + "1",
+		strings.Repeat("k", 5000) + "2",
+		`a\nb`,
+		`a\rb`,
+		`a_b`,
+		` a`,
+		`a`,
+		`日本 語`,
+		`\ud800`,
+		`\u0000`,
+	}
 	for _, k := range keys {
 		fmt.Fprintf(&text, "{\"key\":\"%s\",\"response\":1}\n", k)
 	}

@@ -94,6 +94,7 @@ func fileID(name string) (string, bool) {
 		return "", false
 	}
 	id := strings.TrimSuffix(name[at+len("files/"):], ":download")
-	ok := id != "" && id != "." && id != ".." && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || strings.ContainsRune("/\\%:#", r) })
+	ok := id != "" && id != "." && id != ".." &&
+		!strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || strings.ContainsRune("/\\%:#", r) })
 	return id, ok
 }

@@ -18,11 +18,13 @@ func TestInline(t *testing.T) {
 	t.Parallel()
 	list := `{"inlinedResponses":{"inlinedResponses":[` + strings.Join(texts(), ",\n") + `]}}`
 	for name, body := range map[string]string{
-		"in metadata":  `{"name":"batches/abc","metadata":{"x":[{}],"output":` + list + `},"done":true,"response":` + list + `}`,
+		"in metadata": `{"name":"batches/abc","metadata":{"x":[{}],"output":` + list + `},"done":true,` +
+			`"response":` + list + `}`,
 		"in response":  `{"response":` + list + `}`,
 		"empty before": `{"metadata":{"output":{"inlinedResponses":{"inlinedResponses":[]}}},"response":` + list + `}`,
-		"null before":  `{"metadata":{"inputConfig":{"requests":{"requests":[[[]],{}]}},"output":null},"response":` + list + `}`,
-		"embeddings":   `{"response":` + strings.ReplaceAll(list, "inlinedResponses", "inlinedEmbedContentResponses") + `}`,
+		"null before": `{"metadata":{"inputConfig":{"requests":{"requests":[[[]],{}]}},"output":null},` +
+			`"response":` + list + `}`,
+		"embeddings": `{"response":` + strings.ReplaceAll(list, "inlinedResponses", "inlinedEmbedContentResponses") + `}`,
 	} {
 		client := serve(t, says(body))
 		for _, from := range []int{0, 3, len(lines)} {

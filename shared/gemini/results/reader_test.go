@@ -82,7 +82,12 @@ func TestNotJSON(t *testing.T) {
 	client := serve(t, says("{\"key\":\"a\",\"resp\n<html>\n{\"key\":\"b\",\"response\":1}\n\xff\x00"))
 	got, err := read(client, operation.Result{OutputFile: file}, 0)
 	broken := odd + `it is not a JSON object"}`
-	want := []string{"0 index-0: error " + broken, "1 index-1: error " + broken, "2 b: response 1", "3 index-3: error " + broken}
+	want := []string{
+		"0 index-0: error " + broken,
+		"1 index-1: error " + broken,
+		"2 b: response 1",
+		"3 index-3: error " + broken,
+	}
 	if diff := cmp.Diff(want, show(got)); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}
@@ -104,11 +109,14 @@ func TestBroken(t *testing.T) {
 	}
 	body := `{"metadata":{"output":{"inlinedResponses":{"inlinedResponses":[{"response":1},{"response":2}`
 	for _, cut := range []int{0, 5, 40, 70, len(body) - 12, len(body)} {
-		if _, err := read(serve(t, says(body[:cut])), operation.Result{Inline: true}, 0); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := read(serve(t, says(body[:cut])), operation.Result{Inline: true}, 0); !errors.Is(
+			err, io.ErrUnexpectedEOF,
+		) {
 			t.Errorf("inline, cut at %d: %v", cut, err)
 		}
 	}
-	for _, none := range []string{`{}`, `{"metadata":null}`, `{"error":{"code":5}}`, `[]`, `{"response":{"inlinedResponses":[]}}`} {
+	for _, none := range []string{`{}`, `{"metadata":null}`, `{"error":{"code":5}}`, `[]`,
+		`{"response":{"inlinedResponses":[]}}`} {
 		if _, err := read(serve(t, says(none)), operation.Result{Inline: true}, 0); !errors.Is(err, results.ErrNone) {
 			t.Errorf("%s: %v, want ErrNone", none, err)
 		}

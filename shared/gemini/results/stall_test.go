@@ -21,7 +21,10 @@ func (s stalling) RoundTrip(r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()
 		return 0, r.Context().Err()
 	})
-	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(io.MultiReader(strings.NewReader(string(s)), rest))}, nil
+	return &http.Response{
+		StatusCode: http.StatusOK,
+		Body:       io.NopCloser(io.MultiReader(strings.NewReader(string(s)), rest)),
+	}, nil
 }
 
 type readFunc func([]byte) (int, error)
@@ -55,7 +58,9 @@ func TestStalled(t *testing.T) {
 				time.Sleep(time.Hour)
 				began := time.Now()
 				_, err = reader.Next()
-				if took := time.Since(began); err == nil || errors.Is(err, results.ErrLost) || !strings.Contains(err.Error(), "nothing came") || took != time.Minute {
+				if took := time.Since(began); err == nil || errors.Is(err, results.ErrLost) ||
+					!strings.Contains(err.Error(), "nothing came") ||
+					took != time.Minute {
 					t.Errorf("after %v: %v", took, err)
 				}
 				if err := reader.Close(); err != nil {

@@ -12,7 +12,8 @@ import (
 func TestNewClient(t *testing.T) {
 	t.Parallel()
 	for _, o := range []webhooks.Options{{}, {APIKey: apiKey, BaseURL: "http://elsewhere"}} {
-		if client, err := webhooks.NewClient(t.Context(), o); err == nil || client != nil || strings.Contains(err.Error(), apiKey) {
+		if client, err := webhooks.NewClient(t.Context(), o); err == nil || client != nil ||
+			strings.Contains(err.Error(), apiKey) {
 			t.Errorf("%v, %v", client, err)
 		}
 	}

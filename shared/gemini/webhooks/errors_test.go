@@ -59,7 +59,8 @@ func TestFailures(t *testing.T) {
 			} {
 				w.instead(func(rw http.ResponseWriter, _ *http.Request) bool { says(rw, c.status, c.body); return true })
 				failure := wantError(t, ask(t.Context(), w.client), c.status, c.words...)
-				if sent := w.requests(); len(sent) != 1 || failure.Unanswered() != (c.unanswered && !read) || failure.NotFound() != (c.status == 404) {
+				if sent := w.requests(); len(sent) != 1 || failure.Unanswered() != (c.unanswered && !read) ||
+					failure.NotFound() != (c.status == 404) {
 					t.Errorf("%d: %d requests, unanswered %v", c.status, len(sent), failure.Unanswered())
 				}
 			}
@@ -74,7 +75,8 @@ func TestFailures(t *testing.T) {
 				_, _ = io.WriteString(rw, "whsec_hunter2")
 				return true
 			})
-			if failure := wantError(t, ask(t.Context(), w.client), 200, again); strings.Contains(failure.Error(), "hunter2") || failure.Unanswered() == read {
+			if failure := wantError(t, ask(t.Context(), w.client), 200, again); strings.Contains(failure.Error(), "hunter2") ||
+				failure.Unanswered() == read {
 				t.Errorf("%v", failure)
 			}
 			w.instead(func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) })

@@ -29,7 +29,8 @@ func TestLife(t *testing.T) {
 	if diff := cmp.Diff([]string{"batch.cancelled", "interaction.cancelled"}, created.Refused); diff != "" {
 		t.Error(diff)
 	}
-	if printed := fmt.Sprintf("%v %+v %#v %s", created, created, created, created); strings.Contains(printed, created.Secret) {
+	printed := fmt.Sprintf("%v %+v %#v %s", created, created, created, created)
+	if strings.Contains(printed, created.Secret) {
 		t.Errorf("printed %s", printed)
 	}
 	w.requests()

@@ -61,7 +61,8 @@ func (s Secret) Of(secret string) bool {
 	if !cut {
 		return s.Truncated != "" && s.Truncated == secret
 	}
-	return tail != "" && len(secret) >= len(head)+len(tail) && strings.HasPrefix(secret, head) && strings.HasSuffix(secret, tail)
+	return tail != "" && len(secret) >= len(head)+len(tail) && strings.HasPrefix(secret, head) &&
+		strings.HasSuffix(secret, tail)
 }
 
 // fromSDK converts a webhook of the SDK. Missing fields are empty.
@@ -75,7 +76,9 @@ func fromSDK(w *sdk.Webhook) Webhook {
 		hook.Events = append(hook.Events, string(event))
 	}
 	for _, secret := range w.SigningSecrets {
-		hook.Secrets = append(hook.Secrets, Secret{Truncated: value(secret.TruncatedSecret), Expires: value(secret.ExpireTime)})
+		hook.Secrets = append(
+			hook.Secrets, Secret{Truncated: value(secret.TruncatedSecret), Expires: value(secret.ExpireTime)},
+		)
 	}
 	return hook
 }

@@ -61,7 +61,11 @@ func (s *Sim) Versions(name string) []Version {
 	var all []Version
 	if kept := s.secrets[named(name)]; kept != nil {
 		for _, v := range kept.versions {
-			shown := Version{Name: v.name(named(name)), Enabled: v.state == secretmanagerpb.SecretVersion_ENABLED, Data: string(v.data)}
+			shown := Version{
+				Name:    v.name(named(name)),
+				Enabled: v.state == secretmanagerpb.SecretVersion_ENABLED,
+				Data:    string(v.data),
+			}
 			all = append([]Version{shown}, all...)
 		}
 	}

@@ -16,7 +16,9 @@ import (
 // anything is looked for, so that nobody learns what is there.
 func (s *Sim) may(permission, resource string) error {
 	if s.denied[permission] {
-		return status.Errorf(codes.PermissionDenied, "Permission '%s' denied for resource '%s' (or it may not exist).", permission, resource)
+		return status.Errorf(
+			codes.PermissionDenied, "Permission '%s' denied for resource '%s' (or it may not exist).", permission, resource,
+		)
 	}
 	return nil
 }
@@ -32,7 +34,9 @@ func (s *Sim) CreateSecret(_ context.Context, r *secretmanagerpb.CreateSecretReq
 		return nil, status.Error(codes.InvalidArgument, "The replication field is required.")
 	}
 	if s.secrets[r.GetSecretId()] != nil {
-		return nil, status.Errorf(codes.AlreadyExists, "Secret [%s/secrets/%s] already exists.", r.GetParent(), r.GetSecretId())
+		return nil, status.Errorf(
+			codes.AlreadyExists, "Secret [%s/secrets/%s] already exists.", r.GetParent(), r.GetSecretId(),
+		)
 	}
 	s.secrets[r.GetSecretId()] = &secret{}
 	return &secretmanagerpb.Secret{Name: "projects/" + number + "/secrets/" + r.GetSecretId()}, nil
