@@ -11,12 +11,12 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// remindEvery is how often this process alerts on an effect that it has no handler for. Its messages
-// arrive with every sweep.
+// remindEvery is how often this process alerts on an effect that it has no handler for. Its
+// messages arrive with every sweep.
 const remindEvery = time.Hour
 
-// alert logs what the operator must see: an effect that is dead, one that has been failing for long,
-// and one that this revision has no handler for.
+// alert logs what the operator must see: an effect that is dead, one that has been failing for
+// long, and one that this revision has no handler for.
 func (f Function) alert(ctx context.Context, m ledger.Message, report effect.Report) {
 	log := f.Log.With("event", "alert", "operation", m.Operation, "effect", m.Effect)
 	switch {

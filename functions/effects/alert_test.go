@@ -14,7 +14,8 @@ import (
 	"github.com/opledger/opledger/shared/logging"
 )
 
-// TestResultsLostAlerts: an effect whose results Gemini no longer has is told aloud under a reason of its own.
+// TestResultsLostAlerts: an effect whose results Gemini no longer has is told aloud under a reason
+// of its own.
 func TestResultsLostAlerts(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)
@@ -22,7 +23,8 @@ func TestResultsLostAlerts(t *testing.T) {
 			return nil, effect.Permanent(fmt.Errorf("%w: 404", results.ErrLost))
 		})
 		f := effects.New(effects.Options{
-			Runner: effect.NewRunner(w.ledger, map[string]effect.Handler{"publish": lost}), Now: time.Now, Log: logging.New(&w.log, ""),
+			Runner: effect.NewRunner(w.ledger, map[string]effect.Handler{"publish": lost}), Now: time.Now,
+			Log: logging.New(&w.log, ""),
 		})
 		if again, got := w.deliver(f); again != 0 || got[effect.Died] != 1 {
 			w.Errorf("%d again, %v", again, got)
@@ -33,7 +35,8 @@ func TestResultsLostAlerts(t *testing.T) {
 	})
 }
 
-// TestCrashAlerts: an effect that dies because its attempts end with their process is told like any other that is given up.
+// TestCrashAlerts: an effect that dies because its attempts end with their process is told like any
+// other that is given up.
 func TestCrashAlerts(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)
@@ -52,15 +55,16 @@ func TestCrashAlerts(t *testing.T) {
 	})
 }
 
-// TestFailingIsTold: every failure logs since when the effect fails; past an hour an alert says so, once, long before the effect
-// is given up [S4, S9].
+// TestFailingIsTold: every failure logs since when the effect fails; past an hour an alert says so,
+// once, long before the effect is given up [S4, S9].
 func TestFailingIsTold(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)
 		began := time.Now().UTC().Format(time.RFC3339)
 		refuses := effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, errTarget })
 		f := effects.New(effects.Options{
-			Runner: effect.NewRunner(w.ledger, map[string]effect.Handler{"publish": refuses}), Now: time.Now, Log: logging.New(&w.log, ""),
+			Runner: effect.NewRunner(w.ledger, map[string]effect.Handler{"publish": refuses}), Now: time.Now,
+			Log: logging.New(&w.log, ""),
 		})
 		var report effect.Report
 		for report.Outcome != effect.Died {

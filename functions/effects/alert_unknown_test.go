@@ -8,9 +8,9 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 )
 
-// TestNothingStarves: pages full of effects that this revision may not touch stand in front of one that it may. Neither the
-// sweep, which goes on behind them, nor redelivery, to which they are not left, keeps the others waiting; and the revision that
-// knows them performs each once.
+// TestNothingStarves: pages full of effects that this revision may not touch stand in front of one
+// that it may. Neither the sweep, which goes on behind them, nor redelivery, to which they are not
+// left, keeps the others waiting; and the revision that knows them performs each once.
 func TestNothingStarves(t *testing.T) {
 	onLine(t, []string{"new", "publish"}, func(w *line) {
 		const n = 60 // of each: more than a page of the sweep

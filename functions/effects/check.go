@@ -11,18 +11,19 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 )
 
-// CheckSettings returns every problem that would keep the function from starting with environ, which
-// is in the form of os.Environ, joined: those of CheckHandlers among them. It connects to nothing; of a
-// secret it checks the name alone.
+// CheckSettings returns every problem that would keep the function from starting with environ,
+// which is in the form of os.Environ, joined: those of CheckHandlers among them. It connects to
+// nothing; of a secret it checks the name alone.
 func CheckSettings(ctx context.Context, environ []string) error {
 	s, err := config.Parse[settings](environ)
 	return errors.Join(err, CheckHandlers(ctx, s.Ledger.Effects, s.Firestore.ProjectID))
 }
 
 // CheckHandlers returns every problem of the effects that only shows with their handlers, joined.
-// project is that of topics which do not name one; it may be empty. Where an effect has do: custom it
-// calls Custom, to know which handlers there are. An error of Custom is not a problem of the settings,
-// since a handler may need what only the deployed function has. Such effects are not checked then.
+// project is that of topics which do not name one; it may be empty. Where an effect has do: custom
+// it calls Custom, to know which handlers there are. An error of Custom is not a problem of the
+// settings, since a handler may need what only the deployed function has. Such effects are not
+// checked then.
 func CheckHandlers(ctx context.Context, specs []effect.Spec, project string) error {
 	isCustom := func(spec effect.Spec) bool {
 		_, ok := spec.Do.(*effect.DoCustom)

@@ -6,9 +6,10 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// TestBadSettings: the function that runs says all that is wrong with its own settings, nothing about others', and does not
-// start.
+// TestBadSettings: the function that runs says all that is wrong with its own settings, nothing
+// about others', and does not start.
 func TestBadSettings(t *testing.T) {
 	t.Parallel()
-	harness.BadSettings(t, "Effects", "GOOGLE_CLOUD_PROJECT", "OPLEDGER_EFFECT_ALLOW_PRIVATE", "OPLEDGER_GRACE", "OPLEDGER_TOPIC")
+	harness.BadSettings(t, "Effects", "GOOGLE_CLOUD_PROJECT", "OPLEDGER_EFFECT_ALLOW_PRIVATE", "OPLEDGER_GRACE",
+		"OPLEDGER_TOPIC")
 }

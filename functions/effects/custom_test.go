@@ -15,8 +15,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestCustom: the team's own handler runs through the function like any other, by the name of its effect: its documents are
-// written with the outcome, its errors are tried again.
+// TestCustom: the team's own handler runs through the function like any other, by the name of its
+// effect: its documents are written with the outcome, its errors are tried again.
 func TestCustom(t *testing.T) {
 	onLine(t, []string{"own"}, func(w *line) {
 		w.plan(1)
@@ -41,11 +41,13 @@ func TestCustom(t *testing.T) {
 			w.Fatal(err)
 		}
 		custom["own"] = own
-		handlers, err := cloud.Handlers(w.Context(), specs, config.Handlers{}, effect.HandlerOptions{Custom: custom, Now: time.Now})
+		handlers, err := cloud.Handlers(w.Context(), specs, config.Handlers{},
+			effect.HandlerOptions{Custom: custom, Now: time.Now})
 		if err != nil {
 			w.Fatal(err)
 		}
-		f := effects.New(effects.Options{Runner: effect.NewRunner(w.ledger, handlers), Now: time.Now, Log: logging.New(&w.log, "")})
+		f := effects.New(effects.Options{Runner: effect.NewRunner(w.ledger, handlers), Now: time.Now,
+			Log: logging.New(&w.log, "")})
 		m := ledger.Message{Operation: "batches/0000", Effect: "own", Attempt: 1}
 		report, err := f.Run(w.Context(), m)
 		if err != nil || report.Outcome != effect.Failed || !errors.Is(report.Cause, errTarget) {
@@ -59,7 +61,8 @@ func TestCustom(t *testing.T) {
 		}
 		snapshot, err := w.store.Get(w.Context(), path)
 		var written note
-		if err = errors.Join(err, snapshot.Documents[0].Decode(&written)); err != nil || written.Key != "gemini:batches/0000#own" {
+		if err = errors.Join(err, snapshot.Documents[0].Decode(&written)); err != nil ||
+			written.Key != "gemini:batches/0000#own" {
 			w.Errorf("%+v %v", written, err)
 		}
 	})

@@ -1,6 +1,6 @@
-// Package effects is the function that Pub/Sub pushes to: one message, attempts at one side effect. An
-// operator's message, which has no attempt, first reopens what is dead, plans what was never planned,
-// or plans a rerun [G5].
+// Package effects is the function that Pub/Sub pushes to: one message, attempts at one side effect.
+// An operator's message, which has no attempt, first reopens what is dead, plans what was never
+// planned, or plans a rerun [G5].
 //
 //	result                                   answer, and what becomes of the message
 //	done, dead, skipped, held by another     2xx: it is finished
@@ -13,18 +13,18 @@
 //
 // Only what the ledger could not record is refused, because a push subscription whose messages are
 // often refused slows down for every message. A failure is retried inside the request where its
-// back-off is at most 20 s. At most half of the process's slots wait so. After a longer back-off the
-// sweep sends a message. Of one effect only as many are in flight in a process as its settings allow;
-// others wait for their turn in the same half of the slots, or are left to the sweep.
+// back-off is at most 20 s. At most half of the process's slots wait so. After a longer back-off
+// the sweep sends a message. Of one effect only as many are in flight in a process as its settings
+// allow; others wait for their turn in the same half of the slots, or are left to the sweep.
 //
-// While effects are paused, an operator's message is still recorded in the ledger, where it waits for
-// the end of the pause. A queue drops what it could not deliver for too long.
+// While effects are paused, an operator's message is still recorded in the ledger, where it waits
+// for the end of the pause. A queue drops what it could not deliver for too long.
 //
-// Every message is one line in the log with event=effect and an outcome to count; reason=seized is a
-// claim that was seized. uncertain=true marks an attempt whose outcome did not reach the ledger [R8].
-// A failure has the time since which the effect fails. What the operator must see is one line more,
-// with event=alert. Its reason is dead-effect, results-lost, failing-effect once for each effect that
-// has been failing for an hour, or unknown-effect once an hour for each name.
+// Every message is one line in the log with event=effect and an outcome to count; reason=seized is
+// a claim that was seized. uncertain=true marks an attempt whose outcome did not reach the ledger
+// [R8]. A failure has the time since which the effect fails. What the operator must see is one line
+// more, with event=alert. Its reason is dead-effect, results-lost, failing-effect once for each
+// effect that has been failing for an hour, or unknown-effect once an hour for each name.
 package effects
 
 import (

@@ -10,7 +10,8 @@ import (
 )
 
 // logAttempt logs the result of an attempt, with the alerts.
-func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effect.Report, err error, took time.Duration) {
+func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effect.Report, err error,
+	took time.Duration) {
 	log := f.Log.With("event", "effect", "operation", m.Operation, "effect", m.Effect)
 	if err != nil {
 		if report.Outcome == "" {
@@ -60,8 +61,8 @@ func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effec
 	f.alert(ctx, m, report)
 }
 
-// failingSince returns when the first of the attempts failed that count against the effect. This one
-// may be the first.
+// failingSince returns when the first of the attempts failed that count against the effect. This
+// one may be the first.
 func (f Function) failingSince(report effect.Report) time.Time {
 	if report.FailingSince.IsZero() {
 		return f.Now()

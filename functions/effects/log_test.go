@@ -11,7 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/logging"
 )
 
-// TestCounted: whatever becomes of a message is one line with a word to count by; a death is told aloud once [S9].
+// TestCounted: whatever becomes of a message is one line with a word to count by; a death is told
+// aloud once [S9].
 func TestCounted(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)
@@ -38,7 +39,8 @@ func TestCounted(t *testing.T) {
 				w.Fatalf("%+v %v, want %s", report, err, want)
 			}
 			lines := w.log.Drain(w)
-			if len(lines) != 1+len(alerts) || lines[0]["event"] != "effect" || lines[0]["outcome"] != string(want) || lines[0]["reason"] != reason {
+			if len(lines) != 1+len(alerts) || lines[0]["event"] != "effect" || lines[0]["outcome"] != string(want) ||
+				lines[0]["reason"] != reason {
 				w.Errorf("logged %v, want %s %s", lines, want, reason)
 				return
 			}
@@ -47,7 +49,8 @@ func TestCounted(t *testing.T) {
 				w.Errorf("R8: logged %v, uncertain: want %v", lines[0], uncertain)
 			}
 			for i, alert := range alerts {
-				if line := lines[1+i]; line["event"] != "alert" || line["reason"] != alert || line["effect"] != "publish" || line["error"] == nil {
+				if line := lines[1+i]; line["event"] != "alert" || line["reason"] != alert || line["effect"] != "publish" ||
+					line["error"] == nil {
 					w.Errorf("logged %v, want an alert %s", line, alert)
 				}
 			}

@@ -17,8 +17,8 @@ import (
 	"github.com/opledger/opledger/shared/logging"
 )
 
-// TestUnrecorded: what the ledger could not record is answered 503, whatever came of the attempt and in whatever form the message
-// came, and logged as uncertain; the queue brings it back [S10].
+// TestUnrecorded: what the ledger could not record is answered 503, whatever came of the attempt
+// and in whatever form the message came, and logged as uncertain; the queue brings it back [S10].
 func TestUnrecorded(t *testing.T) {
 	for outcome, result := range map[string]error{
 		"finished": nil, "failed": errTarget, "dead": effect.Permanent(errTarget),
@@ -59,7 +59,8 @@ func TestUnrecorded(t *testing.T) {
 						w.Errorf("%s: %d %v %s", form, answer.Code, answer.Header(), answer.Body)
 					}
 					lines := w.log.Drain(w)
-					if said := fmt.Sprint(lines[0]["outcome"], " ", lines[0]["reason"], " ", lines[0]["uncertain"]); said != "unrecorded "+outcome+" true" {
+					if said := fmt.Sprint(lines[0]["outcome"], " ", lines[0]["reason"], " ",
+						lines[0]["uncertain"]); said != "unrecorded "+outcome+" true" {
 						w.Errorf("%s: logged %v", form, lines)
 					}
 					time.Sleep(w.settings.ClaimTTL)

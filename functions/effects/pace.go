@@ -42,8 +42,8 @@ func patience(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, wait)
 }
 
-// enter waits for the effect's turn and returns what ends the turn. It reports false where no further
-// request may wait, or patience ends first.
+// enter waits for the effect's turn and returns what ends the turn. It reports false where no
+// further request may wait, or patience ends first.
 func (p pace) enter(patience context.Context, m ledger.Message) (leave func(), ok bool) {
 	turns, bounded := p.turns[ledger.RuleOf(m.Effect)]
 	if !bounded {
@@ -96,9 +96,9 @@ func (p pace) wait() bool {
 
 func (p pace) waited() { <-p.waits }
 
-// Run handles a message: it makes an attempt, and another after each failure whose back-off it waits
-// for. It returns the last report. Each attempt is a line in the log. The message must be redelivered
-// after an error, and where the Report says Again.
+// Run handles a message: it makes an attempt, and another after each failure whose back-off it
+// waits for. It returns the last report. Each attempt is a line in the log. The message must be
+// redelivered after an error, and where the Report says Again.
 func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, error) {
 	patience, cancel := patience(ctx)
 	defer cancel()

@@ -13,8 +13,9 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestPaused: while effects are paused nothing is claimed and no attempt is counted, whatever comes; every message is let go
-// and counted. When the setting is gone the sweep brings every effect back, and each is performed once: nothing is lost [S9, R5].
+// TestPaused: while effects are paused nothing is claimed and no attempt is counted, whatever
+// comes; every message is let go and counted. When the setting is gone the sweep brings every
+// effect back, and each is performed once: nothing is lost [S9, R5].
 func TestPaused(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		const n = 110 // more than a page of the sweep
@@ -62,15 +63,17 @@ func TestPaused(t *testing.T) {
 	})
 }
 
-// TestPausedByHand: what a person asks for while effects are paused is done in the ledger at once, and the message is over: a
-// queue would not keep it as long as a pause may last. Nothing runs until the pause ends; then the sweep alone hands it over,
-// and it runs once, however often the message was delivered [G5, R5].
+// TestPausedByHand: what a person asks for while effects are paused is done in the ledger at once,
+// and the message is over: a queue would not keep it as long as a pause may last. Nothing runs
+// until the pause ends; then the sweep alone hands it over, and it runs once, however often the
+// message was delivered [G5, R5].
 func TestPausedByHand(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(4)
 		w.die("batches/0000", "batches/0001")
 		w.topic.Drain()
-		if report, err := w.revision(false, "publish").Run(w.Context(), first("batches/0002")); err != nil || report.Outcome != effect.Finished {
+		if report, err := w.revision(false, "publish").Run(w.Context(), first("batches/0002")); err != nil ||
+			report.Outcome != effect.Finished {
 			w.Fatalf("%+v %v", report, err)
 		}
 		w.log.Drain(w)
@@ -78,11 +81,14 @@ func TestPausedByHand(t *testing.T) {
 		paused := w.revision(true, "publish", "later")
 		for _, c := range []struct{ what, id, data, want string }{
 			{"dead", "1", `"batches/0000","effect":"publish","by":"me"`, `"paused","reason":"","replay":"reopened"`},
-			{"dead, redelivered", "1", `"batches/0000","effect":"publish","by":"me"`, `"paused","reason":"","replay":"repeated"`},
+			{"dead, redelivered", "1", `"batches/0000","effect":"publish","by":"me"`,
+				`"paused","reason":"","replay":"repeated"`},
 			{"dead, of a push without an id", "", `"batches/0001","effect":"publish"`, `"skipped","reason":"dead"`},
 			{"done", "2", `"batches/0002","effect":"publish"`, `"skipped","reason":"done"`},
-			{"done, anew", "3", `"batches/0002","effect":"publish","anew":"fix-1"`, `"paused","reason":"","replay":"planned-anew"`},
-			{"done, anew, redelivered", "3", `"batches/0002","effect":"publish","anew":"fix-1"`, `"paused","reason":"","replay":"repeated"`},
+			{"done, anew", "3", `"batches/0002","effect":"publish","anew":"fix-1"`,
+				`"paused","reason":"","replay":"planned-anew"`},
+			{"done, anew, redelivered", "3", `"batches/0002","effect":"publish","anew":"fix-1"`,
+				`"paused","reason":"","replay":"repeated"`},
 			{"never planned", "4", `"batches/0002","effect":"later"`, `"paused","reason":"","replay":"planned"`},
 			{"open", "5", `"batches/0003","effect":"publish"`, `"paused","reason":""`},
 			{"nobody's", "6", `"batches/none","effect":"publish"`, `"skipped","reason":"absent","detail":`},
@@ -95,7 +101,8 @@ func TestPausedByHand(t *testing.T) {
 				w.Errorf("%s: %d %s, want %s", c.what, answer.Code, got, c.want)
 			}
 		}
-		if line := w.log.Drain(w)[0]; line["outcome"] != "paused" || line["reason"] != "settings" || line["replay"] != "reopened" || line["by"] != "me" {
+		if line := w.log.Drain(w)[0]; line["outcome"] != "paused" || line["reason"] != "settings" ||
+			line["replay"] != "reopened" || line["by"] != "me" {
 			w.Errorf("logged %v", line)
 		}
 		for range 3 * 24 { // a long week-end
@@ -122,13 +129,15 @@ func TestPausedByHand(t *testing.T) {
 	})
 }
 
-// TestPausedUnknown: a person's message about an effect that a paused revision does not know is for one that does, as ever.
+// TestPausedUnknown: a person's message about an effect that a paused revision does not know is for
+// one that does, as ever.
 func TestPausedUnknown(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)
 		w.die("batches/0000")
 		byHand := ledger.Message{Operation: "batches/0000", Effect: "publish", ID: "1"}
-		if report, err := w.revision(true).Run(w.Context(), byHand); err != nil || report.Outcome != effect.Unknown || !report.Again() {
+		if report, err := w.revision(true).Run(w.Context(), byHand); err != nil || report.Outcome != effect.Unknown ||
+			!report.Again() {
 			w.Errorf("%+v %v", report, err)
 		}
 	})

@@ -50,8 +50,8 @@ func flaky(n int) effect.HandlerFunc {
 	}
 }
 
-// TestBackOffInside: a back-off of at most 20 s is waited for inside the request, and the same message tries again; each attempt
-// is a line in the log [S10].
+// TestBackOffInside: a back-off of at most 20 s is waited for inside the request, and the same
+// message tries again; each attempt is a line in the log [S10].
 func TestBackOffInside(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)
@@ -69,8 +69,9 @@ func TestBackOffInside(t *testing.T) {
 	})
 }
 
-// TestLongBackOffIsTheSweeps: a longer back-off is acknowledged at once; the sweep brings the effect back when it may be tried, and
-// not before. A message that comes too early is acknowledged, too [S10, R5].
+// TestLongBackOffIsTheSweeps: a longer back-off is acknowledged at once; the sweep brings the
+// effect back when it may be tried, and not before. A message that comes too early is acknowledged,
+// too [S10, R5].
 func TestLongBackOffIsTheSweeps(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)
@@ -85,7 +86,8 @@ func TestLongBackOffIsTheSweeps(t *testing.T) {
 			},
 		})
 		began := time.Now()
-		for _, want := range []string{`200 {"outcome":"failed","reason":"claimed","attempt":1}`, `200 {"outcome":"early","reason":"backing-off"}`} {
+		for _, want := range []string{`200 {"outcome":"failed","reason":"claimed","attempt":1}`,
+			`200 {"outcome":"early","reason":"backing-off"}`} {
 			if got := w.push(f, m); got != want || time.Since(began) > 0 {
 				w.Errorf("answered %s after %v, want %s", got, time.Since(began), want)
 			}
@@ -100,8 +102,9 @@ func TestLongBackOffIsTheSweeps(t *testing.T) {
 	})
 }
 
-// TestHalfTheSlotsWait: what backs off takes at most half of a process's slots; the rest is acknowledged at once, and the slots are
-// free for the effects of healthy receivers. The sweep brings back what did not wait [S10, R5].
+// TestHalfTheSlotsWait: what backs off takes at most half of a process's slots; the rest is
+// acknowledged at once, and the slots are free for the effects of healthy receivers. The sweep
+// brings back what did not wait [S10, R5].
 func TestHalfTheSlotsWait(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		const n, slots = 10, 6
@@ -140,7 +143,8 @@ func TestHalfTheSlotsWait(t *testing.T) {
 	})
 }
 
-// TestWaitsInTheFirstHalf: a request waits in the first half of its time only: what it does then must not be cut off.
+// TestWaitsInTheFirstHalf: a request waits in the first half of its time only: what it does then
+// must not be cut off.
 func TestWaitsInTheFirstHalf(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)
@@ -153,7 +157,8 @@ func TestWaitsInTheFirstHalf(t *testing.T) {
 		defer cancel()
 		began := time.Now()
 		report, err := f.Run(ctx, w.topic.Drain()[0])
-		if took := time.Since(began); err != nil || report.Outcome != effect.Failed || took != 24*time.Second || report.Lease.Attempt != 3 {
+		if took := time.Since(began); err != nil || report.Outcome != effect.Failed || took != 24*time.Second ||
+			report.Lease.Attempt != 3 {
 			w.Errorf("%+v %v after %v", report, err, took)
 		}
 	})
@@ -167,7 +172,8 @@ func TestCallerGoneWhileWaiting(t *testing.T) {
 		time.AfterFunc(time.Millisecond, cancel)
 		began := time.Now()
 		f := w.process(effects.Options{Slots: 20}, map[string]effect.HandlerFunc{"publish": flaky(1)})
-		if report, err := f.Run(ctx, w.topic.Drain()[0]); err != nil || report.Outcome != effect.Failed || time.Since(began) > time.Millisecond {
+		if report, err := f.Run(ctx, w.topic.Drain()[0]); err != nil || report.Outcome != effect.Failed ||
+			time.Since(began) > time.Millisecond {
 			w.Errorf("%+v %v after %v", report, err, time.Since(began))
 		}
 		w.pass()
@@ -177,7 +183,8 @@ func TestCallerGoneWhileWaiting(t *testing.T) {
 	})
 }
 
-// TestLater: a process that brings messages back itself is asked to, for what failed and for what was busy; nothing waits inside.
+// TestLater: a process that brings messages back itself is asked to, for what failed and for what
+// was busy; nothing waits inside.
 func TestLater(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(2)

@@ -15,23 +15,24 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestConcurrency: of one effect at most so many are in flight in a process; the others wait for their turn, and effects of another
-// name do not wait for them [S10].
+// TestConcurrency: of one effect at most so many are in flight in a process; the others wait for
+// their turn, and effects of another name do not wait for them [S10].
 func TestConcurrency(t *testing.T) {
 	onLine(t, []string{"publish", "other"}, func(w *line) {
 		const n, most = 9, 3
 		w.plan(n)
 		var flying, peak, done atomic.Int64
-		f := w.process(effects.Options{Slots: 4 * n, Concurrency: map[string]int{"publish": most, "other": 1}}, map[string]effect.HandlerFunc{
-			"publish": func(context.Context, effect.Task) ([]ledger.Write, error) {
-				peak.Store(max(peak.Load(), flying.Add(1)))
-				defer flying.Add(-1)
-				time.Sleep(10 * time.Second)
-				done.Add(1)
-				return nil, nil
-			},
-			"other": func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, nil },
-		})
+		f := w.process(effects.Options{Slots: 4 * n, Concurrency: map[string]int{"publish": most, "other": 1}},
+			map[string]effect.HandlerFunc{
+				"publish": func(context.Context, effect.Task) ([]ledger.Write, error) {
+					peak.Store(max(peak.Load(), flying.Add(1)))
+					defer flying.Add(-1)
+					time.Sleep(10 * time.Second)
+					done.Add(1)
+					return nil, nil
+				},
+				"other": func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, nil },
+			})
 		began := time.Now()
 		var group sync.WaitGroup
 		for _, m := range w.topic.Drain() {
@@ -51,8 +52,8 @@ func TestConcurrency(t *testing.T) {
 	})
 }
 
-// TestBusy: what finds neither a turn nor a slot to wait in is acknowledged and counted; the sweep brings it back within an
-// interval, however often that happens [S10, R5, S9].
+// TestBusy: what finds neither a turn nor a slot to wait in is acknowledged and counted; the sweep
+// brings it back within an interval, however often that happens [S10, R5, S9].
 func TestBusy(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		const n = 8
@@ -87,7 +88,8 @@ func TestBusy(t *testing.T) {
 	})
 }
 
-// TestBusyByHand: what a person asks for while the effect is busy is done in the ledger at once, and its message is over [G5].
+// TestBusyByHand: what a person asks for while the effect is busy is done in the ledger at once,
+// and its message is over [G5].
 func TestBusyByHand(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(2)
@@ -113,8 +115,8 @@ func TestBusyByHand(t *testing.T) {
 	})
 }
 
-// TestDayWithoutEffects: where nothing answers for a day, each effect has had some thirty messages and not one for each pass; they
-// are performed once each when Effects is back [R5].
+// TestDayWithoutEffects: where nothing answers for a day, each effect has had some thirty messages
+// and not one for each pass; they are performed once each when Effects is back [R5].
 func TestDayWithoutEffects(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		const n = 5

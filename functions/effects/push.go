@@ -44,7 +44,8 @@ func resultOf(report effect.Report) result {
 	return r
 }
 
-// ServeHTTP accepts what Pub/Sub pushes, and CloudEvents in either encoding, as Eventarc sends them.
+// ServeHTTP accepts what Pub/Sub pushes, and CloudEvents in either encoding, as Eventarc sends
+// them.
 func (f Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.pushes.ServeHTTP(w, r)
 }
@@ -107,7 +108,8 @@ func parseEvent(e event.Event) (ledger.Message, error) {
 	return m, err
 }
 
-// A pushed is the part of a Pub/Sub push, and of the CloudEvent made of one, that the function reads.
+// A pushed is the part of a Pub/Sub push, and of the CloudEvent made of one, that the function
+// reads.
 type pushed struct {
 	Message *struct {
 		Data []byte `json:"data"`

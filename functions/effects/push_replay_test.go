@@ -19,11 +19,12 @@ func asked(effect, more string) string {
 // from returns what arrives with another message id than the usual.
 func from(id string, arrives func(string) (http.Header, string), data string) (http.Header, string) {
 	header, body := arrives(data)
-	return header, strings.ReplaceAll(body, `"messageId":"7","message_id":"7"`, fmt.Sprintf(`"messageId":%q,"message_id":%[1]q`, id))
+	return header, strings.ReplaceAll(body, `"messageId":"7","message_id":"7"`,
+		fmt.Sprintf(`"messageId":%q,"message_id":%[1]q`, id))
 }
 
-// TestReplay: a person's message, in every form, reopens what is dead, once; runs what is done only anew, as a run of its own;
-// and says why it cannot [G5].
+// TestReplay: a person's message, in every form, reopens what is dead, once; runs what is done only
+// anew, as a run of its own; and says why it cannot [G5].
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	for form, arrives := range forms {
@@ -49,8 +50,10 @@ func TestReplay(t *testing.T) {
 				{"anew while the first is held", "10", asked("hangs", `,"anew":"fix-1"`), 200, "held", "held", "planned-anew", ""},
 				{"a rule's that no settings have", "11", asked("absent", ""), 200, "skipped", "absent", "", `no effect is named`},
 				{"of another revision's", "12", asked("stranger", ""), 503, "unknown", "", "", ""},
-				{"nobody's", "13", `{"operation":"batches/none","effect":"finishes"}`, 200, "skipped", "absent", "", "no such operation"},
-				{"anew of nobody's", "14", `{"operation":"batches/none","effect":"finishes","anew":"n"}`, 200, "skipped", "absent", "", "no such operation"},
+				{"nobody's", "13", `{"operation":"batches/none","effect":"finishes"}`, 200, "skipped", "absent", "",
+					"no such operation"},
+				{"anew of nobody's", "14", `{"operation":"batches/none","effect":"finishes","anew":"n"}`, 200, "skipped", "absent",
+					"", "no such operation"},
 				{"anew, and no nonce", "15", asked("finishes", `,"anew":"a/b"`), 400, "", "", "", ""},
 				{"anew, and no text", "15", asked("finishes", `,"anew":true`), 400, "", "", "", ""},
 				{"anew of a run", "15", asked("finishes@fix-1", `,"anew":"b"`), 400, "", "", "", ""},
@@ -63,7 +66,8 @@ func TestReplay(t *testing.T) {
 				if err := json.Unmarshal([]byte(r.Text), &said); err != nil {
 					t.Fatal(err)
 				}
-				if r.Status != c.status || c.status == 200 && (said.Outcome != c.outcome || said.Reason != c.reason || said.Replay != c.replay ||
+				if r.Status != c.status || c.status == 200 && (said.Outcome != c.outcome || said.Reason != c.reason ||
+					said.Replay != c.replay ||
 					!strings.Contains(said.Detail, c.detail) || (said.Detail == "") != (c.detail == "")) {
 					t.Errorf("%s: %d %s, want %+v", c.what, r.Status, r.Text, c)
 				}
@@ -73,7 +77,8 @@ func TestReplay(t *testing.T) {
 			}
 			w.server.Close()
 			log := w.log.String()
-			for _, line := range []string{`"replay":"reopened","by":"me","delivery":"4"`, `"run":"finishes@fix-1","replay":"planned-anew","by":"me"`} {
+			for _, line := range []string{`"replay":"reopened","by":"me","delivery":"4"`,
+				`"run":"finishes@fix-1","replay":"planned-anew","by":"me"`} {
 				if !strings.Contains(log, line) {
 					t.Errorf("the log does not say %s: %s", line, log)
 				}
@@ -82,8 +87,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayWithoutAnID: a CloudEvent's own id does where the message has none; a push with neither reopens nothing, since its
-// redelivery could not be told from it.
+// TestReplayWithoutAnID: a CloudEvent's own id does where the message has none; a push with neither
+// reopens nothing, since its redelivery could not be told from it.
 func TestReplayWithoutAnID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -104,7 +109,8 @@ func TestReplayWithoutAnID(t *testing.T) {
 	}
 }
 
-// TestReplayOfWhatWasNeverPlanned: a rule that came after the operation's end plans its effect when a person asks for it.
+// TestReplayOfWhatWasNeverPlanned: a rule that came after the operation's end plans its effect when
+// a person asks for it.
 func TestReplayOfWhatWasNeverPlanned(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -116,11 +122,14 @@ func TestReplayOfWhatWasNeverPlanned(t *testing.T) {
 	if _, err := l.Register(t.Context(), ledger.Registration{Name: name}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Ingest(t.Context(), operation.Event{Name: name, DeliveryID: "m", Source: operation.Webhook, State: operation.Succeeded}); err != nil {
+	if _, err := l.Ingest(t.Context(), operation.Event{Name: name, DeliveryID: "m", Source: operation.Webhook,
+		State: operation.Succeeded}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"outcome":"finished","reason":"claimed","attempt":1,"replay":"planned"`, `"outcome":"skipped","reason":"done"`} {
-		if r := w.request(http.MethodPost, nil, push(`{"operation":"batches/late","effect":"finishes"}`)); !strings.Contains(r.Text, want) {
+	for _, want := range []string{`"outcome":"finished","reason":"claimed","attempt":1,"replay":"planned"`,
+		`"outcome":"skipped","reason":"done"`} {
+		if r := w.request(http.MethodPost, nil, push(`{"operation":"batches/late",`+
+			`"effect":"finishes"}`)); !strings.Contains(r.Text, want) {
 			t.Errorf("%d %s, want %s", r.Status, r.Text, want)
 		}
 	}

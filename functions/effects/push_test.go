@@ -61,7 +61,8 @@ func TestPushesAtOnce(t *testing.T) {
 	}
 }
 
-// TestOutcomes: whatever form a message has, and whatever comes of it, once the ledger has recorded that it is over [S10].
+// TestOutcomes: whatever form a message has, and whatever comes of it, once the ledger has recorded
+// that it is over [S10].
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	for form, make := range forms {
@@ -96,7 +97,8 @@ func TestOutcomes(t *testing.T) {
 			w.server.Close()
 			decoder := json.NewDecoder(w.log)
 			for _, want := range []string{
-				"finished INFO", "skipped INFO", "failed WARNING", "early INFO", "dead ERROR", "dead-effect", "skipped INFO", "held INFO",
+				"finished INFO", "skipped INFO", "failed WARNING", "early INFO", "dead ERROR", "dead-effect", "skipped INFO",
+				"held INFO",
 				"unknown WARNING", "unknown-effect", "skipped INFO",
 			} {
 				var line map[string]any
@@ -104,12 +106,14 @@ func TestOutcomes(t *testing.T) {
 					t.Fatal(err)
 				}
 				if line["event"] == "alert" {
-					if line["reason"] != want || line["operation"] != string(key) || line["effect"] == nil || line["severity"] != "ERROR" || line["error"] == nil {
+					if line["reason"] != want || line["operation"] != string(key) || line["effect"] == nil ||
+						line["severity"] != "ERROR" || line["error"] == nil {
 						t.Errorf("alert %v, want %s", line, want)
 					}
 					continue
 				}
-				if fmt.Sprintf("%s %s", line["outcome"], line["severity"]) != want || line["event"] != "effect" || line["operation"] != string(key) ||
+				if fmt.Sprintf("%s %s", line["outcome"], line["severity"]) != want || line["event"] != "effect" ||
+					line["operation"] != string(key) ||
 					line["effect"] == nil || line["duration_ms"] == nil || line["fence"] == nil || line["attempt"] == nil {
 					t.Errorf("logged %v, want %s", line, want)
 				}
@@ -138,7 +142,8 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, method := range []string{"GET", "PUT", "DELETE"} {
-		if r := w.request(method, nil, push(message("finishes"))); r.Status != http.StatusMethodNotAllowed || r.Header.Get("Allow") != "POST" {
+		if r := w.request(method, nil, push(message("finishes"))); r.Status != http.StatusMethodNotAllowed ||
+			r.Header.Get("Allow") != "POST" {
 			t.Errorf("%s: %d %v", method, r.Status, r.Header)
 		}
 	}
@@ -152,7 +157,8 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := w.request(http.MethodPost, nil, push(message("finishes")))
-	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); r.Status != http.StatusServiceUnavailable || err != nil || seconds < 1 {
+	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); r.Status != http.StatusServiceUnavailable ||
+		err != nil || seconds < 1 {
 		t.Errorf("the store is down: %d %v", r.Status, r.Header)
 	}
 	if len(w.ran) != 0 {

@@ -36,7 +36,8 @@ func settings() ledger.Settings {
 	return s
 }
 
-// serve is the deployed program over the store in the file that the environment names, until stdin ends.
+// serve is the deployed program over the store in the file that the environment names, until stdin
+// ends.
 func serve() {
 	store, err := sqlite.Open(context.Background(), os.Getenv("OPLEDGER_TEST_FILE"), time.Now)
 	if err != nil {
@@ -91,7 +92,8 @@ func TestFramework(t *testing.T) {
 	plan(t, l)
 
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = []string{"OPLEDGER_TEST_CHILD=1", "OPLEDGER_TEST_FILE=" + file, "FUNCTION_TARGET=Served", "GORACE=atexit_sleep_ms=0"}
+	cmd.Env = []string{"OPLEDGER_TEST_CHILD=1", "OPLEDGER_TEST_FILE=" + file, "FUNCTION_TARGET=Served",
+		"GORACE=atexit_sleep_ms=0"}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +112,8 @@ func TestFramework(t *testing.T) {
 	transport := &http.Transport{ExpectContinueTimeout: time.Hour}
 	client := &http.Client{Transport: transport}
 	post := func(header http.Header, body string) int {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/projects/p/topics/t", strings.NewReader(body))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/projects/p/topics/t",
+			strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}

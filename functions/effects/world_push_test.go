@@ -42,7 +42,8 @@ const key operation.Key = "batches/a"
 
 var errTarget = errors.New("the target is down")
 
-// A world is the function over a real store with one operation whose effects are planned: one for each way to end.
+// A world is the function over a real store with one operation whose effects are planned: one for
+// each way to end.
 type world struct {
 	*testing.T
 	store    *sqlite.Store
@@ -83,7 +84,8 @@ func newWorld(t *testing.T) *world {
 			return nil, err
 		})
 	}
-	w.function = effects.New(effects.Options{Runner: effect.NewRunner(l, handlers), Now: time.Now, Log: logging.New(w.log, "")})
+	w.function = effects.New(effects.Options{Runner: effect.NewRunner(l, handlers), Now: time.Now,
+		Log: logging.New(w.log, "")})
 	w.server = httptest.NewServer(w.function)
 	t.Cleanup(w.server.Close)
 	if grant, err := l.Claim(t.Context(), key, "hangs"); err != nil || grant.Verdict != ledger.Claimed {
@@ -98,7 +100,8 @@ func plan(t testing.TB, l *ledger.Ledger) {
 	if _, err := l.Register(t.Context(), ledger.Registration{Name: name}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Ingest(t.Context(), operation.Event{Name: name, DeliveryID: "m", Source: operation.Webhook, State: operation.Succeeded}); err != nil {
+	if _, err := l.Ingest(t.Context(), operation.Event{Name: name, DeliveryID: "m", Source: operation.Webhook,
+		State: operation.Succeeded}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -110,7 +113,8 @@ func message(effect string) string {
 
 // push is what Pub/Sub sends, whole.
 func push(data string) string {
-	return fmt.Sprintf(`{"message":{"attributes":{"k":"v"},"data":%q,"messageId":"7","message_id":"7","publishTime":"2026-01-22T12:00:00Z"},`+
+	return fmt.Sprintf(`{"message":{"attributes":{"k":"v"},"data":%q,"messageId":"7","message_id":"7",`+
+		`"publishTime":"2026-01-22T12:00:00Z"},`+
 		`"subscription":"projects/p/subscriptions/s","deliveryAttempt":3}`, base64.StdEncoding.EncodeToString([]byte(data)))
 }
 
@@ -124,7 +128,8 @@ func binary() http.Header {
 
 // structured is a CloudEvent that is all body.
 func structured(kind, data string) string {
-	return fmt.Sprintf(`{"specversion":"1.0","id":"7","source":"//pubsub.googleapis.com/projects/p/topics/t","type":%q,"datacontenttype":"application/json","data":%s}`, kind, data)
+	return fmt.Sprintf(`{"specversion":"1.0","id":"7","source":"//pubsub.googleapis.com/projects/p/topics/t",`+
+		`"type":%q,"datacontenttype":"application/json","data":%s}`, kind, data)
 }
 
 var structuredHeader = http.Header{"Content-Type": {"application/cloudevents+json; charset=utf-8"}}
@@ -198,6 +203,7 @@ var malformed = map[string]struct {
 	"CloudEvent, no data":    {binary(), "", "Pub/Sub"},
 	"CloudEvent, structured": {structuredHeader, structured(effects.EventType, `{}`), `"message"`},
 	"structured, not JSON":   {structuredHeader, "{", "CloudEvent"},
-	"of another type":        {structuredHeader, structured("google.cloud.storage.object.v1.finalized", push(message("finishes"))), effects.EventType},
+	"of another type": {structuredHeader, structured("google.cloud.storage.object.v1.finalized",
+		push(message("finishes"))), effects.EventType},
 	"a batch of CloudEvents": {http.Header{"Content-Type": {"application/cloudevents-batch+json"}}, "[]", "Pub/Sub"},
 }

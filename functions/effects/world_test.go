@@ -19,8 +19,8 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// A line is a whole deployment without a network: operations whose effects are planned, a topic that forgets nothing, passes
-// that sweep, and a function that may be replaced by another revision.
+// A line is a whole deployment without a network: operations whose effects are planned, a topic
+// that forgets nothing, passes that sweep, and a function that may be replaced by another revision.
 type line struct {
 	*testing.T
 	store    *sqlite.Store
@@ -75,7 +75,10 @@ func first(key operation.Key) ledger.Message {
 // die has the effect publish of the operations die.
 func (w *line) die(keys ...operation.Key) {
 	w.Helper()
-	refuses := effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, effect.Permanent(errTarget) })
+	refuses := effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) {
+		return nil,
+			effect.Permanent(errTarget)
+	})
 	runner := effect.NewRunner(w.ledger, map[string]effect.Handler{"publish": refuses})
 	for _, key := range keys {
 		if report, err := runner.Run(w.Context(), first(key)); err != nil || report.Outcome != effect.Died {
@@ -117,7 +120,8 @@ func (w *line) revision(paused bool, known ...string) effects.Function {
 	})
 }
 
-// deliver gives the function what is in the topic, and returns how many messages come again and what became of each.
+// deliver gives the function what is in the topic, and returns how many messages come again and
+// what became of each.
 func (w *line) deliver(f effects.Function) (again int, outcomes map[effect.Outcome]int) {
 	w.Helper()
 	outcomes = map[effect.Outcome]int{}
@@ -145,7 +149,8 @@ func (w *line) pass() reconcile.Summary {
 	return summary
 }
 
-// lines returns how many lines of the log have each pair of event and outcome, or reason where it is an alert.
+// lines returns how many lines of the log have each pair of event and outcome, or reason where it
+// is an alert.
 func (w *line) lines() map[string]int {
 	w.Helper()
 	counted := map[string]int{}

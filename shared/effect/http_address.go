@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// ErrPrivateAddress is the error for a receiver at a private address where HTTPOptions.AllowPrivate is
-// not set.
+// ErrPrivateAddress is the error for a receiver at a private address where HTTPOptions.AllowPrivate
+// is not set.
 var ErrPrivateAddress = errors.New("the effect may not reach private addresses")
 
 // refusePrivate runs at each dial, on the address that the name was resolved to. So no name can

@@ -11,7 +11,8 @@ import (
 // refusals are the statuses below 500, beside 3xx, that are about the request itself. It is the
 // same at every attempt.
 var refusals = []int{
-	http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusGone, http.StatusLengthRequired,
+	http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusGone,
+	http.StatusLengthRequired,
 	http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusUnsupportedMediaType,
 	http.StatusUnprocessableEntity, http.StatusRequestHeaderFieldsTooLarge,
 }
@@ -19,7 +20,8 @@ var refusals = []int{
 // permanent reports whether a status that is no success is a permanent refusal. also are the
 // statuses that the spec adds.
 func permanent(status int, also []int) bool {
-	return status/100 == 3 || status == http.StatusNotImplemented || slices.Contains(refusals, status) || slices.Contains(also, status)
+	return status/100 == 3 || status == http.StatusNotImplemented || slices.Contains(refusals, status) ||
+		slices.Contains(also, status)
 }
 
 const (

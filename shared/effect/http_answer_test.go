@@ -22,7 +22,8 @@ import (
 // with the signature. What it says of its own stays.
 func TestHTTPEcho(t *testing.T) {
 	t.Parallel()
-	const secretPath, secretQuery, user, password = "/hooks/T0AB/tok-Zx9w~Yq2Lm4", "sig=s3cr3t-value&lone-token", "alice-of-ops", "hunter2/<&"
+	const secretPath, secretQuery = "/hooks/T0AB/tok-Zx9w~Yq2Lm4", "sig=s3cr3t-value&lone-token"
+	const user, password = "alice-of-ops", "hunter2/<&"
 	for how, encode := range map[string]func(string) string{
 		"as it is": func(text string) string { return text }, "percent-encoded": url.QueryEscape,
 		"JSON":   func(text string) string { return fmt.Sprintf(`{"echo":%q}`, text) },
@@ -31,7 +32,8 @@ func TestHTTPEcho(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			carried := []string{secretPath, "tok-Zx9w", "T0AB", secretQuery, "s3cr3t-value", "lone-token", user, password, "gemini:batches/a#publish"}
+			carried := []string{secretPath, "tok-Zx9w", "T0AB", secretQuery, "s3cr3t-value", "lone-token", user, password,
+				"gemini:batches/a#publish"}
 			o := receive(t, func(w http.ResponseWriter, r *http.Request) {
 				said := []string{r.URL.Path, r.URL.RawQuery, user, password}
 				for _, header := range []string{"Authorization", "Webhook-Id", "Webhook-Signature", "Idempotency-Key"} {
@@ -62,7 +64,8 @@ func TestHTTPEcho(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for where, text := range map[string]string{"the cause": report.Cause.Error(), "lastError": story.Effects[0].LastError} {
+			for where, text := range map[string]string{"the cause": report.Cause.Error(),
+				"lastError": story.Effects[0].LastError} {
 				for _, secret := range carried {
 					if secret == "" || strings.Contains(text, secret) || strings.Contains(text, strings.Trim(encode(secret), `{}"`)) {
 						t.Errorf("%s has %q: %s", where, secret, text)
@@ -125,8 +128,9 @@ func TestHTTPLongEcho(t *testing.T) {
 	}
 }
 
-// TestHTTPStatuses: only 2xx is done. What is about the request itself is a no for good, and so is what the spec adds;
-// everything else may be a deploy of the receiver and is tried again. Nothing is followed [S4].
+// TestHTTPStatuses: only 2xx is done. What is about the request itself is a no for good, and so is
+// what the spec adds; everything else may be a deploy of the receiver and is tried again. Nothing
+// is followed [S4].
 func TestHTTPStatuses(t *testing.T) {
 	t.Parallel()
 	var status, asked atomic.Int64
@@ -153,7 +157,8 @@ func TestHTTPStatuses(t *testing.T) {
 			if (err == nil) != done || effect.IsPermanent(err) != permanent {
 				t.Errorf("%d beside %v: %v, want done %t, permanent %t", code, also, err, done, permanent)
 			}
-			if err != nil && (!strings.Contains(err.Error(), fmt.Sprint(code)) || code != 304 && !strings.Contains(err.Error(), "because I say so")) {
+			if err != nil && (!strings.Contains(err.Error(), fmt.Sprint(code)) || code != 304 &&
+				!strings.Contains(err.Error(), "because I say so")) {
 				t.Errorf("%d: %v does not tell what was answered", code, err)
 			}
 			if n := asked.Load() - before; n != 1 {
@@ -173,8 +178,8 @@ func TestHTTPSaysNothingOfNothing(t *testing.T) {
 	}
 }
 
-// TestHTTPRetryAfter: a receiver may say when, in seconds or as a date, within reason; through the runner, which is who acts
-// on it.
+// TestHTTPRetryAfter: a receiver may say when, in seconds or as a date, within reason; through the
+// runner, which is who acts on it.
 func TestHTTPRetryAfter(t *testing.T) {
 	for header, want := range map[string]time.Duration{
 		"7": 7 * time.Second, "3600": time.Hour, "3601": time.Hour, "999999999999": time.Hour,
@@ -198,7 +203,8 @@ func TestHTTPRetryAfter(t *testing.T) {
 	}
 }
 
-// TestHTTPSecretInURL: what stands in the URL to authenticate is not in errors, which end in documents and logs.
+// TestHTTPSecretInURL: what stands in the URL to authenticate is not in errors, which end in
+// documents and logs.
 func TestHTTPSecretInURL(t *testing.T) {
 	t.Parallel()
 	o := receive(t, func(w http.ResponseWriter, r *http.Request) {
@@ -213,12 +219,13 @@ func TestHTTPSecretInURL(t *testing.T) {
 	}
 }
 
-// TestHTTPSecretAnywhereInURL: neither an answer nor a connection that fails puts the path or the query, where many receivers
-// have a token, into an error.
+// TestHTTPSecretAnywhereInURL: neither an answer nor a connection that fails puts the path or the
+// query, where many receivers have a token, into an error.
 func TestHTTPSecretAnywhereInURL(t *testing.T) {
 	t.Parallel()
 	o := receive(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
-	for _, where := range []string{o.URL, "http://127.0.0.1:1/hook", "http://127.0.0.1:1:2/hook", "http://host.invalid/hook"} {
+	for _, where := range []string{o.URL, "http://127.0.0.1:1/hook", "http://127.0.0.1:1:2/hook",
+		"http://host.invalid/hook"} {
 		o.URL = where + "/hunter2?token=hunter2"
 		if err := perform(t, o); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%v", err)

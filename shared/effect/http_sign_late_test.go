@@ -14,8 +14,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestLateSigner: until its secret is there nothing is sent, and the secret is not asked for at every
-// attempt; then everything is signed, and it is not asked for again.
+// TestLateSigner: until its secret is there nothing is sent, and the secret is not asked for at
+// every attempt; then everything is signed, and it is not asked for again.
 func TestLateSigner(t *testing.T) {
 	t.Parallel()
 	errMissing := errors.New("the secret is not there")

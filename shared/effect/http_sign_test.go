@@ -17,8 +17,8 @@ const (
 	newer = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
 )
 
-// TestSign: the headers are those of Standard Webhooks, and a receiver with any of the secrets can verify them, with the
-// official library and with a verifier that shares nothing with it.
+// TestSign: the headers are those of Standard Webhooks, and a receiver with any of the secrets can
+// verify them, with the official library and with a verifier that shares nothing with it.
 func TestSign(t *testing.T) {
 	t.Parallel()
 	signer, err := NewSigner(newer, " "+older+"\n")
@@ -76,32 +76,39 @@ func TestSignKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := signer.keys[0].Sign("msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
+	got, err := signer.keys[0].Sign("msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0),
+		[]byte(`{"test": 2432232314}`))
 	if want := "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="; err != nil || got != want {
 		t.Errorf("%s %v, want %s", got, err, want)
 	}
 }
 
-// TestWebhookID: one key, one id; and whatever an operation is called, an id that no full stop can make ambiguous.
+// TestWebhookID: one key, one id; and whatever an operation is called, an id that no full stop can
+// make ambiguous.
 func TestWebhookID(t *testing.T) {
 	t.Parallel()
 	ids := map[string]string{}
-	for _, key := range []string{"gemini:batches/a#publish", "gemini:batches/a#publish@2", "gemini:batches/a.1700000000#p", "gemini:ä b#p", strings.Repeat("x", 2000)} {
+	for _, key := range []string{"gemini:batches/a#publish", "gemini:batches/a#publish@2",
+		"gemini:batches/a.1700000000#p", "gemini:ä b#p", strings.Repeat("x", 2000)} {
 		id := webhookID(key)
-		if id != webhookID(key) || ids[id] != "" || len(id) > 64 || strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
+		if id != webhookID(key) || ids[id] != "" || len(id) > 64 || strings.Trim(id,
+			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
 			t.Errorf("%s: %s, which is also that of %q", key, id, ids[id])
 		}
 		ids[id] = key
 	}
 }
 
-// TestBadSecrets: a secret that cannot be used is refused, first of all one with which anybody could sign, and not repeated.
+// TestBadSecrets: a secret that cannot be used is refused, first of all one with which anybody
+// could sign, and not repeated.
 func TestBadSecrets(t *testing.T) {
 	t.Parallel()
 	for _, secrets := range [][]string{
-		nil, {""}, {"whsec_"}, {"whsec_AAAA"}, {"hunter2"}, {"whsec_hunter2!"}, {older, "whsec_aHVudGVyMg=="}, {strings.TrimPrefix(older, "whsec_")},
+		nil, {""}, {"whsec_"}, {"whsec_AAAA"}, {"hunter2"}, {"whsec_hunter2!"}, {older,
+			"whsec_aHVudGVyMg=="}, {strings.TrimPrefix(older, "whsec_")},
 	} {
-		if s, err := NewSigner(secrets...); err == nil || s != nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "aHVudGVyMg") {
+		if s, err := NewSigner(secrets...); err == nil || s != nil || strings.Contains(err.Error(), "hunter2") ||
+			strings.Contains(err.Error(), "aHVudGVyMg") {
 			t.Errorf("%q: %v %v", secrets, s, err)
 		}
 	}

@@ -37,7 +37,8 @@ func receive(t *testing.T, handler http.HandlerFunc) effect.HTTPOptions {
 func perform(t *testing.T, o effect.HTTPOptions) error {
 	t.Helper()
 	_, err := effect.HTTP(o).Perform(t.Context(), effect.Task{Lease: ledger.Lease{
-		Operation: key, Effect: name, IdempotencyKey: "gemini:batches/a#publish", Attempt: 3, Payload: []byte(`{"operation":"batches/a"}`),
+		Operation: key, Effect: name, IdempotencyKey: "gemini:batches/a#publish", Attempt: 3,
+		Payload: []byte(`{"operation":"batches/a"}`),
 	}})
 	return err
 }
@@ -59,20 +60,23 @@ func planned(t *testing.T) (*ledger.Ledger, func(time.Duration)) {
 		t.Fatal(err)
 	}
 	n := operation.Name{Key: key, Resource: string(key)}
-	if _, err := l.Register(t.Context(), ledger.Registration{Name: n, JobKind: "review", Metadata: `{"who":"<me>"}`}); err != nil {
+	if _, err := l.Register(t.Context(), ledger.Registration{Name: n, JobKind: "review",
+		Metadata: `{"who":"<me>"}`}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Ingest(t.Context(), operation.Event{
-		Name: n, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, Result: operation.Result{OutputFile: "files/batch-a"},
+		Name: n, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded,
+		Result: operation.Result{OutputFile: "files/batch-a"},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	return l, func(d time.Duration) { offset.Add(int64(d)) }
 }
 
-// TestHTTPAttempts: through the ledger and over a real connection, every attempt sends the same bytes and the same key, and
-// says which attempt it is. That is all the target is ever sent: nobody asks it whether the effect already happened, and once
-// the ledger says DONE it hears nothing more [S8, K4].
+// TestHTTPAttempts: through the ledger and over a real connection, every attempt sends the same
+// bytes and the same key, and says which attempt it is. That is all the target is ever sent: nobody
+// asks it whether the effect already happened, and once the ledger says DONE it hears nothing more
+// [S8, K4].
 func TestHTTPAttempts(t *testing.T) {
 	t.Parallel()
 	type request struct{ Method, Path, ContentType, Key, Attempt, Body string }
@@ -86,7 +90,8 @@ func TestHTTPAttempts(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		got = append(got, request{
-			r.Method, r.URL.Path, r.Header.Get("Content-Type"), r.Header.Get("Idempotency-Key"), r.Header.Get("Opledger-Attempt"), string(body),
+			r.Method, r.URL.Path, r.Header.Get("Content-Type"), r.Header.Get("Idempotency-Key"),
+			r.Header.Get("Opledger-Attempt"), string(body),
 		})
 		if len(got) < 3 {
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -101,19 +106,21 @@ func TestHTTPAttempts(t *testing.T) {
 		}
 		pass(report.RetryAfter)
 	}
-	const body = `{"operation":"batches/a","state":"SUCCEEDED","jobKind":"review","result":{"outputFile":"files/batch-a"},` +
+	const body = `{"operation":"batches/a","state":"SUCCEEDED","jobKind":"review",` +
+		`"result":{"outputFile":"files/batch-a"},` +
 		`"metadata":{"who":"\u003cme\u003e"},"idempotencyKey":"gemini:batches/a#publish"}`
 	var want []request
 	for attempt := range 3 {
-		want = append(want, request{"POST", "/hook", "application/json", "gemini:batches/a#publish", fmt.Sprint(attempt + 1), body})
+		want = append(want, request{"POST", "/hook", "application/json", "gemini:batches/a#publish", fmt.Sprint(attempt + 1),
+			body})
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("requests, -want +got\n%s", diff)
 	}
 }
 
-// TestHTTPDeploy: a receiver's deploy that answers 401, 403 and 404 for a while costs an effect attempts and not its life,
-// unless its entry says that one of them is permanent [S4].
+// TestHTTPDeploy: a receiver's deploy that answers 401, 403 and 404 for a while costs an effect
+// attempts and not its life, unless its entry says that one of them is permanent [S4].
 func TestHTTPDeploy(t *testing.T) {
 	t.Parallel()
 	for permanent, want := range map[string][]effect.Outcome{
@@ -159,7 +166,8 @@ func TestHTTPNoClock(t *testing.T) {
 	}
 }
 
-// TestHTTPTimeout: a receiver that does not answer fails the attempt, which can be repeated; so does the end of the context.
+// TestHTTPTimeout: a receiver that does not answer fails the attempt, which can be repeated; so
+// does the end of the context.
 func TestHTTPTimeout(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -181,7 +189,8 @@ func TestHTTPTimeout(t *testing.T) {
 	}
 }
 
-// TestHTTPLongHeaders: an answer may have headers, and not megabytes of them. It may have been a success: it is tried again.
+// TestHTTPLongHeaders: an answer may have headers, and not megabytes of them. It may have been a
+// success: it is tried again.
 func TestHTTPLongHeaders(t *testing.T) {
 	t.Parallel()
 	var size atomic.Int64
@@ -208,7 +217,8 @@ func TestHTTPUnreachable(t *testing.T) {
 	}
 }
 
-// TestHTTPPrivate: what only the function can reach is not reached, however it is spelled; and that is final.
+// TestHTTPPrivate: what only the function can reach is not reached, however it is spelled; and that
+// is final.
 func TestHTTPPrivate(t *testing.T) {
 	t.Parallel()
 	o := receive(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("reached as %s", r.Host) })
@@ -219,7 +229,8 @@ func TestHTTPPrivate(t *testing.T) {
 	o.AllowPrivate = false
 	for _, host := range []string{
 		"127.0.0.1", "localhost", "LOCALHOST", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "0.0.0.0", "[::]",
-		"10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "[fe80::1]", "[fd20:ce::254]", "100.64.0.1", "[::ffff:10.0.0.1]",
+		"10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "[fe80::1]", "[fd20:ce::254]", "100.64.0.1",
+		"[::ffff:10.0.0.1]",
 	} {
 		u.Host = host + ":" + u.Port()
 		o.URL = u.String()
@@ -231,8 +242,8 @@ func TestHTTPPrivate(t *testing.T) {
 
 const signingSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// TestHTTPSigned: over a real connection, a receiver verifies every attempt with the official library. The id is the same on
-// every attempt, the time is the attempt's own.
+// TestHTTPSigned: over a real connection, a receiver verifies every attempt with the official
+// library. The id is the same on every attempt, the time is the attempt's own.
 func TestHTTPSigned(t *testing.T) {
 	t.Parallel()
 	receiver, err := standardwebhooks.NewWebhook(signingSecret)

@@ -85,8 +85,8 @@ func TestTooBigTogether(t *testing.T) {
 	}
 }
 
-// TestExtraWritesAreBounded: however many documents items bring, and however large, a commit holds only
-// so much; and no commit holds one item where more would fit.
+// TestExtraWritesAreBounded: however many documents items bring, and however large, a commit holds
+// only so much; and no commit holds one item where more would fit.
 func TestExtraWritesAreBounded(t *testing.T) {
 	t.Parallel()
 	const items = 100
@@ -129,7 +129,8 @@ func TestExtraWritesAreBounded(t *testing.T) {
 	}
 }
 
-// TestRefusedExtraWritesOfItem: documents of one item that the store will never take fail that item alone.
+// TestRefusedExtraWritesOfItem: documents of one item that the store will never take fail that item
+// alone.
 func TestRefusedExtraWritesOfItem(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(30)).end()
@@ -144,7 +145,8 @@ func TestRefusedExtraWritesOfItem(t *testing.T) {
 		return []ledger.Write{{Path: ledger.ResultPath("notes", task.Operation, task.Item.Key), Data: note{text}}}, nil
 	}, effect.Died)
 	w.stands("DEAD done 29 failed 1 of 30")
-	if item := w.item("review-7"); item.State != ledger.ItemFailed || !strings.Contains(item.LastError, "cannot be written") {
+	if item := w.item("review-7"); item.State != ledger.ItemFailed || !strings.Contains(item.LastError,
+		"cannot be written") {
 		t.Errorf("%+v", item)
 	}
 	var got note
@@ -153,25 +155,29 @@ func TestRefusedExtraWritesOfItem(t *testing.T) {
 	}
 }
 
-// TestExtraWriteExistsForItem: a document that may only be created, and is there already, ends its item at once, and no other.
+// TestExtraWriteExistsForItem: a document that may only be created, and is there already, ends its
+// item at once, and no other.
 func TestExtraWriteExistsForItem(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(3)).end()
 	path := func(item string) ledger.Path { return ledger.ResultPath("notes", w.key, item) }
-	if err := w.store.Commit(t.Context(), ledger.Write{Path: path("review-1"), Data: effect.ItemResult{Key: "theirs"}}); err != nil {
+	if err := w.store.Commit(t.Context(), ledger.Write{Path: path("review-1"),
+		Data: effect.ItemResult{Key: "theirs"}}); err != nil {
 		t.Fatal(err)
 	}
 	report := w.run(t.Context(), func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
 		return []ledger.Write{{Path: path(task.Item.Key), Data: effect.ItemResult{Key: "ours"}}}, nil
 	}, effect.Died)
 	w.stands("DEAD done 2 failed 1 of 3")
-	if item := w.item("review-1"); item.State != ledger.ItemFailed || !strings.Contains(item.LastError, string(path("review-1"))) || item.Attempts != 1 {
+	if item := w.item("review-1"); item.State != ledger.ItemFailed || !strings.Contains(item.LastError,
+		string(path("review-1"))) || item.Attempts != 1 {
 		t.Errorf("%+v, %+v", report, item)
 	}
 }
 
-// TestWhatItemsCost pins what an effect asks of the store that runs once per item: a chunk costs two reads, and a write for the
-// effect and for each item; an item that is written back is one more. The record is written with the first chunk of a second.
+// TestWhatItemsCost pins what an effect asks of the store that runs once per item: a chunk costs
+// two reads, and a write for the effect and for each item; an item that is written back is one
+// more. The record is written with the first chunk of a second.
 func TestWhatItemsCost(t *testing.T) {
 	t.Parallel()
 	const n, chunks = 250, 3
@@ -180,8 +186,10 @@ func TestWhatItemsCost(t *testing.T) {
 		handler effect.Handler
 		want    ledgertest.Counts
 	}{
-		"performed":    {one, ledgertest.Counts{Gets: 2 + chunks, Read: 3 + 2*chunks, Commits: 2 + chunks, Writes: 3 + 1 + chunks + n}},
-		"written back": {two, ledgertest.Counts{Gets: 2 + chunks, Read: 3 + 2*chunks, Commits: 2 + chunks, Writes: 3 + 1 + chunks + 2*n}},
+		"performed": {one, ledgertest.Counts{Gets: 2 + chunks, Read: 3 + 2*chunks, Commits: 2 + chunks, Writes: 3 + 1 +
+			chunks + n}},
+		"written back": {two, ledgertest.Counts{Gets: 2 + chunks, Read: 3 + 2*chunks, Commits: 2 + chunks, Writes: 3 + 1 +
+			chunks + 2*n}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -217,7 +225,8 @@ func TestWhatATriedItemCosts(t *testing.T) {
 	if err != nil || report.Outcome != effect.Finished {
 		t.Fatalf("%+v %v", report, err)
 	}
-	if got, want := counting.Counts(), (ledgertest.Counts{Gets: 3, Read: 3 + 2 + 1, Commits: 3, Writes: 3 + 2 + 1}); got != want {
+	if got, want := counting.Counts(), (ledgertest.Counts{Gets: 3, Read: 3 + 2 + 1, Commits: 3, Writes: 3 + 2 +
+		1}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -231,8 +231,8 @@ func TestHeldBack(t *testing.T) {
 	}
 }
 
-// TestBrokenDownload: a download that breaks off is begun again where it ended, within the attempt, as long as it brings
-// something.
+// TestBrokenDownload: a download that breaks off is begun again where it ended, within the attempt,
+// as long as it brings something.
 func TestBrokenDownload(t *testing.T) {
 	t.Parallel()
 	var downloads atomic.Int64

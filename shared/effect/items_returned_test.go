@@ -57,7 +57,8 @@ func refusing(items ...string) effect.HandlerFunc {
 func TestReplayOfFailedItems(t *testing.T) {
 	t.Parallel()
 	large := `{"key":"large","response":"` + strings.Repeat("x", ledger.MaxKeptBytes) + `"}`
-	results := lines(`{"key":"a","response":{"b": 1, "a":"<ü>"}}`, large, `{"key":"good","response":1}`, `{"key":"c","error":{"code":3}}`)
+	results := lines(`{"key":"a","response":{"b": 1, "a":"<ü>"}}`, large, `{"key":"good","response":1}`,
+		`{"key":"c","error":{"code":3}}`)
 	for gone, want := range map[bool]struct {
 		outcome effect.Outcome
 		stands  string
@@ -105,7 +106,10 @@ func TestReplayOfManyFailedItems(t *testing.T) {
 	t.Parallel()
 	result := &file{lines: many(230)}
 	w := newItemsWorld(t, result).end()
-	w.run(t.Context(), func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, effect.Permanent(errTarget) }, effect.Died)
+	w.run(t.Context(), func(context.Context, effect.Task) ([]ledger.Write, error) {
+		return nil,
+			effect.Permanent(errTarget)
+	}, effect.Died)
 	w.stands("DEAD done 0 failed 230 of 230")
 	w.reopen("m1")
 	c := newTally()
@@ -137,7 +141,10 @@ func TestReplayIntoAnOutage(t *testing.T) {
 	t.Parallel()
 	result := &file{lines: many(230)}
 	w := newItemsWorld(t, result).end()
-	w.run(t.Context(), func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, effect.Permanent(errTarget) }, effect.Died)
+	w.run(t.Context(), func(context.Context, effect.Task) ([]ledger.Write, error) {
+		return nil,
+			effect.Permanent(errTarget)
+	}, effect.Died)
 	result.gone.Store(true)
 	w.reopen("m1")
 	c := newTally()
@@ -174,7 +181,8 @@ func TestReplayOfALostRest(t *testing.T) {
 	w.reopen("m1")
 	c := newTally()
 	w.run(t.Context(), c.that(succeeds), effect.Died)
-	if e := w.stands(fmt.Sprintf("DEAD done %d failed 0 of 0", w.progress().Next)); !strings.HasPrefix(e.LastError, "results lost") {
+	if e := w.stands(fmt.Sprintf("DEAD done %d failed 0 of 0", w.progress().Next)); !strings.HasPrefix(e.LastError,
+		"results lost") {
 		t.Error(e.LastError)
 	}
 	if len(c.times) != 1 || c.times["review-7"] != 1 {

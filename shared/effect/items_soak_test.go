@@ -20,7 +20,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// simulated is a world with a batch of n items at the simulator, by file or inline, of which some failed.
+// simulated is a world with a batch of n items at the simulator, by file or inline, of which some
+// failed.
 func simulated(t *testing.T, n int, inline bool) *itemsWorld {
 	sim := geminisim.New(geminisim.Config{Seed: 7, Faults: geminisim.Faults{FailedItems: 0.01}})
 	t.Cleanup(sim.Close)
@@ -29,7 +30,8 @@ func simulated(t *testing.T, n int, inline bool) *itemsWorld {
 	defer server.Close()
 	sim.Script("nightly", geminisim.Script{Hold: geminisim.StateRunning, Items: n})
 	client, err := genai.NewClient(t.Context(), &genai.ClientConfig{
-		APIKey: "any", Backend: genai.BackendGeminiAPI, HTTPClient: server.Client(), HTTPOptions: genai.HTTPOptions{BaseURL: server.URL},
+		APIKey: "any", Backend: genai.BackendGeminiAPI, HTTPClient: server.Client(),
+		HTTPOptions: genai.HTTPOptions{BaseURL: server.URL},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +56,8 @@ func simulated(t *testing.T, n int, inline bool) *itemsWorld {
 	return w.end()
 }
 
-// A killable is a store that a process loses when it is killed: nothing that it does afterwards is recorded.
+// A killable is a store that a process loses when it is killed: nothing that it does afterwards is
+// recorded.
 type killable struct {
 	ledger.Store
 	dead atomic.Bool
@@ -67,9 +70,10 @@ func (k *killable) Commit(ctx context.Context, writes ...ledger.Write) error {
 	return k.Store.Commit(ctx, writes...)
 }
 
-// TestTenThousand: a batch of 10,000 items, or of 2,000 inline, is written back and performed once each, although its worker is killed five times,
-// told to stop five times, and loses answers [K4, S6]. What was not recorded is repeated, at most one chunk each time, with the
-// same key and the same bytes.
+// TestTenThousand: a batch of 10,000 items, or of 2,000 inline, is written back and performed once
+// each, although its worker is killed five times, told to stop five times, and loses answers [K4,
+// S6]. What was not recorded is repeated, at most one chunk each time, with the same key and the
+// same bytes.
 func TestTenThousand(t *testing.T) {
 	t.Parallel()
 	for from, n := range map[string]int{"file": 10_000, "inline": 2_000} {
@@ -163,7 +167,8 @@ func held(t testing.TB, do func(look func())) int64 {
 	return peak.Load()
 }
 
-// BenchmarkHundredThousand streams 100,000 items through, killed ten times, and says how much of them was held at most.
+// BenchmarkHundredThousand streams 100,000 items through, killed ten times, and says how much of
+// them was held at most.
 func BenchmarkHundredThousand(b *testing.B) {
 	const n = 100_000
 	for b.Loop() {
@@ -171,7 +176,8 @@ func BenchmarkHundredThousand(b *testing.B) {
 		peak := held(b, func(look func()) {
 			for killed := 0; ; killed++ {
 				store := &killable{Store: w.store}
-				report, err := w.runner(store, effect.HandlerFunc(func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
+				report, err := w.runner(store, effect.HandlerFunc(func(_ context.Context, task effect.Task) ([]ledger.Write,
+					error) {
 					if task.Item.Index == int64(killed+1)*n/11 {
 						look()
 						store.dead.Store(true)

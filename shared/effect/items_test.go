@@ -17,29 +17,35 @@ import (
 // TestEachItem: what the handler of one item is given, and what is recorded [K4].
 func TestEachItem(t *testing.T) {
 	t.Parallel()
-	w := newItemsWorld(t, lines(`{"key":"review-17","response":{"b":1,"a":"<ü>"}}`, `{"key":"x/y","error":{"code":3}}`)).end()
+	w := newItemsWorld(t, lines(`{"key":"review-17","response":{"b":1,"a":"<ü>"}}`,
+		`{"key":"x/y","error":{"code":3}}`)).end()
 	c := newTally()
 	w.run(t.Context(), c.that(succeeds), effect.Finished)
 	w.stands("DONE done 2 failed 0 of 2")
 	for item, want := range map[string]string{
-		"review-17": `{"idempotencyKey":"gemini:batches/abc#publish/items/review-17","item":{"key":"review-17","response":{"b":1,"a":"<ü>"}},` +
-			`"jobKind":"test","metadata":null,"operation":"batches/abc","result":{"outputFile":"files/batch-abc"},"state":"SUCCEEDED"}`,
+		"review-17": `{"idempotencyKey":"gemini:batches/abc#publish/items/review-17","item":{"key":"review-17",` +
+			`"response":{"b":1,"a":"<ü>"}},` +
+			`"jobKind":"test","metadata":null,"operation":"batches/abc","result":{"outputFile":"files/batch-abc"},` +
+			`"state":"SUCCEEDED"}`,
 		"x/y": `{"idempotencyKey":"gemini:batches/abc#publish/items/x/y","item":{"error":{"code":3},"key":"x/y"},` +
-			`"jobKind":"test","metadata":null,"operation":"batches/abc","result":{"outputFile":"files/batch-abc"},"state":"SUCCEEDED"}`,
+			`"jobKind":"test","metadata":null,"operation":"batches/abc","result":{"outputFile":"files/batch-abc"},` +
+			`"state":"SUCCEEDED"}`,
 	} {
 		if got := c.payloads["gemini:batches/abc#publish/items/"+item]; got != want || c.times[item] != 1 {
 			t.Errorf("%s, %d times: %s", item, c.times[item], got)
 		}
-		if doc := w.item(item); doc.State != ledger.ItemDone || doc.IdempotencyKey != "gemini:batches/abc#publish/items/"+item || doc.Attempts != 1 {
+		if doc := w.item(item); doc.State != ledger.ItemDone || doc.Attempts != 1 ||
+			doc.IdempotencyKey != "gemini:batches/abc#publish/items/"+item {
 			t.Errorf("%+v", doc)
 		}
 	}
 	w.run(t.Context(), c.that(succeeds), effect.Skipped)
 }
 
-// TestBadItems: items that fail do not stop the others. One that is refused for good is FAILED at once; one that fails otherwise is
-// tried on, and its failures count where something else succeeds; where nothing does, only for long enough as well. In the end the
-// effect is DEAD, because of those that FAILED [K4, S4].
+// TestBadItems: items that fail do not stop the others. One that is refused for good is FAILED at
+// once; one that fails otherwise is tried on, and its failures count where something else succeeds;
+// where nothing does, only for long enough as well. In the end the effect is DEAD, because of those
+// that FAILED [K4, S4].
 func TestBadItems(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(250))
@@ -78,10 +84,12 @@ func TestBadItems(t *testing.T) {
 	if len(c.differ) > 0 {
 		t.Errorf("other bytes on another attempt: %v", c.differ)
 	}
-	if item := w.item("review-120"); item.State != ledger.ItemFailed || item.Attempts != 6 || item.Failures != 2 || item.LastError != errTarget.Error() {
+	if item := w.item("review-120"); item.State != ledger.ItemFailed || item.Attempts != 6 || item.Failures != 2 ||
+		item.LastError != errTarget.Error() {
 		t.Errorf("%+v", item)
 	}
-	if said := w.log.String(); strings.Count(said, "event=alert") != 1 || !strings.Contains(said, "reason=items-failed") || !strings.Contains(said, "failed=2") {
+	if said := w.log.String(); strings.Count(said, "event=alert") != 1 ||
+		!strings.Contains(said, "reason=items-failed") || !strings.Contains(said, "failed=2") {
 		t.Errorf("logged %s", said)
 	}
 }
@@ -90,7 +98,8 @@ func TestBadItems(t *testing.T) {
 func TestResultsLost(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]effect.Outcome{
-		http.StatusNotFound: effect.Died, http.StatusGone: effect.Died, http.StatusServiceUnavailable: effect.Failed, http.StatusTooManyRequests: effect.Failed,
+		http.StatusNotFound: effect.Died, http.StatusGone: effect.Died, http.StatusServiceUnavailable: effect.Failed,
+		http.StatusTooManyRequests: effect.Failed,
 	} {
 		w := newItemsWorld(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "1800")
@@ -141,7 +150,8 @@ func TestOutage(t *testing.T) {
 	commits := 0
 	store := ledgertest.InjectFunc(w.store, func() ledgertest.Fault {
 		commits++
-		return []ledgertest.Fault{ledgertest.None, ledgertest.FailBefore, ledgertest.LoseAnswer, ledgertest.Abort, ledgertest.RepeatItself}[commits%5]
+		return []ledgertest.Fault{ledgertest.None, ledgertest.FailBefore, ledgertest.LoseAnswer, ledgertest.Abort,
+			ledgertest.RepeatItself}[commits%5]
 	})
 	report, err := w.runner(store, c.that(succeeds)).Run(t.Context(), w.message())
 	if err != nil || report.Outcome != effect.Finished {
@@ -155,7 +165,8 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestTotal: what Gemini counts is the total from the start, and a result that holds fewer is said aloud.
+// TestTotal: what Gemini counts is the total from the start, and a result that holds fewer is said
+// aloud.
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(3))
@@ -168,8 +179,8 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// TestTotalAsked: where the event did not say how many items there are Gemini is asked, so that progress can be told from the
-// first chunk on; one that cannot say keeps nothing from going on.
+// TestTotalAsked: where the event did not say how many items there are Gemini is asked, so that
+// progress can be told from the first chunk on; one that cannot say keeps nothing from going on.
 func TestTotalAsked(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]string{

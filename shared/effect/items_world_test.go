@@ -23,7 +23,8 @@ import (
 
 const resultFile = "files/batch-abc"
 
-// An items world is a store with a batch that ended, whose results a server has, and an effect that runs once per item.
+// An items world is a store with a batch that ended, whose results a server has, and an effect that
+// runs once per item.
 type itemsWorld struct {
 	testing.TB
 	store    *ledgertest.Skewed
@@ -109,7 +110,8 @@ func (w *itemsWorld) end() *itemsWorld {
 		w.Fatal(err)
 	}
 	if _, err := l.Ingest(w.Context(), operation.Event{
-		Name: called, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: time.Now(), Result: w.result,
+		Name: called, DeliveryID: "m1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: time.Now(),
+		Result: w.result,
 	}); err != nil {
 		w.Fatal(err)
 	}

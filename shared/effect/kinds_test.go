@@ -22,7 +22,8 @@ func TestHandlers(t *testing.T) {
 	}
 	own := effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, errTarget })
 	options := effect.HandlerOptions{
-		Log: logging.New(&bytes.Buffer{}, ""), Topics: effect.NewTopics("p"), Custom: map[string]effect.Handler{"d": own}, Now: time.Now,
+		Log: logging.New(&bytes.Buffer{}, ""), Topics: effect.NewTopics("p"), Custom: map[string]effect.Handler{"d": own},
+		Now: time.Now,
 	}
 	handlers, err := effect.Handlers(specs, options)
 	if err != nil || len(handlers) != 4 || handlers["a"] == nil || handlers["b"] == nil || handlers["c"] == nil {
@@ -36,18 +37,22 @@ func TestHandlers(t *testing.T) {
 	}
 	options.Custom, options.Topics = nil, effect.NewTopics("")
 	_, err = effect.Handlers(specs, options)
-	for _, want := range []string{`effect "c": topic "topic" names no project`, "projects/PROJECT/topics/topic", `effect "d": do is custom`} {
+	for _, want := range []string{`effect "c": topic "topic" names no project`, "projects/PROJECT/topics/topic",
+		`effect "d": do is custom`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want it to say %s", err, want)
 		}
 	}
 }
 
-// TestUnperformable: what can be known before any attempt is said, without the rest of the URL, and what
-// may succeed is not called impossible. Not parallel, because it sets a variable.
+// TestUnperformable: what can be known before any attempt is said, without the rest of the URL, and
+// what may succeed is not called impossible. Not parallel, because it sets a variable.
 func TestUnperformable(t *testing.T) {
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "/nowhere/hunter2.json")
-	missing := effect.LateSigner(func(context.Context) (*effect.Signer, error) { return nil, errors.New("the secret is not there") })
+	missing := effect.LateSigner(func(context.Context) (*effect.Signer, error) {
+		return nil,
+			errors.New("the secret is not there")
+	})
 	there, err := effect.NewSigner(signingSecret)
 	if err != nil {
 		t.Fatal(err)
@@ -64,16 +69,24 @@ func TestUnperformable(t *testing.T) {
 		{effect.Spec{Do: &effect.DoHTTP{URL: "https://[2606:4700::1111]:8443/x"}}, effect.HandlerOptions{Signer: there}, nil},
 		{effect.Spec{Do: &effect.DoHTTP{URL: "http://me:hunter2@127.0.0.1:9/hunter2?t=hunter2"}}, effect.HandlerOptions{},
 			[]string{"http://127.0.0.1:9 is at 127.0.0.1: ", effect.ErrPrivateAddress.Error()}},
-		{effect.Spec{Do: &effect.DoHTTP{URL: "http://localhost/x"}}, effect.HandlerOptions{}, []string{"http://localhost is at ", "private"}},
-		{effect.Spec{Do: &effect.DoHTTP{URL: "http://[::ffff:10.0.0.1]/x"}}, effect.HandlerOptions{}, []string{"is at 10.0.0.1"}},
+		{effect.Spec{Do: &effect.DoHTTP{URL: "http://localhost/x"}}, effect.HandlerOptions{},
+			[]string{"http://localhost is at ", "private"}},
+		{effect.Spec{Do: &effect.DoHTTP{URL: "http://[::ffff:10.0.0.1]/x"}}, effect.HandlerOptions{},
+			[]string{"is at 10.0.0.1"}},
 		{effect.Spec{Do: &effect.DoHTTP{URL: "http://169.254.169.254/x"}}, effect.HandlerOptions{}, []string{"private"}},
 		{effect.Spec{Do: &effect.DoHTTP{URL: "http://localhost/x"}}, effect.HandlerOptions{AllowPrivate: true}, nil},
-		{effect.Spec{Do: &effect.DoHTTP{URL: "https://no..host/x"}}, effect.HandlerOptions{AllowPrivate: true}, []string{"no..host is not found"}},
-		{effect.Spec{Do: &effect.DoHTTP{URL: "https://8.8.8.8/x"}}, effect.HandlerOptions{Signer: missing}, []string{"the secret is not there"}},
-		{effect.Spec{Do: &effect.DoHTTP{URL: "https://10.0.0.1/x"}}, effect.HandlerOptions{Signer: missing}, []string{"the secret is not there", "private"}},
-		{effect.Spec{Do: &effect.DoPubSub{Topic: "projects/p/topics/ends"}}, effect.HandlerOptions{Topics: effect.NewTopics("p")}, []string{"making a Pub/Sub client: "}},
-		{effect.Spec{Do: &effect.DoResults{Bucket: "gs://results"}}, effect.HandlerOptions{Buckets: effect.NewBuckets("")}, []string{"making a Cloud Storage client: "}},
-		{effect.Spec{Do: &effect.DoResults{Bucket: "gs://results"}}, effect.HandlerOptions{Buckets: effect.NewBuckets("127.0.0.1:1")}, nil},
+		{effect.Spec{Do: &effect.DoHTTP{URL: "https://no..host/x"}}, effect.HandlerOptions{AllowPrivate: true},
+			[]string{"no..host is not found"}},
+		{effect.Spec{Do: &effect.DoHTTP{URL: "https://8.8.8.8/x"}}, effect.HandlerOptions{Signer: missing},
+			[]string{"the secret is not there"}},
+		{effect.Spec{Do: &effect.DoHTTP{URL: "https://10.0.0.1/x"}}, effect.HandlerOptions{Signer: missing},
+			[]string{"the secret is not there", "private"}},
+		{effect.Spec{Do: &effect.DoPubSub{Topic: "projects/p/topics/ends"}},
+			effect.HandlerOptions{Topics: effect.NewTopics("p")}, []string{"making a Pub/Sub client: "}},
+		{effect.Spec{Do: &effect.DoResults{Bucket: "gs://results"}}, effect.HandlerOptions{Buckets: effect.NewBuckets("")},
+			[]string{"making a Cloud Storage client: "}},
+		{effect.Spec{Do: &effect.DoResults{Bucket: "gs://results"}},
+			effect.HandlerOptions{Buckets: effect.NewBuckets("127.0.0.1:1")}, nil},
 	} {
 		c.o.Now = time.Now
 		err := c.spec.Unperformable(t.Context(), c.o)

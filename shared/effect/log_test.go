@@ -15,7 +15,8 @@ import (
 func TestLogAlert(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	payload := `{"operation":"batches/a","alert":{"kind":"stuck","since":"2026-03-01T12:00:00Z","attempts":7,"detail":"it waits"}}`
+	payload := `{"operation":"batches/a","alert":{"kind":"stuck","since":"2026-03-01T12:00:00Z","attempts":7,` +
+		`"detail":"it waits"}}`
 	_, err := effect.Log(logging.New(&log, "")).Perform(t.Context(), effect.Task{Lease: ledger.Lease{
 		Operation: key, Effect: "page@stuck-1", IdempotencyKey: "gemini:batches/a#page@stuck-1", Payload: []byte(payload),
 	}})

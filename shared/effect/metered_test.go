@@ -49,11 +49,13 @@ func onEmulator(t testing.TB) *metered {
 	t.Helper()
 	m := &metered{}
 	client, err := cloud.NewClient(t.Context(), harness.ProjectID(t), harness.ClientOptions(harness.Firestore(t),
-		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
+			invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 			m.rpcs.Add(1)
 			return invoke(ctx, method, req, reply, cc, opts...)
 		}),
-		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
+			open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 			m.rpcs.Add(1)
 			return open(ctx, desc, cc, method, opts...)
 		}))...)

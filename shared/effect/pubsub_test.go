@@ -29,7 +29,8 @@ const completions = "projects/p/topics/completions"
 func completion(n int) effect.Task {
 	return effect.Task{Lease: ledger.Lease{
 		Operation: key, Effect: name, IdempotencyKey: fmt.Sprintf("gemini:batches/a#publish@%d", n), Attempt: 1,
-		Payload: fmt.Appendf(nil, `{"operation":"batches/a","state":"SUCCEEDED","jobKind":"review","result":{},"metadata":{},"n":%d}`, n),
+		Payload: fmt.Appendf(nil, `{"operation":"batches/a","state":"SUCCEEDED","jobKind":"review","result":{},`+
+			`"metadata":{},"n":%d}`, n),
 	}}
 }
 
@@ -98,11 +99,13 @@ func serveTopic(t *testing.T) (*topicServer, *effect.Topics) {
 	return pubsubServer, topics
 }
 
-// TestPubSub: one attempt is one message: the payload itself, ordered by operation, with the key that tells a repeat [K4].
+// TestPubSub: one attempt is one message: the payload itself, ordered by operation, with the key
+// that tells a repeat [K4].
 func TestPubSub(t *testing.T) {
 	t.Parallel()
 	server, topics := serveTopic(t)
-	handlers, err := effect.Handlers([]effect.Spec{{Name: name, Do: &effect.DoPubSub{Topic: "completions"}}}, effect.HandlerOptions{Topics: topics})
+	handlers, err := effect.Handlers([]effect.Spec{{Name: name, Do: &effect.DoPubSub{Topic: "completions"}}},
+		effect.HandlerOptions{Topics: topics})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,15 +120,18 @@ func TestPubSub(t *testing.T) {
 	}
 	for _, m := range sent {
 		want := map[string]string{
-			"idempotencyKey": "gemini:batches/a#publish@1", "operation": "batches/a", "effect": "publish", "state": "SUCCEEDED", "jobKind": "review",
+			"idempotencyKey": "gemini:batches/a#publish@1", "operation": "batches/a", "effect": "publish", "state": "SUCCEEDED",
+			"jobKind": "review",
 		}
-		if diff := cmp.Diff(want, m.GetAttributes()); diff != "" || m.GetOrderingKey() != "batches/a" || string(m.GetData()) != string(completion(1).Payload) {
+		if diff := cmp.Diff(want, m.GetAttributes()); diff != "" || m.GetOrderingKey() != "batches/a" ||
+			string(m.GetData()) != string(completion(1).Payload) {
 			t.Errorf("ordering key %q, data %s, attributes -want +got\n%s", m.GetOrderingKey(), m.GetData(), diff)
 		}
 	}
 }
 
-// TestPubSubLongNames: what Pub/Sub would refuse as a key or an attribute is hashed, not lost and not refused for ever.
+// TestPubSubLongNames: what Pub/Sub would refuse as a key or an attribute is hashed, not lost and
+// not refused for ever.
 func TestPubSubLongNames(t *testing.T) {
 	t.Parallel()
 	server, topics := serveTopic(t)
@@ -137,13 +143,16 @@ func TestPubSubLongNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := server.messages()[0]
-	if len(m.GetAttributes()) != 3 || !strings.HasPrefix(m.GetOrderingKey(), "sha256:") || m.GetOrderingKey() != m.GetAttributes()["operation"] ||
-		!strings.HasPrefix(m.GetAttributes()["idempotencyKey"], "sha256:") || m.GetAttributes()["idempotencyKey"] == m.GetOrderingKey() {
+	if len(m.GetAttributes()) != 3 || !strings.HasPrefix(m.GetOrderingKey(), "sha256:") ||
+		m.GetOrderingKey() != m.GetAttributes()["operation"] ||
+		!strings.HasPrefix(m.GetAttributes()["idempotencyKey"], "sha256:") ||
+		m.GetAttributes()["idempotencyKey"] == m.GetOrderingKey() {
 		t.Errorf("ordering key %q, attributes %v", m.GetOrderingKey(), m.GetAttributes())
 	}
 }
 
-// TestPubSubErrors: what an operator can mend is tried again, and names the topic; what Pub/Sub will never take is permanent.
+// TestPubSubErrors: what an operator can mend is tried again, and names the topic; what Pub/Sub
+// will never take is permanent.
 func TestPubSubErrors(t *testing.T) {
 	t.Parallel()
 	for code, permanent := range map[codes.Code]bool{
@@ -177,7 +186,8 @@ func TestPubSubRecovers(t *testing.T) {
 	}
 }
 
-// TestPubSubEnds: an attempt ends with its context, or its timeout, whatever Pub/Sub does; and nothing is sent after that.
+// TestPubSubEnds: an attempt ends with its context, or its timeout, whatever Pub/Sub does; and
+// nothing is sent after that.
 func TestPubSubEnds(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and says nothing
@@ -186,12 +196,14 @@ func TestPubSubEnds(t *testing.T) {
 	}
 	defer listener.Close()
 	topics := effect.NewTopics("p", harness.ClientOptions(listener.Addr().String())...)
-	if _, err := effect.PubSub(topics, completions, 20*time.Millisecond).Perform(t.Context(), completion(1)); err == nil || effect.IsPermanent(err) {
+	if _, err := effect.PubSub(topics, completions, 20*time.Millisecond).Perform(t.Context(),
+		completion(1)); err == nil || effect.IsPermanent(err) {
 		t.Errorf("no answer: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := effect.PubSub(topics, completions, time.Hour).Perform(ctx, completion(1)); err == nil || effect.IsPermanent(err) {
+	if _, err := effect.PubSub(topics, completions, time.Hour).Perform(ctx, completion(1)); err == nil ||
+		effect.IsPermanent(err) {
 		t.Errorf("the context ended: %v", err)
 	}
 	for range 2 {
@@ -199,13 +211,14 @@ func TestPubSubEnds(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := effect.PubSub(topics, completions, 0).Perform(t.Context(), completion(1)); err == nil || effect.IsPermanent(err) {
+	if _, err := effect.PubSub(topics, completions, 0).Perform(t.Context(), completion(1)); err == nil ||
+		effect.IsPermanent(err) {
 		t.Errorf("closed: %v", err)
 	}
 }
 
-// TestPubSubEmulator: through the official emulator, found by PUBSUB_EMULATOR_HOST, many at once: a subscription with ordering
-// gets every message. It sets a variable, so it is not parallel.
+// TestPubSubEmulator: through the official emulator, found by PUBSUB_EMULATOR_HOST, many at once: a
+// subscription with ordering gets every message. It sets a variable, so it is not parallel.
 func TestPubSubEmulator(t *testing.T) {
 	addr, project := harness.PubSub(t), harness.ProjectID(t)
 	options := harness.ClientOptions(addr)
@@ -243,7 +256,8 @@ func TestPubSubEmulator(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if _, err := effect.PubSub(topics, topic+"-not", 0).Perform(t.Context(), completion(0)); err == nil || effect.IsPermanent(err) {
+	if _, err := effect.PubSub(topics, topic+"-not", 0).Perform(t.Context(), completion(0)); err == nil ||
+		effect.IsPermanent(err) {
 		t.Errorf("there is no topic: %v", err)
 	}
 
@@ -265,7 +279,8 @@ func TestPubSubEmulator(t *testing.T) {
 			}
 		}
 		if len(got) > 0 {
-			if err := subscriber.Acknowledge(ctx, &pubsubpb.AcknowledgeRequest{Subscription: subscription, AckIds: got}); err != nil {
+			if err := subscriber.Acknowledge(ctx, &pubsubpb.AcknowledgeRequest{Subscription: subscription,
+				AckIds: got}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -280,7 +295,8 @@ func TestPubSubEcho(t *testing.T) {
 	server.failing(codes.InvalidArgument)
 	server.because("Bearer ya29.a0AfH6SMBx_1234567 will not do")
 	_, err := effect.PubSub(topics, completions, 0).Perform(t.Context(), completion(1))
-	if !effect.IsPermanent(err) || strings.Contains(err.Error(), "ya29") || !strings.Contains(err.Error(), "[credential] will not do") {
+	if !effect.IsPermanent(err) || strings.Contains(err.Error(), "ya29") ||
+		!strings.Contains(err.Error(), "[credential] will not do") {
 		t.Error(err)
 	}
 }

@@ -44,8 +44,8 @@ type Report struct {
 	Alert        bool
 }
 
-// Again reports whether the message must be redelivered because what it asks for is recorded nowhere:
-// an operator's message about an effect that this revision does not know. Everything else is in the
-// ledger, and is retried from there. A subscription whose messages are often refused slows down for
-// every message.
+// Again reports whether the message must be redelivered because what it asks for is recorded
+// nowhere: an operator's message about an effect that this revision does not know. Everything else
+// is in the ledger, and is retried from there. A subscription whose messages are often refused
+// slows down for every message.
 func (r Report) Again() bool { return r.Outcome == Unknown && r.RetryAfter > 0 }

@@ -14,7 +14,8 @@ import (
 
 var resultsKind = kind{name: "results", new: func() Action { return &DoResults{} }}
 
-// DoResults writes a batch's result: a document for each item to Collection, or one object to Bucket.
+// DoResults writes a batch's result: a document for each item to Collection, or one object to
+// Bucket.
 type DoResults struct {
 	Collection string
 	Bucket     string // gs://BUCKET or gs://BUCKET/PREFIX
@@ -50,7 +51,8 @@ func (d *DoResults) handler(_ Spec, o HandlerOptions) (Handler, error) {
 	if d.Bucket == "" {
 		return Results(d.Collection), nil
 	}
-	return ResultsObject(ResultsObjectOptions{Bucket: d.Bucket, Buckets: o.Buckets, Results: o.Results, Log: o.Log, Now: o.Now})
+	return ResultsObject(ResultsObjectOptions{Bucket: d.Bucket, Buckets: o.Buckets, Results: o.Results, Log: o.Log,
+		Now: o.Now})
 }
 
 func (d *DoResults) unperformable(ctx context.Context, o HandlerOptions) error {

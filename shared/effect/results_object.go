@@ -96,7 +96,8 @@ func (w *objectWriter) perform(ctx context.Context) error {
 	defer lines.close()
 	err := w.write(within.ctx, lines)
 	if err != nil && within.over() && ctx.Err() == nil {
-		return fmt.Errorf("the time ended after %d items of the result, and an object is written in one attempt: %w", lines.next, err)
+		return fmt.Errorf("the time ended after %d items of the result, and an object is written in one attempt: %w",
+			lines.next, err)
 	}
 	if counts := lines.completion.Result.Counts; err == nil && counts != nil && lines.next < counts.Total {
 		w.Log.ErrorContext(ctx, "the result has fewer items than the batch", "event", "alert", "reason", "items-failed",
@@ -114,14 +115,16 @@ func (w *objectWriter) write(ctx context.Context, lines *resultLines) error {
 	}
 	// A ChunkTransferTimeout would also end the reading of the answer.
 	present, err := service.Objects.Insert(w.to.bucket, w.object(lines.completion)).IfGenerationMatch(0).
-		Media(lines.from(ctx), googleapi.ContentType(ndjson), googleapi.ChunkSize(w.Buckets.chunk), googleapi.EnableAutoChecksum()).
+		Media(lines.from(ctx), googleapi.ContentType(ndjson), googleapi.ChunkSize(w.Buckets.chunk),
+			googleapi.EnableAutoChecksum()).
 		Fields("generation", "size", "crc32c").Context(ctx).Do()
 	if failure := lines.failure(); failure != nil {
 		return unfetched(failure)
 	}
 	found := false
 	switch statusOf(err) {
-	case http.StatusPreconditionFailed, http.StatusForbidden: // the latter also for an object that exists and may not be deleted
+	// the latter also for an object that exists and may not be deleted
+	case http.StatusPreconditionFailed, http.StatusForbidden:
 		if present, err = w.present(ctx, service, err); err != nil {
 			return err
 		}
@@ -134,7 +137,8 @@ func (w *objectWriter) write(ctx context.Context, lines *resultLines) error {
 		return w.refused("writing", err)
 	}
 	if int64(present.Size) != lines.size || present.Crc32c != lines.crc32c() {
-		err := fmt.Errorf("%s holds other bytes than the result (%d bytes, crc32c %s; not %d, %s); delete it, and replay the effect",
+		err := fmt.Errorf("%s holds other bytes than the result (%d bytes, crc32c %s; not %d, %s); delete it, and replay "+
+			"the effect",
 			w.to.url(w.name), present.Size, present.Crc32c, lines.size, lines.crc32c())
 		if found {
 			err = Permanent(err)
@@ -162,7 +166,8 @@ func (w *objectWriter) object(completion ledger.Payload) *storage.Object {
 // present returns the object that kept this attempt from creating it, if an earlier attempt wrote
 // it. It is queried only after Cloud Storage has refused to create it [S8].
 func (w *objectWriter) present(ctx context.Context, service *storage.Service, refusal error) (*storage.Object, error) {
-	present, err := service.Objects.Get(w.to.bucket, w.name).Fields("generation", "size", "crc32c", "metadata").Context(ctx).Do()
+	present, err := service.Objects.Get(w.to.bucket, w.name).Fields("generation", "size", "crc32c",
+		"metadata").Context(ctx).Do()
 	if err != nil {
 		return nil, fmt.Errorf("%w; %w", w.refused("writing", refusal), w.refused("reading", err))
 	}

@@ -36,9 +36,11 @@ func (w *objectWriter) refused(doing string, err error) error {
 	case http.StatusNotFound:
 		hint = "; is there such a bucket?"
 	case http.StatusUnauthorized, http.StatusForbidden:
-		hint = "; the service account that runs effects needs roles/storage.objectCreator and roles/storage.legacyObjectReader on the bucket"
+		hint = "; the service account that runs effects needs roles/storage.objectCreator and " +
+			"roles/storage.legacyObjectReader on the bucket"
 	}
-	err = fmt.Errorf("%s: Cloud Storage answered %d: %s%s", doing, answer.Code, w.sent.Redactor().Quote(message, maxQuotedBytes), hint)
+	err = fmt.Errorf("%s: Cloud Storage answered %d: %s%s", doing, answer.Code,
+		w.sent.Redactor().Quote(message, maxQuotedBytes), hint)
 	if answer.Code >= http.StatusInternalServerError || slices.Contains(transient, answer.Code) {
 		return RetryAfter(err, retryafter.Parse(answer.Header.Get("Retry-After"), w.Now(), maxRetryAfter))
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/effect/storagesim"
 )
 
-// TestResultsObjectOfAnother: what somebody else wrote is not touched, nor what holds other bytes; a person is told what to do.
+// TestResultsObjectOfAnother: what somebody else wrote is not touched, nor what holds other bytes;
+// a person is told what to do.
 func TestResultsObjectOfAnother(t *testing.T) {
 	t.Parallel()
 	own := map[string]string{"opledger-idempotency-key": "gemini:batches/abc#publish"}
@@ -33,18 +34,21 @@ func TestResultsObjectOfAnother(t *testing.T) {
 	}
 }
 
-// TestResultsObjectRefused: what a person can mend is tried again, not before Cloud Storage wishes; the rest is permanent.
+// TestResultsObjectRefused: what a person can mend is tried again, not before Cloud Storage wishes;
+// the rest is permanent.
 func TestResultsObjectRefused(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]effect.Outcome{
-		400: effect.Failed, 401: effect.Failed, 404: effect.Failed, 403: effect.Failed, 410: effect.Failed, 429: effect.Failed, 500: effect.Failed,
+		400: effect.Failed, 401: effect.Failed, 404: effect.Failed, 403: effect.Failed, 410: effect.Failed,
+		429: effect.Failed, 500: effect.Failed,
 		405: effect.Died, 411: effect.Died, 413: effect.Died,
 	} {
 		w := newBucketWorld(t, many(3))
 		w.end()
 		w.sim.Fail(storagesim.Begin, status, "3000")
 		report := w.attempt(want)
-		if text := report.Cause.Error(); !strings.Contains(text, fmt.Sprintf("gs://%s/%s: Cloud Storage answered %d", bucket, objectName, status)) {
+		if text := report.Cause.Error(); !strings.Contains(text, fmt.Sprintf("gs://%s/%s: Cloud Storage answered %d", bucket,
+			objectName, status)) {
 			t.Errorf("%d: %v", status, report.Cause)
 		}
 		if wish := 3000 * time.Second; want == effect.Failed && status != 403 && report.RetryAfter < wish {
@@ -54,7 +58,8 @@ func TestResultsObjectRefused(t *testing.T) {
 	w := newBucketWorld(t, many(3))
 	w.end()
 	w.sim.Close()
-	if report := w.attempt(effect.Failed); !strings.Contains(report.Cause.Error(), "connection refused") || strings.Contains(report.Cause.Error(), "/upload/") {
+	if report := w.attempt(effect.Failed); !strings.Contains(report.Cause.Error(), "connection refused") ||
+		strings.Contains(report.Cause.Error(), "/upload/") {
 		t.Errorf("%v", report.Cause)
 	}
 }
@@ -68,7 +73,8 @@ func TestObjectEcho(t *testing.T) {
 		w.end()
 		w.sim.Fail(point, http.StatusMethodNotAllowed, "")
 		text := w.attempt(effect.Died).Cause.Error()
-		if strings.Contains(text, "secret-of-") || strings.Contains(text, "/upload/storage") || !strings.Contains(text, "fails as the test says: [path]") {
+		if strings.Contains(text, "secret-of-") || strings.Contains(text, "/upload/storage") ||
+			!strings.Contains(text, "fails as the test says: [path]") {
 			t.Errorf("%s: %s", point, text)
 		}
 	}

@@ -12,26 +12,32 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestResultsObjectFaults: whatever fails on the way, there is one whole object in the end, written once; an attempt whose answer
-// was lost is followed by one that finds it [S4].
+// TestResultsObjectFaults: whatever fails on the way, there is one whole object in the end, written
+// once; an attempt whose answer was lost is followed by one that finds it [S4].
 func TestResultsObjectFaults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		fault    func(sim *storagesim.Sim)
 		outcomes []effect.Outcome
 	}{
-		"none":                        {func(*storagesim.Sim) {}, []effect.Outcome{effect.Finished}},
-		"a chunk is refused":          {func(s *storagesim.Sim) { s.Fail(storagesim.Chunk, 503, "") }, []effect.Outcome{effect.Finished}},
-		"a chunk's answer is lost":    {func(s *storagesim.Sim) { s.Lose(storagesim.Chunk, 503) }, []effect.Outcome{effect.Finished}},
-		"the last answer is a 503":    {func(s *storagesim.Sim) { s.Lose(storagesim.Last, 503) }, []effect.Outcome{effect.Finished}},
-		"the last answer never comes": {func(s *storagesim.Sim) { s.Lose(storagesim.Last, 0) }, []effect.Outcome{effect.Failed, effect.Finished}},
+		"none": {func(*storagesim.Sim) {}, []effect.Outcome{effect.Finished}},
+		"a chunk is refused": {func(s *storagesim.Sim) { s.Fail(storagesim.Chunk, 503, "") },
+			[]effect.Outcome{effect.Finished}},
+		"a chunk's answer is lost": {func(s *storagesim.Sim) { s.Lose(storagesim.Chunk, 503) },
+			[]effect.Outcome{effect.Finished}},
+		"the last answer is a 503": {func(s *storagesim.Sim) { s.Lose(storagesim.Last, 503) },
+			[]effect.Outcome{effect.Finished}},
+		"the last answer never comes": {func(s *storagesim.Sim) { s.Lose(storagesim.Last, 0) },
+			[]effect.Outcome{effect.Failed, effect.Finished}},
 		"the same, and no right to delete": {func(s *storagesim.Sim) {
 			s.Lose(storagesim.Last, 0)
 			s.Deny("storage.objects.delete")
 			s.Deny("storage.objects.list")
 		}, []effect.Outcome{effect.Failed, effect.Finished}},
-		"the beginning is refused": {func(s *storagesim.Sim) { s.Fail(storagesim.Begin, 503, "") }, []effect.Outcome{effect.Failed, effect.Finished}},
-		"the content is damaged":   {func(s *storagesim.Sim) { s.Damage() }, []effect.Outcome{effect.Failed, effect.Finished}},
+		"the beginning is refused": {func(s *storagesim.Sim) { s.Fail(storagesim.Begin, 503, "") },
+			[]effect.Outcome{effect.Failed, effect.Finished}},
+		"the content is damaged": {func(s *storagesim.Sim) { s.Damage() },
+			[]effect.Outcome{effect.Failed, effect.Finished}},
 		"what is there cannot be looked at": {func(s *storagesim.Sim) {
 			s.Lose(storagesim.Last, 0)
 			s.Fail(storagesim.Get, 500, "")
@@ -53,8 +59,9 @@ func TestResultsObjectFaults(t *testing.T) {
 	}
 }
 
-// TestResultsObjectKilled: a process that dies behind the upload leaves the object; its successor compares and finishes. One that
-// dies, or is told to stop, in the middle leaves nothing that anybody sees.
+// TestResultsObjectKilled: a process that dies behind the upload leaves the object; its successor
+// compares and finishes. One that dies, or is told to stop, in the middle leaves nothing that
+// anybody sees.
 func TestResultsObjectKilled(t *testing.T) {
 	t.Parallel()
 	w := newBucketWorld(t, many(several, 1000))
@@ -63,7 +70,8 @@ func TestResultsObjectKilled(t *testing.T) {
 	defer cancel()
 	w.sim.Before(storagesim.Chunk, cancel)
 	report, err := w.process(w.store).Run(ctx, w.message())
-	if err != nil || report.Outcome != effect.Failed || !errors.Is(report.Cause, context.Canceled) || len(w.sim.Names()) != 0 {
+	if err != nil || report.Outcome != effect.Failed || !errors.Is(report.Cause, context.Canceled) ||
+		len(w.sim.Names()) != 0 {
 		t.Fatalf("stopped: %+v %v, %v", report, err, w.sim.Names())
 	}
 	w.store.Advance(ledger.DefaultSettings().ClaimTTL + time.Second)
@@ -76,7 +84,8 @@ func TestResultsObjectKilled(t *testing.T) {
 	w.store.Advance(ledger.DefaultSettings().ClaimTTL + time.Second)
 	w.log.Reset()
 	w.attempt(effect.Finished)
-	if object := w.holds(several); object.Metadata["opledger-fence"] != "2" || !strings.Contains(w.log.String(), "found=true items=700") {
+	if object := w.holds(several); object.Metadata["opledger-fence"] != "2" ||
+		!strings.Contains(w.log.String(), "found=true items=700") {
 		t.Errorf("%v, logged %s", object.Metadata, w.log)
 	}
 }

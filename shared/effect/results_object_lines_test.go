@@ -11,8 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestResultsObjectDownload: a download that breaks off is read on in the same upload; what never comes, or is lost, makes no
-// object; and a result that is shorter than its batch is told aloud.
+// TestResultsObjectDownload: a download that breaks off is read on in the same upload; what never
+// comes, or is lost, makes no object; and a result that is shorter than its batch is told aloud.
 func TestResultsObjectDownload(t *testing.T) {
 	t.Parallel()
 	var times atomic.Int64
@@ -51,13 +51,15 @@ func TestResultsObjectDownload(t *testing.T) {
 		many(several, 1000)(&cut{ResponseWriter: out, left: 250_000}, r)
 	}))
 	w.end()
-	if report := w.attempt(effect.Failed); !strings.Contains(report.Cause.Error(), "the result ends before item") || len(w.sim.Names()) != 0 {
+	if report := w.attempt(effect.Failed); !strings.Contains(report.Cause.Error(), "the result ends before item") ||
+		len(w.sim.Names()) != 0 {
 		t.Errorf("%v, %v", report.Cause, w.sim.Names())
 	}
 
 	w = newBucketWorld(t, http.NotFoundHandler())
 	w.end()
-	if report := w.attempt(effect.Died); !strings.Contains(report.Cause.Error(), "results lost") || len(w.sim.Names()) != 0 {
+	if report := w.attempt(effect.Died); !strings.Contains(report.Cause.Error(), "results lost") ||
+		len(w.sim.Names()) != 0 {
 		t.Errorf("%v, %v", report.Cause, w.sim.Names())
 	}
 
@@ -65,7 +67,8 @@ func TestResultsObjectDownload(t *testing.T) {
 	w.result.Counts = &operation.Counts{Total: 4}
 	w.end()
 	w.attempt(effect.Finished)
-	if said := w.log.String(); !strings.Contains(said, "event=alert reason=items-failed") || !strings.Contains(said, "done=3 total=4") {
+	if said := w.log.String(); !strings.Contains(said, "event=alert reason=items-failed") ||
+		!strings.Contains(said, "done=3 total=4") {
 		t.Errorf("%s", said)
 	}
 }

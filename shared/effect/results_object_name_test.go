@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestObjectNames: different operations and effects have different objects, whatever a provider puts into an id, and every tool takes
-// their names.
+// TestObjectNames: different operations and effects have different objects, whatever a provider
+// puts into an id, and every tool takes their names.
 func TestObjectNames(t *testing.T) {
 	t.Parallel()
 	if got := effect.ObjectName("batches/aB-1_2.x", "keep@fix-1"); got != "batches/aB-1_2.x/keep@fix-1.jsonl" {
@@ -20,7 +20,8 @@ func TestObjectNames(t *testing.T) {
 	names := map[string]string{}
 	long := strings.Repeat("x", 250)
 	for _, id := range []string{
-		"a", "A", "a b", "a_b", "a%20b", "a#b", "a?b", ".", "..", ".a", "ä", "a:b", "a~b", "\xff", "a\nb", long, long + "y", strings.Repeat("é", 500),
+		"a", "A", "a b", "a_b", "a%20b", "a#b", "a?b", ".", "..", ".a", "ä", "a:b", "a~b", "\xff", "a\nb", long, long +
+			"y", strings.Repeat("é", 500),
 	} {
 		got := effect.ObjectName(operation.Key("batches/"+id), "keep")
 		if other, taken := names[got]; taken || !safe.MatchString(got) || len(got) > 300 {
@@ -49,7 +50,8 @@ func TestBucketSpecs(t *testing.T) {
 		`bucket: "gs://abc", each: item`:                      "leave each out",
 		`timeout: 1s`:                                         "a bucket",
 	} {
-		specs, err := effect.ParseSpecs([]byte("[{name: keep, on: [SUCCEEDED], do: results, "+text+"}]"), operation.Transitions{})
+		specs, err := effect.ParseSpecs([]byte("[{name: keep, on: [SUCCEEDED], do: results, "+text+"}]"),
+			operation.Transitions{})
 		switch {
 		case want == "":
 			handlers, handlersErr := effect.Handlers(specs, effect.HandlerOptions{Buckets: effect.NewBuckets("")})
@@ -64,7 +66,8 @@ func TestBucketSpecs(t *testing.T) {
 		`do: log, on: [SUCCEEDED], bucket: "gs://abc"`:  "bucket is for do: results",
 		`do: results, on: [FAILED], bucket: "gs://abc"`: "[SUCCEEDED]",
 	} {
-		if _, err := effect.ParseSpecs([]byte("[{name: keep, "+text+"}]"), operation.Transitions{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := effect.ParseSpecs([]byte("[{name: keep, "+text+"}]"), operation.Transitions{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want it to say %s", text, err, want)
 		}
 	}

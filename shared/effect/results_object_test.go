@@ -12,10 +12,12 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestResultsObject: the whole result is one object, an item a line in Gemini's own words, with what it is in its metadata.
+// TestResultsObject: the whole result is one object, an item a line in Gemini's own words, with
+// what it is in its metadata.
 func TestResultsObject(t *testing.T) {
 	t.Parallel()
-	w := newBucketWorld(t, lines(`{"key":"review-17","response":{"text":"<good>"}}`, `{"key":"b","error":{"code":3}}`, `null`))
+	w := newBucketWorld(t, lines(`{"key":"review-17","response":{"text":"<good>"}}`, `{"key":"b","error":{"code":3}}`,
+		`null`))
 	w.result.Counts = &operation.Counts{Total: 3}
 	w.end()
 	w.attempt(effect.Finished)
@@ -30,23 +32,27 @@ func TestResultsObject(t *testing.T) {
 		t.Errorf("%s", object.ContentType)
 	}
 	for name, want := range map[string]string{
-		"opledger-operation": "batches/abc", "opledger-effect": "publish", "opledger-idempotency-key": "gemini:batches/abc#publish",
-		"opledger-fence": "1", "opledger-items": "3",
+		"opledger-operation": "batches/abc", "opledger-effect": "publish",
+		"opledger-idempotency-key": "gemini:batches/abc#publish",
+		"opledger-fence":           "1", "opledger-items": "3",
 	} {
 		if object.Metadata[name] != want {
 			t.Errorf("%s is %q, want %q", name, object.Metadata[name], want)
 		}
 	}
-	if said := w.log.String(); !strings.Contains(said, "gs://results-of-reviews/"+objectName) || !strings.Contains(said, "found=false items=3 failed=2") {
+	if said := w.log.String(); !strings.Contains(said, "gs://results-of-reviews/"+objectName) ||
+		!strings.Contains(said, "found=false items=3 failed=2") {
 		t.Errorf("%s", said)
 	}
 	w.attempt(effect.Skipped)
 }
 
-// TestResultsObjectInline: an item that came on several lines is one, and an empty result is an empty object.
+// TestResultsObjectInline: an item that came on several lines is one, and an empty result is an
+// empty object.
 func TestResultsObjectInline(t *testing.T) {
 	t.Parallel()
-	w := newBucketWorld(t, lines("{\"response\": {\"inlinedResponses\": {\"inlinedResponses\": [{\n \"metadata\": {\"key\": \"a\"},\n\"response\": {\n\"text\": \"x\\ny\"\n}}]}}}"))
+	w := newBucketWorld(t, lines("{\"response\": {\"inlinedResponses\": {\"inlinedResponses\": [{\n \"metadata\": "+
+		"{\"key\": \"a\"},\n\"response\": {\n\"text\": \"x\\ny\"\n}}]}}}"))
 	w.result = operation.Result{Inline: true}
 	w.end()
 	w.attempt(effect.Finished)
@@ -59,21 +65,23 @@ func TestResultsObjectInline(t *testing.T) {
 	w.holds(0)
 }
 
-// TestResultsObjectRerun: a run anew writes an object of its own beside the first; one that was deleted is not written again by a
-// message for what is done [G5].
+// TestResultsObjectRerun: a run anew writes an object of its own beside the first; one that was
+// deleted is not written again by a message for what is done [G5].
 func TestResultsObjectRerun(t *testing.T) {
 	t.Parallel()
 	w := newBucketWorld(t, many(3))
 	w.end()
 	w.attempt(effect.Finished)
 	first := w.holds(3)
-	report, err := w.process(w.store).Run(t.Context(), ledger.Message{Operation: w.key, Effect: name, Rerun: "fix-1", ID: "m-1", By: "ada"})
+	report, err := w.process(w.store).Run(t.Context(), ledger.Message{Operation: w.key, Effect: name, Rerun: "fix-1",
+		ID: "m-1", By: "ada"})
 	if err != nil || report.Outcome != effect.Finished {
 		t.Fatalf("%+v %v", report, err)
 	}
-	anew := w.sim.Object(bucket, "nightly/batches/abc/publish@fix-1.jsonl")
-	if !bytes.Equal(anew.Content, first.Content) || anew.Metadata["opledger-idempotency-key"] != "gemini:batches/abc#publish@fix-1" {
-		t.Errorf("%v %s", anew.Metadata, anew.Content)
+	rerun := w.sim.Object(bucket, "nightly/batches/abc/publish@fix-1.jsonl")
+	if !bytes.Equal(rerun.Content, first.Content) ||
+		rerun.Metadata["opledger-idempotency-key"] != "gemini:batches/abc#publish@fix-1" {
+		t.Errorf("%v %s", rerun.Metadata, rerun.Content)
 	}
 	if again := w.sim.Object(bucket, objectName); again.Generation != first.Generation {
 		t.Errorf("the first was written again: %+v", again)
@@ -85,7 +93,8 @@ func TestResultsObjectRerun(t *testing.T) {
 	}
 }
 
-// TestResultsObjectMemory: what is held of 10,000 items of 2 KB each is a chunk, and does not grow with their number.
+// TestResultsObjectMemory: what is held of 10,000 items of 2 KB each is a chunk, and does not grow
+// with their number.
 func TestResultsObjectMemory(t *testing.T) { // not parallel: it looks at the whole heap
 	sim := storagesim.Start(storagesim.Config{Buckets: []string{bucket}, ChecksumsOnly: true})
 	defer sim.Close()
@@ -103,7 +112,8 @@ func TestResultsObjectMemory(t *testing.T) { // not parallel: it looks at the wh
 	}
 }
 
-// TestResultsObjectZombie: an upload that stalls until its successor has finished makes nothing, and its worker cannot commit [S6].
+// TestResultsObjectZombie: an upload that stalls until its successor has finished makes nothing,
+// and its worker cannot commit [S6].
 func TestResultsObjectZombie(t *testing.T) {
 	t.Parallel()
 	w := newBucketWorld(t, many(several, 1000))

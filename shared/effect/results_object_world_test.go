@@ -32,7 +32,8 @@ func newBucketWorld(t testing.TB, handler http.Handler) *bucketWorld {
 	t.Helper()
 	sim := storagesim.Start(storagesim.Config{Buckets: []string{bucket}})
 	t.Cleanup(sim.Close)
-	return &bucketWorld{itemsWorld: newItemsWorld(t, handler), sim: sim, buckets: effect.NewBuckets(sim.Addr()).InSmallChunks()}
+	return &bucketWorld{itemsWorld: newItemsWorld(t, handler), sim: sim,
+		buckets: effect.NewBuckets(sim.Addr()).InSmallChunks()}
 }
 
 // process is one process of several, over a store that is around the world's.

@@ -11,7 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestResults: each item becomes a document, a large one fails alone, and a run anew replaces what was written.
+// TestResults: each item becomes a document, a large one fails alone, and a run anew replaces what
+// was written.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, lines(
@@ -28,7 +29,8 @@ func TestResults(t *testing.T) {
 	}
 	w.stands("DEAD done 3 failed 1 of 4")
 	for item, want := range map[string]effect.ItemResult{
-		"review-17": {Index: 0, Response: `{"text":"<good>"}`}, "b": {Index: 1, Error: `{"code":3}`}, "a/b": {Index: 3, Response: "1"},
+		"review-17": {Index: 0, Response: `{"text":"<good>"}`}, "b": {Index: 1, Error: `{"code":3}`}, "a/b": {Index: 3,
+			Response: "1"},
 	} {
 		want.Schema, want.Operation, want.JobKind, want.Key = operation.SchemaVersion, w.key, "test", item
 		want.IdempotencyKey = "gemini:batches/abc#publish/items/" + item
@@ -40,7 +42,8 @@ func TestResults(t *testing.T) {
 	if path := ledger.ResultPath("reviews", w.key, "review-17"); path != "reviews/batches:abc:review-17" {
 		t.Errorf("path %s", path)
 	}
-	if item := w.item("large"); item.State != ledger.ItemFailed || item.Response != "" || !item.FetchableUntil.After(time.Now()) {
+	if item := w.item("large"); item.State != ledger.ItemFailed || item.Response != "" ||
+		!item.FetchableUntil.After(time.Now()) {
 		t.Errorf("%+v", item)
 	}
 }

@@ -15,16 +15,16 @@ type Runner struct {
 	handlers map[string]Handler
 }
 
-// NewRunner returns a Runner with a handler for each effect, by the name of its rule. Every run of a
-// rule, such as "page@stuck-1", has the rule's handler.
+// NewRunner returns a Runner with a handler for each effect, by the name of its rule. Every run of
+// a rule, such as "page@stuck-1", has the rule's handler.
 func NewRunner(l *ledger.Ledger, handlers map[string]Handler) *Runner {
 	return &Runner{ledger: l, handlers: handlers}
 }
 
 // Run claims the effect that m names, performs it, and records the outcome: the only way in which
 // side effects happen [S1]. An error means that the ledger could not be read or written; then, and
-// where the Report says Again, the message must be redelivered. Every failure of a handler is in the
-// Report.
+// where the Report says Again, the message must be redelivered. Every failure of a handler is in
+// the Report.
 func (r *Runner) Run(ctx context.Context, m ledger.Message) (Report, error) {
 	handler, known := r.handlers[ledger.RuleOf(m.Effect)]
 	if !known {
@@ -56,8 +56,8 @@ func (r *Runner) Run(ctx context.Context, m ledger.Message) (Report, error) {
 	return report, nil
 }
 
-// attempt performs the effect under its lease and records the outcome. It records it even if ctx has
-// ended meanwhile, because an effect that happened without a record is repeated.
+// attempt performs the effect under its lease and records the outcome. It records it even if ctx
+// has ended meanwhile, because an effect that happened without a record is repeated.
 func (r *Runner) attempt(ctx context.Context, handler Handler, report Report, began time.Time) (Report, error) {
 	lease := report.Lease
 	extra, cause := r.perform(ctx, handler, lease, began)

@@ -14,16 +14,20 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// BenchmarkEffect runs b.N effects from their message to their end, with a handler that only logs, by 1 and by 16 callers. In
-// the same run, and by turns with it, other operations' documents are read and written without a ledger, in the same two
-// transactions: what is left of their speed is the metric "of-bare".
+// BenchmarkEffect runs b.N effects from their message to their end, with a handler that only logs,
+// by 1 and by 16 callers. In the same run, and by turns with it, other operations' documents are
+// read and written without a ledger, in the same two transactions: what is left of their speed is
+// the metric "of-bare".
 func BenchmarkEffect(b *testing.B) {
 	for _, store := range []struct {
 		name string
 		open func(testing.TB) *metered
 	}{{"sqlite", inFile}, {"firestore", onEmulator}} {
 		for _, callers := range []int{1, 16} {
-			b.Run(fmt.Sprintf("%s/callers=%d", store.name, callers), func(b *testing.B) { benchmarkEffect(b, store.open(b), callers) })
+			b.Run(fmt.Sprintf("%s/callers=%d", store.name, callers), func(b *testing.B) {
+				benchmarkEffect(b, store.open(b),
+					callers)
+			})
 		}
 	}
 }
@@ -50,7 +54,8 @@ func benchmarkEffect(b *testing.B, m *metered, callers int) {
 		now := m.cost().since(before)
 		spent = cost{spent.requests + now.requests, spent.reads + now.reads, spent.writes + now.writes}
 		bareTook := eachOf(b, from, to, callers, func(i int) error { return bare[i].run(b, m) })
-		rates, bareRates = append(rates, float64(to-from)/took.Seconds()), append(bareRates, float64(to-from)/bareTook.Seconds())
+		rates, bareRates = append(rates, float64(to-from)/took.Seconds()), append(bareRates,
+			float64(to-from)/bareTook.Seconds())
 		from = to
 	}
 	b.StopTimer()
@@ -64,13 +69,15 @@ func benchmarkEffect(b *testing.B, m *metered, callers int) {
 	b.ReportMetric(float64(spent.writes)/float64(b.N), "writes/effect")
 }
 
-// median is more telling than a mean where other programs take their share of the machine now and then.
+// median is more telling than a mean where other programs take their share of the machine now and
+// then.
 func median(all []float64) float64 {
 	slices.Sort(all)
 	return all[len(all)/2]
 }
 
-// A bareEffect is an effect and its record as they stand, so that nothing but reading and writing is left to do.
+// A bareEffect is an effect and its record as they stand, so that nothing but reading and writing
+// is left to do.
 type bareEffect struct {
 	effect ledger.Effect
 	record operation.Record
@@ -96,7 +103,8 @@ func (e *bareEffect) run(b *testing.B, store ledger.Store) error {
 	}
 	e.effect.Version++
 	e.effect.State, e.effect.Owner, e.effect.Fence, e.effect.Attempts = ledger.EffectClaimed, "bare", 1, 1
-	if err := store.Commit(b.Context(), ledger.Write{Path: path, Token: snapshot.Documents[0].Token, Data: e.effect}); err != nil {
+	if err := store.Commit(b.Context(), ledger.Write{Path: path, Token: snapshot.Documents[0].Token,
+		Data: e.effect}); err != nil {
 		return err
 	}
 	if snapshot, err = store.Get(b.Context(), path, record); err != nil {
@@ -109,7 +117,8 @@ func (e *bareEffect) run(b *testing.B, store ledger.Store) error {
 		ledger.Write{Path: record, Token: snapshot.Documents[1].Token, Data: e.record})
 }
 
-// eachOf calls do for from to to-1 from a number of callers, and returns how long they took together.
+// eachOf calls do for from to to-1 from a number of callers, and returns how long they took
+// together.
 func eachOf(t testing.TB, from, to, callers int, do func(i int) error) time.Duration {
 	t.Helper()
 	began := time.Now()

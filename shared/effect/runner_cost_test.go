@@ -13,15 +13,17 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestWhatAnEffectCosts pins what an effect asks of the store, with its handler between claim and finish: the README states it,
-// and TestWhatALifeCosts of the Firestore store what each comes to there.
+// TestWhatAnEffectCosts pins what an effect asks of the store, with its handler between claim and
+// finish: the README states it, and TestWhatALifeCosts of the Firestore store what each comes to
+// there.
 func TestWhatAnEffectCosts(t *testing.T) {
 	t.Parallel()
 	m := inFile(t)
 	l := manyEnded(t, m, 1)
 	m.Reset()
 	var claim ledgertest.Counts
-	runner := effect.NewRunner(l, map[string]effect.Handler{name: effect.HandlerFunc(func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
+	runner := effect.NewRunner(l, map[string]effect.Handler{name: effect.HandlerFunc(func(ctx context.Context,
+		task effect.Task) ([]ledger.Write, error) {
 		claim = m.Counts()
 		m.Reset()
 		return effect.Log(slog.New(slog.DiscardHandler)).Perform(ctx, task)

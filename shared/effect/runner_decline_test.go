@@ -14,13 +14,14 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestReplayUnknown: a person's message that a revision without the handler gets first is not swallowed: it comes back, for a
-// revision that has it, where there is something to reopen or to run anew [G5].
+// TestReplayUnknown: a person's message that a revision without the handler gets first is not
+// swallowed: it comes back, for a revision that has it, where there is something to reopen or to
+// run anew [G5].
 func TestReplayUnknown(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stranger := effect.NewRunner(w.over(w.store), nil)
 		asked := ledger.Message{Operation: key, Effect: name, ID: "m1"}
-		anew := ledger.Message{Operation: key, Effect: name, Rerun: "fix-1", ID: "m2"}
+		rerun := ledger.Message{Operation: key, Effect: name, Rerun: "fix-1", ID: "m2"}
 		run := func(what string, r *effect.Runner, m ledger.Message, want effect.Outcome) effect.Report {
 			t.Helper()
 			report, err := r.Run(w.ctx, m)
@@ -41,23 +42,29 @@ func TestReplayUnknown(t *testing.T) {
 			t.Errorf("%+v", report)
 		}
 		run("done", stranger, asked, effect.Skipped)
-		run("done, anew", stranger, anew, effect.Unknown)
-		if report := run("done, anew", finishes, anew, effect.Finished); report.Lease.IdempotencyKey != "gemini:batches/a#publish@fix-1" {
+		run("done, rerun", stranger, rerun, effect.Unknown)
+		report := run("done, rerun", finishes, rerun, effect.Finished)
+		if report.Lease.IdempotencyKey != "gemini:batches/a#publish@fix-1" {
 			t.Errorf("%+v", report)
 		}
-		never := run("never planned", stranger, ledger.Message{Operation: "batches/none", Effect: name, ID: "m3"}, effect.Skipped)
+		never := run("never planned", stranger, ledger.Message{Operation: "batches/none", Effect: name, ID: "m3"},
+			effect.Skipped)
 		if never.Cause == nil || never.Again() {
 			t.Errorf("%+v", never)
 		}
 	})
 }
 
-// TestReplayedAttempts: what was reopened has all its attempts before it, and dies after as many again [G5, S2].
+// TestReplayedAttempts: what was reopened has all its attempts before it, and dies after as many
+// again [G5, S2].
 func TestReplayedAttempts(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.settings.RetryFor = 0
 		p := &performances{}
-		fails := w.runner(p.that(func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, context.DeadlineExceeded }))
+		fails := w.runner(p.that(func(context.Context, effect.Task) ([]ledger.Write, error) {
+			return nil,
+				context.DeadlineExceeded
+		}))
 		for _, m := range []ledger.Message{message, {Operation: key, Effect: name, ID: "m1"}} {
 			for deliveries := 0; ; deliveries++ {
 				report, err := fails.Run(w.ctx, m)
@@ -85,8 +92,9 @@ func TestReplayedAttempts(t *testing.T) {
 	})
 }
 
-// TestUnknown: an effect that this revision has no handler for is left as it is, claimed by nobody and counted by nobody,
-// and its message is let go: the sweep comes back to it; unless there is nothing to do anyway.
+// TestUnknown: an effect that this revision has no handler for is left as it is, claimed by nobody
+// and counted by nobody, and its message is let go: the sweep comes back to it; unless there is
+// nothing to do anyway.
 func TestUnknown(t *testing.T) {
 	inWorld(t, func(w *world) {
 		before, _ := w.effect()
@@ -113,8 +121,9 @@ func TestUnknown(t *testing.T) {
 	})
 }
 
-// TestAlertsHandler: an alert is one run of a rule, by the rule's handler, with a key of its own; one about something that is no
-// operation runs without a record; and a rule that this revision does not have is unknown by whatever run [R4, K4].
+// TestAlertsHandler: an alert is one run of a rule, by the rule's handler, with a key of its own;
+// one about something that is no operation runs without a record; and a rule that this revision
+// does not have is unknown by whatever run [R4, K4].
 func TestAlertsHandler(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.settings.Rules = []ledger.Rule{{Name: "page", Alerts: []ledger.Alert{ledger.AlertDisabled}}}
@@ -149,7 +158,8 @@ func TestAlertsHandler(t *testing.T) {
 		if err := json.Unmarshal(task.Payload, &payload); err != nil {
 			w.Fatal(err)
 		}
-		if task.IdempotencyKey != "gemini:webhooks/w1#"+m.Effect || payload.Alert == nil || payload.Alert.Kind != "disabled" ||
+		if task.IdempotencyKey != "gemini:webhooks/w1#"+m.Effect || payload.Alert == nil ||
+			payload.Alert.Kind != "disabled" ||
 			payload.Alert.Detail != "switched off" || payload.IdempotencyKey != task.IdempotencyKey {
 			w.Errorf("task %+v, payload %s", task, task.Payload)
 		}

@@ -11,10 +11,10 @@ import (
 
 var errLeaseEnds = errors.New("the lease ends and could not be extended")
 
-// keep extends the lease until ctx ends, each time a third of its length before its end. An extension
-// that fails is retried while there is time. keep ends ctx when the lease is lost, or a tenth of its
-// length before an end that could not be put off [S6]. granted is an instant before the claim, on this
-// machine's monotonic clock, so that the lease ends later than keep assumes.
+// keep extends the lease until ctx ends, each time a third of its length before its end. An
+// extension that fails is retried while there is time. keep ends ctx when the lease is lost, or a
+// tenth of its length before an end that could not be put off [S6]. granted is an instant before
+// the claim, on this machine's monotonic clock, so that the lease ends later than keep assumes.
 func (r *Runner) keep(ctx context.Context, end context.CancelCauseFunc, lease ledger.Lease, granted time.Time) {
 	ttl := r.ledger.Settings().ClaimTTL
 	next := granted.Add(ttl - ttl/3)

@@ -13,7 +13,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 )
 
-// TestExtended: a handler that takes many times the lease keeps it, as long as its extensions arrive [S6].
+// TestExtended: a handler that takes many times the lease keeps it, as long as its extensions
+// arrive [S6].
 func TestExtended(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var p performances
@@ -43,7 +44,8 @@ func TestExtended(t *testing.T) {
 	})
 }
 
-// TestExtensionFails: where no extension arrives, the handler's context ends before anybody else may take the effect over.
+// TestExtensionFails: where no extension arrives, the handler's context ends before anybody else
+// may take the effect over.
 func TestExtensionFails(t *testing.T) {
 	inWorld(t, func(w *world) {
 		store := w.outage()
@@ -56,7 +58,8 @@ func TestExtensionFails(t *testing.T) {
 			store.down.Store(false)
 			return nil, ctx.Err()
 		}).Run(w.ctx, message)
-		if err != nil || report.Outcome != effect.Failed || !errors.Is(report.Cause, ledger.ErrUnavailable) || !strings.Contains(report.Cause.Error(), "lease") {
+		if err != nil || report.Outcome != effect.Failed || !errors.Is(report.Cause, ledger.ErrUnavailable) ||
+			!strings.Contains(report.Cause.Error(), "lease") {
 			w.Errorf("report %+v %v: the cause must say that the lease could not be extended", report, err)
 		}
 		if ended < ttl*8/10 || ended > ttl*9/10 {
@@ -86,9 +89,11 @@ func TestExtensionRecovers(t *testing.T) {
 	})
 }
 
-// TestLeaseLost: a handler that goes on after its lease ended cannot record an outcome over its successor's [S6].
+// TestLeaseLost: a handler that goes on after its lease ended cannot record an outcome over its
+// successor's [S6].
 func TestLeaseLost(t *testing.T) {
-	for name, result := range map[string]error{"finished": nil, "failed": errTarget, "permanent": effect.Permanent(errTarget)} {
+	for name, result := range map[string]error{"finished": nil, "failed": errTarget,
+		"permanent": effect.Permanent(errTarget)} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				store := w.outage()
@@ -112,7 +117,8 @@ func TestLeaseLost(t *testing.T) {
 	}
 }
 
-// TestTakenOver: a worker whose lease is gone learns it at its next extension, and its handler is told to stop [S6].
+// TestTakenOver: a worker whose lease is gone learns it at its next extension, and its handler is
+// told to stop [S6].
 func TestTakenOver(t *testing.T) {
 	inWorld(t, func(w *world) {
 		began := time.Now()

@@ -9,9 +9,9 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// finish records that the effect happened, in one commit with the handler's documents. Documents that
-// can never be written make it dead, since another attempt would only perform it again. Documents that
-// lost a race release it for another attempt.
+// finish records that the effect happened, in one commit with the handler's documents. Documents
+// that can never be written make it dead, since another attempt would only perform it again.
+// Documents that lost a race release it for another attempt.
 func (r *Runner) finish(ctx context.Context, report *Report, extra []ledger.Write) error {
 	report.Outcome = Finished
 	err := insist(ctx, func(ctx context.Context) error { return r.ledger.Finish(ctx, report.Lease, extra...) })
@@ -49,9 +49,9 @@ func (r *Runner) release(ctx context.Context, report *Report) error {
 // recordTimeout bounds the recording of an outcome after the caller's context has ended.
 const recordTimeout = 10 * time.Second
 
-// insist retries a record every 200 ms for recordTimeout while the store is unavailable or contended.
-// A short outage must not repeat an effect that is known to have happened. After the time has run out
-// the error includes the store's own.
+// insist retries a record every 200 ms for recordTimeout while the store is unavailable or
+// contended. A short outage must not repeat an effect that is known to have happened. After the
+// time has run out the error includes the store's own.
 func insist(ctx context.Context, record func(context.Context) error) error {
 	const pause = 200 * time.Millisecond
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)

@@ -12,7 +12,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 )
 
-// TestExtraWrites: documents that the handler hands over are written with the outcome, or not at all.
+// TestExtraWrites: documents that the handler hands over are written with the outcome, or not at
+// all.
 func TestExtraWrites(t *testing.T) {
 	inWorld(t, func(w *world) {
 		path := ledger.EffectPath(key, name).Child("items", "1")
@@ -40,8 +41,8 @@ func TestExtraWrites(t *testing.T) {
 	})
 }
 
-// TestRefusedExtraWrites: documents that the store will never take are the handler's mistake: the effect is DEAD for a person to
-// see, rather than held and repeated again and again.
+// TestRefusedExtraWrites: documents that the store will never take are the handler's mistake: the
+// effect is DEAD for a person to see, rather than held and repeated again and again.
 func TestRefusedExtraWrites(t *testing.T) {
 	inWorld(t, func(w *world) {
 		r := w.runner(func(context.Context, effect.Task) ([]ledger.Write, error) {
@@ -56,8 +57,9 @@ func TestRefusedExtraWrites(t *testing.T) {
 	})
 }
 
-// TestExtraWriteExists: a document that may only be created, and is there already, ends the effect at once, with the cause: no other
-// attempt would find it gone, and each would perform the effect again.
+// TestExtraWriteExists: a document that may only be created, and is there already, ends the effect
+// at once, with the cause: no other attempt would find it gone, and each would perform the effect
+// again.
 func TestExtraWriteExists(t *testing.T) {
 	inWorld(t, func(w *world) {
 		if err := w.store.Commit(w.ctx, ledger.Write{Path: "items/1", Data: extraDocument{ID: "another's"}}); err != nil {
@@ -69,7 +71,8 @@ func TestExtraWriteExists(t *testing.T) {
 		}))
 		report := w.run(r, effect.Died)
 		e, status := w.effect()
-		if e.State != ledger.EffectDead || status != "dead" || !errors.Is(report.Cause, ledger.ErrExists) || !strings.Contains(e.LastError, "items/1") {
+		if e.State != ledger.EffectDead || status != "dead" || !errors.Is(report.Cause, ledger.ErrExists) ||
+			!strings.Contains(e.LastError, "items/1") {
 			w.Errorf("%+v of %+v", report, e)
 		}
 		if report := w.run(r, effect.Skipped); report.Verdict != ledger.Dead || len(p.tasks()) != 1 {
@@ -78,8 +81,8 @@ func TestExtraWriteExists(t *testing.T) {
 	})
 }
 
-// TestExtraWriteOvertaken: a document that another writer changes between the handler's look and the commit is no reason to give up:
-// the attempt fails, and the next one looks again.
+// TestExtraWriteOvertaken: a document that another writer changes between the handler's look and
+// the commit is no reason to give up: the attempt fails, and the next one looks again.
 func TestExtraWriteOvertaken(t *testing.T) {
 	inWorld(t, func(w *world) {
 		path := ledger.Path("items/1")
@@ -106,7 +109,8 @@ func TestExtraWriteOvertaken(t *testing.T) {
 			return []ledger.Write{mine}, nil
 		})
 		report := w.run(r, effect.Failed)
-		if e, _ := w.effect(); e.State != ledger.EffectPending || !strings.Contains(e.LastError, string(path)) || !errors.Is(report.Cause, ledger.ErrContention) {
+		if e, _ := w.effect(); e.State != ledger.EffectPending || !strings.Contains(e.LastError, string(path)) ||
+			!errors.Is(report.Cause, ledger.ErrContention) {
 			w.Errorf("%+v of %+v", report, e)
 		}
 		time.Sleep(report.RetryAfter)
@@ -114,7 +118,8 @@ func TestExtraWriteOvertaken(t *testing.T) {
 	})
 }
 
-// TestCallerGone: an outcome is recorded even if the caller has gone meanwhile: what happened and is not recorded is repeated.
+// TestCallerGone: an outcome is recorded even if the caller has gone meanwhile: what happened and
+// is not recorded is repeated.
 func TestCallerGone(t *testing.T) {
 	inWorld(t, func(w *world) {
 		for _, c := range []struct {
@@ -131,7 +136,8 @@ func TestCallerGone(t *testing.T) {
 				w.Fatalf("%v: %+v %v, want %s", c.err, report, err, c.want)
 			}
 			e, _ := w.effect()
-			if want := map[effect.Outcome]ledger.EffectState{effect.Failed: ledger.EffectPending, effect.Finished: ledger.EffectDone}[c.want]; e.State != want {
+			if want := map[effect.Outcome]ledger.EffectState{effect.Failed: ledger.EffectPending,
+				effect.Finished: ledger.EffectDone}[c.want]; e.State != want {
 				w.Fatalf("effect %+v", e)
 			}
 			time.Sleep(report.RetryAfter)
@@ -139,7 +145,8 @@ func TestCallerGone(t *testing.T) {
 	})
 }
 
-// TestStoreHiccup: a store that is back within seconds learns of the effect, which is not repeated [S4].
+// TestStoreHiccup: a store that is back within seconds learns of the effect, which is not repeated
+// [S4].
 func TestStoreHiccup(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var p performances
@@ -158,8 +165,8 @@ func TestStoreHiccup(t *testing.T) {
 	})
 }
 
-// TestStoreDown: where the ledger cannot be asked nothing is performed; where it cannot be told, the effect is repeated once
-// the lease is over, with the same key and the same bytes.
+// TestStoreDown: where the ledger cannot be asked nothing is performed; where it cannot be told,
+// the effect is repeated once the lease is over, with the same key and the same bytes.
 func TestStoreDown(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var p performances
@@ -188,9 +195,11 @@ func TestStoreDown(t *testing.T) {
 	})
 }
 
-// TestLostAnswers: a commit whose answer was lost is recognised: the effect is performed once and done.
+// TestLostAnswers: a commit whose answer was lost is recognised: the effect is performed once and
+// done.
 func TestLostAnswers(t *testing.T) {
-	for _, fault := range []ledgertest.Fault{ledgertest.LoseAnswer, ledgertest.RepeatItself, ledgertest.Abort, ledgertest.FailBefore} {
+	for _, fault := range []ledgertest.Fault{ledgertest.LoseAnswer, ledgertest.RepeatItself, ledgertest.Abort,
+		ledgertest.FailBefore} {
 		t.Run(fault.String(), func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				var p performances

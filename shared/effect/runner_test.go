@@ -17,13 +17,15 @@ import (
 
 var errTarget = errors.New("the target is down")
 
-// TestFinished: an effect that happened is DONE in its document and in the record, and is never performed again [S1, S7].
+// TestFinished: an effect that happened is DONE in its document and in the record, and is never
+// performed again [S1, S7].
 func TestFinished(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var p performances
 		r := w.runner(p.that(succeeds))
 		report := w.run(r, effect.Finished)
-		if report.Again() || report.Cause != nil || report.Verdict != ledger.Claimed || report.Lease.Attempt != 1 || report.Lease.Fence != 1 {
+		if report.Again() || report.Cause != nil || report.Verdict != ledger.Claimed || report.Lease.Attempt != 1 ||
+			report.Lease.Fence != 1 {
 			w.Errorf("report %+v", report)
 		}
 		e, status := w.effect()
@@ -31,7 +33,8 @@ func TestFinished(t *testing.T) {
 			w.Errorf("effect %+v, the record says %s", e, status)
 		}
 		task := p.tasks()[0]
-		if task.Operation != key || task.Effect != name || task.IdempotencyKey != "gemini:batches/a#publish" || string(task.Payload) != e.Payload {
+		if task.Operation != key || task.Effect != name || task.IdempotencyKey != "gemini:batches/a#publish" ||
+			string(task.Payload) != e.Payload {
 			w.Errorf("the handler was given %+v", task)
 		}
 		if report := w.run(r, effect.Skipped); report.Verdict != ledger.Done || report.Again() || len(p.tasks()) != 1 {
@@ -40,8 +43,8 @@ func TestFinished(t *testing.T) {
 	})
 }
 
-// TestFailed: a failed effect is released at once, not done; it is performed again after the back-off, with the same bytes,
-// key and a higher fence, and not before [S4, S6].
+// TestFailed: a failed effect is released at once, not done; it is performed again after the
+// back-off, with the same bytes, key and a higher fence, and not before [S4, S6].
 func TestFailed(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var p performances
@@ -51,7 +54,8 @@ func TestFailed(t *testing.T) {
 		if report.Again() || !errors.Is(report.Cause, errTarget) || report.RetryAfter <= 0 || report.RetryAfter > ttl/2 {
 			w.Errorf("report %+v", report)
 		}
-		if e, status := w.effect(); e.State != ledger.EffectPending || status != "open" || e.LastError != errTarget.Error() || e.Attempts != 1 {
+		if e, status := w.effect(); e.State != ledger.EffectPending || status != "open" ||
+			e.LastError != errTarget.Error() || e.Attempts != 1 {
 			w.Errorf("effect %+v, the record says %s", e, status)
 		}
 		early := w.run(r, effect.Early)
@@ -87,15 +91,18 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
-// TestPermanent: an error that no attempt mends makes the effect DEAD at once, however deep it is wrapped.
+// TestPermanent: an error that no attempt mends makes the effect DEAD at once, however deep it is
+// wrapped.
 func TestPermanent(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var p performances
 		r := w.runner(p.that(failsWith(fmt.Errorf("posting: %w", effect.Permanent(errTarget)))))
-		if report := w.run(r, effect.Died); report.Again() || !errors.Is(report.Cause, errTarget) || !effect.IsPermanent(report.Cause) {
+		if report := w.run(r, effect.Died); report.Again() || !errors.Is(report.Cause, errTarget) ||
+			!effect.IsPermanent(report.Cause) {
 			w.Errorf("report %+v", report)
 		}
-		if e, status := w.effect(); e.State != ledger.EffectDead || status != "dead" || !strings.Contains(e.LastError, errTarget.Error()) {
+		if e, status := w.effect(); e.State != ledger.EffectDead || status != "dead" ||
+			!strings.Contains(e.LastError, errTarget.Error()) {
 			w.Errorf("effect %+v, the record says %s", e, status)
 		}
 		if report := w.run(r, effect.Skipped); report.Verdict != ledger.Dead || len(p.tasks()) != 1 {
@@ -104,8 +111,9 @@ func TestPermanent(t *testing.T) {
 	})
 }
 
-// TestGivenUp: an effect that has failed often enough and for long enough is DEAD with its last failure, which says so, and the
-// handler is not asked again. Every failure says since when it fails, and one of them that this has lasted for an hour [S2, S4].
+// TestGivenUp: an effect that has failed often enough and for long enough is DEAD with its last
+// failure, which says so, and the handler is not asked again. Every failure says since when it
+// fails, and one of them that this has lasted for an hour [S2, S4].
 func TestGivenUp(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var p performances
@@ -115,7 +123,8 @@ func TestGivenUp(t *testing.T) {
 		for report.Outcome != effect.Died {
 			time.Sleep(report.RetryAfter)
 			var err error
-			if report, err = r.Run(w.ctx, message); err != nil || !report.FailingSince.Equal(began) || !report.Alert && time.Since(began) > 3*time.Hour && alerts == 0 {
+			if report, err = r.Run(w.ctx, message); err != nil || !report.FailingSince.Equal(began) || !report.Alert &&
+				time.Since(began) > 3*time.Hour && alerts == 0 {
 				w.Fatalf("%+v %v", report, err)
 			}
 			if report.Alert {
@@ -123,11 +132,13 @@ func TestGivenUp(t *testing.T) {
 			}
 		}
 		lasted, attempts := time.Since(began), len(p.tasks())
-		if alerts != 1 || lasted < w.settings.RetryFor || lasted > w.settings.RetryFor+time.Hour || attempts < 2*w.settings.MaxAttempts {
+		if alerts != 1 || lasted < w.settings.RetryFor || lasted > w.settings.RetryFor+time.Hour ||
+			attempts < 2*w.settings.MaxAttempts {
 			w.Errorf("%d alerts, %d attempts in %v", alerts, attempts, lasted)
 		}
 		e, _ := w.effect()
-		said := fmt.Sprintf("failed attempts: %d within %v; the last error: %v", attempts, lasted.Round(time.Second), errTarget)
+		said := fmt.Sprintf("failed attempts: %d within %v; the last error: %v", attempts, lasted.Round(time.Second),
+			errTarget)
 		if e.State != ledger.EffectDead || e.LastError != said || report.Cause.Error() != said || report.Again() {
 			w.Errorf("it died of %q, and %v was said", e.LastError, report.Cause)
 		}
@@ -135,7 +146,8 @@ func TestGivenUp(t *testing.T) {
 	})
 }
 
-// TestCrashes: an effect whose every attempt ends with its process is DEAD in the end, and not by failures [S2].
+// TestCrashes: an effect whose every attempt ends with its process is DEAD in the end, and not by
+// failures [S2].
 func TestCrashes(t *testing.T) {
 	inWorld(t, func(w *world) {
 		r := w.runner(failsWith(errTarget))
@@ -147,7 +159,8 @@ func TestCrashes(t *testing.T) {
 		}
 		report := w.run(r, effect.Died)
 		e, _ := w.effect()
-		if report.Again() || report.Verdict != ledger.Exhausted || report.Cause.Error() != e.LastError || e.State != ledger.EffectDead {
+		if report.Again() || report.Verdict != ledger.Exhausted || report.Cause.Error() != e.LastError ||
+			e.State != ledger.EffectDead {
 			w.Errorf("%+v of %+v", report, e)
 		}
 	})
@@ -167,7 +180,8 @@ func TestPanic(t *testing.T) {
 	})
 }
 
-// TestHeld: of any number of runs at once exactly one performs the effect [S3]; the others say so and are not repeated.
+// TestHeld: of any number of runs at once exactly one performs the effect [S3]; the others say so
+// and are not repeated.
 func TestHeld(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var p performances
@@ -194,7 +208,8 @@ func TestHeld(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if want := map[effect.Outcome]int{effect.Finished: 1, effect.Held: n - 1}; !cmp.Equal(want, outcomes) || len(p.tasks()) != 1 {
+		if want := map[effect.Outcome]int{effect.Finished: 1, effect.Held: n - 1}; !cmp.Equal(want, outcomes) ||
+			len(p.tasks()) != 1 {
 			w.Errorf("outcomes %v, want %v; performed %d times", outcomes, want, len(p.tasks()))
 		}
 	})

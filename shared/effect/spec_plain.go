@@ -9,12 +9,13 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// maxNodes bounds a text with its aliases followed, which can be exponentially larger than the text.
+// maxNodes bounds a text with its aliases followed, which can be exponentially larger than the
+// text.
 const maxNodes = 100_000
 
 // An expander replaces aliases, merges and tags by what they stand for. The library follows them
-// only within one value, and of two merged mappings it takes the wrong one. The anchors are those of
-// the whole text, so entries are expanded in its order.
+// only within one value, and of two merged mappings it takes the wrong one. The anchors are those
+// of the whole text, so entries are expanded in its order.
 type expander struct {
 	anchors  map[string]ast.Node // by name, the plain value; nil for one with a fault
 	sizes    map[ast.Node]int    // of these values, in nodes

@@ -13,7 +13,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestAnchors: what YAML lets one say once is read wherever it is referred to, and what refers to itself ends.
+// TestAnchors: what YAML lets one say once is read wherever it is referred to, and what refers to
+// itself ends.
 func TestAnchors(t *testing.T) {
 	t.Parallel()
 	got, err := effect.ParseSpecs([]byte(`
@@ -38,15 +39,16 @@ func TestAnchors(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	for _, text := range []string{"- &a *a\n", "- &a {<<: *a, name: x}\n", "&a [*a]", "- name: &n *n\n", "- &a {<<: {<<: *a}, name: x}\n"} {
+	for _, text := range []string{"- &a *a\n", "- &a {<<: *a, name: x}\n", "&a [*a]", "- name: &n *n\n",
+		"- &a {<<: {<<: *a}, name: x}\n"} {
 		if problems(text) == nil {
 			t.Errorf("%s is taken", text)
 		}
 	}
 }
 
-// TestMeaningOfAnAnchor: an alias is what its anchor was last said to be before it, and of several mappings that are merged an
-// earlier one wins: an effect must not run for what nobody listed.
+// TestMeaningOfAnAnchor: an alias is what its anchor was last said to be before it, and of several
+// mappings that are merged an earlier one wins: an effect must not run for what nobody listed.
 func TestMeaningOfAnAnchor(t *testing.T) {
 	t.Parallel()
 	got, err := effect.ParseSpecs([]byte(`
@@ -62,11 +64,14 @@ func TestMeaningOfAnAnchor(t *testing.T) {
 		t.Fatal(err)
 	}
 	review, nightly := []string{"review"}, []string{"nightly"}
-	succeeded, failed, expired := []operation.State{operation.Succeeded}, []operation.State{operation.Failed}, []operation.State{operation.Expired}
+	succeeded, failed := []operation.State{operation.Succeeded}, []operation.State{operation.Failed}
+	expired := []operation.State{operation.Expired}
 	const url = "https://example.com/"
 	want := []effect.Spec{
-		{Name: "a", On: succeeded, Do: &effect.DoLog{}, JobKinds: review}, {Name: "b", On: succeeded, Do: &effect.DoLog{}, JobKinds: review},
-		{Name: "c", On: failed, Do: &effect.DoLog{}, JobKinds: nightly}, {Name: "d", On: failed, Do: &effect.DoLog{}, JobKinds: nightly},
+		{Name: "a", On: succeeded, Do: &effect.DoLog{}, JobKinds: review}, {Name: "b", On: succeeded, Do: &effect.DoLog{},
+			JobKinds: review},
+		{Name: "c", On: failed, Do: &effect.DoLog{}, JobKinds: nightly}, {Name: "d", On: failed, Do: &effect.DoLog{},
+			JobKinds: nightly},
 		{Name: "e", On: expired, Do: &effect.DoHTTP{URL: url}},
 		{Name: "f", On: failed, Do: &effect.DoLog{}, JobKinds: nightly, Timeout: 5 * time.Second},
 		{Name: "g", On: expired, Do: &effect.DoHTTP{URL: url}, JobKinds: nightly},

@@ -17,11 +17,11 @@ import (
 
 // ParseSpecs reads a list of specs in YAML or JSON. The error joins every problem, those of
 // ledger.RuleProblems among them, in the order of the text. Each begins with the effect's name or,
-// where it has none, its place in the list, and in a text of several lines with the line. No problem
-// quotes the source or a URL, which may hold a password.
+// where it has none, its place in the list, and in a text of several lines with the line. No
+// problem quotes the source or a URL, which may hold a password.
 //
-// Beside an error the specs are what could be read. Do is nil where its kind is unknown, and nothing
-// of it should be run.
+// Beside an error the specs are what could be read. Do is nil where its kind is unknown, and
+// nothing of it should be run.
 func ParseSpecs(text []byte, allowed operation.Transitions) ([]Spec, error) {
 	entries, err := entriesOf(text)
 	if err != nil {
@@ -58,7 +58,8 @@ func entriesOf(text []byte) ([]ast.Node, error) {
 		switch {
 		case document.Body == nil:
 		case body != nil:
-			return nil, fmt.Errorf("%s, and one list: line %d begins another document", want, document.Body.GetToken().Position.Line)
+			return nil, fmt.Errorf("%s, and one list: line %d begins another document", want,
+				document.Body.GetToken().Position.Line)
 		default:
 			body = document.Body
 		}
@@ -76,8 +77,8 @@ func entriesOf(text []byte) ([]ast.Node, error) {
 	return list.Values, nil
 }
 
-// placeOf returns where the text is malformed, and why unless that quotes the text. The Error method
-// of the library's errors shows the source, which may hold the password of a URL.
+// placeOf returns where the text is malformed, and why unless that quotes the text. The Error
+// method of the library's errors shows the source, which may hold the password of a URL.
 func placeOf(err error) string {
 	var syntax yaml.Error
 	if !errors.As(err, &syntax) || syntax.GetToken() == nil {

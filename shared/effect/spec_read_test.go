@@ -13,7 +13,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestParseSpecs: YAML and JSON say the same; "on" is a key and not the truth value that YAML 1.1 made of it.
+// TestParseSpecs: YAML and JSON say the same; "on" is a key and not the truth value that YAML 1.1
+// made of it.
 func TestParseSpecs(t *testing.T) {
 	t.Parallel()
 	want := []effect.Spec{
@@ -47,9 +48,16 @@ func TestParseSpecs(t *testing.T) {
     - EXPIRED
   do: log
 `,
-		"YAML in one line": `[{name: publish, on: [SUCCEEDED], jobKinds: ["batch-*", review], do: http, url: "https://example.com/hook?x=1", timeout: 5s, concurrency: 3, permanent: [404]}, {name: alarm, on: [STUCK, FAILED, EXPIRED, MISSING], do: log}]`,
-		"JSON":             `[{"name":"publish","on":["SUCCEEDED"],"jobKinds":["batch-*","review"],"do":"http","url":"https://example.com/hook?x=1","timeout":"5s","concurrency":3,"permanent":[404]},{"name":"alarm","on":["FAILED","EXPIRED","STUCK","MISSING"],"do":"log"}]`,
-		"JSON in lines":    "[\n\t{\n\t\t\"name\": \"publish\",\n\t\t\"on\": [\"SUCCEEDED\"], \"jobKinds\": [\"batch-*\", \"review\"],\n\t\t\"do\": \"http\", \"url\": \"https://example.com/hook?x=1\", \"timeout\": \"5s\", \"concurrency\": \"3\", \"permanent\": [404]\n\t},\n\t{\"name\": \"alarm\", \"on\": [\"FAILED\", \"STUCK\", \"MISSING\", \"EXPIRED\"], \"do\": \"log\"}\n]\n",
+		"YAML in one line": `[{name: publish, on: [SUCCEEDED], jobKinds: ["batch-*", review], do: http, url: ` +
+			`"https://example.com/hook?x=1", timeout: 5s, concurrency: 3, permanent: [404]}, {name: alarm, on: [STUCK, ` +
+			`FAILED, EXPIRED, MISSING], do: log}]`,
+		"JSON": `[{"name":"publish","on":["SUCCEEDED"],"jobKinds":["batch-*","review"],"do":"http",` +
+			`"url":"https://example.com/hook?x=1","timeout":"5s","concurrency":3,"permanent":[404]},{"name":"alarm",` +
+			`"on":["FAILED","EXPIRED","STUCK","MISSING"],"do":"log"}]`,
+		"JSON in lines": "[\n\t{\n\t\t\"name\": \"publish\",\n\t\t\"on\": [\"SUCCEEDED\"], \"jobKinds\": " +
+			"[\"batch-*\", \"review\"],\n\t\t\"do\": \"http\", \"url\": \"https://example.com/hook?x=1\", \"timeout\": " +
+			"\"5s\", \"concurrency\": \"3\", \"permanent\": [404]\n\t},\n\t{\"name\": \"alarm\", \"on\": [\"FAILED\", " +
+			"\"STUCK\", \"MISSING\", \"EXPIRED\"], \"do\": \"log\"}\n]\n",
 	} {
 		got, err := effect.ParseSpecs([]byte(text), operation.Transitions{})
 		if err != nil {
@@ -64,7 +72,8 @@ func TestParseSpecs(t *testing.T) {
 		t.Errorf("concurrency %v", got)
 	}
 	rules := effect.Rules(want)
-	if len(rules) != 2 || rules[0].Name != "publish" || !slices.Equal(rules[0].JobKinds, want[0].JobKinds) || !slices.Equal(rules[1].On, want[1].On) ||
+	if len(rules) != 2 || rules[0].Name != "publish" || !slices.Equal(rules[0].JobKinds, want[0].JobKinds) ||
+		!slices.Equal(rules[1].On, want[1].On) ||
 		!slices.Equal(rules[1].Alerts, want[1].Alerts) {
 		t.Errorf("rules %+v", rules)
 	}
@@ -85,14 +94,19 @@ func TestSpecProblems(t *testing.T) {
 		"[{name: a, on: [FAILED], do: log, timeout: 5}]":                        {"timeout"},
 		"[{name: a, on: [FAILED], do: http, url: x, timeout: soon}]":            {`"soon"`},
 		"[{name: a, on: [FAILED], do: http, url: \"https://x\", timeout: -5s}]": {`"a"`, "timeout"},
-		"[{name: a, on: [FAILED], do: mail}, {name: b, on: [FAILED]}, {name: c, on: [FAILED], do: http}, {name: d, do: http, url: \"ftp://x\"}, {name: e, do: http, url: /x}]": {
-			`effect "a": do must be one of log, http, pubsub, custom, results, not "mail"`, `effect "b": do`, `effect "c"`, `effect "d": url must be`, `effect "e"`,
+		"[{name: a, on: [FAILED], do: mail}, {name: b, on: [FAILED]}, {name: c, on: [FAILED], do: http}, {name: d, do: " +
+			"http, url: \"ftp://x\"}, {name: e, do: http, url: /x}]": {
+			`effect "a": do must be one of log, http, pubsub, custom, results, not ` +
+				`"mail"`, `effect "b": do`, `effect "c"`, `effect "d": url must be`, `effect "e"`,
 		},
-		"[{name: a, do: http, url: \"hunter2://x\", topic: tttt}, {name: b, do: log, url: \"https://x\", timeout: -1s}, {name: c, do: custom, topic: tttt}]": {
-			`effect "a": url must be`, `effect "a": topic is for do: pubsub`, `effect "b": url is for do: http`, `effect "b": timeout`,
+		"[{name: a, do: http, url: \"hunter2://x\", topic: tttt}, {name: b, do: log, url: \"https://x\", timeout: -1s}, " +
+			"{name: c, do: custom, topic: tttt}]": {
+			`effect "a": url must be`, `effect "a": topic is for do: pubsub`, `effect "b": url is for do: ` +
+				`http`, `effect "b": timeout`,
 			`effect "c": topic is for do: pubsub`,
 		},
-		"[{name: a, do: pubsub}]":                                         {`effect "a": topic must be projects/PROJECT/topics/TOPIC or TOPIC, not ""`},
+		"[{name: a, do: pubsub}]": {`effect "a": topic must be ` +
+			`projects/PROJECT/topics/TOPIC or TOPIC, not ""`},
 		"[{name: a, do: pubsub, topic: ab}]":                              {"topic must be"},
 		"[{name: a, do: pubsub, topic: projects/p/subscriptions/abc}]":    {"topic must be"},
 		"[{name: a, do: pubsub, topic: projects/p/topics/abc/x}]":         {"topic must be"},
@@ -113,15 +127,17 @@ func TestSpecProblems(t *testing.T) {
 			t.Errorf("what may hold a secret is in %v", err)
 		}
 	}
-	for _, topic := range []string{"completions", "projects/my-project/topics/completions", "projects/example.com:p/topics/a.b~c+d%25e"} {
-		if _, err := effect.ParseSpecs([]byte("[{name: a, on: [FAILED], do: pubsub, timeout: 5s, topic: \""+topic+"\"}]"), operation.Transitions{}); err != nil {
+	for _, topic := range []string{"completions", "projects/my-project/topics/completions",
+		"projects/example.com:p/topics/a.b~c+d%25e"} {
+		if _, err := effect.ParseSpecs([]byte("[{name: a, on: [FAILED], do: pubsub, timeout: 5s, topic: \""+topic+"\"}]"),
+			operation.Transitions{}); err != nil {
 			t.Errorf("%s: %v", topic, err)
 		}
 	}
 }
 
-// TestAlertSpecs: alerts may stand alone; a word that is neither a state nor an alert is found by the rules' own check, which
-// lists all that there are [R4].
+// TestAlertSpecs: alerts may stand alone; a word that is neither a state nor an alert is found by
+// the rules' own check, which lists all that there are [R4].
 func TestAlertSpecs(t *testing.T) {
 	t.Parallel()
 	for text, wants := range map[string][]string{

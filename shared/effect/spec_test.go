@@ -40,7 +40,8 @@ func TestDefault(t *testing.T) {
 	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
 		t.Fatal(err)
 	}
-	if line["operation"] != string(key) || line["effect"] != "log" || line["payload"] != `{"state":"FAILED"}` || line["severity"] != "INFO" {
+	if line["operation"] != string(key) || line["effect"] != "log" || line["payload"] != `{"state":"FAILED"}` ||
+		line["severity"] != "INFO" {
 		t.Errorf("logged %v", line)
 	}
 }
@@ -48,7 +49,8 @@ func TestDefault(t *testing.T) {
 // TestItemSpecs: what the settings of an effect per item may say.
 func TestItemSpecs(t *testing.T) {
 	t.Parallel()
-	options := effect.HandlerOptions{Topics: effect.NewTopics("p"), Custom: map[string]effect.Handler{"a": effect.Log(nil)}}
+	options := effect.HandlerOptions{Topics: effect.NewTopics("p"),
+		Custom: map[string]effect.Handler{"a": effect.Log(nil)}}
 	for text, want := range map[string]string{
 		"{name: a, on: [SUCCEEDED], do: results, collection: reviews}":             "",
 		"{name: a, on: [SUCCEEDED], do: results, collection: reviews, each: item}": "",

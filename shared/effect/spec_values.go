@@ -115,8 +115,8 @@ func numbers(into *[]int) func(ast.Node) error {
 	}
 }
 
-// states reads what an effect runs on. A word that is neither state nor alert becomes a state, which
-// ledger.RuleProblems reports.
+// states reads what an effect runs on. A word that is neither state nor alert becomes a state,
+// which ledger.RuleProblems reports.
 func states(on *[]operation.State, alerts *[]ledger.Alert) func(ast.Node) error {
 	return func(value ast.Node) error {
 		texts, ok := words(value)

@@ -16,7 +16,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestTimeOver: a run that must stop hands the rest on, which counts no attempt; one that did nothing counts [S4].
+// TestTimeOver: a run that must stop hands the rest on, which counts no attempt; one that did
+// nothing counts [S4].
 func TestTimeOver(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(400)).end()
@@ -71,8 +72,8 @@ func (a answer) RoundTrip(*http.Request) (*http.Response, error) {
 	return w.Result(), err
 }
 
-// TestDeadline: a run ends by itself early enough to record what it did and to hand on the rest before its caller's time ends,
-// and begins nothing shortly before.
+// TestDeadline: a run ends by itself early enough to record what it did and to hand on the rest
+// before its caller's time ends, and begins nothing shortly before.
 func TestDeadline(t *testing.T) {
 	inWorld(t, func(w *world) {
 		list := strings.Repeat(`{"response":1},`, 999) + `{"response":2}`
@@ -96,7 +97,8 @@ func TestDeadline(t *testing.T) {
 		ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
 		defer cancel()
 		report, err := w.runner(each.Perform).Run(ctx, message)
-		if err != nil || report.Outcome != effect.Continued || report.Again() || report.Cause == nil { // there is no publisher
+		// there is no publisher
+		if err != nil || report.Outcome != effect.Continued || report.Again() || report.Cause == nil {
 			w.Fatalf("%+v %v", report, err)
 		}
 		if took := time.Since(began); took > 50*time.Second || time.Duration(last.Load()) > 40*time.Second {
@@ -108,7 +110,8 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// TestNothingDone: a run whose time is over before one item was done is a failed attempt, so that it does not go on for ever.
+// TestNothingDone: a run whose time is over before one item was done is a failed attempt, so that
+// it does not go on for ever.
 func TestNothingDone(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(10)).end()

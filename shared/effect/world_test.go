@@ -47,7 +47,8 @@ type world struct {
 // message asks for the world's effect.
 var message = ledger.Message{Operation: key, Effect: name, Attempt: 1}
 
-// inWorld runs a test in a bubble where time passes only when everybody waits, and which ends only when every goroutine has.
+// inWorld runs a test in a bubble where time passes only when everybody waits, and which ends only
+// when every goroutine has.
 func inWorld(t *testing.T, test func(w *world)) {
 	t.Helper()
 	t.Parallel()

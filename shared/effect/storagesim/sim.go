@@ -117,7 +117,8 @@ func (s *Sim) get(_ http.ResponseWriter, r *http.Request) (any, error) {
 	object := s.objects[r.PathValue("bucket")+"/"+r.PathValue("name")]
 	switch {
 	case s.denied["storage.objects.get"] || object == nil && s.denied["storage.objects.list"]:
-		return nil, refusal(http.StatusForbidden, "Caller does not have storage.objects.get access to the Google Cloud Storage object.")
+		return nil, refusal(http.StatusForbidden, "Caller does not have storage.objects.get access to the Google Cloud "+
+			"Storage object.")
 	case object == nil:
 		return nil, refusal(http.StatusNotFound, "No such object")
 	}

@@ -83,9 +83,11 @@ func (s *Sim) may(up *session) error {
 	case !slices.Contains(s.config.Buckets, up.bucket):
 		return refusal(http.StatusNotFound, "The specified bucket does not exist.")
 	case s.denied["storage.objects.create"]:
-		return refusal(http.StatusForbidden, "Caller does not have storage.objects.create access to the Google Cloud Storage object.")
+		return refusal(http.StatusForbidden, "Caller does not have storage.objects.create access to the Google Cloud "+
+			"Storage object.")
 	case s.objects[at] != nil && s.denied["storage.objects.delete"]:
-		return refusal(http.StatusForbidden, "Caller does not have storage.objects.delete access to the Google Cloud Storage object.")
+		return refusal(http.StatusForbidden, "Caller does not have storage.objects.delete access to the Google Cloud "+
+			"Storage object.")
 	case up.precondition != "" && up.precondition != fmt.Sprint(s.generationOf(at)):
 		return refusal(http.StatusPreconditionFailed, "At least one of the pre-conditions you specified did not hold.")
 	}
@@ -183,7 +185,8 @@ func (s *Sim) complete(up *session, said string) (any, error) {
 	}
 	s.generation++
 	up.done = &Object{Object: up.object, Content: up.content}
-	up.done.Bucket, up.done.Generation, up.done.Size, up.done.Crc32c = up.bucket, s.generation, uint64(up.size), checksum(up.sum)
+	up.done.Bucket, up.done.Generation = up.bucket, s.generation
+	up.done.Size, up.done.Crc32c = uint64(up.size), checksum(up.sum)
 	s.objects[up.bucket+"/"+up.object.Name] = up.done
 	return &up.done.Object, nil
 }
