@@ -46,5 +46,8 @@ func Example() {
 	fmt.Println(err != nil)
 	job, err = client.Batches.Get(ctx, job.Name, nil)
 	fmt.Println(job.State, err)
-	// Output: JOB_STATE_RUNNING true JOB_STATE_SUCCEEDED <nil>
+	// Output:
+	// JOB_STATE_RUNNING
+	// true
+	// JOB_STATE_SUCCEEDED <nil>
 }
