@@ -18,12 +18,12 @@ type Reconcile struct {
 	Gemini    config.Gemini
 	Discovery config.Discovery
 	Endpoint  config.Endpoint
-	// Signing is where the webhook's signing secret is: it is stored when the webhook is created.
+	// Signing is the webhook's signing secret, which is stored when the webhook is created.
 	Signing config.SigningSecrets
 }
 
-// Reconciler puts together what makes passes, all but the ledger: that is opened last, since what it opens stays open, and an API
-// key that cannot be read must not leave it behind at every try.
+// Reconciler returns the options of the reconciler without its ledger, which the caller opens last: it
+// stays open, and a build that fails before it is repeated.
 func Reconciler(ctx context.Context, settings Reconcile, log *slog.Logger) (reconcile.Options, error) {
 	key, err := GeminiKey(ctx, settings.Gemini)
 	if err != nil {
@@ -41,6 +41,7 @@ func Reconciler(ctx context.Context, settings Reconcile, log *slog.Logger) (reco
 		}
 		o.Endpoint = &reconcile.Endpoint{
 			Webhooks: client, URL: settings.Endpoint.URL, Reenable: settings.Endpoint.Reenable,
+			ToCreate: "run opledger webhook create", ToCheck: "see opledger webhook check",
 			Created: func(ctx context.Context) (bool, error) {
 				return stored(ctx, settings.Signing, settings.Gemini.SecretEmulator)
 			},
@@ -49,7 +50,8 @@ func Reconciler(ctx context.Context, settings Reconcile, log *slog.Logger) (reco
 	return o, nil
 }
 
-// stored reports whether there is a signing secret: in the settings themselves, or in Secret Manager, of which only this is asked.
+// stored reports whether there is a signing secret, in the settings or in Secret Manager. It reads no
+// version.
 func stored(ctx context.Context, signing config.SigningSecrets, emulator string) (bool, error) {
 	if len(signing.Secrets.Values) > 0 || len(signing.Secrets.Names) == 0 {
 		return len(signing.Secrets.Values) > 0, nil

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// overdueAfter is how long something may be due before a pass alerts: three intervals, and an hour at least. The sweep
-// itself comes back to an unanswered effect only once an hour.
+// overdueAfter is for how long something may be due before a pass alerts: three intervals, and an
+// hour at least, because the sweep publishes an unanswered effect only once an hour.
 func overdueAfter(interval time.Duration) time.Duration { return max(3*interval, time.Hour) }
 
-// checkBacklog logs an alert when something has been due for too long: passes or workers do not keep up, or are not
-// there [R8]. Nothing is lost by it, so nothing else shows it.
+// checkBacklog logs an alert when something has been due for too long: passes or workers do not
+// keep up, or do not run [R8]. Nothing is lost, so nothing else shows it.
 func (p *pass) checkBacklog(ctx context.Context) {
 	limit := overdueAfter(p.Ledger.Settings().Interval)
 	operation, effect := p.count.OldestOperationSeconds, p.count.OldestEffectSeconds

@@ -12,14 +12,14 @@ import (
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
-// overdue reports whether the lines since the last call have the alert.
+// overdue reports whether the alert was logged since the last call.
 func (w *world) overdue() bool {
 	w.Helper()
 	return slices.Contains(w.alerted(), "<nil> overdue")
 }
 
-// TestOldestEffect: no worker answers. However often the sweep moves the effect's due time, its age counts from when it
-// could first be claimed, and past an hour an alert says so [R8].
+// TestOldestEffect: without a worker, an effect's age counts from when it could first be claimed,
+// however often the sweep moves its due time. After an hour an alert is logged [R8].
 func TestOldestEffect(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -58,7 +58,8 @@ func TestOldestEffect(t *testing.T) {
 	}
 }
 
-// TestOldestOperation: no pass was made for a while. The next one says how late it is [R8].
+// TestOldestOperation: after a time without passes, the next pass reports how long the oldest
+// operation was due [R8].
 func TestOldestOperation(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -83,7 +84,8 @@ func TestOldestOperation(t *testing.T) {
 	}
 }
 
-// TestRegisteredLate: an operation that was registered long after its submission was not overdue before [R8].
+// TestRegisteredLate: an operation that is registered long after its submission was not overdue
+// before [R8].
 func TestRegisteredLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -98,7 +100,7 @@ func TestRegisteredLate(t *testing.T) {
 	}
 }
 
-// TestOverdueFollowsTheInterval: where passes are rare, two of them that were missed are no alert yet [R8].
+// TestOverdueFollowsTheInterval: where passes are rare, two missed ones are no alert yet [R8].
 func TestOverdueFollowsTheInterval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -120,8 +122,8 @@ func TestOverdueFollowsTheInterval(t *testing.T) {
 	}
 }
 
-// TestUncertain: an effect whose worker let its lease run out may have happened; the pass that hands it over says so, and
-// says it of no other [R8].
+// TestUncertain: an effect whose worker's lease ran out may have happened. The pass that publishes
+// it again counts it, and no other effect [R8].
 func TestUncertain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

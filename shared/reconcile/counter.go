@@ -8,28 +8,29 @@ import (
 	"time"
 )
 
-// A Summary says what a pass did.
+// A Summary is what a pass did.
 type Summary struct {
-	Due             int  `json:"due"`             // operations whose time had come
-	Checked         int  `json:"checked"`         // operations that Gemini was asked about
-	Settled         int  `json:"settled"`         // operations found ended, and settled by this pass
-	Running         int  `json:"running"`         // of those checked: known, and nothing to settle
-	Unknown         int  `json:"unknown"`         // of those: Gemini gave no usable answer
-	Missing         int  `json:"missing"`         // of those: not found at Gemini
-	Stuck           int  `json:"stuck"`           // of those: pending for longer than they should
-	EffectsRequeued int  `json:"effectsRequeued"` // effects handed over again
-	Errors          int  `json:"errors"`          // records that could not be handled; the others were
-	More            bool `json:"more"`            // the time ran out before everything due was seen
+	Due             int  `json:"due"`             // operations that were due
+	Checked         int  `json:"checked"`         // operations that were looked up
+	Settled         int  `json:"settled"`         // operations that this pass settled
+	Running         int  `json:"running"`         // of those checked: found, and not ended
+	Unknown         int  `json:"unknown"`         // of those checked: inconclusive look-ups
+	Missing         int  `json:"missing"`         // of those checked: not found at Gemini
+	Stuck           int  `json:"stuck"`           // of those checked: pending for too long
+	EffectsRequeued int  `json:"effectsRequeued"` // effects published again
+	Errors          int  `json:"errors"`          // items that could not be handled
+	More            bool `json:"more"`            // the time ended before everything due was handled
 
-	// EffectsUncertain counts, of those handed over, the effects whose worker let its lease run out: they may have happened.
+	// EffectsUncertain counts the requeued effects whose worker's lease ran out: they may have
+	// happened.
 	EffectsUncertain int `json:"effectsUncertain"`
-	// OldestOperationSeconds is how long, of the operations due, the one that waited longest had been due.
+	// OldestOperationSeconds is the longest time that an operation had been due.
 	OldestOperationSeconds int64 `json:"oldestOperationSeconds"`
-	// OldestEffectSeconds is how long, of the effects handed over, the one that waited longest could have been claimed.
+	// OldestEffectSeconds is the longest time that a requeued effect had been claimable.
 	OldestEffectSeconds int64 `json:"oldestEffectSeconds"`
 }
 
-// LogAttrs returns what a pass did as fields of a log line, under the names that they have in JSON.
+// LogAttrs returns the summary as fields of a log line, with the names that they have in JSON.
 func (s Summary) LogAttrs() []any {
 	return []any{
 		"due", s.Due, "checked", s.Checked, "settled", s.Settled, "running", s.Running, "unknown", s.Unknown,
@@ -39,14 +40,14 @@ func (s Summary) LogAttrs() []any {
 	}
 }
 
-// A counter is a Summary that many goroutines add to.
+// A counter is a Summary for concurrent use.
 type counter struct {
 	log *slog.Logger
 	sync.Mutex
 	Summary
 	denied sync.Once
-	// unannounced counts the operations found SUCCEEDED and settled by this pass. Gemini announces each of
-	// those to a webhook; of other ends it announces some.
+	// unannounced counts the operations that this pass settled as SUCCEEDED. Gemini delivers an event
+	// for each of those, and for only some of the other ends.
 	unannounced int
 }
 
@@ -72,10 +73,10 @@ func (c *counter) more() {
 	c.More = true
 }
 
-// fail counts and logs an error that concerns one record; here is where something is done about it.
+// fail counts and logs an error that concerns one item. doing is the log message.
 func (c *counter) fail(ctx context.Context, doing string, err error) {
 	if ctx.Err() != nil || errors.Is(err, errNoTime) {
-		c.more() // the time ran out; that is no error of the record's
+		c.more() // the time ran out, which is no error of the item
 		return
 	}
 	c.add(&c.Errors)

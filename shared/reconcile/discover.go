@@ -12,10 +12,10 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// discover finds batches that Gemini has and nobody registered: those whose correlation id an
-// intent waits under [G6], and, where the settings say so, all others. Then it looks at the intents
-// that are due. Videos and interactions cannot be listed: only their events bind them, and names
-// that deliveries brought.
+// discover finds batches at Gemini that are unregistered: those whose correlation id has an open
+// intent [G6], and all others if the settings say so. Then it handles the intents that are due.
+// Videos and interactions cannot be listed: only events bind them, and names that deliveries
+// reported.
 func (p *pass) discover(ctx context.Context) error {
 	waiting, list, err := p.waiting(ctx)
 	if err != nil {
@@ -33,23 +33,23 @@ func (p *pass) discover(ctx context.Context) error {
 		func(due ledger.DueIntent) error { return p.intent(ctx, due, s) })
 }
 
-// A search is what came of reading Gemini's list of batches.
+// A search is the result of reading Gemini's list of batches.
 type search struct {
 	// listed are the batches that it has, by their correlation ids.
 	listed map[string]operation.Key
-	err    error // why something may not have been found; it is counted
+	err    error // why it may be incomplete; it is counted
 }
 
-// window is how far back discovery looks: an intent is recorded before its batch is created, and
-// searched for so long.
+// window is how far back discovery searches. An intent is recorded before its batch is created, and
+// is searched for that long.
 func (p *pass) window() time.Duration { return p.Ledger.GiveUpAnyway() + ledger.SearchFor }
 
-// search takes in what Gemini lists.
+// search lists Gemini's batches and handles those that the ledger needs.
 func (p *pass) search(ctx context.Context) search {
 	s := search{listed: map[string]operation.Key{}}
 	listed, err := p.listing.all(ctx)
 	if err != nil {
-		p.count.fail(ctx, "listing Gemini's batches", err) // what was listed is looked at all the same
+		p.count.fail(ctx, "listing Gemini's batches", err) // the listed ones are handled all the same
 	}
 	listed = slices.DeleteFunc(listed, func(l lookup.Batch) bool {
 		old := !l.CreateTime.IsZero() && p.start.Sub(l.CreateTime) > p.window()
@@ -70,7 +70,7 @@ func (p *pass) search(ctx context.Context) search {
 	return s
 }
 
-// found takes in those of the listed batches that are to be.
+// found binds, registers or adopts those of the listed batches that need it.
 func (p *pass) found(ctx context.Context, listed []lookup.Batch) error {
 	asked := make([]ledger.Found, len(listed))
 	for i, batch := range listed {
@@ -94,11 +94,11 @@ func (p *pass) found(ctx context.Context, listed []lookup.Batch) error {
 			wanted = append(wanted, discovered{batch: listed[i], finding: finding})
 		}
 	}
-	return atOnce(ctx, p.count, wanted, func(d discovered) error {
+	return concurrently(ctx, p.count, wanted, func(d discovered) error {
 		switch {
 		case !d.finding.Waiting:
 			p.register(ctx, d.batch, "adopted")
-		case d.finding.Standing == ledger.StandingRegistered: // by somebody who did not know the id
+		case d.finding.Standing == ledger.StandingRegistered: // without its correlation id
 			p.register(ctx, d.batch, "bound")
 		default:
 			p.bind(ctx, d.batch.Name, d.batch.Answer)
@@ -107,9 +107,9 @@ func (p *pass) found(ctx context.Context, listed []lookup.Batch) error {
 	})
 }
 
-// bind ingests what Gemini says of an operation whose correlation id has an intent that waits: the
-// same commit registers it. That needs no state: also one that is not known is of an operation that
-// Gemini has. It reports whether the operation is bound.
+// bind ingests Gemini's answer about an operation whose correlation id has an open intent: the same
+// commit registers the operation. That needs no known state, since Gemini has the operation. bind
+// reports whether the operation is bound.
 func (p *pass) bind(ctx context.Context, name operation.Name, answer lookup.Answer) bool {
 	receipt, ok := p.ingest(ctx, answer.Event(name))
 	if ok && receipt.Bound {
@@ -118,7 +118,7 @@ func (p *pass) bind(ctx context.Context, name operation.Name, answer lookup.Answ
 	return ok && receipt.Bound
 }
 
-// register registers a batch, and with its correlation id binds the intent that waits under it. The look-ups do the rest.
+// register registers a batch, and its correlation id binds the open intent. Look-ups do the rest.
 func (p *pass) register(ctx context.Context, batch lookup.Batch, outcome string) {
 	registered, err := p.Ledger.Register(ctx, ledger.Registration{
 		Name: batch.Name, SubmittedAt: batch.CreateTime, CorrelationID: batch.CorrelationID, By: operation.Reconcile,
@@ -130,7 +130,7 @@ func (p *pass) register(ctx context.Context, batch lookup.Batch, outcome string)
 	p.unpublished(ctx, registered.PublishErr)
 	p.withheld(ctx, batch.Name.Key, registered.Withheld)
 	if registered.CorrelationErr != nil {
-		return // one of the two belongs to another meanwhile, or always did
+		return // the operation or the id is bound to another
 	}
 	p.tell(ctx, batch.Name.Key, batch.CorrelationID, outcome)
 	if batch.Known() {
@@ -139,7 +139,6 @@ func (p *pass) register(ctx context.Context, batch lookup.Batch, outcome string)
 }
 
 func (p *pass) tell(ctx context.Context, key operation.Key, correlation, outcome string) {
-	p.Log.WarnContext(ctx, "found an operation that nobody had registered", "event", "discovery", "source",
-		operation.Reconcile,
+	p.Log.WarnContext(ctx, "found an unregistered operation", "event", "discovery", "source", operation.Reconcile,
 		"outcome", outcome, "operation", key, "correlation", correlation)
 }

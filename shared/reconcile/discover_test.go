@@ -14,8 +14,8 @@ import (
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
-// TestSubmitterDied: a batch whose submitter died before it registered is found by its intent, registered with what the
-// submitter meant it to be, settled, and its effect is done once [G6].
+// TestSubmitterDied: a batch whose submitter died before it registered is bound to its intent,
+// registered with the intent's values, and settled. Its effect is planned once [G6].
 func TestSubmitterDied(t *testing.T) {
 	t.Parallel()
 	for _, shuffle := range []bool{false, true} {
@@ -42,7 +42,7 @@ func TestSubmitterDied(t *testing.T) {
 		w.clock.Advance(interval)
 		w.pass(reconcile.Summary{Due: 1, Checked: 1, Settled: 1})
 		w.clock.Advance(time.Minute)
-		w.pass(reconcile.Summary{EffectsRequeued: 1}) // nobody runs it here
+		w.pass(reconcile.Summary{EffectsRequeued: 1}) // no worker runs here
 		if got := w.published(); !cmp.Equal(got, []string{string(lost.Key) + " publish"}) {
 			t.Errorf("S3: published %v", got)
 		}
@@ -55,7 +55,7 @@ func TestSubmitterDied(t *testing.T) {
 	}
 }
 
-// lose submits a batch whose submitter never hears the answer.
+// lose submits a batch whose submitter dies before the answer.
 func (w *world) lose(display string) operation.Name {
 	w.Helper()
 	w.sim.AnswerNext(geminisim.OpCreate, "", geminisim.LostAnswer())
@@ -64,9 +64,9 @@ func (w *world) lose(display string) operation.Name {
 	return named(w, batches[len(batches)-1].Name)
 }
 
-// TestStateThatNobodyKnows: a batch is bound to its intent whatever Gemini says of its state, and
-// the look-ups do the rest; what was registered without its id, too [G6].
-func TestStateThatNobodyKnows(t *testing.T) {
+// TestUnknownStateIsBound: a batch is bound to its intent whatever state Gemini reports, and
+// look-ups do the rest. So is an operation that was registered without its id [G6].
+func TestUnknownStateIsBound(t *testing.T) {
 	t.Parallel()
 	for _, state := range []geminisim.State{"BATCH_STATE_PAUSED", "BATCH_STATE_UNSPECIFIED"} {
 		w := newWorldWith(t, setting{alerts: true})
@@ -94,7 +94,8 @@ func TestStateThatNobodyKnows(t *testing.T) {
 	}
 }
 
-// TestSubmitterDiedAfterTheEnd: where the batch has ended already, the commit that finds it plans the effect.
+// TestSubmitterDiedAfterTheEnd: where the batch has ended already, the commit that binds it plans
+// the effect.
 func TestSubmitterDiedAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -102,13 +103,14 @@ func TestSubmitterDiedAfterTheEnd(t *testing.T) {
 	lost := w.submit("opledger:c-1", geminisim.StateSucceeded)
 	w.clock.Advance(grace)
 	w.pass(reconcile.Summary{Settled: 1})
-	w.pass(reconcile.Summary{EffectsRequeued: 1}) // nobody runs it here
+	w.pass(reconcile.Summary{EffectsRequeued: 1}) // no worker runs here
 	if got := w.published(); !cmp.Equal(got, []string{string(lost.Key) + " publish"}) {
 		t.Errorf("S3: published %v", got)
 	}
 }
 
-// TestRegisteredWithoutItsID: an operation that somebody registered without its correlation id is tied to its intent.
+// TestRegisteredWithoutItsID: an operation that was registered without its correlation id is bound
+// to its intent.
 func TestRegisteredWithoutItsID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -122,8 +124,8 @@ func TestRegisteredWithoutItsID(t *testing.T) {
 	}
 }
 
-// TestOneIDTwoBatches: of two batches with one correlation id one is bound, and the other is nobody's, even where strange
-// batches are adopted [K6].
+// TestOneIDTwoBatches: of two batches with one correlation id one is bound. The other stays
+// unregistered, even where unregistered batches are adopted [K6].
 func TestOneIDTwoBatches(t *testing.T) {
 	t.Parallel()
 	for _, adopt := range []bool{false, true} {
@@ -148,7 +150,7 @@ func TestOneIDTwoBatches(t *testing.T) {
 	}
 }
 
-// TestAdopt: batches that nobody registered and no intent waits for are registered where the settings say so.
+// TestAdopt: unregistered batches without an intent are registered where the settings say so.
 func TestAdopt(t *testing.T) {
 	t.Parallel()
 	for _, adopt := range []bool{false, true} {
@@ -194,7 +196,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestTooOldToBeFound: what is older than anything that an intent can still wait for is left alone.
+// TestTooOldToBeFound: a batch that is older than any open intent is left alone.
 func TestTooOldToBeFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -212,7 +214,7 @@ func TestTooOldToBeFound(t *testing.T) {
 	}
 }
 
-// TestNothingToDiscover: where no intent is open that the list could answer, nothing is asked for.
+// TestNothingToDiscover: where no open intent could be in the list, the list is not read.
 func TestNothingToDiscover(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*world){

@@ -14,9 +14,10 @@ const (
 	concurrency = 8
 )
 
-// each finds what was due at passStart, page by page, and does everything on a page with bounded concurrency, after prepare
-// has seen the page (nil: there is nothing to prepare). It stops where ctx ends, or behind the page on which do returned an
-// error, and counts that as more to do. Its own error, which is counted too, means that not even the first page could be read.
+// each calls do for every item that was due at passStart, page by page and with bounded
+// concurrency, after prepare was called with the page, if it is not nil. It stops where ctx ends,
+// or after a page on which do returned an error, and counts that as more to do. Its own error,
+// which is counted too, means that not even the first page could be read.
 func each[T any](
 	ctx context.Context, count *counter, passStart time.Time,
 	find func(context.Context, time.Time, ledger.Cursor, int) (ledger.Page[T], error),
@@ -40,15 +41,15 @@ func each[T any](
 			prepare(page.Items)
 		}
 		after = page.Next
-		if err := atOnce(ctx, count, page.Items, do); err != nil || after.Path == "" {
+		if err := concurrently(ctx, count, page.Items, do); err != nil || after.Path == "" {
 			return nil
 		}
 	}
 }
 
-// atOnce does everything in items with bounded concurrency. The error is ctx's where that ends first, or one of do, which keeps
-// nobody from the other items; either way there is more to do, and counted so.
-func atOnce[T any](ctx context.Context, count *counter, items []T, do func(T) error) error {
+// concurrently calls do for each item with bounded concurrency. The error is ctx's or one of do. An
+// error of do does not stop the other items. Either is counted as more to do.
+func concurrently[T any](ctx context.Context, count *counter, items []T, do func(T) error) error {
 	var group errgroup.Group
 	group.SetLimit(concurrency)
 	for _, item := range items {

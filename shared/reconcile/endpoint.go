@@ -10,30 +10,33 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// An Endpoint is the webhook that Gemini delivers to. Gemini disables it by itself after deliveries have failed for a while, and
-// tells nobody; then every end waits for a look-up.
+// An Endpoint is the webhook that Gemini delivers to. Gemini disables it after deliveries have
+// failed for a while, without an event. From then on every end waits for a look-up.
 type Endpoint struct {
 	Webhooks *webhooks.Client
 	URL      string
-	// Reenable enables it again where Gemini has disabled it; else a person does.
+	// Reenable enables the webhook again after Gemini disabled it.
 	Reenable bool
-	// Created reports whether it was ever created. Until then that Gemini has none is no alert. Nil: it was.
+	// Created reports whether the webhook was ever created. Before that, its absence is no alert. Nil: it
+	// was created.
 	Created func(context.Context) (bool, error)
+	// ToCreate and ToCheck tell the operator how to create and check the webhook. They end the alerts.
+	ToCreate, ToCheck string
 }
 
-// checkEndpoint says aloud that the webhook does not deliver, and enables it again where the settings say so. One that a person
-// disabled stays as it is.
+// checkEndpoint alerts that the webhook does not deliver, and enables it again if the settings say
+// so. A webhook that an operator disabled stays disabled.
 func (p *pass) checkEndpoint(ctx context.Context) {
 	if p.Endpoint == nil {
 		return
 	}
 	if err := p.pace.wait(ctx); err != nil {
-		p.count.fail(ctx, "waiting to look at the webhook", err)
+		p.count.fail(ctx, "waiting to check the webhook", err)
 		return
 	}
 	hooks, err := p.Endpoint.Webhooks.Find(ctx, p.Endpoint.URL)
 	if err != nil {
-		p.count.fail(ctx, "looking at the webhook", err)
+		p.count.fail(ctx, "checking the webhook", err)
 		return
 	}
 	if len(hooks) == 0 {
@@ -48,10 +51,10 @@ func (p *pass) checkEndpoint(ctx context.Context) {
 		p.disabled(ctx, hook)
 	}
 	if found := p.count.unannounced; enabled && found > 0 {
-		// Once in a while a pass is faster, or a delivery is lost. Only together with deliveries that
-		// are refused, while none is taken, does it show that nothing genuine passes.
-		p.Log.InfoContext(ctx, "found ends that Gemini's webhook did not tell", "event", "reconcile", "outcome",
-			"unannounced", "found", found)
+		// A pass may be faster than a delivery, or a delivery lost. This alerts only together with
+		// refused deliveries while none is accepted: then genuine deliveries are refused.
+		p.Log.InfoContext(ctx, "found ends before their deliveries", "event", "reconcile",
+			"outcome", "unannounced", "found", found)
 	}
 }
 
@@ -64,18 +67,26 @@ func (p *pass) noEndpoint(ctx context.Context) {
 			return
 		}
 		if !created {
-			p.Log.InfoContext(ctx, "no webhook was created yet; run opledger webhook create", "event", "reconcile", "outcome",
-				"webhook-awaited")
+			p.Log.InfoContext(ctx, advise("no webhook was created yet", p.Endpoint.ToCreate), "event", "reconcile",
+				"outcome", "webhook-awaited")
 			return
 		}
 	}
 	_ = p.alert(ctx, "webhooks/missing", ledger.AlertDisabled, time.Time{},
-		"Gemini has no webhook for OPLEDGER_WEBHOOK_URL, so nothing is delivered; run opledger webhook create")
+		advise("Gemini has no webhook for the configured address, so nothing is delivered", p.Endpoint.ToCreate))
+}
+
+// advise ends a message with what the operator can do, if that is known.
+func advise(message, remedy string) string {
+	if remedy == "" {
+		return message
+	}
+	return message + "; " + remedy
 }
 
 func (p *pass) disabled(ctx context.Context, hook webhooks.Webhook) {
 	_ = p.alert(ctx, operation.Key("webhooks/"+hook.ID), ledger.AlertDisabled, time.Time{},
-		"the webhook's state is "+hook.State+", so nothing is delivered; see opledger webhook check")
+		advise("the webhook's state is "+hook.State+", so nothing is delivered", p.Endpoint.ToCheck))
 	if !p.Endpoint.Reenable || hook.State != webhooks.DisabledByFailures {
 		return
 	}
@@ -87,9 +98,9 @@ func (p *pass) disabled(ctx context.Context, hook webhooks.Webhook) {
 		hook.ID)
 }
 
-// alert says something aloud that is about no operation: in the log, and by the effects that ask
-// for it, once in a period; in every pass where nothing keeps count because no effect asks. The
-// error, which is counted, says that its effects may not be planned.
+// alert raises an alert that is about no operation, once per period. It is an effect where a rule
+// has it, and is logged otherwise: in every pass, because nothing counts the period then. The error
+// is counted, and says that the effects may not be planned.
 func (p *pass) alert(ctx context.Context, subject operation.Key, alert ledger.Alert, since time.Time,
 	detail string) error {
 	alerted, err := p.Ledger.AlertAbout(ctx, subject, alert, since, detail)

@@ -19,7 +19,7 @@ import (
 
 const endpointURL = "https://webhook-abc-uc.a.run.app/"
 
-// endpoint returns the webhook's client, and makes the webhook, in a state, unless that is empty.
+// endpoint returns the webhook's client, and creates the webhook in a state, unless that is empty.
 func (w *world) endpoint(state string) (*reconcile.Endpoint, string) {
 	w.Helper()
 	client, err := webhooks.NewClient(w.Context(), webhooks.Options{APIKey: "key", BaseURL: w.server.URL,
@@ -41,8 +41,9 @@ func (w *world) endpoint(state string) (*reconcile.Endpoint, string) {
 	return at, made.ID
 }
 
-// TestEndpoint: a webhook that does not deliver is said aloud, as an effect once in a period or else in the log; it is enabled
-// again only where the settings say so and Gemini disabled it, not a person [R4].
+// TestEndpoint: a webhook that does not deliver is an alert: an effect once per period, or a log
+// line. It is enabled again only where the settings say so and Gemini disabled it, not an operator
+// [R4].
 func TestEndpoint(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -51,14 +52,14 @@ func TestEndpoint(t *testing.T) {
 		alert    bool
 		after    string
 	}{
-		"R4: enabled":                       {webhooks.Enabled, true, false, webhooks.Enabled},
-		"R4: by failures":                   {webhooks.DisabledByFailures, false, true, webhooks.DisabledByFailures},
-		"R4: by failures, to be enabled":    {webhooks.DisabledByFailures, true, true, webhooks.Enabled},
-		"R4: by a person":                   {webhooks.Disabled, true, true, webhooks.Disabled},
-		"R4: for a reason that is new":      {"disabled_for_abuse", true, true, "disabled_for_abuse"},
-		"R4: gone":                          {"", true, true, ""},
-		"R4: gone, and nobody may mend it":  {"", false, true, ""},
-		"R4: enabled, and nobody may touch": {webhooks.Enabled, false, false, webhooks.Enabled},
+		"R4: enabled":                        {webhooks.Enabled, true, false, webhooks.Enabled},
+		"R4: by failures":                    {webhooks.DisabledByFailures, false, true, webhooks.DisabledByFailures},
+		"R4: by failures, to be enabled":     {webhooks.DisabledByFailures, true, true, webhooks.Enabled},
+		"R4: by a person":                    {webhooks.Disabled, true, true, webhooks.Disabled},
+		"R4: for a reason that is new":       {"disabled_for_abuse", true, true, "disabled_for_abuse"},
+		"R4: gone":                           {"", true, true, ""},
+		"R4: gone, and not to be fixed":      {"", false, true, ""},
+		"R4: enabled, and not to be changed": {webhooks.Enabled, false, false, webhooks.Enabled},
 	} {
 		for _, effects := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
@@ -94,8 +95,8 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// TestEndpointIsAwaited: a webhook that was never created is no alert, but a line of the log; once it was, its absence is one. That it
-// cannot be known counts as an error [R4].
+// TestEndpointIsAwaited: the absence of a webhook that was never created is only logged; once it
+// was, it is an alert. Where that cannot be known, it counts as an error [R4].
 func TestEndpointIsAwaited(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -130,8 +131,8 @@ func TestEndpointIsAwaited(t *testing.T) {
 	}
 }
 
-// TestUnannounced: that a pass found an end which an enabled webhook should have told is a line of the log; what Gemini does not
-// announce, or has no webhook to announce to, is not [R4].
+// TestUnannounced: that a pass found an end before the delivery of an enabled webhook is logged. An
+// end without an event, or without a webhook, is not [R4].
 func TestUnannounced(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -159,8 +160,8 @@ func TestUnannounced(t *testing.T) {
 	}
 }
 
-// TestEndpointAlertsOncePerPeriod: while the webhook stays disabled the effect is planned once in every period, not in every
-// pass [R4].
+// TestEndpointAlertsOncePerPeriod: while the webhook stays disabled the effect is planned once per
+// period, not in every pass [R4].
 func TestEndpointAlertsOncePerPeriod(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, setting{alerts: true})
@@ -194,8 +195,9 @@ func (w *world) done(m ledger.Message) {
 	}
 }
 
-// TestEndpointCannotBeSeen: Gemini's failure to say how the webhook is counts as an error, and alerts nobody.
-func TestEndpointCannotBeSeen(t *testing.T) {
+// TestEndpointCannotBeRead: where Gemini does not return the webhook's state, that counts as an
+// error and is no alert.
+func TestEndpointCannotBeRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	at, _ := w.endpoint(webhooks.DisabledByFailures)
@@ -206,7 +208,7 @@ func TestEndpointCannotBeSeen(t *testing.T) {
 	if got := w.alerted(); got != nil {
 		t.Errorf("R4: alerts %v", got)
 	}
-	// Nor is it looked at when there is none to look at.
+	// Nor is it looked at when there is no webhook.
 	before := w.sim.Stats().APIRequests
 	w.pass(reconcile.Summary{})
 	if after := w.sim.Stats().APIRequests; after != before {

@@ -11,8 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// waiting reads the intents that wait for their operation, as far as it takes to say whether
-// Gemini's list of batches is to be read for one of them. some: there is one at all.
+// waiting reads the open and abandoned intents. some: there is at least one. list: Gemini's list of
+// batches is needed for one of them; reading stops there.
 func (p *pass) waiting(ctx context.Context) (some, list bool, err error) {
 	for after := (ledger.Cursor{}); ; {
 		page, err := p.Ledger.WaitingIntents(ctx, after, pageSize)
@@ -31,9 +31,9 @@ func (p *pass) waiting(ctx context.Context) (some, list bool, err error) {
 	}
 }
 
-// listFor reports whether this pass is to read the list for an intent. While one is younger than
-// the grace, its submitter is most likely about to register; one that was given up is searched for
-// ever more rarely.
+// listFor reports whether this pass reads the list for an intent. One that is younger than the
+// grace is most likely about to be registered. One that was abandoned is searched for less and less
+// often.
 func (p *pass) listFor(intent ledger.Intent) bool {
 	if !intent.Searched(p.start) {
 		return false
@@ -44,9 +44,8 @@ func (p *pass) listFor(intent ledger.Intent) bool {
 	return p.start.Sub(intent.AttemptedAt()) >= p.Ledger.Settings().Grace || intent.Overdue(p.start)
 }
 
-// intent looks for the operation of an intent that is due, and was not found in the list, by the
-// names that deliveries brought. Where its time is over, it is given up. The error is the
-// context's.
+// intent handles a due intent that no listed batch matched. It looks up the names that deliveries
+// reported, and abandons the intent when its time is over. The error is the context's.
 func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error {
 	intent := due.Intent
 	overdue := intent.Overdue(p.start)
@@ -66,33 +65,32 @@ func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error
 	}
 	doubt := doubtOf(intent, s)
 	if doubt == nil || p.start.Sub(intent.AttemptedAt()) >= p.Ledger.GiveUpAnyway() {
-		p.giveUp(ctx, due, doubt)
+		p.abandon(ctx, due, doubt)
 	}
 	return nil
 }
 
-// claimIntent reports whether this pass may look for the intent's operation; no other pass does so
+// claimIntent reports whether this pass may search for the intent's operation. No other pass does
 // meanwhile.
 func (p *pass) claimIntent(ctx context.Context, due ledger.DueIntent) bool {
 	goesOn, err := p.Ledger.PostponeIntent(ctx, due, p.start)
 	switch {
 	case errors.Is(err, ledger.ErrConflict):
-		return false // another pass took it, or it was bound
+		return false // another pass has it, or it was bound
 	case err != nil:
-		p.count.fail(ctx, "taking an intent for this pass", err)
+		p.count.fail(ctx, "claiming an intent for this pass", err)
 		return false
 	}
 	if !goesOn {
 		p.Log.WarnContext(ctx, "no longer searches for the operation of an intent", "event", "intent", "outcome",
-			"search-ended",
-			"correlation", due.Intent.CorrelationID, "jobKind", due.Intent.JobKind, "createdAt", due.Intent.CreatedAt)
+			"search-ended", "correlation", due.Intent.CorrelationID, "jobKind", due.Intent.JobKind, "createdAt",
+			due.Intent.CreatedAt)
 	}
 	return true
 }
 
-// named asks Gemini about a name that a delivery put beside a correlation id, and binds the
-// operation where Gemini has it. It reports whether it did. Gemini's own word for the id is
-// stronger.
+// named looks up a name that a delivery reported with a correlation id, and binds the operation if
+// Gemini has it with that id or without one. It reports whether it did.
 func (p *pass) named(ctx context.Context, name operation.Name, correlation string) bool {
 	answer := p.ask(ctx, name)
 	if !answer.Exists() {
@@ -104,7 +102,8 @@ func (p *pass) named(ctx context.Context, name operation.Name, correlation strin
 	return answer.CorrelationID == correlation && p.bind(ctx, name, answer)
 }
 
-// doubtOf says why nobody can say that Gemini has no operation for an intent; nil where one can.
+// doubtOf returns why Gemini may have an operation for an intent that no look-up found; nil where
+// it certainly has none.
 func doubtOf(intent ledger.Intent, s search) error {
 	switch {
 	case !intent.Listable():
@@ -119,35 +118,34 @@ func doubtOf(intent ledger.Intent, s search) error {
 	}
 }
 
-// giveUp stops waiting for the operation of an intent, aloud; one that shows itself all the same is
-// bound. It is said before it is done, so that a pass which dies in between leaves it to the next
-// one. doubt is why there may be an operation.
-func (p *pass) giveUp(ctx context.Context, due ledger.DueIntent, doubt error) {
+// abandon stops the waiting for an intent's operation, with an alert. An operation that appears
+// later is still bound. The alert is planned first, so that a pass that dies in between leaves both
+// to the next one. doubt is why there may be an operation.
+func (p *pass) abandon(ctx context.Context, due ledger.DueIntent, doubt error) {
 	intent := due.Intent
 	err := p.alert(ctx, operation.Key("intents/"+intent.CorrelationID), ledger.AlertUnbound, intent.AttemptedAt(),
 		unbound(intent, doubt))
 	if err != nil {
-		return // it stays due, and is said by the next pass
+		return // it stays due for the next pass
 	}
 	switch err := p.Ledger.AbandonIntent(ctx, due, p.start); {
 	case errors.Is(err, ledger.ErrConflict): // it was bound, or another pass did it
 	case err != nil:
-		p.count.fail(ctx, "giving an intent up", err)
+		p.count.fail(ctx, "abandoning an intent", err)
 	default:
-		p.Log.WarnContext(ctx, "gave an intent up", "event", "intent", "outcome", "abandoned", "correlation",
-			intent.CorrelationID,
-			"jobKind", intent.JobKind, "createdAt", intent.CreatedAt)
+		p.Log.WarnContext(ctx, "an intent was abandoned", "event", "intent", "outcome", "abandoned",
+			"correlation", intent.CorrelationID, "jobKind", intent.JobKind, "createdAt", intent.CreatedAt)
 	}
 }
 
-// unbound is what the alert says of an intent that is given up.
+// unbound is the alert's text about an intent that is abandoned.
 func unbound(intent ledger.Intent, doubt error) string {
 	words := "nothing was found that has this correlation id: its submitter may have died before it submitted"
 	switch {
 	case doubt != nil:
-		words = "its job may be running, so do not submit it again before you have looked: " + doubt.Error()
+		words = "its job may be running, so do not submit it again before you check: " + doubt.Error()
 	case !intent.Listable():
-		words = "no event came with this correlation id, and Gemini has no list of " + string(intent.Collection) +
+		words = "no event had this correlation id, and Gemini has no list of " + string(intent.Collection) +
 			": its submitter may have died before it submitted, or its job ended without an event"
 	}
 	if len(intent.Names) == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
-// keep keeps a name that a delivery brought with an intent.
+// keep keeps a name that a delivery reported with an intent.
 func (w *world) keep(id string, names ...operation.Name) {
 	w.Helper()
 	for _, name := range names {
@@ -23,7 +23,7 @@ func (w *world) keep(id string, names ...operation.Name) {
 	}
 }
 
-// hide has Gemini not know an operation for the next so many look-ups; -1: from now on.
+// hide makes the next so many look-ups of an operation answer not found; -1: all from now on.
 func (w *world) hide(name operation.Name, times int) {
 	w.Helper()
 	missing := geminisim.ErrorAnswer(404, "not found")
@@ -31,9 +31,8 @@ func (w *world) hide(name operation.Name, times int) {
 	w.sim.AnswerNext(geminisim.OpVideoGet, name.Resource, missing)
 }
 
-// TestNamedByADelivery: a name that a delivery brought while Gemini did not know it is looked up
-// until Gemini does, and then the operation is the intent's, with what its submitter said of it
-// [G6].
+// TestNamedByADelivery: a name that a delivery reported while Gemini did not know it is looked up
+// until Gemini does. Then the operation is bound to the intent, with its submitter's values [G6].
 func TestNamedByADelivery(t *testing.T) {
 	t.Parallel()
 	for _, givenUp := range []bool{false, true} {
@@ -45,7 +44,7 @@ func TestNamedByADelivery(t *testing.T) {
 			w.clock.Advance(stuckAfter)
 			w.pass(reconcile.Summary{})
 		}
-		w.keep("c-1", name, named(w, "operations/nobody"))
+		w.keep("c-1", name, named(w, "operations/unknown"))
 		w.pass(reconcile.Summary{}) // not asked at once: Gemini has just not known it
 		if got := w.lookups(); len(got) != 0 {
 			t.Errorf("G6: asked %v", got)
@@ -66,21 +65,21 @@ func TestNamedByADelivery(t *testing.T) {
 			t.Errorf("S3: published %v", got)
 		}
 		w.clock.Advance(interval)
-		asked := w.lookups()["operations/nobody"]
+		asked := w.lookups()["operations/unknown"]
 		w.passWith(reconcile.Options{})
-		if again := w.lookups()["operations/nobody"]; again != asked {
+		if again := w.lookups()["operations/unknown"]; again != asked {
 			t.Errorf("G6: the other name is still looked up")
 		}
 	}
 }
 
-// TestNameThatNobodyKnows: a name is looked up for 72 hours, ever more rarely, and keeps no intent
-// from being given up; then the alert says it, and nothing was bound [G6, R4].
-func TestNameThatNobodyKnows(t *testing.T) {
+// TestNameThatIsNeverFound: a name is looked up for 72 hours, less and less often. It does not keep
+// its intent from being abandoned: the alert names it, and nothing is bound [G6, R4].
+func TestNameThatIsNeverFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.intend("c-1", ledger.Intention{Collection: operation.Operations})
-	w.keep("c-1", named(w, "models/veo/operations/nobody"))
+	w.keep("c-1", named(w, "models/veo/operations/unknown"))
 	for range 80 * 12 {
 		w.clock.Advance(interval)
 		w.passWith(reconcile.Options{})
@@ -88,10 +87,10 @@ func TestNameThatNobodyKnows(t *testing.T) {
 			if intent.State != ledger.IntentAbandoned {
 				t.Errorf("G6: %+v", intent)
 			}
-			w.says("unbound", "intents/c-1", "models/veo/operations/nobody", "does not know")
+			w.says("unbound", "intents/c-1", "models/veo/operations/unknown", "does not know")
 		}
 	}
-	asked := w.lookups()["models/veo/operations/nobody"]
+	asked := w.lookups()["models/veo/operations/unknown"]
 	if intent := w.intent("c-1"); asked < 70 || asked > 140 || intent.State != ledger.IntentAbandoned ||
 		!intent.DueAt.IsZero() {
 		t.Errorf("G6: asked %d times, %+v", asked, intent)
@@ -101,8 +100,8 @@ func TestNameThatNobodyKnows(t *testing.T) {
 	}
 }
 
-// TestNameOfAnother: a name is not bound where Gemini says that the operation has another id, nor
-// where somebody registered it: who vouched for the id did not vouch for the name [G6, K6].
+// TestNameOfAnother: a name is not bound where Gemini reports another id for the operation, or
+// where the operation is registered: the id was vouched for, but not the name [G6, K6].
 func TestNameOfAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -121,7 +120,7 @@ func TestNameOfAnother(t *testing.T) {
 	}
 }
 
-// TestNameWithoutAState: Gemini's having the operation is enough [G6].
+// TestNameWithoutAState: Gemini has the operation, which is enough to bind it [G6].
 func TestNameWithoutAState(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

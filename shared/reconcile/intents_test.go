@@ -16,10 +16,10 @@ import (
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
-// stuckAfter is when an intent is given up of which nothing was found.
+// stuckAfter is when an intent without an operation is abandoned.
 const stuckAfter = 6 * time.Hour
 
-// says checks that the last lines have one alert about a subject, and that it says all these words.
+// says checks that the last lines have one alert about a subject, with all these words.
 func (w *world) says(reason, subject string, words ...string) {
 	w.Helper()
 	var alerts []map[string]any
@@ -39,9 +39,9 @@ func (w *world) says(reason, subject string, words ...string) {
 	}
 }
 
-// TestGivenUp: an intent that nothing matches is given up after a while, with an alert, and is
-// bound all the same when its operation shows itself [G6].
-func TestGivenUp(t *testing.T) {
+// TestAbandonedIntent: an intent without an operation is abandoned after a while, with an alert. An
+// operation that appears later is still bound [G6].
+func TestAbandonedIntent(t *testing.T) {
 	t.Parallel()
 	for _, in := range []operation.Collection{"", operation.Batches, operation.Operations, operation.Interactions} {
 		w := newWorldWith(t, setting{alerts: true})
@@ -65,7 +65,7 @@ func TestGivenUp(t *testing.T) {
 		}
 		lists := w.sim.Stats().BatchLists
 		w.clock.Advance(time.Minute)
-		w.pass(reconcile.Summary{EffectsRequeued: 1}) // nobody runs it here
+		w.pass(reconcile.Summary{EffectsRequeued: 1}) // no worker runs here
 		if sent, again := w.published(), w.sim.Stats().BatchLists; !cmp.Equal(sent,
 			[]string{"intents/c-1 " + got[0].Effect}) || again != lists {
 			t.Errorf("G6: given up twice: %v, %d lists", sent, again-lists)
@@ -85,8 +85,9 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestGivenUpAloud: without an effect for it the alert is in the log, and says what was looked at.
-func TestGivenUpAloud(t *testing.T) {
+// TestAbandonedIntentIsLogged: without an effect for it the alert is logged, and says what was
+// searched.
+func TestAbandonedIntentIsLogged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.intend("batch", ledger.Intention{})
@@ -107,9 +108,9 @@ func TestGivenUpAloud(t *testing.T) {
 	}
 }
 
-// TestSearchedAfterItWasGivenUp: a batch that the list shows late is bound although its intent was
-// given up; the list is read for that ever more rarely, and for 72 hours [G6].
-func TestSearchedAfterItWasGivenUp(t *testing.T) {
+// TestSearchedAfterItWasAbandoned: a batch that the list shows late is bound although its intent
+// was abandoned. The list is read for that less and less often, for 72 hours [G6].
+func TestSearchedAfterItWasAbandoned(t *testing.T) {
 	t.Parallel()
 	for _, shown := range []time.Duration{10 * time.Minute, 71 * time.Hour, 0} {
 		w := newWorld(t)
@@ -142,8 +143,8 @@ func TestSearchedAfterItWasGivenUp(t *testing.T) {
 	}
 }
 
-// TestIncompleteList: while the list cannot be read to its end nobody can say that it lacks
-// something, so no intent is given up; what was read is taken in [G6].
+// TestIncompleteList: while the list cannot be read to its end no intent is abandoned, because its
+// batch may be in the rest. What was read is handled [G6].
 func TestIncompleteList(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -177,9 +178,9 @@ func TestIncompleteList(t *testing.T) {
 	}
 }
 
-// TestListNeverCompletes: where the list is never read to its end, because it has none or Gemini
-// refuses it, an intent is given up at last, and the alert says that its job may be running. The
-// batch is bound when the list shows it after all [G6, R4].
+// TestListNeverCompletes: where the list can never be read to its end, an intent is abandoned at
+// last, and the alert says that its job may be running. Its batch is still bound when the list
+// shows it [G6, R4].
 func TestListNeverCompletes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -232,8 +233,7 @@ func TestListNeverCompletes(t *testing.T) {
 	}
 }
 
-// TestPoisonedIntent: an intent, or a record, that cannot be read keeps nobody else from being
-// found [R6].
+// TestPoisonedIntent: an unreadable intent or record does not keep others from being found [R6].
 func TestPoisonedIntent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -25,9 +25,9 @@ func (s failing) Commit(ctx context.Context, writes ...ledger.Write) error {
 	return s.Store.Commit(ctx, writes...)
 }
 
-// TestUnboundIsSaidFirst: an intent is given up only once its alert is planned, so a pass that dies
-// in between leaves it to the next, and nothing is given up in silence [R4, R6].
-func TestUnboundIsSaidFirst(t *testing.T) {
+// TestAlertedBeforeAbandoned: an intent is abandoned only after its alert is planned, so that a
+// pass that dies in between leaves both to the next one [R4, R6].
+func TestAlertedBeforeAbandoned(t *testing.T) {
 	t.Parallel()
 	for below, said := range map[string]int{"operations/intents:": 0, "intents/": 1} {
 		w := newWorldWith(t, setting{alerts: true})

@@ -14,34 +14,34 @@ import (
 const (
 	// listedPerPage is how many batches one request lists.
 	listedPerPage = 100
-	// worthAPage is how many batches must be due for each page that is listed in the hope of finding them: listing makes at
-	// most a tenth more requests than asking about each, and usually far fewer.
+	// worthAPage is how many batches must be due for each page that is read to find them. So listing
+	// takes at most a tenth more requests than a look-up of each, and usually far fewer.
 	worthAPage = 10
-	// maxPages bounds what one pass lists, whatever for.
+	// maxPages bounds the pages that one pass reads.
 	maxPages = 200
-	// findPages bounds what is listed for one batch that cannot be fetched.
+	// findPages bounds the pages that are read for one batch whose look-up fails.
 	findPages = 5
 )
 
-// A listing is what Gemini's list of batches said during one pass. The API documents neither an order nor a filter, so it is
-// read page by page, as far as somebody needs it.
+// A listing is what Gemini's list of batches said during one pass. The API documents neither an
+// order nor a filter, so it is read page by page, no further than needed.
 type listing struct {
 	gemini *lookup.Client
 	pace   *pacer
 
 	mu      sync.Mutex
 	batches map[operation.Key]lookup.Batch
-	next    string // token of the page that is read next
-	pages   int    // so many were asked for
-	ended   bool   // there is no more
-	err     error  // why Gemini does not give more
+	next    string // token of the next page
+	pages   int    // pages requested
+	ended   bool   // the last page was read
+	err     error  // why no more pages are read
 }
 
 func newListing(client *lookup.Client, pace *pacer) *listing {
 	return &listing{gemini: client, pace: pace, batches: map[operation.Key]lookup.Batch{}}
 }
 
-// known returns what the pages that were read so far say of an operation.
+// known returns what the pages that were read say of an operation.
 func (l *listing) known(key operation.Key) (lookup.Answer, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,19 +49,20 @@ func (l *listing) known(key operation.Key) (lookup.Answer, bool) {
 	return listed.Answer, found && listed.Known()
 }
 
-// find reads on, for a while, until the list says how an operation stands.
+// find reads more pages, up to findPages, until the list says the operation's state.
 func (l *listing) find(ctx context.Context, key operation.Key) (lookup.Answer, bool) {
 	l.mu.Lock()
 	worth := l.pages + findPages
 	l.mu.Unlock()
-	_ = l.readTo(ctx, worth, func() bool { // what was read so far is there
+	_ = l.readTo(ctx, worth, func() bool { // pages read before an error are kept
 		listed, found := l.batches[key]
 		return found && listed.Known()
 	})
 	return l.known(key)
 }
 
-// prepare reads on as far as it pays to find these operations, all of which are about to be asked about.
+// prepare reads as many more pages as pay off for these operations, which are about to be looked
+// up.
 func (l *listing) prepare(ctx context.Context, due []operation.Key) {
 	l.mu.Lock()
 	missing := 0
@@ -72,7 +73,7 @@ func (l *listing) prepare(ctx context.Context, due []operation.Key) {
 	}
 	worth := l.pages + missing/worthAPage
 	l.mu.Unlock()
-	_ = l.readTo(ctx, worth, func() bool { // what was not read is asked for one by one
+	_ = l.readTo(ctx, worth, func() bool { // batches on unread pages are looked up one by one
 		for _, key := range due {
 			if _, found := l.batches[key]; !found {
 				return false
@@ -82,7 +83,8 @@ func (l *listing) prepare(ctx context.Context, due []operation.Key) {
 	})
 }
 
-// all reads the list to its end, and returns what it has. The error says why that may not be everything.
+// all reads the list to its end and returns what it has. The error says why that may not be
+// everything.
 func (l *listing) all(ctx context.Context) ([]lookup.Batch, error) {
 	err := l.readTo(ctx, maxPages, func() bool { return false })
 	l.mu.Lock()
@@ -93,8 +95,9 @@ func (l *listing) all(ctx context.Context) ([]lookup.Batch, error) {
 	return slices.Collect(maps.Values(l.batches)), err
 }
 
-// readTo reads pages until enough says so, with the lock held, or so many were asked for. The error says why one could not be
-// read. Where that was Gemini's doing, nobody tries again in this pass; what was read of the page before is kept.
+// readTo reads pages until enough returns true, with the lock held, or the number of pages is
+// reached. The error says why a page could not be read. After an error of Gemini no more pages are
+// read in this pass; those read before are kept.
 func (l *listing) readTo(ctx context.Context, pages int, enough func() bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,7 +116,7 @@ func (l *listing) readTo(ctx context.Context, pages int, enough func() bool) err
 		switch {
 		case err == nil:
 			l.next, l.ended = page.NextPageToken, page.NextPageToken == ""
-		case ctx.Err() != nil: // our time is over; somebody who has more may go on
+		case ctx.Err() != nil: // a caller with more time may go on
 			return err
 		default:
 			l.err = err

@@ -16,13 +16,14 @@ import (
 // isList reports whether a request is for Gemini's list of batches.
 func isList(r *http.Request) bool { return r.URL.Path == "/v1beta/batches" }
 
-// TestListed: many pending batches are found in the list with fewer requests than one each; whatever its order is and however
-// many strange batches it has, with at most a tenth more [R6].
+// TestListed: many pending batches are found in the list with fewer requests than one each. With
+// any order of the list, and any number of other batches in it, there are at most a tenth more
+// [R6].
 func TestListed(t *testing.T) {
 	t.Parallel()
 	const due = 230
 	for name, c := range map[string]struct {
-		strange int // batches in the list that nobody registered
+		strange int // unregistered batches in the list
 		shuffle bool
 		most    int // requests
 	}{
@@ -54,8 +55,8 @@ func TestListed(t *testing.T) {
 	}
 }
 
-// TestFewAreAskedForOneByOne: for a few batches the list is not read.
-func TestFewAreAskedForOneByOne(t *testing.T) {
+// TestFewAreLookedUpOneByOne: for a few batches the list is not read.
+func TestFewAreLookedUpOneByOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.manyBatches(9)
@@ -66,7 +67,8 @@ func TestFewAreAskedForOneByOne(t *testing.T) {
 	}
 }
 
-// TestListFails: what the list does not say is asked for one by one; what it said before it failed is kept [R6].
+// TestListFails: batches that are not in the pages that could be read are looked up one by one.
+// Pages read before the failure are used [R6].
 func TestListFails(t *testing.T) {
 	t.Parallel()
 	limited := geminisim.ErrorAnswer(429, "slow down")
@@ -99,7 +101,8 @@ func TestListFails(t *testing.T) {
 	}
 }
 
-// TestGetFailsForEver: batches whose get was seen to fail for days are settled from the list [R4].
+// TestGetFailsForEver: batches whose look-up fails for days, as was seen, are settled from the list
+// [R4].
 func TestGetFailsForEver(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{500, 503, 504} {
@@ -123,7 +126,7 @@ func TestGetFailsForEver(t *testing.T) {
 	}
 }
 
-// TestGetHangsForEver: 385 of them were seen at once, and they do not cost 385 timeouts.
+// TestGetHangsForEver: 385 look-ups that hang, as were seen at once, do not cost 385 timeouts.
 func TestGetHangsForEver(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, setting{sim: geminisim.Config{ShuffleLists: true}})
@@ -137,7 +140,8 @@ func TestGetHangsForEver(t *testing.T) {
 	}
 }
 
-// TestNotInTheList: a batch whose get fails and that the list does not have stays as it is, and the list is read once.
+// TestNotInTheList: a batch whose look-up fails and that is not in the list stays as it is. The
+// list is read once.
 func TestNotInTheList(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -154,7 +158,8 @@ func TestNotInTheList(t *testing.T) {
 	}
 }
 
-// TestListedInline: results that stand in the list are not held: the record says only that they are there [R6].
+// TestListedInline: results inside the list are not kept: the record only says that they exist
+// [R6].
 func TestListedInline(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -189,8 +194,8 @@ func TestListedInline(t *testing.T) {
 	}
 }
 
-// TestSlowListLeavesDiscoveryItsTime: a list that does not answer in the time of the look-ups is read again in that of
-// discovery: nothing in front takes it all [R6].
+// TestSlowListLeavesDiscoveryItsTime: a list that does not answer in the look-ups' share of the
+// time is read again in discovery's share [R6].
 func TestSlowListLeavesDiscoveryItsTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

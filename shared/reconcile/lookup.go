@@ -9,12 +9,12 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// look asks Gemini about the operations that are due. The error is that of each.
-func (p *pass) look(ctx context.Context) error {
+// lookUp looks up the operations that are due. The error is that of each.
+func (p *pass) lookUp(ctx context.Context) error {
 	prepare := func(page []ledger.DueOperation) {
 		for _, due := range page {
 			since := due.Record.DueAt
-			if due.Record.CreatedAt.After(since) { // registered late, which is not our delay
+			if due.Record.CreatedAt.After(since) { // a late registration is no backlog
 				since = due.Record.CreatedAt
 			}
 			p.count.oldest(&p.count.OldestOperationSeconds, p.start, since)
@@ -50,14 +50,15 @@ func batchesAmong(due []ledger.DueOperation) []operation.Key {
 	return keys
 }
 
-// claim reports whether this pass may ask about the operation; no other pass does so within this interval.
+// claim reports whether this pass may look the operation up. No other pass does within this
+// interval.
 func (p *pass) claim(ctx context.Context, due ledger.DueOperation) bool {
 	postponed, err := p.Ledger.Postpone(ctx, due, p.start)
 	switch {
 	case errors.Is(err, ledger.ErrConflict):
-		return false // another pass took it, or a delivery changed it
+		return false // another pass has it, or a delivery changed it
 	case err != nil:
-		p.count.fail(ctx, "taking an operation for this pass", err)
+		p.count.fail(ctx, "claiming an operation for this pass", err)
 		return false
 	}
 	p.count.add(&p.count.Checked)
@@ -72,7 +73,7 @@ func (p *pass) claim(ctx context.Context, due ledger.DueOperation) bool {
 	return true
 }
 
-// ask looks one operation up. What is known of a batch that cannot be fetched is in the list all the same.
+// ask looks one operation up. A batch whose look-up fails is looked for in the list.
 func (p *pass) ask(ctx context.Context, name operation.Name) lookup.Answer {
 	answer := p.Gemini.Lookup(ctx, name)
 	p.pace.note(answer.Err)
@@ -85,7 +86,7 @@ func (p *pass) ask(ctx context.Context, name operation.Name) lookup.Answer {
 	return answer
 }
 
-// ingestAnswer hands what Gemini said to the ledger.
+// ingestAnswer ingests Gemini's answer.
 func (p *pass) ingestAnswer(ctx context.Context, due ledger.DueOperation, answer lookup.Answer) {
 	name := due.Name()
 	if !answer.Known() {
@@ -104,11 +105,11 @@ func (p *pass) ingestAnswer(ctx context.Context, due ledger.DueOperation, answer
 	}
 }
 
-// ingest takes in an event that was made of what Gemini said, and reports whether it could.
+// ingest ingests an event that was made from Gemini's answer, and reports whether it could.
 func (p *pass) ingest(ctx context.Context, e operation.Event) (ledger.Receipt, bool) {
 	receipt, err := p.Ledger.Ingest(ctx, e)
 	if err != nil {
-		p.count.fail(ctx, "taking in what Gemini said", err)
+		p.count.fail(ctx, "ingesting Gemini's answer", err)
 		return receipt, false
 	}
 	p.unpublished(ctx, receipt.PublishErr)
@@ -119,20 +120,20 @@ func (p *pass) ingest(ctx context.Context, e operation.Event) (ledger.Receipt, b
 			p.count.add(&p.count.unannounced)
 		}
 	}
-	if receipt.Outcome != ledger.Dropped { // the usual answer is that nothing has changed
+	if receipt.Outcome != ledger.Dropped { // usually nothing has changed
 		p.Log.InfoContext(ctx, "looked an operation up", "event", "ingest", "source", operation.Reconcile,
 			"operation", receipt.Key, "state", receipt.State, "outcome", receipt.Outcome, "reason", receipt.Reason)
 	}
 	return receipt, true
 }
 
-// inconclusive handles an answer that says nothing of the operation's state: it is counted, noted on the record, and closes
-// nothing [R4].
+// inconclusive counts a look-up that does not tell the operation's state, and notes its reason on
+// the record. It closes nothing [R4].
 func (p *pass) inconclusive(ctx context.Context, name operation.Name, answer lookup.Answer) {
 	switch {
 	case answer.Reason == lookup.NotFound:
 		p.count.add(&p.count.Missing)
-	case ctx.Err() != nil: // our time ran out, which says nothing about Gemini
+	case ctx.Err() != nil: // the pass's time ran out
 		p.count.add(&p.count.Unknown)
 		p.count.more()
 		return
@@ -140,20 +141,20 @@ func (p *pass) inconclusive(ctx context.Context, name operation.Name, answer loo
 		p.count.add(&p.count.Unknown)
 	}
 	if answer.Reason == lookup.Denied {
-		p.count.denied.Do(func() { // once in a pass: it is most likely the key
+		p.count.denied.Do(func() { // once per pass, because it is most likely about the key
 			p.Log.ErrorContext(ctx, "Gemini refuses the API key, or the key may not see an operation", "event", "alert",
 				"reason", "denied",
 				"operation", name.Key, "error", answer.Err)
 		})
 	} else {
-		p.Log.WarnContext(ctx, "Gemini does not say how an operation stands", "event", "reconcile",
+		p.Log.WarnContext(ctx, "a look-up was inconclusive", "event", "reconcile",
 			"operation", name.Key, "outcome", "unknown", "reason", answer.Reason, "error", answer.Err)
 	}
 	p.noteOrFail(ctx, name.Key, ledger.Condition(answer.Reason))
 }
 
-// note leaves behind why a look-up learned nothing or, with an empty trouble, that one has learned something since. What is
-// missing for too long it says aloud [R4].
+// note records why look-ups are inconclusive or, with an empty condition, that one was conclusive.
+// An operation that is missing for too long is alerted [R4].
 func (p *pass) note(ctx context.Context, key operation.Key, trouble ledger.Condition) error {
 	noted, err := p.Ledger.NoteCondition(ctx, key, trouble)
 	if err != nil {
@@ -169,11 +170,11 @@ func (p *pass) note(ctx context.Context, key operation.Key, trouble ledger.Condi
 
 func (p *pass) noteOrFail(ctx context.Context, key operation.Key, trouble ledger.Condition) {
 	if err := p.note(ctx, key, trouble); err != nil {
-		p.count.fail(ctx, "noting the trouble with an operation", err)
+		p.count.fail(ctx, "noting an operation's condition", err)
 	}
 }
 
-// withheld says that effects were not planned [L3].
+// withheld logs that effects were not planned [L3].
 func (p *pass) withheld(ctx context.Context, key operation.Key, effects int) {
 	if effects > 0 {
 		p.Log.WarnContext(ctx, ledger.WithheldMessage, "event", "effect", "outcome", "withheld", "operation", key,

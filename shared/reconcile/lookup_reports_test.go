@@ -15,7 +15,8 @@ import (
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
-// TestReportedEnds: the ends that were reported of live jobs, also those that no event tells of [R2, R4, M1].
+// TestReportedEnds: the ends that were reported of live jobs, also those without an event [R2, R4,
+// M1].
 func TestReportedEnds(t *testing.T) {
 	t.Parallel()
 	type end struct {
@@ -75,8 +76,8 @@ func TestReportedEnds(t *testing.T) {
 	}
 }
 
-// TestReportedAnswers: what was reported beside ends leaves the operation pending, with the reason on its record, until Gemini
-// says more; nothing is closed by our own judgement [R4].
+// TestReportedAnswers: the other answers that were reported of live jobs leave the operation
+// pending, with the reason on its record. Nothing is closed without Gemini's terminal state [R4].
 func TestReportedAnswers(t *testing.T) {
 	t.Parallel()
 	batch, video, interaction := (*world).submit, (*world).video, (*world).interaction
@@ -126,7 +127,8 @@ func TestReportedAnswers(t *testing.T) {
 	}
 }
 
-// TestWaiting: an interaction that waits for its submitter is asked about rarely, and ends as any other [M1].
+// TestWaiting: an interaction that waits for its submitter is looked up rarely, and ends as any
+// other [M1].
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	for _, at := range []geminisim.State{geminisim.InteractionRequiresAction, geminisim.InteractionRequiresContinuation} {
@@ -150,8 +152,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestPendingForDays: batches were seen pending for days. That is said after six hours and then daily, by an effect with a
-// number of its own, and such a batch ends when Gemini says so [R4].
+// TestPendingForDays: a batch that is pending for days, as was seen, is alerted after 6 h and then
+// daily, by effects with numbers of their own. It still ends when Gemini reports the end [R4].
 func TestPendingForDays(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, setting{alerts: true})
@@ -185,8 +187,8 @@ func TestPendingForDays(t *testing.T) {
 	}
 }
 
-// TestNotFoundForAWhile: a live interaction was seen to answer 404 for two days. It is missing, which is no end: said after
-// twelve intervals and then daily, and forgotten when it is found [R4].
+// TestNotFoundForAWhile: a live interaction that answers 404 for two days, as was seen, is missing,
+// which is no end. It is alerted after twelve intervals and then daily, until it is found [R4].
 func TestNotFoundForAWhile(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, setting{alerts: true})
@@ -226,8 +228,8 @@ func TestNotFoundForAWhile(t *testing.T) {
 	}
 }
 
-// TestMissingAloud: without an effect for it the alert is in the log, also where a person asked.
-func TestMissingAloud(t *testing.T) {
+// TestMissingIsLogged: without an effect for it the alert is logged, also for a look-up on demand.
+func TestMissingIsLogged(t *testing.T) {
 	t.Parallel()
 	for _, byHand := range []bool{false, true} {
 		w := newWorld(t)
@@ -249,7 +251,7 @@ func TestMissingAloud(t *testing.T) {
 	}
 }
 
-// TestAbandoned: an operation that a person gave up is asked about no more.
+// TestAbandoned: an abandoned operation is not looked up.
 func TestAbandoned(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -264,8 +266,8 @@ func TestAbandoned(t *testing.T) {
 	}
 }
 
-// TestWithheld: that effects are withheld from what ended longer ago than the retention is logged,
-// whether a look-up finds it or an adoption [L3].
+// TestWithheld: effects that are withheld, because the operation ended before the retention, are
+// logged, whether a look-up or an adoption finds it [L3].
 func TestWithheld(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -290,7 +292,7 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
-// TestConflict: another end than the one that stands is not applied, and is no error [M5].
+// TestConflict: another terminal state than the present one is not applied, and is no error [M5].
 func TestConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -15,7 +15,8 @@ import (
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
-// TestGrace: nothing younger than the grace is looked at, and nothing looked at in this interval [R1, R7].
+// TestGrace: an operation younger than the grace is not looked up, nor one that was looked up
+// within this interval [R1, R7].
 func TestGrace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -32,7 +33,8 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// TestRunning: what still runs costs an attempt; its state and time change as the reducer says [R3].
+// TestRunning: a look-up of a running operation counts an attempt. The reducer decides about state
+// and time [R3].
 func TestRunning(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -68,7 +70,8 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// TestSettled: every end that Gemini knows is found, and its effects are planned and published at once [R2].
+// TestSettled: every terminal state that Gemini reports settles the operation, and its effects are
+// planned and published at once [R2].
 func TestSettled(t *testing.T) {
 	t.Parallel()
 	for at, state := range map[geminisim.State]operation.State{
@@ -109,7 +112,8 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// TestStaleAnswer: an answer that is older than what the webhook said meanwhile cannot overwrite it [R2, M3].
+// TestStaleAnswer: an answer that is older than a delivery that arrived meanwhile does not
+// overwrite it [R2, M3].
 func TestStaleAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -130,7 +134,8 @@ func TestStaleAnswer(t *testing.T) {
 	}
 }
 
-// TestRace: webhook and look-up bring the same end at once: it is settled once, with one effect [M6, S3].
+// TestRace: a delivery and a look-up with the same end at once settle the operation once, with one
+// effect [M6, S3].
 func TestRace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -147,9 +152,9 @@ func TestRace(t *testing.T) {
 	}
 }
 
-// TestUnusable: whatever Gemini answers beside a state leaves the operation as it is, counted and due again; nothing is
-// closed by our own judgement [R4, R6].
-func TestUnusable(t *testing.T) {
+// TestInconclusive: an inconclusive look-up leaves the operation as it is, counted and due again.
+// Nothing is closed without Gemini's terminal state [R4, R6].
+func TestInconclusive(t *testing.T) {
 	t.Parallel()
 	unknown := reconcile.Summary{Due: 1, Checked: 1, Unknown: 1}
 	missing := reconcile.Summary{Due: 1, Checked: 1, Missing: 1}
@@ -188,7 +193,7 @@ func TestUnusable(t *testing.T) {
 				t.Errorf("%+v", rec)
 			}
 			want := map[string]any{"event": "reconcile", "severity": "WARNING", "outcome": "unknown", "reason": c.reason}
-			if c.reason == lookup.Denied { // which a person must mend
+			if c.reason == lookup.Denied { // which the operator must fix
 				want = map[string]any{"event": "alert", "severity": "ERROR", "outcome": nil, "reason": "denied"}
 			}
 			if lines := w.logged(); len(lines) != 1 || lines[0]["operation"] != string(batch.Key) {
@@ -214,8 +219,8 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// TestNotAsked: an operation that nobody registered, or of a kind that cannot be looked up, sends no request.
-func TestNotAsked(t *testing.T) {
+// TestNotLookedUp: an unregistered operation, or one of a kind without look-ups, causes no request.
+func TestNotLookedUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.deliver(w.submit("a", geminisim.StateRunning), "m1", operation.Running) // unregistered [W5]
@@ -233,7 +238,8 @@ func TestNotAsked(t *testing.T) {
 	}
 }
 
-// TestStuck: what is pending for too long is said aloud once, then after a while again, and is asked about all the same [R4].
+// TestStuck: an operation that is pending for too long is alerted once, and again after a while.
+// Its look-ups go on [R4].
 func TestStuck(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,30 +11,31 @@ import (
 	"github.com/opledger/opledger/shared/gemini/lookup"
 )
 
-// How fast Gemini is asked, in requests per second. Nothing is documented about how much it takes, so the rate finds its own
-// level: every answer raises it a little, every 429 halves it.
+// The rate of requests to Gemini, per second. Gemini documents no limit, so the rate adapts: every
+// answer raises it by 0.5, every 429 halves it.
 const (
 	firstRate    = 20
 	leastRate    = 1
 	greatestRate = 100
 	raise        = 0.5
-	// defaultPause is how long Gemini is left alone after a 429 that does not say how long.
+	// defaultPause is the pause after a 429 without Retry-After.
 	defaultPause = 2 * time.Second
 )
 
-// errNoTime says that the pass ends before Gemini may be asked again.
+// errNoTime says that the pass ends before the next request to Gemini is allowed.
 var errNoTime = errors.New("the pass ends before Gemini may be asked again")
 
-// A pacer decides when Gemini may be asked, for everybody in one pass [R6].
+// A pacer decides when the next request to Gemini is allowed, for all requests of one pass [R6].
 type pacer struct {
 	limiter *rate.Limiter
 	mu      sync.Mutex
-	until   time.Time // nobody asks before
+	until   time.Time // no request is allowed before
 }
 
 func newPacer() *pacer { return &pacer{limiter: rate.NewLimiter(firstRate, concurrency)} }
 
-// wait returns nil when the caller may ask. errNoTime: not within this pass; or why the context ended.
+// wait returns nil when a request is allowed. It returns errNoTime where that is not within this
+// pass, or why the context ended.
 func (p *pacer) wait(ctx context.Context) error {
 	for {
 		if err := p.waitOut(ctx); err != nil {
@@ -52,7 +53,7 @@ func (p *pacer) wait(ctx context.Context) error {
 	}
 }
 
-// waitOut waits for the end of a pause. It takes nobody's turn: where the pause outlasts the pass, all learn so at once.
+// waitOut waits for the end of a pause. A pause that outlasts the pass is errNoTime at once.
 func (p *pacer) waitOut(ctx context.Context) error {
 	pause := p.pause()
 	if pause <= 0 {
@@ -77,15 +78,15 @@ func (p *pacer) pause() time.Duration {
 	return time.Until(p.until)
 }
 
-// answered notes that Gemini answered and did not complain.
+// answered notes an answer without a complaint.
 func (p *pacer) answered() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.limiter.SetLimit(min(p.limiter.Limit()+raise, greatestRate))
 }
 
-// slowDown notes a 429, or a Retry-After: after is how long Gemini asks to be left alone, 0 where it does not say. Complaints
-// about requests that were made before the pause began count once.
+// slowDown notes a 429 or a Retry-After. after is how long Gemini asks for no requests; 0 means
+// that it does not say. Complaints about requests that were made before a pause count once.
 func (p *pacer) slowDown(after time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +101,7 @@ func (p *pacer) slowDown(after time.Duration) {
 	}
 }
 
-// note is answered or slowDown, as the error of a request says.
+// note calls answered or slowDown, by the error of a request.
 func (p *pacer) note(err error) {
 	var failed *lookup.LookupError
 	switch {

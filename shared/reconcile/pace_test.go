@@ -17,7 +17,7 @@ func limited(after time.Duration) error {
 	return &lookup.LookupError{Reason: lookup.RateLimited, RetryAfter: after}
 }
 
-// waits returns how long n callers wait together until each may ask.
+// waits returns how long n concurrent callers wait until each request is allowed.
 func waits(t *testing.T, p *pacer, n int) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -33,8 +33,8 @@ func waits(t *testing.T, p *pacer, n int) time.Duration {
 	return time.Since(began)
 }
 
-// TestPaceRetryAfter: everybody leaves Gemini alone for as long as it asks, whatever its complaint was, and nobody gets in
-// sooner because somebody else was told less [R6].
+// TestPaceRetryAfter: after a Retry-After no request is made for that long, whatever the status
+// was. A shorter one that arrives later does not end the pause [R6].
 func TestPaceRetryAfter(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{
@@ -55,8 +55,8 @@ func TestPaceRetryAfter(t *testing.T) {
 	}
 }
 
-// TestPaceBacksOff: a 429 that does not say how long pauses for a while and halves the rate, once for all the requests that
-// were on their way; answers raise it again [R6].
+// TestPaceBacksOff: a 429 without Retry-After pauses for 2 s and halves the rate, once for all
+// requests that were in flight. Answers raise it again [R6].
 func TestPaceBacksOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestPaceBacksOff(t *testing.T) {
 	})
 }
 
-// TestPaceRate: nobody asks faster than the rate, beside the first who ask at once.
+// TestPaceRate: requests are made no faster than the rate, beside the first ones.
 func TestPaceRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestPaceRate(t *testing.T) {
 	})
 }
 
-// TestPaceNoTime: who would have to wait for longer than the pass lasts is told at once.
+// TestPaceNoTime: a caller that would wait for longer than the pass lasts gets an error at once.
 func TestPaceNoTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestPaceNoTime(t *testing.T) {
 	})
 }
 
-// TestPaceCancelled: a pass that ends ends every wait.
+// TestPaceCancelled: the end of a pass ends every wait.
 func TestPaceCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,21 +1,22 @@
-// Package reconcile is the slow path that surely does what the fast one usually does: it hands over effects that nobody works
-// on, asks Gemini about operations that wait for their end, and finds operations whose submitter died before it registered them.
+// Package reconcile catches what webhook deliveries missed. It publishes unfinished effects again, looks
+// up pending operations at Gemini, and finds operations whose submitter died before it registered them.
 //
-// One pass does, in this order, each with its own share of the time, so that nothing behind starves what is in front, and
-// nothing in front takes it all:
+// One pass has these steps. Each has a share of the time, so that none starves another:
 //
-//  1. the sweep: effects that are due are published again, whatever became of their operation [R5];
-//  2. the look-ups: pending operations that are due are asked about, and the answers go through the same door as the
-//     webhook's deliveries [R2]. Batches are found in Gemini's list of batches where that takes fewer requests, or where
-//     asking for one fails;
-//  3. discovery: batches in that list whose correlation id an intent waits under are bound to it [G6], and those that nobody
-//     registered are adopted where the settings say so; names that deliveries brought for an intent are looked up;
-//  4. alerts: intents that nothing matched are given up, aloud, the webhook's own health is looked at [R4], and what has been
-//     due for too long is reported [R8].
+//  1. sweep: due effects are published again, whatever the state of their operation [R5];
+//  2. look-ups: the state of due pending operations is asked of Gemini, and ingested like a delivery
+//     [R2]. Batches are found in Gemini's list of batches where that takes fewer requests, or where a
+//     single look-up fails;
+//  3. discovery: a listed batch whose correlation id has an open intent is bound to it [G6]. Other
+//     unregistered batches are adopted if the settings say so. Names that deliveries reported for an
+//     intent are looked up;
+//  4. alerts: an intent without an operation is abandoned with an alert, the webhook's state is checked
+//     [R4], and what has been due for too long is reported [R8].
 //
-// A pass may be cut off anywhere, overlap another, or meet a record that it cannot handle: everything is taken by moving its
-// due time on in a commit of its own just before it is worked on, so a second pass leaves it alone and a dead pass costs one
-// interval [R6]. Nothing is closed by our own judgement: the terminal state is Gemini's to say [R4].
+// A pass may be cut off anywhere, overlap another, or meet an unreadable record. Each item's due time
+// is moved on, in a commit of its own, before the item is worked on. So an overlapping pass leaves it
+// alone, and a pass that dies delays it by one interval [R6]. No operation is ever closed without a
+// terminal state from Gemini [R4].
 package reconcile
 
 import (
@@ -30,23 +31,25 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// DefaultBudget is how long a pass may take: it ends well before the function's own time limit, and before the next pass.
+// DefaultBudget is the default time of a pass. It is shorter than the function's time limit and
+// than the interval between passes.
 const DefaultBudget = 4 * time.Minute
 
-// Options are what a Reconciler works with.
+// Options are what a Reconciler works with. Ledger and Log are required, and Gemini for Pass and
+// One.
 type Options struct {
 	Ledger *ledger.Ledger
 	Gemini *lookup.Client
-	// Adopt registers batches that discovery finds and nobody registered.
+	// Adopt registers the unregistered batches that discovery finds.
 	Adopt bool
-	// Endpoint is looked at in every pass; nil: none is.
+	// Endpoint is checked in every pass; nil: none is.
 	Endpoint *Endpoint
 	// Budget is how long a pass may take; 0: DefaultBudget.
 	Budget time.Duration
 	Log    *slog.Logger
 }
 
-// A Reconciler makes passes. It holds nothing between them.
+// A Reconciler makes passes. It holds no state between them.
 type Reconciler struct{ Options }
 
 // New returns a Reconciler.
@@ -71,8 +74,8 @@ const (
 	discoveryShare = 0.7
 )
 
-// Pass makes one pass. The error means that nothing could be read at all; whatever else goes wrong is logged, counted in
-// Errors, and due again at the next pass.
+// Pass makes one pass. The error means that nothing at all could be read. Any other error is logged
+// and counted in Errors, and its item is due again at the next pass.
 func (r *Reconciler) Pass(ctx context.Context) (Summary, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Budget)
 	defer cancel()
@@ -82,18 +85,18 @@ func (r *Reconciler) Pass(ctx context.Context) (Summary, error) {
 	}
 	p := r.pass(start)
 	sweepErr := within(ctx, sweepShare, p.sweep)
-	lookErr := within(ctx, lookShare, p.look)
+	lookErr := within(ctx, lookShare, p.lookUp)
 	if sweepErr != nil && lookErr != nil {
 		return p.count.Summary, errors.Join(sweepErr, lookErr)
 	}
-	_ = within(ctx, discoveryShare, p.discover) // it has counted what went wrong
+	_ = within(ctx, discoveryShare, p.discover) // its errors are counted
 	p.checkEndpoint(ctx)
 	p.checkBacklog(ctx)
 	return p.count.Summary, nil
 }
 
-// Sweep makes the first step of a pass alone: it hands over the effects that are due, for which Gemini is not needed [R5].
-// Errors: as Pass.
+// Sweep makes only the first step of a pass, which needs no Gemini: it publishes due effects again
+// [R5]. Its error is as Pass's.
 func (r *Reconciler) Sweep(ctx context.Context) (Summary, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Budget)
 	defer cancel()
@@ -112,16 +115,16 @@ func (r *Reconciler) pass(start time.Time) *pass {
 	return p
 }
 
-// within runs a step that may take so much of the time that is left to ctx.
+// within runs a step with a part of the time that is left to ctx.
 func within(ctx context.Context, part float64, step func(context.Context) error) error {
-	deadline, _ := ctx.Deadline() // Pass has set one, and the function's own may be sooner
+	deadline, _ := ctx.Deadline() // Pass sets one, and the caller's may be sooner
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(part*float64(time.Until(deadline))))
 	defer cancel()
 	return step(ctx)
 }
 
-// One looks up one operation now, whether or not it is due, and takes the answer in as a pass does. ErrNotFound: the ledger
-// does not have it.
+// One looks up one operation now, whether or not it is due, and ingests the answer as a pass does.
+// The error is ledger.ErrNotFound where the ledger does not have it.
 func (r *Reconciler) One(ctx context.Context, key operation.Key) (lookup.Answer, ledger.Receipt, error) {
 	rec, err := r.Ledger.Record(ctx, key)
 	if err != nil {

@@ -21,7 +21,7 @@ var kinds = []struct {
 	{"interactions", func(w *world) operation.Name { return w.interaction("a", geminisim.InteractionInProgress) }},
 }
 
-// settled puts n operations into the ledger that have ended and whose effect is done.
+// settled creates n operations that have ended and whose effect is done.
 func (w *world) settled(n int) {
 	w.Helper()
 	name := w.register("settled", geminisim.StateRunning)
@@ -30,8 +30,9 @@ func (w *world) settled(n int) {
 	w.copies(name, n-1)
 }
 
-// BenchmarkPass makes passes over 20 pending operations in ledgers of more and more settled ones, each with a delivery and an
-// effect. What a pass reads must not grow with these [L4]. Its time is that of the pace at which Gemini is asked.
+// BenchmarkPass: passes over 20 pending operations in ledgers with more and more settled ones, each
+// with a delivery and an effect. What a pass reads must not grow with these [L4]. Its time is that
+// of the rate of requests to Gemini.
 func BenchmarkPass(b *testing.B) {
 	least := map[string]int{} // documents read by one pass in the smallest ledger, by kind
 	for _, settled := range []int{100, 10_000, 1_000_000} {
@@ -51,8 +52,8 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
-// passes measures passes over 20 operations of the kind of first, takes them out of the ledger again, and returns how many
-// documents one pass reads.
+// passes measures passes over 20 operations of the kind of first, deletes them, and returns how
+// many documents one pass reads.
 func (w *world) passes(b *testing.B, first operation.Name) int {
 	const pending = 20
 	fleet := w.fleet(first, pending)
@@ -84,8 +85,8 @@ func (w *world) passes(b *testing.B, first operation.Name) int {
 	return int(math.Ceil(read))
 }
 
-// BenchmarkManyPending looks 10,000 pending operations up that all fall due at once: batches, which Gemini lists, and
-// interactions, which it does not. Its passes are counted until each was asked about.
+// BenchmarkManyPending: 10,000 pending operations fall due at once: batches, which Gemini lists,
+// and interactions, which it does not. It counts the passes until each was looked up.
 func BenchmarkManyPending(b *testing.B) {
 	const pending = 10_000
 	for _, kind := range kinds {

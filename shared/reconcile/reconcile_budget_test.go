@@ -18,8 +18,8 @@ import (
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
-// TestSlowLookUps: with ten thousand pending and a Gemini that does not answer, an overdue effect is handed over within one
-// pass, and so is the rest of it given its time: an orphan is found and an intent given up [R6].
+// TestSlowLookUps: with ten thousand pending operations and a Gemini that does not answer, one pass
+// still publishes an overdue effect, finds an unregistered batch and abandons an intent [R6].
 func TestSlowLookUps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -55,8 +55,8 @@ func TestSlowLookUps(t *testing.T) {
 	}
 }
 
-// TestRetryAfterTheBudget: when Gemini wants to be left alone for longer than a pass lasts, the pass ends at once: what it did
-// not ask about stays due, without an attempt, and is not even read [R6].
+// TestRetryAfterTheBudget: a Retry-After that is longer than a pass ends the pass at once. What was
+// not looked up stays due, without an attempt, and is not even read [R6].
 func TestRetryAfterTheBudget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -91,7 +91,8 @@ func TestRetryAfterTheBudget(t *testing.T) {
 	}
 }
 
-// TestRetryAfterWithinTheBudget: a shorter one is waited out, and then everything is asked about.
+// TestRetryAfterWithinTheBudget: the pass waits for the end of a shorter one, and then looks
+// everything up.
 func TestRetryAfterWithinTheBudget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -107,7 +108,8 @@ func TestRetryAfterWithinTheBudget(t *testing.T) {
 	}
 }
 
-// TestCutOffAtTheEnd: a pass that is cut off while the last answers are outstanding says that there is more to do.
+// TestCutOffAtTheEnd: a pass that is cut off while the last look-ups run reports that there is more
+// to do.
 func TestCutOffAtTheEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -121,7 +123,7 @@ func TestCutOffAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestBudget: a pass ends when its time is over, whoever it waits for.
+// TestBudget: a pass ends when its time is over, whatever it waits for.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -136,7 +138,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestCutOff: a pass whose caller goes in the middle loses nothing: what it took is due an interval later, the rest at once.
+// TestCutOff: a pass whose caller disconnects loses nothing: what it claimed is due an interval
+// later, the rest at once.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

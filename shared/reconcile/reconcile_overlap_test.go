@@ -13,8 +13,8 @@ import (
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
-// TestTwoPassesAtOnce: two passes over a thousand due operations make no more look-ups than one, and each counts one attempt
-// [R3, R6].
+// TestTwoPassesAtOnce: two passes over a thousand due operations make no more look-ups than one,
+// and each look-up counts one attempt [R3, R6].
 func TestTwoPassesAtOnce(t *testing.T) {
 	t.Parallel()
 	const due, passes = 1000, 2
@@ -69,7 +69,7 @@ func TestTwoPassesAtOnce(t *testing.T) {
 	}
 }
 
-// A dying store takes only so many commits: the process behind it is dead then.
+// A dying store accepts only so many commits, as if the process died then.
 type dying struct {
 	ledger.Store
 	left atomic.Int64
@@ -84,7 +84,8 @@ func (d *dying) Commit(ctx context.Context, writes ...ledger.Write) error {
 	return d.Store.Commit(ctx, writes...)
 }
 
-// TestKilled: wherever a pass dies, the next ones find everything ended, and plan each effect once [R6].
+// TestKilled: wherever a pass dies, the next ones settle everything, and plan each effect once
+// [R6].
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	const due = 6
@@ -113,8 +114,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestOverlap: passes at the same time, all of which saw the same operations due, ask no more than one does, and hand each
-// effect over once [R6].
+// TestOverlap: concurrent passes that found the same due operations make no more look-ups than one,
+// and publish each effect once [R6].
 func TestOverlap(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -163,7 +164,7 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// both is a store at which sweeps meet, and then look-ups.
+// both is a store at which the sweeps of two passes meet, and then their look-ups.
 type both struct {
 	ledger.Store
 	sweeps, lookups *sync.WaitGroup

@@ -12,7 +12,7 @@ import (
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
-// TestPages: a pass sees everything that is due, however many pages it takes.
+// TestPages: a pass handles everything that is due, however many pages that is.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -26,8 +26,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestPoisoned: a record that cannot be read is counted, stays due, and keeps nobody else from being looked up, wherever in
-// the order it stands [R6].
+// TestPoisoned: an unreadable record is counted and stays due. It does not keep others from being
+// looked up, wherever it is in the order [R6].
 func TestPoisoned(t *testing.T) {
 	t.Parallel()
 	for form, body := range map[string]string{"unreadable": unreadable, "unparsable": unparsable} {
@@ -47,7 +47,8 @@ func TestPoisoned(t *testing.T) {
 	}
 }
 
-// TestPoisonedPage: nor does it where the whole first page is like that, and the last of it (where the next begins).
+// TestPoisonedPage: nor do unreadable records that fill the first page, including the last one,
+// where the next page begins.
 func TestPoisonedPage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -59,7 +60,8 @@ func TestPoisonedPage(t *testing.T) {
 	w.pass(reconcile.Summary{Due: 3, Checked: 3, Running: 3, Errors: 100})
 }
 
-// TestPoisonedEnd: nor where the page ends in records of which not even the time can be read; none is read twice.
+// TestPoisonedEnd: nor do records at the end of a page whose due time is unreadable. None is read
+// twice.
 func TestPoisonedEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -71,8 +73,8 @@ func TestPoisonedEnd(t *testing.T) {
 	w.pass(reconcile.Summary{Due: 100, Checked: 100, Running: 100, Errors: 3})
 }
 
-// TestForeign: what another program keeps in the same database, and what looks as if it were due, is counted and left alone: it
-// is not looked up, not given up, not handed to a worker, and does not expire [R6, L3].
+// TestForeign: a document of another program in the same database that looks due is counted and
+// left alone: it is not looked up, abandoned, published or expired [R6, L3].
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -126,8 +128,8 @@ func (w *world) document(path ledger.Path) ledger.Document {
 	return snapshot.Documents[0]
 }
 
-// TestNothingReadable: where nothing at all can be read the pass says so with an error; where only one of the two can, it
-// does that one.
+// TestNothingReadable: where nothing can be read the pass returns an error. Where only effects or
+// only operations can, it handles those.
 func TestNothingReadable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// sweep hands over the effects that are due [R5]. The error is that of each.
+// sweep publishes due effects again [R5]. The error is that of each.
 func (p *pass) sweep(ctx context.Context) error {
 	prepare := func(page []ledger.DueEffect) {
 		for _, due := range page {
@@ -21,7 +21,7 @@ func (p *pass) sweep(ctx context.Context) error {
 			if due.Effect.State == ledger.EffectClaimed {
 				p.count.add(&p.count.EffectsUncertain)
 			}
-		case errors.Is(err, ledger.ErrConflict): // somebody is at it
+		case errors.Is(err, ledger.ErrConflict): // a worker or another pass has it
 		default:
 			p.count.fail(ctx, "requeueing an effect", err)
 		}

@@ -14,7 +14,8 @@ import (
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
-// TestPoisonedEffect: the same for the sweep, and operations are looked up all the same.
+// TestPoisonedEffect: an unreadable effect does not keep the sweep from the others, nor operations
+// from being looked up.
 func TestPoisonedEffect(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -32,8 +33,8 @@ func TestPoisonedEffect(t *testing.T) {
 	}
 }
 
-// TestSweep: effects that nobody works on are handed over again, once per interval and not in every pass [R5], whatever
-// state their operation is in.
+// TestSweep: effects that no worker has are published again, once per interval and not in every
+// pass [R5], whatever the state of their operation.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -56,7 +57,7 @@ func TestSweep(t *testing.T) {
 	if err != nil || grant.Verdict != ledger.Claimed {
 		t.Fatalf("%+v %v", grant, err)
 	}
-	w.clock.Advance(interval) // somebody is at it
+	w.clock.Advance(interval) // a worker has it
 	w.pass(reconcile.Summary{})
 	w.clock.Advance(interval) // and has died
 	w.pass(reconcile.Summary{EffectsRequeued: 1, EffectsUncertain: 1})
@@ -73,7 +74,7 @@ func TestSweep(t *testing.T) {
 	w.pass(reconcile.Summary{})
 }
 
-// hang makes Gemini answer nothing; when n look-ups hang, then is called.
+// hang makes Gemini answer nothing. When n look-ups hang, then is called.
 func (w *world) hang(n int32, then func()) {
 	var hanging atomic.Int32
 	w.inFront(func(_ http.ResponseWriter, r *http.Request) bool {
@@ -85,8 +86,8 @@ func (w *world) hang(n int32, then func()) {
 	})
 }
 
-// TestGeminiHangs: effects are handed over before Gemini is asked, so they are even when it never answers; and what was not
-// heard when the pass is cut off is asked again an interval later [R6].
+// TestGeminiHangs: effects are published before any look-up, so also when Gemini never answers.
+// Look-ups that were cut off with the pass are repeated an interval later [R6].
 func TestGeminiHangs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -111,7 +112,7 @@ func TestGeminiHangs(t *testing.T) {
 		t.Errorf("the sweep waited for Gemini: %v", swept)
 	}
 	w.inFront(nil)
-	rest := 19 - atOnce // nobody has taken them: they are still due
+	rest := 19 - atOnce // no pass has claimed them: they are still due
 	w.pass(reconcile.Summary{Due: rest, Checked: rest, Running: rest})
 	w.clock.Advance(interval)
 	w.pass(reconcile.Summary{Due: 19, Checked: 19, Running: 19, EffectsRequeued: 1})

@@ -12,14 +12,15 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A fleet is many operations that run for ever. The simulator does not know them: the fleet answers for itself.
+// A fleet is many operations that run for ever. The fleet answers for them instead of the
+// simulator.
 type fleet struct {
 	ids         []string
 	updated     time.Time
 	gets, lists atomic.Int64
 }
 
-// fleet registers n operations of the kind of first, an operation that nobody has registered.
+// fleet registers n operations of the kind of first, which is not registered itself.
 func (w *world) fleet(first operation.Name, n int) *fleet {
 	w.Helper()
 	w.copies(w.registered(first), n-1)
@@ -73,5 +74,5 @@ func (f *fleet) batch(id string) any {
 	}}
 }
 
-// requests is how many requests the fleet has answered.
+// requests returns the number of requests that the fleet answered.
 func (f *fleet) requests() int { return int(f.gets.Load() + f.lists.Load()) }

@@ -16,7 +16,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// create makes a job at Gemini that stays in a state until the test moves it, and returns its name.
+// create makes a job at Gemini that stays in a state until the test changes it, and returns its
+// name.
 func (w *world) create(path, body, label string, hold geminisim.State) operation.Name {
 	w.Helper()
 	answer := w.post(path, body, label, hold)
@@ -31,7 +32,7 @@ func (w *world) create(path, body, label string, hold geminisim.State) operation
 	return named(w, raw)
 }
 
-// post asks Gemini to make a job.
+// post creates a job at Gemini.
 func (w *world) post(path, body, label string, hold geminisim.State) *httptest.ResponseRecorder {
 	w.Helper()
 	w.sim.Script(label, geminisim.Script{Hold: hold})
@@ -92,13 +93,13 @@ func (w *world) register(display string, hold geminisim.State) operation.Name {
 	return w.registered(w.submit(display, hold))
 }
 
-// many registers n interactions that run.
+// many registers n running interactions.
 func (w *world) many(n int) []operation.Name {
 	w.Helper()
 	return w.each(n, func(label string) operation.Name { return w.interaction(label, geminisim.InteractionInProgress) })
 }
 
-// manyBatches registers n batches that run.
+// manyBatches registers n running batches.
 func (w *world) manyBatches(n int) []operation.Name {
 	w.Helper()
 	return w.each(n, func(label string) operation.Name { return w.submit(label, geminisim.StateRunning) })
@@ -133,7 +134,7 @@ func (w *world) intend(id string, i ledger.Intention) {
 	}
 }
 
-// intent returns how an intent stands.
+// intent returns an intent.
 func (w *world) intent(id string) ledger.Intent {
 	w.Helper()
 	snapshot, err := w.store.Get(w.Context(), ledger.Path(ledger.IntentsCollection+"/"+id))
@@ -147,7 +148,7 @@ func (w *world) intent(id string) ledger.Intent {
 	return intent
 }
 
-// isNotRegistered fails where an operation is.
+// isNotRegistered fails if an operation is registered.
 func (w *world) isNotRegistered(what string, name operation.Name) {
 	w.Helper()
 	if rec, err := w.ledger.Record(w.Context(), name.Key); err == nil && rec.Registered {
@@ -157,7 +158,7 @@ func (w *world) isNotRegistered(what string, name operation.Name) {
 	}
 }
 
-// published returns which effects were handed over since the last call, each once, as "operation effect".
+// published returns the effects published since the last call, each once, as "operation effect".
 func (w *world) published() []string {
 	var all []string
 	for _, m := range w.outbox.Drain() {
@@ -179,8 +180,8 @@ func (w *world) alerted() []string {
 	return all
 }
 
-// copies copies an operation that is registered, with everything below it, n times into the ledger, past the store. Gemini
-// knows nothing of the copies, the ids of which end in -0000001 and so on.
+// copies inserts n copies of a registered operation, with everything below it, into the ledger's
+// file. Gemini does not know the copies, whose ids end in -0000001 and so on.
 func (w *world) copies(name operation.Name, n int) {
 	w.Helper()
 	// In the order of the keys, and with a cache that holds them, a million takes minutes and not hours.
@@ -194,7 +195,7 @@ func (w *world) copies(name operation.Name, n int) {
 		FROM copy, (SELECT * FROM documents WHERE instr(path, ?1))`, name.Key.ID(), n)
 }
 
-// exec changes the ledger's file past the store.
+// exec changes the ledger's file without the store.
 func (w *world) exec(statements string, args ...any) int64 {
 	w.Helper()
 	db, err := sql.Open("sqlite", w.file)

@@ -29,8 +29,8 @@ const (
 	interval = 5 * time.Minute
 )
 
-// A world is a reconciler between a real store and a simulated Gemini, on one clock that the test moves. The real SDK is in
-// between.
+// A world is a reconciler between a real store and a simulated Gemini, with the real SDK in
+// between, on one clock that the test moves.
 type world struct {
 	testing.TB
 	clock  *clock
@@ -119,14 +119,14 @@ func (w *world) gemini(rw http.ResponseWriter, r *http.Request) {
 	w.sim.Handler().ServeHTTP(rw, r)
 }
 
-// inFront puts something in front of the simulator.
+// inFront puts a handler in front of the simulator.
 func (w *world) inFront(front func(http.ResponseWriter, *http.Request) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.front = front
 }
 
-// lookups returns how often each operation was asked about.
+// lookups returns how often each operation was looked up.
 func (w *world) lookups() map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -157,7 +157,7 @@ func (w *world) logged() []map[string]any {
 	return w.log.Drain(w)
 }
 
-// move moves a batch at Gemini, a little later.
+// move changes a batch's state at Gemini, a little later.
 func (w *world) move(name operation.Name, state geminisim.State) {
 	w.Helper()
 	w.clock.Advance(time.Second)
@@ -166,13 +166,13 @@ func (w *world) move(name operation.Name, state geminisim.State) {
 	}
 }
 
-// deliver ingests what the webhook would say now.
+// deliver ingests what the webhook would deliver now.
 func (w *world) deliver(name operation.Name, id string, state operation.State) {
 	w.Helper()
 	w.deliverAt(name, id, state, w.clock.Now())
 }
 
-// deliverAt ingests what the webhook would say of a state that began at a time.
+// deliverAt ingests what the webhook would deliver of a state that began at a time.
 func (w *world) deliverAt(name operation.Name, id string, state operation.State, at time.Time) {
 	w.Helper()
 	if _, err := w.ledger.Ingest(w.Context(), operation.Event{
@@ -186,7 +186,7 @@ func (w *world) reconciler(l *ledger.Ledger) *reconcile.Reconciler {
 	return reconcile.New(reconcile.Options{Ledger: l, Gemini: w.client, Log: logging.New(w.log, "p")})
 }
 
-// pass makes a pass and checks what it says, but for how late it was.
+// pass makes a pass and checks its summary, except how late it was.
 func (w *world) pass(want reconcile.Summary) {
 	w.Helper()
 	if got := apartFromAge(w.passWith(reconcile.Options{})); got != want {
@@ -199,7 +199,7 @@ func apartFromAge(s reconcile.Summary) reconcile.Summary {
 	return s
 }
 
-// passWith makes a pass with what o says; the rest is the world's.
+// passWith makes a pass with the options in o; the others are the world's.
 func (w *world) passWith(o reconcile.Options) reconcile.Summary {
 	w.Helper()
 	o.Ledger, o.Gemini, o.Log = w.ledger, w.client, logging.New(w.log, "p")
@@ -219,7 +219,7 @@ func (w *world) record(name operation.Name) operation.Record {
 	return story.Record
 }
 
-// poison makes a document's body one that cannot be read, past the store and all its checks.
+// poison replaces a document's body with an unreadable one, without the store's checks.
 func (w *world) poison(path ledger.Path, expression string) {
 	w.Helper()
 	if n := w.exec("UPDATE documents SET body = "+expression+" WHERE path = ?", string(path)); n != 1 {
@@ -229,6 +229,7 @@ func (w *world) poison(path ledger.Path, expression string) {
 
 // unreadable is a body whose field has the wrong kind; unparsable is none at all.
 const (
+	// unreadable is a body whose field has the wrong kind; unparsable is no document.
 	unreadable = `json_set(body, '$.attempts', 'many')`
 	unparsable = `'no document'`
 )
