@@ -16,7 +16,8 @@ import (
 // files are contents by path, with slashes.
 type files map[string][]byte
 
-// writeFolder makes dir hold exactly these files. What an earlier run left there goes; a folder that no run made is refused.
+// writeFolder makes dir hold exactly these files. It removes what an earlier run left there, and
+// refuses a folder that no run made.
 func (f files) writeFolder(dir string) error {
 	switch there, err := os.ReadFile(filepath.Join(dir, root)); {
 	case err == nil && bytes.HasPrefix(there, []byte(generated)):
@@ -42,11 +43,12 @@ func (f files) writeFolder(dir string) error {
 	return nil
 }
 
-// epoch is the time of everything in a zip: the first that the format can express.
+// epoch is the modification time of every entry: the first that the format can express.
 var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// writeZip writes the files in order and returns the zip. It is not compressed: a compressor's output may change with the version
-// of Go, and Terraform takes a changed zip for a changed function.
+// writeZip writes the files in order and returns the zip. It does not compress: the output of a
+// compressor may change with the version of Go, and Terraform takes a changed zip for a changed
+// function.
 func (f files) writeZip(path string) ([]byte, error) {
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)

@@ -2,17 +2,18 @@
 //
 //	go run ./scripts/stage OUT_DIR
 //
-// The Go buildpack wants a package at the root of what it is given, and this module has none. So each function gets a root
-// of its own, which imports the function and nothing else:
+// The Go buildpack needs a package at the root of its input, and this module has none. So each function
+// gets a root of its own, which imports the function and nothing else:
 //
 //	OUT_DIR/webhook/app.go      generated: imports the functions framework, and functions/webhook
 //	OUT_DIR/webhook/go.mod …    as here
-//	OUT_DIR/webhook/…           the packages of this module that the function links, as `go list -deps` says; no tests
+//	OUT_DIR/webhook/…           the packages of this module that the function links, by `go list -deps`; no tests
 //	OUT_DIR/webhook.zip         the same
 //
-// gcloud takes the folder, Terraform the zip. The same sources make the same bytes, at any time and on any machine, and a change
-// changes only the zips of the functions that link what was changed: the others need not be deployed again. A line for each zip
-// says where it is, its size, and its SHA-256, which is in the name of what Terraform uploads.
+// gcloud uploads the folder, Terraform the zip. The same sources make the same bytes, at any time and on
+// any machine. A change of the source changes only the zips of the functions that link it; the others
+// need no deployment. A line for each zip has its path, its size, and its SHA-256, which is part of the
+// name that Terraform uploads it under.
 package main
 
 import (
@@ -35,7 +36,7 @@ func main() {
 	}
 }
 
-// stage writes every function's folder and zip to out, and to w a line for each zip.
+// stage writes every function's folder and zip to out, and a line for each zip to w.
 func stage(ctx context.Context, out string, w io.Writer) error {
 	functions, err := find(ctx)
 	if err != nil {

@@ -54,6 +54,7 @@ func unzip(t *testing.T, path string) files {
 	return found
 }
 
+// equal compares two sets of files.
 func equal(t *testing.T, what string, got, want files) {
 	t.Helper()
 	for name := range want {
@@ -68,8 +69,9 @@ func equal(t *testing.T, what string, got, want files) {
 	}
 }
 
-// TestStage: what is staged twice is the same, byte for byte, whenever the sources were written and whatever the first run left
-// behind; the zip holds what the folder does: one function, what it links, no test, no embedded store.
+// TestStage: staging twice makes the same bytes, whatever the times of the sources and whatever the
+// first run left behind. The zip holds what the folder does: one function with what it links, no
+// test, no embedded store.
 func TestStage(t *testing.T) {
 	t.Parallel()
 	first, second := t.TempDir(), t.TempDir()
@@ -96,22 +98,25 @@ func TestStage(t *testing.T) {
 		equal(t, function+".zip", unzip(t, filepath.Join(first, function+".zip")), staged)
 		for name := range staged {
 			other := strings.HasPrefix(name, "functions/") && !strings.HasPrefix(name, "functions/"+function+"/")
-			if other || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "sqlite") || strings.Contains(name, "ledgertest") {
+			if other || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "sqlite") || strings.Contains(name,
+				"ledgertest") {
 				t.Errorf("%s holds %s", function, name)
 			}
 		}
-		for _, name := range []string{root, "go.mod", "go.sum", "functions/" + function + "/setup.go", "shared/httpfunc/register.go"} {
+		for _, name := range []string{root, "go.mod", "go.sum", "functions/" + function + "/setup.go",
+			"shared/httpfunc/register.go"} {
 			if staged[name] == nil {
 				t.Errorf("%s lacks %s", function, name)
 			}
 		}
-		if want := `_ "github.com/opledger/opledger/functions/` + function + `"`; !bytes.Contains(staged[root], []byte(want)) {
+		if want := `_ "github.com/opledger/opledger/functions/` + function + `"`; !bytes.Contains(staged[root],
+			[]byte(want)) {
 			t.Errorf("the root of %s is %s", function, staged[root])
 		}
 	}
 }
 
-// saying is what is said about the zips in a folder.
+// saying is the output for the zips in a folder.
 func saying(t *testing.T, out string) (lines string) {
 	t.Helper()
 	for _, function := range []string{"effects", "reconcile", "register", "webhook"} {
@@ -125,7 +130,7 @@ func saying(t *testing.T, out string) (lines string) {
 	return lines
 }
 
-// TestRefusesWhatItDidNotMake: a folder of somebody's is never replaced.
+// TestRefusesWhatItDidNotMake: a folder that was not staged is never replaced.
 func TestRefusesWhatItDidNotMake(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{"own.txt": "mine", root: "package main // mine"} {

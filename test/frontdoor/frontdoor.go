@@ -1,12 +1,13 @@
-// Package frontdoor stands for what Google Cloud puts before functions, and what the emulators leave out: a request reaches a
-// service only with a token that Google signed for that service, of an account that may invoke it.
+// Package frontdoor simulates what Google Cloud puts in front of functions, which the emulators lack:
+// a request reaches a service only with a token that Google signed for that service, of an account
+// that may invoke it.
 //
 //	no such service           404
 //	no token                  403, unless allUsers may invoke the service
-//	a token that is not valid 401: another signer or audience, or its time is over
-//	an account that may not   403
+//	an invalid token          401: wrong signer or audience, or expired
+//	an account without access 403
 //
-// In none of these cases does anything of the function run, so that nothing of it is in the log.
+// In all of these cases no code of the function runs, so that its log has no line.
 package frontdoor
 
 import (
@@ -25,21 +26,22 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// Everybody is the member that lets requests in without a token.
-const Everybody = "allUsers"
+// AllUsers is the member that admits requests without a token.
+const AllUsers = "allUsers"
 
 // issuer signs the tokens of Google's accounts.
 const issuer = "https://accounts.google.com"
 
 // A Service is a deployed function.
 type Service struct {
-	URL string // without a path; tokens are made for it
+	URL string // without a path; the audience of tokens
 	// Invokers are the members with roles/run.invoker on it, in the form of IAM.
 	Invokers []string
 	Function http.Handler
 }
 
-// A Cloud routes requests to services by their hosts, and signs the tokens. It is safe for concurrent use.
+// A Cloud routes requests to services by their hosts, and signs the tokens. It is safe for
+// concurrent use.
 type Cloud struct {
 	key *rsa.PrivateKey
 	now func() time.Time
@@ -69,7 +71,7 @@ func (c *Cloud) Deploy(s Service) error {
 	return nil
 }
 
-// Token returns a token of an account, made for an audience; it is good for an hour.
+// Token returns a token of an account for an audience, valid for an hour.
 func (c *Cloud) Token(account, audience string) (string, error) {
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: c.key}, nil)
 	if err != nil {
@@ -77,7 +79,8 @@ func (c *Cloud) Token(account, audience string) (string, error) {
 	}
 	now := c.now()
 	token, err := jwt.Signed(signer).
-		Claims(jwt.Claims{Issuer: issuer, Audience: jwt.Audience{audience}, IssuedAt: jwt.NewNumericDate(now), Expiry: jwt.NewNumericDate(now.Add(time.Hour))}).
+		Claims(jwt.Claims{Issuer: issuer, Audience: jwt.Audience{audience}, IssuedAt: jwt.NewNumericDate(now),
+			Expiry: jwt.NewNumericDate(now.Add(time.Hour))}).
 		Claims(map[string]any{"email": account, "email_verified": true}).Serialize()
 	if err != nil {
 		return "", fmt.Errorf("signing a token: %w", err)
@@ -85,7 +88,7 @@ func (c *Cloud) Token(account, audience string) (string, error) {
 	return token, nil
 }
 
-// ServeHTTP passes a request on to the service of its host, or refuses it.
+// ServeHTTP forwards a request to the service of its host, or refuses it.
 func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	service, ok := c.services[r.Host]
@@ -101,9 +104,9 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	service.Function.ServeHTTP(w, r)
 }
 
-// judge returns 200, or the status that a request with this Authorization header is refused with.
+// judge returns 200, or the status with which a request with this Authorization header is refused.
 func (c *Cloud) judge(service Service, authorization string) int {
-	if slices.Contains(service.Invokers, Everybody) {
+	if slices.Contains(service.Invokers, AllUsers) {
 		return http.StatusOK
 	}
 	text, ok := strings.CutPrefix(authorization, "Bearer ")
@@ -128,19 +131,21 @@ func (c *Cloud) judge(service Service, authorization string) int {
 	return http.StatusOK
 }
 
-// A Caller is a service of Google's that calls one of ours: a push subscription, or a scheduler job. As a handler it takes
-// what an emulator pushes, and passes it on with the token that the real one would add.
+// A Caller is a service of Google's that calls one of ours: a push subscription, or a scheduler
+// job. As a handler it receives what an emulator pushes, and forwards it with the token that the
+// real one would add.
 type Caller struct {
 	Cloud *Cloud
 	// Endpoint is the whole address that it calls.
 	Endpoint string
-	// Account and Audience are whose token it adds, and made for whom.
+	// Account and Audience are those of the token that it adds.
 	Account, Audience string
-	// MaySign is whether the caller's own agent may make tokens of Account. If not, nothing is sent.
+	// MaySign is whether the caller's own agent may make tokens of Account. If not, nothing is
+	// sent.
 	MaySign bool
 }
 
-// Call sends a body, and returns the status that it is answered with; 0 where nothing could be sent.
+// Call sends a body, and returns the status of the answer; 0 if nothing could be sent.
 func (c Caller) Call(r *http.Request, body io.Reader) (status int, err error) {
 	if !c.MaySign {
 		return 0, nil
@@ -160,7 +165,7 @@ func (c Caller) Call(r *http.Request, body io.Reader) (status int, err error) {
 	return answer.status, nil
 }
 
-// ServeHTTP passes a push on, and answers what it was answered; 502 where nothing could be sent.
+// ServeHTTP forwards a push, and its answer; 502 if nothing could be sent.
 func (c Caller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status, err := c.Call(r, r.Body)
 	if err != nil || status == 0 {

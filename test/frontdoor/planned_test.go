@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
-// planned is infra/tests/callers.json, which a test of Terraform compares with what is planned.
+// planned is infra/tests/callers.json, which a test of Terraform compares with its plan.
 type planned struct {
 	Endpoint, Account, Audience string
 	URL                         string // of the service that is called
@@ -48,7 +48,7 @@ func readPlanned(t *testing.T, caller string) planned {
 	return all[caller]
 }
 
-// caller is the planned caller on a cloud with the service that it calls.
+// caller is the planned caller, on a cloud with the service that it calls.
 func (p planned) caller(t *testing.T, function http.Handler) frontdoor.Caller {
 	t.Helper()
 	cloud, err := frontdoor.New(time.Now)
@@ -63,8 +63,9 @@ func (p planned) caller(t *testing.T, function http.Handler) frontdoor.Caller {
 	}
 }
 
-// TestPlannedPushesReachEffects: a message that the ledger published comes through a real subscription and the front door to
-// Effects, with the account, the audience and the invoker that Terraform plans, and is done [G1].
+// TestPlannedPushesReachEffects: a message that the ledger published passes a real subscription and
+// the front door to Effects, with the account, the audience and the invoker that Terraform plans,
+// and its effect is done [G1].
 func TestPlannedPushesReachEffects(t *testing.T) {
 	t.Parallel()
 	addr, project := harness.PubSub(t), harness.ProjectID(t)
@@ -96,11 +97,13 @@ func TestPlannedPushesReachEffects(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := &harness.Log{}
-	handlers, err := effect.Handlers([]effect.Spec{{Name: "note", Do: &effect.DoLog{}}}, effect.HandlerOptions{Log: slog.New(slog.DiscardHandler)})
+	handlers, err := effect.Handlers([]effect.Spec{{Name: "note", Do: &effect.DoLog{}}},
+		effect.HandlerOptions{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	function := effects.New(effects.Options{Runner: effect.NewRunner(l, handlers), Now: time.Now, Log: logging.New(log, project)})
+	function := effects.New(effects.Options{Runner: effect.NewRunner(l, handlers), Now: time.Now,
+		Log: logging.New(log, project)})
 
 	plan := readPlanned(t, "push")
 	done := make(chan int, 100)
@@ -125,12 +128,15 @@ func TestPlannedPushesReachEffects(t *testing.T) {
 				ServiceAccountEmail: plan.Account, Audience: plan.Audience,
 			}},
 		},
-		RetryPolicy: &pubsubpb.RetryPolicy{MinimumBackoff: durationpb.New(time.Second), MaximumBackoff: durationpb.New(2 * time.Second)},
+		RetryPolicy: &pubsubpb.RetryPolicy{
+			MinimumBackoff: durationpb.New(time.Second), MaximumBackoff: durationpb.New(2 * time.Second),
+		},
 	}); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { // an endpoint that is gone would be pushed to for as long as the emulator lives
-		if err := admin.SubscriptionAdminClient.DeleteSubscription(t.Context(), &pubsubpb.DeleteSubscriptionRequest{Subscription: subscription}); err != nil {
+	defer func() { // the emulator would push to its closed endpoint for ever
+		if err := admin.SubscriptionAdminClient.DeleteSubscription(t.Context(),
+			&pubsubpb.DeleteSubscriptionRequest{Subscription: subscription}); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -152,8 +158,8 @@ func TestPlannedPushesReachEffects(t *testing.T) {
 	}
 }
 
-// TestWhatTheFrontDoorRefuses: with any link of the planned chain cut, nothing reaches the function, and the caller is told which kind
-// of cut it is.
+// TestWhatTheFrontDoorRefuses: if any link of the planned chain is missing, no request reaches the
+// function, and the status shows which link it is.
 func TestWhatTheFrontDoorRefuses(t *testing.T) {
 	t.Parallel()
 	const stranger = "stranger@a-project.iam.gserviceaccount.com"
@@ -168,18 +174,25 @@ func TestWhatTheFrontDoorRefuses(t *testing.T) {
 			status int
 		}{
 			{"nothing is cut", func(*planned) {}, http.StatusOK},
-			{"nobody may invoke it", func(p *planned) { p.Invokers = nil }, http.StatusForbidden},
-			{"another account may", func(p *planned) { p.Invokers = []string{"serviceAccount:" + stranger} }, http.StatusForbidden},
+			{"no account may invoke it", func(p *planned) { p.Invokers = nil }, http.StatusForbidden},
+			{"another account may", func(p *planned) {
+				p.Invokers = []string{"serviceAccount:" + stranger}
+			}, http.StatusForbidden},
 			{"it calls as another account", func(p *planned) { p.Account = stranger }, http.StatusForbidden},
-			{"its token is for another service", func(p *planned) { p.Audience = "https://register.example" }, http.StatusUnauthorized},
+			{"its token is for another service", func(p *planned) {
+				p.Audience = "https://register.example"
+			}, http.StatusUnauthorized},
 			{"its token is for a path of the service", func(p *planned) { p.Audience += "/" }, http.StatusUnauthorized},
-			{"the service has another address", func(p *planned) { p.Endpoint = strings.Replace(p.Endpoint, "https://", "https://old-", 1) }, http.StatusNotFound},
+			{"the service has another address", func(p *planned) {
+				p.Endpoint = strings.Replace(p.Endpoint, "https://", "https://old-", 1)
+			}, http.StatusNotFound},
 			{"its agent may not sign", func(p *planned) { p.Signers = nil }, 0},
 		} {
 			cut, reached := plan, false
 			c.cut(&cut)
 			caller := cut.caller(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
-			status, err := caller.Call(httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", http.NoBody), http.NoBody)
+			status, err := caller.Call(httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", http.NoBody),
+				http.NoBody)
 			if err != nil || status != c.status || reached != (c.status == http.StatusOK) {
 				t.Errorf("%s, %s: status %d, want %d; reached %v, %v", name, c.about, status, c.status, reached, err)
 			}
@@ -187,7 +200,8 @@ func TestWhatTheFrontDoorRefuses(t *testing.T) {
 	}
 }
 
-// TestTokens: a token that somebody else signed, or whose time is over, is refused; without one only what is for everybody is open.
+// TestTokens: a token with a wrong signature, or an expired one, is refused; without a token only
+// public services answer.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -203,7 +217,7 @@ func TestTokens(t *testing.T) {
 	answers := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	for _, s := range []frontdoor.Service{
 		{URL: "https://private.example", Invokers: []string{"serviceAccount:a"}, Function: answers},
-		{URL: "https://public.example", Invokers: []string{frontdoor.Everybody}, Function: answers},
+		{URL: "https://public.example", Invokers: []string{frontdoor.AllUsers}, Function: answers},
 	} {
 		if err := cloud.Deploy(s); err != nil {
 			t.Fatal(err)
@@ -232,7 +246,8 @@ func TestTokens(t *testing.T) {
 	}{
 		{"private.example", good, http.StatusNoContent}, {"private.example", forged, http.StatusUnauthorized},
 		{"private.example", "", http.StatusForbidden}, {"private.example", "Bearer x", http.StatusUnauthorized},
-		{"public.example", "", http.StatusNoContent}, {"public.example", "Bearer x", http.StatusNoContent}, {"nowhere.example", good, http.StatusNotFound},
+		{"public.example", "", http.StatusNoContent}, {"public.example", "Bearer x", http.StatusNoContent},
+		{"nowhere.example", good, http.StatusNotFound},
 	} {
 		if got := ask(c.host, c.authorization); got != c.want {
 			t.Errorf("%s %.10s: %d, want %d", c.host, c.authorization, got, c.want)

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestCommandsAreTold: what opledger's commands read is what the table says that they are told, so that a person plans what the
-// functions plan.
-func TestCommandsAreTold(t *testing.T) {
+// TestCommandSettings: the table lists exactly the settings that opledger's commands read, so that
+// a command plans the effects that the functions plan.
+func TestCommandSettings(t *testing.T) {
 	t.Parallel()
 	groups := settingGroups(t)
 	declared := parse(t, "scripts/opledger")
@@ -49,7 +49,8 @@ func TestCommandsAreTold(t *testing.T) {
 	}
 }
 
-// TestEnvironmentIsReadBack: bash reads the output environment, which a test of Terraform compares with this file, as it was meant.
+// TestEnvironmentIsReadBack: bash reads the output environment, which a test of Terraform compares
+// with this file, as it was written.
 func TestEnvironmentIsReadBack(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "infra", "tests", "environment.txt"))
@@ -64,7 +65,8 @@ func TestEnvironmentIsReadBack(t *testing.T) {
 	}
 	got := strings.Split(string(out), "\x00")
 	for _, want := range []string{
-		"OPLEDGER_EFFECTS=- {name: \"it's\", on: [SUCCEEDED], do: http, url: \"https://e.example/?a=$HOME&b=`id`\"}\n- {name: b, on: [FAILED], do: log}\n",
+		"OPLEDGER_EFFECTS=- {name: \"it's\", on: [SUCCEEDED], do: http, url: \"https://e.example/?a=$HOME&b=`id`\"}\n- " +
+			"{name: b, on: [FAILED], do: log}\n",
 		"OPLEDGER_STORE=firestore:opledger", "OPLEDGER_TOPIC=opledger-effects", "OPLEDGER_INTERVAL=10m", "OPLEDGER_GRACE=91s",
 	} {
 		if !slices.Contains(got, want) {
@@ -72,14 +74,17 @@ func TestEnvironmentIsReadBack(t *testing.T) {
 		}
 	}
 	for _, s := range readTable[[]setting](t, "settings.json") {
-		if set := slices.ContainsFunc(got, func(v string) bool { return strings.HasPrefix(v, s.Name+"=") }); set != s.Commands {
+		if set := slices.ContainsFunc(got, func(v string) bool {
+			return strings.HasPrefix(v, s.Name+"=")
+		}); set != s.Commands {
 			t.Errorf("%s is there: %v, settings.json says %v", s.Name, set, s.Commands)
 		}
 	}
 }
 
-// TestPlaybooksTellCommands: a playbook that has opledger's commands says first how they are told what the functions are.
-func TestPlaybooksTellCommands(t *testing.T) {
+// TestPlaybooksConfigureCommands: a playbook with commands of opledger's says first how to give them the
+// settings of the functions.
+func TestPlaybooksConfigureCommands(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob(filepath.Join(root, "infra", "playbooks", "*.md"))
 	if err != nil || len(paths) == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger/firestore"
 )
 
-// A field is one of a collection's documents, in firestore.json.
+// A field of a collection's documents, in firestore.json.
 type field struct {
 	Collection string `json:"collection"`
 	Name       string `json:"name"`
@@ -28,8 +28,8 @@ type fieldTables struct {
 	Expiry    []field `json:"expiry"`
 }
 
-// TestFirestoreIsThatOfTheCode: Terraform makes the indexes, exemptions and TTL policies that the ledger's queries and
-// documents ask for, and no others [L3, L4].
+// TestFirestoreIsThatOfTheCode: Terraform makes exactly the indexes, exemptions and TTL policies
+// that the ledger's queries and documents need [L3, L4].
 func TestFirestoreIsThatOfTheCode(t *testing.T) {
 	t.Parallel()
 	table := readTable[fieldTables](t, "firestore.json")
@@ -54,7 +54,7 @@ func fields(table []field) []firestore.Field {
 	return fields
 }
 
-// same reports what is on one list only, or twice, in whatever order.
+// same reports what is on one list only, or twice, in any order.
 func same[T any](t *testing.T, what string, infra, code []T) {
 	t.Helper()
 	texts := func(list []T) []string {

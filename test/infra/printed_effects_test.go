@@ -17,7 +17,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// run pushes a message to the function, whose own effect is what own does; nil: it succeeds.
+// run pushes a message to the function, whose own effect is own; nil: it succeeds.
 func (w *world) run(m ledger.Message, own func()) {
 	w.Helper()
 	data, err := json.Marshal(m)
@@ -27,7 +27,7 @@ func (w *world) run(m ledger.Message, own func()) {
 	w.post(w.runs(false, own), http.Header{}, push(string(data)))
 }
 
-// push is what Pub/Sub sends.
+// push is the body that Pub/Sub sends.
 func push(data string) string {
 	return fmt.Sprintf(`{"message":{"data":%q,"messageId":"7"}}`, base64.StdEncoding.EncodeToString([]byte(data)))
 }
@@ -40,12 +40,13 @@ func (w *world) runs(paused bool, own func()) effects.Function {
 	}
 	handlers, err := effect.Handlers(w.effects, effect.HandlerOptions{
 		Log: w.log("effects"), AllowPrivate: true, Now: w.clock.Now, Ledger: w.ledger, Results: fetched,
-		Custom: map[string]effect.Handler{"own": effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) {
-			if own != nil {
-				own()
-			}
-			return nil, nil
-		})},
+		Custom: map[string]effect.Handler{"own": effect.HandlerFunc(
+			func(context.Context, effect.Task) ([]ledger.Write, error) {
+				if own != nil {
+					own()
+				}
+				return nil, nil
+			})},
 	})
 	if err != nil {
 		w.Fatal(err)
@@ -55,14 +56,14 @@ func (w *world) runs(paused bool, own func()) effects.Function {
 	})
 }
 
-// planned has an operation end, and returns the message about one of its effects.
+// planned ends an operation, and returns the message about one of its effects.
 func (w *world) planned(name string) ledger.Message {
 	w.Helper()
 	w.end(w.registered(w.named("batches/a")), operation.Expired)
 	return w.message(name)
 }
 
-// lookUp takes in what Gemini says of an operation.
+// lookUp applies Gemini's answer about an operation.
 func (w *world) lookUp(name operation.Name) {
 	w.Helper()
 	if _, err := w.ledger.Ingest(w.Context(), w.client.Lookup(w.Context(), name).Event(name)); err != nil {
@@ -78,7 +79,8 @@ func answered(name string, status int32, want ...string) situation {
 	}, append(want, "effects")}
 }
 
-// repeated returns the situation in which the message comes again after the receiver answered with a status.
+// repeated returns the situation in which the message is redelivered after the receiver answered
+// with a status.
 func repeated(name string, status int32) situation {
 	return situation{"effects: again, after the receiver " + name, func(w *world) {
 		m := w.planned("publish")
@@ -89,7 +91,7 @@ func repeated(name string, status int32) situation {
 	}, []string{"effects"}}
 }
 
-// malform makes a document one that nobody can read, past the store.
+// malform makes a document unreadable, bypassing the store's checks.
 func (w *world) malform(path ledger.Path) {
 	db, err := sql.Open("sqlite", w.file)
 	if err != nil {
@@ -97,12 +99,13 @@ func (w *world) malform(path ledger.Path) {
 		return
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(w.Context(), `UPDATE documents SET body = json_set(body, '$.attempts', 'many') WHERE path = ?`, string(path)); err != nil {
+	if _, err := db.ExecContext(w.Context(),
+		`UPDATE documents SET body = json_set(body, '$.attempts', 'many') WHERE path = ?`, string(path)); err != nil {
 		w.Error(err)
 	}
 }
 
-// takeOver claims the effect of a message, as another instance does.
+// takeOver claims the effect of a message, like another instance.
 func (w *world) takeOver(m ledger.Message) {
 	if grant, err := w.ledger.Claim(w.Context(), m.Operation, m.Effect); err != nil || grant.Verdict != ledger.Claimed {
 		w.Errorf("%+v %v", grant, err)
@@ -167,7 +170,7 @@ var ofEffects = []situation{
 		w.effects = w.effects[:len(w.effects)-1]
 		w.run(m, nil)
 	}, []string{"effects", "effects-unknown"}},
-	{"effects: nobody has planned it", func(w *world) {
+	{"effects: it was never planned", func(w *world) {
 		w.run(ledger.Message{Operation: "batches/a", Effect: "never", Attempt: 1}, nil)
 	}, []string{"effects"}},
 	{"effects: a message that names no effect", func(w *world) {
@@ -176,14 +179,15 @@ var ofEffects = []situation{
 	{"effects: paused", func(w *world) {
 		w.post(w.runs(true, nil), http.Header{}, push(`{"operation":"batches/a","effect":"own","attempt":1}`))
 	}, []string{"effects"}},
-	{"effects: a person has one run anew", func(w *world) {
+	{"effects: an operator reruns one", func(w *world) {
 		m := w.planned("own")
 		w.run(m, nil)
 		w.forget()
 		w.run(ledger.Message{Operation: m.Operation, Effect: "own", Rerun: "again", By: "ops"}, nil)
 	}, []string{"effects"}},
-	{"effects: an alert that an effect tells", func(w *world) { // which reconcile has logged, and that is counted
-		if _, err := w.ledger.AlertAbout(w.Context(), "webhooks/1", ledger.AlertDisabled, w.clock.Now(), "it is disabled"); err != nil {
+	{"effects: an alert by an effect", func(w *world) { // counted in the log of reconcile
+		if _, err := w.ledger.AlertAbout(w.Context(), "webhooks/1", ledger.AlertDisabled, w.clock.Now(),
+			"it is disabled"); err != nil {
 			w.Fatal(err)
 		}
 		w.run(w.message("note"), nil)

@@ -15,7 +15,8 @@ import (
 
 const endpointURL = "https://webhook-abc-uc.a.run.app/"
 
-// pass has the function make a pass, some minutes later, that looks at the webhook at if it is not nil.
+// pass makes the function make a pass some minutes later, which checks the webhook at at unless it
+// is nil.
 func (w *world) pass(at *sharedreconcile.Endpoint) {
 	w.Helper()
 	w.clock.advance(w.ledger.Settings().Interval)
@@ -27,10 +28,11 @@ func (w *world) pass(at *sharedreconcile.Endpoint) {
 	}), http.Header{}, "")
 }
 
-// endpoint makes Gemini's webhook, in a state; none where that is empty.
+// endpoint makes Gemini's webhook in a state; none if that is empty.
 func (w *world) endpoint(state string) *sharedreconcile.Endpoint {
 	w.Helper()
-	client, err := webhooks.NewClient(w.Context(), webhooks.Options{APIKey: "key", BaseURL: w.api.URL, HTTP: w.api.Client()})
+	client, err := webhooks.NewClient(w.Context(), webhooks.Options{APIKey: "key", BaseURL: w.api.URL,
+		HTTP: w.api.Client()})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -68,7 +70,9 @@ func refuses(name string, status int, want string) situation {
 
 // delivers returns the situation in which a pass finds the webhook in a state.
 func delivers(name, state string, want ...string) situation {
-	return situation{"reconcile: the webhook is " + name, func(w *world) { w.pass(w.endpoint(state)) }, append(want, "passes")}
+	return situation{"reconcile: the webhook is " + name, func(w *world) {
+		w.pass(w.endpoint(state))
+	}, append(want, "passes")}
 }
 
 // intended records an intent.

@@ -17,7 +17,7 @@ import (
 	"github.com/opledger/opledger/functions/effects"
 )
 
-// usable are settings that every function takes, and that name no store which can be reached.
+// usable are settings that every function accepts, with a store that cannot be reached.
 func usable(w *world) []string {
 	return []string{
 		"GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_TOPIC=effects", "GEMINI_API_KEY=key", "OPLEDGER_WEBHOOK_SECRET=" + secret,
@@ -25,7 +25,7 @@ func usable(w *world) []string {
 	}
 }
 
-// start starts this program as a deployed function, and keeps what it prints as that function's.
+// start starts this program as a deployed function, and keeps its output as that function's.
 func (w *world) start(function, target string, env ...string) {
 	w.Helper()
 	cmd := exec.CommandContext(w.Context(), os.Args[0], "-test.run=^$")
@@ -43,7 +43,8 @@ func (w *world) start(function, target string, env ...string) {
 	}
 }
 
-// serveOnce serves the deployed function behind the framework, and ends the process when the first request has been answered.
+// serveOnce serves the deployed function behind the framework, and ends the process after the first
+// answer.
 func serveOnce() {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -61,14 +62,15 @@ func serveOnce() {
 	os.Exit(3)
 }
 
-// ask sends a request that each of the functions takes for its own, and reports whether it was answered.
+// ask sends a request that each of the functions accepts, and reports whether it was answered.
 func ask(url string) bool {
 	r, err := http.NewRequest(http.MethodPost, url, strings.NewReader("{}"))
 	if err != nil {
 		panic(err)
 	}
 	r.Header = http.Header{
-		"Content-Type": {"application/json"}, "Ce-Id": {"7"}, "Ce-Source": {"test"}, "Ce-Specversion": {"1.0"}, "Ce-Type": {effects.EventType},
+		"Content-Type": {"application/json"}, "Ce-Id": {"7"}, "Ce-Source": {"test"}, "Ce-Specversion": {"1.0"},
+		"Ce-Type": {effects.EventType},
 	}
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -78,7 +80,8 @@ func ask(url string) bool {
 	return true
 }
 
-var targets = map[string]string{"webhook": "Webhook", "register": "Register", "reconcile": "Reconcile", "effects": "Effects"}
+var targets = map[string]string{"webhook": "Webhook", "register": "Register", "reconcile": "Reconcile",
+	"effects": "Effects"}
 
 func ofStarts() []situation {
 	var all []situation

@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-// A situation makes functions print, and says what of that is counted.
+// A situation makes functions print lines, and lists the signals that count them.
 type situation struct {
 	name    string
 	provoke func(w *world)
-	want    []string // the signals that count a line of it; all others count none, so no other alert can come of it
+	want    []string // the signals that count a line of it; all others count none
 }
 
-// TestSignalsMatchWhatIsPrinted: the real functions, with what they work with, print lines that each signal counts, and print
-// them in no situation that it is not about. A filter compares for equality, so a word that the code has changed would count
-// nothing for ever, and its alert would stay silent.
+// TestSignalsMatchWhatIsPrinted: the real functions print lines that each signal counts, and print
+// them in no other situation. A filter compares for equality, so after a change of a word in the
+// code it would never match again, and its alert would stay silent.
 func TestSignalsMatchWhatIsPrinted(t *testing.T) {
 	t.Parallel()
 	signals := readTable[[]signal](t, "signals.json")
@@ -30,7 +30,8 @@ func TestSignalsMatchWhatIsPrinted(t *testing.T) {
 				w := newWorld(t)
 				s.provoke(w)
 				printed := w.printed()
-				if got, want := counting(t, signals, printed, seen), slices.Sorted(slices.Values(s.want)); !slices.Equal(got, want) {
+				if got, want := counting(t, signals, printed, seen), slices.Sorted(slices.Values(s.want)); !slices.Equal(got,
+					want) {
 					t.Errorf("counted by %q, want by %q, in %v", got, want, printed)
 				}
 			})
@@ -39,9 +40,9 @@ func TestSignalsMatchWhatIsPrinted(t *testing.T) {
 	seen.check(t, signals)
 }
 
-// TestHealthyLifeAlertsNobody: while everything goes well, from the intent to the effect, no alert has a line to count, and the
-// one that waits for lines to stop has some.
-func TestHealthyLifeAlertsNobody(t *testing.T) {
+// TestHealthyLifeFiresNoAlert: while everything succeeds, from the intent to the effect, no alert
+// has a line to count, and the alert on absence has one.
+func TestHealthyLifeFiresNoAlert(t *testing.T) {
 	t.Parallel()
 	signals := readTable[[]signal](t, "signals.json")
 	w := newWorld(t)
@@ -53,15 +54,16 @@ func TestHealthyLifeAlertsNobody(t *testing.T) {
 	}
 	for _, s := range signals {
 		if s.Alert != nil && slices.Contains(counted, s.Name) != (s.Alert.When == "absent") {
-			t.Errorf("%s would wake somebody", s.Name)
+			t.Errorf("the alert %s would fire", s.Name)
 		}
 	}
 }
 
-// lines are what functions have printed, by the function.
+// lines are the lines that functions have printed, by function.
 type lines map[string][]map[string]any
 
-// counting returns the names of the signals that count one of the lines, and adds to seen what each counted.
+// counting returns the names of the signals that count one of the lines, and adds to seen what each
+// counted.
 func counting(t *testing.T, signals []signal, printed lines, seen *tally) []string {
 	t.Helper()
 	names := map[string]bool{}
@@ -82,8 +84,8 @@ func counting(t *testing.T, signals []signal, printed lines, seen *tally) []stri
 	return slices.Sorted(maps.Keys(names))
 }
 
-// counts reports whether the signal's filter matches a line. Cloud Logging ignores the case of letters, so a word that is the
-// same but for that is an error: nobody should have to know which of the two spellings counts.
+// counts reports whether the signal's filter matches a line. Cloud Logging ignores case, so a word
+// that differs in case alone is an error.
 func (s signal) counts(t *testing.T, line map[string]any) bool {
 	t.Helper()
 	exact, folded := true, true

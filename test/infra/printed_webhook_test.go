@@ -27,7 +27,8 @@ const (
 	tolerance = 5 * time.Minute
 )
 
-// webhook returns the function. change, if any, says what it believes otherwise than the one secret and the one audience.
+// webhook returns the function. change, if any, changes its settings from one secret and one
+// audience.
 func (w *world) webhook(change func(*trust.Options)) http.Handler {
 	w.Helper()
 	believed := trust.Options{Tolerance: tolerance}
@@ -36,7 +37,8 @@ func (w *world) webhook(change func(*trust.Options)) http.Handler {
 		w.Fatal(err)
 	}
 	believed.Dynamic, err = trust.NewTokens(trust.TokensOptions{
-		Audiences: []string{audience}, KeysURL: w.api.URL + geminisim.JWKSPath, Transport: w.api.Client().Transport, Log: w.log("webhook"),
+		Audiences: []string{audience}, KeysURL: w.api.URL + geminisim.JWKSPath, Transport: w.api.Client().Transport,
+		Log: w.log("webhook"),
 	})
 	if err != nil {
 		w.Fatal(err)
@@ -66,24 +68,27 @@ func (w *world) signed(secret, id string, at time.Time, body string) http.Header
 	return delivery(id, at, geminisim.Sign(secret, id, at, []byte(body)))
 }
 
-// tokened returns the headers of a delivery with a token, which says nothing about its body.
+// tokened returns the headers of a delivery with a token, which does not cover its body.
 func (w *world) tokened(id string) http.Header {
 	return w.claiming(id, func(map[string]any) {})
 }
 
-// claiming is tokened with changes to what the token claims.
+// claiming is tokened with changes to the token's claims.
 func (w *world) claiming(id string, change func(claims map[string]any)) http.Header {
 	claims := w.sim.Claims(audience, nil)
 	change(claims)
 	return delivery(id, w.clock.Now(), w.sim.Token(claims, geminisim.TokenOptions{}))
 }
 
-// crowd sends a delivery, and at the end of its body the next one, until one finds no room.
+// crowd sends a delivery and, at the end of its body, the next one, until one is refused for lack
+// of room.
 func (w *world) crowd(function http.Handler) {
-	w.request(http.MethodPost, function, w.signed(secret, "m1", w.clock.Now(), ""), &nested{left: 900 << 10, end: func() { w.crowd(function) }})
+	w.request(http.MethodPost, function, w.signed(secret, "m1", w.clock.Now(), ""), &nested{left: 900 << 10, end: func() {
+		w.crowd(function)
+	}})
 }
 
-// A nested body is so many bytes, and does something before it ends.
+// A nested body has a size, and calls a function before it ends.
 type nested struct {
 	left int
 	end  func()
@@ -107,10 +112,11 @@ func delivery(id string, at time.Time, signature string) http.Header {
 
 // event is a body as Gemini documents it.
 func (w *world) event(kind, name string) string {
-	return fmt.Sprintf(`{"type":%q,"version":"v1","timestamp":%q,"data":{"id":%q}}`, kind, w.clock.Now().Format(time.RFC3339), name)
+	return fmt.Sprintf(`{"type":%q,"version":"v1","timestamp":%q,"data":{"id":%q}}`, kind,
+		w.clock.Now().Format(time.RFC3339), name)
 }
 
-// ended registers a batch and delivers its end; only what comes next is the situation.
+// ended registers a batch and delivers its end; the situation begins after that.
 func (w *world) ended(name string) {
 	w.Helper()
 	w.registered(w.named(name))
@@ -145,15 +151,19 @@ var ofWebhook = []situation{
 		w.delivered("m2", w.event("batch.failed", "batches/a"))
 	}, []string{"arrivals", "deliveries", "conflicts"}},
 	{"webhook: another name, and the correlation id", func(w *world) {
-		if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: w.named("batches/a"), CorrelationID: "c-1"}); err != nil {
+		if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: w.named("batches/a"),
+			CorrelationID: "c-1"}); err != nil {
 			w.Fatal(err)
 		}
-		w.delivered("m1", `{"type":"batch.succeeded","data":{"id":"batch_1","user_metadata":{"opledger_correlation_id":"c-1"}}}`)
+		w.delivered("m1",
+			`{"type":"batch.succeeded","data":{"id":"batch_1","user_metadata":{"opledger_correlation_id":"c-1"}}}`)
 	}, []string{"arrivals", "deliveries", "correlated"}},
-	{"webhook: an operation that nobody registered", func(w *world) {
+	{"webhook: an unregistered operation", func(w *world) {
 		w.delivered("m1", w.event("batch.succeeded", "batches/a"))
 	}, []string{"arrivals", "deliveries", "unmatched"}},
-	{"webhook: a body that nobody understands", func(w *world) { w.delivered("m1", `{"type":`) }, []string{"arrivals", "deliveries", "quarantined"}},
+	{"webhook: a body that cannot be read", func(w *world) {
+		w.delivered("m1", `{"type":`)
+	}, []string{"arrivals", "deliveries", "quarantined"}},
 	{"webhook: that body again", func(w *world) {
 		w.delivered("m1", `{"type":`)
 		w.forget()
@@ -162,7 +172,9 @@ var ofWebhook = []situation{
 	{"webhook: a type of tomorrow", func(w *world) {
 		w.delivered("m1", w.event("batch.archived", "batches/a"))
 	}, []string{"arrivals", "deliveries"}},
-	{"webhook: a ping", func(w *world) { w.delivered("m1", `{"type":"webhook.ping"}`) }, []string{"arrivals", "deliveries"}},
+	{"webhook: a ping", func(w *world) {
+		w.delivered("m1", `{"type":"webhook.ping"}`)
+	}, []string{"arrivals", "deliveries"}},
 	{"webhook: the store is down", func(w *world) {
 		w.storeDown()
 		w.delivered("m1", w.event("batch.succeeded", "batches/a"))
@@ -201,7 +213,8 @@ var ofProofs = []situation{
 	}, []string{"arrivals", "misread", "refused"}},
 	{"webhook: bodies that have no room", func(w *world) { w.crowd(w.webhook(nil)) }, []string{"arrivals", "refused"}},
 	{"webhook: a body that takes too long", func(w *world) {
-		w.request(http.MethodPost, w.webhook(nil), w.signed(secret, "m1", w.clock.Now(), ""), iotest.ErrReader(os.ErrDeadlineExceeded))
+		w.request(http.MethodPost, w.webhook(nil), w.signed(secret, "m1", w.clock.Now(), ""),
+			iotest.ErrReader(os.ErrDeadlineExceeded))
 	}, []string{"arrivals", "refused"}},
 	{"webhook: a token that says nothing of its time", func(w *world) {
 		w.post(w.webhook(nil), w.claiming("m1", func(claims map[string]any) {
@@ -226,13 +239,15 @@ var ofProofs = []situation{
 		name := w.registered(w.batch("a", geminisim.StateSucceeded))
 		w.post(w.webhook(nil), w.tokened("m1"), w.event("batch.succeeded", name.Resource))
 	}, []string{"arrivals", "deliveries"}},
-	{"webhook: a hint about what nobody registered", func(w *world) {
+	{"webhook: an unverified delivery about an unregistered operation", func(w *world) {
 		w.post(w.webhook(nil), w.tokened("m1"), w.event("batch.succeeded", w.batch("a", geminisim.StateSucceeded).Resource))
 	}, []string{"arrivals", "deliveries", "unmatched"}},
 	{"webhook: a hint about nothing", func(w *world) {
 		w.post(w.webhook(nil), w.tokened("m1"), w.event("batch.succeeded", "batches/none"))
 	}, []string{"arrivals", "deliveries"}},
-	{"webhook: a hint that nobody understands", func(w *world) { w.post(w.webhook(nil), w.tokened("m1"), "{") }, []string{"arrivals", "deliveries"}},
+	{"webhook: an unverified delivery that cannot be read", func(w *world) {
+		w.post(w.webhook(nil), w.tokened("m1"), "{")
+	}, []string{"arrivals", "deliveries"}},
 	{"webhook: a hint that Gemini does not confirm", func(w *world) {
 		name := w.registered(w.batch("a", geminisim.StateSucceeded))
 		w.sim.AnswerNext(geminisim.OpGet, name.Resource, geminisim.ErrorAnswer(http.StatusServiceUnavailable, "away"))

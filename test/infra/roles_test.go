@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// A role is an entry of roles.json: somebody has it on one thing.
+// A role is an entry of roles.json: who has it, and on what.
 type role struct {
-	Who  string `json:"who"` // an account of the deployment, or everybody, callers (of Register), pubsub (its service agent)
+	// an account of the deployment, or everybody, callers (of Register), pubsub (its service agent)
+	Who  string `json:"who"`
 	Role string `json:"role"`
 	On   string `json:"on"`   // the kind of thing; database and source are conditions on the project
 	Name string `json:"name"` // of the thing, without the prefix
@@ -23,8 +24,8 @@ func (r role) String() string {
 	return strings.Join([]string{r.Who, r.Role, r.On, r.Name, r.Only}, " ")
 }
 
-// TestRoles: infra/ gives exactly the roles of the table, from which the scripts give theirs; nothing is Owner or Editor, one thing
-// only is public [G1].
+// TestRoles: infra/ grants exactly the roles of the table, from which the scripts grant theirs; no
+// account is Owner or Editor, and one service alone is public [G1].
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	var table []string
@@ -115,7 +116,7 @@ func givenRoles(t *testing.T, text string) (given []string) {
 		"google_service_account_iam_member":              {"account", "service_account_id"},
 		"google_artifact_registry_repository_iam_member": {"repository", "repository"},
 		"google_cloud_run_v2_service_iam_member":         {"service", "name"},
-		"google_storage_bucket_iam_member":               {"bucket", ""}, // of somebody's own
+		"google_storage_bucket_iam_member":               {"bucket", ""}, // of the operator's own
 	}
 	for address, values := range attributes {
 		kind, ok := kinds[strings.Split(address, ".")[0]]
@@ -144,7 +145,8 @@ func givenRoles(t *testing.T, text string) (given []string) {
 		case strings.Contains(condition, "local.source_buckets"):
 			r.On = "source"
 		}
-		if only := regexp.MustCompile(`(?:var|local)\.(\w+)`).FindStringSubmatch(values["count"] + values["for_each"]); only != nil {
+		if only := regexp.MustCompile(`(?:var|local)\.(\w+)`).FindStringSubmatch(
+			values["count"] + values["for_each"]); only != nil {
 			r.Only = only[1]
 		}
 		given = append(given, r.String())

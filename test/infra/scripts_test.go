@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestScriptsMakeTheSame: what scripts/deploy makes and doctor looks for is what Terraform makes, so that either finds the other's
-// well: the APIs, the functions' limits, and the push subscription.
+// TestScriptsMakeTheSame: scripts/deploy makes, and doctor expects, what Terraform makes: the APIs,
+// the limits of the functions, and the push subscription.
 func TestScriptsMakeTheSame(t *testing.T) {
 	t.Parallel()
 	common, deploy, tf := script(t, "common.sh"), script(t, "deploy"), terraform(t)
@@ -31,21 +31,26 @@ func TestScriptsMakeTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		limits := one(t, deploy, `\ndeploy `+function+` .*--timeout=(\d+)s "?--concurrency=(\$?\w+)"? --max-instances=(\d+)\n`)
+		limits := one(t, deploy,
+			`\ndeploy `+function+` .*--timeout=(\d+)s "?--concurrency=(\$?\w+)"? --max-instances=(\d+)\n`)
 		if limits[2] == "$effects_slots" {
 			limits[2] = one(t, common, `\neffects_slots=(\d+)\n`)[1]
 		}
 		timeout := one(t, string(file), `(?:timeout_seconds|reconcile_seconds) += (\d+)\n`)[1]
-		scaling := one(t, tf, function+` = optional\(object\(\{\n.*max_instances = optional\(number, (\d+)\), concurrency = optional\(number, (\d+)\)`)
+		scaling := one(t, tf,
+			function+
+				` = optional\(object\(\{\n.*max_instances = optional\(number, (\d+)\), concurrency = optional\(number, (\d+)\)`)
 		if want := []string{timeout, scaling[2], scaling[1]}; !slices.Equal(limits[1:], want) {
-			t.Errorf("%s: its timeout, concurrency and instances are %q with the script, %q with Terraform", function, limits[1:], want)
+			t.Errorf("%s: its timeout, concurrency and instances are %q with the script, %q with Terraform", function,
+				limits[1:], want)
 		}
 	}
 
 	got := one(t, common, `\nack_deadline=(\d+) min_retry=(\w+) max_retry=(\w+) max_attempts=(\d+) retention=(\w+)\n`)[1:]
 	_, push, _ := strings.Cut(tf, `resource "google_pubsub_subscription" "effects"`)
 	var want []string
-	for _, argument := range []string{"ack_deadline_seconds", "minimum_backoff", "maximum_backoff", "max_delivery_attempts", "message_retention_duration"} {
+	for _, argument := range []string{"ack_deadline_seconds", "minimum_backoff", "maximum_backoff",
+		"max_delivery_attempts", "message_retention_duration"} {
 		want = append(want, one(t, push, argument+` += "?(\w+)"?\n`)[1])
 	}
 	if !slices.Equal(got, want) {
@@ -53,11 +58,12 @@ func TestScriptsMakeTheSame(t *testing.T) {
 	}
 }
 
-// TestIntervalsAreThoseOfTheScripts: the same schedules are possible with Terraform and without.
+// TestIntervalsAreThoseOfTheScripts: Terraform and the scripts allow the same schedules.
 func TestIntervalsAreThoseOfTheScripts(t *testing.T) {
 	t.Parallel()
 	var got []time.Duration
-	for text := range strings.SplitSeq(one(t, script(t, "common.sh"), `\n +(1m .*)\) printf '\*/%s \* \* \* \*'`)[1], " | ") {
+	for text := range strings.SplitSeq(one(t, script(t, "common.sh"), `\n +(1m .*)\) printf '\*/%s \* \* \* \*'`)[1],
+		" | ") {
 		interval, err := time.ParseDuration(text)
 		if err != nil {
 			t.Fatal(err)

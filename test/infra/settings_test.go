@@ -19,14 +19,15 @@ type setting struct {
 	Name      string   `json:"name"`
 	Functions []string `json:"functions"` // those that read it
 	Commands  bool     `json:"commands"`  // opledger's commands read it, too, and are to be told the same
-	// Set is "deployment" where it follows from what is deployed, "operator" where a Terraform variable passes it on, "never"
-	// where a deployment leaves it alone.
+	// Set is "deployment" where it follows from what is deployed, "operator" where a Terraform
+	// variable passes it on, "never" where a deployment leaves it alone.
 	Set      string `json:"set"`
 	Variable string `json:"variable"` // of Terraform; none where it is never set
 	Why      string `json:"why"`      // it is never set
 }
 
-// TestEverySettingCanBeSet: settings.json lists, for each function, what its code reads, and nothing else [G2].
+// TestEverySettingCanBeSet: settings.json lists, for each function, what its code reads, and
+// nothing else [G2].
 func TestEverySettingCanBeSet(t *testing.T) {
 	t.Parallel()
 	groups := settingGroups(t)
@@ -64,8 +65,8 @@ func TestEverySettingCanBeSet(t *testing.T) {
 	}
 }
 
-// TestSettingsHaveVariables: who sets a setting is said in a form that Terraform and scripts/ understand, the variable is there,
-// and says which setting it is.
+// TestSettingsHaveVariables: every entry says in a known form who sets the setting; its Terraform
+// variable exists, and names the setting.
 func TestSettingsHaveVariables(t *testing.T) {
 	t.Parallel()
 	text := terraform(t)
@@ -75,7 +76,9 @@ func TestSettingsHaveVariables(t *testing.T) {
 			t.Errorf("%s is listed twice", s.Name)
 		}
 		names[s.Name] = true
-		if len(s.Functions) == 0 || slices.ContainsFunc(s.Functions, func(f string) bool { return !slices.Contains(functions, f) }) {
+		if len(s.Functions) == 0 || slices.ContainsFunc(s.Functions, func(f string) bool {
+			return !slices.Contains(functions, f)
+		}) {
 			t.Errorf("%s: there is a function that is none in %v", s.Name, s.Functions)
 		}
 		switch s.Set {
@@ -97,7 +100,8 @@ func TestSettingsHaveVariables(t *testing.T) {
 	}
 }
 
-// TestIntervalIsThatOfTheCode: the schedule is made of the variable, so it has a default of its own.
+// TestIntervalIsThatOfTheCode: the schedule is made of the variable, which therefore has a default
+// of its own.
 func TestIntervalIsThatOfTheCode(t *testing.T) {
 	t.Parallel()
 	text := variable(terraform(t), "interval", "default")
@@ -106,7 +110,7 @@ func TestIntervalIsThatOfTheCode(t *testing.T) {
 	}
 }
 
-// variable returns a text that a variable of Terraform is declared with; empty if it has none.
+// variable returns a text in the declaration of a Terraform variable; empty if there is none.
 func variable(text, name, argument string) string {
 	_, declaration, _ := strings.Cut(text, "\nvariable \""+name+"\" {\n")
 	declaration, _, _ = strings.Cut(declaration, "\n}\n")
@@ -136,7 +140,8 @@ func groupsOf(t *testing.T, function string) []string {
 	return groups
 }
 
-// settingGroups returns the structs of shared/config: for each, the tags of its fields by the variables they are read from.
+// settingGroups returns the structs of shared/config: for each, the tags of its fields by the
+// variables they are read from.
 func settingGroups(t *testing.T) map[string]map[string]reflect.StructTag {
 	t.Helper()
 	declared := structs(parse(t, "shared/config"))

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A signal is an entry of signals.json: what is counted in the log, and when that wakes somebody.
+// A signal is an entry of signals.json: what is counted in the log, and when an alert fires.
 type signal struct {
 	Name      string           `json:"name"`
 	Title     string           `json:"title"`
@@ -37,7 +37,7 @@ type alert struct {
 	Playbook  string `json:"playbook"`
 }
 
-// A measure is an entry of platform.json: what Google Cloud itself measures, and what it must not be above.
+// A measure is an entry of platform.json: what Google Cloud itself measures, and its limit.
 type measure struct {
 	Name     string            `json:"name"`
 	Title    string            `json:"title"`
@@ -54,8 +54,8 @@ type measure struct {
 	} `json:"alert"`
 }
 
-// TestEveryAlertInTheLogWakesSomebody: a line with event=alert says that a person should look; there must be an alert on it.
-func TestEveryAlertInTheLogWakesSomebody(t *testing.T) {
+// TestEveryAlertInTheLogHasAPolicy: every line with event=alert has an alert policy.
+func TestEveryAlertInTheLogHasAPolicy(t *testing.T) {
 	t.Parallel()
 	signals := readTable[[]signal](t, "signals.json")
 	reasons := alertReasons(t)
@@ -64,14 +64,16 @@ func TestEveryAlertInTheLogWakesSomebody(t *testing.T) {
 	}
 	for _, reason := range reasons {
 		if !slices.ContainsFunc(signals, func(s signal) bool {
-			return s.Alert != nil && slices.Contains(s.Where["event"], any("alert")) && slices.Contains(s.Where["reason"], any(reason))
+			return s.Alert != nil && slices.Contains(s.Where["event"], any("alert")) && slices.Contains(s.Where["reason"],
+				any(reason))
 		}) {
 			t.Errorf("signals.json has no alert on event=alert reason=%s", reason)
 		}
 	}
 }
 
-// TestAlertsHavePlaybooks: each alert has one of its own, each playbook an alert, and the table makes sense.
+// TestAlertsHavePlaybooks: each alert has a playbook of its own, each playbook an alert, and the
+// table is consistent.
 func TestAlertsHavePlaybooks(t *testing.T) {
 	t.Parallel()
 	playbooks := map[string]bool{"webhook-unreachable.md": true, "restored.md": true} // no line is counted for either
@@ -84,13 +86,15 @@ func TestAlertsHavePlaybooks(t *testing.T) {
 		if m.Alert == nil {
 			continue
 		}
-		if playbooks[m.Alert.Playbook] || !slices.Contains([]string{"WARNING", "ERROR", "CRITICAL"}, m.Alert.Severity) || m.Alert.Title == "" {
+		if playbooks[m.Alert.Playbook] || !slices.Contains([]string{"WARNING", "ERROR", "CRITICAL"}, m.Alert.Severity) ||
+			m.Alert.Title == "" {
 			t.Errorf("%s: %+v is not an alert with a playbook of its own", m.Name, *m.Alert)
 		}
 		playbooks[m.Alert.Playbook] = true
 	}
 	for _, s := range readTable[[]signal](t, "signals.json") {
-		if names[s.Name] || s.Name == "" || s.Title == "" || s.About == "" || s.Job == "" && (len(s.Functions) == 0 || len(s.Where) == 0) {
+		if names[s.Name] || s.Name == "" || s.Title == "" || s.About == "" ||
+			s.Job == "" && (len(s.Functions) == 0 || len(s.Where) == 0) {
 			t.Errorf("%q: a name of its own, a title, what it is about, functions and words are needed", s.Name)
 		}
 		names[s.Name] = true
@@ -105,7 +109,8 @@ func TestAlertsHavePlaybooks(t *testing.T) {
 		if (a.Intervals > 0) == (a.Minutes > 0) {
 			t.Errorf("%s: the window is so many intervals or so many minutes", s.Name)
 		}
-		if a.When != "above" && a.When != "absent" || a.Title == "" || !slices.Contains([]string{"WARNING", "ERROR", "CRITICAL"}, a.Severity) {
+		if a.When != "above" && a.When != "absent" || a.Title == "" || !slices.Contains([]string{"WARNING", "ERROR",
+			"CRITICAL"}, a.Severity) {
 			t.Errorf("%s: %+v is not an alert", s.Name, *a)
 		}
 	}
@@ -124,8 +129,9 @@ func TestAlertsHavePlaybooks(t *testing.T) {
 	}
 }
 
-// TestWindows: whatever the schedule is, Cloud Monitoring takes the windows that alerts.tf makes: whole minutes, a day and an hour at
-// most for what is counted, 3 minutes to 23 hours and a half for what is absent; and what is absent is missed for two passes at least.
+// TestWindows: for every schedule, Cloud Monitoring accepts the windows that alerts.tf makes: whole
+// minutes, at most 25 h for counts, 3 minutes to 23.5 h for absence. Absence means at least two
+// missing passes.
 func TestWindows(t *testing.T) {
 	t.Parallel()
 	for _, interval := range intervals(t) {
@@ -163,7 +169,8 @@ func intervals(t *testing.T) (all []time.Duration) {
 	return all
 }
 
-// alertReasons returns the reasons in the log calls with event=alert, as far as the code's text shows them.
+// alertReasons returns the reasons in the log calls with event=alert, as far as the source shows
+// them.
 func alertReasons(t *testing.T) []string {
 	t.Helper()
 	var reasons []string
@@ -186,7 +193,7 @@ func alertReasons(t *testing.T) []string {
 	return reasons
 }
 
-// literal returns the text that an expression literally is; empty for another.
+// literal returns the text of a string literal; empty for any other expression.
 func literal(expression ast.Expr) string {
 	basic, ok := expression.(*ast.BasicLit)
 	if !ok || basic.Kind != token.STRING {

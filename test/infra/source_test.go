@@ -1,5 +1,5 @@
-// Package infra_test holds infra/ against the code that it deploys: the settings, the indexes, and the words of the log. What
-// Terraform makes of infra/'s tables is tested beside them, in infra/tests.
+// Package infra_test compares infra/ with the code that it deploys: the settings, the indexes, and the
+// words of the log. infra/tests tests what Terraform makes of infra/'s tables.
 package infra_test
 
 import (

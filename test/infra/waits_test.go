@@ -10,9 +10,10 @@ import (
 // dependsOn finds what a resource explicitly depends on.
 var dependsOn = regexp.MustCompile(`(?s)\n  depends_on = \[(.*?)\]`)
 
-// TestWhatIsNewIsWaitedFor: no function is built before the grants of its build are known everywhere, and there is no alert on a
-// metric before that is; the waits themselves begin when all that they wait for is made.
-func TestWhatIsNewIsWaitedFor(t *testing.T) {
+// TestWaits: no function is built before the grants of its build are effective, and
+// no alert is made before its metric is known; each wait begins after everything that it waits for
+// is made.
+func TestWaits(t *testing.T) {
 	t.Parallel()
 	waits := map[string]string{
 		"google_cloudfunctions2_function.webhook":                "terraform_data.grants_known",
@@ -42,8 +43,10 @@ func TestWhatIsNewIsWaitedFor(t *testing.T) {
 	for address := range waits {
 		t.Errorf("there is no %s", address)
 	}
-	for _, grant := range regexp.MustCompile(`resource "(google_\w+_iam_member)" "(build_\w+)"`).FindAllStringSubmatch(text, -1) {
-		if !strings.Contains(one(t, text, `(?s)resource "terraform_data" "grants_known".*?triggers_replace = \[(.*?)\n  \]`)[1], grant[1]+"."+grant[2]+".id") {
+	for _, grant := range regexp.MustCompile(`resource "(google_\w+_iam_member)" "(build_\w+)"`).FindAllStringSubmatch(
+		text, -1) {
+		if !strings.Contains(one(t, text,
+			`(?s)resource "terraform_data" "grants_known".*?triggers_replace = \[(.*?)\n  \]`)[1], grant[1]+"."+grant[2]+".id") {
 			t.Errorf("%s.%s is not waited for", grant[1], grant[2])
 		}
 	}
@@ -59,8 +62,9 @@ func dependencies(block string) []string {
 	return regexp.MustCompile(`[\w.]+`).FindAllString(list, -1)
 }
 
-// TestEffectsIsDeployedFirst: Effects knows a new effect before a function that plans it does, with Terraform and without. The
-// other way round messages would come for which it has no handler, and raise an alert.
+// TestEffectsIsDeployedFirst: Effects knows a new effect before any function plans it, with
+// Terraform and without. In the other order it would receive messages without a handler, and an
+// alert would fire.
 func TestEffectsIsDeployedFirst(t *testing.T) {
 	t.Parallel()
 	const effects = "google_cloudfunctions2_function.effects"

@@ -27,7 +27,8 @@ func (w *world) openGemini() {
 		w.api.Close()
 	})
 	var err error
-	w.client, err = lookup.NewClient(w.Context(), lookup.Options{APIKey: "key", BaseURL: w.api.URL, HTTP: w.api.Client(), Now: w.clock.Now})
+	w.client, err = lookup.NewClient(w.Context(), lookup.Options{APIKey: "key", BaseURL: w.api.URL, HTTP: w.api.Client(),
+		Now: w.clock.Now})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -38,7 +39,8 @@ func (w *world) batch(label string, state geminisim.State) operation.Name {
 	w.Helper()
 	w.sim.Script(label, geminisim.Script{Hold: state})
 	body := fmt.Sprintf(`{"batch":{"displayName":%q,"inputConfig":{"fileName":"files/in"}}}`, label)
-	r := httptest.NewRequestWithContext(w.Context(), http.MethodPost, "/v1beta/models/m:batchGenerateContent", strings.NewReader(body))
+	r := httptest.NewRequestWithContext(w.Context(), http.MethodPost, "/v1beta/models/m:batchGenerateContent",
+		strings.NewReader(body))
 	r.Header.Set("X-Goog-Api-Key", "key")
 	answer := httptest.NewRecorder()
 	w.sim.ServeHTTP(answer, r)

@@ -23,8 +23,9 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// A world is what the four functions share: a real ledger, a simulated Gemini, and a receiver of effects, on a clock that the
-// test moves. Each function has a log of its own, as each has a service of its own in Cloud Logging.
+// A world is what the four functions share: a real ledger, a simulated Gemini, and a receiver of
+// effects, on a clock that the test moves. Each function has its own log, like a service in Cloud
+// Logging.
 type world struct {
 	*testing.T
 	clock  *clock
@@ -50,7 +51,8 @@ var ends = []operation.State{operation.Succeeded, operation.Failed, operation.Ca
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
-		T: t, clock: &clock{now: time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)}, file: filepath.Join(t.TempDir(), "ledger.db"),
+		T: t, clock: &clock{now: time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)},
+		file:   filepath.Join(t.TempDir(), "ledger.db"),
 		outbox: &harness.Outbox{}, logs: map[string]*harness.Log{}, extra: lines{},
 	}
 	for _, function := range functions {
@@ -72,7 +74,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// openLedger opens the ledger with the effects that there are now.
+// openLedger opens the ledger with the effects of the world.
 func (w *world) openLedger() {
 	w.Helper()
 	store, err := sqlite.Open(w.Context(), w.file, w.clock.Now)
@@ -101,7 +103,7 @@ func (w *world) printed() lines {
 	return all
 }
 
-// forget drops what was printed so far: it led to the situation and is none of it.
+// forget drops the output so far, which led to the situation and is not part of it.
 func (w *world) forget() {
 	w.Helper()
 	w.printed()
@@ -129,7 +131,7 @@ func (w *world) named(raw string) operation.Name {
 	return name
 }
 
-// registered registers an operation, past the function.
+// registered registers an operation without the function.
 func (w *world) registered(name operation.Name) operation.Name {
 	w.Helper()
 	if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: name}); err != nil {
@@ -138,13 +140,13 @@ func (w *world) registered(name operation.Name) operation.Name {
 	return name
 }
 
-// end has an operation end in the ledger, past the functions.
+// end ends an operation in the ledger without the functions.
 func (w *world) end(name operation.Name, state operation.State) {
 	w.Helper()
 	w.endedAt(name, state, w.clock.Now())
 }
 
-// endedAt is end, at a time of Gemini's.
+// endedAt is end with a time of Gemini's.
 func (w *world) endedAt(name operation.Name, state operation.State, at time.Time) {
 	w.Helper()
 	_, err := w.ledger.Ingest(w.Context(), operation.Event{
@@ -163,7 +165,7 @@ func (w *world) storeDown() {
 	}
 }
 
-// message returns the one message of an effect that was sent, and takes all out of the queue.
+// message returns the one message of an effect that was sent, and empties the queue.
 func (w *world) message(effect string) ledger.Message {
 	w.Helper()
 	sent := w.outbox.Drain()

@@ -17,22 +17,25 @@ import (
 )
 
 // functions are the staged folders, and the entry points in them.
-var functions = map[string]string{"webhook": "Webhook", "register": "Register", "reconcile": "Reconcile", "effects": "Effects"}
+var functions = map[string]string{"webhook": "Webhook", "register": "Register", "reconcile": "Reconcile",
+	"effects": "Effects"}
 
 // stage runs scripts/stage.
 var stage = sync.OnceValues(func() (string, error) {
 	dir := filepath.Join(workDir, "staged")
-	if out, err := exec.Command("go", "run", "github.com/opledger/opledger/scripts/stage", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "run", "github.com/opledger/opledger/scripts/stage",
+		dir).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("staging: %w\n%s", err, out)
 	}
 	return dir, nil
 })
 
-// A built function is what the buildpack leaves of a staged folder.
+// A built function is the result of the buildpack on a staged folder.
 type built struct {
 	source string // the folder, with the main that the buildpack adds
 	binary string
-	// untidied is why go.mod was not tidied: nil, or the modules that only others' tests need cannot be had.
+	// untidied is why go.mod was not tidied: nil, or the modules that only others' tests need
+	// cannot be had.
 	untidied error
 }
 
@@ -59,8 +62,9 @@ func build(t testing.TB, function string) built {
 	return b
 }
 
-// main is what the buildpack adds where the root package imports the framework's package functions: its declarative template, less
-// the comments. (GoogleCloudPlatform/buildpacks, cmd/go/functions_framework/lib/template_declarative.go)
+// main is what the buildpack adds where the root package imports the framework's package functions:
+// its declarative template, less the comments. (GoogleCloudPlatform/buildpacks,
+// cmd/go/functions_framework/lib/template_declarative.go)
 const declarativeMain = `package main
 
 import (
@@ -87,8 +91,9 @@ func main() {
 }
 `
 
-// buildpack does the steps of the Go buildpack that a function target brings with it (lib.go beside that template): find the package at
-// the root, see that it imports the framework's package functions, write a main, tidy, build.
+// buildpack makes the steps of the Go buildpack for a function target (lib.go beside that
+// template): it finds the package at the root, checks that it imports the framework's package
+// functions, writes a main, tidies and builds.
 func buildpack(source, binary string) (built, error) {
 	b := built{source: source, binary: binary}
 	if err := detect(b.source); err != nil {
@@ -112,12 +117,14 @@ func buildpack(source, binary string) (built, error) {
 		if !strings.Contains(err.Error(), "GOPROXY=off") {
 			return built{}, err
 		}
-		// Tidying looks at modules that only others' tests need, which no build has brought here: they are downloaded once.
+		// Tidying looks at modules that only others' tests need, which no build has brought here:
+		// they are downloaded once.
 		if _, err := online(b.source, "mod", "tidy"); err != nil {
 			b.untidied = err
 		}
 	}
-	// The buildpack does not trim paths. Here it lets the build cache serve all functions, in any folder.
+	// The buildpack does not trim paths. Here it lets the build cache serve all functions, in any
+	// folder.
 	_, err = command(b.source, "build", "-trimpath", "-o", b.binary, main)
 	return b, err
 }
@@ -138,21 +145,23 @@ func detect(dir string) error {
 			return fmt.Errorf("%s is in package %s", source, file.Name.Name)
 		}
 		for _, imported := range file.Imports {
-			declarative = declarative || imported.Path.Value == `"github.com/GoogleCloudPlatform/functions-framework-go/functions"`
+			declarative = declarative ||
+				imported.Path.Value == `"github.com/GoogleCloudPlatform/functions-framework-go/functions"`
 		}
 	}
 	if !declarative {
-		return errors.New("the root does not import the framework's package functions: the buildpack would look for a variable of the target's name")
+		return errors.New("the root does not import the framework's package functions: the buildpack would look for a " +
+			"variable of the target's name")
 	}
 	return nil
 }
 
-// command runs the go command in a folder, without network and with nothing around the folder.
+// command runs the go command in a folder, without network and independent of the surrounding tree.
 func command(dir string, args ...string) (string, error) {
 	return goCommand(dir, []string{"GOPROXY=off"}, args...)
 }
 
-// online is command with the network as this machine has it.
+// online is command with this machine's network.
 func online(dir string, args ...string) (string, error) { return goCommand(dir, nil, args...) }
 
 func goCommand(dir string, variables []string, args ...string) (string, error) {
@@ -165,8 +174,8 @@ func goCommand(dir string, variables []string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// TestBuildpack: the buildpack makes a program of each staged package. It is built of the versions that are tested, and links no
-// SQLite and nothing of the command line or the tests.
+// TestBuildpack: the buildpack builds a program from each staged package. It has the tested
+// versions, and links neither SQLite nor the command line or the tests.
 func TestBuildpack(t *testing.T) {
 	t.Parallel()
 	want := versions(t, ".")
@@ -202,7 +211,8 @@ func TestBuildpack(t *testing.T) {
 			if b.untidied != nil && os.Getenv("OPLEDGER_REQUIRE_EMULATORS") == "1" {
 				t.Error(b.untidied)
 			} else if b.untidied != nil {
-				t.Skip("go.mod could not be tidied as the buildpack does it: tidying needs the modules of others' tests; run \"go mod tidy -diff\" where a module proxy can be reached")
+				t.Skip("go.mod could not be tidied as the buildpack does it: tidying needs the modules of others' tests; run " +
+					"\"go mod tidy -diff\" where a module proxy can be reached")
 			}
 			if tidied := versions(t, b.source); tidied["modernc.org/sqlite"] != "" {
 				t.Error("the tidied go.mod still has SQLite")

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// helloFunction is the least that the functions framework serves.
+// helloFunction is a minimal function of the functions framework.
 const helloFunction = `package app
 
 import (
@@ -46,9 +46,9 @@ func hello() (built, error) {
 	return buildpack(source, filepath.Join(workDir, "hello"))
 }
 
-// BenchmarkColdStart measures from exec to the first answer, and the memory that is resident then, of each function beside a
-// hello-world function in the same run: medians, and how many times hello's. It runs on one machine, without a container: the ratios
-// count.
+// BenchmarkColdStart measures from exec to the first answer, and the memory that is resident then,
+// of each function beside a hello-world function in the same run: medians, and how many times
+// hello's. It runs on one machine, without a container: the ratios count.
 //
 //	go test -run '^$' -bench ColdStart -benchtime 30x ./test/staging
 func BenchmarkColdStart(b *testing.B) {
@@ -73,7 +73,7 @@ func BenchmarkColdStart(b *testing.B) {
 	}
 }
 
-// A sample is what several starts of one program took.
+// A sample holds the measurements of several starts of one program.
 type sample struct{ milliseconds, megabytes []float64 }
 
 func (s *sample) add(b *testing.B, binary, target, method, path, body string, variables []string) {

@@ -8,11 +8,12 @@ import (
 	"testing"
 )
 
-// secret is what the tests sign with.
+// secret is the signing secret of the tests.
 const secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 
-// values say what a deployment sets each variable of infra/settings.json to; "" is left out. There is no Secret Manager here, so the
-// secrets that a deployment names stand here themselves.
+// values are what a deployment sets each variable of infra/settings.json to; a variable with "" is
+// left out. There is no Secret Manager here, so the settings hold the secrets instead of their
+// names.
 func values() map[string]string {
 	return map[string]string{
 		"GOOGLE_CLOUD_PROJECT":           "my-project",
@@ -49,11 +50,12 @@ func values() map[string]string {
 	}
 }
 
-// keys is the Gemini API key itself, for the functions that a deployment tells the name of its secret.
+// keys is the Gemini API key itself, for the functions that a deployment gives the name of its
+// secret.
 const keys = "GEMINI_API_KEY=key"
 
-// environment returns the variables that a function is deployed with: what infra/settings.json lists for it, and nothing else, set as
-// values says but for what is given.
+// environment returns the variables that a function is deployed with: those that
+// infra/settings.json lists for it, with values, and with these changes.
 func environment(t testing.TB, function string, given map[string]string) (variables []string) {
 	t.Helper()
 	module, err := command(".", "list", "-m", "-f", "{{.Dir}}")

@@ -22,9 +22,10 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// TestLife: the four functions, each built of its staged package and told what its deployment tells it, drive an operation from its
-// registration over Gemini's delivery, the ledger, Pub/Sub's push and a side effect to DONE [L1, L2, W3, S2, G1]; Reconcile has
-// nothing left to do [R5]. Only Google's emulators stand in for Google.
+// TestLife: the four functions, each built from its staged package with its deployment's settings,
+// take an operation from its registration over Gemini's delivery, the ledger, Pub/Sub's push and a
+// side effect to DONE [L1, L2, W3, S2, G1]; Reconcile has nothing left to do [R5]. Only Google
+// itself is emulated.
 func TestLife(t *testing.T) {
 	t.Parallel()
 	firestoreHost, pubsubHost := harness.Firestore(t), harness.PubSub(t)
@@ -50,7 +51,8 @@ func TestLife(t *testing.T) {
 	}
 	running := map[string]*server{}
 	for function, target := range functions {
-		variables := append(environment(t, function, given), "FIRESTORE_EMULATOR_HOST="+firestoreHost, "PUBSUB_EMULATOR_HOST="+pubsubHost)
+		variables := append(environment(t, function, given), "FIRESTORE_EMULATOR_HOST="+firestoreHost,
+			"PUBSUB_EMULATOR_HOST="+pubsubHost)
 		running[function] = start(t, build(t, function).binary, target, variables...)
 	}
 	for function, request := range firstRequests {
@@ -59,11 +61,13 @@ func TestLife(t *testing.T) {
 	subscribe(t, pubsubHost, project, topic, running["effects"].url)
 
 	const name = "batches/staged"
-	if status, answer, err := running["register"].send(http.MethodPost, "/", fmt.Sprintf(`{"name":%q}`, name), nil); status != http.StatusCreated {
+	if status, answer, err := running["register"].send(http.MethodPost, "/", fmt.Sprintf(`{"name":%q}`, name),
+		nil); status != http.StatusCreated {
 		t.Fatalf("registering: %d %s %v\n%s", status, answer, err, running["register"].printed())
 	}
 	now := time.Now()
-	body := fmt.Sprintf(`{"type":"batch.succeeded","version":"v1","timestamp":%q,"data":{"id":%q}}`, now.UTC().Format(time.RFC3339Nano), name)
+	body := fmt.Sprintf(`{"type":"batch.succeeded","version":"v1","timestamp":%q,"data":{"id":%q}}`,
+		now.UTC().Format(time.RFC3339Nano), name)
 	status, answer, err := running["webhook"].send(http.MethodPost, "/", body, http.Header{
 		"Webhook-Id": {"msg_1"}, "Webhook-Timestamp": {strconv.FormatInt(now.Unix(), 10)},
 		"Webhook-Signature": {geminisim.Sign(secret, "msg_1", now, []byte(body))},
@@ -85,13 +89,15 @@ func TestLife(t *testing.T) {
 		t.Errorf("the story is %+v", story)
 	}
 	status, answer, err = running["reconcile"].send(http.MethodPost, "/", "", nil)
-	if status != http.StatusOK || !strings.Contains(answer, `"effectsRequeued":0`) || !strings.Contains(answer, `"errors":0`) {
+	if status != http.StatusOK || !strings.Contains(answer, `"effectsRequeued":0`) || !strings.Contains(answer,
+		`"errors":0`) {
 		t.Errorf("the pass: %d %s %v\n%s", status, answer, err, running["reconcile"].printed())
 	}
 }
 
-// subscribe makes the topic, and the subscription that pushes to the Effects function as a deployment's does. It ends before the
-// function: the emulator would go on pushing to an address that nobody listens on.
+// subscribe makes the topic, and a push subscription to the Effects function like that of a
+// deployment. It is deleted before the function ends: the emulator would push to a closed address
+// for ever.
 func subscribe(t *testing.T, host, project, topic, url string) {
 	t.Helper()
 	admin, err := pubsub.NewClient(t.Context(), project, harness.ClientOptions(host)...)
@@ -103,15 +109,19 @@ func subscribe(t *testing.T, host, project, topic, url string) {
 		t.Fatal(err)
 	}
 	if _, err := admin.SubscriptionAdminClient.CreateSubscription(t.Context(), &pubsubpb.Subscription{
-		Name: name, Topic: topicName, AckDeadlineSeconds: 600, PushConfig: &pubsubpb.PushConfig{PushEndpoint: url + "/" + topicName},
-		RetryPolicy: &pubsubpb.RetryPolicy{MinimumBackoff: durationpb.New(time.Second), MaximumBackoff: durationpb.New(10 * time.Second)},
+		Name: name, Topic: topicName, AckDeadlineSeconds: 600,
+		PushConfig: &pubsubpb.PushConfig{PushEndpoint: url + "/" + topicName},
+		RetryPolicy: &pubsubpb.RetryPolicy{
+			MinimumBackoff: durationpb.New(time.Second), MaximumBackoff: durationpb.New(10 * time.Second),
+		},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := admin.SubscriptionAdminClient.DeleteSubscription(ctx, &pubsubpb.DeleteSubscriptionRequest{Subscription: name}); err != nil {
+		if err := admin.SubscriptionAdminClient.DeleteSubscription(ctx,
+			&pubsubpb.DeleteSubscriptionRequest{Subscription: name}); err != nil {
 			t.Error(err)
 		}
 		if err := admin.Close(); err != nil {
@@ -120,7 +130,8 @@ func subscribe(t *testing.T, host, project, topic, url string) {
 	})
 }
 
-// untilDone returns the operation's story once its effect is recorded as done, which is after the receiver saw it.
+// untilDone returns the operation's story once its effect is recorded as done, which is after the
+// receiver saw it.
 func untilDone(t *testing.T, project, host string) ledger.Story {
 	t.Helper()
 	store, err := firestore.Open(t.Context(), project, "opledger", harness.ClientOptions(host)...)

@@ -1,4 +1,4 @@
-// Package staging does to what scripts/stage makes what Google's Go buildpack does to it, and runs what comes of it as Cloud Run
+// Package staging builds the staged functions as Google's Go buildpack does, and runs them as Cloud Run
 // does: the staged package, the buildpack's own main, and the variables that a deployment sets.
 package staging
 
@@ -13,7 +13,7 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// workDir outlives every single test, so that everything is staged and built once.
+// workDir outlives the tests, so that everything is staged and built once.
 var workDir string
 
 func TestMain(m *testing.M) {
@@ -28,7 +28,8 @@ func runMain(m *testing.M) (code int) {
 	}
 	code = harness.Main(m)
 	if code == 0 {
-		// OpenCensus, which Google's clients link, starts one goroutine for the life of the process.
+		// OpenCensus, which Google's clients link, starts one goroutine for the life of the
+		// process.
 		err = goleak.Find(goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 	}
 	if err = errors.Join(err, os.RemoveAll(workDir)); err != nil {

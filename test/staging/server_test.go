@@ -27,7 +27,8 @@ type server struct {
 	log bytes.Buffer
 }
 
-// start starts a program as Cloud Run does, with these variables and no others, and does not wait for it. It ends with the test.
+// start starts a program as Cloud Run does, with these variables and no others, and does not wait
+// for it. It ends with the test.
 func start(t testing.TB, binary, target string, variables ...string) *server {
 	t.Helper()
 	port, err := freePort()
@@ -37,7 +38,8 @@ func start(t testing.TB, binary, target string, variables ...string) *server {
 	s := &server{url: "http://127.0.0.1:" + strconv.Itoa(port), command: exec.Command(binary)}
 	s.command.Env = append([]string{
 		"PORT=" + strconv.Itoa(port), "FUNCTION_TARGET=" + target, "FUNCTION_SIGNATURE_TYPE=http",
-		"K_SERVICE=opledger-" + strings.ToLower(target), "K_REVISION=1", "K_CONFIGURATION=opledger-" + strings.ToLower(target),
+		"K_SERVICE=opledger-" + strings.ToLower(target), "K_REVISION=1",
+		"K_CONFIGURATION=opledger-" + strings.ToLower(target),
 	}, variables...)
 	s.command.Stdout, s.command.Stderr = s, s
 	if err := s.command.Start(); err != nil {
@@ -53,7 +55,7 @@ func (s *server) stop() {
 	_ = s.command.Wait()
 }
 
-// Write keeps what the server prints.
+// Write keeps the output of the server.
 func (s *server) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +68,7 @@ func (s *server) printed() string {
 	return s.log.String()
 }
 
-// first sends a request until it is answered, which is when the server has started.
+// first repeats a request until it is answered, which shows that the server has started.
 func (s *server) first(t testing.TB, method, path, body string) int {
 	t.Helper()
 	var status int
@@ -112,7 +114,8 @@ func (s *server) send(method, path, body string, header http.Header) (status int
 	return response.StatusCode, string(text), err
 }
 
-// The framework cannot say which port it took, so one is found before, outside the range that systems give to outgoing connections.
+// The framework cannot say which port it took, so one is found before, outside the range that
+// systems give to outgoing connections.
 const firstPort, ports = 20000, 9000
 
 var nextPort atomic.Int64
@@ -129,7 +132,7 @@ func freePort() (int, error) {
 	return 0, fmt.Errorf("no port from %d on is free", firstPort)
 }
 
-// firstRequests are a request that each function refuses without any store, and what it says.
+// firstRequests are a request that each function refuses without a store, and its answer.
 var firstRequests = map[string]struct {
 	method, path, body string
 	status             int
@@ -137,14 +140,17 @@ var firstRequests = map[string]struct {
 	"webhook":   {http.MethodGet, "/", "", http.StatusMethodNotAllowed},
 	"register":  {http.MethodGet, "/", "", http.StatusMethodNotAllowed},
 	"reconcile": {http.MethodGet, "/", "", http.StatusMethodNotAllowed},
-	"effects":   {http.MethodPost, "/projects/p/topics/t", `{"message":{"data":"e30=","messageId":"1"},"subscription":"s"}`, http.StatusBadRequest},
+	"effects": {http.MethodPost, "/projects/p/topics/t",
+		`{"message":{"data":"e30=","messageId":"1"},"subscription":"s"}`, http.StatusBadRequest},
 }
 
-// nowhere are stores that cannot be reached. On Google Cloud a client finds credentials; here it needs none of an emulator.
+// nowhere are stores that cannot be reached. On Google Cloud a client finds credentials; for an
+// emulator it needs none.
 var nowhere = []string{"FIRESTORE_EMULATOR_HOST=127.0.0.1:1", "PUBSUB_EMULATOR_HOST=127.0.0.1:1"}
 
-// TestFirstAnswer: each built server starts with what a deployment tells it and nothing else, before any webhook exists and whether
-// or not a store can be reached, and answers; it prints nothing but its log.
+// TestFirstAnswer: each built server starts with its deployment's settings and no others, before
+// any webhook exists and whether or not a store can be reached. It answers, and prints nothing but
+// its log.
 func TestFirstAnswer(t *testing.T) {
 	t.Parallel()
 	for function, request := range firstRequests {

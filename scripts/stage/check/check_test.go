@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// deployed is what every function is deployed with.
+// deployed are settings that every function is deployed with.
 func deployed(more ...string) []string {
 	return append([]string{
 		"GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_STORE=firestore:opledger", "OPLEDGER_TOPIC=opledger-effects",
@@ -27,8 +27,8 @@ func deployed(more ...string) []string {
 	}, more...)
 }
 
-// TestCheck: what a function would refuse is said once, for the functions that are named and no other; settings that are well say
-// nothing.
+// TestCheck: what a function would refuse is reported once, for the named functions and no other;
+// valid settings print nothing.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -38,9 +38,12 @@ func TestCheck(t *testing.T) {
 	}{
 		{"all is well", nil, deployed(), ""},
 		{"in each", []string{"webhook", "register", "reconcile", "effects"}, deployed("OPLEDGER_GRACE=2m", "PATH=/bin"), ""},
-		{"once, though each says it", nil, deployed("OPLEDGER_GRACE=soon"), "check: OPLEDGER_GRACE: \"soon\" is not a duration; write 90s, 5m or 6h\n"},
-		{"another function's", []string{"register", "effects"}, deployed("OPLEDGER_TOLERANCE=soon", "OPLEDGER_ADOPT=maybe"), ""},
-		{"several", []string{"webhook", "reconcile"}, deployed("OPLEDGER_TOLERANCE=0s", "OPLEDGER_ADOPT=maybe", "OPLEDGER_TOPICS=x"),
+		{"once, though each says it", nil, deployed("OPLEDGER_GRACE=soon"),
+			"check: OPLEDGER_GRACE: \"soon\" is not a duration; write 90s, 5m or 6h\n"},
+		{"another function's", []string{"register", "effects"}, deployed("OPLEDGER_TOLERANCE=soon", "OPLEDGER_ADOPT=maybe"),
+			""},
+		{"several", []string{"webhook", "reconcile"}, deployed("OPLEDGER_TOLERANCE=0s", "OPLEDGER_ADOPT=maybe",
+			"OPLEDGER_TOPICS=x"),
 			"check: 3 problems, and nothing was done:\n" +
 				"  OPLEDGER_TOLERANCE: it must be a duration longer than zero, such as 5m\n" +
 				"  OPLEDGER_ADOPT: \"maybe\" is neither true nor false; write one of them\n" +
@@ -49,12 +52,16 @@ func TestCheck(t *testing.T) {
 			"  GOOGLE_CLOUD_PROJECT: it is not set; the ledger is in that project's Firestore\n" +
 			"  OPLEDGER_TOPIC: it is not set; planned effects are published to that Pub/Sub topic\n"},
 		{"a secret's name", []string{"webhook"}, deployed("OPLEDGER_WEBHOOK_SECRET=projects/p/secrets/w/versions/3"),
-			"check: OPLEDGER_WEBHOOK_SECRET: it must be the name of a secret in Secret Manager, projects/PROJECT/secrets/SECRET; " +
+			"check: OPLEDGER_WEBHOOK_SECRET: it must be the name of a secret in Secret Manager, " +
+				"projects/PROJECT/secrets/SECRET; " +
 				"leave away the version behind it: the enabled ones are found by themselves\n"},
 		{"a handler that is not there", nil, deployed("OPLEDGER_EFFECTS=[{name: own, on: [FAILED], do: custom}]"),
-			"check: OPLEDGER_EFFECTS: effect \"own\": do is custom, and this program has no handler of that name; add it in functions/effects/custom.go\n"},
-		{"which only Effects has", []string{"webhook", "register", "reconcile"}, deployed("OPLEDGER_EFFECTS=[{name: own, on: [FAILED], do: custom}]"), ""},
-		{"effects that cannot be read hide nothing else", []string{"effects"}, deployed("OPLEDGER_EFFECTS=[{name: own, on: [FAILED], do: dance}]", "OPLEDGER_CLAIM_TTL=1"),
+			"check: OPLEDGER_EFFECTS: effect \"own\": do is custom, and this program has no handler of that name; add it in " +
+				"functions/effects/custom.go\n"},
+		{"which only Effects has", []string{"webhook", "register", "reconcile"},
+			deployed("OPLEDGER_EFFECTS=[{name: own, on: [FAILED], do: custom}]"), ""},
+		{"effects that cannot be read hide nothing else", []string{"effects"},
+			deployed("OPLEDGER_EFFECTS=[{name: own, on: [FAILED], do: dance}]", "OPLEDGER_CLAIM_TTL=1"),
 			"check: 2 problems, and nothing was done:\n" +
 				"  OPLEDGER_CLAIM_TTL: \"1\" is not a duration; write 90s, 5m or 6h\n" +
 				"  OPLEDGER_EFFECTS: effect \"own\": do must be one of log, http, pubsub, custom, results, not \"dance\"\n"},
@@ -69,7 +76,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestProgram: the program takes the settings from its environment, and says what is wrong by its exit code and on stderr alone.
+// TestProgram: the program reads the settings from its environment, and reports problems by its
+// exit code and on stderr alone.
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -84,7 +92,8 @@ func TestProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := strings.HasPrefix(stderr.String(), "check: OPLEDGER_GRACE: ")
-		if code := command.ProcessState.ExitCode(); code != c.code || said != (c.code != 0) || stdout.Len() > 0 || stderr.Len() > 0 && !said {
+		if code := command.ProcessState.ExitCode(); code != c.code || said != (c.code != 0) || stdout.Len() > 0 ||
+			stderr.Len() > 0 && !said {
 			t.Errorf("exit code %d, want %d: %s%s", code, c.code, &stdout, &stderr)
 		}
 	}

@@ -1,14 +1,16 @@
-// Command check says, before anything is deployed, what the settings in its environment would keep functions from starting for.
+// Command check reports, before a deployment, the settings in its environment that would keep functions
+// from starting.
 //
 //	OPLEDGER_GRACE=soon go run ./scripts/stage/check webhook register reconcile effects
 //
-// It names the functions, or none for all four, and its environment is what they would be deployed with. It checks what the
-// functions themselves check, with their code, and asks nobody: that a secret is there, and what is in it, only a deployed function
-// sees. It knows the team's own handlers, since it links functions/effects.
+// Its arguments are the functions to check, by default all four; its environment is the one that they
+// would be deployed with. It makes the checks of the functions, with their code, and calls no other
+// system: only a deployed function can see whether a secret exists, and what is in it. It knows the
+// team's own handlers, because it links functions/effects.
 //
-// Where everything is well it prints nothing and exits with 0. Otherwise it prints every problem once on stderr and exits with 2;
-// `go run` makes 1 of that. A variable that begins with OPLEDGER_ and that nothing reads is a problem here, though a deployed
-// function only warns of it.
+// If all settings are valid it prints nothing and exits with 0. Otherwise it prints every problem once
+// on stderr and exits with 2, which `go run` turns into 1. A variable that begins with OPLEDGER_ and
+// that no setting reads is a problem here, though a deployed function only warns of it.
 package main
 
 import (
@@ -53,6 +55,6 @@ func run(ctx context.Context, functions, environ []string, stderr io.Writer) int
 	if err == nil {
 		return 0
 	}
-	_, _ = io.WriteString(stderr, diag.Lines("check", err)) // there is nowhere else to say it
+	_, _ = io.WriteString(stderr, diag.Lines("check", err)) // stderr is the last place to report to
 	return wrong
 }

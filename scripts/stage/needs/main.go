@@ -1,11 +1,12 @@
-// Command needs prints which functions must read the Gemini API key with the settings in its environment, one on a line: Reconcile
-// always, Webhook where a delivery may be an unverified one that Gemini confirms, Effects where an effect fetches a batch's results.
+// Command needs prints which functions must read the Gemini API key with the settings in its
+// environment, one per line: Reconcile always, Webhook if it confirms unverified deliveries at Gemini,
+// Effects if an effect fetches the results of a batch.
 //
 //	OPLEDGER_CONFIRM=always go run ./scripts/stage/needs
 //
-// Only these may read it, so the scripts grant by this list. Terraform computes the same of its variables (infra/needs.tf),
-// and its tests have the same cases.
-// The exit code is 2 where the settings cannot be used.
+// No other function may read it: the scripts grant access by this list. Terraform computes the same from
+// its variables (infra/needs.tf), and its tests have the same cases. The exit code is 2 if the settings
+// cannot be used.
 package main
 
 import (
@@ -20,14 +21,15 @@ import (
 
 func main() {
 	if err := run(os.Environ(), os.Stdout); err != nil {
-		_, _ = io.WriteString(os.Stderr, diag.Lines("needs", err)) // there is nowhere else to say it
+		_, _ = io.WriteString(os.Stderr, diag.Lines("needs", err)) // stderr is the last place to report to
 		os.Exit(2)
 	}
 }
 
 func run(environ []string, w io.Writer) error {
-	// Whether the key is there is not asked.
-	environ = append(environ[:len(environ):len(environ)], "GEMINI_API_KEY=", "OPLEDGER_GEMINI_API_KEY_SECRET=projects/p/secrets/s")
+	// Whether the key exists is not checked here.
+	environ = append(environ[:len(environ):len(environ)], "GEMINI_API_KEY=",
+		"OPLEDGER_GEMINI_API_KEY_SECRET=projects/p/secrets/s")
 	webhook, err := config.Parse[struct{ Webhook config.Webhook }](environ)
 	effects, effectsErr := config.Parse[struct {
 		Ledger  config.Ledger

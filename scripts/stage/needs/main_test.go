@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestNeeds: the key is for the functions that use it with the settings, and no other.
+// TestNeeds: exactly the functions that use the API key with these settings are listed.
 func TestNeeds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -15,11 +15,16 @@ func TestNeeds(t *testing.T) {
 	}{
 		{"by default", nil, "reconcile"},
 		{"tokens are believed, as hints", []string{"OPLEDGER_WEBHOOK_AUDIENCE=a"}, "webhook reconcile"},
-		{"tokens are believed without asking", []string{"OPLEDGER_WEBHOOK_AUDIENCE=a", "OPLEDGER_CONFIRM=never"}, "reconcile"},
+		{"tokens are believed without asking", []string{"OPLEDGER_WEBHOOK_AUDIENCE=a", "OPLEDGER_CONFIRM=never"},
+			"reconcile"},
 		{"every delivery is confirmed", []string{"OPLEDGER_CONFIRM=always"}, "webhook reconcile"},
-		{"an effect for each item", []string{"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log, each: item}]"}, "reconcile effects"},
-		{"an effect that writes results", []string{"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: results, bucket: gs://my-results}]"}, "reconcile effects"},
-		{"other effects", []string{"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log}]", "GEMINI_API_KEY=k"}, "reconcile"},
+		{"an effect for each item", []string{"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log, each: item}]"},
+			"reconcile effects"},
+		{"an effect that writes results", []string{
+			"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: results, bucket: gs://my-results}]",
+		}, "reconcile effects"},
+		{"other effects", []string{"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log}]", "GEMINI_API_KEY=k"},
+			"reconcile"},
 	} {
 		var out strings.Builder
 		if err := run(c.set, &out); err != nil || strings.Join(strings.Fields(out.String()), " ") != c.want {
@@ -27,7 +32,8 @@ func TestNeeds(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	if err := run([]string{"OPLEDGER_CONFIRM=sometimes"}, &out); err == nil || !strings.Contains(err.Error(), "OPLEDGER_CONFIRM") || out.Len() > 0 {
+	if err := run([]string{"OPLEDGER_CONFIRM=sometimes"}, &out); err == nil || !strings.Contains(err.Error(),
+		"OPLEDGER_CONFIRM") || out.Len() > 0 {
 		t.Errorf("%v, printed %q", err, out.String())
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// A Measure is what Google Cloud itself measures of a deployment, an entry of infra/platform.json.
+// A Measure is a metric that Google Cloud itself measures of a deployment, an entry of
+// infra/platform.json.
 type Measure struct {
 	Name, Title, Unit string
 	Metric            string            // its full name
@@ -18,7 +19,7 @@ type Measure struct {
 	Alert             *Limit            // nil: no alert
 }
 
-// A Limit is what a measure must be above for five minutes to raise an alert.
+// A Limit is the value above which a measure must be for five minutes to raise an alert.
 type Limit struct {
 	Title              string
 	Above              int
@@ -33,14 +34,17 @@ func ReadPlatform(infra string) ([]Measure, error) {
 		return nil, err
 	}
 	for _, m := range table {
-		if m.Name == "" || m.Title == "" || m.Unit == "" || m.Metric == "" || m.Resource == "" || m.Aligner == "" || len(m.Where) == 0 {
-			return nil, fmt.Errorf("reading %s: %q: a measure has a name, a title, a unit, a metric, a resource, labels and an aligner", file, m.Name)
+		if m.Name == "" || m.Title == "" || m.Unit == "" || m.Metric == "" || m.Resource == "" || m.Aligner == "" ||
+			len(m.Where) == 0 {
+			return nil,
+				fmt.Errorf("reading %s: %q: a measure has a name, a title, a unit, a metric, a resource, labels and an aligner",
+					file, m.Name)
 		}
 	}
 	return table, nil
 }
 
-// condition is that of the measure's alert.
+// condition is the condition of the measure's alert.
 func (m Measure) condition(d Deployment) Condition {
 	parts := []string{fmt.Sprintf("metric.type=%q", m.Metric), fmt.Sprintf("resource.type=%q", m.Resource)}
 	for _, label := range slices.Sorted(maps.Keys(m.Where)) {
@@ -49,7 +53,8 @@ func (m Measure) condition(d Deployment) Condition {
 	return Condition{
 		DisplayName: fmt.Sprintf("more than %d %s for 300s", m.Alert.Above, m.Unit),
 		Threshold: &Threshold{
-			Filter: strings.Join(parts, " AND "), Comparison: "COMPARISON_GT", ThresholdValue: float64(m.Alert.Above), Duration: "300s",
+			Filter: strings.Join(parts, " AND "), Comparison: "COMPARISON_GT", ThresholdValue: float64(m.Alert.Above),
+			Duration:     "300s",
 			Aggregations: []Aggregation{{AlignmentPeriod: "300s", PerSeriesAligner: m.Aligner}},
 		},
 	}

@@ -52,7 +52,7 @@ type Aggregation struct {
 	CrossSeriesReducer string `json:"crossSeriesReducer,omitempty"`
 }
 
-// A Documentation is what whoever is woken reads.
+// A Documentation is the text that a notification contains.
 type Documentation struct {
 	MimeType string `json:"mimeType"`
 	Content  string `json:"content"`
@@ -65,7 +65,8 @@ type Link struct {
 	URL         string `json:"url"`
 }
 
-// Policies are the alert policies of both tables, by the name of the signal or measure. The playbooks are in the folder infra.
+// Policies returns the alert policies of both tables, by the name of the signal or measure. The
+// playbooks are in the folder infra.
 func Policies(infra string, table []Signal, platform []Measure, d Deployment) (map[string]Policy, error) {
 	policies := map[string]Policy{}
 	add := func(name, title, severity, playbook, combiner string, conditions ...Condition) error {
@@ -77,8 +78,11 @@ func Policies(infra string, table []Signal, platform []Measure, d Deployment) (m
 			DisplayName: d.Prefix + ": " + title, Severity: severity, Combiner: combiner,
 			Channels: append([]string{}, d.Channels...), UserLabels: map[string]string{"app": d.Prefix}, Conditions: conditions,
 			Documentation: Documentation{
-				MimeType: "text/markdown", Content: strings.NewReplacer("PREFIX", d.Prefix, "REGION", d.Region).Replace(string(text)),
-				Links: []Link{{DisplayName: "Playbook", URL: "https://github.com/opledger/opledger/blob/main/infra/playbooks/" + playbook}},
+				MimeType: "text/markdown",
+				Content:  strings.NewReplacer("PREFIX", d.Prefix, "REGION", d.Region).Replace(string(text)),
+				Links: []Link{
+					{DisplayName: "Playbook", URL: "https://github.com/opledger/opledger/blob/main/infra/playbooks/" + playbook},
+				},
 			},
 		}
 		return nil
@@ -95,7 +99,8 @@ func Policies(infra string, table []Signal, platform []Measure, d Deployment) (m
 		if s.Alert.AllOf != "" || s.Alert.While != "" {
 			combiner = "AND"
 		}
-		if err := add(s.Name, s.Alert.Title, s.Alert.Severity, s.Alert.Playbook, combiner, s.conditions(byName, d)...); err != nil {
+		if err := add(s.Name, s.Alert.Title, s.Alert.Severity, s.Alert.Playbook, combiner,
+			s.conditions(byName, d)...); err != nil {
 			return nil, err
 		}
 	}
@@ -112,7 +117,8 @@ func Policies(infra string, table []Signal, platform []Measure, d Deployment) (m
 
 // metric is the filter for the numbers of the signal.
 func (s Signal) metric(d Deployment) string {
-	return fmt.Sprintf(`metric.type="logging.googleapis.com/user/%s-%s" AND resource.type=%q`, d.Prefix, s.Name, s.resource())
+	return fmt.Sprintf(`metric.type="logging.googleapis.com/user/%s-%s" AND resource.type=%q`, d.Prefix, s.Name,
+		s.resource())
 }
 
 // conditions are those of the signal's alert.
@@ -128,7 +134,8 @@ func (s Signal) conditions(table map[string]Signal, d Deployment) []Condition {
 		}
 	}
 	all := []Condition{{
-		DisplayName: fmt.Sprintf("more than %d in %s", s.Alert.Count, window), Threshold: above(s.metric(d), float64(s.Alert.Count)),
+		DisplayName: fmt.Sprintf("more than %d in %s", s.Alert.Count, window),
+		Threshold:   above(s.metric(d), float64(s.Alert.Count)),
 	}}
 	if s.Alert.AllOf != "" {
 		// A share of everything, since one that counted nothing yet has no zeros to compare with.
@@ -145,14 +152,15 @@ func (s Signal) conditions(table map[string]Signal, d Deployment) []Condition {
 	return all
 }
 
-// absence are the conditions of what has stopped, which may leave zeros, or nothing.
+// absence are the conditions for what has stopped: then there may be zeros, or no data.
 func (s Signal) absence(window string, d Deployment) []Condition {
 	return []Condition{
 		{DisplayName: "none in " + window, Threshold: &Threshold{
 			Filter: s.metric(d), Comparison: "COMPARISON_LT", ThresholdValue: 1, Duration: "60s",
 			EvaluationMissingData: "EVALUATION_MISSING_DATA_ACTIVE", Aggregations: sum(window),
 		}},
-		{DisplayName: "absent for " + window, Absent: &Absent{Filter: s.metric(d), Duration: window, Aggregations: sum("60s")}},
+		{DisplayName: "absent for " + window, Absent: &Absent{Filter: s.metric(d), Duration: window,
+			Aggregations: sum("60s")}},
 	}
 }
 
@@ -160,7 +168,8 @@ func sum(period string) []Aggregation {
 	return []Aggregation{{AlignmentPeriod: period, PerSeriesAligner: "ALIGN_DELTA", CrossSeriesReducer: "REDUCE_SUM"}}
 }
 
-// window is so many intervals, or minutes; never under five minutes, since a line of the log takes a while to count.
+// window is so many intervals, or minutes; at least five minutes, because log lines are counted
+// with a delay.
 func (a Alert) window(interval time.Duration) time.Duration {
 	window := time.Duration(a.Minutes) * time.Minute
 	if a.Intervals > 0 {

@@ -1,6 +1,7 @@
-// Package signals makes of infra/signals.json and infra/platform.json what Cloud Logging and Cloud Monitoring take: log-based metrics,
-// and alert policies with the text of their playbooks. Terraform makes the same of the same tables; a file that the tests of both are held against
-// (infra/tests/signals.json) keeps them from going apart.
+// Package signals makes of infra/signals.json and infra/platform.json what Cloud Logging and Cloud
+// Monitoring accept: log-based metrics, and alert policies with the text of their playbooks. Terraform
+// makes the same of the same tables; the tests of both compare their result with
+// infra/tests/signals.json.
 package signals
 
 import (
@@ -14,7 +15,7 @@ import (
 	"time"
 )
 
-// A Signal is what is counted in the log, and when that wakes somebody.
+// A Signal is what is counted in the log, and when an alert fires.
 type Signal struct {
 	Name, Title string
 	Functions   []string         // whose lines count,
@@ -22,20 +23,21 @@ type Signal struct {
 	Where       map[string][]any // the field of a line must be one of these
 	Label       string           // the field that is counted apart; empty for none
 	About       string
-	Alert       *Alert // nil: nobody is woken
+	Alert       *Alert // nil: no alert
 }
 
 // An Alert is raised by more than Count lines in a window (When is "above"), or by none ("absent").
 type Alert struct {
-	Title, When        string
-	Count              int
-	AllOf              string `json:"all-of"` // with "above": a signal that must count nothing else in the window; empty for none
+	Title, When string
+	Count       int
+	// with "above": a signal that must count nothing else in the window; empty for none
+	AllOf              string `json:"all-of"`
 	While              string // with "above": a signal that must have counted something in it, too
 	Intervals, Minutes int    // the window: so many intervals of the schedule, or so many minutes
 	Severity, Playbook string
 }
 
-// A Deployment is what a policy depends on beside the table.
+// A Deployment holds what a policy depends on besides the table.
 type Deployment struct {
 	Prefix, Region string
 	Interval       time.Duration // of the schedule
@@ -50,8 +52,11 @@ func Read(infra string) ([]Signal, error) {
 		return nil, err
 	}
 	for _, s := range table {
-		if s.Name == "" || s.Title == "" || (len(s.Functions) == 0) == (s.Job == "") || s.Alert != nil && s.Alert.When != "above" && s.Alert.When != "absent" {
-			return nil, fmt.Errorf("reading %s: %q: a signal has a name, a title, and functions or a job, and an alert is above or absent", file, s.Name)
+		if s.Name == "" || s.Title == "" || (len(s.Functions) == 0) == (s.Job == "") ||
+			s.Alert != nil && s.Alert.When != "above" && s.Alert.When != "absent" {
+			return nil,
+				fmt.Errorf("reading %s: %q: a signal has a name, a title, and functions or a job, and an alert is above or absent",
+					file, s.Name)
 		}
 	}
 	for _, s := range table {
@@ -88,7 +93,7 @@ type Metric struct {
 	LabelExtractors map[string]string `json:"labelExtractors"`
 }
 
-// A Descriptor says what kind of numbers a metric has.
+// A Descriptor is the kind of a metric's numbers.
 type Descriptor struct {
 	MetricKind  string  `json:"metricKind"`
 	ValueType   string  `json:"valueType"`
@@ -97,7 +102,7 @@ type Descriptor struct {
 	Labels      []Label `json:"labels"`
 }
 
-// A Label is what a metric is counted apart by.
+// A Label is a field by which a metric is broken down.
 type Label struct {
 	Key       string `json:"key"`
 	ValueType string `json:"valueType"`
@@ -119,7 +124,7 @@ func (s Signal) Metric(d Deployment) Metric {
 	return m
 }
 
-// resource is the type of what the lines are about.
+// resource is the type of the resource that the lines are about.
 func (s Signal) resource() string {
 	if s.Job != "" {
 		return "cloud_scheduler_job"
@@ -127,16 +132,18 @@ func (s Signal) resource() string {
 	return "cloud_run_revision"
 }
 
-// filter compares our own log fields for equality only.
+// filter compares the fields of our own log for equality only.
 func (s Signal) filter(d Deployment) string {
 	if s.Job != "" {
-		return fmt.Sprintf(`resource.type=%q AND resource.labels.job_id=%q AND severity="ERROR"`, s.resource(), d.Prefix+"-"+s.Job)
+		return fmt.Sprintf(`resource.type=%q AND resource.labels.job_id=%q AND severity="ERROR"`, s.resource(),
+			d.Prefix+"-"+s.Job)
 	}
 	var services []string
 	for _, function := range s.Functions {
 		services = append(services, fmt.Sprintf("%q", d.Prefix+"-"+function))
 	}
-	parts := []string{fmt.Sprintf("resource.type=%q", s.resource()), "resource.labels.service_name=(" + strings.Join(services, " OR ") + ")"}
+	parts := []string{fmt.Sprintf("resource.type=%q", s.resource()),
+		"resource.labels.service_name=(" + strings.Join(services, " OR ") + ")"}
 	for _, field := range slices.Sorted(maps.Keys(s.Where)) {
 		var words []string
 		for _, word := range s.Where[field] {

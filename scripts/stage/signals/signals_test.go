@@ -13,7 +13,8 @@ import (
 
 var (
 	infra  = filepath.Join("..", "..", "..", "infra")
-	update = flag.Bool("update", false, "write infra/tests/signals.json anew, which Terraform's test then has to agree with")
+	update = flag.Bool("update", false,
+		"write infra/tests/signals.json again; Terraform's test must then agree with it")
 )
 
 func read(t *testing.T) []Signal {
@@ -38,11 +39,12 @@ func policies(t *testing.T, d Deployment) map[string]Policy {
 	return all
 }
 
-// TestTerraformMakesTheSame: metrics and policies are those in a file that a test of Terraform compares what it makes with. The
-// texts of the playbooks are not in it.
+// TestTerraformMakesTheSame: metrics and policies are those in a file with which a test of
+// Terraform compares its own. The texts of the playbooks are not in it.
 func TestTerraformMakesTheSame(t *testing.T) {
 	t.Parallel()
-	d := Deployment{Prefix: "staging", Region: "us-central1", Interval: 10 * time.Minute, Channels: []string{"projects/a-project/notificationChannels/7"}}
+	d := Deployment{Prefix: "staging", Region: "us-central1", Interval: 10 * time.Minute,
+		Channels: []string{"projects/a-project/notificationChannels/7"}}
 	made := struct {
 		Metrics  map[string]Metric `json:"metrics"`
 		Policies map[string]Policy `json:"policies"`
@@ -71,15 +73,18 @@ func TestTerraformMakesTheSame(t *testing.T) {
 	gotLines, wantLines := bytes.Split(got, []byte("\n")), bytes.Split(bytes.TrimSpace(want), []byte("\n"))
 	for i := range min(len(gotLines), len(wantLines)) {
 		if !bytes.Equal(gotLines[i], wantLines[i]) {
-			t.Fatalf("line %d of infra/tests/signals.json is %s, made is %s; if that is meant: go test ./scripts/stage/signals -update", i+1, wantLines[i], gotLines[i])
+			t.Fatalf("line %d of infra/tests/signals.json is %s, made is %s; if that is meant: go test "+
+				"./scripts/stage/signals -update", i+1, wantLines[i], gotLines[i])
 		}
 	}
 	if len(gotLines) != len(wantLines) {
-		t.Fatalf("infra/tests/signals.json has %d lines, made are %d; if that is meant: go test ./scripts/stage/signals -update", len(wantLines), len(gotLines))
+		t.Fatalf("infra/tests/signals.json has %d lines, made are %d; if that is meant: go test ./scripts/stage/signals "+
+			"-update", len(wantLines), len(gotLines))
 	}
 }
 
-// TestPlaybooks: whoever is woken reads the playbook with the names of this deployment in it, and can find it.
+// TestPlaybooks: a notification contains the playbook with the names of this deployment, and a link
+// to it.
 func TestPlaybooks(t *testing.T) {
 	t.Parallel()
 	for name, policy := range policies(t, Deployment{Prefix: "staging", Region: "us-central1", Interval: time.Minute}) {
@@ -88,7 +93,8 @@ func TestPlaybooks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := strings.ReplaceAll(strings.ReplaceAll(string(text), "PREFIX", "staging"), "REGION", "us-central1"); policy.Documentation.Content != want {
+		if want := strings.ReplaceAll(strings.ReplaceAll(string(text), "PREFIX", "staging"), "REGION",
+			"us-central1"); policy.Documentation.Content != want {
 			t.Errorf("%s says %q, want %q", name, policy.Documentation.Content, want)
 		}
 		if policy.Channels == nil {
@@ -97,7 +103,7 @@ func TestPlaybooks(t *testing.T) {
 	}
 }
 
-// TestWindows follow the schedule, with a floor.
+// TestWindows: windows follow the schedule, with a minimum.
 func TestWindows(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -115,7 +121,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestRead: a table that makes no sense is refused, by the name of the signal.
+// TestRead: an inconsistent table is refused, with the name of the signal.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -132,7 +138,8 @@ func TestRead(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "platform.json"), []byte(`[{"name":"a","title":"A","unit":"s","metric":"m"}]`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "platform.json"),
+		[]byte(`[{"name":"a","title":"A","unit":"s","metric":"m"}]`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ReadPlatform(dir); err == nil || !strings.Contains(err.Error(), `"a": a measure has a name`) {

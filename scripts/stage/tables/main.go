@@ -1,20 +1,20 @@
-// Command tables prints, for shell scripts, the tables in infra/: which settings there are and what reads them (settings.json),
-// what the ledger needs of Firestore (firestore.json), who may do what (roles.json), and what watches
-// (signals.json, platform.json).
+// Command tables prints, for shell scripts, the tables in infra/: the settings and what reads them
+// (settings.json), the ledger's needs in Firestore (firestore.json), the roles (roles.json), and the
+// monitoring (signals.json, platform.json).
 //
 //	go run ./scripts/stage/tables
 //
-// One line for each entry, of fields that white space separates:
+// It prints a line for each entry, with fields that white space separates:
 //
 //	setting NAME deployment|operator|never FUNCTION,…
 //	command NAME                                        a setting that opledger's commands read, too
 //	index COLLECTION FIELD:ascending|descending,…
 //	unindexed COLLECTION FIELD
 //	expiry COLLECTION FIELD
-//	role WHO ROLE KIND NAME ONLY WHY…                   on a thing of that kind; NAME is without the prefix; - is none
-//	source BUCKET                                       begins the name of a bucket with uploaded source; see roles.json
+//	role WHO ROLE KIND NAME ONLY WHY…                   on a resource of that kind; NAME has no prefix; - is none
+//	source BUCKET                                       prefix of a bucket with uploaded source; see roles.json
 //	metric NAME                                         a log-based metric, without the prefix
-//	policy NAME TITLE…                                  an alert policy; its title is without the prefix
+//	policy NAME TITLE…                                  an alert policy; its title has no prefix
 package main
 
 import (
@@ -90,7 +90,7 @@ type firestore struct {
 	Unindexed, Expiry []struct{ Collection, Name string }
 }
 
-// A role is one that somebody has on one thing.
+// A role is one that an account has on one resource.
 type role struct {
 	Who, Role, On, Name, Only, Why string
 	Buckets                        []string // of a role on source, with NUMBER, PROJECT and REGION in their names
@@ -110,7 +110,8 @@ func read(file string, into any) error {
 func printSettings(w io.Writer, settings []setting) error {
 	for _, s := range settings {
 		if s.Name == "" || len(s.Functions) == 0 || s.Set != "deployment" && s.Set != "operator" && s.Set != "never" {
-			return fmt.Errorf("settings.json: %+v: a setting has a name, functions, and is set by the deployment, the operator, or never", s)
+			return fmt.Errorf("settings.json: %+v: a setting has a name, functions, and is set by the deployment, the "+
+				"operator, or never", s)
 		}
 		fmt.Fprintln(w, "setting", s.Name, s.Set, strings.Join(s.Functions, ","))
 		if s.Commands {
@@ -143,7 +144,7 @@ func printFirestore(w io.Writer, firestore firestore) {
 func printRoles(w io.Writer, roles []role) error {
 	for _, r := range roles {
 		if r.Who == "" || r.Role == "" || r.On == "" || r.Why == "" {
-			return fmt.Errorf("roles.json: %+v: somebody has a role on something, and that has a reason", r)
+			return fmt.Errorf("roles.json: %+v: a role needs who, role, on and why", r)
 		}
 		if (r.On == "source") != (len(r.Buckets) > 0) {
 			return fmt.Errorf("roles.json: %+v: a role on source, and no other, lists buckets", r)

@@ -1,9 +1,10 @@
-// Command watch writes what watches a deployment, for scripts/deploy to make: log-based metrics and alert policies, in the form of
-// Google's APIs.
+// Command watch writes the monitoring of a deployment for scripts/deploy: log-based metrics and alert
+// policies, in the form of Google's APIs.
 //
 //	go run ./scripts/stage/watch OUT_DIR PREFIX REGION INTERVAL CHANNELS
 //
-// CHANNELS are the full names of the notification channels that policies notify, separated by white space; there may be none.
+// CHANNELS are the full names of the notification channels that policies notify, separated by white
+// space; there may be none.
 //
 //	OUT_DIR/metrics/NAME.json     for each signal of infra/signals.json
 //	OUT_DIR/policies/NAME.json    for each of its alerts, and those of infra/platform.json

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBackups: there is one daily backup schedule with the retention that was asked for, or none; the
-// operator's weekly one is left as it is.
+// TestBackups: there is one daily backup schedule with the given retention, or none; the operator's
+// weekly schedule is left alone.
 func TestBackups(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -14,11 +14,13 @@ func TestBackups(t *testing.T) {
 		options []string
 		want    string // the one change; empty: none
 	}{
-		"none is there":             {"", nil, "create --recurrence=daily --retention=7d"},
-		"only a weekly one":         {"w-1 SUNDAY 604800s\n", nil, "create --recurrence=daily --retention=7d"},
-		"it is there":               {"w-1 SUNDAY 8467200s\nd-1 daily 604800s\n", nil, ""},
-		"it has another retention":  {"d-1 daily 604800s\n", []string{"--backup-days=30"}, "update --backup-schedule=d-1 --retention=30d"},
-		"none is wanted":            {"w-1 SUNDAY 604800s\nd-1 daily 604800s\n", []string{"--backup-days", "0"}, "delete --backup-schedule=d-1"},
+		"none is there":     {"", nil, "create --recurrence=daily --retention=7d"},
+		"only a weekly one": {"w-1 SUNDAY 604800s\n", nil, "create --recurrence=daily --retention=7d"},
+		"it is there":       {"w-1 SUNDAY 8467200s\nd-1 daily 604800s\n", nil, ""},
+		"it has another retention": {"d-1 daily 604800s\n", []string{"--backup-days=30"},
+			"update --backup-schedule=d-1 --retention=30d"},
+		"none is wanted": {"w-1 SUNDAY 604800s\nd-1 daily 604800s\n", []string{"--backup-days", "0"},
+			"delete --backup-schedule=d-1"},
 		"none is wanted, nor there": {"", []string{"--backup-days", "0"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,8 +45,8 @@ func TestBackups(t *testing.T) {
 	}
 }
 
-// TestRecovery: point-in-time recovery is off, unless it is asked for; a later run without the option
-// switches it off again.
+// TestRecovery: point-in-time recovery is off by default; a later run without the option switches
+// it off again.
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	for want, options := range map[string][]string{"DISABLED": nil, "ENABLED": {"--point-in-time-recovery"}} {
@@ -60,7 +62,8 @@ func TestRecovery(t *testing.T) {
 func TestImagesAreCleanedUp(t *testing.T) {
 	t.Parallel()
 	r := deploy(t, deployed(t)).want(t, 0)
-	if n := len(r.matching("set-cleanup-policies opledger-functions --location=europe-west1 --policy=infra/images.json --no-dry-run")); n != 1 {
+	if n := len(r.matching("set-cleanup-policies opledger-functions --location=europe-west1 --policy=infra/images.json " +
+		"--no-dry-run")); n != 1 {
 		t.Errorf("the policies were set %d times", n)
 	}
 }

@@ -14,8 +14,8 @@ func builder(t *testing.T, w world, args ...string) run {
 	return bash(t, w, "", append([]string{"scripts/builder", "--project", project}, args...)...)
 }
 
-// TestBuilder: the account is made once and has the roles that the README lists for who deploys, and
-// the one for the build's log. --dry-run prints the same.
+// TestBuilder: the account is made once, with the roles that the README lists for the deployer and
+// the one for the log of the build. --dry-run prints the same.
 func TestBuilder(t *testing.T) {
 	t.Parallel()
 	r := builder(t, empty()).want(t, 0)
@@ -47,7 +47,7 @@ func TestBuilder(t *testing.T) {
 	compare(t, bash(t, empty(), "", script).want(t, 0).lines(), r.lines())
 }
 
-// deployerRoles returns what the README lists for who deploys.
+// deployerRoles returns the roles that the README lists for the deployer.
 func deployerRoles(t *testing.T) []string {
 	t.Helper()
 	dir, err := root()
@@ -67,10 +67,12 @@ func deployerRoles(t *testing.T) []string {
 	return roles
 }
 
-// TestBuilderWrongUse: what is wrong is said, and nothing is called.
+// TestBuilderWrongUse: wrong use is reported, and no program is called.
 func TestBuilderWrongUse(t *testing.T) {
 	t.Parallel()
-	for want, args := range map[string][]string{"--project is missing": {"--prefix", "x"}, "--region is not known": {"--region", "r"}} {
+	for want, args := range map[string][]string{
+		"--project is missing": {"--prefix", "x"}, "--region is not known": {"--region", "r"},
+	} {
 		r := bash(t, nil, "", append([]string{"scripts/builder"}, args...)...).want(t, 2)
 		if !strings.Contains(r.stderr, want) || len(r.calls) != 0 {
 			t.Errorf("%q: %s, %q", args, r.stderr, r.lines())

@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// A build is what the tests read in cloudbuild.yaml.
+// A build holds the fields of cloudbuild.yaml that the tests read.
 type build struct {
 	Substitutions  map[string]string
 	ServiceAccount string `yaml:"serviceAccount"`
@@ -39,10 +39,10 @@ func cloudbuild(t *testing.T) (build, string) {
 	return b, string(text)
 }
 
-// substitution is one that Cloud Build makes; $$ is a dollar for the step.
+// substitution matches a substitution of Cloud Build; $$ is a dollar for the step.
 var substitution = regexp.MustCompile(`\$\$|\$\{?([A-Z_]+)\}?`)
 
-// script returns what a step runs, with its substitutions made: the declared ones, but for what is given.
+// script returns the script of a step after substitution: the declared values, with these changes.
 func (b build) script(t *testing.T, id string, given map[string]string) string {
 	t.Helper()
 	for _, step := range b.Steps {
@@ -65,8 +65,9 @@ func (b build) script(t *testing.T, id string, given map[string]string) string {
 	return ""
 }
 
-// TestCloudBuild: the steps come in order, each is a shell script that can be read, names only scripts that are there, and every
-// substitution that is used is declared, and the other way round: Cloud Build refuses both.
+// TestCloudBuild: the steps are in order, each is a valid shell script and names existing scripts
+// only; every used substitution is declared, and every declared one used: Cloud Build refuses both
+// errors.
 func TestCloudBuild(t *testing.T) {
 	t.Parallel()
 	b, text := cloudbuild(t)
@@ -86,7 +87,8 @@ func TestCloudBuild(t *testing.T) {
 				used[found[1]] = true
 			}
 		}
-		if out, err := exec.CommandContext(t.Context(), step.Entrypoint, "-n", "-c", b.script(t, step.ID, nil)).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), step.Entrypoint, "-n", "-c",
+			b.script(t, step.ID, nil)).CombinedOutput(); err != nil {
 			t.Errorf("the step %s: %v %s", step.ID, err, out)
 		}
 	}
@@ -115,7 +117,8 @@ func TestCloudBuild(t *testing.T) {
 	}
 }
 
-// step runs a step as Cloud Build does, in a folder that stands for /workspace, with its substitutions as given.
+// step runs a step as Cloud Build does, in a folder that stands for /workspace, with these
+// substitutions.
 func (b build) step(t *testing.T, w world, workspace, id string, given map[string]string) run {
 	t.Helper()
 	script := strings.ReplaceAll(b.script(t, id, given), "/workspace/", workspace+"/")
@@ -135,14 +138,15 @@ func (b build) step(t *testing.T, w world, workspace, id string, given map[strin
 	return run{}
 }
 
-// settings is what a build is told: a file in a bucket. It returns the substitutions, and the world that has the file.
+// settings is a build's settings file in a bucket. It returns the substitutions, and the world that
+// has the file.
 func settings(way, text string) (map[string]string, rule) {
 	return map[string]string{"_WAY": way, "_SETTINGS": "gs://mine/settings", "_STATE_BUCKET": "mine"},
 		rule{Pattern: `^gcloud storage cat gs://mine/settings$`, Out: text}
 }
 
-// TestCloudBuildRefuses: without settings nothing is deployed, since everything would go back to its default; nor with Terraform
-// where its state is not said, or is empty.
+// TestCloudBuildRefuses: without settings nothing is deployed, because everything would go back to
+// its default; nor with Terraform if its state is not named, or is empty.
 func TestCloudBuildRefuses(t *testing.T) {
 	t.Parallel()
 	b, _ := cloudbuild(t)
@@ -169,19 +173,23 @@ func TestCloudBuildRefuses(t *testing.T) {
 	}
 }
 
-// TestCloudBuildWithGcloud: the functions get what the file says, and what is asked afterwards is what was deployed.
+// TestCloudBuildWithGcloud: the functions get the settings in the file, and the smoke test calls
+// what was deployed.
 func TestCloudBuildWithGcloud(t *testing.T) {
 	t.Parallel()
 	b, _ := cloudbuild(t)
-	given, file := settings("gcloud", "# mine\n--region us-central1\n--prefix mine\n--set OPLEDGER_GRACE=2m\n--sign-effects\n")
+	given, file := settings("gcloud",
+		"# mine\n--region us-central1\n--prefix mine\n--set OPLEDGER_GRACE=2m\n--sign-effects\n")
 	w, workspace := append(world{
 		file,
 		{Pattern: `^gcloud functions describe mine-webhook .*=value\(serviceConfig\.uri\)`, Out: "https://webhook.example\n"},
-		{Pattern: `^gcloud functions describe mine-register .*=value\(serviceConfig\.uri\)`, Out: "https://register.example\n"},
+		{Pattern: `^gcloud functions describe mine-register .*=value\(serviceConfig\.uri\)`,
+			Out: "https://register.example\n"},
 	}, deployed(t)...), t.TempDir()
 	b.step(t, w, workspace, "check", given).want(t, 0)
 	r := b.step(t, w, workspace, "deploy-gcloud", given).want(t, 0)
-	deploys := r.matching("gcloud functions deploy mine-", "--region=us-central1", "OPLEDGER_GRACE=2m", "--project=my-project")
+	deploys := r.matching("gcloud functions deploy mine-", "--region=us-central1", "OPLEDGER_GRACE=2m",
+		"--project=my-project")
 	if len(deploys) != 4 || len(r.matching("OPLEDGER_EFFECT_SECRET=")) != 1 {
 		t.Errorf("it called %q", r.lines())
 	}
@@ -191,7 +199,8 @@ func TestCloudBuildWithGcloud(t *testing.T) {
 	smoke(t, b, workspace, given)
 }
 
-// TestCloudBuildWithTerraform: Terraform gets the file after the project, so that what it says counts, and the state of the bucket.
+// TestCloudBuildWithTerraform: Terraform gets the file after the project, so that the file takes
+// precedence, and the state in the bucket.
 func TestCloudBuildWithTerraform(t *testing.T) {
 	t.Parallel()
 	b, _ := cloudbuild(t)
@@ -202,7 +211,8 @@ func TestCloudBuildWithTerraform(t *testing.T) {
 	}
 	w := world{
 		file, {Pattern: ` state list$`, Out: "google_firestore_database.ledger\n"},
-		{Pattern: ` output -raw webhook_url$`, Out: "https://webhook.example"}, {Pattern: ` output -raw register_url$`, Out: "https://register.example"},
+		{Pattern: ` output -raw webhook_url$`, Out: "https://webhook.example"},
+		{Pattern: ` output -raw register_url$`, Out: "https://register.example"},
 	}
 	b.step(t, w, workspace, "check", given).want(t, 0)
 	if r := b.step(t, w, workspace, "deploy-gcloud", given).want(t, 0); len(r.calls) != 0 {
@@ -212,7 +222,8 @@ func TestCloudBuildWithTerraform(t *testing.T) {
 	compare(t, r.lines(), []string{
 		"terraform -chdir=infra init -input=false -backend-config=bucket=mine -backend-config=prefix=opledger",
 		"terraform -chdir=infra state list",
-		"terraform -chdir=infra apply -input=false -auto-approve -var=project=my-project -var-file=" + workspace + "/.settings",
+		"terraform -chdir=infra apply -input=false -auto-approve -var=project=my-project " +
+			"-var-file=" + workspace + "/.settings",
 		"terraform -chdir=infra output -raw webhook_url", "terraform -chdir=infra output -raw register_url",
 	})
 	if text, err := os.ReadFile(filepath.Join(workspace, ".settings")); err != nil || string(text) != file.Out {
@@ -225,12 +236,14 @@ func TestCloudBuildWithTerraform(t *testing.T) {
 	b.step(t, world{{Pattern: `^curl`, Out: "403"}}, workspace, "smoke", given).want(t, 0)
 }
 
-// smoke runs the last step after one that deployed: it fails where the webhook or Register does not answer as it should.
+// smoke runs the last step after one that deployed: it fails if the webhook or Register does not
+// answer as expected.
 func smoke(t *testing.T, b build, workspace string, given map[string]string) {
 	t.Helper()
 	for status, code := range map[string]int{"405 403": 0, "404 403": 1, "403 403": 1, "405 405": 1} {
 		answers := strings.Fields(status)
-		w := world{{Pattern: `^curl .* https://webhook.example/$`, Out: answers[0]}, {Pattern: `^curl .* https://register.example/$`, Out: answers[1]}}
+		w := world{{Pattern: `^curl .* https://webhook.example/$`, Out: answers[0]},
+			{Pattern: `^curl .* https://register.example/$`, Out: answers[1]}}
 		if r := b.step(t, w, workspace, "smoke", given); r.code != code {
 			t.Errorf("answers %s: exit code %d, %s%s", status, r.code, r.out, r.stderr)
 		}

@@ -24,13 +24,15 @@ func deploy(t *testing.T, w world, args ...string) run {
 	return bash(t, w, "", append([]string{"scripts/deploy", "--project", project}, args...)...)
 }
 
-// TestDryRun: --dry-run runs nothing, and prints a script that calls what the real run calls, in the same order, in a project in
-// which nothing is deployed and in one in which everything is.
+// TestDryRun: --dry-run runs nothing, and prints a script that makes the calls of the real run in
+// the same order, in an empty project and in a deployed one.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	options := []string{
-		"--gemini-key-file", keyFile(t), "--sign-effects", "--register-caller", "group:submitters@example.com", "--location=eur3",
-		"--results-bucket", "my-results", "--notify", "ops@example.com", "--notify=projects/my-project/notificationChannels/7",
+		"--gemini-key-file", keyFile(t), "--sign-effects", "--register-caller", "group:submitters@example.com",
+		"--location=eur3",
+		"--results-bucket", "my-results", "--notify", "ops@example.com",
+		"--notify=projects/my-project/notificationChannels/7",
 		"--set", "OPLEDGER_EFFECTS=- {name: a, do: \"it's\"}\n- b", "--set", "OPLEDGER_INTERVAL=10m",
 	}
 	printed := deploy(t, nil, append(options, "--dry-run")...).want(t, 0)
@@ -54,17 +56,20 @@ func compare(t *testing.T, got, want []string) {
 	t.Helper()
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) || got[i] != want[i] {
-			t.Fatalf("call %d differs:\n%q\nwant\n%q", i, got[min(i, len(got)):min(i+1, len(got))], want[min(i, len(want)):min(i+1, len(want))])
+			t.Fatalf("call %d differs:\n%q\nwant\n%q", i, got[min(i, len(got)):min(i+1, len(got))],
+				want[min(i, len(want)):min(i+1, len(want))])
 		}
 	}
 }
 
-// TestSecondRun: where everything is there, nothing is made; functions and settings are deployed again.
+// TestSecondRun: in a deployed project nothing is made again; functions and settings are deployed
+// again.
 func TestSecondRun(t *testing.T) {
 	t.Parallel()
 	r := deploy(t, deployed(t), "--sign-effects").want(t, 0)
 	for _, c := range r.calls {
-		if strings.Contains(c.Line, " create ") || strings.Contains(c.Line, "versions add") || strings.Contains(c.Line, "/fields/") {
+		if strings.Contains(c.Line, " create ") || strings.Contains(c.Line, "versions add") || strings.Contains(c.Line,
+			"/fields/") {
 			t.Errorf("it called %s", c.Line)
 		}
 	}
@@ -73,11 +78,13 @@ func TestSecondRun(t *testing.T) {
 	}
 }
 
-// TestFirstRun is what a deployment consists of: who may do what, who is called by whom, which function has which settings.
+// TestFirstRun checks what a deployment consists of: the roles, the callers, and the settings of
+// each function.
 func TestFirstRun(t *testing.T) {
 	t.Parallel()
 	options := []string{
-		"--gemini-key-file", keyFile(t), "--register-caller", "user:a@example.com", "--sign-effects", "--results-bucket", "gs://my-results",
+		"--gemini-key-file", keyFile(t), "--register-caller", "user:a@example.com", "--sign-effects", "--results-bucket",
+		"gs://my-results",
 	}
 	for _, setting := range table(t, "setting") {
 		if value := "value of " + setting[0]; setting[1] == "operator" {
@@ -109,8 +116,10 @@ func TestFirstRun(t *testing.T) {
 		for _, c := range r.matching("add-iam-policy-binding") {
 			resource, name, _ := strings.Cut(c.Line, " add-iam-policy-binding ")
 			name, _, _ = strings.Cut(name, " ")
-			got = append(got, fmt.Sprintf("%s %s %s %s", c.flag("--member"), c.flag("--role"), strings.TrimPrefix(resource, "gcloud "), name))
-			if c.flag("--role") == "roles/datastore.user" && !strings.HasSuffix(c.flag("--condition"), `resource.name == "projects/my-project/databases/opledger"`) ||
+			got = append(got, fmt.Sprintf("%s %s %s %s", c.flag("--member"), c.flag("--role"),
+				strings.TrimPrefix(resource, "gcloud "), name))
+			if c.flag("--role") == "roles/datastore.user" && !strings.HasSuffix(c.flag("--condition"),
+				`resource.name == "projects/my-project/databases/opledger"`) ||
 				c.flag("--role") == "roles/storage.objectViewer" && c.flag("--condition") != sourceOnly {
 				t.Errorf("the role is for more than it is needed for: %s", c.Line)
 			}
@@ -151,19 +160,23 @@ func TestFirstRun(t *testing.T) {
 	t.Run("calls", func(t *testing.T) {
 		job := r.matching("scheduler jobs create http opledger-reconcile")
 		if len(job) != 1 || job[0].flag("--schedule") != "*/10 * * * *" || job[0].flag("--uri") != address("reconcile")+"/" ||
-			job[0].flag("--oidc-service-account-email") != account("scheduler") || job[0].flag("--oidc-token-audience") != address("reconcile") {
+			job[0].flag("--oidc-service-account-email") != account("scheduler") ||
+			job[0].flag("--oidc-token-audience") != address("reconcile") {
 			t.Errorf("the schedule is %+v", job)
 		}
 		push := r.matching("pubsub subscriptions create opledger-effects --topic=opledger-effects ")
-		if len(push) != 1 || push[0].flag("--push-endpoint") != address("effects")+"/projects/my-project/topics/opledger-effects" ||
+		if len(push) != 1 ||
+			push[0].flag("--push-endpoint") != address("effects")+"/projects/my-project/topics/opledger-effects" ||
 			push[0].flag("--push-auth-token-audience") != address("effects") ||
-			push[0].flag("--push-auth-service-account") != account("push") || push[0].flag("--dead-letter-topic") != "opledger-effects-dead" {
+			push[0].flag("--push-auth-service-account") != account("push") ||
+			push[0].flag("--dead-letter-topic") != "opledger-effects-dead" {
 			t.Errorf("the subscription is %+v", push)
 		}
 	})
 
 	t.Run("next", func(t *testing.T) {
-		for _, want := range []string{"webhook   " + address("webhook"), "register  " + address("register"), "scripts/doctor --project my-project"} {
+		for _, want := range []string{"webhook   " + address("webhook"), "register  " + address("register"),
+			"scripts/doctor --project my-project"} {
 			if !strings.Contains(r.out, want) {
 				t.Errorf("it does not say %q at the end: %s", want, r.out)
 			}
@@ -171,7 +184,8 @@ func TestFirstRun(t *testing.T) {
 	})
 }
 
-// TestIndexes: the database gets every index, exemption and TTL policy of infra/firestore.json [L3, L4].
+// TestIndexes: the database gets every index, exemption and TTL policy of infra/firestore.json [L3,
+// L4].
 func TestIndexes(t *testing.T) {
 	t.Parallel()
 	r := deploy(t, empty(), "--gemini-key-file", keyFile(t)).want(t, 0)
@@ -179,7 +193,8 @@ func TestIndexes(t *testing.T) {
 		found := r.matching("curl", fmt.Sprintf("/databases/opledger/collectionGroups/%s/fields/%s?", collection, field))
 		if len(found) != 1 || !strings.Contains(found[0].Line, want) {
 			t.Errorf("%s.%s: %+v, want one request with %s", collection, field, found, want)
-		} else if found[0].Stdin != "Authorization: Bearer token-of-mine\n" || strings.Contains(found[0].Line, "token-of-mine") {
+		} else if found[0].Stdin != "Authorization: Bearer token-of-mine\n" || strings.Contains(found[0].Line,
+			"token-of-mine") {
 			t.Errorf("the token is not where it belongs: %+v", found[0])
 		}
 	}
@@ -187,7 +202,8 @@ func TestIndexes(t *testing.T) {
 	for _, index := range table(t, "index") {
 		columns := strings.Split(index[1], ",")
 		if name, order, _ := strings.Cut(index[1], ":"); len(columns) == 1 {
-			patched(index[0], name, fmt.Sprintf(`{"queryScope":"COLLECTION_GROUP","fields":[{"fieldPath":%q,"order":%q}]}`, name, strings.ToUpper(order)))
+			patched(index[0], name, fmt.Sprintf(`{"queryScope":"COLLECTION_GROUP","fields":[{"fieldPath":%q,"order":%q}]}`, name,
+				strings.ToUpper(order)))
 			continue
 		}
 		composites++
@@ -210,7 +226,8 @@ func TestIndexes(t *testing.T) {
 	}
 }
 
-// TestKey: the Gemini API key comes from a file or standard input, is on no command line, and is asked for where it is missing.
+// TestKey: the Gemini API key comes from a file or standard input, is on no command line, and is
+// prompted for if it is missing.
 func TestKey(t *testing.T) {
 	t.Parallel()
 	r := bash(t, empty(), "key-of-mine", "scripts/deploy", "--project", project, "--gemini-key-file", "-").want(t, 0)
@@ -218,17 +235,19 @@ func TestKey(t *testing.T) {
 	if len(added) != 1 || added[0].Stdin != "key-of-mine" {
 		t.Errorf("stored %+v", added)
 	}
-	if r := deploy(t, empty()).want(t, 1); !strings.Contains(r.stderr, "--gemini-key-file") || len(r.matching("functions deploy")) != 0 {
+	if r := deploy(t, empty()).want(t, 1); !strings.Contains(r.stderr, "--gemini-key-file") ||
+		len(r.matching("functions deploy")) != 0 {
 		t.Errorf("%s", r.stderr)
 	}
 	signed := deploy(t, empty(), "--gemini-key-file", keyFile(t), "--sign-effects").want(t, 0)
 	secret := signed.matching("secrets versions add opledger-effect-secret")
-	if len(secret) != 1 || len(secret[0].Stdin) != len("whsec_")+44 || strings.Contains(signed.out+signed.stderr, secret[0].Stdin) {
+	if len(secret) != 1 || len(secret[0].Stdin) != len("whsec_")+44 || strings.Contains(signed.out+signed.stderr,
+		secret[0].Stdin) {
 		t.Errorf("stored %+v", secret)
 	}
 }
 
-// TestValues: values reach gcloud whole, whatever is in them.
+// TestValues: values reach gcloud unchanged, with any characters.
 func TestValues(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "effects.yaml")
@@ -249,27 +268,37 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestWrongUse: what is wrong is said in one line, with exit code 2, before anything is called.
+// TestWrongUse: wrong use is reported in one line, with exit code 2, before any program is called.
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
-		"--project is missing":                                     {"scripts/deploy"},
-		"--nonsense needs a value":                                 {"scripts/deploy", "--nonsense"},
-		"--nonsense is not known":                                  {"scripts/doctor", "--nonsense", "x"},
-		"--prefix must be":                                         {"scripts/deploy", "--project", "p", "--prefix", "No"},
-		"OPLEDGER_GRCE: there is no such setting":                  {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_GRCE=1s"},
-		"OPLEDGER_TOPIC: the deployment sets it itself":            {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_TOPIC=t"},
-		"GEMINI_API_KEY: it is not for deployed functions":         {"scripts/deploy", "--project", "p", "--set", "GEMINI_API_KEY=hunter2"},
-		"takes the name of a bucket, without a path, not gs://b/p": {"scripts/deploy", "--project", "p", "--results-bucket", "gs://b/p"},
-		"--notify takes an e-mail address, or a channel":           {"scripts/deploy", "--project", "p", "--notify", "ops"},
-		"OPLEDGER_INTERVAL: it must divide the hour":               {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_INTERVAL=7m"},
-		"--set takes NAME=VALUE":                                   {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_GRACE"},
-		"--set OPLEDGER_EFFECTS: the file cannot be read":          {"scripts/deploy", "--project", "p", "--set", "OPLEDGER_EFFECTS=@/nowhere"},
-		"--register-caller a@example.com: say what it is: user:a":  {"scripts/deploy", "--project", "p", "--register-caller", "a@example.com"},
-		"write serviceAccount:a@p.iam.gserviceaccount.com":         {"scripts/deploy", "--project", "p", "--register-caller", "a@p.iam.gserviceaccount.com"},
-		"--register-caller allUsers: Register must not be public":  {"scripts/deploy", "--project", "p", "--register-caller", "allUsers"},
-		"--options: the file /nowhere cannot be read":              {"scripts/deploy", "--options", "/nowhere"},
-		"teardown: --project is missing: the id of your Google C":  {"scripts/teardown", "--yes"},
+		"--project is missing":     {"scripts/deploy"},
+		"--nonsense needs a value": {"scripts/deploy", "--nonsense"},
+		"--nonsense is not known":  {"scripts/doctor", "--nonsense", "x"},
+		"--prefix must be":         {"scripts/deploy", "--project", "p", "--prefix", "No"},
+		"OPLEDGER_GRCE: there is no such setting": {"scripts/deploy", "--project", "p", "--set",
+			"OPLEDGER_GRCE=1s"},
+		"OPLEDGER_TOPIC: the deployment sets it itself": {"scripts/deploy", "--project", "p", "--set",
+			"OPLEDGER_TOPIC=t"},
+		"GEMINI_API_KEY: it is not for deployed functions": {"scripts/deploy", "--project", "p", "--set",
+			"GEMINI_API_KEY=hunter2"},
+		"takes the name of a bucket, without a path, not gs://b/p": {"scripts/deploy", "--project", "p", "--results-bucket",
+			"gs://b/p"},
+		"--notify takes an e-mail address, or a channel": {"scripts/deploy", "--project", "p", "--notify", "ops"},
+		"OPLEDGER_INTERVAL: it must divide the hour": {"scripts/deploy", "--project", "p", "--set",
+			"OPLEDGER_INTERVAL=7m"},
+		"--set takes NAME=VALUE": {"scripts/deploy", "--project", "p", "--set",
+			"OPLEDGER_GRACE"},
+		"--set OPLEDGER_EFFECTS: the file cannot be read": {"scripts/deploy", "--project", "p", "--set",
+			"OPLEDGER_EFFECTS=@/nowhere"},
+		"--register-caller a@example.com: say what it is: user:a": {"scripts/deploy", "--project", "p", "--register-caller",
+			"a@example.com"},
+		"write serviceAccount:a@p.iam.gserviceaccount.com": {"scripts/deploy", "--project", "p", "--register-caller",
+			"a@p.iam.gserviceaccount.com"},
+		"--register-caller allUsers: Register must not be public": {"scripts/deploy", "--project", "p", "--register-caller",
+			"allUsers"},
+		"--options: the file /nowhere cannot be read":             {"scripts/deploy", "--options", "/nowhere"},
+		"teardown: --project is missing: the id of your Google C": {"scripts/teardown", "--yes"},
 	} {
 		r := bash(t, nil, "", args...).want(t, 2)
 		if !strings.Contains(r.stderr, want) || len(r.calls) != 0 || r.out != "" || strings.Contains(r.stderr, "hunter2") {
@@ -277,7 +306,8 @@ func TestWrongUse(t *testing.T) {
 		}
 	}
 	for _, script := range []string{"deploy", "teardown", "doctor"} {
-		if r := bash(t, nil, "", "scripts/"+script, "--help").want(t, 0); !strings.Contains(r.out, "scripts/"+script+" --project ID") {
+		if r := bash(t, nil, "", "scripts/"+script, "--help").want(t, 0); !strings.Contains(r.out,
+			"scripts/"+script+" --project ID") {
 			t.Errorf("the help of %s is %q", script, r.out)
 		}
 	}

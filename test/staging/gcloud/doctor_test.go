@@ -16,7 +16,8 @@ func doctor(t *testing.T, w world) run {
 func TestDoctorOfAHealthyProject(t *testing.T) {
 	t.Parallel()
 	r := doctor(t, deployed(t)).want(t, 0)
-	if strings.Contains(r.out, "missing  ") || !strings.HasSuffix(r.out, "nothing is missing\n") || strings.Count(r.out, "ok       ") < 60 {
+	if strings.Contains(r.out, "missing  ") || !strings.HasSuffix(r.out, "nothing is missing\n") || strings.Count(r.out,
+		"ok       ") < 60 {
 		t.Errorf("it says %s", r.out)
 	}
 	changes := regexp.MustCompile(` (create|delete|update|deploy|add|add-iam-policy-binding|enable|PATCH|POST|DELETE) `)
@@ -27,8 +28,8 @@ func TestDoctorOfAHealthyProject(t *testing.T) {
 	}
 }
 
-// TestDoctorLooksAtAll: whatever deploy makes is among what doctor looks at.
-func TestDoctorLooksAtAll(t *testing.T) {
+// TestDoctorChecksAll: doctor checks everything that deploy makes.
+func TestDoctorChecksAll(t *testing.T) {
 	t.Parallel()
 	looked := strings.Join(doctor(t, deployed(t)).want(t, 0).lines(), " \n") + " "
 	made := 0
@@ -44,11 +45,11 @@ func TestDoctorLooksAtAll(t *testing.T) {
 			case kind == "firestore databases":
 				name = name[strings.Index(name, "=")+1:]
 			case kind == "firestore indexes composite" || kind == "iam service-accounts" || kind == "logging metrics":
-				continue // one question for all of them; TestDoctor has one that is missing
+				continue // one request for all of them; TestDoctor has one that is missing
 			}
 			made++
 			if !strings.Contains(looked, " "+name+" ") && !strings.Contains(looked, "="+name+" ") {
-				t.Errorf("nobody looks at %s, which %s makes", name, c.Line)
+				t.Errorf("doctor does not check %s, which %s makes", name, c.Line)
 			}
 		}
 	}
@@ -57,27 +58,29 @@ func TestDoctorLooksAtAll(t *testing.T) {
 	}
 }
 
-// TestDoctorUnsigned: where effects are not signed, nothing is missing without their secret.
+// TestDoctorUnsigned: if effects are not signed, their secret is not missing.
 func TestDoctorUnsigned(t *testing.T) {
 	t.Parallel()
 	unsigned := deployed(t)
 	for i := range unsigned {
 		unsigned[i].Out = regexp.MustCompile(`(?m)^.*OPLEDGER_EFFECT_SECRET=.*\n`).ReplaceAllString(unsigned[i].Out, "")
 	}
-	if r := doctor(t, append(world{{Pattern: `opledger-effect-secret`, Code: 1}}, unsigned...)).want(t, 0); len(r.matching("opledger-effect-secret")) != 0 {
+	if r := doctor(t, append(world{{Pattern: `opledger-effect-secret`, Code: 1}}, unsigned...)).want(t,
+		0); len(r.matching("opledger-effect-secret")) != 0 {
 		t.Errorf("it asked about the secret: %s", r.out)
 	}
 }
 
-// TestDoctorWithoutAStaticWebhook: where there is to be none, nothing is missing without its secret, and the check of the webhook is
-// told which kind there is to be.
+// TestDoctorWithoutAStaticWebhook: without a static webhook its secret is not missing, and the
+// check of the webhook is told which kind is deployed.
 func TestDoctorWithoutAStaticWebhook(t *testing.T) {
 	t.Parallel()
 	unset := rule{Pattern: `versions list opledger-webhook`}
 	for _, kind := range []string{"dynamic", "none"} {
 		w := deployed(t)
 		for i := range w {
-			if strings.HasPrefix(w[i].Pattern, `^gcloud functions describe opledger-reconcile`) && strings.HasPrefix(w[i].Out, "state=") {
+			if strings.HasPrefix(w[i].Pattern, `^gcloud functions describe opledger-reconcile`) && strings.HasPrefix(w[i].Out,
+				"state=") {
 				w[i].Out += "serviceConfig.environmentVariables.OPLEDGER_WEBHOOK=" + kind + "\n"
 			}
 		}
@@ -89,7 +92,7 @@ func TestDoctorWithoutAStaticWebhook(t *testing.T) {
 	}
 }
 
-// TestDoctor: of parts that are missing it names just those, and says what to do about each.
+// TestDoctor: it reports exactly the missing parts, and what to do about each.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	healthy := deployed(t)
@@ -123,46 +126,76 @@ func TestDoctor(t *testing.T) {
 		{"login", "gcloud auth login", without(`^gcloud auth list`, `.*\n`)},
 		{"project my-project", "gcloud projects list", rule{Pattern: `^gcloud projects describe`, Code: 1}},
 		{"API run", "gcloud services enable run.googleapis.com", without(`^gcloud services list`, `^run\.googleapis\.com\n`)},
-		{"Firestore database opledger, optimistic", redeploy, rule{Pattern: `databases describe`, Out: "FIRESTORE_NATIVE PESSIMISTIC\n"}},
-		{"index operations state:ascending,dueAt:ascending", redeploy, without(`^gcloud firestore indexes composite list`, `^operations COLLECTION_GROUP state,dueAt.*\n`)},
+		{"Firestore database opledger, optimistic", redeploy,
+			rule{Pattern: `databases describe`, Out: "FIRESTORE_NATIVE PESSIMISTIC\n"}},
+		{"index operations state:ascending,dueAt:ascending", redeploy, without(`^gcloud firestore indexes composite list`,
+			`^operations COLLECTION_GROUP state,dueAt.*\n`)},
 		{"index effects dueAt:ascending", redeploy, without(`^gcloud firestore indexes fields list`, `^effects dueAt.*\n`)},
-		{"exemption operations.metadata", redeploy, without(`^gcloud firestore indexes fields list`, `^operations metadata.*\n`)},
+		{"exemption operations.metadata", redeploy, without(`^gcloud firestore indexes fields list`,
+			`^operations metadata.*\n`)},
 		{"TTL deliveries.expireAt", redeploy, without(`^gcloud firestore indexes fields list`, `^deliveries expireAt.*\n`)},
-		{"index operations state:ascending,dueAt:ascending", "it is CREATING: wait some minutes", becomes(`^gcloud firestore indexes composite list`,
-			`^(operations COLLECTION_GROUP state,dueAt,.*)READY$`, "${1}CREATING")},
-		{"index operations state:ascending,dueAt:ascending", "it is NEEDS_REPAIR: delete it", becomes(`^gcloud firestore indexes composite list`,
-			`^(operations COLLECTION_GROUP state,dueAt,.*)READY$`, "${1}NEEDS_REPAIR")},
-		{"index effects dueAt:ascending", "it is CREATING: wait some minutes", becomes(`^gcloud firestore indexes fields list`,
-			`^(effects dueAt .*)READY $`, "${1}CREATING ")},
+		{"index operations state:ascending,dueAt:ascending", "it is CREATING: wait some minutes",
+			becomes(`^gcloud firestore indexes composite list`,
+				`^(operations COLLECTION_GROUP state,dueAt,.*)READY$`, "${1}CREATING")},
+		{"index operations state:ascending,dueAt:ascending", "it is NEEDS_REPAIR: delete it",
+			becomes(`^gcloud firestore indexes composite list`,
+				`^(operations COLLECTION_GROUP state,dueAt,.*)READY$`, "${1}NEEDS_REPAIR")},
+		{"index effects dueAt:ascending", "it is CREATING: wait some minutes",
+			becomes(`^gcloud firestore indexes fields list`,
+				`^(effects dueAt .*)READY $`, "${1}CREATING ")},
 		{"TTL deliveries.expireAt", "it is CREATING: wait some minutes", becomes(`^gcloud firestore indexes fields list`,
 			`^(deliveries expireAt .*)ACTIVE$`, "${1}CREATING")},
-		{"TTL deliveries.expireAt", redeploy, becomes(`^gcloud firestore indexes fields list`, `^(deliveries expireAt .*)ACTIVE$`, "${1}NEEDS_REPAIR")},
+		{"TTL deliveries.expireAt", redeploy, becomes(`^gcloud firestore indexes fields list`,
+			`^(deliveries expireAt .*)ACTIVE$`, "${1}NEEDS_REPAIR")},
 		{"secret opledger-webhook-secret", redeploy, rule{Pattern: `secrets describe opledger-webhook`, Code: 1}},
-		{"version of secret opledger-webhook-secret", "opledger webhook create", rule{Pattern: `versions list opledger-webhook`}},
-		{"version of secret opledger-gemini-api-key", "gcloud secrets versions add opledger-gemini-api-key --data-file=-", rule{Pattern: `versions list opledger-gemini`}},
-		{"function opledger-register", "gcloud functions logs read opledger-register", without(`^gcloud functions describe opledger-register`, `^state=ACTIVE\n`)},
+		{"version of secret opledger-webhook-secret", "opledger webhook create",
+			rule{Pattern: `versions list opledger-webhook`}},
+		{"version of secret opledger-gemini-api-key", "gcloud secrets versions add opledger-gemini-api-key --data-file=-",
+			rule{Pattern: `versions list opledger-gemini`}},
+		{"function opledger-register", "gcloud functions logs read opledger-register",
+			without(`^gcloud functions describe opledger-register`, `^state=ACTIVE\n`)},
 		{"webhook has OPLEDGER_STORE", redeploy, without(`^gcloud functions describe opledger-webhook`, `:opledger$`)},
-		{"reconcile has OPLEDGER_WEBHOOK_URL", redeploy, without(`^gcloud functions describe opledger-reconcile`, `.*OPLEDGER_WEBHOOK_URL.*\n`)},
-		{"OPLEDGER_GRACE is the same in webhook,register,reconcile,effects", "one value: terraform apply, or scripts/deploy", without(`^gcloud functions describe opledger-effects`, `.*OPLEDGER_GRACE.*\n`)},
+		{"reconcile has OPLEDGER_WEBHOOK_URL", redeploy, without(`^gcloud functions describe opledger-reconcile`,
+			`.*OPLEDGER_WEBHOOK_URL.*\n`)},
+		{"OPLEDGER_GRACE is the same in webhook,register,reconcile,effects", "one value: terraform apply, or scripts/deploy",
+			without(`^gcloud functions describe opledger-effects`, `.*OPLEDGER_GRACE.*\n`)},
 		{"account opledger-push", redeploy, without(`^gcloud iam service-accounts list`, `^opledger-push@.*\n`)},
-		{"register runs as an account of its own", redeploy, without(`^gcloud functions describe opledger-register`, `opledger-register@`)},
-		{"effects takes requests from Google Cloud only", redeploy, without(`^gcloud functions describe opledger-effects`, `_INTERNAL_ONLY`)},
-		{"register is not public", "remove-iam-policy-binding opledger-register", rule{Pattern: `^gcloud run services get-iam-policy opledger-register `, Out: "allUsers roles/run.invoker\n"}},
-		{"push subscription opledger-effects", redeploy, without(`^gcloud pubsub subscriptions describe opledger-effects .*pushEndpoint`, `/projects/my-project/topics/opledger-effects`)},
-		{"push subscription opledger-effects", redeploy, without(`^gcloud pubsub subscriptions describe opledger-effects .*pushEndpoint`, ` https:.*`)},
-		{"deadline and back-off of subscription opledger-effects", redeploy, without(`^gcloud pubsub subscriptions describe opledger-effects .*ackDeadline`, ` 10s`)},
-		{"dead letters of subscription opledger-effects", redeploy, without(`^gcloud pubsub subscriptions describe opledger-effects .*deadLetter`, `0$`)},
-		{"subscription opledger-effects-dead, where dead letters wait", redeploy, rule{Pattern: `^gcloud pubsub subscriptions describe opledger-effects-dead `, Out: "_deleted-topic_\n"}},
-		{"what scheduler job opledger-reconcile calls", redeploy, without(`^gcloud scheduler jobs describe .*httpTarget`, `/ `)},
-		{"scheduler job opledger-reconcile", "gcloud scheduler jobs resume", rule{Pattern: `lastAttemptTime`, Out: "PAUSED 2026-11-21T12:00:00Z \n"}},
-		{"last run of opledger-reconcile", "it has not run yet: gcloud scheduler jobs run", rule{Pattern: `lastAttemptTime`, Out: "ENABLED  \n"}},
-		{"last run of opledger-reconcile", "it failed with code 7, PERMISSION_DENIED: number = 403; see infra/playbooks/schedule-failing.md, then gcloud scheduler jobs run",
+		{"register runs as an account of its own", redeploy, without(`^gcloud functions describe opledger-register`,
+			`opledger-register@`)},
+		{"effects takes requests from Google Cloud only", redeploy, without(`^gcloud functions describe opledger-effects`,
+			`_INTERNAL_ONLY`)},
+		{"register is not public", "remove-iam-policy-binding opledger-register",
+			rule{Pattern: `^gcloud run services get-iam-policy opledger-register `, Out: "allUsers roles/run.invoker\n"}},
+		{"push subscription opledger-effects", redeploy,
+			without(`^gcloud pubsub subscriptions describe opledger-effects .*pushEndpoint`,
+				`/projects/my-project/topics/opledger-effects`)},
+		{"push subscription opledger-effects", redeploy,
+			without(`^gcloud pubsub subscriptions describe opledger-effects .*pushEndpoint`, ` https:.*`)},
+		{"deadline and back-off of subscription opledger-effects", redeploy,
+			without(`^gcloud pubsub subscriptions describe opledger-effects .*ackDeadline`, ` 10s`)},
+		{"dead letters of subscription opledger-effects", redeploy,
+			without(`^gcloud pubsub subscriptions describe opledger-effects .*deadLetter`, `0$`)},
+		{"subscription opledger-effects-dead, where dead letters wait", redeploy,
+			rule{Pattern: `^gcloud pubsub subscriptions describe opledger-effects-dead `, Out: "_deleted-topic_\n"}},
+		{"what scheduler job opledger-reconcile calls", redeploy, without(`^gcloud scheduler jobs describe .*httpTarget`,
+			`/ `)},
+		{"scheduler job opledger-reconcile", "gcloud scheduler jobs resume",
+			rule{Pattern: `lastAttemptTime`, Out: "PAUSED 2026-11-21T12:00:00Z \n"}},
+		{"last run of opledger-reconcile", "it has not run yet: gcloud scheduler jobs run",
+			rule{Pattern: `lastAttemptTime`, Out: "ENABLED  \n"}},
+		{"last run of opledger-reconcile",
+			"it failed with code 7, PERMISSION_DENIED: number = 403; see infra/playbooks/schedule-failing.md, then gcloud " +
+				"scheduler jobs run",
 			rule{Pattern: `lastAttemptTime`, Out: "ENABLED 2026-11-21T12:00:00Z 7\n"}},
 		{"schedule of opledger-reconcile, */5 * * * *", redeploy, rule{Pattern: `value\(schedule\)`, Out: "*/10 * * * *\n"}},
 		{"metric opledger-passes", redeploy, without(metricsListed, `^opledger-passes\n`)},
-		{"alert reconciliation has stopped", redeploy, without(policiesListed, `\{"name":[^{]*: reconciliation has stopped"[^}]*\},?`)},
-		{"recipient of alerts", "--notify WHO@example.com", without(policiesListed, `"projects/my-project/notificationChannels/1"`)},
-		{"Gemini's webhook", "wrong  it is disabled; delete it", rule{Pattern: `webhook check`, Out: "ok     it delivers\nwrong  it is disabled; delete it\nopledger: 1 of 2 is wrong\n", Code: 1}},
+		{"alert reconciliation has stopped", redeploy,
+			without(policiesListed, `\{"name":[^{]*: reconciliation has stopped"[^}]*\},?`)},
+		{"recipient of alerts", "--notify WHO@example.com",
+			without(policiesListed, `"projects/my-project/notificationChannels/1"`)},
+		{"Gemini's webhook", "wrong  it is disabled; delete it",
+			rule{Pattern: `webhook check`,
+				Out: "ok     it delivers\nwrong  it is disabled; delete it\nopledger: 1 of 2 is wrong\n", Code: 1}},
 	}
 	for _, r := range roles(t) {
 		if r.who != "callers" { // by default there are none
@@ -197,13 +230,15 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// A part is what doctor looks at, what it is to say where it is missing, and the answer that makes it so.
+// A part is something that doctor checks, its report if it is missing, and the answer that makes it
+// missing.
 type part struct {
 	what, remedy string
 	rule         rule
 }
 
-// batches are parts that can be missing at once: no two are about the same answer. Without the first two nothing else is asked.
+// batches are parts that can be missing at once: no two depend on the same answer. Without the
+// first two, doctor checks nothing else.
 func batches(parts []part) (all [][]part) {
 	all = [][]part{parts[:1], parts[1:2]}
 next:

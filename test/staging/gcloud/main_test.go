@@ -1,6 +1,7 @@
-// Package gcloud runs scripts/deploy, scripts/teardown and scripts/doctor against programs that only pretend: a gcloud, a curl,
-// a go, a terraform and a sleep that write down how they were called and answer from a table. What the scripts would do in a project is seen in
-// what they call; that gcloud would take it is for gcloud to say.
+// Package gcloud runs scripts/deploy, scripts/teardown and scripts/doctor with simulated programs: a
+// gcloud, a curl, a go, a terraform and a sleep that record how they were called, and answer from a
+// table. The recorded calls show what the scripts would do in a project. Whether the real gcloud
+// accepts them is not tested.
 package gcloud
 
 import (
@@ -17,10 +18,10 @@ import (
 	"testing"
 )
 
-// programs are those that are pretended.
+// programs are the simulated ones.
 var programs = []string{"gcloud", "curl", "go", "terraform", "sleep"}
 
-// TestMain is also the pretended programs: links to this test's own binary.
+// TestMain is also the simulated programs: links to this test's own binary.
 func TestMain(m *testing.M) {
 	name := filepath.Base(os.Args[0])
 	if os.Getenv(envWorld) == "" || !slices.Contains(programs, name) {
@@ -34,13 +35,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// The variables that tell a pretended program where its table is, and where it writes down its calls.
+// The variables that tell a pretended program where its table is, and where it writes down its
+// calls.
 const (
 	envWorld = "PRETENDED_WORLD"
 	envCalls = "PRETENDED_CALLS"
 )
 
-// check is the call that has the code look at settings, needs the one that says who asks Gemini with them.
+// check is the call that has the code look at settings, needs the one that says who asks Gemini
+// with them.
 const (
 	check = "go run ./scripts/stage/check "
 	needs = "go run ./scripts/stage/needs"
@@ -53,7 +56,7 @@ type rule struct {
 	Times             int // so many calls; 0: all of them
 }
 
-// answers reports whether the rule is for a call after those that were made, which before reads.
+// answers reports whether the rule is for a call after the earlier ones, which before reads.
 func (r rule) answers(line string, before func() ([]call, error)) (bool, error) {
 	pattern := regexp.MustCompile(r.Pattern)
 	if !pattern.MatchString(line) || r.Times == 0 {
@@ -69,7 +72,7 @@ func (r rule) answers(line string, before func() ([]call, error)) (bool, error) 
 	return answered < r.Times, err
 }
 
-// A world answers by the first rule that matches, and else with nothing and success.
+// A world answers by the first rule that matches, and otherwise with nothing and success.
 type world []rule
 
 // A call is how a program was called.
@@ -89,7 +92,9 @@ func pretend(name string) (code int, err error) {
 	if err := json.Unmarshal(text, &w); err != nil {
 		return 0, err
 	}
-	c := call{Line: strings.Join(append([]string{name}, os.Args[1:]...), " "), Args: append([]string{name}, os.Args[1:]...)}
+	c := call{
+		Line: strings.Join(append([]string{name}, os.Args[1:]...), " "), Args: append([]string{name}, os.Args[1:]...),
+	}
 	if name == "curl" || strings.Contains(c.Line, "--data-file=-") {
 		stdin, err := io.ReadAll(os.Stdin)
 		if err != nil {

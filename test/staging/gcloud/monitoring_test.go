@@ -12,11 +12,12 @@ import (
 const (
 	monitoring     = "https://monitoring.googleapis.com/v3/"
 	metricsListed  = `^gcloud logging metrics list`
-	policiesListed = `^curl .*--request GET .*/alertPolicies\?.*&fields=nextPageToken,alertPolicies\(name,displayName,notificationChannels\)$`
+	policiesListed = `^curl .*--request GET .*/alertPolicies\?.*&fields=nextPageToken,` +
+		`alertPolicies\(name,displayName,notificationChannels\)$`
 )
 
-// watched are the answers where every metric and alert of the table is there, and one channel. Lists are answered as Google's APIs
-// do, indented or not, with what is somebody else's.
+// watched are the answers for a project with every metric and alert of the table, and one channel.
+// Lists are answered as Google's APIs do, indented or not, with entries that are not opledger's.
 func watched(t *testing.T) world {
 	t.Helper()
 	var metrics strings.Builder
@@ -31,7 +32,8 @@ func watched(t *testing.T) world {
 	return world{
 		{Pattern: metricsListed, Out: metrics.String()},
 		{Pattern: policiesListed, Out: list + "]}"},
-		{Pattern: `^curl .*--request GET .*/notificationChannels\?.*&fields=nextPageToken,notificationChannels\(name,displayName\)$`, Out: `{
+		{Pattern: `^curl .*--request GET .*/notificationChannels\?.*&fields=nextPageToken,` +
+			`notificationChannels\(name,displayName\)$`, Out: `{
   "notificationChannels": [
     {
       "name": "projects/my-project/notificationChannels/2",
@@ -47,8 +49,9 @@ func watched(t *testing.T) world {
 	}
 }
 
-// TestWatching: every metric and alert of infra/signals.json is made once and changed by the next run, metrics before the functions
-// and alerts after them; whom they tell is made once, too.
+// TestWatching: every metric and alert of infra/signals.json is made once and changed by the next
+// run, metrics before the functions and alerts after them; notification channels are made once,
+// too.
 func TestWatching(t *testing.T) {
 	t.Parallel()
 	notify := []string{
@@ -77,7 +80,8 @@ func TestWatching(t *testing.T) {
 					steps = append(steps, call.Args[3]+" "+call.Args[4]+" "+call.flag("--config-from-file"))
 				case strings.HasPrefix(call.Line, "gcloud functions deploy opledger-reconcile "):
 					steps = append(steps, "functions")
-				case strings.HasPrefix(call.Line, "curl ") && strings.Contains(call.Line, "/alertPolicies") && !strings.Contains(call.Line, " GET "):
+				case strings.HasPrefix(call.Line, "curl ") && strings.Contains(call.Line,
+					"/alertPolicies") && !strings.Contains(call.Line, " GET "):
 					if call.Stdin != "Authorization: Bearer token-of-mine\n" || strings.Contains(call.Line, "token-of-mine") {
 						t.Errorf("the token is not where it belongs: %+v", call)
 					}
@@ -100,7 +104,9 @@ func TestWatching(t *testing.T) {
 				want = append(want, fmt.Sprintf("%s @dist/watch/policies/%s.json %s", c.policy, e[0], url))
 			}
 			compare(t, steps, want)
-			found := r.matching("--request POST", `{"type":"email","displayName":"opledger: ops@example.com","labels":{"email_address":"ops@example.com"},"userLabels":{"app":"opledger"}}`)
+			found := r.matching("--request POST",
+				`{"type":"email","displayName":"opledger: ops@example.com","labels":`+
+					`{"email_address":"ops@example.com"},"userLabels":{"app":"opledger"}}`)
 			if len(found) != c.channels || len(r.matching("--request POST", "/notificationChannels")) != c.channels {
 				t.Errorf("made the channels %+v, want %d", found, c.channels)
 			}
@@ -108,8 +114,9 @@ func TestWatching(t *testing.T) {
 	}
 }
 
-// TestNobodyIsTold: alerts without a channel are said to be so; a list that cannot be had makes nothing twice.
-func TestNobodyIsTold(t *testing.T) {
+// TestAlertsWithoutAChannel: deploy warns of alerts without a channel; if a list cannot be read, nothing is
+// made twice.
+func TestAlertsWithoutAChannel(t *testing.T) {
 	t.Parallel()
 	r := deploy(t, deployed(t)).want(t, 0)
 	if !strings.Contains(r.stderr, "alerts have no recipient") || len(r.matching("/notificationChannels")) != 0 {
@@ -124,11 +131,13 @@ func TestNobodyIsTold(t *testing.T) {
 	}
 }
 
-// TestPages: a list that comes in pages is read to its end.
+// TestPages: a list in several pages is read to its end.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	first := world{
-		{Pattern: `alertPolicies\?pageSize=500&pageToken=tw%2Bo&`, Out: `{"alertPolicies":[{"name":"projects/my-project/alertPolicies/77","displayName":"opledger: messages in the dead-letter topic"}]}`},
+		{Pattern: `alertPolicies\?pageSize=500&pageToken=tw%2Bo&`,
+			Out: `{"alertPolicies":[{"name":"projects/my-project/alertPolicies/77",` +
+				`"displayName":"opledger: messages in the dead-letter topic"}]}`},
 		{Pattern: policiesListed, Out: `{"nextPageToken": "tw+o"}`},
 	}
 	r := deploy(t, append(first, deployed(t)...)).want(t, 0)
@@ -137,12 +146,13 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestWatchWritesTheTable: for every metric and alert that deploy takes from the table there is the file that it gives to gcloud or to
-// curl, and no other.
+// TestWatchWritesTheTable: for exactly the metrics and alerts that deploy reads from the table,
+// there is the file that it gives to gcloud or curl.
 func TestWatchWritesTheTable(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	command := exec.CommandContext(t.Context(), "go", "run", "github.com/opledger/opledger/scripts/stage/watch", dir, "opledger", "europe-west1", "5m", "")
+	command := exec.CommandContext(t.Context(), "go", "run", "github.com/opledger/opledger/scripts/stage/watch", dir,
+		"opledger", "europe-west1", "5m", "")
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -18,7 +18,8 @@ func roles(t *testing.T) (all []role) {
 	return all
 }
 
-// member is who has the role, in the form of IAM; of callers nobody knows that here.
+// member is who has the role, in the form of IAM. It is empty for callers, whom the deployment does
+// not know.
 func (r role) member() string {
 	switch r.who {
 	case "everybody":
@@ -29,7 +30,7 @@ func (r role) member() string {
 	return member(r.who)
 }
 
-// resource is what the role is on, as gcloud calls it: what kind of thing, and which.
+// resource is what the role is on, as gcloud names it: its kind and its name.
 func (r role) resource() (kind, name string) {
 	switch r.kind {
 	case "database", "source", "project":
@@ -40,21 +41,23 @@ func (r role) resource() (kind, name string) {
 		return "iam service-accounts", account(r.name)
 	}
 	return map[string]string{
-		"topic": "pubsub topics", "subscription": "pubsub subscriptions", "secret": "secrets", "repository": "artifacts repositories",
-		"service": "run services",
+		"topic": "pubsub topics", "subscription": "pubsub subscriptions", "secret": "secrets",
+		"repository": "artifacts repositories",
+		"service":    "run services",
 	}[r.kind], "opledger-" + r.name
 }
 
-// policy is the pattern of the question for the policy that the role is in.
+// policy is the pattern of the request for the policy that the role is in.
 func (r role) policy() string {
 	kind, name := r.resource()
 	return "^gcloud " + kind + " get-iam-policy " + regexp.QuoteMeta(name) + " "
 }
 
-// line is how gcloud prints that somebody has the role.
+// line is how gcloud prints that a member has the role.
 func (r role) line() string { return r.member() + " " + r.role + "\n" }
 
-// policies are the answers where everybody has every role of the table; nobody may call Register.
+// policies are the answers in which every role of the table is granted; no member may call
+// Register.
 func policies(t *testing.T) (all world) {
 	t.Helper()
 	at := map[string]int{}
@@ -72,15 +75,17 @@ func policies(t *testing.T) (all world) {
 	return all
 }
 
-// TestKeyIsForThoseWhoAsk: the Gemini key is granted to the functions that ask Gemini with the settings that there are, which the code
-// says; doctor misses it for no other.
-func TestKeyIsForThoseWhoAsk(t *testing.T) {
+// TestKeyGrants: the Gemini key is granted to exactly the functions that call Gemini with
+// the given settings, by the code; doctor expects it for no other.
+func TestKeyGrants(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ asking, accounts string }{
-		{"reconcile\n", "reconcile"}, {"webhook\nreconcile\n", "webhook reconcile"}, {"reconcile\neffects\n", "reconcile effects"},
+		{"reconcile\n", "reconcile"}, {"webhook\nreconcile\n", "webhook reconcile"},
+		{"reconcile\neffects\n", "reconcile effects"},
 	} {
 		says := world{{Pattern: `^` + needs + `$`, Out: c.asking}}
-		r := deploy(t, append(says, empty()...), "--gemini-key-file", keyFile(t), "--set", "OPLEDGER_CONFIRM=never").want(t, 0)
+		r := deploy(t, append(says, empty()...), "--gemini-key-file", keyFile(t), "--set", "OPLEDGER_CONFIRM=never").want(t,
+			0)
 		if len(r.asked) != 1 || !slices.Contains(r.asked[0].Env, "OPLEDGER_CONFIRM=never") {
 			t.Errorf("asked by %+v", r.asked)
 		}
@@ -97,7 +102,11 @@ func TestKeyIsForThoseWhoAsk(t *testing.T) {
 		for _, who := range want {
 			held.Out += who + " roles/secretmanager.secretAccessor\n"
 		}
-		settings := rule{Pattern: `^gcloud functions describe opledger-effects .*=value\(serviceConfig\.environmentVariables\.OPLEDGER_EFFECTS\)`, Out: "- {name: a}\n- b\n"}
+		settings := rule{
+			Pattern: `^gcloud functions describe opledger-effects ` +
+				`.*=value\(serviceConfig\.environmentVariables\.OPLEDGER_EFFECTS\)`,
+			Out: "- {name: a}\n- b\n",
+		}
 		r = doctor(t, append(append(says, held, settings), deployed(t)...)).want(t, 0)
 		if len(r.asked) != 1 || !slices.Contains(r.asked[0].Env, "OPLEDGER_EFFECTS=- {name: a}\n- b") {
 			t.Errorf("asked by %+v", r.asked)

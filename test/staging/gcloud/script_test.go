@@ -12,11 +12,13 @@ import (
 	"testing"
 )
 
-// root is the source tree. What bash reads in it is read here, too: else go would take a result from before a change of it.
+// root is the source tree. The test itself reads the files that bash reads, so that go does not
+// reuse a cached result after a change in them.
 var root = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
 	dir := strings.TrimSpace(string(out))
-	for _, pattern := range []string{"scripts/*.sh", "scripts/deploy", "scripts/doctor", "scripts/teardown", "scripts/stage/*/*.go", "infra/*.json"} {
+	for _, pattern := range []string{"scripts/*.sh", "scripts/deploy", "scripts/doctor", "scripts/teardown",
+		"scripts/stage/*/*.go", "infra/*.json"} {
 		paths, globErr := filepath.Glob(filepath.Join(dir, pattern))
 		err = errors.Join(err, globErr)
 		for _, path := range paths {
@@ -27,7 +29,7 @@ var root = sync.OnceValues(func() (string, error) {
 	return dir, err
 })
 
-// tables is what scripts/stage/tables prints.
+// tables is the output of scripts/stage/tables.
 var tables = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command("go", "run", "github.com/opledger/opledger/scripts/stage/tables").Output()
 	return string(out), err
@@ -57,7 +59,7 @@ type run struct {
 	asked       []call // who asks Gemini, of which the same is true
 }
 
-// bash runs a script of bash in the source tree and in a world, with what is typed.
+// bash runs a script of bash in the source tree and in a world, with this input.
 func bash(t *testing.T, w world, typed string, args ...string) run {
 	t.Helper()
 	dir, err := root()
@@ -74,7 +76,8 @@ func bashIn(t *testing.T, dir string, w world, typed string, args ...string) run
 		t.Fatal(err)
 	}
 	w = append(w[:len(w):len(w)],
-		rule{Pattern: `^go run \./scripts/stage/tables$`, Out: text}, rule{Pattern: `^` + needs + `$`, Out: "webhook\nreconcile\neffects\n"})
+		rule{Pattern: `^go run \./scripts/stage/tables$`, Out: text},
+		rule{Pattern: `^` + needs + `$`, Out: "webhook\nreconcile\neffects\n"})
 	encoded, err := json.Marshal(w)
 	if err != nil {
 		t.Fatal(err)
@@ -95,8 +98,10 @@ func bashIn(t *testing.T, dir string, w world, typed string, args ...string) run
 	}
 	command := exec.CommandContext(t.Context(), "bash", args...)
 	command.Dir = dir
-	// A program with the race detector in it sleeps for a second before it ends unless told otherwise.
-	command.Env = []string{"PATH=" + bin + ":/usr/bin:/bin", envWorld + "=" + worldFile, envCalls + "=" + callsFile, "GORACE=atexit_sleep_ms=0"}
+	// A program with the race detector in it sleeps for a second before it ends unless told
+	// otherwise.
+	command.Env = []string{"PATH=" + bin + ":/usr/bin:/bin", envWorld + "=" + worldFile, envCalls + "=" + callsFile,
+		"GORACE=atexit_sleep_ms=0"}
 	command.Stdin = strings.NewReader(typed)
 	var out, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &out, &stderr
@@ -130,7 +135,7 @@ func bashIn(t *testing.T, dir string, w world, typed string, args ...string) run
 	return r
 }
 
-// readCalls returns what the pretended programs wrote down.
+// readCalls returns the recorded calls of the simulated programs.
 func readCalls(file string) (all []call, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -162,7 +167,7 @@ func (r run) lines() (lines []string) {
 	return lines
 }
 
-// matching returns the calls that hold every one of some texts.
+// matching returns the calls that contain all of these texts.
 func (r run) matching(texts ...string) (found []call) {
 next:
 	for _, c := range r.calls {

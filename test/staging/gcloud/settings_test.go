@@ -10,18 +10,20 @@ import (
 	"testing"
 )
 
-// TestSettingsAreChecked: before anything is done or printed, the code looks at what the functions would be given, and at nothing
-// that is set where the script runs.
+// TestSettingsAreChecked: before anything is done or printed, the code checks the settings that the
+// functions would get, and no variable of the environment of the script.
 func TestSettingsAreChecked(t *testing.T) {
 	t.Parallel()
-	const outside = "export OPLEDGER_STORE=sqlite:mine GEMINI_API_KEY=hunter2 OPLEDGER_TOLERANCE=9s OPLEDGER_OF_A_TEST=1; exec scripts/deploy --project my-project "
+	const outside = "export OPLEDGER_STORE=sqlite:mine GEMINI_API_KEY=hunter2 OPLEDGER_TOLERANCE=9s " +
+		"OPLEDGER_OF_A_TEST=1; exec scripts/deploy --project my-project "
 	r := bash(t, nil, "", "-c", outside+"--sign-effects --set OPLEDGER_GRACE=2m --dry-run").want(t, 0)
 	if len(r.checked) != 1 || r.checked[0].Line != check+"effects webhook register reconcile" {
 		t.Fatalf("checked by %+v", r.checked)
 	}
 	var got []string
 	for _, variable := range r.checked[0].Env {
-		if strings.HasPrefix(variable, "OPLEDGER_") || strings.HasPrefix(variable, "GOOGLE_") || strings.HasPrefix(variable, "GEMINI_") {
+		if strings.HasPrefix(variable, "OPLEDGER_") || strings.HasPrefix(variable, "GOOGLE_") || strings.HasPrefix(variable,
+			"GEMINI_") {
 			got = append(got, variable)
 		}
 	}
@@ -31,18 +33,20 @@ func TestSettingsAreChecked(t *testing.T) {
 		"OPLEDGER_EFFECT_SECRET=projects/my-project/secrets/opledger-effect-secret",
 		"OPLEDGER_GEMINI_API_KEY_SECRET=projects/my-project/secrets/opledger-gemini-api-key", "OPLEDGER_GRACE=2m",
 		"OPLEDGER_STORE=firestore:opledger", "OPLEDGER_TOPIC=opledger-effects",
-		"OPLEDGER_WEBHOOK_SECRET=projects/my-project/secrets/opledger-webhook-secret", "OPLEDGER_WEBHOOK_URL=https://webhook.invalid",
+		"OPLEDGER_WEBHOOK_SECRET=projects/my-project/secrets/opledger-webhook-secret",
+		"OPLEDGER_WEBHOOK_URL=https://webhook.invalid",
 	})
 	refuses := world{{Pattern: check, Err: "OPLEDGER_GRACE: too short\n", Code: 2}}
 	for _, dry := range []string{"", " --dry-run"} {
 		refused := bash(t, refuses, "", "-c", outside+"--set OPLEDGER_GRACE=1ns"+dry).want(t, 2)
-		if len(refused.calls) != 0 || refused.out != "" || !strings.Contains(refused.stderr, "too short") || !strings.Contains(refused.stderr, "nothing was changed") {
+		if len(refused.calls) != 0 || refused.out != "" || !strings.Contains(refused.stderr, "too short") ||
+			!strings.Contains(refused.stderr, "nothing was changed") {
 			t.Errorf("it called %q, printed %q and said %s", refused.lines(), refused.out, refused.stderr)
 		}
 	}
 }
 
-// TestSettingsAreCheckedByTheCode: the same with nothing pretended.
+// TestSettingsAreCheckedByTheCode: the same with the real programs.
 func TestSettingsAreCheckedByTheCode(t *testing.T) {
 	t.Parallel()
 	dir, err := root()
@@ -55,7 +59,8 @@ func TestSettingsAreCheckedByTheCode(t *testing.T) {
 		want []string
 	}{
 		{[]string{"OPLEDGER_GRACE=2m"}, 0, nil},
-		{[]string{"OPLEDGER_GRACE=soon", "OPLEDGER_MAX_ATTEMPTS=0"}, 2, []string{"OPLEDGER_GRACE: ", "OPLEDGER_MAX_ATTEMPTS: ", "nothing was changed"}},
+		{[]string{"OPLEDGER_GRACE=soon", "OPLEDGER_MAX_ATTEMPTS=0"}, 2,
+			[]string{"OPLEDGER_GRACE: ", "OPLEDGER_MAX_ATTEMPTS: ", "nothing was changed"}},
 	} {
 		command := exec.CommandContext(t.Context(), "scripts/deploy", "--project", project, "--dry-run")
 		for _, set := range c.set {
@@ -80,8 +85,10 @@ func TestSettingsAreCheckedByTheCode(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "opledger.options")
-	if err := os.WriteFile(file, []byte("# what is deployed\n\n  # indented\n--region us-central1  \r\n--set OPLEDGER_EFFECTS=[{name: a, do: \"it's\"}]\n"+
-		"--set=OPLEDGER_GRACE=2m\n--sign-effects\n--register-caller\tgroup:submitters@example.com"), 0o600); err != nil {
+	if err := os.WriteFile(file,
+		[]byte("# what is deployed\n\n  # indented\n--region us-central1  \r\n--set OPLEDGER_EFFECTS=[{name: a, do: "+
+			"\"it's\"}]\n"+
+			"--set=OPLEDGER_GRACE=2m\n--sign-effects\n--register-caller\tgroup:submitters@example.com"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got := deploy(t, nil, "--options", file, "--dry-run").want(t, 0)
@@ -89,8 +96,9 @@ func TestOptions(t *testing.T) {
 		"--set", "OPLEDGER_GRACE=2m", "--sign-effects", "--register-caller", "group:submitters@example.com").want(t, 0)
 	compare(t, strings.Split(got.out, "\n"), strings.Split(want.out, "\n"))
 	for content, want := range map[string]string{
-		"--region \"us-central1\"\n":              "line 1 of " + file + ": write the value without quotes",
-		"\n--register-caller user:a@b.c # boss\n": "line 2 of " + file + ": write the value without quotes, and a remark on a line of its own",
+		"--region \"us-central1\"\n": "line 1 of " + file + ": write the value without quotes",
+		"\n--register-caller user:a@b.c # boss\n": "line 2 of " + file + ": write the value without quotes, and a remark " +
+			"on a line of its own",
 		"# nothing\n":          "there is no option in " + file,
 		"":                     "there is no option in " + file,
 		"--sign-effects yes\n": "--sign-effects takes no value",
@@ -100,7 +108,8 @@ func TestOptions(t *testing.T) {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if r := deploy(t, nil, "--dry-run", "--options", file).want(t, 2); !strings.Contains(r.stderr, want) || strings.Contains(r.stderr, "hunter2") {
+		if r := deploy(t, nil, "--dry-run", "--options", file).want(t, 2); !strings.Contains(r.stderr, want) ||
+			strings.Contains(r.stderr, "hunter2") {
 			t.Errorf("%q: %s", content, r.stderr)
 		}
 	}
@@ -108,17 +117,19 @@ func TestOptions(t *testing.T) {
 	if err := os.WriteFile(file, []byte("OPLEDGER_GRACE=hunter2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := deploy(t, nil, "--options", file).want(t, 2); !strings.Contains(r.stderr, "line 1 of") || strings.Contains(r.stderr, "hunter2") {
+	if r := deploy(t, nil, "--options", file).want(t, 2); !strings.Contains(r.stderr, "line 1 of") ||
+		strings.Contains(r.stderr, "hunter2") {
 		t.Errorf("it said %s", r.stderr)
 	}
 }
 
-// TestEnvironment: what deploy prints for opledger's commands sets each variable that they read to what the functions have,
-// whatever is in it, and the next command is the last line.
+// TestEnvironment: the script that deploy prints for opledger's commands sets each variable that
+// they read to the value of the functions, with any characters; its last line is the next command.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	const effects = "- name: \"it's\"\n  url: \"https://e/?a=$HOME&b=`id`;\\\\\"\n\n- name: 'b'"
-	r := deploy(t, deployed(t), "--set", "OPLEDGER_EFFECTS="+effects, "--set", "OPLEDGER_INTERVAL=10m", "--set", "OPLEDGER_GRACE=2m").want(t, 0)
+	r := deploy(t, deployed(t), "--set", "OPLEDGER_EFFECTS="+effects, "--set", "OPLEDGER_INTERVAL=10m", "--set",
+		"OPLEDGER_GRACE=2m").want(t, 0)
 	if !strings.HasSuffix(r.out, "\n\n  go run ./scripts/opledger webhook create\n") {
 		t.Errorf("it ends with %s", r.out)
 	}
@@ -151,7 +162,8 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s is %q, the functions have %q", setting[0], got[setting[0]], given[setting[0]])
 		}
 	}
-	if got["OPLEDGER_EFFECTS"] != effects || got["OPLEDGER_TOPIC"] != "opledger-effects" || got["OPLEDGER_INTERVAL"] != "10m" || got["OPLEDGER_GRACE"] != "2m" {
+	if got["OPLEDGER_EFFECTS"] != effects || got["OPLEDGER_TOPIC"] != "opledger-effects" ||
+		got["OPLEDGER_INTERVAL"] != "10m" || got["OPLEDGER_GRACE"] != "2m" {
 		t.Errorf("the environment is %q", got)
 	}
 }

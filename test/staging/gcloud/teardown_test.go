@@ -22,23 +22,28 @@ func TestTeardownAsks(t *testing.T) {
 	}{
 		{"", nil}, {"y\n", nil}, {"yes\n", nil}, {"opledger and more\n", nil}, {"opledger\n", []string{"--delete-database"}},
 	} {
-		if r := teardown(t, c.typed, c.args...).want(t, 1); len(r.calls) != 0 || !strings.Contains(r.stderr, "nothing was deleted") {
+		if r := teardown(t, c.typed, c.args...).want(t, 1); len(r.calls) != 0 || !strings.Contains(r.stderr,
+			"nothing was deleted") {
 			t.Errorf("%q %q: called %q, said %s", c.typed, c.args, r.lines(), r.stderr)
 		}
 	}
 }
 
-// TestTeardown: everything that deploy makes goes, in an order in which nothing calls what is gone; the ledger stays unless it
-// is asked for.
+// TestTeardown: everything that deploy makes is deleted, callers before the called; the ledger is
+// deleted only on request.
 func TestTeardown(t *testing.T) {
 	t.Parallel()
 	parts := []string{
-		"DELETE --header @- --header Content-Type: application/json --header x-goog-user-project: my-project " + monitoring + "projects/my-project/alertPolicies/1 ",
+		"DELETE --header @- --header Content-Type: application/json --header x-goog-user-project: " +
+			"my-project " + monitoring + "projects/my-project/alertPolicies/1 ",
 		"logging metrics delete opledger-passes ",
-		"scheduler jobs delete opledger-reconcile", "pubsub subscriptions delete opledger-effects ", "functions delete opledger-effects",
+		"scheduler jobs delete opledger-reconcile", "pubsub subscriptions delete opledger-effects ",
+		"functions delete opledger-effects",
 		"functions delete opledger-webhook", "functions delete opledger-register", "functions delete opledger-reconcile",
-		"pubsub subscriptions delete opledger-effects-dead", "pubsub topics delete opledger-effects ", "pubsub topics delete opledger-effects-dead",
-		"secrets delete opledger-webhook-secret", "secrets delete opledger-gemini-api-key", "secrets delete opledger-effect-secret",
+		"pubsub subscriptions delete opledger-effects-dead", "pubsub topics delete opledger-effects ",
+		"pubsub topics delete opledger-effects-dead",
+		"secrets delete opledger-webhook-secret", "secrets delete opledger-gemini-api-key",
+		"secrets delete opledger-effect-secret",
 		"artifacts repositories delete opledger-functions", "iam service-accounts delete " + account("webhook"),
 		"iam service-accounts delete " + account("push"), "iam service-accounts delete " + account("build"),
 		monitoring + "projects/my-project/notificationChannels/1 ",
@@ -66,17 +71,19 @@ func TestTeardown(t *testing.T) {
 		}
 	}
 	r := teardown(t, "opledger and the database opledger\n", "--delete-database").want(t, 0)
-	if len(r.matching("firestore databases delete --database=opledger")) != 1 || len(r.matching("--no-delete-protection")) != 1 {
+	if len(r.matching("firestore databases delete --database=opledger")) != 1 ||
+		len(r.matching("--no-delete-protection")) != 1 {
 		t.Errorf("the ledger: %q", r.lines())
 	}
-	for _, c := range bash(t, empty(), "", "scripts/teardown", "--project", project, "--yes", "--delete-database").want(t, 0).calls {
+	for _, c := range bash(t, empty(), "", "scripts/teardown", "--project", project, "--yes", "--delete-database").want(t,
+		0).calls {
 		if !regexp.MustCompile(` (describe|get-iam-policy|print-access-token|list|GET) `).MatchString(c.Line) {
 			t.Errorf("nothing is there, and it called %s", c.Line)
 		}
 	}
 }
 
-// TestTeardownDryRun: it neither asks nor runs anything, and prints what the real run calls.
+// TestTeardownDryRun: it neither asks nor runs anything, and prints the calls of the real run.
 func TestTeardownDryRun(t *testing.T) {
 	t.Parallel()
 	printed := teardown(t, "", "--dry-run", "--delete-database").want(t, 0)

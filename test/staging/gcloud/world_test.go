@@ -9,19 +9,20 @@ import (
 
 const project = "my-project"
 
-// address is where a function is.
+// address is a function's URL.
 func address(function string) string { return "https://" + function + "-uc.a.run.app" }
 
 func account(name string) string { return "opledger-" + name + "@my-project.iam.gserviceaccount.com" }
 func member(name string) string  { return "serviceAccount:" + account(name) }
 
-// answers are what is asked for during a deployment, whatever is there.
+// answers are the answers of every project to the requests of a deployment.
 func answers() world {
 	w := world{
 		{Pattern: `^gcloud functions describe .*=value\(serviceConfig\.environmentVariables\.`},
 		{Pattern: `^gcloud projects describe .*projectNumber`, Out: "123\n"},
 		{Pattern: `^gcloud auth print-access-token`, Out: "token-of-mine\n"},
-		{Pattern: `^curl .*--request POST .*/notificationChannels`, Out: "{\n  \"name\": \"projects/my-project/notificationChannels/1\"\n}\n"},
+		{Pattern: `^curl .*--request POST .*/notificationChannels`,
+			Out: "{\n  \"name\": \"projects/my-project/notificationChannels/1\"\n}\n"},
 	}
 	for _, function := range []string{"webhook", "register", "reconcile", "effects"} {
 		pattern := `^gcloud functions describe opledger-` + function + ` .*=value\(serviceConfig\.uri\)`
@@ -33,7 +34,7 @@ func answers() world {
 // empty is a project in which nothing is deployed.
 func empty() world { return append(answers(), rule{Pattern: ` describe `, Code: 1}) }
 
-// deployed is a project in which everything is, as doctor wants to see it.
+// deployed is a project in which everything is, as doctor expects it.
 func deployed(t *testing.T) world {
 	t.Helper()
 	var composite, fields, apis, accounts strings.Builder
@@ -56,7 +57,8 @@ func deployed(t *testing.T) world {
 	for _, field := range table(t, "expiry") {
 		fmt.Fprintf(&fields, "%s %s   ACTIVE\n", field[0], field[1])
 	}
-	for _, api := range strings.Fields("artifactregistry cloudbuild cloudfunctions cloudresourcemanager cloudscheduler firestore iam " +
+	for _, api := range strings.Fields("artifactregistry cloudbuild cloudfunctions cloudresourcemanager cloudscheduler " +
+		"firestore iam " +
 		"logging monitoring pubsub run secretmanager storage") {
 		fmt.Fprintf(&apis, "%s.googleapis.com\n", api)
 	}
@@ -73,15 +75,20 @@ func deployed(t *testing.T) world {
 		{Pattern: `^gcloud secrets versions list`, Out: "1\n"},
 		{Pattern: `^gcloud secrets describe`, Out: "projects/123/secrets/one\n"},
 		{Pattern: `^gcloud iam service-accounts list`, Out: accounts.String()},
-		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects-dead `, Out: "projects/my-project/topics/opledger-effects-dead\n"},
-		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects .*pushEndpoint`, Out: address("effects") + "/projects/my-project/topics/opledger-effects " +
-			account("push") + " " + address("effects") + "\n"},
+		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects-dead `,
+			Out: "projects/my-project/topics/opledger-effects-dead\n"},
+		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects .*pushEndpoint`,
+			Out: address("effects") + "/projects/my-project/topics/opledger-effects " +
+				account("push") + " " + address("effects") + "\n"},
 		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects .*ackDeadline`, Out: "600 604800s 10s 600s \n"},
-		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects .*deadLetter`, Out: "projects/my-project/topics/opledger-effects-dead 100\n"},
-		{Pattern: `^gcloud scheduler jobs describe .*httpTarget`, Out: "POST " + address("reconcile") + "/ " + account("scheduler") + " " + address("reconcile") + "\n"},
+		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects .*deadLetter`,
+			Out: "projects/my-project/topics/opledger-effects-dead 100\n"},
+		{Pattern: `^gcloud scheduler jobs describe .*httpTarget`,
+			Out: "POST " + address("reconcile") + "/ " + account("scheduler") + " " + address("reconcile") + "\n"},
 		{Pattern: `^gcloud scheduler jobs describe .*lastAttemptTime`, Out: "ENABLED 2026-11-21T12:00:00Z \n"},
 		{Pattern: `^gcloud scheduler jobs describe .*value\(schedule\)`, Out: "*/5 * * * *\n"},
-		{Pattern: `^gcloud logging read .*cloud_scheduler_job.*job_id="opledger-reconcile" AND severity="ERROR"`, Out: "PERMISSION_DENIED: number = 403\n"},
+		{Pattern: `^gcloud logging read .*cloud_scheduler_job.*job_id="opledger-reconcile" AND severity="ERROR"`,
+			Out: "PERMISSION_DENIED: number = 403\n"},
 		{Pattern: `^go run \./scripts/opledger webhook check`, Out: "ok     it is enabled\n"},
 	}...)
 	w = append(w, policies(t)...)
@@ -92,11 +99,12 @@ func deployed(t *testing.T) world {
 	return w
 }
 
-// described is how gcloud prints a function's state and environment.
+// described is how gcloud prints the state and the environment of a function.
 func described(t *testing.T, function string) string {
 	t.Helper()
 	ingress := map[string]string{"webhook": "ALLOW_ALL", "register": "ALLOW_ALL"}[function]
-	text := "state=ACTIVE\nuri=" + address(function) + "\naccount=" + account(function) + "\ningress=" + cmp.Or(ingress, "ALLOW_INTERNAL_ONLY") + "\n"
+	text := "state=ACTIVE\nuri=" + address(function) + "\naccount=" + account(function) + "\ningress=" + cmp.Or(ingress,
+		"ALLOW_INTERNAL_ONLY") + "\n"
 	for _, setting := range table(t, "setting") {
 		value := map[string]string{
 			"GOOGLE_CLOUD_PROJECT": project, "OPLEDGER_STORE": "firestore:opledger", "OPLEDGER_TOPIC": "opledger-effects",

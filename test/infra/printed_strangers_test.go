@@ -12,7 +12,7 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// strangers post whatever anybody can post who has seen nothing of Gemini's.
+// strangers post everything that can be posted without any knowledge of Gemini's secrets.
 func strangers(w *world, function http.Handler) {
 	w.Helper()
 	for i := range 100 {
@@ -27,7 +27,8 @@ func strangers(w *world, function http.Handler) {
 	}
 }
 
-// alerting returns the names of the signals whose alerts lines raise, all of them in one window. Those on absence are left out.
+// alerting returns the signals whose alerts fire on these lines in one window, without those on
+// absence.
 func alerting(t *testing.T, signals []signal, printed lines) (names []string) {
 	t.Helper()
 	counted := map[string]int{}
@@ -49,9 +50,10 @@ func alerting(t *testing.T, signals []signal, printed lines) (names []string) {
 	return names
 }
 
-// TestStrangersWakeNobody: whatever strangers post, no alert comes of it: not before the webhook is created, not while passes find
-// what it did not tell and genuine deliveries are taken, too. Where nothing genuine passes, one does, for the reason that there is.
-func TestStrangersWakeNobody(t *testing.T) {
+// TestStrangersFireNoAlert: no request of a stranger fires an alert: not before the webhook is
+// created, and not while passes find unannounced ends and genuine deliveries are accepted. If
+// nothing genuine passes, one alert fires, for that reason.
+func TestStrangersFireNoAlert(t *testing.T) {
 	t.Parallel()
 	signals := readTable[[]signal](t, "signals.json")
 	noSecret := func(o *trust.Options) { o.Static = nil }

@@ -7,8 +7,8 @@ import (
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 )
 
-// healthyLife lets an operation live from its intent to its effect through all four functions, and has Gemini and Pub/Sub
-// repeat what they may repeat.
+// healthyLife takes an operation from its intent to its effect through all four functions, with
+// every repetition that Gemini and Pub/Sub may make.
 func healthyLife(w *world) {
 	w.Helper()
 	at := w.endpoint(webhooks.Enabled)
