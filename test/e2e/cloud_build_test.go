@@ -14,12 +14,14 @@ import (
 
 // deployed are the functions by the names that they are deployed under, and the packages that register them.
 var deployed = map[string]string{
-	"Webhook": "functions/webhook", "Register": "functions/register", "Reconcile": "functions/reconcile", "Effects": "functions/effects",
+	"Webhook": "functions/webhook", "Register": "functions/register",
+	"Reconcile": "functions/reconcile", "Effects": "functions/effects",
 }
 
 const module = "github.com/opledger/opledger/"
 
-// deployedMain is what the buildpack makes of a function: a program that links it alone and serves what FUNCTION_TARGET names.
+// deployedMain is what the buildpack makes of a function: a program that links it alone and serves
+// what FUNCTION_TARGET names.
 const deployedMain = `package main
 
 import (
@@ -43,9 +45,10 @@ var buildFunctions = sync.OnceValues(func() (dir string, err error) {
 	return buildPrograms("functions", deployed, nil)
 })
 
-// buildPrograms builds a program for each folder's function into a folder of that name, all at once. The main packages are
-// inside the module but in an overlay: nothing of them is ever in the source tree. More files of the overlay are given by
-// their paths in the module; flags are for the go command.
+// buildPrograms builds a program for each folder's function into a folder of that name, all at
+// once. The main packages are inside the module but in an overlay: nothing of them is ever in the
+// source tree. More files of the overlay are given by their paths in the module; flags are for the
+// go command.
 func buildPrograms(name string, folders, overlay map[string]string, flags ...string) (dir string, err error) {
 	dir = filepath.Join(binDir, name)
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
@@ -94,9 +97,10 @@ func functionBinary(t *testing.T, program string) string {
 	return filepath.Join(dir, program)
 }
 
-// TestCloudFunctionsLinkOnlyWhatTheyUse: a deployed function starts when somebody waits for it, so it carries no embedded
-// database, nothing of the tests and of the command. Only Reconcile, and Webhook where it confirms hints, ask Gemini; of the SDK
-// the others have at most its package variables.
+// TestCloudFunctionsLinkOnlyWhatTheyUse: a deployed function starts while a caller waits, so it
+// carries no embedded database, nothing of the tests and of the command. Only Reconcile, and
+// Webhook where it confirms unverified deliveries, ask Gemini; of the SDK the others have at most
+// its package variables.
 func TestCloudFunctionsLinkOnlyWhatTheyUse(t *testing.T) {
 	t.Parallel()
 	for function, folder := range deployed {
@@ -124,7 +128,8 @@ func TestCloudFunctionsLinkOnlyWhatTheyUse(t *testing.T) {
 				t.Fatal(err)
 			}
 			const asks = " google.golang.org/genai.NewClient\n"
-			if got, want := strings.Contains(string(symbols), asks), function == "Reconcile" || function == "Webhook"; got != want {
+			want := function == "Reconcile" || function == "Webhook"
+			if got := strings.Contains(string(symbols), asks); got != want {
 				t.Errorf("that it links Gemini's client is %v, want %v", got, want)
 			}
 		})

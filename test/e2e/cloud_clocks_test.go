@@ -14,11 +14,13 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// TestCloudZombieClocks is TestZombie with two processes of which one has a clock that is an hour ahead and the other one that is
-// an hour behind: a lease is counted by the store's time alone. That of a process which lives is not seized early by one that is
-// ahead, that of one which stands still is seized in due time by one that is behind, and the zombie cannot finish [S2, S6].
+// TestCloudZombieClocks is TestZombie with two processes of which one has a clock that is an hour
+// ahead and the other one that is an hour behind: a lease is counted by the store's time alone.
+// That of a process which lives is not seized early by one that is ahead, that of one which stands
+// still is seized in due time by one that is behind, and the zombie cannot finish [S2, S6].
 //
-// On SQLite there is nothing to prove: that store is a file of one machine and takes the machine's clock for its own.
+// On SQLite there is nothing to prove: that store is a file of one machine and takes the machine's
+// clock for its own.
 func TestCloudZombieClocks(t *testing.T) {
 	t.Parallel()
 	needShiftedClocks(t)
@@ -32,7 +34,8 @@ func TestCloudZombieClocks(t *testing.T) {
 
 func testZombieClocks(t *testing.T, clocks map[string]string) {
 	const key = operation.Key("batches/job")
-	ttl := harness.Soak(t, 20*time.Second, 30*time.Second, 30*time.Second) // extended after two thirds; a process that waits for the processor has a quarter
+	// extended after two thirds; a process that waits for the processor has a quarter
+	ttl := harness.Soak(t, 20*time.Second, 30*time.Second, 30*time.Second)
 	var pushes sync.WaitGroup
 	t.Cleanup(pushes.Wait) // when the processes have ended
 	c := newCloud(t)
@@ -54,7 +57,8 @@ func testZombieClocks(t *testing.T, clocks map[string]string) {
 		return c.effect(key, "publish").ClaimableAt.After(claimed.ClaimableAt)
 	})
 	f.pushTo(successor, c, key)
-	f.within(time.Minute, "the other has said what it saw", func() bool { return len(successor.about(string(key))) == 2 })
+	f.within(time.Minute, "the other has said what it saw",
+		func() bool { return len(successor.about(string(key))) == 2 })
 	if said := successor.about(string(key)); !slices.Equal(said, []string{"held", "held"}) {
 		t.Fatalf("of the lease of a process that lives the other said %q", said)
 	}
@@ -83,9 +87,11 @@ func testZombieClocks(t *testing.T, clocks map[string]string) {
 		t.Errorf("seized at %v, a lease that ended at %v", e.ClaimableAt.Add(-ttl), lease.ClaimableAt)
 	}
 	signal(t, zombie, syscall.SIGCONT)
-	f.within(time.Minute, "the zombie has lost its lease", func() bool { return slices.Contains(zombie.about(string(key)), "lease-lost") })
+	f.within(time.Minute, "the zombie has lost its lease",
+		func() bool { return slices.Contains(zombie.about(string(key)), "lease-lost") })
 	close(relay.successor)
-	f.within(time.Minute, "the effect is done", func() bool { return slices.Contains(successor.about(string(key)), "finished") })
+	f.within(time.Minute, "the effect is done",
+		func() bool { return slices.Contains(successor.about(string(key)), "finished") })
 	pushes.Wait()
 	f.endGently()
 
@@ -112,8 +118,10 @@ func testZombieClocks(t *testing.T, clocks map[string]string) {
 
 // pushTo pushes one of the ledger's own messages to a process, as Pub/Sub does, and waits for the end.
 func (f *fleet) pushTo(p *process, c *cloud, key operation.Key) {
-	message := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, `{"operation":%q,"effect":"publish","attempt":1}`, key))
-	body := fmt.Appendf(nil, `{"message":{"data":%q,"messageId":"1"},"subscription":"projects/p/subscriptions/s"}`, message)
+	message := base64.StdEncoding.EncodeToString(
+		fmt.Appendf(nil, `{"operation":%q,"effect":"publish","attempt":1}`, key))
+	body := fmt.Appendf(nil,
+		`{"message":{"data":%q,"messageId":"1"},"subscription":"projects/p/subscriptions/s"}`, message)
 	status, answer, _, err := send(http.MethodPost, p.url()+"/"+c.topic(topicID), body, nil)
 	if (err != nil || status != http.StatusOK) && f.t.Context().Err() == nil {
 		f.t.Errorf("pushing to %s: %d %s %v", p.id, status, answer, err)

@@ -63,15 +63,19 @@ func traced(header http.Header) http.Header {
 	return header
 }
 
-// TestCloudFunctions: each function runs as it is deployed, with nothing but its environment, answers as the contract says, and logs
-// lines in Cloud Logging's form; those about an HTTP request have its trace.
+// TestCloudFunctions: each function runs as it is deployed, with nothing but its environment,
+// answers as the contract says, and logs lines in Cloud Logging's form; those about an HTTP request
+// have its trace.
 func TestCloudFunctions(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
 	f := newFleet(t, c.backend(), 0, geminisim.Config{Speed: 1000}) // for its Gemini
 	done := eventOf("batch.succeeded", "batches/a")
-	effect := push("batches/nobody", "publish")
-	get := call{what: "GET [W7]", method: http.MethodGet, path: "/", status: 405, heads: map[string]string{"Allow": "POST"}}
+	effect := push("batches/absent", "publish")
+	get := call{
+		what: "GET [W7]", method: http.MethodGet, path: "/", status: 405,
+		heads: map[string]string{"Allow": "POST"},
+	}
 	for function, want := range map[string]struct {
 		variables []string
 		calls     []call
@@ -97,11 +101,14 @@ func TestCloudFunctions(t *testing.T) {
 		},
 		"Reconcile": {
 			variables: []string{"GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=" + f.gemini.URL},
-			calls:     []call{{what: "a pass", path: "/", header: traced(nil), status: 200, want: map[string]any{"errors": 0.0}}, get},
-			logged:    logLine{Event: "reconcile", Outcome: "pass"},
+			calls: []call{
+				{what: "a pass", path: "/", header: traced(nil), status: 200, want: map[string]any{"errors": 0.0}},
+				get,
+			},
+			logged: logLine{Event: "reconcile", Outcome: "pass"},
 		},
 		// A person asked for what is not there.
-		"Effects": {logged: logLine{Event: "effect", Outcome: "skipped", Operation: "batches/nobody", Severity: "WARNING"}},
+		"Effects": {logged: logLine{Event: "effect", Outcome: "skipped", Operation: "batches/absent", Severity: "WARNING"}},
 	} {
 		t.Run(function, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +118,8 @@ func TestCloudFunctions(t *testing.T) {
 			}
 			trace := "projects/" + c.project + "/traces/105445aa7843bc8bf206b12000100000"
 			if function == "Effects" {
-				status, answer, _, err := send(http.MethodPost, p.url()+"/"+c.topic(topicID), []byte(effect), traced(nil))
+				url := p.url() + "/" + c.topic(topicID)
+				status, answer, _, err := send(http.MethodPost, url, []byte(effect), traced(nil))
 				if err != nil || status != http.StatusOK {
 					t.Errorf("a push: %d %s %v", status, answer, err)
 				}
@@ -121,7 +129,8 @@ func TestCloudFunctions(t *testing.T) {
 				t.Errorf("logged %+v, want %+v", got, want.logged)
 			}
 			at, err := time.Parse(time.RFC3339Nano, got.Time)
-			if got.Severity != cmp.Or(want.logged.Severity, "INFO") || got.Message == "" || err != nil || time.Since(at) > time.Hour {
+			if got.Severity != cmp.Or(want.logged.Severity, "INFO") || got.Message == "" || err != nil ||
+				time.Since(at) > time.Hour {
 				t.Errorf("not Cloud Logging's form: %+v", got)
 			}
 			if got.Trace != trace {
@@ -135,8 +144,8 @@ func TestCloudFunctions(t *testing.T) {
 	}
 }
 
-// TestCloudBadSettings: the function that runs does not start with bad settings, says every problem in one line, by name, and
-// neither reads nor checks those of others.
+// TestCloudBadSettings: the function that runs does not start with bad settings, says every problem
+// in one line, by name, and neither reads nor checks those of others.
 func TestCloudBadSettings(t *testing.T) {
 	t.Parallel()
 	bad := []string{
@@ -144,7 +153,9 @@ func TestCloudBadSettings(t *testing.T) {
 		"OPLEDGER_EFFECT_ALLOW_PRIVATE=perhaps", "GOOGLE_GEMINI_BASE_URL=nowhere", "OPLEDGER_EFFECTS=[{name: a, do: dance}]",
 		"OPLEDGER_STORE=sqlite:x", "OPLEDGER_MAX_ATTEMPTS=0", "PORT=1",
 	}
-	common := []string{"GOOGLE_CLOUD_PROJECT", "OPLEDGER_EFFECTS", "OPLEDGER_GRACE", "OPLEDGER_MAX_ATTEMPTS", "OPLEDGER_STORE"}
+	common := []string{
+		"GOOGLE_CLOUD_PROJECT", "OPLEDGER_EFFECTS", "OPLEDGER_GRACE", "OPLEDGER_MAX_ATTEMPTS", "OPLEDGER_STORE",
+	}
 	for function, own := range map[string][]string{
 		"Webhook":   {"OPLEDGER_TOLERANCE", "OPLEDGER_TOPIC", "OPLEDGER_WEBHOOK_SECRET"},
 		"Register":  {"OPLEDGER_TOPIC"},
@@ -164,7 +175,8 @@ func TestCloudBadSettings(t *testing.T) {
 				Severity, Function string
 				Problems           []string
 			}
-			if err := json.Unmarshal(printed, &line); err != nil || line.Severity != "ERROR" || line.Function != function {
+			if err := json.Unmarshal(printed, &line); err != nil || line.Severity != "ERROR" ||
+				line.Function != function {
 				t.Errorf("not one line of Cloud Logging's about it: %v in %s", err, printed)
 			}
 			var got []string
@@ -185,19 +197,24 @@ func TestCloudBadSettings(t *testing.T) {
 	}
 }
 
-// TestCloudWebhookWithoutASecret: the first deployment comes before the webhook exists; Gemini is told to come again [W3].
+// TestCloudWebhookWithoutASecret: the first deployment comes before the webhook exists; Gemini is
+// told to come again [W3].
 func TestCloudWebhookWithoutASecret(t *testing.T) {
 	t.Parallel()
 	p := serveFunction(t, "Webhook", newCloud(t).variables()...)
 	body := eventOf("batch.succeeded", "batches/early")
-	call{what: "no secret yet", path: "/", header: signed(secret, "msg_1", time.Now(), body), body: body, status: 503}.make(t, p.url())
+	call{
+		what: "no secret yet", path: "/", header: signed(secret, "msg_1", time.Now(), body), body: body,
+		status: 503,
+	}.make(t, p.url())
 	if line := p.line(t, "auth"); line.Severity != "WARNING" || line.Reason != "no-secret" {
 		t.Errorf("logged %+v", line)
 	}
 }
 
-// TestCloudStoreComesLater: clients are made at the first request, so that a function starts whatever is down; it answers 503
-// within the time that a request has, and works as soon as the store does [W3].
+// TestCloudStoreComesLater: clients are made at the first request, so that a function starts
+// whatever is down; it answers 503 within the time that a request has, and works as soon as the
+// store does [W3].
 func TestCloudStoreComesLater(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
@@ -206,7 +223,8 @@ func TestCloudStoreComesLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	door := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}
-	p := serveFunction(t, "Register", append(c.variables(), "FIRESTORE_EMULATOR_HOST="+door.String(), "CLOUD_RUN_TIMEOUT_SECONDS=3")...)
+	p := serveFunction(t, "Register",
+		append(c.variables(), "FIRESTORE_EMULATOR_HOST="+door.String(), "CLOUD_RUN_TIMEOUT_SECONDS=3")...)
 	register := call{what: "the store is down", path: "/", body: `{"name":"batches/a"}`, status: 503}
 	register.make(t, p.url())
 	if line := p.line(t, "register"); line.Severity != "ERROR" || line.Outcome != "error" || line.Error == "" {
@@ -215,7 +233,8 @@ func TestCloudStoreComesLater(t *testing.T) {
 	c.open(door)
 	eventually(t, "the store is there, and it registers", func() bool {
 		status, _, _, err := send(http.MethodPost, p.url(), []byte(register.body), nil)
-		return err == nil && (status == http.StatusCreated || status == http.StatusOK) // 200: a request that was given up had written
+		return err == nil &&
+			(status == http.StatusCreated || status == http.StatusOK) // 200: a request that was given up had written
 	})
 }
 

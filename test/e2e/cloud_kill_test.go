@@ -10,8 +10,8 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// newCloudFleet makes a fleet of the deployed functions, two instances of those that anybody's load scales, with Pub/Sub
-// pushing effects through the front as it pushes to a function's URL.
+// newCloudFleet makes a fleet of the deployed functions, two instances of those that anybody's load
+// scales, with Pub/Sub pushing effects through the front as it pushes to a function's URL.
 func newCloudFleet(t *testing.T, c *cloud, config geminisim.Config) *fleet {
 	t.Helper()
 	functionBinary(t, "Effects") // building takes longer than anything here is given to start
@@ -55,10 +55,11 @@ func (f *fleet) schedule(every time.Duration) (stop func()) {
 	}
 }
 
-// TestCloudSIGKILL is TestSIGKILL as it is in the cloud: the four functions, each a program of its own, on Firestore and
-// Pub/Sub, killed with SIGKILL at every interesting moment of their work and at any other, and each at once started again, while
-// Gemini loses, repeats, delays and reorders. Nothing is lost [L2, R1, R5, R6], no side effect is repeated but where its outcome
-// could not reach the ledger [S3, S4, S6], and nothing goes back [M5, M9].
+// TestCloudSIGKILL is TestSIGKILL as it is in the cloud: the four functions, each a program of its
+// own, on Firestore and Pub/Sub, killed with SIGKILL at every interesting moment of their work and
+// at any other, and each at once started again, while Gemini loses, repeats, delays and reorders.
+// Nothing is lost [L2, R1, R5, R6], no side effect is repeated but where its outcome could not
+// reach the ledger [S3, S4, S6], and nothing goes back [M5, M9].
 func TestCloudSIGKILL(t *testing.T) {
 	t.Parallel()
 	each, operations := harness.Soak(t, 1, 4, 40), harness.Soak(t, 30, 100, 1000)

@@ -29,7 +29,8 @@ func emulatorsOf(t *testing.T, parent int) (pids []int) {
 		// PID (NAME) STATE PPID …, and a name may hold anything
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		command, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if err != nil || len(fields) < 2 || fields[1] != strconv.Itoa(parent) || !strings.Contains(string(command), "-emulator") {
+		if err != nil || len(fields) < 2 || fields[1] != strconv.Itoa(parent) ||
+			!strings.Contains(string(command), "-emulator") {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(dir))
@@ -41,7 +42,7 @@ func emulatorsOf(t *testing.T, parent int) (pids []int) {
 	return pids
 }
 
-// runs reports whether a process is more than a zombie that nobody has asked for.
+// runs reports whether a process is more than a zombie that no process has waited for.
 func runs(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -51,8 +52,8 @@ func runs(pid int) bool {
 	return len(fields) > 0 && fields[0] != "Z" && fields[0] != "X"
 }
 
-// TestCloudLocalKilled: `opledger local --store firestore` leaves no emulator behind, also where it is killed before it has
-// started both.
+// TestCloudLocalKilled: `opledger local --store firestore` leaves no emulator behind, also where it
+// is killed before it has started both.
 func TestCloudLocalKilled(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -105,15 +106,17 @@ func TestCloudLocalKilled(t *testing.T) {
 	}
 }
 
-// TestCloudLocalWithoutEmulators: where they are not installed it says in one line what is missing and how to get it, prints
-// nothing else, and fails.
+// TestCloudLocalWithoutEmulators: where they are not installed it says in one line what is missing
+// and how to get it, prints nothing else, and fails.
 func TestCloudLocalWithoutEmulators(t *testing.T) {
 	t.Parallel()
 	r := opledger(t, []string{"PATH=" + t.TempDir()}, "local", "--store", "firestore", "--json").want(t, 1)
 	if r.out != "" || strings.Count(r.err, "\n") != 1 {
 		t.Errorf("stdout %q, stderr %q", r.out, r.err)
 	}
-	for _, want := range []string{"java is not installed", "gcloud is not installed", "https://cloud.google.com/sdk/docs/install"} {
+	for _, want := range []string{
+		"java is not installed", "gcloud is not installed", "https://cloud.google.com/sdk/docs/install",
+	} {
 		if !strings.Contains(r.err, want) {
 			t.Errorf("stderr %q does not say %q", r.err, want)
 		}

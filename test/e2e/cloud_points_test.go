@@ -9,15 +9,18 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// TestCloudKilledAtEveryPoint: the effects of many completions, each message delivered up to three times at once by a real
-// subscription to three processes of Effects, whose clocks are an hour ahead, right and an hour behind, and which are killed with
-// SIGKILL exactly at every point between the claim and the acknowledgement. Every effect is DONE and none is lost [R5, S2]; the
-// document that rides in the finishing commit was written once and in it [S1]; the receiver sees a repeat only of what did not
-// reach the ledger, always with the same key and the same bytes [S3, S4, S6, S7, K4].
+// TestCloudKilledAtEveryPoint: the effects of many completions, each message delivered up to three
+// times at once by a real subscription to three processes of Effects, whose clocks are an hour
+// ahead, right and an hour behind, and which are killed with SIGKILL exactly at every point between
+// the claim and the acknowledgement. Every effect is DONE and none is lost [R5, S2]; the document
+// that rides in the finishing commit was written once and in it [S1]; the receiver sees a repeat
+// only of what did not reach the ledger, always with the same key and the same bytes [S3, S4, S6,
+// S7, K4].
 func TestCloudKilledAtEveryPoint(t *testing.T) {
 	const seed = 17
 	completions, each := harness.Soak(t, 120, 1000, 10_000), harness.Soak(t, 1, 5, 50)
-	interval := harness.Soak(t, 5*time.Second, 20*time.Second, 20*time.Second) // a pass costs the emulator as much as many effects
+	// a pass costs the emulator as much as many effects
+	interval := harness.Soak(t, 5*time.Second, 20*time.Second, 20*time.Second)
 	kills := map[moment]*quota{}
 	for i, point := range points() {
 		kills[point.moment] = &quota{kills: each, every: completions / (2 * each), offset: 5 + 12*i}
@@ -57,6 +60,8 @@ func TestCloudKilledAtEveryPoint(t *testing.T) {
 	}
 	took := time.Since(began)
 	repeats := f.audit(names, c.effects())
-	t.Logf("%d effects in %.1f s, %s; kills %v; effects repeated with the same bytes, by the moment of the kill %v; lost 0, riders written once %d",
+	t.Logf(
+		"%d effects in %.1f s, %s; kills %v; "+
+			"effects repeated with the same bytes, by the moment of the kill %v; lost 0, extra writes made once %d",
 		len(names), took.Seconds(), repeater, struck, repeats, len(names))
 }

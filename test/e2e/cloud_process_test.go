@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// startFunction starts a deployed function with exactly these variables beside what Cloud Run sets, and does not wait for it.
+// startFunction starts a deployed function with exactly these variables beside what Cloud Run sets,
+// and does not wait for it.
 func startFunction(t *testing.T, id, function string, variables []string) (*process, error) {
 	port, err := freePort()
 	if err != nil {
@@ -67,8 +68,9 @@ func (p *process) grumbled(line string) {
 	p.noise = append(p.noise, line)
 }
 
-// The framework cannot be told to choose a port, nor say which it chose, so one is found before. It must not be taken in between,
-// which is why it is outside the range that systems give to outgoing connections.
+// The framework cannot be told to choose a port, nor say which it chose, so one is found before. It
+// must not be taken in between, which is why it is outside the range that systems give to outgoing
+// connections.
 const firstPort, ports = 20000, 9000
 
 var nextPort atomic.Int64
@@ -93,9 +95,10 @@ var uses = func() map[string][]string {
 	}
 	with := func(more ...string) []string { return append(more, common...) }
 	return map[string][]string{
-		"Webhook":   with("PUBSUB_EMULATOR_HOST", "OPLEDGER_TOPIC", "OPLEDGER_WEBHOOK_SECRET", "OPLEDGER_TOLERANCE"),
-		"Register":  with("PUBSUB_EMULATOR_HOST", "OPLEDGER_TOPIC"),
-		"Reconcile": with("PUBSUB_EMULATOR_HOST", "OPLEDGER_TOPIC", "OPLEDGER_WEBHOOK_SECRET", "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
+		"Webhook":  with("PUBSUB_EMULATOR_HOST", "OPLEDGER_TOPIC", "OPLEDGER_WEBHOOK_SECRET", "OPLEDGER_TOLERANCE"),
+		"Register": with("PUBSUB_EMULATOR_HOST", "OPLEDGER_TOPIC"),
+		"Reconcile": with("PUBSUB_EMULATOR_HOST", "OPLEDGER_TOPIC", "OPLEDGER_WEBHOOK_SECRET", "GEMINI_API_KEY",
+			"GOOGLE_GEMINI_BASE_URL"),
 		"Effects":   with("PUBSUB_EMULATOR_HOST", "OPLEDGER_TOPIC", "OPLEDGER_EFFECT_ALLOW_PRIVATE"),
 		teamEffects: with("PUBSUB_EMULATOR_HOST", "OPLEDGER_TOPIC", "TEAM_URL", "CLOCK_SHIFT"),
 	}

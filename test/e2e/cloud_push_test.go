@@ -52,7 +52,8 @@ func (d *pushDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		status = http.StatusBadGateway // the process has been ended
 	}
 	d.mu.Lock()
-	d.answers[pushed.Message.ID] = append(d.answers[pushed.Message.ID], pushAnswer{string(pushed.Message.Data), status, time.Now()})
+	d.answers[pushed.Message.ID] = append(d.answers[pushed.Message.ID],
+		pushAnswer{string(pushed.Message.Data), status, time.Now()})
 	d.mu.Unlock()
 	w.WriteHeader(status)
 }
@@ -153,7 +154,9 @@ func testCloudPush(t *testing.T, serve bool) {
 
 	malformed := `{"operation":"batches/plain"}`
 	c.publish(malformed)
-	for _, operation := range []string{"batches/plain", "batches/nobody", "batches/refused", "batches/fails", "batches/held"} {
+	for _, operation := range []string{
+		"batches/plain", "batches/absent", "batches/refused", "batches/fails", "batches/held",
+	} {
 		c.publish(message(operation))
 	}
 	<-sink.held
@@ -171,7 +174,8 @@ func testCloudPush(t *testing.T, serve bool) {
 	}
 	// That took several times the longest back-off of the retry policy, so whatever was to come again has come.
 	for _, data := range []string{
-		message("batches/plain"), repeat, message("batches/nobody"), message("batches/refused"), message("batches/held"), again,
+		message("batches/plain"), repeat, message("batches/absent"), message("batches/refused"),
+		message("batches/held"), again,
 		message("batches/fails"),
 	} {
 		if got := door.of(data); len(got) != 1 || len(got[0]) != 1 || got[0][0].status/100 != 2 {
@@ -204,10 +208,12 @@ func TestCloudEventsFromEventarc(t *testing.T) {
 	c := newCloud(t)
 	f := newFleet(t, c.backend(), 0, geminisim.Config{Speed: 1000})
 	f.plan("batches/binary", "batches/structured")
-	p := serveFunction(t, "Effects", append(c.variables(), "OPLEDGER_EFFECTS=[{name: publish, do: log, on: [SUCCEEDED]}]")...)
+	p := serveFunction(t, "Effects",
+		append(c.variables(), "OPLEDGER_EFFECTS=[{name: publish, do: log, on: [SUCCEEDED]}]")...)
 	const kind = "google.cloud.pubsub.topic.v1.messagePublished"
 	binary := http.Header{
-		"Ce-Id": {"1"}, "Ce-Specversion": {"1.0"}, "Ce-Type": {kind}, "Ce-Source": {"//pubsub.googleapis.com/" + c.topic(topicID)},
+		"Ce-Id": {"1"}, "Ce-Specversion": {"1.0"}, "Ce-Type": {kind},
+		"Ce-Source":    {"//pubsub.googleapis.com/" + c.topic(topicID)},
 		"Content-Type": {"application/json"},
 	}
 	asEvent := http.Header{"Content-Type": {"application/cloudevents+json"}}

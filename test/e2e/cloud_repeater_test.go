@@ -31,7 +31,10 @@ type repeater struct {
 }
 
 func newRepeater(c *cloud, seed uint64, next http.Handler) *repeater {
-	p := &repeater{topic: c.admin.Publisher(topicID), next: next, random: rand.New(rand.NewPCG(seed, 5)), over: map[string]bool{}, last: time.Now()}
+	p := &repeater{
+		topic: c.admin.Publisher(topicID), next: next, random: rand.New(rand.NewPCG(seed, 5)),
+		over: map[string]bool{}, last: time.Now(),
+	}
 	c.t.Cleanup(p.topic.Stop)
 	return p
 }
@@ -103,8 +106,9 @@ func (p *repeater) open() (n int) {
 // forgotten is how long after the last delivery another one would have come, many times over by the retry policy.
 const forgotten = 15 * time.Second
 
-// rests reports whether nothing will be delivered any more: every message has come to its end, or the emulator has forgotten the
-// others, as it was seen to forget messages that were refused twice while it was busy.
+// rests reports whether nothing will be delivered any more: every message has come to its end, or
+// the emulator has forgotten the others, as it was seen to forget messages that were refused twice
+// while it was busy.
 func (p *repeater) rests() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,7 +118,8 @@ func (p *repeater) rests() bool {
 func (p *repeater) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return fmt.Sprintf("%d messages and those of the sweep delivered %d times, %d never taken", len(p.ids), p.delivered, p.open())
+	return fmt.Sprintf("%d messages and those of the sweep delivered %d times, %d never taken", len(p.ids),
+		p.delivered, p.open())
 }
 
 // A statusWriter remembers what was answered.

@@ -17,8 +17,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A strictTarget is at the other end of the http effects here. It takes each idempotency key once, and refuses operations for
-// good until it is told otherwise.
+// A strictTarget is at the other end of the http effects here. It takes each idempotency key once,
+// and refuses operations for good until it is told otherwise.
 type strictTarget struct {
 	mu       sync.Mutex
 	refuses  map[string]bool   // by operation
@@ -64,8 +64,8 @@ func (s *strictTarget) body(key string) (body string, repeats int) {
 	return s.accepted[key], len(s.repeats)
 }
 
-// A forgetfulDoor stands where Pub/Sub pushes to, and loses the first answer of every message: each is delivered again although
-// it was handled.
+// A forgetfulDoor stands where Pub/Sub pushes to, and loses the first answer of every message: each
+// is delivered again although it was handled.
 type forgetfulDoor struct {
 	pushDoor
 	seen map[string]int
@@ -93,9 +93,10 @@ func (d *forgetfulDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(recorder.Code)
 }
 
-// TestCloudReplay: through a real push subscription that delivers every message twice, what a person publishes by hand, with
-// exactly the text of the README, reopens what is dead, once per message; what is done is skipped, and with "anew" run as a run of
-// its own that no receiver swallows as a repeat [G5, K4, S2]. `opledger replay` publishes the same.
+// TestCloudReplay: through a real push subscription that delivers every message twice, what a
+// person publishes by hand, with exactly the text of the README, reopens what is dead, once per
+// message; what is done is skipped, and with "anew" rerun as a run of its own that no receiver
+// swallows as a repeat [G5, K4, S2]. `opledger replay` publishes the same.
 func TestCloudReplay(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
@@ -136,20 +137,22 @@ func TestCloudReplay(t *testing.T) {
 		t.Errorf("reopened and done: %+v", first)
 	}
 	told(byHand)
-	const anew = `{"operation":"batches/abc","effect":"publish","anew":"fix-1"}`
-	told(anew)
-	told(anew)
+	const rerun = `{"operation":"batches/abc","effect":"publish","anew":"fix-1"}`
+	told(rerun)
+	told(rerun)
 	told(`{"operation":"projects/p/locations/us/batches/abc/","effect":"publish","anew":"fix-2","by":"ops"}`)
 	if n := sink.tried("gemini:batches/abc#publish"); n != 3 {
 		t.Errorf("%d attempts at the first run, want 3", n)
 	}
 	for _, run := range []string{"fix-1", "fix-2"} {
 		key := "gemini:batches/abc#publish@" + run
-		if e := c.effect("batches/abc", "publish@"+run); e.State != ledger.EffectDone || e.Fence != 1 || sink.tried(key) != 1 {
+		if e := c.effect("batches/abc", "publish@"+run); e.State != ledger.EffectDone || e.Fence != 1 ||
+			sink.tried(key) != 1 {
 			t.Errorf("%s: %d attempts, %+v", run, sink.tried(key), e)
 		}
 		history, _ := sink.body("gemini:batches/abc#publish")
-		if body, repeats := sink.body(key); strings.Replace(body, key, "gemini:batches/abc#publish", 1) != history || repeats > 0 {
+		if body, repeats := sink.body(key); strings.Replace(body, key, "gemini:batches/abc#publish", 1) != history ||
+			repeats > 0 {
 			t.Errorf("%s: more than the key is different, or the receiver refused %d repeats: %s", run, repeats, body)
 		}
 	}
@@ -162,15 +165,18 @@ func TestCloudReplay(t *testing.T) {
 		told(message(name))
 	}
 	dry := opledger(t, variables, "replay", "--dead", "--dry-run")
-	if want := "would run 3 effects of 3 operations again; nothing was published\n"; dry.code != 0 || !strings.HasSuffix(dry.out, want) {
+	if want := "would run 3 effects of 3 operations again; nothing was published\n"; dry.code != 0 ||
+		!strings.HasSuffix(dry.out, want) {
 		t.Errorf("%+v", dry)
 	}
-	if unasked := opledger(t, variables, "replay", "--dead"); unasked.code != 1 || !strings.Contains(unasked.err, "Run 3 effects of 3 operations again?") {
+	if unasked := opledger(t, variables, "replay", "--dead"); unasked.code != 1 ||
+		!strings.Contains(unasked.err, "Run 3 effects of 3 operations again?") {
 		t.Errorf("%+v", unasked)
 	}
 	sink.accept("batches/x")
 	sink.accept("batches/y")
-	if ran := opledger(t, variables, "replay", "--dead", "--yes", "--by", "ops"); ran.code != 0 || !strings.Contains(ran.out, "published") {
+	if ran := opledger(t, variables, "replay", "--dead", "--yes", "--by", "ops"); ran.code != 0 ||
+		!strings.Contains(ran.out, "published") {
 		t.Errorf("%+v", ran)
 	}
 	for _, name := range []string{"batches/never", "batches/x", "batches/y"} {
@@ -183,7 +189,8 @@ func TestCloudReplay(t *testing.T) {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
-	if once := opledger(t, variables, "replay", "batches/x", "--anew=fix-1", "--json"); once.code != 0 || !strings.Contains(once.out, `"published": 1`) {
+	if once := opledger(t, variables, "replay", "batches/x", "--anew=fix-1", "--json"); once.code != 0 ||
+		!strings.Contains(once.out, `"published": 1`) {
 		t.Errorf("%+v", once)
 	}
 	eventually(t, "the run that the command asked for is done", func() bool {

@@ -50,15 +50,17 @@ func (r result) want(t *testing.T, code int) result {
 	return r
 }
 
-// TestCloudServe: two processes of `opledger serve` on Firestore publish effects to a topic, whose subscription pushes them to
-// either; list and show read the same ledger and say on stderr where it is.
+// TestCloudServe: two processes of `opledger serve` on Firestore publish effects to a topic, whose
+// subscription pushes them to either; list and show read the same ledger and say on stderr where it
+// is.
 func TestCloudServe(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
 	f := newFleet(t, c.backend(), 2, geminisim.Config{
 		Seed: 5, Faults: geminisim.Normal(), Speed: 400, RunTime: [2]time.Duration{time.Minute, 4 * time.Minute},
 	})
-	f.settings = append(f.settings, "OPLEDGER_CLAIM_TTL=1m") // nobody dies, and a busy machine must not make it look so
+	// no process dies, and a busy machine must not look as if one had
+	f.settings = append(f.settings, "OPLEDGER_CLAIM_TTL=1m")
 	c.push(f.front.URL+"/effects", "")
 	c.subscribe(&pubsubpb.Subscription{Name: c.subscription("copy"), Topic: c.topic(topicID)})
 	const operations = 30
@@ -75,14 +77,17 @@ func TestCloudServe(t *testing.T) {
 	}
 
 	var listed struct{ Operations []operation.Record }
-	list := opledger(t, c.variables(), "list", "--state", "succeeded", "--collection", "batches", "--limit", "500", "--json").want(t, 0)
-	if err := json.Unmarshal([]byte(list.out), &listed); err != nil || list.err != "opledger: the ledger is in firestore\n" {
+	list := opledger(t, c.variables(), "list", "--state", "succeeded", "--collection", "batches", "--limit",
+		"500", "--json").want(t, 0)
+	if err := json.Unmarshal([]byte(list.out), &listed); err != nil ||
+		list.err != "opledger: the ledger is in firestore\n" {
 		t.Errorf("%v; stderr %q", err, list.err)
 	}
 	if len(listed.Operations) < operations/2 {
 		t.Fatalf("listed %s", list.out)
 	}
-	if pending := opledger(t, c.variables(), "list", "--pending").want(t, 0); pending.out != "no operation is waited for\n" {
+	pending := opledger(t, c.variables(), "list", "--pending").want(t, 0)
+	if pending.out != "no operation is waited for\n" {
 		t.Errorf("pending: %s", pending.out)
 	}
 	key := listed.Operations[0].Key
@@ -92,33 +97,36 @@ func TestCloudServe(t *testing.T) {
 		}
 	}
 	story := opledger(t, c.variables(), "show", string(key)).want(t, 0)
-	if !strings.Contains(story.out, "SUCCEEDED") || !strings.Contains(story.out, "publish") || !strings.Contains(story.out, "DONE") {
+	if !strings.Contains(story.out, "SUCCEEDED") || !strings.Contains(story.out, "publish") ||
+		!strings.Contains(story.out, "DONE") {
 		t.Errorf("the story is\n%s", story.out)
 	}
-	opledger(t, c.variables(), "show", "batches/nobody").want(t, 1)
+	opledger(t, c.variables(), "show", "batches/absent").want(t, 1)
 	other := opledger(t, c.variables(), "list", "--store", "firestore:another").want(t, 0)
 	if other.out != "no operations\n" || other.err != "opledger: the ledger is in firestore:another\n" {
 		t.Errorf("another database: %q %q", other.out, other.err)
 	}
 }
 
-// TestCloudServeTopicSettings: a topic is some project's, and serve says so before it opens anything, together with all else
-// that is wrong.
+// TestCloudServeTopicSettings: a topic is some project's, and serve says so before it opens
+// anything, together with all else that is wrong.
 func TestCloudServeTopicSettings(t *testing.T) {
 	t.Parallel()
 	r := opledger(t, []string{"OPLEDGER_TOPIC=effects", "OPLEDGER_GRACE=soon"}, "serve", "--port", "0").want(t, 2)
 	if strings.Count(r.err, "\n") != 4 || r.out != "" { // how many there are, and each
 		t.Errorf("stdout %q, stderr %q", r.out, r.err)
 	}
-	for _, want := range []string{"OPLEDGER_TOPIC: it needs GOOGLE_CLOUD_PROJECT", "OPLEDGER_GRACE: ", "GEMINI_API_KEY: "} {
+	for _, want := range []string{
+		"OPLEDGER_TOPIC: it needs GOOGLE_CLOUD_PROJECT", "OPLEDGER_GRACE: ", "GEMINI_API_KEY: ",
+	} {
 		if !strings.Contains(r.err, want) {
 			t.Errorf("stderr %q does not say %q", r.err, want)
 		}
 	}
 }
 
-// TestCloudTopicIsGone: a topic that does not exist costs nothing but time: what was registered is answered for, and the
-// effect waits in the ledger for the sweep [R5, W3].
+// TestCloudTopicIsGone: a topic that does not exist costs nothing but time: what was registered is
+// answered for, and the effect waits in the ledger for the sweep [R5, W3].
 func TestCloudTopicIsGone(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
@@ -131,7 +139,8 @@ func TestCloudTopicIsGone(t *testing.T) {
 		what: "a completion", path: "/", header: signed(secret, "msg_1", time.Now(), body), body: body, status: 200,
 		want: map[string]any{"outcome": "applied", "registered": true},
 	}.make(t, p.url())
-	if line := p.line(t, "effect"); line.Severity != "WARNING" || line.Outcome != "unpublished" || !strings.Contains(line.Error, "gone") {
+	if line := p.line(t, "effect"); line.Severity != "WARNING" || line.Outcome != "unpublished" ||
+		!strings.Contains(line.Error, "gone") {
 		t.Errorf("logged %+v", line)
 	}
 	var listed struct{ Operations []operation.Record }

@@ -16,8 +16,9 @@ const (
 	teamEffects = team + "Effects"
 )
 
-// buildTeam builds teamEffects: the shipped source, but for the one file whose place is kept for a team's handlers. The wall
-// clock of the program can be set wrong, which is done behind the runtime's back and so needs the linker's leave.
+// buildTeam builds teamEffects: the shipped source, but for the one file whose place is kept for a
+// team's handlers. The wall clock of the program can be set wrong, which is done behind the
+// runtime's back and so needs the linker's leave.
 var buildTeam = sync.OnceValues(func() (dir string, err error) {
 	overlay := map[string]string{}
 	for _, file := range []string{"custom.go", "clock.go", "clock_linux_amd64.s"} {
@@ -34,8 +35,8 @@ func needShiftedClocks(t *testing.T) {
 	}
 }
 
-// newTeamFleet makes a fleet of instances of teamEffects, behind a storeDoor and with nothing that pushes to them. clocks says how
-// wrong the clock of each instance is, by its name.
+// newTeamFleet makes a fleet of instances of teamEffects, behind a storeDoor and with nothing that
+// pushes to them. clocks says how wrong the clock of each instance is, by its name.
 func newTeamFleet(t *testing.T, c *cloud, clocks map[string]string) *fleet {
 	t.Helper()
 	for _, program := range []string{teamEffects, "Reconcile"} {

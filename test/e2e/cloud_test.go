@@ -74,18 +74,23 @@ func (c *cloud) backend() backend {
 // pushPath is what the path of a push begins with, as a deployment's subscription has it.
 const pushPath = "/projects/"
 
-// push makes a subscription like that of a deployment, which pushes what is published on the topic to a server. What cannot be
-// delivered goes to the topic deadLetter, unless that is empty. It ends before the test does: an endpoint that is gone would be pushed
-// to for as long as the emulator lives.
+// push makes a subscription like that of a deployment, which pushes what is published on the topic
+// to a server. What cannot be delivered goes to the topic deadLetter, unless that is empty. It ends
+// before the test does: an endpoint that is gone would be pushed to for as long as the emulator
+// lives.
 func (c *cloud) push(url, deadLetter string) {
 	c.t.Helper()
 	subscription := &pubsubpb.Subscription{
 		Name: c.subscription("push"), Topic: c.topic(topicID),
 		PushConfig: &pubsubpb.PushConfig{PushEndpoint: url}, AckDeadlineSeconds: 60,
-		RetryPolicy: &pubsubpb.RetryPolicy{MinimumBackoff: durationpb.New(time.Second), MaximumBackoff: durationpb.New(2 * time.Second)},
+		RetryPolicy: &pubsubpb.RetryPolicy{
+			MinimumBackoff: durationpb.New(time.Second), MaximumBackoff: durationpb.New(2 * time.Second),
+		},
 	}
 	if deadLetter != "" {
-		subscription.DeadLetterPolicy = &pubsubpb.DeadLetterPolicy{DeadLetterTopic: c.topic(deadLetter), MaxDeliveryAttempts: 5}
+		subscription.DeadLetterPolicy = &pubsubpb.DeadLetterPolicy{
+			DeadLetterTopic: c.topic(deadLetter), MaxDeliveryAttempts: 5,
+		}
 	}
 	c.subscribe(subscription)
 }
@@ -121,7 +126,8 @@ func (c *cloud) pull(id string) *pubsubpb.PubsubMessage {
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
 	defer cancel()
 	for {
-		pulled, err := c.admin.SubscriptionAdminClient.Pull(ctx, &pubsubpb.PullRequest{Subscription: c.subscription(id), MaxMessages: 1})
+		pulled, err := c.admin.SubscriptionAdminClient.Pull(ctx,
+			&pubsubpb.PullRequest{Subscription: c.subscription(id), MaxMessages: 1})
 		if err != nil {
 			c.t.Fatalf("pulling from %s: %v", id, err)
 		}

@@ -32,8 +32,9 @@ func inFile(t *testing.T) backend {
 	}
 }
 
-// A fleet is some instances of `opledger serve` over one ledger, with a Gemini that delivers to whichever it hits, and a
-// receiver of their effects. An instance that dies is started again at once.
+// A fleet is some instances of `opledger serve` over one ledger, with a Gemini that delivers to
+// whichever it hits, and a receiver of their effects. An instance that dies is started again at
+// once.
 type fleet struct {
 	t         *testing.T
 	backend   backend
@@ -59,8 +60,8 @@ type fleet struct {
 // An instance is a place where one process runs at a time.
 type instance struct {
 	name string
-	// function is the one that its processes serve, as deployed, and path what requests for it begin with; both are empty for
-	// `opledger serve`, which has all four.
+	// function is the one that its processes serve, as deployed, and path what requests for it
+	// begin with; both are empty for `opledger serve`, which has all four.
 	function, path string
 
 	gone chan struct{} // closed when it is not started again; only the test's goroutine looks
@@ -232,8 +233,9 @@ func operationOf(key string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(key, "gemini:"), "#publish")
 }
 
-// mayRepeat reports whether the ledger could not learn how the attempt of a process at the effect of that key ended: the
-// process was killed before it said so or its commit was made, its lease was lost, or it could not reach the ledger.
+// mayRepeat reports whether the ledger could not learn how the attempt of a process at the effect
+// of that key ended: the process was killed before it said so or its commit was made, its lease was
+// lost, or it could not reach the ledger.
 func (f *fleet) mayRepeat(id, key string) bool {
 	p := f.find(id)
 	said := p.about(operationOf(key))

@@ -14,8 +14,8 @@ import (
 // client is the test's own, so that its idle connections can be closed.
 var client = &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}
 
-// A front stands before the instances, as a load balancer does: it passes a request on to one of them, whether or not that
-// one lives, and answers 502 for one that does not.
+// A front stands before the instances, as a load balancer does: it passes a request on to one of
+// them, whether or not that one lives, and answers 502 for one that does not.
 type front struct {
 	fleet *fleet
 	// Connections are not kept: a request on one whose process has died would be repeated in silence.
@@ -41,7 +41,8 @@ func momentOf(path string) moment {
 	return ""
 }
 
-// strikeWindow is the while after a request was passed on in which its process may be killed: about what a commit takes.
+// strikeWindow is the while after a request was passed on in which its process may be killed: about
+// what a commit takes.
 const strikeWindow = 20 * time.Millisecond
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -54,9 +55,12 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "it is down", http.StatusBadGateway)
 		return
 	}
-	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
-		f.fleet.killer.strikeWithin(momentOf(r.URL.Path), p.id, strikeWindow)
-	}})
+	ctx := httptrace.WithClientTrace(
+		r.Context(),
+		&httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
+			f.fleet.killer.strikeWithin(momentOf(r.URL.Path), p.id, strikeWindow)
+		}},
+	)
 	request, err := http.NewRequestWithContext(ctx, r.Method, p.url()+r.URL.Path, bytes.NewReader(body))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -76,7 +80,8 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadGateway)
 		return
 	}
-	if key, ends := f.fleet.store.acknowledges(p, response.StatusCode, body); ends && f.fleet.killer.strike(acknowledging, p.id, key) {
+	if key, ends := f.fleet.store.acknowledges(p, response.StatusCode, body); ends &&
+		f.fleet.killer.strike(acknowledging, p.id, key) {
 		http.Error(w, "it died", http.StatusBadGateway)
 		return
 	}
@@ -114,7 +119,8 @@ func send(method, url string, body []byte, header http.Header) (status int, answ
 
 // askGemini calls the simulated API as a submitter and decodes its answer.
 func (f *fleet) askGemini(path, body string, into any) error {
-	status, answer, _, err := send(http.MethodPost, f.gemini.URL+path, []byte(body), http.Header{"X-Goog-Api-Key": {"submitter"}})
+	status, answer, _, err := send(http.MethodPost, f.gemini.URL+path, []byte(body),
+		http.Header{"X-Goog-Api-Key": {"submitter"}})
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("%d %s", status, answer)
 	}
@@ -130,14 +136,16 @@ func (f *fleet) createWebhook() string {
 		Secret string `json:"new_signing_secret"`
 	}
 	err := f.askGemini("/v1beta/webhooks", fmt.Sprintf(
-		`{"uri":%q,"subscribed_events":["batch.succeeded","batch.failed","batch.expired"]}`, f.front.URL+"/webhook"), &hook)
+		`{"uri":%q,"subscribed_events":["batch.succeeded","batch.failed","batch.expired"]}`,
+		f.front.URL+"/webhook",
+	), &hook)
 	if err != nil || hook.Secret == "" {
 		f.t.Fatalf("creating the webhook: %v", err)
 	}
 	return hook.Secret
 }
 
-// submit starts a batch. One whose answer was lost runs all the same and is nobody's.
+// submit starts a batch. One whose answer was lost runs all the same and is never registered.
 func (f *fleet) submit(displayName string) (name string, err error) {
 	var job struct {
 		Name string `json:"name"`
@@ -153,7 +161,8 @@ func (f *fleet) register(name string) error {
 	defer tick.Stop()
 	deadline := time.After(time.Minute)
 	for {
-		status, answer, _, err := send(http.MethodPost, f.front.URL+"/register", fmt.Appendf(nil, `{"name":%q,"jobKind":"e2e"}`, name), nil)
+		status, answer, _, err := send(http.MethodPost, f.front.URL+"/register",
+			fmt.Appendf(nil, `{"name":%q,"jobKind":"e2e"}`, name), nil)
 		if err == nil && (status == http.StatusCreated || status == http.StatusOK) {
 			return nil
 		}

@@ -27,10 +27,14 @@ func TestHTTPReconcile(t *testing.T) {
 	call{what: "a pass", path: "/reconcile", status: 200, want: map[string]any{"due": 0.0, "more": false},
 		keys: []string{"checked", "due", "effectsRequeued", "effectsUncertain", "errors", "missing", "more",
 			"oldestEffectSeconds", "oldestOperationSeconds", "running", "settled", "stuck", "unknown"}}.make(t, url)
-	call{what: "GET", method: http.MethodGet, path: "/reconcile", status: 405, heads: map[string]string{"Allow": "POST"}}.make(t, url)
+	call{
+		what: "GET", method: http.MethodGet, path: "/reconcile", status: 405,
+		heads: map[string]string{"Allow": "POST"},
+	}.make(t, url)
 }
 
-// TestHTTPStoreDown: what cannot be read or written is answered 503 with Retry-After, so that it is sent again [W3, M6].
+// TestHTTPStoreDown: what cannot be read or written is answered 503 with Retry-After, so that it is
+// sent again [W3, M6].
 func TestHTTPStoreDown(t *testing.T) {
 	t.Parallel()
 	f, url := alone(t)
@@ -59,7 +63,9 @@ func TestHTTPStoreDown(t *testing.T) {
 
 // push is a plain Pub/Sub push of a message about an effect.
 func push(operation, effect string) string {
-	return fmt.Sprintf(`{"message":{"data":%q,"messageId":"1","attributes":{}},"subscription":"projects/p/subscriptions/s"}`, data(operation, effect))
+	return fmt.Sprintf(
+		`{"message":{"data":%q,"messageId":"1","attributes":{}},"subscription":"projects/p/subscriptions/s"}`,
+		data(operation, effect))
 }
 
 func data(operation, effect string) string {
@@ -94,7 +100,13 @@ func (f *fleet) planAndTell(publisher ledger.Publisher, names ...string) {
 				_, err = l.Register(ctx, ledger.Registration{Name: name})
 			}
 			if err == nil {
-				_, err = l.Ingest(ctx, operation.Event{Name: name, DeliveryID: "d", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: time.Now()})
+				_, err = l.Ingest(
+					ctx,
+					operation.Event{
+						Name: name, DeliveryID: "d", Source: operation.Webhook, State: operation.Succeeded,
+						UpdateTime: time.Now(),
+					},
+				)
 			}
 			return err
 		})
@@ -104,7 +116,8 @@ func (f *fleet) planAndTell(publisher ledger.Publisher, names ...string) {
 	}
 }
 
-// TestHTTPEffects is the contract's row of POST /effects: every form of a message, and every answer [G5, K1, S1, S2, S4, S9].
+// TestHTTPEffects is the contract's row of POST /effects: every form of a message, and every answer
+// [G5, K1, S1, S2, S4, S9].
 func TestHTTPEffects(t *testing.T) {
 	t.Parallel()
 	held, release := make(chan struct{}), make(chan struct{})
@@ -147,15 +160,19 @@ func TestHTTPEffects(t *testing.T) {
 	}
 	for _, c := range []call{
 		effects("plain push", push("batches/plain", "publish"), 200, said("finished", "claimed")),
-		effects("repeated [S2]", push("https://generativelanguage.googleapis.com/v1beta/batches/plain/", "publish"), 200, said("skipped", "done")),
-		{what: "binary CloudEvent", path: "/effects", header: binary(ceType), body: push(" projects/p/BATCHES/binary", "publish"),
+		effects("repeated [S2]",
+			push("https://generativelanguage.googleapis.com/v1beta/batches/plain/", "publish"), 200, said("skipped", "done")),
+		{what: "binary CloudEvent", path: "/effects", header: binary(ceType),
+			body:   push(" projects/p/BATCHES/binary", "publish"),
 			status: 200, want: said("finished", "claimed")},
-		{what: "structured CloudEvent", path: "/effects", header: http.Header{"Content-Type": {"application/cloudevents+json"}},
+		{what: "structured CloudEvent", path: "/effects",
+			header: http.Header{"Content-Type": {"application/cloudevents+json"}},
 			body: fmt.Sprintf(`{"id":"1","specversion":"1.0","type":%q,"source":"//pubsub.googleapis.com/projects/p/topics/t",`+
 				`"datacontenttype":"application/json","data":%s}`, ceType, push("batches/structured", "publish")),
 			status: 200, want: said("finished", "claimed")},
-		{what: "another event", path: "/effects", header: binary("google.cloud.storage.object.v1.finalized"), body: push("batches/plain", "publish"), status: 400},
-		effects("nobody's operation", push("batches/nobody", "publish"), 200, said("skipped", "absent")),
+		{what: "another event", path: "/effects",
+			header: binary("google.cloud.storage.object.v1.finalized"), body: push("batches/plain", "publish"), status: 400},
+		effects("an unknown operation", push("batches/absent", "publish"), 200, said("skipped", "absent")),
 		effects("no such effect", push("batches/plain", "other"), 200, said("skipped", "absent")),
 		effects("failing [S4, S10]", push("batches/fails", "publish"), 200, said("failed", "claimed")),
 		effects("failing a moment ago", push("batches/fails", "publish"), 200, said("early", "backing-off")),

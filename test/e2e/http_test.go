@@ -61,7 +61,8 @@ func (c call) make(t *testing.T, url string) map[string]any {
 	if c.status >= 400 && c.want == nil {
 		wantErrorForm(t, c, answer)
 	}
-	if seconds, err := strconv.Atoi(header.Get("Retry-After")); c.status == http.StatusServiceUnavailable && (err != nil || seconds < 1) {
+	if seconds, err := strconv.Atoi(header.Get("Retry-After")); c.status == http.StatusServiceUnavailable &&
+		(err != nil || seconds < 1) {
 		t.Errorf("%s: Retry-After is %q", c.what, header.Get("Retry-After"))
 	}
 	return answer
@@ -113,8 +114,10 @@ func TestHTTPWebhook(t *testing.T) {
 	f, url := alone(t)
 	now := time.Now()
 	delivery := func(what, id, body string, status int, want map[string]any) call {
-		return call{what: what, path: "/webhook", header: signed(f.secret, id, now, body), body: body, status: status, want: want,
-			keys: map[bool][]string{true: {"outcome", "reason", "registered"}}[status == 200]}
+		return call{
+			what: what, path: "/webhook", header: signed(f.secret, id, now, body), body: body, status: status,
+			want: want, keys: map[bool][]string{true: {"outcome", "reason", "registered"}}[status == 200],
+		}
 	}
 	off := func(d time.Duration) http.Header {
 		return signed(f.secret, "msg_off", now.Add(d), eventOf("batch.succeeded", "batches/known"))
@@ -125,28 +128,37 @@ func TestHTTPWebhook(t *testing.T) {
 	for _, c := range []call{
 		{what: "registering first", path: "/register", body: `{"name":"batches/known"}`, status: 201},
 		{what: "no signature [W1]", path: "/webhook", body: known, status: 401},
-		{what: "another's signature [W1]", path: "/webhook", header: signed(other, "msg_0", now, known), body: known, status: 401},
-		{what: "a signature of another body [W1]", path: "/webhook", header: signed(f.secret, "msg_0", now, known), body: known + " ", status: 401},
+		{what: "another's signature [W1]", path: "/webhook",
+			header: signed(other, "msg_0", now, known), body: known, status: 401},
+		{what: "a signature of another body [W1]", path: "/webhook",
+			header: signed(f.secret, "msg_0", now, known), body: known + " ", status: 401},
 		{what: "six minutes old [W2]", path: "/webhook", header: off(-6 * time.Minute), body: known, status: 401},
 		{what: "six minutes ahead [W2]", path: "/webhook", header: off(6 * time.Minute), body: known, status: 401},
 		delivery("a completion", "msg_1", known, 200, map[string]any{"outcome": "applied", "registered": true}),
 		delivery("the same delivery [W4]", "msg_1", known, 200, map[string]any{"outcome": "duplicate", "registered": true}),
-		delivery("the same said again [M3, M8]", "msg_2", known, 200, map[string]any{"outcome": "dropped", "reason": "stale-or-equal-update-time"}),
+		delivery("the same said again [M3, M8]", "msg_2", known, 200,
+			map[string]any{"outcome": "dropped", "reason": "stale-or-equal-update-time"}),
 		delivery("a different end [M5]", "msg_3", eventOf("batch.failed", "batches/known"), 200,
 			map[string]any{"outcome": "conflict", "reason": "terminal-conflict"}),
-		delivery("in another form [K1, K2]", "msg_4", eventOf("batch.succeeded", "known"), 200, map[string]any{"outcome": "dropped"}),
-		delivery("nobody's operation [W5]", "msg_5", eventOf("batch.succeeded", "batches/stranger"), 200,
+		delivery("in another form [K1, K2]", "msg_4", eventOf("batch.succeeded", "known"), 200,
+			map[string]any{"outcome": "dropped"}),
+		delivery("an unregistered operation [W5]", "msg_5", eventOf("batch.succeeded", "batches/stranger"), 200,
 			map[string]any{"outcome": "applied", "registered": false}),
-		delivery("an unknown type [W6]", "msg_6", eventOf("batch.sang", "batches/known"), 200, map[string]any{"outcome": "ignored"}),
+		delivery("an unknown type [W6]", "msg_6", eventOf("batch.sang", "batches/known"), 200,
+			map[string]any{"outcome": "ignored"}),
 		delivery("no JSON [W6]", "msg_7", "<html>", 200, map[string]any{"outcome": "quarantined", "registered": false}),
-		delivery("no name [K3, W6]", "msg_8", `{"type":"batch.succeeded","version":"v1","timestamp":"`+eventTime+`","data":{"other":1}}`, 200,
+		delivery("no name [K3, W6]", "msg_8",
+			`{"type":"batch.succeeded","version":"v1","timestamp":"`+eventTime+`","data":{"other":1}}`, 200,
 			map[string]any{"outcome": "quarantined"}),
-		delivery("the same without a name [W4]", "msg_8", `{"type":"batch.succeeded","version":"v1","timestamp":"`+eventTime+`","data":{"other":1}}`, 200,
+		delivery("the same without a name [W4]", "msg_8",
+			`{"type":"batch.succeeded","version":"v1","timestamp":"`+eventTime+`","data":{"other":1}}`, 200,
 			map[string]any{"outcome": "duplicate"}),
 		{what: "GET [W7]", method: http.MethodGet, path: "/webhook", status: 405, heads: map[string]string{"Allow": "POST"}},
-		{what: "PUT [W7]", method: http.MethodPut, path: "/webhook", header: signed(f.secret, "msg_9", now, known), body: known,
+		{what: "PUT [W7]", method: http.MethodPut, path: "/webhook",
+			header: signed(f.secret, "msg_9", now, known), body: known,
 			status: 405, heads: map[string]string{"Allow": "POST"}},
-		{what: "more than 1 MiB [W7]", path: "/webhook", header: signed(f.secret, "msg_10", now, large), body: large, status: 413},
+		{what: "more than 1 MiB [W7]", path: "/webhook",
+			header: signed(f.secret, "msg_10", now, large), body: large, status: 413},
 	} {
 		c.make(t, url)
 	}
@@ -157,7 +169,10 @@ func TestHTTPWebhookWithoutASecret(t *testing.T) {
 	t.Parallel()
 	f, url := alone(t, "OPLEDGER_WEBHOOK_SECRET=")
 	body := eventOf("batch.succeeded", "batches/early")
-	call{what: "no secret yet", path: "/webhook", header: signed(f.secret, "msg_1", time.Now(), body), body: body, status: 503}.make(t, url)
+	call{
+		what: "no secret yet", path: "/webhook", header: signed(f.secret, "msg_1", time.Now(), body),
+		body: body, status: 503,
+	}.make(t, url)
 	call{what: "the others serve", path: "/register", body: `{"name":"batches/early"}`, status: 201}.make(t, url)
 }
 
@@ -196,16 +211,28 @@ func TestHTTPRegister(t *testing.T) {
 			t.Errorf("%s: %d problems are named, want %d: %v", bad.what, len(problems), bad.problems, problem)
 		}
 	}
-	call{what: "a correlation id twice [K6, L2]", path: "/register", body: `{"name":"batches/b","correlationId":"c-1"}`, status: 201}.make(t, url)
-	call{what: "GET", method: http.MethodGet, path: "/register", status: 405, heads: map[string]string{"Allow": "POST"}}.make(t, url)
-	call{what: "too large", path: "/register", body: `{"name":"` + strings.Repeat("x", 1<<20) + `"}`, status: 413}.make(t, url)
+	call{
+		what: "a correlation id twice [K6, L2]", path: "/register",
+		body: `{"name":"batches/b","correlationId":"c-1"}`, status: 201,
+	}.make(t, url)
+	call{
+		what: "GET", method: http.MethodGet, path: "/register", status: 405,
+		heads: map[string]string{"Allow": "POST"},
+	}.make(t, url)
+	call{
+		what: "too large", path: "/register", body: `{"name":"` + strings.Repeat("x", 1<<20) + `"}`,
+		status: 413,
+	}.make(t, url)
 }
 
 // TestHTTPElsewhere: /health, and 404 for what is not there.
 func TestHTTPElsewhere(t *testing.T) {
 	t.Parallel()
 	_, url := alone(t)
-	call{what: "health", method: http.MethodGet, path: "/health", status: 200, want: map[string]any{"status": "ok"}}.make(t, url)
+	call{
+		what: "health", method: http.MethodGet, path: "/health", status: 200,
+		want: map[string]any{"status": "ok"},
+	}.make(t, url)
 	for _, path := range []string{"/", "/nowhere", "/webhook/", "/effects/1", "/healthz"} {
 		call{what: path, method: http.MethodGet, path: path, status: 404}.make(t, url)
 		call{what: path, path: path, status: 404}.make(t, url)

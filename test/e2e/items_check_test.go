@@ -75,7 +75,9 @@ func (r *itemRun) checkFailed() {
 	if err != nil || len(failed.Items) != 1 {
 		r.t.Fatalf("FAILED are %+v: %v", failed, err)
 	}
-	if item := failed.Items[0]; item.Index != badItem || item.Key != itemKey(badItem) || item.Response+item.Error == "" || !item.ExpireAt.IsZero() {
+	if item := failed.Items[0]; item.Index != badItem || item.Key != itemKey(badItem) ||
+		item.Response+item.Error == "" ||
+		!item.ExpireAt.IsZero() {
 		r.t.Errorf("FAILED is %+v", item)
 	}
 }
@@ -102,12 +104,14 @@ func (r *itemRun) checkEnds(key operation.Key, name string, want operation.Progr
 	if got := r.record(key).Progress[name]; got != want {
 		r.t.Errorf("progress of %s: %+v, want %+v", name, got, want)
 	}
-	killed := int64(r.kills) // each in the middle of a claim of the one that is published; the other may have been between two
+	// each in the middle of a claim of the one that is published; the other may have been between two
+	killed := int64(r.kills)
 	if name != "publish" {
 		killed = 1
 	}
 	if e := r.effectOf(key, name); e.Fence <= killed || e.Attempts >= r.kills || !e.DueAt.IsZero() {
-		r.t.Errorf("after %d kills %s has the fence %d and %d attempts, and is due at %v", r.kills, name, e.Fence, e.Attempts, e.DueAt)
+		r.t.Errorf("after %d kills %s has the fence %d and %d attempts, and is due at %v", r.kills, name,
+			e.Fence, e.Attempts, e.DueAt)
 	}
 }
 
@@ -119,7 +123,8 @@ func (r *itemRun) checkItems() {
 		var paths []ledger.Path
 		for i := from; i < min(from+page, r.items); i++ {
 			key := itemKey(i)
-			paths = append(paths, ledger.ItemPath(r.batch["published"], "publish", key), ledger.ItemPath(r.batch["stored"], "store", key),
+			paths = append(paths, ledger.ItemPath(r.batch["published"], "publish", key),
+				ledger.ItemPath(r.batch["stored"], "store", key),
 				ledger.ResultPath("reviews", r.batch["stored"], key))
 		}
 		docs := r.get(paths...)
@@ -134,8 +139,10 @@ func (r *itemRun) checkItems() {
 			if published.State != ledger.ItemDone || published.Attempts < 1 || !r.sink.took(i) {
 				r.t.Errorf("item %d is %s, and that it was taken is %v", i, published.State, r.sink.took(i))
 			}
-			if stored.State != ledger.ItemDone || stored.Attempts != 1 || result.Index != i || (result.Response == "") == (result.Error == "") {
-				r.t.Errorf("item %d was recorded %d times as %s, its result is %.100v", i, stored.Attempts, stored.State, result)
+			if stored.State != ledger.ItemDone || stored.Attempts != 1 || result.Index != i ||
+				(result.Response == "") == (result.Error == "") {
+				r.t.Errorf("item %d was recorded %d times as %s, its result is %.100v", i, stored.Attempts,
+					stored.State, result)
 			}
 		}
 	}
@@ -160,8 +167,8 @@ func (r *itemRun) checkRepeats() {
 	r.t.Logf("%d of %d items were repeated", repeats, r.items)
 }
 
-// peak notes how much memory a process has had resident at most: by /proc, since what the kernel says of a process that has
-// ended counts what its parent had when it was started.
+// peak notes how much memory a process has had resident at most: by /proc, since what the kernel
+// says of a process that has ended counts what its parent had when it was started.
 func (r *itemRun) peak(p *process) {
 	if runtime.GOOS != "linux" {
 		return
@@ -179,7 +186,8 @@ func (r *itemRun) peak(p *process) {
 	r.peaks[p.id] = kilobytes << 10
 }
 
-// checkMemory compares the processes that read through the results with the first, which did not get beyond a tenth of them.
+// checkMemory compares the processes that read through the results with the first, which did not
+// get beyond a tenth of them.
 func (r *itemRun) checkMemory() {
 	if runtime.GOOS != "linux" {
 		r.t.Log("how much memory a process has had is asked of Linux only")
@@ -193,5 +201,6 @@ func (r *itemRun) checkMemory() {
 			r.t.Errorf("%s had %d MiB, the first process %d", id, r.peaks[id]>>20, r.peaks["a1"]>>20)
 		}
 	}
-	r.t.Logf("two results of %d items of %d KiB: at most %s MiB resident in the processes one after the other", r.items, itemBytes>>10, strings.Join(all, ", "))
+	r.t.Logf("two results of %d items of %d KiB: at most %s MiB resident in the processes one after the other",
+		r.items, itemBytes>>10, strings.Join(all, ", "))
 }

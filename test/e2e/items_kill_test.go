@@ -22,12 +22,14 @@ const (
 	badItem   = 16      // its receiver refuses it for good
 )
 
-// TestItemsSIGKILL: a process that performs an effect for each of some thousand items, and writes as many of another batch back
-// to the ledger's store, is killed with SIGKILL some times, spread over the items. It goes on where the ledger is: no item that the
-// ledger knows is performed again, at most a chunk is repeated, with the same key and bytes, none is lost, and what is written back
-// is written once [K4, S2, S6]. One bad item stops none of the others, and a replay performs it alone, with the same key and bytes
-// [S4, G5]. The kills do not use up the effect's attempts, and a process that reads through the whole result needs no more memory
-// than the first, which reads a part of it.
+// TestItemsSIGKILL: a process that performs an effect for each of some thousand items, and writes
+// as many of another batch back to the ledger's store, is killed with SIGKILL some times, spread
+// over the items. It goes on where the ledger is: no item that the ledger knows is performed again,
+// at most a chunk is repeated, with the same key and bytes, none is lost, and what is written back
+// is written once [K4, S2, S6]. One bad item stops none of the others, and a replay performs it
+// alone, with the same key and bytes [S4, G5]. The kills do not use up the effect's attempts, and a
+// process that reads through the whole result needs no more memory than the first, which reads a
+// part of it.
 func TestItemsSIGKILL(t *testing.T) {
 	t.Parallel()
 	r := newItemRun(t)
@@ -47,10 +49,12 @@ func TestItemsSIGKILL(t *testing.T) {
 	r.checkFailed()
 	r.sink.fix()
 	call{what: "replaying", path: "/effects", body: push(string(published), "publish"), status: 200}.make(t, p.url())
-	r.within(time.Minute, "the bad item is done", func() bool { return r.isEnded(published, "publish", ledger.EffectDone) })
+	r.within(time.Minute, "the bad item is done",
+		func() bool { return r.isEnded(published, "publish", ledger.EffectDone) })
 	r.peak(p)
 	r.endGently()
-	if got, want := r.record(published).Progress["publish"], (operation.Progress{Done: r.items, Total: r.items}); got != want {
+	want := operation.Progress{Done: r.items, Total: r.items}
+	if got := r.record(published).Progress["publish"]; got != want {
 		t.Errorf("after the replay: %+v, want %+v", got, want)
 	}
 	r.checkItems()
@@ -78,9 +82,10 @@ func newItemRun(t *testing.T) *itemRun {
 		items: harness.Soak[int64](t, 2000, 10_000, 100_000), kills: harness.Soak(t, 3, 10, 10),
 		batch: map[string]operation.Key{}, peaks: map[string]int64{},
 	}
-	r.fleet = newFleet(t, inFile(t), 1, geminisim.Config{Seed: 5, Speed: 1000, Faults: geminisim.Faults{FailedItems: 0.01}})
+	r.fleet = newFleet(t, inFile(t), 1,
+		geminisim.Config{Seed: 5, Speed: 1000, Faults: geminisim.Faults{FailedItems: 0.01}})
 	gone := make(chan struct{})
-	close(gone) // nobody but the test starts it again
+	close(gone) // only the test starts it again
 	r.instances[0].gone = gone
 	r.sink = newItemSink(r.items, r.kills, r.strike)
 	r.files = &itemFiles{gemini: r.sim.Handler(), sink: r.sink, lines: map[string][][]byte{}}
@@ -108,7 +113,8 @@ func binaryAsReleased(t *testing.T) string {
 		return binary(t)
 	}
 	built := filepath.Join(t.TempDir(), "opledger")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", built, module+"scripts/opledger").CombinedOutput(); err != nil {
+	command := exec.CommandContext(t.Context(), "go", "build", "-o", built, module+"scripts/opledger")
+	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("building opledger: %v\n%s", err, out)
 	}
 	return built
@@ -147,7 +153,13 @@ func (r *itemRun) submit(url string) {
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		call{what: "registering", path: "/register", status: 201, body: fmt.Sprintf(`{"name":%q,"jobKind":%q}`, name, kind)}.make(r.t, url)
+		call{
+			what: "registering", path: "/register", status: 201,
+			body: fmt.Sprintf(`{"name":%q,"jobKind":%q}`, name, kind),
+		}.make(
+			r.t,
+			url,
+		)
 		r.batch[kind] = operation.Key(name)
 	}
 	r.sink.receive(r.batch["published"])

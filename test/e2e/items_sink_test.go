@@ -20,15 +20,15 @@ import (
 
 func itemKey(index int64) string { return fmt.Sprintf("request-%d", index+1) }
 
-// itemFiles serves the result files of the simulator, with larger items. One of them is served at the pace of the sink, so that
-// its reader, too, is killed all along it.
+// itemFiles serves the result files of the simulator, with larger items. One of them is served at
+// the pace of the sink, so that its reader, too, is killed all along it.
 type itemFiles struct {
 	gemini http.Handler
 	sink   *itemSink
 
 	mu    sync.Mutex
 	paced string              // the batch
-	lines map[string][][]byte // by path: the simulator makes them anew each time, which takes long
+	lines map[string][][]byte // by path: the simulator makes them again each time, which takes long
 }
 
 // pace chooses the batch.
@@ -91,7 +91,8 @@ type itemSink struct {
 func newItemSink(items int64, kills int, kill func(process string)) *itemSink {
 	return &itemSink{
 		items: items, kill: kill, wanted: kills, struck: make(chan struct{}, kills), more: make(chan struct{}),
-		known: map[string]ledger.ItemProgress{}, sums: map[int64][sha256.Size]byte{}, accepted: map[int64]string{}, again: map[string]int{},
+		known: map[string]ledger.ItemProgress{}, sums: map[int64][sha256.Size]byte{},
+		accepted: map[int64]string{}, again: map[string]int{},
 	}
 }
 
@@ -153,11 +154,14 @@ func (s *itemSink) arrive(process string, header http.Header, body []byte) (inde
 	err := json.Unmarshal(body, &payload)
 	n, numberErr := strconv.ParseInt(strings.TrimPrefix(payload.Item.Key, "request-"), 10, 64)
 	index = n - 1
-	if want := operation.ItemIdempotencyKey(s.batch, "publish", itemKey(index)); err != nil || numberErr != nil || header.Get("Idempotency-Key") != want {
-		s.problems = append(s.problems, fmt.Sprintf("%s sent the key %q with %.200s", process, header.Get("Idempotency-Key"), body))
+	if want := operation.ItemIdempotencyKey(s.batch, "publish", itemKey(index)); err != nil || numberErr != nil ||
+		header.Get("Idempotency-Key") != want {
+		s.problems = append(s.problems,
+			fmt.Sprintf("%s sent the key %q with %.200s", process, header.Get("Idempotency-Key"), body))
 	}
 	if wanted := s.known[process].Wanted(index) && !s.fixed || s.fixed && index == badItem; !wanted {
-		s.problems = append(s.problems, fmt.Sprintf("%s repeated item %d, whose end was in the ledger when it began", process, index))
+		s.problems = append(s.problems,
+			fmt.Sprintf("%s repeated item %d, whose end was in the ledger when it began", process, index))
 	}
 	sum := sha256.Sum256(body)
 	before, came := s.sums[index]

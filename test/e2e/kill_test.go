@@ -18,9 +18,10 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// TestSIGKILL: two processes on one file are killed with SIGKILL, each at once started again, at every interesting moment of
-// their work and at any other, while Gemini loses, repeats, delays and reorders. Nothing is lost [L2, R5, R6], no side effect
-// is repeated but where its outcome could not reach the ledger [S3, S4, S6], and nothing goes back [M5, M9].
+// TestSIGKILL: two processes on one file are killed with SIGKILL, each at once started again, at
+// every interesting moment of their work and at any other, while Gemini loses, repeats, delays and
+// reorders. Nothing is lost [L2, R5, R6], no side effect is repeated but where its outcome could
+// not reach the ledger [S3, S4, S6], and nothing goes back [M5, M9].
 func TestSIGKILL(t *testing.T) {
 	t.Parallel()
 	each, operations := harness.Soak(t, 1, 6, 60), harness.Soak(t, 30, 120, 1200)
@@ -38,7 +39,9 @@ func TestSIGKILL(t *testing.T) {
 		Seed: seed, Faults: geminisim.Harsh(), Speed: 200, RunTime: [2]time.Duration{time.Minute, 8 * time.Minute},
 	})
 	f.receiver.refuseEvery = 13
-	f.settings = []string{"OPLEDGER_CLAIM_TTL=8s"} // a process that waits for the processor has two seconds to extend its lease
+	f.settings = []string{
+		"OPLEDGER_CLAIM_TTL=8s",
+	} // a process that waits for the processor has two seconds to extend its lease
 	f.killer = newKiller(f, seed, kills)
 	outcome := f.play(operations)
 	outcome.wasHard(t, kills, each)
@@ -51,7 +54,8 @@ func (o outcome) wasHard(t *testing.T, kills map[moment]*quota, each int) {
 	for m := range kills {
 		total += o.kills[m]
 		if o.kills[m] < (each+1)/2 {
-			t.Errorf("killed %d times at the moment %q, want %d: the run was too short to prove anything", o.kills[m], m, each)
+			t.Errorf("killed %d times at the moment %q, want %d: the run was too short to prove anything",
+				o.kills[m], m, each)
 		}
 	}
 	s := o.stats
@@ -61,23 +65,24 @@ func (o outcome) wasHard(t *testing.T, kills map[moment]*quota, each int) {
 	t.Logf("%d kills %v; %s", total, o.kills, o)
 }
 
-// TestTwoProcessesShareTheWork: two processes on one file, nobody is killed, and both do some of it [S3, M6].
+// TestTwoProcessesShareTheWork: two processes on one file, neither is killed, and both do some of it [S3, M6].
 func TestTwoProcessesShareTheWork(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, inFile(t), 2, geminisim.Config{
 		Seed: 3, Faults: geminisim.Normal(), Speed: 400, RunTime: [2]time.Duration{time.Minute, 4 * time.Minute},
 	})
-	f.settings = []string{"OPLEDGER_CLAIM_TTL=1m"} // nobody dies, and a busy machine must not make it look so
+	f.settings = []string{"OPLEDGER_CLAIM_TTL=1m"} // no process dies, and a busy machine must not look as if one had
 	outcome := f.play(60)
 	for _, p := range f.processes() {
 		did := map[string]int{}
 		for _, line := range p.lines() {
 			did[line.Event+" "+line.Outcome]++
 			if line.Seized || line.Outcome == "lease-lost" {
-				t.Errorf("%s lost an effect although nobody died: %+v", p.id, line)
+				t.Errorf("%s lost an effect although no process died: %+v", p.id, line)
 			}
 		}
-		if did["ingest applied"] == 0 || did["effect finished"] == 0 || did["register created"] == 0 || did["reconcile pass"] == 0 {
+		if did["ingest applied"] == 0 || did["effect finished"] == 0 || did["register created"] == 0 ||
+			did["reconcile pass"] == 0 {
 			t.Errorf("%s did not do its share: %v", p.id, did)
 		}
 	}
@@ -96,14 +101,28 @@ type outcome struct {
 }
 
 func (o outcome) String() string {
-	return fmt.Sprintf("%d operations in %.1f s, %d settled by reconciliation, %d unregistered; deliveries %d, lost %d, repeated %d, late %d, retried %d; "+
-		"effects repeated with the same bytes %d; ledger read %d times; lost 0, doubled 0, regressed 0", o.operations, o.took.Seconds(), o.byReconcile, o.unregistered,
-		o.stats.Deliveries, o.stats.Lost, o.stats.Repeated, o.stats.Late, o.stats.Retries, o.repeats, o.looks)
+	return fmt.Sprintf(
+		"%d operations in %.1f s, %d settled by reconciliation, %d unregistered; "+
+			"deliveries %d, lost %d, repeated %d, late %d, retried %d; "+
+			"effects repeated with the same bytes %d; ledger read %d times; lost 0, doubled 0, regressed 0",
+		o.operations,
+		o.took.Seconds(),
+		o.byReconcile,
+		o.unregistered,
+		o.stats.Deliveries,
+		o.stats.Lost,
+		o.stats.Repeated,
+		o.stats.Late,
+		o.stats.Retries,
+		o.repeats,
+		o.looks,
+	)
 }
 
-// play submits and registers n operations, ten in a second, and goes on while the killer has not killed as often as it
-// should: how many occasions a run offers depends on how fast the machine is. It then waits until all is done and the last
-// delivery was made, ends the processes with SIGTERM, and holds everything against what the simulator and the receiver know.
+// play submits and registers n operations, ten in a second, and goes on while the killer has not
+// killed as often as it should: how many occasions a run offers depends on how fast the machine is.
+// It then waits until all is done and the last delivery was made, ends the processes with SIGTERM,
+// and holds everything against what the simulator and the receiver know.
 func (f *fleet) play(n int) outcome {
 	t := f.t
 	began := time.Now()
@@ -121,7 +140,8 @@ func (f *fleet) play(n int) outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.within(2*time.Minute, "every operation is settled and its effect done", func() bool { return watch.closed() >= len(names) })
+	f.within(2*time.Minute, "every operation is settled and its effect done",
+		func() bool { return watch.closed() >= len(names) })
 	rest()
 	roam.Wait()
 	o := outcome{operations: len(names), kills: f.killer.rest()}
@@ -137,7 +157,8 @@ func (f *fleet) play(n int) outcome {
 	return o
 }
 
-// submitAll starts a batch at Gemini every so often, as long as another is wanted, and registers each under the names returned.
+// submitAll starts a batch at Gemini every so often, as long as another is wanted, and registers
+// each under the names returned.
 func (f *fleet) submitAll(every time.Duration, another func(submitted int) bool) (map[string]bool, error) {
 	var mu sync.Mutex
 	names := map[string]bool{}
@@ -149,7 +170,8 @@ func (f *fleet) submitAll(every time.Duration, another func(submitted int) bool)
 		<-pace.C
 		group.Go(func() error {
 			name, err := f.submit(fmt.Sprintf("nightly-%d", i))
-			for err != nil && strings.HasPrefix(err.Error(), "503") { // the answer was lost: the batch runs and is nobody's
+			// A 503 means that the answer was lost: the batch runs and is never registered.
+			for err != nil && strings.HasPrefix(err.Error(), "503") {
 				name, err = f.submit(fmt.Sprintf("nightly-%d", i))
 			}
 			if err != nil {
@@ -199,9 +221,9 @@ func (f *fleet) check(watch *watch, names map[string]bool, o *outcome) {
 	}
 	for _, batch := range f.sim.Batches() {
 		if !names[batch.Name] {
-			// Nobody registered it: no effect, whatever was delivered about it [W5].
+			// It is not registered: no effect, whatever was delivered about it [W5].
 			if keys[operation.IdempotencyKey(operation.Key(batch.Name), "publish")] {
-				t.Errorf("the effect of %s ran, which nobody registered", batch.Name)
+				t.Errorf("the effect of %s ran, which is not registered", batch.Name)
 			}
 			o.unregistered++
 			continue
@@ -220,11 +242,12 @@ func (f *fleet) check(watch *watch, names map[string]bool, o *outcome) {
 		}
 		delete(keys, key)
 		if records[operation.Key(batch.Name)].State != story.Record.State {
-			t.Errorf("%s is listed as %s and shown as %s", batch.Name, records[operation.Key(batch.Name)].State, story.Record.State)
+			t.Errorf("%s is listed as %s and shown as %s", batch.Name, records[operation.Key(batch.Name)].State,
+				story.Record.State)
 		}
 	}
 	for key := range keys {
-		t.Errorf("the receiver accepted %s, which is nobody's", key)
+		t.Errorf("the receiver accepted %s, which belongs to no operation", key)
 	}
 	problems, repeats := f.receiver.audit()
 	for _, problem := range problems {
@@ -247,7 +270,8 @@ func checkStory(story ledger.Story, batch geminisim.BatchInfo, key string, accep
 	if !accepted {
 		fail("lost: its effect never reached the receiver")
 	}
-	if len(story.Effects) != 1 || story.Effects[0].State != ledger.EffectDone || story.Effects[0].IdempotencyKey != key {
+	if len(story.Effects) != 1 || story.Effects[0].State != ledger.EffectDone ||
+		story.Effects[0].IdempotencyKey != key {
 		fail("its effects are %+v", story.Effects)
 	} else if e := story.Effects[0]; int64(e.Attempts) != e.Fence || e.Attempts < 1 {
 		fail("%d attempts have the fence %d", e.Attempts, e.Fence)

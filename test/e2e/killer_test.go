@@ -31,7 +31,7 @@ const (
 // A quota is how often to kill at a moment, and at which of its occasions: every so many, the first one after offset.
 type quota struct{ kills, every, offset int }
 
-// A killer kills processes with SIGKILL. A nil killer kills nobody.
+// A killer kills processes with SIGKILL. A nil killer kills nothing.
 type killer struct {
 	fleet *fleet
 
@@ -87,8 +87,8 @@ func (k *killer) hungry() bool {
 	return false
 }
 
-// strike kills the process if the moment is due, and reports whether it did. The process is dead when it returns. key is that
-// of the effect that it was at, if any.
+// strike kills the process if the moment is due, and reports whether it did. The process is dead
+// when it returns. key is that of the effect that it was at, if any.
 func (k *killer) strike(m moment, process, key string) bool {
 	if !k.due(m) || !k.kill(m, process) {
 		return false
@@ -99,8 +99,8 @@ func (k *killer) strike(m moment, process, key string) bool {
 	return true
 }
 
-// strikeWithin is strike after a random while of at most d, without waiting for it: the work that the process has just been
-// given is then at any of its points.
+// strikeWithin is strike after a random while of at most d, without waiting for it: the work that
+// the process has just been given is then at any of its points.
 func (k *killer) strikeWithin(m moment, process string, d time.Duration) {
 	if !k.due(m) {
 		return

@@ -1,6 +1,6 @@
-// Package e2e runs the built binary as its users do: real processes on one ledger, a simulated Gemini that misbehaves, and a
-// receiver of effects that keeps count. What a process does is only seen from outside: in its answers, its log, the ledger,
-// and what reaches the receiver.
+// Package e2e runs the built binary as its users do: real processes on one ledger, a simulated
+// Gemini that misbehaves, and a receiver of effects that keeps count. What a process does is only
+// seen from outside: in its answers, its log, the ledger, and what reaches the receiver.
 package e2e
 
 import (
@@ -47,8 +47,8 @@ func runMain(m *testing.M) (code int) {
 	return code
 }
 
-// atOnce lets more tests run at the same time than there are processors, unless -parallel says how many: they wait for leases
-// and for other processes most of the time.
+// atOnce lets more tests run at the same time than there are processors, unless -parallel says how
+// many: they wait for leases and for other processes most of the time.
 func atOnce(tests string) error {
 	flag.Parse()
 	chosen := false

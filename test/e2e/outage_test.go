@@ -56,20 +56,25 @@ func (o *outage) audit() (refused, accepted int) {
 	return len(o.refused), len(o.accepted)
 }
 
-// TestReceiverDown: a receiver that refuses everything for 40 seconds, with 503 and 404, under a lease of one second, makes
-// `serve` give up no effect and no item, although attempts fail more often than OPLEDGER_MAX_ATTEMPTS. When it is back it gets
-// everything [S2, S4, S10, R5].
+// TestReceiverDown: a receiver that refuses everything for 40 seconds, with 503 and 404, under a
+// lease of one second, makes `serve` give up no effect and no item, although attempts fail more
+// often than OPLEDGER_MAX_ATTEMPTS. When it is back it gets everything [S2, S4, S10, R5].
 func TestReceiverDown(t *testing.T) {
 	t.Parallel()
 	const items = 60
 	f := newFleet(t, inFile(t), 1, geminisim.Config{Speed: 1000})
 	defaults := ledger.DefaultSettings()
-	down := &outage{lasts: 40 * time.Second, times: defaults.MaxAttempts, refused: map[string]int{}, accepted: map[string]int{}}
+	down := &outage{
+		lasts: 40 * time.Second, times: defaults.MaxAttempts, refused: map[string]int{},
+		accepted: map[string]int{},
+	}
 	sink := httptest.NewServer(down)
 	t.Cleanup(sink.Close)
 	f.settings = []string{
-		"OPLEDGER_CLAIM_TTL=1s", fmt.Sprintf("OPLEDGER_MAX_ATTEMPTS=%d", defaults.MaxAttempts), fmt.Sprintf(`OPLEDGER_EFFECTS=[
-			{name: whole, on: [SUCCEEDED], do: http, url: %q}, {name: each, on: [SUCCEEDED], do: http, url: %[1]q, each: item}]`, sink.URL),
+		"OPLEDGER_CLAIM_TTL=1s", fmt.Sprintf("OPLEDGER_MAX_ATTEMPTS=%d", defaults.MaxAttempts),
+		fmt.Sprintf(`OPLEDGER_EFFECTS=[
+			{name: whole, on: [SUCCEEDED], do: http, url: %q},
+			{name: each, on: [SUCCEEDED], do: http, url: %[1]q, each: item}]`, sink.URL),
 	}
 	f.start()
 	p := f.instances[0].process()
@@ -79,7 +84,10 @@ func TestReceiverDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call{what: "registering", path: "/register", status: 201, body: fmt.Sprintf(`{"name":%q,"jobKind":"items"}`, name)}.make(t, p.url())
+	call{
+		what: "registering", path: "/register", status: 201,
+		body: fmt.Sprintf(`{"name":%q,"jobKind":"items"}`, name),
+	}.make(t, p.url())
 
 	store, err := f.backend.open(t.Context())
 	if err != nil {

@@ -84,8 +84,9 @@ func (c *cloud) effects() map[string]*writtenEffect {
 	return byKey
 }
 
-// audit holds the effects of operations against what the receiver got and which commits were made, and returns how many requests
-// repeated what had been done, by the moment at which the process before had been killed.
+// audit holds the effects of operations against what the receiver got and which commits were made,
+// and returns how many requests repeated what had been done, by the moment at which the process
+// before had been killed.
 func (f *fleet) audit(names []string, effects map[string]*writtenEffect) map[moment]int {
 	if len(effects) != len(names) {
 		f.t.Errorf("%d effects of %d operations", len(effects), len(names))
@@ -112,7 +113,8 @@ func (f *fleet) audit(names []string, effects map[string]*writtenEffect) map[mom
 	return repeats
 }
 
-// auditEffect: it is DONE by one commit, that of the last attempt, and its rider was written in that commit and in no other.
+// auditEffect: it is DONE by one commit, that of the last attempt, and its rider was written in
+// that commit and in no other.
 func (f *fleet) auditEffect(key string, e *writtenEffect) {
 	finishes := f.store.finishes(key)
 	attempts, body := f.receiver.of(key)
@@ -130,13 +132,16 @@ func (f *fleet) auditEffect(key string, e *writtenEffect) {
 	if by := finishes[0]; by.process != last.process || by.fence != int64(last.number) || by.fence != e.Fence {
 		f.t.Errorf("%s: finished by %+v, the last request was %+v, the fence is %d", key, by, *last, e.Fence)
 	}
-	if r := e.riders[0]; r.Fence != e.Fence || r.Owner != e.Owner || !r.created.Equal(e.updated) || !r.updated.Equal(e.updated) {
-		f.t.Errorf("%s: finished at %v by %s, fence %d, but the document that rode was made at %v and written at %v by %s, fence %d",
+	if r := e.riders[0]; r.Fence != e.Fence || r.Owner != e.Owner || !r.created.Equal(e.updated) ||
+		!r.updated.Equal(e.updated) {
+		f.t.Errorf(
+			"%s: finished at %v by %s, fence %d, but the document that rode was made at %v and written at %v by %s, fence %d",
 			key, e.updated, e.Owner, e.Fence, r.created, r.updated, r.Owner, r.Fence)
 	}
 }
 
-// auditVictim: what a killed process was at was done again where its outcome had not reached the ledger, and only there.
+// auditVictim: what a killed process was at was done again where its outcome had not reached the
+// ledger, and only there.
 func (f *fleet) auditVictim(v victim) {
 	attempts, _ := f.receiver.of(v.key)
 	sent, again := false, false

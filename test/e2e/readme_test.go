@@ -16,7 +16,8 @@ import (
 
 const submitHeading = "### Submit and register"
 
-// readmeBlock returns the first code block of a language behind the README's heading about submitting, up to the next one.
+// readmeBlock returns the first code block of a language behind the README's heading about
+// submitting, up to the next one.
 func readmeBlock(t *testing.T, language string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
@@ -36,8 +37,9 @@ func readmeBlock(t *testing.T, language string) string {
 	return block + "\n"
 }
 
-// TestReadmeSubmitters: the README's submitters work as they are written: the intent is recorded, the batch carries its id, is
-// registered with it, and runs its effect; run again they submit nothing [G6, K6, L2].
+// TestReadmeSubmitters: the README's submitters work as they are written: the intent is recorded,
+// the batch carries its id, is registered with it, and runs its effect; run again they submit
+// nothing [G6, K6, L2].
 func TestReadmeSubmitters(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ language, file, program string }{
@@ -88,8 +90,9 @@ func TestReadmeSubmitters(t *testing.T) {
 func (f *fleet) runReadme(program, path string) {
 	f.t.Helper()
 	command := exec.CommandContext(f.t.Context(), program, path)
-	command.Env = append(os.Environ(), "OPLEDGER_URL="+f.instances[0].process().url(), "GOOGLE_GEMINI_BASE_URL="+f.gemini.URL,
-		"GEMINI_API_KEY=submitter", "OPLEDGER_TOKEN=", "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")
+	command.Env = append(os.Environ(), "OPLEDGER_URL="+f.instances[0].process().url(),
+		"GOOGLE_GEMINI_BASE_URL="+f.gemini.URL, "GEMINI_API_KEY=submitter", "OPLEDGER_TOKEN=",
+		"NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")
 	if out, err := command.CombinedOutput(); err != nil {
 		f.t.Fatalf("%s: %v\n%s", path, err, out)
 	}

@@ -11,9 +11,9 @@ import (
 	"sync"
 )
 
-// A receiver is a service at the other end of the http effect as the README asks for one: it remembers idempotency keys, does
-// what a new one asks, and answers a repeat without doing anything. It remembers every attempt, too, so that the test can ask
-// why there was another.
+// A receiver is a service at the other end of the http effect as the README asks for one: it
+// remembers idempotency keys, does what a new one asks, and answers a repeat without doing
+// anything. It remembers every attempt, too, so that the test can ask why there was another.
 type receiver struct {
 	fleet *fleet
 	// refuseEvery makes every so many attempts meet a 503 before anything is done; 0 none.
@@ -136,8 +136,8 @@ func (r *receiver) of(key string) ([]*attempt, []byte) {
 	return slices.Clone(r.attempts[key]), r.accepted[key]
 }
 
-// audit returns what was wrong, and how many attempts were repeats of what had been done: only where the ledger could not
-// know of it.
+// audit returns what was wrong, and how many attempts were repeats of what had been done: only
+// where the ledger could not know of it.
 func (r *receiver) audit() (problems []string, repeats int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,16 +149,19 @@ func (r *receiver) audit() (problems []string, repeats int) {
 				repeats++
 			}
 			if a.known && !slices.Contains(r.fleet.find(a.process).about(operationOf(key)), "lease-lost") {
-				problems = append(problems, fmt.Sprintf("%s: %s repeated what the ledger knew was done", key, a.process))
+				problems = append(problems,
+					fmt.Sprintf("%s: %s repeated what the ledger knew was done", key, a.process))
 			}
 			if !before.refused && !r.fleet.mayRepeat(before.process, key) {
-				problems = append(problems, fmt.Sprintf("%s: %s repeated the attempt of %s, which had ended", key, a.process, before.process))
+				problems = append(problems,
+					fmt.Sprintf("%s: %s repeated the attempt of %s, which had ended", key, a.process, before.process))
 			}
 		}
 		last := attempts[len(attempts)-1]
 		for _, process := range r.fleet.whoFinished(key) {
 			if process != last.process {
-				problems = append(problems, fmt.Sprintf("%s: %s says that it finished, but %s came after it", key, process, last.process))
+				problems = append(problems,
+					fmt.Sprintf("%s: %s says that it finished, but %s came after it", key, process, last.process))
 			}
 		}
 	}

@@ -9,9 +9,10 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestRestored runs the procedure of infra/playbooks/restored.md on SQLite: a backup is made, the ledger goes on, is lost with
-// its process, and the backup is put in its place. Nothing is lost [L2, S7]; an effect is repeated only where the log of the
-// lost time does not say that it was finished, with the same key; and fences go on above all that were granted [S6].
+// TestRestored runs the procedure of infra/playbooks/restored.md on SQLite: a backup is made, the
+// ledger goes on, is lost with its process, and the backup is put in its place. Nothing is lost
+// [L2, S7]; an effect is repeated only where the log of the lost time does not say that it was
+// finished, with the same key; and fences go on above all that were granted [S6].
 func TestRestored(t *testing.T) {
 	t.Parallel()
 	r := newRestoration(t)
@@ -34,7 +35,9 @@ func TestRestored(t *testing.T) {
 	r.hold("in-flight")
 	r.succeed("later", "later-untold", "new", "in-flight")
 	r.waitFor("the others are done", func() bool {
-		return r.isDone("open") && r.isDone("untold") && r.isDone("later") && r.isDone("later-untold") && r.isDone("new") && r.arrived("in-flight")
+		return r.isDone("open") && r.isDone("untold") && r.isDone("later") && r.isDone("later-untold") &&
+			r.isDone("new") &&
+			r.arrived("in-flight")
 	})
 	r.fleet.end()
 	log := r.saveLog("untold", "later-untold")
@@ -42,7 +45,9 @@ func TestRestored(t *testing.T) {
 
 	// The procedure. Paused, so nothing is sent.
 	r.putBackupInPlace()
-	r.fleet.settings = []string{"OPLEDGER_EFFECTS_PAUSED=true", "OPLEDGER_RESTORED_AT=" + r.restoredAt.Format(time.RFC3339)}
+	r.fleet.settings = []string{
+		"OPLEDGER_EFFECTS_PAUSED=true", "OPLEDGER_RESTORED_AT=" + r.restoredAt.Format(time.RFC3339),
+	}
 	if report := r.recover(log); len(report.Operations) != 3 {
 		t.Errorf("registered again: %v, want new, running, in-flight", report.Operations)
 	}
@@ -51,7 +56,8 @@ func TestRestored(t *testing.T) {
 	r.fleet.start()
 	r.waitFor("passes have settled every operation", func() bool { return r.settled() == len(r.names) })
 	r.waitFor("the leases that are in the backup are over", func() bool { return len(r.recover(log).Held) == 0 })
-	if report := r.recover(log); len(report.Later)+len(report.Operations)+len(report.Effects) > 0 || len(report.Open) != 4 {
+	if report := r.recover(log); len(report.Later)+len(report.Operations)+len(report.Effects) > 0 ||
+		len(report.Open) != 4 {
 		t.Errorf("%+v, want four effects open: untold, later-untold, running, in-flight", report)
 	}
 	if after := r.attempts(); !slices.Equal(after, before) {
@@ -100,8 +106,8 @@ func (r *restoration) check() {
 	if out := r.run("show", "--intent", "nightly-waiting"); !strings.Contains(string(out), "OPEN") {
 		t.Errorf("the intent is lost: %s", out)
 	}
-	// What the backup has is repeated with the same bytes, under the next number of its attempts. Only what was planned after it
-	// is planned again, from Gemini's answer instead of its event.
+	// What the backup has is repeated with the same bytes, under the next number of its attempts.
+	// Only what was planned after it is planned again, from Gemini's answer instead of its event.
 	for _, problem := range r.fleet.receiver.problems {
 		if !strings.HasPrefix(problem, keyOf(r.names["later-untold"])) {
 			t.Error(problem)

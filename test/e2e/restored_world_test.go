@@ -36,7 +36,8 @@ func newRestoration(t *testing.T) *restoration {
 	b := inFile(t)
 	file, _ := strings.CutPrefix(b.variables[0], "OPLEDGER_STORE=sqlite:")
 	r := &restoration{
-		fleet: newFleet(t, b, 1, geminisim.Config{Seed: 8, Speed: 1000}), ledger: file, backup: filepath.Join(t.TempDir(), "backup.db"),
+		fleet: newFleet(t, b, 1,
+			geminisim.Config{Seed: 8, Speed: 1000}), ledger: file, backup: filepath.Join(t.TempDir(), "backup.db"),
 		names: map[string]string{}, held: map[string]chan struct{}{}, atTheDoor: map[string]bool{},
 	}
 	r.fleet.receiver.hold = r.keep
@@ -164,7 +165,8 @@ func (r *restoration) saveLog(but ...string) string {
 	var text strings.Builder
 	for _, p := range r.fleet.processes() {
 		for i, line := range p.lines() {
-			if line.Event == "effect" && slices.ContainsFunc(but, func(job string) bool { return line.Operation == r.names[job] }) {
+			if line.Event == "effect" &&
+				slices.ContainsFunc(but, func(job string) bool { return line.Operation == r.names[job] }) {
 				continue
 			}
 			fmt.Fprintln(&text, p.raw[i])
@@ -177,7 +179,8 @@ func (r *restoration) saveLog(but ...string) string {
 	return path
 }
 
-// putBackupInPlace moves the ledger aside, with the files that SQLite keeps beside it, and copies the backup to its place.
+// putBackupInPlace moves the ledger aside, with the files that SQLite keeps beside it, and copies
+// the backup to its place.
 func (r *restoration) putBackupInPlace() {
 	t := r.fleet.t
 	t.Helper()

@@ -13,8 +13,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// inEffect starts one instance and returns when it is in the middle of an effect: the receiver has the request and does not
-// answer before answer is closed.
+// inEffect starts one instance and returns when it is in the middle of an effect: the receiver has
+// the request and does not answer before answer is closed.
 func inEffect(t *testing.T, effect string) (f *fleet, key operation.Key, answer chan struct{}) {
 	t.Helper()
 	f = newFleet(t, inFile(t), 1, geminisim.Config{Speed: 1000})
@@ -123,8 +123,8 @@ func TestSIGTERMFinishesTheEffect(t *testing.T) {
 	}
 }
 
-// TestSIGTERMReleasesTheEffect: an effect that fails while the process ends is given back at once, not left claimed until its
-// lease ends [S4], and the next process does it.
+// TestSIGTERMReleasesTheEffect: an effect that fails while the process ends is given back at once,
+// not left claimed until its lease ends [S4], and the next process does it.
 func TestSIGTERMReleasesTheEffect(t *testing.T) {
 	t.Parallel()
 	f, key, answer := inEffect(t, ", timeout: 2s")
@@ -136,7 +136,8 @@ func TestSIGTERMReleasesTheEffect(t *testing.T) {
 	close(answer)
 	<-f.instances[0].gone
 	f.start()
-	f.within(time.Minute, "the next process has done the effect", func() bool { return f.theEffect(key).State == ledger.EffectDone })
+	f.within(time.Minute, "the next process has done the effect",
+		func() bool { return f.theEffect(key).State == ledger.EffectDone })
 	if e := f.theEffect(key); e.Attempts != 2 {
 		t.Errorf("%+v", e)
 	}

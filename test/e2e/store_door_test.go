@@ -16,9 +16,9 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// A storeDoor stands between processes and Firestore. Each process has an address of its own there, so that the door knows who
-// asks. It passes everything on as it is, knows which commits were made, and kills a process exactly where its claim or its
-// finish has been made, or has not.
+// A storeDoor stands between processes and Firestore. Each process has an address of its own there,
+// so that the door knows who asks. It passes everything on as it is, knows which commits were made,
+// and kills a process exactly where its claim or its finish has been made, or has not.
 type storeDoor struct {
 	t        *testing.T
 	fleet    *fleet // whose killer it asks; set before the first process starts
@@ -35,7 +35,8 @@ func newStoreDoor(t *testing.T, address string) *storeDoor {
 	t.Helper()
 	d := &storeDoor{t: t, processes: map[string]string{}, effects: map[string]*kept{}}
 	var err error
-	d.upstream, err = grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+	d.upstream, err = grpc.NewClient("passthrough:///"+address,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{}), grpc.MaxCallRecvMsgSize(maxFrame)))
 	if err != nil {
 		t.Fatal(err)
@@ -105,9 +106,11 @@ func (d *storeDoor) handle(_ any, stream grpc.ServerStream) error {
 	}
 }
 
-// commit passes a commit on, unless its process is killed first, and the answer back, unless it is killed then. What was
-// passed on is waited for even if the process dies meanwhile: whether it was made is always known.
-func (d *storeDoor) commit(ctx context.Context, process, method string, request []byte, stream grpc.ServerStream) error {
+// commit passes a commit on, unless its process is killed first, and the answer back, unless it is
+// killed then. What was passed on is waited for even if the process dies meanwhile: whether it was
+// made is always known.
+func (d *storeDoor) commit(ctx context.Context, process, method string, request []byte,
+	stream grpc.ServerStream) error {
 	change, err := d.read(request)
 	if err != nil {
 		return err
@@ -121,13 +124,14 @@ func (d *storeDoor) commit(ctx context.Context, process, method string, request 
 		return err
 	}
 	d.note(change, process)
-	if change.claims && killer.strike(claiming, process, change.key) || change.finishes && killer.strike(finishLost, process, change.key) {
+	if change.claims && killer.strike(claiming, process, change.key) ||
+		change.finishes && killer.strike(finishLost, process, change.key) {
 		return errKilled
 	}
 	return stream.SendMsg(&answer)
 }
 
-var errKilled = errors.New("who asked was killed") // nobody reads it
+var errKilled = errors.New("the caller was killed") // no process reads it
 
 // raw is a codec that leaves messages as they are.
 type raw struct{}

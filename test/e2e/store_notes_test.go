@@ -46,7 +46,8 @@ func (d *storeDoor) read(request []byte) (c change, err error) {
 		}
 		fields := document.GetFields()
 		c = change{
-			key: fields["idempotencyKey"].GetStringValue(), owner: fields["owner"].GetStringValue(), fence: fields["fence"].GetIntegerValue(),
+			key: fields["idempotencyKey"].GetStringValue(), owner: fields["owner"].GetStringValue(),
+			fence: fields["fence"].GetIntegerValue(),
 		}
 		switch ledger.EffectState(fields["state"].GetStringValue()) {
 		case ledger.EffectClaimed:
@@ -116,8 +117,8 @@ func (d *storeDoor) doneCount() (n int) {
 	return n
 }
 
-// acknowledges reports whether what a process answered to a push is the first that Pub/Sub would hear of an effect which that
-// process has finished, and has said so; and the effect's key.
+// acknowledges reports whether what a process answered to a push is the first that Pub/Sub would
+// hear of an effect which that process has finished, and has said so; and the effect's key.
 func (d *storeDoor) acknowledges(p *process, status int, push []byte) (key string, ends bool) {
 	var pushed struct {
 		Message struct{ Data []byte }

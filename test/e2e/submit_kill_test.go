@@ -15,22 +15,25 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestSubmitterKilled: a submitter is killed with SIGKILL at every step of submitting. What it submitted ends registered,
-// settled and with its effect done once; where it submitted nothing, nothing runs, and its intent is given up [G6, K6, S3].
+// TestSubmitterKilled: a submitter is killed with SIGKILL at every step of submitting. What it
+// submitted ends registered, settled and with its effect done once; where it submitted nothing,
+// nothing runs, and its intent is given up [G6, K6, S3].
 func TestSubmitterKilled(t *testing.T) {
 	t.Parallel()
-	// Nobody asks Gemini anything: the event's user metadata alone binds the intent.
+	// No pass asks Gemini anything: the event's user metadata alone binds the intent.
 	t.Run("and the webhook delivered", func(t *testing.T) {
 		t.Parallel()
 		f := newSubmitFleet(t, "--schedule=false")
 		f.killSubmitters(submissions(f, steps, steps), geminisim.Faults{})
 	})
-	// No event arrives: discovery finds batches in Gemini's list; videos and interactions cannot be listed, and are only found
-	// once they are registered.
+	// No event arrives: discovery finds batches in Gemini's list; videos and interactions cannot be
+	// listed, and are only found once they are registered.
 	t.Run("and the webhook lost", func(t *testing.T) {
 		t.Parallel()
 		f := newSubmitFleet(t)
-		f.killSubmitters(submissions(f, steps, []string{beforeIntent, afterIntent, beforeCreate, afterRegister}), geminisim.Faults{Lost: 1})
+		f.killSubmitters(
+			submissions(f, steps, []string{beforeIntent, afterIntent, beforeCreate, afterRegister}),
+			geminisim.Faults{Lost: 1})
 		f.within(time.Minute, "every intent is bound or given up", func() bool { return len(f.openIntents()) == 0 })
 		abandoned := 0
 		for _, line := range f.instances[0].process().lines() {
@@ -76,8 +79,8 @@ func submissions(f *fleet, batches, others []string) (all []submission) {
 	return all
 }
 
-// killSubmitters starts the submitters, kills each at its step, lets what they submitted succeed, and holds the ledger and the
-// receiver against that.
+// killSubmitters starts the submitters, kills each at its step, lets what they submitted succeed,
+// and holds the ledger and the receiver against that.
 func (f *fleet) killSubmitters(all []submission, faults geminisim.Faults) {
 	t := f.t
 	var group errgroup.Group
@@ -93,7 +96,8 @@ func (f *fleet) killSubmitters(all []submission, faults geminisim.Faults) {
 			select {
 			case <-p.ready:
 			case <-p.done:
-				return fmt.Errorf("the submitter of %s ended before it was %s: %v\n%s", s.correlation, s.step, p.err, p.tail())
+				return fmt.Errorf("the submitter of %s ended before it was %s: %v\n%s", s.correlation, s.step,
+					p.err, p.tail())
 			case <-time.After(time.Minute):
 				p.kill()
 				return fmt.Errorf("the submitter of %s never was %s", s.correlation, s.step)
@@ -111,7 +115,8 @@ func (f *fleet) killSubmitters(all []submission, faults geminisim.Faults) {
 	want := map[string]submission{} // by idempotency key
 	for _, s := range all {
 		truth := s.truth(f.sim)
-		if submitted := slices.Index(steps, s.step) >= slices.Index(steps, beforeAnswer); len(truth) > 1 || (len(truth) == 1) != submitted {
+		if submitted := slices.Index(steps, s.step) >= slices.Index(steps, beforeAnswer); len(truth) > 1 ||
+			(len(truth) == 1) != submitted {
 			t.Errorf("%s, killed %s: Gemini has %+v", s.correlation, s.step, truth)
 		}
 		for _, job := range truth {
@@ -122,7 +127,8 @@ func (f *fleet) killSubmitters(all []submission, faults geminisim.Faults) {
 			want[operation.IdempotencyKey(name.Key, "publish")] = s
 		}
 	}
-	f.within(time.Minute, "every effect is done", func() bool { return len(f.receiver.keys()) >= len(want) && f.allClosed(len(want)) })
+	f.within(time.Minute, "every effect is done",
+		func() bool { return len(f.receiver.keys()) >= len(want) && f.allClosed(len(want)) })
 	if got := f.receiver.keys(); !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
 		t.Errorf("the effects that ran are %v, want %v", got, want)
 	}
@@ -135,7 +141,8 @@ func (f *fleet) killSubmitters(all []submission, faults geminisim.Faults) {
 	}
 }
 
-// checkSubmitted checks the record of what a submission submitted, and that it has one effect, done at the first attempt.
+// checkSubmitted checks the record of what a submission submitted, and that it has one effect, done
+// at the first attempt.
 func (f *fleet) checkSubmitted(key operation.Key, s submission) {
 	f.t.Helper()
 	f.withLedger(func(l *ledger.Ledger) error {

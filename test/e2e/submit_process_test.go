@@ -81,7 +81,7 @@ func (s submission) at(step string) {
 	}
 }
 
-// run submits as a program of somebody else's does, with the SDK's real client.
+// run submits as a user's program does, with the SDK's real client.
 func (s submission) run(ctx context.Context) error {
 	store, err := sqlite.Open(ctx, s.store, time.Now)
 	if err != nil {
@@ -112,9 +112,13 @@ func (s submission) run(ctx context.Context) error {
 		_, err = submitter.Video(ctx, job, "veo-3.1", &genai.GenerateVideosSource{Prompt: s.correlation}, nil)
 	case "interaction":
 		input := interactions.NewInteractionsInput(s.correlation)
-		_, err = submitter.Interaction(ctx, job, operations.NewCreateInteractionRequestBody(interactions.CreateModelInteraction{
-			Model: "gemini-3.5-flash", Input: &input,
-		}))
+		_, err = submitter.Interaction(
+			ctx,
+			job,
+			operations.NewCreateInteractionRequestBody(interactions.CreateModelInteraction{
+				Model: "gemini-3.5-flash", Input: &input,
+			}),
+		)
 	}
 	return errors.Join(err, store.Close())
 }

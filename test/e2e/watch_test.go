@@ -34,7 +34,10 @@ func (f *fleet) watch() *watch {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	w := &watch{fleet: f, ledger: l, store: store, stop: stop, ended: make(chan struct{}), records: map[operation.Key]operation.Record{}}
+	w := &watch{
+		fleet: f, ledger: l, store: store, stop: stop, ended: make(chan struct{}),
+		records: map[operation.Key]operation.Record{},
+	}
 	go func() {
 		defer close(w.ended)
 		tick := time.NewTicker(200 * time.Millisecond)
@@ -94,7 +97,8 @@ func (w *watch) compare(before, after operation.Record) {
 	switch {
 	case after.Key == "":
 		t.Errorf("%s is gone from the ledger", before.Key)
-	case before.Settled() && (after.State != before.State || after.SettledBy != before.SettledBy || !after.SettledAt.Equal(before.SettledAt)):
+	case before.Settled() && (after.State != before.State || after.SettledBy != before.SettledBy ||
+		!after.SettledAt.Equal(before.SettledAt)):
 		t.Errorf("regressed: %s was %s by %s at %v, is %s by %s at %v", before.Key,
 			before.State, before.SettledBy, before.SettledAt, after.State, after.SettledBy, after.SettledAt)
 	case after.Version < before.Version || after.Attempts < before.Attempts || before.Registered && !after.Registered:

@@ -12,9 +12,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestZombie: a process that stands still in the middle of an effect until another has taken the effect over, and then goes on
-// as if nothing had been, cannot record its end: its fence is too low [S6]. The receiver gets the same bytes twice and does
-// them once [K4].
+// TestZombie: a process that stands still in the middle of an effect until another has taken the
+// effect over, and then goes on as if nothing had been, cannot record its end: its fence is too low
+// [S6]. The receiver gets the same bytes twice and does them once [K4].
 func TestZombie(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, inFile(t), 2, geminisim.Config{Speed: 1000})
@@ -42,7 +42,7 @@ func TestZombie(t *testing.T) {
 	var second string
 	f.within(time.Minute, "the other process has taken the effect over", func() bool {
 		for _, i := range f.instances {
-			if p := i.process(); p != zombie { // nobody's schedule does it here
+			if p := i.process(); p != zombie { // no schedule does it here
 				call{what: "a pass", path: "/reconcile", status: 200}.make(t, p.url())
 			}
 		}
@@ -54,12 +54,14 @@ func TestZombie(t *testing.T) {
 		}
 	})
 	signal(t, zombie, syscall.SIGCONT)
-	f.within(time.Minute, "the zombie has lost its lease", func() bool { return slices.Contains(zombie.about(name), "lease-lost") })
+	f.within(time.Minute, "the zombie has lost its lease",
+		func() bool { return slices.Contains(zombie.about(name), "lease-lost") })
 	if second == zombie.id {
 		t.Errorf("%s took over from itself", second)
 	}
 	close(relay.successor)
-	f.within(time.Minute, "the effect is done", func() bool { return slices.Contains(f.find(second).about(name), "finished") })
+	f.within(time.Minute, "the effect is done",
+		func() bool { return slices.Contains(f.find(second).about(name), "finished") })
 	f.endGently()
 	if slices.Contains(zombie.about(name), "finished") {
 		t.Error("the zombie says that it finished")
@@ -76,8 +78,8 @@ func TestZombie(t *testing.T) {
 	}
 }
 
-// A relay holds up the requests of an effect's first two attempts. The first is answered while its process stands still; it goes on
-// while the second is not.
+// A relay holds up the requests of an effect's first two attempts. The first is answered while its
+// process stands still; it goes on while the second is not.
 type relay struct {
 	entered            chan string // the processes, as they come
 	stopped, successor chan struct{}
@@ -110,7 +112,8 @@ func standStill(t *testing.T, p *process) {
 	t.Helper()
 	signal(t, p, syscall.SIGSTOP)
 	var status syscall.WaitStatus
-	if _, err := syscall.Wait4(p.command.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+	if _, err := syscall.Wait4(p.command.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil ||
+		!status.Stopped() {
 		t.Fatalf("%s does not stand still: %v, %v", p.id, err, status)
 	}
 }

@@ -23,8 +23,8 @@ const (
 	envRequire   = "OPLEDGER_REQUIRE_EMULATORS"
 )
 
-// The emulators of this test binary. They are the one thing that its tests share: starting one per test would cost seconds
-// each, and ProjectID keeps the tests apart.
+// The emulators of this test binary. They are the one thing that its tests share: starting one per
+// test would cost seconds each, and ProjectID keeps the tests apart.
 var (
 	firestore = &shared{env: envFirestore, start: emulator.StartFirestore}
 	pubsub    = &shared{env: envPubSub, start: emulator.StartPubSub}
@@ -36,14 +36,16 @@ type shared struct {
 	start func(context.Context) (*emulator.Process, error)
 
 	mu      sync.Mutex
-	given   string // address of an emulator that somebody else runs
+	given   string // address of an emulator that runs already and is not ours
 	process *emulator.Process
 	err     error
 }
 
-// Main runs the tests, then stops the emulators that they started, and returns the code to exit with.
+// Main runs the tests, then stops the emulators that they started, and returns the code to exit
+// with.
 //
-// It takes the emulators' variables out of the environment, so that a client goes where its test sends it and nowhere else.
+// It takes the emulators' variables out of the environment, so that a client goes where its test
+// sends it and nowhere else.
 func Main(m *testing.M) int {
 	for _, s := range []*shared{firestore, pubsub} {
 		s.given = os.Getenv(s.env)
@@ -67,7 +69,8 @@ func PubSub(t testing.TB) string {
 	return pubsub.addr(t)
 }
 
-// ProjectID returns the id of a project that no other test uses: the emulators keep projects apart and make them on use.
+// ProjectID returns the id of a project that no other test uses: the emulators keep projects apart
+// and make them on use.
 func ProjectID(testing.TB) string { return "test-" + strings.ToLower(rand.Text()[:20]) }
 
 // ClientOptions is emulator.ClientOptions.

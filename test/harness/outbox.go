@@ -25,7 +25,7 @@ func (o *Outbox) Publish(_ context.Context, m ledger.Message) error {
 	return o.err
 }
 
-// Fail makes every later Publish fail with err; nil mends it.
+// Fail makes every later Publish fail with err; with nil they succeed again.
 func (o *Outbox) Fail(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -21,13 +21,15 @@ import (
 	"testing"
 )
 
-// BadSettings starts the test's own program as a deployed function, with settings of which several are wrong, and wants it
-// to end at once with problems of just these variables. The program is the function because the function's init is in it.
+// BadSettings starts the test's own program as a deployed function, with settings of which several
+// are wrong, and wants it to end at once with problems of just these variables. The program is the
+// function because the function's init is in it.
 func BadSettings(t *testing.T, target string, want ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
 	cmd.Env = []string{
-		"FUNCTION_TARGET=" + target, "OPLEDGER_GRACE=soon", "OPLEDGER_TOLERANCE=soon", "OPLEDGER_EFFECT_ALLOW_PRIVATE=perhaps", "PORT=http",
+		"FUNCTION_TARGET=" + target, "PORT=http",
+		"OPLEDGER_GRACE=soon", "OPLEDGER_TOLERANCE=soon", "OPLEDGER_EFFECT_ALLOW_PRIVATE=perhaps",
 	}
 	printed, err := cmd.Output()
 	var exit *exec.ExitError

@@ -44,8 +44,9 @@ func TestToolsArePinned(t *testing.T) {
 	}
 }
 
-// TestProviderIsPinned: Terraform takes one version of its provider. The lock file of a deployment can be kept beside it,
-// and is the real registry's: only that one signs a list of what it serves, which the lock file has as zh hashes.
+// TestProviderIsPinned: Terraform takes one version of its provider. The lock file of a deployment
+// can be kept beside it, and is the real registry's: only that one signs a list of what it serves,
+// which the lock file has as zh hashes.
 func TestProviderIsPinned(t *testing.T) {
 	t.Parallel()
 	pinned := regexp.MustCompile(`version = "(\d+\.\d+\.\d+)"`).FindStringSubmatch(read(t, "infra/versions.tf"))
@@ -94,8 +95,12 @@ func TestVulncheck(t *testing.T) {
 		"nothing is found":       {"exit 0", "echo 'No vulnerabilities found.'", true, "No vulnerabilities found."},
 		"something is found":     {"exit 0", "echo 'Vulnerability #1'; exit 3", false, "Vulnerability #1"},
 		"found by the probe too": {"exit 3", "echo 'Vulnerability #1'; exit 3", false, "Vulnerability #1"},
-		"there is no database":   {away, "echo scanned; exit 0", true, "NOT CHECKED: the vulnerability database cannot be reached"},
-		"the code does not load": {"echo 'govulncheck: loading packages: no' >&2; exit 1", "echo broken; exit 1", false, "broken"},
+		"there is no database": {
+			away, "echo scanned; exit 0", true, "NOT CHECKED: the vulnerability database cannot be reached",
+		},
+		"the code does not load": {
+			"echo 'govulncheck: loading packages: no' >&2; exit 1", "echo broken; exit 1", false, "broken",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// shift moves the wall clock of the whole process, of every library in it too, by that many seconds. The monotonic clock
-// stays, as it does on a machine whose time is wrong.
+// shift moves the wall clock of the whole process, of every library in it too, by that many
+// seconds. The monotonic clock stays, as it does on a machine whose time is wrong.
 func shift(seconds int64)
 
 func init() {

@@ -15,8 +15,9 @@ type rider struct {
 	Fence int64  `json:"fence" firestore:"fence"`
 }
 
-// Custom returns a handler that calls TEAM_URL as do: http does, and then has a document ride in the finishing commit. The
-// document replaces what is there: nothing but the ledger keeps a second one from being written.
+// Custom returns a handler that calls TEAM_URL as do: http does, and then has a document ride in
+// the finishing commit. The document replaces what is there: nothing but the ledger keeps a second
+// one from being written.
 func Custom(context.Context, *slog.Logger) (map[string]effect.Handler, error) {
 	post := effect.HTTP(effect.HTTPOptions{URL: os.Getenv("TEAM_URL"), AllowPrivate: true})
 	publish := effect.HandlerFunc(func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
