@@ -107,7 +107,7 @@ func TestCloudFunctions(t *testing.T) {
 			},
 			logged: logLine{Event: "reconcile", Outcome: "pass"},
 		},
-		// A person asked for what is not there.
+		// The operator asked for what is not there.
 		"Effects": {logged: logLine{Event: "effect", Outcome: "skipped", Operation: "batches/absent", Severity: "WARNING"}},
 	} {
 		t.Run(function, func(t *testing.T) {

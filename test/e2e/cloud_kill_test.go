@@ -10,7 +10,7 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// newCloudFleet makes a fleet of the deployed functions, two instances of those that anybody's load
+// newCloudFleet makes a fleet of the deployed functions, two instances of those that the callers' load
 // scales, with Pub/Sub pushing effects through the front as it pushes to a function's URL.
 func newCloudFleet(t *testing.T, c *cloud, config geminisim.Config) *fleet {
 	t.Helper()

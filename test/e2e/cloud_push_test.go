@@ -201,7 +201,7 @@ func testCloudPush(t *testing.T, serve bool) {
 	}
 }
 
-// TestCloudEventsFromEventarc: a deployed trigger may be Eventarc's, which sends CloudEvents; they are taken in both
+// TestCloudEventsFromEventarc: a deployed trigger may be Eventarc's, which sends CloudEvents; they are accepted in both
 // encodings and come to the same as what Pub/Sub pushes.
 func TestCloudEventsFromEventarc(t *testing.T) {
 	t.Parallel()

@@ -110,7 +110,7 @@ func (c *cloud) subscribe(subscription *pubsubpb.Subscription) {
 	})
 }
 
-// publish publishes what anybody might.
+// publish publishes a message as an operator may.
 func (c *cloud) publish(data string) {
 	c.t.Helper()
 	publisher := c.admin.Publisher(topicID)

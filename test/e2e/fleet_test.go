@@ -214,7 +214,7 @@ func (f *fleet) kill(id string) bool { return f.find(id).kill() }
 
 func (f *fleet) isDead(id string) bool { return f.find(id).wasKilled() }
 
-// pick chooses an instance that serves path by chance, whether or not it lives.
+// pick chooses an instance that serves path at random, whether or not it lives.
 func (f *fleet) pick(path string) *process {
 	var serving []*instance
 	for _, i := range f.instances {

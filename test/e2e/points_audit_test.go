@@ -32,17 +32,17 @@ func points() []point {
 // A written effect is one as it stands in the end, with the document that rode in its finishing commit.
 type writtenEffect struct {
 	ledger.Effect
-	updated time.Time
-	riders  []writtenRider
+	updated     time.Time
+	extraWrites []extraWrite
 }
 
-type writtenRider struct {
+type extraWrite struct {
 	Owner            string `firestore:"owner"`
 	Fence            int64  `firestore:"fence"`
 	created, updated time.Time
 }
 
-// effects reads every effect and its riders, by idempotency key.
+// effects reads every effect and its extra writes, by idempotency key.
 func (c *cloud) effects() map[string]*writtenEffect {
 	c.t.Helper()
 	ctx := c.t.Context()
@@ -54,7 +54,7 @@ func (c *cloud) effects() map[string]*writtenEffect {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	riders, err := client.CollectionGroup("riders").Documents(ctx).GetAll()
+	extraWrites, err := client.CollectionGroup("extra").Documents(ctx).GetAll()
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -66,8 +66,8 @@ func (c *cloud) effects() map[string]*writtenEffect {
 		}
 		byKey[e.IdempotencyKey], byPath[document.Ref.Path] = e, e
 	}
-	for _, document := range riders {
-		r := writtenRider{created: document.CreateTime, updated: document.UpdateTime}
+	for _, document := range extraWrites {
+		r := extraWrite{created: document.CreateTime, updated: document.UpdateTime}
 		if err := document.DataTo(&r); err != nil {
 			c.t.Errorf("%s: %v", document.Ref.Path, err)
 		}
@@ -76,7 +76,7 @@ func (c *cloud) effects() map[string]*writtenEffect {
 			c.t.Errorf("%s rode with no effect", document.Ref.Path)
 			continue
 		}
-		e.riders = append(e.riders, r)
+		e.extraWrites = append(e.extraWrites, r)
 	}
 	if err := client.Close(); err != nil {
 		c.t.Error(err)
@@ -113,12 +113,12 @@ func (f *fleet) audit(names []string, effects map[string]*writtenEffect) map[mom
 	return repeats
 }
 
-// auditEffect: it is DONE by one commit, that of the last attempt, and its rider was written in
+// auditEffect: it is DONE by one commit, that of the last attempt, and its extra document was written in
 // that commit and in no other.
 func (f *fleet) auditEffect(key string, e *writtenEffect) {
 	finishes := f.store.finishes(key)
 	attempts, body := f.receiver.of(key)
-	if e == nil || len(attempts) == 0 || len(finishes) != 1 || len(e.riders) != 1 {
+	if e == nil || len(attempts) == 0 || len(finishes) != 1 || len(e.extraWrites) != 1 {
 		f.t.Errorf("%s: %d requests, finished by %+v, and in the ledger it is %+v", key, len(attempts), finishes, e)
 		return
 	}
@@ -132,7 +132,7 @@ func (f *fleet) auditEffect(key string, e *writtenEffect) {
 	if by := finishes[0]; by.process != last.process || by.fence != int64(last.number) || by.fence != e.Fence {
 		f.t.Errorf("%s: finished by %+v, the last request was %+v, the fence is %d", key, by, *last, e.Fence)
 	}
-	if r := e.riders[0]; r.Fence != e.Fence || r.Owner != e.Owner || !r.created.Equal(e.updated) ||
+	if r := e.extraWrites[0]; r.Fence != e.Fence || r.Owner != e.Owner || !r.created.Equal(e.updated) ||
 		!r.updated.Equal(e.updated) {
 		f.t.Errorf(
 			"%s: finished at %v by %s, fence %d, but the document that rode was made at %v and written at %v by %s, fence %d",

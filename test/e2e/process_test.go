@@ -156,7 +156,7 @@ func (p *process) about(operation string) (outcomes []string) {
 	return outcomes
 }
 
-// tail is the end of what the process said, for a person who reads a failure.
+// tail is the end of what the process said, for the reader of a failure.
 func (p *process) tail() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// A rider says which attempt wrote it.
-type rider struct {
+// An extra document records which attempt wrote it.
+type extraWrite struct {
 	Owner string `json:"owner" firestore:"owner"`
 	Fence int64  `json:"fence" firestore:"fence"`
 }
@@ -25,9 +25,9 @@ func Custom(context.Context, *slog.Logger) (map[string]effect.Handler, error) {
 			return nil, err
 		}
 		return []ledger.Write{{
-			Path:  ledger.EffectPath(task.Operation, task.Effect).Child("riders", "rider"),
+			Path:  ledger.EffectPath(task.Operation, task.Effect).Child("extra", "written"),
 			Token: ledger.Replace,
-			Data:  rider{Owner: task.Owner, Fence: task.Fence},
+			Data:  extraWrite{Owner: task.Owner, Fence: task.Fence},
 		}}, nil
 	})
 	return map[string]effect.Handler{"publish": publish}, nil
