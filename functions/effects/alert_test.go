@@ -14,8 +14,8 @@ import (
 	"github.com/opledger/opledger/shared/logging"
 )
 
-// TestResultsLostAlerts: an effect whose results Gemini no longer has is told aloud under a reason
-// of its own.
+// TestResultsLostAlerts: an effect whose results Gemini no longer has alerts under a reason of its
+// own.
 func TestResultsLostAlerts(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)
@@ -35,8 +35,8 @@ func TestResultsLostAlerts(t *testing.T) {
 	})
 }
 
-// TestCrashAlerts: an effect that dies because its attempts end with their process is told like any
-// other that is given up.
+// TestCrashAlerts: an effect that dies because its attempts end with their process alerts like any
+// other dead effect.
 func TestCrashAlerts(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)
@@ -55,9 +55,9 @@ func TestCrashAlerts(t *testing.T) {
 	})
 }
 
-// TestFailingIsTold: every failure logs since when the effect fails; past an hour an alert says so,
-// once, long before the effect is given up [S4, S9].
-func TestFailingIsTold(t *testing.T) {
+// TestFailingAlerts: every failure is logged with the time since which the effect fails. After an
+// hour an alert is logged, once, long before the effect dies [S4, S9].
+func TestFailingAlerts(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)
 		began := time.Now().UTC().Format(time.RFC3339)

@@ -8,9 +8,9 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 )
 
-// TestNothingStarves: pages full of effects that this revision may not touch stand in front of one
-// that it may. Neither the sweep, which goes on behind them, nor redelivery, to which they are not
-// left, keeps the others waiting; and the revision that knows them performs each once.
+// TestNothingStarves: pages full of effects that this revision does not know precede one that it
+// does. The sweep goes on behind them and redelivery is not used for them, so nothing else waits.
+// The revision that knows them performs each once.
 func TestNothingStarves(t *testing.T) {
 	onLine(t, []string{"new", "publish"}, func(w *line) {
 		const n = 60 // of each: more than a page of the sweep
@@ -34,7 +34,7 @@ func TestNothingStarves(t *testing.T) {
 				w.Errorf("%v", got)
 			}
 		}
-		// Each message is counted; a person is told once in an hour.
+		// Each message is counted; the alert is logged once an hour.
 		if got := w.lines(); got["effect unknown"] != 12*n || got["alert unknown-effect"] != 1 {
 			w.Errorf("logged %v", got)
 		}
@@ -55,7 +55,8 @@ func TestNothingStarves(t *testing.T) {
 	})
 }
 
-// TestUnknownEach: every effect without a handler is told apart, a run of a rule by its rule.
+// TestUnknownEach: every effect without a handler alerts for itself, and a run of a rule alerts by
+// its rule.
 func TestUnknownEach(t *testing.T) {
 	onLine(t, []string{"a", "b"}, func(w *line) {
 		w.plan(3)

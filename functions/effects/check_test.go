@@ -6,8 +6,8 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// TestBadSettings: the function that runs says all that is wrong with its own settings, nothing
-// about others', and does not start.
+// TestBadSettings: the deployed function reports every problem of its own settings, none of
+// others', and does not start.
 func TestBadSettings(t *testing.T) {
 	t.Parallel()
 	harness.BadSettings(t, "Effects", "GOOGLE_CLOUD_PROJECT", "OPLEDGER_EFFECT_ALLOW_PRIVATE", "OPLEDGER_GRACE",

@@ -15,8 +15,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestCustom: the team's own handler runs through the function like any other, by the name of its
-// effect: its documents are written with the outcome, its errors are tried again.
+// TestCustom: the team's own handler runs like any other, by the name of its effect. Its documents
+// are written with the outcome, and its errors are retried.
 func TestCustom(t *testing.T) {
 	onLine(t, []string{"own"}, func(w *line) {
 		w.plan(1)

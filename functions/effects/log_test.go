@@ -11,8 +11,7 @@ import (
 	"github.com/opledger/opledger/shared/logging"
 )
 
-// TestCounted: whatever becomes of a message is one line with a word to count by; a death is told
-// aloud once [S9].
+// TestCounted: every message is one line with an outcome to count, and a death is one alert [S9].
 func TestCounted(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)
@@ -22,7 +21,7 @@ func TestCounted(t *testing.T) {
 		f := effects.New(effects.Options{
 			Runner: effect.NewRunner(w.ledger, map[string]effect.Handler{
 				"publish": effect.HandlerFunc(func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
-					if lose { // as if somebody had seized it, and given it back
+					if lose { // as if another worker had seized and released it
 						if _, err := w.ledger.Release(ctx, task.Lease, errTarget, 0); err != nil {
 							w.Error(err)
 						}

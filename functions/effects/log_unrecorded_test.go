@@ -17,8 +17,8 @@ import (
 	"github.com/opledger/opledger/shared/logging"
 )
 
-// TestUnrecorded: what the ledger could not record is answered 503, whatever came of the attempt
-// and in whatever form the message came, and logged as uncertain; the queue brings it back [S10].
+// TestUnrecorded: what the ledger could not record is answered 503 and logged as uncertain, for
+// every outcome and every form of message. The queue redelivers it [S10].
 func TestUnrecorded(t *testing.T) {
 	for outcome, result := range map[string]error{
 		"finished": nil, "failed": errTarget, "dead": effect.Permanent(errTarget),

@@ -13,9 +13,9 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestPaused: while effects are paused nothing is claimed and no attempt is counted, whatever
-// comes; every message is let go and counted. When the setting is gone the sweep brings every
-// effect back, and each is performed once: nothing is lost [S9, R5].
+// TestPaused: while effects are paused nothing is claimed and no attempt is counted. Every message
+// is acknowledged and counted. After the pause the sweep sends every effect, and each is performed
+// once: nothing is lost [S9, R5].
 func TestPaused(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		const n = 110 // more than a page of the sweep
@@ -63,11 +63,11 @@ func TestPaused(t *testing.T) {
 	})
 }
 
-// TestPausedByHand: what a person asks for while effects are paused is done in the ledger at once,
-// and the message is over: a queue would not keep it as long as a pause may last. Nothing runs
-// until the pause ends; then the sweep alone hands it over, and it runs once, however often the
-// message was delivered [G5, R5].
-func TestPausedByHand(t *testing.T) {
+// TestPausedReplay: what an operator's message asks for during a pause is recorded in the ledger at
+// once, because a queue would not keep the message as long as a pause may last. Nothing runs until
+// the pause ends. Then the sweep sends it, and it runs once, however often the message was
+// delivered [G5, R5].
+func TestPausedReplay(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(4)
 		w.die("batches/0000", "batches/0001")
@@ -85,13 +85,13 @@ func TestPausedByHand(t *testing.T) {
 				`"paused","reason":"","replay":"repeated"`},
 			{"dead, of a push without an id", "", `"batches/0001","effect":"publish"`, `"skipped","reason":"dead"`},
 			{"done", "2", `"batches/0002","effect":"publish"`, `"skipped","reason":"done"`},
-			{"done, anew", "3", `"batches/0002","effect":"publish","anew":"fix-1"`,
+			{"done, rerun", "3", `"batches/0002","effect":"publish","anew":"fix-1"`,
 				`"paused","reason":"","replay":"planned-anew"`},
-			{"done, anew, redelivered", "3", `"batches/0002","effect":"publish","anew":"fix-1"`,
+			{"done, rerun, redelivered", "3", `"batches/0002","effect":"publish","anew":"fix-1"`,
 				`"paused","reason":"","replay":"repeated"`},
 			{"never planned", "4", `"batches/0002","effect":"later"`, `"paused","reason":"","replay":"planned"`},
 			{"open", "5", `"batches/0003","effect":"publish"`, `"paused","reason":""`},
-			{"nobody's", "6", `"batches/none","effect":"publish"`, `"skipped","reason":"absent","detail":`},
+			{"no such operation", "6", `"batches/none","effect":"publish"`, `"skipped","reason":"absent","detail":`},
 			{"the ledger's own", "7", `"batches/0003","effect":"publish","attempt":1`, `"paused","reason":""`},
 		} {
 			answer := httptest.NewRecorder()
@@ -129,8 +129,8 @@ func TestPausedByHand(t *testing.T) {
 	})
 }
 
-// TestPausedUnknown: a person's message about an effect that a paused revision does not know is for
-// one that does, as ever.
+// TestPausedUnknown: an operator's message about an effect that a paused revision does not know is
+// redelivered, as without a pause.
 func TestPausedUnknown(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)

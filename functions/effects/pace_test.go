@@ -50,8 +50,8 @@ func flaky(n int) effect.HandlerFunc {
 	}
 }
 
-// TestBackOffInside: a back-off of at most 20 s is waited for inside the request, and the same
-// message tries again; each attempt is a line in the log [S10].
+// TestBackOffInside: a request waits for a back-off of at most 20 s and retries. Each attempt is a
+// line in the log [S10].
 func TestBackOffInside(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)
@@ -69,9 +69,8 @@ func TestBackOffInside(t *testing.T) {
 	})
 }
 
-// TestLongBackOffIsTheSweeps: a longer back-off is acknowledged at once; the sweep brings the
-// effect back when it may be tried, and not before. A message that comes too early is acknowledged,
-// too [S10, R5].
+// TestLongBackOffIsTheSweeps: a longer back-off is acknowledged at once. The sweep sends the effect
+// when it is due, and not before. A message that arrives too early is acknowledged, too [S10, R5].
 func TestLongBackOffIsTheSweeps(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)
@@ -102,9 +101,9 @@ func TestLongBackOffIsTheSweeps(t *testing.T) {
 	})
 }
 
-// TestHalfTheSlotsWait: what backs off takes at most half of a process's slots; the rest is
-// acknowledged at once, and the slots are free for the effects of healthy receivers. The sweep
-// brings back what did not wait [S10, R5].
+// TestHalfTheSlotsWait: requests that back off use at most half of a process's slots. The others
+// are acknowledged at once, which leaves the slots to effects of healthy receivers, and the sweep
+// sends them again [S10, R5].
 func TestHalfTheSlotsWait(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		const n, slots = 10, 6
@@ -143,8 +142,8 @@ func TestHalfTheSlotsWait(t *testing.T) {
 	})
 }
 
-// TestWaitsInTheFirstHalf: a request waits in the first half of its time only: what it does then
-// must not be cut off.
+// TestWaitsInTheFirstHalf: a request waits only in the first half of its time, so that the attempt
+// after it is not cut off.
 func TestWaitsInTheFirstHalf(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)
@@ -183,8 +182,8 @@ func TestCallerGoneWhileWaiting(t *testing.T) {
 	})
 }
 
-// TestLater: a process that brings messages back itself is asked to, for what failed and for what
-// was busy; nothing waits inside.
+// TestLater: with Options.Later, failed and busy messages are handed to it; nothing waits inside of
+// the request.
 func TestLater(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(2)

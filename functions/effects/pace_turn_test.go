@@ -15,7 +15,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestConcurrency: of one effect at most so many are in flight in a process; the others wait for
+// TestConcurrency: of one effect at most a number is in flight in a process. The others wait for
 // their turn, and effects of another name do not wait for them [S10].
 func TestConcurrency(t *testing.T) {
 	onLine(t, []string{"publish", "other"}, func(w *line) {
@@ -52,8 +52,8 @@ func TestConcurrency(t *testing.T) {
 	})
 }
 
-// TestBusy: what finds neither a turn nor a slot to wait in is acknowledged and counted; the sweep
-// brings it back within an interval, however often that happens [S10, R5, S9].
+// TestBusy: a message that finds neither a turn nor a slot to wait in is acknowledged and counted.
+// The sweep sends it again within an interval, however often that happens [S10, R5, S9].
 func TestBusy(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		const n = 8
@@ -88,9 +88,9 @@ func TestBusy(t *testing.T) {
 	})
 }
 
-// TestBusyByHand: what a person asks for while the effect is busy is done in the ledger at once,
-// and its message is over [G5].
-func TestBusyByHand(t *testing.T) {
+// TestBusyReplay: what an operator's message asks for while the effect is busy is recorded in the
+// ledger at once, and the message is acknowledged [G5].
+func TestBusyReplay(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(2)
 		w.die("batches/0001")
@@ -115,8 +115,8 @@ func TestBusyByHand(t *testing.T) {
 	})
 }
 
-// TestDayWithoutEffects: where nothing answers for a day, each effect has had some thirty messages
-// and not one for each pass; they are performed once each when Effects is back [R5].
+// TestDayWithoutEffects: after a day without the function each effect has had some thirty messages,
+// and not one for each pass. They are performed once each when it is back [R5].
 func TestDayWithoutEffects(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		const n = 5

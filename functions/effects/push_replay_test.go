@@ -11,20 +11,20 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// asked is the data of a person's message: what `gcloud pubsub topics publish` is given.
+// asked is the data of an operator's message, as for `gcloud pubsub topics publish`.
 func asked(effect, more string) string {
 	return fmt.Sprintf(`{"operation":"batches/a","effect":%q%s}`, effect, more)
 }
 
-// from returns what arrives with another message id than the usual.
+// from returns a message with another message id than the usual.
 func from(id string, arrives func(string) (http.Header, string), data string) (http.Header, string) {
 	header, body := arrives(data)
 	return header, strings.ReplaceAll(body, `"messageId":"7","message_id":"7"`,
 		fmt.Sprintf(`"messageId":%q,"message_id":%[1]q`, id))
 }
 
-// TestReplay: a person's message, in every form, reopens what is dead, once; runs what is done only
-// anew, as a run of its own; and says why it cannot [G5].
+// TestReplay: an operator's message, in every form, reopens what is dead, once. It reruns what is
+// done only if it asks for a rerun. Otherwise the answer has the reason [G5].
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	for form, arrives := range forms {
@@ -43,22 +43,22 @@ func TestReplay(t *testing.T) {
 				{"another person's", "4", asked("dies", `,"by":"me","later":{"x":1}`), 200, "dead", "claimed", "reopened", ""},
 				{"of what is open", "5", asked("finishes", ""), 200, "finished", "claimed", "", ""},
 				{"of what is done", "6", asked("finishes", ""), 200, "skipped", "done", "", ""},
-				{"anew", "8", asked("finishes", `,"anew":"fix-1","by":"me"`), 200, "finished", "claimed", "planned-anew", ""},
-				{"anew, redelivered", "8", asked("finishes", `,"anew":"fix-1"`), 200, "skipped", "done", "repeated", ""},
+				{"rerun", "8", asked("finishes", `,"anew":"fix-1","by":"me"`), 200, "finished", "claimed", "planned-anew", ""},
+				{"rerun, redelivered", "8", asked("finishes", `,"anew":"fix-1"`), 200, "skipped", "done", "repeated", ""},
 				{"the same run by another message", "9", asked("finishes", `,"anew":"fix-1"`), 200, "skipped", "done", "", ""},
 				{"another run", "9", asked("finishes", `,"anew":"fix-2"`), 200, "finished", "claimed", "planned-anew", ""},
-				{"anew while the first is held", "10", asked("hangs", `,"anew":"fix-1"`), 200, "held", "held", "planned-anew", ""},
+				{"rerun while the first is held", "10", asked("hangs", `,"anew":"fix-1"`), 200, "held", "held", "planned-anew", ""},
 				{"a rule's that no settings have", "11", asked("absent", ""), 200, "skipped", "absent", "", `no effect is named`},
 				{"of another revision's", "12", asked("stranger", ""), 503, "unknown", "", "", ""},
-				{"nobody's", "13", `{"operation":"batches/none","effect":"finishes"}`, 200, "skipped", "absent", "",
+				{"no such operation", "13", `{"operation":"batches/none","effect":"finishes"}`, 200, "skipped", "absent", "",
 					"no such operation"},
-				{"anew of nobody's", "14", `{"operation":"batches/none","effect":"finishes","anew":"n"}`, 200, "skipped", "absent",
+				{"rerun of no such operation", "14", `{"operation":"batches/none","effect":"finishes","anew":"n"}`, 200, "skipped", "absent",
 					"", "no such operation"},
-				{"anew, and no nonce", "15", asked("finishes", `,"anew":"a/b"`), 400, "", "", "", ""},
-				{"anew, and no text", "15", asked("finishes", `,"anew":true`), 400, "", "", "", ""},
-				{"anew of a run", "15", asked("finishes@fix-1", `,"anew":"b"`), 400, "", "", "", ""},
-				{"anew of an alert's name", "15", asked("finishes", `,"anew":"stuck-1"`), 400, "", "", "", ""},
-				{"anew by the ledger", "15", asked("finishes", `,"anew":"b","attempt":1`), 400, "", "", "", ""},
+				{"rerun, and no nonce", "15", asked("finishes", `,"anew":"a/b"`), 400, "", "", "", ""},
+				{"rerun, and no text", "15", asked("finishes", `,"anew":true`), 400, "", "", "", ""},
+				{"rerun of a run", "15", asked("finishes@fix-1", `,"anew":"b"`), 400, "", "", "", ""},
+				{"rerun with an alert's name", "15", asked("finishes", `,"anew":"stuck-1"`), 400, "", "", "", ""},
+				{"rerun by the ledger", "15", asked("finishes", `,"anew":"b","attempt":1`), 400, "", "", "", ""},
 			} {
 				header, body := from(c.id, arrives, c.data)
 				r := w.request(http.MethodPost, header, body)
@@ -87,8 +87,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayWithoutAnID: a CloudEvent's own id does where the message has none; a push with neither
-// reopens nothing, since its redelivery could not be told from it.
+// TestReplayWithoutAnID: a CloudEvent's own id is used if the message has none. A push with neither
+// reopens nothing, because its redelivery would look like another message.
 func TestReplayWithoutAnID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -109,8 +109,8 @@ func TestReplayWithoutAnID(t *testing.T) {
 	}
 }
 
-// TestReplayOfWhatWasNeverPlanned: a rule that came after the operation's end plans its effect when
-// a person asks for it.
+// TestReplayOfWhatWasNeverPlanned: the effect of a rule that came after the operation's end is
+// planned by an operator's message.
 func TestReplayOfWhatWasNeverPlanned(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

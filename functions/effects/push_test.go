@@ -61,8 +61,8 @@ func TestPushesAtOnce(t *testing.T) {
 	}
 }
 
-// TestOutcomes: whatever form a message has, and whatever comes of it, once the ledger has recorded
-// that it is over [S10].
+// TestOutcomes: a message in every form and with every outcome is answered 2xx once the ledger has
+// recorded it [S10].
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	for form, make := range forms {
@@ -122,7 +122,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestMalformed: 400 that says what the message must be; nothing is performed.
+// TestMalformed: the answer is 400 with what the message must be, and nothing is performed.
 func TestMalformed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -137,7 +137,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestRefused: 405, 413, and 503 while the ledger cannot be asked.
+// TestRefused: 405, 413, and 503 while the ledger cannot be read.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -27,7 +27,7 @@ import (
 
 func init() { program = serve }
 
-// settings plan the effects that the child performs.
+// settings plan the effects that the child process performs.
 func settings() ledger.Settings {
 	s := ledger.DefaultSettings()
 	for _, name := range names {
@@ -36,8 +36,8 @@ func settings() ledger.Settings {
 	return s
 }
 
-// serve is the deployed program over the store in the file that the environment names, until stdin
-// ends.
+// serve is the deployed program over the store in the file that the environment names. It ends with
+// stdin.
 func serve() {
 	store, err := sqlite.Open(context.Background(), os.Getenv("OPLEDGER_TEST_FILE"), time.Now)
 	if err != nil {
@@ -75,8 +75,8 @@ func serve() {
 	os.Exit(3)
 }
 
-// TestFramework: through the real functions framework, what Pub/Sub pushes and what Eventarc sends
-// come to the same; and a body larger than any message is refused, not read [W7].
+// TestFramework: in the functions framework, a push of Pub/Sub and an event of Eventarc have the
+// same result. A body larger than any message is refused without being read [W7].
 func TestFramework(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "ledger.db")

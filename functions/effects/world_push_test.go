@@ -27,7 +27,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// program is set where the framework is linked: it is the deployed program, for a child process.
+// program is set where the framework is linked: the deployed program, for a child process.
 var program func()
 
 func TestMain(m *testing.M) {
@@ -111,14 +111,14 @@ func message(effect string) string {
 	return fmt.Sprintf(`{"operation":"projects/p/locations/us/batches/a/","effect":%q,"attempt":1}`, effect)
 }
 
-// push is what Pub/Sub sends, whole.
+// push is the whole body that Pub/Sub pushes.
 func push(data string) string {
 	return fmt.Sprintf(`{"message":{"attributes":{"k":"v"},"data":%q,"messageId":"7","message_id":"7",`+
 		`"publishTime":"2026-01-22T12:00:00Z"},`+
 		`"subscription":"projects/p/subscriptions/s","deliveryAttempt":3}`, base64.StdEncoding.EncodeToString([]byte(data)))
 }
 
-// binary are the headers of a CloudEvent whose data is the body.
+// binary are the headers of a CloudEvent in binary mode, whose data is the body.
 func binary() http.Header {
 	return http.Header{
 		"Ce-Id": {"7"}, "Ce-Source": {"//pubsub.googleapis.com/projects/p/topics/t"}, "Ce-Specversion": {"1.0"},
@@ -126,7 +126,7 @@ func binary() http.Header {
 	}
 }
 
-// structured is a CloudEvent that is all body.
+// structured is a CloudEvent in structured mode, which is all body.
 func structured(kind, data string) string {
 	return fmt.Sprintf(`{"specversion":"1.0","id":"7","source":"//pubsub.googleapis.com/projects/p/topics/t",`+
 		`"type":%q,"datacontenttype":"application/json","data":%s}`, kind, data)
@@ -183,7 +183,7 @@ var forms = map[string]func(data string) (http.Header, string){
 	},
 }
 
-// malformed is what no repetition makes readable, and a part of what must be said about it.
+// malformed are messages that no redelivery makes readable, with a part of the answer.
 var malformed = map[string]struct {
 	header http.Header
 	body   string

@@ -20,7 +20,7 @@ import (
 )
 
 // A line is a whole deployment without a network: operations whose effects are planned, a topic
-// that forgets nothing, passes that sweep, and a function that may be replaced by another revision.
+// that keeps every message, passes that sweep, and a function that another revision may replace.
 type line struct {
 	*testing.T
 	store    *sqlite.Store
@@ -33,7 +33,7 @@ type line struct {
 	ran map[string]int // by idempotency key
 }
 
-// onLine runs a test in a bubble where time passes only when everybody waits.
+// onLine runs a test in a bubble where time passes only while every goroutine waits.
 func onLine(t *testing.T, rules []string, test func(w *line)) {
 	t.Helper()
 	t.Parallel()
@@ -54,7 +54,7 @@ func onLine(t *testing.T, rules []string, test func(w *line)) {
 	})
 }
 
-// rules has the settings plan these effects from now on.
+// rules makes the settings plan these effects from now on.
 func (w *line) rules(names ...string) {
 	w.Helper()
 	w.settings.Rules = nil
@@ -72,7 +72,7 @@ func first(key operation.Key) ledger.Message {
 	return ledger.Message{Operation: key, Effect: "publish", Attempt: 1}
 }
 
-// die has the effect publish of the operations die.
+// die makes the effect publish of the operations die.
 func (w *line) die(keys ...operation.Key) {
 	w.Helper()
 	refuses := effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) {
@@ -87,7 +87,7 @@ func (w *line) die(keys ...operation.Key) {
 	}
 }
 
-// plan has n operations end.
+// plan ends n operations.
 func (w *line) plan(n int) {
 	w.Helper()
 	for i := range n {
@@ -120,8 +120,8 @@ func (w *line) revision(paused bool, known ...string) effects.Function {
 	})
 }
 
-// deliver gives the function what is in the topic, and returns how many messages come again and
-// what became of each.
+// deliver delivers the messages of the topic. It returns how many must be redelivered, and the
+// outcomes.
 func (w *line) deliver(f effects.Function) (again int, outcomes map[effect.Outcome]int) {
 	w.Helper()
 	outcomes = map[effect.Outcome]int{}
@@ -138,7 +138,7 @@ func (w *line) deliver(f effects.Function) (again int, outcomes map[effect.Outco
 	return again, outcomes
 }
 
-// pass lets an interval go by and makes a pass of reconcile.
+// pass advances the clock by an interval and makes a reconcile pass.
 func (w *line) pass() reconcile.Summary {
 	w.Helper()
 	time.Sleep(w.settings.Interval)
@@ -149,8 +149,8 @@ func (w *line) pass() reconcile.Summary {
 	return summary
 }
 
-// lines returns how many lines of the log have each pair of event and outcome, or reason where it
-// is an alert.
+// lines returns how many lines of the log have each pair of event and outcome, or of event and
+// reason for an alert.
 func (w *line) lines() map[string]int {
 	w.Helper()
 	counted := map[string]int{}

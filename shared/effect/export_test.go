@@ -7,7 +7,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// AskedToWait returns what RetryAfter said, and whether it said anything.
+// AskedToWait returns the duration of RetryAfter, and whether err has one.
 func AskedToWait(err error) (time.Duration, bool) {
 	return retryAfter(err), errors.As(err, new(retryError))
 }

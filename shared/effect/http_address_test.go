@@ -34,8 +34,8 @@ func last(block netip.Prefix) netip.Addr {
 	return ip
 }
 
-// TestSpecialAddresses: nothing is reached within a block that has a special purpose, from its
-// first address to its last, also where an IPv4 address is written as an IPv6 one.
+// TestSpecialAddresses: no address within a special-purpose block is reached, from its first to its
+// last, also where an IPv4 address is written as an IPv6 one.
 func TestSpecialAddresses(t *testing.T) {
 	t.Parallel()
 	for _, text := range special {
@@ -56,7 +56,7 @@ func TestSpecialAddresses(t *testing.T) {
 	}
 }
 
-// TestPublicAddresses: what is next to a special block is anybody's, and is reached.
+// TestPublicAddresses: the addresses next to a special-purpose block are public, and are reached.
 func TestPublicAddresses(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{

@@ -17,9 +17,9 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 )
 
-// TestHTTPEcho: a receiver that repeats what it was sent brings nothing of it into an error, a
-// document or the log, in no encoding: not path, query and userinfo of its URL, and not the headers
-// with the signature. What it says of its own stays.
+// TestHTTPEcho: a receiver that repeats the request brings nothing of it into an error, a document
+// or the log, in no encoding: not path, query and userinfo of its URL, and not the headers with the
+// signature. The rest of its answer is quoted.
 func TestHTTPEcho(t *testing.T) {
 	t.Parallel()
 	const secretPath, secretQuery = "/hooks/T0AB/tok-Zx9w~Yq2Lm4", "sig=s3cr3t-value&lone-token"
@@ -79,8 +79,7 @@ func TestHTTPEcho(t *testing.T) {
 	}
 }
 
-// TestHTTPRaw: what stands where the status and its words should stand is not repeated either, nor
-// what is no HTTP at all.
+// TestHTTPRaw: a malformed status line is not quoted either, nor an answer that is not HTTP.
 func TestHTTPRaw(t *testing.T) {
 	t.Parallel()
 	const token = "tok-Zx9w~Yq2Lm4"
@@ -114,8 +113,8 @@ func TestHTTPRaw(t *testing.T) {
 	}
 }
 
-// TestHTTPLongEcho: what is repeated is taken out before the quotation is cut, so that no half of
-// it is left.
+// TestHTTPLongEcho: secrets are removed before the quotation is cut, so that no part of one is
+// left.
 func TestHTTPLongEcho(t *testing.T) {
 	t.Parallel()
 	o := receive(t, func(w http.ResponseWriter, r *http.Request) {
@@ -128,9 +127,9 @@ func TestHTTPLongEcho(t *testing.T) {
 	}
 }
 
-// TestHTTPStatuses: only 2xx is done. What is about the request itself is a no for good, and so is
-// what the spec adds; everything else may be a deploy of the receiver and is tried again. Nothing
-// is followed [S4].
+// TestHTTPStatuses: only 2xx is success. Statuses about the request itself are permanent, and so is
+// what the spec adds. Everything else may be a deployment of the receiver and is retried. No
+// redirect is followed [S4].
 func TestHTTPStatuses(t *testing.T) {
 	t.Parallel()
 	var status, asked atomic.Int64
@@ -168,8 +167,8 @@ func TestHTTPStatuses(t *testing.T) {
 	}
 }
 
-// TestHTTPSaysNothingOfNothing: of an empty answer the status is all there is to tell.
-func TestHTTPSaysNothingOfNothing(t *testing.T) {
+// TestHTTPEmptyAnswer: the error of an empty answer is its status alone.
+func TestHTTPEmptyAnswer(t *testing.T) {
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }))
 	defer receiver.Close()
 	err := perform(t, effect.HTTPOptions{URL: receiver.URL, AllowPrivate: true})
@@ -178,8 +177,8 @@ func TestHTTPSaysNothingOfNothing(t *testing.T) {
 	}
 }
 
-// TestHTTPRetryAfter: a receiver may say when, in seconds or as a date, within reason; through the
-// runner, which is who acts on it.
+// TestHTTPRetryAfter: the Runner waits for the receiver's Retry-After, in seconds or as a date, up
+// to a bound.
 func TestHTTPRetryAfter(t *testing.T) {
 	for header, want := range map[string]time.Duration{
 		"7": 7 * time.Second, "3600": time.Hour, "3601": time.Hour, "999999999999": time.Hour,
@@ -203,8 +202,7 @@ func TestHTTPRetryAfter(t *testing.T) {
 	}
 }
 
-// TestHTTPSecretInURL: what stands in the URL to authenticate is not in errors, which end in
-// documents and logs.
+// TestHTTPSecretInURL: the userinfo of a URL is not in errors, which are stored and logged.
 func TestHTTPSecretInURL(t *testing.T) {
 	t.Parallel()
 	o := receive(t, func(w http.ResponseWriter, r *http.Request) {
@@ -219,8 +217,8 @@ func TestHTTPSecretInURL(t *testing.T) {
 	}
 }
 
-// TestHTTPSecretAnywhereInURL: neither an answer nor a connection that fails puts the path or the
-// query, where many receivers have a token, into an error.
+// TestHTTPSecretAnywhereInURL: neither an answer nor a failed connection puts the path or the query
+// into an error. Many receivers have a token there.
 func TestHTTPSecretAnywhereInURL(t *testing.T) {
 	t.Parallel()
 	o := receive(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })

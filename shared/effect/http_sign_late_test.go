@@ -14,8 +14,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestLateSigner: until its secret is there nothing is sent, and the secret is not asked for at
-// every attempt; then everything is signed, and it is not asked for again.
+// TestLateSigner: until the secret can be loaded nothing is sent, and it is not loaded at every
+// attempt. After that everything is signed, and it is not loaded again.
 func TestLateSigner(t *testing.T) {
 	t.Parallel()
 	errMissing := errors.New("the secret is not there")
@@ -32,7 +32,7 @@ func TestLateSigner(t *testing.T) {
 	}))
 	defer sink.Close()
 	asked, there := 0, false
-	now := time.Now() // which the receiver takes for the time, too
+	now := time.Now() // of the receiver, too
 	handler := HTTP(HTTPOptions{
 		URL: sink.URL, AllowPrivate: true, Now: func() time.Time { return now },
 		Signer: LateSigner(func(context.Context) (*Signer, error) {
@@ -60,7 +60,7 @@ func TestLateSigner(t *testing.T) {
 	attempt(nil, 2, 2)
 }
 
-// TestLateSignerWithoutTime: a caller that had no time leaves no error to the next.
+// TestLateSignerWithoutTime: a caller without time leaves no error to the next.
 func TestLateSignerWithoutTime(t *testing.T) {
 	t.Parallel()
 	signer := LateSigner(func(ctx context.Context) (*Signer, error) {

@@ -17,8 +17,8 @@ const (
 	newer = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
 )
 
-// TestSign: the headers are those of Standard Webhooks, and a receiver with any of the secrets can
-// verify them, with the official library and with a verifier that shares nothing with it.
+// TestSign: the headers are those of Standard Webhooks. A receiver with any of the secrets can
+// verify them, with the official library and with an independent verifier.
 func TestSign(t *testing.T) {
 	t.Parallel()
 	signer, err := NewSigner(newer, " "+older+"\n")
@@ -83,8 +83,7 @@ func TestSignKnown(t *testing.T) {
 	}
 }
 
-// TestWebhookID: one key, one id; and whatever an operation is called, an id that no full stop can
-// make ambiguous.
+// TestWebhookID: one key has one id, and no name of an operation makes an id with a full stop.
 func TestWebhookID(t *testing.T) {
 	t.Parallel()
 	ids := map[string]string{}
@@ -99,8 +98,7 @@ func TestWebhookID(t *testing.T) {
 	}
 }
 
-// TestBadSecrets: a secret that cannot be used is refused, first of all one with which anybody
-// could sign, and not repeated.
+// TestBadSecrets: a secret that cannot be used is refused, above all an empty one, and not quoted.
 func TestBadSecrets(t *testing.T) {
 	t.Parallel()
 	for _, secrets := range [][]string{
@@ -114,7 +112,7 @@ func TestBadSecrets(t *testing.T) {
 	}
 }
 
-// TestSignerPrinted: no form of printing tells a key.
+// TestSignerPrinted: no form of printing shows a key.
 func TestSignerPrinted(t *testing.T) {
 	t.Parallel()
 	signer, err := NewSigner(older)

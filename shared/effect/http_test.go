@@ -43,7 +43,7 @@ func perform(t *testing.T, o effect.HTTPOptions) error {
 	return err
 }
 
-// planned returns a ledger in a file, with one effect to run, and what makes time pass for it.
+// planned returns a ledger in a file, with one effect to run, and what advances its clock.
 func planned(t *testing.T) (*ledger.Ledger, func(time.Duration)) {
 	t.Helper()
 	var offset atomic.Int64 // a clock that the test moves
@@ -74,9 +74,8 @@ func planned(t *testing.T) (*ledger.Ledger, func(time.Duration)) {
 }
 
 // TestHTTPAttempts: through the ledger and over a real connection, every attempt sends the same
-// bytes and the same key, and says which attempt it is. That is all the target is ever sent: nobody
-// asks it whether the effect already happened, and once the ledger says DONE it hears nothing more
-// [S8, K4].
+// bytes, the same key and its own number. The target gets nothing else: it is never queried, and
+// after DONE it gets nothing more [S8, K4].
 func TestHTTPAttempts(t *testing.T) {
 	t.Parallel()
 	type request struct{ Method, Path, ContentType, Key, Attempt, Body string }
@@ -119,8 +118,8 @@ func TestHTTPAttempts(t *testing.T) {
 	}
 }
 
-// TestHTTPDeploy: a receiver's deploy that answers 401, 403 and 404 for a while costs an effect
-// attempts and not its life, unless its entry says that one of them is permanent [S4].
+// TestHTTPDeploy: a receiver's deployment that answers 401, 403 and 404 for a while costs attempts,
+// but the effect does not die, unless its entry lists one of them as permanent [S4].
 func TestHTTPDeploy(t *testing.T) {
 	t.Parallel()
 	for permanent, want := range map[string][]effect.Outcome{
@@ -153,7 +152,7 @@ func TestHTTPDeploy(t *testing.T) {
 	}
 }
 
-// TestHTTPNoClock: a date needs a clock, and where none was given there is one.
+// TestHTTPNoClock: without a clock in the options a date is compared with the real time.
 func TestHTTPNoClock(t *testing.T) {
 	t.Parallel()
 	o := receive(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -166,8 +165,8 @@ func TestHTTPNoClock(t *testing.T) {
 	}
 }
 
-// TestHTTPTimeout: a receiver that does not answer fails the attempt, which can be repeated; so
-// does the end of the context.
+// TestHTTPTimeout: a receiver that does not answer fails the attempt, which is retried. So does the
+// end of the context.
 func TestHTTPTimeout(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -189,8 +188,8 @@ func TestHTTPTimeout(t *testing.T) {
 	}
 }
 
-// TestHTTPLongHeaders: an answer may have headers, and not megabytes of them. It may have been a
-// success: it is tried again.
+// TestHTTPLongHeaders: headers of megabytes fail the attempt. It may have been a success, so it is
+// retried.
 func TestHTTPLongHeaders(t *testing.T) {
 	t.Parallel()
 	var size atomic.Int64
@@ -207,7 +206,7 @@ func TestHTTPLongHeaders(t *testing.T) {
 	}
 }
 
-// TestHTTPUnreachable: a receiver that is not there may be there later.
+// TestHTTPUnreachable: a receiver that cannot be reached is retried.
 func TestHTTPUnreachable(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
@@ -217,8 +216,7 @@ func TestHTTPUnreachable(t *testing.T) {
 	}
 }
 
-// TestHTTPPrivate: what only the function can reach is not reached, however it is spelled; and that
-// is final.
+// TestHTTPPrivate: private addresses are not reached, in no spelling, and the error is permanent.
 func TestHTTPPrivate(t *testing.T) {
 	t.Parallel()
 	o := receive(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("reached as %s", r.Host) })
@@ -243,7 +241,7 @@ func TestHTTPPrivate(t *testing.T) {
 const signingSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 // TestHTTPSigned: over a real connection, a receiver verifies every attempt with the official
-// library. The id is the same on every attempt, the time is the attempt's own.
+// library. The id is the same on every attempt; the time is the attempt's own.
 func TestHTTPSigned(t *testing.T) {
 	t.Parallel()
 	receiver, err := standardwebhooks.NewWebhook(signingSecret)
@@ -277,7 +275,7 @@ func TestHTTPSigned(t *testing.T) {
 	}
 }
 
-// TestHTTPUnsigned: without a secret there is nothing that looks like a signature.
+// TestHTTPUnsigned: without a secret no header looks like a signature.
 func TestHTTPUnsigned(t *testing.T) {
 	t.Parallel()
 	o := receive(t, func(_ http.ResponseWriter, r *http.Request) {

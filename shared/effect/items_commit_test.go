@@ -50,9 +50,9 @@ func (s *narrow) Commit(ctx context.Context, writes ...ledger.Write) error {
 	return s.Store.Commit(ctx, writes...)
 }
 
-// TestTooBigTogether: a chunk that the store does not take in one commit is recorded in smaller
-// ones, down to one item each, whether it is told that they are too big or only that something is
-// wrong, again and again. Each item is performed once [K4].
+// TestTooBigTogether: a chunk that the store does not accept in one commit is recorded in smaller
+// ones, down to one item each, whether the error is that they are too big or only that the store is
+// unavailable. Each item is performed once [K4].
 func TestTooBigTogether(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -85,8 +85,8 @@ func TestTooBigTogether(t *testing.T) {
 	}
 }
 
-// TestExtraWritesAreBounded: however many documents items bring, and however large, a commit holds
-// only so much; and no commit holds one item where more would fit.
+// TestExtraWritesAreBounded: a commit is bounded in documents and bytes, whatever the items bring,
+// and no commit holds one item where more would fit.
 func TestExtraWritesAreBounded(t *testing.T) {
 	t.Parallel()
 	const items = 100
@@ -117,7 +117,7 @@ func TestExtraWritesAreBounded(t *testing.T) {
 			recorded, together := 0, 0
 			for _, c := range store.commits {
 				recorded, together = recorded+c.items, max(together, c.items)
-				// The effect and its record come on top.
+				// The effect and its record are two more.
 				if c.writes > test.writes+2 || c.bytes > test.size {
 					t.Errorf("a commit of %d items holds %d documents of %d bytes", c.items, c.writes, c.bytes)
 				}
@@ -129,8 +129,8 @@ func TestExtraWritesAreBounded(t *testing.T) {
 	}
 }
 
-// TestRefusedExtraWritesOfItem: documents of one item that the store will never take fail that item
-// alone.
+// TestRefusedExtraWritesOfItem: documents of one item that the store can never accept fail that
+// item alone.
 func TestRefusedExtraWritesOfItem(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(30)).end()
@@ -155,8 +155,8 @@ func TestRefusedExtraWritesOfItem(t *testing.T) {
 	}
 }
 
-// TestExtraWriteExistsForItem: a document that may only be created, and is there already, ends its
-// item at once, and no other.
+// TestExtraWriteExistsForItem: a document that may only be created, and exists, fails its item at
+// once, and no other.
 func TestExtraWriteExistsForItem(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(3)).end()
@@ -175,9 +175,9 @@ func TestExtraWriteExistsForItem(t *testing.T) {
 	}
 }
 
-// TestWhatItemsCost pins what an effect asks of the store that runs once per item: a chunk costs
-// two reads, and a write for the effect and for each item; an item that is written back is one
-// more. The record is written with the first chunk of a second.
+// TestWhatItemsCost pins the reads and writes of an effect per item: a chunk costs two reads, a
+// write for the effect, and one for each item. Writing an item back is one more. The record is
+// written with the first chunk of a second.
 func TestWhatItemsCost(t *testing.T) {
 	t.Parallel()
 	const n, chunks = 250, 3
@@ -207,7 +207,7 @@ func TestWhatItemsCost(t *testing.T) {
 	}
 }
 
-// TestWhatATriedItemCosts: the document of an item that is tried again is read, too.
+// TestWhatATriedItemCosts: retrying an item also reads its document.
 func TestWhatATriedItemCosts(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(50))

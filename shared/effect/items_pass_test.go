@@ -15,7 +15,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// refusesBelow is a receiver that is at fault for the items before an index.
+// refusesBelow is a receiver that fails for the items before an index.
 func refusesBelow(index int64) effect.HandlerFunc {
 	return func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
 		if task.Item.Index < index {
@@ -25,7 +25,7 @@ func refusesBelow(index int64) effect.HandlerFunc {
 	}
 }
 
-// TestReceiverDown: where nothing succeeds, only some of the items are tried; when the receiver is
+// TestReceiverDown: if nothing succeeds, only some of the items are tried. When the receiver is
 // back all are done [S4].
 func TestReceiverDown(t *testing.T) {
 	t.Parallel()
@@ -41,9 +41,9 @@ func TestReceiverDown(t *testing.T) {
 	w.stands("DONE done 1000 failed 0 of 1000")
 }
 
-// TestReceiverDownForHours: no item is given up while the receiver is down for two hours, however
-// often it is tried, and none while it is down for a day; past that the effect dies, and a replay
-// goes on with the same keys [S4, G5].
+// TestReceiverDownForHours: no item is FAILED while the receiver is down for two hours, however
+// often it is tried, and none while it is down for a day. After that the effect dies, and a replay
+// continues with the same keys [S4, G5].
 func TestReceiverDownForHours(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -82,8 +82,8 @@ func TestReceiverDownForHours(t *testing.T) {
 	}
 }
 
-// TestPoisonInFront: items that fail, however many there are in front, do not keep those behind
-// from being tried, and their failures count once something in the run succeeds [S4].
+// TestPoisonInFront: any number of failing items in front do not keep those behind from being
+// tried. Their failures count once something in the run succeeds [S4].
 func TestPoisonInFront(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(400)).end()
@@ -97,7 +97,7 @@ func TestPoisonInFront(t *testing.T) {
 			t.Errorf("%+v", item)
 		}
 	}
-	// Alone they say nothing of themselves.
+	// Alone their failures prove nothing about them.
 	w.store.Advance(time.Minute)
 	w.run(t.Context(), refusesBelow(100), effect.Failed)
 	if item := w.item("review-0"); item.Failures != 1 || item.Attempts != 2 {
@@ -127,9 +127,9 @@ func TestPoisonAmongWaiting(t *testing.T) {
 	}
 }
 
-// TestBackOffOfItems: the attempts of an item are as far apart as those of an effect, also where
-// others succeed in every run: a receiver that takes one item at a time gives up none of them in a
-// moment [S4].
+// TestBackOffOfItems: the attempts of an item are as far apart as those of an effect, also if
+// others succeed in every run. A receiver that accepts one item at a time fails none of them for
+// good within moments [S4].
 func TestBackOffOfItems(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(50)).end()
@@ -180,8 +180,8 @@ func TestNewBeforeWaiting(t *testing.T) {
 	}
 }
 
-// TestManyPlacesWait: as many items may wait as fit into the effect's document; then they are tried
-// before new ones.
+// TestManyPlacesWait: as many items may wait as fit into the effect's document. Beyond that they
+// are tried before new ones.
 func TestManyPlacesWait(t *testing.T) {
 	t.Parallel()
 	const items = 3000
@@ -208,8 +208,8 @@ func TestManyPlacesWait(t *testing.T) {
 	}
 }
 
-// TestHeldBack: what failed while nothing had succeeded is recorded when the run ends, whatever
-// ends it.
+// TestHeldBack: failures while nothing had succeeded are recorded when the run ends, whatever ends
+// it.
 func TestHeldBack(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(120)).end()
@@ -219,7 +219,7 @@ func TestHeldBack(t *testing.T) {
 			cancel()
 		}
 		return nil, errTarget
-	}, effect.Failed) // not handed on: nothing came of it
+	}, effect.Failed) // not handed on, because it finished nothing
 	if !strings.Contains(report.Cause.Error(), errTarget.Error()) {
 		t.Errorf("%v", report.Cause)
 	}
@@ -231,8 +231,8 @@ func TestHeldBack(t *testing.T) {
 	}
 }
 
-// TestBrokenDownload: a download that breaks off is begun again where it ended, within the attempt,
-// as long as it brings something.
+// TestBrokenDownload: a download that breaks off is resumed within the attempt, as long as it
+// brings something.
 func TestBrokenDownload(t *testing.T) {
 	t.Parallel()
 	var downloads atomic.Int64

@@ -12,7 +12,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// A file is a result that Gemini lets go of.
+// A file is a result that Gemini can delete.
 type file struct {
 	lines     http.Handler
 	gone      atomic.Bool
@@ -30,7 +30,7 @@ func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.lines.ServeHTTP(w, r)
 }
 
-// reopen has the world's effect replayed.
+// reopen replays the world's effect.
 func (w *itemsWorld) reopen(id string) {
 	w.Helper()
 	m := ledger.Message{Operation: w.key, Effect: name, ID: id}
@@ -39,7 +39,7 @@ func (w *itemsWorld) reopen(id string) {
 	}
 }
 
-// refusing is a receiver that refuses some items for good.
+// refusing is a receiver that refuses some items permanently.
 func refusing(items ...string) effect.HandlerFunc {
 	return func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
 		for _, item := range items {
@@ -52,8 +52,8 @@ func refusing(items ...string) effect.HandlerFunc {
 }
 
 // TestReplayOfFailedItems: a replay performs what FAILED, and nothing else, with the same keys and
-// bytes: from what the ledger keeps, also after Gemini has let go of the result; from the download
-// what was too large to be kept, or else the result is lost [G5, K4, S4].
+// bytes: from what the ledger keeps, also after Gemini has deleted the result. Items that were too
+// large to be kept come from the download, or else the result is lost [G5, K4, S4].
 func TestReplayOfFailedItems(t *testing.T) {
 	t.Parallel()
 	large := `{"key":"large","response":"` + strings.Repeat("x", ledger.MaxKeptBytes) + `"}`
@@ -100,8 +100,8 @@ func TestReplayOfFailedItems(t *testing.T) {
 	}
 }
 
-// TestReplayOfManyFailedItems: what is kept is performed without a download, and no item twice,
-// also where a run ends in between.
+// TestReplayOfManyFailedItems: kept items are performed without a download, and none twice, also if
+// a run ends in between.
 func TestReplayOfManyFailedItems(t *testing.T) {
 	t.Parallel()
 	result := &file{lines: many(230)}
@@ -136,7 +136,7 @@ func TestReplayOfManyFailedItems(t *testing.T) {
 }
 
 // TestReplayIntoAnOutage: returned items that fail again wait like any other, and stay kept: Gemini
-// has let go of the result.
+// has deleted the result.
 func TestReplayIntoAnOutage(t *testing.T) {
 	t.Parallel()
 	result := &file{lines: many(230)}
@@ -160,8 +160,8 @@ func TestReplayIntoAnOutage(t *testing.T) {
 	}
 }
 
-// TestReplayOfALostRest: where Gemini has let go of a result that was not read to its end, what is
-// kept is performed all the same.
+// TestReplayOfALostRest: if Gemini has deleted a result that was not read to its end, kept items
+// are still performed.
 func TestReplayOfALostRest(t *testing.T) {
 	t.Parallel()
 	result := &file{lines: many(300)}

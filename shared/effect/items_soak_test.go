@@ -20,7 +20,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// simulated is a world with a batch of n items at the simulator, by file or inline, of which some
+// simulated is a world with a batch of n items at the simulator, by file or inline, some of which
 // failed.
 func simulated(t *testing.T, n int, inline bool) *itemsWorld {
 	sim := geminisim.New(geminisim.Config{Seed: 7, Faults: geminisim.Faults{FailedItems: 0.01}})
@@ -56,7 +56,7 @@ func simulated(t *testing.T, n int, inline bool) *itemsWorld {
 	return w.end()
 }
 
-// A killable is a store that a process loses when it is killed: nothing that it does afterwards is
+// A killable is the store of a process that can be killed: nothing that it does afterwards is
 // recorded.
 type killable struct {
 	ledger.Store
@@ -65,15 +65,14 @@ type killable struct {
 
 func (k *killable) Commit(ctx context.Context, writes ...ledger.Write) error {
 	if k.dead.Load() {
-		return fmt.Errorf("%w: the process is dead", ledger.ErrInvalid) // which nobody repeats
+		return fmt.Errorf("%w: the process is dead", ledger.ErrInvalid) // which is not retried
 	}
 	return k.Store.Commit(ctx, writes...)
 }
 
 // TestTenThousand: a batch of 10,000 items, or of 2,000 inline, is written back and performed once
 // each, although its worker is killed five times, told to stop five times, and loses answers [K4,
-// S6]. What was not recorded is repeated, at most one chunk each time, with the same key and the
-// same bytes.
+// S6]. At most one chunk is repeated each time, with the same keys and the same bytes.
 func TestTenThousand(t *testing.T) {
 	t.Parallel()
 	for from, n := range map[string]int{"file": 10_000, "inline": 2_000} {
@@ -130,8 +129,8 @@ func TestTenThousand(t *testing.T) {
 	}
 }
 
-// TestBoundedMemory: what is held of 10,000 items of 2 KB each does not grow with their number.
-func TestBoundedMemory(t *testing.T) { // not parallel: it looks at the whole heap
+// TestBoundedMemory: the memory for 10,000 items of 2 KB each does not grow with their number.
+func TestBoundedMemory(t *testing.T) { // not parallel: it measures the whole heap
 	w := newItemsWorld(t, many(10_000, 2_000)).end()
 	peak := held(t, func(look func()) {
 		w.run(t.Context(), func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
@@ -148,7 +147,7 @@ func TestBoundedMemory(t *testing.T) { // not parallel: it looks at the whole he
 	}
 }
 
-// held runs do and returns by how much the heap grew, as far as do looked.
+// held runs do and returns the growth of the heap that do measured.
 func held(t testing.TB, do func(look func())) int64 {
 	t.Helper()
 	measure := func() int64 {
@@ -167,8 +166,8 @@ func held(t testing.TB, do func(look func())) int64 {
 	return peak.Load()
 }
 
-// BenchmarkHundredThousand streams 100,000 items through, killed ten times, and says how much of
-// them was held at most.
+// BenchmarkHundredThousand streams 100,000 items, with ten kills, and reports the most memory in
+// use.
 func BenchmarkHundredThousand(b *testing.B) {
 	const n = 100_000
 	for b.Loop() {

@@ -14,7 +14,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestEachItem: what the handler of one item is given, and what is recorded [K4].
+// TestEachItem: the task of one item, and what is recorded [K4].
 func TestEachItem(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, lines(`{"key":"review-17","response":{"b":1,"a":"<ü>"}}`,
@@ -42,10 +42,9 @@ func TestEachItem(t *testing.T) {
 	w.run(t.Context(), c.that(succeeds), effect.Skipped)
 }
 
-// TestBadItems: items that fail do not stop the others. One that is refused for good is FAILED at
-// once; one that fails otherwise is tried on, and its failures count where something else succeeds;
-// where nothing does, only for long enough as well. In the end the effect is DEAD, because of those
-// that FAILED [K4, S4].
+// TestBadItems: items that fail do not stop the others. One that fails permanently is FAILED at
+// once. Others are retried; their failures count if something else succeeds, and otherwise only
+// after long enough as well. In the end the effect is DEAD because of those that FAILED [K4, S4].
 func TestBadItems(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(250))
@@ -94,7 +93,7 @@ func TestBadItems(t *testing.T) {
 	}
 }
 
-// TestResultsLost: no attempt brings them back, so the effect is dead at once [S4].
+// TestResultsLost: no attempt restores them, so the effect is dead at once [S4].
 func TestResultsLost(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]effect.Outcome{
@@ -131,7 +130,7 @@ func TestZombieItems(t *testing.T) {
 			w.store.Advance(ledger.DefaultSettings().ClaimTTL + time.Second)
 			w.run(t.Context(), succeeds, effect.Finished)
 		}
-		if task.Item.Index < 100 { // recorded when it is no zombie yet
+		if task.Item.Index < 100 { // recorded before the lease ends
 			return nil, nil
 		}
 		return nil, effect.Permanent(errTarget)
@@ -165,8 +164,8 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestTotal: what Gemini counts is the total from the start, and a result that holds fewer is said
-// aloud.
+// TestTotal: Gemini's count is the total from the start, and a result that holds fewer items
+// alerts.
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(3))
@@ -179,8 +178,8 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// TestTotalAsked: where the event did not say how many items there are Gemini is asked, so that
-// progress can be told from the first chunk on; one that cannot say keeps nothing from going on.
+// TestTotalAsked: if the event has no number of items Gemini is queried, so that the progress is
+// known from the first chunk. An error of that query stops nothing.
 func TestTotalAsked(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]string{

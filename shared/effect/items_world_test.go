@@ -23,7 +23,7 @@ import (
 
 const resultFile = "files/batch-abc"
 
-// An items world is a store with a batch that ended, whose results a server has, and an effect that
+// An items world is a store with a batch that ended, a server with its results, and an effect that
 // runs once per item.
 type itemsWorld struct {
 	testing.TB
@@ -36,7 +36,7 @@ type itemsWorld struct {
 	log      *strings.Builder
 }
 
-// sent is a publisher that keeps what it is given.
+// sent is a publisher that keeps its messages.
 type sent struct {
 	mu       sync.Mutex
 	messages []ledger.Message
@@ -52,7 +52,7 @@ func (s *sent) Publish(_ context.Context, m ledger.Message) error {
 	return s.err
 }
 
-// newItemsWorld is a world whose results handler serves.
+// newItemsWorld is a world whose results are served by handler.
 func newItemsWorld(t testing.TB, handler http.Handler) *itemsWorld {
 	t.Helper()
 	return newItemsWorldAt(t, handler, time.Now)
@@ -101,7 +101,7 @@ func many(n int, size ...int) http.HandlerFunc {
 	}
 }
 
-// end makes the batch end, so that its effect is planned.
+// end ends the batch, so that its effect is planned.
 func (w *itemsWorld) end() *itemsWorld {
 	w.Helper()
 	l := w.over(w.store)
@@ -128,7 +128,7 @@ func (w *itemsWorld) over(store ledger.Store) *ledger.Ledger {
 	return l
 }
 
-// runner is one process of several, over a store that is around the world's.
+// runner is one process of several, over a store that wraps the world's.
 func (w *itemsWorld) runner(store ledger.Store, one effect.Handler) *effect.Runner {
 	l := w.over(store)
 	return effect.NewRunner(l, map[string]effect.Handler{name: effect.Each(one, effect.EachOptions{
@@ -136,12 +136,12 @@ func (w *itemsWorld) runner(store ledger.Store, one effect.Handler) *effect.Runn
 	})})
 }
 
-// message asks for the world's effect.
+// message is the message about the world's effect.
 func (w *itemsWorld) message() ledger.Message {
 	return ledger.Message{Operation: w.key, Effect: name, Attempt: 1}
 }
 
-// run runs the effect and insists on the outcome.
+// run runs the effect and checks the outcome.
 func (w *itemsWorld) run(ctx context.Context, one effect.HandlerFunc, want effect.Outcome) effect.Report {
 	w.Helper()
 	report, err := w.runner(w.store, one).Run(ctx, w.message())
@@ -154,7 +154,7 @@ func (w *itemsWorld) run(ctx context.Context, one effect.HandlerFunc, want effec
 	return report
 }
 
-// stands checks the effect's state and how far its items have come.
+// stands checks the effect's state and the progress of its items.
 func (w *itemsWorld) stands(want string) ledger.Effect {
 	w.Helper()
 	story, err := w.over(w.store).Show(context.Background(), w.key)
@@ -169,7 +169,7 @@ func (w *itemsWorld) stands(want string) ledger.Effect {
 	return e
 }
 
-// progress returns how far the items have come.
+// progress returns the progress of the items.
 func (w *itemsWorld) progress() ledger.ItemProgress {
 	w.Helper()
 	var e ledger.Effect
@@ -208,7 +208,7 @@ type tally struct {
 
 func newTally() *tally { return &tally{times: map[string]int{}, payloads: map[string]string{}} }
 
-// that notes the attempt and then does as do does.
+// that records the attempt and then calls do.
 func (c *tally) that(do effect.HandlerFunc) effect.HandlerFunc {
 	return func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
 		c.mu.Lock()

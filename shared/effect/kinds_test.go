@@ -13,7 +13,7 @@ import (
 	"github.com/opledger/opledger/shared/logging"
 )
 
-// TestHandlers: each effect has the handler that it asks for.
+// TestHandlers: each effect has the handler of its kind.
 func TestHandlers(t *testing.T) {
 	t.Parallel()
 	specs := []effect.Spec{
@@ -45,8 +45,8 @@ func TestHandlers(t *testing.T) {
 	}
 }
 
-// TestUnperformable: what can be known before any attempt is said, without the rest of the URL, and
-// what may succeed is not called impossible. Not parallel, because it sets a variable.
+// TestUnperformable: a reason that can be known before any attempt is returned, without the rest of
+// the URL, and none where an attempt may succeed. Not parallel, because it sets a variable.
 func TestUnperformable(t *testing.T) {
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "/nowhere/hunter2.json")
 	missing := effect.LateSigner(func(context.Context) (*effect.Signer, error) {
@@ -60,7 +60,7 @@ func TestUnperformable(t *testing.T) {
 	for _, c := range []struct {
 		spec effect.Spec
 		o    effect.HandlerOptions
-		says []string // none: it may be performed
+		says []string // of the error; none: nil
 	}{
 		{effect.Spec{Do: &effect.DoLog{}}, effect.HandlerOptions{}, nil},
 		{effect.Spec{Do: &effect.DoCustom{}}, effect.HandlerOptions{}, nil},

@@ -16,13 +16,13 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// A metered store counts what it is asked to do, and the requests that go over the wire for it.
+// A metered store counts its operations, and the requests over the wire for them.
 type metered struct {
 	*ledgertest.Counting
 	rpcs atomic.Int64
 }
 
-// A cost is what something asks of a store. A request is one over the wire; SQLite has none.
+// A cost is a number of operations of a store. A request is one over the wire; SQLite has none.
 type cost struct{ requests, reads, writes int }
 
 func (m *metered) cost() cost {

@@ -34,7 +34,7 @@ func completion(n int) effect.Task {
 	}}
 }
 
-// A topicServer is Pub/Sub as far as publishing goes: it keeps messages, or fails as it is told.
+// A topicServer simulates publishing to Pub/Sub: it keeps messages, or fails on demand.
 type topicServer struct {
 	pubsubpb.UnimplementedPublisherServer
 
@@ -57,14 +57,14 @@ func (s *topicServer) Publish(_ context.Context, r *pubsubpb.PublishRequest) (*p
 	return &pubsubpb.PublishResponse{MessageIds: []string{fmt.Sprint(len(s.sent))}}, nil
 }
 
-// failing sets how the calls from now on end.
+// failing sets the status of the calls from now on.
 func (s *topicServer) failing(code codes.Code) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fail = code
 }
 
-// because sets what the calls that fail say.
+// because sets the message of the calls that fail.
 func (s *topicServer) because(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func serveTopic(t *testing.T) (*topicServer, *effect.Topics) {
 }
 
 // TestPubSub: one attempt is one message: the payload itself, ordered by operation, with the key
-// that tells a repeat [K4].
+// that identifies a repeat [K4].
 func TestPubSub(t *testing.T) {
 	t.Parallel()
 	server, topics := serveTopic(t)
@@ -130,8 +130,7 @@ func TestPubSub(t *testing.T) {
 	}
 }
 
-// TestPubSubLongNames: what Pub/Sub would refuse as a key or an attribute is hashed, not lost and
-// not refused for ever.
+// TestPubSubLongNames: a key or an attribute that Pub/Sub would refuse is hashed, not lost.
 func TestPubSubLongNames(t *testing.T) {
 	t.Parallel()
 	server, topics := serveTopic(t)
@@ -151,8 +150,8 @@ func TestPubSubLongNames(t *testing.T) {
 	}
 }
 
-// TestPubSubErrors: what an operator can mend is tried again, and names the topic; what Pub/Sub
-// will never take is permanent.
+// TestPubSubErrors: what an operator can fix is retried, and the error names the topic. What
+// Pub/Sub can never accept is permanent.
 func TestPubSubErrors(t *testing.T) {
 	t.Parallel()
 	for code, permanent := range map[codes.Code]bool{
@@ -171,7 +170,7 @@ func TestPubSubErrors(t *testing.T) {
 	}
 }
 
-// TestPubSubRecovers: an error does not keep the same operation from being published later.
+// TestPubSubRecovers: after an error the same operation can still be published.
 func TestPubSubRecovers(t *testing.T) {
 	t.Parallel()
 	server, topics := serveTopic(t)
@@ -186,8 +185,7 @@ func TestPubSubRecovers(t *testing.T) {
 	}
 }
 
-// TestPubSubEnds: an attempt ends with its context, or its timeout, whatever Pub/Sub does; and
-// nothing is sent after that.
+// TestPubSubEnds: an attempt ends with its context or its timeout, and nothing is sent after that.
 func TestPubSubEnds(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and says nothing
@@ -217,8 +215,8 @@ func TestPubSubEnds(t *testing.T) {
 	}
 }
 
-// TestPubSubEmulator: through the official emulator, found by PUBSUB_EMULATOR_HOST, many at once: a
-// subscription with ordering gets every message. It sets a variable, so it is not parallel.
+// TestPubSubEmulator: through the official emulator, found by PUBSUB_EMULATOR_HOST, a subscription
+// with ordering gets every message of many attempts. It sets a variable, so it is not parallel.
 func TestPubSubEmulator(t *testing.T) {
 	addr, project := harness.PubSub(t), harness.ProjectID(t)
 	options := harness.ClientOptions(addr)
@@ -287,8 +285,8 @@ func TestPubSubEmulator(t *testing.T) {
 	}
 }
 
-// TestPubSubEcho: a credential that Pub/Sub, or what makes tokens for it, repeats is not in the
-// error, whose code stays.
+// TestPubSubEcho: a credential that Pub/Sub or its token source repeats is not in the error. The
+// code is.
 func TestPubSubEcho(t *testing.T) {
 	t.Parallel()
 	server, topics := serveTopic(t)

@@ -11,12 +11,12 @@ import (
 	"github.com/opledger/opledger/shared/effect/storagesim"
 )
 
-// TestResultsObjectOfAnother: what somebody else wrote is not touched, nor what holds other bytes;
-// a person is told what to do.
+// TestResultsObjectOfAnother: an object of another writer is not touched, nor one with other bytes,
+// and the error says what to do.
 func TestResultsObjectOfAnother(t *testing.T) {
 	t.Parallel()
 	own := map[string]string{"opledger-idempotency-key": "gemini:batches/abc#publish"}
-	for said, metadata := range map[string]map[string]string{
+	for text, metadata := range map[string]map[string]string{
 		"not written by this effect": {"opledger-idempotency-key": "gemini:batches/abc#other"},
 		`-key: ""`:                   nil,
 		"other bytes":                own,
@@ -25,8 +25,8 @@ func TestResultsObjectOfAnother(t *testing.T) {
 		w.end()
 		w.sim.Put(bucket, objectName, "theirs", metadata)
 		report := w.attempt(effect.Died)
-		if text := report.Cause.Error(); !strings.Contains(text, said) || !strings.Contains(text, "delete it, and replay") {
-			t.Errorf("%v, want %s", report.Cause, said)
+		if cause := report.Cause.Error(); !strings.Contains(cause, text) || !strings.Contains(cause, "delete it, and replay") {
+			t.Errorf("%v, want %s", report.Cause, text)
 		}
 		if object := w.sim.Object(bucket, objectName); string(object.Content) != "theirs" || object.Generation != 1 {
 			t.Errorf("%+v", object)
@@ -34,8 +34,8 @@ func TestResultsObjectOfAnother(t *testing.T) {
 	}
 }
 
-// TestResultsObjectRefused: what a person can mend is tried again, not before Cloud Storage wishes;
-// the rest is permanent.
+// TestResultsObjectRefused: what an operator can fix is retried, not before the Retry-After of
+// Cloud Storage. The rest is permanent.
 func TestResultsObjectRefused(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]effect.Outcome{
@@ -64,8 +64,8 @@ func TestResultsObjectRefused(t *testing.T) {
 	}
 }
 
-// TestObjectEcho: neither the URL of an upload, with which anybody may go on with it, nor the
-// caller's headers come into an error.
+// TestObjectEcho: neither the URL of an upload, which is enough to continue it, nor the request's
+// headers are in an error.
 func TestObjectEcho(t *testing.T) {
 	t.Parallel()
 	for _, point := range []storagesim.Point{storagesim.Begin, storagesim.Chunk, storagesim.Last} {

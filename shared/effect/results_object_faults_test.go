@@ -12,8 +12,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestResultsObjectFaults: whatever fails on the way, there is one whole object in the end, written
-// once; an attempt whose answer was lost is followed by one that finds it [S4].
+// TestResultsObjectFaults: after any fault there is one whole object in the end, written once. An
+// attempt whose answer was lost is followed by one that finds the object [S4].
 func TestResultsObjectFaults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -59,9 +59,9 @@ func TestResultsObjectFaults(t *testing.T) {
 	}
 }
 
-// TestResultsObjectKilled: a process that dies behind the upload leaves the object; its successor
-// compares and finishes. One that dies, or is told to stop, in the middle leaves nothing that
-// anybody sees.
+// TestResultsObjectKilled: a process that dies after the upload leaves the object; its successor
+// compares and finishes. One that dies, or is told to stop, during the upload leaves nothing
+// visible.
 func TestResultsObjectKilled(t *testing.T) {
 	t.Parallel()
 	w := newBucketWorld(t, many(several, 1000))

@@ -11,8 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestResultsObjectDownload: a download that breaks off is read on in the same upload; what never
-// comes, or is lost, makes no object; and a result that is shorter than its batch is told aloud.
+// TestResultsObjectDownload: a download that breaks off is resumed in the same upload. One that
+// fails, or whose result is lost, makes no object. A result that is shorter than its batch alerts.
 func TestResultsObjectDownload(t *testing.T) {
 	t.Parallel()
 	var times atomic.Int64

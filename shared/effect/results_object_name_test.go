@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestObjectNames: different operations and effects have different objects, whatever a provider
-// puts into an id, and every tool takes their names.
+// TestObjectNames: different operations and effects have different objects, whatever characters an
+// id has, and every tool accepts their names.
 func TestObjectNames(t *testing.T) {
 	t.Parallel()
 	if got := effect.ObjectName("batches/aB-1_2.x", "keep@fix-1"); got != "batches/aB-1_2.x/keep@fix-1.jsonl" {
@@ -31,7 +31,7 @@ func TestObjectNames(t *testing.T) {
 	}
 }
 
-// TestBucketSpecs: what the settings of an effect that writes to a bucket may say.
+// TestBucketSpecs: which settings an effect that writes to a bucket may have.
 func TestBucketSpecs(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -65,8 +65,8 @@ func TestResultsObjectInline(t *testing.T) {
 	w.holds(0)
 }
 
-// TestResultsObjectRerun: a run anew writes an object of its own beside the first; one that was
-// deleted is not written again by a message for what is done [G5].
+// TestResultsObjectRerun: a rerun writes an object of its own beside the first. A deleted object is
+// not written again by a message about a finished effect [G5].
 func TestResultsObjectRerun(t *testing.T) {
 	t.Parallel()
 	w := newBucketWorld(t, many(3))
@@ -93,9 +93,9 @@ func TestResultsObjectRerun(t *testing.T) {
 	}
 }
 
-// TestResultsObjectMemory: what is held of 10,000 items of 2 KB each is a chunk, and does not grow
+// TestResultsObjectMemory: the memory for 10,000 items of 2 KB each is a chunk, and does not grow
 // with their number.
-func TestResultsObjectMemory(t *testing.T) { // not parallel: it looks at the whole heap
+func TestResultsObjectMemory(t *testing.T) { // not parallel: it measures the whole heap
 	sim := storagesim.Start(storagesim.Config{Buckets: []string{bucket}, ChecksumsOnly: true})
 	defer sim.Close()
 	w := &bucketWorld{itemsWorld: newItemsWorld(t, many(10_000, 2_000)), sim: sim, buckets: effect.NewBuckets(sim.Addr())}

@@ -36,7 +36,7 @@ func newBucketWorld(t testing.TB, handler http.Handler) *bucketWorld {
 		buckets: effect.NewBuckets(sim.Addr()).InSmallChunks()}
 }
 
-// process is one process of several, over a store that is around the world's.
+// process is one process of several, over a store that wraps the world's.
 func (w *bucketWorld) process(store ledger.Store) *effect.Runner {
 	w.Helper()
 	handler, err := effect.ResultsObject(effect.ResultsObjectOptions{
@@ -49,7 +49,7 @@ func (w *bucketWorld) process(store ledger.Store) *effect.Runner {
 	return effect.NewRunner(w.over(store), map[string]effect.Handler{name: handler})
 }
 
-// attempt runs the effect once and insists on the outcome.
+// attempt runs the effect once and checks the outcome.
 func (w *bucketWorld) attempt(want effect.Outcome) effect.Report {
 	w.Helper()
 	report, err := w.process(w.store).Run(w.Context(), w.message())
@@ -63,7 +63,7 @@ func (w *bucketWorld) attempt(want effect.Outcome) effect.Report {
 	return report
 }
 
-// holds checks that there is one object, with so many items in their order, and written once.
+// holds checks that there is one object, with so many items in order, and written once.
 func (w *bucketWorld) holds(items int) storagesim.Object {
 	w.Helper()
 	if names := w.sim.Names(); len(names) != 1 || names[0] != bucket+"/"+objectName {

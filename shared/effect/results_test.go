@@ -11,8 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestResults: each item becomes a document, a large one fails alone, and a run anew replaces what
-// was written.
+// TestResults: each item becomes a document, a large one fails alone, and a rerun replaces what was
+// written.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, lines(
@@ -48,7 +48,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestNoAPIKey: without an API key an effect per item fails with that error, and is tried again.
+// TestNoAPIKey: without an API key an effect per item fails with that error, and is retried.
 func TestNoAPIKey(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(1))

@@ -15,9 +15,9 @@ import (
 )
 
 // BenchmarkEffect runs b.N effects from their message to their end, with a handler that only logs,
-// by 1 and by 16 callers. In the same run, and by turns with it, other operations' documents are
-// read and written without a ledger, in the same two transactions: what is left of their speed is
-// the metric "of-bare".
+// by 1 and by 16 callers. In turns with it, other operations' documents are read and written
+// without a ledger, in the same two transactions. The ratio of the two speeds is the metric
+// "of-bare".
 func BenchmarkEffect(b *testing.B) {
 	for _, store := range []struct {
 		name string
@@ -69,15 +69,14 @@ func benchmarkEffect(b *testing.B, m *metered, callers int) {
 	b.ReportMetric(float64(spent.writes)/float64(b.N), "writes/effect")
 }
 
-// median is more telling than a mean where other programs take their share of the machine now and
-// then.
+// median ignores the outliers that other programs on the machine cause.
 func median(all []float64) float64 {
 	slices.Sort(all)
 	return all[len(all)/2]
 }
 
-// A bareEffect is an effect and its record as they stand, so that nothing but reading and writing
-// is left to do.
+// A bareEffect is an effect and its record as they are stored, so that only reading and writing is
+// left to do.
 type bareEffect struct {
 	effect ledger.Effect
 	record operation.Record
@@ -117,7 +116,7 @@ func (e *bareEffect) run(b *testing.B, store ledger.Store) error {
 		ledger.Write{Path: record, Token: snapshot.Documents[1].Token, Data: e.record})
 }
 
-// eachOf calls do for from to to-1 from a number of callers, and returns how long they took
+// eachOf calls do for from to to-1 from a number of callers, and returns the time that they took
 // together.
 func eachOf(t testing.TB, from, to, callers int, do func(i int) error) time.Duration {
 	t.Helper()

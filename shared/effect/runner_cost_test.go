@@ -13,8 +13,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestWhatAnEffectCosts pins what an effect asks of the store, with its handler between claim and
-// finish: the README states it, and TestWhatALifeCosts of the Firestore store what each comes to
+// TestWhatAnEffectCosts pins the reads and writes of an effect, with its handler between claim and
+// finish. The README states them. TestWhatALifeCosts of the Firestore store pins what each costs
 // there.
 func TestWhatAnEffectCosts(t *testing.T) {
 	t.Parallel()

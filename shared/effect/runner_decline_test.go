@@ -14,9 +14,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestReplayUnknown: a person's message that a revision without the handler gets first is not
-// swallowed: it comes back, for a revision that has it, where there is something to reopen or to
-// run anew [G5].
+// TestReplayUnknown: an operator's message that a revision without the handler gets is not lost. It
+// is redelivered to a revision that has it, if there is something to reopen or to rerun [G5].
 func TestReplayUnknown(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stranger := effect.NewRunner(w.over(w.store), nil)
@@ -55,8 +54,8 @@ func TestReplayUnknown(t *testing.T) {
 	})
 }
 
-// TestReplayedAttempts: what was reopened has all its attempts before it, and dies after as many
-// again [G5, S2].
+// TestReplayedAttempts: a reopened effect has all its attempts again, and dies after as many [G5,
+// S2].
 func TestReplayedAttempts(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.settings.RetryFor = 0
@@ -92,9 +91,8 @@ func TestReplayedAttempts(t *testing.T) {
 	})
 }
 
-// TestUnknown: an effect that this revision has no handler for is left as it is, claimed by nobody
-// and counted by nobody, and its message is let go: the sweep comes back to it; unless there is
-// nothing to do anyway.
+// TestUnknown: an effect that this revision has no handler for is neither claimed nor counted, and
+// its message is acknowledged. The sweep sends it again, unless there is nothing left to do.
 func TestUnknown(t *testing.T) {
 	inWorld(t, func(w *world) {
 		before, _ := w.effect()
@@ -121,9 +119,9 @@ func TestUnknown(t *testing.T) {
 	})
 }
 
-// TestAlertsHandler: an alert is one run of a rule, by the rule's handler, with a key of its own;
-// one about something that is no operation runs without a record; and a rule that this revision
-// does not have is unknown by whatever run [R4, K4].
+// TestAlertsHandler: an alert is one run of a rule, by the rule's handler, with a key of its own.
+// One that is about no operation runs without a record. A rule that this revision does not have is
+// unknown in every run [R4, K4].
 func TestAlertsHandler(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.settings.Rules = []ledger.Rule{{Name: "page", Alerts: []ledger.Alert{ledger.AlertDisabled}}}

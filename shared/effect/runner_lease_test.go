@@ -14,7 +14,7 @@ import (
 )
 
 // TestExtended: a handler that takes many times the lease keeps it, as long as its extensions
-// arrive [S6].
+// succeed [S6].
 func TestExtended(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var p performances
@@ -44,8 +44,8 @@ func TestExtended(t *testing.T) {
 	})
 }
 
-// TestExtensionFails: where no extension arrives, the handler's context ends before anybody else
-// may take the effect over.
+// TestExtensionFails: if no extension succeeds, the handler's context ends before another worker
+// can seize the effect.
 func TestExtensionFails(t *testing.T) {
 	inWorld(t, func(w *world) {
 		store := w.outage()
@@ -68,13 +68,14 @@ func TestExtensionFails(t *testing.T) {
 	})
 }
 
-// TestExtensionRecovers: one extension that fails while there is time for another is not the end.
+// TestExtensionRecovers: one extension that fails while there is time for another does not end the
+// handler.
 func TestExtensionRecovers(t *testing.T) {
 	inWorld(t, func(w *world) {
 		began := time.Now()
 		store := ledgertest.InjectFunc(w.store, func() ledgertest.Fault {
 			if d := time.Since(began); d > ttl/2 && d < ttl*3/4 {
-				return ledgertest.FailBefore // an outage of some minutes, which the first extension falls into
+				return ledgertest.FailBefore // an outage of some minutes, during the first extension
 			}
 			return ledgertest.None
 		})
@@ -99,7 +100,7 @@ func TestLeaseLost(t *testing.T) {
 				store := w.outage()
 				report := w.run(w.runnerOver(store, func(context.Context, effect.Task) ([]ledger.Write, error) {
 					store.down.Store(true)
-					time.Sleep(ttl) // deaf to its context
+					time.Sleep(ttl) // it ignores its context
 					if successor := w.run(w.runner(succeeds), effect.Finished); !successor.Lease.Seized || successor.Lease.Fence != 2 {
 						w.Errorf("successor %+v", successor)
 					}
@@ -117,13 +118,13 @@ func TestLeaseLost(t *testing.T) {
 	}
 }
 
-// TestTakenOver: a worker whose lease is gone learns it at its next extension, and its handler is
-// told to stop [S6].
+// TestTakenOver: a worker whose lease was seized learns it at its next extension, and its handler
+// is stopped [S6].
 func TestTakenOver(t *testing.T) {
 	inWorld(t, func(w *world) {
 		began := time.Now()
 		report := w.run(w.runner(func(ctx context.Context, _ effect.Task) ([]ledger.Write, error) {
-			other := ledgertest.Skew(w.store) // by whose clock the lease is over
+			other := ledgertest.Skew(w.store) // whose clock is past the lease
 			other.Advance(ttl)
 			grant, err := w.over(other).Claim(w.ctx, key, name)
 			if err != nil || grant.Verdict != ledger.Claimed {

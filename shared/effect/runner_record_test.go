@@ -12,8 +12,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 )
 
-// TestExtraWrites: documents that the handler hands over are written with the outcome, or not at
-// all.
+// TestExtraWrites: documents that the handler returns are written with the outcome, or not at all.
 func TestExtraWrites(t *testing.T) {
 	inWorld(t, func(w *world) {
 		path := ledger.EffectPath(key, name).Child("items", "1")
@@ -41,8 +40,8 @@ func TestExtraWrites(t *testing.T) {
 	})
 }
 
-// TestRefusedExtraWrites: documents that the store will never take are the handler's mistake: the
-// effect is DEAD for a person to see, rather than held and repeated again and again.
+// TestRefusedExtraWrites: documents that the store can never accept are a mistake in the handler.
+// The effect is DEAD, for an operator to see, and is not repeated.
 func TestRefusedExtraWrites(t *testing.T) {
 	inWorld(t, func(w *world) {
 		r := w.runner(func(context.Context, effect.Task) ([]ledger.Write, error) {
@@ -57,9 +56,8 @@ func TestRefusedExtraWrites(t *testing.T) {
 	})
 }
 
-// TestExtraWriteExists: a document that may only be created, and is there already, ends the effect
-// at once, with the cause: no other attempt would find it gone, and each would perform the effect
-// again.
+// TestExtraWriteExists: a document that may only be created, and exists, makes the effect DEAD at
+// once, with the cause. Another attempt would only perform the effect again.
 func TestExtraWriteExists(t *testing.T) {
 	inWorld(t, func(w *world) {
 		if err := w.store.Commit(w.ctx, ledger.Write{Path: "items/1", Data: extraDocument{ID: "another's"}}); err != nil {
@@ -81,8 +79,8 @@ func TestExtraWriteExists(t *testing.T) {
 	})
 }
 
-// TestExtraWriteOvertaken: a document that another writer changes between the handler's look and
-// the commit is no reason to give up: the attempt fails, and the next one looks again.
+// TestExtraWriteOvertaken: a document that another writer changes between the read of the handler
+// and the commit fails the attempt, and the next one reads it again.
 func TestExtraWriteOvertaken(t *testing.T) {
 	inWorld(t, func(w *world) {
 		path := ledger.Path("items/1")
@@ -118,8 +116,8 @@ func TestExtraWriteOvertaken(t *testing.T) {
 	})
 }
 
-// TestCallerGone: an outcome is recorded even if the caller has gone meanwhile: what happened and
-// is not recorded is repeated.
+// TestCallerGone: an outcome is recorded even if the caller's context has ended, because an effect
+// without a record is repeated.
 func TestCallerGone(t *testing.T) {
 	inWorld(t, func(w *world) {
 		for _, c := range []struct {
@@ -145,8 +143,8 @@ func TestCallerGone(t *testing.T) {
 	})
 }
 
-// TestStoreHiccup: a store that is back within seconds learns of the effect, which is not repeated
-// [S4].
+// TestStoreHiccup: after an outage of seconds the outcome is recorded, and the effect is not
+// repeated [S4].
 func TestStoreHiccup(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var p performances
@@ -165,8 +163,8 @@ func TestStoreHiccup(t *testing.T) {
 	})
 }
 
-// TestStoreDown: where the ledger cannot be asked nothing is performed; where it cannot be told,
-// the effect is repeated once the lease is over, with the same key and the same bytes.
+// TestStoreDown: if the ledger cannot be read nothing is performed. If it cannot be written, the
+// effect is repeated after the lease, with the same key and the same bytes.
 func TestStoreDown(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var p performances
@@ -195,8 +193,8 @@ func TestStoreDown(t *testing.T) {
 	})
 }
 
-// TestLostAnswers: a commit whose answer was lost is recognised: the effect is performed once and
-// done.
+// TestLostAnswers: a commit whose answer was lost is recognised. The effect is performed once and
+// DONE.
 func TestLostAnswers(t *testing.T) {
 	for _, fault := range []ledgertest.Fault{ledgertest.LoseAnswer, ledgertest.RepeatItself, ledgertest.Abort,
 		ledgertest.FailBefore} {

@@ -43,8 +43,8 @@ func TestFinished(t *testing.T) {
 	})
 }
 
-// TestFailed: a failed effect is released at once, not done; it is performed again after the
-// back-off, with the same bytes, key and a higher fence, and not before [S4, S6].
+// TestFailed: a failed effect is released at once. It is performed again after the back-off and not
+// before, with the same bytes, the same key and a higher fence [S4, S6].
 func TestFailed(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var p performances
@@ -73,7 +73,7 @@ func TestFailed(t *testing.T) {
 	})
 }
 
-// TestRetryAfter: what the handler wishes is waited for, where it is longer than the back-off.
+// TestRetryAfter: the handler's RetryAfter counts if it is longer than the back-off.
 func TestRetryAfter(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var p performances
@@ -91,8 +91,7 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
-// TestPermanent: an error that no attempt mends makes the effect DEAD at once, however deep it is
-// wrapped.
+// TestPermanent: an error of Permanent makes the effect DEAD at once, however deep it is wrapped.
 func TestPermanent(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var p performances
@@ -112,8 +111,8 @@ func TestPermanent(t *testing.T) {
 }
 
 // TestGivenUp: an effect that has failed often enough and for long enough is DEAD with its last
-// failure, which says so, and the handler is not asked again. Every failure says since when it
-// fails, and one of them that this has lasted for an hour [S2, S4].
+// error, which says so, and is not attempted again. Every failure has the time since which the
+// effect fails. One of them reports that this has lasted for an hour [S2, S4].
 func TestGivenUp(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var p performances
@@ -146,8 +145,8 @@ func TestGivenUp(t *testing.T) {
 	})
 }
 
-// TestCrashes: an effect whose every attempt ends with its process is DEAD in the end, and not by
-// failures [S2].
+// TestCrashes: an effect whose every attempt ends with its process is DEAD in the end, without a
+// failure [S2].
 func TestCrashes(t *testing.T) {
 	inWorld(t, func(w *world) {
 		r := w.runner(failsWith(errTarget))
@@ -166,7 +165,7 @@ func TestCrashes(t *testing.T) {
 	})
 }
 
-// TestPanic: a handler that panics has failed, like any other; its effect is tried again.
+// TestPanic: a handler that panics has failed, like any other, and its effect is retried.
 func TestPanic(t *testing.T) {
 	inWorld(t, func(w *world) {
 		r := w.runner(func(context.Context, effect.Task) ([]ledger.Write, error) { panic("oh no") })
@@ -180,13 +179,13 @@ func TestPanic(t *testing.T) {
 	})
 }
 
-// TestHeld: of any number of runs at once exactly one performs the effect [S3]; the others say so
-// and are not repeated.
+// TestHeld: of any number of runs at once exactly one performs the effect [S3]. The others report
+// it and are not repeated.
 func TestHeld(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var p performances
 		r := w.runner(p.that(func(context.Context, effect.Task) ([]ledger.Write, error) {
-			time.Sleep(time.Minute) // until then everybody else has asked
+			time.Sleep(time.Minute) // longer than the other runs need
 			return nil, nil
 		}))
 		const n = 20

@@ -10,7 +10,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// problems are those that the settings report of effects.
+// problems are the lines of the error of ParseSpecs.
 func problems(text string) []string {
 	_, err := effect.ParseSpecs([]byte(text), operation.Transitions{})
 	if err == nil {
@@ -27,8 +27,8 @@ const (
 		"[STUCK MISSING DISABLED UNBOUND]"
 )
 
-// TestEveryMistakeAtOnce: each mistake in the effects is said once, with the effect, the field and
-// what is allowed, and none hides another.
+// TestEveryMistakeAtOnce: each mistake is reported once, with the effect, the field and what is
+// allowed, and none hides another.
 func TestEveryMistakeAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestAnchors: what YAML lets one say once is read wherever it is referred to, and what refers to
-// itself ends.
+// TestAnchors: an anchored value is read wherever an alias refers to it, and an alias inside of its
+// own anchor is an error.
 func TestAnchors(t *testing.T) {
 	t.Parallel()
 	got, err := effect.ParseSpecs([]byte(`
@@ -47,8 +47,9 @@ func TestAnchors(t *testing.T) {
 	}
 }
 
-// TestMeaningOfAnAnchor: an alias is what its anchor was last said to be before it, and of several
-// mappings that are merged an earlier one wins: an effect must not run for what nobody listed.
+// TestMeaningOfAnAnchor: an alias stands for the last anchor of its name before it. Of several
+// merged mappings an earlier one wins. Otherwise an effect would run on states that it does not
+// list.
 func TestMeaningOfAnAnchor(t *testing.T) {
 	t.Parallel()
 	got, err := effect.ParseSpecs([]byte(`

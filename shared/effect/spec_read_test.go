@@ -13,8 +13,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestParseSpecs: YAML and JSON say the same; "on" is a key and not the truth value that YAML 1.1
-// made of it.
+// TestParseSpecs: YAML and JSON have the same meaning, and "on" is a key, not the boolean of YAML
+// 1.1.
 func TestParseSpecs(t *testing.T) {
 	t.Parallel()
 	want := []effect.Spec{
@@ -79,7 +79,7 @@ func TestParseSpecs(t *testing.T) {
 	}
 }
 
-// TestSpecProblems: what is wrong is said, all of it, each with the effect's name.
+// TestSpecProblems: every problem is reported, each with the effect's name.
 func TestSpecProblems(t *testing.T) {
 	t.Parallel()
 	for text, wants := range map[string][]string{
@@ -136,8 +136,8 @@ func TestSpecProblems(t *testing.T) {
 	}
 }
 
-// TestAlertSpecs: alerts may stand alone; a word that is neither a state nor an alert is found by
-// the rules' own check, which lists all that there are [R4].
+// TestAlertSpecs: alerts may be listed without states. A word that is neither a state nor an alert
+// is reported with all that there are [R4].
 func TestAlertSpecs(t *testing.T) {
 	t.Parallel()
 	for text, wants := range map[string][]string{

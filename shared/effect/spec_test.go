@@ -14,7 +14,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestDefault: where nothing is said, every end of an operation is logged.
+// TestDefault: without settings, every end of an operation is logged.
 func TestDefault(t *testing.T) {
 	t.Parallel()
 	specs := effect.Default()
@@ -46,7 +46,7 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// TestItemSpecs: what the settings of an effect per item may say.
+// TestItemSpecs: which settings an effect per item may have.
 func TestItemSpecs(t *testing.T) {
 	t.Parallel()
 	options := effect.HandlerOptions{Topics: effect.NewTopics("p"),

@@ -16,7 +16,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestTimeOver: a run that must stop hands the rest on, which counts no attempt; one that did
+// TestTimeOver: a run that must stop hands the rest on and counts no attempt. One that finished
 // nothing counts [S4].
 func TestTimeOver(t *testing.T) {
 	t.Parallel()
@@ -72,8 +72,8 @@ func (a answer) RoundTrip(*http.Request) (*http.Response, error) {
 	return w.Result(), err
 }
 
-// TestDeadline: a run ends by itself early enough to record what it did and to hand on the rest
-// before its caller's time ends, and begins nothing shortly before.
+// TestDeadline: a run ends early enough to record its outcomes and to hand on the rest before its
+// caller's time ends. Shortly before, no item starts.
 func TestDeadline(t *testing.T) {
 	inWorld(t, func(w *world) {
 		list := strings.Repeat(`{"response":1},`, 999) + `{"response":2}`
@@ -110,8 +110,8 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// TestNothingDone: a run whose time is over before one item was done is a failed attempt, so that
-// it does not go on for ever.
+// TestNothingDone: a run whose time ends before one item is finished is a failed attempt, so that
+// it does not repeat for ever.
 func TestNothingDone(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(10)).end()

@@ -44,11 +44,11 @@ type world struct {
 	settings ledger.Settings
 }
 
-// message asks for the world's effect.
+// message is the message about the world's effect.
 var message = ledger.Message{Operation: key, Effect: name, Attempt: 1}
 
-// inWorld runs a test in a bubble where time passes only when everybody waits, and which ends only
-// when every goroutine has.
+// inWorld runs a test in a bubble where time passes only while every goroutine waits, and which
+// ends only when every goroutine has.
 func inWorld(t *testing.T, test func(w *world)) {
 	t.Helper()
 	t.Parallel()
@@ -72,7 +72,7 @@ func inWorld(t *testing.T, test func(w *world)) {
 	})
 }
 
-// plan makes the world's operation end, so that its effect is planned.
+// plan ends the world's operation, so that its effect is planned.
 func (w *world) plan() {
 	w.Helper()
 	l := w.over(w.store)
@@ -105,7 +105,7 @@ func (w *world) runnerOver(store ledger.Store, perform effect.HandlerFunc) *effe
 	return effect.NewRunner(w.over(store), map[string]effect.Handler{name: perform})
 }
 
-// run runs the message and insists on the outcome.
+// run handles the message and checks the outcome.
 func (w *world) run(r *effect.Runner, want effect.Outcome) effect.Report {
 	w.Helper()
 	report, err := r.Run(w.ctx, message)
@@ -118,7 +118,7 @@ func (w *world) run(r *effect.Runner, want effect.Outcome) effect.Report {
 	return report
 }
 
-// effect returns the world's effect, and what the record says of it.
+// effect returns the world's effect, and its status in the record.
 func (w *world) effect() (ledger.Effect, operation.EffectStatus) {
 	w.Helper()
 	story, err := w.over(w.store).Show(context.WithoutCancel(w.ctx), key)
@@ -131,13 +131,13 @@ func (w *world) effect() (ledger.Effect, operation.EffectStatus) {
 	return story.Effects[0], story.Record.Effects[name]
 }
 
-// performances are the attempts that a handler was asked for.
+// performances are the attempts of a handler.
 type performances struct {
 	mu  sync.Mutex
 	all []effect.Task
 }
 
-// that returns a handler which notes the attempt and then does as do does.
+// that returns a handler that records the attempt and then calls do.
 func (p *performances) that(do effect.HandlerFunc) effect.HandlerFunc {
 	return func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
 		p.mu.Lock()
@@ -159,7 +159,7 @@ func failsWith(err error) effect.HandlerFunc {
 	return func(context.Context, effect.Task) ([]ledger.Write, error) { return nil, err }
 }
 
-// An outage is a store that can be taken down.
+// An outage is a store that can be switched off.
 type outage struct {
 	ledger.Store
 	down atomic.Bool
