@@ -1,16 +1,16 @@
-// Package operation is the domain: what a long-running Gemini operation is called, which state it is in, and whether a
-// report about it may change what is known. It is pure: no I/O, no clock, no randomness, no Google import, so every
-// decision can be made twice, in any process, with the same answer.
+// Package operation is the domain: the names and states of long-running Gemini operations, and whether a
+// report about one may change its record. It is pure: no I/O, no clock, no randomness and no Google
+// import. So every decision can be repeated, in any process, with the same result.
 //
 // Reports arrive late, twice and out of order. Three properties make that harmless:
 //
-//   - One name, one [Key]. Every spelling of a resource name ends in the same key [K1], so a webhook, a look-up and a
-//     person talk about the same record.
-//   - [Reduce] is monotonic. States have ranks and only move up [M1]; the first terminal state wins [M5]; at equal rank
-//     only a newer server-side time passes [M4]. A report that Reduce drops once would be dropped for ever after, so
-//     dropping it needs no lock.
-//   - Reaching a terminal state and finishing the side effects are two axes [L1]: [Record.State] never speaks of effects,
-//     [Record.Effects] never of the state.
+//   - One name, one [Key]. Every spelling of a resource name has the same key [K1], so that a delivery,
+//     a look-up and an operator mean the same record.
+//   - [Reduce] is monotonic. States have ranks and only move up [M1]. The first terminal state wins
+//     [M5]. At equal rank only a newer server-side time passes [M4]. An event that Reduce drops once
+//     would always be dropped later, so that dropping it needs no lock.
+//   - The terminal state and the side effects are two axes [L1]: [Record.State] says nothing about
+//     effects, and [Record.Effects] nothing about the state.
 //
 // The numbers in brackets are those of shared/RULES.md.
 package operation

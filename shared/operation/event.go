@@ -2,37 +2,38 @@ package operation
 
 import "time"
 
-// A Source is the path that a report took.
+// A Source is the path by which a report arrived.
 type Source string
 
 // The sources.
 const (
-	Webhook   Source = "webhook"   // the fast path: Gemini told us
-	Reconcile Source = "reconcile" // the slow path: we asked Gemini
+	Webhook   Source = "webhook"   // the fast path: Gemini delivered it
+	Reconcile Source = "reconcile" // the slow path: a look-up found it
 )
 
-// An Event is one report about one operation, from whichever path. It is what the reducer sees; both paths make the same
-// thing of what they learned [M7].
+// An Event is one report about one operation. Deliveries and look-ups make the same events, and the
+// reducer decides about both alike [M7].
 type Event struct {
 	Name
-	// DeliveryID names the delivery that brought the report; the same delivery twice is recognised by it [W4].
+	// DeliveryID names the delivery of the report. A repeated delivery is recognised by it [W4].
 	DeliveryID string
 	Source     Source
 	// Type is the sender's word for the event ("batch.succeeded"); empty for a look-up.
 	Type  string
 	State State
-	// UpdateTime is when the server says the operation came into this state; never a time of receipt and never a local
-	// clock [M4]. Zero: the report does not say, which loses every tie.
+	// UpdateTime is when the operation came into this state, by the server's clock: never a time of
+	// receipt and never a local clock [M4]. Zero: the report has none, which loses every tie.
 	UpdateTime time.Time
 	Result     Result
-	// CorrelationID is the submitter's own id for the operation, found in the event's user metadata [K6]; often empty.
+	// CorrelationID is the submitter's own id for the operation, from the event's user metadata [K6];
+	// often empty.
 	CorrelationID string
 }
 
-// A Result is what a report says beside the state. The results themselves are never part of it: a document has room for
-// 1 MiB, a batch's output for far more.
+// A Result is what a report has beside the state. The output itself is never part of it: a document
+// can hold 1 MiB, and a batch's output is far larger.
 type Result struct {
-	// OutputFile is where Gemini put the output: a file's name or a URL.
+	// OutputFile is where Gemini wrote the output: a file's name or a URL.
 	OutputFile string `json:"outputFile,omitempty" firestore:"outputFile,omitempty"`
 	// Inline says that the output is in the operation itself and must be fetched from there.
 	Inline       bool    `json:"inline,omitempty" firestore:"inline,omitempty"`
@@ -41,7 +42,7 @@ type Result struct {
 	Counts       *Counts `json:"counts,omitempty" firestore:"counts,omitempty"`
 }
 
-// Counts says how many of a batch's requests came to which end.
+// Counts are the numbers of a batch's requests by their end.
 type Counts struct {
 	Total     int64 `json:"total" firestore:"total"`
 	Succeeded int64 `json:"succeeded" firestore:"succeeded"`
@@ -49,7 +50,7 @@ type Counts struct {
 	Pending   int64 `json:"pending" firestore:"pending"`
 }
 
-// fill returns r with every empty field taken from other.
+// fill returns r with its empty fields set from other.
 func (r Result) fill(other Result) Result {
 	if r.OutputFile == "" {
 		r.OutputFile = other.OutputFile
@@ -67,8 +68,9 @@ func (r Result) fill(other Result) Result {
 	return r
 }
 
-// Instant cuts t to microseconds in UTC, the only form in which times are compared and stored: Gemini sends nanoseconds,
-// stores keep microseconds, and a time that was stored must still equal itself [M4]. Zero stays zero.
+// Instant returns t in UTC, cut to microseconds. Times are compared and stored only in this form:
+// Gemini sends nanoseconds, stores keep microseconds, and a stored time must equal itself [M4].
+// Zero stays zero.
 func Instant(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}

@@ -11,6 +11,7 @@ import (
 
 // full and other are results with every field set, each its own way.
 var (
+	// full and other are results with every field set, each to another value.
 	full = operation.Result{
 		OutputFile: "files/full", Inline: true, ErrorCode: "8", ErrorMessage: "quota",
 		Counts: &operation.Counts{Total: 3, Succeeded: 3},
@@ -21,7 +22,8 @@ var (
 	}
 )
 
-// The same state again fills in what was empty and changes nothing that was there, field by field.
+// TestApplySameStateFills: the same state again fills in empty fields and changes no other, field
+// by field.
 func TestApplySameStateFills(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -68,7 +70,8 @@ func TestApplySameStateFills(t *testing.T) {
 	}
 }
 
-// A new state brings its own result, and nothing of the former state's stays behind: a success has no error code.
+// TestApplyNewStateBringsItsResult: a new state brings its own result, and nothing of the former
+// one's is left: a success has no error code.
 func TestApplyNewStateBringsItsResult(t *testing.T) {
 	t.Parallel()
 	for _, has := range []operation.Result{{}, full} {
@@ -95,8 +98,8 @@ func TestApplyNewStateBringsItsResult(t *testing.T) {
 	}
 }
 
-// When and by which path an operation was settled is said once, by what settled it; only an allowed move to another end
-// settles it again [L1, M5].
+// TestSettledOnce: the time and the path of the end are those of the event that settled the
+// operation. Only an allowed move to another end changes them [L1, M5].
 func TestSettledOnce(t *testing.T) {
 	t.Parallel()
 	hour := func(n int) time.Time { return early.Add(time.Duration(n) * time.Hour) }
@@ -135,7 +138,8 @@ func TestSettledOnce(t *testing.T) {
 	}
 }
 
-// Both times that Apply writes are cut, the server's and the store's, and a missing one stays missing [M4].
+// TestApplyCutsTimes: both times that Apply writes are cut to microseconds, the server's and the
+// store's. A missing one stays missing [M4].
 func TestApplyCutsTimes(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("", -18000)

@@ -2,9 +2,9 @@ package operation
 
 import "regexp"
 
-// The forms of the ids that Gemini gives. Nothing documents them; they are those of real names. Too
-// wide is safer than too narrow: an id that wrongly counts as issued costs one look-up, one that
-// wrongly does not lets an event settle another operation.
+// The forms of the ids that Gemini issues. They are undocumented and taken from real names. Too wide is
+// safer than too narrow: an id that wrongly counts as issued costs one look-up. One that wrongly does
+// not lets an event settle another operation.
 var (
 	batchID       = regexp.MustCompile(`^[a-z0-9]{36}$`)
 	interactionID = regexp.MustCompile(`^v1_[A-Za-z0-9_-]+$`)
@@ -13,7 +13,7 @@ var (
 )
 
 // Issued reports whether the key's id has the form that Gemini gives ids of its collection. Such a
-// key names one operation, and cannot be another form of a second one's name [K6]. A key without a
+// key names one operation and is never another form of a second one's name [K6]. A key without a
 // collection is never issued.
 func (k Key) Issued() bool {
 	switch k.Collection() {

@@ -7,7 +7,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestIssued: ids of the forms that Gemini gives are told from words that others may have made [K6].
+// TestIssued: ids of the forms that Gemini issues are told apart from ids that a submitter may have
+// made up [K6].
 func TestIssued(t *testing.T) {
 	t.Parallel()
 	id := strings.Repeat("a1b2c3", 6)

@@ -11,14 +11,15 @@ import (
 	"unicode/utf8"
 )
 
-// Metadata is what a submitter says about its operation: a JSON object as text, or nothing. It is text because a
-// document store refuses some keys that a submitter may choose.
+// Metadata is a submitter's data about its operation: a JSON object as text, or nothing. It is text
+// because a document store refuses some keys that a submitter may choose.
 type Metadata string
 
 // ErrMetadata is wrapped by every error about metadata.
 var ErrMetadata = errors.New("metadata is not a JSON object")
 
-// ParseMetadata checks that text is a JSON object and returns it without white space. Nothing, null and {} are empty.
+// ParseMetadata returns text without white space, if it is a JSON object. Nothing, null and {} are
+// empty. The error wraps ErrMetadata.
 func ParseMetadata(text []byte) (Metadata, error) {
 	fields, err := metadataFields(text)
 	if err != nil || len(fields) == 0 {
@@ -31,7 +32,8 @@ func ParseMetadata(text []byte) (Metadata, error) {
 	return Metadata(compact.String()), nil
 }
 
-// Add returns m with the fields of other that m does not have: a second registration may add, never change.
+// Add returns m with the fields of other that m does not have: a second registration may add
+// fields, but never change one.
 func (m Metadata) Add(other Metadata) (Metadata, error) {
 	mine, err := metadataFields([]byte(m))
 	if err != nil {
@@ -62,8 +64,8 @@ func (m Metadata) Add(other Metadata) (Metadata, error) {
 	return Metadata(bytes.TrimSpace(text.Bytes())), nil
 }
 
-// Compare returns the names of those fields of other that m does not have, and of those that m has
-// with another value. White space and the order of keys are no difference.
+// Compare returns the names of the fields of other that m does not have, and of those that have
+// another value in m. White space and the order of keys make no difference.
 func (m Metadata) Compare(other Metadata) (missing, different []string, err error) {
 	mine, err := metadataFields([]byte(m))
 	if err != nil {
@@ -85,13 +87,13 @@ func (m Metadata) Compare(other Metadata) (missing, different []string, err erro
 	return missing, different, nil
 }
 
-// meaning returns a JSON value without what its text may vary in. Numbers stay as they are written.
+// meaning returns a JSON value for comparison. Numbers stay as they are written.
 func meaning(text json.RawMessage) any {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	var value any
 	if err := decoder.Decode(&value); err != nil {
-		return string(text) // it is part of what was decoded before
+		return string(text) // it cannot fail: text was decoded before
 	}
 	return value
 }
@@ -128,7 +130,7 @@ func metadataFields(text []byte) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// unfit says why a text is no metadata, in the sender's words rather than those of the decoder that ended in err.
+// unfit returns why a text is no metadata, in JSON's words instead of those of Go's decoder.
 func unfit(err error) error {
 	if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
 		return fmt.Errorf("%w: it is no JSON (byte %d)", ErrMetadata, syntax.Offset)

@@ -48,7 +48,7 @@ func TestParseMetadata(t *testing.T) {
 var notObjects = []string{" ", "x", "1", `"text"`, "true", "[]", `[{"a":1}]`, "{", `{"a"}`, `{"a":}`, `{a:1}`,
 	`{"a":1,}`, `{"a":1} {}`, `{"a":1}x`}
 
-// inItsWords reports whether an error says nothing that only a reader of Go's decoder understands.
+// inItsWords reports whether an error is free of the words of Go's decoder.
 func inItsWords(err error) bool {
 	text := err.Error()
 	return !strings.Contains(text, "json:") && !strings.Contains(text, "Go value") &&
@@ -79,7 +79,7 @@ func TestMetadataErrors(t *testing.T) {
 	}
 }
 
-// A second registration may add, never change.
+// TestMetadataAdd: a second registration may add fields, but never change one.
 func TestMetadataAdd(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -113,7 +113,8 @@ func TestMetadataAdd(t *testing.T) {
 	}
 }
 
-// A record comes back from JSON as it went, its metadata as an object that a person can read [G4].
+// TestRecordRoundTrip: a record survives JSON unchanged, with its metadata as a readable object
+// [G4].
 func TestRecordRoundTrip(t *testing.T) {
 	t.Parallel()
 	for about, want := range map[string]operation.Record{
@@ -147,7 +148,7 @@ func TestRecordRoundTrip(t *testing.T) {
 	}
 }
 
-// Metadata that is nothing is null where a document always has the field.
+// TestMetadataInAPayload: empty metadata is null where a document always has the field.
 func TestMetadataInAPayload(t *testing.T) {
 	t.Parallel()
 	type payload struct {
@@ -174,7 +175,7 @@ func TestMetadataInAPayload(t *testing.T) {
 	}
 }
 
-// TestMetadataCompare: what a second registration says is new, the same whatever its form, or
+// TestMetadataCompare: the fields of a second registration are missing, equal in whatever form, or
 // different.
 func TestMetadataCompare(t *testing.T) {
 	t.Parallel()

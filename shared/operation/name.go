@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxNameBytes bounds a resource name. Real names have fewer than 200 bytes; the bound keeps a record that carries its
-// name far from the store's document limit.
+// MaxNameBytes bounds a resource name. Real names have fewer than 200 bytes. The bound keeps a
+// record far below the store's document limit.
 const MaxNameBytes = 1024
 
-// A Collection is the word before the id in a canonical key, in the one spelling that keys use.
+// A Collection is the word before the id in a canonical key, in the spelling that keys use.
 type Collection string
 
 // The collections that hold operations [K2].
@@ -25,12 +25,13 @@ const (
 	Interactions        Collection = "interactions"
 )
 
-// Collections returns every collection that a key may begin with.
+// Collections returns every collection.
 func Collections() []Collection {
 	return []Collection{Operations, Batches, BatchJobs, BatchPredictionJobs, Interactions}
 }
 
-// ParseCollection finds the collection that word spells in any case. The second result is false for any other word.
+// ParseCollection returns the collection that word spells, in any case. The second result is false
+// for any other word.
 func ParseCollection(word string) (Collection, bool) {
 	for _, c := range Collections() {
 		if strings.EqualFold(word, string(c)) {
@@ -40,12 +41,12 @@ func ParseCollection(word string) (Collection, bool) {
 	return "", false
 }
 
-// A Key is the canonical identity of an operation: collection and id, as in "batches/abc123". A name that fits no
-// collection is its own key. Two names of one operation have the same key, and nothing that varies over time is ever in
-// it [K1, K2].
+// A Key is the canonical identity of an operation: collection and id, as in "batches/abc123". A
+// name that fits no collection is its own key. All names of one operation have the same key, and no
+// part of it varies over time [K1, K2].
 type Key string
 
-// Collection returns the key's collection, or "" where the name fitted none.
+// Collection returns the key's collection, or "" if it has none.
 func (k Key) Collection() Collection {
 	word, id, _ := strings.Cut(string(k), "/")
 	if c, ok := ParseCollection(word); ok && string(c) == word && id != "" && !strings.Contains(id, "/") {
@@ -54,8 +55,8 @@ func (k Key) Collection() Collection {
 	return ""
 }
 
-// ID returns the part of the key after the collection, in the case it was given; the whole key where there is no
-// collection.
+// ID returns the part of the key after the collection, in its own case, or the whole key if there
+// is no collection.
 func (k Key) ID() string {
 	if c := k.Collection(); c != "" {
 		return strings.TrimPrefix(string(k), string(c)+"/")
@@ -63,22 +64,24 @@ func (k Key) ID() string {
 	return string(k)
 }
 
-// A Name is a resource name as a caller gave it, with the key that it stands for.
+// A Name is a resource name as a caller gave it, with its key.
 type Name struct {
 	Key Key
-	// Resource is the name to ask the API with: as given, without white space around it, trailing slashes or an API URL
-	// in front [K5].
+	// Resource is the name for requests to the API: as given, without white space around it, trailing
+	// slashes and an API URL in front [K5].
 	Resource string
 }
 
 // ErrName is wrapped by every error of ParseName.
 var ErrName = errors.New("not an operation's name")
 
-// ParseName finds the key in any representation of an operation's name [K1]: white space around it, trailing slashes, a
-// project, location or model in front, an API URL, and any case of the collection word are all the same operation;
-// the id keeps its case. A bare id takes fallback as its collection, where fallback is not empty [K2]. A name that
-// fits nothing is kept whole, trimmed. The error wraps ErrName and is for a name that is empty, longer than
-// MaxNameBytes, not printable text, or Garbled; trying again does not help.
+// ParseName returns the key of an operation's name in any form [K1]. White space around it,
+// trailing slashes, a project, location or model in front, an API URL, and the case of the
+// collection word make no difference; the id keeps its case. A bare id gets the collection
+// fallback, unless that is empty [K2]. A name that fits nothing is kept whole, trimmed.
+//
+// The error wraps ErrName. It is for a name that is empty, longer than MaxNameBytes, not printable
+// text, or Garbled. A retry does not help.
 func ParseName(raw string, fallback Collection) (Name, error) {
 	resource := trim(raw)
 	if path := withoutURL(resource); path != resource {
@@ -105,12 +108,12 @@ func ParseName(raw string, fallback Collection) (Name, error) {
 	return Name{Key: Key(resource), Resource: resource}, nil
 }
 
-// Garbled reports whether text is not what its sender wrote: it holds U+FFFD, the mark that decoders
-// leave for bytes that are not UTF-8 and for half a surrogate pair, or such bytes themselves. Two
-// different ids look the same after that, so a garbled id identifies nothing [K1].
+// Garbled reports whether text is not what its sender wrote. It holds U+FFFD, which decoders put in
+// place of bytes that are not UTF-8 and of half a surrogate pair, or such bytes themselves. Two
+// different ids may look the same then, so a garbled id identifies nothing [K1].
 func Garbled(text string) bool { return strings.ContainsRune(text, utf8.RuneError) }
 
-// splitName finds the collection and the id that a name ends in, whatever stands in front of them.
+// splitName returns the collection and the id at the end of a name.
 func splitName(name string) (c Collection, id string, ok bool) {
 	segments := strings.FieldsFunc(name, func(r rune) bool { return r == '/' })
 	n := len(segments)
@@ -122,7 +125,7 @@ func splitName(name string) (c Collection, id string, ok bool) {
 	return c, id, ok && id != ""
 }
 
-// withoutURL cuts an API's address, version and query from a name that came as a URL.
+// withoutURL removes an API's address, version and query from a name that is a URL.
 func withoutURL(name string) string {
 	u, err := url.Parse(name)
 	if err != nil || u.Scheme == "" || u.Host == "" {
@@ -135,7 +138,7 @@ func withoutURL(name string) string {
 	return path
 }
 
-// trim cuts the white space around a name and the slashes behind it, however the two alternate.
+// trim removes the white space around a name and the slashes behind it, in any order.
 func trim(name string) string {
 	return strings.TrimRightFunc(strings.TrimSpace(name), func(r rune) bool { return r == '/' || unicode.IsSpace(r) })
 }
@@ -144,13 +147,14 @@ func keyOf(c Collection, id string) Key {
 	return Key(string(c) + "/" + id)
 }
 
-// isAPIVersion tells "v1", "v1beta" and "v1alpha2" from a collection.
+// isAPIVersion reports whether a path segment is a version such as "v1", "v1beta" or "v1alpha2".
 func isAPIVersion(segment string) bool {
 	return len(segment) >= 2 && segment[0] == 'v' && segment[1] >= '0' && segment[1] <= '9'
 }
 
-// IdempotencyKey names one run of a side effect to its receiver: the same for every attempt, and of the side
-// effect's own granularity [K4]. effect is a rule's name, or such a name with "@nonce" for a run of its own.
+// IdempotencyKey names one run of a side effect to its receiver. It is the same for every attempt,
+// and has the side effect's own granularity [K4]. effect is a rule's name, or such a name with
+// "@nonce" for a rerun.
 func IdempotencyKey(k Key, effect string) string {
 	return "gemini:" + string(k) + "#" + effect
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Whatever a caller sends: an error that says so, or a key that is its own key [K1].
+// FuzzParseName: any text is an error that says why, or has a key that is its own key [K1].
 func FuzzParseName(f *testing.F) {
 	for _, tt := range names {
 		f.Add(tt.raw, string(tt.fallback))

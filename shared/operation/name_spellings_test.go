@@ -8,7 +8,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A key is a representation of itself, and so is the name that the API is asked with [K1].
+// TestParseNameIsIdempotent: a key is a form of its own name, and so is the name for requests to
+// the API [K1].
 func TestParseNameIsIdempotent(t *testing.T) {
 	t.Parallel()
 	for _, tt := range names {
@@ -21,7 +22,7 @@ func TestParseNameIsIdempotent(t *testing.T) {
 	}
 }
 
-// spellings returns every representation of collection and id that the rules name, alone and combined [K1].
+// spellings returns every form of a collection and id that the rules name, alone and combined [K1].
 func spellings(c operation.Collection, id string) []string {
 	word := string(c)
 	swapped := strings.Map(func(r rune) rune {
@@ -44,7 +45,8 @@ func spellings(c operation.Collection, id string) []string {
 	return all
 }
 
-// All spellings of one operation have one key; ids keep their case; no two operations share a key [K1, K2].
+// TestSpellingsOfOneOperation: all spellings of one operation have one key. Ids keep their case. No
+// two operations share a key [K1, K2].
 func TestSpellingsOfOneOperation(t *testing.T) {
 	t.Parallel()
 	ids := []string{"abc-123", "ABC-123", "Abc-123", "abc-1234", "a", "0", "v1", "v1_Chd=", "operations", "batches",

@@ -11,7 +11,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// names is one row per representation of a name that was seen on the wire, in an SDK or in a terminal.
+// names has one row per form of a name that was seen in an API, an SDK or a terminal.
 var names = []struct {
 	about    string
 	raw      string
@@ -99,7 +99,7 @@ var names = []struct {
 	{about: "words with blanks", raw: "my nightly batch", key: "my nightly batch"},
 }
 
-// parse is ParseName for names that must be good.
+// parse is ParseName for valid names.
 func parse(t testing.TB, raw string, fallback operation.Collection) operation.Name {
 	t.Helper()
 	name, err := operation.ParseName(raw, fallback)
@@ -109,7 +109,7 @@ func parse(t testing.TB, raw string, fallback operation.Collection) operation.Na
 	return name
 }
 
-// Every representation has its key [K1, K2] and keeps the name to ask the API with [K5].
+// TestParseName: every form has its key [K1, K2] and keeps the name for requests to the API [K5].
 func TestParseName(t *testing.T) {
 	t.Parallel()
 	for _, tt := range names {
@@ -183,7 +183,7 @@ func TestParseCollection(t *testing.T) {
 	}
 }
 
-// A key that fits no collection is all id [K2].
+// TestKeyWithoutCollection: a key without a collection is all id [K2].
 func TestKeyWithoutCollection(t *testing.T) {
 	t.Parallel()
 	for _, key := range []operation.Key{"", "abc", "batches", "files/abc", "BATCHES/abc", "/batches/abc", "batch/abc"} {
@@ -193,8 +193,8 @@ func TestKeyWithoutCollection(t *testing.T) {
 	}
 }
 
-// An idempotency key has the granularity of the side effect [K4] and is the same however the operation was spelled
-// [K1].
+// TestIdempotencyKeys: an idempotency key has the granularity of the side effect [K4], and is the
+// same however the operation's name is spelled [K1].
 func TestIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	for _, raw := range spellings(operation.Batches, "abc") {

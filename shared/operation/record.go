@@ -6,38 +6,40 @@ import (
 	"time"
 )
 
-// SchemaVersion is the number that documents of today's shape carry, so that a later revision can tell old from new.
+// SchemaVersion is the number in documents of the present shape, so that a later revision can tell
+// them apart.
 const SchemaVersion = 1
 
-// An EffectStatus is what a record says of one of its side effects. The effect's own document says more.
+// An EffectStatus is a side effect's status in its operation's record. The effect's own document
+// has more.
 type EffectStatus string
 
 // The statuses of a side effect in its operation's record.
 const (
-	EffectOpen   EffectStatus = "open" // planned, and still to be done: its document is PENDING or CLAIMED
+	EffectOpen   EffectStatus = "open" // planned, and not done: its document is PENDING or CLAIMED
 	EffectDone   EffectStatus = "done"
-	EffectDead   EffectStatus = "dead"   // given up; a person must look
-	EffectWaived EffectStatus = "waived" // given up, and a person has said that this is all right
-	// EffectWithheld: not planned, because the operation ended longer ago than the retention when
-	// the ledger first heard of it. It has no document. A person's message plans it [L3, G5].
+	EffectDead   EffectStatus = "dead"   // given up; the operator must decide
+	EffectWaived EffectStatus = "waived" // given up, and the operator accepted that
+	// EffectWithheld: not planned, because the operation had ended longer ago than the retention when
+	// the ledger first heard of it. It has no document. The operator's message plans it [L3, G5].
 	EffectWithheld EffectStatus = "withheld"
 )
 
-// Closed reports whether nothing is left to do for an effect with this status. A word that this revision does not
-// know keeps the record, to be safe [L3].
+// Closed reports whether nothing is left to do for an effect with this status. An unknown word
+// counts as open, which keeps the record [L3].
 func (s EffectStatus) Closed() bool {
 	return s == EffectDone || s == EffectWaived || s == EffectWithheld
 }
 
-// A Progress counts the items of a result that a side effect runs once for each of [K4].
+// A Progress counts the items of a side effect that runs once per item of a result [K4].
 type Progress struct {
 	Done   int64 `json:"done" firestore:"done"`
 	Failed int64 `json:"failed" firestore:"failed"` // given up
 	Total  int64 `json:"total" firestore:"total"`   // 0 while it is not known
 }
 
-// A Record is what is known of one operation: the single source of truth [L1]. It is stored as one document in this
-// shape; a person reads it in the Firestore console [G4].
+// A Record is what the ledger knows of one operation, and its single source of truth [L1]. It is
+// stored as one document of this shape, which the operator can read in the Firestore console [G4].
 type Record struct {
 	Schema int `json:"schema" firestore:"schema"`
 	// Version counts the writes, so that every write changes the document.
@@ -45,21 +47,21 @@ type Record struct {
 	Key     Key   `json:"key" firestore:"key"`
 	// Collection repeats the key's collection, for queries.
 	Collection Collection `json:"collection,omitempty" firestore:"collection,omitempty"`
-	// Name is the resource name as it was given, for asking the API [K5].
+	// Name is the resource name as it was given, for requests to the API [K5].
 	Name string `json:"name" firestore:"name"`
 	// JobKind is the submitter's own label for what the job is for, such as "batch-review-classify".
 	JobKind string `json:"jobKind,omitempty" firestore:"jobKind,omitempty"`
 	State   State  `json:"state" firestore:"state"`
-	// UpdateTime is the server's time of State; zero where no report said one.
+	// UpdateTime is the server's time of State; zero if no report had one.
 	UpdateTime time.Time `json:"updateTime,omitzero" firestore:"updateTime,omitempty"`
-	// Registered is false for an operation that only a delivery told us of: nothing is looked up and no effect runs for
-	// it until it is registered [W5].
+	// Registered is false for an operation that only a delivery reported. It is not looked up and plans
+	// no effect until it is registered [W5].
 	Registered bool `json:"registered" firestore:"registered"`
-	// CreatedAt is when the ledger first heard of the operation; lists are in its order.
+	// CreatedAt is when the ledger first heard of the operation. Lists are in this order.
 	CreatedAt time.Time `json:"createdAt" firestore:"createdAt"`
-	// SubmittedAt is when the submitter says it submitted the operation.
+	// SubmittedAt is when the operation was submitted, by its submitter's clock.
 	SubmittedAt time.Time `json:"submittedAt,omitzero" firestore:"submittedAt,omitempty"`
-	// SettledAt is when the ledger took in the terminal state; SettledBy is the path it came by.
+	// SettledAt is when the ledger ingested the terminal state; SettledBy is the path of that report.
 	SettledAt time.Time `json:"settledAt,omitzero" firestore:"settledAt,omitempty"`
 	SettledBy Source    `json:"settledBy,omitempty" firestore:"settledBy,omitempty"`
 	// Attempts counts how often reconciliation looked the operation up.
@@ -72,34 +74,38 @@ type Record struct {
 	Effects map[string]EffectStatus `json:"effects,omitempty" firestore:"effects,omitempty"`
 	// DeadEffect is true while one of Effects is dead, and else absent: dead letters are found by it.
 	DeadEffect bool `json:"deadEffect,omitempty" firestore:"deadEffect,omitempty"`
-	// Progress says how far the side effects have come that run once per item of a result [K4], by their names.
+	// Progress is that of the side effects that run once per item of a result [K4], by their names.
 	Progress map[string]Progress `json:"progress,omitempty" firestore:"progress,omitempty"`
-	// ProgressAt is when Progress was last written; while an effect is being run it is up to about a second behind.
+	// ProgressAt is when Progress was last written. While an effect runs, it is about 1 s behind.
 	ProgressAt time.Time `json:"progressAt,omitzero" firestore:"progressAt,omitempty"`
-	// StuckSince is when the operation was first found pending for too long; AlertedAt when that was last alerted [R4].
+	// StuckSince is when the operation was first found pending for too long, AlertedAt when that was
+	// last alerted [R4].
 	StuckSince time.Time `json:"stuckSince,omitzero" firestore:"stuckSince,omitempty"`
 	AlertedAt  time.Time `json:"alertedAt,omitzero" firestore:"alertedAt,omitempty"`
-	// Condition is why the last look-ups learned nothing, in their own word ("not-found", "rate-limited"), and
-	// ConditionSince when the first of them said so; both are absent since Gemini last said how the operation stands.
+	// Condition is the reason of the last look-ups, which were inconclusive, such as "not-found" or
+	// "rate-limited"; ConditionSince is the time of the first of them. A conclusive report clears both.
 	Condition      string    `json:"trouble,omitempty" firestore:"trouble,omitempty"`
 	ConditionSince time.Time `json:"troubleSince,omitzero" firestore:"troubleSince,omitempty"`
-	// MissingSince is when Gemini first did not find the operation, and MissingAlertedAt when that was last alerted
-	// [R4]. Other trouble leaves both as they are, because it says nothing about whether the operation is there.
+	// MissingSince is when Gemini first did not find the operation, and MissingAlertedAt when that was
+	// last alerted [R4]. Other conditions leave both as they are, because they do not say whether
+	// Gemini has the operation.
 	MissingSince     time.Time `json:"missingSince,omitzero" firestore:"missingSince,omitempty"`
 	MissingAlertedAt time.Time `json:"missingAlertedAt,omitzero" firestore:"missingAlertedAt,omitempty"`
-	// Abandoned is set once a person has ended the waiting [R4]. It is not a state: a completion still counts.
+	// Abandoned is set once the operator ended the waiting [R4]. It is not a state: a completion still
+	// counts.
 	Abandoned *Abandonment `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
-	// DueAt is when reconciliation must look at the operation again; absent when nothing is waited for [L4].
+	// DueAt is when reconciliation must look the operation up; absent while it need not [L4].
 	DueAt time.Time `json:"dueAt,omitzero" firestore:"dueAt,omitempty"`
-	// ExpireAt is when the record may be deleted; absent while anything is open or dead [L3]. Never beside DueAt.
+	// ExpireAt is when the record may be deleted; absent while anything is open or dead [L3]. A record
+	// never has both DueAt and ExpireAt.
 	ExpireAt time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
 }
 
-// Settled reports whether the operation has ended, as far as the ledger knows.
+// Settled reports whether the ledger has a terminal state for the operation.
 func (r Record) Settled() bool { return r.State.Terminal() }
 
-// Closed reports whether nothing more will happen by itself or needs a person: the operation ended and every planned
-// effect is done or waived. A dead effect keeps its record, because an operator still has to act on it [L3].
+// Closed reports whether the operation has ended and every planned effect is done, waived or
+// withheld. A dead effect keeps its record, because the operator has to decide about it [L3].
 func (r Record) Closed() bool {
 	if !r.Settled() {
 		return false
@@ -121,7 +127,7 @@ func (r Record) WithEffect(name string, status EffectStatus) Record {
 	return r
 }
 
-// WithProgress returns r with what it says of one effect's items set, as of now. r itself is unchanged.
+// WithProgress returns r with one effect's progress set, as of now. r itself is unchanged.
 func (r Record) WithProgress(name string, progress Progress, now time.Time) Record {
 	all := make(map[string]Progress, len(r.Progress)+1)
 	maps.Copy(all, r.Progress)
@@ -130,11 +136,13 @@ func (r Record) WithProgress(name string, progress Progress, now time.Time) Reco
 	return r
 }
 
-// Lifetime returns r with DueAt and ExpireAt as the rest of the record demands; it is the one place that decides how
-// long a record lives [L3]. now is the store's time, retention how long a closed record is kept. A registered record
-// that waits for its end is never deleted and keeps a DueAt, unless it was abandoned; one that is settled but has an
-// open or dead effect has neither; a closed one expires retention after it was first found closed; so does an
-// unregistered one.
+// Lifetime returns r with the DueAt and ExpireAt that follow from its other fields. Nothing else
+// decides how long a record is kept [L3]. now is the store's time, retention how long a closed
+// record is kept.
+//
+// A registered record that is pending has a DueAt, unless it was abandoned, and no ExpireAt. A
+// settled one with an open or dead effect has neither. A closed one expires retention after it was
+// first found closed, and so does an unregistered one.
 func (r Record) Lifetime(now time.Time, retention time.Duration) Record {
 	if r.Settled() || !r.Registered || r.Abandoned != nil {
 		r.DueAt = time.Time{}

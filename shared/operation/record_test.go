@@ -15,7 +15,8 @@ import (
 
 const retention = 14 * 24 * time.Hour
 
-// effects are the sets of side effects that a record may name, and whether something is left to do in them.
+// effects are the sets of side effects that a record may have, and whether something is left to do
+// in them.
 var effects = map[string]struct {
 	statuses map[string]operation.EffectStatus
 	left     bool
@@ -36,7 +37,8 @@ var effects = map[string]struct {
 	"waived, dead":  {map[string]operation.EffectStatus{"publish": "waived", "log": "dead"}, true},
 }
 
-// Ended and done are two axes [L1]: closed is only what is both.
+// TestClosed: the end and the effects are two axes [L1]: a record is closed only when both are
+// finished.
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	for _, state := range worldStates() {
@@ -53,8 +55,9 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// The truth table of when a record is looked at again and when it is deleted [L3, L4]. In every row the record is tried
-// with and without an earlier DueAt and ExpireAt, in every state, abandoned or not.
+// TestLifetime: the truth table of when a record is looked up again and when it is deleted [L3,
+// L4]. Every row is tried with and without an earlier DueAt and ExpireAt, in every state, abandoned
+// or not.
 func TestLifetime(t *testing.T) {
 	t.Parallel()
 	table := map[string]struct{ pending, settled, unregistered fate }{
@@ -100,7 +103,7 @@ func TestLifetime(t *testing.T) {
 	}
 }
 
-// A fate is what becomes of a record: it waits for its end, or expires, or neither.
+// A fate is what a record's times say: it is due again, or expires, or neither.
 type fate struct{ waits, expires bool }
 
 func checkLifetime(t *testing.T, r operation.Record, fate fate) {
@@ -139,7 +142,8 @@ func pick[T any](pending, settled, unregistered T, r operation.Record) T {
 	}
 }
 
-// The retention is counted from when the last effect was done, again after every one that opens [L3].
+// TestLifetimeAlongALife: the retention counts from when the last effect was done, and again after
+// each that is reopened [L3].
 func TestLifetimeAlongALife(t *testing.T) {
 	t.Parallel()
 	r := record(operation.Running, early)
@@ -185,7 +189,8 @@ func TestLifetimeAlongALife(t *testing.T) {
 	}
 }
 
-// A stored time equals itself: it is cut like every other.
+// TestLifetimeIsCutToMicroseconds: a stored time equals itself, because it is cut as all others
+// are.
 func TestLifetimeIsCutToMicroseconds(t *testing.T) {
 	t.Parallel()
 	zoned := now.Add(1999 * time.Nanosecond).In(time.FixedZone("", 7200))
@@ -233,7 +238,8 @@ func TestWithEffect(t *testing.T) { // [L1]
 	}
 }
 
-// A field has one name, for both stores and for the person who reads it, and none is forgotten [G4].
+// TestDocumentFieldsAgree: a field has the same name in JSON and Firestore, and none lacks one
+// [G4].
 func TestDocumentFieldsAgree(t *testing.T) {
 	t.Parallel()
 	for _, document := range []any{operation.Record{}, operation.Result{}, operation.Counts{}, operation.Abandonment{}} {

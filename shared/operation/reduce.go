@@ -2,7 +2,7 @@ package operation
 
 import "time"
 
-// A Reason says why an event was applied or dropped, in words that logs and metrics count.
+// A Reason says why an event was applied or dropped. Logs and metrics count it.
 type Reason string
 
 // The reasons of an event that is applied.
@@ -20,19 +20,20 @@ const (
 	StaleOrEqualUpdateTime Reason = "stale-or-equal-update-time"
 )
 
-// A Decision is what the reducer makes of an event.
+// A Decision is the reducer's result.
 type Decision struct {
 	Applied bool
 	Reason  Reason
 }
 
-// Reduce decides whether e may change r, and says why [M2]. A record that does not exist yet is the zero Record. The order
-// of the checks is part of the promise [M3]: a non-terminal event never touches a settled record; a lower rank never wins;
-// of two different terminal states the first stands, unless allowed names the move [M5]; at equal rank only a newer
-// server-side time passes.
+// Reduce decides whether e may change r, and why [M2]. The zero Record is one that does not exist
+// yet. The order of the checks is part of the contract [M3]: a non-terminal event never changes a
+// settled record; a lower rank never wins; of two different terminal states the first stands,
+// unless allowed names the move [M5]; at equal rank only a newer server-side time passes.
 //
-// A drop is final: with r only ever changed by what Reduce applied, an event that was dropped once would be dropped again
-// at any later time. Callers may therefore record a drop without guarding against a concurrent change of r.
+// A drop is final. While r is changed only by events that Reduce applied, a dropped event would be
+// dropped again at any later time. So callers may record a drop without guarding against a
+// concurrent change of r.
 func Reduce(r Record, e Event, allowed Transitions) Decision {
 	was, is := r.State.Rank(), e.State.Rank()
 	conflict := r.State.Terminal() && e.State.Terminal() && r.State != e.State
@@ -55,9 +56,9 @@ func Reduce(r Record, e Event, allowed Transitions) Decision {
 	}
 }
 
-// Apply returns r as an applied event leaves it. now is the store's time and only says when the ledger took the end in. The
-// same state again fills in what was empty and changes nothing else; a new state brings its own result. Either way what
-// look-ups could not learn is known now.
+// Apply returns r after an applied event. now is the store's time, and becomes SettledAt where the
+// event settles the operation. The same state again only fills in empty fields of the result. A new
+// state brings its own result. Either way the record has no condition any more.
 func Apply(r Record, e Event, now time.Time) Record {
 	r = r.WithoutCondition()
 	if r.State == e.State {

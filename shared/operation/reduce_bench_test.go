@@ -6,7 +6,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// benchmarked is one event for every reason that there is.
+// benchmarked has one event for every reason.
 func benchmarked(t testing.TB) []struct {
 	record  operation.Record
 	event   operation.Event
@@ -31,7 +31,8 @@ func benchmarked(t testing.TB) []struct {
 	}
 }
 
-// A decision allocates nothing. (Not parallel: allocations are counted for the whole process.)
+// TestReduceAllocatesNothing: a decision allocates nothing. The test is not parallel because
+// allocations are counted for the whole process.
 func TestReduceAllocatesNothing(t *testing.T) {
 	for _, b := range benchmarked(t) {
 		var got operation.Decision
@@ -44,7 +45,7 @@ func TestReduceAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Time and allocations of one decision, by its reason.
+// BenchmarkReduce: time and allocations of one decision, by its reason.
 func BenchmarkReduce(b *testing.B) {
 	for _, bench := range benchmarked(b) {
 		b.Run(string(bench.want), func(b *testing.B) {
@@ -56,7 +57,7 @@ func BenchmarkReduce(b *testing.B) {
 	}
 }
 
-// Time and allocations of one name, by its form.
+// BenchmarkParseName: time and allocations of one name, by its form.
 func BenchmarkParseName(b *testing.B) {
 	for _, bench := range []struct {
 		about, raw string

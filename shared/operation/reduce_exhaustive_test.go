@@ -10,10 +10,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Everything below is exhaustive: every state, known and unknown, at every time that compares differently, under every
-// policy that a person can write.
-
-// worldStates are all known states and two unknown ones.
+// worldStates are all known states and two unknown ones. The tests of this file are exhaustive:
+// every state, at every time that compares differently, under every set of transitions.
 func worldStates() []operation.State {
 	return append([]operation.State{operation.Unknown, "PAUSED"}, operation.States()...)
 }
@@ -28,7 +26,8 @@ func worldRecords() (all []operation.Record) {
 	return all
 }
 
-// worldEvents are the events of every state at every time, among them one that is newer only before it is cut.
+// worldEvents are the events of every state at every time, among them one that is newer only before
+// it is cut.
 func worldEvents() (all []operation.Event) {
 	for _, state := range worldStates() {
 		for _, at := range []time.Time{missing, early, early.Add(999 * time.Nanosecond).In(time.FixedZone("", 7200)), late} {
@@ -38,14 +37,14 @@ func worldEvents() (all []operation.Event) {
 	return all
 }
 
-// A policy is a set of allowed moves, as it is written and as it is read.
+// A policy is a set of allowed moves, as text and parsed.
 type policy struct {
 	moves   string
 	allowed operation.Transitions
 }
 
-// policies are all sets of moves between different terminal states that have no cycle: 543, as many as there are
-// acyclic graphs of four nodes. The first is the default, which allows nothing.
+// policies are all sets of moves between different terminal states without a cycle: 543, the number
+// of acyclic graphs with four nodes. The first is the default, which allows nothing.
 func policies() (all []policy) {
 	for _, moves := range moveSets() {
 		if allowed, err := operation.ParseTransitions(moves); err == nil {
@@ -83,8 +82,9 @@ func everyChange(f func(change)) {
 	}
 }
 
-// A settled record never becomes unsettled [M9], its rank never falls [M1], its time never goes back at the same rank
-// [M4], and it moves to another end only where the policy says so [M5].
+// TestProgressIsNeverLost: a settled record never becomes unsettled [M9], its rank never falls
+// [M1], its time never goes back at the same rank [M4], and it moves to another end only where the
+// policy allows it [M5].
 func TestProgressIsNeverLost(t *testing.T) {
 	t.Parallel()
 	changes := 0
@@ -113,8 +113,8 @@ func TestProgressIsNeverLost(t *testing.T) {
 	}
 }
 
-// Every decision is the one reason whose conditions hold, and for every pair of record and event exactly one does.
-// This is [M3] again, without an order.
+// TestReasonsPartitionAllEvents: for every record and event the conditions of exactly one reason
+// hold, and that is the decision's reason. The conditions are those of [M3], without an order.
 func TestReasonsPartitionAllEvents(t *testing.T) {
 	t.Parallel()
 	seen := map[operation.Reason]int{}
@@ -161,9 +161,10 @@ func TestReasonsPartitionAllEvents(t *testing.T) {
 	}
 }
 
-// What was dropped once is dropped for ever: whatever one event changes in whatever record, all that was dropped
-// before is dropped after it. Since the record after it is again one of the records that the test begins with, this
-// holds for sequences of any length, and under every policy [M3, M5].
+// TestDropsAreFinal: an event that was dropped once is always dropped: whatever an applied event
+// changes in a record, all that was dropped before is dropped after. The changed record is again
+// one of the records of this test, so this holds for sequences of any length, under every policy
+// [M3, M5].
 func TestDropsAreFinal(t *testing.T) {
 	t.Parallel()
 	records, events := worldRecords(), worldEvents()
@@ -203,8 +204,8 @@ func TestDropsAreFinal(t *testing.T) {
 	}
 }
 
-// Reduce depends on states and times alone: not on where the event came from, when it is asked, or whom the operation
-// belongs to [M2, K6]; and neither it nor Apply changes what it was given.
+// TestReduceIsPure: reduce depends only on states and times, not on the event's source or operation
+// [M2, K6]. Neither Reduce nor Apply changes its arguments.
 func TestReduceIsPure(t *testing.T) {
 	t.Parallel()
 	adorned := func(r operation.Record) operation.Record {

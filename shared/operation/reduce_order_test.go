@@ -8,8 +8,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// The same along the whole lives of operations, from nothing known or just registered: after any three applied events
-// every event that was ever dropped is still dropped.
+// TestDropsAreFinalAlongALife: the same holds along whole lives of operations: after any three
+// applied events, every event that was ever dropped is still dropped.
 func TestDropsAreFinalAlongALife(t *testing.T) {
 	t.Parallel()
 	var events []operation.Event
@@ -54,10 +54,10 @@ func TestDropsAreFinalAlongALife(t *testing.T) {
 	}
 }
 
-// Under the default policy the order of arrival does not matter: events that agree on the end, however many and however
-// mixed up, leave the same state and the same time behind, that of the highest rank and therein the newest [M3, M4,
-// M5]. (Two states of one rank at one instant, RUNNING and REQUIRES_ACTION, say nothing about which was later: the
-// first to arrive stands, unless something decides for both.)
+// TestOrderOfArrivalDoesNotMatter: under the default policy the order of arrival makes no
+// difference. Events that agree on the end lead to the same state and time in any order: the
+// highest rank, and therein the newest time [M3, M4, M5]. RUNNING and REQUIRES_ACTION at one
+// instant are the exception: the first to arrive stands.
 func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	starts := []operation.Record{{}, record(operation.Pending, missing)}
@@ -100,8 +100,8 @@ func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
 	}
 }
 
-// newest returns the event of the highest rank and therein of the newest time, counting what the record begins with.
-// It is not clear where two states share both.
+// newest returns the event of the highest rank and therein of the newest time, counting the
+// record's own. It is ambiguous where two states share both.
 func newest(start operation.Record, set []operation.Event) (best operation.Event, clear bool) {
 	best, clear = event(start.State, start.UpdateTime), true
 	for _, e := range set {

@@ -31,7 +31,7 @@ func event(state operation.State, at time.Time) operation.Event {
 	}
 }
 
-// transitions is ParseTransitions for moves that must be good.
+// transitions is ParseTransitions for valid moves.
 func transitions(t testing.TB, moves string) operation.Transitions {
 	t.Helper()
 	allowed, err := operation.ParseTransitions(moves)
@@ -41,7 +41,8 @@ func transitions(t testing.TB, moves string) operation.Transitions {
 	return allowed
 }
 
-// The rows are in the order of the checks [M3]. A row where two checks apply says which comes first.
+// TestReduce: the rows are in the order of the checks [M3]. A row to which two checks apply shows
+// which comes first.
 func TestReduce(t *testing.T) {
 	t.Parallel()
 	const succeededFailed = "SUCCEEDED:FAILED"
@@ -158,7 +159,8 @@ func TestReduce(t *testing.T) {
 	}
 }
 
-// Times are instants cut to microseconds, never text; a missing one loses every tie [M4].
+// TestReduceComparesInstants: times are instants cut to microseconds, never text. A missing one
+// loses every tie [M4].
 func TestReduceComparesInstants(t *testing.T) {
 	t.Parallel()
 	const none, epoch = "", "1970-01-01T00:00:00Z"
@@ -210,7 +212,7 @@ func TestReduceComparesInstants(t *testing.T) {
 	}
 }
 
-// instant reads RFC 3339, keeping the zone; "" is the zero time.
+// instant parses RFC 3339 and keeps the zone; "" is the zero time.
 func instant(t testing.TB, text string) time.Time {
 	t.Helper()
 	if text == "" {

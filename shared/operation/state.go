@@ -1,6 +1,6 @@
 package operation
 
-// A State is how far an operation has come, in the ledger's words. Any other text is a state that the API added later: it
+// A State is how far an operation has come. Any other text is a state that the API added later: it
 // is kept as it is and ranks as unknown [M1].
 type State string
 
@@ -29,8 +29,8 @@ const (
 	rankTerminal = 2
 )
 
-// Rank orders states: a report of a lower rank never changes a record of a higher one. An unknown state ranks below all, so
-// that a word the API adds tomorrow cannot roll anything back [M1].
+// Rank orders states: a report of a lower rank never changes a record of a higher one. An unknown
+// state ranks lowest, so that a word that the API adds later cannot roll anything back [M1].
 func (s State) Rank() int {
 	switch s {
 	case Pending:
@@ -44,11 +44,11 @@ func (s State) Rank() int {
 	}
 }
 
-// Known reports whether the ledger knows this state.
+// Known reports whether this revision knows the state.
 func (s State) Known() bool { return s.Rank() > rankUnknown }
 
-// Terminal reports whether the operation has ended: Gemini will do no more work on it [M9].
+// Terminal reports whether the operation has ended, so that Gemini will do no more work on it [M9].
 func (s State) Terminal() bool { return s.Rank() == rankTerminal }
 
-// Waiting reports whether the operation waits for its submitter rather than for Gemini.
+// Waiting reports whether the operation waits for its submitter instead of Gemini.
 func (s State) Waiting() bool { return s == RequiresAction }

@@ -45,7 +45,8 @@ func TestStates(t *testing.T) { // [M1]
 	}
 }
 
-// An unknown state never changes a known one, however new it is [M1].
+// TestUnknownStateRollsNothingBack: an unknown state never changes a known one, however new it is
+// [M1].
 func TestUnknownStateRollsNothingBack(t *testing.T) {
 	t.Parallel()
 	for _, was := range operation.States() {
@@ -58,7 +59,7 @@ func TestUnknownStateRollsNothingBack(t *testing.T) {
 	}
 }
 
-// What is known now replaces what was unknown, however old it is [M1].
+// TestKnownStateReplacesUnknown: a known state replaces an unknown one, however old it is [M1].
 func TestKnownStateReplacesUnknown(t *testing.T) {
 	t.Parallel()
 	for _, was := range later {

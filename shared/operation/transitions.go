@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// Transitions says which terminal states may follow which. The zero value allows none, which is the default: the first
-// terminal state wins [M5]. A set is closed transitively when it is made, so that what was dropped once stays rightly
-// dropped however the record moves on.
+// Transitions says which terminal states may follow which. The zero value allows none, which is the
+// default: the first terminal state wins [M5]. A set is closed transitively, so that a dropped
+// event stays dropped however the record changes later.
 type Transitions struct {
 	follows map[State][]State
 }
 
-// ParseTransitions reads moves such as "SUCCEEDED:FAILED", separated by white space. The error names every move that is
-// malformed or not between terminal states, and every state that leads back to itself.
+// ParseTransitions reads moves such as "SUCCEEDED:FAILED", separated by white space. The error
+// joins a problem for every move that is malformed or not between terminal states, and for every
+// state that leads back to itself.
 func ParseTransitions(text string) (Transitions, error) {
 	follows := map[State][]State{}
 	var problems []error
@@ -61,7 +62,8 @@ func (t *Transitions) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Allow reports whether an operation settled as from may still become to, directly or by way of others.
+// Allow reports whether an operation that settled as from may still become to, directly or by other
+// moves.
 func (t Transitions) Allow(from, to State) bool {
 	return slices.Contains(t.follows[from], to)
 }

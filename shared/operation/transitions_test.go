@@ -9,7 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A move is one allowed change between terminal states, as it is written.
+// A move is one allowed change between terminal states, as text.
 type move struct{ from, to operation.State }
 
 func (m move) String() string { return fmt.Sprintf("%s:%s", m.from, m.to) }
@@ -24,7 +24,8 @@ func terminals() (all []operation.State) {
 	return all
 }
 
-// moveSets are all 4096 sets of moves between different terminal states, cyclic or not; the empty one comes first.
+// moveSets are all 4096 sets of moves between different terminal states, cyclic or not. The empty
+// one is first.
 func moveSets() []string {
 	var moves []string
 	for _, from := range terminals() {
@@ -47,7 +48,7 @@ func moveSets() []string {
 	return sets
 }
 
-// reachable says whether a chain of moves leads from one state to the other.
+// reachable reports whether a chain of moves leads from one state to the other.
 func reachable(moves map[move]bool, from, to operation.State, seen ...operation.State) bool {
 	for m := range moves {
 		if m.from != from || slices.Contains(seen, m.to) {
@@ -60,8 +61,8 @@ func reachable(moves map[move]bool, from, to operation.State, seen ...operation.
 	return false
 }
 
-// Of all sets of moves, exactly those without a cycle are taken, and each allows exactly what a chain of its moves reaches,
-// written in whichever order [M5].
+// TestTransitionsAreClosed: exactly the sets of moves without a cycle are accepted. Each allows
+// exactly what a chain of its moves reaches, in whatever order they are written [M5].
 func TestTransitionsAreClosed(t *testing.T) {
 	t.Parallel()
 	taken := 0
@@ -108,7 +109,7 @@ func TestTransitionsAreClosed(t *testing.T) {
 	}
 }
 
-// The default allows nothing [M5].
+// TestNoTransitionsByDefault: the default allows nothing [M5].
 func TestNoTransitionsByDefault(t *testing.T) {
 	t.Parallel()
 	for about, none := range map[string]operation.Transitions{"zero": {}, "empty": transitions(t, ""),
@@ -123,7 +124,7 @@ func TestNoTransitionsByDefault(t *testing.T) {
 	}
 }
 
-// Every problem is named at once, each in one line, and then nothing is allowed [M5].
+// TestTransitionProblems: every problem is reported at once, and then nothing is allowed [M5].
 func TestTransitionProblems(t *testing.T) {
 	t.Parallel()
 	const ends = " must join two of SUCCEEDED, FAILED, CANCELLED, EXPIRED"

@@ -9,10 +9,11 @@ type Abandonment struct {
 	Why string    `json:"why" firestore:"why"`
 }
 
-// HasCondition reports whether r still says that look-ups learned nothing.
+// HasCondition reports whether the record has a condition: its last look-ups were inconclusive, or
+// the operation is missing.
 func (r Record) HasCondition() bool { return r.Condition != "" || !r.MissingSince.IsZero() }
 
-// WithoutCondition returns r as it is once Gemini has said how the operation stands: found, and in no trouble.
+// WithoutCondition returns r after a conclusive look-up or a delivery: without a condition.
 func (r Record) WithoutCondition() Record {
 	r.Condition, r.ConditionSince = "", time.Time{}
 	r.MissingSince, r.MissingAlertedAt = time.Time{}, time.Time{}
