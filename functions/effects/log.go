@@ -47,7 +47,7 @@ func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effec
 	if report.Lease.Seized || report.Outcome == effect.LeaseLost {
 		attributes = append(attributes, "uncertain", true) // how an attempt ended is not in the ledger
 	}
-	if m.FromPerson() {
+	if m.FromOperator() {
 		attributes = append(attributes, "run", report.Replay.Effect, "replay", report.Replay.Outcome,
 			"by", m.By, "delivery", m.ID)
 	}

@@ -46,7 +46,7 @@ func TestAbandon(t *testing.T) {
 	f.settle("batches/stranger", operation.Running, operation.Result{})
 	cli(t, variables, "abandon", "batches/ended", "--reason", "r").want(t, exitFailed, "has ended already",
 		"FAILED").complaint(t)
-	cli(t, variables, "abandon", "batches/stranger", "--reason", "r").want(t, exitFailed, "nobody registered").complaint(t)
+	cli(t, variables, "abandon", "batches/stranger", "--reason", "r").want(t, exitFailed, "not registered").complaint(t)
 	cli(t, variables, "abandon", "batches/none", "--reason", "r").want(t, exitFailed, "opledger list").complaint(t)
 }
 

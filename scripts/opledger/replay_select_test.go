@@ -106,7 +106,7 @@ func TestReplayNeverPlanned(t *testing.T) {
 		t.Errorf("%s %+v", s.out, f.effects("batches/a"))
 	}
 	for _, c := range []struct{ name, says string }{
-		{"batches/b", "PENDING"}, {"batches/stranger", "nobody registered"}, {"batches/none", "opledger list"},
+		{"batches/b", "PENDING"}, {"batches/stranger", "not registered"}, {"batches/none", "opledger list"},
 	} {
 		cli(t, variables, "replay", c.name, "--effect", "later").want(t, exitFailed, c.says)
 	}

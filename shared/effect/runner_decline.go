@@ -35,7 +35,7 @@ func (r *Runner) Decline(ctx context.Context, m ledger.Message, as Outcome) (Rep
 // replay records what an operator's message asks for. Any other message only names the effect. What
 // cannot be replayed is Skipped.
 func (r *Runner) replay(ctx context.Context, m ledger.Message) (Report, error) {
-	if !m.FromPerson() {
+	if !m.FromOperator() {
 		return Report{Replay: ledger.Replayed{Effect: m.Effect}}, nil
 	}
 	replayed, err := r.ledger.Replay(ctx, m)
@@ -57,15 +57,15 @@ func (r *Runner) unknown(ctx context.Context, m ledger.Message) (Report, error) 
 	}
 	cause := fmt.Errorf("no effect is named %q in the settings", m.Effect)
 	// A revision that knows the effect can replay it.
-	replays := m.FromPerson() && (verdict == ledger.Dead || verdict == ledger.Done && m.Rerun != "")
+	replays := m.FromOperator() && (verdict == ledger.Dead || verdict == ledger.Done && m.Rerun != "")
 	if !replays && over(verdict) {
-		if verdict == ledger.Absent && m.FromPerson() {
+		if verdict == ledger.Absent && m.FromOperator() {
 			return Report{Outcome: Skipped, Verdict: verdict, Cause: cause}, nil
 		}
 		return Report{Outcome: Skipped, Verdict: verdict}, nil
 	}
 	report := Report{Outcome: Unknown, Verdict: verdict, Cause: cause}
-	if m.FromPerson() {
+	if m.FromOperator() {
 		report.RetryAfter = unknownRetry
 	}
 	return report, nil

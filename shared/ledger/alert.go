@@ -12,16 +12,17 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// An Alert is something that a person should hear of without asking. A rule lists it beside the states; then it is planned as
-// an effect, in the commit that finds the condition, so that neither a crash nor a lost answer loses it [R4].
+// An Alert is a condition that the operator is told of. A rule lists it beside the states; then it
+// is planned as an effect, in the commit that finds the condition, so that neither a crash nor a
+// lost answer loses it [R4].
 type Alert string
 
 // The alerts.
 const (
-	AlertStuck    Alert = "STUCK"    // pending for longer than StuckAfter since its submission
+	AlertStuck    Alert = "STUCK"    // pending for StuckAfter since its submission
 	AlertMissing  Alert = "MISSING"  // not found at Gemini for twelve intervals; it may be found again
 	AlertDisabled Alert = "DISABLED" // Gemini has disabled the webhook endpoint
-	AlertUnbound  Alert = "UNBOUND"  // an intent that nothing matched
+	AlertUnbound  Alert = "UNBOUND"  // an intent that no operation matched
 )
 
 // Alerts returns every alert.
@@ -33,34 +34,35 @@ func (a Alert) ofOperation() bool { return a == AlertStuck || a == AlertMissing 
 // kind is the alert's word in effect names, payloads and logs.
 func (a Alert) kind() string { return strings.ToLower(string(a)) }
 
-// A Notice is what an alert says, in the payload of its effect.
+// A Notice is the alert's part of its effect's payload.
 type Notice struct {
 	Kind     string    `json:"kind"`               // the alert in lower case, such as "stuck"
-	Since    time.Time `json:"since,omitzero"`     // since when it is so
+	Since    time.Time `json:"since,omitzero"`     // when the condition began
 	Attempts int       `json:"attempts,omitempty"` // how often the operation was looked up
 	Detail   string    `json:"detail,omitempty"`
 }
 
-// runMark stands between a rule's name and the name of one run of it. No rule's name has it.
+// runMark separates a rule's name from the name of one run of it. No rule's name contains it.
 const runMark = "@"
 
-// RuleOf returns the name of the rule that an effect is a run of: the part before '@'. The effects "page@stuck-1" and "page"
-// are both the rule page's, and run by its handler.
+// RuleOf returns the name of the rule of an effect: the part before '@'. The effects "page@stuck-1"
+// and "page" are both of the rule page, and run by its handler.
 func RuleOf(effect string) string {
 	rule, _, _ := strings.Cut(effect, runMark)
 	return rule
 }
 
-// runOf names one more run of a rule's effect, with a document, an idempotency key and a claim of its own.
+// runOf names one more run of a rule's effect, with its own document, idempotency key and claim.
 func runOf(rule, run string) string { return rule + runMark + run }
 
-// isAlertRun reports whether a run's name is that of an alert, such as "stuck-1".
+// isAlertRun reports whether a run's name is an alert's, such as "stuck-1".
 func isAlertRun(run string) bool {
-	return slices.ContainsFunc(Alerts(), func(a Alert) bool { return strings.HasPrefix(strings.ToLower(run), a.kind()+"-") })
+	run = strings.ToLower(run)
+	return slices.ContainsFunc(Alerts(), func(a Alert) bool { return strings.HasPrefix(run, a.kind()+"-") })
 }
 
-// asking returns the rules that ask for an alert.
-func (l *Ledger) asking(alert Alert, jobKind string) []Rule {
+// listing returns the rules that list an alert.
+func (l *Ledger) listing(alert Alert, jobKind string) []Rule {
 	var rules []Rule
 	for _, rule := range l.settings.Rules {
 		if slices.Contains(rule.Alerts, alert) && rule.matchesKind(jobKind) {
@@ -70,14 +72,17 @@ func (l *Ledger) asking(alert Alert, jobKind string) []Rule {
 	return rules
 }
 
-// planAlert makes the effects of an alert about rec: nothing, where no rule asks for it. They are numbered, one higher than
-// what the record names, so that neither another period nor another setting of it finds a number taken. One that is there
-// although the record does not name it is of a former record, and is not planned anew [L3].
-func (l *Ledger) planAlert(ctx context.Context, rec operation.Record, alert Alert, notice Notice, now time.Time) (plan, error) {
+// planAlert plans the effects of an alert about rec, for the rules that list it. Their number is
+// one higher than any that the record names, so that neither a new period nor another AlertEvery
+// reuses a number. An effect that exists although the record does not name it belongs to a former
+// record, and is not planned again [L3].
+func (l *Ledger) planAlert(
+	ctx context.Context, rec operation.Record, alert Alert, notice Notice, now time.Time,
+) (plan, error) {
 	p := plan{record: rec}
 	var names []string
 	run := alert.kind() + "-" + strconv.Itoa(lastAlert(rec, alert)+1)
-	for _, rule := range l.asking(alert, rec.JobKind) {
+	for _, rule := range l.listing(alert, rec.JobKind) {
 		names = append(names, runOf(rule.Name, run))
 	}
 	if len(names) == 0 {
@@ -112,7 +117,7 @@ func lastAlert(rec operation.Record, alert Alert) int {
 	return last
 }
 
-// effects reads those of the named effects that exist.
+// effects returns those of the named effects that exist.
 func (l *Ledger) effects(ctx context.Context, key operation.Key, names []string) (map[string]Effect, error) {
 	paths := make([]Path, len(names))
 	for i, name := range names {
@@ -125,27 +130,31 @@ func (l *Ledger) effects(ctx context.Context, key operation.Key, names []string)
 	return readEffects(snapshot.Documents)
 }
 
-// Alerted says what AlertAbout did.
+// Alerted is the result of AlertAbout.
 type Alerted struct {
-	Asked   bool // whether a rule asks for the alert
-	Planned int  // how many effects this call planned: 0 where it was said in this period before
+	Asked   bool // whether a rule lists the alert
+	Planned int  // how many effects this call planned: 0 where the period has them already
 	// PublishErr: as in Receipt.
 	PublishErr error
 }
 
-// AlertAbout plans an alert about something that is no operation, such as "webhooks/ID" or "intents/ID", once in every period
-// of AlertEvery, counted from 1970 by the store's clock. Its effects are under the subject's path, where there is no record,
-// and live as any effect does: DONE they expire, DEAD they wait for a person. since is when it began, zero if that is not
-// known. Calling it again is safe, and is how an alert that lasts is said again.
+// AlertAbout plans an alert about something that is no operation, such as "webhooks/ID" or
+// "intents/ID", once in every period of AlertEvery, counted from 1970 by the store's clock. Its
+// effects are under the subject's path, where there is no record. DONE ones expire, DEAD ones wait
+// for the operator. since is when the condition began; zero if that is not known. Calling it again
+// is safe, and alerts again in the next period.
 //
-// Errors: as Ingest; ErrInvalid for a subject that is not of the form "what/ID" or longer than a name may be.
-func (l *Ledger) AlertAbout(ctx context.Context, subject operation.Key, alert Alert, since time.Time, detail string) (Alerted, error) {
+// Errors: as Ingest; ErrInvalid for a subject that is not of the form "what/ID", or longer than a
+// name may be.
+func (l *Ledger) AlertAbout(
+	ctx context.Context, subject operation.Key, alert Alert, since time.Time, detail string,
+) (Alerted, error) {
 	what := fmt.Sprintf("alerting that %s is %s", subject, alert.kind())
 	subject, err := subjectKey(subject)
 	if err != nil {
 		return Alerted{}, fmt.Errorf("%s: %w", what, err)
 	}
-	rules := l.asking(alert, "")
+	rules := l.listing(alert, "")
 	if len(rules) == 0 {
 		return Alerted{}, nil
 	}
@@ -185,8 +194,9 @@ func (l *Ledger) AlertAbout(ctx context.Context, subject operation.Key, alert Al
 	return Alerted{Asked: true, Planned: len(p.messages), PublishErr: l.send(ctx, p.messages)}, nil
 }
 
-// subjectKey returns the key that a message about the subject arrives with: a submitter chooses an intent's id, and one with
-// slashes or white space would otherwise be read as another name, perhaps as an operation's.
+// subjectKey returns the key that a message about the subject is parsed to. A submitter chooses an
+// intent's id; with slashes or white space it would be parsed as another name, perhaps an
+// operation's.
 func subjectKey(subject operation.Key) (operation.Key, error) {
 	kept := func(key operation.Key) bool {
 		name, err := operation.ParseName(string(key), "")

@@ -9,59 +9,67 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Verdict says what became of a claim, in words that logs count [S9].
+// A Verdict is the result of a claim, in words that logs count [S9].
 type Verdict string
 
 // The verdicts of a claim.
 const (
 	Claimed    Verdict = "claimed"     // the caller holds the effect and must finish or release it
 	Absent     Verdict = "absent"      // there is no such effect: nothing to do
-	Done       Verdict = "done"        // its outcome is known: nothing to do
-	Dead       Verdict = "dead"        // it was given up: nothing to do until a person says so
-	Held       Verdict = "held"        // somebody else holds it: neither success nor failure
-	BackingOff Verdict = "backing-off" // it failed a moment ago: come back after RetryAfter
-	Exhausted  Verdict = "exhausted"   // too many attempts ended with their process: it is dead now
+	Done       Verdict = "done"        // it is done: nothing to do
+	Dead       Verdict = "dead"        // it was given up: nothing to do until an operator replays it
+	Held       Verdict = "held"        // another worker holds it: neither success nor failure
+	BackingOff Verdict = "backing-off" // it failed: not claimable before RetryAfter
+	Exhausted  Verdict = "exhausted"   // too many attempts ended without an outcome: it is dead now
 )
 
-// A Grant is the answer to a claim.
+// A Grant is the result of a claim.
 type Grant struct {
 	Verdict Verdict
 	Lease   Lease // of a claimed effect; the zero Lease otherwise
 	// RetryAfter is how long the effect cannot be claimed, where it is held or backing off.
 	RetryAfter time.Duration
-	// LastError is why the effect failed last, where it was not claimed; empty where it never did.
+	// LastError is the last failure of an effect that was not claimed; empty where none failed.
 	LastError string
 }
 
-// A Lease is the right to run one effect once. It ends ClaimTTL after the claim or its last extension, by the store's clock;
-// from then on anybody may take the effect over, and every write with this lease fails with ErrLeaseLost [S6].
+// A Lease is the right to run one effect once. It ends ClaimTTL after the claim or its last
+// extension, by the store's clock. From then on any worker may claim the effect, and every write
+// with this lease then fails with ErrLeaseLost [S6].
 type Lease struct {
 	Operation operation.Key
 	Effect    string
-	Owner     string // random for each claim
+	Owner     string // the nonce of the claim
 	Fence     int64  // the fencing token: higher than that of every claim before
 	Attempt   int    // 1 for the first
-	Seized    bool   // the holder before let its lease run out
-	// FailingSince is when the first attempt failed of those that count against the effect; zero where none did.
+	Seized    bool   // the previous holder's lease ran out
+	// FailingSince is when the first of the attempts failed that count against the effect; zero:
+	// none.
 	FailingSince   time.Time
 	IdempotencyKey string
-	Payload        []byte // the same bytes on every attempt
+	Payload        []byte // the same on every attempt
 	// Progress is how far the items had come at the claim, of an effect that runs once per item.
 	Progress ItemProgress
 }
 
-// ErrLeaseLost: somebody else has taken the effect over, or ended it. Nothing was written; what the caller did is not known
-// to the ledger and its successor does it again, with the same idempotency key.
+// ErrLeaseLost: another worker has claimed the effect, or its state has changed. Nothing was
+// written. The ledger does not know what the caller did; the next worker repeats it, with the same
+// idempotency key.
 var ErrLeaseLost = errors.New("the lease was lost")
 
-// Claim asks for the right to run an effect. Of any number of callers at once exactly one is granted it [S3]; the decision
-// rests on the effect's document alone [S8]. Errors: as Ingest; a claim whose answer was lost is recognised as one's own.
+// Claim requests the right to run an effect. Of any number of concurrent callers exactly one is
+// granted it [S3]. The decision rests on the effect's document alone, and on those of its reruns
+// [S8]. Errors: as Ingest. A claim whose answer was lost recognizes its own write.
 func (l *Ledger) Claim(ctx context.Context, key operation.Key, name string) (Grant, error) {
 	var grant Grant
 	owner, seized := l.nonce(), false
-	err := l.decide(ctx, fmt.Sprintf("claiming effect %s of %s", name, key), func(int) error {
+	err := l.withEffect(ctx, key, name, "claiming", func(effect Effect, docs []Document, now time.Time) error {
+		if !docs[0].Exists() {
+			grant = Grant{Verdict: Absent}
+			return nil
+		}
 		var err error
-		grant, err = l.claim(ctx, key, name, owner, &seized)
+		grant, err = l.claim(ctx, docs[0], effect, now, owner, &seized)
 		return err
 	})
 	if err != nil {
@@ -70,20 +78,11 @@ func (l *Ledger) Claim(ctx context.Context, key operation.Key, name string) (Gra
 	return grant, nil
 }
 
-// claim is one try. seized is kept between tries: after a commit whose answer was lost the effect no longer tells.
-func (l *Ledger) claim(ctx context.Context, key operation.Key, name, owner string, seized *bool) (Grant, error) {
-	snapshot, err := l.store.Get(ctx, EffectPath(key, name))
-	if err != nil {
-		return Grant{}, err
-	}
-	doc, now := snapshot.Documents[0], snapshot.ReadTime
-	if !doc.Exists() {
-		return Grant{Verdict: Absent}, nil
-	}
-	effect, err := readEffect(doc)
-	if err != nil {
-		return Grant{}, err
-	}
+// claim is one try of Claim. seized is kept between tries: after a commit whose answer was lost the
+// effect no longer shows it.
+func (l *Ledger) claim(
+	ctx context.Context, doc Document, effect Effect, now time.Time, owner string, seized *bool,
+) (Grant, error) {
 	if verdict, early := effect.verdict(now, owner); verdict != Claimed {
 		return Grant{Verdict: verdict, RetryAfter: early, LastError: effect.LastError}, nil
 	}
@@ -99,7 +98,7 @@ func (l *Ledger) claim(ctx context.Context, key operation.Key, name, owner strin
 			return Grant{Verdict: Exhausted, LastError: effect.LastError}, l.die(ctx, doc, effect, now)
 		}
 	}
-	others, err := l.company(ctx, effect, now)
+	others, err := l.siblingRuns(ctx, effect, now)
 	if err != nil {
 		return Grant{}, err
 	}
@@ -117,13 +116,14 @@ func (l *Ledger) claim(ctx context.Context, key operation.Key, name, owner strin
 	return Grant{Verdict: Claimed, Lease: leaseOf(effect, *seized)}, nil
 }
 
-// verdict says what a claim by owner would come to, and how much too early it is where it is held or backing off.
+// verdict returns the result that a claim by owner would have, and the time until the effect can be
+// claimed where it is held or backing off.
 func (e Effect) verdict(now time.Time, owner string) (Verdict, time.Duration) {
 	early := max(e.ClaimableAt.Sub(now), 0)
 	switch {
 	case e.State == EffectDone:
 		return Done, 0
-	case e.State == EffectDead && e.Owner == owner: // by this very claim, whose answer was lost
+	case e.State == EffectDead && e.Owner == owner: // by this claim, whose answer was lost
 		return Exhausted, 0
 	case e.State == EffectDead:
 		return Dead, 0
@@ -136,12 +136,14 @@ func (e Effect) verdict(now time.Time, owner string) (Verdict, time.Duration) {
 	}
 }
 
-// interruptionsPerAttempt: so many times MaxAttempts may an effect's attempts end with their process before it is dead. One
-// process that is killed for lack of memory takes its innocent neighbours' attempts with it, so that they count for less than
-// failures; yet what kills every process that tries it must not do so for ever.
+// interruptionsPerAttempt times MaxAttempts is how often an effect's lease may run out before it is
+// DEAD. A process that is killed for lack of memory takes its neighbours' attempts with it, so an
+// interruption weighs less than a failure. Still, an effect that kills every process must not do so
+// for ever.
 const interruptionsPerAttempt = 3
 
-// exhausted says why an effect is dead whose attempts ended with their process: such an attempt leaves no error behind.
+// exhausted is the LastError of an effect whose attempts ended with their process, and so left no
+// error.
 func (e Effect) exhausted() string {
 	why := fmt.Sprintf("%d attempts ended with their process, before their outcome was recorded", e.Interrupted)
 	if e.LastError != "" {
@@ -150,8 +152,8 @@ func (e Effect) exhausted() string {
 	return shorten(why)
 }
 
-// ClaimStatus returns what a claim would come to now, and writes nothing: Claimed where it would be
-// granted. Errors: as Ingest.
+// ClaimStatus returns the verdict that a claim would have now, and writes nothing: Claimed where it
+// would be granted. Errors: the store's; calling it again is safe.
 func (l *Ledger) ClaimStatus(ctx context.Context, key operation.Key, name string) (Verdict, error) {
 	snapshot, err := l.store.Get(ctx, EffectPath(key, name))
 	if err != nil {
@@ -172,14 +174,15 @@ func leaseOf(effect Effect, seized bool) Lease {
 		failing = *effect.Failing
 	}
 	return Lease{
-		FailingSince: failing.Since, Progress: effect.progress(), Operation: effect.Operation, Effect: effect.Name, Owner: effect.Owner, Fence: effect.Fence,
-		Attempt: effect.Attempts, Seized: seized, IdempotencyKey: effect.IdempotencyKey, Payload: []byte(effect.Payload),
+		Operation: effect.Operation, Effect: effect.Name, Owner: effect.Owner, Fence: effect.Fence,
+		Attempt: effect.Attempts, Seized: seized, FailingSince: failing.Since,
+		IdempotencyKey: effect.IdempotencyKey, Payload: []byte(effect.Payload), Progress: effect.progress(),
 	}
 }
 
 // Extend makes the lease end ClaimTTL from now. Errors: ErrLeaseLost; else as Ingest.
 func (l *Ledger) Extend(ctx context.Context, lease Lease) error {
-	return l.withEffect(ctx, lease, "extending", func(effect Effect, docs []Document, now time.Time) error {
+	return l.withLease(ctx, lease, "extending", func(effect Effect, docs []Document, now time.Time) error {
 		if !effect.heldBy(lease) {
 			return ErrLeaseLost
 		}
@@ -189,10 +192,22 @@ func (l *Ledger) Extend(ctx context.Context, lease Lease) error {
 	})
 }
 
-// withEffect decides with the lease's effect, and its operation's record where wanted, as they stand.
-func (l *Ledger) withEffect(ctx context.Context, lease Lease, doing string, try func(effect Effect, docs []Document, now time.Time) error, and ...Path) error {
-	what := fmt.Sprintf("%s effect %s of %s", doing, lease.Effect, lease.Operation)
-	paths := append([]Path{EffectPath(lease.Operation, lease.Effect)}, and...)
+// withLease is withEffect for the lease's effect.
+func (l *Ledger) withLease(
+	ctx context.Context, lease Lease, doing string,
+	try func(effect Effect, docs []Document, now time.Time) error, and ...Path,
+) error {
+	return l.withEffect(ctx, lease.Operation, lease.Effect, doing, try, and...)
+}
+
+// withEffect runs try, as decide does, with the effect as it is stored. docs holds the effect's
+// document and those of the paths in and. An effect that does not exist is the zero Effect.
+func (l *Ledger) withEffect(
+	ctx context.Context, key operation.Key, name, doing string,
+	try func(effect Effect, docs []Document, now time.Time) error, and ...Path,
+) error {
+	what := fmt.Sprintf("%s effect %s of %s", doing, name, key)
+	paths := append([]Path{EffectPath(key, name)}, and...)
 	return l.decide(ctx, what, func(int) error {
 		snapshot, err := l.store.Get(ctx, paths...)
 		if err != nil {
@@ -208,5 +223,6 @@ func (l *Ledger) withEffect(ctx context.Context, lease Lease, doing string, try 
 
 func (e Effect) heldBy(lease Lease) bool { return e.State == EffectClaimed && e.lastHeldBy(lease) }
 
-// lastHeldBy reports whether nobody has claimed the effect since lease was granted, even if it was ended or released.
+// lastHeldBy reports whether lease is the last claim of the effect, even if it was ended or
+// released since.
 func (e Effect) lastHeldBy(lease Lease) bool { return e.Owner == lease.Owner && e.Fence == lease.Fence }

@@ -6,19 +6,20 @@ import (
 	"time"
 )
 
-// errNoPublisher: nobody can be told.
+// errNoPublisher: the ledger has no Publisher, so the effect waits for the sweep.
 var errNoPublisher = errors.New("there is no publisher")
 
-// Continue gives the effect back because the caller's time is over, not because it failed: the attempt is not counted, anybody
-// may claim the effect at once, and a message asks them to. unsent is why that message was not handed over, or nil; nothing is
-// lost then, since the sweep finds the effect due. Errors: as Finish.
+// Continue gives the effect back because the caller's time is over, not because it failed. The
+// attempt is not counted, any worker may claim the effect at once, and a message is published for
+// it. unsent is why that message was not published, or nil. Nothing is lost then: the sweep finds
+// the effect due. Errors: as Finish.
 func (l *Ledger) Continue(ctx context.Context, lease Lease) (unsent, err error) {
 	var m Message
-	err = l.withEffect(ctx, lease, "handing on", func(effect Effect, docs []Document, now time.Time) error {
+	err = l.withLease(ctx, lease, "continuing", func(effect Effect, docs []Document, now time.Time) error {
 		m = Message{Operation: effect.Operation, Effect: effect.Name, Attempt: effect.Attempts + 1}
 		switch {
 		case effect.State == EffectPending && effect.lastHeldBy(lease):
-			return nil // by us before; the answer was lost
+			return nil // by this call before, whose answer was lost
 		case !effect.heldBy(lease):
 			return ErrLeaseLost
 		}

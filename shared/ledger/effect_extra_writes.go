@@ -7,48 +7,51 @@ import (
 	"slices"
 )
 
-// Replace is a rider's token where it takes the place of whatever there is. It is for riders alone: no store knows it.
+// Replace is the token of an extra write that replaces whatever version its document has. It is for
+// extra writes alone: no store knows it.
 const Replace Token = "replace"
 
-// ErrExists: a rider may only create its document, and it is there already. No further attempt changes that.
-var ErrExists = errors.New("the document is there already, and may only be created")
+// ErrExists: an extra write may only create its document, which exists already. No retry helps.
+var ErrExists = errors.New("the document exists already, and may only be created")
 
 func replaces(w Write) bool { return w.Token == Replace }
 
-// versioned returns riders with the versions, as they are now, of those that replace what there is. It is for where one of
-// them does, or where a commit with them has lost a race, perhaps because of a rider: one that can never be written is
-// ErrExists, and one whose version is gone, so that another attempt must look again, is ErrContention. Both name the document.
-func (l *Ledger) versioned(ctx context.Context, riders []Write) ([]Write, error) {
-	paths := make([]Path, len(riders))
-	for i, w := range riders {
+// versioned returns extra writes with the current versions of the documents that they replace. It
+// is called where one of them replaces, or after a commit with them lost a race, perhaps because of
+// one of them. ErrExists: one can never be written. ErrContention: the version that one requires is
+// outdated, so that the caller must read again. Both name the document.
+func (l *Ledger) versioned(ctx context.Context, extra []Write) ([]Write, error) {
+	paths := make([]Path, len(extra))
+	for i, w := range extra {
 		paths[i] = w.Path
 	}
 	snapshot, err := l.store.Get(ctx, paths...)
 	if err != nil {
 		return nil, err
 	}
-	riders = slices.Clone(riders)
+	extra = slices.Clone(extra)
 	for i, doc := range snapshot.Documents {
-		switch w := &riders[i]; {
+		switch w := &extra[i]; {
 		case replaces(*w):
 			w.Token = doc.Token
 		case w.Token == doc.Token:
 		case w.Token == "":
 			return nil, fmt.Errorf("%w: %s", ErrExists, w.Path)
 		default:
-			return nil, fmt.Errorf("%w: %s is not any more as it was read", ErrContention, w.Path)
+			return nil, fmt.Errorf("%w: %s has another version by now", ErrContention, w.Path)
 		}
 	}
-	return riders, nil
+	return extra, nil
 }
 
-// unversioned returns riders that are taken for new where nobody has looked.
-func unversioned(riders []Write) []Write {
-	riders = slices.Clone(riders)
-	for i := range riders {
-		if replaces(riders[i]) {
-			riders[i].Token = ""
+// unversioned returns extra writes whose documents are assumed not to exist where they replace: the
+// usual case, which saves reading them. After a conflict versioned reads them.
+func unversioned(extra []Write) []Write {
+	extra = slices.Clone(extra)
+	for i := range extra {
+		if replaces(extra[i]) {
+			extra[i].Token = ""
 		}
 	}
-	return riders
+	return extra
 }

@@ -10,55 +10,62 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Finish records that the lease's effect happened: it is DONE for good, and its operation's record says so in the same
-// commit. Documents in riders are written in that commit, too: together with the outcome, once, or not at all.
+// Finish records that the lease's effect happened. It is DONE for good, and its operation's record
+// says so in the same commit. The documents in extra are written in that commit, too: together with
+// the outcome, once, or not at all.
 //
-// The commit holds only while the effect is still the caller's own [S6]. ErrLeaseLost: it is not, and nothing was written.
-// ErrExists: a rider may only create a document that is there already. ErrContention may be due to a rider whose version is
-// gone. Other errors: as Ingest; calling Finish again is safe.
-func (l *Ledger) Finish(ctx context.Context, lease Lease, riders ...Write) error {
-	return l.ending(ctx, lease, "finishing", EffectDone, nil, riders)
+// The commit holds only while the lease does [S6]. ErrLeaseLost: it does not, and nothing was
+// written. ErrExists: an extra write may only create a document that exists already. ErrContention
+// may be due to an extra write whose version is outdated. Other errors: as Ingest; calling Finish
+// again is safe.
+func (l *Ledger) Finish(ctx context.Context, lease Lease, extra ...Write) error {
+	return l.ending(ctx, lease, "finishing", EffectDone, nil, extra)
 }
 
-// MarkDead records that the effect will never succeed: it is DEAD until a person looks at it, and keeps its operation's record
-// from expiring [L3]. cause says why. Errors: as Finish.
+// MarkDead records that the effect will never succeed: it is DEAD until an operator replays or
+// waives it, and keeps its operation's record from expiring [L3]. cause is the reason. Errors: as
+// Finish.
 func (l *Ledger) MarkDead(ctx context.Context, lease Lease, cause error) error {
-	return l.ending(ctx, lease, "burying", EffectDead, cause, nil)
+	return l.ending(ctx, lease, "giving up", EffectDead, cause, nil)
 }
 
-// ending records the effect's last state, and the failure that ended it, if one did.
-func (l *Ledger) ending(ctx context.Context, lease Lease, doing string, state EffectState, cause error, riders []Write) error {
+// ending records the effect's last state, and the failure that led to it, if one did.
+func (l *Ledger) ending(
+	ctx context.Context, lease Lease, doing string, state EffectState, cause error, extra []Write,
+) error {
 	tries := 0
-	return l.withEffect(ctx, lease, doing, func(effect Effect, docs []Document, now time.Time) error {
+	return l.withLease(ctx, lease, doing, func(effect Effect, docs []Document, now time.Time) error {
 		switch {
 		case effect.State == state && effect.lastHeldBy(lease):
-			return nil // by us before; the answer was lost
+			return nil // by this call before, whose answer was lost
 		case !effect.heldBy(lease):
 			return ErrLeaseLost
 		}
 		if cause != nil {
 			effect.fail(cause, operation.Instant(now))
 		}
-		riding := riders
-		if tries++; len(riders) > 0 && (tries > 1 || slices.ContainsFunc(riders, replaces)) {
+		writes := extra
+		if tries++; len(extra) > 0 && (tries > 1 || slices.ContainsFunc(extra, replaces)) {
 			var err error
-			if riding, err = l.versioned(ctx, riders); err != nil {
+			if writes, err = l.versioned(ctx, extra); err != nil {
 				return err
 			}
 		}
-		return l.end(ctx, docs[0], docs[1], effect, state, now, riding)
+		return l.end(ctx, docs[0], docs[1], effect, state, now, writes)
 	}, OperationPath(lease.Operation))
 }
 
-// end commits the last state of an effect together with what its operation's record says of it.
-func (l *Ledger) end(ctx context.Context, doc, recordDoc Document, effect Effect, state EffectState, now time.Time, riders []Write) error {
+// end commits the last state of an effect, together with its status in the operation's record.
+func (l *Ledger) end(
+	ctx context.Context, doc, recordDoc Document, effect Effect, state EffectState, now time.Time, extra []Write,
+) error {
 	effect.State = state
 	effect.ClaimableAt, effect.DueAt = time.Time{}, time.Time{}
 	if state == EffectDone {
 		effect.DoneAt = now
-		effect.ExpireAt = now.Add(2 * l.settings.Retention) // outlives its record, so that nothing late runs it again [S7]
+		effect.ExpireAt = now.Add(2 * l.settings.Retention) // outlives its record, so that no late message runs it again [S7]
 	}
-	return l.commitEnd(ctx, doc, recordDoc, effect, now, riders)
+	return l.commitEnd(ctx, doc, recordDoc, effect, now, extra)
 }
 
 // die ends an effect as DEAD, where its operation's record has not been read yet.
@@ -70,14 +77,17 @@ func (l *Ledger) die(ctx context.Context, doc Document, effect Effect, now time.
 	return l.end(ctx, doc, record.Documents[0], effect, EffectDead, now, nil)
 }
 
-// commitEnd writes an effect whose status changes, and what its operation's record says of it, if there is a record.
-func (l *Ledger) commitEnd(ctx context.Context, doc, recordDoc Document, effect Effect, now time.Time, riders []Write) error {
+// commitEnd writes an effect whose status changes, and that status in its operation's record, if
+// there is a record.
+func (l *Ledger) commitEnd(
+	ctx context.Context, doc, recordDoc Document, effect Effect, now time.Time, extra []Write,
+) error {
 	rec, err := readRecord(recordDoc)
 	if err != nil {
 		return err
 	}
 	effect.WithoutRecord = effect.Status() == operation.EffectDead && !recordDoc.Exists()
-	writes := append([]Write{l.writeEffect(doc, effect)}, riders...)
+	writes := append([]Write{l.writeEffect(doc, effect)}, extra...)
 	if recordDoc.Exists() {
 		rec = rec.WithEffect(effect.Name, effect.Status())
 		if effect.Progress != nil {
@@ -89,11 +99,12 @@ func (l *Ledger) commitEnd(ctx context.Context, doc, recordDoc Document, effect 
 	return l.store.Commit(ctx, writes...)
 }
 
-// maxStoredText bounds a text that a stranger wrote, such as an error message, before it is stored.
+// maxStoredText bounds a text of outside origin, such as an error message, before it is stored:
+// 2,000 bytes.
 const maxStoredText = 2000
 
 func shorten(text string) string { return diag.Cut(text, maxStoredText) }
 
-// printable makes text that a stranger wrote into something that every store takes: Firestore refuses what is not UTF-8, and
-// would do so at each retry.
+// printable makes a text of outside origin storable: Firestore refuses what is not UTF-8, at every
+// retry.
 func printable(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

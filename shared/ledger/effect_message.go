@@ -14,31 +14,35 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Message tells a worker that an effect may be run. It is only a hint: whether it runs rests on the effect's document
+// A Message tells a worker that an effect may be run. The effect's document decides whether it is
 // [S8], so a message may be lost, repeated or late.
 type Message struct {
 	Operation operation.Key `json:"operation"`
 	Effect    string        `json:"effect"`
-	// Attempt is the claim that the message was sent for. A message without it comes from a person, and Replay takes it in.
+	// Attempt is the number of the claim that the message was sent for. A message without it comes
+	// from an operator and goes through Replay.
 	Attempt int `json:"attempt,omitempty"`
-	// Rerun asks for a run of its own, even of what is DONE; the same text again is the same run.
+	// Rerun requests a run of its own, even of a DONE effect; the same text again is the same run.
 	Rerun string `json:"anew,omitempty"`
-	// By is who sent a person's message, in their own word.
+	// By is who sent an operator's message, in their own words.
 	By string `json:"by,omitempty"`
-	// ID is the queue's, the same in every delivery of the message; empty where it has none. It is not part of what is sent.
+	// ID is the queue's id of the message, the same in every delivery; empty where it has none. It
+	// is not sent.
 	ID string `json:"-"`
 }
 
-// FromPerson reports whether the message is not one of the ledger's own.
-func (m Message) FromPerson() bool { return m.Attempt < 1 }
+// FromOperator reports whether the message is an operator's, not one of the ledger's own.
+func (m Message) FromOperator() bool { return m.Attempt < 1 }
 
-// ErrMessage is wrapped by every error about the form of a message; the same message will never be understood.
+// ErrMessage is wrapped by every error about the form of a message. No retry of the same message
+// helps.
 var ErrMessage = errors.New("malformed effect message")
 
-// nonce is what may stand behind the '@' of a run's name: it becomes part of keys and document ids.
+// nonce is what may follow the '@' in a run's name: it becomes part of keys and document ids.
 var nonce = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// Validate returns ErrMessage, and why, where the message names no effect, or asks for a run in a way that no run can be named.
+// Validate returns ErrMessage, with the reason, where the message names no effect, or its Rerun
+// cannot name a run.
 func (m Message) Validate() error {
 	switch {
 	case m.Effect == "":
@@ -46,41 +50,46 @@ func (m Message) Validate() error {
 	case m.Rerun == "":
 		return nil
 	case !nonce.MatchString(m.Rerun) || isAlertRun(m.Rerun):
-		return fmt.Errorf("%w: anew: %.80q must be up to 64 letters, digits, '.', '_' and '-', beginning with a letter or digit, "+
-			"and not the name of an alert such as stuck-1", ErrMessage, m.Rerun)
-	case !m.FromPerson():
-		return fmt.Errorf("%w: anew is for a person's message, which has no attempt", ErrMessage)
+		return fmt.Errorf("%w: \"anew\": %.80q must be up to 64 letters, digits, '.', '_' and '-', beginning with a letter "+
+			"or digit, and not the name of an alert such as stuck-1", ErrMessage, m.Rerun)
+	case !m.FromOperator():
+		return fmt.Errorf("%w: \"anew\" is for an operator's message, which has no attempt", ErrMessage)
 	case RuleOf(m.Effect) != m.Effect:
-		return fmt.Errorf("%w: anew: %q is itself one run; name the effect %q", ErrMessage, m.Effect, RuleOf(m.Effect))
+		return fmt.Errorf("%w: \"anew\": %q is itself one run; name the effect %q",
+			ErrMessage, m.Effect, RuleOf(m.Effect))
 	}
 	return nil
 }
 
-// ParseMessage reads a message: {"operation", "effect"}, the operation's name in any form [K1]. A person's may also have
-// "anew" and "by". Fields that it does not know it leaves alone: a later revision may send them.
+// ParseMessage reads a message: {"operation", "effect"}, the operation's name in any form [K1]. An
+// operator's may also have "anew" and "by". Unknown fields are ignored, because a later revision
+// may send them.
 func ParseMessage(data []byte) (Message, error) {
 	var m Message
 	if err := json.Unmarshal(data, &m); err != nil {
-		return m, fmt.Errorf("%w: %w; it must be {\"operation\":NAME,\"effect\":NAME}, perhaps with \"anew\":TEXT", ErrMessage, err)
+		return m, fmt.Errorf("%w: %w; it must be {\"operation\":NAME,\"effect\":NAME}, perhaps with \"anew\":TEXT",
+			ErrMessage, err)
 	}
 	name, err := operation.ParseName(string(m.Operation), "")
 	if err != nil {
 		return m, fmt.Errorf("%w: operation: %w", ErrMessage, err)
 	}
 	if name.Key.Collection() == "" && !strings.Contains(name.Resource, "/") {
-		return m, fmt.Errorf("%w: operation: %q does not say what it is; write batches/%[2]s or the like", ErrMessage, name.Resource)
+		return m, fmt.Errorf(
+			"%w: operation: %q does not say what it is; write batches/%[2]s or the like", ErrMessage, name.Resource,
+		)
 	}
 	m.Operation = name.Key
 	return m, m.Validate()
 }
 
-// A Publisher hands messages to the workers. Publish returns when the message is safely handed over.
+// A Publisher hands messages to the workers. Publish returns when the message is durable.
 type Publisher interface {
 	Publish(ctx context.Context, m Message) error
 }
 
-// publishTimeout bounds how long a caller waits for its messages to be handed over: a sender of webhooks wants its answer
-// within seconds, and what is not published in time the sweep publishes.
+// publishTimeout bounds how long a caller waits until its messages are published: a webhook's
+// sender wants its answer within seconds. The sweep publishes what was not published in time.
 const publishTimeout = 2500 * time.Millisecond
 
 // send publishes messages. An error loses nothing: the effects' documents are the outbox.

@@ -9,7 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Payload is what an effect is told of the completion, frozen when the effect is planned.
+// A Payload is what an effect knows of the completion, frozen when the effect is planned.
 type Payload struct {
 	Operation      operation.Key      `json:"operation"`
 	State          operation.State    `json:"state"`
@@ -17,28 +17,29 @@ type Payload struct {
 	Result         operation.Result   `json:"result"`
 	Metadata       operation.Metadata `json:"metadata"`
 	IdempotencyKey string             `json:"idempotencyKey"`
-	// Alert is what an alert says; an ordinary effect has none.
+	// Alert is set for an alert only.
 	Alert *Notice `json:"alert,omitempty"`
 }
 
-// WithheldMessage is what a log says where effects were withheld [L3].
+// WithheldMessage is the log message where effects were withheld [L3].
 const WithheldMessage = "effects were withheld: the operation ended longer ago than the retention " +
 	"when the ledger first heard of it; a replay runs one"
 
-// A plan is the effects that one commit adds to an operation.
+// A plan holds the effects that one commit adds to an operation.
 type plan struct {
-	record   operation.Record // with the effects named
+	record   operation.Record // which names the effects
 	writes   []Write
 	messages []Message
-	withheld int // how many effects are not planned, because the end is too long ago
+	withheld int // how many effects are not planned because the end is too long ago
 }
 
-// plan makes effects for the state that rec is in now, where a rule asks for one and the record does not name it yet
-// [S2, S3]. Nothing is planned for an operation that nobody registered [W5]. What outlived its retention is withheld [L3].
-// bound is the intent that the commit binds to the operation; the zero Intent where there is none.
+// plan plans the effects of rec's state that a rule lists and the record does not name yet [S2,
+// S3]. It plans nothing for an unregistered operation [W5]. The effects of an operation that
+// outlived its retention are withheld [L3]. bound is the intent that the commit binds to the
+// operation, or the zero Intent.
 //
-// existing are the effect documents that are known to be there, by name: an expired record may leave them behind, and an
-// effect that is there is never planned anew.
+// existing are the known effect documents, by name. A record that has expired may leave some
+// behind; an existing effect is never planned again.
 func (l *Ledger) plan(
 	ctx context.Context, rec operation.Record, existing map[string]Effect, bound Intent, now time.Time,
 ) (plan, error) {
@@ -50,7 +51,7 @@ func (l *Ledger) plan(
 		}
 	}
 	late := len(names) > 0 && l.late(rec, bound)
-	if late { // no commit meets what is there already: to be told from what never ran, it must be read
+	if late { // no commit will meet existing effects, so they are read here, to be told from those that never ran
 		var err error
 		if existing, err = l.effects(ctx, rec.Key, names); err != nil {
 			return plan{}, err
@@ -74,14 +75,14 @@ func (l *Ledger) plan(
 }
 
 // late reports whether the operation's end was already past the retention when the ledger first
-// heard of it: most likely its record has expired, and its effects ran [L3]. Without a server's
-// time of the end, the time of its submission counts.
+// heard of it. Then its record has most likely expired, and its effects have run [L3]. Without a
+// server's time of the end, the time of submission counts.
 //
-// An intent that was recorded or renewed before the end shows that nothing has expired: until now
-// it waited for the operation. One that was made later may be an old id that is used again.
+// An intent that was recorded or renewed before the end proves that nothing has expired: it waited
+// for the operation until now. An intent made later may be a reused id.
 func (l *Ledger) late(rec operation.Record, bound Intent) bool {
 	end := rec.UpdateTime
-	if end.Unix() <= 0 { // a missing time may also come as the epoch [M4]
+	if end.Unix() <= 0 { // a missing time may also arrive as 1970 [M4]
 		end = rec.SubmittedAt
 	}
 	if !rec.Settled() || rec.CreatedAt.Sub(end) <= l.settings.Retention {
@@ -90,7 +91,7 @@ func (l *Ledger) late(rec operation.Record, bound Intent) bool {
 	return !bound.Waiting() || bound.AttemptedAt().After(end)
 }
 
-// add plans the effect called name for the plan's record as it is.
+// add plans the effect called name, for the plan's record in its present state.
 func (p *plan) add(l *Ledger, name string, notice *Notice, now time.Time) error {
 	effect, err := newEffect(p.record, name, notice, now)
 	if err != nil {
@@ -118,7 +119,7 @@ func newEffect(rec operation.Record, name string, notice *Notice, now time.Time)
 	}, nil
 }
 
-// effectPaths returns where every effect that a rule could plan would be.
+// effectPaths returns the paths of every effect that a rule could plan.
 func (l *Ledger) effectPaths(key operation.Key) []Path {
 	paths := make([]Path, len(l.settings.Rules))
 	for i, rule := range l.settings.Rules {
@@ -127,7 +128,7 @@ func (l *Ledger) effectPaths(key operation.Key) []Path {
 	return paths
 }
 
-// readEffects decodes the effects among documents that exist, by name.
+// readEffects decodes those of the documents that exist, by effect name.
 func readEffects(documents []Document) (map[string]Effect, error) {
 	effects := map[string]Effect{}
 	for _, d := range documents {

@@ -2,12 +2,12 @@ package ledger
 
 import (
 	"context"
-	"fmt"
+	"time"
 
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A RecoverOutcome is what Recover found, in words that commands print.
+// A RecoverOutcome is the result of Recover, in words that commands print.
 type RecoverOutcome string
 
 // The outcomes of Recover.
@@ -15,32 +15,25 @@ const (
 	RecoverDone      RecoverOutcome = "recovered" // it was open or DEAD, and is DONE now
 	RecoverKnown     RecoverOutcome = "known"     // it was DONE already
 	RecoverUnplanned RecoverOutcome = "unplanned" // there is no such effect yet: its operation has not ended here
-	RecoverHeld      RecoverOutcome = "held"      // a worker runs it now: pause effects first
+	RecoverHeld      RecoverOutcome = "held"      // a worker runs it now: nothing was recorded
 )
 
-// Recover records that an effect is DONE which was DONE before the store was restored from a backup [S7]. by is the operator
-// who says so, with the functions' log as evidence: the ledger itself no longer knows. What the log does not show is never
-// recovered; it is run again, with the same key. Calling it again is safe. Errors: as Ingest.
+// Recover records that an effect is DONE which was DONE before the store was restored from a backup
+// [S7]. by is the operator, whose evidence is the functions' log: the ledger itself has forgotten.
+// What the log does not show must not be recovered; it is run again, with the same key. Calling it
+// again is safe. Errors: as Ingest.
 func (l *Ledger) Recover(ctx context.Context, key operation.Key, name, by string) (RecoverOutcome, error) {
 	var outcome RecoverOutcome
 	var last *Recovery
-	err := l.decide(ctx, fmt.Sprintf("recovering effect %s of %s", name, key), func(int) error {
-		snapshot, err := l.store.Get(ctx, EffectPath(key, name), OperationPath(key))
-		if err != nil {
-			return err
-		}
-		doc, recordDoc, now := snapshot.Documents[0], snapshot.Documents[1], snapshot.ReadTime
-		effect, err := readEffect(doc)
+	err := l.withEffect(ctx, key, name, "recovering", func(effect Effect, docs []Document, now time.Time) error {
 		switch {
-		case err != nil:
-			return err
-		case !doc.Exists():
+		case !docs[0].Exists():
 			outcome = RecoverUnplanned
 			return nil
 		case effect.State == EffectDone:
 			outcome = RecoverKnown
-			if last != nil && effect.Recovered != nil && *effect.Recovered == *last { // our own commit, whose answer was lost
-				outcome = RecoverDone
+			if last != nil && effect.Recovered != nil && *effect.Recovered == *last {
+				outcome = RecoverDone // our own commit, whose answer was lost
 			}
 			return nil
 		case effect.State == EffectClaimed && effect.ClaimableAt.After(now):
@@ -49,7 +42,7 @@ func (l *Ledger) Recover(ctx context.Context, key operation.Key, name, by string
 		}
 		last = &Recovery{At: operation.Instant(now), By: printable(shorten(by))}
 		outcome, effect.Recovered, effect.Abandoned = RecoverDone, last, nil
-		return l.end(ctx, doc, recordDoc, effect, EffectDone, now, nil)
-	})
+		return l.end(ctx, docs[0], docs[1], effect, EffectDone, now, nil)
+	}, OperationPath(key))
 	return outcome, err
 }

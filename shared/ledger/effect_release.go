@@ -8,44 +8,49 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Failing tells of the failed attempts that an effect has had since it was planned or reopened, or since an item of it came
-// to its end.
+// Failing describes the failed attempts of an effect since it was planned or reopened, or since one
+// of its items was done or refused for good.
 type Failing struct {
 	// Since is when the first of them failed, Last the last.
 	Since time.Time `json:"since" firestore:"since"`
 	Last  time.Time `json:"last" firestore:"last"`
 	Times int       `json:"times" firestore:"times"`
-	// AlertedAt is when it was alerted that the effect has been failing for long; zero where it was not.
+	// AlertedAt is when it was reported that the effect has been failing for an hour; zero where it
+	// was not.
 	AlertedAt time.Time `json:"alertedAt,omitzero" firestore:"alertedAt,omitempty"`
 }
 
-// A Failure says what Release made of a failed attempt.
+// A Failure is the result of Release.
 type Failure struct {
-	// Since is when the first attempt failed of those that count against the effect now.
+	// Since is when the first of the attempts failed that count against the effect.
 	Since time.Time
-	// Dead: the effect was given up, for it has failed often enough and for long enough.
+	// Dead: the effect was given up, because it has failed often enough and for long enough.
 	Dead bool
-	// LastError is what the effect's document says; of a Dead one also how often and for how long it failed.
+	// LastError is the one in the effect's document. That of a Dead effect includes how often and
+	// for how long it failed.
 	LastError string
-	// Wait is how long until the effect may be claimed again; 0 of a Dead one.
+	// Wait is how long until the effect may be claimed again; 0 for a Dead one.
 	Wait time.Duration
-	// Alert: the effect has been failing for an hour, and no other failure says so.
+	// Alert: the effect has been failing for an hour, and no other Failure reports it.
 	Alert bool
 }
 
-// alertFailingAfter is how long an effect fails before that is worth an alert: long before it may be dead.
+// alertFailingAfter is how long an effect fails before that is reported: long before it may be
+// dead.
 const alertFailingAfter = time.Hour
 
-// Release gives the effect back after a failure, so that it is tried again after a back-off [S4]: not before retryAfter, nor
-// before a time that is four times as long after each failure. An effect that has failed MaxAttempts times, and for RetryFor,
-// is DEAD instead. That is decided here and not at a claim: whatever may be claimed is tried first. Errors: as Finish.
+// Release gives the effect back after a failure. It may be claimed again after its back-off [S4],
+// but not before retryAfter. The back-off is multiplied by four after each failure, from 1 s to 1 h
+// with the default lease, and then reduced by up to a half at random. An effect that has failed
+// MaxAttempts times, and for RetryFor, is DEAD instead. This is decided here and not at the claim:
+// an effect that may be claimed is tried first. Errors: as Finish.
 func (l *Ledger) Release(ctx context.Context, lease Lease, cause error, retryAfter time.Duration) (Failure, error) {
 	var failure Failure
-	chance := l.jitter()
-	err := l.withEffect(ctx, lease, "releasing", func(effect Effect, docs []Document, now time.Time) error {
+	jitter := l.jitter()
+	err := l.withLease(ctx, lease, "releasing", func(effect Effect, docs []Document, now time.Time) error {
 		released := effect.State == EffectPending || effect.State == EffectDead
 		switch {
-		case released && effect.Failing != nil && effect.lastHeldBy(lease): // by us before; the answer was lost
+		case released && effect.Failing != nil && effect.lastHeldBy(lease): // by this call before, whose answer was lost
 			failure = effect.failure(now)
 			return nil
 		case !effect.heldBy(lease):
@@ -61,7 +66,7 @@ func (l *Ledger) Release(ctx context.Context, lease Lease, cause error, retryAft
 			return l.die(ctx, docs[0], effect, now)
 		}
 		effect.State = EffectPending
-		wait := max(l.backoff(effect.Failing.Times, chance), retryAfter)
+		wait := max(l.backoff(effect.Failing.Times, jitter), retryAfter)
 		effect.ClaimableAt = operation.Instant(now.Add(wait))
 		effect.DueAt = effect.ClaimableAt
 		failure = effect.failure(now)
@@ -73,7 +78,7 @@ func (l *Ledger) Release(ctx context.Context, lease Lease, cause error, retryAft
 	return failure, nil
 }
 
-// fail notes one more failed attempt.
+// fail counts one more failed attempt.
 func (e *Effect) fail(cause error, now time.Time) {
 	failing := Failing{Since: now}
 	if e.Failing != nil {
@@ -87,7 +92,7 @@ func (e *Effect) fail(cause error, now time.Time) {
 	e.Failing, e.LastError = &failing, shorten(cause.Error())
 }
 
-// failure tells of the last failed attempt, from what is recorded of it.
+// failure returns the Failure that the effect's document records.
 func (e Effect) failure(now time.Time) Failure {
 	f := Failure{Since: e.Failing.Since, LastError: e.LastError}
 	if f.Dead = e.State == EffectDead; !f.Dead {
@@ -97,15 +102,15 @@ func (e Effect) failure(now time.Time) Failure {
 	return f
 }
 
-// givesUp reports whether an effect that fails so is to be tried no more.
+// givesUp reports whether an effect with these failures is given up.
 func (l *Ledger) givesUp(f Failing) bool {
 	return f.Times >= l.settings.MaxAttempts && f.Last.Sub(f.Since) >= l.settings.RetryFor
 }
 
-// backoff returns how long an effect waits after its nth failure, where chance is in [0, 1): min(TTL/600 × 4^(n-1), 6 TTL),
-// less up to a half by chance, so that what failed together does not come back together. With a TTL of 600 s that is up to
-// 1 s, 4 s, 16 s, 64 s, 256 s, 1024 s, and from then on an hour.
-func (l *Ledger) backoff(n int, chance float64) time.Duration {
+// backoff returns how long an effect waits after its nth failure, for a jitter in [0, 1):
+// min(TTL/600 × 4^(n-1), 6 TTL), less up to a half, so that effects which failed together are not
+// retried together. With a lease of 600 s: 1 s, 4 s, 16 s, 64 s, 256 s, 1024 s, then 1 h.
+func (l *Ledger) backoff(n int, jitter float64) time.Duration {
 	wait := min(l.settings.ClaimTTL/600<<(2*min(n-1, 6)), 6*l.settings.ClaimTTL)
-	return wait/2 + time.Duration(chance*float64(wait/2))
+	return wait/2 + time.Duration(jitter*float64(wait/2))
 }

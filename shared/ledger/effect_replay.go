@@ -12,40 +12,43 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// ErrReplay: there is nothing to replay and no later attempt at the same message mends that; the error says why.
+// ErrReplay: there is nothing to replay, and no retry of the same message helps; the error says
+// why.
 var ErrReplay = errors.New("it cannot be replayed")
 
-// A ReplayOutcome is what a person's message changed, in words that logs count.
+// A ReplayOutcome is what an operator's message changed, in words that logs count.
 type ReplayOutcome string
 
-// The outcomes of a replay. The zero one: nothing but that the message was seen; the effect is done, or is tried by itself.
+// The outcomes of a replay. The zero one: nothing changed; the effect is done, or is retried
+// anyway.
 const (
 	Reopened     ReplayOutcome = "reopened"     // it was DEAD
-	PlannedLate  ReplayOutcome = "planned"      // it was never planned, and a rule has it
+	PlannedLate  ReplayOutcome = "planned"      // it was never planned, and a rule lists it
 	PlannedRerun ReplayOutcome = "planned-anew" // as a run of its own
-	Repeated     ReplayOutcome = "repeated"     // this very message was taken in before
+	Repeated     ReplayOutcome = "repeated"     // the message was seen before
 )
 
-// Replayed says what Replay did.
+// Replayed reports what Replay did.
 type Replayed struct {
-	Effect  string // the effect to be claimed now: the one that the message names, or the run of it
+	Effect  string // the effect to claim now: the one that the message names, or its rerun
 	Outcome ReplayOutcome
 }
 
-// maxReplays is how many messages an effect remembers; a queue has long forgotten what is older.
+// maxReplays is how many messages an effect remembers; older ones are no longer redelivered.
 const maxReplays = 100
 
-// maxReplayError bounds the error that each of them keeps.
+// maxReplayError bounds the error that each of them keeps, in bytes.
 const maxReplayError = 300
 
-// Replay takes in a person's message about an effect, before it is claimed as by any message [G5]. What is DEAD is reopened,
-// also if it was waived: it is PENDING, claimable at once, with all its attempts before it; its fence goes on [S6], and its
-// last error becomes the replay's; of an effect that runs once per item those that FAILED are returned to waiting, under their
-// own keys. What was never planned is planned now, where a rule has it for the state that the operation has reached and
-// the operation is registered and settled. What is DONE stays so [S2]; with Rerun the message asks for a run of its own, with the
-// payload of the first but a key and a claim of its own. The first stays as it is.
+// Replay applies an operator's message about an effect, before the effect is claimed as for any
+// message [G5]. A DEAD effect is reopened, also if it was waived: it is PENDING and claimable at
+// once, its attempts start again, its fence continues [S6], and its last error moves to the replay.
+// The FAILED items of an effect that runs once per item return to waiting, under their own keys. An
+// effect that was never planned is planned, where a rule lists it for the state of the operation,
+// and the operation is registered and settled. A DONE effect stays DONE [S2]. With Rerun the
+// message plans one more run, with the payload of the first but a key and a claim of its own.
 //
-// A message is taken in once by each effect, whatever it found: a redelivery that is known by its ID changes nothing. One
+// Each effect sees a message once: a redelivery, known by its ID, changes nothing. A message
 // without an ID cannot be told from its redelivery, and so reopens nothing.
 //
 // Errors: ErrReplay; else as Ingest. Calling it again is safe.
@@ -57,7 +60,8 @@ func (l *Ledger) Replay(ctx context.Context, m Message) (Replayed, error) {
 	if err := m.Validate(); err != nil {
 		return Replayed{}, fmt.Errorf("%w: %w", ErrReplay, err)
 	}
-	err := l.decide(ctx, fmt.Sprintf("replaying effect %s of %s", r.name, m.Operation), func(int) error { return r.try(ctx) })
+	what := fmt.Sprintf("replaying effect %s of %s", r.name, m.Operation)
+	err := l.decide(ctx, what, func(int) error { return r.try(ctx) })
 	if err != nil {
 		return Replayed{}, err
 	}
@@ -68,15 +72,17 @@ func (l *Ledger) Replay(ctx context.Context, m Message) (Replayed, error) {
 type replaying struct {
 	ledger  *Ledger
 	message Message
-	name    string // of the effect, or of the run of it
+	name    string // of the effect, or of its rerun
 	writer  string
-	// outcome is that of the commit that was tried last. Where its answer was lost, it is the one that counts.
+	// outcome is that of the last commit that was tried. Where its answer was lost, it is that of
+	// the call.
 	outcome ReplayOutcome
 }
 
 func (r *replaying) try(ctx context.Context) error {
 	key := r.message.Operation
-	snapshot, err := r.ledger.store.Get(ctx, EffectPath(key, r.name), OperationPath(key), EffectPath(key, r.message.Effect))
+	paths := []Path{EffectPath(key, r.name), OperationPath(key), EffectPath(key, r.message.Effect)}
+	snapshot, err := r.ledger.store.Get(ctx, paths...)
 	if err != nil {
 		return err
 	}
@@ -93,7 +99,7 @@ func (r *replaying) try(ctx context.Context) error {
 		case !recordDoc.Exists():
 			return fmt.Errorf("%w: %w", ErrReplay, ErrNotFound)
 		case r.message.Rerun != "":
-			return r.anew(ctx, snapshot.Documents[2], recordDoc, rec, now)
+			return r.rerun(ctx, snapshot.Documents[2], recordDoc, rec, now)
 		default:
 			return r.late(ctx, doc, recordDoc, rec, now)
 		}
@@ -119,10 +125,12 @@ func (r *replaying) try(ctx context.Context) error {
 	return r.reopen(ctx, doc, recordDoc, effect, replay, now)
 }
 
-// reopen makes an effect PENDING that is DEAD. replay is its note of the message.
-func (r *replaying) reopen(ctx context.Context, doc, recordDoc Document, effect Effect, replay *Replay, now time.Time) error {
+// reopen makes a DEAD effect PENDING. replay is its note of the message.
+func (r *replaying) reopen(
+	ctx context.Context, doc, recordDoc Document, effect Effect, replay *Replay, now time.Time,
+) error {
 	if effect.Progress != nil {
-		if effect.Abandoned != nil { // so its FAILED items expire
+		if effect.Abandoned != nil { // its FAILED items expire, and must not
 			if err := r.ledger.keepFailed(ctx, effect.Operation, effect.Name, time.Time{}); err != nil {
 				return err
 			}
@@ -136,7 +144,7 @@ func (r *replaying) reopen(ctx context.Context, doc, recordDoc Document, effect 
 	return r.ledger.commitEnd(ctx, doc, recordDoc, effect, now, nil)
 }
 
-// late plans an effect that no rule asked for when the operation came into its state.
+// late plans an effect that no rule listed when the operation reached its state.
 func (r *replaying) late(ctx context.Context, doc, recordDoc Document, rec operation.Record, now time.Time) error {
 	l := r.ledger
 	i := slices.IndexFunc(l.settings.Rules, func(rule Rule) bool { return rule.Name == r.name })
@@ -145,13 +153,17 @@ func (r *replaying) late(ctx context.Context, doc, recordDoc Document, rec opera
 	case named && status != operation.EffectWithheld:
 		return fmt.Errorf("%w: its document is gone; the operation's record says that it is %s", ErrReplay, status)
 	case i < 0:
-		return fmt.Errorf("%w: it was never planned, and no effect is named %.80q in the settings; they are %s", ErrReplay, r.name, l.ruleNames())
+		return fmt.Errorf(
+			"%w: it was never planned, and no effect is named %.80q; the effects are %s", ErrReplay, r.name, l.ruleNames(),
+		)
 	case !rec.Registered:
 		return fmt.Errorf("%w: %w", ErrReplay, ErrUnregistered)
 	case !rec.Settled():
 		return fmt.Errorf("%w: the operation is %s; its effects are planned when it ends", ErrReplay, rec.State)
 	case !l.settings.Rules[i].matches(rec):
-		return fmt.Errorf("%w: its rule is not for an operation that is %s, of job kind %q", ErrReplay, rec.State, rec.JobKind)
+		return fmt.Errorf(
+			"%w: its rule does not match an operation that is %s, of job kind %q", ErrReplay, rec.State, rec.JobKind,
+		)
 	}
 	effect, err := newEffect(rec, r.name, nil, now)
 	if err != nil {
@@ -170,10 +182,10 @@ func (l *Ledger) ruleNames() string {
 	return strings.Join(names, ", ")
 }
 
-// id is the message's as it is stored.
+// id is the message's ID as it is stored.
 func (r *replaying) id() string { return printable(shorten(r.message.ID)) }
 
-// remember notes the message in the effect, and returns the note.
+// remember adds the message to the effect's replays, and returns it.
 func (r *replaying) remember(effect *Effect, now time.Time) *Replay {
 	effect.Replays = append(effect.Replays[max(0, len(effect.Replays)-maxReplays+1):], Replay{
 		Message: r.id(), By: printable(shorten(r.message.By)), At: operation.Instant(now), Writer: r.writer,

@@ -11,12 +11,14 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// maxRuns bounds the runs of one effect that people ask for: a claim reads them all.
+// maxRuns bounds the reruns of one effect: a claim reads them all.
 const maxRuns = 100
 
-// anew plans a run of its own of the effect that firstDoc is. The first run's document is written in the same commit: it says
-// from then on that it is not the only one, and whoever is about to claim it decides again.
-func (r *replaying) anew(ctx context.Context, firstDoc, recordDoc Document, rec operation.Record, now time.Time) error {
+// rerun plans one more run of the effect in firstDoc. The first run's document is written in the
+// same commit: it counts its reruns, and a concurrent claim of it decides again.
+func (r *replaying) rerun(
+	ctx context.Context, firstDoc, recordDoc Document, rec operation.Record, now time.Time,
+) error {
 	l := r.ledger
 	first, err := readEffect(firstDoc)
 	status, named := rec.Effects[r.name]
@@ -24,16 +26,19 @@ func (r *replaying) anew(ctx context.Context, firstDoc, recordDoc Document, rec 
 	case err != nil:
 		return err
 	case named:
-		return fmt.Errorf("%w: the document of that run is gone; the operation's record says that it is %s", ErrReplay, status)
+		return fmt.Errorf(
+			"%w: the document of that run is gone; the operation's record says that it is %s", ErrReplay, status,
+		)
 	case !firstDoc.Exists():
-		return fmt.Errorf("%w anew: there is no first run of it whose payload could be sent again; replay it without anew", ErrReplay)
+		return fmt.Errorf("%w as a rerun: there is no first run whose payload could be sent again; replay it without a rerun",
+			ErrReplay)
 	case first.Runs >= maxRuns:
-		return fmt.Errorf("%w anew: it has %d runs already", ErrReplay, first.Runs)
+		return fmt.Errorf("%w as a rerun: it has %d reruns already", ErrReplay, first.Runs)
 	}
 	key := operation.IdempotencyKey(first.Operation, r.name)
 	payload, err := withKey(first.Payload, key)
 	if err != nil {
-		return fmt.Errorf("%w anew: the payload of the first run: %w", ErrReplay, err)
+		return fmt.Errorf("%w as a rerun: the payload of the first run: %w", ErrReplay, err)
 	}
 	run := Effect{
 		Operation: first.Operation, Name: r.name, Rerun: r.message.Rerun, State: EffectPending,
@@ -41,7 +46,7 @@ func (r *replaying) anew(ctx context.Context, firstDoc, recordDoc Document, rec 
 	}
 	r.remember(&run, now)
 	first.Runs++
-	if !first.ExpireAt.IsZero() { // it stays beside its runs
+	if !first.ExpireAt.IsZero() { // it is kept as long as its reruns
 		first.ExpireAt = now.Add(2 * l.settings.Retention)
 	}
 	r.outcome = PlannedRerun
@@ -49,7 +54,7 @@ func (r *replaying) anew(ctx context.Context, firstDoc, recordDoc Document, rec 
 	return l.commitEnd(ctx, Document{Path: path}, recordDoc, run, now, []Write{l.writeEffect(firstDoc, first)})
 }
 
-// withKey returns a payload with another idempotency key, and every other byte as it is.
+// withKey returns a payload with another idempotency key, and otherwise unchanged.
 func withKey(payload, key string) (string, error) {
 	decoder := json.NewDecoder(strings.NewReader(payload))
 	if _, err := decoder.Token(); err != nil {
@@ -77,28 +82,30 @@ func withKey(payload, key string) (string, error) {
 	return "", errors.New("it has no idempotencyKey")
 }
 
-// A company is what a claim meets that is of one of several runs.
-type company struct {
-	claimed bool          // another run is
-	until   time.Duration // when its lease ends, from now
-	writes  []Write       // to go into the claim's commit
+// A siblings is what a claim needs to know of the sibling runs of a run that is to be claimed.
+type siblings struct {
+	claimed bool          // a sibling is CLAIMED
+	until   time.Duration // how long until its lease ends
+	writes  []Write       // for the claim's commit
 }
 
-// company looks at the other runs of an effect that people asked to run anew: of them all one is claimed at a time. A run whose
-// worker died still counts, until it is seized and ended: that worker may yet wake up and extend its lease. The claim writes the
-// operation's record, so that of two runs' claims at once one decides again. An effect that has no other run costs nothing.
-func (l *Ledger) company(ctx context.Context, effect Effect, now time.Time) (company, error) {
+// siblingRuns reads the sibling runs of an effect: its first run and its reruns, of which at most
+// one is CLAIMED. A run whose lease is over still counts until it is claimed again and ended,
+// because its worker may resume and extend the lease. The claim's commit writes the operation's
+// record, so that of two siblings' concurrent claims one decides again. An effect without siblings
+// costs nothing.
+func (l *Ledger) siblingRuns(ctx context.Context, effect Effect, now time.Time) (siblings, error) {
 	if !effect.oneOfSeveral() {
-		return company{}, nil
+		return siblings{}, nil
 	}
 	snapshot, err := l.store.Get(ctx, OperationPath(effect.Operation))
 	if err != nil {
-		return company{}, err
+		return siblings{}, err
 	}
 	recordDoc := snapshot.Documents[0]
 	rec, err := readRecord(recordDoc)
-	if err != nil || !recordDoc.Exists() { // it expired, because nothing was open or dead any more: there is nobody to wait for
-		return company{}, err
+	if err != nil || !recordDoc.Exists() { // it has expired, so no sibling was open or dead
+		return siblings{}, err
 	}
 	var names []string
 	for name := range rec.Effects {
@@ -108,16 +115,16 @@ func (l *Ledger) company(ctx context.Context, effect Effect, now time.Time) (com
 	}
 	others, err := l.effects(ctx, effect.Operation, names)
 	if err != nil {
-		return company{}, err
+		return siblings{}, err
 	}
 	for _, other := range others {
 		if other.oneOfSeveral() && other.State == EffectClaimed {
-			return company{claimed: true, until: max(other.ClaimableAt.Sub(now), 0)}, nil
+			return siblings{claimed: true, until: max(other.ClaimableAt.Sub(now), 0)}, nil
 		}
 	}
 	_, write := l.writeRecord(recordDoc, rec, now)
-	return company{writes: []Write{write}}, nil
+	return siblings{writes: []Write{write}}, nil
 }
 
-// oneOfSeveral reports whether the effect has, or is, a run that a person asked for.
+// oneOfSeveral reports whether the effect has siblings.
 func (e Effect) oneOfSeveral() bool { return e.Rerun != "" || e.Runs > 0 }

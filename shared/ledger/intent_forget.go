@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// ErrIntentInUse: an operation that is there has the intent's correlation id. Forget deletes both.
+// ErrIntentInUse: an operation has the intent's correlation id. Forget deletes both.
 var ErrIntentInUse = errors.New("the intent belongs to an operation")
 
 // CanForgetIntent returns ErrIntentInUse where ForgetIntent would. Other errors: the store's.
@@ -26,17 +26,18 @@ func (l *Ledger) CanForgetIntent(ctx context.Context, intent Intent) error {
 	}
 }
 
-// ForgetIntent deletes an intent, as Intent returned it, that no operation has: it was never bound, or its operation is gone.
-// Like Forget it is for a person's data: a job that was submitted with the id and shows itself afterwards is one that nobody
-// recorded [W5].
+// ForgetIntent deletes an intent, as Intent returned it, that no operation has: it was never bound,
+// or its operation is gone. Like Forget it is for the erasure of personal data. A job that was
+// submitted with the id and shows up afterwards is unregistered [W5].
 //
-// Errors: ErrIntentInUse; ErrConflict where the intent changed meanwhile; else as Ingest. Calling it again is safe.
+// Errors: ErrIntentInUse; ErrConflict where the intent changed meanwhile; else as Ingest. Calling
+// it again is safe.
 func (l *Ledger) ForgetIntent(ctx context.Context, intent Intent) error {
 	what := fmt.Sprintf("forgetting the intent %q", intent.CorrelationID)
 	changed := false
 	err := l.decide(ctx, what, func(int) error {
 		doc, found, err := l.intent(ctx, intent.CorrelationID)
-		if err != nil || !found.CreatedAt.Equal(intent.CreatedAt) { // it is gone, perhaps by us, and perhaps there is another
+		if err != nil || !found.CreatedAt.Equal(intent.CreatedAt) { // it is gone, perhaps by this call
 			return err
 		}
 		if changed = found.Version != intent.Version; changed {

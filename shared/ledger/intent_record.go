@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 	"unicode/utf8"
 
 	"github.com/opledger/opledger/shared/operation"
@@ -14,23 +13,23 @@ import (
 
 // An Intention is what a submitter is about to submit.
 type Intention struct {
-	// CorrelationID is the submitter's own id for the job, which it puts into the job's user metadata [K6]. Two jobs never have
-	// the same.
+	// CorrelationID is the submitter's own id of the job, unique to it, which it puts into the
+	// job's user metadata [K6].
 	CorrelationID string
 	JobKind       string
 	Metadata      operation.Metadata
-	// Collection is where the operation is going to be; empty where that is not known.
+	// Collection is where the operation will be; empty where that is not known.
 	Collection operation.Collection
 }
 
-// ErrIntention is wrapped by every error about what an Intention says; the same is never taken.
+// ErrIntention is wrapped by every problem of an Intention. No retry of the same one helps.
 var ErrIntention = errors.New("the intent cannot be recorded")
 
-// MaxCorrelationBytes bounds a correlation id: a longer one is not looked for in events.
+// MaxCorrelationBytes bounds a correlation id: a longer one is not recognized in events.
 const MaxCorrelationBytes = 256
 
-// Validate returns every problem of the intention, joined; nil if there is none. Each wraps ErrIntention, and
-// operation.ErrMetadata where it is about the metadata.
+// Validate returns every problem of the intention, joined; nil if there is none. Each wraps
+// ErrIntention, and operation.ErrMetadata where it is about the metadata.
 func (i Intention) Validate() error {
 	var problems []error
 	add := func(format string, args ...any) {
@@ -58,12 +57,13 @@ func (i Intention) Validate() error {
 	return errors.Join(problems...)
 }
 
-// Intend records an intent, before the submitter submits [G6]. It returns the intent as it is stored now: one that is there
-// already stays as it is, so a submitter that starts again learns by BOUND that its job exists, and under which name; before it
-// submits on one that another run recorded, it calls Renew. Where a delivery has named the id before anybody recorded it, its
-// operation is registered here, as Register does; it stays SEEN only where that operation was registered with another id.
+// Intend records an intent before the submission [G6]. It returns the intent as it is stored now.
+// One that exists already stays as it is, so a restarted submitter learns from BOUND that its job
+// exists, and under which name. Before it submits on an intent that another run recorded, it must
+// call Renew. Where a delivery came with the id first, its operation is registered here, as by
+// Register; the intent stays SEEN only where that operation was registered with another id.
 //
-// The same again is safe. Errors: ErrIntention; otherwise as Ingest.
+// Calling it again is safe. Errors: ErrIntention; otherwise as Ingest.
 func (l *Ledger) Intend(ctx context.Context, i Intention) (Intent, error) {
 	if err := i.Validate(); err != nil {
 		return Intent{}, err
@@ -85,7 +85,7 @@ func (l *Ledger) Intend(ctx context.Context, i Intention) (Intent, error) {
 			intent, messages, err = l.intendSeen(ctx, i, intent, tries > 0)
 			return err
 		case doc.Exists():
-			intent.Created = intent.Writer == nonce // where the answer of our own commit was lost
+			intent.Created = intent.Writer == nonce // our own commit, whose answer was lost
 			intent.Kept, err = i.kept(intent)
 			return err
 		}
@@ -100,11 +100,12 @@ func (l *Ledger) Intend(ctx context.Context, i Intention) (Intent, error) {
 	if err != nil {
 		return Intent{}, err
 	}
-	_ = l.send(ctx, messages) // what is not handed over now waits for the sweep
+	_ = l.send(ctx, messages) // what is not published now waits for the sweep
 	return intent, nil
 }
 
-// intendSeen registers the operation that a delivery with the intention's id was about: the job has been submitted already.
+// intendSeen registers the operation of a delivery that came with the intention's id: the job was
+// submitted before the intent was recorded.
 func (l *Ledger) intendSeen(ctx context.Context, i Intention, seen Intent, again bool) (Intent, []Message, error) {
 	snapshot, err := l.store.Get(ctx, OperationPath(seen.Operation))
 	if err != nil {
@@ -116,7 +117,8 @@ func (l *Ledger) intendSeen(ctx context.Context, i Intention, seen Intent, again
 	}
 	registered, messages, err := l.register(ctx, Registration{
 		Name:    operation.Name{Key: seen.Operation, Resource: cmp.Or(rec.Name, string(seen.Operation))},
-		JobKind: i.JobKind, Metadata: i.Metadata, SubmittedAt: seen.CreatedAt, CorrelationID: i.CorrelationID, By: seen.BoundBy,
+		JobKind: i.JobKind, Metadata: i.Metadata, SubmittedAt: seen.CreatedAt, CorrelationID: i.CorrelationID,
+		By: seen.BoundBy,
 	}, again)
 	if err != nil {
 		return Intent{}, nil, err
@@ -124,28 +126,4 @@ func (l *Ledger) intendSeen(ctx context.Context, i Intention, seen Intent, again
 	_, intent, err := l.intent(ctx, i.CorrelationID)
 	intent.Withheld = registered.Withheld
 	return intent, messages, err
-}
-
-// A DueIntent is a waiting intent as a pass of reconciliation sees it.
-type DueIntent struct {
-	Intent Intent
-	doc    Document
-}
-
-// DueIntents finds waiting intents that a pass is to look at now, at most limit, behind after:
-// those that were not bound for so long that they are to be given up, and those whose operation is
-// to be looked for again.
-func (l *Ledger) DueIntents(ctx context.Context, now time.Time, after Cursor, limit int) (Page[DueIntent], error) {
-	return due(ctx, l.store, queryDue(IntentsCollection, now, after, limit), readDueIntent)
-}
-
-// WaitingIntents finds the intents whose operation is still looked for, however young, the one that
-// is looked at next first, at most limit, behind after.
-func (l *Ledger) WaitingIntents(ctx context.Context, after Cursor, limit int) (Page[DueIntent], error) {
-	return due(ctx, l.store, queryOpen(IntentsCollection, after, limit), readDueIntent)
-}
-
-func readDueIntent(doc Document) (DueIntent, error) {
-	intent, err := readIntent(doc)
-	return DueIntent{Intent: intent, doc: doc}, err
 }

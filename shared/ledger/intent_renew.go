@@ -8,13 +8,14 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Renew says that a submitter which started again is about to submit on an intent that was there already, as Intend returned
-// it. The intent is OPEN from now on, also where it was ABANDONED, and is waited for as long as a new one: so what this
-// submission leaves behind is looked for, too [G6]. What it says of the job stays.
+// Renew announces a submission by a restarted submitter, on an intent that existed already, as
+// Intend returned it. The intent is OPEN again, also where it was ABANDONED, and is waited for as
+// long as a new one, so that the job of this submission is found [G6]. Its job kind and metadata
+// stay.
 //
-// Of several submitters that start again at once one renews the intent; every other gets ErrConflict, and must not submit.
-// ErrConflict, too: it was bound, given up or withdrawn meanwhile, or waits for nothing. Other errors: as Ingest, and the intent
-// may have been renewed.
+// Of several submitters that restart at once one renews the intent; every other gets ErrConflict,
+// and must not submit. ErrConflict, too, where the intent was bound, given up or withdrawn
+// meanwhile, or does not wait. Other errors: as Ingest, and the intent may have been renewed.
 func (l *Ledger) Renew(ctx context.Context, intent Intent) (Intent, error) {
 	var renewed Intent
 	nonce := l.nonce()
@@ -30,11 +31,12 @@ func (l *Ledger) Renew(ctx context.Context, intent Intent) (Intent, error) {
 		if err != nil {
 			return err
 		}
-		if found.Writer == nonce && found.State == IntentOpen { // the answer of our own commit was lost
+		if found.Writer == nonce && found.State == IntentOpen { // our own commit, whose answer was lost
 			renewed = found
 			return nil
 		}
-		// One that was withdrawn and recorded anew has the version of the old one, but another writer.
+		// One that was withdrawn and recorded again has the version of the old one, but another
+		// writer.
 		changed = found.Version != intent.Version || found.Writer != intent.Writer || !found.Waiting()
 		if changed {
 			return nil
@@ -52,39 +54,4 @@ func (l *Ledger) Renew(ctx context.Context, intent Intent) (Intent, error) {
 		return Intent{}, err
 	}
 	return renewed, nil
-}
-
-// Withdraw deletes an intent that is OPEN or ABANDONED, for a submitter that knows that nothing was submitted: nobody needs to
-// look for it, and its id is free again at once [G6]. It reports whether the intent is gone; false: there was none, it is SEEN
-// or BOUND, since an operation has its id, or another submitter renewed it meanwhile.
-//
-// An operation that shows itself with the id afterwards is one that nobody recorded [W5]. Errors: as Ingest.
-func (l *Ledger) Withdraw(ctx context.Context, correlationID string) (bool, error) {
-	var first Document
-	var version int64
-	withdrawn := false
-	err := l.decide(ctx, fmt.Sprintf("withdrawing the intent %q", correlationID), func(int) error {
-		doc, intent, err := l.intent(ctx, correlationID)
-		if err != nil {
-			return err
-		}
-		if first.Exists() && doc.Token != first.Token {
-			// Versions only count up, so a lower one is of an intent that was recorded after this one was deleted.
-			if withdrawn = !doc.Exists() || intent.Version <= version; withdrawn || intent.State == IntentOpen {
-				return nil
-			}
-		}
-		if !intent.Waiting() {
-			return nil
-		}
-		if !first.Exists() {
-			first, version = doc, intent.Version
-		}
-		if err := l.store.Commit(ctx, Write{Path: doc.Path, Token: doc.Token}); err != nil {
-			return err
-		}
-		withdrawn = true
-		return nil
-	})
-	return withdrawn && err == nil, err
 }

@@ -15,9 +15,9 @@ type chunk struct {
 	record   Document   // of the operation
 	before   []Document // of the items that have an outcome already, in order
 	progress ItemProgress
-	advanced bool // an item was done, or refused for good
+	advanced bool // an item was done, or failed permanently
 	items    []Write
-	riders   []Write
+	extra    []Write
 }
 
 func (c *chunk) add(outcomes []ItemOutcome) error {
@@ -50,7 +50,7 @@ func (c *chunk) add(outcomes []ItemOutcome) error {
 // itemPath returns where the item of an outcome is.
 func (l Lease) itemPath(o ItemOutcome) Path { return ItemPath(l.Operation, l.Effect, printable(o.Key)) }
 
-// outcome counts what came of an item and returns its document.
+// outcome counts an item's outcome, and returns its document.
 func (c *chunk) outcome(item Item, o ItemOutcome) (Item, error) {
 	if item.State == ItemFailed { // returned by a replay
 		c.progress.Returned--
@@ -70,7 +70,7 @@ func (c *chunk) outcome(item Item, o ItemOutcome) (Item, error) {
 		return c.failed(item, o)
 	}
 	c.progress.Done++
-	c.riders = append(c.riders, o.ExtraWrites...)
+	c.extra = append(c.extra, o.ExtraWrites...)
 	c.advanced = true
 	item.State, item.ExpireAt = ItemDone, c.expiry()
 	item.FailingSince, item.FailedAt, item.FetchableUntil = time.Time{}, time.Time{}, time.Time{}
@@ -80,8 +80,8 @@ func (c *chunk) outcome(item Item, o ItemOutcome) (Item, error) {
 
 func (c *chunk) expiry() time.Time { return c.now.Add(2 * c.ledger.settings.Retention) }
 
-// waits has an item wait for another attempt. One that was FAILED before stays what it is for the
-// rest: found, and kept.
+// waits returns the document of an item that is to be tried again. One that was FAILED before keeps
+// its FailedAt and what is kept.
 func (c *chunk) waits(item Item) Item {
 	c.progress.Waiting = c.progress.Waiting.With(item.Index)
 	item.State, item.ExpireAt = ItemPending, time.Time{}
@@ -91,7 +91,7 @@ func (c *chunk) waits(item Item) Item {
 	return item
 }
 
-// failed counts a failure of an item, and gives it up where that is one too many.
+// failed counts a failure of an item, and gives the item up where it is one too many.
 func (c *chunk) failed(item Item, o ItemOutcome) (Item, error) {
 	item.LastError = shorten(o.Err.Error())
 	if item.FailingSince.IsZero() {
@@ -107,7 +107,8 @@ func (c *chunk) failed(item Item, o ItemOutcome) (Item, error) {
 	}
 	c.progress.Failed++
 	item.State, item.FailedAt, item.ExpireAt = ItemFailed, operation.Instant(c.now), time.Time{}
-	if words := len(o.Response) + len(o.Error); words > 0 && words <= MaxKeptBytes && utf8.Valid(o.Response) && utf8.Valid(o.Error) {
+	size, valid := len(o.Response)+len(o.Error), utf8.Valid(o.Response) && utf8.Valid(o.Error)
+	if size > 0 && size <= MaxKeptBytes && valid {
 		item.Response, item.Error = string(o.Response), string(o.Error)
 	}
 	if item.Response != "" || item.Error != "" {
@@ -118,19 +119,19 @@ func (c *chunk) failed(item Item, o ItemOutcome) (Item, error) {
 	return item, err
 }
 
-// givesUpItem reports whether an item that fails so is to be tried no more [S4].
+// givesUpItem reports whether an item with these failures is given up [S4].
 func (l *Ledger) givesUpItem(item Item, now time.Time) bool {
 	often, long := item.Attempts >= l.settings.MaxAttempts, now.Sub(item.FailingSince) >= l.settings.RetryFor
 	return item.Failures >= l.settings.MaxAttempts || often && long
 }
 
-// geminiKeeps is how long Gemini keeps the files that it makes.
+// geminiKeeps is how long Gemini keeps the files that it creates.
 const geminiKeeps = 48 * time.Hour
 
-// fetchableUntil is until when Gemini probably has an operation's result.
+// fetchableUntil returns until when Gemini probably has an operation's result.
 func fetchableUntil(rec operation.Record) time.Time {
 	ended := rec.UpdateTime
-	if ended.Unix() <= 0 { // no report told [M4]
+	if ended.Unix() <= 0 { // no event had a time [M4]
 		ended = rec.SettledAt
 	}
 	return operation.Instant(ended.Add(geminiKeeps))

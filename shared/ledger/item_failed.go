@@ -9,18 +9,21 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// failedPage bounds how many FAILED items are written at once: each may keep MaxKeptBytes.
+// failedPage bounds how many FAILED items one commit writes: each may hold MaxKeptBytes.
 const failedPage = 8
 
-// FailedItems returns some items of an effect that are FAILED, or were and are not DONE since a
-// replay returned them: in the order in which they failed, behind after, at most limit. Each may
-// hold MaxKeptBytes. Its cost grows with what it returns. Errors: as Ingest.
-func (l *Ledger) FailedItems(ctx context.Context, key operation.Key, effect string, after Cursor, limit int) (Page[Item], error) {
+// FailedItems returns items of an effect that are FAILED, or were and are not DONE since a replay
+// returned them: in the order in which they failed, behind after, at most limit. Each may hold
+// MaxKeptBytes. Its cost grows with what it returns. Errors: the store's.
+func (l *Ledger) FailedItems(
+	ctx context.Context, key operation.Key, effect string, after Cursor, limit int,
+) (Page[Item], error) {
 	return failedItems(ctx, l, key, effect, after, limit, readItem)
 }
 
 func failedItems[T any](
-	ctx context.Context, l *Ledger, key operation.Key, effect string, after Cursor, limit int, read func(Document) (T, error),
+	ctx context.Context, l *Ledger, key operation.Key, effect string, after Cursor, limit int,
+	read func(Document) (T, error),
 ) (Page[T], error) {
 	page, err := find(ctx, l.store, queryFailed(EffectPath(key, effect), after, limit), read)
 	if err != nil {
@@ -34,8 +37,8 @@ func readItem(d Document) (Item, error) {
 	return decode(d, func(item Item) Path { return ItemPath(item.Operation, item.Effect, item.Key) })
 }
 
-// keepFailed has the items of an effect that FailedItems returns kept until the given time; zero:
-// for ever. It goes in steps, each a commit; a call that breaks off is made good by another.
+// keepFailed sets the expiry of the items that FailedItems returns; zero: they never expire. It
+// goes in steps, each a commit; a second call completes one that broke off.
 func (l *Ledger) keepFailed(ctx context.Context, key operation.Key, effect string, until time.Time) error {
 	for more, after := true, (Cursor{}); more; more = after.Path != "" {
 		page, err := failedItems(ctx, l, key, effect, after, failedPage, func(doc Document) (Write, error) {

@@ -6,13 +6,13 @@ import (
 	"strconv"
 )
 
-// A Range is the indexes from From to To, both included.
+// A Range is the indexes From to To, both included.
 type Range struct {
 	From int64 `json:"from" firestore:"from"`
 	To   int64 `json:"to" firestore:"to"`
 }
 
-// String is the one index, or both ends: 7 or 20-31.
+// String returns the one index, or both ends: 7 or 20-31.
 func (r Range) String() string {
 	if r.From == r.To {
 		return strconv.FormatInt(r.From, 10)
@@ -20,11 +20,11 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d-%d", r.From, r.To)
 }
 
-// Ranges is a set of indexes: its ranges are in order, and between two of them at least one index
-// is missing.
+// Ranges is a set of indexes. Its ranges are in order, with at least one index missing between two
+// of them.
 type Ranges []Range
 
-// at returns the place of the first range that ends at index or behind it.
+// at returns the position of the first range that ends at index or behind it.
 func (r Ranges) at(index int64) int {
 	i, _ := slices.BinarySearchFunc(r, index, func(one Range, index int64) int {
 		if one.To < index {
@@ -49,7 +49,7 @@ func (r Ranges) Count() (n int64) {
 	return n
 }
 
-// Nth returns the index that has n others before it; n must be less than Count.
+// Nth returns the index with n others before it; n must be less than Count.
 func (r Ranges) Nth(n int64) int64 {
 	for _, one := range r {
 		if size := one.To - one.From + 1; n >= size {

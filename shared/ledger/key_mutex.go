@@ -7,51 +7,53 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A queue lets the callers of one process that report on the same operation go one after the other. The store would keep
-// them apart, too, but each lost race costs a read and a commit. It guards nothing: other processes know nothing of it.
-type queue struct {
+// A keyMutex is a mutex per operation key, within one process. Callers that ingest events about the
+// same operation run one after the other. The store would keep them apart as well, but each lost
+// race costs a read and a commit. Nothing relies on it: other processes do not share it.
+type keyMutex struct {
 	mu   sync.Mutex
-	keys map[operation.Key]*turn
+	keys map[operation.Key]*keyLock
 }
 
-// A turn is whose it is to report on one operation.
-type turn struct {
-	free    chan struct{} // holds one value while it is nobody's
-	callers int           // that have it or wait for it
+// A keyLock is the lock of one key.
+type keyLock struct {
+	free    chan struct{} // holds one value while the lock is free
+	callers int           // that hold the lock or wait for it
 }
 
-// enter waits for the caller's turn. It must call leave afterwards. The error is the context's.
-func (q *queue) enter(ctx context.Context, key operation.Key) (leave func(), err error) {
-	q.mu.Lock()
-	if q.keys == nil {
-		q.keys = map[operation.Key]*turn{}
+// lock waits until the caller has the key's lock. The caller must call unlock. The error is the
+// context's cause.
+func (m *keyMutex) lock(ctx context.Context, key operation.Key) (unlock func(), err error) {
+	m.mu.Lock()
+	if m.keys == nil {
+		m.keys = map[operation.Key]*keyLock{}
 	}
-	t := q.keys[key]
-	if t == nil {
-		t = &turn{free: make(chan struct{}, 1)}
-		t.free <- struct{}{}
-		q.keys[key] = t
+	one := m.keys[key]
+	if one == nil {
+		one = &keyLock{free: make(chan struct{}, 1)}
+		one.free <- struct{}{}
+		m.keys[key] = one
 	}
-	t.callers++
-	q.mu.Unlock()
+	one.callers++
+	m.mu.Unlock()
 
 	select {
-	case <-t.free:
+	case <-one.free:
 		return func() {
-			t.free <- struct{}{}
-			q.forget(key, t)
+			one.free <- struct{}{}
+			m.forget(key, one)
 		}, nil
 	case <-ctx.Done():
-		q.forget(key, t)
+		m.forget(key, one)
 		return nil, context.Cause(ctx)
 	}
 }
 
-// forget drops a turn that nobody has or waits for any more.
-func (q *queue) forget(key operation.Key, t *turn) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if t.callers--; t.callers == 0 {
-		delete(q.keys, key)
+// forget drops a lock that no caller holds or waits for.
+func (m *keyMutex) forget(key operation.Key, one *keyLock) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if one.callers--; one.callers == 0 {
+		delete(m.keys, key)
 	}
 }

@@ -7,33 +7,34 @@ import (
 	"testing/synctest"
 )
 
-// One caller at a time for an operation, any number for several; whoever gives up leaves no trace, and nothing stays behind.
-func TestQueue(t *testing.T) {
+// TestKeyMutex: one key has one caller at a time, other keys do not wait, a cancelled caller leaves
+// nothing behind, and no lock is kept without a caller.
+func TestKeyMutex(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var q queue
-		leave, err := q.enter(t.Context(), "batches/a")
+		var m keyMutex
+		unlock, err := m.lock(t.Context(), "batches/a")
 		if err != nil {
 			t.Fatal(err)
 		}
-		elsewhere, err := q.enter(t.Context(), "batches/b")
+		unlockOther, err := m.lock(t.Context(), "batches/b")
 		if err != nil {
 			t.Fatal(err)
 		}
 		var second bool
 		go func() {
-			leave, err := q.enter(t.Context(), "batches/a")
+			unlock, err := m.lock(t.Context(), "batches/a")
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			second = true
-			leave()
+			unlock()
 		}()
 		cancelled, cancel := context.WithCancelCause(t.Context())
-		why := errors.New("went home")
+		why := errors.New("cancelled")
 		go func() {
-			if _, err := q.enter(cancelled, "batches/a"); !errors.Is(err, why) {
+			if _, err := m.lock(cancelled, "batches/a"); !errors.Is(err, why) {
 				t.Errorf("%v, want %v", err, why)
 			}
 		}()
@@ -43,14 +44,14 @@ func TestQueue(t *testing.T) {
 		}
 		cancel(why)
 		synctest.Wait()
-		leave()
+		unlock()
 		synctest.Wait()
 		if !second {
-			t.Error("the second caller never had its turn")
+			t.Error("the second caller never got the lock")
 		}
-		elsewhere()
-		if len(q.keys) != 0 {
-			t.Errorf("%d turns are still kept", len(q.keys))
+		unlockOther()
+		if len(m.keys) != 0 {
+			t.Errorf("%d locks are still kept", len(m.keys))
 		}
 	})
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Ledger is the protocol over a store. Whatever it decides rests on the store alone: any number of processes may each have
-// one over the same store.
+// A Ledger is the protocol over a store. Its decisions rest on the store alone: any number of
+// processes may each have one over the same store.
 type Ledger struct {
-	queue    queue
+	ingests  keyMutex // per operation
 	store    Store
 	settings Settings
 	publish  Publisher
@@ -22,13 +22,13 @@ type Ledger struct {
 	jitter   func() float64
 }
 
-// Options are what a Ledger takes beside its store and settings.
+// Options are what a Ledger needs beside its store and settings.
 type Options struct {
-	// Publisher hands planned effects over to the workers. Nil: nobody is told, and effects wait for the sweep.
+	// Publisher hands planned effects over to the workers. Nil: effects wait for the sweep.
 	Publisher Publisher
-	// Nonce makes a text that nobody made before; nil takes crypto/rand.
+	// Nonce returns a unique text; nil uses crypto/rand.
 	Nonce func() string
-	// Jitter returns a number in [0, 1); nil takes math/rand.
+	// Jitter returns a number in [0, 1); nil uses math/rand.
 	Jitter func() float64
 }
 
@@ -37,7 +37,9 @@ func New(store Store, settings Settings, options Options) (*Ledger, error) {
 	if err := settings.Validate(); err != nil {
 		return nil, err
 	}
-	l := &Ledger{store: store, settings: settings, publish: options.Publisher, nonce: options.Nonce, jitter: options.Jitter}
+	l := &Ledger{
+		store: store, settings: settings, publish: options.Publisher, nonce: options.Nonce, jitter: options.Jitter,
+	}
 	if l.nonce == nil {
 		l.nonce = rand.Text
 	}
@@ -47,31 +49,32 @@ func New(store Store, settings Settings, options Options) (*Ledger, error) {
 	return l, nil
 }
 
-// Settings returns what the ledger decides by.
+// Settings returns the ledger's settings.
 func (l *Ledger) Settings() Settings { return l.settings }
 
-// ErrContention: too many others changed the same documents at the same time. Nothing was written; the same call may succeed
-// later [M6].
+// ErrContention: other calls changed the same documents in each of maxTries tries. Nothing was
+// written; the same call may succeed later [M6].
 var ErrContention = errors.New("too much contention on one operation")
 
 // ErrNotFound: the ledger has no such operation.
 var ErrNotFound = errors.New("the ledger has no such operation")
 
 const (
-	// maxTries bounds how often a decision is made again after a lost race; with maxPause it bounds the wait to some seconds.
+	// maxTries bounds the tries after lost races. With maxPause it bounds the wait to 5 s.
 	maxTries = 20
-	// maxUnavailable bounds how often a call goes on after an error that leaves open whether something was written. Two more
-	// looks tell a lost answer from a store that is down.
+	// maxUnavailable bounds the tries that end with ErrUnavailable, where the writes may have been
+	// made. Two more reads tell a lost answer from a store that is down.
 	maxUnavailable = 3
 	firstPause     = 5 * time.Millisecond
 	maxPause       = 250 * time.Millisecond
 )
 
-// decide runs try until it neither loses a race nor is left without an answer: read, decide, commit, and on a conflict the
-// same again from the start, since the reducer is pure [M6]. try is given the number of tries before it.
+// decide runs try, which reads, decides and commits, until it neither conflicts nor is unavailable
+// [M6]. try is given the number of tries before it. The pauses are random, at most 5, 10, 20 …
+// 250 ms.
 //
-// After a commit without an answer the decision is made again, too: try must recognise its own write by a nonce that it
-// left in it. This is how a commit that succeeded while its answer was lost is told from one that failed.
+// A commit whose answer was lost is tried again, too: try must recognize its own write, by a nonce
+// that it stored. So a commit that succeeded is told from one that failed.
 func (l *Ledger) decide(ctx context.Context, what string, try func(tries int) error) error {
 	unavailable := 0
 	for tries := range maxTries {
@@ -96,7 +99,7 @@ func (l *Ledger) decide(ctx context.Context, what string, try func(tries int) er
 	return fmt.Errorf("%s: %w: gave up after %d tries", what, ErrContention, maxTries)
 }
 
-// readRecord decodes the record of an operation; one that does not exist is the zero Record.
+// readRecord decodes an operation's record; one that does not exist is the zero Record.
 func readRecord(d Document) (operation.Record, error) {
 	return decode(d, func(rec operation.Record) Path { return OperationPath(rec.Key) })
 }
@@ -106,8 +109,8 @@ func readEffect(d Document) (Effect, error) {
 	return decode(d, func(effect Effect) Path { return EffectPath(effect.Operation, effect.Name) })
 }
 
-// writeRecord is the only place where a record is made ready to be written: it counts the version and settles how long the
-// record lives [L3].
+// writeRecord returns the record with its version counted and its lifetime decided [L3], and the
+// write of it. Every record is written through it.
 func (l *Ledger) writeRecord(d Document, rec operation.Record, now time.Time) (operation.Record, Write) {
 	rec.Schema = operation.SchemaVersion
 	rec.Version++
@@ -115,7 +118,7 @@ func (l *Ledger) writeRecord(d Document, rec operation.Record, now time.Time) (o
 	return rec, Write{Path: d.Path, Token: d.Token, Data: rec}
 }
 
-// writeEffect is the only place where a changed effect is made ready to be written.
+// writeEffect returns the write of a changed effect. Every effect is written through it.
 func (l *Ledger) writeEffect(d Document, effect Effect) Write {
 	effect.Schema = operation.SchemaVersion
 	effect.Version++

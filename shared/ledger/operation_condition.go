@@ -9,38 +9,43 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Condition is why a look-up learned nothing, in the word that logs count; empty where it learned something.
+// A Condition is why a look-up was inconclusive, in the word that logs count; empty where it was
+// not.
 type Condition string
 
-// ConditionNotFound is the only one that says something about the operation: Gemini does not know its name [R4].
+// ConditionNotFound is the only condition that is about the operation: Gemini does not know its
+// name [R4].
 const ConditionNotFound Condition = "not-found"
 
-// missingIntervals is for how many intervals an operation is not found before that is said aloud: a live one was seen to
-// answer so for a while.
+// missingIntervals is for how many intervals an operation is not found before that is alerted:
+// Gemini was seen not to find a live one for a while.
 const missingIntervals = 12
 
-// Noted says what NoteCondition found.
+// Noted is the result of NoteCondition.
 type Noted struct {
-	// Missing: Gemini has not found the operation for so long that it should be said.
+	// Missing: Gemini has not found the operation for missingIntervals.
 	Missing bool
-	// Alert: it is time to say so aloud; nobody else will before AlertEvery has passed.
+	// Alert: the alert is due now, and only this call returns it; the next one is due after
+	// AlertEvery.
 	Alert bool
-	// Planned is how many effects say so; 0 where no rule asks for the alert. The log is the caller's.
+	// Planned is how many effects alert of it; 0 where no rule lists the alert. The caller logs it.
 	Planned int
 	// PublishErr: as in Receipt.
 	PublishErr error
 }
 
-// NoteCondition records what a look-up that learned nothing leaves behind, and with an empty trouble that one has learned something
-// since. It writes only what changes: the usual pass, which meets the same trouble again or none, only reads one document. It
-// never changes a state [M7], and leaves alone an operation that has ended, that nobody registered or that is not there.
+// NoteCondition records why a look-up was inconclusive; an empty condition records that one was
+// not. It writes only what changes: the usual pass finds the same condition, or none, and reads one
+// document. It never changes a state [M7]. It ignores an operation that has ended, is not
+// registered or does not exist.
 //
-// Not being found is not an end [R4]: it is noted, and from the twelfth interval on an alert is planned in the same commit,
-// once in every AlertEvery; for an operation that a person abandoned it is only noted. Errors: as Ingest.
-func (l *Ledger) NoteCondition(ctx context.Context, key operation.Key, trouble Condition) (Noted, error) {
+// Not being found is not an end [R4]. From the twelfth interval on an alert is planned in the same
+// commit, once in every AlertEvery; for an abandoned operation the condition is only recorded.
+// Errors: as Ingest.
+func (l *Ledger) NoteCondition(ctx context.Context, key operation.Key, condition Condition) (Noted, error) {
 	var last noting
-	err := l.decide(ctx, "noting the trouble with "+string(key), func(int) error {
-		return l.note(ctx, key, trouble, &last)
+	err := l.decide(ctx, "recording the condition of "+string(key), func(int) error {
+		return l.note(ctx, key, condition, &last)
 	})
 	if err != nil {
 		return Noted{}, err
@@ -49,14 +54,15 @@ func (l *Ledger) NoteCondition(ctx context.Context, key operation.Key, trouble C
 	return last.noted, nil
 }
 
-// A noting is what one call of NoteCondition tried last. Where the answer to its commit was lost, this is what counts.
+// A noting is the last try of a NoteCondition. Where its commit's answer was lost, it is the
+// result.
 type noting struct {
 	record   operation.Record
 	noted    Noted
 	messages []Message
 }
 
-func (l *Ledger) note(ctx context.Context, key operation.Key, trouble Condition, last *noting) error {
+func (l *Ledger) note(ctx context.Context, key operation.Key, condition Condition, last *noting) error {
 	snapshot, err := l.store.Get(ctx, OperationPath(key))
 	if err != nil {
 		return err
@@ -74,8 +80,8 @@ func (l *Ledger) note(ctx context.Context, key operation.Key, trouble Condition,
 		return nil
 	}
 	p := plan{record: before.WithoutCondition()}
-	if trouble != "" {
-		if p, last.noted, err = l.withCondition(ctx, before, trouble, now); err != nil {
+	if condition != "" {
+		if p, last.noted, err = l.withCondition(ctx, before, condition, now); err != nil {
 			return err
 		}
 	}
@@ -88,12 +94,14 @@ func (l *Ledger) note(ctx context.Context, key operation.Key, trouble Condition,
 	return l.store.Commit(ctx, append(p.writes, write)...)
 }
 
-// withCondition returns the record with the trouble in it, and the alert for which it is time.
-func (l *Ledger) withCondition(ctx context.Context, rec operation.Record, trouble Condition, now time.Time) (plan, Noted, error) {
-	if reason := shorten(string(trouble)); rec.Condition != reason {
+// withCondition returns the record with the condition in it, and the alert that is due.
+func (l *Ledger) withCondition(
+	ctx context.Context, rec operation.Record, condition Condition, now time.Time,
+) (plan, Noted, error) {
+	if reason := shorten(string(condition)); rec.Condition != reason {
 		rec.Condition, rec.ConditionSince = reason, now
 	}
-	if trouble != ConditionNotFound {
+	if condition != ConditionNotFound {
 		return plan{record: rec}, Noted{}, nil
 	}
 	if rec.MissingSince.IsZero() {
@@ -108,7 +116,7 @@ func (l *Ledger) withCondition(ctx context.Context, rec operation.Record, troubl
 	rec.MissingAlertedAt = now
 	p, err := l.planAlert(ctx, rec, AlertMissing, Notice{
 		Since:  rec.MissingSince,
-		Detail: fmt.Sprintf("Gemini does not find %s; it is asked again", rec.Name),
+		Detail: fmt.Sprintf("Gemini does not find %s; it is looked up again", rec.Name),
 	}, now)
 	noted.Planned = len(p.messages)
 	return p, noted, err

@@ -9,41 +9,43 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Found is an operation that Gemini listed, with the correlation id in its user metadata, if it has one.
+// A Found is an operation that Gemini listed, with the correlation id in its user metadata, if it
+// has one.
 type Found struct {
 	Name          operation.Name
 	CorrelationID string
 }
 
-// A Standing says what the ledger knows of an operation, in words that logs count.
+// A Standing is what the ledger knows of an operation, in words that logs count.
 type Standing string
 
 // The standings.
 const (
 	StandingNone         Standing = "none"         // it has no record
-	StandingUnregistered Standing = "unregistered" // only deliveries told of it [W5]
+	StandingUnregistered Standing = "unregistered" // only deliveries named it [W5]
 	StandingRegistered   Standing = "registered"
 )
 
-// A Finding says how the ledger stands to an operation that was found.
+// A Finding is what the ledger knows of an operation that was found.
 type Finding struct {
 	Found
 	Standing Standing
-	// Waiting: an intent waits under its correlation id [G6]. An event with the id binds an operation that is not registered;
-	// Register with the id binds any.
+	// Waiting: an intent waits under its correlation id [G6]. An event with the id binds an
+	// unregistered operation; Register with the id binds any.
 	Waiting bool
-	// Elsewhere is the other operation that its correlation id is bound to, if any: the same job under another name, or one
-	// that was submitted twice [K6].
+	// Elsewhere is the other operation that its correlation id is bound to, if any: the same job
+	// under another name, or one of two submissions [K6].
 	Elsewhere operation.Key
-	// Err says why the rest is not known; it concerns no other finding [R6].
+	// Err is why the rest is not known; it concerns no other finding [R6].
 	Err error
 }
 
-// discoverAtOnce is how many operations one read looks for.
+// discoverAtOnce is how many operations are read at once.
 const discoverAtOnce = 100
 
-// Discover says how the ledger stands to operations that Gemini listed, in their order, with one read for each hundred. It
-// writes nothing: whoever asks ingests an event or registers [M7]. The error is the store's, and no finding is then given.
+// Discover returns what the ledger knows of operations that Gemini listed, in their order, with one
+// read for each hundred. It writes nothing: the caller ingests an event or registers [M7]. The
+// error is the store's, and then no finding is returned.
 func (l *Ledger) Discover(ctx context.Context, found []Found) ([]Finding, error) {
 	findings := make([]Finding, 0, len(found))
 	for some := range slices.Chunk(found, discoverAtOnce) {
@@ -53,7 +55,7 @@ func (l *Ledger) Discover(ctx context.Context, found []Found) ([]Finding, error)
 		}
 		snapshot, err := l.store.Get(ctx, paths...)
 		if err != nil {
-			return nil, fmt.Errorf("looking for %d operations that Gemini listed: %w", len(some), err)
+			return nil, fmt.Errorf("finding %d operations that Gemini listed: %w", len(some), err)
 		}
 		for i, f := range some {
 			findings = append(findings, finding(f, snapshot.Documents[2*i], snapshot.Documents[2*i+1]))

@@ -8,11 +8,11 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Now returns the store's time: a pass takes it as its start.
+// Now returns the store's time: a pass uses it as its start. The error is the store's.
 func (l *Ledger) Now(ctx context.Context) (time.Time, error) {
 	snapshot, err := l.store.Get(ctx)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("asking the store for the time: %w", err)
+		return time.Time{}, fmt.Errorf("reading the store's time: %w", err)
 	}
 	return snapshot.ReadTime, nil
 }
@@ -23,44 +23,23 @@ type DueOperation struct {
 	doc    Document
 }
 
-// Name returns the operation's name, to ask the API with [K5].
+// Name returns the operation's name, for the API [K5].
 func (d DueOperation) Name() operation.Name {
 	return operation.Name{Key: d.Record.Key, Resource: d.Record.Name}
 }
 
-// DueOperations finds registered operations that wait for their end and whose time to be looked at has come by now, at most
+// DueOperations returns registered operations that have not ended and are due at now, at most
 // limit, behind after. Its cost grows with what is due, not with the ledger [L4].
-func (l *Ledger) DueOperations(ctx context.Context, now time.Time, after Cursor, limit int) (Page[DueOperation], error) {
+func (l *Ledger) DueOperations(
+	ctx context.Context, now time.Time, after Cursor, limit int,
+) (Page[DueOperation], error) {
 	return due(ctx, l.store, queryDue(OperationsCollection, now, after, limit), func(doc Document) (DueOperation, error) {
 		rec, err := readRecord(doc)
 		return DueOperation{Record: rec, doc: doc}, err
 	})
 }
 
-// A DueEffect is a side effect that nobody works on although it could be run.
-type DueEffect struct {
-	Effect Effect
-	doc    Document
-}
-
-// DueEffects finds side effects whose time to be looked at has come, at most limit, behind after, whatever the state of
-// their operation [R5].
-func (l *Ledger) DueEffects(ctx context.Context, now time.Time, after Cursor, limit int) (Page[DueEffect], error) {
-	return due(ctx, l.store, queryDue(EffectsCollection, now, after, limit), func(doc Document) (DueEffect, error) {
-		effect, err := readEffect(doc)
-		return DueEffect{Effect: effect, doc: doc}, err
-	})
-}
-
-// OpenEffects finds every effect that is open, due or not, at most limit, behind after, in due order.
-func (l *Ledger) OpenEffects(ctx context.Context, after Cursor, limit int) (Page[DueEffect], error) {
-	return due(ctx, l.store, queryOpen(EffectsCollection, after, limit), func(doc Document) (DueEffect, error) {
-		effect, err := readEffect(doc)
-		return DueEffect{Effect: effect, doc: doc}, err
-	})
-}
-
-// due finds what a query is for.
+// due runs a query for due documents.
 func due[T any](ctx context.Context, store Store, q Query, read func(Document) (T, error)) (Page[T], error) {
 	page, err := find(ctx, store, q, read)
 	if err != nil {
@@ -69,38 +48,41 @@ func due[T any](ctx context.Context, store Store, q Query, read func(Document) (
 	return page, nil
 }
 
-// waitingFactor is how many times rarer an operation is looked up that waits for its submitter, not for Gemini.
+// waitingFactor is how many times more rarely an operation is looked up that waits for its
+// submitter, not for Gemini.
 const waitingFactor = 12
 
-// next returns when something that a pass looks at now is looked at again: one interval after the pass began, a tenth less
-// so that the next pass finds it, and up to another tenth less so that not all fall due at once.
+// next returns when a document that this pass processes is due again: so many intervals after the
+// pass began, less a tenth of one, so that the next pass finds it, and less up to another tenth at
+// random, so that not all are due at once.
 func (l *Ledger) next(passStart time.Time, intervals int) time.Time {
 	return operation.Instant(passStart.Add(time.Duration(intervals)*l.settings.Interval - l.early()))
 }
 
-// early is how much sooner something falls due than after whole intervals: a tenth of one, and up
-// to another.
+// early is how much sooner a document is due than after whole intervals: between one and two tenths
+// of an interval.
 func (l *Ledger) early() time.Duration {
 	tenth := l.settings.Interval / 10
 	return tenth + time.Duration(l.jitter()*float64(tenth))
 }
 
-// A Postponed says what Postpone found.
+// A Postponed is the result of Postpone.
 type Postponed struct {
-	// Stuck: the operation has been pending for longer than it should [R4].
+	// Stuck: the operation has been pending for longer than StuckAfter [R4].
 	Stuck bool
-	// Alert: it is time to say so aloud; nobody else will before AlertEvery has passed.
+	// Alert: the alert is due now, and only this call returns it; the next one is due after
+	// AlertEvery.
 	Alert bool
-	// Planned is how many effects say so; 0 where no rule asks for the alert. The log is the caller's.
+	// Planned is how many effects alert of it; 0 where no rule lists the alert. The caller logs it.
 	Planned int
 	// PublishErr: as in Receipt.
 	PublishErr error
 }
 
-// Postpone takes an operation for the caller's pass, which began at passStart: it counts the attempt [R3] and moves the
-// operation's due time on, so that an overlapping pass does not see it and a pass that dies costs one interval [R6]. What it
-// finds pending for too long it says in the same commit, by planning the alert [R4]. ErrConflict: somebody else has just
-// changed or taken it; leave it alone.
+// Postpone claims an operation for the pass that began at passStart. It counts the look-up [R3] and
+// moves the due time, so that an overlapping pass does not find the operation, and a pass that dies
+// costs one interval [R6]. Where the operation is stuck, the alert is planned in the same commit
+// [R4]. ErrConflict: another call has changed or claimed it; leave it alone.
 func (l *Ledger) Postpone(ctx context.Context, d DueOperation, passStart time.Time) (Postponed, error) {
 	rec := d.Record
 	rec.Attempts++
@@ -123,12 +105,12 @@ func (l *Ledger) Postpone(ctx context.Context, d DueOperation, passStart time.Ti
 		var err error
 		notice := Notice{Since: rec.StuckSince, Detail: stuckDetail(rec)}
 		if planned, err = l.planAlert(ctx, rec, AlertStuck, notice, passStart); err != nil {
-			return Postponed{}, fmt.Errorf("taking %s for this pass: %w", rec.Key, err)
+			return Postponed{}, fmt.Errorf("claiming %s for this pass: %w", rec.Key, err)
 		}
 	}
 	_, write := l.writeRecord(d.doc, planned.record, passStart)
 	if err := l.store.Commit(ctx, append(planned.writes, write)...); err != nil {
-		return Postponed{}, fmt.Errorf("taking %s for this pass: %w", rec.Key, err)
+		return Postponed{}, fmt.Errorf("claiming %s for this pass: %w", rec.Key, err)
 	}
 	p.Planned = len(planned.messages)
 	p.PublishErr = l.send(ctx, planned.messages)
@@ -138,7 +120,7 @@ func (l *Ledger) Postpone(ctx context.Context, d DueOperation, passStart time.Ti
 func stuckDetail(rec operation.Record) string {
 	detail := fmt.Sprintf("it was submitted at %s and is %s", rec.SubmittedAt.Format(time.RFC3339), rec.State)
 	if rec.Condition != "" {
-		detail += "; look-ups have learned nothing since " + rec.ConditionSince.Format(time.RFC3339) + ": " + rec.Condition
+		detail += "; look-ups have been inconclusive since " + rec.ConditionSince.Format(time.RFC3339) + ": " + rec.Condition
 	}
 	return detail
 }

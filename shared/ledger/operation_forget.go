@@ -9,31 +9,34 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// ErrHeld: a worker holds a lease of one of the effects.
+// ErrHeld: a worker holds the lease of an effect.
 var ErrHeld = errors.New("an effect is being run")
 
-// family are the documents under an operation, and the time field that each has. The effects are first: they may be held.
+// family are the collections under an operation, and a time field of each. The effects are first,
+// because one may be held.
 var family = []struct{ collection, field string }{
 	{EffectsCollection, FieldCreatedAt},
 	{DeliveriesCollection, FieldReceivedAt},
 }
 
-// forgetPage bounds one commit of Forget, far below what a store takes.
+// forgetPage bounds one commit of Forget, far below any store's limit.
 const forgetPage = 100
 
-// Forget deletes an operation with everything under it: effects with their items, deliveries, its intent, and in the end its
-// record. It returns how many documents those were. Nothing else deletes what is not done [S7, L3]: it is for a person's data,
-// and nothing is remembered that would keep the effects from running, should the operation be registered once more. A subject
-// of AlertAbout can be forgotten, too.
+// Forget deletes an operation and everything under it: effects with their items, deliveries, its
+// intent, and last its record. It returns how many documents that were. Nothing else deletes what
+// is not done [S7, L3]: it is for the erasure of personal data. Nothing remains that would keep the
+// effects from running, should the operation be registered again. A subject of AlertAbout can be
+// forgotten, too.
 //
-// It goes in steps, each a commit that holds only while nobody changed what is deleted. A crash between two of them leaves an
-// operation with a record and without some of its documents: call Forget again, which goes on. Nothing runs because of that,
-// since the record still names the effects.
+// It goes in steps. Each is a commit that holds only while nothing changes what it deletes. A crash
+// between two of them leaves an operation with a record and without some of its documents: call
+// Forget again. Nothing runs because of that, since the record still names the effects.
 //
-// While a worker holds a lease of an effect it refuses with ErrHeld, which says until when, before anything is deleted (of more
-// than a hundred effects, some may be): what the worker does must not go unrecorded. Of a claim and Forget at the same time one
-// wins: the worker finds no effect, or Forget finds it held. A report that arrives meanwhile may leave its delivery, which
-// expires; one that arrives afterwards makes a record that nobody registered, and runs nothing [W5].
+// While a worker holds the lease of an effect it refuses with ErrHeld, which has the end of the
+// lease, before it deletes anything (of more than a hundred effects, some may be gone): what the
+// worker does must be recorded. Of a concurrent claim and Forget one wins: the worker finds no
+// effect, or Forget finds it held. A concurrent event may leave its delivery, which expires. A
+// later event creates an unregistered record, and runs nothing [W5].
 //
 // Other errors: ErrNotFound, where there is nothing; else as Ingest.
 func (l *Ledger) Forget(ctx context.Context, key operation.Key) (int, error) {
@@ -49,7 +52,7 @@ func (l *Ledger) Forget(ctx context.Context, key operation.Key) (int, error) {
 type forgetting struct {
 	ledger *Ledger
 	key    operation.Key
-	// seen are the documents that were to be deleted. In the end none of them is there any more, also where an answer was lost.
+	// seen are the documents that were found and deleted, also where a commit's answer was lost.
 	seen map[Path]bool
 }
 
@@ -58,7 +61,7 @@ func (f *forgetting) try(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := readRecord(record); err != nil { // before anything is deleted that may be another program's
+	if _, err := readRecord(record); err != nil { // before anything is deleted: it may be another program's
 		return err
 	}
 	for _, children := range family {
@@ -89,14 +92,14 @@ func (f *forgetting) record(ctx context.Context) (Document, time.Time, error) {
 	return snapshot.Documents[0], snapshot.ReadTime, nil
 }
 
-// page deletes some of the documents of one collection, and reports whether there may be more.
+// page deletes a page of one collection, and reports whether there may be more.
 func (f *forgetting) page(ctx context.Context, record Document, collection, field string) (bool, error) {
 	found, err := f.ledger.store.Query(ctx, queryChildren(f.key, collection, field, Cursor{}, forgetPage))
 	if err != nil || len(found) == 0 {
 		return false, err
 	}
-	// What was found is of the life that is to be forgotten only if the record is still that: otherwise somebody may just have
-	// registered the operation anew, and planned effects.
+	// The documents belong to the record that is deleted only while it is unchanged. Otherwise the
+	// operation may have been registered again meanwhile, with new effects.
 	still, now, err := f.record(ctx)
 	if err != nil {
 		return false, err
@@ -111,7 +114,7 @@ func (f *forgetting) page(ctx context.Context, record Document, collection, fiel
 				return false, err
 			}
 		}
-		for _, doc := range found { // a crash must leave the effect, by which its items are found
+		for _, doc := range found { // items first: they are found only by their effect
 			if err := f.items(ctx, doc.Path); err != nil {
 				return false, err
 			}
@@ -120,7 +123,8 @@ func (f *forgetting) page(ctx context.Context, record Document, collection, fiel
 	return len(found) == forgetPage, f.delete(ctx, found)
 }
 
-// items deletes the items of an effect. Whoever claims it meanwhile keeps it, and goes on where its progress says.
+// items deletes the items of an effect. A worker that claims it meanwhile keeps it, and continues
+// from its progress.
 func (f *forgetting) items(ctx context.Context, effect Path) error {
 	for {
 		found, err := f.ledger.store.Query(ctx, queryItems(effect, forgetPage))
@@ -133,8 +137,8 @@ func (f *forgetting) items(ctx context.Context, effect Path) error {
 	}
 }
 
-// root returns the record and its intent, where they exist: whoever changed the record meanwhile, and so may have added to what
-// is under it, makes the commit fail.
+// root returns the record and its intent, where they exist. A concurrent write to the record, which
+// may have added documents under it, makes their commit conflict.
 func (f *forgetting) root(ctx context.Context, record Document) ([]Document, error) {
 	if !record.Exists() {
 		return nil, nil
@@ -150,8 +154,8 @@ func (f *forgetting) root(ctx context.Context, record Document) ([]Document, err
 	return []Document{doc, record}, nil
 }
 
-// delete deletes documents in one commit, or in several where they are too big together: to Firestore a document that is deleted
-// is as big as it was.
+// delete deletes documents in one commit, or in several where they are too large together:
+// Firestore counts the size of a deleted document.
 func (f *forgetting) delete(ctx context.Context, found []Document) error {
 	writes := make([]Write, len(found))
 	for i, doc := range found {
@@ -167,7 +171,7 @@ func (f *forgetting) delete(ctx context.Context, found []Document) error {
 	return err
 }
 
-// held returns ErrHeld while somebody holds the effect's lease.
+// held returns ErrHeld while a worker holds the effect's lease.
 func (e Effect) held(now time.Time) error {
 	if e.State != EffectClaimed || !e.ClaimableAt.After(now) {
 		return nil

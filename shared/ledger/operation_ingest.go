@@ -9,132 +9,158 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// An Outcome is what became of a report, in words that answers, documents, logs and metrics share.
+// An Outcome is what became of an event, in words that answers, documents, logs and metrics share.
 type Outcome string
 
-// The outcomes of a report.
+// The outcomes of an event.
 const (
 	Applied   Outcome = "applied"   // the record changed
-	Dropped   Outcome = "dropped"   // it says nothing new, or something older [M8]
-	Duplicate Outcome = "duplicate" // this very delivery was taken in before [W4]
-	Conflict  Outcome = "conflict"  // a different end than the one that stands [M5]
+	Dropped   Outcome = "dropped"   // it has nothing new, or is older than what is known [M8]
+	Duplicate Outcome = "duplicate" // the delivery was ingested before [W4]
+	Conflict  Outcome = "conflict"  // a terminal state other than the one that stands [M5]
 )
 
-// A Receipt says what Ingest did.
+// A Receipt reports what Ingest did.
 type Receipt struct {
 	Key        operation.Key
 	Outcome    Outcome
 	Reason     operation.Reason // empty for a duplicate
-	Registered bool             // whether somebody registered the operation
+	Registered bool             // whether the operation is registered
 	State      operation.State  // of the record afterwards
-	Settled    bool             // whether this report settled the operation
+	Settled    bool             // whether this event settled the operation
 	Planned    int              // how many effects it planned
-	Bound      bool             // whether it showed what an intent came to, and so registered the operation [G6]
-	// Correlated: it came under a name that Gemini did not issue, and was believed to be about Key
-	// by its correlation id alone [K6].
+	Bound      bool             // whether it bound a waiting intent, and so registered the operation [G6]
+	// Correlated: the event came under a name that Gemini did not issue, and was matched to Key by
+	// its correlation id alone [K6].
 	Correlated bool
 	// Disputed is the operation that its submitter registered with the event's correlation id,
-	// where the event names another: it is asked about at the next pass, and the event is about
-	// Key.
+	// where the event names another one. The event is about Key; Disputed is due at the next pass.
 	Disputed operation.Key
-	// Withheld is how many effects were not planned, because the operation had ended so long before
-	// the ledger first heard of it. Its record names them [L3].
+	// Withheld counts the effects that were not planned because the operation ended longer ago than
+	// the retention when the ledger first heard of it. Its record names them [L3].
 	Withheld int
-	// PublishErr says why a planned effect could not be handed over at once. It loses nothing, the sweep does it later; it is
-	// here to be logged.
+	// PublishErr is why a planned effect could not be published at once, for the log. Nothing is
+	// lost: the sweep publishes it later.
 	PublishErr error
 }
 
-// Ingest is the one door for everything that may change an operation's state, from whichever path [M7]. When it returns
-// without an error the decision is durable [W3].
+// Ingest is the one way for an event to change an operation's state, from whichever path [M7]. When
+// it returns without an error the decision is durable [W3].
 //
-// A delivery seen before is a Duplicate and writes nothing [W4]. A report that the reducer drops leaves its delivery behind
-// and nothing else. One that it applies changes the record, leaves its delivery, and plans the effects that the new state
-// asks for, in one commit; then their messages are published. An operation that the ledger does not know becomes a record
-// that nobody registered, and runs no effect [W5]; unless an intent waits for the event's correlation id: then that commit
-// registers the operation and binds the intent to it, whatever the reducer makes of the report itself [G6].
+// A delivery that was ingested before is a Duplicate and writes nothing [W4]. An event that the
+// reducer drops leaves its delivery document and nothing else. One that it applies changes the
+// record, leaves its delivery and plans the effects of the new state, in one commit; then their
+// messages are published. An unknown operation becomes an unregistered record, which runs no effect
+// [W5]. Where an intent waits for the event's correlation id, the commit registers the operation
+// and binds the intent to it, whatever the reducer decides about the event itself [G6].
 //
-// An event under another name than the operation that was registered with its correlation id is about
-// that operation only where Gemini did not issue the name. Otherwise it is about the operation that it
-// names, and the registered one becomes due in the same commit, so that Gemini is asked [K6].
+// An event under another name than the operation that was registered with its correlation id is
+// about that operation only where Gemini did not issue the name. Otherwise it is about the
+// operation that it names, and the registered one becomes due in the same commit [K6].
 //
-// Errors: ErrContention, ErrUnavailable or the context's end, after which the same event can be ingested again, by this
-// process or another, without harm; ErrInvalid, which no retry mends.
+// Errors: ErrContention, ErrUnavailable or the context's, after which the same event can be
+// ingested again, by this process or another; ErrInvalid, which no retry fixes.
 func (l *Ledger) Ingest(ctx context.Context, e operation.Event) (Receipt, error) {
-	receipt, messages, err := l.ingest(ctx, e)
+	done, err := l.ingest(ctx, e)
 	if err != nil {
 		return Receipt{Key: e.Key}, err
 	}
-	receipt.PublishErr = l.send(ctx, messages)
-	return receipt, nil
+	done.receipt.PublishErr = l.send(ctx, done.messages)
+	return done.receipt, nil
 }
 
 // ingest is Ingest up to the commit.
-func (l *Ledger) ingest(ctx context.Context, e operation.Event) (receipt Receipt, messages []Message, err error) {
-	leave, err := l.queue.enter(ctx, e.Key)
+func (l *Ledger) ingest(ctx context.Context, e operation.Event) (done ingested, err error) {
+	unlock, err := l.ingests.lock(ctx, e.Key)
 	if err != nil {
-		return receipt, nil, fmt.Errorf("waiting to report on %s: %w", e.Key, err)
+		return done, fmt.Errorf("waiting to ingest an event about %s: %w", e.Key, err)
 	}
-	defer leave()
+	defer unlock()
 	call := ingestion{ledger: l, nonce: l.nonce()}
-	err = l.decide(ctx, "ingesting a report on "+string(e.Key), func(tries int) error {
+	err = l.decide(ctx, "ingesting an event about "+string(e.Key), func(tries int) error {
 		var err error
-		receipt, messages, err = call.try(ctx, e, tries > 0)
+		done, err = call.try(ctx, e, tries > 0)
 		return err
 	})
-	return receipt, messages, err
+	return done, err
 }
 
 // An ingestion is one call of Ingest, over all its tries.
 type ingestion struct {
 	ledger *Ledger
 	nonce  string
-	// receipt and messages are those of the commit that was tried last. Where its answer was lost, they are the ones that
-	// count.
+	// last is the result of the last commit that was tried. Where the commit's answer was lost, it
+	// is the result of the call.
+	last ingested
+}
+
+// An ingested is the result of one try.
+type ingested struct {
 	receipt  Receipt
 	messages []Message
 }
 
-// A reading is what one try of an ingestion has found in the store.
-type reading struct {
-	record, delivery Document
-	rec              operation.Record
-	effects          []Document  // only in a second try
-	correlation      correlation // zero where the operation is registered, or the event has no id
-	correlated       bool        // the event came under another name, and is believed by its id
-	now              time.Time
-}
-
-func (c *ingestion) try(ctx context.Context, e operation.Event, again bool) (Receipt, []Message, error) {
-	at, err := c.read(ctx, e, again)
+// try reads, decides, plans and commits.
+func (c *ingestion) try(ctx context.Context, e operation.Event, again bool) (ingested, error) {
+	e, at, err := c.find(ctx, e, again)
 	if err != nil {
-		return Receipt{}, nil, err
-	}
-	if key := at.correlation.intent.elsewhere(e.Key); key != "" {
-		e.Key, e.CorrelationID = key, ""
-		if at, err = c.read(ctx, e, again); err != nil {
-			return Receipt{}, nil, err
-		}
-		at.correlated = true
+		return ingested{}, err
 	}
 	duplicate, writer, err := deduplicate(at.delivery, at.rec)
 	switch {
 	case err != nil:
-		return Receipt{}, nil, err
+		return ingested{}, err
 	case writer == c.nonce: // our own commit, whose answer was lost
-		return c.receipt, c.messages, nil
+		return c.last, nil
 	case duplicate:
-		return Receipt{Key: e.Key, Outcome: Duplicate, Registered: at.rec.Registered, State: at.rec.State}, nil, nil
+		return ingested{receipt: Receipt{
+			Key: e.Key, Outcome: Duplicate, Registered: at.rec.Registered, State: at.rec.State,
+		}}, nil
 	}
-	return c.decide(ctx, e, at)
+	d, err := c.decide(e, at)
+	if err != nil || d.leavesNoTrace(e) {
+		return ingested{receipt: d.receipt}, err
+	}
+	var planned plan
+	if d.changes() {
+		if planned, err = c.plan(ctx, e, at, &d); err != nil {
+			return ingested{}, err
+		}
+	}
+	c.last = ingested{receipt: d.receipt, messages: planned.messages}
+	return c.last, c.commit(ctx, e, at, d, planned)
 }
 
-// read reads what the event may change, and what is known of its correlation id.
+// A reading is what one try has read from the store.
+type reading struct {
+	record, delivery Document
+	rec              operation.Record
+	effects          []Document  // only after a lost race
+	correlation      correlation // zero where the operation is registered, or the event has no id
+	correlated       bool        // the event came under another name, and is matched by its id
+	now              time.Time
+}
+
+// find reads what the event may change. Where the event's correlation id leads to another
+// operation, it returns the event as one about that operation.
+func (c *ingestion) find(ctx context.Context, e operation.Event, again bool) (operation.Event, reading, error) {
+	at, err := c.read(ctx, e, again)
+	if err != nil {
+		return e, reading{}, err
+	}
+	if key := at.correlation.intent.elsewhere(e.Key); key != "" {
+		e.Key, e.CorrelationID = key, ""
+		at, err = c.read(ctx, e, again)
+		at.correlated = true
+	}
+	return e, at, err
+}
+
 func (c *ingestion) read(ctx context.Context, e operation.Event, again bool) (reading, error) {
 	l := c.ledger
 	paths := []Path{OperationPath(e.Key), deliveryPath(e.Key, e.Source, e.DeliveryID)}
 	if again {
-		// The race may have been lost to an effect that is already there.
+		// The race may have been lost to an effect document that exists already.
 		paths = append(paths, l.effectPaths(e.Key)...)
 	}
 	snapshot, err := l.store.Get(ctx, paths...)
@@ -142,7 +168,8 @@ func (c *ingestion) read(ctx context.Context, e operation.Event, again bool) (re
 		return reading{}, err
 	}
 	at := reading{
-		record: snapshot.Documents[0], delivery: snapshot.Documents[1], effects: snapshot.Documents[2:], now: snapshot.ReadTime,
+		record: snapshot.Documents[0], delivery: snapshot.Documents[1], effects: snapshot.Documents[2:],
+		now: snapshot.ReadTime,
 	}
 	if at.rec, err = readRecord(at.record); err != nil {
 		return reading{}, err
@@ -153,108 +180,99 @@ func (c *ingestion) read(ctx context.Context, e operation.Event, again bool) (re
 	return at, err
 }
 
-// decide reduces the event, and commits what follows.
-func (c *ingestion) decide(ctx context.Context, e operation.Event, at reading) (Receipt, []Message, error) {
-	l, rec := c.ledger, at.rec
-	writes := l.seen(at.correlation, e, at.now)
-	bound := at.correlation.intent.Waiting()
-	if bound {
-		var write Write
-		var err error
-		if rec, write, err = l.adopt(rec, at.correlation, e, at.now); err != nil {
-			return Receipt{}, nil, err
-		}
-		writes = append(writes, write)
-	}
-	decision := operation.Reduce(rec, e, l.settings.Transitions)
-	c.receipt = Receipt{
-		Key: e.Key, Reason: decision.Reason, Registered: rec.Registered, State: rec.State, Bound: bound, Correlated: at.correlated,
-		Disputed: at.correlation.intent.disputed(e.Key),
-	}
-	c.messages = nil
-	switch {
-	case decision.Applied:
-		c.receipt.Outcome = Applied
-	case decision.Reason == operation.TerminalConflict:
-		c.receipt.Outcome = Conflict
-	default:
-		c.receipt.Outcome = Dropped
-	}
-	if !decision.Applied && !bound && e.Source == operation.Reconcile && c.receipt.Outcome == Dropped {
-		return c.receipt, nil, nil // every pass asks again: what did not change leaves no trace
-	}
-	hastened, err := l.makeDueNow(ctx, c.receipt.Disputed)
-	if err != nil {
-		return Receipt{}, nil, err
-	}
-	writes = append(writes, hastened...)
-	delivery := Write{Path: at.delivery.Path, Token: at.delivery.Token, Data: l.delivery(e, c.receipt, c.nonce, at.now)}
-	if !decision.Applied && !bound {
-		// The drop stays right whatever happens to the record meanwhile, so it needs no precondition on it.
-		return c.receipt, nil, l.store.Commit(ctx, append(writes, delivery)...)
-	}
-	changed, err := c.apply(ctx, e, at, rec, decision)
-	if err != nil {
-		return Receipt{}, nil, err
-	}
-	if err := l.store.Commit(ctx, append(append(writes, changed...), delivery)...); err != nil {
-		return Receipt{}, nil, err
-	}
-	return c.receipt, c.messages, nil
+// A decision is what the event changes, before anything is planned or written.
+type decision struct {
+	applied bool
+	rec     operation.Record // registered, where the event binds an intent
+	intents []Write
+	receipt Receipt
 }
 
-// apply returns the writes of the record, as the event leaves it, and of the effects that are
-// planned for it.
-func (c *ingestion) apply(
-	ctx context.Context, e operation.Event, at reading, rec operation.Record, decision operation.Decision,
-) ([]Write, error) {
+// changes reports whether the record changes.
+func (d decision) changes() bool { return d.applied || d.receipt.Bound }
+
+// leavesNoTrace reports whether not even the delivery is written: every pass asks Gemini again, and
+// the usual answer is that nothing has changed.
+func (d decision) leavesNoTrace(e operation.Event) bool {
+	return !d.changes() && e.Source == operation.Reconcile && d.receipt.Outcome == Dropped
+}
+
+// decide binds the intent that waits for the event, if one does, and reduces the event.
+func (c *ingestion) decide(e operation.Event, at reading) (decision, error) {
 	l := c.ledger
+	d := decision{rec: at.rec, intents: l.seen(at.correlation, e, at.now)}
+	bound := at.correlation.intent.Waiting()
+	if bound {
+		rec, write, err := l.adopt(at.rec, at.correlation, e, at.now)
+		if err != nil {
+			return d, err
+		}
+		d.rec, d.intents = rec, append(d.intents, write)
+	}
+	reduced := operation.Reduce(d.rec, e, l.settings.Transitions)
+	d.applied = reduced.Applied
+	d.receipt = Receipt{
+		Key: e.Key, Reason: reduced.Reason, Registered: d.rec.Registered, State: d.rec.State,
+		Bound: bound, Correlated: at.correlated, Disputed: at.correlation.intent.disputed(e.Key),
+	}
+	switch {
+	case reduced.Applied:
+		d.receipt.Outcome = Applied
+	case reduced.Reason == operation.TerminalConflict:
+		d.receipt.Outcome = Conflict
+	default:
+		d.receipt.Outcome = Dropped
+	}
+	return d, nil
+}
+
+// plan applies the event to the record, and plans the effects of the state that it reaches.
+func (c *ingestion) plan(ctx context.Context, e operation.Event, at reading, d *decision) (plan, error) {
+	rec := d.rec
 	if rec.Key == "" {
 		rec = operation.Record{
-			Key: e.Key, Collection: e.Key.Collection(), Name: e.Resource, CreatedAt: at.now, CorrelationID: e.CorrelationID,
+			Key: e.Key, Collection: e.Key.Collection(), Name: e.Resource, CreatedAt: at.now,
+			CorrelationID: e.CorrelationID,
 		}
 	}
 	before := rec.State
-	if decision.Applied {
+	if d.applied {
 		rec = operation.Apply(rec, e, at.now)
 	}
 	planned := plan{record: rec}
-	if rec.State != before || c.receipt.Bound {
+	if rec.State != before || d.receipt.Bound {
 		existing, err := readEffects(at.effects)
 		if err != nil {
-			return nil, err
+			return plan{}, err
 		}
-		if planned, err = l.plan(ctx, rec, existing, at.correlation.intent, at.now); err != nil {
-			return nil, err
+		if planned, err = c.ledger.plan(ctx, rec, existing, at.correlation.intent, at.now); err != nil {
+			return plan{}, err
 		}
 	}
-	rec, write := l.writeRecord(at.record, planned.record, at.now)
-	c.receipt.State = rec.State
-	c.receipt.Settled = rec.Settled() && rec.State != before
-	c.receipt.Planned = len(planned.messages)
-	c.receipt.Withheld = planned.withheld
-	c.messages = planned.messages
-	return append(planned.writes, write), nil
+	d.receipt.State = rec.State
+	d.receipt.Settled = rec.Settled() && rec.State != before
+	d.receipt.Planned, d.receipt.Withheld = len(planned.messages), planned.withheld
+	return planned, nil
 }
 
-// deduplicate reports whether a delivery was taken in before, and by which call. One that is older than the operation's record
-// outlived a former record, and says nothing about this one.
-func deduplicate(doc Document, rec operation.Record) (duplicate bool, writer string, err error) {
-	var seen Delivery
-	if err := doc.Decode(&seen); err != nil {
-		return false, "", fmt.Errorf("reading %s: %w", doc.Path, err)
+// commit writes the delivery and what the event changes, in one commit.
+func (c *ingestion) commit(ctx context.Context, e operation.Event, at reading, d decision, planned plan) error {
+	l := c.ledger
+	due, err := l.makeDueNow(ctx, d.receipt.Disputed)
+	if err != nil {
+		return err
 	}
-	return doc.Exists() && !seen.ReceivedAt.Before(rec.CreatedAt), seen.Writer, nil
-}
-
-func (l *Ledger) delivery(e operation.Event, r Receipt, nonce string, now time.Time) Delivery {
-	return Delivery{
-		Schema: operation.SchemaVersion, ID: printable(e.DeliveryID), Source: e.Source, Type: e.Type, Name: e.Resource,
-		State: e.State, UpdateTime: operation.Instant(e.UpdateTime), ReceivedAt: now,
-		Outcome: r.Outcome, Reason: r.Reason, Writer: nonce, ExpireAt: now.Add(l.settings.Retention),
+	writes := append(d.intents, due...)
+	// A dropped event stays dropped whatever happens to the record meanwhile, so that only its
+	// delivery is written, without a precondition on the record.
+	if d.changes() {
+		_, write := l.writeRecord(at.record, planned.record, at.now)
+		writes = append(append(writes, planned.writes...), write)
 	}
+	delivery := l.delivery(e, d.receipt, c.nonce, at.now)
+	writes = append(writes, Write{Path: at.delivery.Path, Token: at.delivery.Token, Data: delivery})
+	return l.store.Commit(ctx, writes...)
 }
 
-// Permanent reports whether err is one that no retry mends, so that the report must be kept for a person instead of being
-// sent again.
+// Permanent reports whether err is one that no retry fixes.
 func Permanent(err error) bool { return errors.Is(err, ErrInvalid) || errors.Is(err, ErrExists) }

@@ -6,17 +6,17 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Merged says what became of what was said of something that is known already. The fields are named
-// as in the documents, those of the metadata as metadata.FIELD.
+// Merged names the fields of a repeated registration that were added or kept. They are named as in
+// the documents, those of the metadata as metadata.FIELD.
 type Merged struct {
-	Added []string // nothing was known of these before
-	Kept  []string // it says otherwise of these, and stays as it is
+	Added []string // new to the record
+	Kept  []string // the record has another value, which stays
 }
 
-// text merges a field of which the first word stands.
-func (m *Merged) text(field, known, said string) {
+// text merges a field whose first value stands.
+func (m *Merged) text(field, known, given string) {
 	switch {
-	case said == "" || said == known:
+	case given == "" || given == known:
 	case known == "":
 		m.Added = append(m.Added, field)
 	default:
@@ -24,9 +24,9 @@ func (m *Merged) text(field, known, said string) {
 	}
 }
 
-// metadata merges the metadata, whose fields each stand.
-func (m *Merged) metadata(known, said operation.Metadata) error {
-	missing, different, err := known.Compare(said)
+// metadata merges the metadata: the first value of each field stands.
+func (m *Merged) metadata(known, given operation.Metadata) error {
+	missing, different, err := known.Compare(given)
 	if err != nil {
 		return fmt.Errorf("comparing metadata: %w", err)
 	}
@@ -39,10 +39,10 @@ func (m *Merged) metadata(known, said operation.Metadata) error {
 	return nil
 }
 
-// mergedInto says what r comes to on the record before it. taken: its correlation id is left out.
-func (r Registration) mergedInto(before operation.Record, taken bool) (Merged, error) {
+// mergedInto compares r with the record before it. refused: its correlation id is left out.
+func (r Registration) mergedInto(before operation.Record, refused bool) (Merged, error) {
 	var m Merged
-	if taken {
+	if refused {
 		m.Kept = append(m.Kept, "correlationId")
 	}
 	if !before.Registered {
@@ -50,7 +50,7 @@ func (r Registration) mergedInto(before operation.Record, taken bool) (Merged, e
 	}
 	m.text("name", before.Name, r.Name.Resource)
 	m.text("jobKind", before.JobKind, r.JobKind)
-	if !taken {
+	if !refused {
 		m.text("correlationId", before.CorrelationID, r.CorrelationID)
 	}
 	if at := operation.Instant(r.SubmittedAt); !at.IsZero() && !at.Equal(before.SubmittedAt) {
@@ -59,8 +59,8 @@ func (r Registration) mergedInto(before operation.Record, taken bool) (Merged, e
 	return m, m.metadata(before.Metadata, r.Metadata)
 }
 
-// kept says which fields of the intention an intent that is there says otherwise, or nothing of: it
-// stays as it is.
+// kept returns the fields of the intention that a stored intent lacks or has with another value:
+// they are not stored.
 func (i Intention) kept(intent Intent) ([]string, error) {
 	var m Merged
 	m.text("jobKind", intent.JobKind, i.JobKind)

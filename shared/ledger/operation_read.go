@@ -12,15 +12,15 @@ import (
 type Filter struct {
 	State      operation.State
 	Collection operation.Collection
-	Pending    bool   // only operations that are waited for, the one that is due next first
-	Dead       bool   // only operations with an effect that is dead; not together with Pending
+	Pending    bool   // only operations that have not ended, in due order
+	Dead       bool   // only operations with a dead effect; not together with Pending
 	After      Cursor // as List returned it
 	Limit      int    // must be positive
 }
 
-// List returns operations, newest first. With Dead it also finds, after all others, effects that are dead and whose operation
-// has no record, or that are no operation's, where neither State nor Collection chooses among records. Each of them is a record
-// without a Version, which names that one effect.
+// List returns operations, newest first. With Dead, and without State and Collection, it then
+// returns the dead effects whose operation has no record, or that are about no operation. Each of
+// these is a record without a Version, which names that one effect. Errors: the store's.
 func (l *Ledger) List(ctx context.Context, f Filter) (Page[operation.Record], error) {
 	if f.Pending && f.Dead {
 		return Page[operation.Record]{}, errors.New("listing operations: Pending and Dead exclude each other")
@@ -40,16 +40,18 @@ func (l *Ledger) List(ctx context.Context, f Filter) (Page[operation.Record], er
 	}
 	alone, err := find(ctx, l.store, queryWithoutRecord(f.After, f.Limit), func(doc Document) (operation.Record, error) {
 		effect, err := readEffect(doc)
-		return operation.Record{Key: effect.Operation, CreatedAt: effect.CreatedAt}.WithEffect(effect.Name, effect.Status()), err
+		rec := operation.Record{Key: effect.Operation, CreatedAt: effect.CreatedAt}
+		return rec.WithEffect(effect.Name, effect.Status()), err
 	})
 	if err != nil {
 		return page, fmt.Errorf("listing dead effects without a record: %w", err)
 	}
-	page.Items, page.Broken, page.Next = append(page.Items, alone.Items...), append(page.Broken, alone.Broken...), alone.Next
+	page.Items, page.Broken = append(page.Items, alone.Items...), append(page.Broken, alone.Broken...)
+	page.Next = alone.Next
 	return page, nil
 }
 
-// Record returns what is known of one operation, without its story: one document read. ErrNotFound: the ledger has no such
+// Record returns an operation's record: one document read. ErrNotFound: the ledger has no such
 // operation.
 func (l *Ledger) Record(ctx context.Context, key operation.Key) (operation.Record, error) {
 	snapshot, err := l.store.Get(ctx, OperationPath(key))
@@ -62,20 +64,21 @@ func (l *Ledger) Record(ctx context.Context, key operation.Key) (operation.Recor
 	return readRecord(snapshot.Documents[0])
 }
 
-// A Story is everything that the ledger knows of one operation.
+// A Story is everything that the ledger has of one operation.
 type Story struct {
-	// Record is absent where the effects are alerts about something that is no operation, or Forget was interrupted.
+	// Record is absent where the effects are alerts about something that is no operation, and after
+	// an interrupted Forget.
 	Record     operation.Record `json:"record,omitzero"`
-	Deliveries []Delivery       `json:"deliveries"`       // in the order they came
-	Effects    []Effect         `json:"effects"`          // in the order they were planned
-	Broken     []Broken         `json:"broken,omitempty"` // what could not be read, the record perhaps
+	Deliveries []Delivery       `json:"deliveries"`       // in the order of their arrival
+	Effects    []Effect         `json:"effects"`          // in the order of their planning
+	Broken     []Broken         `json:"broken,omitempty"` // what could not be read, perhaps the record
 }
 
 // storyPage bounds one query of a story; a story is read to its end.
 const storyPage = 200
 
-// Show returns an operation's story, or that of a subject of AlertAbout. What cannot be read of it does not keep the rest from
-// being told. ErrNotFound: the ledger has nothing of that name.
+// Show returns an operation's story, or that of a subject of AlertAbout. A document that cannot be
+// read is in Broken, beside the rest. ErrNotFound: the ledger has nothing with that name.
 func (l *Ledger) Show(ctx context.Context, key operation.Key) (Story, error) {
 	var story Story
 	var missing error
@@ -107,9 +110,11 @@ func readDelivery(doc Document) (Delivery, error) {
 	return d, err
 }
 
-// children reads everything of one kind under an operation. What cannot be read is added to the story.
+// children reads all documents of one kind under an operation. Those that cannot be read are added
+// to the story.
 func children[T any](
-	ctx context.Context, l *Ledger, key operation.Key, collection, field string, story *Story, read func(Document) (T, error),
+	ctx context.Context, l *Ledger, key operation.Key, collection, field string, story *Story,
+	read func(Document) (T, error),
 ) (all []T, err error) {
 	for more, after := true, (Cursor{}); more; more = after.Path != "" {
 		page, err := find(ctx, l.store, queryChildren(key, collection, field, after, storyPage), read)

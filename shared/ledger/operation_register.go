@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,47 +10,49 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Registration says that an operation was submitted and matters.
+// A Registration states that an operation was submitted.
 type Registration struct {
 	Name          operation.Name
 	JobKind       string
 	Metadata      operation.Metadata
 	SubmittedAt   time.Time // zero: now
-	CorrelationID string    // the submitter's own id, if it gave the job one [K6]
-	// By says who ties the id to the operation, as Intent.BoundBy does; empty: BySubmitter.
+	CorrelationID string    // the submitter's own id of the job, if it has one [K6]
+	// By is the BoundBy of the intent; empty: BySubmitter.
 	By operation.Source
 }
 
-// Registered says what Register did.
+// Registered is the result of Register.
 type Registered struct {
-	Record  operation.Record // as it stands now
-	Created bool             // whether the ledger did not know the operation before
-	Planned int              // how many effects it planned, where the operation had already ended
+	Record  operation.Record // as it is now
+	Created bool             // whether the operation was unknown before
+	Planned int              // how many effects were planned, where the operation had ended already
 	// Withheld: as in Receipt.
 	Withheld int
-	// Merged says what became of what the registration says of an operation that was registered
-	// before, and whether its correlation id was left out. After a commit whose answer was lost
+	// Merged names what the registration added to an operation that was registered before, and what
+	// was kept; a correlation id that was refused is kept. After a commit whose answer was lost
 	// Added is empty.
 	Merged
-	// CorrelationErr is ErrCorrelation where the correlation id stands for another operation already, or the operation has
-	// another id: it is registered all the same, without the id.
+	// CorrelationErr is ErrCorrelation where the correlation id belongs to another operation, or
+	// the operation has another id. It is registered all the same, without the id.
 	CorrelationErr error
 	// PublishErr: as in Receipt.
 	PublishErr error
 }
 
-// ErrCorrelation: the correlation id and the operation do not belong together, because one of them is tied already. One id is
-// one operation.
+// ErrCorrelation: the correlation id and the operation do not belong together, because one of them
+// is bound already. One id is one operation.
 var ErrCorrelation = errors.New("the correlation id and the operation do not belong together")
 
-// Register makes the operation's record, the instant its name is known [L2], or adds to the one that is there: the job kind
-// only where there is none, metadata only fields that are new. Where deliveries came first, what they said holds and its
-// effects are planned in the same commit [W5]. An intent that waits under the correlation id is bound in it, too, and says
-// the job kind and the metadata where the registration says none [G6].
+// Register creates the operation's record, the instant its name is known [L2], or adds to an
+// existing one: the job kind only where there is none, and new fields of the metadata. Where
+// deliveries came first, their state stands, and its effects are planned in the same commit [W5].
+// That commit also binds an intent that waits under the correlation id, whose job kind and metadata
+// complete the registration [G6].
 //
-// Registering the same again changes nothing and is safe to repeat; after a commit whose answer was lost it says that the
-// operation is known. Effects are planned when an operation is first registered, or first given a job kind: a rule that was
-// added later plans nothing for what was registered before. Errors: as Ingest.
+// Registering the same again changes nothing and is safe; after a commit whose answer was lost the
+// operation counts as known. Effects are planned when an operation is first registered, or first
+// has a job kind: a rule that is added later plans nothing for earlier operations. Errors: as
+// Ingest.
 func (l *Ledger) Register(ctx context.Context, r Registration) (Registered, error) {
 	var result Registered
 	var messages []Message
@@ -74,7 +75,7 @@ func (l *Ledger) register(ctx context.Context, r Registration, again bool) (Regi
 	}
 	fixed := len(paths)
 	if again {
-		// The race may have been lost to an effect that is already there.
+		// The race may have been lost to an effect document that exists already.
 		paths = append(paths, l.effectPaths(r.Name.Key)...)
 	}
 	snapshot, err := l.store.Get(ctx, paths...)
@@ -126,7 +127,7 @@ func (l *Ledger) register(ctx context.Context, r Registration, again bool) (Regi
 	}, planned.messages, nil
 }
 
-// merge returns rec, which is the zero Record for an operation that the ledger does not know, with what r adds to it.
+// merge returns rec with what r adds to it. rec is the zero Record for an unknown operation.
 func (l *Ledger) merge(rec operation.Record, r Registration, now time.Time) (operation.Record, error) {
 	if rec.Key == "" {
 		rec = operation.Record{
@@ -134,7 +135,8 @@ func (l *Ledger) merge(rec operation.Record, r Registration, now time.Time) (ope
 		}
 	}
 	if !rec.Registered {
-		// The submitter knows the full name; a delivery may have brought a bare id [K5], or an id that is nobody's.
+		// The submitter knows the full name; a delivery may have had a bare id [K5], or an unknown
+		// correlation id.
 		rec.Registered, rec.Name, rec.CorrelationID = true, r.Name.Resource, r.CorrelationID
 	}
 	if rec.JobKind == "" {
@@ -159,89 +161,6 @@ func (l *Ledger) merge(rec operation.Record, r Registration, now time.Time) (ope
 	return rec, err
 }
 
-// MaxMetadataBytes bounds what an operation's registrations may add up to: it goes into every effect's payload.
+// MaxMetadataBytes bounds the metadata of an operation, all registrations together: it is part of
+// every effect's payload.
 const MaxMetadataBytes = 64 << 10
-
-// A binding is what a registration's correlation id came to.
-type binding struct {
-	registration Registration // without the id where that is taken; with what the intent says of the job
-	intent       Intent       // as it was, where it is bound now
-	writes       []Write
-	refused      error            // ErrCorrelation, where the id cannot be the operation's
-	seen         *operation.Event // what deliveries under another name have said of the operation
-	// disputed: deliveries carried the id and the name of another operation. Nothing that they said
-	// is believed of this one, but that Gemini should be asked about it now.
-	disputed bool
-}
-
-// bind ties the correlation id of r to its operation, unless one of the two is tied already; before
-// is the operation's record. What deliveries said that carried the id, but a name that nobody
-// registered and Gemini did not issue, belongs to the operation [K6, W5].
-func (l *Ledger) bind(ctx context.Context, doc Document, before operation.Record, r Registration, now time.Time) (binding, error) {
-	intent, err := readIntent(doc)
-	if err != nil {
-		return binding{}, err
-	}
-	b := binding{registration: r}
-	switch {
-	case intent.State == IntentBound && intent.Operation != r.Name.Key:
-		b.refused = fmt.Errorf("%w: %q is the id of %s", ErrCorrelation, r.CorrelationID, intent.Operation)
-	case before.Registered && before.CorrelationID != "" && before.CorrelationID != r.CorrelationID:
-		b.refused = fmt.Errorf("%w: %s has the id %q", ErrCorrelation, r.Name.Key, before.CorrelationID)
-	}
-	switch {
-	case b.refused != nil:
-		b.registration.CorrelationID = ""
-		return b, nil
-	case intent.State == IntentBound:
-		return b, nil
-	case intent.State == IntentSeen && intent.Operation != r.Name.Key && intent.Operation.Issued():
-		b.disputed = true
-	case intent.State == IntentSeen && intent.Operation != r.Name.Key:
-		if err := b.adoptSeen(ctx, l, r, intent.Operation, now); err != nil {
-			return b, err
-		}
-	}
-	if r.JobKind == "" {
-		b.registration.JobKind = intent.JobKind
-	}
-	if r.Metadata == "" {
-		b.registration.Metadata = intent.Metadata
-	}
-	b.intent = intent
-	intent.CorrelationID = r.CorrelationID
-	b.writes = append(b.writes, l.writeIntent(doc, intent.bound(r.Name.Key, cmp.Or(r.By, BySubmitter)), now))
-	return b, nil
-}
-
-// heard returns rec with what deliveries under another name have said of the operation. Where they
-// named another operation, that is nothing, and Gemini is asked at once.
-func (b binding) heard(l *Ledger, rec operation.Record, now time.Time) operation.Record {
-	if b.seen != nil && operation.Reduce(rec, *b.seen, l.settings.Transitions).Applied {
-		rec = operation.Apply(rec, *b.seen, now)
-	}
-	if b.disputed && rec.DueAt.After(now) {
-		rec.DueAt = operation.Instant(now)
-	}
-	return rec
-}
-
-// adoptSeen makes what deliveries under the name of other said an event of r's operation.
-func (b *binding) adoptSeen(ctx context.Context, l *Ledger, r Registration, other operation.Key, now time.Time) error {
-	snapshot, err := l.store.Get(ctx, OperationPath(other))
-	if err != nil {
-		return fmt.Errorf("reading what was said of correlation id %q: %w", r.CorrelationID, err)
-	}
-	doc := snapshot.Documents[0]
-	rec, err := readRecord(doc)
-	if err != nil || !doc.Exists() || rec.Registered {
-		return err
-	}
-	b.seen = &operation.Event{
-		Name: r.Name, Source: operation.Webhook, State: rec.State, UpdateTime: rec.UpdateTime, Result: rec.Result,
-	}
-	// Written, so that a delivery which is on its way to it loses the race and finds the operation instead.
-	_, write := l.writeRecord(doc, rec, now)
-	b.writes = append(b.writes, write)
-	return nil
-}

@@ -16,21 +16,46 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Suspect is a signed body that is to be kept for a person, and why.
+// A Quarantined is a signed body that could not be parsed, kept whole for the operator [W6].
+type Quarantined struct {
+	Schema int    `json:"schema" firestore:"schema"`
+	ID     string `json:"id" firestore:"id"` // the delivery's id
+	Reason string `json:"reason" firestore:"reason"`
+	Detail string `json:"detail" firestore:"detail"`
+	Type   string `json:"type,omitempty" firestore:"type,omitempty"`
+	// Headers are the delivery's that help to read its body, by their names in lower case.
+	Headers map[string]string `json:"headers,omitempty" firestore:"headers,omitempty"`
+	// Body is gzip-compressed: the first of Parts parts. The others are documents under this one.
+	Body       []byte    `json:"body" firestore:"body"`
+	Parts      int       `json:"parts" firestore:"parts"`
+	ReceivedAt time.Time `json:"receivedAt" firestore:"receivedAt"`
+	// RetriedAt is when the body was last ingested again, and Outcome the result.
+	RetriedAt time.Time `json:"retriedAt,omitzero" firestore:"retriedAt,omitempty"`
+	Outcome   Outcome   `json:"outcome,omitempty" firestore:"outcome,omitempty"`
+	ExpireAt  time.Time `json:"expireAt" firestore:"expireAt"`
+}
+
+// A QuarantinedPart is a further part of a quarantined body.
+type QuarantinedPart struct {
+	Body     []byte    `json:"body" firestore:"body"`
+	ExpireAt time.Time `json:"expireAt" firestore:"expireAt"`
+}
+
+// A Suspect is a signed body to be quarantined, and the reason.
 type Suspect struct {
 	ID     string // the delivery's id
 	Reason string // a word that logs count
 	Detail string // what exactly was wrong
-	Type   string // the event's type, where it could be read
-	// Headers are the delivery's, in any case. Those that help a person are kept; a signature never is.
+	Type   string // the event's type, where it could be parsed
+	// Headers are the delivery's, in any case. Those in keptHeaders are kept; a signature never is.
 	Headers map[string]string
 	Body    []byte
 }
 
-// keptHeaders are what is kept of a delivery's headers, however many it came with. None of them is a secret.
+// keptHeaders are the headers that help to read a body. None of them is a secret.
 var keptHeaders = []string{"webhook-id", "webhook-timestamp", "content-type", "user-agent"}
 
-// kept returns the headers that may be stored; nil where there is none.
+// kept returns the headers that may be stored; nil where there are none.
 func kept(headers map[string]string) map[string]string {
 	var small map[string]string
 	for name, value := range headers {
@@ -46,8 +71,8 @@ func kept(headers map[string]string) map[string]string {
 
 const maxHeaderBytes = 300
 
-// Quarantine keeps a body that nobody could read, whole, until a person looks or the retention ends [W6]. The same delivery
-// again changes nothing; it reports whether the body was kept by this call. Errors: as Ingest.
+// Quarantine keeps a body that could not be parsed, whole, until its retention ends [W6]. The same
+// delivery again changes nothing. It reports whether this call kept the body. Errors: as Ingest.
 func (l *Ledger) Quarantine(ctx context.Context, s Suspect) (bool, error) {
 	body, err := compress(s.Body)
 	if err != nil {
@@ -60,16 +85,17 @@ func (l *Ledger) Quarantine(ctx context.Context, s Suspect) (bool, error) {
 			return err
 		}
 		err = l.store.Commit(ctx, l.quarantined(s, body, snapshot.ReadTime)...)
-		kept = !errors.Is(err, ErrConflict) // after a lost answer what is found there is taken for one's own
+		kept = !errors.Is(err, ErrConflict) // after a lost answer the document found counts as our own
 		return err
 	})
 	return kept, err
 }
 
-// maxPartBytes keeps a part below what a document may weigh, also where a store writes bytes as text.
+// maxPartBytes keeps a part below MaxDocumentBytes, also where a store encodes bytes as text.
 const maxPartBytes = 512 << 10
 
-// quarantined makes the documents of a suspect: usually one, and more behind it where its body does not fit into one.
+// quarantined returns the documents of a suspect: usually one, and more where its body does not fit
+// into one.
 func (l *Ledger) quarantined(s Suspect, body []byte, now time.Time) []Write {
 	parts := slices.Collect(slices.Chunk(body, maxPartBytes))
 	expire := now.Add(l.settings.Retention)
@@ -80,13 +106,15 @@ func (l *Ledger) quarantined(s Suspect, body []byte, now time.Time) []Write {
 	}}}
 	for i, part := range parts[1:] {
 		writes = append(writes, Write{
-			Path: quarantinePath(s.ID).Child(PartsCollection, strconv.Itoa(i+2)), Data: QuarantinedPart{Body: part, ExpireAt: expire},
+			Path: quarantinePath(s.ID).Child(PartsCollection, strconv.Itoa(i+2)),
+			Data: QuarantinedPart{Body: part, ExpireAt: expire},
 		})
 	}
 	return writes
 }
 
-// ReadQuarantined returns a body in quarantine as it was delivered. ErrNotFound: there is none of that delivery id.
+// ReadQuarantined returns a quarantined body as it was delivered. ErrNotFound: there is none with
+// that delivery id. Other errors: the store's, and those of a body that cannot be decompressed.
 func (l *Ledger) ReadQuarantined(ctx context.Context, id string) (Quarantined, []byte, error) {
 	var q Quarantined
 	snapshot, err := l.store.Get(ctx, quarantinePath(id))
@@ -125,6 +153,6 @@ func compress(body []byte) ([]byte, error) {
 	var buffer bytes.Buffer
 	w := gzip.NewWriter(&buffer)
 	_, err := w.Write(body)
-	err = errors.Join(err, w.Close()) // which writes; the bytes are whole only now
+	err = errors.Join(err, w.Close()) // Close writes, so the bytes are complete only now
 	return buffer.Bytes(), err
 }

@@ -12,7 +12,7 @@ type QuarantineFilter struct {
 	Limit  int    // must be positive
 }
 
-// ListQuarantined returns what is in quarantine, newest first, without the bodies.
+// ListQuarantined returns the quarantined deliveries, newest first, without their bodies.
 func (l *Ledger) ListQuarantined(ctx context.Context, f QuarantineFilter) (Page[Quarantined], error) {
 	page, err := find(ctx, l.store, queryQuarantined(f), func(doc Document) (Quarantined, error) {
 		var q Quarantined
@@ -26,11 +26,11 @@ func (l *Ledger) ListQuarantined(ctx context.Context, f QuarantineFilter) (Page[
 	return page, nil
 }
 
-// MarkRetried notes that a quarantined delivery was taken in once more, and what came of it: of several times the last. The body
-// stays until its retention ends, whatever the outcome [W6]. ErrNotFound: there is none of that delivery id. Other errors: as
-// Ingest; calling it again is safe.
+// MarkRetried records that a quarantined delivery was ingested again, and the outcome; the last
+// call stands. The body stays until its retention ends, whatever the outcome [W6]. ErrNotFound:
+// there is none with that delivery id. Other errors: as Ingest; calling it again is safe.
 func (l *Ledger) MarkRetried(ctx context.Context, id string, outcome Outcome) error {
-	return l.decide(ctx, "noting the retry of quarantined delivery "+id, func(int) error {
+	return l.decide(ctx, "recording the retry of quarantined delivery "+id, func(int) error {
 		snapshot, err := l.store.Get(ctx, quarantinePath(id))
 		if err != nil {
 			return err

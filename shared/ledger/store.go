@@ -7,65 +7,70 @@ import (
 	"time"
 )
 
-// A Store keeps documents for the ledger. It is small on purpose: everything that decides is written once, above it. Every
-// store passes the conformance suite in ledgertest, which pins what is said here.
+// A Store keeps documents for the ledger. It is small on purpose: every decision is written once,
+// above it. Every store passes the conformance suite in ledgertest, which tests what is promised
+// here.
 //
-// Documents are Go structs whose `json` and `firestore` tags agree on names. Times are cut to microseconds. A field whose tag
-// says omitempty or omitzero is absent from the document while it is zero, also where an earlier version had it; absent is
-// never stored as null.
+// Documents are Go structs whose `json` and `firestore` tags agree on names. Times are cut to
+// microseconds. A field whose tag has omitempty or omitzero is absent from the document while it is
+// zero, also where an earlier version had it; absent is never stored as null.
 type Store interface {
-	// Get reads documents, in the order asked for. One that does not exist has no Token. ReadTime is the store's own time,
-	// never before what was read was written. It is "now" for leases and for what is due: the clocks of a hundred instances
-	// do not agree. Without paths Get only tells the time.
+	// Get reads documents, in the order of paths, as of one instant. One that does not exist has no
+	// Token. ReadTime is the store's own time, never before what was read was written. It is "now"
+	// for leases and due times, because the clocks of a hundred instances differ. Without paths Get
+	// only returns the time.
 	Get(ctx context.Context, paths ...Path) (Snapshot, error)
-	// Commit writes all or nothing, at once, and only if every write's precondition holds; otherwise it returns ErrConflict.
-	// On any other error the writes may or may not have been made: read again and see.
+	// Commit writes all or nothing, at once, and only if every write's precondition holds;
+	// otherwise it returns ErrConflict. On ErrInvalid nothing was written either. On any other
+	// error the writes may or may not have been made: read again.
 	Commit(ctx context.Context, writes ...Write) error
 	// Query finds documents by one time field.
 	Query(ctx context.Context, q Query) ([]Document, error)
-	// Close lets go of what the store holds.
+	// Close releases what the store holds.
 	Close() error
 }
 
-// The errors of a store. Any other error, too, means that it is not known whether something was written.
+// The errors of a store. After any other error, too, the writes may have been made.
 var (
-	// ErrConflict: a precondition did not hold and nothing was written. Read again, decide again.
-	ErrConflict = errors.New("the document was changed by somebody else")
-	// ErrUnavailable: the store cannot be reached or is overloaded; the same call may succeed later.
+	// ErrConflict: a precondition did not hold, and nothing was written. Read and decide again.
+	ErrConflict = errors.New("the document was changed by another call")
+	// ErrUnavailable: the store cannot be reached or is overloaded; the same call may succeed
+	// later.
 	ErrUnavailable = errors.New("the store is unavailable")
-	// ErrInvalid: the store will never take these documents (too large, an id it refuses). Trying again does not help.
+	// ErrInvalid: the store refuses these documents (too large, an id it refuses). No retry helps.
 	ErrInvalid = errors.New("the store refuses the document")
-	// ErrTooBig: the writes of one commit are too many, or too large together. Nothing was written. Fewer of them in one commit
-	// may be taken; the same ones never are, so it is ErrInvalid, too.
+	// ErrTooBig: the writes of one commit are too many, or too large together. Nothing was written.
+	// Fewer of them in one commit may be accepted; the same ones never are, so it is an ErrInvalid.
 	ErrTooBig = fmt.Errorf("%w: one commit holds too much", ErrInvalid)
 )
 
-// MaxDocumentBytes is the largest document that every store takes, by its own way of measuring; a little more is refused by
-// all of them with ErrInvalid.
+// MaxDocumentBytes is the largest document that every store accepts, by its own measure. Every
+// store refuses a slightly larger one with ErrInvalid.
 const MaxDocumentBytes = 1 << 20
 
-// A Token stands for one version of one document: every write makes a new one, and a document that was deleted and made
-// again never has an old one. The empty token stands for "does not exist".
+// A Token identifies one version of one document. Every write makes a new one, and a document that
+// was deleted and created again never has an old one. The empty token means "does not exist".
 type Token string
 
-// A Document is one document as it was read.
+// A Document is one document, as it was read.
 type Document struct {
 	Path  Path
 	Token Token
-	// At is the time in the field that a query found the document by; zero where Get read it.
+	// At is the value of the time field that a query ordered by; zero where Get read the document.
 	At     time.Time
 	decode func(into any) error
 }
 
-// NewDocument is for stores: decode fills in the struct it is given a pointer to.
+// NewDocument is for stores: decode fills in the struct that it is given a pointer to.
 func NewDocument(path Path, token Token, decode func(into any) error) Document {
 	return Document{Path: path, Token: token, decode: decode}
 }
 
-// Exists reports whether the document was there when it was read.
+// Exists reports whether the document existed when it was read.
 func (d Document) Exists() bool { return d.Token != "" }
 
-// Decode fills the struct that into points to. A document that does not exist leaves it as it is.
+// Decode fills in the struct that into points to. A document that does not exist leaves it
+// unchanged.
 func (d Document) Decode(into any) error {
 	if !d.Exists() {
 		return nil
@@ -82,18 +87,22 @@ type Snapshot struct {
 // A Write replaces, creates or deletes one document.
 type Write struct {
 	Path Path
-	// Token is the precondition: the document still has this version, or does not exist where it is empty.
+	// Token is the precondition: the document still has this version, or does not exist where it is
+	// empty.
 	Token Token
-	// Data is a struct of exported fields, the whole new content; nil deletes the document, which must exist.
+	// Data is a struct of exported fields, the whole new content; nil deletes the document, which
+	// must exist.
 	Data any
 }
 
-// A Query finds the documents of one collection that have a time in the field OrderBy, in its order; documents with the same
-// time are in the order of their paths, segment by segment. What else a document holds does not keep it from being found.
+// A Query finds the documents of one collection that have a time in the field OrderBy, in its
+// order. Documents with the same time are in the order of their paths, segment by segment. Whatever
+// else a document holds, it is found.
 type Query struct {
 	// Collection is the last collection word of the documents' paths.
 	Collection string
-	// Under, if not empty, is the document that they are directly under; otherwise they are found wherever they are.
+	// Under, if not empty, is the document that they are directly under; otherwise they are found
+	// wherever they are.
 	Under Path
 	// Where names string or bool fields and the value each must have.
 	Where []Equal
@@ -102,7 +111,7 @@ type Query struct {
 	Descending bool
 	// NotAfter, if not zero, leaves out documents whose OrderBy is later.
 	NotAfter time.Time
-	// After, if its Path is not empty, starts behind the document it came from.
+	// After, if its Path is not empty, starts behind the document that the cursor came from.
 	After Cursor
 	// Limit is the most documents to return; it must be positive.
 	Limit int
@@ -122,7 +131,7 @@ type Equal struct {
 	Value any
 }
 
-// A Cursor marks a place in a query's order: a document's OrderBy time and path.
+// A Cursor is a position in a query's order: a document's OrderBy time and path.
 type Cursor struct {
 	At   time.Time
 	Path Path

@@ -7,20 +7,20 @@ import (
 	"fmt"
 )
 
-// A Page is some of what a query found, in the query's order.
+// A Page is a part of a query's result, in the query's order.
 type Page[T any] struct {
 	Items []T
-	// Broken are the documents that are left alone. They do not keep a caller from the others [R6].
+	// Broken are the documents that could not be read. They do not hide the others [R6].
 	Broken []Broken
-	// Next continues behind the last document; it is the zero Cursor when there is nothing behind.
+	// Next continues behind the last document; it is the zero Cursor at the end.
 	Next Cursor
 }
 
-// ErrForeign: a document's path is not that of the key which it holds. It is another program's,
-// with which the ledger shares a database.
+// ErrForeign: a document's path is not that of the key that it holds. It belongs to another program
+// that uses the same database.
 var ErrForeign = errors.New("it is not the ledger's")
 
-// A Broken is a document that is left alone: it cannot be read, or is ErrForeign.
+// A Broken is a document that is left alone: it cannot be decoded, or is ErrForeign.
 type Broken struct {
 	Path Path
 	Err  error
@@ -36,7 +36,7 @@ func (b Broken) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]string{"path": string(b.Path), "error": b.Err.Error()})
 }
 
-// broken says of a document why it is left alone.
+// broken returns the Broken of a document that err is about.
 func broken(d Document, err error) Broken {
 	var already Broken
 	if errors.As(err, &already) {
@@ -45,8 +45,8 @@ func broken(d Document, err error) Broken {
 	return Broken{Path: d.Path, Err: err}
 }
 
-// decode reads a document into a struct, and checks that its path is that of the key which it
-// holds. One that does not exist is the zero struct.
+// decode decodes a document, and checks that its path is that of the key that it holds. One that
+// does not exist is the zero struct.
 func decode[T any](d Document, path func(T) Path) (T, error) {
 	var read T
 	if !d.Exists() {
@@ -61,7 +61,7 @@ func decode[T any](d Document, path func(T) Path) (T, error) {
 	return read, nil
 }
 
-// find makes a page of what a query finds. The documents that read refuses are Broken.
+// find returns a page of a query's result. Documents that read refuses are Broken.
 func find[T any](ctx context.Context, store Store, q Query, read func(Document) (T, error)) (Page[T], error) {
 	var page Page[T]
 	found, err := store.Query(ctx, q)

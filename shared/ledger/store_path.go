@@ -10,7 +10,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Path names a document: collection and id, alternating, as in "operations/batches:abc123/effects/publish".
+// A Path names a document: collections and ids, alternating, as in
+// "operations/batches:abc123/effects/publish".
 type Path string
 
 // Child returns the path of a document under p. id is escaped.
@@ -24,7 +25,7 @@ func (p Path) Collection() string {
 	return parent[strings.LastIndexByte(parent, '/')+1:]
 }
 
-// Parent returns the document that p is directly under, or "" where it is under none.
+// Parent returns the document that p is directly under, or "" where there is none.
 func (p Path) Parent() Path {
 	for range 2 {
 		p = p[:max(strings.LastIndexByte(string(p), '/'), 0)]
@@ -43,30 +44,31 @@ const (
 	PartsCollection      = "parts" // under a quarantined delivery
 )
 
-// OperationPath returns where the record of an operation is.
+// OperationPath returns the path of an operation's record.
 func OperationPath(key operation.Key) Path { return rootPath(OperationsCollection, string(key)) }
 
-// EffectPath returns where a side effect of an operation is.
+// EffectPath returns the path of a side effect of an operation.
 func EffectPath(key operation.Key, effect string) Path {
 	return OperationPath(key).Child(EffectsCollection, effect)
 }
 
-// ItemPath returns where the outcome of one item of a side effect is.
+// ItemPath returns the path of one item of a side effect.
 func ItemPath(key operation.Key, effect, item string) Path {
 	return EffectPath(key, effect).Child(ItemsCollection, item)
 }
 
-// ResultPath returns where the result of one item of a batch is written back to, in a collection of the user's choice.
+// ResultPath returns the path of one item's result, in a collection of the user's choice.
 func ResultPath(collection string, key operation.Key, item string) Path {
 	return rootPath(collection, string(key)+"/"+item)
 }
 
-// deliveryPath returns where a delivery is. A webhook's id is the sender's to choose, and not always signed, so it is kept out of
-// the ids that reconciliation makes: one that was planted there would make a later answer of Gemini's a duplicate.
+// deliveryPath returns the path of a delivery. A webhook's sender chooses the id, and it is not
+// always signed, so it is kept apart from reconciliation's ids. Otherwise a forged delivery could
+// make a later look-up a duplicate.
 func deliveryPath(key operation.Key, source operation.Source, id string) Path {
 	const made, apart = "reconcile-", "webhook-"
 	if source != operation.Reconcile && (strings.HasPrefix(id, made) || strings.HasPrefix(id, apart)) {
-		id = apart + id // an id that begins so already is moved, too, so that no two become one
+		id = apart + id // also an id that begins so already, so that no two ids become one
 	}
 	return OperationPath(key).Child(DeliveriesCollection, id)
 }
@@ -79,17 +81,18 @@ func rootPath(collection, id string) Path {
 	return Path(collection) + "/" + Path(escapeID(id))
 }
 
-// maxIDBytes keeps a whole path, with two escaped ids in it, far from what stores allow for one id (1,500 bytes).
+// maxIDBytes keeps a path with two escaped ids far below the stores' limit for one id (1,500
+// bytes).
 const maxIDBytes = 500
 
-// escapeID makes a document id of any text, so that different texts have different ids. Providers and attackers choose the
-// texts; people read the ids, so the usual ones stay readable: only the slash changes, into a colon. An id that would be too
-// long ends in a hash of the whole text instead.
+// escapeID makes any text a document id, and different texts different ids. Providers and attackers
+// choose the texts; operators read the ids. So usual ones stay readable: only the slash becomes a
+// colon. An id that would be too long ends in a hash of the whole text.
 func escapeID(text string) string {
 	var b strings.Builder
 	reserved := text == "." || text == ".." || strings.HasPrefix(text, "__") || text == ""
 	if reserved {
-		b.WriteString("%_") // no other escape begins so, and what follows cannot be taken for a reserved id
+		b.WriteString("%_") // no other escape begins so, and what follows is no reserved id
 	}
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
@@ -107,7 +110,7 @@ func escapeID(text string) string {
 		return b.String()
 	}
 	sum := sha256.Sum256([]byte(text))
-	const hashMark = "%~" // no escape of a short text has it, so a hashed id never equals one
+	const hashMark = "%~" // no escape of a short text has it, so a hashed id equals none
 	short := b.String()[:maxIDBytes-len(hashMark)-hex.EncodedLen(len(sum))]
 	for !utf8.ValidString(short) {
 		short = short[:len(short)-1]

@@ -13,7 +13,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// unescapeID is the inverse of escapeID for every id that is not hashed. That it exists proves that no two texts share an id.
+// unescapeID is the inverse of escapeID for every id that is not hashed. That it exists proves that
+// no two texts share an id.
 func unescapeID(t *testing.T, id string) string {
 	t.Helper()
 	id = strings.TrimPrefix(id, "%_")
@@ -83,7 +84,10 @@ func FuzzEscapeID(f *testing.F) {
 // TestIDsOfNastyTexts makes texts of everything that an escape could trip over.
 func TestIDsOfNastyTexts(t *testing.T) {
 	t.Parallel()
-	alphabet := []string{"/", ":", "%", "_", "__", ".", "~", "2", "5", "F", "3A", "%25", "%_", "%~", "\x00", "\xff", "\xc3", "é", "\ufffd", "🙂", "x"}
+	alphabet := []string{
+		"/", ":", "%", "_", "__", ".", "~", "2", "5", "F", "3A", "%25", "%_", "%~", "\x00", "\xff", "\xc3", "é", "\ufffd",
+		"🙂", "x",
+	}
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same texts each time
 	seen := map[string]string{}
 	for i := range 20_000 {
@@ -136,9 +140,18 @@ func TestPaths(t *testing.T) {
 		{"an id that looks like a path", quarantinePath("a/effects/b").Collection(), QuarantineCollection},
 		{"the parent of an id that looks like a path", intentPath("a/effects/b").Parent(), Path("")},
 		{"a delivery's path", deliveryPath("a", operation.Webhook, "b/c"), Path("operations/a/deliveries/b:c")},
-		{"a look-up's", deliveryPath("a", operation.Reconcile, "reconcile-FAILED"), Path("operations/a/deliveries/reconcile-FAILED")},
-		{"a delivery's that looks like a look-up's", deliveryPath("a", operation.Webhook, "reconcile-FAILED"), Path("operations/a/deliveries/webhook-reconcile-FAILED")},
-		{"a delivery's that looks like that", deliveryPath("a", operation.Webhook, "webhook-reconcile-FAILED"), Path("operations/a/deliveries/webhook-webhook-reconcile-FAILED")},
+		{
+			"a look-up's", deliveryPath("a", operation.Reconcile, "reconcile-FAILED"),
+			Path("operations/a/deliveries/reconcile-FAILED"),
+		},
+		{
+			"a delivery's that looks like a look-up's", deliveryPath("a", operation.Webhook, "reconcile-FAILED"),
+			Path("operations/a/deliveries/webhook-reconcile-FAILED"),
+		},
+		{
+			"a delivery's that looks like that", deliveryPath("a", operation.Webhook, "webhook-reconcile-FAILED"),
+			Path("operations/a/deliveries/webhook-webhook-reconcile-FAILED"),
+		},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %q, want %q", c.what, c.got, c.want)

@@ -6,35 +6,35 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Every query that the ledger makes has its shape here, in one place: the indexes of a deployment follow from it.
+// Every query of the ledger is made here: the indexes of a deployment follow from their shapes.
 
-// queryDue: collection group, dueAt ascending up to now.
+// queryDue: a collection group, by dueAt, up to now.
 func queryDue(collection string, now time.Time, after Cursor, limit int) Query {
 	return Query{Collection: collection, OrderBy: FieldDueAt, NotAfter: now, After: after, Limit: limit}
 }
 
-// queryOpen: collection group, whatever is waited for, dueAt ascending.
+// queryOpen: a collection group, everything with a dueAt, by dueAt.
 func queryOpen(collection string, after Cursor, limit int) Query {
 	return Query{Collection: collection, OrderBy: FieldDueAt, After: after, Limit: limit}
 }
 
-// queryChildren: one operation's deliveries or effects, in the order they came.
+// queryChildren: one operation's deliveries or effects, oldest first.
 func queryChildren(key operation.Key, collection, field string, after Cursor, limit int) Query {
 	return Query{Collection: collection, Under: OperationPath(key), OrderBy: field, After: after, Limit: limit}
 }
 
-// queryItems: the items of one effect, in the order they were first recorded.
+// queryItems: the items of one effect, in the order in which they were first recorded.
 func queryItems(effect Path, limit int) Query {
 	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldCreatedAt, Limit: limit}
 }
 
-// queryFailed: the items of one effect that failed, in the order in which they did.
+// queryFailed: the failed items of one effect, in the order in which they failed.
 func queryFailed(effect Path, after Cursor, limit int) Query {
 	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldFailedAt, After: after, Limit: limit}
 }
 
-// queryList: operations newest first, perhaps only those with a dead effect; or those that are waited for, in due order. Either
-// perhaps of one state, one collection or both.
+// queryList: operations newest first, or those with a dead effect, or pending ones in due order.
+// Each perhaps of one state, of one collection or both.
 func queryList(f Filter) Query {
 	q := Query{
 		Collection: OperationsCollection, OrderBy: FieldCreatedAt, Descending: true, After: f.After, Limit: f.Limit,
@@ -62,7 +62,7 @@ func queryWithoutRecord(after Cursor, limit int) Query {
 	}
 }
 
-// queryQuarantined: what is in quarantine, newest first, perhaps for one reason.
+// queryQuarantined: the quarantine, newest first, perhaps of one reason.
 func queryQuarantined(f QuarantineFilter) Query {
 	q := Query{
 		Collection: QuarantineCollection, OrderBy: FieldReceivedAt, Descending: true, After: f.After, Limit: f.Limit,
@@ -73,8 +73,8 @@ func queryQuarantined(f QuarantineFilter) Query {
 	return q
 }
 
-// QueryShapes returns one query of every shape that the ledger makes, whatever its values: which index a store needs for
-// a query follows from its shape alone.
+// QueryShapes returns one query of every shape that the ledger uses. The index that a store needs
+// for a query follows from its shape, not from its values.
 func QueryShapes() []Query {
 	now := time.Unix(0, 0)
 	shapes := []Query{

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// ClientOptions returns what a Google Cloud client needs to talk to the emulator at addr, through interceptors that further
-// dial options may bring.
+// ClientOptions returns the options with which a Google Cloud client connects to the emulator at
+// addr, with further dial options such as interceptors.
 func ClientOptions(addr string, dial ...grpc.DialOption) []option.ClientOption {
 	options := []option.ClientOption{
 		option.WithEndpoint("passthrough:///" + addr),
@@ -25,7 +25,7 @@ func ClientOptions(addr string, dial ...grpc.DialOption) []option.ClientOption {
 	return options
 }
 
-// owner is the emulators' word for somebody who may do everything.
+// owner is the token that the emulators accept for every permission.
 type owner struct{}
 
 func (owner) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {

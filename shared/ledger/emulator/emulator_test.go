@@ -18,7 +18,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger/emulator"
 )
 
-// asParent in the environment makes this test binary a parent that starts an emulator and waits to be killed.
+// asParent in the environment makes this test binary a parent that starts an emulator and waits to
+// be killed.
 const asParent = "OPLEDGER_TEST_AS_PARENT"
 
 func TestMain(m *testing.M) {
@@ -102,8 +103,8 @@ func TestAStartThatIsGivenUp(t *testing.T) {
 	}
 }
 
-// An emulator ends with the process that started it, even where that is killed.
-func TestItDoesNotOutliveItsParent(t *testing.T) {
+// TestEndsWithParent: an emulator ends with the process that started it, even where that is killed.
+func TestEndsWithParent(t *testing.T) {
 	t.Parallel()
 	need(t)
 	if runtime.GOOS != "linux" {
@@ -122,12 +123,12 @@ func TestItDoesNotOutliveItsParent(t *testing.T) {
 	line, err := bufio.NewReader(output).ReadString('\n')
 	addr := strings.TrimSpace(line)
 	if err != nil || !listening(addr) {
-		t.Fatalf("the parent says %q (%v), and nobody listens there", addr, err)
+		t.Fatalf("the parent says %q (%v), and nothing listens there", addr, err)
 	}
 	if err := parent.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = parent.Wait() // it says that it was killed
+	_ = parent.Wait() // the error that it was killed
 	for deadline := time.Now().Add(10 * time.Second); listening(addr); {
 		if time.Now().After(deadline) {
 			t.Fatal("the emulator lives on")
@@ -174,7 +175,8 @@ func TestFindSaysHowToInstallAComponent(t *testing.T) {
 	}
 	t.Setenv("PATH", bin)
 	found, err := emulator.Find()
-	if !errors.Is(err, emulator.ErrMissing) || !strings.Contains(err.Error(), "gcloud components install pubsub-emulator") ||
+	if !errors.Is(err, emulator.ErrMissing) ||
+		!strings.Contains(err.Error(), "gcloud components install pubsub-emulator") ||
 		strings.Contains(err.Error(), "firestore") {
 		t.Errorf("Find: %v", err)
 	}

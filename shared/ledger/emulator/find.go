@@ -10,18 +10,19 @@ import (
 	"strings"
 )
 
-// ErrMissing is wrapped by every error that says what is not installed. Its text is meant for a person.
+// ErrMissing is wrapped by every error about something that is not installed. Its text tells the
+// operator what to install.
 var ErrMissing = errors.New("not installed")
 
-// Installed says where the parts of the emulators are. A part that is missing is empty.
+// Installed holds the paths of the emulators' parts; a missing one is empty.
 type Installed struct {
 	Java      string // the program
 	Firestore string // the jar
 	PubSub    string // the jar
 }
 
-// Find looks for java and for both emulators. The error names each thing that is missing and how to install it; what was
-// found is returned all the same.
+// Find searches for java and both emulators. The error names each missing part and how to install
+// it; the parts that were found are returned all the same.
 func Find() (Installed, error) {
 	var found Installed
 	var missing []error
@@ -41,13 +42,14 @@ func Find() (Installed, error) {
 	return found, errors.Join(append(missing, err)...)
 }
 
-// sdkRoot finds the directory that the SDK is in.
+// sdkRoot returns the SDK's directory.
 func sdkRoot() (string, error) {
 	gcloud, err := exec.LookPath("gcloud")
 	if err != nil {
 		return "", fmt.Errorf("gcloud is %w: see https://cloud.google.com/sdk/docs/install", ErrMissing)
 	}
-	// Nearly always gcloud is a link into the SDK. Asking it takes most of a second, so that comes second.
+	// gcloud is nearly always a link into the SDK. Running it takes most of a second, so that comes
+	// second.
 	if target, err := filepath.EvalSymlinks(gcloud); err == nil {
 		root := filepath.Dir(filepath.Dir(target))
 		if info, err := os.Stat(filepath.Join(root, "platform")); err == nil && info.IsDir() {
@@ -61,12 +63,14 @@ func sdkRoot() (string, error) {
 	return strings.TrimSpace(string(answer)), nil
 }
 
-// jar finds the newest file that matches pattern under the SDK's platform directory.
+// jar returns the newest file that matches pattern under the SDK's platform directory.
 func jar(root, name, component, debianPackage, pattern string) (string, error) {
 	matches, err := filepath.Glob(filepath.Join(root, "platform", filepath.FromSlash(pattern)))
 	if err != nil || len(matches) == 0 {
-		return "", fmt.Errorf("the %s emulator is %w: run \"gcloud components install %s\" or, where gcloud came from apt, \"apt-get install %s\"",
-			name, ErrMissing, component, debianPackage)
+		return "", fmt.Errorf(
+			"the %s emulator is %w: run \"gcloud components install %s\" or, where gcloud came from apt, \"apt-get install %s\"",
+			name, ErrMissing, component, debianPackage,
+		)
 	}
 	return slices.Max(matches), nil
 }

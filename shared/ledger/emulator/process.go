@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	startTimeout = 60 * time.Second // they need 1 to 2 s; a loaded machine takes many times that
+	startTimeout = 60 * time.Second // they need 1 to 2 s, many times that on a loaded machine
 	pollEvery    = 25 * time.Millisecond
 	stopTimeout  = 5 * time.Second // they need 0.3 s after SIGTERM
 )
 
-// errEnded: the emulator ended before it answered, most likely because its port was taken.
+// errEnded: the emulator ended before it answered, most likely because its port was in use.
 var errEnded = errors.New("it ended at once")
 
 // A Process is a running emulator.
@@ -41,15 +41,15 @@ func run(name, addr string, command []string) (*Process, error) {
 	bindToParent(p.cmd)
 	started := make(chan error, 1)
 	go func() {
-		// Linux sends the parent-death signal when the *thread* ends that started the child. So this goroutine keeps its
-		// thread for itself for as long as the child lives.
+		// Linux sends the parent-death signal when the *thread* ends that started the child. So
+		// this goroutine keeps its thread while the child lives.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer close(p.exited)
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
-			_ = p.cmd.Wait() // that it ended is all there is to know: Stop ends it by a signal
+			_ = p.cmd.Wait() // the error is of no use: Stop ends the process by a signal
 		}
 	}()
 	if err := <-started; err != nil {
@@ -58,13 +58,15 @@ func run(name, addr string, command []string) (*Process, error) {
 	return p, nil
 }
 
-// Addr returns the host and port that the emulator listens on, as FIRESTORE_EMULATOR_HOST and PUBSUB_EMULATOR_HOST take them.
+// Addr returns the host and port that the emulator listens on, for FIRESTORE_EMULATOR_HOST and
+// PUBSUB_EMULATOR_HOST.
 func (p *Process) Addr() string { return p.addr }
 
 // Exited is closed when the emulator has ended, by Stop or by itself.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Stop ends the emulator, at the latest after some seconds by force, and returns when it is gone. Stopping twice is harmless.
+// Stop ends the emulator, by force after 5 s, and returns when it is gone. Stopping twice is
+// harmless.
 func (p *Process) Stop() {
 	// An error means that it has ended already.
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -109,8 +111,9 @@ func answersOk(ctx context.Context, client *http.Client, url string) bool {
 		response.StatusCode == http.StatusOK && strings.TrimSpace(string(body)) == "Ok"
 }
 
-// A head keeps the beginning of what is written to it, which says why an emulator did not start, and forgets the rest: the
-// Firestore emulator writes a stack trace for every refused commit, 40 MB for some thousand of them.
+// A head keeps the beginning of what is written to it, which tells why an emulator did not start,
+// and drops the rest: the Firestore emulator writes a stack trace for every refused commit, 40 MB
+// for a few thousand of them.
 type head struct {
 	mu   sync.Mutex
 	text []byte

@@ -14,11 +14,13 @@ import (
 // collector take as much processor time as all the rest, and give nothing back in so short a life.
 var javaOptions = []string{"-Xmx1g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"}
 
-// maxStarts is how many ports are tried. Between finding a free port and the emulator's taking it, something else may.
+// maxStarts is how many ports are tried: another process may take a free port before the emulator
+// does.
 const maxStarts = 5
 
-// StartFirestore starts a Firestore emulator on a free loopback port and returns when it answers. ctx bounds the start only;
-// Stop ends the emulator. The error wraps ErrMissing where something must be installed first.
+// StartFirestore starts a Firestore emulator on a free loopback port and returns when it answers.
+// ctx bounds the start only; Stop ends the emulator. The error wraps ErrMissing where something
+// must be installed first.
 func StartFirestore(ctx context.Context) (*Process, error) {
 	installed, err := Find()
 	if installed.Java == "" || installed.Firestore == "" {
@@ -45,7 +47,7 @@ func StartPubSub(ctx context.Context) (*Process, error) {
 	})
 }
 
-// start runs the command for one free port after the other until one emulator answers.
+// start runs the command with one free port after the other until an emulator answers.
 func start(ctx context.Context, name string, command func(host, port string) []string) (*Process, error) {
 	var failures []error
 	for range maxStarts {
@@ -73,7 +75,7 @@ func start(ctx context.Context, name string, command func(host, port string) []s
 	return nil, fmt.Errorf("starting %s: %w", name, errors.Join(failures...))
 }
 
-// freeAddr returns a loopback address that nobody listens on.
+// freeAddr returns a loopback address that nothing listens on.
 func freeAddr() (string, error) {
 	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {

@@ -15,9 +15,10 @@ import (
 	"github.com/opledger/opledger/shared/ledger/firestore"
 )
 
-// BenchmarkIngest takes in one completion of each of b.N registered operations, by 1, 16 and 64 callers: two reads, and three
-// writes with the planned effect. Beside it stand the same reads and writes without a ledger: as preconditioned transaction,
-// read inside the transaction, and committed without a transaction.
+// BenchmarkIngest ingests one completion of each of b.N registered operations, with 1, 16 and 64
+// callers: two reads, and three writes with the planned effect. For comparison it does the same
+// reads and writes without a ledger: as a preconditioned transaction, with the reads inside the
+// transaction, and without a transaction.
 func BenchmarkIngest(b *testing.B) {
 	for _, callers := range []int{1, 16, 64} {
 		for _, way := range ways() {
@@ -92,7 +93,10 @@ func refs(client *cloud.Client, i int) (record, delivery, effect *cloud.Document
 	return record, record.Collection("deliveries").Doc("delivery"), record.Collection("effects").Doc(publish)
 }
 
-func write(tx *cloud.Transaction, record *cloud.DocumentSnapshot, delivery, effect *cloud.DocumentRef, preconditions ...cloud.Precondition) error {
+func write(
+	tx *cloud.Transaction, record *cloud.DocumentSnapshot, delivery, effect *cloud.DocumentRef,
+	preconditions ...cloud.Precondition,
+) error {
 	if err := tx.Update(record.Ref, changes(), preconditions...); err != nil {
 		return err
 	}
@@ -112,16 +116,20 @@ func changes() []cloud.Update {
 }
 
 func content() map[string]any {
-	content := map[string]any{"version": 2, "state": "SUCCEEDED", "updateTime": today, "settledAt": today, "effects": map[string]string{publish: "open"}}
+	content := map[string]any{
+		"version": 2, "state": "SUCCEEDED", "updateTime": today, "settledAt": today,
+		"effects": map[string]string{publish: "open"},
+	}
 	for i := range 10 {
 		content[fmt.Sprint("field", i)] = "batches/some-operation-id"
 	}
 	return content
 }
 
-// BenchmarkManyAtOnce takes in 50 and 200 deliveries of one completion all at once, b.N times; a delivery has the same id as
-// all others, or one of its own. With one ledger the callers queue up in it, as in one process; with a ledger for each they
-// meet only in the store, as the callers of as many processes do.
+// BenchmarkManyAtOnce ingests 50 and 200 concurrent deliveries of one completion, b.N times, with
+// the same delivery id or with different ones. With one ledger the callers wait for each other in
+// it, as in one process. With a ledger for each they meet only in the store, as the callers of as
+// many processes do.
 func BenchmarkManyAtOnce(b *testing.B) {
 	for _, callers := range []int{50, 200} {
 		for _, identical := range []bool{true, false} {
@@ -137,7 +145,8 @@ func BenchmarkManyAtOnce(b *testing.B) {
 					times := make([]time.Duration, b.N)
 					for i := range b.N {
 						b.StopTimer()
-						if _, err := ledgers[0].Register(b.Context(), ledger.Registration{Name: nameOf(i), SubmittedAt: today}); err != nil {
+						r := ledger.Registration{Name: nameOf(i), SubmittedAt: today}
+						if _, err := ledgers[0].Register(b.Context(), r); err != nil {
 							b.Fatal(err)
 						}
 						if i == 0 {
@@ -163,7 +172,8 @@ func BenchmarkManyAtOnce(b *testing.B) {
 	}
 }
 
-// concurrently calls do for 0 to b.N-1 from a number of callers, and returns how long each call took.
+// concurrently calls do for 0 to b.N-1 from a number of callers, and returns how long each call
+// took.
 func concurrently(b *testing.B, callers int, do func(i int) error) []time.Duration {
 	b.Helper()
 	took := make([]time.Duration, b.N)

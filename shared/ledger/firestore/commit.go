@@ -11,20 +11,21 @@ import (
 )
 
 const (
-	// maxAttempts: an ABORTED commit is not tried again by the client. Its pause of up to a second comes even after the last
-	// attempt, and what is tried again after it rests on what was read before it. The ledger reads again instead, so every
-	// pause is followed by a fresh look.
+	// maxAttempts: the client does not retry an ABORTED commit. It would pause for up to a second,
+	// even after its last attempt, and then commit what rests on an old read. The ledger reads
+	// again instead.
 	maxAttempts = 1
-	// commitTimeout bounds how long the client repeats a commit that is not answered; left alone it goes on for as long as
+	// commitTimeout bounds how long the client repeats an unanswered commit: otherwise as long as
 	// the caller's context, or a minute. It is far longer than any wait for a lock.
 	commitTimeout = 10 * time.Second
 )
 
-// Commit writes all or nothing, in one transaction of preconditioned writes. It replaces a document's fields one by one, so
-// that fields which only a newer program knows stay; those that this one knows and leaves out are removed.
+// Commit writes all or nothing, in one transaction of preconditioned writes. It replaces a
+// document's fields one by one: fields that only a newer revision knows stay; those that this one
+// knows and leaves out are removed.
 //
-// Errors: ErrConflict, also where another transaction held a lock; ErrInvalid; ErrUnavailable; the context's. After the last
-// two it is not known whether something was written.
+// Errors: ErrConflict, also where another transaction held a lock; ErrInvalid; ErrUnavailable; the
+// context's. After the last two the writes may have been made.
 func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) error {
 	if len(writes) == 0 {
 		return nil
@@ -40,7 +41,7 @@ func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) error {
 	defer cancel()
 	err := s.client.RunTransaction(bounded, func(_ context.Context, tx *cloud.Transaction) error {
 		for i, c := range changes {
-			if err := c(tx); err != nil { // a value that has no form in Firestore
+			if err := c(tx); err != nil { // a value that Firestore has no type for
 				return fmt.Errorf("writing %s: %w: %w", writes[i].Path, ledger.ErrInvalid, err)
 			}
 		}
@@ -73,7 +74,7 @@ func (s *Store) change(w ledger.Write) (change, error) {
 		return nil, err
 	}
 	updates := make([]cloud.Update, 0, len(fields)+1)
-	counts := false // whether the writer counts versions itself
+	counts := false // whether the document counts its versions itself
 	for _, f := range fields {
 		update := cloud.Update{FieldPath: cloud.FieldPath{f.name}, Value: f.value}
 		if f.absent {
@@ -83,21 +84,23 @@ func (s *Store) change(w ledger.Write) (change, error) {
 		counts = counts || f.name == versionField
 	}
 	if !counts {
-		updates = append(updates, cloud.Update{FieldPath: cloud.FieldPath{revisionField}, Value: cloud.FieldTransformIncrement(1)})
+		updates = append(
+			updates, cloud.Update{FieldPath: cloud.FieldPath{revisionField}, Value: cloud.FieldTransformIncrement(1)},
+		)
 	}
 	return func(tx *cloud.Transaction) error { return tx.Update(ref, updates, unchanged) }, nil
 }
 
-// To Firestore a write that leaves every field as it was is none: the update time, and so the token, stays.
+// Firestore ignores a write that changes no field: the update time, and so the token, stays.
 const (
-	// versionField is counted up by whoever writes a document that has it.
+	// versionField is incremented by every write of a document that has it.
 	versionField = "version"
-	// revisionField is counted up by Firestore in every other document when it is written again.
+	// revisionField is incremented by Firestore in every other document that is written again.
 	revisionField = "_revision"
 )
 
-// create returns the change that makes a document which must not exist. To delete what must not exist is a contradiction,
-// and so a precondition that does not hold.
+// create returns the change that creates a document. Deleting a document that must not exist is a
+// contradiction, and so an ErrConflict.
 func create(ref *cloud.DocumentRef, data any) (change, error) {
 	if data == nil {
 		return nil, fmt.Errorf("it cannot be deleted while it must not exist: %w", ledger.ErrConflict)

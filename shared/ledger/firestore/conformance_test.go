@@ -18,7 +18,7 @@ func TestConformance(t *testing.T) {
 	ledgertest.Run(t, func(t *testing.T) ledger.Store { return calm(t, open(t)) })
 }
 
-// faultPlans are ways in which the commits of a connection go wrong, by name.
+// faultPlans are ways in which the commits of a connection fail, by name.
 var faultPlans = []struct {
 	name string
 	plan func() func() fault
@@ -29,8 +29,8 @@ var faultPlans = []struct {
 	{"commits are aborted twice", every(16, abort, abort)},
 }
 
-// TestConformanceThroughFaults runs the whole suite again, behind a connection on which commits go
-// wrong. Every commit succeeds in the end, and each error on the way is checked: that the ledger copes
+// TestConformanceThroughFaults runs the whole suite again, behind a connection on which commits
+// fail. Every commit succeeds in the end, and each error on the way is checked: that the ledger copes
 // with errors is proved by the suite itself and by TestALifeThroughFaults.
 //
 // The gate runs the suite once for each plan. The short setting runs it once: the name of a test
@@ -59,7 +59,8 @@ func runThroughFaults(t *testing.T, plan func(test string) func() fault) {
 	})
 }
 
-// every returns what makes a plan for one connection: of n requests the first meet the given faults, over and over.
+// every returns the fault plan of one connection: of each n requests the first meet the given
+// faults.
 func every(n int, faults ...fault) func() func() fault {
 	return func() func() fault {
 		requests := 0
@@ -74,10 +75,11 @@ func every(n int, faults ...fault) func() func() fault {
 	}
 }
 
-// calm returns store as it is, save for one test. Firestore reads documents at one instant. The emulator does not quite: it
-// announces the time of a commit some tenths of a millisecond before it shows all the documents of that commit, so that about
-// one read in two hundred, beside a writer that never rests, sees half of it. Nothing in the ledger rests on more than one
-// document that it does not also write, but this one test is about nothing else.
+// calm returns store as it is, save for one test. Firestore reads documents at one instant. The
+// emulator does not quite: it announces the time of a commit some tenths of a millisecond before it
+// shows all the documents of that commit, so that about one read in two hundred, beside a writer
+// that never rests, sees half of it. Nothing in the ledger rests on more than one document that it
+// does not also write, but this one test is about nothing else.
 func calm(t *testing.T, store ledger.Store) ledger.Store {
 	if strings.HasSuffix(t.Name(), "/Get_reads_one_instant") {
 		return settledReads{store}
@@ -87,7 +89,8 @@ func calm(t *testing.T, store ledger.Store) ledger.Store {
 
 type settledReads struct{ ledger.Store }
 
-// Get reads until the same is read twice, with a pause in between that is many times longer than what it hides.
+// Get reads until the same is read twice, with a pause in between that is many times longer than
+// what it hides.
 func (s settledReads) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
 	tokens := func(snapshot ledger.Snapshot) []ledger.Token {
 		tokens := make([]ledger.Token, len(snapshot.Documents))

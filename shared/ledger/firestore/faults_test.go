@@ -14,20 +14,25 @@ import (
 	"github.com/opledger/opledger/shared/ledger/firestore"
 )
 
-// A fault is one way for a Commit request to go wrong between the client and Firestore.
+// A fault is one way for a Commit request to fail between the client and Firestore.
 type fault string
 
 const (
-	none       fault = ""
-	failBefore fault = "fails before the commit"                                                 // UNAVAILABLE, and the server never saw it
-	loseAnswer fault = "commits and loses the answer"                                            // UNAVAILABLE, and the server made it
-	abort      fault = "aborts"                                                                  // ABORTED, and the server never saw it
-	exhaust    fault = "is exhausted before the commit"                                          // RESOURCE_EXHAUSTED
-	expire     fault = "finds that the referenced transaction has expired or is no longer valid" // INVALID_ARGUMENT
-	deny       fault = "has no permission"                                                       // PERMISSION_DENIED
-	breakDown  fault = "breaks down"                                                             // INTERNAL, and the server made it
-	overflow   fault = "Transaction too big. Decrease transaction size."                         // INVALID_ARGUMENT, in production's words alone
-	overflowed fault = "says something new: its transaction too big was closed"                  // INVALID_ARGUMENT
+	none fault = ""
+	// UNAVAILABLE, ABORTED and RESOURCE_EXHAUSTED, before the server has the commit.
+	failBefore fault = "fails before the commit"
+	abort      fault = "aborts"
+	exhaust    fault = "is exhausted before the commit"
+	// UNAVAILABLE and INTERNAL, after the server has made the commit.
+	loseAnswer fault = "commits and loses the answer"
+	breakDown  fault = "breaks down"
+	// INVALID_ARGUMENT: the transaction is over; it was too big, in production's exact text; it has
+	// a text that contains that one.
+	expire     fault = "finds that the referenced transaction has expired or is no longer valid"
+	overflow   fault = "Transaction too big. Decrease transaction size."
+	overflowed fault = "says something new: its transaction too big was closed"
+	// PERMISSION_DENIED.
+	deny fault = "has no permission"
 )
 
 func (f fault) code() codes.Code {
@@ -47,13 +52,13 @@ func (f fault) code() codes.Code {
 	}
 }
 
-// A breaker is a layer of a connection whose Commit requests go wrong as planned.
+// A breaker is a layer of a connection whose Commit requests fail as planned.
 type breaker struct {
 	mu   sync.Mutex
 	next func() fault
 }
 
-// inject returns a breaker whose first Commit requests meet the given faults; those behind pass.
+// inject returns a breaker whose first Commit requests meet the given faults; later ones pass.
 func inject(faults ...fault) *breaker {
 	return &breaker{next: func() fault {
 		if len(faults) == 0 {
@@ -67,7 +72,10 @@ func inject(faults ...fault) *breaker {
 
 func (b *breaker) dial() grpc.DialOption { return grpc.WithChainUnaryInterceptor(b.unary) }
 
-func (b *breaker) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func (b *breaker) unary(
+	ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption,
+) error {
 	if path.Base(method) != "Commit" {
 		return invoke(ctx, method, req, reply, cc, opts...)
 	}
@@ -105,9 +113,9 @@ func (t *trace) note(f fault, committed bool) {
 	}
 }
 
-// An enduring is a store behind a breaker for tests that expect every commit to be answered. It checks that each injected
-// fault comes out as the error that the ledger needs; then it does what the breaker prevented, so that only what the test
-// itself does decides how a commit ends.
+// An enduring is a store behind a breaker for tests that expect every commit to be answered. It
+// checks that each injected fault becomes the error that the ledger needs; then it does what
+// the breaker prevented, so that only what the test itself does decides how a commit ends.
 type enduring struct {
 	*firestore.Store
 	fail func(format string, args ...any)
@@ -121,8 +129,9 @@ func (s enduring) Commit(ctx context.Context, writes ...ledger.Write) error {
 			return err
 		}
 		switch {
-		case t.committed: // it must not look like somebody else's write, nor like documents that are refused for ever
-			if !errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrConflict) || errors.Is(err, ledger.ErrInvalid) {
+		case t.committed: // it must look neither like another call's write nor like refused documents
+			if !errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrConflict) ||
+				errors.Is(err, ledger.ErrInvalid) {
 				s.fail("a commit that %q returned %v, want ErrUnavailable alone", t.faults, err)
 			}
 			return nil

@@ -17,12 +17,13 @@ type field struct {
 	absent bool // the document must not have it
 }
 
-// fieldsOf lists the fields of a document's struct, by the same `firestore` tags that the client reads documents with. The
-// client's own encoder is not asked because it keeps a struct that is zero, such as an empty Result, as an empty map, writes
-// nil as null, and does not say which fields it left out and so must be removed.
+// fieldsOf lists the fields of a document's struct, by the same `firestore` tags that the client
+// reads documents with. The client's own encoder is not used: it stores a zero struct, such as an
+// empty Result, as an empty map, stores nil as null, and does not report the fields that it left
+// out and that must be removed.
 //
-// A document that is surely too large is refused here. Firestore would do so, too, but a request that is too large is answered
-// RESOURCE_EXHAUSTED, and the client would send it again and again.
+// A document that is surely too large is refused here. Firestore answers a request that is too
+// large with RESOURCE_EXHAUSTED, and the client would repeat it.
 //
 // The error is ErrInvalid.
 func fieldsOf(data any) ([]field, error) {
@@ -55,12 +56,15 @@ func fieldsOf(data any) ([]field, error) {
 		size += sizeOf(v.Field(i))
 	}
 	if size > ledger.MaxDocumentBytes {
-		return nil, fmt.Errorf("its texts and bytes alone are %d bytes, the limit is %d: %w", size, ledger.MaxDocumentBytes, ledger.ErrInvalid)
+		return nil, fmt.Errorf(
+			"its texts and bytes alone are %d bytes, the limit is %d: %w", size, ledger.MaxDocumentBytes, ledger.ErrInvalid,
+		)
 	}
 	return fields, nil
 }
 
-// isAbsent reports whether a document with this value in a field does not have the field. Nothing is ever null.
+// isAbsent reports whether a document with this value in a field lacks the field. Nothing is ever
+// null.
 func isAbsent(v reflect.Value, omit bool) bool {
 	switch v.Kind() {
 	case reflect.Map, reflect.Slice:
@@ -72,7 +76,8 @@ func isAbsent(v reflect.Value, omit bool) bool {
 	}
 }
 
-// valueOf returns a field's value as it is stored. Firestore keeps microseconds; the emulator may keep more.
+// valueOf returns a field's value as it is stored. Firestore keeps microseconds; the emulator may
+// keep more.
 func valueOf(v reflect.Value) any {
 	value := v.Interface()
 	if t, ok := value.(time.Time); ok {
@@ -81,7 +86,7 @@ func valueOf(v reflect.Value) any {
 	return value
 }
 
-// sizeOf returns how many bytes a text or bytes take at least; it does not look into anything else.
+// sizeOf returns the least size of a text or of bytes; 0 for any other type.
 func sizeOf(v reflect.Value) int {
 	if v.Kind() == reflect.String || v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
 		return v.Len()

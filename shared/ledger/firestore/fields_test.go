@@ -19,18 +19,19 @@ import (
 func fullRecord() operation.Record {
 	return operation.Record{
 		Schema: 1, Version: 7, Key: "batches/a", Collection: operation.Batches, Name: "batches/a", JobKind: "kind",
-		State: operation.Succeeded, UpdateTime: today, Registered: true, CreatedAt: today, SubmittedAt: today, SettledAt: today,
-		SettledBy: operation.Webhook, Attempts: 3, CorrelationID: "id", StuckSince: today, AlertedAt: today,
+		State: operation.Succeeded, UpdateTime: today, Registered: true, CreatedAt: today, SubmittedAt: today,
+		SettledAt: today, SettledBy: operation.Webhook, Attempts: 3, CorrelationID: "id", StuckSince: today, AlertedAt: today,
 		Condition: "not-found", ConditionSince: today, MissingSince: today, MissingAlertedAt: today,
 		Abandoned: &operation.Abandonment{At: today, By: "ops", Why: "lost"}, DueAt: today, ExpireAt: today,
 		Result: operation.Result{
-			OutputFile: "files/x", Inline: true, ErrorCode: "1", ErrorMessage: "m", Counts: &operation.Counts{Total: 3, Succeeded: 2, Failed: 1},
+			OutputFile: "files/x", Inline: true, ErrorCode: "1", ErrorMessage: "m",
+			Counts: &operation.Counts{Total: 3, Succeeded: 2, Failed: 1},
 		},
 		Metadata: `{"__a__":{"b/c":1}}`, Effects: map[string]operation.EffectStatus{"publish": operation.EffectDone},
 	}
 }
 
-// TestFieldsInTheConsole looks at documents with Google's own client, as the console does [G4].
+// TestFieldsInTheConsole reads documents with Google's own client, as the console does [G4].
 func TestFieldsInTheConsole(t *testing.T) {
 	t.Parallel()
 	client := connect(t)
@@ -60,11 +61,15 @@ func TestFieldsInTheConsole(t *testing.T) {
 		t.Errorf("dueAt is %v", full["dueAt"])
 	}
 
-	// A field of a newer revision survives being written by this one; fields that this one leaves out do not.
-	if _, err := client.Doc("operations/batches:a").Update(t.Context(), []cloud.Update{{Path: "later", Value: "kept"}}); err != nil {
+	// A field of a newer revision survives a write by this one; fields that this one leaves
+	// out do not.
+	later := []cloud.Update{{Path: "later", Value: "kept"}}
+	if _, err := client.Doc("operations/batches:a").Update(t.Context(), later); err != nil {
 		t.Fatal(err)
 	}
-	commit(t, store, ledger.Write{Path: path, Token: get(t, store, path).Token, Data: operation.Record{Schema: 1, Version: 8}})
+	commit(
+		t, store, ledger.Write{Path: path, Token: get(t, store, path).Token, Data: operation.Record{Schema: 1, Version: 8}},
+	)
 	want := []string{"attempts", "createdAt", "key", "later", "name", "registered", "schema", "state", "version"}
 	if got := slices.Sorted(maps.Keys(raw())); !slices.Equal(got, want) {
 		t.Errorf("fields after the update: %q, want %q", got, want)
@@ -100,7 +105,8 @@ func TestNothingIsNull(t *testing.T) {
 		Plain   operation.Metadata // no tag: its own name
 	}
 	content := document{
-		Empty: []string{}, Nested: operation.Result{Inline: true}, Ignored: "x", Named: map[string]fault{"a": abort}, Plain: "{}",
+		Empty: []string{}, Nested: operation.Result{Inline: true}, Ignored: "x",
+		Named: map[string]fault{"a": abort}, Plain: "{}",
 	}
 	path := ledger.OperationPath("a")
 	commit(t, store, ledger.Write{Path: path, Data: content})
@@ -119,7 +125,10 @@ func TestNothingIsNull(t *testing.T) {
 		}
 	}
 	check("created")
-	full := document{Map: map[string]string{"a": "b"}, Slice: []string{"a"}, Body: []byte("a"), Zero: operation.Result{Inline: true}, Plain: "full"}
+	full := document{
+		Map: map[string]string{"a": "b"}, Slice: []string{"a"}, Body: []byte("a"), Zero: operation.Result{Inline: true},
+		Plain: "full",
+	}
 	commit(t, store, ledger.Write{Path: path, Token: get(t, store, path).Token, Data: full})
 	commit(t, store, ledger.Write{Path: path, Token: get(t, store, path).Token, Data: &content})
 	check("updated")
@@ -151,19 +160,23 @@ func TestWhatHasNoFormIsInvalid(t *testing.T) {
 		}
 	}
 	for _, path := range []ledger.Path{"", "operations", "operations/", "operations/a/effects", "/operations/a"} {
-		if err := store.Commit(t.Context(), ledger.Write{Path: path, Data: fullRecord()}); !errors.Is(err, ledger.ErrInvalid) {
+		if err := store.Commit(t.Context(), ledger.Write{Path: path, Data: fullRecord()}); !errors.Is(
+			err, ledger.ErrInvalid,
+		) {
 			t.Errorf("Commit %q: %v, want ErrInvalid", path, err)
 		}
 		if _, err := store.Get(t.Context(), path); !errors.Is(err, ledger.ErrInvalid) {
 			t.Errorf("Get %q: %v, want ErrInvalid", path, err)
 		}
 	}
-	// Firestore's answer repeats the id, which must not pass for what it says itself.
+	// Firestore's answer repeats the id, which must not be read as a part of its message.
 	err := store.Commit(t.Context(), ledger.Write{Path: "operations/__transaction__", Data: fullRecord()})
 	if !errors.Is(err, ledger.ErrInvalid) {
 		t.Errorf("a reserved id: %v, want ErrInvalid", err)
 	}
-	if _, err := store.Query(t.Context(), ledger.Query{Collection: "effects", OrderBy: ledger.FieldDueAt}); !errors.Is(err, ledger.ErrInvalid) {
+	if _, err := store.Query(t.Context(), ledger.Query{Collection: "effects", OrderBy: ledger.FieldDueAt}); !errors.Is(
+		err, ledger.ErrInvalid,
+	) {
 		t.Errorf("a query without a limit: %v, want ErrInvalid", err)
 	}
 }

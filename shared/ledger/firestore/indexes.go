@@ -2,19 +2,23 @@ package firestore
 
 import "github.com/opledger/opledger/shared/ledger"
 
-// A deployment makes exactly these indexes, exemptions and TTL policies, and a test holds the indexes against
-// ledger.QueryShapes. The emulator needs none of them and does not notice when one is missing; production refuses the query.
+// A deployment makes exactly these indexes, exemptions and TTL policies, and a test holds the
+// indexes against ledger.QueryShapes. The emulator needs none of them and does not notice when one
+// is missing; production refuses the query.
 
-// An Index is one that Firestore does not make by itself. All are of collection-group scope: what is due is found wherever
-// it is. (Queries under one document need none: Firestore has a single-field index for each field of each collection.)
+// An Index is one that Firestore does not create by itself. All are of collection-group scope: due
+// documents are found wherever they are. (Queries under one document need none, because Firestore
+// indexes each field of each collection.)
 //
-// One of a single field is an addition to that field's own indexes, one of several fields is a composite index.
+// One of a single field is an addition to that field's own indexes, one of several fields is a
+// composite index.
 type Index struct {
 	Collection string
 	Fields     []IndexField
 }
 
-// An IndexField is one field of an index and its order. A field that is only compared for equality stands first, ascending.
+// An IndexField is one field of an index and its order. A field that is only compared for equality
+// stands first, ascending.
 type IndexField struct {
 	Name       string
 	Descending bool
@@ -35,7 +39,7 @@ func Indexes() []Index {
 		{ledger.OperationsCollection, []IndexField{state, newest}},
 		{ledger.OperationsCollection, []IndexField{collection, newest}},
 		{ledger.OperationsCollection, []IndexField{state, collection, newest}},
-		// operations that are waited for, the next first
+		// pending operations, in due order
 		{ledger.OperationsCollection, []IndexField{state, due}},
 		{ledger.OperationsCollection, []IndexField{collection, due}},
 		{ledger.OperationsCollection, []IndexField{state, collection, due}},
@@ -46,7 +50,7 @@ func Indexes() []Index {
 		{ledger.OperationsCollection, []IndexField{state, collection, dead, newest}},
 		// dead effects without a record, newest first
 		{ledger.EffectsCollection, []IndexField{{Name: "withoutRecord"}, newest}},
-		// what is in quarantine, newest first [W6]
+		// the quarantine, newest first [W6]
 		{ledger.QuarantineCollection, []IndexField{received}},
 		{ledger.QuarantineCollection, []IndexField{{Name: "reason"}, received}},
 	}
@@ -58,8 +62,9 @@ type Field struct {
 	Name       string
 }
 
-// Unindexed returns the fields that must have no index at all. They are large or a stranger's to choose, and an index of the
-// time of deletion, which grows with every write, would only gather all writes in one place.
+// Unindexed returns the fields that must not have an index. They are large, or have names that
+// users choose. An index of the expiry, which grows with every write, would only put all writes in
+// one place.
 func Unindexed() []Field {
 	fields := []Field{
 		{ledger.OperationsCollection, "metadata"},
@@ -83,8 +88,9 @@ func Unindexed() []Field {
 	return append(fields, Expiry()...)
 }
 
-// Expiry returns the fields that hold the time after which Firestore may delete a document: one TTL policy each [L3].
-// Firestore deletes neither in order nor what is under a document, so every collection has its own.
+// Expiry returns the fields that hold the time after which Firestore may delete a document: one TTL
+// policy each [L3]. Firestore deletes neither in order nor what is under a document, so every
+// collection has its own.
 func Expiry() []Field {
 	return []Field{
 		{ledger.OperationsCollection, "expireAt"},

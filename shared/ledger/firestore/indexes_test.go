@@ -12,8 +12,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// indexFor returns the index that Firestore needs for a query: the fields compared for equality, then the order. ok is false
-// where it makes the index by itself.
+// indexFor returns the index that Firestore needs for a query: the fields compared for equality,
+// then the order. ok is false where Firestore creates the index by itself.
 func indexFor(q ledger.Query) (_ firestore.Index, ok bool) {
 	index := firestore.Index{Collection: q.Collection}
 	for _, equal := range q.Where {
@@ -49,7 +49,7 @@ func TestIndexesAreThoseThatTheQueriesNeed(t *testing.T) {
 	}
 }
 
-// documentTypes says what is in each collection.
+// documentTypes are the types of each collection's documents.
 func documentTypes() map[string]reflect.Type {
 	return map[string]reflect.Type{
 		ledger.OperationsCollection: reflect.TypeFor[operation.Record](),

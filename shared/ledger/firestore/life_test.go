@@ -88,8 +88,8 @@ func life(ctx context.Context, l *ledger.Ledger) []step {
 	}
 }
 
-// TestALifeThroughFaults leads an operation through its life while the first commits of each call go wrong on the wire. The
-// ledger copes by itself, and everything has happened once.
+// TestALifeThroughFaults leads an operation through its life while the first commits of each call
+// fail on the wire. The ledger recovers by itself, and everything has happened once.
 func TestALifeThroughFaults(t *testing.T) {
 	t.Parallel()
 	for _, faults := range [][]fault{
@@ -148,7 +148,7 @@ func TestWhatALifeCosts(t *testing.T) {
 		"chunk":    {3, 2, 4}, // effect and record; these, and each item
 		"finish":   {3, 2, 2},
 		"again":    {1, 2, 0}, // the same delivery [W4]
-		"dropped":  {3, 2, 1}, // another delivery that says nothing new
+		"dropped":  {3, 2, 1}, // another delivery with nothing new
 	}
 	steps := append(life(t.Context(), l),
 		step{"again", func() error { _, err := l.Ingest(t.Context(), success(1, "delivery")); return err }},
@@ -170,7 +170,8 @@ func TestWhatALifeCosts(t *testing.T) {
 	t.Logf("from registration to outcome: %d reads and %d writes", total.Reads, total.Writes)
 }
 
-// TestManyAtOnce has many deliveries of one completion taken in at once, identical or each with an id of its own.
+// TestManyAtOnce ingests many concurrent deliveries of one completion, identical ones or each with
+// its own id.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, callers := range []int{50, 200} {
@@ -186,7 +187,8 @@ func TestManyAtOnce(t *testing.T) {
 				for i := range ledgers {
 					ledgers[i] = newLedger(t, store, &published)
 				}
-				if _, err := ledgers[0].Register(t.Context(), ledger.Registration{Name: nameOf(1), SubmittedAt: today}); err != nil {
+				r := ledger.Registration{Name: nameOf(1), SubmittedAt: today}
+				if _, err := ledgers[0].Register(t.Context(), r); err != nil {
 					t.Fatal(err)
 				}
 				start := time.Now()
@@ -204,7 +206,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// burst ingests deliveries of operation i's completion all at once, through the ledgers in turn, and counts the outcomes.
+// burst ingests concurrent deliveries of operation i's completion, through the ledgers in turn, and
+// counts the outcomes.
 func burst(t testing.TB, ledgers []*ledger.Ledger, i, callers int, identical bool) map[ledger.Outcome]int {
 	t.Helper()
 	var wg sync.WaitGroup

@@ -15,7 +15,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// These tests mostly wait, for the emulator and for pauses after injected faults: more at once than there are cores.
+	// These tests mostly wait, for the emulator and for pauses after injected faults: more at once
+	// than there are cores.
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}
@@ -29,7 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// connect returns a client of the official client library in an empty project on the emulator. Whoever calls it closes it.
+// connect returns a client of the official client library in an empty project on the emulator. The
+// caller closes it.
 func connect(t testing.TB, dial ...grpc.DialOption) *cloud.Client {
 	t.Helper()
 	options := harness.ClientOptions(harness.Firestore(t), dial...)
@@ -40,13 +42,13 @@ func connect(t testing.TB, dial ...grpc.DialOption) *cloud.Client {
 	return client
 }
 
-// open returns a store in an empty project on the emulator. Whoever calls it closes it.
+// open returns a store in an empty project on the emulator. The caller closes it.
 func open(t testing.TB, dial ...grpc.DialOption) *firestore.Store {
 	t.Helper()
 	return firestore.New(connect(t, dial...))
 }
 
-// opened is open for tests that do not hand the store to somebody who closes it.
+// opened is open for tests that leave the closing to it.
 func opened(t testing.TB, dial ...grpc.DialOption) *firestore.Store {
 	t.Helper()
 	store := open(t, dial...)

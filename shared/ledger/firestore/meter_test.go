@@ -12,8 +12,9 @@ import (
 	"google.golang.org/grpc"
 )
 
-// A bill is what requests cost, counted as Firestore's price list does: a read for each document that was asked for or found,
-// at least one for each query, and a write for each document that was written.
+// A bill is what requests cost, counted as Firestore's price list does: a read for each document
+// that was requested or found, at least one for each query, and a write for each document that was
+// written.
 type bill struct {
 	RPCs   map[string]int // by method; a repeated request counts again
 	Reads  int
@@ -34,8 +35,8 @@ type meter struct {
 	bill bill
 }
 
-// dial returns the options that put the meter into a connection. Behind a layer that injects faults it sees what the server
-// sees, before one what the client asked for.
+// dial returns the options that put the meter into a connection. Behind a layer that injects faults
+// it sees what the server sees, before one what the client requested.
 func (m *meter) dial() []grpc.DialOption {
 	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(m.unary), grpc.WithChainStreamInterceptor(m.stream)}
 }
@@ -63,7 +64,10 @@ func (m *meter) count(method string, reads, writes int) {
 	m.bill.Writes += writes
 }
 
-func (m *meter) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func (m *meter) unary(
+	ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption,
+) error {
 	err := invoke(ctx, method, req, reply, cc, opts...)
 	writes := 0
 	if commit, ok := req.(*firestorepb.CommitRequest); ok && err == nil {
@@ -73,7 +77,10 @@ func (m *meter) unary(ctx context.Context, method string, req, reply any, cc *gr
 	return err
 }
 
-func (m *meter) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func (m *meter) stream(
+	ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer,
+	opts ...grpc.CallOption,
+) (grpc.ClientStream, error) {
 	m.count(method, 0, 0)
 	stream, err := streamer(ctx, desc, cc, method, opts...)
 	return &meteredStream{ClientStream: stream, meter: m}, err

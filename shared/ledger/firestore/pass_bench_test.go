@@ -18,8 +18,8 @@ import (
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
-// BenchmarkPass makes passes over 20 pending operations in ledgers of more and more settled ones, each with an effect. What a
-// pass is billed for must not grow with these [L4].
+// BenchmarkPass makes passes over 20 pending operations in ledgers of more and more settled ones,
+// each with an effect. The bill of a pass must not grow with the settled ones [L4].
 func BenchmarkPass(b *testing.B) {
 	const pending = 20
 	least := 0
@@ -36,9 +36,10 @@ func BenchmarkPass(b *testing.B) {
 			reads, passes := 0, 0
 			for b.Loop() {
 				b.StopTimer()
-				for i := range pending { // anew: what was looked up is due again only after an interval
+				for i := range pending { // again: what was looked up is due only after an interval
 					name := nameOf(settled + passes*pending + i)
-					if _, err := l.Register(b.Context(), ledger.Registration{Name: name, SubmittedAt: time.Now().Add(-time.Hour)}); err != nil {
+					r := ledger.Registration{Name: name, SubmittedAt: time.Now().Add(-time.Hour)}
+					if _, err := l.Register(b.Context(), r); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -64,7 +65,8 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
-// fill puts n operations into the ledger that have ended and whose effect is done: copies of one that came there as any does.
+// fill puts n operations into the ledger that have ended and whose effect is done: copies of one
+// that was created as any other.
 func fill(b *testing.B, client *cloud.Client, l *ledger.Ledger, n int) {
 	b.Helper()
 	if _, err := l.Register(b.Context(), ledger.Registration{Name: nameOf(0)}); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Query reads through one of the indexes of Indexes. Errors: ErrInvalid, for a query that is none; ErrUnavailable, also where
-// an index is missing; the context's.
+// Query reads through one of the indexes of Indexes. Errors: ErrInvalid, for a malformed query;
+// ErrUnavailable, also where an index is missing; the context's.
 func (s *Store) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, error) {
 	built, err := s.build(q)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Store) build(q ledger.Query) (*cloud.Query, error) {
 	for _, equal := range q.Where {
 		built = built.WherePath(cloud.FieldPath{equal.Field}, "==", equal.Value)
 	}
-	// Only what can be compared with a time is found: a stranger's field may hold anything.
+	// Only values that compare with a time are found: another program's field may hold anything.
 	built = built.WherePath(cloud.FieldPath{q.OrderBy}, ">=", time.Time{})
 	if !q.NotAfter.IsZero() {
 		built = built.WherePath(cloud.FieldPath{q.OrderBy}, "<=", operation.Instant(q.NotAfter))

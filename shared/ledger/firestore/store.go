@@ -14,15 +14,17 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Store is a ledger.Store in a Firestore database. Any number of processes may share the database.
+// A Store is a ledger.Store in a Firestore database. Any number of processes may share the
+// database.
 type Store struct {
 	client *cloud.Client
 }
 
 var _ ledger.Store = (*Store)(nil)
 
-// Open returns a store in a database of a project; an empty databaseID is the default database. It honours
-// FIRESTORE_EMULATOR_HOST. No request is made yet: a database that does not exist, or may not be used, shows with the first.
+// Open returns a store in a database of a project; an empty databaseID is the default database. It
+// respects FIRESTORE_EMULATOR_HOST. It sends no request: a database that does not exist, or may not
+// be used, fails the first call.
 func Open(ctx context.Context, projectID, databaseID string, opts ...option.ClientOption) (*Store, error) {
 	if databaseID == "" {
 		databaseID = cloud.DefaultDatabaseID
@@ -34,7 +36,7 @@ func Open(ctx context.Context, projectID, databaseID string, opts ...option.Clie
 	return New(client), nil
 }
 
-// New returns a store in the database that client is for. Closing the store closes the client.
+// New returns a store in the client's database. Closing the store closes the client.
 func New(client *cloud.Client) *Store { return &Store{client: client} }
 
 // Close closes the client.
@@ -45,10 +47,10 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Get reads all paths in one request and at one instant, which is ReadTime. Errors: ErrInvalid, for a path that is none;
-// ErrUnavailable; the context's.
+// Get reads all paths in one request and as of one instant, which is ReadTime. Errors: ErrInvalid,
+// for a malformed path; ErrUnavailable; the context's.
 func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
-	// A document that is asked for twice is read, and paid for, once.
+	// A document that is requested twice is read, and paid for, once.
 	distinct := slices.Clone(paths)
 	slices.Sort(distinct)
 	distinct = slices.Compact(distinct)
@@ -67,10 +69,11 @@ func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot,
 	return snapshot, nil
 }
 
-// readTimeout bounds a read that is not answered; left alone the client repeats it for as long as the caller's context.
+// readTimeout bounds how long the client repeats an unanswered read: otherwise as long as the
+// caller's context.
 const readTimeout = 10 * time.Second
 
-// clockPath is a document that never exists. Reading it tells the time.
+// clockPath is a document that never exists. Reading it returns the server's time.
 const clockPath ledger.Path = "clock/now"
 
 func (s *Store) getAll(ctx context.Context, paths []ledger.Path) ([]ledger.Document, time.Time, error) {
@@ -91,8 +94,9 @@ func (s *Store) getAll(ctx context.Context, paths []ledger.Path) ([]ledger.Docum
 	return documents, readTime, nil
 }
 
-// documentsOf turns snapshots of one request into documents. Their read times may grow from one to the next; Firestore
-// promises that what came before has not changed by the last, so that one holds for all.
+// documentsOf turns the snapshots of one request into documents. Their read times may grow from one
+// to the next. Firestore promises that the earlier ones have not changed by the last, so that one
+// holds for all.
 func documentsOf(snapshots []*cloud.DocumentSnapshot) ([]ledger.Document, time.Time) {
 	var readTime time.Time
 	documents := make([]ledger.Document, len(snapshots))
@@ -117,18 +121,20 @@ func (s *Store) ref(path ledger.Path) (*cloud.DocumentRef, error) {
 	return ref, nil
 }
 
-// pathOf returns the part of a document's full name that is behind "projects/…/databases/…/documents/".
+// pathOf returns the part of a document's full name that is behind
+// "projects/…/databases/…/documents/".
 func pathOf(ref *cloud.DocumentRef) ledger.Path {
 	_, path, _ := strings.Cut(ref.Path, "/documents/")
 	return ledger.Path(path)
 }
 
-// tokenOf writes an update time as text with every digit it has: a rounded one would be another version.
+// tokenOf writes an update time as text with every digit: a rounded one would be another version.
 func tokenOf(updateTime time.Time) ledger.Token {
 	return ledger.Token(updateTime.UTC().Format(time.RFC3339Nano))
 }
 
-// updateTimeOf reads a token. One that this store did not make is the version of no document: the error is ErrConflict.
+// updateTimeOf reads a token. One that this store did not make is no document's version: the error
+// is ErrConflict.
 func updateTimeOf(token ledger.Token) (time.Time, error) {
 	updateTime, err := time.Parse(time.RFC3339Nano, string(token))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestWhatFaultsComeOutAs: for each way that a commit can go wrong, what the ledger is told and what was written.
+// TestWhatFaultsComeOutAs: the error and the outcome of each way in which a commit can fail.
 func TestWhatFaultsComeOutAs(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -20,12 +20,12 @@ func TestWhatFaultsComeOutAs(t *testing.T) {
 		written bool
 	}{
 		{"nothing happens", nil, nil, true},
-		{"the client repeats what was not made", []fault{failBefore, failBefore}, nil, true},
+		{"the client repeats a commit that was not made", []fault{failBefore, failBefore}, nil, true},
 		{"the client repeats what was refused for load", []fault{exhaust}, nil, true},
 		{"a lost answer is neither a conflict nor invalid", []fault{loseAnswer}, ledger.ErrUnavailable, true},
 		{"a lost answer after a repetition", []fault{failBefore, loseAnswer}, ledger.ErrUnavailable, true},
 		{"a lost answer whose repetition fails", []fault{loseAnswer, failBefore, failBefore}, ledger.ErrUnavailable, true},
-		{"an answer that says nothing", []fault{breakDown}, ledger.ErrUnavailable, true},
+		{"an answer without a meaning", []fault{breakDown}, ledger.ErrUnavailable, true},
 		{"an abort is a conflict", []fault{abort}, ledger.ErrConflict, false},
 		{"a transaction that expired, in production's words", []fault{expire}, ledger.ErrUnavailable, false},
 		{"too much for one transaction", []fault{overflow}, ledger.ErrTooBig, false},
@@ -52,7 +52,8 @@ func TestWhatFaultsComeOutAs(t *testing.T) {
 	}
 }
 
-// TestAStoreThatIsDown: a caller without a deadline is told in bounded time, one with a deadline in its own.
+// TestAStoreThatIsDown: a call without a deadline fails in bounded time, one with a deadline in its
+// own.
 func TestAStoreThatIsDown(t *testing.T) {
 	t.Parallel()
 	down := slices.Repeat([]fault{failBefore}, 1000)

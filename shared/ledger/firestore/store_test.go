@@ -12,7 +12,7 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// today is a time in the past that no retention has forgotten yet.
+// today is a time in the past, within every retention.
 var today = time.Now().UTC().Truncate(24 * time.Hour)
 
 func commit(t testing.TB, store ledger.Store, writes ...ledger.Write) {
@@ -48,14 +48,16 @@ func TestAForeignTokenIsAConflict(t *testing.T) {
 	}
 }
 
-// TestFoundByATime: of a collection that another program shares, what has something else than a time in the field that a query
-// goes by is not found, and hides nothing that is behind it.
+// TestFoundByATime: in a collection that another program shares, a document without a time in the
+// queried field is not found, and hides none behind it.
 func TestFoundByATime(t *testing.T) {
 	t.Parallel()
 	client := connect(t)
 	store := firestore.New(client)
 	t.Cleanup(func() { _ = store.Close() })
-	for id, value := range map[string]any{"text": "2999-01-01", "number": 7, "bool": true, "null": nil, "map": map[string]any{"at": today}} {
+	for id, value := range map[string]any{
+		"text": "2999-01-01", "number": 7, "bool": true, "null": nil, "map": map[string]any{"at": today},
+	} {
 		if _, err := client.Doc("operations/"+id).Set(t.Context(), map[string]any{"createdAt": value}); err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +80,8 @@ func TestReadTimes(t *testing.T) {
 	before := time.Now().Add(-time.Second)
 	check := func(what string, at time.Time) {
 		t.Helper()
-		if at.Before(before) || at.After(time.Now().Add(time.Second)) || !at.Equal(operation.Instant(at)) || at.Location() != time.UTC {
+		if at.Before(before) || at.After(time.Now().Add(time.Second)) || !at.Equal(operation.Instant(at)) ||
+			at.Location() != time.UTC {
 			t.Errorf("%s: read time %v is not about now, in whole microseconds and UTC", what, at)
 		}
 	}
@@ -88,7 +91,8 @@ func TestReadTimes(t *testing.T) {
 	}
 	check("Get of nothing", none.ReadTime)
 	missing, err := store.Get(t.Context(), ledger.OperationPath("a"), ledger.OperationPath("b"), ledger.OperationPath("a"))
-	if err != nil || len(missing.Documents) != 3 || missing.Documents[2].Path != ledger.OperationPath("a") || missing.Documents[2].Exists() {
+	if err != nil || len(missing.Documents) != 3 || missing.Documents[2].Path != ledger.OperationPath("a") ||
+		missing.Documents[2].Exists() {
 		t.Fatalf("Get of what is missing: %+v, %v", missing, err)
 	}
 	check("Get of what is missing", missing.ReadTime)
@@ -99,7 +103,9 @@ func TestReadTimes(t *testing.T) {
 		t.Errorf("two Gets of one and two documents cost %+v", got)
 	}
 	commit(t, store, ledger.Write{Path: ledger.EffectPath("a", "x"), Data: ledger.Effect{DueAt: today}})
-	found, err := store.Query(t.Context(), ledger.Query{Collection: ledger.EffectsCollection, OrderBy: ledger.FieldDueAt, Limit: 10})
+	found, err := store.Query(
+		t.Context(), ledger.Query{Collection: ledger.EffectsCollection, OrderBy: ledger.FieldDueAt, Limit: 10},
+	)
 	if err != nil || len(found) != 1 {
 		t.Fatalf("Query: %d documents, %v", len(found), err)
 	}
@@ -160,7 +166,9 @@ func TestTheCallersContextEndsAsItself(t *testing.T) {
 	cancel(cause)
 	path := ledger.OperationPath("a")
 	_, getErr := store.Get(ctx, path)
-	_, queryErr := store.Query(ctx, ledger.Query{Collection: ledger.EffectsCollection, OrderBy: ledger.FieldDueAt, Limit: 1})
+	_, queryErr := store.Query(
+		ctx, ledger.Query{Collection: ledger.EffectsCollection, OrderBy: ledger.FieldDueAt, Limit: 1},
+	)
 	for what, err := range map[string]error{
 		"Get": getErr, "Query": queryErr, "Commit": store.Commit(ctx, ledger.Write{Path: path, Data: fullRecord()}),
 	} {

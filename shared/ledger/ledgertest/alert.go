@@ -11,10 +11,10 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// page is the effect that a world's rules plan for alerts, where a test asks for it.
+// page is the effect that paged plans for alerts.
 const page = "page"
 
-// paged gives the world a rule that asks for every alert.
+// paged adds a rule that lists every alert.
 func (w *world) paged() {
 	w.settings.StuckAfter, w.settings.AlertEvery = time.Hour, 3*time.Hour
 	w.settings.Rules = append(w.settings.Rules, ledger.Rule{Name: page, Alerts: ledger.Alerts()})
@@ -31,7 +31,8 @@ func (w *world) postpone() ledger.Postponed {
 	return p
 }
 
-// stuck makes passes until the next one says that the world's operation is stuck, and returns what that pass sees.
+// stuck makes passes until the next one says that the world's operation is stuck, and returns what
+// that pass sees.
 func (w *world) stuck() (ledger.DueOperation, time.Time) {
 	w.Helper()
 	w.register()
@@ -69,7 +70,8 @@ func (w *world) alerting(subject operation.Key, a *ledger.Alerted) move {
 func (w *world) alertsOf(subject operation.Key) []string {
 	w.Helper()
 	found, err := w.store.Query(w.ctx, ledger.Query{
-		Collection: ledger.EffectsCollection, Under: ledger.OperationPath(subject), OrderBy: ledger.FieldCreatedAt, Limit: 100,
+		Collection: ledger.EffectsCollection, Under: ledger.OperationPath(subject),
+		OrderBy: ledger.FieldCreatedAt, Limit: 100,
 	})
 	if err != nil {
 		w.Fatal(err)
@@ -156,7 +158,7 @@ var alertTests = []ledgerTest{
 			w.Errorf("an ordinary effect says %s", w.effect(page).Payload)
 		}
 	}},
-	{"an alert of a former record is not said anew, the next one is [L3]", func(w *world) {
+	{"an alert of a former record is not repeated, the next one is planned [L3]", func(w *world) {
 		w.paged()
 		due, now := w.stuck()
 		if _, err := w.ledger().Postpone(w.ctx, due, now); err != nil {
@@ -220,7 +222,7 @@ var alertTests = []ledgerTest{
 		if err := w.ledger().MarkDead(w.ctx, w.granted(second), errFailed); err != nil {
 			w.Errorf("MarkDead: %v", err)
 		}
-		equal(w, "buried", w.claim(second).Verdict, ledger.Dead)
+		equal(w, "dead", w.claim(second).Verdict, ledger.Dead)
 		equal(w, "a record, after all", w.document(ledger.OperationPath(subject)).Exists(), false)
 	}},
 	{"one that no record knows is given up, too [S2]", func(w *world) {
@@ -244,7 +246,9 @@ var alertTests = []ledgerTest{
 			}
 		}
 		sent := w.outbox.sent()
-		slices.SortFunc(sent, func(a, b ledger.Message) int { return strings.Compare(string(a.Operation), string(b.Operation)) })
+		slices.SortFunc(
+			sent, func(a, b ledger.Message) int { return strings.Compare(string(a.Operation), string(b.Operation)) },
+		)
 		equal(w, "subjects", len(slices.Compact(sent)), len(ids))
 		for _, m := range sent {
 			text, err := json.Marshal(m)

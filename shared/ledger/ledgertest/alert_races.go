@@ -7,7 +7,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// alertRaces: whoever alerts at once with others, or without an answer, plans one effect in a period [R4].
+// alertRaces: concurrent alerts, and alerts whose answer was lost, plan one effect in a period
+// [R4].
 var alertRaces = join(
 	both("two passes find an operation stuck [R4, R6]", func(w *world) (a, b move, check func()) {
 		w.paged()
@@ -54,10 +55,11 @@ var alertRaces = join(
 		w.missing()
 		var noted ledger.Noted
 		var hook ledger.Receipt
-		return w.noting(ledger.ConditionNotFound, &noted), w.ingesting(w.event("d1", operation.Succeeded, time.Second), &hook), func() {
+		a, b = w.noting(ledger.ConditionNotFound, &noted), w.ingesting(w.event("d1", operation.Succeeded, time.Second), &hook)
+		return a, b, func() {
 			rec := w.record()
 			equal(w, "the end", rec.State, operation.Succeeded)
-			equal(w, "in trouble", rec.HasCondition(), false)
+			equal(w, "its condition", rec.HasCondition(), false)
 			equal(w, "the alert is there as the record says", w.effect("page@missing-1").State == ledger.EffectPending,
 				rec.Effects["page@missing-1"] == operation.EffectOpen)
 		}

@@ -27,7 +27,8 @@ var effectClaim = []ledgerTest{
 	{"claim and finish [S1, S2]", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
-		if lease.Operation != w.name.Key || lease.Effect != publish || lease.Fence != 1 || lease.Attempt != 1 || lease.Seized || lease.Owner == "" {
+		if lease.Operation != w.name.Key || lease.Effect != publish || lease.Fence != 1 || lease.Attempt != 1 ||
+			lease.Seized || lease.Owner == "" {
 			w.Errorf("the lease: %+v", lease)
 		}
 		equal(w, "its key [K4]", lease.IdempotencyKey, operation.IdempotencyKey(w.name.Key, publish))
@@ -108,7 +109,7 @@ var effectClaim = []ledgerTest{
 			w.Errorf("payload %s, then %s", first.Payload, second.Payload)
 		}
 	}},
-	{"not claimable before its time [S4]", func(w *world) {
+	{"not claimable before claimableAt [S4]", func(w *world) {
 		w.succeed()
 		wait := w.release(w.granted(publish), time.Hour)
 		equal(w, "the handler's own wish", wait, time.Hour)
@@ -123,23 +124,23 @@ var effectClaim = []ledgerTest{
 	}},
 	{"the back-off grows, has an end, and what failed together does not come back together [S4]", func(w *world) {
 		w.succeed()
-		chance := 0.0
-		w.jitter = func() float64 { return chance }
+		jitter := 0.0
+		w.jitter = func() float64 { return jitter }
 		for i, seconds := range []int{1, 4, 16, 64, 256, 1024, 3600, 3600} {
-			chance = float64(i%4) / 4
+			jitter = float64(i%4) / 4
 			half := time.Duration(seconds) * time.Second / 2
 			wait := w.release(w.granted(publish), 0)
-			equal(w, fmt.Sprint("the wait after attempt ", i+1), wait, half+time.Duration(chance*float64(half)))
+			equal(w, fmt.Sprint("the wait after attempt ", i+1), wait, half+time.Duration(jitter*float64(half)))
 			w.store.Advance(wait)
 		}
 	}},
-	{"what never succeeds is buried [S2]", func(w *world) {
+	{"an effect that can never succeed is marked dead [S2]", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
 		if err := w.ledger().MarkDead(w.ctx, lease, errFailed); err != nil {
 			w.Fatalf("MarkDead: %v", err)
 		}
-		// Burying again is safe.
+		// Marking it dead again is safe.
 		if err := w.ledger().MarkDead(w.ctx, lease, errFailed); err != nil {
 			w.Fatalf("MarkDead again: %v", err)
 		}
@@ -162,7 +163,7 @@ var effectClaim = []ledgerTest{
 		equal(w, "due when the lease is over", effect.DueAt, effect.ClaimableAt)
 		w.finish(lease)
 	}},
-	{"a lease that ran out and that nobody took is still one's own [S6]", func(w *world) {
+	{"a lease that ran out is still valid until another claim [S6]", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
 		w.store.Advance(w.settings.ClaimTTL * 2)
@@ -191,15 +192,15 @@ var effectClaim = []ledgerTest{
 		w.granted(publish)
 		equal(w, "declined while held", w.decline(), ledger.Held)
 	}},
-	{"documents of the handler's ride in the commit [S1]", func(w *world) {
+	{"extra writes of the handler are part of the commit [S1]", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
-		rider := ledger.Write{Path: pathC, Data: note{Text: "result"}}
-		w.finish(lease, rider)
-		w.finish(lease, rider)
-		equal(w, "the rider", read[note](w, pathC).Text, "result")
+		extra := ledger.Write{Path: pathC, Data: note{Text: "result"}}
+		w.finish(lease, extra)
+		w.finish(lease, extra)
+		equal(w, "the extra write", read[note](w, pathC).Text, "result")
 	}},
-	{"a rider that does not hold finishes nothing, and says which document is in its way", func(w *world) {
+	{"an extra write that conflicts finishes nothing, and its error names the document", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
 		if err := w.store.Commit(w.ctx, ledger.Write{Path: pathC, Data: note{Text: "there"}}); err != nil {
@@ -218,17 +219,17 @@ var effectClaim = []ledgerTest{
 		}
 		equal(w, "the effect", w.effect(publish).State, ledger.EffectClaimed)
 		equal(w, "the record", w.record().Effects[publish], operation.EffectOpen)
-		equal(w, "the other rider is there", w.document(pathB).Exists(), false)
+		equal(w, "the other extra write was made", w.document(pathB).Exists(), false)
 	}},
-	{"a race that is merely lost does not keep riders from being written [M6]", func(w *world) {
+	{"extra writes are written after lost races, too [M6]", func(w *world) {
 		w.succeed()
-		rider := ledger.Write{Path: pathC, Data: note{Text: "new"}}
-		if err := w.over(Inject(w.store, Times(7, Abort)...)).Finish(w.ctx, w.granted(publish), rider); err != nil {
+		extra := ledger.Write{Path: pathC, Data: note{Text: "new"}}
+		if err := w.over(Inject(w.store, Times(7, Abort)...)).Finish(w.ctx, w.granted(publish), extra); err != nil {
 			w.Errorf("Finish: %v", err)
 		}
-		equal(w, "the rider", read[note](w, pathC).Text, "new")
+		equal(w, "the extra write", read[note](w, pathC).Text, "new")
 	}},
-	{"the words of an error are cut to something that can be stored", func(w *world) {
+	{"the text of an error is cut to what can be stored", func(w *world) {
 		w.succeed()
 		for _, cause := range []string{strings.Repeat("é", 3000), "\xff\xfe not text", strings.Repeat("x", 1999) + "é", ""} {
 			lease := w.granted(publish)
@@ -244,7 +245,8 @@ var effectClaim = []ledgerTest{
 	}},
 }
 
-// deadForGood checks that the effect "publish" is dead, that the record says so, and that neither is ever deleted [L3].
+// deadForGood checks that the effect "publish" is dead, that the record says so, and that neither
+// is ever deleted [L3].
 func (w *world) deadForGood(lastError string) {
 	w.Helper()
 	effect, rec := w.effect(publish), w.record()

@@ -8,7 +8,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// lost checks that everything a holder could do with lease is refused and changes nothing [S6].
+// lost checks that every use of lease is refused and changes nothing [S6].
 func (w *world) lost(lease ledger.Lease) {
 	w.Helper()
 	effect, record := ledger.EffectPath(lease.Operation, lease.Effect), ledger.OperationPath(lease.Operation)
@@ -27,7 +27,7 @@ func (w *world) lost(lease ledger.Lease) {
 	}
 	equal(w, "the effect's token", w.document(effect).Token, effectToken)
 	equal(w, "the record's token", w.document(record).Token, recordToken)
-	equal(w, "a zombie's rider is there", w.document(pathC).Exists(), false)
+	equal(w, "a zombie's extra write was made", w.document(pathC).Exists(), false)
 }
 
 // claiming is a move that claims the effect "publish" and keeps the answer in g.
@@ -38,7 +38,7 @@ func (w *world) claiming(g *ledger.Grant) move {
 	}
 }
 
-// zombies are what a worker may be about to commit when another one takes its effect over.
+// zombies are the commits of a worker whose effect another worker claims meanwhile.
 var zombies = []struct {
 	name string
 	move func(w *world, lease ledger.Lease) move
@@ -57,7 +57,8 @@ var zombies = []struct {
 	}},
 }
 
-// zombieRaces stop a worker just before its commit, let its lease run out, and let another one take over, or end, the effect.
+// zombieRaces stop a worker just before its commit, let its lease run out, and let another one
+// claim or end the effect.
 func zombieRaces() []ledgerTest {
 	var tests []ledgerTest
 	for _, zombie := range zombies {
@@ -80,7 +81,7 @@ func zombieRaces() []ledgerTest {
 				if !errors.Is(slowErr, ledger.ErrLeaseLost) {
 					w.Errorf("%s: %v, want ErrLeaseLost", zombie.name, slowErr)
 				}
-				equal(w, "a zombie's rider is there", w.document(pathC).Exists(), false)
+				equal(w, "a zombie's extra write was made", w.document(pathC).Exists(), false)
 				if !ends {
 					equal(w, "the owner", w.effect(publish).Owner, second.Owner)
 					w.finish(second)
@@ -140,7 +141,9 @@ var effectClaimRaces = join(
 		{"32 claims at once [S3]", func(w *world) {
 			w.succeed()
 			w.jitter = nil
-			grants := crowd(w, 32, func(l *ledger.Ledger, _ int) (ledger.Grant, error) { return l.Claim(w.ctx, w.name.Key, publish) })
+			grants := crowd(
+				w, 32, func(l *ledger.Ledger, _ int) (ledger.Grant, error) { return l.Claim(w.ctx, w.name.Key, publish) },
+			)
 			equal(w, "claimed", count(grants, func(g ledger.Grant) bool { return g.Verdict == ledger.Claimed }), 1)
 			equal(w, "held", count(grants, func(g ledger.Grant) bool { return g.Verdict == ledger.Held }), 31)
 			equal(w, "fence", w.effect(publish).Fence, 1)

@@ -7,7 +7,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// untimed returns e as a look-up makes it that knows no server's time, such as one of a video.
+// untimed returns e without a server's time, as a video's look-up has none.
 func untimed(e operation.Event) operation.Event {
 	e.UpdateTime = time.Time{}
 	return e
@@ -24,8 +24,8 @@ func (w *world) withheld() {
 	w.published()
 }
 
-// What ended longer ago than the retention when the ledger first hears of it runs no effect, unless
-// an intent shows that it was waited for all the time.
+// An operation that ended longer ago than the retention when the ledger first hears of it runs no
+// effect, unless an intent proves that it was waited for.
 var effectPlan = []ledgerTest{
 	{"registering what ended longer ago than the retention runs no effect [L3]", func(w *world) {
 		w.ingest(w.event("d1", operation.Succeeded, -15*day))
@@ -35,8 +35,8 @@ var effectPlan = []ledgerTest{
 		equal(w, "withheld by the same again", w.register().Withheld, 0)
 		w.withheld()
 	}},
-	{"learning of an end longer ago than the retention runs no effect [L3]", func(w *world) {
-		w.register() // again: the first record expired
+	{"an event about an end longer ago than the retention runs no effect [L3]", func(w *world) {
+		w.register() // again: the first record has expired
 		r := w.ingest(w.lookup(operation.Succeeded, -15*day))
 		equal(w, "outcome", r.Outcome, ledger.Applied)
 		equal(w, "planned", r.Planned, 0)
@@ -86,7 +86,7 @@ var effectPlan = []ledgerTest{
 		equal(w, "planned", w.ingest(untimed(w.lookup(operation.Succeeded, 0))).Planned, 1)
 		w.plannedOnce()
 	}},
-	{"what was done is said to be done, not withheld [L3, S7]", func(w *world) {
+	{"a DONE effect counts as done, not withheld [L3, S7]", func(w *world) {
 		w.succeed()
 		w.finish(w.granted(publish))
 		w.published(publish)
@@ -99,7 +99,7 @@ var effectPlan = []ledgerTest{
 		equal(w, "the effect in the record", w.record().Effects[publish], operation.EffectDone)
 		w.published()
 	}},
-	{"a person's message runs what was withheld [G5, L3]", func(w *world) {
+	{"an operator's message runs what was withheld [G5, L3]", func(w *world) {
 		w.register()
 		w.ingest(w.lookup(operation.Succeeded, -15*day))
 		w.withheld()
@@ -123,7 +123,8 @@ var effectPlan = []ledgerTest{
 		w.intend("i-1")
 		w.store.Advance(w.settings.Retention + day)
 		w.ingest(w.event("d1", operation.Succeeded, time.Hour))
-		registered, err := w.ledger().Register(w.ctx, ledger.Registration{Name: w.name, CorrelationID: "i-1", SubmittedAt: w.start})
+		again := ledger.Registration{Name: w.name, CorrelationID: "i-1", SubmittedAt: w.start}
+		registered, err := w.ledger().Register(w.ctx, again)
 		if err != nil || registered.Planned != 1 || registered.Withheld != 0 {
 			w.Errorf("%+v, %v", registered, err)
 		}

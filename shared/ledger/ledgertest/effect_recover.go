@@ -19,7 +19,7 @@ func (w *world) recover(effect string) ledger.RecoverOutcome {
 	return outcome
 }
 
-// recovered checks that an effect is done, and that an operator said so.
+// recovered checks that an effect is done, as an operator recorded.
 func (w *world) recovered(name string) {
 	w.Helper()
 	effect := w.effect(name)
@@ -71,7 +71,8 @@ var effectRecover = join([]ledgerTest{
 	}},
 	{"what was dead in the backup, or waived, and was run after it, is done [S2, S7]", func(w *world) {
 		w.died()
-		if _, err := w.ledger().AbandonEffect(w.ctx, w.name.Key, publish, ledger.Abandonment{By: "ann", Why: "by hand"}); err != nil {
+		waiver := ledger.Abandonment{By: "ann", Why: "by hand"}
+		if _, err := w.ledger().AbandonEffect(w.ctx, w.name.Key, publish, waiver); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "outcome", w.recover(publish), ledger.RecoverDone)
@@ -93,7 +94,7 @@ var effectRecover = join([]ledgerTest{
 			w.Errorf("Extend: %v, want ErrLeaseLost", err)
 		}
 	}},
-	{"an effect that is not planned yet is not made up [S3]", func(w *world) {
+	{"an effect that is not planned yet is not created [S3]", func(w *world) {
 		w.register()
 		equal(w, "outcome", w.recover(publish), ledger.RecoverUnplanned)
 		if w.document(ledger.EffectPath(w.name.Key, publish)).Exists() {
@@ -110,7 +111,7 @@ var effectRecover = join([]ledgerTest{
 			case "a":
 				w.finish(w.granted(publish))
 			case "b":
-				w.bury(publish)
+				w.markDead(publish)
 			case "c": // due when its lease ends
 				w.granted(publish)
 				open = append(open, w.name.Key)

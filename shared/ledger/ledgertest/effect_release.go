@@ -9,7 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// fail claims the effect "publish" and fails, and returns what was made of it.
+// fail claims the effect "publish", lets it fail, and returns the Failure.
 func (w *world) fail(retryAfter time.Duration) ledger.Failure {
 	w.Helper()
 	return w.failed(w.ledger(), w.granted(publish), retryAfter)
@@ -50,7 +50,8 @@ func (w *world) crash(n int) {
 func (w *world) gaveUp(failure ledger.Failure, times int) {
 	w.Helper()
 	said := failure.LastError
-	if !strings.HasPrefix(said, fmt.Sprintf("failed attempts: %d within ", times)) || !strings.HasSuffix(said, "; the last error: "+errFailed.Error()) {
+	if !strings.HasPrefix(said, fmt.Sprintf("failed attempts: %d within ", times)) ||
+		!strings.HasSuffix(said, "; the last error: "+errFailed.Error()) {
 		w.Errorf("it died of %q", said)
 	}
 	effect := w.effect(publish)
@@ -59,7 +60,7 @@ func (w *world) gaveUp(failure ledger.Failure, times int) {
 }
 
 var effectRelease = join([]ledgerTest{
-	{"given up only after so many failures, and after so long [S2, S4]", func(w *world) {
+	{"given up only after MaxAttempts failures and after RetryFor [S2, S4]", func(w *world) {
 		w.settings.MaxAttempts, w.settings.RetryFor = 3, 24*time.Hour
 		w.succeed()
 		w.failHourly(24) // the last 23 hours after the first
@@ -71,13 +72,13 @@ var effectRelease = join([]ledgerTest{
 		equal(w, "the claim after", w.claim(publish).Verdict, ledger.Dead)
 		w.lost(ledger.Lease{Operation: w.name.Key, Effect: publish, Owner: "another", Fence: lease.Fence})
 	}},
-	{"failing for long, but seldom, is tried on [S2]", func(w *world) {
+	{"failing for RetryFor, but fewer than MaxAttempts times, is retried [S2]", func(w *world) {
 		w.settings.MaxAttempts, w.settings.RetryFor = 10, 2*time.Hour
 		w.succeed()
 		w.failHourly(9)
 		w.gaveUp(w.fail(0), 10)
 	}},
-	{"without a time to retry for, attempts alone count [S2]", func(w *world) {
+	{"with a RetryFor of 0 attempts alone count [S2]", func(w *world) {
 		w.settings.MaxAttempts, w.settings.RetryFor = 2, 0
 		w.succeed()
 		w.store.Advance(w.fail(0).Wait)
@@ -100,7 +101,7 @@ var effectRelease = join([]ledgerTest{
 	{"a permanent failure is dead at once, and counted as one [S2]", func(w *world) {
 		w.succeed()
 		w.store.Advance(w.fail(0).Wait)
-		w.bury(publish)
+		w.markDead(publish)
 		w.deadForGood(errFailed.Error())
 		equal(w, "failures", w.effect(publish).Failing.Times, 2)
 	}},
@@ -110,7 +111,8 @@ var effectRelease = join([]ledgerTest{
 		w.crash(2)
 		w.store.Advance(w.fail(0).Wait)
 		w.crash(4)
-		const why = "6 attempts ended with their process, before their outcome was recorded; the last error before: the handler failed"
+		const why = "6 attempts ended with their process, before their outcome was recorded; " +
+			"the last error before: the handler failed"
 		for _, want := range []ledger.Verdict{ledger.Exhausted, ledger.Dead} {
 			grant := w.claim(publish)
 			equal(w, "claim", grant.Verdict, want)
@@ -118,7 +120,7 @@ var effectRelease = join([]ledgerTest{
 		}
 		w.deadForGood(why)
 	}},
-	{"one that only ever ended with its process has no error to tell [S2]", func(w *world) {
+	{"attempts that all ended with their process leave no error [S2]", func(w *world) {
 		w.settings.MaxAttempts = 1
 		w.succeed()
 		w.crash(3)
@@ -139,7 +141,7 @@ var effectRelease = join([]ledgerTest{
 			equal(w, "failing", effect.Failing == nil, true)
 		}
 	}},
-	{"failing for an hour is told once [S4]", func(w *world) {
+	{"failing for an hour is reported once [S4]", func(w *world) {
 		w.succeed()
 		told := map[int]bool{}
 		for i := range 12 {
@@ -150,12 +152,12 @@ var effectRelease = join([]ledgerTest{
 			w.store.Advance(failure.Wait)
 		}
 		equal(w, "told with failure", fmt.Sprint(told), fmt.Sprint(map[int]bool{6: true}))
-		w.bury(publish)
+		w.markDead(publish)
 		w.replay(w.asked(publish, "m1"))
 		w.failHourly(1)
 		equal(w, "told of it reopened", w.fail(0).Alert, true)
 	}},
-	{"one that comes further begins to fail anew [S4]", func(w *world) {
+	{"an effect that gets further counts its failures from 0 [S4]", func(w *world) {
 		w.settings.MaxAttempts, w.settings.RetryFor = 2, 0
 		w.succeed()
 		for i := range int64(4) {
@@ -172,9 +174,12 @@ var effectRelease = join([]ledgerTest{
 		w.settings.MaxAttempts, w.settings.RetryFor = 1, 0
 		w.succeed()
 		w.gaveUp(w.failed(lossy(), w.granted(publish), 0), 1)
-		equal(w, "the record's effects", fmt.Sprint(w.record().Effects), fmt.Sprint(map[string]operation.EffectStatus{publish: operation.EffectDead}))
+		equal(
+			w, "the record's effects", fmt.Sprint(w.record().Effects),
+			fmt.Sprint(map[string]operation.EffectStatus{publish: operation.EffectDead}),
+		)
 	}),
-	lostly("Release: an hour of failing is told [S4]", func(w *world, l *ledger.Ledger) {
+	lostly("Release: failing for an hour is reported [S4]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
 		w.failHourly(1)
 		failure := w.failed(l, w.granted(publish), 0)

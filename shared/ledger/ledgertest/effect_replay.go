@@ -10,12 +10,12 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// asked is a person's message about an effect of the world's operation.
+// asked is an operator's message about an effect of the world's operation.
 func (w *world) asked(effect, id string) ledger.Message {
 	return ledger.Message{Operation: w.name.Key, Effect: effect, ID: id, By: "ops@example.com"}
 }
 
-// replaying is a move that takes a person's message in, and keeps what it did in r.
+// replaying is a move that replays an operator's message, and keeps the result in r.
 func (w *world) replaying(m ledger.Message, r *ledger.Replayed) move {
 	return func(l *ledger.Ledger) (err error) {
 		*r, err = l.Replay(w.ctx, m)
@@ -23,7 +23,7 @@ func (w *world) replaying(m ledger.Message, r *ledger.Replayed) move {
 	}
 }
 
-// replay takes a person's message in.
+// replay replays an operator's message.
 func (w *world) replay(m ledger.Message) ledger.Replayed {
 	w.Helper()
 	var r ledger.Replayed
@@ -33,7 +33,7 @@ func (w *world) replay(m ledger.Message) ledger.Replayed {
 	return r
 }
 
-// refused checks that a replay is refused, for a reason that says words, and changes nothing.
+// refused checks that a replay is refused with an error that contains words, and changes nothing.
 func (w *world) refused(m ledger.Message, words string) {
 	w.Helper()
 	before := w.record().Version
@@ -48,38 +48,42 @@ func (w *world) refused(m ledger.Message, words string) {
 func (w *world) died() {
 	w.Helper()
 	w.succeed()
-	w.bury(publish)
+	w.markDead(publish)
 }
 
 var effectReplay = join([]ledgerTest{
-	{"dead is reopened by a person, with all its attempts and a fence that goes on [G5, S2, S6]", func(w *world) {
-		w.settings.MaxAttempts = 2
-		w.succeed()
-		key := w.granted(publish)
-		w.store.Advance(w.release(key, 0))
-		w.bury(publish)
-		equal(w, "claim", w.claim(publish).Verdict, ledger.Dead)
-		equal(w, "replay", w.replay(w.asked(publish, "m1")), ledger.Replayed{Effect: publish, Outcome: ledger.Reopened})
-		effect := w.effect(publish)
-		equal(w, "state", effect.State, ledger.EffectPending)
-		equal(w, "attempts", effect.Attempts, 0)
-		equal(w, "its last error", effect.LastError, "")
-		equal(w, "the replay's", effect.Replays[0].LastError, errFailed.Error())
-		if n := len(effect.Replays); n != 1 || effect.Replays[0].By != "ops@example.com" || effect.Replays[0].Message != "m1" {
-			w.Errorf("replays: %+v", effect.Replays)
-		}
-		equal(w, "the record", w.record().Effects[publish], operation.EffectOpen)
-		w.lives("reopened", false, 0)
-		lease := w.granted(publish)
-		equal(w, "fence", lease.Fence, 3)
-		equal(w, "attempt", lease.Attempt, 1)
-		equal(w, "key [K4]", lease.IdempotencyKey, key.IdempotencyKey)
-		equal(w, "payload", string(lease.Payload), string(key.Payload))
-		w.lost(key)
-		w.finish(lease)
-		w.lives("done", false, w.settings.Retention)
-	}},
-	{"dead of crashes, after a replay, tells nothing of an error before it [G5, S2]", func(w *world) {
+	{
+		"a DEAD effect is reopened by an operator, with all its attempts and a fence that continues [G5, S2, S6]",
+		func(w *world) {
+			w.settings.MaxAttempts = 2
+			w.succeed()
+			key := w.granted(publish)
+			w.store.Advance(w.release(key, 0))
+			w.markDead(publish)
+			equal(w, "claim", w.claim(publish).Verdict, ledger.Dead)
+			equal(w, "replay", w.replay(w.asked(publish, "m1")), ledger.Replayed{Effect: publish, Outcome: ledger.Reopened})
+			effect := w.effect(publish)
+			equal(w, "state", effect.State, ledger.EffectPending)
+			equal(w, "attempts", effect.Attempts, 0)
+			equal(w, "its last error", effect.LastError, "")
+			equal(w, "the replay's", effect.Replays[0].LastError, errFailed.Error())
+			if n := len(effect.Replays); n != 1 || effect.Replays[0].By != "ops@example.com" ||
+				effect.Replays[0].Message != "m1" {
+				w.Errorf("replays: %+v", effect.Replays)
+			}
+			equal(w, "the record", w.record().Effects[publish], operation.EffectOpen)
+			w.lives("reopened", false, 0)
+			lease := w.granted(publish)
+			equal(w, "fence", lease.Fence, 3)
+			equal(w, "attempt", lease.Attempt, 1)
+			equal(w, "key [K4]", lease.IdempotencyKey, key.IdempotencyKey)
+			equal(w, "payload", string(lease.Payload), string(key.Payload))
+			w.lost(key)
+			w.finish(lease)
+			w.lives("done", false, w.settings.Retention)
+		},
+	},
+	{"DEAD of crashes after a replay, it does not report an error from before [G5, S2]", func(w *world) {
 		w.settings.MaxAttempts = 2
 		w.died()
 		const crashed = "6 attempts ended with their process, before their outcome was recorded"
@@ -115,17 +119,17 @@ var effectReplay = join([]ledgerTest{
 			w.Errorf("due: %+v, %v", page, err)
 		}
 	}},
-	{"what a replay asked for waits in the ledger, however long nobody may run it [G5, R5]", func(w *world) {
+	{"a replay waits in the ledger through a pause of any length [G5, R5]", func(w *world) {
 		w.died()
-		anew := w.asked(publish, "m2")
-		anew.Rerun = "fix-1"
+		rerun := w.asked(publish, "m2")
+		rerun.Rerun = "fix-1"
 		w.replay(w.asked(publish, "m1"))
-		w.replay(anew)
+		w.replay(rerun)
 		for range 3 { // longer than any queue keeps a message
 			w.store.Advance(7 * day)
 			equal(w, "swept", w.sweep(), 2)
 			equal(w, "redelivered", w.replay(w.asked(publish, "m1")).Outcome, ledger.Repeated)
-			equal(w, "anew, redelivered", w.replay(anew).Outcome, ledger.Repeated)
+			equal(w, "rerun, redelivered", w.replay(rerun).Outcome, ledger.Repeated)
 		}
 		w.finish(w.granted(publish))
 		w.finish(w.granted(publish + "@fix-1"))
@@ -134,12 +138,12 @@ var effectReplay = join([]ledgerTest{
 	{"a message reopens once, whatever it found; another one again [G5]", func(w *world) {
 		w.succeed()
 		equal(w, "open", w.replay(w.asked(publish, "m0")).Outcome, "")
-		w.bury(publish)
+		w.markDead(publish)
 		equal(w, "dead of what m0 asked for", w.replay(w.asked(publish, "m0")).Outcome, ledger.Repeated)
 		for i, id := range []string{"m1", "m2", "m3"} {
 			equal(w, id, w.replay(w.asked(publish, id)).Outcome, ledger.Reopened)
 			equal(w, id+" again", w.replay(w.asked(publish, id)).Outcome, ledger.Repeated)
-			w.bury(publish)
+			w.markDead(publish)
 			for _, old := range []string{"m0", "m1", "m2", "m3"}[:i+2] {
 				equal(w, old+", redelivered", w.replay(w.asked(publish, old)).Outcome, ledger.Repeated)
 			}
@@ -182,16 +186,17 @@ var effectReplay = join([]ledgerTest{
 	}},
 	{"a dead alert about what is no operation is reopened [R4]", func(w *world) {
 		w.settings.Rules = []ledger.Rule{{Name: "page", Alerts: []ledger.Alert{ledger.AlertDisabled}}}
-		if a, err := w.ledger().AlertAbout(w.ctx, "webhooks/x", ledger.AlertDisabled, time.Time{}, ""); err != nil || a.Planned != 1 {
+		if a, err := w.ledger().AlertAbout(w.ctx, "webhooks/x", ledger.AlertDisabled, time.Time{}, ""); err != nil ||
+			a.Planned != 1 {
 			w.Fatalf("%+v, %v", a, err)
 		}
 		w.name, w.settings.MaxAttempts = operation.Name{Key: "webhooks/x"}, 1
 		effect := w.outbox.sent()[0].Effect
-		w.bury(effect)
+		w.markDead(effect)
 		equal(w, "replay", w.replay(w.asked(effect, "m1")).Outcome, ledger.Reopened)
 		w.finish(w.granted(effect))
 	}},
-	{"what was never planned is planned, where a rule has it [G5]", func(w *world) {
+	{"an effect that was never planned is planned, where a rule lists it [G5]", func(w *world) {
 		w.settings.Rules = nil
 		w.register()
 		w.ingest(w.event("d1", operation.Succeeded, time.Second))
@@ -208,7 +213,7 @@ var effectReplay = join([]ledgerTest{
 	{"what cannot be replayed, and why [G5]", func(w *world) {
 		w.refused(w.asked(publish, "m1"), "no such operation")
 		w.ingest(w.event("d1", operation.Running, time.Second))
-		w.refused(w.asked(publish, "m1"), "nobody registered")
+		w.refused(w.asked(publish, "m1"), "not registered")
 		w.register()
 		w.refused(w.asked(publish, "m1"), "RUNNING")
 		w.ingest(w.event("d2", operation.Failed, 2*time.Second))
@@ -234,7 +239,7 @@ var effectReplay = join([]ledgerTest{
 }), lostly("Replay: reopened, claimed and dead again before one could look [G5]", func(w *world, _ *ledger.Ledger) {
 	w.died()
 	var r ledger.Replayed
-	l := w.over(Inject(afterCommit{w.store, func() { w.bury(publish) }}, LoseAnswer))
+	l := w.over(Inject(afterCommit{w.store, func() { w.markDead(publish) }}, LoseAnswer))
 	if err := w.replaying(w.asked(publish, "m1"), &r)(l); err != nil {
 		w.Fatal(err)
 	}

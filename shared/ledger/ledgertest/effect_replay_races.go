@@ -27,8 +27,11 @@ var effectReplayRaces = join(
 		w.died()
 		var one, two ledger.Replayed
 		return w.replaying(w.asked(publish, "m1"), &one), w.replaying(w.asked(publish, "m2"), &two), func() {
-			equal(w, "reopened", count([]ledger.Replayed{one, two}, func(r ledger.Replayed) bool { return r.Outcome == ledger.Reopened }), 1)
-			w.bury(publish)
+			equal(
+				w, "reopened",
+				count([]ledger.Replayed{one, two}, func(r ledger.Replayed) bool { return r.Outcome == ledger.Reopened }), 1,
+			)
+			w.markDead(publish)
 			for _, id := range []string{"m1", "m2"} {
 				equal(w, id+", redelivered", w.replay(w.asked(publish, id)).Outcome, ledger.Repeated)
 			}
@@ -63,7 +66,8 @@ var effectReplayRaces = join(
 		w.succeed()
 		lease := w.granted(publish)
 		var r ledger.Replayed
-		return w.replaying(w.asked(publish, "m1"), &r), func(l *ledger.Ledger) error { return l.MarkDead(w.ctx, lease, errFailed) }, func() {
+		b = func(l *ledger.Ledger) error { return l.MarkDead(w.ctx, lease, errFailed) }
+		return w.replaying(w.asked(publish, "m1"), &r), b, func() {
 			effect := w.effect(publish)
 			if reopened := effect.State == ledger.EffectPending; reopened != (r.Outcome == ledger.Reopened) {
 				w.Errorf("%s, and the effect is %s", r.Outcome, effect.State)
@@ -76,7 +80,7 @@ var effectReplayRaces = join(
 			equal(w, "fence", effect.Fence, 1)
 		}
 	}),
-	both("a run anew planned against the first run's claim [G5, S3]", func(w *world) (a, b move, check func()) {
+	both("a rerun planned against the first run's claim [G5, S3]", func(w *world) (a, b move, check func()) {
 		w.succeed()
 		var r ledger.Replayed
 		var grant ledger.Grant
@@ -92,7 +96,10 @@ var effectReplayRaces = join(
 		w.done()
 		var one, two ledger.Replayed
 		return w.replaying(w.again("a", "m1"), &one), w.replaying(w.again("a", "m2"), &two), func() {
-			equal(w, "planned", count([]ledger.Replayed{one, two}, func(r ledger.Replayed) bool { return r.Outcome == ledger.PlannedRerun }), 1)
+			equal(
+				w, "planned",
+				count([]ledger.Replayed{one, two}, func(r ledger.Replayed) bool { return r.Outcome == ledger.PlannedRerun }), 1,
+			)
 			equal(w, "runs", w.effect(publish).Runs, 1)
 			equal(w, "effects", len(w.show().Effects), 2)
 		}

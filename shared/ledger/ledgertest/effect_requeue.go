@@ -35,7 +35,8 @@ func (w *world) sweep() int {
 	return swept
 }
 
-// sweepFor makes a pass at each interval of d, and returns after how many minutes one handed something over.
+// sweepFor makes a pass at each interval of d, and returns after how many minutes one handed
+// something over.
 func (w *world) sweepFor(d time.Duration) (after []int) {
 	w.Helper()
 	for at := time.Duration(0); at < d; at += w.settings.Interval {
@@ -47,7 +48,7 @@ func (w *world) sweepFor(d time.Duration) (after []int) {
 	return after
 }
 
-// decline answers a message about the effect "publish" for a worker that may not run it.
+// decline declines a message about the effect "publish".
 func (w *world) decline() ledger.Verdict {
 	w.Helper()
 	verdict, err := w.ledger().Decline(w.ctx, w.name.Key, publish)
@@ -57,7 +58,7 @@ func (w *world) decline() ledger.Verdict {
 	return verdict
 }
 
-// A publisherFunc is a publisher that does something with each message.
+// A publisherFunc is a publisher that calls a function with each message.
 type publisherFunc func() error
 
 func (f publisherFunc) Publish(context.Context, ledger.Message) error { return f() }
@@ -65,7 +66,7 @@ func (f publisherFunc) Publish(context.Context, ledger.Message) error { return f
 var effectRequeue = join([]ledgerTest{
 	{"a message that was lost is sent again, once per interval [R5]", func(w *world) {
 		w.succeed()
-		w.outbox.sent() // nobody heard it
+		w.outbox.sent() // lost
 		equal(w, "swept", w.sweep(), 1)
 		sent := w.outbox.sent()
 		if len(sent) != 1 || sent[0] != (ledger.Message{Operation: w.name.Key, Effect: publish, Attempt: 1}) {
@@ -76,7 +77,7 @@ var effectRequeue = join([]ledgerTest{
 		equal(w, "swept after an interval", w.sweep(), 1)
 		equal(w, "the effect can be claimed", w.claim(publish).Verdict, ledger.Claimed)
 	}},
-	{"what is worked on is left alone, until its lease is over [R5, S2]", func(w *world) {
+	{"a CLAIMED effect is not requeued until its lease is over [R5, S2]", func(w *world) {
 		w.succeed()
 		w.granted(publish)
 		w.store.Advance(w.settings.ClaimTTL - time.Minute)
@@ -119,7 +120,7 @@ var effectRequeue = join([]ledgerTest{
 		w.succeed()
 		before := w.effect(publish)
 		w.outbox.err = errFailed
-		for range 10 { // passes while the topic takes nothing
+		for range 10 { // passes while the topic refuses messages
 			page := w.dueEffects()
 			if err := w.ledger().Requeue(w.ctx, page.Items[0], w.now()); err == nil || isConflict(err) {
 				w.Errorf("Requeue: %v", err)
@@ -147,12 +148,12 @@ var effectRequeue = join([]ledgerTest{
 		}
 		equal(w, "due when the lease is over", w.effect(publish).DueAt, w.effect(publish).ClaimableAt)
 	}},
-	{"messages that nothing answers become rarer, to one an hour [R5]", func(w *world) {
+	{"unanswered messages become rarer, to one an hour [R5]", func(w *world) {
 		w.succeed()
 		at := w.sweepFor(day)
 		equal(w, "after minutes", fmt.Sprint(at[:8]), "[0 5 15 35 75 135 195 255]")
 		equal(w, "in a day", len(at), 27)
-		w.store.Advance(w.release(w.granted(publish), 0)) // the worker is back
+		w.store.Advance(w.release(w.granted(publish), 0)) // a worker answers
 		at = w.sweepFor(time.Hour)
 		equal(w, "after a claim, after minutes", fmt.Sprint(at), "[0 5 15 35]")
 	}},
@@ -161,9 +162,9 @@ var effectRequeue = join([]ledgerTest{
 		w.succeed()
 		equal(w, "after minutes", fmt.Sprint(w.sweepFor(day)), "[0 120 240 360 480 600 720 840 960 1080 1200 1320]")
 	}},
-	{"what is declined is asked for at each interval, and soon after a long silence [R5]", func(w *world) {
+	{"a declined effect is requeued at each interval, and soon after a long silence [R5]", func(w *world) {
 		w.succeed()
-		w.sweepFor(day) // nothing listens
+		w.sweepFor(day) // no worker answers
 		equal(w, "declined", w.decline(), ledger.Claimed)
 		for range 12 {
 			w.store.Advance(w.settings.Interval)
@@ -171,13 +172,14 @@ var effectRequeue = join([]ledgerTest{
 			equal(w, "declined", w.decline(), ledger.Claimed)
 		}
 	}},
-	{"nobody to publish to: the effects wait [R5]", func(w *world) {
+	{"without a publisher the effects wait [R5]", func(w *world) {
 		l, err := ledger.New(w.store, w.settings, ledger.Options{})
 		if err != nil {
 			w.Fatal(err)
 		}
 		w.register()
-		if r, err := l.Ingest(w.ctx, w.event("d1", operation.Succeeded, time.Second)); err != nil || r.Planned != 1 || r.PublishErr != nil {
+		if r, err := l.Ingest(w.ctx, w.event("d1", operation.Succeeded, time.Second)); err != nil || r.Planned != 1 ||
+			r.PublishErr != nil {
 			w.Errorf("%+v, %v", r, err)
 		}
 		equal(w, "due", len(w.dueEffects().Items), 1)

@@ -11,7 +11,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// crowded writes n effects of a kind that nobody can run now, each of an operation of its own.
+// crowded writes n effects that no worker can run now, each of its own operation.
 func (w *world) crowded(kind string, n int, as ledger.Effect) {
 	w.Helper()
 	var writes []ledger.Write
@@ -29,8 +29,8 @@ func (w *world) crowded(kind string, n int, as ledger.Effect) {
 	}
 }
 
-// sweepAll is a whole pass of the sweep, in pages, with some at once. It returns how many effects it read, and which operations'
-// effects called publish it handed over.
+// sweepAll is a whole pass of the sweep, in pages, with some at once. It returns how many effects
+// it read, and which operations' effects called publish it handed over.
 func (w *world) sweepAll() (read int, handed []operation.Key) {
 	w.Helper()
 	start, l := w.now(), w.ledger()
@@ -60,19 +60,24 @@ func (w *world) sweepAll() (read int, handed []operation.Key) {
 }
 
 var effectRequeueStarvation = []ledgerTest{
-	{"five hundred effects that nobody may touch keep none from being handed over in one pass [R5, R6, L4]", func(w *world) {
+	{"500 effects that cannot run delay no other in a pass [R5, R6, L4]", func(w *world) {
 		const unknown, held, backingOff, dead = 50, 150, 150, 150
 		soon, later := w.start.Add(w.settings.ClaimTTL), w.start.Add(6*w.settings.ClaimTTL)
-		// In front of the others in due order, and due in each pass: no revision that runs has a handler for them.
+		// First in due order, and due in each pass: no running revision has a
+		// handler for them.
 		ago := w.start.Add(-time.Hour)
-		w.crowded("unknown", unknown, ledger.Effect{Name: "stranger", State: ledger.EffectPending, ClaimableAt: ago, DueAt: ago})
+		w.crowded(
+			"unknown", unknown, ledger.Effect{Name: "stranger", State: ledger.EffectPending, ClaimableAt: ago, DueAt: ago},
+		)
 		w.crowded("held", held, ledger.Effect{
-			Name: publish, State: ledger.EffectClaimed, Owner: "somebody", Fence: 1, Attempts: 1, ClaimableAt: soon, DueAt: soon,
+			Name: publish, State: ledger.EffectClaimed, Owner: "worker", Fence: 1, Attempts: 1, ClaimableAt: soon, DueAt: soon,
 		})
 		w.crowded("backing-off", backingOff, ledger.Effect{
 			Name: publish, State: ledger.EffectPending, Fence: 9, Attempts: 9, LastError: "no", ClaimableAt: later, DueAt: later,
 		})
-		w.crowded("dead", dead, ledger.Effect{Name: publish, State: ledger.EffectDead, Fence: 10, Attempts: 10, LastError: "no"})
+		w.crowded(
+			"dead", dead, ledger.Effect{Name: publish, State: ledger.EffectDead, Fence: 10, Attempts: 10, LastError: "no"},
+		)
 		w.succeed()
 		want := fmt.Sprint([]operation.Key{w.name.Key})
 		for pass := range 2 {

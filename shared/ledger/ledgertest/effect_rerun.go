@@ -8,7 +8,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// again is a person's message that asks for a run of its own of the effect "publish".
+// again is an operator's message that requests a rerun of the effect "publish".
 func (w *world) again(run, id string) ledger.Message {
 	m := w.asked(publish, id)
 	m.Rerun = run
@@ -23,7 +23,7 @@ func (w *world) done() {
 }
 
 var effectRerun = join([]ledgerTest{
-	{"done is run anew, as a run of its own, and stays as history [G5, S2, K4]", func(w *world) {
+	{"a DONE effect is rerun under a name of its own, and stays as it is [G5, S2, K4]", func(w *world) {
 		r := w.registration()
 		r.Metadata = `{"idempotencyKey":"gemini:batches/abc-123#publish","n":1.50}`
 		if _, err := w.ledger().Register(w.ctx, r); err != nil {
@@ -33,29 +33,34 @@ var effectRerun = join([]ledgerTest{
 		w.store.Advance(day)
 		w.lives("done", false, w.settings.Retention-day)
 		first := w.effect(publish)
-		equal(w, "replay", w.replay(w.again("fix-1", "m1")), ledger.Replayed{Effect: "publish@fix-1", Outcome: ledger.PlannedRerun})
-		w.lives("planned anew", false, 0)
+		equal(
+			w, "replay", w.replay(w.again("fix-1", "m1")),
+			ledger.Replayed{Effect: "publish@fix-1", Outcome: ledger.PlannedRerun},
+		)
+		w.lives("planned as a rerun", false, 0)
 		equal(w, "the record", w.record().Effects["publish@fix-1"], operation.EffectOpen)
 		run := w.effect("publish@fix-1")
 		equal(w, "key [K4]", run.IdempotencyKey, "gemini:batches/abc-123#publish@fix-1")
 		equal(w, "payload", run.Payload, strings.Replace(first.Payload,
 			`,"idempotencyKey":"gemini:batches/abc-123#publish"`, `,"idempotencyKey":"gemini:batches/abc-123#publish@fix-1"`, 1))
-		equal(w, "the metadata is as it was", strings.Contains(run.Payload, `{"idempotencyKey":"gemini:batches/abc-123#publish","n":1.50}`), true)
+		metadata := `{"idempotencyKey":"gemini:batches/abc-123#publish","n":1.50}`
+		equal(w, "the metadata is unchanged", strings.Contains(run.Payload, metadata), true)
 		if len(run.Replays) != 1 || run.Replays[0].By != "ops@example.com" || run.Replays[0].At.IsZero() {
 			w.Errorf("who and when: %+v", run.Replays)
 		}
 		history := w.effect(publish)
-		if history.State != ledger.EffectDone || !history.DoneAt.Equal(first.DoneAt) || history.Fence != first.Fence || history.Payload != first.Payload {
+		if history.State != ledger.EffectDone || !history.DoneAt.Equal(first.DoneAt) || history.Fence != first.Fence ||
+			history.Payload != first.Payload {
 			w.Errorf("the first run was %+v and is %+v", first, history)
 		}
 		lease := w.granted("publish@fix-1")
 		equal(w, "fence", lease.Fence, 1)
 		w.finish(lease)
 		equal(w, "the record", w.record().Effects["publish@fix-1"], operation.EffectDone)
-		w.lives("done anew", false, w.settings.Retention)
+		w.lives("rerun done", false, w.settings.Retention)
 		near(w, "the first run stays beside it for", history.ExpireAt.Sub(w.now()), 2*w.settings.Retention)
 	}},
-	{"the same nonce is the same run, another nonce another [G5]", func(w *world) {
+	{"the same nonce is the same rerun, another nonce another [G5]", func(w *world) {
 		w.done()
 		equal(w, "a", w.replay(w.again("a", "m1")).Outcome, ledger.PlannedRerun)
 		equal(w, "a, redelivered", w.replay(w.again("a", "m1")).Outcome, ledger.Repeated)
@@ -71,24 +76,25 @@ var effectRerun = join([]ledgerTest{
 	{"a run that died is reopened as any effect is [G5]", func(w *world) {
 		w.done()
 		w.replay(w.again("a", "m1"))
-		w.bury("publish@a")
+		w.markDead("publish@a")
 		w.lives("dead", false, 0)
 		equal(w, "redelivered", w.replay(w.again("a", "m1")).Outcome, ledger.Repeated)
 		equal(w, "by its name", w.replay(w.asked("publish@a", "m2")).Outcome, ledger.Reopened)
-		w.bury("publish@a")
+		w.markDead("publish@a")
 		equal(w, "by its nonce", w.replay(w.again("a", "m3")).Outcome, ledger.Reopened)
 		lease := w.granted("publish@a")
 		equal(w, "fence [S6]", lease.Fence, 3)
 		w.finish(lease)
 	}},
-	{"anew while the first run holds a lease: held, and then run [G5]", func(w *world) {
+	{"a rerun is held while the first run holds a lease, and then runs [G5]", func(w *world) {
 		w.succeed()
 		first := w.granted(publish)
 		equal(w, "replay", w.replay(w.again("a", "m1")).Outcome, ledger.PlannedRerun)
 		grant := w.claim("publish@a")
 		equal(w, "claim", grant.Verdict, ledger.Held)
 		near(w, "held for", grant.RetryAfter, w.settings.ClaimTTL)
-		// A worker that stalls beyond its lease may wake up: nobody runs beside it until somebody has taken it over.
+		// A worker that stalls beyond its lease may resume: no sibling runs until another worker
+		// has claimed the run.
 		w.store.Advance(w.settings.ClaimTTL + time.Second)
 		equal(w, "claim, its lease over", w.claim("publish@a").Verdict, ledger.Held)
 		w.finish(first)
@@ -96,7 +102,7 @@ var effectRerun = join([]ledgerTest{
 		equal(w, "attempts were not counted", run.Attempt, 1)
 		w.finish(run)
 	}},
-	{"the first run waits for one that was asked for, too [G5]", func(w *world) {
+	{"the first run waits for a rerun, too [G5]", func(w *world) {
 		w.succeed()
 		wait := w.release(w.granted(publish), 0)
 		w.replay(w.again("a", "m1"))
@@ -120,7 +126,7 @@ var effectRerun = join([]ledgerTest{
 		w.replay(w.again("a", "m1"))
 		w.finish(w.granted("publish@a"))
 	}},
-	{"what cannot be run anew, and why [G5]", func(w *world) {
+	{"what cannot be rerun, and why [G5]", func(w *world) {
 		w.refused(w.again("a", "m1"), "no such operation")
 		w.register()
 		w.ingest(w.event("d1", operation.Succeeded, time.Second))
@@ -135,7 +141,7 @@ var effectRerun = join([]ledgerTest{
 		w.refused(run, "itself one run")
 		never := w.asked(alarm, "m1")
 		never.Rerun = "a"
-		w.refused(never, "without anew")
+		w.refused(never, "without a rerun")
 		for _, most := range []string{"a", strings.Repeat("n", 64), "2026-11-21_04.00-x"} {
 			equal(w, most, w.replay(w.again(most, most)).Outcome, ledger.PlannedRerun)
 		}
@@ -145,9 +151,9 @@ var effectRerun = join([]ledgerTest{
 		for i := range 100 {
 			w.replay(w.again(strings.Repeat("n", i%60+1)+string(rune('a'+i/60)), "m"))
 		}
-		w.refused(w.again("more", "m"), "100 runs")
+		w.refused(w.again("more", "m"), "100 reruns")
 	}},
-	{"what nobody ran anew costs what it did [S1]", func(w *world) {
+	{"an effect without reruns costs no extra read [S1]", func(w *world) {
 		w.succeed()
 		counting := Count(w.store)
 		if _, err := w.over(counting).Claim(w.ctx, w.name.Key, publish); err != nil {
@@ -163,7 +169,7 @@ var effectRerun = join([]ledgerTest{
 		}
 		equal(w, "claim", w.claim("publish@a").Verdict, ledger.Absent)
 	}},
-}, lostly("Replay anew: planned, once [G5]", func(w *world, l *ledger.Ledger) {
+}, lostly("Replay as a rerun: planned, once [G5]", func(w *world, l *ledger.Ledger) {
 	w.done()
 	var r ledger.Replayed
 	if err := w.replaying(w.again("a", "m1"), &r)(l); err != nil {

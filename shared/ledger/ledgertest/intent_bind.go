@@ -8,14 +8,15 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// intended is a report on the world's operation with the id of an intent.
+// intended is an event about the world's operation with the id of an intent.
 func (w *world) intended(delivery, id string, state operation.State, at time.Duration) operation.Event {
 	e := w.event(delivery, state, at)
 	e.CorrelationID = id
 	return e
 }
 
-// boundTo checks that the intent is bound to the world's operation, which is registered with what the intent says.
+// boundTo checks that the intent is bound to the world's operation, which is registered with the
+// intent's job kind and metadata.
 func (w *world) boundTo(id string) {
 	w.Helper()
 	intent, rec := w.intent(id), w.record()
@@ -48,9 +49,12 @@ var intentBind = []ledgerTest{
 		w.boundTo("i-1")
 		w.plannedOnce()
 		equal(w, "the path that bound it", w.intent("i-1").BoundBy, operation.Webhook)
-		equal(w, "the same again [W4]", w.ingest(w.intended("d1", "i-1", operation.Succeeded, time.Second)).Outcome, ledger.Duplicate)
+		equal(
+			w, "the same again [W4]", w.ingest(w.intended("d1", "i-1", operation.Succeeded, time.Second)).Outcome,
+			ledger.Duplicate,
+		)
 	}},
-	{"what is still running is bound, and asked about from then on [G6, R1]", func(w *world) {
+	{"a running operation is bound, and looked up from then on [G6, R1]", func(w *world) {
 		w.intend("i-1")
 		e := w.lookup(operation.Running, time.Second)
 		e.CorrelationID = "i-1"
@@ -62,7 +66,7 @@ var intentBind = []ledgerTest{
 		equal(w, "the end", w.ingest(w.event("d1", operation.Succeeded, time.Minute)).Planned, 1)
 		w.plannedOnce()
 	}},
-	{"a state that nobody knows binds, and is no progress [G6, M1]", func(w *world) {
+	{"an unknown state binds, and is no progress [G6, M1]", func(w *world) {
 		w.intend("i-1")
 		r := w.ingest(w.intended("d1", "i-1", "DANCING", time.Second))
 		equal(w, "bound", r.Bound, true)
@@ -85,7 +89,7 @@ var intentBind = []ledgerTest{
 		w.ingest(w.event("d1", operation.Succeeded, time.Minute))
 		w.published()
 		for _, e := range []operation.Event{
-			w.intended("d2", "i-1", operation.Running, time.Second), // older, and says the id all the same
+			w.intended("d2", "i-1", operation.Running, time.Second), // older, but with the id
 			w.intended("d3", "i-1", operation.Succeeded, time.Minute),
 		} {
 			r := w.ingest(e)
@@ -98,7 +102,7 @@ var intentBind = []ledgerTest{
 		w.plannedOnce()
 		equal(w, "deliveries", len(w.show().Deliveries), 3)
 	}},
-	{"a look-up that says nothing new binds, too [G6, R2]", func(w *world) {
+	{"a look-up with nothing new binds, too [G6, R2]", func(w *world) {
 		w.intend("i-1")
 		w.ingest(w.event("d1", operation.Succeeded, time.Second))
 		e := w.lookup(operation.Succeeded, time.Second)
@@ -124,7 +128,7 @@ var intentBind = []ledgerTest{
 		r := w.ingest(w.intended("d1", "i-1", operation.Succeeded, time.Second))
 		equal(w, "bound", r.Bound, false)
 		equal(w, "the intent", w.intent("i-1").State, ledger.IntentOpen)
-		// Whoever notices may register it again, with the id.
+		// It can be registered again, with the id.
 		if _, err := w.ledger().Register(w.ctx, w.correlated("i-1")); err != nil {
 			w.Fatal(err)
 		}
@@ -133,7 +137,7 @@ var intentBind = []ledgerTest{
 		equal(w, "metadata is added", w.record().Metadata, `{"team":"reviews"}`)
 		w.plannedOnce()
 	}},
-	{"a registration binds, and takes from the intent what it does not say itself [G6]", func(w *world) {
+	{"a registration binds, completed with the intent's job kind and metadata [G6]", func(w *world) {
 		for _, given := range []bool{false, true} {
 			w.intend("i-1")
 			if given { // and was given up before
@@ -206,7 +210,7 @@ var intentBind = []ledgerTest{
 		equal(w, "its id", w.record().CorrelationID, "i-1")
 		equal(w, "the other intent", w.intent("i-2").State, ledger.IntentOpen)
 	}},
-	{"a registration takes no other registered operation's state for its own [K6]", func(w *world) {
+	{"a registration ignores the state of another registered operation [K6]", func(w *world) {
 		w.ingest(w.renamed("d1", "i-1"))
 		other := w.renamed("d1", "i-1").Name
 		if _, err := w.ledger().Register(w.ctx, ledger.Registration{Name: other}); err != nil {

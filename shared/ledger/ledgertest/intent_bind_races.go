@@ -9,7 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// givingUp is a move that gives an intent up; that it changed meanwhile is no error.
+// givingUp is a move that gives an intent up; ErrConflict is no error.
 func (w *world) givingUp(due ledger.DueIntent, won *int) move {
 	now := w.now()
 	return func(l *ledger.Ledger) error {
@@ -30,7 +30,7 @@ func (w *world) intending(id string, intent *ledger.Intent) move {
 	}
 }
 
-// overdue records an intent and returns it as a pass sees it when it is to be given up.
+// overdue records an intent, and returns it as a pass finds it when it is overdue.
 func (w *world) overdue(id string) ledger.DueIntent {
 	w.Helper()
 	w.intend(id)
@@ -54,7 +54,8 @@ var intentBindRaces = join(
 			if two.Bound {
 				winner, loser = two, one
 			}
-			if !winner.Bound || winner.Planned != 1 || loser.Bound || loser.Registered || loser.Planned != 0 || loser.Outcome != ledger.Applied {
+			if !winner.Bound || winner.Planned != 1 || loser.Bound || loser.Registered || loser.Planned != 0 ||
+				loser.Outcome != ledger.Applied {
 				w.Errorf("winner %+v, loser %+v", winner, loser)
 			}
 			w.name.Key = loser.Key
@@ -70,7 +71,9 @@ var intentBindRaces = join(
 		var registered ledger.Registered
 		return w.ingesting(w.intended("d1", "i-1", operation.Succeeded, time.Second), &hook),
 			func(l *ledger.Ledger) (err error) {
-				registered, err = l.Register(w.ctx, ledger.Registration{Name: w.name, CorrelationID: "i-1", SubmittedAt: w.intent("i-1").CreatedAt})
+				registered, err = l.Register(
+					w.ctx, ledger.Registration{Name: w.name, CorrelationID: "i-1", SubmittedAt: w.intent("i-1").CreatedAt},
+				)
 				return err
 			}, func() {
 				equal(w, "planned", hook.Planned+registered.Planned, 1)
@@ -84,7 +87,8 @@ var intentBindRaces = join(
 		var hook, found ledger.Receipt
 		look := w.lookup(operation.Succeeded, time.Second)
 		look.CorrelationID = "i-1"
-		return w.ingesting(w.intended("d1", "i-1", operation.Succeeded, time.Second), &hook), w.ingesting(look, &found), func() {
+		a = w.ingesting(w.intended("d1", "i-1", operation.Succeeded, time.Second), &hook)
+		return a, w.ingesting(look, &found), func() {
 			equal(w, "one bound it", hook.Bound != found.Bound, true)
 			equal(w, "planned", hook.Planned+found.Planned, 1)
 			w.boundTo("i-1")
@@ -104,7 +108,9 @@ var intentBindRaces = join(
 	both("giving up against registering [G6]", func(w *world) (a, b move, check func()) {
 		due, won := w.overdue("i-1"), 0
 		return w.givingUp(due, &won), func(l *ledger.Ledger) error {
-				_, err := l.Register(w.ctx, ledger.Registration{Name: w.name, CorrelationID: "i-1", SubmittedAt: due.Intent.CreatedAt})
+				_, err := l.Register(
+					w.ctx, ledger.Registration{Name: w.name, CorrelationID: "i-1", SubmittedAt: due.Intent.CreatedAt},
+				)
 				return err
 			}, func() {
 				w.boundTo("i-1")
@@ -128,8 +134,9 @@ var intentBindRaces = join(
 	both("an intent against its own event [G6, W5]", func(w *world) (a, b move, check func()) {
 		var intent ledger.Intent
 		var hook ledger.Receipt
-		return w.intending("i-1", &intent), w.ingesting(w.intended("d1", "i-1", operation.Succeeded, time.Second), &hook), func() {
-			// Either the event met the intent, or the intent met what the event left.
+		b = w.ingesting(w.intended("d1", "i-1", operation.Succeeded, time.Second), &hook)
+		return w.intending("i-1", &intent), b, func() {
+			// In either order the intent is bound.
 			equal(w, "the intent was first", intent.State == ledger.IntentOpen, hook.Bound)
 			equal(w, "state", w.intent("i-1").State, ledger.IntentBound)
 			w.plannedOnce()
@@ -157,7 +164,9 @@ var intentBindRaces = join(
 				r, err := l.Ingest(w.ctx, e)
 				return r.Bound, err
 			case 2:
-				r, err := l.Register(w.ctx, ledger.Registration{Name: w.name, CorrelationID: "i-1", SubmittedAt: due.Intent.CreatedAt})
+				r, err := l.Register(
+					w.ctx, ledger.Registration{Name: w.name, CorrelationID: "i-1", SubmittedAt: due.Intent.CreatedAt},
+				)
 				return r.Created, errors.Join(err, r.CorrelationErr)
 			default:
 				if err := l.AbandonIntent(w.ctx, due, w.now()); !isConflict(err) {

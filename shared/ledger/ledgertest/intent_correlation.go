@@ -15,7 +15,7 @@ func (w *world) correlated(id string) ledger.Registration {
 	return r
 }
 
-// renamed is a success under a name that nobody registered, with a correlation id.
+// renamed is a success under an unregistered name, with a correlation id.
 func (w *world) renamed(delivery, id string) operation.Event {
 	e := w.event(delivery, operation.Succeeded, time.Second)
 	e.Name = nameOf(w, "operations/some-other-form")
@@ -51,14 +51,14 @@ var intentCorrelation = join([]ledgerTest{
 		equal(w, "planned", r.Planned, 1)
 		equal(w, "state", w.record().State, operation.Succeeded)
 		w.plannedOnce()
-		// What comes later under the other name finds the operation, too.
+		// A later event under the other name finds the operation, too.
 		again := e
 		again.DeliveryID = "d2"
 		if got := w.ingest(again); got.Key != w.name.Key || got.Outcome != ledger.Dropped {
 			w.Errorf("a later one: %+v", got)
 		}
 	}},
-	{"an event about another operation settles only that, and Gemini is asked about the one that has its id [K6, W5]", func(w *world) {
+	{"an event about another operation settles only that one; the one with its id is due [K6, W5]", func(w *world) {
 		for _, issued := range []string{
 			"batches/0123456789abcdefghijklmnopqrstuvwxyz", "interactions/v1_ChdOdXRoX2lk", "operations/9p5ug42emn2z",
 			"batchPredictionJobs/123456789",
@@ -86,7 +86,7 @@ var intentCorrelation = join([]ledgerTest{
 			equal(w, "it is due", !rec.DueAt.After(w.now()), true)
 			equal(w, "the same again [W4]", w.ingest(e).Outcome, ledger.Duplicate)
 			w.published()
-			// What Gemini says of it counts, and its own name, too.
+			// A look-up and an event under its own name still count.
 			equal(w, "settled by a look-up", w.ingest(w.lookup(operation.Succeeded, time.Minute)).Planned, 1)
 			w.published(publish)
 			again := e
@@ -95,7 +95,7 @@ var intentCorrelation = join([]ledgerTest{
 			equal(w, "version of what has ended", w.record().Version, rec.Version+1)
 		}
 	}},
-	{"a late event about another operation, which says nothing new, has Gemini asked, too [K6, M8]", func(w *world) {
+	{"a late event about another operation makes the one with its id due, too [K6, M8]", func(w *world) {
 		e := w.renamed("d1", "")
 		e.Name = nameOf(w, "operations/9p5ug42emn2z")
 		w.ingest(e)
@@ -108,7 +108,7 @@ var intentCorrelation = join([]ledgerTest{
 		equal(w, "disputed", r.Disputed, w.name.Key)
 		equal(w, "due", !w.record().DueAt.After(w.now()), true)
 	}},
-	{"a registration takes nothing that was said of another operation, and Gemini is asked at once [K6, W5]", func(w *world) {
+	{"a registration ignores events about another operation, and is due at once [K6, W5]", func(w *world) {
 		e := w.renamed("d1", "c-1")
 		e.Name = nameOf(w, "operations/9p5ug42emn2z")
 		w.ingest(e)
@@ -121,14 +121,14 @@ var intentCorrelation = join([]ledgerTest{
 		equal(w, "whose registration bound it", w.intent("c-1").BoundBy, ledger.BySubmitter)
 		w.published()
 	}},
-	{"an intent that met its event first knows nothing of other names [K6]", func(w *world) {
+	{"an intent that an event bound proves nothing about other names [K6]", func(w *world) {
 		w.ingest(w.intended("d1", "c-1", operation.Running, time.Second))
 		w.intend("c-1")
 		equal(w, "bound by", w.intent("c-1").BoundBy, operation.Webhook)
 		e := w.renamed("d2", "c-1")
 		equal(w, "the operation of another name", w.ingest(e).Key, e.Key)
 	}},
-	{"what discovery ties to an id knows nothing of other names [K6, G6]", func(w *world) {
+	{"an operation that discovery bound proves nothing about other names [K6, G6]", func(w *world) {
 		r := w.correlated("c-1")
 		r.By = operation.Reconcile
 		if _, err := w.ledger().Register(w.ctx, r); err != nil {
@@ -139,13 +139,13 @@ var intentCorrelation = join([]ledgerTest{
 		equal(w, "the operation of another name", w.ingest(e).Key, e.Key)
 		equal(w, "state", w.record().State, operation.Pending)
 	}},
-	{"an id that nobody bound is no match [W5, K6]", func(w *world) {
+	{"an id that is not bound is no match [W5, K6]", func(w *world) {
 		e := w.renamed("d1", "never heard of")
 		r := w.ingest(e)
 		equal(w, "registered", r.Registered, false)
 		equal(w, "the operation", r.Key, e.Key)
 	}},
-	{"the event's own name is stronger than an id", func(w *world) {
+	{"the event's own name is stronger than its correlation id", func(w *world) {
 		if _, err := w.ledger().Register(w.ctx, w.correlated("c-1")); err != nil {
 			w.Fatal(err)
 		}
@@ -163,7 +163,7 @@ var intentCorrelation = join([]ledgerTest{
 		}
 		equal(w, "the operation", w.ingest(w.renamed("d1", id)).Key, w.name.Key)
 	}},
-	{"an id that is taken [K6]", func(w *world) {
+	{"an id that belongs to another operation [K6]", func(w *world) {
 		if _, err := w.ledger().Register(w.ctx, w.correlated("c-1")); err != nil {
 			w.Fatal(err)
 		}
@@ -173,7 +173,7 @@ var intentCorrelation = join([]ledgerTest{
 		if err != nil || !errors.Is(r.CorrelationErr, ledger.ErrCorrelation) {
 			w.Errorf("Register: %+v, %v, want a record and ErrCorrelation", r, err)
 		}
-		// The other is registered all the same [L2], without the id, and its events are its own.
+		// The other is registered all the same [L2], without the id, and has its own events.
 		equal(w, "the id of the other", r.Record.CorrelationID, "")
 		e := w.renamed("d1", "c-1")
 		e.Name = other.Name
@@ -204,7 +204,7 @@ var intentCorrelation = join([]ledgerTest{
 }, both("a second event under another name against the registration [K6]", func(w *world) (a, b move, check func()) {
 	first := w.renamed("d1", "c-1")
 	first.State = operation.Running
-	w.ingest(first) // so that only the record under the other name can tell one of the two of the other
+	w.ingest(first) // so that the record under the other name is all that connects the two
 	second := w.renamed("d2", "c-1")
 	second.UpdateTime = second.UpdateTime.Add(time.Second)
 	var hook ledger.Receipt
@@ -220,7 +220,7 @@ var intentCorrelation = join([]ledgerTest{
 	return w.ingesting(e, &hook),
 		func(l *ledger.Ledger) error { _, err := l.Register(w.ctx, w.correlated("c-1")); return err },
 		func() {
-			// Whoever was first, the operation has it.
+			// In either order the operation has it.
 			equal(w, "state", w.record().State, operation.Succeeded)
 			w.plannedOnce()
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// known returns what the ledger says of a correlation id.
+// known returns the intent of a correlation id.
 func (w *world) known(id string) ledger.Intent {
 	w.Helper()
 	intent, err := w.ledger().Intent(w.ctx, id)
@@ -17,7 +17,7 @@ func (w *world) known(id string) ledger.Intent {
 	return intent
 }
 
-// unknown checks that the ledger knows nothing of a correlation id.
+// unknown checks that the ledger does not know a correlation id.
 func (w *world) unknown(id string) {
 	w.Helper()
 	if intent, err := w.ledger().Intent(w.ctx, id); !errors.Is(err, ledger.ErrNoIntent) {
@@ -40,7 +40,7 @@ var intentForgets = join([]ledgerTest{
 			}
 			w.unknown("i-1")
 		}
-		equal(w, "recorded anew", w.intend("i-1").Created, true)
+		equal(w, "recorded again", w.intend("i-1").Created, true)
 		if err := w.ledger().ForgetIntent(w.ctx, intent); err != nil {
 			w.Fatal(err)
 		}
@@ -54,13 +54,13 @@ var intentForgets = join([]ledgerTest{
 		if err := w.ledger().ForgetIntent(w.ctx, intent); !errors.Is(err, ledger.ErrIntentInUse) {
 			w.Errorf("ForgetIntent: %v, want ErrIntentInUse", err)
 		}
-		w.delete(ledger.OperationPath(w.name.Key)) // it expired
+		w.delete(ledger.OperationPath(w.name.Key)) // it has expired
 		if err := w.ledger().ForgetIntent(w.ctx, intent); err != nil {
 			w.Error(err)
 		}
 		w.unknown("c-1")
 	}},
-	{"an intent that changed since somebody looked is not forgotten [G6]", func(w *world) {
+	{"an intent that changed since it was read is not forgotten [G6]", func(w *world) {
 		before := w.intend("i-1")
 		w.store.Advance(w.settings.StuckAfter)
 		w.giveUp()
@@ -71,7 +71,8 @@ var intentForgets = join([]ledgerTest{
 	}},
 	{"an alert about what is no operation has a story, without a record [R4, G4]", func(w *world) {
 		w.settings.Rules = []ledger.Rule{{Name: "page", Alerts: []ledger.Alert{ledger.AlertUnbound}}}
-		if a, err := w.ledger().AlertAbout(w.ctx, "intents/i-1", ledger.AlertUnbound, w.start, ""); err != nil || a.Planned != 1 {
+		if a, err := w.ledger().AlertAbout(w.ctx, "intents/i-1", ledger.AlertUnbound, w.start, ""); err != nil ||
+			a.Planned != 1 {
 			w.Fatalf("%+v, %v", a, err)
 		}
 		w.name = operation.Name{Key: "intents/i-1"}
@@ -84,7 +85,7 @@ var intentForgets = join([]ledgerTest{
 		w.Fatal(err)
 	}
 	w.unknown("i-1")
-}), both("an intent is forgotten while it is bound: one of the two wins [G6, M6]", func(w *world) (a, b move, check func()) {
+}), both("forgetting an intent against binding it: one wins [G6, M6]", func(w *world) (a, b move, check func()) {
 	intent := w.intend("i-1")
 	var forgetErr error
 	forget := func(l *ledger.Ledger) error {
@@ -99,6 +100,6 @@ var intentForgets = join([]ledgerTest{
 		if forgetErr != nil && !isConflict(forgetErr) {
 			w.Error(forgetErr)
 		}
-		equal(w, "bound", w.known("i-1").State, ledger.IntentBound) // also where it was gone: the registration knows the id
+		equal(w, "bound", w.known("i-1").State, ledger.IntentBound) // also where it was gone: the registration has the id
 	}
 }))

@@ -28,7 +28,8 @@ func (w *world) intend(id string) ledger.Intent {
 	return intent
 }
 
-// intent returns the stored intent of an id that needs no escape; the zero Intent where there is none.
+// intent returns the stored intent of an id that needs no escape; the zero Intent where there is
+// none.
 func (w *world) intent(id string) ledger.Intent {
 	w.Helper()
 	return read[ledger.Intent](w, ledger.Path(ledger.IntentsCollection+"/"+id))
@@ -53,7 +54,8 @@ func (w *world) dueIntents() ledger.Page[ledger.DueIntent] {
 	return page
 }
 
-// hostileIDs are texts that a submitter, or a stranger, may choose as a correlation id. All are different intents.
+// hostileIDs are texts that a submitter, or an attacker, may choose as a correlation id. All are
+// different intents.
 func hostileIDs() []string {
 	return []string{
 		"a/b", "a:b", "a%3Ab", "a%2Fb", "..", ".", "__x__", "a\x00b", " a", "a ", "A", "a", "\u2028", "é", "e\u0301", "🙂",
@@ -84,7 +86,8 @@ var intentRecord = []ledgerTest{
 		counting := Count(w.store)
 		other := ledger.Intention{CorrelationID: "i-1", JobKind: "another", Metadata: `{"other":1}`}
 		again, err := w.over(counting).Intend(w.ctx, other)
-		if err != nil || again.Created || again.JobKind != first.JobKind || again.Metadata != first.Metadata || again.State != ledger.IntentOpen {
+		if err != nil || again.Created || again.JobKind != first.JobKind || again.Metadata != first.Metadata ||
+			again.State != ledger.IntentOpen {
 			w.Errorf("%+v, %v", again, err)
 		}
 		equal(w, "what stays as it is", strings.Join(again.Kept, " "), "jobKind metadata.other")
@@ -99,7 +102,9 @@ var intentRecord = []ledgerTest{
 			says     []string
 		}{
 			{func(i *ledger.Intention) { i.CorrelationID = "" }, false, []string{"no correlation id"}},
-			{func(i *ledger.Intention) { i.CorrelationID = strings.Repeat("x", ledger.MaxCorrelationBytes+1) }, false, []string{"257 bytes"}},
+			{func(i *ledger.Intention) {
+				i.CorrelationID = strings.Repeat("x", ledger.MaxCorrelationBytes+1)
+			}, false, []string{"257 bytes"}},
 			{func(i *ledger.Intention) { i.CorrelationID = "a\xff" }, false, []string{"not UTF-8"}},
 			{func(i *ledger.Intention) { i.CorrelationID = "a\uFFFD" }, false, []string{"U+FFFD"}},
 			{func(i *ledger.Intention) { i.JobKind = "a\xff" }, false, []string{"job kind"}},
@@ -108,7 +113,9 @@ var intentRecord = []ledgerTest{
 				i.Metadata = `{"a":"` + operation.Metadata(strings.Repeat("x", 64<<10)) + `"}`
 			}, true, []string{"bytes, more than"}},
 			{func(i *ledger.Intention) { i.Collection = "Batches" }, false, []string{"not a collection"}},
-			{func(i *ledger.Intention) { i.CorrelationID, i.Metadata, i.Collection = "", "{", "x" }, true, []string{"no correlation id", "JSON", `"x"`}},
+			{func(i *ledger.Intention) {
+				i.CorrelationID, i.Metadata, i.Collection = "", "{", "x"
+			}, true, []string{"no correlation id", "JSON", `"x"`}},
 		} {
 			i := w.intention("i-1")
 			c.change(&i)
@@ -244,12 +251,13 @@ var intentRecord = []ledgerTest{
 			w.Errorf("open, one by one: %q", got)
 		}
 	}},
-	{"an intent that cannot be read starves nobody [R6]", func(w *world) {
+	{"an intent that cannot be read delays no other [R6]", func(w *world) {
 		broken := struct {
 			Version string    `json:"version" firestore:"version"`
 			DueAt   time.Time `json:"dueAt" firestore:"dueAt"`
 		}{"not a number", w.start.Add(-100 * day)}
-		if err := w.store.Store.(*Checked).Store.Commit(w.ctx, ledger.Write{Path: "intents/broken", Data: broken}); err != nil {
+		unchecked := w.store.Store.(*Checked).Store
+		if err := unchecked.Commit(w.ctx, ledger.Write{Path: "intents/broken", Data: broken}); err != nil {
 			w.Fatal(err)
 		}
 		w.intend("i-1")

@@ -8,7 +8,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// intentRecordCrashes: what is left when an answer is lost, the store goes down or a process dies, at each commit of an intent's life.
+// intentRecordCrashes: what is left when an answer is lost, the store goes down or a process dies,
+// at each commit of an intent's life.
 var intentRecordCrashes = join(
 	lostly("Intend: recorded, by this call [G6]", func(w *world, l *ledger.Ledger) {
 		intent, err := l.Intend(w.ctx, w.intention("i-1"))
@@ -50,7 +51,7 @@ var intentRecordCrashes = join(
 		}
 		w.plannedOnce()
 	}),
-	lostly("Ingest: an id that nobody recorded [K6]", func(w *world, l *ledger.Ledger) {
+	lostly("Ingest: an id that was not recorded [K6]", func(w *world, l *ledger.Ledger) {
 		w.ingest(w.event("d1", operation.Succeeded, time.Second))
 		r, err := l.Ingest(w.ctx, w.intended("d2", "i-1", operation.Running, time.Second))
 		if err != nil || r.Outcome != ledger.Dropped || r.Bound {
@@ -60,7 +61,9 @@ var intentRecordCrashes = join(
 	}),
 	lostly("Register: bound, and made once [G6, L2]", func(w *world, l *ledger.Ledger) {
 		w.intend("i-1")
-		registered, err := l.Register(w.ctx, ledger.Registration{Name: w.name, CorrelationID: "i-1", SubmittedAt: w.intent("i-1").CreatedAt})
+		registered, err := l.Register(
+			w.ctx, ledger.Registration{Name: w.name, CorrelationID: "i-1", SubmittedAt: w.intent("i-1").CreatedAt},
+		)
 		if err != nil || registered.CorrelationErr != nil {
 			w.Errorf("%+v, %v", registered, err)
 		}
@@ -127,8 +130,9 @@ var intentRecordCrashes = join(
 	},
 )
 
-// tellIntent runs the story of a submitter that dies before it registers, with l: the intent is given up, a webhook brings the
-// end under a name that nobody knew, everybody else is late, and the effect is done.
+// tellIntent runs the story of a submitter that dies before it registers, with l: the intent is
+// given up, a webhook brings the end under an unknown name, every other caller is late, and the
+// effect is done.
 func (w *world) tellIntent(l *ledger.Ledger) {
 	intend := func() (i ledger.Intent) {
 		w.stubbornly("Intend", func() (err error) { i, err = l.Intend(w.ctx, w.intention("i-1")); return err })

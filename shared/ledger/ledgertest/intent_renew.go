@@ -7,7 +7,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// renewing is a move that renews the intent; that it changed meanwhile is no error.
+// renewing is a move that renews the intent; ErrConflict is no error.
 func (w *world) renewing(intent ledger.Intent, won *int) move {
 	return func(l *ledger.Ledger) error {
 		_, err := l.Renew(w.ctx, intent)
@@ -27,7 +27,7 @@ func (w *world) withdrawing(id string, withdrawn *bool) move {
 	}
 }
 
-// wantWaiting wants exactly these intents to be looked for.
+// wantWaiting checks that exactly these intents are searched for.
 func (w *world) wantWaiting(n int) {
 	w.Helper()
 	page, err := w.ledger().WaitingIntents(w.ctx, ledger.Cursor{}, 100)
@@ -46,7 +46,8 @@ func (w *world) abandoned(id string) ledger.Intent {
 	return w.intend(id)
 }
 
-// A submitter that starts again renews its intent before it submits, and one whose job was refused withdraws it.
+// A restarted submitter renews its intent before it submits, and one whose job was refused
+// withdraws it.
 var intentRenew = join(
 	[]ledgerTest{
 		{"a renewed intent is waited for as long as a new one, and says of the job what it said [G6, R4]", func(w *world) {
@@ -107,7 +108,7 @@ var intentRenew = join(
 				if withdrawn, err := w.ledger().Withdraw(w.ctx, id); err != nil || !withdrawn {
 					w.Errorf("%s: %v, %v", id, withdrawn, err)
 				}
-				equal(w, "recorded anew", w.intend(id).Created, true)
+				equal(w, "recorded again", w.intend(id).Created, true)
 			}
 			if _, err := w.ledger().Renew(w.ctx, old); !isConflict(err) {
 				w.Errorf("another life of the id: %v, want ErrConflict", err)
@@ -127,7 +128,7 @@ var intentRenew = join(
 			}
 			equal(w, "commits", counting.Counts().Commits, 0)
 		}},
-		{"Withdraw: an answer is lost, and the id recorded anew before one could look again [G6]", func(w *world) {
+		{"Withdraw: the answer is lost, and the id recorded again before the next try [G6]", func(w *world) {
 			w.intend("i-1")
 			l := w.over(Inject(afterCommit{w.store, func() { w.intend("i-1") }}, LoseAnswer))
 			if withdrawn, err := l.Withdraw(w.ctx, "i-1"); err != nil || !withdrawn {
@@ -166,7 +167,8 @@ var intentRenew = join(
 	both("renewing against binding [G6]", func(w *world) (a, b move, check func()) {
 		intent, won := w.abandoned("i-1"), 0
 		var hook ledger.Receipt
-		return w.renewing(intent, &won), w.ingesting(w.intended("d1", "i-1", operation.Succeeded, time.Second), &hook), func() {
+		b = w.ingesting(w.intended("d1", "i-1", operation.Succeeded, time.Second), &hook)
+		return w.renewing(intent, &won), b, func() {
 			equal(w, "bound", hook.Bound, true)
 			equal(w, "renewed before", !w.intent("i-1").RenewedAt.IsZero(), won == 1)
 			w.boundTo("i-1")
@@ -191,7 +193,8 @@ var intentRenew = join(
 		w.intend("i-1")
 		var withdrawn bool
 		var hook ledger.Receipt
-		return w.withdrawing("i-1", &withdrawn), w.ingesting(w.intended("d1", "i-1", operation.Succeeded, time.Second), &hook), func() {
+		b = w.ingesting(w.intended("d1", "i-1", operation.Succeeded, time.Second), &hook)
+		return w.withdrawing("i-1", &withdrawn), b, func() {
 			equal(w, "either", withdrawn, !hook.Bound)
 			if hook.Bound {
 				w.boundTo("i-1")

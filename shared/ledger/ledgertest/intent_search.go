@@ -8,7 +8,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// keepName keeps a name with the intent, and returns whether it is there now.
+// keepName keeps a name with the intent, and reports whether it is stored now.
 func (w *world) keepName(id, raw string) bool {
 	w.Helper()
 	kept, err := w.ledger().KeepName(w.ctx, id, nameOf(w, raw))
@@ -38,7 +38,7 @@ func (w *world) givenUp(id string, in operation.Collection) {
 	w.giveUp()
 }
 
-// endSearches lets every intent that was given up no longer be searched for.
+// endSearches ends the search for every abandoned intent.
 func (w *world) endSearches() {
 	w.Helper()
 	w.store.Advance(ledger.SearchFor + time.Second)
@@ -122,7 +122,7 @@ var intentSearch = join([]ledgerTest{
 			near(w, "kept for [L3]", w.intent(id).ExpireAt.Sub(w.now()), 2*w.settings.Retention)
 		}
 	}},
-	{"an intent is taken by one pass [R6]", func(w *world) {
+	{"an intent is claimed by one pass [R6]", func(w *world) {
 		w.givenUp("i-1", operation.Batches)
 		w.store.Advance(w.settings.Interval)
 		items := w.dueIntents().Items
@@ -186,7 +186,7 @@ var intentSearch = join([]ledgerTest{
 		equal(w, "one of before, then", w.keepName("i-1", "operations/v1"), true)
 		equal(w, "names", len(w.intent("i-1").Names), 2)
 	}},
-	{"a name is kept with an intent that was given up, also after its search, and looked up for 72 hours [G6]", func(w *world) {
+	{"a name is kept with an abandoned intent, also after its search, and looked up for 72 h [G6]", func(w *world) {
 		w.givenUp("i-1", operation.Operations)
 		w.store.Advance(10 * day)
 		equal(w, "kept", w.keepName("i-1", "operations/v1"), true)
@@ -204,7 +204,7 @@ var intentSearch = join([]ledgerTest{
 		if _, err := w.ledger().Register(w.ctx, w.correlated("bound")); err != nil {
 			w.Fatal(err)
 		}
-		for _, id := range []string{"seen", "bound", "nobody's"} {
+		for _, id := range []string{"seen", "bound", "unknown"} {
 			before := w.intent(id)
 			equal(w, id, w.keepName(id, "operations/v1"), false)
 			equal(w, id+": its version", w.intent(id).Version, before.Version)
@@ -221,20 +221,20 @@ var intentSearch = join([]ledgerTest{
 		equal(w, "to be looked up once it is bound", len(w.intent("i-1").ToLookUp(w.now())), 0)
 		equal(w, "due once it is bound", w.intent("i-1").DueAt.IsZero(), true)
 	}},
-	{"a hint knows whether an intent waits under its id [G6]", func(w *world) {
+	{"an unverified delivery shows whether an intent waits under its id [G6]", func(w *world) {
 		e := w.intended("d1", "i-1", operation.Succeeded, time.Second)
-		equal(w, "for nobody", w.hint(e).Waiting, false)
+		equal(w, "not registered and not intended", w.unverified(e).Waiting, false)
 		w.intend("i-1")
-		equal(w, "OPEN", w.hint(e).Waiting, true)
+		equal(w, "OPEN", w.unverified(e).Waiting, true)
 		w.register()
-		equal(w, "registered", w.hint(e).Waiting, false)
+		equal(w, "registered", w.unverified(e).Waiting, false)
 		e.Name = nameOf(w, "batches/another")
 		w.store.Advance(w.settings.StuckAfter + time.Second)
 		w.giveUp()
-		equal(w, "ABANDONED", w.hint(e).Waiting, true)
+		equal(w, "ABANDONED", w.unverified(e).Waiting, true)
 		w.ingest(e)
 		e.Name = nameOf(w, "batches/third")
-		equal(w, "BOUND", w.hint(e).Waiting, false)
+		equal(w, "BOUND", w.unverified(e).Waiting, false)
 	}},
 }, lostly("KeepName: kept once [G6]", func(w *world, l *ledger.Ledger) {
 	w.intend("i-1")
@@ -245,7 +245,8 @@ var intentSearch = join([]ledgerTest{
 	w.intend("i-1")
 	kept := false
 	var hook ledger.Receipt
-	return w.keepingName("i-1", "operations/v1", &kept), w.ingesting(w.intended("d1", "i-1", operation.Running, time.Second), &hook), func() {
+	b = w.ingesting(w.intended("d1", "i-1", operation.Running, time.Second), &hook)
+	return w.keepingName("i-1", "operations/v1", &kept), b, func() {
 		equal(w, "bound", hook.Bound, true)
 		equal(w, "kept", len(w.intent("i-1").Names) == 1, kept)
 		w.boundTo("i-1")

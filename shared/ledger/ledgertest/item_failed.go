@@ -9,7 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// refusedItems are permanent failures of the n items from first on, each with its own words.
+// refusedItems are permanent failures of the n items from first on, each with its own error.
 func refusedItems(first, n int64) []ledger.ItemOutcome {
 	all := numbered(first, n)
 	for i := range all {
@@ -19,8 +19,8 @@ func refusedItems(first, n int64) []ledger.ItemOutcome {
 	return all
 }
 
-// diedOfItems makes the world's operation succeed, and its effect die with n items done and as many
-// FAILED as there are others.
+// diedOfItems makes the world's operation succeed, and its effect DEAD with n items done and the
+// others FAILED.
 func (w *world) diedOfItems(n int64, others ...ledger.ItemOutcome) {
 	w.Helper()
 	w.succeed()
@@ -137,7 +137,7 @@ var itemFailed = []ledgerTest{
 			w.Error("the effect is still failing after a refusal")
 		}
 	}},
-	{"a FAILED item keeps its response where it fits, and says until when a larger one can be fetched [S4]", func(w *world) {
+	{"a FAILED item keeps its response where it fits, else until when it can be fetched [S4]", func(w *world) {
 		fits := strings.Repeat("x", ledger.MaxKeptBytes-2)
 		words := map[string]string{
 			"small": `{"text":"<ü>"}`, "fits": `"` + fits + `"`, "large": `"` + fits + `x"`, "broken": "\"\xff\"", "none": "",
@@ -163,7 +163,10 @@ var itemFailed = []ledgerTest{
 	}},
 	{"FAILED items do not expire while their effect is dead, and are waived all at once [L3, S2]", func(w *world) {
 		w.diedOfItems(3, refusedItems(3, 20)...)
-		equal(w, "in the list of what is dead", fmt.Sprint(w.list(ledger.Filter{Dead: true, Limit: 9})), fmt.Sprint([]operation.Key{w.name.Key}))
+		equal(
+			w, "in the list of what is dead", fmt.Sprint(w.list(ledger.Filter{Dead: true, Limit: 9})),
+			fmt.Sprint([]operation.Key{w.name.Key}),
+		)
 		expire := func(what string, want time.Time) {
 			w.Helper()
 			items := w.failedItems()

@@ -32,7 +32,7 @@ var itemRecord = join([]ledgerTest{
 		equal(w, "documents", w.items(), 5)
 		w.lives("closed", false, w.settings.Retention)
 	}},
-	{"nobody waits for an item: the sweep sees its effect alone [R5]", func(w *world) {
+	{"an item is never due: the sweep finds its effect alone [R5]", func(w *world) {
 		w.succeed()
 		w.recordItems(w.granted(publish), ledger.ItemProgress{}, numbered(0, 10))
 		w.store.Advance(w.settings.ClaimTTL + time.Second)
@@ -116,7 +116,7 @@ var itemRecord = join([]ledgerTest{
 		chunk[0].Err, chunk[1].Err = errFailed, errFailed
 		at := w.recordItems(lease, lease.Progress, chunk)
 		again := []ledger.ItemOutcome{numbered(0, 1)[0], numbered(1, 1)[0], numbered(4, 1)[0]}
-		w.recordItems(lease, at, again) // nobody heard of it
+		w.recordItems(lease, at, again) // its answer is lost
 		next := w.recordItems(lease, at, again[:1])
 		equal(w, "recorded", next.Recorded, 3)
 		w.stands("once", "done 5 failed 0 of 0, next 5, waiting []")
@@ -131,7 +131,7 @@ var itemRecord = join([]ledgerTest{
 			w.store.Advance(w.settings.ClaimTTL + time.Second)
 		}
 		w.stands("after ten deaths", "done 10 failed 0 of 0, next 10, waiting []")
-		w.crash(8) // and the last that came further
+		w.crash(8) // and the last that got further
 		equal(w, "without coming further", w.claim(publish).Verdict, ledger.Exhausted)
 	}},
 	{"a worker that lost its lease records no item [S6]", func(w *world) {
@@ -157,7 +157,7 @@ var itemRecord = join([]ledgerTest{
 		refused("afterwards")
 		w.finish(successor)
 		refused("when it is done")
-		equal(w, "a zombie's rider is there", w.document(pathC).Exists(), false)
+		equal(w, "a zombie's extra write was made", w.document(pathC).Exists(), false)
 		equal(w, "a zombie's item is there", w.item("item-3").State, "")
 	}},
 	{"the record is told about once a second, by all effects together, and at the end [L1]", func(w *world) {
@@ -199,30 +199,30 @@ var itemRecord = join([]ledgerTest{
 			equal(w, "the end of "+name, w.record().Progress[name], operation.Progress{Done: 12})
 		}
 	}},
-	{"riders are written with their item, once", func(w *world) {
+	{"extra writes are made with their item, once", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
 		chunk := named(0, "a", "b")
 		chunk[0].ExtraWrites = []ledger.Write{{Path: pathC, Data: note{Text: "a"}}}
 		chunk[1].ExtraWrites, chunk[1].Err = []ledger.Write{{Path: pathB, Data: note{Text: "b"}}}, errFailed
 		w.recordItems(lease, lease.Progress, chunk)
-		equal(w, "the rider", read[note](w, pathC).Text, "a")
+		equal(w, "the extra write", read[note](w, pathC).Text, "a")
 		equal(w, "that of a failure is there", w.document(pathB).Exists(), false)
 	}},
-	{"a rider that replaces takes the place of what there is", func(w *world) {
+	{"an extra write that replaces overwrites an existing document", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
 		for i, text := range []string{"first", "second"} {
 			chunk := numbered(int64(i), 1)
 			chunk[0].ExtraWrites = []ledger.Write{{Path: pathC, Token: ledger.Replace, Data: note{Text: text}}}
 			lease.Progress = w.recordItems(lease, lease.Progress, chunk)
-			equal(w, "the rider", read[note](w, pathC).Text, text)
+			equal(w, "the extra write", read[note](w, pathC).Text, text)
 		}
 		w.finish(lease, ledger.Write{Path: pathC, Token: ledger.Replace, Data: note{Text: "third"}},
 			ledger.Write{Path: pathB, Token: ledger.Replace, Data: note{Text: "new"}})
 		equal(w, "with the finish", read[note](w, pathC).Text+read[note](w, pathB).Text, "thirdnew")
 	}},
-	{"a rider that cannot be written records nothing", func(w *world) {
+	{"an extra write that is refused records nothing", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
 		chunk := numbered(0, 2)
@@ -232,27 +232,6 @@ var itemRecord = join([]ledgerTest{
 		}
 		equal(w, "items", w.items(), 0)
 		w.recordItems(lease, lease.Progress, numbered(0, 2))
-	}},
-	{"handing on counts no attempt and can be claimed at once [S4]", func(w *world) {
-		w.succeed()
-		w.outbox.sent()
-		for i := range int64(5) {
-			lease := w.granted(publish)
-			equal(w, "attempt", lease.Attempt, 1)
-			equal(w, "fence", lease.Fence, i+1)
-			w.recordItems(lease, lease.Progress, numbered(i, 1))
-			if unsent, err := w.ledger().Continue(w.ctx, lease); unsent != nil || err != nil {
-				w.Fatalf("Continue: %v, %v", unsent, err)
-			}
-			equal(w, "sent", fmt.Sprint(w.outbox.sent()), fmt.Sprint([]ledger.Message{{Operation: w.name.Key, Effect: publish, Attempt: 1}}))
-		}
-		equal(w, "state", w.effect(publish).State, ledger.EffectPending)
-		equal(w, "due", len(w.dueEffects().Items), 1)
-		w.outbox.err = errFailed
-		lease := w.granted(publish)
-		if unsent, err := w.ledger().Continue(w.ctx, lease); !errors.Is(unsent, errFailed) || err != nil {
-			w.Errorf("Continue: %v, %v", unsent, err)
-		}
 	}},
 },
 	lostly("RecordItems: recorded once [S3]", func(w *world, l *ledger.Ledger) {
@@ -289,15 +268,5 @@ var itemRecord = join([]ledgerTest{
 		equal(w, "version, where nothing is new", w.effect(publish).Version, version)
 		w.recordItems(lease, next, numbered(1, 1))
 		w.stands("and on", "done 3 failed 0 of 3, next 3, waiting []")
-	}),
-	lostly("Continue: handed on, once [S4]", func(w *world, l *ledger.Ledger) {
-		w.succeed()
-		lease := w.granted(publish)
-		w.outbox.sent()
-		if unsent, err := l.Continue(w.ctx, lease); unsent != nil || err != nil {
-			w.Fatalf("Continue: %v, %v", unsent, err)
-		}
-		equal(w, "attempts", w.effect(publish).Attempts, 0)
-		equal(w, "sent", fmt.Sprint(w.outbox.sent()), fmt.Sprint([]ledger.Message{{Operation: w.name.Key, Effect: publish, Attempt: 1}}))
 	}),
 )

@@ -7,7 +7,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// once returns a fault plan: these, one each, and the last for ever.
+// once returns a fault plan: each fault once, and the last for ever.
 func once(faults ...Fault) func() Fault {
 	return func() Fault {
 		fault := faults[0]
@@ -18,8 +18,8 @@ func once(faults ...Fault) func() Fault {
 	}
 }
 
-// itemRecordCrashes kill the worker at every commit of a run over items; whoever comes next goes on, and in the end each item was
-// recorded once.
+// itemRecordCrashes kill the worker at every commit of a run over items; the next worker continues,
+// and in the end each item was recorded once.
 var itemRecordCrashes = []ledgerTest{
 	{"a crash between two chunks, at every place [S6, K4]", func(w *world) {
 		const all, each = 12, 3
@@ -31,7 +31,7 @@ var itemRecordCrashes = []ledgerTest{
 				w.Fatal("it does not end")
 			}
 			lease := w.granted(publish)
-			l := w.over(InjectFunc(w.store, once(None, FailBefore))) // one more commit, and then it is dead
+			l := w.over(InjectFunc(w.store, once(None, FailBefore))) // one more commit, then it is dead
 			at, err := lease.Progress, error(nil)
 			for at.Next < all {
 				chunk := numbered(at.Next, each)

@@ -9,9 +9,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// itemReturned: what becomes of items when their effect is run again, or forgotten.
+// itemReturned: items whose effect is replayed, rerun or forgotten.
 var itemReturned = []ledgerTest{
-	{"a run anew begins with the first item, under keys of its own, and hands on as itself [G5, K4]", func(w *world) {
+	{"a rerun begins with the first item, under its own keys, and continues as itself [G5, K4]", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
 		w.recordItems(lease, lease.Progress, numbered(0, 3))
@@ -32,7 +32,7 @@ var itemReturned = []ledgerTest{
 		}
 		sent := w.outbox.sent()
 		equal(w, "sent", fmt.Sprint(sent), fmt.Sprint([]ledger.Message{{Operation: w.name.Key, Effect: run, Attempt: 1}}))
-		if len(sent) == 1 && (sent[0].FromPerson() || sent[0].Validate() != nil) {
+		if len(sent) == 1 && (sent[0].FromOperator() || sent[0].Validate() != nil) {
 			w.Errorf("what is handed on is a person's, or malformed: %+v", sent[0])
 		}
 		lease = w.granted(run)
@@ -60,7 +60,7 @@ var itemReturned = []ledgerTest{
 		w.finish(lease)
 		w.stands("in the end", "done 4 failed 0 of 0, next 4, waiting []")
 	}},
-	{"forgetting takes the items along [S7, L3]", func(w *world) {
+	{"forgetting deletes the items, too [S7, L3]", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
 		at := w.recordItems(lease, lease.Progress, numbered(0, 120))
@@ -86,7 +86,7 @@ var itemReturned = []ledgerTest{
 				w.Fatal("it does not end")
 			}
 			if w.items() > 0 && !w.document(ledger.EffectPath(w.name.Key, publish)).Exists() {
-				w.Fatal("there are items that nobody finds any more")
+				w.Fatal("some items are no longer found")
 			}
 			_, err := w.over(InjectFunc(w.store, once(None, FailBefore))).Forget(w.ctx, w.name.Key)
 			if err == nil {
@@ -117,8 +117,14 @@ var itemReturned = []ledgerTest{
 		w.stands("tried again", "done 4 failed 0 of 5, next 5, waiting [4]")
 		equal(w, "returned and not tried", at.Returned, 0)
 		done, waits := w.item("item-3"), w.item("item-4")
-		equal(w, "done", fmt.Sprint(done.State, done.Attempts, done.IdempotencyKey, done.Response, done.FailedAt.IsZero(), done.ExpireAt.IsZero()),
-			"DONE1gemini:batches/abc-123#publish/items/item-3true false")
+		equal(
+			w,
+			"done",
+			fmt.Sprint(
+				done.State, done.Attempts, done.IdempotencyKey, done.Response, done.FailedAt.IsZero(), done.ExpireAt.IsZero(),
+			),
+			"DONE1gemini:batches/abc-123#publish/items/item-3true false",
+		)
 		equal(w, "waits", fmt.Sprint(waits.State, waits.Attempts, waits.Failures, waits.ExpireAt.IsZero()), "PENDING1 0 true")
 		equal(w, "and is kept", waits.Response, `{"text":"item-4"}`)
 		equal(w, "found", len(w.failedItems()), 1)
@@ -153,7 +159,10 @@ var itemReturned = []ledgerTest{
 		at := w.recordItems(lease, lease.Progress, []ledger.ItemOutcome{{Index: 1, Key: "item-1", Untried: true}})
 		w.stands("it waits", "done 0 failed 0 of 2, next 2, waiting [1]")
 		item := w.item("item-1")
-		equal(w, "the item", fmt.Sprint(item.State, item.Attempts, item.FetchableUntil.IsZero(), item.LastError), "PENDING0 false"+errFailed.Error())
+		equal(
+			w, "the item", fmt.Sprint(item.State, item.Attempts, item.FetchableUntil.IsZero(), item.LastError),
+			"PENDING0 false"+errFailed.Error(),
+		)
 		equal(w, "returned", at.Returned, 1)
 	}},
 	{"forgetting what is too big together [S7]", func(w *world) {

@@ -10,7 +10,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// ledgerFaults: the store is down, or others are always faster.
+// ledgerFaults: the store is down, or every race is lost.
 var ledgerFaults = []ledgerTest{
 	{"out of retries nothing is written, and the redelivery is applied [M6, W3]", func(w *world) {
 		w.register()
@@ -24,7 +24,7 @@ var ledgerFaults = []ledgerTest{
 		equal(w, "the redelivery", w.ingest(e).Outcome, ledger.Applied)
 		w.plannedOnce()
 	}},
-	{"a store that is down is not worked on for long [W3]", func(w *world) {
+	{"a store that is down fails the call soon [W3]", func(w *world) {
 		w.register()
 		e := w.event("d1", operation.Succeeded, time.Second)
 		counting := Count(Inject(w.store, Times(1000, FailBefore)...))
@@ -38,7 +38,7 @@ var ledgerFaults = []ledgerTest{
 		equal(w, "the redelivery", w.ingest(e).Outcome, ledger.Applied)
 		w.plannedOnce()
 	}},
-	{"a few lost races are nobody's business [M6]", func(w *world) {
+	{"a few lost races are retried without an error [M6]", func(w *world) {
 		faulty := func() *ledger.Ledger { return w.over(Inject(w.store, Times(7, Abort)...)) }
 		if r, err := faulty().Register(w.ctx, w.registration()); err != nil || !r.Created {
 			w.Fatalf("Register: %+v, %v", r, err)
@@ -68,7 +68,8 @@ var ledgerFaults = []ledgerTest{
 		if r, err := faulty().Register(w.ctx, w.registration()); err != nil || !r.Created {
 			w.Fatalf("Register: %+v, %v", r, err)
 		}
-		if r, err := faulty().Ingest(w.ctx, w.event("d1", operation.Succeeded, time.Second)); err != nil || r.Outcome != ledger.Applied {
+		if r, err := faulty().Ingest(w.ctx, w.event("d1", operation.Succeeded, time.Second)); err != nil ||
+			r.Outcome != ledger.Applied {
 			w.Fatalf("Ingest: %+v, %v", r, err)
 		}
 		w.plannedOnce()
@@ -86,13 +87,15 @@ var ledgerFaults = []ledgerTest{
 		w.jitter = func() float64 { return 1 }
 		ctx, cancel := context.WithCancel(w.ctx)
 		store := InjectFunc(w.store, func() Fault { cancel(); return Abort })
-		if _, err := w.over(store).Ingest(ctx, w.event("d1", operation.Succeeded, time.Second)); !errors.Is(err, context.Canceled) {
+		if _, err := w.over(store).Ingest(ctx, w.event("d1", operation.Succeeded, time.Second)); !errors.Is(
+			err, context.Canceled,
+		) {
 			w.Errorf("Ingest: %v, want the context's end", err)
 		}
 	}},
-	{"a claim that nobody got an answer for runs out [S4]", func(w *world) {
+	{"a claim whose answer was lost runs out [S4]", func(w *world) {
 		w.succeed()
-		// The claim is made, its answer lost, and the store is gone when the caller looks again.
+		// The claim is committed, its answer lost, and the store down at the next read.
 		_, err := w.over(brokenAfter{Inject(w.store, LoseAnswer), new(bool)}).Claim(w.ctx, w.name.Key, publish)
 		if !errors.Is(err, ledger.ErrUnavailable) {
 			w.Errorf("Claim: %v, want ErrUnavailable", err)
@@ -104,7 +107,7 @@ var ledgerFaults = []ledgerTest{
 	}},
 }
 
-// A brokenAfter cannot be read any more once it was asked to commit.
+// A brokenAfter fails every read after the first commit.
 type brokenAfter struct {
 	ledger.Store
 	broken *bool

@@ -10,13 +10,14 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// lostly returns a test for each way in which a commit that was made can look as if it was not. do gets a ledger whose first
-// commit is such a one.
+// lostly returns a test for each way in which a commit that succeeded can look failed. do
+// gets a ledger whose first commit is one of these.
 func lostly(name string, do func(w *world, l *ledger.Ledger)) []ledgerTest {
 	return unanswered(name, func(w *world, lossy func() *ledger.Ledger) { do(w, lossy()) })
 }
 
-// unanswered is lostly for tests that change the world's settings first: each call of lossy makes such a ledger.
+// unanswered is lostly for tests that change the world's settings first: each call of lossy makes
+// such a ledger.
 func unanswered(name string, do func(w *world, lossy func() *ledger.Ledger)) []ledgerTest {
 	var tests []ledgerTest
 	for _, fault := range []Fault{LoseAnswer, RepeatItself} {
@@ -27,7 +28,8 @@ func unanswered(name string, do func(w *world, lossy func() *ledger.Ledger)) []l
 	return tests
 }
 
-// A commit may succeed while its answer is lost. The caller must then say what really happened, and do it once.
+// A commit may succeed while its answer is lost. The call must then report what happened, and
+// do it once.
 var ledgerLostAnswers = join(
 	lostly("Ingest: applied and published exactly as planned [W3, S3]", func(w *world, l *ledger.Ledger) {
 		w.register()
@@ -97,7 +99,7 @@ var ledgerLostAnswers = join(
 		if lease := grant.Lease; lease.Fence != 1 || lease.Attempt != 1 || lease.Seized {
 			w.Errorf("the lease: %+v", lease)
 		}
-		equal(w, "everybody else", w.claim(publish).Verdict, ledger.Held)
+		equal(w, "every other worker", w.claim(publish).Verdict, ledger.Held)
 		w.finish(grant.Lease)
 	}),
 	lostly("Claim: a seizure is still one [S6]", func(w *world, l *ledger.Ledger) {
@@ -117,7 +119,9 @@ var ledgerLostAnswers = join(
 		w.succeed()
 		w.crash(3 * w.settings.MaxAttempts)
 		grant, err := l.Claim(w.ctx, w.name.Key, publish)
-		why := fmt.Sprintf("%d attempts ended with their process, before their outcome was recorded", 3*w.settings.MaxAttempts)
+		why := fmt.Sprintf(
+			"%d attempts ended with their process, before their outcome was recorded", 3*w.settings.MaxAttempts,
+		)
 		if err != nil || grant.Verdict != ledger.Exhausted || grant.LastError != why {
 			w.Errorf("%+v, %v", grant, err)
 		}
@@ -133,14 +137,14 @@ var ledgerLostAnswers = join(
 		near(w, "held for", w.claim(publish).RetryAfter, w.settings.ClaimTTL)
 		w.finish(lease)
 	}),
-	lostly("Finish: done, with its riders, once [S1]", func(w *world, l *ledger.Ledger) {
+	lostly("Finish: done, with its extra writes, once [S1]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
 		if err := l.Finish(w.ctx, w.granted(publish), ledger.Write{Path: pathC, Data: note{Text: "once"}}); err != nil {
 			w.Errorf("Finish: %v", err)
 		}
 		equal(w, "the effect", w.effect(publish).State, ledger.EffectDone)
 		equal(w, "the record", w.record().Effects[publish], operation.EffectDone)
-		equal(w, "the rider", read[note](w, pathC).Text, "once")
+		equal(w, "the extra write", read[note](w, pathC).Text, "once")
 	}),
 	lostly("MarkDead: dead [S2]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
@@ -156,7 +160,7 @@ var ledgerLostAnswers = join(
 		w.store.Advance(failure.Wait)
 		equal(w, "fence of the next", w.granted(publish).Fence, 2)
 	}),
-	[]ledgerTest{{"Release, and somebody else claimed before one could look again [S6]", func(w *world) {
+	[]ledgerTest{{"Release, and another worker claimed before the next try [S6]", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
 		l := w.over(Inject(afterCommit{w.store, func() {
@@ -184,7 +188,7 @@ var ledgerLostAnswers = join(
 		w.register()
 		commits := 0
 		l := w.over(InjectFunc(w.store, func() Fault {
-			if commits++; commits == 1 { // in front of the commit that would plan
+			if commits++; commits == 1 { // before the commit that would plan
 				w.ingest(w.event("d2", operation.Succeeded, time.Second))
 				return None
 			}
@@ -195,7 +199,7 @@ var ledgerLostAnswers = join(
 			w.Errorf("%+v, %v", r, err)
 		}
 		w.plannedOnce()
-	}}, {"Ingest, and somebody else changed the record meanwhile [M6]", func(w *world) {
+	}}, {"Ingest, and another call changed the record meanwhile [M6]", func(w *world) {
 		w.register()
 		l := w.over(Inject(afterCommit{w.store, func() {
 			w.ingest(w.event("d2", operation.Succeeded, 2*time.Second))
@@ -214,7 +218,8 @@ var ledgerLostAnswers = join(
 	}),
 )
 
-// An afterCommit does something after each commit that succeeds, while its caller does not know yet.
+// An afterCommit calls a function after each commit that succeeds, before its caller has the
+// answer.
 type afterCommit struct {
 	ledger.Store
 	do func()

@@ -9,13 +9,14 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// ledgerProtocol run the whole protocol, from the registration to the effect's outcome, on a store that misbehaves. Whatever
-// goes wrong, the story must end the same.
+// ledgerProtocol run the whole protocol, from the registration to the effect's outcome, on a store
+// that fails. Whatever fails, the story must end the same.
 var ledgerProtocol = append(append(stories("registration", (*world).tell), stories("intent", (*world).tellIntent)...),
-	ledgerTest{"everybody at once, and everything goes wrong [M6, S3, S4, S6]", storm},
+	ledgerTest{"every call concurrently, with every fault [M6, S3, S4, S6]", storm},
 )
 
-// stories returns one test for each fault and for how often it strikes: every second commit, or every third.
+// stories returns one test for each fault and for how often it strikes: every second commit, or
+// every third.
 func stories(from string, tell func(*world, *ledger.Ledger)) []ledgerTest {
 	var tests []ledgerTest
 	for _, fault := range []Fault{None, FailBefore, LoseAnswer, Abort, RepeatItself} {
@@ -40,7 +41,8 @@ func stories(from string, tell func(*world, *ledger.Ledger)) []ledgerTest {
 	return tests
 }
 
-// stubbornly calls do as real callers do: a sender redelivers, Pub/Sub and the scheduler come back.
+// stubbornly retries do as real callers would: senders redeliver, and so do Pub/Sub and the
+// scheduler.
 func (w *world) stubbornly(what string, do func() error) {
 	w.Helper()
 	var err error
@@ -54,8 +56,8 @@ func (w *world) stubbornly(what string, do func() error) {
 	}
 }
 
-// tell runs one operation's story with l: a webhook and a look-up bring the end, others bring what is late or wrong, one
-// worker fails, one dies, and one does it.
+// tell runs one operation's story with l: a webhook and a look-up report the end, other events are
+// late or wrong, one worker fails, one dies, and one succeeds.
 func (w *world) tell(l *ledger.Ledger) {
 	w.stubbornly("Register", func() error { _, err := l.Register(w.ctx, w.correlated("c-1")); return err })
 	ingest := func(e operation.Event) (r ledger.Receipt) {
@@ -109,7 +111,7 @@ func (w *world) tell(l *ledger.Ledger) {
 	equal(w, "the effect in the record", rec.Effects[publish], operation.EffectDone)
 	w.lives("closed", false, w.settings.Retention)
 	equal(w, "the effect", w.effect(publish).State, ledger.EffectDone)
-	equal(w, "the rider", read[note](w, pathC).Text, "once")
+	equal(w, "the extra write", read[note](w, pathC).Text, "once")
 	equal(w, "deliveries", len(w.show().Deliveries), 4)
 	w.published()
 }

@@ -13,21 +13,22 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A weather is what a storm's callers share: chance, and a book of what they were promised.
+// A weather is what a storm's callers share: a random seed, and what they were promised.
 type weather struct {
 	*world
 	mu     sync.Mutex
 	random *rand.Rand
 	fences map[operation.Key][]int64 // of every granted claim
-	done   map[operation.Key]int     // how many workers were told that they finished
-	said   chan struct{}             // closed when senders and submitters have said everything
+	done   map[operation.Key]int     // how many workers' Finish succeeded
+	said   chan struct{}             // closed when senders and submitters are done
 }
 
 const stormOperations = 6
 
-// storm has senders, submitters, reconciliation and workers at several operations at once, on a store where a third of all
-// commits go wrong one way or another and workers die and fail. Of every second operation the submitter records the intent
-// and dies before it registers. In the end every operation has succeeded, and every effect was done exactly once.
+// storm runs senders, submitters, reconciliation and workers on several operations at once, on a
+// store where a third of all commits fail in one way or another and workers die and fail. Of every
+// second operation the submitter records the intent and dies before it registers. In the end every
+// operation has succeeded, and every effect was done exactly once.
 func storm(w *world) {
 	seed := rand.Uint64()
 	w.Logf("the storm's seed: %d", seed)
@@ -38,10 +39,10 @@ func storm(w *world) {
 		said: make(chan struct{}),
 	}
 	store := InjectFunc(w.store, func() Fault {
-		if s.chance() < 0.65 {
+		if s.float() < 0.65 {
 			return None
 		}
-		return Fault(1 + int(s.chance()*4))
+		return Fault(1 + int(s.float()*4))
 	})
 	var names []operation.Name
 	for i := range stormOperations {
@@ -67,7 +68,7 @@ func storm(w *world) {
 		equal(w, "state", rec.State, operation.Succeeded)
 		equal(w, "the effect in the record", rec.Effects[publish], operation.EffectDone)
 		equal(w, "the effect", effect.State, ledger.EffectDone)
-		equal(w, "the rider", read[note](w, riderOf(name.Key)).Text, "once")
+		equal(w, "the extra write", read[note](w, extraWriteOf(name.Key)).Text, "once")
 		if s.done[name.Key] > 1 {
 			w.Errorf("%d workers finished %s", s.done[name.Key], name.Key)
 		}
@@ -90,17 +91,18 @@ func intentOf(name operation.Name) string {
 	return "intent of " + name.Resource
 }
 
-func riderOf(key operation.Key) ledger.Path {
+func extraWriteOf(key operation.Key) ledger.Path {
 	return ledger.OperationPath(key).Child("items", "outcome")
 }
 
-func (s *weather) chance() float64 {
+func (s *weather) float() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.random.Float64()
 }
 
-// redo calls do until it ends without an error, as senders do; one that is not meant to pass ends the test.
+// redo calls do until it returns no error, as senders do; an unexpected error ends
+// the test.
 func (s *weather) redo(what string, do func() error) {
 	for range 1000 {
 		err := do()
@@ -115,10 +117,12 @@ func (s *weather) redo(what string, do func() error) {
 	s.Errorf("%s: a thousand times in vain", what)
 }
 
-// send delivers everything that the webhook and reconciliation have to say on an operation, in any order and some of it twice.
+// send ingests everything that the webhook and reconciliation report about an operation, in any
+// order and some of it twice.
 func (s *weather) send(l *ledger.Ledger, name operation.Name) {
 	var events []operation.Event
-	for i, state := range []operation.State{operation.Running, operation.Succeeded, operation.Succeeded, operation.Failed} {
+	states := []operation.State{operation.Running, operation.Succeeded, operation.Succeeded, operation.Failed}
+	for i, state := range states {
 		e := s.event(fmt.Sprint("d-", i%3, state), state, time.Second)
 		if e.Name, e.CorrelationID = name, intentOf(name); state == operation.Failed {
 			e.State = operation.Running // a late one, with a delivery of its own
@@ -148,7 +152,8 @@ func (s *weather) submit(l *ledger.Ledger, name operation.Name) {
 	})
 }
 
-// work claims what it can until every effect is done. Of three claims one is dropped, as by a worker that dies, and one fails.
+// work claims what it can until every effect is done. Of three claims one is dropped, as by a
+// worker that dies, and one fails.
 func (s *weather) work(l *ledger.Ledger, names []operation.Name) {
 	open := slices.Clone(names)
 	for rounds := 0; rounds < 2000; {
@@ -161,7 +166,7 @@ func (s *weather) work(l *ledger.Ledger, names []operation.Name) {
 		if len(open) == 0 {
 			return
 		}
-		if wait { // whoever died is found out some day
+		if wait { // the leases of dead workers run out
 			s.store.Advance(s.settings.ClaimTTL / 10)
 		}
 		select {
@@ -174,7 +179,8 @@ func (s *weather) work(l *ledger.Ledger, names []operation.Name) {
 	s.Errorf("the effects of %v are not done, however often they were tried", open)
 }
 
-// try is one attempt at one effect. It returns the verdict on its claim, or none where that has no answer.
+// try is one attempt at one effect. It returns the verdict on its claim, or none where that has no
+// answer.
 func (s *weather) try(l *ledger.Ledger, key operation.Key) ledger.Verdict {
 	grant, err := l.Claim(s.ctx, key, publish)
 	if err != nil || grant.Verdict != ledger.Claimed {
@@ -183,18 +189,19 @@ func (s *weather) try(l *ledger.Ledger, key operation.Key) ledger.Verdict {
 	s.mu.Lock()
 	s.fences[key] = append(s.fences[key], grant.Lease.Fence)
 	s.mu.Unlock()
-	switch luck := s.chance(); {
+	switch luck := s.float(); {
 	case luck < 0.33:
 	case luck < 0.66:
 		_, err = l.Release(s.ctx, grant.Lease, errFailed, 0)
 	default:
-		if err = l.Finish(s.ctx, grant.Lease, ledger.Write{Path: riderOf(key), Data: note{Text: "once"}}); err == nil {
+		if err = l.Finish(s.ctx, grant.Lease, ledger.Write{Path: extraWriteOf(key), Data: note{Text: "once"}}); err == nil {
 			s.mu.Lock()
 			s.done[key]++
 			s.mu.Unlock()
 		}
 	}
-	if err != nil && !errors.Is(err, ledger.ErrLeaseLost) && !errors.Is(err, ledger.ErrUnavailable) && !errors.Is(err, ledger.ErrContention) {
+	if err != nil && !errors.Is(err, ledger.ErrLeaseLost) && !errors.Is(err, ledger.ErrUnavailable) &&
+		!errors.Is(err, ledger.ErrContention) {
 		s.Errorf("with a lease of %s: %v", key, err)
 	}
 	return grant.Verdict

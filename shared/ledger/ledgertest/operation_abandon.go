@@ -11,7 +11,8 @@ import (
 
 var givingUp = ledger.Abandonment{By: "ops@example.com", Why: "its key was deleted"}
 
-// abandoning is a move that abandons the world's operation; that it has ended is no error, and noted.
+// abandoning is a move that abandons the world's operation; ErrSettled is no error, and
+// noted.
 func (w *world) abandoning(ended *bool) move {
 	return func(l *ledger.Ledger) error {
 		_, err := l.Abandon(w.ctx, w.name.Key, givingUp)
@@ -42,8 +43,8 @@ func (w *world) waive(effect string) operation.Abandonment {
 	return a
 }
 
-// bury makes an effect of the world's operation dead.
-func (w *world) bury(effect string) {
+// markDead marks an effect of the world's operation dead.
+func (w *world) markDead(effect string) {
 	w.Helper()
 	if err := w.ledger().MarkDead(w.ctx, w.granted(effect), errFailed); err != nil {
 		w.Fatalf("MarkDead: %v", err)
@@ -54,7 +55,8 @@ func (w *world) bury(effect string) {
 func (w *world) waivedForGood() {
 	w.Helper()
 	effect := w.effect(publish)
-	if effect.State != ledger.EffectDead || effect.Abandoned == nil || effect.Abandoned.Why != givingUp.Why || effect.Abandoned.By != givingUp.By {
+	if effect.State != ledger.EffectDead || effect.Abandoned == nil || effect.Abandoned.Why != givingUp.Why ||
+		effect.Abandoned.By != givingUp.By {
 		w.Errorf("the effect: %+v", effect)
 	}
 	equal(w, "the record", w.record().Effects[publish], operation.EffectWaived)
@@ -63,7 +65,7 @@ func (w *world) waivedForGood() {
 }
 
 var operationAbandon = join([]ledgerTest{
-	{"abandoned is waited for no more, and neither ended nor deleted [R4, L3, M7]", func(w *world) {
+	{"an abandoned operation is no longer waited for, and neither ended nor deleted [R4, L3, M7]", func(w *world) {
 		w.paged()
 		w.register()
 		w.note(ledger.ConditionNotFound)
@@ -89,7 +91,8 @@ var operationAbandon = join([]ledgerTest{
 		w.register()
 		first := w.abandon()
 		w.store.Advance(day)
-		second, err := w.ledger().Abandon(w.ctx, w.name.Key, ledger.Abandonment{By: "somebody else", Why: "something else"})
+		second, err := w.ledger().
+			Abandon(w.ctx, w.name.Key, ledger.Abandonment{By: "another operator", Why: "something else"})
 		if err != nil || second.Why != first.Why || !second.At.Equal(first.At) {
 			w.Errorf("%+v, then %+v, %v", first, second, err)
 		}
@@ -116,28 +119,30 @@ var operationAbandon = join([]ledgerTest{
 		check("not registered", ledger.ErrUnregistered)
 		w.succeed()
 		check("ended", ledger.ErrSettled)
-		if _, err := w.ledger().Abandon(w.ctx, w.name.Key, ledger.Abandonment{By: "me"}); !errors.Is(err, ledger.ErrNoReason) {
+		if _, err := w.ledger().Abandon(w.ctx, w.name.Key, ledger.Abandonment{By: "me"}); !errors.Is(
+			err, ledger.ErrNoReason,
+		) {
 			w.Errorf("without a reason: %v", err)
 		}
 	}},
-	{"a dead effect is waived and keeps nothing any more [L3]", func(w *world) {
+	{"a dead effect is waived and no longer keeps its record [L3]", func(w *world) {
 		w.succeed()
-		w.bury(publish)
+		w.markDead(publish)
 		w.store.Advance(100 * day)
 		first := w.waive(publish)
 		w.waivedForGood()
 		w.store.Advance(time.Hour)
 		equal(w, "the first stands", w.waive(publish), first)
 		equal(w, "claim", w.claim(publish).Verdict, ledger.Dead)
-		// A record that is made anew knows that it was waived.
+		// A record that is created again shows it as waived.
 		w.delete(ledger.OperationPath(w.name.Key))
 		w.register()
 		e := w.lookup(operation.Succeeded, 0)
 		e.UpdateTime = time.Time{}
 		w.ingest(e)
-		equal(w, "in a record made anew", w.record().Effects[publish], operation.EffectWaived)
+		equal(w, "in a record created again", w.record().Effects[publish], operation.EffectWaived)
 	}},
-	{"only what is dead is waived [S2]", func(w *world) {
+	{"only a dead effect is waived [S2]", func(w *world) {
 		check := func(what string, want error) {
 			w.Helper()
 			if _, err := w.ledger().AbandonEffect(w.ctx, w.name.Key, publish, givingUp); !errors.Is(err, want) {
@@ -151,7 +156,9 @@ var operationAbandon = join([]ledgerTest{
 		check("claimed", ledger.ErrNotDead)
 		w.finish(lease)
 		check("done", ledger.ErrNotDead)
-		if _, err := w.ledger().AbandonEffect(w.ctx, w.name.Key, publish, ledger.Abandonment{}); !errors.Is(err, ledger.ErrNoReason) {
+		if _, err := w.ledger().AbandonEffect(w.ctx, w.name.Key, publish, ledger.Abandonment{}); !errors.Is(
+			err, ledger.ErrNoReason,
+		) {
 			w.Errorf("without a reason: %v", err)
 		}
 	}},
@@ -162,7 +169,7 @@ var operationAbandon = join([]ledgerTest{
 		}
 		w.name.Key = "webhooks/w1"
 		name := w.alertsOf(w.name.Key)[0]
-		w.bury(name)
+		w.markDead(name)
 		w.waive(name)
 		equal(w, "it expires", w.effect(name).ExpireAt.IsZero(), false)
 		equal(w, "a record", w.document(ledger.OperationPath(w.name.Key)).Exists(), false)
@@ -193,7 +200,7 @@ var operationAbandon = join([]ledgerTest{
 		w.settings.Rules = append(w.settings.Rules, ledger.Rule{Name: "second", On: []operation.State{operation.Succeeded}})
 		w.register()
 		w.ingest(w.event("d1", operation.Succeeded, time.Second))
-		w.bury(publish)
+		w.markDead(publish)
 		lease := w.granted("second")
 		return func(l *ledger.Ledger) error {
 				_, err := l.AbandonEffect(w.ctx, w.name.Key, publish, givingUp)
@@ -214,7 +221,9 @@ var operationAbandon = join([]ledgerTest{
 	}),
 	[]ledgerTest{{"Abandon, and it ended before one could look again [R4]", func(w *world) {
 		w.register()
-		l := w.over(Inject(afterCommit{w.store, func() { w.ingest(w.event("d1", operation.Succeeded, time.Second)) }}, LoseAnswer))
+		l := w.over(
+			Inject(afterCommit{w.store, func() { w.ingest(w.event("d1", operation.Succeeded, time.Second)) }}, LoseAnswer),
+		)
 		if a, err := l.Abandon(w.ctx, w.name.Key, givingUp); err != nil || a.Why != givingUp.Why {
 			w.Errorf("%+v, %v", a, err)
 		}
@@ -222,7 +231,7 @@ var operationAbandon = join([]ledgerTest{
 	}}},
 	lostly("AbandonEffect: once [L3]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
-		w.bury(publish)
+		w.markDead(publish)
 		if _, err := l.AbandonEffect(w.ctx, w.name.Key, publish, givingUp); err != nil {
 			w.Errorf("AbandonEffect: %v", err)
 		}

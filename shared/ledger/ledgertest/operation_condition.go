@@ -7,27 +7,28 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// missingAfter is for how many intervals Gemini must not find an operation before that is said.
+// missingAfter is for how many intervals Gemini must not find an operation before that alerts.
 const missingAfter = 12
 
-// noting is a move that notes trouble with the world's operation and keeps the answer in n.
-func (w *world) noting(trouble ledger.Condition, n *ledger.Noted) move {
+// noting is a move that records a condition of the world's operation and keeps the result in n.
+func (w *world) noting(condition ledger.Condition, n *ledger.Noted) move {
 	return func(l *ledger.Ledger) (err error) {
-		*n, err = l.NoteCondition(w.ctx, w.name.Key, trouble)
+		*n, err = l.NoteCondition(w.ctx, w.name.Key, condition)
 		return err
 	}
 }
 
-// note notes trouble with the world's operation.
-func (w *world) note(trouble ledger.Condition) (n ledger.Noted) {
+// note records a condition of the world's operation.
+func (w *world) note(condition ledger.Condition) (n ledger.Noted) {
 	w.Helper()
-	if err := w.noting(trouble, &n)(w.ledger()); err != nil {
-		w.Fatalf("NoteCondition %s: %v", trouble, err)
+	if err := w.noting(condition, &n)(w.ledger()); err != nil {
+		w.Fatalf("NoteCondition %s: %v", condition, err)
 	}
 	return n
 }
 
-// missing registers the world's operation and has it not found for so long that the next look-up says so.
+// missing registers the world's operation, which is not found for so long that the next look-up
+// alerts.
 func (w *world) missing() {
 	w.Helper()
 	w.paged()
@@ -37,42 +38,45 @@ func (w *world) missing() {
 }
 
 var operationCondition = []ledgerTest{
-	{"trouble is written when it changes, and cleared once [R4, M7]", func(w *world) {
+	{"a condition is written when it changes, and cleared once [R4, M7]", func(w *world) {
 		w.register()
 		counting := Count(w.store)
 		l := w.over(counting)
 		for _, step := range []struct {
-			trouble ledger.Condition
-			commits int
-		}{{"", 0}, {"rate-limited", 1}, {"rate-limited", 0}, {"not-found", 1}, {"not-found", 0}, {"rate-limited", 1}, {"", 1}, {"", 0}} {
+			condition ledger.Condition
+			commits   int
+		}{
+			{"", 0}, {"rate-limited", 1}, {"rate-limited", 0}, {"not-found", 1}, {"not-found", 0}, {"rate-limited", 1},
+			{"", 1}, {"", 0},
+		} {
 			counting.Reset()
 			w.store.Advance(time.Minute)
-			if _, err := l.NoteCondition(w.ctx, w.name.Key, step.trouble); err != nil {
+			if _, err := l.NoteCondition(w.ctx, w.name.Key, step.condition); err != nil {
 				w.Fatal(err)
 			}
-			equal(w, "commits of "+string(step.trouble), counting.Counts().Commits, step.commits)
+			equal(w, "commits of "+string(step.condition), counting.Counts().Commits, step.commits)
 			equal(w, "documents read", counting.Counts().Read, 1)
 			rec := w.record()
-			equal(w, "trouble", rec.Condition, string(step.trouble))
-			if step.commits > 0 && step.trouble != "" {
+			equal(w, "condition", rec.Condition, string(step.condition))
+			if step.commits > 0 && step.condition != "" {
 				near(w, "since", w.now().Sub(rec.ConditionSince), 0)
 			}
 			equal(w, "state", rec.State, operation.Pending)
 		}
-		w.lives("after some trouble", true, 0)
+		w.lives("after some conditions", true, 0)
 	}},
-	{"what an event says ends the trouble [R4, R2]", func(w *world) {
+	{"an event ends the condition [R4, R2]", func(w *world) {
 		w.register()
 		w.note(ledger.ConditionNotFound)
 		w.ingest(w.event("d1", operation.Running, time.Second))
-		equal(w, "in trouble", w.record().HasCondition(), false)
+		equal(w, "its condition", w.record().HasCondition(), false)
 		w.note(ledger.ConditionNotFound)
 		w.ingest(w.event("d2", operation.Running, time.Second)) // not newer: dropped
-		equal(w, "in trouble after what was dropped", w.record().HasCondition(), true)
+		equal(w, "its condition after a dropped event", w.record().HasCondition(), true)
 		w.note("")
-		equal(w, "in trouble after a known answer", w.record().HasCondition(), false)
+		equal(w, "its condition after a known answer", w.record().HasCondition(), false)
 	}},
-	{"missing is said after twelve intervals, once in each period, and is no state [R4, M7]", func(w *world) {
+	{"missing alerts after twelve intervals, once in each period, and is no state [R4, M7]", func(w *world) {
 		w.paged()
 		w.register()
 		first := w.note(ledger.ConditionNotFound)
@@ -83,9 +87,10 @@ var operationCondition = []ledgerTest{
 			w.Errorf("too early: %+v, then %+v", first, early)
 		}
 		w.store.Advance(time.Minute)
-		// Other trouble says nothing about whether the operation is there: it neither alerts nor starts anew.
+		// Another condition is no sign of whether the operation exists: it neither alerts nor
+		// restarts the count.
 		if other := w.note("rate-limited"); other.Missing || other.Alert {
-			w.Errorf("other trouble: %+v", other)
+			w.Errorf("another condition: %+v", other)
 		}
 		n := w.note(ledger.ConditionNotFound)
 		if !n.Missing || !n.Alert || n.Planned != 1 {
@@ -104,7 +109,7 @@ var operationCondition = []ledgerTest{
 		equal(w, "state", w.record().State, operation.Pending)
 		w.lives("missing", true, 0)
 	}},
-	{"what was found again goes missing anew [R4]", func(w *world) {
+	{"an operation that was found again goes missing again [R4]", func(w *world) {
 		w.missing()
 		equal(w, "planned", w.note(ledger.ConditionNotFound).Planned, 1)
 		w.note("")
@@ -123,7 +128,7 @@ var operationCondition = []ledgerTest{
 			w.Errorf("the notice: %+v", notice)
 		}
 	}},
-	{"where no rule asks, missing is the caller's to say, once in each period [R4]", func(w *world) {
+	{"where no rule lists it, the caller logs missing, once in each period [R4]", func(w *world) {
 		w.missing()
 		w.settings.Rules = w.settings.Rules[:2]
 		if n := w.note(ledger.ConditionNotFound); !n.Alert || n.Planned != 0 {
@@ -132,11 +137,11 @@ var operationCondition = []ledgerTest{
 		equal(w, "again", w.note(ledger.ConditionNotFound).Alert, false)
 		w.published()
 	}},
-	{"what has ended, is not registered or not there is left alone [M7, W5]", func(w *world) {
+	{"an operation that has ended, is unregistered or unknown is left alone [M7, W5]", func(w *world) {
 		counting := Count(w.store)
 		note := func(what string) {
-			for _, trouble := range []ledger.Condition{ledger.ConditionNotFound, ""} {
-				if n, err := w.over(counting).NoteCondition(w.ctx, w.name.Key, trouble); err != nil || n != (ledger.Noted{}) {
+			for _, condition := range []ledger.Condition{ledger.ConditionNotFound, ""} {
+				if n, err := w.over(counting).NoteCondition(w.ctx, w.name.Key, condition); err != nil || n != (ledger.Noted{}) {
 					w.Errorf("%s: %+v, %v", what, n, err)
 				}
 			}
@@ -148,7 +153,7 @@ var operationCondition = []ledgerTest{
 		note("ended")
 		equal(w, "commits", counting.Counts().Commits, 0)
 	}},
-	{"the list of what is waited for says why [L4, R4]", func(w *world) {
+	{"the list of pending operations shows the condition [L4, R4]", func(w *world) {
 		w.register()
 		due, now := w.pass()
 		if _, err := w.ledger().Postpone(w.ctx, due, now); err != nil {
@@ -160,7 +165,8 @@ var operationCondition = []ledgerTest{
 			w.Fatalf("%+v, %v", page, err)
 		}
 		rec := page.Items[0]
-		if rec.SubmittedAt.IsZero() || rec.Attempts != 1 || rec.DueAt.IsZero() || rec.Condition != "rate-limited" || rec.ConditionSince.IsZero() {
+		if rec.SubmittedAt.IsZero() || rec.Attempts != 1 || rec.DueAt.IsZero() || rec.Condition != "rate-limited" ||
+			rec.ConditionSince.IsZero() {
 			w.Errorf("%+v", rec)
 		}
 	}},

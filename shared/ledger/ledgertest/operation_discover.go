@@ -40,7 +40,7 @@ var operationDiscover = []ledgerTest{
 		}
 		rows := []row{
 			{"batches/new", "", ledger.StandingNone, false, ""},
-			{"batches/new", "nobody's", ledger.StandingNone, false, ""},
+			{"batches/new", "unknown", ledger.StandingNone, false, ""},
 			{"projects/p/batches/lost", "open", ledger.StandingNone, true, ""},
 			{"batches/late", "given-up", ledger.StandingNone, true, ""},
 			{"batches/told", "open", ledger.StandingUnregistered, true, ""},
@@ -73,7 +73,9 @@ var operationDiscover = []ledgerTest{
 			counting.Reset()
 			var found []ledger.Found
 			for i := range n {
-				found = append(found, ledger.Found{Name: nameOf(w, fmt.Sprint("batches/b-", i)), CorrelationID: fmt.Sprint("c-", i)})
+				found = append(
+					found, ledger.Found{Name: nameOf(w, fmt.Sprint("batches/b-", i)), CorrelationID: fmt.Sprint("c-", i)},
+				)
 			}
 			findings, err := w.over(counting).Discover(w.ctx, found)
 			if err != nil || len(findings) != n {

@@ -18,7 +18,8 @@ func (w *world) dueOperations() ledger.Page[ledger.DueOperation] {
 	return page
 }
 
-// pass advances to when the world's operation is due, and returns it as a pass of reconciliation sees it.
+// pass advances to the due time of the world's operation, and returns it as a pass of
+// reconciliation finds it.
 func (w *world) pass() (ledger.DueOperation, time.Time) {
 	w.Helper()
 	if wait := w.record().DueAt.Sub(w.now()); wait > 0 {
@@ -31,7 +32,8 @@ func (w *world) pass() (ledger.DueOperation, time.Time) {
 	return page.Items[0], w.now()
 }
 
-// postponing is a move that takes due for the pass that began at now; that somebody else has it is no error.
+// postponing is a move that claims due for the pass that began at now; that another pass has it is
+// no error.
 func (w *world) postponing(due ledger.DueOperation, now time.Time, won *int) move {
 	return func(l *ledger.Ledger) error {
 		_, err := l.Postpone(w.ctx, due, now)
@@ -68,7 +70,7 @@ var operationDue = join([]ledgerTest{
 		w.store.Advance(day)
 		equal(w, "due", len(w.dueOperations().Items), 0)
 	}},
-	{"a look costs what is pending, not what is settled [L4]", func(w *world) {
+	{"a pass costs what is pending, not what is settled [L4]", func(w *world) {
 		for i := range 20 {
 			w.name = nameOf(w, fmt.Sprint("batches/settled-", i))
 			w.succeed()
@@ -109,7 +111,7 @@ var operationDue = join([]ledgerTest{
 			}
 			for _, due := range page.Items {
 				got = append(got, due.Record.Key)
-				if _, err := w.ledger().Postpone(w.ctx, due, w.now()); err != nil { // it leaves the page behind it
+				if _, err := w.ledger().Postpone(w.ctx, due, w.now()); err != nil { // so it is due later than the page's end
 					w.Fatal(err)
 				}
 			}
@@ -117,7 +119,7 @@ var operationDue = join([]ledgerTest{
 		}
 		equal(w, "order", fmt.Sprint(got), fmt.Sprint(want))
 	}},
-	{"a document that cannot be read starves nobody [R6]", func(w *world) {
+	{"a document that cannot be read delays no other [R6]", func(w *world) {
 		broken := struct {
 			Version string    `json:"version" firestore:"version"`
 			DueAt   time.Time `json:"dueAt" firestore:"dueAt"`
@@ -139,7 +141,7 @@ var operationDue = join([]ledgerTest{
 			w.Errorf("the page behind: %+v, %v", second, err)
 		}
 	}},
-	{"an overlapping pass does not see what is taken [R6]", func(w *world) {
+	{"an overlapping pass does not find what is claimed [R6]", func(w *world) {
 		w.register()
 		due, now := w.pass()
 		if _, err := w.ledger().Postpone(w.ctx, due, now); err != nil {
@@ -154,7 +156,7 @@ var operationDue = join([]ledgerTest{
 		w.store.Advance(w.settings.Interval)
 		equal(w, "due to the next pass", len(w.dueOperations().Items), 1)
 	}},
-	{"what waits for its submitter is asked about rarely", func(w *world) {
+	{"an operation that waits for its submitter is looked up rarely", func(w *world) {
 		w.register()
 		w.ingest(w.event("d1", operation.RequiresAction, time.Second))
 		due, now := w.pass()
@@ -165,7 +167,7 @@ var operationDue = join([]ledgerTest{
 			w.Errorf("it is due again in %v", in)
 		}
 	}},
-	{"stuck is said once, and again only after a while [R4]", func(w *world) {
+	{"stuck alerts once, and again only after AlertEvery [R4]", func(w *world) {
 		w.settings.StuckAfter, w.settings.AlertEvery = time.Hour, 3*time.Hour
 		w.register()
 		var alerts []int
@@ -200,7 +202,7 @@ var operationDue = join([]ledgerTest{
 		equal(w, "never closed by our own judgement", w.record().State, operation.Pending)
 	}},
 },
-	both("two passes take one operation [R6]", func(w *world) (a, b move, check func()) {
+	both("two passes claim one operation [R6]", func(w *world) (a, b move, check func()) {
 		w.register()
 		due, now := w.pass()
 		won := 0

@@ -11,7 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// forgetting is a move that forgets the world's operation; that an effect is held is no error, and noted.
+// forgetting is a move that forgets the world's operation; ErrHeld is no error, and
+// noted.
 func (w *world) forgetting(held *bool) move {
 	return func(l *ledger.Ledger) error {
 		_, err := l.Forget(w.ctx, w.name.Key)
@@ -69,7 +70,8 @@ func (w *world) deliveries(n int) {
 	}
 }
 
-// whole makes a whole operation: a record with an intent, an effect that is done, and a delivery. Those are four documents.
+// whole creates a whole operation: a record with an intent, an effect that is done, and a delivery.
+// Those are four documents.
 func (w *world) whole() {
 	w.Helper()
 	if _, err := w.ledger().Register(w.ctx, w.correlated("c-1")); err != nil {
@@ -79,7 +81,7 @@ func (w *world) whole() {
 	w.finish(w.granted(publish))
 }
 
-// A beforeQuery does something before each query.
+// A beforeQuery calls a function before each query.
 type beforeQuery struct {
 	ledger.Store
 	do func()
@@ -121,7 +123,7 @@ var operationForget = join([]ledgerTest{
 		}
 		equal(w, "an event with the id", w.ingest(w.renamed("d2", "c-1")).Key, other.Key)
 	}},
-	{"what is there without a record [L3, R4]", func(w *world) {
+	{"documents without a record [L3, R4]", func(w *world) {
 		w.paged()
 		w.whole()
 		w.delete(ledger.OperationPath(w.name.Key)) // TTL deletion leaves what is under it
@@ -136,7 +138,7 @@ var operationForget = join([]ledgerTest{
 			w.Errorf("Forget what is no operation: %d, %v, want 1", n, err)
 		}
 	}},
-	{"not while somebody runs an effect [S6]", func(w *world) {
+	{"not while a worker runs an effect [S6]", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
 		before := w.left()
@@ -174,7 +176,7 @@ var operationForget = join([]ledgerTest{
 			}
 			rec := w.record()
 			equal(w, "the record names the effect to the last", rec.Effects[publish], operation.EffectDone)
-			// Nothing that comes meanwhile runs the effect once more.
+			// No event meanwhile runs the effect once more.
 			equal(w, "registered again, planned", w.register().Planned, 0)
 			if crashes == 0 { // each leaves one more document behind
 				equal(w, "the same end again, planned", w.ingest(w.event("d1", operation.Succeeded, time.Second)).Planned, 0)
@@ -196,7 +198,7 @@ var operationForget = join([]ledgerTest{
 		}
 		w.forgotten()
 	}},
-	{"registered anew while it is forgotten: no record without its effects [L3, M6]", func(w *world) {
+	{"registered again while it is forgotten: no record without its effects [L3, M6]", func(w *world) {
 		w.whole()
 		w.delete(ledger.OperationPath(w.name.Key))
 		queries := 0
@@ -222,7 +224,8 @@ var operationForget = join([]ledgerTest{
 		var held bool
 		var hook ledger.Receipt
 		return w.forgetting(&held), w.ingesting(w.event("d1", operation.Succeeded, time.Second), &hook), func() {
-			// Either it was forgotten with what the event brought, or the event met an operation that nobody registered.
+			// Either it was forgotten with the event, or the event met an unregistered
+			// operation.
 			equal(w, "held", held, false)
 			if rec := w.record(); rec.Registered || len(rec.Effects) > 0 {
 				w.Errorf("the record: %+v", rec)
@@ -254,7 +257,8 @@ var operationForget = join([]ledgerTest{
 	intentForgets,
 )
 
-// unansweredForgets meet each fault at each of the three commits that it takes to forget a whole operation.
+// unansweredForgets inject each fault at each of the three commits that forget a whole
+// operation.
 func unansweredForgets() []ledgerTest {
 	var tests []ledgerTest
 	for _, fault := range []Fault{FailBefore, LoseAnswer, Abort, RepeatItself} {

@@ -117,7 +117,8 @@ var operationIngest = []ledgerTest{
 		}
 		equal(w, "the effect", w.claim(publish).Verdict, ledger.Done)
 		w.published()
-		// Nor where a later revision of the settings has an effect more: it is for what succeeds from now on.
+		// Nor does a rule that is added later: it is for operations that succeed
+		// from now on.
 		w.settings.Rules = append(w.settings.Rules, ledger.Rule{Name: "later", On: []operation.State{operation.Succeeded}})
 		equal(w, "planned of a rule that is new", w.ingest(w.event("more", operation.Succeeded, 2*time.Hour)).Planned, 0)
 		w.published()
@@ -126,7 +127,9 @@ var operationIngest = []ledgerTest{
 		w.succeed()
 		w.published(publish)
 		before := w.record()
-		for _, e := range []operation.Event{w.event("d2", operation.Failed, time.Hour), w.lookup(operation.Expired, 2*time.Hour)} {
+		for _, e := range []operation.Event{
+			w.event("d2", operation.Failed, time.Hour), w.lookup(operation.Expired, 2*time.Hour),
+		} {
 			r := w.ingest(e)
 			equal(w, "outcome", r.Outcome, ledger.Conflict)
 			equal(w, "reason", r.Reason, operation.TerminalConflict)
@@ -173,13 +176,13 @@ var operationIngest = []ledgerTest{
 		equal(w, "asks much later", w.ingest(w.event("d5", operation.RequiresAction, 5*time.Second)).Planned, 0)
 		w.published()
 	}},
-	{"a state that nobody knows never rolls back [M1]", func(w *world) {
+	{"an unknown state never rolls back [M1]", func(w *world) {
 		w.register()
 		w.ingest(w.event("d1", operation.Running, time.Second))
 		equal(w, "reason", w.ingest(w.event("d2", "PAUSED_BY_TOMORROW", time.Hour)).Reason, operation.LowerRank)
 		equal(w, "state", w.record().State, operation.Running)
 	}},
-	{"an operation that nobody registered runs no effect [W5]", func(w *world) {
+	{"an unregistered operation runs no effect [W5]", func(w *world) {
 		r := w.ingest(w.event("d1", operation.Succeeded, time.Second))
 		equal(w, "outcome", r.Outcome, ledger.Applied)
 		if r.Registered || r.Planned != 0 || !r.Settled {

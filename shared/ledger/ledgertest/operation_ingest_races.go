@@ -26,7 +26,8 @@ func (w *world) registering(r *ledger.Registered) move {
 	}
 }
 
-// plannedOnce checks that the operation succeeded and that its effect exists, open, and was published exactly once.
+// plannedOnce checks that the operation succeeded and that its effect exists, open, and was
+// published exactly once.
 func (w *world) plannedOnce() {
 	w.Helper()
 	rec := w.record()

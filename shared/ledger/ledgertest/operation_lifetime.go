@@ -10,7 +10,8 @@ import (
 
 const day = 24 * time.Hour
 
-// lives checks whether the record is waited for and when it expires, counted from the store's time now; zero: never [L3].
+// lives checks whether the record is due and when it expires, counted from the store's time
+// now; zero: never [L3].
 func (w *world) lives(what string, waitedFor bool, expires time.Duration) {
 	w.Helper()
 	rec := w.record()
@@ -80,7 +81,7 @@ var operationLifetime = []ledgerTest{
 		w.finish(w.granted("started"))
 		w.lives("running, its effect done", true, 0)
 	}},
-	{"what nobody registered expires, and registering saves it [W5, L3]", func(w *world) {
+	{"an unregistered record expires, and registering keeps it [W5, L3]", func(w *world) {
 		w.ingest(w.event("d1", operation.Running, time.Second))
 		w.lives("not registered", false, w.settings.Retention)
 		w.register()
@@ -103,7 +104,7 @@ var operationLifetime = []ledgerTest{
 		equal(w, "planned", w.register().Planned, 1)
 		w.plannedOnce()
 	}},
-	{"after it expired: registered anew, effects still there [L3, S7]", func(w *world) {
+	{"registered again after it expired, with effects still there [L3, S7]", func(w *world) {
 		w.succeed()
 		w.finish(w.granted(publish))
 		w.published(publish)
@@ -112,7 +113,7 @@ var operationLifetime = []ledgerTest{
 
 		equal(w, "created", w.register().Created, true)
 		e := w.lookup(operation.Succeeded, 0)
-		e.UpdateTime = time.Time{} // so that only the effect's document can tell
+		e.UpdateTime = time.Time{} // so that only the effect's document shows it
 		r := w.ingest(e)
 		equal(w, "outcome", r.Outcome, ledger.Applied)
 		equal(w, "planned", r.Planned, 0)
@@ -120,7 +121,7 @@ var operationLifetime = []ledgerTest{
 			w.Errorf("the effect: %+v, want %+v", effect, done)
 		}
 		equal(w, "the record", w.record().Effects[publish], operation.EffectDone)
-		w.lives("registered anew", false, w.settings.Retention)
+		w.lives("registered again", false, w.settings.Retention)
 		w.published()
 	}},
 	{"after it expired: an event, then a registration [L3, W5]", func(w *world) {
@@ -136,7 +137,7 @@ var operationLifetime = []ledgerTest{
 		equal(w, "planned", w.register().Planned, 0)
 		equal(w, "the effect", w.claim(publish).Verdict, ledger.Done)
 		equal(w, "the record", w.record().Effects[publish], operation.EffectDone)
-		w.lives("registered anew", false, w.settings.Retention)
+		w.lives("registered again", false, w.settings.Retention)
 		w.published()
 	}},
 	{"after it expired: a delivery of its former life is there [L3, W4]", func(w *world) {
@@ -146,10 +147,11 @@ var operationLifetime = []ledgerTest{
 		w.finish(w.granted(publish))
 		w.published(publish)
 		w.delete(ledger.OperationPath(w.name.Key))
-		w.delete(ledger.EffectPath(w.name.Key, publish)) // even that: deletion has no order
+		w.delete(ledger.EffectPath(w.name.Key, publish)) // that, too: deletion has no order
 		w.store.Advance(time.Second)
 		w.register()
-		// The same answer has the same delivery id, and must settle the record that was made anew.
+		// The same answer has the same delivery id, and must settle the record that was created
+		// again.
 		equal(w, "outcome", w.ingest(first).Outcome, ledger.Applied)
 		equal(w, "the same again", w.ingest(first).Outcome, ledger.Duplicate)
 	}},

@@ -49,7 +49,9 @@ var operationRead = []ledgerTest{
 			f    ledger.Filter
 			want []operation.Key
 		}{
-			{"all, newest first", ledger.Filter{}, []operation.Key{"batches/e", "operations/d", "batches/c", "operations/b", "batches/a"}},
+			{"all, newest first", ledger.Filter{}, []operation.Key{
+				"batches/e", "operations/d", "batches/c", "operations/b", "batches/a",
+			}},
 			{"one state", ledger.Filter{State: operation.Succeeded}, []operation.Key{"batches/e", "batches/c", "batches/a"}},
 			{"one collection", ledger.Filter{Collection: operation.Operations}, []operation.Key{"operations/d", "operations/b"}},
 			{"both", ledger.Filter{State: operation.Pending, Collection: operation.Batches}, nil},
@@ -63,7 +65,9 @@ var operationRead = []ledgerTest{
 	}},
 	{"lists what has a dead effect, until it is waived or replayed [S2, G5]", func(w *world) {
 		waived, replayed := nameOf(w, "batches/waived"), nameOf(w, "batches/replayed")
-		for _, name := range []operation.Name{nameOf(w, "batches/a"), nameOf(w, "operations/b"), waived, nameOf(w, "batches/c"), replayed} {
+		for _, name := range []operation.Name{
+			nameOf(w, "batches/a"), nameOf(w, "operations/b"), waived, nameOf(w, "batches/c"), replayed,
+		} {
 			w.name = name
 			w.died()
 			w.store.Advance(time.Second)
@@ -99,7 +103,8 @@ var operationRead = []ledgerTest{
 			w.finish(w.granted(publish))
 		}
 		counting := Count(w.store)
-		if page, err := w.over(counting).List(w.ctx, ledger.Filter{Dead: true, Limit: 100}); err != nil || len(page.Items) != 1 {
+		if page, err := w.over(counting).List(w.ctx, ledger.Filter{Dead: true, Limit: 100}); err != nil ||
+			len(page.Items) != 1 {
 			w.Errorf("%+v %v", page, err)
 		}
 		equal(w, "documents read", counting.Counts().Read, 1)
@@ -143,7 +148,7 @@ var operationRead = []ledgerTest{
 		}
 	}},
 	{"a long story is read to its end [G4]", func(w *world) {
-		const long = 450 // more than two pages of the ledger's
+		const long = 450 // more than two pages of a story
 		received := w.start
 		var writes []ledger.Write
 		for i := range long {
@@ -169,10 +174,10 @@ var operationRead = []ledgerTest{
 		}
 	}},
 	{"what the ledger does not know", func(w *world) {
-		if _, err := w.ledger().Show(w.ctx, "batches/nobody"); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := w.ledger().Show(w.ctx, "batches/unknown"); !errors.Is(err, ledger.ErrNotFound) {
 			w.Errorf("Show: %v, want ErrNotFound", err)
 		}
-		if verdict, err := w.ledger().Decline(w.ctx, "batches/nobody", publish); err != nil || verdict != ledger.Absent {
+		if verdict, err := w.ledger().Decline(w.ctx, "batches/unknown", publish); err != nil || verdict != ledger.Absent {
 			w.Errorf("Peek: %s, %v", verdict, err)
 		}
 	}},

@@ -17,7 +17,7 @@ func (w *world) plant(path ledger.Path, data any) {
 	}
 }
 
-// garbage is what no reader of the ledger's can decode, and every query of the ledger's finds.
+// garbage is a document that the ledger cannot decode, and that each of its queries finds.
 type garbage struct {
 	Version       string    `json:"version" firestore:"version"`
 	ID            int       `json:"id" firestore:"id"`
@@ -28,7 +28,7 @@ type garbage struct {
 	ReceivedAt    time.Time `json:"receivedAt" firestore:"receivedAt"`
 }
 
-// left checks what a list found and what it left alone.
+// left checks how many documents a list found, and which it left alone.
 func left[T any](w *world, what string, items int, broken ...ledger.Path) func(ledger.Page[T], error) {
 	return func(page ledger.Page[T], err error) {
 		w.Helper()
@@ -42,7 +42,7 @@ func left[T any](w *world, what string, items int, broken ...ledger.Path) func(l
 	}
 }
 
-// A deadAlert is an effect of something that is no operation, dead.
+// A deadAlert is a dead effect about something that is no operation.
 func (w *world) deadAlert(subject operation.Key) string {
 	w.Helper()
 	var alerted ledger.Alerted
@@ -51,12 +51,12 @@ func (w *world) deadAlert(subject operation.Key) string {
 	}
 	w.name = operation.Name{Key: subject}
 	names := w.alertsOf(subject)
-	w.bury(names[len(names)-1])
+	w.markDead(names[len(names)-1])
 	return names[len(names)-1]
 }
 
 var operationReadBroken = []ledgerTest{
-	{"what cannot be read keeps no caller from a list or a story [R6]", func(w *world) {
+	{"a document that cannot be read fails no list and no story [R6]", func(w *world) {
 		w.died()
 		w.keep(suspect("d1"))
 		w.intend("i-1")
@@ -84,7 +84,7 @@ var operationReadBroken = []ledgerTest{
 			w.Errorf("the story without a record: %+v, %v", story, err)
 		}
 	}},
-	{"what another program keeps in the same database is left alone [R6, L3]", func(w *world) {
+	{"another program's documents in the same database are left alone [R6, L3]", func(w *world) {
 		w.succeed()
 		w.intend("i-1")
 		other := w.name
@@ -92,7 +92,7 @@ var operationReadBroken = []ledgerTest{
 		w.register()
 		w.store.Advance(w.settings.StuckAfter + time.Minute)
 		rec, effect, intent := w.record(), read[ledger.Effect](w, ledger.EffectPath(other.Key, publish)), w.intent("i-1")
-		// Elsewhere, and where the ledger looks by name.
+		// In other places, and where the ledger reads by name.
 		planted := map[ledger.Path]any{
 			"apps/x/operations/y": rec, "apps/x/operations/y/effects/publish": effect, "apps/x/intents/z": intent,
 			"operations/batches:taken": rec, "operations/batches:taken/effects/publish": effect, "intents/taken": intent,
@@ -103,16 +103,26 @@ var operationReadBroken = []ledgerTest{
 			before[path] = w.document(path).Token
 		}
 		l, now := w.ledger(), w.now()
-		left[ledger.DueOperation](w, "due", 1, "apps/x/operations/y", "operations/batches:taken")(l.DueOperations(w.ctx, now, ledger.Cursor{}, 9))
-		left[ledger.DueEffect](w, "effects due", 1, "apps/x/operations/y/effects/publish", "operations/batches:taken/effects/publish")(
-			l.DueEffects(w.ctx, now, ledger.Cursor{}, 9))
-		left[ledger.DueIntent](w, "intents due", 1, "apps/x/intents/z", "intents/taken")(l.DueIntents(w.ctx, now, ledger.Cursor{}, 9))
-		left[operation.Record](w, "all", 2, "operations/batches:taken", "apps/x/operations/y")(l.List(w.ctx, ledger.Filter{Limit: 9}))
+		left[ledger.DueOperation](w, "due", 1, "apps/x/operations/y", "operations/batches:taken")(
+			l.DueOperations(w.ctx, now, ledger.Cursor{}, 9),
+		)
+		left[ledger.DueEffect](
+			w, "effects due", 1, "apps/x/operations/y/effects/publish", "operations/batches:taken/effects/publish",
+		)(l.DueEffects(w.ctx, now, ledger.Cursor{}, 9))
+		left[ledger.DueIntent](w, "intents due", 1, "apps/x/intents/z", "intents/taken")(
+			l.DueIntents(w.ctx, now, ledger.Cursor{}, 9),
+		)
+		left[operation.Record](w, "all", 2, "operations/batches:taken", "apps/x/operations/y")(
+			l.List(w.ctx, ledger.Filter{Limit: 9}),
+		)
 
 		w.name = nameOf(w, "batches/taken")
 		replayed := w.asked(publish, "m1")
 		for what, do := range map[string]func() error{
-			"Ingest":        func() error { _, err := l.Ingest(w.ctx, w.event("d9", operation.Succeeded, time.Minute)); return err },
+			"Ingest": func() error {
+				_, err := l.Ingest(w.ctx, w.event("d9", operation.Succeeded, time.Minute))
+				return err
+			},
 			"Register":      func() error { _, err := l.Register(w.ctx, w.registration()); return err },
 			"Abandon":       func() error { _, err := l.Abandon(w.ctx, w.name.Key, givingUp); return err },
 			"Claim":         func() error { _, err := l.Claim(w.ctx, w.name.Key, publish); return err },
@@ -147,7 +157,8 @@ var operationReadBroken = []ledgerTest{
 		dead("[batches/abc-123]", ledger.Filter{State: operation.Succeeded})
 		dead("[batches/abc-123]", ledger.Filter{Collection: operation.Batches})
 		page, err := w.ledger().List(w.ctx, ledger.Filter{Dead: true, Limit: 9})
-		if err != nil || len(page.Items) != 3 || page.Items[1].Effects[second] != operation.EffectDead || page.Items[1].Version != 0 {
+		if err != nil || len(page.Items) != 3 || page.Items[1].Effects[second] != operation.EffectDead ||
+			page.Items[1].Version != 0 {
 			w.Errorf("%+v, %v", page, err)
 		}
 		equal(w, "all operations", fmt.Sprint(w.list(ledger.Filter{})), fmt.Sprint([]operation.Key{record}))
@@ -157,7 +168,7 @@ var operationReadBroken = []ledgerTest{
 		w.waive(first)
 		dead("[batches/abc-123]", ledger.Filter{})
 		w.name = operation.Name{Key: "webhooks/second"}
-		w.bury(second)
+		w.markDead(second)
 		dead("[batches/abc-123 webhooks/second]", ledger.Filter{})
 	}},
 }

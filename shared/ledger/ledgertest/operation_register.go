@@ -26,7 +26,8 @@ var operationRegister = []ledgerTest{
 			}, "jobKind correlationId metadata.c", "", false},
 			{"otherwise", func(r *ledger.Registration) {
 				r.Name.Resource = "projects/p/" + r.Name.Resource
-				r.JobKind, r.SubmittedAt, r.CorrelationID, r.Metadata = "other", w.start.Add(time.Hour), "c-2", `{"b":"1","a":null,"d":0}`
+				r.JobKind, r.SubmittedAt, r.CorrelationID = "other", w.start.Add(time.Hour), "c-2"
+				r.Metadata = `{"b":"1","a":null,"d":0}`
 			}, "metadata.d", "correlationId name jobKind submittedAt metadata.a metadata.b", true},
 		} {
 			r := w.registration()
@@ -46,7 +47,7 @@ var operationRegister = []ledgerTest{
 			w.Errorf("an id that another has: %+v, %v", registered, err)
 		}
 	}},
-	{"what deliveries alone told of has nothing to keep [W5]", func(w *world) {
+	{"an operation that only deliveries named has nothing to keep [W5]", func(w *world) {
 		w.ingest(w.event("d1", operation.Running, time.Second))
 		r := w.registration()
 		r.Name.Resource = "projects/p/" + r.Name.Resource

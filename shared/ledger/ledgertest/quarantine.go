@@ -34,7 +34,7 @@ func (w *world) quarantined() []ledger.Quarantined {
 	return all
 }
 
-// keeping is a move that quarantines s and says in kept whether it did.
+// keeping is a move that quarantines s and stores in kept whether it did.
 func (w *world) keeping(s ledger.Suspect, kept *bool) move {
 	return func(l *ledger.Ledger) (err error) {
 		*kept, err = l.Quarantine(w.ctx, s)
@@ -66,7 +66,7 @@ var quarantineTests = join([]ledgerTest{
 	}},
 	{"a body that fits into no document, whole [W6, W7]", func(w *world) {
 		s := suspect("d1")
-		s.Body = make([]byte, 1<<20) // what the webhook takes at the most, and bytes that do not compress
+		s.Body = make([]byte, 1<<20) // the webhook's limit, and bytes that do not compress
 		random := rand.New(rand.NewPCG(1, 2))
 		for i := range s.Body {
 			s.Body[i] = byte(random.Uint32())
@@ -90,7 +90,7 @@ var quarantineTests = join([]ledgerTest{
 			w.Errorf("in quarantine: %+v", all)
 		}
 	}},
-	{"deliveries of any id, with words of any bytes [W6]", func(w *world) {
+	{"deliveries of any id, with texts of any bytes [W6]", func(w *world) {
 		for _, text := range someIDs() {
 			s := suspect(text)
 			s.Detail, s.Type = text, text

@@ -20,7 +20,8 @@ func (w *world) keep(s ledger.Suspect) {
 	}
 }
 
-// listQuarantined returns the ids that f finds, page by page of two, and checks that no body comes with them.
+// listQuarantined returns the ids that f finds, page by page of two, and checks that no body comes
+// with them.
 func (w *world) listQuarantined(f ledger.QuarantineFilter) []string {
 	w.Helper()
 	var ids []string
@@ -65,7 +66,8 @@ var quarantineList = join([]ledgerTest{
 	{"of the headers some are kept, never a signature [W6, W1]", func(w *world) {
 		s := suspect("d1")
 		s.Headers = map[string]string{
-			"Webhook-Id": "d1", "webhook-timestamp": "1700000000", "Content-Type": strings.Repeat("é", 500), "User-Agent": "\xff",
+			"Webhook-Id": "d1", "webhook-timestamp": "1700000000", "Content-Type": strings.Repeat("é", 500),
+			"User-Agent":        "\xff",
 			"Webhook-Signature": "v1,secret", "Authorization": "Bearer secret", "X-Anything": "else",
 		}
 		w.keep(s)
@@ -81,7 +83,7 @@ var quarantineList = join([]ledgerTest{
 			w.Errorf("kept: %q", q.Headers)
 		}
 	}},
-	{"what was taken in later says so and stays until its retention [W6]", func(w *world) {
+	{"a delivery that was ingested later records that, and stays until its retention ends [W6]", func(w *world) {
 		s := suspect("d1")
 		w.keep(s)
 		before, _, err := w.ledger().ReadQuarantined(w.ctx, "d1")
@@ -120,7 +122,7 @@ var quarantineList = join([]ledgerTest{
 		}
 		equal(w, "read", counting.Counts(), Counts{Gets: 1, Read: 1})
 	}},
-}, lostly("MarkRetried: noted [W6]", func(w *world, l *ledger.Ledger) {
+}, lostly("MarkRetried: recorded [W6]", func(w *world, l *ledger.Ledger) {
 	w.keep(suspect("d1"))
 	if err := l.MarkRetried(w.ctx, "d1", ledger.Applied); err != nil {
 		w.Errorf("MarkRetried: %v", err)

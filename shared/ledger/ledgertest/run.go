@@ -6,8 +6,9 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// Run runs the conformance suite. open returns an empty store that no other test uses; Run closes it. Its clock must be about
-// that of this process. Tests run in parallel, each on a store of its own.
+// Run runs the conformance suite. open returns an empty store that no other test uses; Run closes
+// it. Its clock must be about that of this process. Tests run in parallel, each on a store of its
+// own.
 func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
 	for _, g := range []struct {
 		name  string
@@ -61,6 +62,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
 		{"AlertRaces", alertRaces},
 		{"OperationCondition", operationCondition},
 		{"OperationAbandon", operationAbandon},
+		{"EffectContinue", effectContinue},
 		{"EffectRecover", effectRecover},
 		{"EffectReplay", effectReplay},
 		{"EffectRerun", effectRerun},

@@ -7,16 +7,23 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// idTexts are ids that providers, submitters and attackers could choose. No two may meet in one document.
+// idTexts are ids that providers, submitters and attackers could choose. No two may meet in one
+// document.
 func idTexts() []string {
 	texts := []string{
-		"plain", "Plain", "a/b", "a:b", "a%3Ab", "a%2Fb", "a%b", "%", "%%", "%_", "%25", "/", "//", ":", ".", "..", "...", "./..", "a.b",
-		"__x__", "____", "__", "_", "__x", "x__", "%___x__", "", " ", "  ", " a", "a ", "\t", "\n", "\x00", "a\x00b", "\x01", "\x1f", "\x7f",
-		"\xff", "\xfe", "\xff\xfe", "a\xc3", "a\xc3\xa9", "é", "e\u0301", "\ufffd", "日本", "🙂", "*", "[a]", "`a`", "'a'", "\"a\"", "\\", "$", "#",
+		"plain", "Plain", "a/b", "a:b", "a%3Ab", "a%2Fb", "a%b", "%", "%%", "%_", "%25", "/", "//", ":", ".", "..", "...",
+		"./..", "a.b",
+		"__x__", "____", "__", "_", "__x", "x__", "%___x__", "", " ", "  ", " a", "a ", "\t", "\n", "\x00", "a\x00b",
+		"\x01", "\x1f", "\x7f",
+		"\xff", "\xfe", "\xff\xfe", "a\xc3", "a\xc3\xa9", "é", "e\u0301", "\ufffd", "日本", "🙂", "*", "[a]", "`a`",
+		"'a'", "\"a\"",
+		"\\", "$", "#",
 		"~", "%~", "-", "null", "a,b", "a;b", "a?b", "a&b=c", "<a>", "\u00a0", "\u200b", "\ufeff", "\u2028",
 	}
 	for _, n := range []int{496, 498, 500, 502, 1022, 1498, 1500, 1502, 2000} {
-		texts = append(texts, strings.Repeat("x", n), strings.Repeat("/", n), strings.Repeat("é", n/2), strings.Repeat("\x00", n))
+		texts = append(
+			texts, strings.Repeat("x", n), strings.Repeat("/", n), strings.Repeat("é", n/2), strings.Repeat("\x00", n),
+		)
 	}
 	for _, last := range []string{"a", "b", "\xff"} {
 		texts = append(texts, strings.Repeat("y", 2000)+last)
@@ -24,7 +31,7 @@ func idTexts() []string {
 	return texts
 }
 
-// someIDs are enough of idTexts where each costs a call of the ledger's.
+// someIDs are a part of idTexts, for tests in which each costs a call of the ledger.
 func someIDs() []string {
 	return []string{
 		"plain", "a/b", "a:b", "a%2Fb", ".", "..", "__x__", "", " ", "\x00", "\xff", "\xfe", "\ufffd", "é", "🙂",
@@ -33,7 +40,7 @@ func someIDs() []string {
 	}
 }
 
-// putAll creates notes at many paths, some at a time. Where the store refuses, it says which.
+// putAll creates notes at many paths, some at a time, and names those that the store refuses.
 func (d desk) putAll(paths []ledger.Path, at func(i int) note) {
 	d.Helper()
 	const batch = 100
@@ -59,10 +66,12 @@ var idTests = []storeTest{
 		var paths []ledger.Path
 		for _, text := range texts {
 			root := ledger.OperationPath(operation.Key(text))
-			paths = append(paths, root, pathA.Child(ledger.DeliveriesCollection, text), root.Child(ledger.EffectsCollection, text))
+			paths = append(
+				paths, root, pathA.Child(ledger.DeliveriesCollection, text), root.Child(ledger.EffectsCollection, text),
+			)
 		}
 		d.putAll(paths, func(i int) note { return note{Body: []byte(texts[i/3]), Count: int64(i)} })
-		// All are there, each with its own text: no two share a document.
+		// All exist, each with its own text: no two share a document.
 		snapshot, err := d.store.Get(d.Context(), paths...)
 		if err != nil {
 			d.Fatal(err)

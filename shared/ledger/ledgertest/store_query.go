@@ -13,7 +13,8 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func minute(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 
-// find returns the paths that q finds, page by page of one document more each time, so that cursors stand everywhere.
+// find returns the paths that q finds, page by page of one document more each time, so that cursors
+// are at every document.
 func (d desk) find(q ledger.Query) []ledger.Path {
 	d.Helper()
 	var paths []ledger.Path
@@ -68,7 +69,7 @@ var queryTests = []storeTest{
 		d.wantFound(byDue)
 	}),
 	onDesk("due order, ties by path, across pages [L4]", func(d desk) {
-		// Written in an order that is none of those asked for.
+		// Written in an order that no query asks for.
 		for i, at := range map[string]int{"d": 1, "b": 1, "e": 2, "c": 1, "a": 1, "z": 0} {
 			d.put(effectOf("batches/a", i), note{DueAt: minute(at)})
 		}
@@ -81,7 +82,9 @@ var queryTests = []storeTest{
 	onDesk("paths in the order of their segments", func(d desk) {
 		// As texts "a-b/effects/x" is before "a/effects/x", because '-' is before '/'.
 		want := []ledger.Path{
-			effectOf("a", "x"), effectOf("a", "y"), effectOf("a!", "x"), effectOf("a-b", "x"), effectOf("a.b", "x"), effectOf("b", "a"),
+			effectOf(
+				"a", "x",
+			), effectOf("a", "y"), effectOf("a!", "x"), effectOf("a-b", "x"), effectOf("a.b", "x"), effectOf("b", "a"),
 		}
 		for _, i := range []int{3, 0, 5, 2, 4, 1} {
 			d.put(want[i], note{DueAt: noon})
@@ -170,17 +173,19 @@ var queryTests = []storeTest{
 		d.wantFound(q, mine)
 		q.OrderBy = ledger.FieldCreatedAt
 		d.wantFound(q, mine)
-		q.Under = ledger.OperationPath("nobody")
+		q.Under = ledger.OperationPath("unknown")
 		d.wantFound(q)
 	}),
-	onDesk("Under does not take a longer name for its own", func(d desk) {
+	onDesk("Under does not match a longer name", func(d desk) {
 		d.put(effectOf("a", "x"), note{CreatedAt: noon})
 		d.put(effectOf("a-b", "x"), note{CreatedAt: noon})
 		d.put(effectOf("a/b", "x"), note{CreatedAt: noon})
-		q := ledger.Query{Collection: ledger.EffectsCollection, Under: ledger.OperationPath("a"), OrderBy: ledger.FieldCreatedAt}
+		q := ledger.Query{
+			Collection: ledger.EffectsCollection, Under: ledger.OperationPath("a"), OrderBy: ledger.FieldCreatedAt,
+		}
 		d.wantFound(q, effectOf("a", "x"))
 	}),
-	onDesk("what has not the field is not found", func(d desk) {
+	onDesk("a document without the field is not found", func(d desk) {
 		d.put(effectOf("a", "x"), note{CreatedAt: noon})
 		d.put(effectOf("a", "y"), note{DueAt: noon})
 		d.wantFound(byDue, effectOf("a", "y"))

@@ -40,7 +40,8 @@ var readTests = []storeTest{
 		}
 	}),
 	onDesk("Get reads one instant", func(d desk) {
-		// One writer changes both documents in one commit, over and over: no reader may see them differ.
+		// One writer changes both documents in one commit, over and over: no reader may see them
+		// differ.
 		d.commit(ledger.Write{Path: pathA, Data: note{}}, ledger.Write{Path: pathB, Data: note{}})
 		done := make(chan error, 1)
 		go func() {

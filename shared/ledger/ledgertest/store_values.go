@@ -30,7 +30,8 @@ var valueTests = []storeTest{
 	}),
 	onDesk("times long ago and far away", func(d desk) {
 		for i, at := range []time.Time{
-			time.Unix(0, 0).UTC(), time.Date(1969, 12, 31, 23, 59, 59, 999999000, time.UTC), time.Date(9000, 1, 1, 0, 0, 0, 1000, time.UTC),
+			time.Unix(0, 0).UTC(), time.Date(1969, 12, 31, 23, 59, 59, 999999000, time.UTC),
+			time.Date(9000, 1, 1, 0, 0, 0, 1000, time.UTC),
 		} {
 			path := pathA.Child(ledger.EffectsCollection, string(rune('a'+i)))
 			d.put(path, note{CreatedAt: at})
@@ -48,7 +49,8 @@ var valueTests = []storeTest{
 		}
 		d.put(pathA, want)
 		got := d.read(pathA)
-		if got.Text != want.Text || !bytes.Equal(got.Body, want.Body) || got.Count != want.Count || !maps.Equal(got.Words, want.Words) {
+		if got.Text != want.Text || !bytes.Equal(got.Body, want.Body) || got.Count != want.Count ||
+			!maps.Equal(got.Words, want.Words) {
 			d.Errorf("got %+v, want %+v", got, want)
 		}
 	}),
@@ -109,7 +111,7 @@ var valueTests = []storeTest{
 			d.Errorf("the refused update left %d bytes", len(got))
 		}
 	}),
-	onDesk("a document clearly under the limit is taken", func(d desk) {
+	onDesk("a document clearly under the limit is accepted", func(d desk) {
 		text := strings.Repeat("x", 900*1024)
 		d.put(pathA, note{Text: text})
 		if got := d.read(pathA).Text; got != text {
@@ -118,7 +120,8 @@ var valueTests = []storeTest{
 	}),
 }
 
-// absent sees by queries and by decoding over what is there that a zero field is not in the document at all.
+// absent checks, by queries and by decoding over a filled struct, that a zero field is not in the
+// document.
 func absent(d desk) {
 	due := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	doc := d.put(pathA, note{Text: "text", DueAt: due, Words: map[string]string{"a": "b"}})
@@ -136,9 +139,9 @@ func absent(d desk) {
 	}
 	d.commit(ledger.Write{Path: pathA, Token: doc.Token, Data: note{Count: 1}})
 	if n := find(); n != 0 {
-		d.Errorf("found %d documents by a dueAt that was taken away", n)
+		d.Errorf("found %d documents by a dueAt that was removed", n)
 	}
-	// What is absent leaves alone what the struct had; null would not.
+	// An absent field leaves the struct's value; null would not.
 	was := note{Text: "was", DueAt: due}
 	if err := d.get(pathA).Decode(&was); err != nil {
 		d.Fatal(err)

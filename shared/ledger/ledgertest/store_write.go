@@ -23,7 +23,7 @@ type note struct {
 	DueAt      time.Time         `json:"dueAt,omitzero" firestore:"dueAt,omitempty"`
 }
 
-// A desk is a store with the little that every store test does over and over.
+// A desk is a store with the helpers of the store tests.
 type desk struct {
 	*testing.T
 	store ledger.Store
@@ -68,7 +68,7 @@ func (d desk) wantConflict(writes ...ledger.Write) {
 	}
 }
 
-// onDesk makes a store test of a function of a desk.
+// onDesk returns a store test that calls run.
 func onDesk(name string, run func(d desk)) storeTest {
 	return storeTest{name, func(t *testing.T, store ledger.Store) { run(desk{t, store}) }}
 }
@@ -156,7 +156,7 @@ var writeTests = []storeTest{
 	onDesk("delete of missing and of changed", func(d desk) {
 		d.wantConflict(ledger.Write{Path: pathA})
 		old := d.put(pathA, note{})
-		d.wantConflict(ledger.Write{Path: pathA}) // says that it does not exist
+		d.wantConflict(ledger.Write{Path: pathA}) // its token means that it does not exist
 		d.commit(ledger.Write{Path: pathA, Token: old.Token, Data: note{Count: 1}})
 		d.wantConflict(ledger.Write{Path: pathA, Token: old.Token})
 		if !d.get(pathA).Exists() {
@@ -179,7 +179,8 @@ var writeTests = []storeTest{
 	}),
 }
 
-// allOrNothing commits batches in which one write's precondition does not hold, at each place, and finds nothing written.
+// allOrNothing commits batches in which one write's precondition does not hold, at each place, and
+// finds nothing written.
 func allOrNothing(d desk) {
 	a := d.put(pathA, note{Text: "a"})
 	stale := a.Token
@@ -203,7 +204,8 @@ func allOrNothing(d desk) {
 			if err := d.store.Commit(d.Context(), batch...); !errors.Is(err, ledger.ErrConflict) {
 				d.Errorf("%s at place %d: %v, want ErrConflict", name, place, err)
 			}
-			if d.get(pathB).Exists() || d.get(good[1].Path).Exists() || d.get(pathC).Token != c.Token || d.get(pathA).Token != a.Token {
+			if d.get(pathB).Exists() || d.get(good[1].Path).Exists() || d.get(pathC).Token != c.Token ||
+				d.get(pathA).Token != a.Token {
 				d.Fatalf("%s at place %d: part of the batch was written", name, place)
 			}
 		}
@@ -214,7 +216,7 @@ func allOrNothing(d desk) {
 	}
 }
 
-// oneWriterWins has many writers commit on one token at once.
+// oneWriterWins lets many writers commit on one token concurrently.
 func oneWriterWins(d desk) {
 	const writers = 16
 	first := d.put(pathA, note{})
@@ -222,9 +224,13 @@ func oneWriterWins(d desk) {
 	var group sync.WaitGroup
 	for i := range writers {
 		group.Go(func() {
-			errs[i] = d.store.Commit(d.Context(),
+			errs[i] = d.store.Commit(
+				d.Context(),
 				ledger.Write{Path: pathA, Token: first.Token, Data: note{Text: fmt.Sprint(i)}},
-				ledger.Write{Path: pathA.Child(ledger.DeliveriesCollection, fmt.Sprint(i)), Data: note{Text: strings.Repeat("x", i)}})
+				ledger.Write{
+					Path: pathA.Child(ledger.DeliveriesCollection, fmt.Sprint(i)), Data: note{Text: strings.Repeat("x", i)},
+				},
+			)
 		})
 	}
 	group.Wait()
@@ -240,7 +246,7 @@ func oneWriterWins(d desk) {
 		}
 	}
 	if winner < 0 {
-		d.Fatal("nobody won")
+		d.Fatal("no writer won")
 	}
 	if n := d.read(pathA); n.Text != fmt.Sprint(winner) {
 		d.Errorf("writer %d won and %q is written", winner, n.Text)

@@ -17,14 +17,15 @@ const (
 	alarm   = "alarm"   // when it fails or expires
 )
 
-// A world is one ledger test: a store with a clock that the test moves, settings, and everything that was published.
+// A world is one ledger test: a store with a clock that the test moves, settings, and everything
+// that was published.
 type world struct {
 	*testing.T
 	ctx      context.Context
 	store    *Skewed // also checks every write
 	settings ledger.Settings
 	outbox   *outbox
-	// jitter is what every ledger of this world takes for chance. Zero: no pause between tries.
+	// jitter is the Jitter of every ledger of this world. Zero: no pause between tries.
 	jitter func() float64
 	name   operation.Name
 	start  time.Time // the store's time when the world began, to the microsecond
@@ -53,11 +54,11 @@ func nameOf(t testing.TB, raw string) operation.Name {
 	return name
 }
 
-// An outbox is a publisher that keeps what it is given.
+// An outbox is a publisher that stores the messages.
 type outbox struct {
 	mu       sync.Mutex
 	messages []ledger.Message
-	err      error // answer this instead
+	err      error // return this instead
 }
 
 func (o *outbox) Publish(_ context.Context, m ledger.Message) error {
@@ -102,7 +103,8 @@ func (w *world) now() time.Time {
 	return operation.Instant(snapshot.ReadTime)
 }
 
-// event returns a webhook's report on the world's operation; its server time is that of the world's start plus at.
+// event returns a webhook's event about the world's operation; its server time is that of the
+// world's start plus at.
 func (w *world) event(delivery string, state operation.State, at time.Duration) operation.Event {
 	return operation.Event{
 		Name: w.name, DeliveryID: delivery, Source: operation.Webhook, Type: "batch.test",
@@ -110,7 +112,7 @@ func (w *world) event(delivery string, state operation.State, at time.Duration) 
 	}
 }
 
-// lookup returns what reconciliation makes of Gemini's answer.
+// lookup returns the event of a look-up.
 func (w *world) lookup(state operation.State, at time.Duration) operation.Event {
 	e := w.event(fmt.Sprintf("reconcile-%s-%d", state, at), state, at)
 	e.Source, e.Type = operation.Reconcile, ""
@@ -131,7 +133,7 @@ func (w *world) register() ledger.Registered {
 	return registered
 }
 
-// ingest takes an event in.
+// ingest ingests an event.
 func (w *world) ingest(e operation.Event) ledger.Receipt {
 	w.Helper()
 	receipt, err := w.ledger().Ingest(w.ctx, e)
@@ -141,7 +143,8 @@ func (w *world) ingest(e operation.Event) ledger.Receipt {
 	return receipt
 }
 
-// succeed registers the world's operation and ingests its success, so that its effect "publish" can be claimed.
+// succeed registers the world's operation and ingests its success, so that its effect "publish" can
+// be claimed.
 func (w *world) succeed() {
 	w.Helper()
 	w.register()
@@ -150,7 +153,7 @@ func (w *world) succeed() {
 	}
 }
 
-// claim asks for an effect.
+// claim claims an effect.
 func (w *world) claim(effect string) ledger.Grant {
 	w.Helper()
 	grant, err := w.ledger().Claim(w.ctx, w.name.Key, effect)
@@ -160,7 +163,7 @@ func (w *world) claim(effect string) ledger.Grant {
 	return grant
 }
 
-// granted claims an effect and insists on getting it.
+// granted claims an effect, and fails the test where it is not granted.
 func (w *world) granted(effect string) ledger.Lease {
 	w.Helper()
 	grant := w.claim(effect)
@@ -171,9 +174,9 @@ func (w *world) granted(effect string) ledger.Lease {
 }
 
 // finish finishes a lease.
-func (w *world) finish(lease ledger.Lease, riders ...ledger.Write) {
+func (w *world) finish(lease ledger.Lease, extra ...ledger.Write) {
 	w.Helper()
-	if err := w.ledger().Finish(w.ctx, lease, riders...); err != nil {
+	if err := w.ledger().Finish(w.ctx, lease, extra...); err != nil {
 		w.Fatalf("Finish: %v", err)
 	}
 }
@@ -218,7 +221,7 @@ func (w *world) document(path ledger.Path) ledger.Document {
 	return snapshot.Documents[0]
 }
 
-// delete takes a document away, as the store does when it expired.
+// delete deletes a document, as the store does when it has expired.
 func (w *world) delete(path ledger.Path) {
 	w.Helper()
 	doc := w.document(path)

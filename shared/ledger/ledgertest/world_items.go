@@ -26,8 +26,11 @@ func numbered(first, n int64) []ledger.ItemOutcome {
 	return all
 }
 
-// recordItems records items and insists on it, long enough after the last time for the record to be told.
-func (w *world) recordItems(lease ledger.Lease, at ledger.ItemProgress, outcomes []ledger.ItemOutcome) ledger.ItemProgress {
+// recordItems records items without an error, long enough after the last time for the record to be
+// updated.
+func (w *world) recordItems(
+	lease ledger.Lease, at ledger.ItemProgress, outcomes []ledger.ItemOutcome,
+) ledger.ItemProgress {
 	w.Helper()
 	w.store.Advance(time.Second)
 	next, err := w.ledger().RecordItems(w.ctx, lease, at, outcomes)
@@ -55,7 +58,8 @@ func (w *world) item(key string) ledger.Item {
 func (w *world) items() int {
 	w.Helper()
 	found, err := w.store.Query(w.ctx, ledger.Query{
-		Collection: ledger.ItemsCollection, Under: ledger.EffectPath(w.name.Key, publish), OrderBy: ledger.FieldCreatedAt, Limit: 1000,
+		Collection: ledger.ItemsCollection, Under: ledger.EffectPath(w.name.Key, publish),
+		OrderBy: ledger.FieldCreatedAt, Limit: 1000,
 	})
 	if err != nil {
 		w.Fatal(err)
@@ -63,13 +67,19 @@ func (w *world) items() int {
 	return len(found)
 }
 
-// stands checks how far the items have come, in the effect and in the record.
+// stands checks the items' progress, in the effect and in the record.
 func (w *world) stands(what, want string) {
 	w.Helper()
 	var p ledger.ItemProgress
 	if e := w.effect(publish); e.Progress != nil {
 		p = *e.Progress
 	}
-	equal(w, what, fmt.Sprintf("done %d failed %d of %d, next %d, waiting %v", p.Done, p.Failed, p.Total, p.Next, p.Waiting), want)
-	equal(w, what+": the record", w.record().Progress[publish], operation.Progress{Done: p.Done, Failed: p.Failed, Total: p.Total})
+	equal(
+		w, what, fmt.Sprintf("done %d failed %d of %d, next %d, waiting %v", p.Done, p.Failed, p.Total, p.Next, p.Waiting),
+		want,
+	)
+	equal(
+		w, what+": the record", w.record().Progress[publish],
+		operation.Progress{Done: p.Done, Failed: p.Failed, Total: p.Total},
+	)
 }

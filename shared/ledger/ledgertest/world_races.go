@@ -12,8 +12,8 @@ import (
 // A move is something that a caller does with a ledger of its own.
 type move func(l *ledger.Ledger) error
 
-// race stops slow between its read and its commit, runs fast to its end, and lets slow go on: slow decided on what was no
-// longer true.
+// race stops slow between its read and its commit, runs fast to its end, and lets slow continue:
+// slow decided on outdated documents.
 func (w *world) race(slow, fast move) (slowErr, fastErr error) {
 	w.Helper()
 	pause := PauseBeforeCommit(w.store)
@@ -30,7 +30,7 @@ func (w *world) race(slow, fast move) (slowErr, fastErr error) {
 	return <-done, fastErr
 }
 
-// mustRace is race for moves that must both end well.
+// mustRace is race for moves that must both succeed.
 func (w *world) mustRace(slow, fast move) {
 	w.Helper()
 	if slowErr, fastErr := w.race(slow, fast); slowErr != nil || fastErr != nil {
@@ -38,8 +38,8 @@ func (w *world) mustRace(slow, fast move) {
 	}
 }
 
-// both returns a test for each of the two orders in which a and b can race. Both are made anew for every test, since they
-// keep what they were told. check sees the end.
+// both returns a test for each of the two orders in which a and b can race. Both are created for
+// each test, since they keep their results. check checks the end.
 func both(name string, make func(w *world) (a, b move, check func())) []ledgerTest {
 	return []ledgerTest{
 		{name + ", the first is slow", func(w *world) {
@@ -55,7 +55,8 @@ func both(name string, make func(w *world) (a, b move, check func())) []ledgerTe
 	}
 }
 
-// crowd runs n callers at once, each with a ledger of its own, and returns their results in order. Errors end the test.
+// crowd runs n concurrent callers, each with its own ledger, and returns their results in order.
+// Errors end the test.
 func crowd[T any](w *world, n int, do func(l *ledger.Ledger, i int) (T, error)) []T {
 	w.Helper()
 	results, errs := make([]T, n), make([]error, n)
@@ -104,7 +105,8 @@ func equal[T comparable](w *world, what string, got, want T) {
 	}
 }
 
-// near reports a duration that is not what it should be, give or take the time that the test itself took.
+// near reports a duration that differs from want by more than the test itself may have
+// taken.
 func near(w *world, what string, got, want time.Duration) {
 	w.Helper()
 	const slack = 30 * time.Second
@@ -121,7 +123,8 @@ func between(w *world, what string, got, least, span time.Duration) {
 	}
 }
 
-// published checks that since the last look exactly the given effects of the world's operation were published.
+// published checks that since the last call exactly the given effects of the world's operation were
+// published.
 func (w *world) published(want ...string) {
 	w.Helper()
 	var got []string

@@ -13,18 +13,20 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Checked is a store that looks at every write before it passes it on, and reports to the test what must not be in any
-// document of the ledger's, whatever the store would make of it:
+// A Checked is a store that checks every write before it passes it on. It reports to the test what
+// no document of the ledger may hold, whatever the store would do with it:
 //
 //   - dueAt and expireAt together: what is waited for must not be deleted [L3];
-//   - a record that expires while something is open, is waited for although it was abandoned, or is in half a trouble [R4];
-//   - an effect that expires or waits though its state says otherwise, or whose key is not its own [K4];
-//   - an effect whose fence is lower than in an earlier version of it [S6], or one that took in a message twice [G5];
-//   - text that is not UTF-8, which one store mends silently and the other refuses;
-//   - a version that nobody counted: a write that changes nothing may keep its token;
-//   - an intent that is neither waited for nor ever deleted, and one that is bound by another commit than that which makes its
-//     operation's record a registered one with the intent's id [G6];
-//   - an item that is written without its effect, which is claimed with the same fence [S6], or whose key is not its own [K4].
+//   - a record that expires while an effect is open, is waited for although it was abandoned, or
+//     has only half of a condition [R4];
+//   - an effect that expires or is due against its state, or whose key is not its own [K4];
+//   - an effect with a lower fence than before [S6], or with the same message twice [G5];
+//   - text that is not UTF-8, which one store corrects silently and the other refuses;
+//   - a version that was not incremented: a write that changes nothing may keep its token;
+//   - an intent with neither a due time nor an expiry, and one that is bound in another commit than
+//     the one that registers its operation with the intent's id [G6];
+//   - an item that is written without its effect, which is CLAIMED with the same fence [S6], or
+//     whose key is not its own [K4].
 type Checked struct {
 	ledger.Store
 	t      testing.TB
@@ -85,19 +87,25 @@ func checkWrite(w ledger.Write) error {
 	return errors.Join(err, checkText("", v))
 }
 
-// checkIntent looks at an intent and at the commit that it is written in.
+// checkIntent checks an intent and the commit that writes it.
 func checkIntent(intent ledger.Intent, commit []ledger.Write) error {
-	if open := intent.State == ledger.IntentOpen; intent.DueAt.IsZero() == intent.ExpireAt.IsZero() || open && intent.DueAt.IsZero() ||
+	open := intent.State == ledger.IntentOpen
+	if intent.DueAt.IsZero() == intent.ExpireAt.IsZero() || open && intent.DueAt.IsZero() ||
 		!intent.Waiting() && !intent.DueAt.IsZero() || open == intent.GiveUpAt.IsZero() {
-		return fmt.Errorf("%s with dueAt %v, giveUpAt %v and expireAt %v", intent.State, intent.DueAt, intent.GiveUpAt, intent.ExpireAt)
+		return fmt.Errorf(
+			"%s with dueAt %v, giveUpAt %v and expireAt %v", intent.State, intent.DueAt, intent.GiveUpAt, intent.ExpireAt,
+		)
 	}
 	if intent.State != ledger.IntentBound {
 		return nil
 	}
 	for _, w := range commit {
-		if rec, ok := w.Data.(operation.Record); ok && rec.Key == intent.Operation && w.Path == ledger.OperationPath(rec.Key) {
+		if rec, ok := w.Data.(operation.Record); ok && rec.Key == intent.Operation &&
+			w.Path == ledger.OperationPath(rec.Key) {
 			if !rec.Registered || rec.CorrelationID != intent.CorrelationID {
-				return fmt.Errorf("bound to %s, which is registered: %v, with the id %q", rec.Key, rec.Registered, rec.CorrelationID)
+				return fmt.Errorf(
+					"bound to %s, which is registered: %v, with the id %q", rec.Key, rec.Registered, rec.CorrelationID,
+				)
 			}
 			return nil
 		}
@@ -105,7 +113,7 @@ func checkIntent(intent ledger.Intent, commit []ledger.Write) error {
 	return fmt.Errorf("bound to %s, whose record is not in the commit", intent.Operation)
 }
 
-// checkText finds text that is not UTF-8, anywhere in v.
+// checkText returns an error for text that is not UTF-8, anywhere in v.
 func checkText(at string, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.String:

@@ -11,7 +11,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// checkRecord finds what must not be in any record that the ledger writes.
+// checkRecord returns an error for what no record of the ledger may hold.
 func checkRecord(rec operation.Record) error {
 	var errs []error
 	must := func(ok bool, format string, args ...any) {
@@ -19,13 +19,19 @@ func checkRecord(rec operation.Record) error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	must(!rec.Registered || rec.Closed() || rec.ExpireAt.IsZero(), "it expires at %v although something is open or dead [L3]", rec.ExpireAt)
+	must(
+		!rec.Registered || rec.Closed() || rec.ExpireAt.IsZero(),
+		"it expires at %v although something is open or dead [L3]", rec.ExpireAt,
+	)
 	dead := slices.Contains(slices.Collect(maps.Values(rec.Effects)), operation.EffectDead)
 	must(rec.DeadEffect == dead, "a dead effect is said to be there: %v; its effects are %v", rec.DeadEffect, rec.Effects)
 	must(rec.Abandoned == nil || rec.DueAt.IsZero(), "it is due at %v although it was abandoned [R4]", rec.DueAt)
-	must(rec.Abandoned == nil || rec.Abandoned.Why != "" && !rec.Abandoned.At.IsZero(), "nobody knows why or when it was abandoned")
-	must((rec.Condition == "") == rec.ConditionSince.IsZero(), "trouble %q since %v", rec.Condition, rec.ConditionSince)
-	must(rec.MissingSince.IsZero() || rec.Condition != "", "it is missing and in no trouble")
+	must(
+		rec.Abandoned == nil || rec.Abandoned.Why != "" && !rec.Abandoned.At.IsZero(),
+		"it was abandoned without a reason or a time",
+	)
+	must((rec.Condition == "") == rec.ConditionSince.IsZero(), "condition %q since %v", rec.Condition, rec.ConditionSince)
+	must(rec.MissingSince.IsZero() || rec.Condition != "", "it is missing without a condition")
 	must(rec.MissingAlertedAt.IsZero() || !rec.MissingSince.IsZero(), "it was said to be missing and is not")
 	return errors.Join(errs...)
 }
@@ -36,7 +42,8 @@ type fences struct {
 	all map[ledger.Path]map[int64]int64 // by version
 }
 
-// note takes in a commit that was made. Commits may be noted in another order than they were made in.
+// note checks a commit that succeeded. Commits may be noted in another order than they were made
+// in.
 func (f *fences) note(commit []ledger.Write) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,12 +53,15 @@ func (f *fences) note(commit []ledger.Write) error {
 		if !ok {
 			continue
 		}
-		if w.Token == "" { // perhaps made anew after it was forgotten
+		if w.Token == "" { // perhaps created again after it was forgotten
 			delete(f.all, w.Path)
 		}
 		for version, fence := range f.all[w.Path] {
 			if version < effect.Version && fence > effect.Fence || version > effect.Version && fence < effect.Fence {
-				errs = append(errs, fmt.Errorf("%.80s: fence %d in version %d, %d in %d [S6]", w.Path, effect.Fence, effect.Version, fence, version))
+				errs = append(
+					errs,
+					fmt.Errorf("%.80s: fence %d in version %d, %d in %d [S6]", w.Path, effect.Fence, effect.Version, fence, version),
+				)
 			}
 		}
 		if f.all == nil {
@@ -65,7 +75,7 @@ func (f *fences) note(commit []ledger.Write) error {
 	return errors.Join(errs...)
 }
 
-// checkItem looks at an item and at the commit that it is written in.
+// checkItem checks an item and the commit that writes it.
 func checkItem(item ledger.Item, commit []ledger.Write) error {
 	var errs []error
 	must := func(ok bool, format string, args ...any) {
@@ -77,11 +87,14 @@ func checkItem(item ledger.Item, commit []ledger.Write) error {
 	must(item.IdempotencyKey == key, "its key is %s [K4]", item.IdempotencyKey)
 	failed := !item.FailedAt.IsZero()
 	must(!item.CreatedAt.IsZero() && (item.Attempts > 0 || item.State == ledger.ItemPending), "%+v", item)
-	must(failed || item.State != ledger.ItemFailed, "it is FAILED and nobody finds it")
+	must(failed || item.State != ledger.ItemFailed, "it is FAILED and no query finds it")
 	must(!failed || item.State != ledger.ItemDone, "it is DONE and failed at %v", item.FailedAt)
 	kept := item.Response != "" || item.Error != ""
-	must(failed == (kept || !item.FetchableUntil.IsZero()), "it failed at %v, is kept %v, and can be fetched until %v", item.FailedAt, kept, item.FetchableUntil)
-	if commitsOnlyFailed(commit) { // kept for ever, or no longer
+	must(
+		failed == (kept || !item.FetchableUntil.IsZero()), "it failed at %v, is kept %v, and can be fetched until %v",
+		item.FailedAt, kept, item.FetchableUntil,
+	)
+	if commitsOnlyFailed(commit) { // their expiry is set or cleared
 		return errors.Join(errs...)
 	}
 	must(failed == item.ExpireAt.IsZero(), "it failed at %v and expires at %v [L3]", item.FailedAt, item.ExpireAt)
@@ -93,7 +106,8 @@ func checkItem(item ledger.Item, commit []ledger.Write) error {
 	return errors.Join(errs...)
 }
 
-// commitsOnlyFailed reports whether a commit writes nothing but items that failed and are there already.
+// commitsOnlyFailed reports whether a commit writes nothing but items that failed and exist
+// already.
 func commitsOnlyFailed(commit []ledger.Write) bool {
 	return !slices.ContainsFunc(commit, func(w ledger.Write) bool {
 		item, ok := w.Data.(ledger.Item)
@@ -101,7 +115,7 @@ func commitsOnlyFailed(commit []ledger.Write) bool {
 	})
 }
 
-// checkEffect finds what must not be in any effect that the ledger writes.
+// checkEffect returns an error for what no effect of the ledger may hold.
 func checkEffect(effect ledger.Effect) error {
 	var errs []error
 	must := func(ok bool, format string, args ...any) {
@@ -111,21 +125,38 @@ func checkEffect(effect ledger.Effect) error {
 	}
 	dead := effect.State == ledger.EffectDead
 	waived := dead && effect.Abandoned != nil
-	must(effect.IdempotencyKey == operation.IdempotencyKey(effect.Operation, effect.Name), "its key is %s [K4]", effect.IdempotencyKey)
+	must(
+		effect.IdempotencyKey == operation.IdempotencyKey(effect.Operation, effect.Name), "its key is %s [K4]",
+		effect.IdempotencyKey,
+	)
 	must(effect.Abandoned == nil || dead, "it is %s and waived", effect.State)
 	closed := effect.State == ledger.EffectDone || waived
-	must(closed == !effect.ExpireAt.IsZero(), "it is %s, waived %v, and expires at %v [L3]", effect.State, waived, effect.ExpireAt)
+	must(
+		closed == !effect.ExpireAt.IsZero(), "it is %s, waived %v, and expires at %v [L3]", effect.State, waived,
+		effect.ExpireAt,
+	)
 	must((closed || dead) == effect.DueAt.IsZero(), "it is %s and due at %v [R5]", effect.State, effect.DueAt)
 	if p := effect.Progress; p != nil {
-		must(effect.State != ledger.EffectDone || p.Failed+p.Returned+p.Waiting.Count() == 0, "it is DONE and not all of its items: %+v [S4]", *p)
+		must(
+			effect.State != ledger.EffectDone || p.Failed+p.Returned+p.Waiting.Count() == 0,
+			"it is DONE and not all of its items: %+v [S4]", *p,
+		)
 		must(p.Done+p.Failed+p.Returned+p.Waiting.Count() == p.Next, "its items do not add up: %+v", *p)
 	}
-	must(effect.Rerun == "" || effect.Name == ledger.RuleOf(effect.Name)+"@"+effect.Rerun, "it is the run %q [G5]", effect.Rerun)
+	must(
+		effect.Rerun == "" || effect.Name == ledger.RuleOf(effect.Name)+"@"+effect.Rerun, "it is the run %q [G5]",
+		effect.Rerun,
+	)
 	must(effect.Runs == 0 || effect.Rerun == "", "a run of its own has runs of its own [G5]")
-	must(effect.Unanswered == 0 || !closed && !dead, "it is %s, and %d messages have no answer [R5]", effect.State, effect.Unanswered)
+	must(
+		effect.Unanswered == 0 || !closed && !dead, "it is %s, and %d messages have no answer [R5]", effect.State,
+		effect.Unanswered,
+	)
 	if f := effect.Failing; f != nil {
-		must(f.Times > 0 && !f.Since.After(f.Last) && f.Times+effect.Interrupted <= effect.Attempts, "it fails so: %+v, of %d attempts and %d interrupted [S4]",
-			f, effect.Attempts, effect.Interrupted)
+		must(
+			f.Times > 0 && !f.Since.After(f.Last) && f.Times+effect.Interrupted <= effect.Attempts,
+			"it fails so: %+v, of %d attempts and %d interrupted [S4]", f, effect.Attempts, effect.Interrupted,
+		)
 	}
 	must(effect.Recovered == nil || effect.State == ledger.EffectDone, "it is %s and was recovered [S7]", effect.State)
 	seen := map[string]bool{}

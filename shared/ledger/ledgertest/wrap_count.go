@@ -7,7 +7,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// Counts is what a store was asked to do.
+// Counts are the calls of a store.
 type Counts struct {
 	Gets, Queries, Commits int
 	Writes                 int // documents in those commits
@@ -32,7 +32,7 @@ func (c *Counting) Counts() Counts {
 	return c.counts
 }
 
-// Reset begins to count anew.
+// Reset sets the counts to zero.
 func (c *Counting) Reset() { c.add(func(n *Counts) { *n = Counts{} }) }
 
 func (c *Counting) add(change func(*Counts)) {

@@ -18,12 +18,14 @@ const (
 	None Fault = iota
 	// FailBefore answers ledger.ErrUnavailable and writes nothing: the store was down.
 	FailBefore
-	// LoseAnswer commits and answers ledger.ErrUnavailable: the connection broke at the worst moment.
+	// LoseAnswer commits and answers ledger.ErrUnavailable: the connection broke at the worst
+	// moment.
 	LoseAnswer
-	// Abort answers ledger.ErrConflict and writes nothing: a lost race, or a server that aborts under load.
+	// Abort answers ledger.ErrConflict and writes nothing: a lost race, or a server that aborts
+	// under load.
 	Abort
-	// RepeatItself commits and answers ledger.ErrConflict: a client library that lost the answer, sent the same commit again by
-	// itself, and met its own documents.
+	// RepeatItself commits and answers ledger.ErrConflict: a client library that lost the answer,
+	// sent the same commit again by itself, and met its own documents.
 	RepeatItself
 )
 
@@ -53,7 +55,8 @@ func Inject(store ledger.Store, faults ...Fault) *Faulty {
 	})
 }
 
-// InjectFunc returns a store each of whose commits meets the fault that next returns. Calls of next do not overlap.
+// InjectFunc returns a store each of whose commits meets the fault that next returns. Calls of next
+// do not overlap.
 func InjectFunc(store ledger.Store, next func() Fault) *Faulty {
 	return &Faulty{Store: store, next: next}
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// A PausePoint is a store that stops its first commit until it is told to go on: its caller has read and decided, and
-// has written nothing yet. Each caller that is to be stopped gets one of its own.
+// A PausePoint is a store that stops its first commit until it is told to go on: its caller has
+// read and decided, and has written nothing yet. Each caller that is to be stopped gets one of its
+// own.
 type PausePoint struct {
 	ledger.Store
 	once            sync.Once

@@ -8,8 +8,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// A Skewed is a store whose clock can be moved forward, as far as the ledger sees it: the store's own may be that of a
-// server that nobody can tell the time. It is safe for concurrent use.
+// A Skewed is a store whose clock can be moved forward, as far as the ledger sees it: the store's
+// own may be that of a server whose clock cannot be set. It is safe for concurrent use.
 type Skewed struct {
 	ledger.Store
 	offset atomic.Int64

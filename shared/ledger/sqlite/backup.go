@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// Backup writes the whole ledger as it stands into a new file at path, for the file's owner alone. Processes that share the
-// ledger go on meanwhile; what they commit after Backup began is not in it. A file that is there is refused. On an error no
-// file is left.
+// Backup writes the whole ledger into a new file at path, readable by its owner alone. Other
+// processes may go on writing; what they commit after Backup began is not in it. An existing file
+// is refused. After an error no file is left.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // SQLite writes into an empty file
 	if err != nil {

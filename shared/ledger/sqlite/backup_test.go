@@ -20,7 +20,8 @@ type numbered struct {
 
 func number(t *testing.T, s *sqlite.Store, i int) {
 	t.Helper()
-	if err := s.Commit(t.Context(), ledger.Write{Path: ledger.Path(fmt.Sprintf("numbers/%d", i)), Data: numbered{i}}); err != nil {
+	path := ledger.Path(fmt.Sprintf("numbers/%d", i))
+	if err := s.Commit(t.Context(), ledger.Write{Path: path, Data: numbered{i}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -49,8 +50,8 @@ func openFile(t *testing.T, path string) *sqlite.Store {
 	return s
 }
 
-// TestBackup: a backup has everything that was committed before it began, opens as any ledger, and is its owner's alone; the
-// ledger goes on meanwhile.
+// TestBackup: a backup has everything that was committed before it began, opens as any ledger, and
+// is readable by its owner alone; the ledger stays usable meanwhile.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -92,7 +93,8 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// TestBackupErrors: a backup that cannot be made says why, and leaves no file that could be taken for one.
+// TestBackupErrors: a backup that fails names the reason, and leaves no file that could be mistaken
+// for one.
 func TestBackupErrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

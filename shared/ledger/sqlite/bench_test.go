@@ -50,8 +50,9 @@ func (b *bench) register(n int) operation.Event {
 	}
 }
 
-// BenchmarkIngest takes in the success of one registered operation after the other: record, delivery and effect. Beside
-// BenchmarkBareTransaction, in the same run, it says what the protocol costs above the commit itself.
+// BenchmarkIngest ingests the success of one registered operation after the other: record, delivery
+// and effect. The difference to BenchmarkBareTransaction, in the same run, is the cost of the
+// protocol above the commit itself.
 func BenchmarkIngest(b *testing.B) {
 	s := newBench(b)
 	b.ReportAllocs()
@@ -77,7 +78,8 @@ func BenchmarkIngest(b *testing.B) {
 	b.ReportMetric(float64(gets)/float64(events), "reads/event")
 }
 
-// BenchmarkBareTransaction writes what Ingest writes, in one commit that nobody decided: the floor.
+// BenchmarkBareTransaction writes what Ingest writes, in one commit without deciding anything: the
+// floor.
 func BenchmarkBareTransaction(b *testing.B) {
 	s := newBench(b)
 	b.ReportAllocs()
@@ -100,13 +102,15 @@ func BenchmarkBareTransaction(b *testing.B) {
 		writes := []ledger.Write{
 			{Path: path, Token: snapshot.Documents[0].Token, Data: rec},
 			{Path: path.Child(ledger.DeliveriesCollection, e.DeliveryID), Data: ledger.Delivery{
-				Schema: 1, ID: e.DeliveryID, Source: e.Source, Type: e.Type, Name: e.Resource, State: e.State, UpdateTime: e.UpdateTime,
-				ReceivedAt: now, Outcome: ledger.Applied, Reason: operation.Advanced, Writer: "bench", ExpireAt: now.Add(time.Hour),
+				Schema: 1, ID: e.DeliveryID, Source: e.Source, Type: e.Type, Name: e.Resource, State: e.State,
+				UpdateTime: e.UpdateTime, ReceivedAt: now, Outcome: ledger.Applied, Reason: operation.Advanced, Writer: "bench",
+				ExpireAt: now.Add(time.Hour),
 			}},
 			{Path: ledger.EffectPath(e.Key, "publish"), Data: ledger.Effect{
 				Schema: 1, Version: 1, Operation: e.Key, Name: "publish", State: ledger.EffectPending,
 				IdempotencyKey: operation.IdempotencyKey(e.Key, "publish"), CreatedAt: now, ClaimableAt: now, DueAt: now,
-				Payload: `{"operation":"batches/bench-0","state":"SUCCEEDED","jobKind":"bench","result":{"outputFile":"files/output"}}`,
+				Payload: `{"operation":"batches/bench-0","state":"SUCCEEDED","jobKind":"bench",` +
+					`"result":{"outputFile":"files/output"}}`,
 			}},
 		}
 		b.StartTimer()
@@ -119,7 +123,8 @@ func BenchmarkBareTransaction(b *testing.B) {
 	b.ReportMetric(1, "commits/event")
 }
 
-// BenchmarkIngestSameOperation takes in the same delivery from 50 senders at once: one is applied, 49 are duplicates.
+// BenchmarkIngestSameOperation ingests the same delivery from 50 concurrent senders: one is
+// applied, 49 are duplicates.
 func BenchmarkIngestSameOperation(b *testing.B) {
 	const senders = 50
 	s := newBench(b)
@@ -160,8 +165,8 @@ func BenchmarkIngestSameOperation(b *testing.B) {
 	b.ReportMetric(float64(n.Conflicts)/float64(rounds*senders), "conflicts/event")
 }
 
-// BenchmarkCommits commits one new document at a time, from so many callers at once. Commits that wait
-// together share an fsync, so commits/s grows with the callers.
+// BenchmarkCommits commits one new document at a time, from so many callers at once. Commits that
+// wait together share an fsync, so commits/s grows with the callers.
 func BenchmarkCommits(b *testing.B) {
 	for _, callers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {

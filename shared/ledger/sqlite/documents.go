@@ -16,11 +16,11 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Get reads all paths in one statement, and so at one instant.
+// Get reads all paths in one statement, and so as of one instant.
 func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
 	snapshot := ledger.Snapshot{Documents: make([]ledger.Document, len(paths))}
 	if len(paths) == 0 {
-		// A time that nothing stands behind would be no sign that the store can be read.
+		// Returning the clock alone would not show that the store can be read.
 		var any bool
 		err := s.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM documents)").Scan(&any)
 		snapshot.ReadTime = s.readTime()
@@ -43,7 +43,7 @@ func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot,
 	if err != nil {
 		return ledger.Snapshot{}, classify("reading documents", err)
 	}
-	snapshot.ReadTime = s.readTime() // afterwards: nothing that was read may be from the future
+	snapshot.ReadTime = s.readTime() // read last: nothing that was read may be later
 	for _, document := range found {
 		for _, i := range places[document.Path] {
 			snapshot.Documents[i] = document
@@ -52,7 +52,7 @@ func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot,
 	return snapshot, nil
 }
 
-// scan reads rows of path, version, body and the time that they were found by, and closes them.
+// scan reads rows of path, version, body and the time that the query ordered by, and closes them.
 func scan(rows *sql.Rows) (documents []ledger.Document, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
@@ -76,8 +76,8 @@ func scan(rows *sql.Rows) (documents []ledger.Document, err error) {
 
 func token(version int64) ledger.Token { return ledger.Token(strconv.FormatInt(version, 10)) }
 
-// Commit checks every precondition and writes, all or nothing. Commits that wait at the same time share
-// a transaction and its fsync; each still succeeds or conflicts by itself.
+// Commit checks every precondition and writes, all or nothing. Commits that wait at the same time
+// share a transaction and its fsync; each still succeeds or conflicts by itself.
 func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) error {
 	rows := make([]row, len(writes))
 	bytes := 0
@@ -88,14 +88,17 @@ func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) error {
 		}
 		bytes += len(rows[i].body)
 	}
-	return classify("committing", s.join(ctx, &member{bytes: bytes, write: func(ctx context.Context, tx *sql.Tx, version int64) error {
-		for _, r := range rows {
-			if err := s.put(ctx, tx, r, version); err != nil {
-				return err
+	return classify(
+		"committing",
+		s.join(ctx, &member{bytes: bytes, write: func(ctx context.Context, tx *sql.Tx, version int64) error {
+			for _, r := range rows {
+				if err := s.put(ctx, tx, r, version); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	}}))
+			return nil
+		}}),
+	)
 }
 
 // A row is one write, ready for the table.
@@ -132,7 +135,7 @@ func encode(w ledger.Write) (row, error) {
 	return r, nil
 }
 
-// marshal encodes without escaping what only HTML needs escaped: texts come back as they were stored.
+// marshal encodes without escaping for HTML: texts come back as they were stored.
 func marshal(data any) ([]byte, error) {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
@@ -141,7 +144,7 @@ func marshal(data any) ([]byte, error) {
 	return bytes.TrimSpace(body.Bytes()), err
 }
 
-// cutTimes returns a copy of a struct with its times cut to microseconds, which is all that Firestore keeps.
+// cutTimes returns a copy of a struct with its times cut to microseconds, as Firestore does.
 func cutTimes(data any) any {
 	fields := reflect.New(reflect.TypeOf(data)).Elem()
 	fields.Set(reflect.ValueOf(data))
@@ -169,9 +172,11 @@ func (s *Store) prepare(ctx context.Context) error {
 		{&s.savepoint, s.write, "SAVEPOINT member"},
 		{&s.undo, s.write, "ROLLBACK TO member"},
 		{&s.release, s.write, "RELEASE member"},
-		{&s.insert, s.write, `INSERT INTO documents (path, collection, parent, version, body, due_at, listed_at, failed_at, expire_at)
+		{&s.insert, s.write, `INSERT INTO documents
+			(path, collection, parent, version, body, due_at, listed_at, failed_at, expire_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO NOTHING`},
-		{&s.update, s.write, `UPDATE documents SET version = ?, body = ?, due_at = ?, listed_at = ?, failed_at = ?, expire_at = ?
+		{&s.update, s.write, `UPDATE documents
+			SET version = ?, body = ?, due_at = ?, listed_at = ?, failed_at = ?, expire_at = ?
 			WHERE path = ? AND version = ?`},
 		{&s.remove, s.write, "DELETE FROM documents WHERE path = ? AND version = ?"},
 	} {
@@ -183,7 +188,8 @@ func (s *Store) prepare(ctx context.Context) error {
 	return nil
 }
 
-// put writes one row, if its precondition holds. The error is or wraps ErrConflict where it does not.
+// put writes one row, if its precondition holds. The error is or wraps ErrConflict where it does
+// not.
 func (s *Store) put(ctx context.Context, tx *sql.Tx, r row, version int64) error {
 	var result sql.Result
 	var err error
@@ -192,7 +198,9 @@ func (s *Store) put(ctx context.Context, tx *sql.Tx, r row, version int64) error
 		result, err = tx.StmtContext(ctx, s.remove).ExecContext(ctx, string(r.path), string(r.token))
 	case r.token == "":
 		result, err = tx.StmtContext(ctx, s.insert).ExecContext(ctx,
-			string(r.path), r.path.Collection(), string(r.path.Parent()), version, string(r.body), r.due, r.listed, r.failed, r.expire)
+			string(
+				r.path,
+			), r.path.Collection(), string(r.path.Parent()), version, string(r.body), r.due, r.listed, r.failed, r.expire)
 	default:
 		result, err = tx.StmtContext(ctx, s.update).ExecContext(ctx,
 			version, string(r.body), r.due, r.listed, r.failed, r.expire, string(r.path), string(r.token))
@@ -220,7 +228,7 @@ func (s *Store) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, e
 	return found, nil
 }
 
-// statement says q in SQL.
+// statement returns q in SQL.
 func statement(q ledger.Query) (text string, args []any) {
 	column := "listed_at"
 	switch q.OrderBy {
@@ -238,7 +246,7 @@ func statement(q ledger.Query) (text string, args []any) {
 		and("parent = ?", string(q.Under))
 	}
 	for _, equal := range q.Where {
-		// A body that is no JSON any more must not fail the query for all others.
+		// A body that is damaged must not fail the query for all others.
 		and("CASE WHEN json_valid(body) THEN json_extract(body, ?) END = ?", "$."+equal.Field, equal.Value)
 	}
 	if !q.NotAfter.IsZero() {
@@ -252,8 +260,10 @@ func statement(q ledger.Query) (text string, args []any) {
 		and(fmt.Sprintf("(%s, position) %s (?, replace(?, '/', char(1)))", column, behind),
 			q.After.At.UnixMicro(), string(q.After.Path))
 	}
-	return fmt.Sprintf("SELECT path, version, body, %s FROM documents WHERE %s ORDER BY %[1]s %[3]s, position %[3]s LIMIT ?",
-		column, strings.Join(where, " AND "), direction), append(args, q.Limit)
+	return fmt.Sprintf(
+		"SELECT path, version, body, %s FROM documents WHERE %s ORDER BY %[1]s %[3]s, position %[3]s LIMIT ?", column,
+		strings.Join(where, " AND "), direction,
+	), append(args, q.Limit)
 }
 
 func (s *Store) readTime() time.Time { return s.now().UTC().Truncate(time.Microsecond) }

@@ -25,7 +25,7 @@ type member struct {
 	bytes int
 	// done receives the answer, once, after the group is on disk or is rolled back.
 	done chan error
-	// state leaves waiting once: to written by a group, or to left by a caller that goes.
+	// state leaves waiting once: to written by a group, or to left by a caller whose context ends.
 	state atomic.Int32
 }
 
@@ -35,8 +35,8 @@ const (
 	left
 )
 
-// A queue gathers the members that wait for the file while a group is written. Together they cost one
-// transaction and one fsync. A member that comes while nothing is written waits for no other.
+// A queue gathers the members that wait for the file while a group is written. Together they cost
+// one transaction and one fsync. A member that arrives while nothing is written waits for no other.
 type queue struct {
 	mu      sync.Mutex
 	waiting []*member
@@ -45,8 +45,8 @@ type queue struct {
 }
 
 // join makes m's writes in the next group and waits for them to be on disk. A caller whose ctx ends
-// leaves alone: the group goes on under a context of its own, because an interrupted statement rolls
-// back what others wrote. Its writes are left out if the group has not come to them yet.
+// leaves alone: the group goes on under a context of its own, because an interrupted statement
+// rolls back what others wrote. Its writes are left out if the group has not come to them yet.
 func (s *Store) join(ctx context.Context, m *member) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -75,7 +75,8 @@ func (q *queue) add(m *member, lead func()) {
 	}
 }
 
-// next returns the members of the next group; none where nobody waits, and then the leader is done.
+// next returns the members of the next group; none where no commit waits, and then the leader is
+// done.
 func (q *queue) next() []*member {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -118,9 +119,10 @@ func (s *Store) commit(group []*member) {
 	}
 }
 
-// together writes a group in one transaction and returns an answer for each member: nil, ErrConflict,
-// or, for all of them, the error of a COMMIT whose outcome is not known. With an error nothing was
-// written. A panic is such an error: the members must not wait for an answer that never comes.
+// together writes a group in one transaction and returns an answer for each member: nil,
+// ErrConflict, or, for all of them, the error of a COMMIT whose outcome is not known. With an error
+// nothing was written. A panic is such an error: the members must not wait for an answer that never
+// comes.
 func (s *Store) together(group []*member) (answers []error, err error) {
 	var tx *sql.Tx
 	defer func() {
@@ -169,7 +171,9 @@ func (s *Store) together(group []*member) (answers []error, err error) {
 
 // writeMember returns m's conflict, after which nothing of m is in the transaction. Any other error
 // is the group's.
-func (s *Store) writeMember(ctx context.Context, tx *sql.Tx, m *member, version int64, alone bool) (conflict, err error) {
+func (s *Store) writeMember(
+	ctx context.Context, tx *sql.Tx, m *member, version int64, alone bool,
+) (conflict, err error) {
 	if !alone {
 		if _, err := tx.StmtContext(ctx, s.savepoint).ExecContext(ctx); err != nil {
 			return nil, err

@@ -65,8 +65,8 @@ func exists(t *testing.T, s *Store, path ledger.Path) bool {
 	return snapshot.Documents[0].Exists()
 }
 
-// TestGroupConflict: in a group, a member whose precondition fails conflicts alone, and nothing of it is
-// written; the others are. Two writes of one group never have the same version.
+// TestGroupConflict: in a group, a member whose precondition fails conflicts alone, and nothing of
+// it is written; the others are. Two writes of one group never have the same version.
 func TestGroupConflict(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t)
@@ -94,8 +94,8 @@ func TestGroupConflict(t *testing.T) {
 	}
 }
 
-// TestGroupError: an error that is no conflict, or a panic, rolls the whole group back. Its members are
-// repeated alone, so that it is one member's error.
+// TestGroupError: an error that is no conflict, or a panic, rolls the whole group back. Its members
+// are repeated alone, so that it is one member's error.
 func TestGroupError(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t)
@@ -111,8 +111,8 @@ func TestGroupError(t *testing.T) {
 	}
 }
 
-// TestGroupCallerLeaves: a caller that leaves while another group is written leaves nothing behind, and
-// neither stops nor halves what the others write.
+// TestGroupCallerLeaves: a caller that leaves while another group is written leaves nothing behind,
+// and neither stops nor splits the writes of others.
 func TestGroupCallerLeaves(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t)
@@ -140,8 +140,8 @@ func TestGroupCallerLeaves(t *testing.T) {
 	}
 }
 
-// TestGroupBounds: a group holds so many members and so many bytes, in the order in which they came; one
-// larger than the bound goes alone.
+// TestGroupBounds: a group holds so many members and so many bytes, in the order in which they
+// came; one larger than the bound goes alone.
 func TestGroupBounds(t *testing.T) {
 	t.Parallel()
 	q := &queue{leading: true} // no leader starts

@@ -15,8 +15,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 )
 
-// TestOpensAtOnce has many start on a new file at the same time, as several commands in one shell line do: all of them must
-// find the one schema.
+// TestOpensAtOnce opens a new file many times concurrently, as several commands in one shell line
+// do: all of them must find the one schema.
 func TestOpensAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, openers := range []int{2, 20} {
@@ -47,8 +47,9 @@ func TestOpensAtOnce(t *testing.T) {
 	}
 }
 
-// TestFileModes: what is created is its owner's alone, the write-ahead log and its index with it, whatever the umask lets
-// through and also through a link. The mode of a file that the operator made stays.
+// TestFileModes: what is created is readable by its owner alone, the write-ahead log and its index
+// included, whatever the umask allows and also through a link. The mode of a file that the operator
+// created stays.
 func TestFileModes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -104,11 +105,11 @@ func TestOpenErrors(t *testing.T) {
 		path func(t *testing.T, dir string) string
 		want []string // in the error's text
 	}{
-		{"a database of something else", func(t *testing.T, dir string) string {
+		{"a database of another program", func(t *testing.T, dir string) string {
 			path := filepath.Join(dir, "music.db")
 			raw(t, path, "CREATE TABLE songs (title TEXT)")
 			return path
-		}, []string{"database of something else", "name another file"}},
+		}, []string{"database of another program", "name another file"}},
 		{"a newer schema", func(t *testing.T, dir string) string {
 			path := filepath.Join(dir, "ledger.db")
 			closed(t, open(t, path))
@@ -128,7 +129,7 @@ func TestOpenErrors(t *testing.T) {
 			write(t, path, strings.Repeat("this is not a database", 1000), 0o600)
 			return path
 		}, []string{"not a database"}},
-		{"a directory that one may not write in", func(t *testing.T, dir string) string {
+		{"a directory without write permission", func(t *testing.T, dir string) string {
 			if os.Geteuid() == 0 {
 				t.Skip("nothing is forbidden to root")
 			}
@@ -137,7 +138,7 @@ func TestOpenErrors(t *testing.T) {
 			}
 			return filepath.Join(dir, "ledger.db")
 		}, []string{cantOpen}},
-		{"a file that one may not write", func(t *testing.T, dir string) string {
+		{"a file without write permission", func(t *testing.T, dir string) string {
 			if os.Geteuid() == 0 {
 				t.Skip("nothing is forbidden to root")
 			}
@@ -172,7 +173,7 @@ func TestOpenWithAnEndedContext(t *testing.T) {
 	}
 }
 
-// TestOddFileNames: a path is a path, whatever a URL would make of it.
+// TestOddFileNames: a path stays a path, also where it has characters that a URL would interpret.
 func TestOddFileNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a b.db", "a?mode=memory", "a#b.db", "a%20b.db", "ü.db", "file:x", ":memory:"} {

@@ -13,7 +13,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// An asked is a store that keeps what it was asked, and finds nothing but one record.
+// An asked is a store that keeps its queries, and finds nothing but one record.
 type asked struct {
 	ledger.Store
 	queries *[]ledger.Query
@@ -29,8 +29,8 @@ func (a asked) Get(_ context.Context, paths ...ledger.Path) (ledger.Snapshot, er
 	return ledger.Snapshot{Documents: []ledger.Document{doc}}, nil
 }
 
-// TestEveryQueryUsesItsIndex asks SQLite how it would answer each query that the ledger makes: with the index made for it,
-// and without sorting. Reading what is due therefore never touches what is settled [L4].
+// TestEveryQueryUsesItsIndex asks SQLite for its plan of each query of the ledger: it must use the
+// index made for it, without sorting. So reading what is due never touches what is settled [L4].
 func TestEveryQueryUsesItsIndex(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

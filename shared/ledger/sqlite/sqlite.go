@@ -1,8 +1,9 @@
-// Package sqlite is the embedded store: the ledger's documents in one SQLite file, with real transactions and nothing to
-// install. It is one machine's store; any number of processes on that machine may share a file.
+// Package sqlite is the embedded store: the ledger's documents in one SQLite file, with real
+// transactions and nothing to install. It is a store for one machine, on which any number of
+// processes may share a file.
 //
-// Commits are BEGIN IMMEDIATE transactions in WAL mode with synchronous=FULL: what was committed survives
-// the death of the process and of the machine. Those that wait at the same time share one transaction.
+// Commits are BEGIN IMMEDIATE transactions in WAL mode with synchronous=FULL: what was committed
+// survives the death of the process and of the machine. Concurrent ones share one transaction.
 package sqlite
 
 import (
@@ -30,9 +31,10 @@ var schema string
 const schemaVersion = 2
 
 const (
-	// busyTimeout is how long a commit waits for that of another process. It is far longer than any commit takes.
+	// busyTimeout is how long a commit waits for another process's. It is far longer than any
+	// commit takes.
 	busyTimeout = 10 * time.Second
-	// busyStep is how long SQLite itself waits, which no context ends.
+	// busyStep is how long SQLite itself waits: no context ends that wait.
 	busyStep = 100 * time.Millisecond
 )
 
@@ -42,15 +44,17 @@ type Store struct {
 	read  *sql.DB
 	now   func() time.Time
 
-	// What every commit and read says again, prepared: SQLite takes longer to understand it than to do it.
+	// The statements of every commit and read, prepared: SQLite takes longer to parse them than to
+	// run them.
 	next, savepoint, undo, release, insert, update, remove, get *sql.Stmt
 
 	queue queue
 }
 
-// Open opens the file at path and creates what is missing, for the file's owner alone: a ledger holds what jobs were about. The
-// mode of a file that is there stays; SQLite gives the files beside it the same. now is the store's clock; every process that shares the file must
-// have the same. A database of something else is refused.
+// Open opens the file at path and creates what is missing, readable by its owner alone, because a
+// ledger holds the jobs' metadata. An existing file keeps its mode, and SQLite gives the files
+// beside it the same. now is the store's clock; every process that shares the file must use the
+// same. The database of another program is refused.
 func Open(ctx context.Context, path string, now func() time.Time) (*Store, error) {
 	s := &Store{now: now}
 	err := create(ctx, path)
@@ -75,15 +79,16 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Store, error
 	return s, nil
 }
 
-// create makes an empty file with mode 0600 where there is none. SQLite does it, like a file that it is shown: to open the file
-// here and close it again would take away the locks of whoever has it open in this process.
+// create creates an empty file with mode 0600 where there is none. SQLite does so after the pattern
+// of an existing file. Opening and closing the file here would release the locks of every other
+// handle in this process.
 func create(ctx context.Context, path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	pattern, err := os.CreateTemp(filepath.Dir(path), ".opledger-*") // which is made with this mode
+	pattern, err := os.CreateTemp(filepath.Dir(path), ".opledger-*") // created with mode 0600
 	if err != nil {
-		return nil //nolint:nilerr // SQLite cannot make a file there either, and says so
+		return nil //nolint:nilerr // SQLite cannot create a file there either, and returns the error
 	}
 	defer os.Remove(pattern.Name()) //nolint:errcheck // an empty file stays
 	if err := pattern.Close(); err != nil {
@@ -119,7 +124,8 @@ func connect(path string, parameters url.Values) (*sql.DB, error) {
 	return sql.Open("sqlite", dsn.String())
 }
 
-// migrate brings the file to this schema, in one transaction so that two processes may start at once.
+// migrate brings the file to this schema, in one transaction so that two processes may start at
+// once.
 func (s *Store) migrate(ctx context.Context) error {
 	return s.transact(ctx, func(tx *sql.Tx) error {
 		var version int
@@ -135,7 +141,7 @@ func (s *Store) migrate(ctx context.Context) error {
 				return err
 			}
 			if tables > 0 {
-				return errors.New("the file is a database of something else: name another file")
+				return errors.New("the file is a database of another program: name another file")
 			}
 			_, err := tx.ExecContext(ctx, schema+fmt.Sprintf("\nPRAGMA user_version = %d;", schemaVersion))
 			return err
@@ -156,13 +162,13 @@ func (s *Store) transact(ctx context.Context, do func(*sql.Tx) error) error {
 	} else {
 		err = tx.Commit()
 	}
-	if err != nil && ctx.Err() != nil { // database/sql may only say that the transaction is over
+	if err != nil && ctx.Err() != nil { // database/sql may only report that the transaction is over
 		return fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	return err
 }
 
-// begin waits until no other process commits, for busyTimeout or until ctx ends.
+// begin waits until no other process commits, for at most busyTimeout or until ctx ends.
 func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
 	for giveUp := time.Now().Add(busyTimeout); ; {
 		tx, err := s.write.BeginTx(ctx, nil)
@@ -189,7 +195,8 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// Expire deletes every document whose time to be deleted has come, and says how many. Firestore does this by itself.
+// Expire deletes every document whose expireAt has passed, and returns how many. Firestore does
+// this by itself.
 func (s *Store) Expire(ctx context.Context) (int64, error) {
 	var deleted int64
 	err := s.join(ctx, &member{write: func(ctx context.Context, tx *sql.Tx, _ int64) error {
@@ -206,7 +213,7 @@ func (s *Store) Expire(ctx context.Context) (int64, error) {
 	return deleted, nil
 }
 
-// classify wraps an error of SQLite in the one of the ledger's that says what to do about it.
+// classify wraps an error of SQLite in the ledger's error for it.
 func classify(doing string, err error) error {
 	switch {
 	case err == nil:

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestConformance runs everything that a store must pass on SQLite.
+// TestConformance runs the conformance suite on SQLite.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	ledgertest.Run(t, func(t *testing.T) ledger.Store {
@@ -27,7 +27,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestTwoHandlesConformance runs it with every call going to another of two handles on one file, as two processes have them.
+// TestTwoHandlesConformance runs it with the calls alternating between two handles on one file, as
+// two processes have them.
 func TestTwoHandlesConformance(t *testing.T) {
 	t.Parallel()
 	ledgertest.Run(t, func(t *testing.T) ledger.Store {
@@ -36,7 +37,7 @@ func TestTwoHandlesConformance(t *testing.T) {
 	})
 }
 
-// An alternating is one store with two handles, taken in turn.
+// An alternating is one store with two handles, used in turn.
 type alternating struct {
 	stores [2]ledger.Store
 	calls  atomic.Int64
@@ -58,7 +59,7 @@ func (a *alternating) Query(ctx context.Context, q ledger.Query) ([]ledger.Docum
 
 func (a *alternating) Close() error { return errors.Join(a.stores[0].Close(), a.stores[1].Close()) }
 
-// TestExpire: what may be deleted goes, and nothing else [L3].
+// TestExpire: what has expired is deleted, and nothing else [L3].
 func TestExpire(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -83,7 +84,8 @@ func TestExpire(t *testing.T) {
 		t.Errorf("deleted %d, %v, want 2", n, err)
 	}
 	for id, want := range map[ledger.Path]bool{
-		"operations/past": false, "operations/past/effects/no": true, "operations/now": false, "operations/soon": true, "operations/never": true,
+		"operations/past": false, "operations/past/effects/no": true, "operations/now": false, "operations/soon": true,
+		"operations/never": true,
 	} {
 		if _, there := get(t, store, id); there != want {
 			t.Errorf("%s is there: %v, want %v", id, there, want)
@@ -97,11 +99,12 @@ func TestExpire(t *testing.T) {
 	}
 	defer closed(t, store)
 	if _, there := get(t, store, "operations/soon"); !there {
-		t.Error("somebody who opened the file, perhaps only to look, deleted what had expired")
+		t.Error("opening the file deleted what had expired")
 	}
 }
 
-// TestUnreadableBody: a body that is no JSON any more, and a condition on it, do not keep a query from the others [R6].
+// TestUnreadableBody: a damaged body, and a condition on it, do not hide other documents from a
+// query [R6].
 func TestUnreadableBody(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger.db")
@@ -124,7 +127,8 @@ func TestUnreadableBody(t *testing.T) {
 	}
 }
 
-// TestCommitCutOff: a commit that waits for another process ends with its context, says so, and writes nothing.
+// TestCommitCutOff: a commit that waits for another process ends with its context, returns its
+// error, and writes nothing.
 func TestCommitCutOff(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger.db")
@@ -155,7 +159,7 @@ func TestCommitCutOff(t *testing.T) {
 	}
 }
 
-// TestReadersDoNotWait: reading goes on while somebody commits, and sees what was there before.
+// TestReadersDoNotWait: reads continue during a commit, and see what was there before.
 func TestReadersDoNotWait(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger.db")
@@ -183,7 +187,7 @@ func TestReadersDoNotWait(t *testing.T) {
 	}
 }
 
-// TestClosed: a store that was closed says that it cannot be used, not that the document is not there.
+// TestClosed: a closed store returns an error, not a missing document.
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	store := open(t, filepath.Join(t.TempDir(), "ledger.db"))
@@ -191,7 +195,9 @@ func TestClosed(t *testing.T) {
 	if _, err := store.Get(t.Context(), "operations/a"); !errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("Get: %v", err)
 	}
-	if err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{}}); !errors.Is(err, ledger.ErrUnavailable) {
+	if err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{}}); !errors.Is(
+		err, ledger.ErrUnavailable,
+	) {
 		t.Errorf("Commit: %v", err)
 	}
 }
@@ -202,7 +208,7 @@ type doc struct {
 	ExpireAt time.Time `json:"expireAt,omitzero"`
 }
 
-// open opens a store; whoever asks closes it.
+// open opens a store; the caller closes it.
 func open(t testing.TB, path string) *sqlite.Store {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), path, time.Now)

@@ -25,7 +25,8 @@ import (
 func TestMain(m *testing.M) {
 	code := harness.Main(m)
 	// OpenCensus, which the client links, starts one goroutine for the life of the process.
-	if err := goleak.Find(goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")); err != nil && code == 0 {
+	if err := goleak.Find(goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")); err != nil &&
+		code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
@@ -85,7 +86,7 @@ func (p project) close(to *topic.Topic) {
 	}
 }
 
-// pull takes n messages and returns their data, sorted.
+// pull pulls n messages and returns their data, sorted.
 func (p project) pull(n int) (data []string) {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.Context(), time.Minute)
@@ -113,8 +114,8 @@ func (p project) pull(n int) (data []string) {
 	return data
 }
 
-// TestPublish: when it returns, Pub/Sub has the message, in the form that the effects function reads, whether the topic was
-// named by its full name or by the last part alone.
+// TestPublish: when it returns, Pub/Sub has the message, in the form that the effects function
+// reads, whether the topic was named by its full name or by its last part.
 func TestPublish(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -135,7 +136,8 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// TestPublishAtOnce: many callers, one topic; every message arrives, and none waits for the next.
+// TestPublishAtOnce: many concurrent callers, one topic; every message arrives, and none waits for
+// the next.
 func TestPublishAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -169,10 +171,11 @@ func TestNoTopic(t *testing.T) {
 	}
 }
 
-// TestDeadline: whoever publishes waits no longer than its context, whatever Pub/Sub does; the sweep publishes again [R5].
+// TestDeadline: a publisher waits no longer than its context, whatever Pub/Sub does; the sweep
+// publishes again [R5].
 func TestDeadline(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and says nothing
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections, and answers nothing
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +195,8 @@ func TestDeadline(t *testing.T) {
 	if err := listener.Close(); err != nil {
 		t.Error(err)
 	}
-	// Closing does not wait a minute for it either, which is what the client does by itself: a process that ends has less.
+	// Closing does not wait a minute for it either, which is what the client does by itself: a
+	// process that ends has less.
 	began = time.Now()
 	if err := to.Close(); err != nil {
 		t.Error(err)
@@ -202,7 +206,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestClosed: nothing is published through a closed topic, and nobody is told that it was.
+// TestClosed: nothing is published through a closed topic, and no call reports that it was.
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)

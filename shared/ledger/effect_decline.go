@@ -1,0 +1,34 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// Decline answers a message for a process that may not run its effect now, as while effects are
+// paused. It returns the verdict that a claim would have, without claiming: Claimed where it would
+// be granted. Where earlier messages went unanswered and the effect's due time has moved on, it is
+// due again within an interval, so that it runs soon after the pause [R5]. Errors: as Ingest.
+func (l *Ledger) Decline(ctx context.Context, key operation.Key, name string) (Verdict, error) {
+	verdict := Absent
+	err := l.withEffect(ctx, key, name, "declining", func(effect Effect, docs []Document, now time.Time) error {
+		if !docs[0].Exists() {
+			return nil
+		}
+		verdict, _ = effect.verdict(now, "")
+		if effect.Unanswered < 2 || verdict != Claimed { // after one message it is due within an interval anyway
+			return nil
+		}
+		effect.Unanswered = 0
+		if soon := l.next(now, 1); soon.Before(effect.DueAt) {
+			effect.DueAt = soon
+		}
+		return l.store.Commit(ctx, l.writeEffect(docs[0], effect))
+	})
+	if err != nil {
+		return "", err
+	}
+	return verdict, nil
+}

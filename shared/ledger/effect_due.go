@@ -1,0 +1,29 @@
+package ledger
+
+import (
+	"context"
+	"time"
+)
+
+// A DueEffect is a side effect that could be run and that no worker runs.
+type DueEffect struct {
+	Effect Effect
+	doc    Document
+}
+
+// DueEffects returns side effects that are due, at most limit, behind after, whatever the state of
+// their operation [R5].
+func (l *Ledger) DueEffects(ctx context.Context, now time.Time, after Cursor, limit int) (Page[DueEffect], error) {
+	return due(ctx, l.store, queryDue(EffectsCollection, now, after, limit), func(doc Document) (DueEffect, error) {
+		effect, err := readEffect(doc)
+		return DueEffect{Effect: effect, doc: doc}, err
+	})
+}
+
+// OpenEffects returns open effects, due or not, at most limit, behind after, in due order.
+func (l *Ledger) OpenEffects(ctx context.Context, after Cursor, limit int) (Page[DueEffect], error) {
+	return due(ctx, l.store, queryOpen(EffectsCollection, after, limit), func(doc Document) (DueEffect, error) {
+		effect, err := readEffect(doc)
+		return DueEffect{Effect: effect, doc: doc}, err
+	})
+}

@@ -1,0 +1,46 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// AbandonEffect waives a DEAD effect, on an operator's decision. It stays DEAD, and its operation's
+// record says waived. It no longer keeps itself, the record or its FAILED items from expiring [L3].
+// It returns the abandonment that stands: of several the first. Calling it again is safe.
+//
+// Errors: ErrNotFound where there is no such effect; ErrNotDead; ErrNoReason; else as Ingest.
+func (l *Ledger) AbandonEffect(
+	ctx context.Context, key operation.Key, name string, a Abandonment,
+) (operation.Abandonment, error) {
+	var stands operation.Abandonment
+	err := l.withEffect(ctx, key, name, "abandoning", func(effect Effect, docs []Document, now time.Time) error {
+		switch {
+		case a.Why == "":
+			return ErrNoReason
+		case !docs[0].Exists():
+			return fmt.Errorf("%w, or no such effect of it", ErrNotFound)
+		case effect.State != EffectDead:
+			return fmt.Errorf("%w: it is %s", ErrNotDead, effect.State)
+		}
+		waived := effect.Abandoned != nil // before, perhaps by this call, whose answer was lost
+		if !waived {
+			effect.Abandoned = a.at(now)
+			effect.ExpireAt = now.Add(2 * l.settings.Retention) // outlives its record, as a DONE one does [S7]
+		}
+		stands = *effect.Abandoned
+		if effect.Progress != nil { // first: a crash leaves a dead effect that can be waived
+			if err := l.keepFailed(ctx, key, name, effect.ExpireAt); err != nil {
+				return err
+			}
+		}
+		if waived {
+			return nil
+		}
+		return l.commitEnd(ctx, docs[0], docs[1], effect, now, nil)
+	}, OperationPath(key))
+	return stands, err
+}

@@ -1,0 +1,49 @@
+package ledgertest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+var effectContinue = join([]ledgerTest{
+	{"continuing counts no attempt, and the effect is claimable at once [S4]", func(w *world) {
+		w.succeed()
+		w.outbox.sent()
+		for i := range int64(5) {
+			lease := w.granted(publish)
+			equal(w, "attempt", lease.Attempt, 1)
+			equal(w, "fence", lease.Fence, i+1)
+			w.recordItems(lease, lease.Progress, numbered(i, 1))
+			if unsent, err := w.ledger().Continue(w.ctx, lease); unsent != nil || err != nil {
+				w.Fatalf("Continue: %v, %v", unsent, err)
+			}
+			equal(
+				w, "sent", fmt.Sprint(w.outbox.sent()),
+				fmt.Sprint([]ledger.Message{{Operation: w.name.Key, Effect: publish, Attempt: 1}}),
+			)
+		}
+		equal(w, "state", w.effect(publish).State, ledger.EffectPending)
+		equal(w, "due", len(w.dueEffects().Items), 1)
+		w.outbox.err = errFailed
+		lease := w.granted(publish)
+		if unsent, err := w.ledger().Continue(w.ctx, lease); !errors.Is(unsent, errFailed) || err != nil {
+			w.Errorf("Continue: %v, %v", unsent, err)
+		}
+	}},
+},
+	lostly("Continue: continued, once [S4]", func(w *world, l *ledger.Ledger) {
+		w.succeed()
+		lease := w.granted(publish)
+		w.outbox.sent()
+		if unsent, err := l.Continue(w.ctx, lease); unsent != nil || err != nil {
+			w.Fatalf("Continue: %v, %v", unsent, err)
+		}
+		equal(w, "attempts", w.effect(publish).Attempts, 0)
+		equal(
+			w, "sent", fmt.Sprint(w.outbox.sent()),
+			fmt.Sprint([]ledger.Message{{Operation: w.name.Key, Effect: publish, Attempt: 1}}),
+		)
+	}),
+)

@@ -1,0 +1,120 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A Rule plans one side effect: for operations that reach one of the states, and whose job kind
+// matches. For each of its alerts it plans one more, under a name of its own.
+type Rule struct {
+	// Name is the effect's name. It is part of keys and document ids, so it must not change while
+	// effects are open.
+	Name   string
+	On     []operation.State
+	Alerts []Alert
+	// JobKinds are glob patterns as in path.Match; none matches every job kind.
+	JobKinds []string
+}
+
+var effectName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
+
+// RuleTitle names the rule at an index of the list in a problem: by its name, or by its position
+// where it has none.
+func RuleTitle(name string, index int) string {
+	if name == "" {
+		return fmt.Sprintf("effect %d", index+1)
+	}
+	return "effect " + diag.Quote(name)
+}
+
+// ValidateRules returns every problem of the rules, joined; nil if there is none. Each begins with
+// RuleTitle.
+func ValidateRules(rules []Rule, allowed operation.Transitions) error {
+	var problems []error
+	for i, ofRule := range RuleProblems(rules, allowed) {
+		for _, problem := range ofRule {
+			problems = append(problems, fmt.Errorf("%s: %w", RuleTitle(rules[i].Name, i), problem))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// RuleProblems returns the problems of each rule, at the rule's index, for a caller that knows
+// where the rule is written.
+func RuleProblems(rules []Rule, allowed operation.Transitions) [][]error {
+	problems := make([][]error, len(rules))
+	seen := map[string]bool{}
+	for i, rule := range rules {
+		if rule.Name != "" && seen[rule.Name] {
+			problems[i] = append(problems[i], errors.New("its name is used twice; give each effect one of its own"))
+		}
+		seen[rule.Name] = true
+		problems[i] = append(problems[i], rule.problems(allowed)...)
+	}
+	return problems
+}
+
+func (r Rule) problems(allowed operation.Transitions) []error {
+	var problems []error
+	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if !effectName.MatchString(r.Name) {
+		add("its name must be lower-case letters, digits, - and _, beginning with a letter, at most 63")
+	}
+	if len(r.On) == 0 && len(r.Alerts) == 0 {
+		add("it lists no state or alert to run on")
+	}
+	for i, state := range r.On {
+		if !state.Known() {
+			words := operation.States()
+			for _, alert := range Alerts() {
+				words = append(words, operation.State(alert))
+			}
+			add("%s is not a state and not an alert%s; the states are %v, the alerts %v",
+				diag.Quote(string(state)), diag.DidYouMean(string(state), words), operation.States(), Alerts())
+		}
+		if slices.Contains(r.On[:i], state) {
+			add("it lists %s twice", state)
+		}
+		for _, other := range r.On {
+			if allowed.Allow(state, other) {
+				add("an operation may go from %s to %s, but an effect runs once per operation: use two effects", state, other)
+			}
+		}
+	}
+	for i, alert := range r.Alerts {
+		if !slices.Contains(Alerts(), alert) {
+			add("%q is not an alert; the alerts are %v", alert, Alerts())
+		}
+		if slices.Contains(r.Alerts[:i], alert) {
+			add("it lists %s twice", alert)
+		}
+		if len(r.JobKinds) > 0 && !alert.ofOperation() {
+			add("%s is about no operation and so of no job kind: give it an effect without jobKinds", alert)
+		}
+	}
+	for _, pattern := range r.JobKinds {
+		if _, err := path.Match(pattern, ""); err != nil {
+			add("jobKinds: %s is not a pattern such as batch-*: a [ needs its ], and a \\ a character after it",
+				diag.Quote(pattern))
+		}
+	}
+	return problems
+}
+
+func (r Rule) matches(rec operation.Record) bool {
+	return slices.Contains(r.On, rec.State) && r.matchesKind(rec.JobKind)
+}
+
+func (r Rule) matchesKind(jobKind string) bool {
+	return len(r.JobKinds) == 0 || slices.ContainsFunc(r.JobKinds, func(pattern string) bool {
+		ok, err := path.Match(pattern, jobKind)
+		return ok && err == nil // Validate refuses malformed patterns
+	})
+}
