@@ -7,45 +7,45 @@ import (
 
 // Config says what to simulate. The zero value is a Gemini without faults that runs at real speed.
 type Config struct {
-	// Seed is where all randomness comes from: ids, secrets, plans, faults. The same seed gives the
-	// same plan to the nth job of a kind, and the same ids.
+	// Seed is the random seed of ids, secrets, plans and faults. The same seed gives the nth job of
+	// a kind the same plan and the same ids.
 	Seed uint64
-	// Faults is what goes wrong, and how often. Zero: nothing.
+	// Faults holds the share of each fault. Zero: no faults.
 	Faults Faults
 	// Speed divides every duration of the simulator, so that 60 makes a minute pass in a second. 0
 	// and below mean 1.
 	Speed float64
-	// Now is the clock for what is written on the wire, nil means time.Now. It must be safe for
-	// concurrent use. Waiting does not follow it.
+	// Now is the clock for times on the wire; nil means time.Now. It must be safe for concurrent
+	// use. Waiting does not depend on it.
 	Now func() time.Time
-	// HTTP sends the deliveries. Nil means a client of the simulator's own. Redirects are never
-	// followed and an attempt is given up after 10 s divided by Speed, though never before 2 s of
-	// real time, whichever client it is.
+	// HTTP sends the deliveries. Nil means a client of the simulator's own. With any client,
+	// redirects are not followed, and an attempt ends after 10 s divided by Speed, but not before 2
+	// s of real time.
 	HTTP *http.Client
-	// RunTime is the least and the greatest time from creation to the end of a job, before Speed.
-	// Zero means 1 to 10 minutes; Google's target is 24 hours.
+	// RunTime is the least and the greatest duration of a job, before Speed. Zero means 1 to 10
+	// minutes; Google's target is 24 hours.
 	RunTime [2]time.Duration
 	// NineEvents adds batch.cancelled and interaction.cancelled, which only older pages name, to
-	// the events that a webhook can subscribe to and that are sent. Without it they are refused, as
-	// reported of the live API.
+	// the events that a webhook can subscribe to. By default they are refused, as the live API was
+	// reported to do.
 	NineEvents bool
-	// ShuffleLists lists batches in an order that follows from the seed alone, instead of newest
-	// first. No order is documented.
+	// ShuffleLists lists batches in an order that depends on the seed alone, instead of newest
+	// first. The order is undocumented.
 	ShuffleLists bool
-	// MetadataIn is where in an event a job's user metadata stands.
+	// MetadataIn is the place of a job's user metadata in an event.
 	MetadataIn MetadataPlace
 	// Audience and Issuer are the aud and iss of the tokens that sign dynamic deliveries. Both are
-	// documented nowhere. An empty Audience means the uri that is delivered to, an empty Issuer
-	// https://accounts.google.com: what receivers on public record expect.
+	// undocumented. An empty Audience means the target uri, an empty Issuer
+	// https://accounts.google.com, as public receivers expect.
 	Audience string
 	Issuer   string
-	// Claims returns what to add to the claims of the token for a delivery of this body, or to take
-	// out of them where the value is nil. Nil adds nothing: the token does not say what it signs.
+	// Claims returns claims to add to the token for a delivery of this body; a nil value removes a
+	// claim. Nil adds nothing, so that the token does not bind the body.
 	Claims func(body []byte) map[string]any
 }
 
-// MetadataPlace is a place for a job's user metadata in its events. That it is in every event is
-// documented, where is not: these are the places where receivers look.
+// MetadataPlace is a place for a job's user metadata in its events. Every event has it, but its
+// place is undocumented: these are the places that public receivers read.
 type MetadataPlace string
 
 const (

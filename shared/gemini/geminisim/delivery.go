@@ -29,11 +29,11 @@ type message struct {
 	after     time.Duration  // simulated, until the first attempt
 	copy      int            // 0, or which repeat of the same delivery it is
 	once      bool           // no retries
-	completes *job           // whose completion it tells, or nil
-	then      *message       // goes on its way when this one is over, or nil
+	completes *job           // the job whose end it reports, or nil
+	then      *message       // sent when this one is over, or nil
 }
 
-// post sets a delivery on its way. Callers hold s.mu.
+// post starts a delivery. The caller must hold s.mu.
 func (s *Sim) post(m *message) {
 	if s.closed {
 		return
@@ -45,17 +45,17 @@ func (s *Sim) post(m *message) {
 	s.spawn(func() { s.deliver(m) })
 }
 
-// outcome is how a delivery stands after an attempt, or in the end.
+// outcome is the state of a delivery after an attempt, or at the end.
 type outcome int
 
 const (
 	again    outcome = iota // not accepted
 	accepted                // answered 2xx
-	gaveUp                  // nowhere to go, or out of retries
+	gaveUp                  // no target, or no retries left
 )
 
-// deliver attempts a delivery until it is over. One that Close cuts short stays open in the
-// counters: what would have come of it is not known.
+// deliver attempts a delivery until it is over. One that Close interrupts stays open in the
+// counters.
 func (s *Sim) deliver(m *message) {
 	out := s.attempts(m)
 	if out == again {
@@ -78,7 +78,7 @@ func (s *Sim) deliver(m *message) {
 	})
 }
 
-// attempts returns again only if Close cut it short.
+// attempts returns again only if Close interrupted it.
 func (s *Sim) attempts(m *message) outcome {
 	if !s.sleep(s.ctx, m.after) {
 		return again
@@ -121,7 +121,7 @@ func (s *Sim) attempt(m *message, n int) outcome {
 	}
 
 	header := s.header(m, uri, secrets)
-	// Close lets an attempt in flight have its answer.
+	// Close waits for the answer of an attempt in flight.
 	status, _, err := s.send(context.WithoutCancel(s.ctx), uri, header, m.body)
 
 	s.mu.Lock()
@@ -140,8 +140,8 @@ func (s *Sim) attempt(m *message, n int) outcome {
 	return accepted
 }
 
-// address is where to deliver and the secrets to sign with, none for a dynamic delivery; not open
-// means that nothing is to be sent there any more.
+// address returns the target and the secrets to sign with, none for a dynamic delivery. open is
+// false if nothing may be sent there.
 func (s *Sim) address(t target) (uri string, secrets []string, open bool) {
 	if t.hook == nil {
 		return t.uri, nil, true

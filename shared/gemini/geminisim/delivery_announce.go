@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// target is where deliveries go: a registered webhook, or a uri that a job named for itself.
+// target is the target of deliveries: a registered webhook, or a uri of the job's own.
 type target struct {
 	hook *webhook // nil: dynamic
 	uri  string
 }
 
-// targets is who hears of a job: a job's own uris are used instead of the registered webhooks
-// (documented).
+// targets returns the targets for a job: its own uris replace the registered webhooks (documented).
 func (s *Sim) targets(j *job) []target {
 	var all []target
 	for _, uri := range j.uris {
@@ -31,20 +30,19 @@ func (s *Sim) targets(j *job) []target {
 	return all
 }
 
-// wants says whether an event is sent there. Uris of a job's own subscribe to nothing: they get
-// every event about it.
+// wants reports whether an event is sent there. A uri of the job's own gets every event.
 func (t target) wants(event string) bool {
 	return event != "" && (t.hook == nil || slices.Contains(t.hook.events, event))
 }
 
-// wantsAny says whether any event about such a job is sent there.
+// wantsAny reports whether any event about such a job is sent there.
 func (t target) wantsAny(k *kind) bool {
 	return t.hook == nil ||
 		slices.ContainsFunc(t.hook.events, func(e string) bool { return strings.HasPrefix(e, k.name+".") })
 }
 
-// announce sends the deliveries that the job's plan has for the state that it has just reached.
-// Callers hold s.mu.
+// announce sends the planned deliveries for the state that the job has just reached. The caller
+// must hold s.mu.
 func (s *Sim) announce(j *job) {
 	event, end := s.event(j.kind, j.now.state), j.now.state.Terminal()
 	for _, t := range s.targets(j) {
@@ -57,7 +55,7 @@ func (s *Sim) announce(j *job) {
 		if t.wants(event) {
 			j.told = j.told || end
 			if !j.plan.lost {
-				// Behind the completion, so that no race puts them in order.
+				// Only after the completion, so that no race reorders them.
 				s.announceState(j, t, event, progress)
 				continue
 			}
@@ -90,8 +88,8 @@ func (s *Sim) announceState(j *job, t target, event string, progress *message) {
 	}
 }
 
-// message is the delivery of an event about a job, not yet on its way. Its id follows from what it
-// says and to whom, so that the same seed gives the same ids.
+// message returns the delivery of an event about a job. Its id depends on event and target, so that
+// the same seed gives the same ids.
 func (s *Sim) message(j *job, t target, event string, at time.Time) *message {
 	to := t.uri
 	if t.hook != nil {

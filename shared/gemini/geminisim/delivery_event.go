@@ -11,9 +11,9 @@ type envelope struct {
 	UserMetadata map[string]any `json:"user_metadata,omitempty"`
 }
 
-// eventBody is the body of an event about a job, with the data keys that the documentation names
-// for its type. The form of data.id and the place of user_metadata are open questions: no delivery
-// of the live API is on public record.
+// eventBody returns the body of an event about a job, with the documented data keys of its type.
+// The form of data.id and the place of user_metadata are unknown: no delivery of the live API is
+// public.
 func (s *Sim) eventBody(j *job, event string, at time.Time, bareID bool) []byte {
 	data := map[string]any{"id": j.name()}
 	if bareID || j.kind == interactionKind { // whose id is bare everywhere
@@ -46,8 +46,8 @@ func (s *Sim) eventBody(j *job, event string, at time.Time, bareID bool) []byte 
 	return mustJSON(e)
 }
 
-// pingBody is a guess: what a ping delivers is documented nowhere. It has no data, so that a
-// receiver that insists on data shows.
+// pingBody is a guess, because the body of a ping is undocumented. It has no data, to expose a
+// receiver that requires data.
 func pingBody(at time.Time) []byte {
 	return mustJSON(envelope{Type: "ping", Version: "v1", Timestamp: at.UTC()})
 }

@@ -2,18 +2,18 @@ package geminisim
 
 import "fmt"
 
-// fate is what the road between sender and receiver does to an attempt.
+// fate is the fault of the network between sender and receiver on one attempt.
 type fate int
 
 const (
 	delivered   fate = iota
-	refused          // something in front of the receiver answers 503
+	refused          // a proxy before the receiver answers 503
 	unreachable      // no answer at all
-	answerLost       // the receiver gets it, its answer does not come back
+	answerLost       // it arrives, but its answer is lost
 )
 
-// fate says what happens to an attempt made now. Windows follow from the seed and the simulated
-// time, the kind of trouble from the seed and the attempt.
+// fate returns the fault of an attempt made now. Windows depend on the seed and the simulated time,
+// the kind of fault on the seed and the attempt.
 func (s *Sim) fate(msgID string, nth string) fate {
 	every, length := s.cfg.Faults.WindowEvery, s.cfg.Faults.WindowLength
 	if every <= 0 || length <= 0 {
@@ -21,7 +21,7 @@ func (s *Sim) fate(msgID string, nth string) fate {
 	}
 	t := s.elapsed()
 	k := t / every
-	// Each period has its window wholly inside itself, so that a look at one period is enough.
+	// A window never leaves its period, so that only the present period matters.
 	from := share(s.rand("window", fmt.Sprint(int64(k))).Float64(), every-length)
 	if in := t - k*every; in < from || in >= from+length {
 		return delivered

@@ -9,20 +9,19 @@ import (
 	"time"
 )
 
-// Delivery is one attempt to deliver, made by a test. The zero value is not enough: it needs a
-// Body, or a Type.
+// Delivery is one attempt to deliver, made by a test. It needs a Body or a Type.
 type Delivery struct {
 	// Webhook is the id of the registered webhook to send to; empty means the oldest one. URL sends
 	// somewhere else; with URL and Secrets, or URL and Dynamic or JWT, no webhook has to be
 	// registered.
 	Webhook string
 	URL     string
-	// Body is sent as it is. Where it is nil, the body is the envelope of an event of this Type
-	// about the job Name, at EventTime.
+	// Body is sent unchanged. Nil means the envelope of an event of this Type about the job Name,
+	// at EventTime.
 	Body []byte
 	// Type is any event type.
 	Type string
-	// Name is a job as in SetState; one that does not exist becomes data.id as it is written here.
+	// Name is a job as in SetState. The name of an unknown job becomes data.id unchanged.
 	Name string
 	// EventTime is the envelope's timestamp; zero means when the job reached its present state.
 	EventTime time.Time
@@ -32,16 +31,16 @@ type Delivery struct {
 	Timestamp time.Time
 	// Secrets sign, one signature each; nil means the valid secrets of the webhook, newest first.
 	Secrets []string
-	// Dynamic signs with a token instead, as for a job's own uris. JWT is that token, whatever it
-	// says and whatever body it was made for; empty means the one of Claims.
+	// Dynamic signs with a token instead, as for a job's own uris. JWT is that token, which may be
+	// for another body; empty means a token of Claims.
 	Dynamic bool
 	JWT     string
-	// Header is set last, over everything else; a header whose values are nil is left out.
+	// Header replaces the other headers. A header with nil values is left out.
 	Header http.Header
 }
 
-// Deliver makes one attempt, whatever the fault plan and the webhook's state, and returns the
-// receiver's status and body. It does not retry, and counts in Stats.Deliveries and Accepted.
+// Deliver makes one attempt and returns the receiver's status and body. It ignores the fault plan
+// and the webhook's state, does not retry, and counts in Stats.Deliveries and Accepted.
 func (s *Sim) Deliver(ctx context.Context, d Delivery) (status int, body []byte, err error) {
 	if d.Body == nil && d.Type == "" {
 		return 0, nil, errors.New("geminisim: Deliver: neither Body nor Type is set")
@@ -69,7 +68,7 @@ func (s *Sim) Deliver(ctx context.Context, d Delivery) (status int, body []byte,
 	return status, body, err
 }
 
-// dynamic says whether a token signs.
+// dynamic reports whether a token signs the delivery.
 func (d *Delivery) dynamic() bool { return d.Dynamic || d.JWT != "" }
 
 // signed is the webhook-signature of a complete delivery.
@@ -83,8 +82,8 @@ func (s *Sim) signed(d *Delivery, uri string, claims map[string]any) (string, er
 	return signAll(d.Secrets, d.ID, unix(d.Timestamp), d.Body)
 }
 
-// complete fills in what the test left open, and returns where to send and the claims that the job
-// adds to a token.
+// complete fills in the fields that the test left out, and returns the target and the claims that
+// the job adds to a token.
 func (s *Sim) complete(d *Delivery) (uri string, claims map[string]any, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +113,7 @@ func (s *Sim) complete(d *Delivery) (uri string, claims map[string]any, err erro
 	return uri, s.metadataClaims(j), nil
 }
 
-// destination is where to send, and takes the secrets from the webhook where the test gives none.
+// destination returns the target, and sets the webhook's secrets if the test gives none.
 func (s *Sim) destination(d *Delivery) (uri string, err error) {
 	if d.URL != "" && (d.Secrets != nil || d.dynamic()) {
 		return d.URL, nil

@@ -36,7 +36,7 @@ func sign(secret, id, timestamp string, body []byte) (string, error) {
 	if !ok {
 		return "", errors.New("geminisim: sign: the secret does not begin with " + secretPrefix)
 	}
-	// The key is what the base64 stands for, not its text: a common mistake of receivers.
+	// The key is the decoded base64. Using its text is a common mistake of receivers.
 	key, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
 		return "", fmt.Errorf("geminisim: sign: the secret is not standard base64: %w", err)
@@ -50,8 +50,8 @@ func sign(secret, id, timestamp string, body []byte) (string, error) {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)), nil
 }
 
-// signAll signs with each secret. Several signatures are separated by spaces, as Standard Webhooks
-// has it for the time of a rotation; that Gemini really sends two was never observed.
+// signAll signs with each secret and separates the signatures by spaces, as Standard Webhooks
+// requires during a rotation. Gemini was never observed to send two.
 func signAll(secrets []string, id, timestamp string, body []byte) (string, error) {
 	sigs := make([]string, 0, len(secrets))
 	for _, secret := range secrets {
@@ -64,8 +64,8 @@ func signAll(secrets []string, id, timestamp string, body []byte) (string, error
 	return strings.Join(sigs, " "), nil
 }
 
-// newSecret draws a signing secret of 32 bytes. It is as predictable as its seed, which is the
-// point of a simulator and would be a hole anywhere else.
+// newSecret returns a signing secret of 32 bytes. It is as predictable as the seed, and fit for a
+// simulator only.
 func newSecret(r *rand.Rand) string {
 	key := make([]byte, 32)
 	for i := range key {
@@ -74,7 +74,7 @@ func newSecret(r *rand.Rand) string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(key)
 }
 
-// truncated is how a secret is listed: its last four characters (documented).
+// truncated returns a secret as it is listed: its last four characters (documented).
 func truncated(secret string) string {
 	return secretPrefix + "..." + secret[max(len(secretPrefix), len(secret)-4):]
 }

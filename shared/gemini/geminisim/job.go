@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// job is one batch, video or interaction. Sim.mu guards what changes: everything from now on.
+// job is one batch, video or interaction. Sim.mu guards the fields from now on, which change.
 type job struct {
 	kind         *kind
 	nth          int // how many of its kind were created before
@@ -26,26 +26,26 @@ type job struct {
 
 	now, before snapshot // before: what a stale answer shows
 	runningAt   time.Time
-	ctx         context.Context // ends when somebody takes the job out of its plan
+	ctx         context.Context // ends when a test or a cancellation ends the plan
 	unplan      context.CancelFunc
 	moves       int  // states reached
-	deleted     bool // from the API; the job goes on
-	settled     bool // was terminal once: tests may move it on
+	deleted     bool // from the API; the job continues
+	settled     bool // was terminal once; a test may change it again
 
-	told     bool // there was somebody to tell of the end
+	told     bool // a webhook wanted the event of the end
 	accepted bool
 	open     int // deliveries of the completion that are not over
 	reached  int
 }
 
-// snapshot is what the API knew at one moment.
+// snapshot is the state of a job at one time.
 type snapshot struct {
 	state      State
 	updateTime time.Time
 	endTime    time.Time // zero unless terminal
 }
 
-// webhookConfig is what the creation of a batch or a video says about webhooks.
+// webhookConfig is the webhook configuration of a new batch or video.
 type webhookConfig struct {
 	URIs         []string       `json:"uris"`
 	UserMetadata map[string]any `json:"userMetadata"`
@@ -62,7 +62,7 @@ func (j *job) name() string {
 	return "batches/" + j.id
 }
 
-// isNamed says whether a test means this job: by its resource name, its label, or in short.
+// isNamed reports whether name is this job's resource name, label or id.
 func (j *job) isNamed(name string) bool {
 	if name == "" {
 		return false
@@ -82,7 +82,7 @@ func (j *job) completion() Completion {
 	return CompletionLost
 }
 
-// lookup finds the newest job that a test means by this name.
+// lookup returns the newest job of this name.
 func (s *Sim) lookup(name string) (*job, error) {
 	for _, j := range slices.Backward(s.jobs) {
 		if j.isNamed(name) {

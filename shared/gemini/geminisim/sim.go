@@ -16,7 +16,7 @@ const (
 	minAttemptTimeout = 2 * time.Second  // real time: a loaded machine stays a healthy receiver
 )
 
-// Sim is one simulated Gemini project. Its methods are safe for concurrent use. Close it when done.
+// Sim is one simulated Gemini project. Its methods are safe for concurrent use. It must be closed.
 type Sim struct {
 	cfg     Config
 	client  *http.Client
@@ -36,15 +36,15 @@ type Sim struct {
 	created  map[*kind]int
 	byID     map[string]*job
 	keys     keyring
-	hooks    []*webhook // by creation, deleted ones taken out
-	hooksNew int        // ever created: the ids of deleted ones do not return
+	hooks    []*webhook // by creation, without deleted ones
+	hooksNew int        // ever created, so that ids are not reused
 	scripts  map[string]Script
 	answers  []*scripted
-	requests map[requestKey]uint64 // how often each was asked, for the fault plan
-	sent     uint64                // deliveries made by hand, for their ids
+	requests map[requestKey]uint64 // requests so far, for the fault plan
+	sent     uint64                // calls of Deliver, for the ids
 }
 
-// New starts a simulator. It listens nowhere: serve Handler.
+// New starts a simulator. The caller must serve Handler.
 func New(cfg Config) *Sim {
 	if cfg.Speed <= 0 {
 		cfg.Speed = 1
@@ -85,9 +85,8 @@ func New(cfg Config) *Sim {
 // /download/v1beta, and at JWKSPath.
 func (s *Sim) Handler() http.Handler { return s }
 
-// Close stops every job, timer and retry, waits for the attempts in flight to be answered (or to
-// time out), and returns with no goroutine left. The API goes on answering from what is there;
-// nothing moves any more. A second Close does nothing.
+// Close stops every job, timer and retry, waits for the attempts in flight, and returns when no
+// goroutine is left. The API still answers, but no state changes. A second Close does nothing.
 func (s *Sim) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -99,15 +98,15 @@ func (s *Sim) Close() {
 	}
 }
 
-// spawn runs f in a goroutine that Close waits for; after Close it does nothing. Callers hold s.mu,
-// which orders it before Close's Wait.
+// spawn runs f in a goroutine that Close waits for. After Close it does nothing. The caller must
+// hold s.mu, which orders spawn before Close's Wait.
 func (s *Sim) spawn(f func()) {
 	if !s.closed {
 		s.wg.Go(f)
 	}
 }
 
-// sleep waits for a simulated duration and says whether it passed before ctx ended.
+// sleep waits for a simulated duration and reports whether it passed before ctx ended.
 func (s *Sim) sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(s.real(d))
 	defer t.Stop()
@@ -119,7 +118,7 @@ func (s *Sim) sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// real turns a simulated duration into a real one.
+// real converts a simulated duration into a real one.
 func (s *Sim) real(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / s.cfg.Speed)
 }
@@ -129,8 +128,8 @@ func (s *Sim) elapsed() time.Duration {
 	return time.Duration(float64(time.Since(s.start)) * s.cfg.Speed)
 }
 
-// rand returns the stream of random numbers that belongs to the seed and to these names,
-// independent of every other stream and of what was drawn before.
+// rand returns the stream of random numbers for the seed and these names. It is independent of
+// every other stream.
 func (s *Sim) rand(names ...string) *rand.Rand {
 	return stream(strconv.FormatUint(s.cfg.Seed, 10), names...)
 }
@@ -145,10 +144,10 @@ const (
 	urlSafe    = "ABCDEFGHIJKLMNOPQRSTUVWXYZ" + lowerAlnum + "-_"
 )
 
-// id draws an id of n lowercase letters and digits.
+// id returns a random id of n lower-case letters and digits.
 func id(r *rand.Rand, n int) string { return draw(r, lowerAlnum, n) }
 
-// draw draws n letters of an alphabet.
+// draw returns n random letters of an alphabet.
 func draw(r *rand.Rand, alphabet string, n int) string {
 	b := make([]byte, n)
 	for i := range b {

@@ -5,37 +5,38 @@ import (
 	"fmt"
 )
 
-// Stats counts what has happened since New. All but Open only ever grow.
+// Stats counts events since New. All counters but Open only grow.
 type Stats struct {
-	// Created and Settled count jobs of every kind: created, and arrived in a terminal state.
+	// Created and Settled count jobs of every kind that were created, and that reached a terminal
+	// state.
 	Created int `json:"created"`
 	Settled int `json:"settled"`
-	// Deliveries counts attempts to deliver, retries, repeats and pings among them, whether or not
-	// anything was sent.
+	// Deliveries counts attempts to deliver, including retries, repeats and pings, even if nothing
+	// was sent.
 	Deliveries int `json:"deliveries"`
-	// Accepted counts attempts answered 2xx, the answer having arrived.
+	// Accepted counts attempts whose answer of 2xx arrived.
 	Accepted int `json:"accepted"`
 	// Retries counts attempts after the first of the same delivery.
 	Retries int `json:"retries"`
 	// Open is how many deliveries are under way or waiting: planned, late, or between two attempts.
 	Open int `json:"open"`
-	// Lost counts events that were never sent and never will be, by plan; GaveUp counts deliveries
-	// of any kind whose retries ran out, or whose webhook was deleted or disabled meanwhile.
+	// Lost counts events that the plan never sends. GaveUp counts deliveries whose retries ran out,
+	// or whose webhook was deleted or disabled.
 	Lost   int `json:"lost"`
 	GaveUp int `json:"gaveUp"`
-	// Repeated, Late and Reordered count deliveries that the plan made so: sent again although the
-	// first one stands, held back, and progress events sent after the end.
+	// Repeated, Late and Reordered count planned faults: a second delivery of the same event, a
+	// delayed one, and a progress event after the end.
 	Repeated  int `json:"repeated"`
 	Late      int `json:"late"`
 	Reordered int `json:"reordered"`
-	// WindowRefused counts attempts that a deploy window kept from the receiver, AnswersLost those
-	// that reached it but whose answer was lost.
+	// WindowRefused counts attempts that a deploy window stopped. AnswersLost counts those that
+	// arrived but whose answer was lost.
 	WindowRefused int `json:"windowRefused"`
 	AnswersLost   int `json:"answersLost"`
-	// Pings counts the pings that were asked for.
+	// Pings counts requests for a ping.
 	Pings int `json:"pings"`
-	// APIRequests counts all requests to the API. The five after it count by what was asked,
-	// whatever was answered: Creates those of every kind. JWKSRequests are not among them.
+	// APIRequests counts all requests to the API. The next five count by the kind of request,
+	// whatever the answer; Creates are of every kind. JWKSRequests are not included.
 	APIRequests     int `json:"apiRequests"`
 	Creates         int `json:"creates"`
 	BatchGets       int `json:"batchGets"`
@@ -43,8 +44,8 @@ type Stats struct {
 	VideoGets       int `json:"videoGets"`
 	InteractionGets int `json:"interactionGets"`
 	JWKSRequests    int `json:"jwksRequests"`
-	// The rest counts requests that a fault changed: APIHidden the gets of a job that could not be
-	// found yet. Scripted answers are in APIScripted alone.
+	// The rest counts requests that a fault changed. APIHidden counts gets of a job that is not
+	// visible yet. Scripted answers are only in APIScripted.
 	APIErrors      int `json:"apiErrors"`
 	APIRateLimited int `json:"apiRateLimited"`
 	APIStale       int `json:"apiStale"`
@@ -54,15 +55,15 @@ type Stats struct {
 	APIScripted    int `json:"apiScripted"`
 }
 
-// Stats returns the counters as they stand.
+// Stats returns the counters.
 func (s *Sim) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stats
 }
 
-// WaitFor returns as soon as cond holds for the counters, which it is asked after every change, or
-// with ctx's error. This is how a test waits:
+// WaitFor returns nil as soon as cond holds, or ctx's error. It calls cond after every change of
+// the counters. A test waits like this:
 //
 //	err := sim.WaitFor(ctx, func(s geminisim.Stats) bool { return s.Settled == 20 && s.Open == 0 })
 func (s *Sim) WaitFor(ctx context.Context, cond func(Stats) bool) error {
@@ -81,7 +82,7 @@ func (s *Sim) WaitFor(ctx context.Context, cond func(Stats) bool) error {
 	}
 }
 
-// count changes the counters and wakes who waits for them.
+// count changes the counters and wakes WaitFor.
 func (s *Sim) count(change func(*Stats)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,19 +95,19 @@ func (s *Sim) countLocked(change func(*Stats)) {
 	s.changed = make(chan struct{})
 }
 
-// Completion says how the news of a job's end fares.
+// Completion is the state of the delivery of a job's end.
 type Completion string
 
 const (
-	// CompletionNone: the job has not ended, or nobody is told of its end: no event exists for the
-	// state (a cancelled batch, a failed video, an incomplete interaction), or no webhook
-	// subscribes to it.
+	// CompletionNone: the job has not ended, or no event reports its end. The state may have none
+	// (a cancelled batch, a failed video, an incomplete interaction), or no webhook subscribes to
+	// it.
 	CompletionNone Completion = "none"
 	// CompletionOpen: being delivered, or waiting for its next attempt.
 	CompletionOpen Completion = "open"
 	// CompletionAccepted: a webhook answered 2xx and the answer arrived.
 	CompletionAccepted Completion = "accepted"
-	// CompletionLost: no webhook accepted it and nothing more will be sent. Only asking the API can
-	// still tell. Where Reached is not 0 the receiver saw it even so.
+	// CompletionLost: no webhook accepted it and nothing more will be sent. Only a request to the
+	// API still shows the end. If Reached is not 0 the receiver got it all the same.
 	CompletionLost Completion = "lost"
 )
