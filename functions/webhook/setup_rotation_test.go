@@ -140,7 +140,7 @@ func TestFirstSecret(t *testing.T) {
 			w := newDeployed(t, secrets)
 			w.wantLog(map[string]any{"event": "auth", "outcome": "unverifiable", "severity": "WARNING"})
 			w.unwritten(func() { w.want503(w.by("m1", secret), 1) })
-			secrets.Mend()
+			secrets.ClearFaults()
 			secrets.Put(stored, secret, time.Now())
 			w.clock.advance(secretsGap)
 			w.wantTaken(w.by("m1", secret))
@@ -171,7 +171,7 @@ func TestSecretManagerDown(t *testing.T) {
 	}
 	w.clock.advance(2 * time.Hour)
 	w.unwritten(func() { w.want503(w.by("c", secret), 1) })
-	secrets.Mend()
+	secrets.ClearFaults()
 	w.clock.advance(secretsGap)
 	w.wantTaken(w.by("c", secret))
 }

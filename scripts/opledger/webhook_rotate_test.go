@@ -103,7 +103,7 @@ func TestWebhookRotateWithoutStoring(t *testing.T) {
 	if writes := w.took(); len(writes) != 0 {
 		t.Errorf("asked of Gemini: %s", writes)
 	}
-	w.secrets.Mend()
+	w.secrets.ClearFaults()
 	w.secrets.Fail("AddSecretVersion", codes.Unavailable, -1)
 	s := w.do("rotate").want(t, exitFailed, "could not be stored", "valid for 24 hours", "rotate again")
 	s.complaint(t)
@@ -113,7 +113,7 @@ func TestWebhookRotateWithoutStoring(t *testing.T) {
 	w.wantStored(w.told()[0])
 	w.do("rotate", "--revoke-now").want(t, exitFailed, "refused until another rotation",
 		"rotate --revoke-now again now").complaint(t)
-	w.secrets.Mend()
+	w.secrets.ClearFaults()
 	w.do("rotate").want(t, exitDone)
 	w.wantStored(w.told()[3], w.told()[0])
 }

@@ -80,7 +80,7 @@ func TestWebhookRevokeFails(t *testing.T) {
 					t.Errorf("a version is named that was disabled: %s", s.err)
 				}
 
-				w.secrets.Mend()
+				w.secrets.ClearFaults()
 				w.at("", "", nil)
 				w.do("rotate", "--revoke-now").want(t, exitDone).says(t, "the old secrets are revoked")
 				told := w.told()

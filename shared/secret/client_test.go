@@ -16,7 +16,7 @@ import (
 
 const (
 	full    = "projects/p/secrets/webhook"
-	private = "whsec_the-one-that-nobody-may-see"
+	private = "whsec_the-one-that-must-not-be-shown"
 )
 
 var (

@@ -149,7 +149,7 @@ func TestNewest(t *testing.T) {
 	sim.SetDisabled(two)
 	_, err = client.Newest(t.Context(), name)
 	wantError(t, err, secret.ErrDenied, "secretmanager.versions.list")
-	sim.Mend()
+	sim.ClearFaults()
 	if data, err := client.Newest(t.Context(), name); err != nil || string(data) != "one" {
 		t.Errorf("%q, %v", data, err)
 	}

@@ -70,7 +70,7 @@ func TestEnsure(t *testing.T) {
 	_, err := client.Ensure(t.Context(), name)
 	wantError(t, err, secret.ErrDenied, full, "roles/secretmanager.secretVersionAdder")
 	other := secret.Name{Project: "p", ID: "other"}
-	sim.Mend()
+	sim.ClearFaults()
 	sim.Deny("secretmanager.secrets.create")
 	_, err = client.Ensure(t.Context(), other)
 	wantError(t, err, secret.ErrDenied, other.String(), "roles/secretmanager.admin")

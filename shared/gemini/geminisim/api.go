@@ -13,7 +13,7 @@ import (
 // maxBody bounds what the API reads; Gemini takes 20 MB of inline input.
 const maxBody = 32 << 20
 
-// routes puts the API together. Each resource has a file of its own with a method like batchRoutes.
+// routes returns the routes of the API. Each resource adds its own, with a method like batchRoutes.
 // Calls such as models/m:batchGenerateContent are one path segment to http.ServeMux; see verbs.
 func (s *Sim) routes() *http.ServeMux {
 	mux := http.NewServeMux()
@@ -33,7 +33,7 @@ func (s *Sim) routes() *http.ServeMux {
 
 // ServeHTTP answers one request to the API.
 func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == JWKSPath { // public, and not of the API
+	if r.URL.Path == JWKSPath { // public, and outside the API
 		s.mux.ServeHTTP(w, r)
 		return
 	}
@@ -110,10 +110,10 @@ func writeJSON(w http.ResponseWriter, v any) {
 func write(w http.ResponseWriter, code int, body []byte) {
 	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 	w.WriteHeader(code)
-	_, _ = w.Write(body) // a caller that went away is no concern of the API's
+	_, _ = w.Write(body) // the caller may have gone
 }
 
-// mustJSON encodes values of this package's own making, and maps that came out of JSON.
+// mustJSON encodes values of this package, and maps decoded from JSON.
 func mustJSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -150,9 +150,9 @@ const (
 	maxPage     = 1000
 )
 
-// page reads the size and the token of a list request. A token stands for a place in the order of
-// creation, so that what is created between two pages moves nothing; from is -1 without one. On
-// false it has answered.
+// page reads the size and the token of a list request. A token is a position in the order of
+// creation, so that a job created between two pages moves no other; from is -1 without a token. If
+// it returns false it has answered.
 func page(w http.ResponseWriter, sizeText, token string) (size, from int, ok bool) {
 	size, from = defaultPage, -1
 	if sizeText != "" {

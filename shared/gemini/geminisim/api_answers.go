@@ -6,37 +6,34 @@ import (
 	"net/http"
 )
 
-// Answer is an answer that a test puts into the API's mouth.
+// Answer is an answer that a test sets for the API.
 type Answer struct {
 	Status int         // 0 means 200
-	Header http.Header // on top of Content-Type: application/json
+	Header http.Header // in addition to Content-Type: application/json
 	Body   []byte
-	// Drop breaks the connection off in the middle of the answer. (Broken off before it, Go's HTTP
-	// client quietly repeats a GET by itself.)
+	// Drop closes the connection in the middle of the answer. (If it were closed before, Go's HTTP
+	// client would retry a GET.)
 	Drop bool
-	// Hang says nothing at all until the caller goes away or the simulator is closed, and then
-	// breaks the connection off.
+	// Hang sends nothing until the caller or the simulator closes, and then closes the connection.
 	Hang bool
-	// Perform carries the request out first: the work is done, and this is said instead of its
-	// result.
+	// Perform executes the request first, and sends this answer in place of its result.
 	Perform bool
 	// Times is how many requests get this answer: 0 means one, below 0 means all until
 	// ClearAnswers.
 	Times int
 }
 
-// ErrorAnswer is a standard JSON error with that HTTP status as its code.
+// ErrorAnswer returns a standard JSON error with that HTTP status as its code.
 func ErrorAnswer(status int, message string) Answer {
 	return Answer{Status: status, Body: errorBody(status, message)}
 }
 
-// InteractionError is an error as the API tells it about interactions: with a string for a code
-// (seen live).
+// InteractionError returns an error in the form of interactions, with a string code (seen live).
 func InteractionError(status int, message string) Answer {
 	return Answer{Status: status, Body: interactionErrorBody(status, message)}
 }
 
-// LostAnswer carries a request out and says 503: given to AnswerNext with OpCreate it makes a job
+// LostAnswer executes a request and answers 503. With AnswerNext and OpCreate it creates a job
 // whose submitter does not know its name.
 func LostAnswer() Answer {
 	a := ErrorAnswer(http.StatusServiceUnavailable, "The service is currently unavailable.")
@@ -53,11 +50,11 @@ type scripted struct {
 }
 
 // AnswerNext makes the API give these answers, in this order, to the next requests of that kind
-// which concern the job of that name (as in SetState; a creation is matched by the new job's label
-// alone, see Script). An empty name matches every request of the kind; OpList, OpWebhook and OpJWKS
-// concern no job. Scripted answers come before the fault plan.
+// about the job of that name. The name is as in SetState; a creation is matched by the new job's
+// label, see Script. An empty name matches every request of the kind; OpList, OpWebhook and OpJWKS
+// are about no job. Scripted answers take precedence over the fault plan.
 //
-// Answers for a name come before answers for all. Those given by several calls queue up.
+// Answers for a name take precedence over answers for all. Several calls add to the queue.
 func (s *Sim) AnswerNext(op Op, name string, answers ...Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,14 +70,14 @@ func (s *Sim) AnswerNext(op Op, name string, answers ...Answer) {
 	}
 }
 
-// ClearAnswers forgets the scripted answers that have not been given.
+// ClearAnswers removes the scripted answers that are left.
 func (s *Sim) ClearAnswers() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers = nil
 }
 
-// serve wraps a handler with what a script or a fault says instead of it.
+// serve wraps a handler with scripted and faulty answers.
 func (s *Sim) serve(op Op, about func(*http.Request) subject, handler http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		of := about(r)
@@ -104,7 +101,7 @@ func (s *Sim) serve(op Op, about func(*http.Request) subject, handler http.Handl
 			case <-r.Context().Done():
 			case <-s.ctx.Done():
 			}
-			panic(http.ErrAbortHandler) // net/http's way of breaking off
+			panic(http.ErrAbortHandler) // closes the connection
 		}
 		w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 		for k, v := range a.Header {

@@ -7,27 +7,26 @@ import (
 	"time"
 )
 
-// requestKey counts the requests of one kind about one batch, so that the fault that the nth of
-// them meets does not depend on the others.
+// requestKey is the key of a request counter: the fault of the nth request of one kind about one
+// batch does not depend on other requests.
 type requestKey struct {
 	op Op
 	of string
 }
 
-// staleKey marks the context of a request that is to be answered with the state before the present
-// one.
+// staleKey marks the context of a request that gets the previous state.
 type staleKey struct{}
 
 func isStale(r *http.Request) bool { return r.Context().Value(staleKey{}) != nil }
 
-// faultyAnswer draws what the fault plan says to this request.
+// faultyAnswer returns the answer of the fault plan to this request, if any.
 func (s *Sim) faultyAnswer(op Op, of subject) (a Answer, stale, ok bool) {
 	f := s.cfg.Faults
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := requestKey{op, of.id + of.label}
 	if op.creates() {
-		// Submitters race for their place; what happens to the nth is the same whoever it is.
+		// Submitters may race; the nth request gets the same answer in any order.
 		key.of = ""
 	}
 	n := s.requests[key]
@@ -80,8 +79,8 @@ func (s *Sim) faultyAnswer(op Op, of subject) (a Answer, stale, ok bool) {
 	return Answer{}, false, false
 }
 
-// rateLimited is a 429. Its Retry-After counts real seconds, because that is what an HTTP client
-// waits, and at least one.
+// rateLimited returns a 429. Its Retry-After is in real seconds, for which an HTTP client waits,
+// and at least 1.
 func (s *Sim) rateLimited(op Op, d time.Duration) Answer {
 	const message = "Resource has been exhausted (e.g. check quota)."
 	seconds := strconv.Itoa(max(1, int(math.Ceil(s.real(d).Seconds()))))
@@ -97,7 +96,8 @@ func (s *Sim) rateLimited(op Op, d time.Duration) Answer {
 	return a
 }
 
-// hollow is a success that says nothing. (The name alone says of a video that it is not done.)
+// hollow returns a success without content. (For a video, the name alone would mean that it is not
+// done.)
 func hollow(op Op, of subject, kind int) Answer {
 	switch {
 	case kind == 0:

@@ -10,7 +10,7 @@ import (
 // Op is one kind of request to the API.
 type Op string
 
-// The requests that AnswerNext knows.
+// The kinds of requests for AnswerNext.
 const (
 	OpCreate   Op = "create"   // batches: POST models/m:batchGenerateContent
 	OpGet      Op = "get"      // batches
@@ -34,12 +34,12 @@ func (op Op) creates() bool {
 	return op == OpCreate || op == OpVideoCreate || op == OpInteractionCreate
 }
 
-// reads says whether the shares of Faults for reading requests apply.
+// reads reports whether the shares of Faults for reading requests apply.
 func (op Op) reads() bool {
 	return op == OpGet || op == OpList || op == OpDownload || op == OpVideoGet || op == OpInteractionGet
 }
 
-// errors is the form of the errors that such a request meets.
+// errors returns the form of errors for such a request.
 func (op Op) errors() func(status int, message string) Answer {
 	if op == OpInteractionGet {
 		return InteractionError
@@ -47,7 +47,7 @@ func (op Op) errors() func(status int, message string) Answer {
 	return ErrorAnswer
 }
 
-// countRequest counts a request by what it asks for, whatever is answered.
+// countRequest counts a request by its kind, whatever the answer.
 func (s *Sim) countRequest(op Op) {
 	s.count(func(st *Stats) {
 		switch op {
@@ -70,7 +70,7 @@ func (s *Sim) countRequest(op Op) {
 // subject is what a request is about; empty fields are not known.
 type subject struct{ id, name, label string }
 
-// concerns says whether a scripted answer for that name is meant for a request about this subject.
+// concerns reports whether a scripted answer for that name is for a request about this subject.
 func (s *Sim) concerns(name string, of subject) bool {
 	if j := s.byID[of.id]; j != nil {
 		return j.isNamed(name)
@@ -88,7 +88,8 @@ func pathSubject(collection string) func(*http.Request) subject {
 	}
 }
 
-// labelled is the subject of a creation: label reads it out of the body, which stays as it was.
+// labelled returns the subject of a creation, which label reads from the body. The body can be read
+// again.
 func labelled(label func(body []byte) string) func(*http.Request) subject {
 	return func(r *http.Request) subject {
 		body, err := io.ReadAll(r.Body)
@@ -106,7 +107,7 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, fmt.Errorf("geminisim: %w", f.err) }
 
-// discard is the ResponseWriter of a request whose answer nobody hears.
+// discard is the ResponseWriter of a request whose answer is not sent.
 type discard struct{}
 
 func (discard) Header() http.Header         { return http.Header{} }

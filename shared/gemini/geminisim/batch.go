@@ -23,7 +23,7 @@ func (s *Sim) createBatch(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, s.newBatch(&req, "models/"+r.PathValue("id")))
 }
 
-// newBatch makes a batch, sets it going and returns what the API says of it.
+// newBatch creates and starts a batch, and returns it as the API shows it.
 func (s *Sim) newBatch(req *createRequest, model string) operation {
 	in, hooks := req.Batch.InputConfig, req.Batch.WebhookConfig
 	s.mu.Lock()
@@ -45,7 +45,7 @@ func (s *Sim) getBatch(w http.ResponseWriter, r *http.Request) {
 	s.onJob(w, r, batchKind, writeNotFound, func(b *job) any { return b.operation(b.seen(r)) })
 }
 
-// cancelBatch answers `{}` whether or not there was anything to stop: cancelling is best effort.
+// cancelBatch always answers `{}`, because a cancellation is best effort.
 func (s *Sim) cancelBatch(w http.ResponseWriter, r *http.Request) {
 	s.onJob(w, r, batchKind, writeNotFound, func(b *job) any {
 		s.cancel(b)
@@ -53,7 +53,7 @@ func (s *Sim) cancelBatch(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// deleteBatch makes the API forget the batch. The job goes on, and its completion is still
+// deleteBatch removes the batch from the API. The job continues, and its completion is still
 // delivered (documented for operations: deleting does not cancel).
 func (s *Sim) deleteBatch(w http.ResponseWriter, r *http.Request) {
 	s.onJob(w, r, batchKind, writeNotFound, func(b *job) any {

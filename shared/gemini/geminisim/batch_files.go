@@ -10,8 +10,8 @@ import (
 // characters (seen live).
 const resultPrefix = "batch-"
 
-// fileRoutes serves result files and videos. The documented path begins with /download, SDK v1.77.0
-// goes without it.
+// fileRoutes serves result files and videos. The documented path begins with /download; SDK v1.77.0
+// omits it.
 func (s *Sim) fileRoutes(mux *http.ServeMux) {
 	download := verbs{"download": s.serve(OpDownload, resultSubject, s.downloadResults)}
 	mux.Handle("GET /v1beta/files/{id}", download)
@@ -22,8 +22,8 @@ func resultSubject(r *http.Request) subject {
 	return subject{id: strings.TrimPrefix(r.PathValue("id"), resultPrefix), name: "files/" + r.PathValue("id")}
 }
 
-// downloadResults streams the results of a batch that succeeded, one JSON object a line, or a
-// video, which is one in name only.
+// downloadResults streams the results of a batch that succeeded, one JSON object per line, or a
+// text in place of a video.
 func (s *Sim) downloadResults(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	b, file := s.byID[resultSubject(r).id], ""
@@ -43,7 +43,7 @@ func (s *Sim) downloadResults(w http.ResponseWriter, r *http.Request) {
 	}
 	if b.kind == videoKind {
 		w.Header().Set("Content-Type", "video/mp4")
-		_, _ = w.Write([]byte("The video " + b.id + ".")) // a caller that went away is no concern of the API's
+		_, _ = w.Write([]byte("The video " + b.id + ".")) // the caller may have gone
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")

@@ -15,8 +15,8 @@ func (s *Sim) listBatches(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, s.list(r, size, from))
 }
 
-// list is the page of that size from the batch created from-th on, or from the first of the list
-// where there is none.
+// list returns a page of that size. It starts at the batch that was created from-th, or at the
+// first of the list.
 func (s *Sim) list(r *http.Request, size, from int) listResponse {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,9 +36,8 @@ func (s *Sim) list(r *http.Request, size, from int) listResponse {
 	return resp
 }
 
-// listed is all batches in the order of a list: newest first, as seen live, unless
-// Config.ShuffleLists. Each batch has its place for good, so that what is created between two pages
-// moves none of the others.
+// listed returns all batches in the order of a list: newest first, as seen live, unless
+// Config.ShuffleLists. A batch created between two pages does not move the others.
 func (s *Sim) listed() []*job {
 	var all []*job
 	for _, j := range slices.Backward(s.jobs) {

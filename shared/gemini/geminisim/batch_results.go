@@ -23,8 +23,8 @@ type resultLine struct {
 	Error    *operationError `json:"error,omitempty"`
 }
 
-// resultLine is the ith line of a result file. The keys of the input file are not known, so that
-// they are request-1, request-2 and so on.
+// resultLine is the ith line of a result file. The keys of the input file are unknown, so they are
+// request-1, request-2 and so on.
 func (b *job) resultLine(i int) resultLine {
 	line := resultLine{Key: fmt.Sprintf("request-%d", i+1)}
 	line.Response, line.Error = b.result(i)
@@ -42,7 +42,7 @@ func (b *job) inlinedResponses() *inlinedResponses {
 	return out
 }
 
-// result is what the model said to the ith request: a GenerateContentResponse or an error.
+// result returns the model's answer to the ith request: a GenerateContentResponse or an error.
 func (b *job) result(i int) (map[string]any, *operationError) {
 	if b.itemFails(i) {
 		return nil, &operationError{Code: 13, Message: "The request could not be processed."}
@@ -60,8 +60,8 @@ func (b *job) result(i int) (map[string]any, *operationError) {
 	}, nil
 }
 
-// itemFails says whether the ith result is an error. It follows from the batch's id, which follows
-// from the seed.
+// itemFails reports whether the ith result is an error. It depends on the batch's id, and so on the
+// seed.
 func (b *job) itemFails(i int) bool {
 	return stream(b.id, strconv.Itoa(i)).Float64() < b.plan.itemErrors
 }

@@ -22,8 +22,8 @@ type createRequest struct {
 	} `json:"batch"`
 }
 
-// batchLabel is the display name in the body of a creation; what cannot be read, the handler
-// refuses.
+// batchLabel returns the display name in the body of a creation. The handler refuses an unreadable
+// body.
 func batchLabel(body []byte) string {
 	var create createRequest
 	_ = json.Unmarshal(body, &create)
@@ -103,8 +103,8 @@ type batchStats struct {
 
 const typePrefix = "type.googleapis.com/google.ai.generativelanguage.v1main."
 
-// failures are the errors of jobs that ended without results. Codes are google.rpc.Code; the texts
-// are the simulator's own, no live sample is known.
+// failures are the errors of jobs that ended without results. Codes are google.rpc.Code. The texts
+// are the simulator's own, because no live sample is known.
 var failures = map[State]operationError{
 	StateFailed:    {Code: 13, Message: "The batch could not be processed."},
 	StateCancelled: {Code: 1, Message: "The batch was cancelled."},
@@ -114,7 +114,7 @@ var failures = map[State]operationError{
 	InteractionFailed: {Code: 13, Message: "The interaction could not be completed."},
 }
 
-// operation shows the batch as it was at one moment.
+// operation returns the batch of a snapshot.
 func (b *job) operation(at snapshot) operation {
 	meta := &batchMetadata{
 		Type:        typePrefix + "GenerateContentBatch",
@@ -145,7 +145,7 @@ func (b *job) operation(at snapshot) operation {
 			out.InlinedResponses = b.inlinedResponses()
 		}
 		meta.Output = &out
-		// Seen live: the output stands in both places.
+		// Seen live: the output is in both places.
 		again := out
 		again.Type = typePrefix + "GenerateContentBatchOutput"
 		op.Response = &again
@@ -153,7 +153,8 @@ func (b *job) operation(at snapshot) operation {
 	return op
 }
 
-// size is how many requests the batch has. What is in an input file is not known, so the plan says.
+// size returns the number of requests of the batch. For an input file, whose content is unknown,
+// the plan has it.
 func (b *job) size() int {
 	if b.inputFile != "" {
 		return b.plan.items

@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// Faults is the fault plan: how often each thing goes wrong. Shares are probabilities from 0 to 1,
-// durations are before Config.Speed. The zero value is a world in which every job succeeds and all
-// goes well.
+// Faults is the fault plan. Shares are probabilities from 0 to 1, durations are before
+// Config.Speed. With the zero value every job succeeds and no delivery meets a fault.
 type Faults struct {
 	// Failed, Cancelled and Expired are shares of the jobs that end so; the others succeed. An
-	// expired batch does not take its 48 hours: it ends after a run time like any other. No event
-	// tells of a cancelled one. A video is neither cancelled nor expires: these two shares are
-	// filtered, and end with nothing. An interaction that would expire is incomplete.
+	// expired batch ends after a normal run time, not after 48 hours. No event reports a cancelled
+	// one. A video is neither cancelled nor expires: these two shares are filtered, and end with
+	// nothing. An interaction that would expire is incomplete.
 	Failed    float64 `json:"failed"`
 	Cancelled float64 `json:"cancelled"`
 	Expired   float64 `json:"expired"`
@@ -62,11 +61,11 @@ type Faults struct {
 	HiddenFor time.Duration `json:"hiddenFor"`
 }
 
-// None is a world without faults.
+// None returns a plan without faults.
 func None() Faults { return Faults{} }
 
-// Normal is a bad week: about a tenth of the completions is lost, and about as many are late,
-// repeated and overtaken.
+// Normal returns the plan of a bad week: about a tenth of the completions is lost, and as many each
+// are late, repeated and overtaken.
 func Normal() Faults {
 	return Faults{
 		Failed: 0.05, Cancelled: 0.05, Expired: 0.02, FailedItems: 0.05,
@@ -81,8 +80,8 @@ func Normal() Faults {
 	}
 }
 
-// Harsh is far worse than anything reported of Gemini: most completions meet a fault, and the API
-// itself cannot be relied on.
+// Harsh returns a plan far worse than anything reported of Gemini: most completions meet a fault,
+// and many requests to the API fail.
 func Harsh() Faults {
 	return Faults{
 		Failed: 0.1, Cancelled: 0.1, Expired: 0.05, FailedItems: 0.2,

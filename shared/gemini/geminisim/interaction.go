@@ -15,8 +15,8 @@ func (s *Sim) interactionRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /v1beta/interactions/{id}/cancel", s.serve(OpInteractionCancel, about, s.cancelInteraction))
 }
 
-// createInteraction takes background interactions only: the others answer at once, and leave
-// nothing to follow.
+// createInteraction accepts background interactions only. The others answer at once and have no
+// state.
 func (s *Sim) createInteraction(w http.ResponseWriter, r *http.Request) {
 	var req interactionRequest
 	problem := ""
@@ -64,7 +64,7 @@ func (s *Sim) deleteInteraction(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// interaction shows it as it was at one moment.
+// interaction returns the interaction of a snapshot.
 func (j *job) interaction(at snapshot) interactionJSON {
 	shown := interactionJSON{
 		ID:      j.id,

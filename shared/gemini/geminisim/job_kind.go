@@ -2,9 +2,9 @@ package geminisim
 
 import "math/rand/v2"
 
-// State is a job's state: a batch's and an interaction's as the API spells it, a video's under a
-// name of the simulator's own, because on the wire a video has none. A test may put a batch or an
-// interaction in a state that is none of these.
+// State is a job's state. That of a batch or an interaction is the API's word. A video has none on
+// the wire, so its states have names of the simulator's own. A test may give a batch or an
+// interaction any other state.
 type State string
 
 // The states of a batch (documented). There is no CANCELLING.
@@ -17,9 +17,8 @@ const (
 	StateExpired   State = "BATCH_STATE_EXPIRED"
 )
 
-// The states of a video: how its operation looks. VideoFiltered ends without samples and says how
-// many were filtered (seen live); VideoEmpty ends with neither samples nor an error nor a word
-// about filters (reported).
+// The states of a video. VideoFiltered ends without samples and has the number of filtered ones
+// (seen live). VideoEmpty ends with no samples, no error and no such number (reported).
 const (
 	VideoRunning   State = "video_running"
 	VideoSucceeded State = "video_succeeded"
@@ -28,8 +27,8 @@ const (
 	VideoEmpty     State = "video_empty"
 )
 
-// The statuses of an interaction (SDK v1.77.0). The two that require something wait for the client,
-// for ever if need be.
+// The statuses of an interaction (SDK v1.77.0). The two that require something wait for the client
+// without end.
 const (
 	InteractionQueued               State = "queued"
 	InteractionInProgress           State = "in_progress"
@@ -42,7 +41,7 @@ const (
 	InteractionBudgetExceeded       State = "budget_exceeded"
 )
 
-// Terminal says whether a job in this state has ended.
+// Terminal reports whether a job in this state has ended.
 func (st State) Terminal() bool {
 	switch st {
 	case StateSucceeded, StateFailed, StateCancelled, StateExpired,
@@ -53,22 +52,22 @@ func (st State) Terminal() bool {
 	return false
 }
 
-// kind is what one kind of job has of its own.
+// kind holds what differs between the kinds of jobs.
 type kind struct {
 	name           string // names the random streams
 	plans          string // goes before the number of a job in the stream of its plan
 	first, running State  // the same where the API shows no difference
 	// The ends that Faults.Failed, Cancelled and Expired stand for, and the one that is left.
 	succeeded, failed, cancelled, expired State
-	// events tell of a state; there is none for the states that only asking the API shows.
+	// events are the types of the events for states. A state without one shows only in the API.
 	events   map[State]string
 	progress string // the event of Faults.Reordered, or ""
 	hides    bool   // Faults.Hidden applies
 	newID    func(*rand.Rand) string
 }
 
-// A video's failure and an interaction that ends incomplete or over budget are told by no event (no
-// such event is documented), nor is any cancellation; cancelledEvents are for Config.NineEvents.
+// No event is documented for a failed video, for an interaction that ends incomplete or over
+// budget, or for a cancellation; cancelledEvents are for Config.NineEvents.
 var (
 	batchKind = &kind{
 		name: "batch", first: StatePending, running: StateRunning,
@@ -107,7 +106,7 @@ var cancelledEvents = map[State]string{
 	InteractionCancelled: "interaction.cancelled",
 }
 
-// event is the type of the event that tells of a state, "" if there is none.
+// event returns the type of the event for a state, or "".
 func (s *Sim) event(k *kind, state State) string {
 	if e := k.events[state]; e != "" || !s.cfg.NineEvents {
 		return e

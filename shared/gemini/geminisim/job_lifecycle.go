@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// launch gives a new job its id, its times and its plan, and sets it going. The caller has filled
-// in what the request says, and holds s.mu.
+// launch gives a new job its id, times and plan, and starts it. The caller must have set the fields
+// of the request, and hold s.mu.
 func (s *Sim) launch(j *job) {
 	k := j.kind
 	j.nth = s.created[k]
@@ -39,7 +39,7 @@ func (s *Sim) launch(j *job) {
 	}
 }
 
-// follow moves a job as its plan says.
+// follow executes the plan of a job.
 func (s *Sim) follow(ctx context.Context, j *job) {
 	if !s.sleep(ctx, j.plan.queue) {
 		return
@@ -52,8 +52,7 @@ func (s *Sim) follow(ctx context.Context, j *job) {
 	}
 }
 
-// move puts a job in a state unless ctx has ended, that is unless somebody else took the job out of
-// its plan meanwhile.
+// move changes a job's state, unless ctx has ended, which means that the job has left its plan.
 func (s *Sim) move(ctx context.Context, j *job, state State) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +63,7 @@ func (s *Sim) move(ctx context.Context, j *job, state State) bool {
 	return true
 }
 
-// moveLocked puts a job in a state, now.
+// moveLocked changes a job's state now.
 func (s *Sim) moveLocked(j *job, state State) {
 	// Two states never share an update time, even where the clock stands still or is coarse:
 	// receivers keep microseconds.
@@ -76,7 +75,7 @@ func (s *Sim) moveLocked(j *job, state State) {
 	s.entered(j)
 }
 
-// entered does what follows from the state that a job is now in.
+// entered does what a new state of a job requires.
 func (s *Sim) entered(j *job) {
 	j.moves++
 	if j.now.state == j.kind.running {
@@ -95,18 +94,17 @@ func (s *Sim) entered(j *job) {
 	s.announce(j)
 }
 
-// replan ends whatever moves the job and returns the context for what does from here on.
+// replan ends the goroutine that follows the job's plan, and returns the context for the next one.
 func (s *Sim) replan(j *job) context.Context {
 	j.unplan()
 	j.ctx, j.unplan = context.WithCancel(s.ctx)
 	return j.ctx
 }
 
-// cancelTakes is the simulated time from a cancellation to its effect: the answer to the request
-// does not mean that the job has stopped.
+// cancelTakes is the simulated time from the answer to a cancellation until the job ends.
 const cancelTakes = 5 * time.Second
 
-// cancel takes a job out of its plan; one that has ended stays as it is.
+// cancel ends a job's plan and cancels the job, unless it has ended.
 func (s *Sim) cancel(j *job) {
 	if j.now.state.Terminal() {
 		return

@@ -2,7 +2,7 @@ package geminisim
 
 import "time"
 
-// plan is what will happen to one job, all of it drawn when it is created.
+// plan is the future of one job, drawn when it is created.
 type plan struct {
 	queue, run  time.Duration // in its first state, in its second
 	final       State
@@ -17,8 +17,8 @@ type plan struct {
 	hidden      time.Duration // from a get, after the creation
 }
 
-// newPlan draws the plan of one job. The number of draws before each one is fixed, so that one
-// share changed in a fault plan leaves the rest of the job as it was.
+// newPlan draws the plan of one job. Each draw has a fixed position, so that changing one share of
+// a fault plan does not change the rest.
 func (s *Sim) newPlan(k *kind, nth string, f Faults) plan {
 	r := s.rand("plan", nth)
 	p := plan{final: k.succeeded, itemErrors: f.FailedItems, bareIDs: f.BareIDs}

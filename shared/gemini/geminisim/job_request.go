@@ -2,9 +2,8 @@ package geminisim
 
 import "net/http"
 
-// onJob serves a request about one job: act runs under s.mu and returns what to answer, which
-// happens after it, so that a slow reader does not stop the world. A GET does not find a job that
-// is still hidden.
+// onJob serves a request about one job. act runs under s.mu and returns the answer, which is sent
+// without s.mu, because a reader may be slow. A GET does not find a hidden job.
 func (s *Sim) onJob(
 	w http.ResponseWriter, r *http.Request, k *kind, notFound func(http.ResponseWriter), act func(*job) any,
 ) {
@@ -22,7 +21,7 @@ func (s *Sim) onJob(
 	writeJSON(w, resp)
 }
 
-// find returns the job of that kind that the path names, nil where the API has none to show.
+// find returns the job of that kind in the path, or nil.
 func (s *Sim) find(k *kind, r *http.Request) *job {
 	j := s.byID[r.PathValue("id")]
 	if j == nil || j.kind != k || j.deleted || k == videoKind && j.model != "models/"+r.PathValue("model") {
@@ -35,7 +34,7 @@ func (s *Sim) find(k *kind, r *http.Request) *job {
 	return j
 }
 
-// seen is what a request gets to know of the job.
+// seen returns the snapshot of the job that a request gets.
 func (j *job) seen(r *http.Request) snapshot {
 	if isStale(r) {
 		return j.before

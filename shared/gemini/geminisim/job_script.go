@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// Script pins what would otherwise be drawn for a job. Zero fields leave it to the plan.
+// Script sets what would otherwise be drawn for a job. A zero field is drawn.
 type Script struct {
-	// Hold puts the job in this state when it is created, and there it stays until SetState or a
-	// cancellation.
+	// Hold is the state of the new job until SetState or a cancellation.
 	Hold State
 	// Final is the state in which the job ends.
 	Final State
@@ -40,20 +39,19 @@ func (sc Script) change(p plan) plan {
 	return p
 }
 
-// Script pins every job that is created with this label from now on: a batch's display name, a
-// video's prompt, an interaction's input where it is plain text. A second call for the label
-// replaces the first.
+// Script applies to every job created with this label from now on: a batch's display name, a
+// video's prompt, an interaction's plain text input. A second call for the label replaces the
+// first.
 func (s *Sim) Script(label string, sc Script) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.scripts[label] = sc
 }
 
-// SetState puts a job in any state at once and keeps it there: also one that the API does not know,
-// and also a job that has ended. Name is its resource name, its id (operations/ID too, for a
-// video), or its label, which means the newest that has it. Arriving in a state that an event tells
-// of sends what the job's plan has for it: SetState with StateSucceeded is how a test finishes a
-// batch that it holds.
+// SetState changes a job's state at once and ends its plan. The state may be unknown to the API,
+// and the job may have ended. Name is its resource name, its id (operations/ID, too, for a video),
+// or its label, for the newest job that has it. SetState sends the planned deliveries for the
+// state: a test ends a held batch with StateSucceeded.
 func (s *Sim) SetState(name string, state State) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,9 +64,9 @@ func (s *Sim) SetState(name string, state State) error {
 	return nil
 }
 
-// SetWebhookState puts a webhook in any state: WebhookDisabledDueToFailedDeliveries is one that
-// Gemini sets by itself, after how many failures is not documented. A webhook that is not enabled
-// is sent nothing, and deliveries on their way to it are given up.
+// SetWebhookState changes a webhook's state. Gemini itself sets
+// WebhookDisabledDueToFailedDeliveries, after an undocumented number of failures. A webhook that is
+// not enabled gets nothing, and its deliveries end.
 func (s *Sim) SetWebhookState(id, state string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

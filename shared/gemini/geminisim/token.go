@@ -8,14 +8,13 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// tokenLife is the simulator's own: how long a token of a dynamic delivery is good for is
-// documented nowhere.
+// tokenLife is a guess, because the life of a token is undocumented.
 const tokenLife = time.Hour
 
 const defaultIssuer = "https://accounts.google.com"
 
-// TokenOptions say how a token is signed. The zero value is as Gemini signs: RS256 with the newest
-// key and its id.
+// TokenOptions say how a token is signed. The zero value signs as Gemini does: RS256 with the
+// newest key and its id.
 type TokenOptions struct {
 	// KeyID is the kid of the header. Empty means the newest one, "-" none.
 	KeyID string
@@ -32,8 +31,8 @@ func (s *Sim) Claims(uri string, body []byte) map[string]any {
 	return s.claims(uri, body, s.cfg.Now())
 }
 
-// claims binds a token to its receiver and its time, and to the body only if Config.Claims does:
-// that Gemini's tokens do is not documented.
+// claims binds a token to its receiver and its time. Only Config.Claims can bind it to the body,
+// because no such claim is documented.
 func (s *Sim) claims(uri string, body []byte, now time.Time) map[string]any {
 	c := map[string]any{"aud": s.cfg.Audience, "iss": s.cfg.Issuer, "iat": now.Unix(), "exp": now.Add(tokenLife).Unix()}
 	if s.cfg.Audience == "" {
@@ -65,8 +64,8 @@ func (s *Sim) token(uri string, body []byte, now time.Time, more map[string]any)
 	return s.Token(claims, TokenOptions{})
 }
 
-// Token returns a bare JWT with exactly these claims, good or bad. It is a helper for tests and
-// panics where key and algorithm do not go together.
+// Token returns a bare JWT with exactly these claims, valid or not. It panics if key and algorithm
+// do not match.
 func (s *Sim) Token(claims map[string]any, o TokenOptions) string {
 	s.mu.Lock()
 	signer := s.signingKeys().find(o.KeyID)
@@ -87,7 +86,7 @@ func (s *Sim) Token(claims map[string]any, o TokenOptions) string {
 	if o.KeyID != "" {
 		header["kid"] = o.KeyID
 	}
-	if o.Alg == "none" { // which no signing library makes
+	if o.Alg == "none" { // no signing library makes it
 		header["alg"] = "none"
 		encode := base64.RawURLEncoding.EncodeToString
 		return encode(mustJSON(header)) + "." + encode(mustJSON(claims)) + "."

@@ -19,7 +19,7 @@ const JWKSPath = "/.well-known/jwks.json"
 //go:embed testkeys.pem
 var testKeys []byte
 
-// OtherKey is a good RSA key that the simulator never serves, for tokens that somebody else signed.
+// OtherKey returns a valid RSA key that the simulator never serves, for forged tokens.
 func OtherKey() *rsa.PrivateKey {
 	all := parseKeys()
 	return all[len(all)-1]
@@ -51,8 +51,8 @@ type signingKey struct {
 	key *rsa.PrivateKey
 }
 
-// addKey makes a new key. Callers hold s.mu. The material of the embedded keys comes round again
-// after the third; the id is new each time, and is what receivers go by.
+// addKey makes a new key. The caller must hold s.mu. The material of the embedded keys is reused
+// after the third; the id, which receivers use, is always new.
 func (s *Sim) addKey() {
 	k := &s.keys
 	if k.material == nil {
@@ -81,7 +81,7 @@ func (k *keyring) find(id string) signingKey {
 	return k.newest
 }
 
-// RotateJWKS makes a new key, which signs from now on, and returns its id. The ones before it stay
+// RotateJWKS makes a new key, which signs from now on, and returns its id. Older keys are still
 // served.
 func (s *Sim) RotateJWKS() (keyID string) {
 	s.mu.Lock()
@@ -91,8 +91,7 @@ func (s *Sim) RotateJWKS() (keyID string) {
 	return s.keys.newest.id
 }
 
-// RevokeJWKS stops serving a key. The newest one goes on signing even so: then no receiver finds
-// its key.
+// RevokeJWKS stops serving a key. If it is the newest it still signs, and no receiver finds it.
 func (s *Sim) RevokeJWKS(keyID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

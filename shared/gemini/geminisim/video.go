@@ -74,14 +74,14 @@ func (s *Sim) createVideo(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.launch(v)
 	s.mu.Unlock()
-	writeJSON(w, videoOperation{Name: v.name()}) // what else it may say is for a get
+	writeJSON(w, videoOperation{Name: v.name()}) // a get has the rest
 }
 
 func (s *Sim) getVideo(w http.ResponseWriter, r *http.Request) {
 	s.onJob(w, r, videoKind, writeNotFound, func(v *job) any { return v.video(v.seen(r)) })
 }
 
-// video shows the operation as it was at one moment.
+// video returns the operation of a snapshot.
 func (j *job) video(at snapshot) videoOperation {
 	op := videoOperation{Name: j.name(), Done: at.state.Terminal()}
 	if !op.Done {
@@ -106,8 +106,8 @@ func (j *job) video(at snapshot) videoOperation {
 	return op
 }
 
-// videoURI is on Google's host, as seen live; the simulator serves the same path on its own. A
-// video's file bears the id of its operation.
+// videoURI is on Google's host, as seen live; the simulator serves the same path. A video's file
+// has the id of its operation.
 func (j *job) videoURI() string {
 	return "https://generativelanguage.googleapis.com/v1beta/files/" + j.id + ":download?alt=media"
 }

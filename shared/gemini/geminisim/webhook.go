@@ -42,7 +42,7 @@ func (s *Sim) createWebhook(w http.ResponseWriter, r *http.Request) {
 	s.hooksNew++
 	s.hooks = append(s.hooks, h)
 	made := s.show(h)
-	made.NewSigningSecret = h.secrets[0].text // here and never again
+	made.NewSigningSecret = h.secrets[0].text // only here
 	s.mu.Unlock()
 	writeJSON(w, made)
 }
@@ -102,8 +102,8 @@ func (s *Sim) updateWebhook(w http.ResponseWriter, r *http.Request) {
 	})(w, r)
 }
 
-// rotateSecret makes a new secret. The ones before it stay valid for 24 hours, unless the request
-// revokes them at once; one that was to expire sooner still does.
+// rotateSecret makes a new secret. Older ones stay valid for 24 hours at most, unless the request
+// revokes them at once.
 func (s *Sim) rotateSecret(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		RevocationBehavior string `json:"revocation_behavior"`
@@ -139,8 +139,7 @@ func (s *Sim) rotateSecret(w http.ResponseWriter, r *http.Request) {
 	})(w, r)
 }
 
-// ping answers `{}` whether or not the receiver can be reached, as reported of the live API; one
-// attempt to deliver is under way by then.
+// ping always answers `{}`, as the live API was reported to do, and starts one attempt to deliver.
 func (s *Sim) ping(h *webhook) any {
 	s.countLocked(func(st *Stats) { st.Pings++ })
 	s.post(&message{
@@ -152,7 +151,7 @@ func (s *Sim) ping(h *webhook) any {
 	return struct{}{}
 }
 
-// drop deletes the webhook; deliveries on their way to it are given up.
+// drop deletes the webhook, and ends its deliveries.
 func (s *Sim) drop(h *webhook) any {
 	h.deleted = true
 	s.hooks = slices.DeleteFunc(s.hooks, func(other *webhook) bool { return other == h })

@@ -87,7 +87,7 @@ type secretJSON struct {
 	ExpireTime      time.Time `json:"expire_time,omitzero"`
 }
 
-// webhookBody is what create and update take; nil is absent.
+// webhookBody is the body of create and update. A nil field is absent.
 type webhookBody struct {
 	Name             *string   `json:"name"`
 	URI              *string   `json:"uri"`
@@ -101,7 +101,7 @@ func (b *webhookBody) check(known []string) string {
 	if b.URI != nil {
 		u, err := url.Parse(*b.URI)
 		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-			// http is the simulator's own leave, for receivers on loopback.
+			// Only the simulator accepts http, for receivers on loopback.
 			return "uri must be an absolute https or http URL."
 		}
 	}
@@ -121,7 +121,7 @@ func (b *webhookBody) check(known []string) string {
 	return ""
 }
 
-// apply changes what the body names.
+// apply changes the fields that the body has.
 func (b *webhookBody) apply(h *webhook) {
 	if b.Name != nil {
 		h.name = *b.Name

@@ -229,7 +229,7 @@ func TestErrorKeepsBaseURL(t *testing.T) {
 	}
 }
 
-// TestLookupTimeAndTransport: whose time it was, and whether anybody answered, is the same for
+// TestLookupTimeAndTransport: timeouts and errors of the connection give the same reason for
 // every kind of operation.
 func TestLookupTimeAndTransport(t *testing.T) {
 	t.Parallel()

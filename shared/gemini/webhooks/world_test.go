@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	apiKey = "AIza-the-key-that-nobody-may-see"
+	apiKey = "AIza-the-key-that-must-not-be-shown"
 	ours   = "https://webhook.example/"
 )
 

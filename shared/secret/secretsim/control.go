@@ -8,14 +8,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A Version is what the simulator keeps of one.
+// A Version is one version in the simulator.
 type Version struct {
 	Name    string
 	Enabled bool
 	Data    string
 }
 
-// Put adds a version that was stored at a time, and makes the secret if it is missing. name is
+// Put adds a version with a create time, and creates a missing secret. name is
 // projects/P/secrets/S. It returns the version's full name.
 func (s *Sim) Put(name, data string, at time.Time) string {
 	s.mu.Lock()
@@ -28,14 +28,14 @@ func (s *Sim) Put(name, data string, at time.Time) string {
 	return kept.add([]byte(data), at).name(named(name))
 }
 
-// Make makes a secret without versions.
+// Make creates a secret without versions.
 func (s *Sim) Make(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.secrets[named(name)] = &secret{}
 }
 
-// Exists reports whether the secret is there.
+// Exists reports whether the secret exists.
 func (s *Sim) Exists(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,12 +79,12 @@ func (s *Sim) Calls(method string) int {
 	return s.calls[method]
 }
 
-// Fail makes the next calls of a method fail without being served; times below 0: all of them.
+// Fail makes the next calls of a method fail without being executed; times below 0: all of them.
 func (s *Sim) Fail(method string, code codes.Code, times int) {
 	s.addFault(&fault{method: method, code: code, left: times})
 }
 
-// Lose makes the next calls of a method be served and answered with UNAVAILABLE.
+// Lose makes the next calls of a method be executed and answered with UNAVAILABLE.
 func (s *Sim) Lose(method string, times int) {
 	s.addFault(&fault{method: method, code: codes.Unavailable, left: times, after: true})
 }
@@ -92,15 +92,15 @@ func (s *Sim) Lose(method string, times int) {
 // Hold makes every call of a method wait until its caller gives up.
 func (s *Sim) Hold(method string) { s.addFault(&fault{method: method, left: -1, hold: true}) }
 
-// Mend takes all faults, denials and damage away.
-func (s *Sim) Mend() {
+// ClearFaults removes all faults, denials and damage.
+func (s *Sim) ClearFaults() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults, s.damaged = nil, false
 	clear(s.denied)
 }
 
-// Deny takes a permission, such as secretmanager.versions.list, from the caller.
+// Deny removes a permission, such as secretmanager.versions.list, from the caller.
 func (s *Sim) Deny(permission string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *Sim) addFault(f *fault) {
 	s.faults = append(s.faults, f)
 }
 
-// next counts a call and returns the fault that it meets, nil for none.
+// next counts a call and returns its fault, or nil.
 func (s *Sim) next(method string) *fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,9 +1,8 @@
-// Package secretsim simulates Google Secret Manager: the real client talks to it over gRPC on a
-// port of loopback. It keeps secrets with their versions in memory, counts the calls, and fails
-// them as a test says.
+// Package secretsim simulates Google Secret Manager for the real client, over gRPC on a loopback
+// port. It keeps secrets and versions in memory, counts calls, and injects faults.
 //
-// It is written from what Google documents: versions are listed newest first and in pages, with the
-// project's number in their names; latest is the last version, whatever its state, and reading a
-// version that is not enabled is FAILED_PRECONDITION; of a secret that is not there
-// TestIamPermissions grants nothing.
+// It follows Google's documentation. Versions are listed newest first and in pages, with the
+// project's number in their names. latest is the last version in any state. Reading a version that
+// is not enabled is FAILED_PRECONDITION. For a secret that does not exist TestIamPermissions grants
+// nothing.
 package secretsim

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// may returns what Secret Manager says to a caller without the permission. It is asked before
-// anything is looked for, so that nobody learns what is there.
+// may returns the error for a caller without the permission. It is called before any look-up, so
+// that the answer does not show what exists.
 func (s *Sim) may(permission, resource string) error {
 	if s.denied[permission] {
 		return status.Errorf(

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Config says how the simulator behaves. The zero value is a Secret Manager without faults.
+// Config configures the simulator. The zero value has no faults.
 type Config struct {
 	// Now is the clock of create times; nil: time.Now.
 	Now func() time.Time
@@ -23,7 +23,7 @@ type Config struct {
 	PageSize int
 }
 
-// Sim is one simulated Secret Manager. Its methods are safe for concurrent use. Close it when done.
+// Sim is one simulated Secret Manager. Its methods are safe for concurrent use. It must be closed.
 type Sim struct {
 	secretmanagerpb.UnimplementedSecretManagerServiceServer
 
@@ -49,16 +49,16 @@ type version struct {
 	data    []byte
 }
 
-// A fault is what the next calls of a method get instead of being served.
+// A fault replaces or follows the next calls of a method.
 type fault struct {
 	method string
 	code   codes.Code
 	left   int // below 0: all
 	hold   bool
-	after  bool // the call is served first
+	after  bool // the call is executed first
 }
 
-// Start serves a simulator on a port of loopback.
+// Start starts a simulator on a loopback port.
 func Start(config Config) (*Sim, error) {
 	if config.Now == nil {
 		config.Now = time.Now
@@ -80,7 +80,7 @@ func Start(config Config) (*Sim, error) {
 	return s, nil
 }
 
-// Addr is the host and port to reach the simulator at, as SECRET_MANAGER_EMULATOR_HOST takes it.
+// Addr returns the host and port of the simulator, for SECRET_MANAGER_EMULATOR_HOST.
 func (s *Sim) Addr() string { return s.address }
 
 // Close ends the simulator and every call to it.
@@ -89,11 +89,10 @@ func (s *Sim) Close() {
 	s.served.Wait()
 }
 
-// number is the project's number, which stands in every name that the simulator gives: it has one
-// project.
+// number is the number of the only project, which is in every name that the simulator returns.
 const number = "000000000042"
 
-// named returns the id of the secret that a full name, with the project's id or number, is about.
+// named returns the id of the secret in a full name, with the project's id or number.
 func named(name string) string {
 	if parts := strings.Split(name, "/"); len(parts) >= 4 {
 		return parts[3]
@@ -135,7 +134,7 @@ func checksum(data []byte) int64 {
 	return int64(crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// intercept counts a call and does what a fault says.
+// intercept counts a call and injects its fault.
 func (s *Sim) intercept(
 	ctx context.Context, request any, info *grpc.UnaryServerInfo, serve grpc.UnaryHandler,
 ) (any, error) {
@@ -149,7 +148,7 @@ func (s *Sim) intercept(
 		return nil, ctx.Err()
 	}
 	if f.after {
-		_, _ = serve(ctx, request) // what it answers is lost
+		_, _ = serve(ctx, request) // the answer is lost
 	}
 	return nil, refused(f.code, method)
 }
