@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	apiKey = "AIza-the-key-that-must-not-be-shown"
+	apiKey = "AIza-the-key-not-to-be-shown"
 	ours   = "https://webhook.example/"
 )
 
