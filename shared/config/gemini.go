@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/secret"
@@ -23,16 +22,17 @@ func (g Gemini) IsSet() bool { return g.APIKey != "" || g.APIKeySecret != "" }
 
 func (g *Gemini) validate() []error {
 	var problems []error
-	key := strings.TrimSpace(g.APIKey)
+	_, err := api.CheckKey(g.APIKey)
+	missing := errors.Is(err, api.ErrNoAPIKey)
 	switch {
-	case key == "" && g.APIKeySecret == "":
+	case missing && g.APIKeySecret == "":
 		problems = append(problems, errors.New("GEMINI_API_KEY: it is not set; Gemini is asked with it; "+
 			"set it, or OPLEDGER_GEMINI_API_KEY_SECRET to the name of its secret"))
-	case key != "" && g.APIKeySecret != "":
+	case !missing && g.APIKeySecret != "":
 		problems = append(problems,
 			errors.New("OPLEDGER_GEMINI_API_KEY_SECRET: GEMINI_API_KEY is set too; set only one of them"))
-	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		problems = append(problems, errors.New("GEMINI_API_KEY: it holds characters that no key has"))
+	case !missing:
+		problems = append(problems, problemsOf("GEMINI_API_KEY", err)...)
 	}
 	if g.APIKeySecret != "" {
 		_, err := secret.ParseName(g.APIKeySecret)
