@@ -10,9 +10,10 @@
 // decides again [M6].
 //
 //	operations/{key}
-//	    The record. Ingest alone changes its state [M7]. Register creates it. Effects report
-//	    their status in it. Postpone and MakeDueNow move its due time, NoteCondition records
-//	    inconclusive look-ups, Abandon ends the waiting.
+//	    The record. Only the reducer changes its state: in Ingest, and in Register for what
+//	    deliveries reported before [M7, W5]. Register creates it. Effects report their status in
+//	    it. Postpone and MakeDueNow move its due time, NoteCondition records inconclusive
+//	    look-ups, Abandon ends the waiting.
 //	operations/{key}/deliveries/{id}
 //	    Created once, with the decision that it led to; never changed.
 //	operations/{key}/effects/{name}
@@ -41,9 +42,9 @@
 //
 // A submitter records its intent, submits the job with the correlation id in its user metadata, and
 // registers the operation [G6]. One intent is one operation: of several operations with the id, the
-// first commit binds it. The others stay unregistered. Renew also leads from OPEN to OPEN. Withdraw
-// deletes an OPEN or ABANDONED intent, once the submitter knows that nothing was submitted. An
-// ABANDONED intent is still searched for, less and less often, for SearchFor.
+// first commit binds it, and the others are treated as if they had none. Renew also leads from OPEN
+// to OPEN. Withdraw deletes an OPEN or ABANDONED intent, once the submitter knows that nothing was
+// submitted. An ABANDONED intent is still searched for, less and less often, for SearchFor.
 //
 // A crash of the submitter leaves behind:
 //
@@ -71,7 +72,7 @@
 //	before the commit that plans     nothing; the sender redelivers, or reconciliation looks
 //	                                 the operation up
 //	after it, before the message     a PENDING effect that is due: the sweep publishes it
-//	after the claim                  a CLAIMED effect: claimable again, and due, when its lease is over
+//	after the claim                  a CLAIMED effect: claimable again, and due, when its lease ends
 //	after the effect, before Finish  the same: the effect is repeated, with the same
 //	                                 idempotency key and payload
 //	after Finish                     a DONE effect, for good

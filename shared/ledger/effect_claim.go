@@ -58,7 +58,7 @@ type Lease struct {
 var ErrLeaseLost = errors.New("the lease was lost")
 
 // Claim requests the right to run an effect. Of any number of concurrent callers exactly one is
-// granted it [S3]. The decision rests on the effect's document alone, and on those of its reruns
+// granted it [S3]. The decision rests on the effect's document, and on those of its sibling runs
 // [S8]. Errors: as Ingest. A claim whose answer was lost recognizes its own write.
 func (l *Ledger) Claim(ctx context.Context, key operation.Key, name string) (Grant, error) {
 	var grant Grant

@@ -21,8 +21,8 @@ type Store interface {
 	// only returns the time.
 	Get(ctx context.Context, paths ...Path) (Snapshot, error)
 	// Commit writes all or nothing, at once, and only if every write's precondition holds;
-	// otherwise it returns ErrConflict. On ErrInvalid nothing was written either. On any other
-	// error the writes may or may not have been made: read again.
+	// otherwise it returns ErrConflict. On any other error the writes may or may not have been
+	// made: read again.
 	Commit(ctx context.Context, writes ...Write) error
 	// Query finds documents by one time field.
 	Query(ctx context.Context, q Query) ([]Document, error)

@@ -112,7 +112,7 @@ func TestIDsOfNastyTexts(t *testing.T) {
 	}
 }
 
-// TestLongIDsWithOneBeginning: the beginning that people read is the same, the documents are not.
+// TestLongIDsWithOneBeginning: the readable beginning is the same, the documents are not.
 func TestLongIDsWithOneBeginning(t *testing.T) {
 	t.Parallel()
 	beginning := strings.Repeat("batches/", 100)

@@ -9,9 +9,10 @@ import (
 	"strconv"
 )
 
-// javaOptions are those of every emulator. Without a bound the Firestore emulator grew to 2 GB after
-// 100,000 documents. An emulator lives for minutes: the optimizing compiler and the parallel garbage
-// collector take as much processor time as all the rest, and give nothing back in so short a life.
+// javaOptions are those of every emulator. Without a bound the Firestore emulator grew to 2 GB
+// after 100,000 documents. An emulator lives for minutes: the optimizing compiler and the parallel
+// garbage collector take as much processor time as all the rest, and give nothing back in so short
+// a life.
 var javaOptions = []string{"-Xmx1g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"}
 
 // maxStarts is how many ports are tried: another process may take a free port before the emulator

@@ -30,8 +30,8 @@ var faultPlans = []struct {
 }
 
 // TestConformanceThroughFaults runs the whole suite again, behind a connection on which commits
-// fail. Every commit succeeds in the end, and each error on the way is checked: that the ledger copes
-// with errors is proved by the suite itself and by TestALifeThroughFaults.
+// fail. Every commit succeeds in the end, and each error on the way is checked: that the ledger
+// copes with errors is proved by the suite itself and by TestALifeThroughFaults.
 //
 // The gate runs the suite once for each plan. The short setting runs it once: the name of a test
 // chooses its plan.

@@ -31,8 +31,8 @@ func (w *world) postpone() ledger.Postponed {
 	return p
 }
 
-// stuck makes passes until the next one says that the world's operation is stuck, and returns what
-// that pass sees.
+// stuck makes passes until the next one finds the world's operation stuck, and returns what that
+// pass finds.
 func (w *world) stuck() (ledger.DueOperation, time.Time) {
 	w.Helper()
 	w.register()
@@ -40,7 +40,7 @@ func (w *world) stuck() (ledger.DueOperation, time.Time) {
 	return w.pass()
 }
 
-// alert checks the payload of an alert of the world's operation and returns what it says.
+// alert checks the payload of an alert of the world's operation and returns its notice.
 func (w *world) alert(name, kind string) ledger.Notice {
 	w.Helper()
 	return w.alertIn(w.effect(name), kind)
@@ -108,7 +108,7 @@ var alertTests = []ledgerTest{
 		w.store.Advance(w.settings.AlertEvery)
 		equal(w, "in the next period", w.postpone().Planned, 1)
 		w.published("page@stuck-2")
-		// With another period nothing that is named already is in the way.
+		// With another period no number is reused.
 		w.settings.AlertEvery *= 100
 		w.store.Advance(w.settings.AlertEvery)
 		equal(w, "with a longer period", w.postpone().Planned, 1)
@@ -130,7 +130,7 @@ var alertTests = []ledgerTest{
 		equal(w, "the record", w.record().Effects["page@stuck-1"], operation.EffectDone)
 		w.lives("settled, its alert done", false, w.settings.Retention)
 	}},
-	{"where no rule asks nothing is planned: the caller says it [R4]", func(w *world) {
+	{"where no rule lists it nothing is planned: the caller logs it [R4]", func(w *world) {
 		w.paged()
 		w.settings.Rules[2].JobKinds, w.settings.Rules[2].Alerts = []string{"other-*"}, []ledger.Alert{ledger.AlertStuck}
 		due, now := w.stuck()
@@ -225,7 +225,7 @@ var alertTests = []ledgerTest{
 		equal(w, "dead", w.claim(second).Verdict, ledger.Dead)
 		equal(w, "a record, after all", w.document(ledger.OperationPath(subject)).Exists(), false)
 	}},
-	{"one that no record knows is given up, too [S2]", func(w *world) {
+	{"one without a record is marked dead, too [S2]", func(w *world) {
 		w.paged()
 		w.settings.MaxAttempts, w.settings.RetryFor = 1, 0
 		if err := w.alerting("webhooks/w1", new(ledger.Alerted))(w.ledger()); err != nil {
@@ -236,7 +236,7 @@ var alertTests = []ledgerTest{
 		equal(w, "given up", w.failed(w.ledger(), w.granted(name), 0).Dead, true)
 		equal(w, "the second claim", w.claim(name).Verdict, ledger.Dead)
 	}},
-	{"intents of any id are alerted about, each for itself [K6, R4]", func(w *world) {
+	{"intents of any id have alerts of their own [K6, R4]", func(w *world) {
 		w.paged()
 		ids := []string{"c-1", "batches/abc-123", "c 1", "c-1 ", "a/b:c%\x00__x__\u2028 "}
 		for _, id := range ids {

@@ -86,7 +86,7 @@ var alertRaces = join(
 		equal(w, "effects", len(w.alertsOf("webhooks/w1")), 1)
 		equal(w, "due", len(w.dueEffects().Items), 1)
 	}),
-	unanswered("NoteCondition: missing is said once, by this call [R4]", func(w *world, lossy func() *ledger.Ledger) {
+	unanswered("NoteCondition: missing alerts once, by this call [R4]", func(w *world, lossy func() *ledger.Ledger) {
 		w.missing()
 		for i := range 2 {
 			var noted ledger.Noted

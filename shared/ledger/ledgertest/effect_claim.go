@@ -122,7 +122,7 @@ var effectClaim = []ledgerTest{
 		w.store.Advance(30*time.Minute + time.Second)
 		w.granted(publish)
 	}},
-	{"the back-off grows, has an end, and what failed together does not come back together [S4]", func(w *world) {
+	{"the back-off grows, is bounded, and separates what failed together [S4]", func(w *world) {
 		w.succeed()
 		jitter := 0.0
 		w.jitter = func() float64 { return jitter }

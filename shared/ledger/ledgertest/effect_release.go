@@ -55,7 +55,7 @@ func (w *world) gaveUp(failure ledger.Failure, times int) {
 		w.Errorf("it died of %q", said)
 	}
 	effect := w.effect(publish)
-	equal(w, "what is said", failure, ledger.Failure{Since: effect.Failing.Since, Dead: true, LastError: effect.LastError})
+	equal(w, "the error", failure, ledger.Failure{Since: effect.Failing.Since, Dead: true, LastError: effect.LastError})
 	w.deadForGood(said)
 }
 
@@ -151,11 +151,11 @@ var effectRelease = join([]ledgerTest{
 			}
 			w.store.Advance(failure.Wait)
 		}
-		equal(w, "told with failure", fmt.Sprint(told), fmt.Sprint(map[int]bool{6: true}))
+		equal(w, "with a failure", fmt.Sprint(told), fmt.Sprint(map[int]bool{6: true}))
 		w.markDead(publish)
 		w.replay(w.asked(publish, "m1"))
 		w.failHourly(1)
-		equal(w, "told of it reopened", w.fail(0).Alert, true)
+		equal(w, "reopened", w.fail(0).Alert, true)
 	}},
 	{"an effect that gets further counts its failures from 0 [S4]", func(w *world) {
 		w.settings.MaxAttempts, w.settings.RetryFor = 2, 0

@@ -236,7 +236,7 @@ var effectReplay = join([]ledgerTest{
 	equal(w, "version", w.effect(publish).Version, 4)
 	equal(w, "redelivered", w.replay(w.asked(publish, "m1")).Outcome, ledger.Repeated)
 	w.finish(w.granted(publish))
-}), lostly("Replay: reopened, claimed and dead again before one could look [G5]", func(w *world, _ *ledger.Ledger) {
+}), lostly("Replay: reopened, claimed and dead again before the next try [G5]", func(w *world, _ *ledger.Ledger) {
 	w.died()
 	var r ledger.Replayed
 	l := w.over(Inject(afterCommit{w.store, func() { w.markDead(publish) }}, LoseAnswer))

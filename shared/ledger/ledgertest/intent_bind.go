@@ -84,7 +84,7 @@ var intentBind = []ledgerTest{
 		w.plannedOnce()
 		equal(w, "that it was given up stays known", w.intent("i-1").AbandonedAt.IsZero(), false)
 	}},
-	{"an event without the id came first: what is known is applied [G6, W5]", func(w *world) {
+	{"an event without the id arrived first: it is applied [G6, W5]", func(w *world) {
 		w.intend("i-1")
 		w.ingest(w.event("d1", operation.Succeeded, time.Minute))
 		w.published()

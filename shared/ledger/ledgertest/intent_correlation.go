@@ -41,7 +41,7 @@ var intentCorrelation = join([]ledgerTest{
 		equal(w, "the same again [W4]", again.Outcome, ledger.Duplicate)
 		equal(w, "the same again, of", again.Key, w.name.Key)
 	}},
-	{"an event that came before its registration, under another name [K6, W5]", func(w *world) {
+	{"an event before its registration, under another name [K6, W5]", func(w *world) {
 		e := w.renamed("d1", "c-1")
 		equal(w, "registered at first [W5]", w.ingest(e).Registered, false)
 		r, err := w.ledger().Register(w.ctx, w.correlated("c-1"))

@@ -81,7 +81,7 @@ var intentRecord = []ledgerTest{
 			w.Errorf("the answer: %+v, stored: %+v", intent, stored)
 		}
 	}},
-	{"the same again returns what is there and writes nothing [G6]", func(w *world) {
+	{"a repeated Intend returns the stored intent and writes nothing [G6]", func(w *world) {
 		first := w.intend("i-1")
 		counting := Count(w.store)
 		other := ledger.Intention{CorrelationID: "i-1", JobKind: "another", Metadata: `{"other":1}`}
@@ -157,7 +157,7 @@ var intentRecord = []ledgerTest{
 			w.Errorf("%+v", again)
 		}
 	}},
-	{"an intent that comes after its event finds the operation, and registers it [G6, W5]", func(w *world) {
+	{"an intent that is recorded after its event registers the operation [G6, W5]", func(w *world) {
 		e := w.event("d1", operation.Succeeded, time.Second)
 		e.CorrelationID = "i-1"
 		equal(w, "registered at first [W5]", w.ingest(e).Registered, false)
@@ -169,7 +169,7 @@ var intentRecord = []ledgerTest{
 		equal(w, "job kind", w.record().JobKind, "intended-job")
 		equal(w, "name [K5]", w.record().Name, w.name.Resource)
 	}},
-	{"an intent that comes after an event which was dropped finds the operation, too [G6, W5]", func(w *world) {
+	{"an intent that is recorded after a dropped event registers the operation, too [G6, W5]", func(w *world) {
 		w.ingest(w.event("d1", operation.Succeeded, time.Hour))
 		e := w.event("d2", operation.Succeeded, time.Second)
 		e.CorrelationID = "i-1"
@@ -177,7 +177,7 @@ var intentRecord = []ledgerTest{
 		equal(w, "state", w.intend("i-1").State, ledger.IntentBound)
 		w.plannedOnce()
 	}},
-	{"an intent whose event and its record expired is asked about, and runs nothing again [L3]", func(w *world) {
+	{"an intent whose event and record expired is looked up, and runs nothing again [L3]", func(w *world) {
 		e := w.event("d1", operation.Succeeded, time.Second)
 		e.CorrelationID = "i-1"
 		w.ingest(e)

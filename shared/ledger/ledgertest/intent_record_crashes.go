@@ -40,7 +40,7 @@ var intentRecordCrashes = join(
 		w.boundTo("i-1")
 		w.plannedOnce()
 	}),
-	lostly("Ingest: bound by a report that says nothing new [G6]", func(w *world, l *ledger.Ledger) {
+	lostly("Ingest: bound by an event with nothing new [G6]", func(w *world, l *ledger.Ledger) {
 		w.intend("i-1")
 		w.ingest(w.event("d1", operation.Succeeded, time.Second))
 		e := w.lookup(operation.Succeeded, time.Second)
@@ -78,7 +78,7 @@ var intentRecordCrashes = join(
 		equal(w, "version", w.intent("i-1").Version, 2)
 	}),
 	[]ledgerTest{
-		{"AbandonIntent: an answer is lost, and the intent bound before one could look again [G6]", func(w *world) {
+		{"AbandonIntent: the answer is lost, and the intent bound before the next try [G6]", func(w *world) {
 			due := w.overdue("i-1")
 			l := w.over(Inject(afterCommit{w.store, func() {
 				w.ingest(w.intended("d1", "i-1", operation.Succeeded, time.Second))

@@ -50,7 +50,7 @@ func (w *world) abandoned(id string) ledger.Intent {
 // withdraws it.
 var intentRenew = join(
 	[]ledgerTest{
-		{"a renewed intent is waited for as long as a new one, and says of the job what it said [G6, R4]", func(w *world) {
+		{"a renewed intent is waited for as long as a new one, and keeps job kind and metadata [G6, R4]", func(w *world) {
 			first := w.intend("i-1")
 			w.store.Advance(w.settings.StuckAfter - time.Minute)
 			renewed, err := w.ledger().Renew(w.ctx, first)
@@ -136,7 +136,7 @@ var intentRenew = join(
 			}
 			equal(w, "the new one", w.intent("i-1").State, ledger.IntentOpen)
 		}},
-		{"Renew: an answer is lost, and the intent bound before one could look again [G6]", func(w *world) {
+		{"Renew: the answer is lost, and the intent bound before the next try [G6]", func(w *world) {
 			intent := w.intend("i-1")
 			l := w.over(Inject(afterCommit{w.store, func() {
 				w.ingest(w.intended("d1", "i-1", operation.Succeeded, time.Second))

@@ -109,7 +109,7 @@ var itemRecord = join([]ledgerTest{
 		w.stands("recorded", "done 2 failed 0 of 0, next 4, waiting [0 3]")
 		equal(w, "what the caller holds", fmt.Sprint(at.Waiting), "[0-1 3]")
 	}},
-	{"fewer items after a commit whose answer was lost are told how many it recorded [K4]", func(w *world) {
+	{"RecordItems with fewer items after a lost answer returns how many were recorded [K4]", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
 		chunk := numbered(0, 4)
@@ -122,7 +122,7 @@ var itemRecord = join([]ledgerTest{
 		w.stands("once", "done 5 failed 0 of 0, next 5, waiting []")
 		equal(w, "attempts", w.item("item-0").Attempts, 2)
 	}},
-	{"a run that comes further does not die of being killed [S2]", func(w *world) {
+	{"a run that is killed, but gets further each time, does not end DEAD [S2]", func(w *world) {
 		w.settings.MaxAttempts = 3
 		w.succeed()
 		for i := range int64(10) {
@@ -160,7 +160,7 @@ var itemRecord = join([]ledgerTest{
 		equal(w, "a zombie's extra write was made", w.document(pathC).Exists(), false)
 		equal(w, "a zombie's item is there", w.item("item-3").State, "")
 	}},
-	{"the record is told about once a second, by all effects together, and at the end [L1]", func(w *world) {
+	{"the record's progress is updated about once a second, and at the end [L1]", func(w *world) {
 		w.settings.Rules = nil
 		effects := []string{"first", "second", "third"}
 		for _, name := range effects {
@@ -187,11 +187,11 @@ var itemRecord = join([]ledgerTest{
 			w.store.Advance(time.Second / 4)
 		}
 		if len(told) < 3 {
-			w.Errorf("told at %v, within three seconds", told)
+			w.Errorf("updated at %v, within three seconds", told)
 		}
 		for i := 1; i < len(told); i++ {
 			if since := told[i].Sub(told[i-1]); since < time.Second {
-				w.Errorf("told again after %v", since)
+				w.Errorf("updated again after %v", since)
 			}
 		}
 		for _, name := range effects {
@@ -249,7 +249,7 @@ var itemRecord = join([]ledgerTest{
 		w.recordItems(lease, at, numbered(1, 1))
 		w.stands("and on", "done 3 failed 0 of 0, next 3, waiting []")
 	}),
-	lostly("UpdateProgress: recorded, and told [L1]", func(w *world, l *ledger.Ledger) {
+	lostly("UpdateProgress: recorded, in the record, too [L1]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
 		lease := w.granted(publish)
 		chunk := numbered(0, 3)

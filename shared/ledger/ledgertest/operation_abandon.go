@@ -80,7 +80,7 @@ var operationAbandon = join([]ledgerTest{
 		equal(w, "due", len(w.dueOperations().Items), 0)
 		equal(w, "listed as waited for", len(w.list(ledger.Filter{Pending: true})), 0)
 		if n := w.note(ledger.ConditionNotFound); n.Alert || n.Planned != 0 {
-			w.Errorf("missing is said of what was abandoned: %+v", n)
+			w.Errorf("an abandoned operation alerts as missing: %+v", n)
 		}
 		w.register()
 		w.lives("abandoned, and registered again", false, 0)
@@ -162,7 +162,7 @@ var operationAbandon = join([]ledgerTest{
 			w.Errorf("without a reason: %v", err)
 		}
 	}},
-	{"an alert that no record knows is waived, too [R4, L3]", func(w *world) {
+	{"an alert without a record is waived, too [R4, L3]", func(w *world) {
 		w.paged()
 		if err := w.alerting("webhooks/w1", new(ledger.Alerted))(w.ledger()); err != nil {
 			w.Fatal(err)

@@ -184,7 +184,7 @@ var operationForget = join([]ledgerTest{
 		}
 		w.forgotten()
 	}},
-	{"an event that comes before the last commit [M6]", func(w *world) {
+	{"an event before the last commit [M6]", func(w *world) {
 		w.register()
 		commits := 0
 		l := w.over(InjectFunc(w.store, func() Fault {

@@ -79,7 +79,7 @@ var operationIngest = []ledgerTest{
 		equal(w, "the delivery's reason", last.Reason, operation.RegressFromTerminal)
 		equal(w, "the same again", w.ingest(w.event("late", operation.Running, time.Hour)).Outcome, ledger.Duplicate)
 	}},
-	{"a look-up that brings nothing new leaves nothing [R3]", func(w *world) {
+	{"a look-up with nothing new leaves nothing [R3]", func(w *world) {
 		w.succeed()
 		counting := Count(w.store)
 		for range 2 {

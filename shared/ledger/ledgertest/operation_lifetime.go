@@ -93,7 +93,7 @@ var operationLifetime = []ledgerTest{
 			near(w, "the delivery expires after", d.ExpireAt.Sub(d.ReceivedAt), w.settings.Retention)
 		}
 	}},
-	{"what took longer than the retention runs its effects [L3]", func(w *world) {
+	{"an operation that ran for longer than the retention runs its effects [L3]", func(w *world) {
 		w.register()
 		w.store.Advance(30 * day)
 		equal(w, "planned", w.ingest(w.event("d1", operation.Succeeded, 15*day)).Planned, 1)

@@ -95,7 +95,7 @@ var operationRead = []ledgerTest{
 			w.Error("pending and dead at once is no list that any index has")
 		}
 	}},
-	{"a look at the dead costs what is dead, not what is settled [L4]", func(w *world) {
+	{"listing dead effects costs what is dead, not what is settled [L4]", func(w *world) {
 		w.died()
 		for i := range 20 {
 			w.name = nameOf(w, fmt.Sprint("batches/settled-", i))

@@ -141,7 +141,7 @@ var operationRegister = []ledgerTest{
 		w.ingest(w.event("d2", operation.Running, time.Minute))
 		equal(w, "name after another delivery", w.record().Name, "projects/p/locations/us/batches/abc-123")
 	}},
-	{"a rule may ask for a job kind", func(w *world) {
+	{"a rule may list job kinds", func(w *world) {
 		w.settings.Rules[0].JobKinds = []string{"review-*"}
 		w.register()
 		equal(w, "planned for another kind", w.ingest(w.event("d1", operation.Succeeded, time.Second)).Planned, 0)

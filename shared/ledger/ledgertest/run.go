@@ -6,20 +6,72 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
+// storeGroups are the tests of what a store promises by itself, by the name of their group.
+var storeGroups = []struct {
+	name  string
+	tests []storeTest
+}{
+	{"Write", writeTests},
+	{"Values", valueTests},
+	{"IDs", idTests},
+	{"Read", readTests},
+	{"Query", queryTests},
+}
+
+// ledgerGroups are the tests of the protocol. A group is named after its file, and its file after
+// the file of the ledger that it tests.
+var ledgerGroups = []struct {
+	name  string
+	tests []ledgerTest
+}{
+	{"OperationIngest", operationIngest},
+	{"OperationIngestRaces", operationIngestRaces},
+	{"OperationRegister", operationRegister},
+	{"IntentCorrelation", intentCorrelation},
+	{"IntentRecord", intentRecord},
+	{"IntentBind", intentBind},
+	{"IntentBindRaces", intentBindRaces},
+	{"IntentRecordCrashes", intentRecordCrashes},
+	{"IntentRenew", intentRenew},
+	{"IntentSearch", intentSearch},
+	{"OperationDiscover", operationDiscover},
+	{"DeliveryUnverified", deliveryUnverified},
+	{"EffectClaim", effectClaim},
+	{"EffectClaimRaces", effectClaimRaces},
+	{"EffectRelease", effectRelease},
+	{"LostAnswers", ledgerLostAnswers},
+	{"Faults", ledgerFaults},
+	{"OperationLifetime", operationLifetime},
+	{"EffectPlan", effectPlan},
+	{"OperationDue", operationDue},
+	{"EffectRequeue", effectRequeue},
+	{"EffectRequeueStarvation", effectRequeueStarvation},
+	{"OperationRead", operationRead},
+	{"OperationReadBroken", operationReadBroken},
+	{"Alert", alertTests},
+	{"AlertRaces", alertRaces},
+	{"OperationCondition", operationCondition},
+	{"OperationAbandon", operationAbandon},
+	{"EffectContinue", effectContinue},
+	{"EffectRecover", effectRecover},
+	{"EffectReplay", effectReplay},
+	{"EffectRerun", effectRerun},
+	{"EffectReplayRaces", effectReplayRaces},
+	{"OperationForget", operationForget},
+	{"ItemRecord", itemRecord},
+	{"ItemFailed", itemFailed},
+	{"ItemReturned", itemReturned},
+	{"ItemRecordCrashes", itemRecordCrashes},
+	{"Quarantine", quarantineTests},
+	{"QuarantineList", quarantineList},
+	{"Protocol", ledgerProtocol},
+}
+
 // Run runs the conformance suite. open returns an empty store that no other test uses; Run closes
 // it. Its clock must be about that of this process. Tests run in parallel, each on a store of its
 // own.
 func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
-	for _, g := range []struct {
-		name  string
-		tests []storeTest
-	}{
-		{"Write", writeTests},
-		{"Values", valueTests},
-		{"IDs", idTests},
-		{"Read", readTests},
-		{"Query", queryTests},
-	} {
+	for _, g := range storeGroups {
 		t.Run("Store/"+g.name, func(t *testing.T) {
 			t.Parallel()
 			for _, test := range g.tests {
@@ -30,52 +82,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Store) {
 			}
 		})
 	}
-	for _, g := range []struct {
-		name  string
-		tests []ledgerTest
-	}{
-		{"OperationIngest", operationIngest},
-		{"OperationIngestRaces", operationIngestRaces},
-		{"OperationRegister", operationRegister},
-		{"IntentCorrelation", intentCorrelation},
-		{"IntentRecord", intentRecord},
-		{"IntentBind", intentBind},
-		{"IntentBindRaces", intentBindRaces},
-		{"IntentRecordCrashes", intentRecordCrashes},
-		{"IntentRenew", intentRenew},
-		{"IntentSearch", intentSearch},
-		{"OperationDiscover", operationDiscover},
-		{"DeliveryUnverified", deliveryUnverified},
-		{"EffectClaim", effectClaim},
-		{"EffectClaimRaces", effectClaimRaces},
-		{"EffectRelease", effectRelease},
-		{"LostAnswers", ledgerLostAnswers},
-		{"Faults", ledgerFaults},
-		{"OperationLifetime", operationLifetime},
-		{"EffectPlan", effectPlan},
-		{"OperationDue", operationDue},
-		{"EffectRequeue", effectRequeue},
-		{"EffectRequeueStarvation", effectRequeueStarvation},
-		{"OperationRead", operationRead},
-		{"OperationReadBroken", operationReadBroken},
-		{"Alert", alertTests},
-		{"AlertRaces", alertRaces},
-		{"OperationCondition", operationCondition},
-		{"OperationAbandon", operationAbandon},
-		{"EffectContinue", effectContinue},
-		{"EffectRecover", effectRecover},
-		{"EffectReplay", effectReplay},
-		{"EffectRerun", effectRerun},
-		{"EffectReplayRaces", effectReplayRaces},
-		{"OperationForget", operationForget},
-		{"ItemRecord", itemRecord},
-		{"ItemFailed", itemFailed},
-		{"ItemReturned", itemReturned},
-		{"ItemRecordCrashes", itemRecordCrashes},
-		{"Quarantine", quarantineTests},
-		{"QuarantineList", quarantineList},
-		{"Protocol", ledgerProtocol},
-	} {
+	for _, g := range ledgerGroups {
 		t.Run("Ledger/"+g.name, func(t *testing.T) {
 			t.Parallel()
 			for _, test := range g.tests {

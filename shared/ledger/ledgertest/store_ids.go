@@ -86,7 +86,7 @@ var idTests = []storeTest{
 			}
 		}
 	}),
-	onDesk("any id can be queried under, and comes back as the path it was", func(d desk) {
+	onDesk("any id can be queried under, and is returned as the same path", func(d desk) {
 		var parents, children []ledger.Path
 		for _, text := range idTexts() {
 			parent := ledger.OperationPath(operation.Key(text))

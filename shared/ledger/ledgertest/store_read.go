@@ -9,7 +9,7 @@ import (
 )
 
 var readTests = []storeTest{
-	onDesk("Get keeps the order asked for, with duplicates and missing", func(d desk) {
+	onDesk("Get keeps the order of its paths, with duplicates and missing ones", func(d desk) {
 		a, b := d.put(pathA, note{Text: "a"}), d.put(pathB, note{Text: "b"})
 		asked := []ledger.Path{pathB, pathC, pathA, pathB, pathC}
 		snapshot, err := d.store.Get(d.Context(), asked...)

@@ -40,7 +40,7 @@ var valueTests = []storeTest{
 			}
 		}
 	}),
-	onDesk("text, bytes and maps come back", func(d desk) {
+	onDesk("text, bytes and maps are read back", func(d desk) {
 		want := note{
 			Text:  "\x00 line\nbreak \"quotes\" <b>&amp; ünïcödé 日本 🙂 \u2028",
 			Body:  []byte{0, 1, 0xff, 0xfe, '{'},

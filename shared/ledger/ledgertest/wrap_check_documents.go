@@ -24,7 +24,7 @@ func checkRecord(rec operation.Record) error {
 		"it expires at %v although something is open or dead [L3]", rec.ExpireAt,
 	)
 	dead := slices.Contains(slices.Collect(maps.Values(rec.Effects)), operation.EffectDead)
-	must(rec.DeadEffect == dead, "a dead effect is said to be there: %v; its effects are %v", rec.DeadEffect, rec.Effects)
+	must(rec.DeadEffect == dead, "deadEffect is %v; its effects are %v", rec.DeadEffect, rec.Effects)
 	must(rec.Abandoned == nil || rec.DueAt.IsZero(), "it is due at %v although it was abandoned [R4]", rec.DueAt)
 	must(
 		rec.Abandoned == nil || rec.Abandoned.Why != "" && !rec.Abandoned.At.IsZero(),
@@ -32,7 +32,7 @@ func checkRecord(rec operation.Record) error {
 	)
 	must((rec.Condition == "") == rec.ConditionSince.IsZero(), "condition %q since %v", rec.Condition, rec.ConditionSince)
 	must(rec.MissingSince.IsZero() || rec.Condition != "", "it is missing without a condition")
-	must(rec.MissingAlertedAt.IsZero() || !rec.MissingSince.IsZero(), "it was said to be missing and is not")
+	must(rec.MissingAlertedAt.IsZero() || !rec.MissingSince.IsZero(), "it has alerted as missing, and is not missing")
 	return errors.Join(errs...)
 }
 

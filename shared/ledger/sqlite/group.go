@@ -45,7 +45,7 @@ type queue struct {
 }
 
 // join makes m's writes in the next group and waits for them to be on disk. A caller whose ctx ends
-// leaves alone: the group goes on under a context of its own, because an interrupted statement
+// leaves alone: the group continues under a context of its own, because an interrupted statement
 // rolls back what others wrote. Its writes are left out if the group has not come to them yet.
 func (s *Store) join(ctx context.Context, m *member) error {
 	if err := ctx.Err(); err != nil {

@@ -97,56 +97,60 @@ func link(t *testing.T, to, path string) {
 	}
 }
 
+const cantOpen = "in a directory that exists"
+
+// openErrors are files that cannot be opened, and what the error must contain.
+var openErrors = []struct {
+	name string
+	path func(t *testing.T, dir string) string
+	want []string // in the error's text
+}{
+	{"a database of another program", func(t *testing.T, dir string) string {
+		path := filepath.Join(dir, "music.db")
+		raw(t, path, "CREATE TABLE songs (title TEXT)")
+		return path
+	}, []string{"database of another program", "name another file"}},
+	{"a newer schema", func(t *testing.T, dir string) string {
+		path := filepath.Join(dir, "ledger.db")
+		closed(t, open(t, path))
+		raw(t, path, "PRAGMA user_version = 7")
+		return path
+	}, []string{"schema 7", "knows 2", "use the program that wrote it"}},
+	{"no such directory", func(_ *testing.T, dir string) string {
+		return filepath.Join(dir, "missing", "ledger.db")
+	}, []string{cantOpen}},
+	{"a directory", func(_ *testing.T, dir string) string { return dir }, []string{cantOpen}},
+	{"a file in the place of the directory", func(t *testing.T, dir string) string {
+		write(t, filepath.Join(dir, "file"), "text", 0o600)
+		return filepath.Join(dir, "file", "ledger.db")
+	}, []string{cantOpen}},
+	{"something else", func(t *testing.T, dir string) string {
+		path := filepath.Join(dir, "ledger.db")
+		write(t, path, strings.Repeat("this is not a database", 1000), 0o600)
+		return path
+	}, []string{"not a database"}},
+	{"a directory without write permission", func(t *testing.T, dir string) string {
+		if os.Geteuid() == 0 {
+			t.Skip("nothing is forbidden to root")
+		}
+		if err := os.Chmod(dir, 0o500); err != nil { //nolint:gosec // a directory has to be entered
+			t.Fatal(err)
+		}
+		return filepath.Join(dir, "ledger.db")
+	}, []string{cantOpen}},
+	{"a file without write permission", func(t *testing.T, dir string) string {
+		if os.Geteuid() == 0 {
+			t.Skip("nothing is forbidden to root")
+		}
+		path := filepath.Join(dir, "ledger.db")
+		write(t, path, "", 0o400)
+		return path
+	}, []string{"readonly"}},
+}
+
 func TestOpenErrors(t *testing.T) {
 	t.Parallel()
-	const cantOpen = "in a directory that exists"
-	for _, c := range []struct {
-		name string
-		path func(t *testing.T, dir string) string
-		want []string // in the error's text
-	}{
-		{"a database of another program", func(t *testing.T, dir string) string {
-			path := filepath.Join(dir, "music.db")
-			raw(t, path, "CREATE TABLE songs (title TEXT)")
-			return path
-		}, []string{"database of another program", "name another file"}},
-		{"a newer schema", func(t *testing.T, dir string) string {
-			path := filepath.Join(dir, "ledger.db")
-			closed(t, open(t, path))
-			raw(t, path, "PRAGMA user_version = 7")
-			return path
-		}, []string{"schema 7", "knows 2", "use the program that wrote it"}},
-		{"no such directory", func(_ *testing.T, dir string) string {
-			return filepath.Join(dir, "missing", "ledger.db")
-		}, []string{cantOpen}},
-		{"a directory", func(_ *testing.T, dir string) string { return dir }, []string{cantOpen}},
-		{"a file in the place of the directory", func(t *testing.T, dir string) string {
-			write(t, filepath.Join(dir, "file"), "text", 0o600)
-			return filepath.Join(dir, "file", "ledger.db")
-		}, []string{cantOpen}},
-		{"something else", func(t *testing.T, dir string) string {
-			path := filepath.Join(dir, "ledger.db")
-			write(t, path, strings.Repeat("this is not a database", 1000), 0o600)
-			return path
-		}, []string{"not a database"}},
-		{"a directory without write permission", func(t *testing.T, dir string) string {
-			if os.Geteuid() == 0 {
-				t.Skip("nothing is forbidden to root")
-			}
-			if err := os.Chmod(dir, 0o500); err != nil { //nolint:gosec // a directory has to be entered
-				t.Fatal(err)
-			}
-			return filepath.Join(dir, "ledger.db")
-		}, []string{cantOpen}},
-		{"a file without write permission", func(t *testing.T, dir string) string {
-			if os.Geteuid() == 0 {
-				t.Skip("nothing is forbidden to root")
-			}
-			path := filepath.Join(dir, "ledger.db")
-			write(t, path, "", 0o400)
-			return path
-		}, []string{"readonly"}},
-	} {
+	for _, c := range openErrors {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			path := c.path(t, t.TempDir())

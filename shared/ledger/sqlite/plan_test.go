@@ -43,58 +43,89 @@ func TestEveryQueryUsesItsIndex(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	var queries []ledger.Query
-	l, err := ledger.New(asked{queries: &queries}, ledger.DefaultSettings(), ledger.Options{})
-	if err != nil {
+	p := newPlans(t, store)
+	p.checkPasses(ctx)
+	p.checkLists(ctx)
+	t.Run("expire", func(t *testing.T) {
+		rows, err := store.read.QueryContext(ctx, "EXPLAIN QUERY PLAN DELETE FROM documents WHERE expire_at <= ?", 1)
+		if plan := planOf(t, rows, err); !strings.Contains(plan, "INDEX expiring (") {
+			t.Errorf("deleting what expired reads everything:\n%s", plan)
+		}
+	})
+}
+
+// plans checks SQLite's plans of the queries that a ledger makes.
+type plans struct {
+	*testing.T
+	store   *Store
+	ledger  *ledger.Ledger
+	queries []ledger.Query // since the last check
+}
+
+func newPlans(t *testing.T, store *Store) *plans {
+	p := &plans{T: t, store: store}
+	var err error
+	if p.ledger, err = ledger.New(asked{queries: &p.queries}, ledger.DefaultSettings(), ledger.Options{}); err != nil {
 		t.Fatal(err)
 	}
+	return p
+}
+
+// check checks that the queries of call use index alone, on the first page and on a later one.
+func (p *plans) check(name, index string, call func(l *ledger.Ledger) error) {
+	p.Helper()
+	p.queries = nil
+	if err := call(p.ledger); err != nil {
+		p.Fatalf("%s: %v", name, err)
+	}
+	if len(p.queries) == 0 {
+		p.Fatalf("%s made no query", name)
+	}
 	after := ledger.Cursor{At: time.Now(), Path: "operations/a"}
-	check := func(name, index string, ask func() error) {
-		t.Helper()
-		queries = nil
-		if err := ask(); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if len(queries) == 0 {
-			t.Fatalf("%s asked nothing", name)
-		}
-		for _, q := range queries {
-			// Of each shape the first page and the pages behind it.
-			q.After = ledger.Cursor{}
-			for _, q.After = range []ledger.Cursor{{}, after} {
-				plan := explain(t, store, q)
-				if !strings.Contains(plan, "SEARCH documents USING INDEX "+index+" (") || strings.Contains(plan, "TEMP B-TREE") {
-					t.Errorf("%s (%+v) is not answered by index %s alone:\n%s", name, q, index, plan)
-				}
+	for _, q := range p.queries {
+		for _, q.After = range []ledger.Cursor{{}, after} {
+			plan := explain(p.T, p.store, q)
+			used := strings.Contains(plan, "SEARCH documents USING INDEX "+index+" (")
+			if !used || strings.Contains(plan, "TEMP B-TREE") {
+				p.Errorf("%s (%+v) is not answered by index %s alone:\n%s", name, q, index, plan)
 			}
 		}
 	}
-	check("due operations", "due", func() error {
-		_, err := l.DueOperations(ctx, time.Now(), ledger.Cursor{}, 10)
+}
+
+// checkPasses checks the queries of passes, of a story and of the quarantine.
+func (p *plans) checkPasses(ctx context.Context) {
+	now, first := time.Now(), ledger.Cursor{}
+	p.check("due operations", "due", func(l *ledger.Ledger) error {
+		_, err := l.DueOperations(ctx, now, first, 10)
 		return err
 	})
-	check("due effects", "due", func() error {
-		_, err := l.DueEffects(ctx, time.Now(), ledger.Cursor{}, 10)
+	p.check("due effects", "due", func(l *ledger.Ledger) error {
+		_, err := l.DueEffects(ctx, now, first, 10)
 		return err
 	})
-	check("due intents", "due", func() error {
-		_, err := l.DueIntents(ctx, time.Now(), ledger.Cursor{}, 10)
+	p.check("due intents", "due", func(l *ledger.Ledger) error {
+		_, err := l.DueIntents(ctx, now, first, 10)
 		return err
 	})
-	check("open intents", "due", func() error {
-		_, err := l.WaitingIntents(ctx, ledger.Cursor{}, 10)
+	p.check("waiting intents", "due", func(l *ledger.Ledger) error {
+		_, err := l.WaitingIntents(ctx, first, 10)
 		return err
 	})
-	check("a story", "children", func() error {
+	p.check("a story", "children", func(l *ledger.Ledger) error {
 		_, err := l.Show(ctx, "batches/a")
 		return err
 	})
 	for _, reason := range []string{"", "malformed"} {
-		check("the quarantine, reason "+reason, "listed", func() error {
+		p.check("the quarantine, reason "+reason, "listed", func(l *ledger.Ledger) error {
 			_, err := l.ListQuarantined(ctx, ledger.QuarantineFilter{Reason: reason, Limit: 10})
 			return err
 		})
 	}
+}
+
+// checkLists checks the queries of List.
+func (p *plans) checkLists(ctx context.Context) {
 	for _, state := range []operation.State{"", operation.Succeeded} {
 		for _, collection := range []operation.Collection{"", operation.Batches} {
 			for _, f := range []ledger.Filter{{}, {Pending: true}, {Dead: true}} {
@@ -103,19 +134,13 @@ func TestEveryQueryUsesItsIndex(t *testing.T) {
 				if f.Pending {
 					index = "due"
 				}
-				check(fmt.Sprintf("list %+v", f), index, func() error {
+				p.check(fmt.Sprintf("list %+v", f), index, func(l *ledger.Ledger) error {
 					_, err := l.List(ctx, f)
 					return err
 				})
 			}
 		}
 	}
-	t.Run("expire", func(t *testing.T) {
-		rows, err := store.read.QueryContext(ctx, "EXPLAIN QUERY PLAN DELETE FROM documents WHERE expire_at <= ?", 1)
-		if plan := planOf(t, rows, err); !strings.Contains(plan, "INDEX expiring (") {
-			t.Errorf("deleting what expired reads everything:\n%s", plan)
-		}
-	})
 }
 
 func explain(t *testing.T, store *Store, q ledger.Query) string {
