@@ -1,6 +1,7 @@
-# Alerts on what signals.json counts: too many in a window, or none at all. "while" is a signal of which there must be some in the same
-# window, too; "all-of" one that must count nothing else: all that it counts there must be of this signal. A window is so many intervals of the schedule, or
-# minutes where the schedule has nothing to do with it; never under five minutes, since a line of the log takes a while to count.
+# Alerts on the signals of signals.json: too many in a window, or none. "while" is a signal that must also
+# have counted something in the window. "all-of" is a signal that must have counted nothing else than this
+# one. A window is so many intervals of the schedule, or minutes if it does not depend on the schedule; at
+# least five minutes, because log lines are counted with a delay.
 locals {
   signal_metrics = {
     for name, metric in google_logging_metric.this :
@@ -56,7 +57,7 @@ resource "google_monitoring_alert_policy" "signal" {
     }
   }
 
-  # A share of everything, since one that counted nothing yet has no zeros to compare with.
+  # A share of everything, because a metric without any count has no zeros to compare with.
   dynamic "conditions" {
     for_each = each.value.all_of == null ? [] : [each.value]
 

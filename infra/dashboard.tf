@@ -1,4 +1,4 @@
-# The dashboard: on top the ten charts that a person on call reads first, in this order, then one chart for each signal.
+# The dashboard: the ten charts that the operator on call reads first, in this order, then a chart for each signal.
 locals {
   chart_services = "resource.type=\"cloud_run_revision\" AND resource.labels.service_name=monitoring.regex.full_match(\"${var.name_prefix}-(webhook|register|reconcile|effects)\")"
   chart_ledger   = "resource.type=\"firestore.googleapis.com/Database\" AND resource.labels.database_id=\"${var.firestore_database}\""

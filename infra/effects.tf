@@ -44,7 +44,7 @@ resource "google_secret_manager_secret_iam_member" "effects_reads_secret" {
   member    = google_service_account.effects.member
 }
 
-# It creates objects and never overwrites or deletes one, and looks only at one that it may have written before: neither role lists.
+# It creates objects, never overwrites or deletes one, and reads only one that it may have written: neither role lists.
 resource "google_storage_bucket_iam_member" "effects_creates_results" {
   for_each = toset(var.results_buckets)
 

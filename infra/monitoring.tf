@@ -1,4 +1,4 @@
-# Who is told, and what is watched from outside. The alerts are in alerts.tf, the charts in dashboard.tf.
+# Who is notified, and the check from outside. The alerts are in alerts.tf, the charts in dashboard.tf.
 
 resource "google_monitoring_notification_channel" "email" {
   for_each = toset(var.notification_emails)

@@ -1,5 +1,5 @@
-# Who asks Gemini, with the settings that there are: no one else may read its key. Reconcile always does. scripts/stage/needs says the
-# same to the scripts, and its test has the same cases as the one of these.
+# Which functions call Gemini with these settings: no other may read its API key. Reconcile always does. The
+# scripts get the same answer from scripts/stage/needs; its test and Terraform's have the same cases.
 locals {
   confirm = coalesce(var.confirm, "dynamic")
 

@@ -28,7 +28,7 @@ resource "google_pubsub_subscription" "effects" {
   message_retention_duration = "604800s"
 
   push_config {
-    # Any path does; this one tells a log of requests which topic a push is from.
+    # Any path works; this one names the topic in the log of requests.
     push_endpoint = "${google_cloudfunctions2_function.effects.service_config[0].uri}/projects/${var.project}/topics/${google_pubsub_topic.effects.name}"
 
     oidc_token {
@@ -42,8 +42,8 @@ resource "google_pubsub_subscription" "effects" {
     maximum_backoff = "600s"
   }
 
-  # Only what the ledger could not record is refused, but while Firestore is away that is everything: a small number of attempts
-  # would call messages dead that are not.
+  # Effects refuses only what the ledger could not record, but while Firestore is unavailable that is everything:
+  # few attempts would make good messages dead letters.
   dead_letter_policy {
     dead_letter_topic     = google_pubsub_topic.dead.id
     max_delivery_attempts = 100
@@ -87,7 +87,7 @@ resource "google_service_account_iam_member" "pubsub_signs_as_push" {
   role               = "roles/iam.serviceAccountOpenIdTokenCreator"
   member             = local.pubsub_agent
 
-  depends_on = [terraform_data.grants_known] # the agent comes with the first use of Pub/Sub
+  depends_on = [terraform_data.grants_known] # the agent is made by the first use of Pub/Sub
 }
 
 # A message becomes a dead letter by being published there and acknowledged here.

@@ -33,7 +33,7 @@ resource "google_secret_manager_secret_iam_member" "reconcile_reads_key" {
   member    = google_service_account.reconcile.member
 }
 
-# Where Gemini has no webhook yet, that its secret has no version tells that none was created. The versions themselves stay unread.
+# If Gemini has no webhook and its secret has no version, none was created yet. The role does not read the versions.
 resource "google_secret_manager_secret_iam_member" "reconcile_lists_secret" {
   project   = var.project
   secret_id = google_secret_manager_secret.webhook.secret_id

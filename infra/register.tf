@@ -1,4 +1,4 @@
-# Register takes what submitters say about their operations, from anywhere, and only from whom IAM lets.
+# Register records the operations of submitters, from anywhere; IAM decides who may call it.
 
 resource "google_service_account" "register" {
   project      = var.project

@@ -1,4 +1,4 @@
-# The APIs that the deployment uses. They stay enabled when it goes: something else in the project may use them.
+# The APIs that the deployment uses. They stay enabled when it is destroyed: other programs in the project may use them.
 resource "google_project_service" "this" {
   for_each = toset([
     "artifactregistry.googleapis.com",

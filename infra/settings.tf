@@ -1,5 +1,5 @@
-# settings.json says which variable of the environment each function reads. Here stands what each is set to; null is left to
-# the code's default. A name in the table that is missing here fails the plan.
+# settings.json lists the variables that each function reads. This file has their values; null leaves the
+# code's default. A name in the table that is missing here fails the plan.
 locals {
   settings = jsondecode(file("${path.module}/settings.json"))
 
@@ -45,10 +45,10 @@ locals {
     }
   }
 
-  # What Gemini delivers to. It is not among the values above, since the functions' own environment would wait for it.
+  # The address that Gemini delivers to. It is not among the values above: the functions' own environment would depend on it.
   webhook_url = coalesce(var.webhook_url, google_cloudfunctions2_function.webhook.service_config[0].uri)
 
-  # What opledger's commands are to be told, so that they plan what the functions plan.
+  # The settings for opledger's commands, so that they plan what the functions plan.
   commands = {
     for setting in local.settings : setting.name => tostring(merge(local.values, { OPLEDGER_WEBHOOK_URL = local.webhook_url })[setting.name])
     if try(setting.commands, false)

@@ -221,7 +221,7 @@ variable "adopt" {
 }
 
 variable "gemini_base_url" {
-  description = "GOOGLE_GEMINI_BASE_URL: where Gemini is asked, an https URL."
+  description = "GOOGLE_GEMINI_BASE_URL: the https URL of Gemini's API."
   type        = string
   default     = null
 
@@ -238,7 +238,7 @@ variable "effect_allow_private" {
 }
 
 variable "effects_paused" {
-  description = "OPLEDGER_EFFECTS_PAUSED: plan effects, run none; they run when it is taken away."
+  description = "OPLEDGER_EFFECTS_PAUSED: plan effects, run none; they run when it is removed."
   type        = bool
   default     = null
 }

@@ -1,6 +1,6 @@
-# Google Cloud does not know everywhere at once what is new, and the provider does not try again. What needs it depends on a wait,
-# which is made with the first apply and again where there is something new. `sleep` is all it takes: the time provider would be one
-# more to have.
+# New accounts, grants and metrics take effect in Google Cloud only after a while, and the provider does not
+# retry. What needs them depends on a wait, which is made by the first apply, and again if something new is
+# made. `sleep` is enough: the time provider would be one more dependency.
 
 # Builds start seconds after the grants otherwise, and fail.
 resource "terraform_data" "grants_known" {
@@ -8,7 +8,7 @@ resource "terraform_data" "grants_known" {
     google_artifact_registry_repository_iam_member.build_writes.id,
     google_project_iam_member.build_logs.id,
     google_project_iam_member.build_reads_source.id,
-    google_pubsub_topic.effects.id, # with it comes Pub/Sub's own agent
+    google_pubsub_topic.effects.id, # its creation makes Pub/Sub's own agent
     google_service_account.build.unique_id,
     google_service_account.push.unique_id,
   ]

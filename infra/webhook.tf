@@ -1,4 +1,4 @@
-# Webhook takes what Gemini delivers. It is the only public function: it checks signatures itself.
+# Webhook receives Gemini's deliveries. It is the only public function: it verifies signatures itself.
 
 resource "google_service_account" "webhook" {
   project      = var.project

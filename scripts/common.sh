@@ -5,13 +5,13 @@
 # usage prints the comment that a script begins with.
 usage() { sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p;}' "$0"; }
 
-# wrong says what is wrong with how the script was called.
+# wrong reports a mistake in the command line.
 wrong() {
   printf '%s: %s; see --help\n' "${0##*/}" "$*" >&2
   exit 2
 }
 
-# fail says what went wrong, and what to do.
+# fail reports what went wrong, and what to do.
 fail() {
   printf '%s: %s\n' "${0##*/}" "$*" >&2
   exit 1
@@ -19,7 +19,7 @@ fail() {
 
 project='' region=europe-west1 prefix=opledger database=opledger
 
-# common_option takes the option $1 with the value $2 if every script has it.
+# common_option reads the option $1 with the value $2 if it is one that every script has.
 common_option() {
   case $1 in
     --project) project=$2 ;;
@@ -66,12 +66,12 @@ schedule() {
   esac
 }
 
-# How the push subscription is, beside where it pushes to. The deadline is longer than Effects may run, so that a message does not
-# come again while it is being worked on. Only what the ledger could not record is refused, but while Firestore is away that is
-# everything: a small number of attempts would call messages dead that are not.
+# The push subscription, except its endpoint. The deadline is longer than Effects may run, so that a message is
+# not redelivered while it is handled. Effects refuses only what the ledger could not record, but while Firestore
+# is unavailable that is everything: few attempts would make good messages dead letters.
 ack_deadline=600 min_retry=10s max_retry=600s max_attempts=100 retention=604800s
 
-# How many requests one instance of Effects is given at once. Half of them may wait inside it.
+# How many requests one instance of Effects gets at once. Half of them may wait inside it.
 effects_slots=20
 
 # deployed_value prints what the deployment itself sets a setting to.
@@ -114,7 +114,7 @@ quoted() {
   done
 }
 
-# run runs a command patiently, and says so.
+# run prints a command and runs it patiently.
 run() {
   if [ -n "$dry_run" ]; then
     quoted patiently "$@"
@@ -125,13 +125,13 @@ run() {
   fi
 }
 
-# gc runs gcloud in the project. It never asks; what it would ask, these scripts ask before.
+# gc runs gcloud in the project. gcloud never asks; these scripts ask before.
 gc() { run gcloud "$@" "--project=$project" --quiet; }
 
 # capture keeps what gcloud prints in a variable.
 capture() { keep "$1" gcloud "${@:2}" "--project=$project" --quiet; }
 
-# keep does so with what any command prints.
+# keep keeps what any command prints in a variable.
 keep() {
   local variable=$1 value
   shift
@@ -184,8 +184,8 @@ listing() {
   fi
 }
 
-# request METHOD URL [DATA] asks one of Google's APIs and prints the answer. The variable token has gcloud's token, which is on no
-# command line.
+# request METHOD URL [DATA] calls one of Google's APIs and prints the answer. The variable token has gcloud's
+# token, which is on no command line.
 token=''
 request() {
   local answer

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # the names are for, and of, the scripts that read this file
-# What deploy and doctor know of Firestore's configuration, beside the table that says what the ledger needs (infra/firestore.json).
+# How deploy and doctor read and make the Firestore configuration that infra/firestore.json lists.
 
 # How lists are printed, one index or field on each line:
 #   operations COLLECTION_GROUP state,dueAt,__name__ ASCENDING,ASCENDING,ASCENDING READY

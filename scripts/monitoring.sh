@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # the names are of the scripts that read this file
-# What deploy, doctor and teardown know of Cloud Monitoring, beside the tables of what is watched (infra/signals.json and
-# platform.json). They ask its API: gcloud has had alert policies only of late.
+# How deploy, doctor and teardown use Cloud Monitoring; infra/signals.json and platform.json list what is monitored. They
+# call its API, because older versions of gcloud have no alert policies.
 
-# Who is told: e-mail addresses, and notification channels that are there already.
+# Who is notified: e-mail addresses, and existing notification channels.
 notified=()
 
-# add_notified takes one of them.
+# add_notified reads one of them.
 add_notified() {
   [[ $1 =~ ^[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+$ || $1 =~ ^projects/[^/[:space:]]+/notificationChannels/[0-9]+$ ]] ||
     wrong "--notify takes an e-mail address, or a channel such as projects/my-project/notificationChannels/123, not $1"

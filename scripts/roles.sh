@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # the names are for, and of, the scripts that read this file
-# What deploy, doctor and teardown know of roles, beside the table that says who has which (infra/roles.json).
+# How deploy, doctor and teardown read and grant the roles that infra/roles.json lists.
 
 # The buckets that results effects write to. They are the operator's own, named by --results-bucket.
 buckets=()
 
-# add_bucket takes a bucket's name, with gs:// or not: what is granted is granted on all of it.
+# add_bucket reads a bucket's name, with or without gs://. A role is granted on the whole bucket.
 add_bucket() {
   local name=${1#gs://}
   [[ $name =~ ^[a-z0-9][a-z0-9._-]*$ ]] || wrong "--results-bucket takes the name of a bucket, without a path, not $1"
@@ -46,7 +46,7 @@ policy_command() {
   esac
 }
 
-# asking has the functions that ask Gemini with the settings that there are, as scripts/stage/needs prints them.
+# asking has the functions that call Gemini with these settings, as scripts/stage/needs prints them.
 asking=''
 asks() { grep -qx "$1" <<<"$asking"; }
 

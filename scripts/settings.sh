@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # the names are of the script that reads this file
-# What deploy knows of the functions' settings, beside the table that says which there are (infra/settings.json).
+# The values of the functions' settings, which infra/settings.json lists.
 
 set_names=() set_values=()
 
@@ -13,7 +13,7 @@ set_option() {
   set_values+=("$value")
 }
 
-# operator prints what --set says of a setting.
+# operator prints the value of a setting in --set.
 operator() {
   local i
   for ((i = ${#set_names[@]} - 1; i >= 0; i--)); do
@@ -21,7 +21,7 @@ operator() {
   done
 }
 
-# check_settings refuses what is not for the operator to set.
+# check_settings refuses settings that the operator may not set.
 check_settings() {
   local name set
   for name in ${set_names[@]+"${set_names[@]}"}; do
@@ -35,7 +35,7 @@ check_settings() {
   done
 }
 
-# value prints what a setting is set to; nothing leaves it to the function's default.
+# value prints the value of a setting; nothing leaves the function's default.
 value() {
   case $1 in
     OPLEDGER_WEBHOOK_URL) printf %s "${webhook_url:-$webhook_uri}" ;;
@@ -44,12 +44,12 @@ value() {
   esac
 }
 
-# check_values lets the functions' own code check the settings that they would get.
+# check_values checks the settings that the functions would get, with their own code.
 check_values() { with_values go run ./scripts/stage/check "${functions[@]}" >&2; }
 
 # with_values COMMAND… runs a command with the settings that the functions would get, and no other variable of ours.
 with_values() (
-  webhook_uri=https://webhook.invalid # the function's own is known only when it is there
+  webhook_uri=https://webhook.invalid # the function's own URL is known only once it is deployed
   unset "${!OPLEDGER_@}"
   while read -r name set _; do
     unset "$name"
@@ -60,7 +60,7 @@ with_values() (
   "$@"
 )
 
-# environment prints a function's environment as --set-env-vars takes it, separated by what no value holds.
+# environment prints a function's environment for --set-env-vars, with a separator that no value contains.
 environment() {
   local name set users text separator all=()
   while read -r name set users; do
@@ -75,5 +75,5 @@ environment() {
     for text in "${all[@]:1}"; do printf '%s%s' "$separator" "$text"; done
     return
   done
-  fail "the settings of $1 hold every separator that gcloud can be given; leave one of , ; | # ~ out of OPLEDGER_EFFECTS"
+  fail "the settings of $1 contain every separator that gcloud accepts; leave one of , ; | # ~ out of OPLEDGER_EFFECTS"
 }

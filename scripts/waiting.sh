@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# What deploy and teardown do where Google Cloud does not know yet what is new: they wait, and try again, if the error says so.
+# How deploy and teardown wait until something new is effective in Google Cloud: they retry, if the error says so.
 
-# waits_for TEXT prints what to wait for, if an error of Google's with this text passes by itself.
+# waits_for TEXT prints what to wait for, if an error of Google's with this text is temporary.
 waits_for() {
   case $1 in
     *'underlying data changed'* | *'cross-transaction contention'* | *'too much contention'*)
@@ -19,8 +19,8 @@ waits_for() {
   esac
 }
 
-# patiently COMMAND… runs a command. Where it fails and waits_for knows the error, it is run again after 10 s, 20 s, 40 s and then
-# every 60 s, until ten minutes were waited. Any other error is returned at once.
+# patiently COMMAND… runs a command. If it fails with an error that waits_for knows, it is retried after 10 s, 20 s,
+# 40 s and then every 60 s, for ten minutes. Any other error is returned at once.
 patiently() {
   local said status what pause=10 waited=0
   while :; do

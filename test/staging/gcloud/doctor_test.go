@@ -16,8 +16,8 @@ func doctor(t *testing.T, w world) run {
 func TestDoctorOfAHealthyProject(t *testing.T) {
 	t.Parallel()
 	r := doctor(t, deployed(t)).want(t, 0)
-	if strings.Contains(r.out, "missing  ") || !strings.HasSuffix(r.out, "nothing is missing\n") || strings.Count(r.out,
-		"ok       ") < 60 {
+	if strings.Contains(r.out, "missing  ") || !strings.HasSuffix(r.out, "nothing is missing\n") ||
+		strings.Count(r.out, "ok       ") < 60 {
 		t.Errorf("it says %s", r.out)
 	}
 	changes := regexp.MustCompile(` (create|delete|update|deploy|add|add-iam-policy-binding|enable|PATCH|POST|DELETE) `)
@@ -46,6 +46,8 @@ func TestDoctorChecksAll(t *testing.T) {
 				name = name[strings.Index(name, "=")+1:]
 			case kind == "firestore indexes composite" || kind == "iam service-accounts" || kind == "logging metrics":
 				continue // one request for all of them; TestDoctor has one that is missing
+			case kind == "firestore backups schedules":
+				continue // a deployment may have no backups, which doctor cannot know
 			}
 			made++
 			if !strings.Contains(looked, " "+name+" ") && !strings.Contains(looked, "="+name+" ") {
@@ -65,8 +67,8 @@ func TestDoctorUnsigned(t *testing.T) {
 	for i := range unsigned {
 		unsigned[i].Out = regexp.MustCompile(`(?m)^.*OPLEDGER_EFFECT_SECRET=.*\n`).ReplaceAllString(unsigned[i].Out, "")
 	}
-	if r := doctor(t, append(world{{Pattern: `opledger-effect-secret`, Code: 1}}, unsigned...)).want(t,
-		0); len(r.matching("opledger-effect-secret")) != 0 {
+	r := doctor(t, append(world{{Pattern: `opledger-effect-secret`, Code: 1}}, unsigned...)).want(t, 0)
+	if len(r.matching("opledger-effect-secret")) != 0 {
 		t.Errorf("it asked about the secret: %s", r.out)
 	}
 }
@@ -162,7 +164,7 @@ func TestDoctor(t *testing.T) {
 		{"account opledger-push", redeploy, without(`^gcloud iam service-accounts list`, `^opledger-push@.*\n`)},
 		{"register runs as an account of its own", redeploy, without(`^gcloud functions describe opledger-register`,
 			`opledger-register@`)},
-		{"effects takes requests from Google Cloud only", redeploy, without(`^gcloud functions describe opledger-effects`,
+		{"effects accepts requests from Google Cloud only", redeploy, without(`^gcloud functions describe opledger-effects`,
 			`_INTERNAL_ONLY`)},
 		{"register is not public", "remove-iam-policy-binding opledger-register",
 			rule{Pattern: `^gcloud run services get-iam-policy opledger-register `, Out: "allUsers roles/run.invoker\n"}},

@@ -134,7 +134,7 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("it ends with %s", r.out)
 	}
 	_, lines, _ := strings.Cut(r.out, "for opledger's commands on any machine:\n\n")
-	lines, _, _ = strings.Cut(lines, "\n\nWhat is left")
+	lines, _, _ = strings.Cut(lines, "\n\nThe last step is")
 	command := exec.CommandContext(t.Context(), "bash", "-euc", `eval "$1"; exec env -0`, "bash", lines)
 	command.Env = []string{"PATH=/usr/bin:/bin"}
 	out, err := command.Output()
