@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// spend makes look-ups for a token until one is too many, and returns how many were not, and why.
+// spend makes look-ups for a token until a limit is reached, and returns their number and the
+// limit.
 func spend(r *rates, token string, now time.Time) (n int, why string) {
 	for ; why == ""; n++ {
 		why = r.exceeded(token, now)
@@ -14,9 +15,8 @@ func spend(r *rates, token string, now time.Time) (n int, why string) {
 	return n - 1, why
 }
 
-// TestRates: the hints of one token may cause so many look-ups at once and then one a second; those
-// that are too many cost the others nothing. All hints together may cause more, and then ten a
-// second.
+// TestRates: the hints of one token may cause tokenBurst look-ups at once and then one a second,
+// without affecting other tokens. All hints may cause processBurst, and then ten a second.
 func TestRates(t *testing.T) {
 	t.Parallel()
 	r := newRates()
@@ -42,8 +42,7 @@ func TestRates(t *testing.T) {
 	wantSpent("", now.Add(time.Hour), processBurst, ProcessLimit)
 }
 
-// TestTokensForgotten: however many tokens there are, few are remembered; those for which there was
-// no room have one rate together.
+// TestTokensForgotten: the number of remembered tokens is bounded; the others share one rate.
 func TestTokensForgotten(t *testing.T) {
 	t.Parallel()
 	r := newRates()

@@ -11,8 +11,7 @@ import (
 
 var start = time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)
 
-// TestTurns: one operation is asked about by one at a time and once in a gap, counted from the
-// beginning.
+// TestTurns: one look-up at a time per operation, and one per gap, counted from its start.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	turns := newTurns(time.Minute)
@@ -40,7 +39,7 @@ func TestTurns(t *testing.T) {
 	other()
 }
 
-// TestTurnsAtOnce: few operations are asked about at once, and the next may when one is done.
+// TestTurnsAtOnce: the number of concurrent look-ups is bounded.
 func TestTurnsAtOnce(t *testing.T) {
 	t.Parallel()
 	turns := newTurns(time.Minute)
@@ -61,8 +60,7 @@ func TestTurnsAtOnce(t *testing.T) {
 	}
 }
 
-// TestTurnsForget: a sender of many names cannot fill the memory, and blocks others no longer than
-// the gap.
+// TestTurnsForget: many names cannot exhaust the memory, and block others no longer than the gap.
 func TestTurnsForget(t *testing.T) {
 	t.Parallel()
 	turns := newTurns(time.Hour)
@@ -84,7 +82,7 @@ func TestTurnsForget(t *testing.T) {
 	}
 }
 
-// TestTurnsTogether: of those who come at the very same time one may ask.
+// TestTurnsTogether: one of many concurrent callers may make a look-up.
 func TestTurnsTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

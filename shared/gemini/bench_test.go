@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/gemini"
 )
 
-// BenchmarkVerify belongs beside BenchmarkBareHMAC, the least that it can cost, and
-// BenchmarkKeyedHMAC, what it would cost at least without its pool.
+// BenchmarkVerify compares with BenchmarkBareHMAC, its lower bound, and with BenchmarkKeyedHMAC,
+// its lower bound without a pool.
 func BenchmarkVerify(b *testing.B) {
 	v := newVerifier(b, secretA)
 	h, body := headers("msg_1", "1700000000", vectorSig), []byte(vectorRaw)
@@ -77,7 +77,7 @@ func BenchmarkDecodeEvent(b *testing.B) {
 	}
 }
 
-// BenchmarkWebhookPath is what a delivery costs before the store: verify, then decode.
+// BenchmarkWebhookPath verifies and decodes a delivery, which is its cost before the store.
 func BenchmarkWebhookPath(b *testing.B) {
 	v := newVerifier(b, secretA)
 	h, body := headers("msg_1", "1700000000", vectorSig), []byte(vectorRaw)

@@ -8,7 +8,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini"
 )
 
-// TestDisplayName: a batch's display name carries the id whole, whatever the name is [G6].
+// TestDisplayName: a batch's display name carries the whole id with any name [G6].
 func TestDisplayName(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("i", gemini.MaxCorrelationID)

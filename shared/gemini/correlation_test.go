@@ -123,8 +123,8 @@ func TestCorrelationOf(t *testing.T) {
 	}
 }
 
-// TestDecodeEventIsCheap: a body of the largest size [W7] costs some times what encoding/json takes
-// for it, whatever is in it; nothing in it makes decoding quadratic.
+// TestDecodeEventIsCheap: decoding any body of the largest size [W7] costs a small multiple of
+// encoding/json, and is never quadratic.
 func TestDecodeEventIsCheap(t *testing.T) {
 	const size, atMost = 1 << 20, 30
 	fill := func(one func(i int) string) string {
@@ -170,7 +170,7 @@ func TestDecodeEventIsCheap(t *testing.T) {
 	}
 }
 
-// fastest is the shortest of some runs: the others were disturbed.
+// fastest returns the shortest of some runs, which was disturbed least.
 func fastest(run func()) time.Duration {
 	best := time.Duration(1 << 62)
 	for range 3 {

@@ -141,7 +141,7 @@ func TestDecodeEventRefused(t *testing.T) {
 	}
 }
 
-// TestDecodeEventBounds: what a sender writes at length does not fill a record or a log line.
+// TestDecodeEventBounds: long texts of a sender are cut for records and log lines.
 func TestDecodeEventBounds(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ü", 100_000)

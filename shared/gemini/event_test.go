@@ -26,7 +26,7 @@ func TestDecodeEvent(t *testing.T) {
 	}
 }
 
-// TestDecodeEventVerbs has the whole table from words to states, and each kind's collection [K2,
+// TestDecodeEventVerbs covers the whole table from verbs to states, and each kind's collection [K2,
 // M1].
 func TestDecodeEventVerbs(t *testing.T) {
 	t.Parallel()

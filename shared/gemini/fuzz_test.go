@@ -46,7 +46,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// FuzzDecodeEvent: no body makes decoding panic, and what it says is always of use [K3, W6].
+// FuzzDecodeEvent: decoding never panics, and returns a complete event or one of the two errors
+// [K3, W6].
 func FuzzDecodeEvent(f *testing.F) {
 	f.Add([]byte(vectorRaw))
 	for _, test := range decodeTests() {
@@ -93,8 +94,8 @@ func FuzzDecodeEvent(f *testing.F) {
 	})
 }
 
-// FuzzCorrelation: the id is found whatever stands around it and however it is ordered, and a
-// display name carries it back [K6, G6].
+// FuzzCorrelation: the id is found among any other fields in any order, and a display name returns
+// it [K6, G6].
 func FuzzCorrelation(f *testing.F) {
 	f.Add([]byte(`{"data":{"user_metadata":{"opledger_correlation_id":"c-1"}}}`), "nightly", "c-1")
 	f.Add(

@@ -212,7 +212,7 @@ func TestVerifyConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// TestVerifyLongHeaders sends what a pooled buffer must not keep and a comparison must not believe.
+// TestVerifyLongHeaders: long headers are verified correctly, with pooled buffers.
 func TestVerifyLongHeaders(t *testing.T) {
 	t.Parallel()
 	v := newVerifier(t, secretA)

@@ -24,8 +24,8 @@ var (
 	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 )
 
-// TestLazyAndClosed: nothing is connected before the first call, the caller's end is the caller's,
-// and after Close nothing works.
+// TestLazyAndClosed: the first call connects, an ended ctx is the error, and calls after Close
+// fail.
 func TestLazyAndClosed(t *testing.T) {
 	t.Parallel()
 	unused := secret.New(secret.Options{Emulator: "127.0.0.1:1"})
@@ -59,9 +59,9 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestDebuggingTellsNoSecret: Google's client logs whole requests where its logging level says so;
-// ours does not let it. The program runs once more, with that level, because the client reads it
-// when it is made.
+// TestDebuggingTellsNoSecret: Google's client logs whole requests at the debug level, which ours
+// switches off. The test runs itself again with that level, because the client reads it at the
+// start.
 func TestDebuggingTellsNoSecret(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^(TestAdd|TestNewest)$", "-test.v")

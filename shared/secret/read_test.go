@@ -12,8 +12,7 @@ import (
 	"github.com/opledger/opledger/shared/secret/secretsim"
 )
 
-// TestEnabled: every enabled version counts, newest first, over as many pages as there are; no
-// other does [G3].
+// TestEnabled: every enabled version is returned, newest first, from all pages; no other is [G3].
 func TestEnabled(t *testing.T) {
 	t.Parallel()
 	sim, client := start(t, secretsim.Config{PageSize: 2}, time.Minute)
@@ -93,8 +92,7 @@ func TestEnabledFailures(t *testing.T) {
 	}
 }
 
-// TestReadingIsRepeated: a Secret Manager that is away for a moment is asked again, one that stays
-// away only for so long.
+// TestReadingIsRepeated: a read is retried while Secret Manager is unavailable, until the timeout.
 func TestReadingIsRepeated(t *testing.T) {
 	t.Parallel()
 	sim, client := start(t, secretsim.Config{}, time.Minute)
@@ -134,7 +132,7 @@ func TestVersionDisabledMeanwhile(t *testing.T) {
 	}
 }
 
-// TestNewest: the newest enabled version, and no right to list while that is the last one.
+// TestNewest: the newest enabled version, without the right to list if it is the last one.
 func TestNewest(t *testing.T) {
 	t.Parallel()
 	sim, client := start(t, secretsim.Config{}, time.Minute)
@@ -158,7 +156,7 @@ func TestNewest(t *testing.T) {
 	wantError(t, err, secret.ErrDenied, "secretAccessor")
 }
 
-// TestStored: whether there is an enabled version is known without reading it.
+// TestStored: an enabled version is found without reading it.
 func TestStored(t *testing.T) {
 	t.Parallel()
 	sim, client := start(t, secretsim.Config{}, time.Minute)

@@ -34,7 +34,7 @@ func start(t *testing.T, config secretsim.Config, timeout time.Duration) (*secre
 	return sim, client
 }
 
-// wantError checks what an error is and says, and that it tells no secret.
+// wantError checks an error and its text, and that it shows no secret.
 func wantError(t *testing.T, err, is error, says ...string) {
 	t.Helper()
 	if err == nil || is != nil && !errors.Is(err, is) {

@@ -12,7 +12,7 @@ import (
 	"github.com/opledger/opledger/shared/secret/secretsim"
 )
 
-// TestAdd: a version more, and those before it stay; what fails is not repeated here.
+// TestAdd: a new version does not change the others, and a failed call is not retried.
 func TestAdd(t *testing.T) {
 	t.Parallel()
 	sim, client := start(t, secretsim.Config{}, time.Minute)
@@ -55,8 +55,7 @@ func TestAddTellsNoSecret(t *testing.T) {
 	}
 }
 
-// TestEnsure: afterwards the secret is there and may be written to, or it is said who must grant
-// what.
+// TestEnsure: afterwards the secret exists and is writable, or the error names the missing role.
 func TestEnsure(t *testing.T) {
 	t.Parallel()
 	sim, client := start(t, secretsim.Config{}, time.Minute)

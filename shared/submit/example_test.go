@@ -16,8 +16,8 @@ import (
 	"github.com/opledger/opledger/shared/submit"
 )
 
-// nightly submits the batch of a night. It may be started again as often as one likes: the night's
-// id is the same.
+// nightly submits the batch of a night. It may be started again any number of times, because the
+// night's id is the same.
 func nightly(ctx context.Context, night time.Time) (err error) {
 	store, err := firestore.Open(ctx, os.Getenv("GOOGLE_CLOUD_PROJECT"), "")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/opledger/opledger/shared/submit"
 )
 
-// TestAgain: the same id again is the same operation, and nothing more is asked of Gemini [G6].
+// TestAgain: the same id again is the same operation, without a request to Gemini [G6].
 func TestAgain(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
@@ -72,7 +72,7 @@ func TestAgainAfterALostAnswer(t *testing.T) {
 }
 
 // TestAgainWhereNothingWasSubmitted: a batch is submitted some minutes after its intent, not
-// before: the run that recorded it may still be at it.
+// before: the run that recorded it may still be submitting.
 func TestAgainWhereNothingWasSubmitted(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
@@ -132,8 +132,8 @@ func TestAgainWithoutTheList(t *testing.T) {
 	}
 }
 
-// TestAgainAtOnce: of two first runs with one id one submits; the other is told that it cannot
-// know.
+// TestAgainAtOnce: of two concurrent first runs with one id one submits; the other gets
+// ErrUncertain.
 func TestAgainAtOnce(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
@@ -156,8 +156,8 @@ func TestAgainAtOnce(t *testing.T) {
 	})
 }
 
-// TestOddEntryInTheList: an entry that has the id but no name of a batch takes nothing from the one
-// that has both [R6].
+// TestOddEntryInTheList: an entry with the id but without a batch's name does not hide the one that
+// has both [R6].
 func TestOddEntryInTheList(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -175,7 +175,7 @@ func TestOddEntryInTheList(t *testing.T) {
 	}
 }
 
-// died leaves what a run leaves that died after its intent.
+// died does what a run does that crashes after its intent.
 func (w *world) died(id string) {
 	w.t.Helper()
 	if _, err := w.ledger.Intend(w.t.Context(), ledger.Intention{CorrelationID: id}); err != nil {
@@ -183,8 +183,8 @@ func (w *world) died(id string) {
 	}
 }
 
-// TestAgainAfterARunThatStartedAgain: what the second run may have sent is waited for as what the
-// first one may have [G6]: Gemini's list need not have it at once.
+// TestAgainAfterARunThatStartedAgain: the third run waits for the second run's batch, which
+// Gemini's list may not have at once [G6].
 func TestAgainAfterARunThatStartedAgain(t *testing.T) {
 	t.Parallel()
 	w, k, job := newWorld(t), kinds[0], submit.Job{CorrelationID: "c"}
@@ -210,7 +210,7 @@ func TestAgainAfterARunThatStartedAgain(t *testing.T) {
 	}
 }
 
-// TestAgainWhileAnotherRunIs: of two runs that both found that nothing was submitted one submits.
+// TestAgainWhileAnotherRunIs: two runs find that nothing was submitted, and only one submits.
 func TestAgainWhileAnotherRunIs(t *testing.T) {
 	t.Parallel()
 	w, k, job := newWorld(t), kinds[0], submit.Job{CorrelationID: "c"}
@@ -233,8 +233,8 @@ func TestAgainWhileAnotherRunIs(t *testing.T) {
 	}
 }
 
-// TestAgainAfterItWasGivenUp: a run that starts again with an intent that was given up is as
-// visible as a first one [G6].
+// TestAgainAfterItWasGivenUp: a run that reuses an abandoned intent is as visible as a first one
+// [G6].
 func TestAgainAfterItWasGivenUp(t *testing.T) {
 	t.Parallel()
 	w, k, job := newWorld(t), kinds[0], submit.Job{CorrelationID: "c"}

@@ -46,8 +46,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestRefusedAndNotWithdrawn: the error says both, and that the caller has gone does not keep the
-// intent.
+// TestRefusedAndNotWithdrawn: the error names both failures, and the intent is withdrawn even after
+// ctx has ended.
 func TestRefusedAndNotWithdrawn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -68,7 +68,7 @@ func TestRefusedAndNotWithdrawn(t *testing.T) {
 	w.wantIntent("c")
 }
 
-// TestUnreached: where no connection could be made, nothing was sent.
+// TestUnreached: without a connection nothing was sent.
 func TestUnreached(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
@@ -145,8 +145,8 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// TestCallerGoes: the caller may leave while Gemini is asked; then the operation may run. Once
-// Gemini has answered it is registered all the same [L2].
+// TestCallerGoes: if ctx ends during the request, the operation may run. Once Gemini has answered
+// it is registered even so [L2].
 func TestCallerGoes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -188,7 +188,7 @@ func TestCallerGoes(t *testing.T) {
 	w.wantIntent("gone")
 }
 
-// leaving lets the caller go before a request is sent.
+// leaving ends ctx before a request is sent.
 type leaving struct {
 	http.RoundTripper
 	leave func()
@@ -199,7 +199,7 @@ func (l leaving) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.RoundTripper.RoundTrip(r)
 }
 
-// TestNoIntentNoSubmission: what cannot be recorded is not submitted [G6].
+// TestNoIntentNoSubmission: without a recorded intent nothing is submitted [G6].
 func TestNoIntentNoSubmission(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {

@@ -64,8 +64,7 @@ func TestSubmitMakesAnID(t *testing.T) {
 	})
 }
 
-// TestConfigurationsHold: what the caller configured holds, beside the mark; its own values stay as
-// they are.
+// TestConfigurationsHold: the caller's configuration is sent with the mark, and is not changed.
 func TestConfigurationsHold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -132,7 +131,7 @@ func TestConfigurationsHold(t *testing.T) {
 	}
 }
 
-// watching sees the body of every POST.
+// watching records the body of every POST.
 type watching struct {
 	http.RoundTripper
 	see func(map[string]any)
@@ -153,7 +152,7 @@ func (w watching) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.RoundTripper.RoundTrip(r)
 }
 
-// TestNothingIsSentOfWhatIsNoJob: no intent is left behind, and Gemini is not asked.
+// TestNothingIsSentOfWhatIsNoJob: an invalid job leaves no intent and no request.
 func TestNothingIsSentOfWhatIsNoJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -28,8 +28,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const model = "gemini-3.5-flash"
 
-// A world is a Gemini, a ledger in a file whose clock the test turns, and a submitter between them,
-// in the real SDK.
+// A world is a simulated Gemini, a ledger in a file whose clock the test sets, and a submitter with
+// the real SDK.
 type world struct {
 	t         *testing.T
 	sim       *geminisim.Sim
@@ -69,8 +69,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// submitterAt submits at that address, with a client that repeats what fails unless it is told not
-// to.
+// submitterAt returns a submitter for that address. Its client retries by default.
 func (w *world) submitterAt(url string) *submit.Submitter {
 	w.t.Helper()
 	none := 0.0

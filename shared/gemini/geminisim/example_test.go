@@ -10,7 +10,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
-// A test that needs a batch in a certain state holds it there, and moves it on when it likes.
+// A test can hold a batch in a state, and then change it.
 func Example() {
 	sim := geminisim.New(geminisim.Config{Seed: 1})
 	defer sim.Close()

@@ -182,8 +182,7 @@ func TestBareIDs(t *testing.T) {
 	)
 }
 
-// story runs n batches under the harsh plan and tells everything that happened, in an order of its
-// own.
+// story runs n batches under the harsh plan and returns all events, sorted.
 func story(t *testing.T, seed uint64, n int, concurrently bool) []string {
 	t.Helper()
 	var lines []string

@@ -211,7 +211,7 @@ func TestInteractionHiddenForAWhile(t *testing.T) {
 	})
 }
 
-// A waiting interaction whose event was accepted is not one whose end was.
+// An accepted event of a waiting interaction is not the completion.
 func TestRequiresActionIsNoCompletion(t *testing.T) {
 	bubble(t, geminisim.Config{}, nil, func(t *testing.T, sim *geminisim.Sim, rc *receiver, _ string) {
 		call(t, sim, "POST", "/v1beta/webhooks",

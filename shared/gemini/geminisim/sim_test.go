@@ -16,9 +16,9 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 )
 
-// TestOverLoopback is the whole of it over real connections: the SDK registers a webhook and
-// submits under the normal fault plan, and a receiver that verifies what it gets and fails every
-// third attempt hears of every completion that the plan does not lose.
+// TestOverLoopback uses real connections. The SDK registers a webhook and submits under the normal
+// fault plan. A receiver that verifies deliveries and fails every third attempt gets every
+// completion that the plan does not lose.
 func TestOverLoopback(t *testing.T) {
 	t.Parallel()
 	var secret atomic.Pointer[standardwebhooks.Webhook]

@@ -12,8 +12,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestAnswerEvent: what a look-up learned goes the way of every event, under an id made of what was
-// learned alone [R2].
+// TestAnswerEvent: an answer becomes an event, whose id depends on state and time alone [R2].
 func TestAnswerEvent(t *testing.T) {
 	t.Parallel()
 	n := operationName(t, "batches/abc123")

@@ -20,8 +20,7 @@ func entry(id, metadata string) string {
 		`"done":true,"response":{"inlinedResponses":{"inlinedResponses":[null]}}}`
 }
 
-// TestListBatches: every batch of a page is told, whatever the others are, and an answer for one
-// that a look-up of its own cannot get [G6, R6].
+// TestListBatches: a page returns each of its batches, even beside malformed ones [G6, R6].
 func TestListBatches(t *testing.T) {
 	t.Parallel()
 	answers := []string{
@@ -94,7 +93,7 @@ func TestListBatches(t *testing.T) {
 	}
 }
 
-// TestListBatchesPages asks for page after page, and is asked for no more than a page may have.
+// TestListBatchesPages: page by page, with at most the largest page size.
 func TestListBatchesPages(t *testing.T) {
 	t.Parallel()
 	pages := map[string]string{
@@ -157,8 +156,8 @@ func TestListBatchesFails(t *testing.T) {
 	}
 }
 
-// TestListKnowsWhatGetDoesNot: batches were seen whose own look-up fails for days while the listing
-// tells their state.
+// TestListKnowsWhatGetDoesNot: live batches were seen whose look-up fails for days while the
+// listing has their state.
 func TestListKnowsWhatGetDoesNot(t *testing.T) {
 	t.Parallel()
 	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -177,7 +176,7 @@ func TestListKnowsWhatGetDoesNot(t *testing.T) {
 	}
 }
 
-// TestListBatchesMaxPageSize: a page of the most batches that may be asked for is read whole.
+// TestListBatchesMaxPageSize: a page of the largest size is read whole.
 func TestListBatchesMaxPageSize(t *testing.T) {
 	t.Parallel()
 	var entries []string

@@ -17,8 +17,7 @@ import (
 // inlineItem is a result of 64 KiB.
 var inlineItem = `{"response":{"candidates":[{"content":{"parts":[{"text":"` + strings.Repeat("x", 64<<10) + `"}]}}]}},`
 
-// writeItems writes n inline results, and keeps the most memory that was in use meanwhile, by both
-// sides.
+// writeItems writes n inline results, and stores the peak of the memory in use by both sides.
 func writeItems(w io.Writer, n int, most *atomic.Uint64) {
 	for i := range n {
 		if _, err := io.WriteString(w, inlineItem); err != nil {
@@ -33,7 +32,7 @@ func writeItems(w io.Writer, n int, most *atomic.Uint64) {
 	}
 }
 
-// held says how much memory is in use now.
+// held returns the memory in use.
 func held() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -41,7 +40,7 @@ func held() uint64 {
 	return m.HeapAlloc
 }
 
-// TestLookupStreams: a batch with many inline results is read as it comes. Not parallel, because it
+// TestLookupStreams: a batch with many inline results is streamed. Not parallel, because it
 // measures memory.
 func TestLookupStreams(t *testing.T) {
 	const items = 640 // 40 MiB
@@ -96,7 +95,7 @@ func TestListStreams(t *testing.T) {
 	}
 }
 
-// TestStreamsNoGiant: one text is held whole while it is read, and so has a bound.
+// TestStreamsNoGiant: one text is held in memory, and so is bounded.
 func TestStreamsNoGiant(t *testing.T) {
 	t.Parallel()
 	part := strings.Repeat("x", 1<<20)
@@ -115,8 +114,8 @@ func TestStreamsNoGiant(t *testing.T) {
 	}
 }
 
-// TestLookupTooLarge: one answer beyond all measure ends nothing but its own look-up [R6]. Batches
-// have no measure.
+// TestLookupTooLarge: an answer that is too large fails its own look-up only [R6]. Batches have no
+// bound.
 func TestLookupTooLarge(t *testing.T) {
 	t.Parallel()
 	bodies := []string{batch(`"state":"BATCH_STATE_RUNNING"`), video(``), interaction(`"status":"in_progress"`)}

@@ -15,8 +15,8 @@ import (
 // nullItem is an output that the SDK cannot decode, seen from Gemini.
 const nullItem = `"output":{"inlinedResponses":{"inlinedResponses":[{"response":{}},null]}}`
 
-// TestLookupBatchKnown has every state in both spellings, and what the SDK would drop or not
-// decode.
+// TestLookupBatchKnown covers every state in both spellings, and fields that the SDK would drop or
+// not decode.
 func TestLookupBatchKnown(t *testing.T) {
 	t.Parallel()
 	const done = `"state":"BATCH_STATE_SUCCEEDED","updateTime":"2026-01-22T12:00:00.123456789Z",`
@@ -121,8 +121,8 @@ func TestLookupBatchKnown(t *testing.T) {
 	}
 }
 
-// TestLookupBatchBare: what is beside the state may be missing, odd, or in another order, and an
-// error is told [R2].
+// TestLookupBatchBare: fields beside the state may be missing, malformed, or in another order, and
+// an error is returned [R2].
 func TestLookupBatchBare(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -167,7 +167,7 @@ func TestLookupBatchBare(t *testing.T) {
 	}
 }
 
-// TestLookupBatchCutsError: a verbose error is cut for the record that it goes into.
+// TestLookupBatchCutsError: a long error is cut for the record.
 func TestLookupBatchCutsError(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ü", 5000)
@@ -178,7 +178,7 @@ func TestLookupBatchCutsError(t *testing.T) {
 	}
 }
 
-// TestLookupBatchUnknown: a 200 is no answer by itself [R4].
+// TestLookupBatchUnknown: a 200 alone is inconclusive [R4].
 func TestLookupBatchUnknown(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, body, reason string }{

@@ -129,8 +129,8 @@ func refusals() []refusal {
 	}
 }
 
-// TestRefused: what is not a 200 has the same reason whatever was asked for and whichever client
-// asked, with one request, and ends no operation [R4].
+// TestRefused: an answer other than 200 has the same reason for every kind of operation, takes one
+// request, and ends no operation [R4].
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, test := range refusals() {
@@ -229,8 +229,8 @@ func TestErrorKeepsBaseURL(t *testing.T) {
 	}
 }
 
-// TestLookupTimeAndTransport: timeouts and errors of the connection give the same reason for
-// every kind of operation.
+// TestLookupTimeAndTransport: timeouts and errors of the connection give the same reason for every
+// kind of operation.
 func TestLookupTimeAndTransport(t *testing.T) {
 	t.Parallel()
 	for _, raw := range names {

@@ -19,7 +19,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// answering returns a client to which everything is answered with a 200 and what body says then.
+// answering returns a client whose every request is answered with a 200 and the present body.
 func answering(tb testing.TB, body *[]byte) *lookup.Client {
 	tb.Helper()
 	client, err := lookup.NewClient(
@@ -39,7 +39,8 @@ func answering(tb testing.TB, body *[]byte) *lookup.Client {
 	return client
 }
 
-// plainly reads what the tests need of an object that has no key twice, as encoding/json does.
+// plainly returns the fields that the tests need of an object without duplicate keys, as
+// encoding/json does.
 func plainly(object any) (name, state, displayName string) {
 	fields, _ := object.(map[string]any)
 	metadata, _ := fields["metadata"].(map[string]any)

@@ -18,7 +18,7 @@ func interaction(members string) string {
 		members + `,"steps":[{"type":"model_output","content":[{"type":"text","text":"hello"}]}],"usage":{"total_tokens":7}}`
 }
 
-// TestLookupInteraction has every status [M1], and what an answer says beside it.
+// TestLookupInteraction covers every status [M1], and the other fields of an answer.
 func TestLookupInteraction(t *testing.T) {
 	t.Parallel()
 	in := func(state operation.State, code, message string) lookup.Answer {
@@ -107,8 +107,8 @@ func TestLookupInteractionOtherContent(t *testing.T) {
 	}
 }
 
-// TestLookupInteractionComesBack: a 404 is not the end; it was seen for two days before the
-// interaction was there again [R4].
+// TestLookupInteractionComesBack: a 404 is not the end. A live interaction was not found for two
+// days, and then completed [R4].
 func TestLookupInteractionComesBack(t *testing.T) {
 	t.Parallel()
 	handler, n := counted(nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestLookupRequest: what is asked is one GET of the operation that was named, and the key is in a
-// header only [K5].
+// TestLookupRequest: a look-up is one GET of the named operation, with the key in a header only
+// [K5].
 func TestLookupRequest(t *testing.T) {
 	t.Parallel()
 	var (
@@ -56,8 +56,8 @@ func TestLookupRequest(t *testing.T) {
 	}
 }
 
-// TestLookupSendsNothing: a name that would make another request of it, or that this revision
-// cannot look up.
+// TestLookupSendsNothing: a name that would change the request, or of an unsupported collection, is
+// not sent.
 func TestLookupSendsNothing(t *testing.T) {
 	t.Parallel()
 	client := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) })
@@ -91,7 +91,7 @@ func TestLookupSendsNothing(t *testing.T) {
 	checkUnknown(t, client.Lookup(t.Context(), operation.Name{Key: "batches/"}), lookup.Unsupported)
 }
 
-// TestAsksOnce: one look-up is one request, whatever comes back.
+// TestAsksOnce: one look-up is one request, whatever the answer.
 func TestAsksOnce(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{``, `{}`, `null`, `[]`, `<html>`, `{"error":{"code":404}}`,

@@ -24,7 +24,7 @@ func generated(response string) string {
 	)
 }
 
-// TestLookupVideo has what the API was seen to answer. No answer has a time [M4].
+// TestLookupVideo covers the answers that the API was seen to give. None has a time [M4].
 func TestLookupVideo(t *testing.T) {
 	t.Parallel()
 	const (

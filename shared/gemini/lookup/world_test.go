@@ -72,7 +72,7 @@ func batch(metadata string) string {
 		`"model":"models/gemini-2.5-flash","displayName":"d","createTime":"2026-01-22T11:00:00.123456789Z",` + metadata + `}}`
 }
 
-// checkUnknown checks what is promised of every answer that is not known.
+// checkUnknown checks the promises about every inconclusive answer.
 func checkUnknown(t *testing.T, got lookup.Answer, reason string) {
 	t.Helper()
 	if got.Known() || got.State != operation.Unknown || got.Reason != reason || got.Err == nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/results"
 )
 
-// TestCount: how many items there should be is what Gemini says of the batch, wherever in the
-// answer it stands.
+// TestCount: the number of items is the batch's request count, anywhere in the answer.
 func TestCount(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]int64{

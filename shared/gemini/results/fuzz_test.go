@@ -12,8 +12,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// FuzzFile: whatever a file holds, its items have keys of their own, and what is read from any
-// place on is what was read there from the start [K4].
+// FuzzFile: the items of any file have unique keys, and reading from any item on gives the same
+// items as reading from the start [K4].
 func FuzzFile(f *testing.F) {
 	f.Add(strings.Join(texts(), "\n"), 3)
 	f.Add("\n\n{\n\x00", 1)

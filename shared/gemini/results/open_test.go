@@ -33,7 +33,7 @@ func TestFileThatTheBatchNames(t *testing.T) {
 	}
 }
 
-// TestNames: where a file may be said to be, and what is none.
+// TestNames: the valid and invalid names of a result file.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -59,7 +59,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestRefused: which answers say that the results are lost, and which may pass.
+// TestRefused: which answers mean that the results are lost, and which are transient.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -101,7 +101,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestSimulator: what the simulator serves of a batch, by file and inline, is what is read.
+// TestSimulator: the results of a simulated batch are read, by file and inline.
 func TestSimulator(t *testing.T) {
 	t.Parallel()
 	sim := geminisim.New(geminisim.Config{Seed: 1, Faults: geminisim.Faults{FailedItems: 0.5}})

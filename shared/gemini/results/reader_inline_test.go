@@ -13,7 +13,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestInline: the same items in the batch itself, wherever in it they stand first.
+// TestInline: the same items inline, in every place of the batch.
 func TestInline(t *testing.T) {
 	t.Parallel()
 	list := `{"inlinedResponses":{"inlinedResponses":[` + strings.Join(texts(), ",\n") + `]}}`
@@ -36,7 +36,7 @@ func TestInline(t *testing.T) {
 	}
 }
 
-// TestLargeInline: inline there is no way past it.
+// TestLargeInline: an inline item that is too large ends the results.
 func TestLargeInline(t *testing.T) {
 	t.Parallel()
 	client := serve(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -18,7 +18,7 @@ import (
 
 const odd = `{"message":"opledger: the item cannot be used: `
 
-// lines are what may stand in a result, one a line, and what is made of it.
+// lines are the possible lines of a result, and the item for each.
 var lines = []struct{ text, want string }{
 	{`{"key":"a","response":{"x":1}}`, `0 a: response {"x":1}`},
 	{`{"key":"b","error":{"code":13}}`, `1 b: error {"code":13}`},
@@ -123,8 +123,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestLargeLine: a line that is too large is an item with an error, and what is behind it is
-// reached.
+// TestLargeLine: a line that is too large is an item with an error, and the next line is read.
 func TestLargeLine(t *testing.T) {
 	t.Parallel()
 	client := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -152,7 +151,7 @@ func generated(n int) http.HandlerFunc {
 	}
 }
 
-// TestMemory: 20 MB are read with next to nothing of them in memory.
+// TestMemory: reading 20 MB holds little in memory.
 func TestMemory(t *testing.T) { // not parallel: it looks at the whole heap
 
 	client := serve(t, generated(20_000))
@@ -186,8 +185,7 @@ func TestMemory(t *testing.T) { // not parallel: it looks at the whole heap
 	}
 }
 
-// BenchmarkSkip passes over a file of 100,000 items of a kilobyte, as a run does that is taken up
-// again.
+// BenchmarkSkip skips a file of 100,000 items of a kilobyte, as a resumed run does.
 func BenchmarkSkip(b *testing.B) {
 	client := serve(b, generated(100_000))
 	for b.Loop() {

@@ -13,7 +13,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A stalling server answers with some text and then with nothing, for as long as it is waited for.
+// A stalling server sends some text, and then nothing until the request ends.
 type stalling string
 
 func (s stalling) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -31,8 +31,8 @@ type readFunc func([]byte) (int, error)
 
 func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestStalled: a download that brings nothing for a minute is an error that passes [R6]; the time
-// that its reader takes does not count.
+// TestStalled: a download that brings nothing for a minute is a transient error [R6]. The time of
+// its reader does not count.
 func TestStalled(t *testing.T) {
 	t.Parallel()
 	for from, result := range map[string]operation.Result{"file": {OutputFile: file}, "inline": {Inline: true}} {

@@ -24,7 +24,7 @@ const (
 	file                 = "files/batch-abc-123"
 )
 
-// serve is Gemini as the test says, and a client for it.
+// serve returns a client for a Gemini that answers as handler does.
 func serve(t testing.TB, handler http.HandlerFunc) *results.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)

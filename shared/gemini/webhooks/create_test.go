@@ -13,8 +13,8 @@ import (
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 )
 
-// TestCreateEvents: all nine are asked for, and where that is refused, what the refusal says is
-// accepted, else the seven.
+// TestCreateEvents: a webhook subscribes to all nine events; after a refusal to those that it
+// lists, else to the seven.
 func TestCreateEvents(t *testing.T) {
 	t.Parallel()
 	seven := webhooks.AcceptedEvents()

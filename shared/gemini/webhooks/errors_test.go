@@ -11,8 +11,8 @@ import (
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 )
 
-// TestFailures: one request each, one type of error, and nothing of the key or of what a success
-// may hold.
+// TestFailures: a failed call is one request and one type of error, which shows neither the key nor
+// a secret.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	ask := map[string]func(context.Context, *webhooks.Client) error{

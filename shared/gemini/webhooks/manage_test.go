@@ -13,8 +13,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 )
 
-// TestLife: create, find, get, ping, rotate, enable, delete, each one request as the API takes it
-// [G3].
+// TestLife: create, find, get, ping, rotate, enable and delete are one correct request each [G3].
 func TestLife(t *testing.T) {
 	t.Parallel()
 	w, ctx := start(t), t.Context()
@@ -108,7 +107,7 @@ func TestListPages(t *testing.T) {
 	wantError(t, err, 200, "pages; try again")
 }
 
-// TestNoOtherRequest: an id that would make another request of it is not sent.
+// TestNoOtherRequest: an id that would change the request is not sent.
 func TestNoOtherRequest(t *testing.T) {
 	t.Parallel()
 	w := start(t)

@@ -23,7 +23,7 @@ const (
 	ours   = "https://webhook.example/"
 )
 
-// world is a simulated Gemini behind a front that keeps what was sent and may answer instead.
+// world is a simulated Gemini behind a proxy that records requests and may answer in its place.
 type world struct {
 	sim    *geminisim.Sim
 	client *webhooks.Client
@@ -65,7 +65,7 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// instead answers what f does not leave to the simulator.
+// instead lets f answer. Where f returns false the simulator does.
 func (w *world) instead(f func(w http.ResponseWriter, r *http.Request) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
