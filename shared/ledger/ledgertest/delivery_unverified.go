@@ -13,7 +13,7 @@ func (w *world) unverified(e operation.Event) ledger.Unverified {
 	w.Helper()
 	found, err := w.ledger().ReadUnverified(w.ctx, e.Name, e.CorrelationID, e.DeliveryID)
 	if err != nil {
-		w.Fatalf("Hint: %v", err)
+		w.Fatalf("ReadUnverified: %v", err)
 	}
 	return found
 }
