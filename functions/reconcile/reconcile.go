@@ -1,5 +1,5 @@
-// Package reconcile is the function that Cloud Scheduler calls every few minutes: over HTTP, with OIDC. Each call makes one
-// pass [R1].
+// Package reconcile is the HTTP function that Cloud Scheduler calls with OIDC every few minutes. Each
+// call makes one pass [R1].
 package reconcile
 
 import (
@@ -25,7 +25,7 @@ type Function Options
 // New returns the function.
 func New(o Options) Function { return Function(o) }
 
-// ServeHTTP makes a pass. It answers 200 with what the pass did, and 503 if nothing could be read.
+// ServeHTTP makes a pass. It answers 200 with the pass's summary, and 503 if nothing could be read.
 func (f Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	httpfunc.OnlyPOST(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		summary, err := f.Pass(r.Context())
@@ -37,7 +37,7 @@ func (f Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})).ServeHTTP(w, r)
 }
 
-// Pass makes a pass and logs what it did.
+// Pass makes a pass and logs its summary. The error is the reconciler's.
 func (f Function) Pass(ctx context.Context) (reconcile.Summary, error) {
 	began := f.Now()
 	summary, err := f.Reconciler.Pass(ctx)

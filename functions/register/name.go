@@ -9,11 +9,10 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// checkCollection refuses a name that fits no collection. K2 keeps such a name whole, so that what a delivery brings
-// under it is not lost; but to register one promises what nothing can keep: reconcile cannot look it up, and the
-// completion of the operation that was meant comes under its right name, so that a mistyped collection would show as
-// an operation that stays pending [L2, R2]. The submitter is there to read the error. Package submit does not come
-// this way: what Gemini itself called an operation is recorded as it is.
+// checkCollection refuses a name without a collection [L2, R2]. Reconciliation could never look it
+// up, and the operation's events have another name, so that it would stay pending for ever. The
+// submitter can correct it. Deliveries keep such a name [K2], and package submit records a name
+// that Gemini itself gave.
 func checkCollection(name operation.Name) error {
 	if name.Key.Collection() != "" {
 		return nil

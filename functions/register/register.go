@@ -1,5 +1,6 @@
-// Package register is the function that submitters tell about their operations: over HTTP, behind IAM. It makes the record
-// that everything else rests on [L2], and before it, for a submitter that asks for it, that of the intent to submit [G6].
+// Package register is the HTTP function, behind IAM, that submitters call with their operations. It
+// creates the operation's record, which everything else needs [L2]. A submitter can call it before the
+// submission too, to record its intent [G6].
 package register
 
 import (
@@ -20,8 +21,9 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// New returns the function. It answers 201 with the record of an operation that is new, 200 with the record as it stands of
-// one that is known, and 400 with every problem of the request. Of an intent it answers the same with {"intent"}.
+// New returns the function. It answers a registration with the operation's record: 201 if it is
+// new, 200 if it is known. It answers an intent in the same way, with {"intent"}. An invalid
+// request is 400 with all its problems.
 func New(o Options) http.Handler {
 	return httpfunc.OnlyPOST(handler(o))
 }
@@ -49,11 +51,11 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h handler) register(ctx context.Context, w http.ResponseWriter, registration ledger.Registration,
 	began time.Time) {
 	result, err := h.Ledger.Register(ctx, registration)
-	// With these fields a registration can be repeated from the log: see the command recover.
+	// These fields are enough to repeat a registration from the log after a restore.
 	log := h.Log.With("event", "register", "operation", registration.Name.Key, "name", registration.Name.Resource,
 		"jobKind", registration.JobKind, "correlation", registration.CorrelationID)
 	if err != nil {
-		log.ErrorContext(ctx, "registration not taken", "outcome", "error", "error", err)
+		log.ErrorContext(ctx, "registration not accepted", "outcome", "error", "error", err)
 		httpfunc.WriteError(w, err)
 		return
 	}
@@ -75,21 +77,21 @@ func (h handler) register(ctx context.Context, w http.ResponseWriter, registrati
 	httpfunc.WriteJSON(w, status, Answer(result))
 }
 
-// A Registered is the answer to a registration: the record as it stands. Of an operation that was
-// known it names what the registration added, and what the record says otherwise and keeps.
+// Registered is the answer to a registration: the record as it is now. For a known operation it
+// names what the registration added (added) and what it said otherwise and did not change (kept).
 type Registered struct {
 	operation.Record
 	Added []string `json:"added,omitempty"`
 	Kept  []string `json:"kept,omitempty"`
 }
 
-// Answer makes the answer to a registration of what came of it.
+// Answer returns the answer to a registration.
 func Answer(r ledger.Registered) Registered {
 	return Registered{Record: r.Record, Added: r.Added, Kept: r.Kept}
 }
 
-// An intentAnswer is the intent as it stands, and what the request says otherwise of one that is
-// known.
+// An intentAnswer is the intent as it is now, and what the request said otherwise of a known one
+// (kept).
 type intentAnswer struct {
 	Intent ledger.Intent `json:"intent"`
 	Kept   []string      `json:"kept,omitempty"`
@@ -100,7 +102,7 @@ func (h handler) intend(ctx context.Context, w http.ResponseWriter, intention le
 	log := h.Log.With("event", "intent", "correlation", intention.CorrelationID, "jobKind", intention.JobKind,
 		"collection", intention.Collection)
 	if err != nil {
-		log.ErrorContext(ctx, "intent not taken", "outcome", "error", "error", err)
+		log.ErrorContext(ctx, "intent not accepted", "outcome", "error", "error", err)
 		httpfunc.WriteError(w, err)
 		return
 	}

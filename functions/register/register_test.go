@@ -21,7 +21,8 @@ var noon = time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	r := w.post(`{"name":"batches/abc","jobKind":"review","metadata":{"b": 1, "a": [true]},"submittedAt":"2026-01-22T12:30:00.1234567+01:00","correlationId":"c-1"}`)
+	r := w.post(`{"name":"batches/abc","jobKind":"review","metadata":{"b": 1, "a": [true]},` +
+		`"submittedAt":"2026-01-22T12:30:00.1234567+01:00","correlationId":"c-1"}`)
 	if r.Status != http.StatusCreated {
 		t.Fatalf("%d %+v, want 201", r.Status, r.Error)
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Request is the body of a registration; or, with Intent, of the intent to submit.
+// A Request is the body of a registration or, with Intent, of an intent.
 type Request struct {
-	// Intent: the operation has no name yet, because it is going to be submitted [G6].
+	// Intent: the operation is about to be submitted, and has no name yet [G6].
 	Intent bool `json:"intent,omitempty"`
 	// Name is the operation's resource name, in any form [K1].
 	Name          string          `json:"name"`
@@ -26,7 +26,7 @@ type Request struct {
 	Metadata      json.RawMessage `json:"metadata,omitempty"`
 	SubmittedAt   *time.Time      `json:"submittedAt,omitempty"`
 	CorrelationID string          `json:"correlationId,omitempty"`
-	// Collection says where an intent's operation is going to be, such as "batches".
+	// Collection is that of an intent's future operation, such as "batches".
 	Collection string `json:"collection,omitempty"`
 }
 
@@ -35,8 +35,8 @@ const (
 	maxAhead = time.Hour                  // how far a submitter's clock may be ahead
 )
 
-// Parse reads a request: a registration or an intention, and the other is nil. The error is a *httpfunc.Error with every
-// problem.
+// Parse reads a request. It returns a registration or an intention; the other one is nil. The error
+// is a *httpfunc.Error with all problems.
 func Parse(body []byte, now time.Time) (*ledger.Registration, *ledger.Intention, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
@@ -70,7 +70,7 @@ func Parse(body []byte, now time.Time) (*ledger.Registration, *ledger.Intention,
 		}
 	}
 	if unread["intent"] {
-		return nil, nil, bad(problems...) // what else is wrong depends on it
+		return nil, nil, bad(problems...) // the other checks depend on it
 	}
 	registration, intention, more := request.check(now)
 	for _, problem := range more {
@@ -84,7 +84,7 @@ func Parse(body []byte, now time.Time) (*ledger.Registration, *ledger.Intention,
 	return registration, intention, nil
 }
 
-// check makes of the request what it asks for, and says every problem of it.
+// check returns what the request asks for, or all its problems.
 func (request Request) check(now time.Time) (*ledger.Registration, *ledger.Intention, []string) {
 	if request.Intent {
 		intention, problems := request.intention()
@@ -94,7 +94,8 @@ func (request Request) check(now time.Time) (*ledger.Registration, *ledger.Inten
 	return &registration, nil, problems
 }
 
-// Registration checks the request, which is not an intent. The error is a *httpfunc.Error with every problem.
+// Registration returns the registration of a request that is not an intent. The error is a
+// *httpfunc.Error with all problems.
 func (request Request) Registration(now time.Time) (ledger.Registration, error) {
 	registration, problems := request.registration(now)
 	if len(problems) > 0 {
@@ -155,7 +156,7 @@ func (request Request) intention() (ledger.Intention, []string) {
 	}, problems
 }
 
-// job checks what registrations and intents say alike.
+// job checks the fields that registrations and intents have in common.
 func (request Request) job() (operation.Metadata, []string) {
 	var problems []string
 	metadata, err := operation.ParseMetadata(request.Metadata)
@@ -178,7 +179,7 @@ func (request Request) job() (operation.Metadata, []string) {
 	return metadata, problems
 }
 
-// unfit says why a body is no JSON object, in the sender's words rather than those of the decoder that ended in err.
+// unfit returns why a body is no JSON object, in JSON's words instead of those of Go's decoder.
 func unfit(err error) string {
 	if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
 		return fmt.Sprintf("it is no JSON (byte %d)", syntax.Offset)
@@ -188,7 +189,7 @@ func unfit(err error) string {
 
 func bad(problems ...string) error {
 	return &httpfunc.Error{
-		Status: http.StatusBadRequest, Message: "the request cannot be taken: " + strings.Join(problems, "; "),
+		Status: http.StatusBadRequest, Message: "the request is invalid: " + strings.Join(problems, "; "),
 		Problems: problems,
 	}
 }

@@ -105,10 +105,13 @@ func TestMistypedFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for body, want := range map[string]string{
-		`{"name":"batches/a","jobkind":"x"}`:                                 `"jobkind": there is no such field; did you mean jobKind?`,
-		`{"name":"batches/a","colour":"x"}`:                                  `"colour": there is no such field`,
-		`{"intent":true,"correlationId":"c","collection":"batch"}`:           `collection: "batch" is none of [operations batches batchJobs batchPredictionJobs interactions]; did you mean batches?`,
-		`{"intent":true,"correlationId":"c","metadata":{},"corelationId":1}`: `"corelationId": there is no such field; did you mean correlationId?`,
+		`{"name":"batches/a","jobkind":"x"}`: `"jobkind": there is no such field; did you mean jobKind?`,
+		`{"name":"batches/a","colour":"x"}`:  `"colour": there is no such field`,
+		`{"intent":true,"correlationId":"c","collection":"batch"}`: `collection: "batch" is none of [operations ` +
+			`batches batchJobs batchPredictionJobs interactions]; did you ` +
+			`mean batches?`,
+		`{"intent":true,"correlationId":"c","metadata":{},"corelationId":1}`: `"corelationId": there is no such ` +
+			`field; did you mean correlationId?`,
 	} {
 		if r := w.post(body); r.Status != http.StatusBadRequest || len(r.Error.Problems) != 1 || r.Error.Problems[0] != want {
 			t.Errorf("%s: %d %q, want 400 %q", body, r.Status, r.Error.Problems, want)
@@ -121,7 +124,8 @@ func TestMistypedFields(t *testing.T) {
 func TestUndecodableBody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	const body = `the body is not a registration, which is {"name","jobKind","metadata","submittedAt","correlationId"}, nor an intent, ` +
+	const body = `the body is not a registration, which is {"name","jobKind","metadata","submittedAt",` +
+		`"correlationId"}, nor an intent, ` +
 		`which is {"intent":true,"correlationId","jobKind","metadata","collection"}: `
 	for sent, want := range map[string]string{
 		`{"name":"batches/a","metadata":5}`:   `metadata: metadata is not a JSON object, such as {"dataset":"a"}`,

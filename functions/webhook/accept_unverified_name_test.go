@@ -92,7 +92,8 @@ func TestNameNotKept(t *testing.T) {
 		"m2": {"other", "operations/a2", false},
 		"m3": {"job-7", "operations/known", true},
 	} {
-		body := fmt.Sprintf(`{"type":"video.generated","data":{"id":%q,"user_metadata":{"opledger_correlation_id":"job-7"}}}`, c.name)
+		body := fmt.Sprintf(`{"type":"video.generated","data":{"id":%q,`+
+			`"user_metadata":{"opledger_correlation_id":"job-7"}}}`, c.name)
 		w.unwritten(func() { w.wantAccepted(w.vouched(delivery, c.id, body), "ignored", "not-found", c.registered) })
 	}
 }

@@ -94,8 +94,10 @@ func TestUnverifiedAboutNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	for id, c := range map[string]struct{ body, reason string }{
-		"unknown":     {event("batch.succeeded", "batches/unknown", t1), "not-found"},
-		"correlated":  {`{"type":"batch.failed","data":{"id":"batches/none","user_metadata":{"opledger_correlation_id":"job-7"}}}`, "not-found"},
+		"unknown": {event("batch.succeeded", "batches/unknown", t1), "not-found"},
+		"correlated": {`{"type":"batch.failed","data":{"id":"batches/none",` +
+			`"user_metadata":{"opledger_correlation_id":"job-7"}}}`,
+			"not-found"},
 		"interaction": {event("interaction.completed", "v1_none", t1), "not-found"},
 		"a bad name":  {event("batch.succeeded", "batches/a?b", t1), "invalid-name"},
 		"elsewhere":   {event("batch.succeeded", "projects/p/locations/us/batchPredictionJobs/7", t1), "unsupported"},

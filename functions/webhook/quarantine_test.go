@@ -33,10 +33,11 @@ func TestQuarantine(t *testing.T) {
 		"not-utf8": {"{\"type\":\"batch.succeeded\",\"data\":{\"id\":\"\xff\"}}", "not UTF-8"},
 		"noise":    {string(noise), "not UTF-8"},
 		// Decoded, they would all be one operation [K1], and the last two one correlation id [K6].
-		"surrogate":   {`{"type":"batch.succeeded","data":{"id":"batches/a\ud800"}}`, "U+FFFD"},
-		"another":     {`{"type":"batch.succeeded","data":{"id":"batches/a\udfff"}}`, "U+FFFD"},
-		"replaced":    {"{\"type\":\"batch.succeeded\",\"data\":{\"id\":\"batches/a\uFFFD\"}}", "U+FFFD"},
-		"correlation": {`{"type":"batch.succeeded","data":{"id":"x","user_metadata":{"opledger_correlation_id":"c\ud800"}}}`, "U+FFFD"},
+		"surrogate": {`{"type":"batch.succeeded","data":{"id":"batches/a\ud800"}}`, "U+FFFD"},
+		"another":   {`{"type":"batch.succeeded","data":{"id":"batches/a\udfff"}}`, "U+FFFD"},
+		"replaced":  {"{\"type\":\"batch.succeeded\",\"data\":{\"id\":\"batches/a\uFFFD\"}}", "U+FFFD"},
+		"correlation": {`{"type":"batch.succeeded","data":{"id":"x",` +
+			`"user_metadata":{"opledger_correlation_id":"c\ud800"}}}`, "U+FFFD"},
 		"beside it": {`{"type":"batch.succeeded","data":{"id":"x"},"userMetadata":{"opledger_correlation_id":"c\udfff"}}`,
 			"U+FFFD"},
 		"nul":    {"\x00\x01", "not a JSON object"},

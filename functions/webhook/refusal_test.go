@@ -29,7 +29,8 @@ func TestVector(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.clock.Set(time.Unix(1700000000, 0))
-	const body = `{"type":"batch.succeeded","version":"v1","timestamp":"2026-01-22T12:00:00Z","data":{"id":"batches/abc123"}}`
+	const body = `{"type":"batch.succeeded","version":"v1","timestamp":"2026-01-22T12:00:00Z",` +
+		`"data":{"id":"batches/abc123"}}`
 	r := w.request(http.MethodPost, http.Header{
 		"webhook-id": {"msg_1"}, "webhook-timestamp": {"1700000000"},
 		"webhook-signature": {"v1,Ji0fMZWrXihCWK0BcPBgtjRuughdnVgxaqEe7gDrUN8="},

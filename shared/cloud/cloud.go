@@ -23,7 +23,7 @@ func Ledger(ctx context.Context, store config.Firestore, to config.Topic, settin
 	return l, err
 }
 
-// open opens the ledger, and returns what closes it again.
+// open opens the ledger. The function that it returns closes it.
 func open(ctx context.Context, store config.Firestore, to config.Topic, settings config.Ledger) (
 	*ledger.Ledger, func() error, error,
 ) {

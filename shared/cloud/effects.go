@@ -11,7 +11,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// Effects are the settings of what runs effects.
+// Effects are the settings of the effects function.
 type Effects struct {
 	Firestore config.Firestore
 	Topic     config.Topic
@@ -20,10 +20,12 @@ type Effects struct {
 	Results   config.Results
 }
 
-// Runner puts together what runs effects, with the team's own handlers by the name of their effect. What it opens stays open as
-// long as the process; after an error nothing is left open, since a function is then built anew at the next request.
-func Runner(ctx context.Context, settings Effects, custom map[string]effect.Handler, log *slog.Logger) (*effect.Runner, error) {
-	o := effect.HandlerOptions{Log: log, Topics: effect.NewTopics(settings.Firestore.ProjectID), Custom: custom, Now: time.Now}
+// Runner returns what runs effects, with the custom handlers by the name of their effect. After an
+// error nothing stays open, because the function is built again at the next request.
+func Runner(ctx context.Context, settings Effects, custom map[string]effect.Handler,
+	log *slog.Logger) (*effect.Runner, error) {
+	o := effect.HandlerOptions{Log: log, Topics: effect.NewTopics(settings.Firestore.ProjectID), Custom: custom,
+		Now: time.Now}
 	var err error
 	if o.Results, err = Results(ctx, settings.Results); err != nil {
 		return nil, err
@@ -42,9 +44,9 @@ func Runner(ctx context.Context, settings Effects, custom map[string]effect.Hand
 	return effect.NewRunner(o.Ledger, handlers), nil
 }
 
-// Handlers returns the handler of each effect, by name: effect.Handlers, with what the settings say of all of them put into o,
-// but for a Signer that is there already. Errors: those of EffectSigner, and those of effect.Handlers. These errors, and those of
-// the handlers, say which setting to change.
+// Handlers returns the handler of each effect, by the effect's name. It is effect.Handlers with the
+// settings put into o; a Signer in o is kept. Its errors are those of EffectSigner and
+// effect.Handlers. They, and those of the handlers, name the setting to change.
 func Handlers(ctx context.Context, specs []effect.Spec, settings config.Handlers,
 	o effect.HandlerOptions) (map[string]effect.Handler, error) {
 	if o.Signer == nil {
@@ -66,8 +68,8 @@ func Handlers(ctx context.Context, specs []effect.Spec, settings config.Handlers
 	return handlers, nil
 }
 
-// CheckHandlers returns the problems of the effects that only show with their handlers, joined. project is that of topics which do
-// not name one; it may be empty. Nothing is connected to.
+// CheckHandlers returns the problems of the effects that only their handlers can find, joined.
+// project is that of topics that do not name one; it may be empty. It makes no connection.
 func CheckHandlers(specs []effect.Spec, project string, custom map[string]effect.Handler) error {
 	o := effect.HandlerOptions{Log: slog.New(slog.DiscardHandler), Topics: effect.NewTopics(project), Custom: custom}
 	_, err := effect.Handlers(specs, o)
@@ -80,8 +82,8 @@ const (
 	allTimeout   = 3 * time.Second
 )
 
-// Unperformable returns, by the name of the effect, why no attempt at it can succeed as things are, as far as that can be told
-// within 3 seconds. It takes what Handlers took.
+// Unperformable returns, by the effect's name, why no attempt at it can succeed now, as far as that
+// can be found out within 3 s. Its arguments are those of Handlers.
 func Unperformable(ctx context.Context, specs []effect.Spec, settings config.Handlers,
 	o effect.HandlerOptions) map[string]error {
 	o = withSettings(settings, o)

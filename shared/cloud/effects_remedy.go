@@ -23,7 +23,7 @@ func remedies() []remedy {
 	}
 }
 
-// withRemedy adds to an error what to change about it, if that is known.
+// withRemedy adds the remedy to an error, if there is one.
 func withRemedy(err error) error {
 	for _, r := range remedies() {
 		if errors.Is(err, r.of) {
@@ -33,7 +33,7 @@ func withRemedy(err error) error {
 	return err
 }
 
-// handlerErrors names the variable in each problem of effect.Handlers, with its remedy.
+// handlerErrors returns the problems of effect.Handlers, each with its variable and remedy.
 func handlerErrors(err error) error {
 	problems := diag.Split(err)
 	for i, problem := range problems {

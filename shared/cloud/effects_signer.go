@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 )
 
-// LateEffectSigner is EffectSigner for a process that starts without the secret, too: see effect.LateSigner. It returns nil
-// where nothing is signed.
+// LateEffectSigner is EffectSigner for a process that also starts without the secret, see
+// effect.LateSigner. It returns nil if nothing is signed.
 func LateEffectSigner(settings config.Handlers) *effect.Signer {
 	if settings.Secret.IsZero() {
 		return nil
@@ -18,10 +18,10 @@ func LateEffectSigner(settings config.Handlers) *effect.Signer {
 	return effect.LateSigner(func(ctx context.Context) (*effect.Signer, error) { return EffectSigner(ctx, settings) })
 }
 
-// EffectSigner returns what signs the http effects, nil where nothing is signed: made of the secrets in the settings, or of the
-// newest enabled version of their secret, as it is now. A version may hold several secrets, separated by white space, and each
-// signs. A process that is to use a newer version is started again. The errors of the secret are those of
-// secret.Client.Newest and effect.NewSigner; none holds a secret.
+// EffectSigner returns the signer of http effects, nil if nothing is signed. It signs with each of
+// the secrets in the settings or, if those name one, with each secret in its newest enabled
+// version, which may hold several, separated by white space. Restart the process to use a newer
+// version. Its errors are those of secret.Client.Newest and effect.NewSigner, and hold no secret.
 func EffectSigner(ctx context.Context, settings config.Handlers) (*effect.Signer, error) {
 	if settings.Secret.IsZero() {
 		return nil, nil

@@ -13,12 +13,12 @@ import (
 	"github.com/opledger/opledger/shared/trust"
 )
 
-// Gate puts together what deliveries are verified with: the secrets in the settings and those in Secret Manager, of which every
-// enabled version counts, and the keys of dynamic webhooks. What it opens stays open as long as the process.
+// Gate returns what verifies deliveries: with the secrets in the settings, every enabled version of
+// those in Secret Manager, and the keys of dynamic webhooks.
 //
-// It reads the secrets, so that a mistake shows at the start: the error wraps gemini.ErrSecret and names each version that is
-// malformed. That there is none yet, or that they cannot be read now, is no error: deliveries are answered 503 until that
-// changes.
+// It reads the secrets, so that a mistake shows at the start. The error wraps gemini.ErrSecret and
+// names each malformed version. That there is no version yet, or that none can be read now, is only
+// logged: deliveries are answered 503 until that changes.
 func Gate(ctx context.Context, settings config.Webhook, now time.Time, log *slog.Logger) (*trust.Gate, error) {
 	options := trust.Options{Tolerance: settings.Tolerance}
 	var err error
@@ -28,7 +28,8 @@ func Gate(ctx context.Context, settings config.Webhook, now time.Time, log *slog
 	if options.Static != nil {
 		err := options.Static.Load(ctx, now)
 		if errors.Is(err, gemini.ErrSecret) {
-			return nil, fmt.Errorf("OPLEDGER_WEBHOOK_SECRET: %w; disable the malformed version, and add a good one if there is none", err)
+			return nil, fmt.Errorf("OPLEDGER_WEBHOOK_SECRET: %w; disable the malformed version, "+
+				"and add a good one if there is none", err)
 		}
 		if err != nil {
 			log.WarnContext(ctx, "static deliveries cannot be verified yet, and are answered 503", "event", "auth",
@@ -46,7 +47,7 @@ func Gate(ctx context.Context, settings config.Webhook, now time.Time, log *slog
 	return trust.New(options)
 }
 
-// secrets returns the signing secrets; nil while the settings name none.
+// secrets returns the signing secrets; nil if the settings name none.
 func secrets(settings config.Webhook, log *slog.Logger) (*trust.Secrets, error) {
 	switch {
 	case len(settings.Secrets.Names) > 0:
@@ -57,11 +58,12 @@ func secrets(settings config.Webhook, log *slog.Logger) (*trust.Secrets, error) 
 	case len(settings.Secrets.Values) > 0:
 		return trust.FixedSecrets(settings.Secrets.Values...)
 	default:
-		return nil, nil //nolint:nilnil // there is none, and that is no error
+		return nil, nil //nolint:nilnil // no secret yet is no error
 	}
 }
 
-// enabled returns every enabled version of the named secrets, and the secrets that the settings hold themselves.
+// enabled returns every enabled version of the named secrets, and the secrets in the settings
+// themselves.
 func enabled(ctx context.Context, manager *secret.Client, settings config.Webhook) ([]trust.Secret, error) {
 	var all []trust.Secret
 	for i, value := range settings.Secrets.Values {

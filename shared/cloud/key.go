@@ -10,9 +10,9 @@ import (
 	"github.com/opledger/opledger/shared/secret"
 )
 
-// GeminiKey returns the Gemini API key: the one in the settings, or else the newest enabled version of its secret, as it is
-// now. A process that is to use a newer one is started again. The errors of the secret are those of secret.Client.Newest; none
-// holds the key.
+// GeminiKey returns the Gemini API key: the one in the settings, or else the newest enabled version
+// of its secret. Restart the process to use a newer one. Its errors are those of
+// secret.Client.Newest, and do not hold the key.
 func GeminiKey(ctx context.Context, settings config.Gemini) (string, error) {
 	if settings.APIKeySecret == "" {
 		return strings.TrimSpace(settings.APIKey), nil
@@ -25,8 +25,8 @@ func GeminiKey(ctx context.Context, settings config.Gemini) (string, error) {
 	return newest(ctx, variable, name, settings.SecretEmulator)
 }
 
-// newest returns the newest enabled version of the secret that a variable names, without white space around it. The error
-// begins with the variable's name.
+// newest returns the newest enabled version of a secret, without white space around it. The error
+// begins with the variable that names the secret.
 func newest(ctx context.Context, variable string, name secret.Name, emulator string) (string, error) {
 	secrets := secret.New(secret.Options{Emulator: emulator})
 	data, err := secrets.Newest(ctx, name)

@@ -8,11 +8,11 @@ import (
 	"github.com/opledger/opledger/shared/gemini/results"
 )
 
-// Results returns what fetches the results of batches; nil where no effect needs them. Errors: those of GeminiKey, and
-// those of results.New.
+// Results returns the client that fetches the results of batches; nil if no effect needs them. Its
+// errors are those of GeminiKey and results.New.
 func Results(ctx context.Context, settings config.Results) (*results.Client, error) {
 	if !settings.Wanted {
-		return nil, nil //nolint:nilnil // nobody needs it, and that is no error
+		return nil, nil //nolint:nilnil // no effect needs it, which is no error
 	}
 	key, err := GeminiKey(ctx, settings.Gemini)
 	if err != nil {

@@ -6,17 +6,18 @@ import (
 	"strings"
 )
 
-// Access is who may call the routes of serve that are not public, beside this machine.
+// Access is which callers, other than local ones, may call the routes of serve that are not public.
 type Access struct {
-	// Token is what a caller shows as its bearer token; empty: only this machine calls.
+	// Token is the bearer token of remote callers; empty: only local callers are allowed.
 	Token string `env:"OPLEDGER_SERVE_TOKEN"`
-	// PushAudience and PushAccount are those of the Pub/Sub subscription that pushes to /effects. Both
-	// are set, or neither: then /effects takes nothing from beyond this machine.
+	// PushAudience and PushAccount are those of the Pub/Sub subscription that pushes to /effects. Either
+	// both are set or neither: then only local callers may call /effects.
 	PushAudience string `env:"OPLEDGER_PUSH_AUDIENCE"`
 	PushAccount  string `env:"OPLEDGER_PUSH_ACCOUNT"`
 }
 
-// minToken is the length from which a token cannot be guessed, even one that is only in hex digits.
+// minToken is the shortest accepted token, in characters. Even one of hex digits cannot be guessed
+// at that length.
 const minToken = 32
 
 func (a *Access) validate() []error {
@@ -29,7 +30,7 @@ func (a *Access) validate() []error {
 	switch {
 	case a.PushAudience != "" && a.PushAccount == "":
 		problems = append(problems, errors.New("OPLEDGER_PUSH_AUDIENCE: it needs OPLEDGER_PUSH_ACCOUNT, "+
-			"the service account of the push subscription: others can have a token made for any audience"))
+			"the service account of the push subscription: other callers can get a token for any audience"))
 	case a.PushAccount != "" && a.PushAudience == "":
 		problems = append(problems, errors.New("OPLEDGER_PUSH_ACCOUNT: it needs OPLEDGER_PUSH_AUDIENCE, "+
 			"the audience in the settings of the push subscription"))
@@ -40,7 +41,7 @@ func (a *Access) validate() []error {
 	return problems
 }
 
-// Port is what a server listens on.
+// Port is the port that a server listens on.
 type Port struct {
 	Number int `env:"PORT" envDefault:"8080"`
 }

@@ -7,17 +7,18 @@ import (
 	"github.com/opledger/opledger/shared/secret"
 )
 
-// Gemini is how Gemini is asked: where, and with which API key. The key is given itself, or as the name of its secret.
+// Gemini is the address of the Gemini API and its key, which is given itself or as the name of its
+// secret. The values are texts, which validate checks, because some groups need Gemini only under a
+// condition: unused values must not be refused.
 type Gemini struct {
 	APIKey       string `env:"GEMINI_API_KEY"`
 	APIKeySecret string `env:"OPLEDGER_GEMINI_API_KEY_SECRET"`
 	BaseURL      string `env:"GOOGLE_GEMINI_BASE_URL"`
-	// SecretEmulator is where the secret is, for a test; empty: in Google's Secret Manager.
+	// SecretEmulator is the address of an emulated Secret Manager, for tests; empty: Google's.
 	SecretEmulator string `env:"SECRET_MANAGER_EMULATOR_HOST"`
 }
 
-// IsSet reports whether there is an API key, or the name of one's secret. A command that does not ask Gemini has
-// neither.
+// IsSet reports whether there is an API key, or the name of its secret.
 func (g Gemini) IsSet() bool { return g.APIKey != "" || g.APIKeySecret != "" }
 
 func (g *Gemini) validate() []error {
@@ -26,7 +27,7 @@ func (g *Gemini) validate() []error {
 	missing := errors.Is(err, api.ErrNoAPIKey)
 	switch {
 	case missing && g.APIKeySecret == "":
-		problems = append(problems, errors.New("GEMINI_API_KEY: it is not set; Gemini is asked with it; "+
+		problems = append(problems, errors.New("GEMINI_API_KEY: it is not set, and requests to Gemini need it; "+
 			"set it, or OPLEDGER_GEMINI_API_KEY_SECRET to the name of its secret"))
 	case !missing && g.APIKeySecret != "":
 		problems = append(problems,

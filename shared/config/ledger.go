@@ -66,16 +66,16 @@ func (l *Ledger) validate() []error {
 			problems = append(problems, fmt.Errorf("%s: it must be a duration longer than zero, such as 90s or 5m", d.variable))
 		}
 	}
-	if l.Retention < redelivery { // a delivery that the ledger has forgotten would be a new one [L3, S7]
+	if l.Retention < redelivery { // an expired delivery would count as a new one [L3, S7]
 		problems = append(problems,
-			errors.New("OPLEDGER_RETENTION: it must be at least 24h: Gemini delivers again for so long"))
+			errors.New("OPLEDGER_RETENTION: it must be at least 24h, because Gemini redelivers for that long"))
 	}
 	if l.MaxAttempts < 1 {
 		problems = append(problems, errors.New("OPLEDGER_MAX_ATTEMPTS: it must be at least 1"))
 	}
 	if l.RetryFor < 0 {
 		problems = append(problems,
-			errors.New("OPLEDGER_RETRY_FOR: it must not be negative; 0 lets the attempts alone decide"))
+			errors.New("OPLEDGER_RETRY_FOR: it must not be negative; with 0 only the number of attempts counts"))
 	}
 	var err error
 	l.Effects, err = parseEffects(l.EffectsText, l.Transitions)
@@ -86,7 +86,8 @@ func (l *Ledger) validate() []error {
 	return append(problems, problemsOf("OPLEDGER_EFFECTS", err)...)
 }
 
-// parseEffects returns the effects in OPLEDGER_EFFECTS, or the default where it is not set. Beside an error they are what could be read.
+// parseEffects returns the effects in OPLEDGER_EFFECTS, or the default if it is not set. Beside an
+// error they are those that could be read.
 func parseEffects(text string, allowed operation.Transitions) ([]effect.Spec, error) {
 	if text == "" {
 		specs := effect.Default()

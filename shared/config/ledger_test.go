@@ -38,7 +38,8 @@ func TestTransitionsAndEffects(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	// So with the default effect, which runs on every end.
-	if _, err = config.Parse[struct{ Ledger config.Ledger }]([]string{"OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED"}); err == nil {
+	_, err = config.Parse[struct{ Ledger config.Ledger }]([]string{"OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED"})
+	if err == nil {
 		t.Error("the default effect and an allowed transition: no error, and the ledger refuses the settings later")
 	}
 }

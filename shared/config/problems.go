@@ -36,8 +36,8 @@ func parseProblems(err error, group reflect.Type, variables map[string]string) [
 	return problems
 }
 
-// unreadable says how a value of its type is written. A type that decodes itself speaks for itself. No
-// secret is repeated, because a secret is read as a text or decodes itself.
+// unreadable says how a value is written, by its type. A type that decodes itself has an error of
+// its own. No secret is repeated, because secrets are texts or decode themselves.
 func unreadable(value string, parse env.ParseError) error {
 	switch {
 	case parse.Type == reflect.TypeFor[time.Duration]():

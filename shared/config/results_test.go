@@ -13,7 +13,8 @@ func TestResults(t *testing.T) {
 	t.Parallel()
 	const (
 		perItem = "OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log, each: item}]"
-		results = "OPLEDGER_EFFECTS=[{name: b, on: [FAILED], do: log}, {name: a, on: [SUCCEEDED], do: results, collection: reviews}]"
+		results = "OPLEDGER_EFFECTS=[{name: b, on: [FAILED], do: log}, {name: a, on: [SUCCEEDED], do: results, " +
+			"collection: reviews}]"
 	)
 	for _, c := range []struct {
 		set    []string

@@ -12,7 +12,7 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// everyGroup is every group there is: together what the functions and the commands read.
+// everyGroup has every group: all that the functions and the commands read.
 type everyGroup struct {
 	Project       Project
 	Place         Place
@@ -33,21 +33,21 @@ type everyGroup struct {
 
 const ours = "OPLEDGER_"
 
-// besides are the names with our prefix that are no settings: those that the README's submitters find a function by,
-// and those that tell the tests to insist on the emulators and how much to do. People share one environment.
+// besides are the names with the prefix that are no settings: of the README's submitters, and of the
+// tests. They may be set in the same environment.
 func besides() []string {
 	return []string{"OPLEDGER_URL", "OPLEDGER_TOKEN", "OPLEDGER_REQUIRE_EMULATORS", "OPLEDGER_SOAK"}
 }
 
-// Unread reports each variable in environ, which is in the form of os.Environ, that begins with OPLEDGER_ and that no
-// function and no command reads: probably another one was meant, whose default holds now, unnoticed. One that is set
-// for another function is no problem. The error joins the problems, each beginning with the variable's name; none has
-// a value in it.
+// Unread reports each variable in environ, which has the form of os.Environ, that begins with
+// OPLEDGER_ and that no function and no command reads. Most likely another variable was meant,
+// whose default applies unnoticed. A variable of another function is no problem. The error joins
+// the problems, each beginning with the variable's name, and repeats no value.
 //
-// A command, and whatever checks settings before they are deployed, refuses to start: the operator is there and can
-// fix it. A deployed function starts, and says it in its log once. It would not take in what Gemini delivers
-// otherwise, over a variable that changes nothing; and a revision to which the operator rolls back may be older than
-// a variable that is set for it.
+// A command, and a check of settings before a deployment, treat it as an error, because the
+// operator can fix it at once. A deployed function only logs it once and starts. It would refuse
+// Gemini's deliveries otherwise, for a variable that changes nothing; and a revision that the
+// operator rolls back to may be older than a variable that is set.
 func Unread(environ []string) error {
 	params, err := env.GetFieldParams(&everyGroup{})
 	if err != nil {
@@ -57,7 +57,7 @@ func Unread(environ []string) error {
 	for _, param := range params {
 		known = append(known, param.Key)
 	}
-	var names []string // without the prefix, which would let short names seem alike
+	var names []string // without the prefix, which would make short names seem alike
 	for _, name := range known {
 		if name, ok := strings.CutPrefix(name, ours); ok {
 			names = append(names, name)

@@ -48,7 +48,8 @@ func TestUnread(t *testing.T) {
 func TestEverySettingIsKnown(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
-	read := regexp.MustCompile("env:\"(OPLEDGER_[A-Z_]+)|Getenv\\(\"(OPLEDGER_[A-Z_]+)|^\\| `(OPLEDGER_[A-Z_]+)`|\\$\\{?(OPLEDGER_[A-Z_]+)")
+	read := regexp.MustCompile("env:\"(OPLEDGER_[A-Z_]+)|Getenv\\(\"(OPLEDGER_[A-Z_]+)|^\\| " +
+		"`(OPLEDGER_[A-Z_]+)`|\\$\\{?(OPLEDGER_[A-Z_]+)")
 	names := map[string]bool{}
 	if err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && path != root {

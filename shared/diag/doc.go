@@ -1,4 +1,4 @@
-// Package diag is how a problem with an input is reported: the input quoted and bounded, what was
-// probably meant, and every problem at once, a line each. Settings, commands and readers of foreign
-// texts share it.
+// Package diag reports problems with an input: it quotes the input, cut to a bound, suggests what was
+// probably meant, and prints all problems at once, one per line. Settings, commands and the readers of
+// foreign texts use it.
 package diag

@@ -6,7 +6,7 @@ import (
 )
 
 // Cut shortens text to at most limit bytes, never within a character, and marks the cut with "…".
-// Bytes that are not UTF-8 are replaced: Firestore refuses them, and would do so at each retry.
+// Bytes that are not UTF-8 are replaced, because Firestore refuses them, at each retry too.
 func Cut(text string, limit int) string {
 	const mark = "…"
 	if len(text) > limit {
@@ -15,8 +15,7 @@ func Cut(text string, limit int) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// Quote returns text as messages repeat it: quoted, safe within a line, at most 80 bytes before the
-// quoting.
+// Quote returns text quoted, safe within a line, and cut to 80 bytes before the quoting.
 func Quote(text string) string { return QuoteUpTo(text, 80) }
 
 // QuoteUpTo is Quote with a limit in bytes.

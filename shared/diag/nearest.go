@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Duration says of a text that time.ParseDuration refuses how a duration is written.
+// Duration returns an error for a text that time.ParseDuration refuses, with how a duration is
+// written.
 func Duration(text string) error {
 	write := "write 90s, 5m or 6h"
 	const most = 1e5 // days, within what a duration can hold
@@ -18,7 +19,8 @@ func Duration(text string) error {
 	return fmt.Errorf("%s is not a duration; %s", Quote(text), write)
 }
 
-// DidYouMean returns "; did you mean WORD?" with the known word that is Nearest, or nothing, to be put behind what is wrong.
+// DidYouMean returns "; did you mean WORD?" with the known word that is Nearest, or nothing. It
+// ends an error text.
 func DidYouMean[Word ~string](word string, known []Word) string {
 	if meant, ok := Nearest(word, known); ok {
 		return fmt.Sprintf("; did you mean %s?", meant)
@@ -26,9 +28,10 @@ func DidYouMean[Word ~string](word string, known []Word) string {
 	return ""
 }
 
-// Nearest returns the known word that word was probably meant to be, in any case: one in whose place it comes by few slips,
-// about one in three letters, each a letter too many, missing, wrong, or two in the wrong order. Of several the one with the
-// fewest, and of these the first.
+// Nearest returns the known word that was most likely meant by word, and whether there is one. Case
+// makes no difference. The distance counts each letter that is missing, too many or wrong, and each
+// two that are swapped; it may be about one in three letters. Of equally near words it returns the
+// first.
 func Nearest[Word ~string](word string, known []Word) (Word, bool) {
 	var nearest Word
 	typed := []rune(strings.ToLower(word))
@@ -44,7 +47,7 @@ func Nearest[Word ~string](word string, known []Word) (Word, bool) {
 	return nearest, nearest != ""
 }
 
-// slips is the optimal string alignment distance of a and b.
+// slips returns the optimal string alignment distance of a and b.
 func slips(a, b []rune) int {
 	var before []int
 	last, row := make([]int, len(b)+1), make([]int, len(b)+1)

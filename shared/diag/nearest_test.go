@@ -6,7 +6,7 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// TestNearest: a slip is mended, and what is another word is not taken for one.
+// TestNearest: a slip finds the word that was meant, and another word finds none.
 func TestNearest(t *testing.T) {
 	t.Parallel()
 	known := []string{"GRACE", "INTERVAL", "EFFECTS", "EFFECTS_PAUSED", "EFFECT_SECRET", "on", "do", "name", "jobKinds",
@@ -34,7 +34,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// TestDuration: what is no duration is repeated, with what to write.
+// TestDuration: a text that is no duration is repeated, with how to write one.
 func TestDuration(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// Split takes joined errors apart, such as those of config.Parse; nil has none. An error that wraps
-// others, and says more than they do, stays as it is.
+// Split returns the errors that err joins, such as those of config.Parse; none for nil. An error
+// that wraps others and has a text of its own stays as it is.
 func Split(err error) []error {
 	var inner []error
 	switch wrapper := err.(type) { //nolint:errorlint // it takes err itself apart
@@ -33,9 +33,9 @@ func Split(err error) []error {
 	return parts
 }
 
-// Lines is what a program prints on stderr about its input: one problem in one line; several, each
-// once, under a line that counts them. Unprintable characters become blanks: foreign text could
-// otherwise control the terminal.
+// Lines returns what a program prints on stderr about its input. One problem is one line. Several
+// are a line each, each once, under a line that counts them. Unprintable characters become blanks,
+// because they could control the terminal.
 func Lines(program string, err error) string {
 	var lines []string
 	for _, problem := range Split(err) {

@@ -8,8 +8,8 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// TestLines: one problem is one line; several are a line each under one that counts them. Nothing is
-// printed twice, and nothing can control the terminal.
+// TestLines: one problem is one line. Several are a line each under one that counts them. Nothing
+// is printed twice, and nothing can control the terminal.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	one := errors.New("GRACEE: there is no such setting")

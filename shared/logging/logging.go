@@ -1,8 +1,8 @@
-// Package logging writes log lines in the form that Cloud Logging reads: one JSON object each, with severity, time and, where
-// the request brought one, the trace it belongs to.
+// Package logging writes log lines in the form that Cloud Logging reads: one JSON object each, with
+// severity, time and, for a request that has one, its trace.
 //
-// What happened is told in the same few fields everywhere, so that metrics, charts and alerts can count on them: event
-// (ingest, register, reconcile, effect, quarantine, auth, alert, discovery, intent), operation, source, outcome, reason,
+// All packages use the same few fields, which metrics, charts and alerts count: event (ingest, register,
+// reconcile, effect, quarantine, auth, alert, discovery, intent), operation, source, outcome, reason,
 // delivery, attempt, fence, failing_since, duration_ms.
 package logging
 
@@ -19,7 +19,7 @@ import (
 )
 
 // New returns a logger that writes to w, and cuts every text of a line to 4 KiB. project is the
-// Google Cloud project that traces belong to; where it is empty, lines have no trace.
+// Google Cloud project of traces. If it is empty, lines have no trace.
 func New(w io.Writer, project string) *slog.Logger {
 	return slog.New(handler{
 		Handler: slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: shape}),
@@ -27,18 +27,18 @@ func New(w io.Writer, project string) *slog.Logger {
 	})
 }
 
-// maxValue bounds one value of a line, in bytes: callers choose much of what is logged, and each
-// line is paid for.
+// maxValue bounds one value of a line, in bytes, because callers choose much of what is logged and
+// each line costs money.
 const maxValue = 4 << 10
 
-// shape names a field as Cloud Logging looks for it, and bounds its value.
+// shape gives a field Cloud Logging's name, and bounds its value.
 func shape(groups []string, a slog.Attr) slog.Attr {
 	a = rename(groups, a)
 	a.Value = bounded(a.Value)
 	return a
 }
 
-// bounded cuts what is a text, in whichever type.
+// bounded cuts a value that is a text, of whatever type.
 func bounded(v slog.Value) slog.Value {
 	text := ""
 	switch v.Kind() {
@@ -57,7 +57,7 @@ func bounded(v slog.Value) slog.Value {
 	return slog.StringValue(diag.Cut(text, maxValue))
 }
 
-// rename gives slog's own fields the names that Cloud Logging looks for.
+// rename gives slog's own fields the names that Cloud Logging expects.
 func rename(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) > 0 {
 		return a
@@ -98,9 +98,9 @@ func (h handler) WithGroup(name string) slog.Handler {
 
 type traceKey struct{}
 
-// WithTrace returns the request's context with the trace that Google's front end gave it, if it did,
-// so that lines about the request stand together. Only 32 hex digits are a trace: any caller may
-// send the header, and what it sends is logged.
+// WithTrace returns the request's context with the trace that Google's front end gave it, if it
+// did, so that the lines about one request are found together. Only 32 hex digits are a trace,
+// because any caller can send the header, and it is logged.
 func WithTrace(r *http.Request) context.Context {
 	// TRACE_ID/SPAN_ID;o=1, where all but the first may be missing
 	trace, _, _ := strings.Cut(r.Header.Get("X-Cloud-Trace-Context"), ";")

@@ -35,8 +35,8 @@ func logged(t *testing.T, project string, do func(*slog.Logger)) map[string]any 
 	return line
 }
 
-// TestForm: severity, message and time are where Cloud Logging looks for them, with its words for levels, and an error is
-// its text.
+// TestForm: severity, message and time have the names and words that Cloud Logging expects, and an
+// error is its text.
 func TestForm(t *testing.T) {
 	t.Parallel()
 	for level, severity := range map[slog.Level]string{
@@ -60,8 +60,8 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestLongValues: no text can make a line long, whatever its type: callers choose much of what is
-// logged.
+// TestLongValues: no text makes a line long, whatever its type, because callers choose much of what
+// is logged.
 func TestLongValues(t *testing.T) {
 	t.Parallel()
 	type name string
@@ -84,8 +84,8 @@ func TestLongValues(t *testing.T) {
 	}
 }
 
-// TestTrace: lines about a request have the trace that Google's front end gave it, in either of its
-// headers. A header that is not 32 hex digits, which any caller may send, leaves no mark.
+// TestTrace: lines about a request have the trace from either of the headers of Google's front end.
+// A header without 32 hex digits, which any caller may send, is ignored.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	const id = "105445aa7843bc8bf206b12000100000"

@@ -82,7 +82,8 @@ func TestListFails(t *testing.T) {
 		"R6: 429":           {limited, 12},
 		"R6: HTML":          {geminisim.Answer{Body: []byte("<html>")}, 12},
 		"R6: nothing there": {geminisim.Answer{Body: []byte("{}")}, 12},
-		"R6: cut short":     {geminisim.Answer{Body: []byte(`{"operations":[{"name":"batches/NAME","metadata":{"state":"BATCH_STATE_RUNNING"}},{"na`)}, 11},
+		"R6: cut short": {geminisim.Answer{Body: []byte(`{"operations":[{"name":"batches/NAME",` +
+			`"metadata":{"state":"BATCH_STATE_RUNNING"}},{"na`)}, 11},
 		"R6: unreadable entries": {geminisim.Answer{Body: []byte(
 			`{"operations":[null,7,{"name":"x"},{"name":"batches/NAME","metadata":{"state":"BATCH_STATE_PAUSED"}}]}`)}, 12},
 	} {
@@ -172,7 +173,8 @@ func TestListedInline(t *testing.T) {
 		answer := `{"response":{"candidates":[{"content":{"parts":[{"text":"` + strings.Repeat("x", megabyte) + `"}]}}]}}`
 		separator := `{"operations":[`
 		for _, name := range names {
-			_, _ = fmt.Fprintf(rw, `%s{"name":%q,"done":true,"metadata":{"state":"BATCH_STATE_SUCCEEDED","updateTime":"2026-01-22T12:00:01Z",
+			_, _ = fmt.Fprintf(rw, `%s{"name":%q,"done":true,
+				"metadata":{"state":"BATCH_STATE_SUCCEEDED","updateTime":"2026-01-22T12:00:01Z",
 				"output":{"inlinedResponses":{"inlinedResponses":[%s,null]}}}}`, separator, name.Resource, answer)
 			separator = ","
 		}

@@ -191,7 +191,8 @@ func (w *world) copies(name operation.Name, n int) {
 		WITH RECURSIVE number (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM number LIMIT ?2),
 			copy (id) AS (SELECT ?1 || printf('-%07d', i) FROM number)
 		INSERT INTO documents (path, collection, parent, version, body, due_at, listed_at, expire_at)
-		SELECT replace(path, ?1, id), collection, replace(parent, ?1, id), version, replace(body, ?1, id), due_at, listed_at, expire_at
+		SELECT replace(path, ?1, id), collection, replace(parent, ?1, id), version, replace(body, ?1, id),
+			due_at, listed_at, expire_at
 		FROM copy, (SELECT * FROM documents WHERE instr(path, ?1))`, name.Key.ID(), n)
 }
 

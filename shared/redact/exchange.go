@@ -14,13 +14,13 @@ type Exchange struct {
 
 type exchangeKey struct{}
 
-// Watch returns a context under which a Transport notes in the Exchange what it sends.
+// Watch returns a context under which a Transport notes the requests that it sends in the Exchange.
 func Watch(ctx context.Context) (context.Context, *Exchange) {
 	x := &Exchange{}
 	return context.WithValue(ctx, exchangeKey{}, x), x
 }
 
-// Redactor takes out what the last request carried.
+// Redactor returns a Redactor that removes what the last request carried.
 func (x *Exchange) Redactor() *Redactor {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -31,7 +31,7 @@ func (x *Exchange) Redactor() *Redactor {
 	return r
 }
 
-// A Transport stands below what adds credentials to a request, so that they are noted as well.
+// A Transport is placed below what adds credentials to a request, so that they are noted too.
 type Transport struct{ Next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

@@ -1,10 +1,10 @@
-// Package redact takes what a request carried out of texts that quote what came of it: an answer
-// may repeat the token of its URL or an Authorization header, and errors end in documents and logs.
-// What is taken out is replaced by its name, such as [path] or [Authorization].
+// Package redact removes what a request carried from texts about its outcome. An answer may repeat the
+// token of its URL or an Authorization header, and errors are logged and stored. A removed value is
+// replaced by its name, such as [path] or [Authorization].
 //
-// A text repeats a value where it holds the whole of it, or 12 bytes of it in a row: also in
-// another case, and also encoded, up to three times over, percent-encoded, with JSON's or HTML's
-// escapes, as base64 or as hexadecimal digits.
+// A text repeats a value if it holds the whole value, or 12 bytes of it in a row: in any case, and also
+// encoded up to three times over: percent-encoded, with JSON's or HTML's escapes, as base64 or as
+// hexadecimal digits.
 package redact
 
 import (
@@ -22,23 +22,23 @@ import (
 )
 
 const (
-	// gramBytes in a row are a repetition of the value that they stand in.
+	// gramBytes in a row count as a repetition of their value.
 	gramBytes = 12
-	// wordBytes is the length below which a value counts only where it stands as a word of its own.
+	// wordBytes is the length below which a value counts only as a word of its own.
 	wordBytes = 8
-	// minBytes is the length below which a value is not looked for: it is no secret, and every
-	// other word may hold it.
+	// minBytes is the length below which a value is not searched for: it is no secret, and many
+	// words may hold it.
 	minBytes = 4
 )
 
-// A Redactor knows what to take out. Every one, the zero Redactor too, takes out what looks like a
-// credential. Text and Error may be called concurrently; the methods that add may not.
+// A Redactor removes known values from texts. Every Redactor, also the zero one, removes what looks
+// like a credential. Text and Error may be called concurrently; the methods that add may not.
 type Redactor struct {
 	words map[string]string // short values, by what they are replaced with
 	grams map[string]string // each gramBytes in a row of the longer ones
 }
 
-// Add has a value taken out, and its name put in its place, in brackets.
+// Add makes the Redactor replace a value by its name in brackets.
 func (r *Redactor) Add(name, value string) {
 	if r.words == nil {
 		r.words, r.grams = map[string]string{}, map[string]string{}
@@ -46,7 +46,7 @@ func (r *Redactor) Add(name, value string) {
 	r.addForm("["+name+"]", plain(value), 2)
 }
 
-// addForm adds a value as it is and, up to depth times, as what it encodes.
+// addForm adds a value as it is and, up to depth times, decoded.
 func (r *Redactor) addForm(name string, v view, depth int) {
 	text := v.folded()
 	if len(text) >= minBytes && len(text) < gramBytes {
@@ -67,7 +67,7 @@ func (r *Redactor) addForm(name string, v view, depth int) {
 	}
 }
 
-// AddURL has the userinfo, the path and the query of a URL taken out, whole and in parts.
+// AddURL adds the userinfo, the path and the query of a URL, whole and in parts.
 func (r *Redactor) AddURL(u *url.URL) {
 	if u.User != nil {
 		password, _ := u.User.Password()
@@ -88,7 +88,7 @@ func (r *Redactor) AddURL(u *url.URL) {
 	}
 }
 
-// AddRequest has the parts of a request's URL and the values of its headers taken out.
+// AddRequest adds the parts of a request's URL and the values of its headers.
 func (r *Redactor) AddRequest(request *http.Request) {
 	r.AddURL(request.URL)
 	for _, name := range slices.Sorted(maps.Keys(request.Header)) {
@@ -101,8 +101,8 @@ func (r *Redactor) AddRequest(request *http.Request) {
 	}
 }
 
-// ForKey returns a Redactor for what is sent with an API key to a base URL, which may hold a
-// password or a token. Empty: it is Gemini's own.
+// ForKey returns a Redactor for requests with an API key to a base URL, which may hold a password
+// or a token. An empty URL is Gemini's own.
 func ForKey(key, baseURL string) *Redactor {
 	r := &Redactor{}
 	r.Add("API key", key)
@@ -112,14 +112,14 @@ func ForKey(key, baseURL string) *Redactor {
 	return r
 }
 
-// A span is what is replaced of a text, from a byte to the one before another.
+// A span is the part of a text that is replaced, from a byte to the one before another.
 type span struct {
 	from, to int
 	name     string
 }
 
-// Text returns text without what it repeats. It must be whole: of a value that was cut at the end
-// of text, fewer than 12 bytes may be left.
+// Text returns text with each repeated value replaced. text must be whole: of a value that was cut
+// at its end, fewer than 12 bytes may be left, which are not found.
 func (r *Redactor) Text(text string) string {
 	var spans []span
 	if len(r.words)+len(r.grams) > 0 {
@@ -160,8 +160,8 @@ func (r *Redactor) match(v view) []span {
 	return spans
 }
 
-// replaced returns text with a name in the place of each span; of those that overlap it is that of
-// the first, and the longest.
+// replaced returns text with each span replaced by its name. Of overlapping spans the first and
+// longest gives the name.
 func replaced(text string, spans []span) string {
 	slices.SortFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to), cmp.Compare(a.name, b.name))
@@ -179,24 +179,24 @@ func replaced(text string, spans []span) string {
 	return out.String()
 }
 
-// credentials is what looks like one: access tokens, API keys, JSON Web Tokens, webhooks' secrets,
-// and parameters of URLs.
+// credentials matches what looks like a credential: access tokens, API keys, JSON Web Tokens,
+// webhooks' secrets, and parameters of URLs.
 var credentials = regexp.MustCompile(`ya29\.[\w-]{10,}` + `|AIza[\w-]{30,}` + `|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*` +
 	`|whsec_[A-Za-z0-9+/=_-]{16,}` + `|(?i:bearer)\s+[\w.~+/-]{20,}=*` +
 	`|[?&](?i:key|token|access_token|id_token|upload_id|sig|signature|x-goog-signature)=[^&\s"'<>]+`)
 
-// Cut returns the beginning of text without what it repeats, in at most limit bytes of UTF-8. This
-// order matters: of a value that was cut first, the rest would not be found.
+// Cut returns the beginning of the redacted text, in at most limit bytes of UTF-8. The order
+// matters: of a value that was cut first, the rest would not be found.
 func (r *Redactor) Cut(text string, limit int) string {
 	const margin = 8 << 10 // what is far behind the limit is not worth the time
 	return diag.Cut(r.Text(text[:min(len(text), limit+margin)]), limit)
 }
 
-// Quote is Cut, made safe to print within a line.
+// Quote is Cut, quoted for printing within a line.
 func (r *Redactor) Quote(text string, limit int) string { return fmt.Sprintf("%q", r.Cut(text, limit)) }
 
-// Error returns err with the text that Text makes of its own, or nil. What it wraps is found in it
-// as before.
+// Error returns err with its text redacted, or nil. errors.Is and errors.As find what it wraps as
+// before.
 func (r *Redactor) Error(err error) error {
 	if err == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/redact"
 )
 
-// FuzzText: whatever is around a value, it goes, as it is and encoded.
+// FuzzText: a value is removed, as it is and encoded, whatever is around it.
 func FuzzText(f *testing.F) {
 	const secret = "Zx9/w+Yq2-Lm4_Pt7~Rv"
 	r := &redact.Redactor{}

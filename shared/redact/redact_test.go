@@ -25,7 +25,7 @@ const (
 	signature = "v1,Ji0fMZWrXihCWK0BcPBgtjRuughdnVgxaqEe7gDrUN8="
 )
 
-// request is one that carries something secret in every part.
+// request is a request with a secret in every part.
 func request(t *testing.T) *http.Request {
 	t.Helper()
 	u := &url.URL{
@@ -56,7 +56,7 @@ func secrets() map[string]string {
 	}
 }
 
-// encodings are how a receiver may repeat something.
+// encodings are the ways in which a receiver may repeat a value.
 func encodings() map[string]func(string) string {
 	quoted := func(text string) string {
 		out, _ := json.Marshal(text) //nolint:errchkjson // a string
@@ -100,12 +100,17 @@ func encodings() map[string]func(string) string {
 		"JSON with slashes":   func(text string) string { return strings.ReplaceAll(quoted(text), "/", `\/`) },
 		"Go":                  func(text string) string { return strings.Trim(fmt.Sprintf("%+q", text), `"`) },
 		"hexadecimal escapes": everyByte(`\x%02X`),
-		"HTML":                html.EscapeString, "HTML by number": everyRune("&#x%x;"), "HTML by decimal number": everyRune("&#%d;"),
-		"base64":          func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) },
-		"base64 for URLs": func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) },
-		"base64 of more":  func(text string) string { return base64.StdEncoding.EncodeToString([]byte("x " + text + " y")) },
-		"base64 in a URL": func(text string) string { return url.QueryEscape(base64.StdEncoding.EncodeToString([]byte(text))) },
-		"base64 of JSON":  func(text string) string { return base64.StdEncoding.EncodeToString([]byte(quoted(text))) },
+		"HTML":                html.EscapeString, "HTML by number": everyRune("&#x%x;"),
+		"HTML by decimal number": everyRune("&#%d;"),
+		"base64":                 func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) },
+		"base64 for URLs":        func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) },
+		"base64 of more": func(text string) string {
+			return base64.StdEncoding.EncodeToString([]byte("x " + text + " y"))
+		},
+		"base64 in a URL": func(text string) string {
+			return url.QueryEscape(base64.StdEncoding.EncodeToString([]byte(text)))
+		},
+		"base64 of JSON": func(text string) string { return base64.StdEncoding.EncodeToString([]byte(quoted(text))) },
 		"base64 behind letters": func(text string) string {
 			return "v1" + base64.StdEncoding.EncodeToString([]byte(text))
 		},
@@ -113,8 +118,8 @@ func encodings() map[string]func(string) string {
 	}
 }
 
-// TestText: whatever a request carried is gone from a text that repeats it, however it is encoded
-// and whatever is around it; the rest of the text stays.
+// TestText: everything that a request carried is removed from a text that repeats it, however it is
+// encoded and whatever is around it. The rest of the text stays.
 func TestText(t *testing.T) {
 	t.Parallel()
 	r := &redact.Redactor{}
@@ -143,7 +148,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// longestRun returns how many bytes in a row the two have in common at most.
+// longestRun returns the length of the longest run of bytes that both texts have.
 func longestRun(a, b string) int {
 	longest := 0
 	for i := range a {
@@ -154,8 +159,7 @@ func longestRun(a, b string) int {
 	return longest
 }
 
-// TestTextStays: what a receiver says of its own stays as it is; a placeholder tells what stood
-// there.
+// TestTextStays: a receiver's own words stay as they are. A placeholder names what was removed.
 func TestTextStays(t *testing.T) {
 	t.Parallel()
 	r := &redact.Redactor{}
@@ -178,8 +182,8 @@ func TestTextStays(t *testing.T) {
 	}
 }
 
-// TestSignatureAsBytes: a receiver that tells the signature as it compared it tells it in another
-// encoding than it was sent in.
+// TestSignatureAsBytes: a signature is also removed where a receiver repeats it in another encoding
+// than it was sent in.
 func TestSignatureAsBytes(t *testing.T) {
 	t.Parallel()
 	r := &redact.Redactor{}
@@ -193,7 +197,7 @@ func TestSignatureAsBytes(t *testing.T) {
 	}
 }
 
-// TestCredentials: what looks like a credential goes, wherever it came from.
+// TestCredentials: what looks like a credential is removed, wherever it came from.
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 	var r redact.Redactor
@@ -212,7 +216,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestError: an error's text changes, and what it wraps is found all the same.
+// TestError: an error's text is redacted, and what it wraps is still found.
 func TestError(t *testing.T) {
 	t.Parallel()
 	r := &redact.Redactor{}
@@ -229,7 +233,7 @@ func TestError(t *testing.T) {
 	}
 }
 
-// TestWatch: what was added to a request on its way is known, and only the last request's.
+// TestWatch: what is added to a request on its way is removed too, but only for the last request.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

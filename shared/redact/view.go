@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// A view is a text as it is, or as what it encodes, and where in the text each of its bytes stands:
-// from a byte to the one before another.
+// A view is a text, as it is or decoded, with the place in the text of each of its bytes: from a
+// byte to the one before another.
 type view struct {
 	bytes    []byte
 	from, to []int
 }
 
-// plain is a text as it is.
+// plain returns the view of a text as it is.
 func plain(text string) view {
 	var v view
 	for i := range len(text) {
@@ -24,7 +24,7 @@ func plain(text string) view {
 	return v
 }
 
-// add adds bytes that all stand in one place.
+// add adds bytes that all have one place.
 func (v *view) add(from, to int, bytes ...byte) {
 	for _, b := range bytes {
 		v.bytes, v.from, v.to = append(v.bytes, b), append(v.from, from), append(v.to, to)
@@ -47,7 +47,7 @@ func (v view) folded() string {
 	return string(folded)
 }
 
-// each calls visit with the view, and with what it encodes up to depth times over.
+// each calls visit with the view, and with its decoded forms up to depth times.
 func (v view) each(depth int, visit func(view)) {
 	visit(v)
 	if depth == 0 {
@@ -87,8 +87,8 @@ func (v view) unescaped() (view, bool) {
 	return out, changed
 }
 
-// unescape returns what an escape at the beginning of text stands for, and its length; 0 where
-// there is none.
+// unescape returns the bytes of an escape at the beginning of text, and its length; 0 if there is
+// none.
 func unescape(text []byte) ([]byte, int) {
 	switch text[0] {
 	case '%':
@@ -132,8 +132,8 @@ func backslash(text []byte) ([]byte, int) {
 	return nil, 0
 }
 
-// number is unescape for an escape whose digits, hexadecimal ones, begin at a place: two are a
-// byte, four a character.
+// number is unescape for an escape with hexadecimal digits from a place on: two are a byte, four a
+// character.
 func number(text []byte, at, digits int) ([]byte, int) {
 	if len(text) < at+digits {
 		return nil, 0
@@ -149,7 +149,7 @@ func number(text []byte, at, digits int) ([]byte, int) {
 	}
 }
 
-// hexValue returns the number that hexadecimal digits are, or -1.
+// hexValue returns the value of hexadecimal digits, or -1.
 func hexValue(digits []byte) rune {
 	value, err := strconv.ParseUint(string(digits), 16, 16)
 	if err != nil {

@@ -88,7 +88,8 @@ func TestDividedAgain(t *testing.T) {
 		if c.want == nil && taken != 1 || taken > 1 {
 			t.Errorf("id %q, body %.40q: %d divisions are taken, want 1 at most", c.id, c.body, taken)
 		}
-		if err := verify(c.id, start, c.body, sign(secretB, start)); err != gemini.ErrSignature { //nolint:errorlint // promised unwrapped
+		err := verify(c.id, start, c.body, sign(secretB, start))
+		if err != gemini.ErrSignature { //nolint:errorlint // promised unwrapped
 			t.Errorf("forged, id %q: %v", c.id, err)
 		}
 	}
