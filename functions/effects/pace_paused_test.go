@@ -63,6 +63,23 @@ func TestPaused(t *testing.T) {
 	})
 }
 
+// pausedReplays are messages during a pause in order, with their answers.
+var pausedReplays = []struct{ what, id, data, want string }{
+	{"dead", "1", `"batches/0000","effect":"publish","by":"me"`, `"paused","reason":"","replay":"reopened"`},
+	{"dead, redelivered", "1", `"batches/0000","effect":"publish","by":"me"`,
+		`"paused","reason":"","replay":"repeated"`},
+	{"dead, of a push without an id", "", `"batches/0001","effect":"publish"`, `"skipped","reason":"dead"`},
+	{"done", "2", `"batches/0002","effect":"publish"`, `"skipped","reason":"done"`},
+	{"done, rerun", "3", `"batches/0002","effect":"publish","anew":"fix-1"`,
+		`"paused","reason":"","replay":"planned-anew"`},
+	{"done, rerun, redelivered", "3", `"batches/0002","effect":"publish","anew":"fix-1"`,
+		`"paused","reason":"","replay":"repeated"`},
+	{"never planned", "4", `"batches/0002","effect":"later"`, `"paused","reason":"","replay":"planned"`},
+	{"open", "5", `"batches/0003","effect":"publish"`, `"paused","reason":""`},
+	{"no such operation", "6", `"batches/none","effect":"publish"`, `"skipped","reason":"absent","detail":`},
+	{"the ledger's own", "7", `"batches/0003","effect":"publish","attempt":1`, `"paused","reason":""`},
+}
+
 // TestPausedReplay: what an operator's message asks for during a pause is recorded in the ledger at
 // once, because a queue would not keep the message as long as a pause may last. Nothing runs until
 // the pause ends. Then the sweep sends it, and it runs once, however often the message was
@@ -79,21 +96,7 @@ func TestPausedReplay(t *testing.T) {
 		w.log.Drain(w)
 		w.rules("publish", "later") // a rule that came after the operations' end
 		paused := w.revision(true, "publish", "later")
-		for _, c := range []struct{ what, id, data, want string }{
-			{"dead", "1", `"batches/0000","effect":"publish","by":"me"`, `"paused","reason":"","replay":"reopened"`},
-			{"dead, redelivered", "1", `"batches/0000","effect":"publish","by":"me"`,
-				`"paused","reason":"","replay":"repeated"`},
-			{"dead, of a push without an id", "", `"batches/0001","effect":"publish"`, `"skipped","reason":"dead"`},
-			{"done", "2", `"batches/0002","effect":"publish"`, `"skipped","reason":"done"`},
-			{"done, rerun", "3", `"batches/0002","effect":"publish","anew":"fix-1"`,
-				`"paused","reason":"","replay":"planned-anew"`},
-			{"done, rerun, redelivered", "3", `"batches/0002","effect":"publish","anew":"fix-1"`,
-				`"paused","reason":"","replay":"repeated"`},
-			{"never planned", "4", `"batches/0002","effect":"later"`, `"paused","reason":"","replay":"planned"`},
-			{"open", "5", `"batches/0003","effect":"publish"`, `"paused","reason":""`},
-			{"no such operation", "6", `"batches/none","effect":"publish"`, `"skipped","reason":"absent","detail":`},
-			{"the ledger's own", "7", `"batches/0003","effect":"publish","attempt":1`, `"paused","reason":""`},
-		} {
+		for _, c := range pausedReplays {
 			answer := httptest.NewRecorder()
 			_, body := from(c.id, func(data string) (http.Header, string) { return nil, push(data) }, `{"operation":`+c.data+`}`)
 			paused.ServeHTTP(answer, httptest.NewRequestWithContext(w.Context(), "POST", "/", strings.NewReader(body)))

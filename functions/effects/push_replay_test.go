@@ -23,6 +23,38 @@ func from(id string, arrives func(string) (http.Header, string), data string) (h
 		fmt.Sprintf(`"messageId":%q,"message_id":%[1]q`, id))
 }
 
+// replays are messages in order, with their answers.
+var replays = []struct {
+	what, id, data                  string
+	status                          int
+	outcome, reason, replay, detail string
+}{
+	{"the ledger's own", "1", message("dies"), 200, "dead", "claimed", "", ""},
+	{"the ledger's own, late", "2", message("dies"), 200, "skipped", "dead", "", ""},
+	{"an operator's", "3", asked("dies", ""), 200, "dead", "claimed", "reopened", ""},
+	{"redelivered", "3", asked("dies", ""), 200, "skipped", "dead", "repeated", ""},
+	{"another operator's", "4", asked("dies", `,"by":"me","later":{"x":1}`), 200, "dead", "claimed", "reopened", ""},
+	{"of what is open", "5", asked("finishes", ""), 200, "finished", "claimed", "", ""},
+	{"of what is done", "6", asked("finishes", ""), 200, "skipped", "done", "", ""},
+	{"rerun", "8", asked("finishes", `,"anew":"fix-1","by":"me"`), 200, "finished", "claimed", "planned-anew", ""},
+	{"rerun, redelivered", "8", asked("finishes", `,"anew":"fix-1"`), 200, "skipped", "done", "repeated", ""},
+	{"the same run by another message", "9", asked("finishes", `,"anew":"fix-1"`), 200, "skipped", "done", "", ""},
+	{"another run", "9", asked("finishes", `,"anew":"fix-2"`), 200, "finished", "claimed", "planned-anew", ""},
+	{"rerun while the first is held", "10", asked("hangs", `,"anew":"fix-1"`), 200, "held", "held", "planned-anew", ""},
+	{"a rule's that no settings have", "11", asked("absent", ""), 200, "skipped", "absent", "", `no effect is named`},
+	{"of another revision's", "12", asked("stranger", ""), 503, "unknown", "", "", ""},
+	{"no such operation", "13", `{"operation":"batches/none","effect":"finishes"}`, 200, "skipped", "absent", "",
+		"no such operation"},
+	{"rerun of no such operation", "14", `{"operation":"batches/none","effect":"finishes","anew":"n"}`, 200, "skipped",
+		"absent",
+		"", "no such operation"},
+	{"rerun, and no nonce", "15", asked("finishes", `,"anew":"a/b"`), 400, "", "", "", ""},
+	{"rerun, and no text", "15", asked("finishes", `,"anew":true`), 400, "", "", "", ""},
+	{"rerun of a run", "15", asked("finishes@fix-1", `,"anew":"b"`), 400, "", "", "", ""},
+	{"rerun with an alert's name", "15", asked("finishes", `,"anew":"stuck-1"`), 400, "", "", "", ""},
+	{"rerun by the ledger", "15", asked("finishes", `,"anew":"b","attempt":1`), 400, "", "", "", ""},
+}
+
 // TestReplay: an operator's message, in every form, reopens what is dead, once. It reruns what is
 // done only if it asks for a rerun. Otherwise the answer has the reason [G5].
 func TestReplay(t *testing.T) {
@@ -31,44 +63,16 @@ func TestReplay(t *testing.T) {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			for _, c := range []struct {
-				what, id, data                  string
-				status                          int
-				outcome, reason, replay, detail string
-			}{
-				{"the ledger's own", "1", message("dies"), 200, "dead", "claimed", "", ""},
-				{"the ledger's own, late", "2", message("dies"), 200, "skipped", "dead", "", ""},
-				{"a person's", "3", asked("dies", ""), 200, "dead", "claimed", "reopened", ""},
-				{"redelivered", "3", asked("dies", ""), 200, "skipped", "dead", "repeated", ""},
-				{"another person's", "4", asked("dies", `,"by":"me","later":{"x":1}`), 200, "dead", "claimed", "reopened", ""},
-				{"of what is open", "5", asked("finishes", ""), 200, "finished", "claimed", "", ""},
-				{"of what is done", "6", asked("finishes", ""), 200, "skipped", "done", "", ""},
-				{"rerun", "8", asked("finishes", `,"anew":"fix-1","by":"me"`), 200, "finished", "claimed", "planned-anew", ""},
-				{"rerun, redelivered", "8", asked("finishes", `,"anew":"fix-1"`), 200, "skipped", "done", "repeated", ""},
-				{"the same run by another message", "9", asked("finishes", `,"anew":"fix-1"`), 200, "skipped", "done", "", ""},
-				{"another run", "9", asked("finishes", `,"anew":"fix-2"`), 200, "finished", "claimed", "planned-anew", ""},
-				{"rerun while the first is held", "10", asked("hangs", `,"anew":"fix-1"`), 200, "held", "held", "planned-anew", ""},
-				{"a rule's that no settings have", "11", asked("absent", ""), 200, "skipped", "absent", "", `no effect is named`},
-				{"of another revision's", "12", asked("stranger", ""), 503, "unknown", "", "", ""},
-				{"no such operation", "13", `{"operation":"batches/none","effect":"finishes"}`, 200, "skipped", "absent", "",
-					"no such operation"},
-				{"rerun of no such operation", "14", `{"operation":"batches/none","effect":"finishes","anew":"n"}`, 200, "skipped", "absent",
-					"", "no such operation"},
-				{"rerun, and no nonce", "15", asked("finishes", `,"anew":"a/b"`), 400, "", "", "", ""},
-				{"rerun, and no text", "15", asked("finishes", `,"anew":true`), 400, "", "", "", ""},
-				{"rerun of a run", "15", asked("finishes@fix-1", `,"anew":"b"`), 400, "", "", "", ""},
-				{"rerun with an alert's name", "15", asked("finishes", `,"anew":"stuck-1"`), 400, "", "", "", ""},
-				{"rerun by the ledger", "15", asked("finishes", `,"anew":"b","attempt":1`), 400, "", "", "", ""},
-			} {
+			for _, c := range replays {
 				header, body := from(c.id, arrives, c.data)
 				r := w.request(http.MethodPost, header, body)
-				var said struct{ Outcome, Reason, Replay, Detail string }
-				if err := json.Unmarshal([]byte(r.Text), &said); err != nil {
+				var got struct{ Outcome, Reason, Replay, Detail string }
+				if err := json.Unmarshal([]byte(r.Text), &got); err != nil {
 					t.Fatal(err)
 				}
-				if r.Status != c.status || c.status == 200 && (said.Outcome != c.outcome || said.Reason != c.reason ||
-					said.Replay != c.replay ||
-					!strings.Contains(said.Detail, c.detail) || (said.Detail == "") != (c.detail == "")) {
+				if r.Status != c.status || c.status == 200 && (got.Outcome != c.outcome || got.Reason != c.reason ||
+					got.Replay != c.replay ||
+					!strings.Contains(got.Detail, c.detail) || (got.Detail == "") != (c.detail == "")) {
 					t.Errorf("%s: %d %s, want %+v", c.what, r.Status, r.Text, c)
 				}
 			}
@@ -80,7 +84,7 @@ func TestReplay(t *testing.T) {
 			for _, line := range []string{`"replay":"reopened","by":"me","delivery":"4"`,
 				`"run":"finishes@fix-1","replay":"planned-anew","by":"me"`} {
 				if !strings.Contains(log, line) {
-					t.Errorf("the log does not say %s: %s", line, log)
+					t.Errorf("the log has no %s: %s", line, log)
 				}
 			}
 		})
@@ -102,8 +106,8 @@ func TestReplayWithoutAnID(t *testing.T) {
 		{"push", nil, ""}, {"event", binary(), "reopened"}, {"event, redelivered", binary(), "repeated"},
 	} {
 		r := w.request(http.MethodPost, c.header, bare)
-		var said struct{ Replay string }
-		if err := json.Unmarshal([]byte(r.Text), &said); err != nil || r.Status != http.StatusOK || said.Replay != c.want {
+		var got struct{ Replay string }
+		if err := json.Unmarshal([]byte(r.Text), &got); err != nil || r.Status != http.StatusOK || got.Replay != c.want {
 			t.Errorf("%s: %d %s, want %q", c.what, r.Status, r.Text, c.want)
 		}
 	}

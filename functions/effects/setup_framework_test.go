@@ -75,6 +75,56 @@ func serve() {
 	os.Exit(3)
 }
 
+// startChild starts the deployed program over the store in file. It returns its address, and what
+// ends it and returns its output.
+func startChild(t *testing.T, file string) (address string, stop func() string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = []string{"OPLEDGER_TEST_CHILD=1", "OPLEDGER_TEST_FILE=" + file, "FUNCTION_TARGET=Served",
+		"GORACE=atexit_sleep_ms=0"}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fscanln(stdout, &address); err != nil {
+		t.Fatal(err)
+	}
+	return address, func() string {
+		_ = stdin.Close()
+		printed, err := io.ReadAll(stdout)
+		if err := errors.Join(err, cmd.Wait()); err != nil {
+			t.Errorf("the child: %v", err)
+		}
+		return string(printed)
+	}
+}
+
+// poster returns what sends a body and returns the status of the answer.
+func poster(t *testing.T, client *http.Client, url string) func(http.Header, string) int {
+	t.Helper()
+	return func(header http.Header, body string) int {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url,
+			strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header = header
+		response, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		return response.StatusCode
+	}
+}
+
 // TestFramework: in the functions framework, a push of Pub/Sub and an event of Eventarc have the
 // same result. A body larger than any message is refused without being read [W7].
 func TestFramework(t *testing.T) {
@@ -91,40 +141,10 @@ func TestFramework(t *testing.T) {
 	}
 	plan(t, l)
 
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = []string{"OPLEDGER_TEST_CHILD=1", "OPLEDGER_TEST_FILE=" + file, "FUNCTION_TARGET=Served",
-		"GORACE=atexit_sleep_ms=0"}
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var address string
-	if _, err := fmt.Fscanln(stdout, &address); err != nil {
-		t.Fatal(err)
-	}
+	address, stop := startChild(t, file)
 	transport := &http.Transport{ExpectContinueTimeout: time.Hour}
 	client := &http.Client{Transport: transport}
-	post := func(header http.Header, body string) int {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/projects/p/topics/t",
-			strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header = header
-		response, err := client.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response.Body.Close()
-		return response.StatusCode
-	}
+	post := poster(t, client, "http://"+address+"/projects/p/topics/t")
 	for form, make := range forms {
 		for _, c := range []struct {
 			effect string
@@ -160,13 +180,8 @@ func TestFramework(t *testing.T) {
 		}
 	}
 	transport.CloseIdleConnections()
-	stdin.Close()
-	printed, err := io.ReadAll(stdout)
-	if err := errors.Join(err, cmd.Wait()); err != nil {
-		t.Errorf("the child: %v", err)
-	}
-	if n := strings.Count(string(printed), `"outcome":"finished"`); n != 1 {
-		t.Errorf("finished %d times: %s", n, printed)
+	if printed := stop(); strings.Count(printed, `"outcome":"finished"`) != 1 {
+		t.Errorf("not finished once: %s", printed)
 	}
 	story, err := l.Show(t.Context(), key)
 	if err != nil || story.Record.Effects["finishes"] != "done" || story.Record.Effects["fails"] != "open" {

@@ -12,9 +12,9 @@ import (
 // same at every attempt.
 var refusals = []int{
 	http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusGone,
-	http.StatusLengthRequired,
-	http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusUnsupportedMediaType,
-	http.StatusUnprocessableEntity, http.StatusRequestHeaderFieldsTooLarge,
+	http.StatusLengthRequired, http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong,
+	http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity,
+	http.StatusRequestHeaderFieldsTooLarge,
 }
 
 // permanent reports whether a status that is no success is a permanent refusal. also are the

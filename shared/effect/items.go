@@ -180,11 +180,11 @@ func (r *itemRun) ending(ctx context.Context, w window, err error) error {
 	case err != nil:
 		return unfetched(err)
 	case r.stuck:
-		return r.later(fmt.Errorf("nothing succeeded any more, so the rest is left for later, and %d items wait; the "+
-			"last: %w", waiting, r.cause))
+		return r.later(fmt.Errorf(
+			"nothing succeeded any more, so the rest is left for later, and %d items wait; the last: %w", waiting, r.cause))
 	case waiting > 0:
-		return r.later(fmt.Errorf("%d items failed and are tried again; the last one: %w", waiting,
-			cmp.Or(r.cause, errUntried)))
+		cause := cmp.Or(r.cause, errUntried)
+		return r.later(fmt.Errorf("%d items failed and are tried again; the last one: %w", waiting, cause))
 	}
 	if r.at.Failed > 0 || r.at.Done < r.at.Total {
 		r.Log.ErrorContext(ctx, "not every item of the result is done", "event", "alert", "reason", "items-failed",
@@ -192,8 +192,8 @@ func (r *itemRun) ending(ctx context.Context, w window, err error) error {
 			"done", r.at.Done, "failed", r.at.Failed, "total", r.at.Total)
 	}
 	if r.at.Failed > 0 {
-		return Permanent(fmt.Errorf("%d of %d items failed; the last one: %w", r.at.Failed, r.at.Done+r.at.Failed,
-			cmp.Or(r.last, errBefore)))
+		cause := cmp.Or(r.last, errBefore)
+		return Permanent(fmt.Errorf("%d of %d items failed; the last one: %w", r.at.Failed, r.at.Done+r.at.Failed, cause))
 	}
 	return nil
 }

@@ -112,8 +112,9 @@ func (r *itemRun) download(w window, from int64, read func(*results.Reader) erro
 // walk performs the effect for the wanted items of a source, chunk by chunk: to its end, until
 // enough reports true, or until it is stuck. At the end it calls ended with the number of items in
 // the last chunk, before these are performed.
-func (r *itemRun) walk(ctx context.Context, w window, from source, wanted func(int64) bool, enough func() bool,
-	ended func(n int)) error {
+func (r *itemRun) walk(
+	ctx context.Context, w window, from source, wanted func(int64) bool, enough func() bool, ended func(n int),
+) error {
 	most := r.inVain + maxProbes
 	for !enough() {
 		if w.closing() {

@@ -143,8 +143,9 @@ func PubSub(topics *Topics, topic string, timeout time.Duration) Handler {
 		}
 		// A pubsub.Publisher would go on with the message after ctx and the lease have ended. It
 		// also blocks an ordering key after an error.
-		_, err = client.Publish(ctx, &pubsubpb.PublishRequest{Topic: topic,
-			Messages: []*pubsubpb.PubsubMessage{message(task)}})
+		_, err = client.Publish(ctx, &pubsubpb.PublishRequest{
+			Topic: topic, Messages: []*pubsubpb.PubsubMessage{message(task)},
+		})
 		if err == nil {
 			return nil, nil
 		}

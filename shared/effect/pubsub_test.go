@@ -259,11 +259,17 @@ func TestPubSubEmulator(t *testing.T) {
 		t.Errorf("there is no topic: %v", err)
 	}
 
+	pull(t, subscriber, subscription, n)
+}
+
+// pull receives n different messages, and checks their ordering key.
+func pull(t *testing.T, subscriber *pubsub.SubscriptionAdminClient, subscription string, n int) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	seen := map[string]bool{}
 	for len(seen) < n {
-		pulled, err := subscriber.Pull(ctx, &pubsubpb.PullRequest{Subscription: subscription, MaxMessages: n})
+		pulled, err := subscriber.Pull(ctx, &pubsubpb.PullRequest{Subscription: subscription, MaxMessages: int32(n)})
 		if err != nil {
 			t.Fatalf("%d of %d messages came: %v", len(seen), n, err)
 		}
@@ -277,8 +283,8 @@ func TestPubSubEmulator(t *testing.T) {
 			}
 		}
 		if len(got) > 0 {
-			if err := subscriber.Acknowledge(ctx, &pubsubpb.AcknowledgeRequest{Subscription: subscription,
-				AckIds: got}); err != nil {
+			acknowledge := &pubsubpb.AcknowledgeRequest{Subscription: subscription, AckIds: got}
+			if err := subscriber.Acknowledge(ctx, acknowledge); err != nil {
 				t.Fatal(err)
 			}
 		}

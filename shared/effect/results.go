@@ -51,8 +51,9 @@ func (d *DoResults) handler(_ Spec, o HandlerOptions) (Handler, error) {
 	if d.Bucket == "" {
 		return Results(d.Collection), nil
 	}
-	return ResultsObject(ResultsObjectOptions{Bucket: d.Bucket, Buckets: o.Buckets, Results: o.Results, Log: o.Log,
-		Now: o.Now})
+	return ResultsObject(ResultsObjectOptions{
+		Bucket: d.Bucket, Buckets: o.Buckets, Results: o.Results, Log: o.Log, Now: o.Now,
+	})
 }
 
 func (d *DoResults) unperformable(ctx context.Context, o HandlerOptions) error {

@@ -49,8 +49,8 @@ func (b *Buckets) connect(ctx context.Context) (*storage.Service, error) {
 		if !strings.Contains(address, "://") {
 			address = "http://" + address
 		}
-		options = append(options, option.WithoutAuthentication(), option.WithEndpoint(strings.TrimSuffix(address,
-			"/")+"/storage/v1/"))
+		endpoint := strings.TrimSuffix(address, "/") + "/storage/v1/"
+		options = append(options, option.WithoutAuthentication(), option.WithEndpoint(endpoint))
 	}
 	service, err := newStorage(context.WithoutCancel(ctx), options)
 	if err != nil {

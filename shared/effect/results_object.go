@@ -123,7 +123,7 @@ func (w *objectWriter) write(ctx context.Context, lines *resultLines) error {
 	}
 	found := false
 	switch statusOf(err) {
-	// the latter also for an object that exists and may not be deleted
+	// 403 is also the answer for an object that exists and may not be deleted.
 	case http.StatusPreconditionFailed, http.StatusForbidden:
 		if present, err = w.present(ctx, service, err); err != nil {
 			return err
@@ -137,8 +137,8 @@ func (w *objectWriter) write(ctx context.Context, lines *resultLines) error {
 		return w.refused("writing", err)
 	}
 	if int64(present.Size) != lines.size || present.Crc32c != lines.crc32c() {
-		err := fmt.Errorf("%s holds other bytes than the result (%d bytes, crc32c %s; not %d, %s); delete it, and replay "+
-			"the effect",
+		err := fmt.Errorf("%s holds other bytes than the result (%d bytes, crc32c %s; not %d, %s); "+
+			"delete it, and replay the effect",
 			w.to.url(w.name), present.Size, present.Crc32c, lines.size, lines.crc32c())
 		if found {
 			err = Permanent(err)
@@ -166,8 +166,8 @@ func (w *objectWriter) object(completion ledger.Payload) *storage.Object {
 // present returns the object that kept this attempt from creating it, if an earlier attempt wrote
 // it. It is queried only after Cloud Storage has refused to create it [S8].
 func (w *objectWriter) present(ctx context.Context, service *storage.Service, refusal error) (*storage.Object, error) {
-	present, err := service.Objects.Get(w.to.bucket, w.name).Fields("generation", "size", "crc32c",
-		"metadata").Context(ctx).Do()
+	present, err := service.Objects.Get(w.to.bucket, w.name).
+		Fields("generation", "size", "crc32c", "metadata").Context(ctx).Do()
 	if err != nil {
 		return nil, fmt.Errorf("%w; %w", w.refused("writing", refusal), w.refused("reading", err))
 	}

@@ -25,7 +25,8 @@ func TestResultsObjectOfAnother(t *testing.T) {
 		w.end()
 		w.sim.Put(bucket, objectName, "theirs", metadata)
 		report := w.attempt(effect.Died)
-		if cause := report.Cause.Error(); !strings.Contains(cause, text) || !strings.Contains(cause, "delete it, and replay") {
+		if cause := report.Cause.Error(); !strings.Contains(cause, text) || !strings.Contains(cause,
+			"delete it, and replay") {
 			t.Errorf("%v, want %s", report.Cause, text)
 		}
 		if object := w.sim.Object(bucket, objectName); string(object.Content) != "theirs" || object.Generation != 1 {

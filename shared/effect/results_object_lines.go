@@ -114,8 +114,8 @@ func (l *resultLines) advance(ctx context.Context) error {
 	l.line.Reset()
 	encoder := json.NewEncoder(&l.line) // which puts an item on one line, however it came
 	encoder.SetEscapeHTML(false)        // the model's text stays as it is
-	if err := encoder.Encode(objectLine{Key: item.Key, Index: item.Index, Response: item.Response,
-		Error: item.Error}); err != nil {
+	line := objectLine{Key: item.Key, Index: item.Index, Response: item.Response, Error: item.Error}
+	if err := encoder.Encode(line); err != nil {
 		return fmt.Errorf("encoding item %s: %w", item.Key, err)
 	}
 	return nil

@@ -58,8 +58,8 @@ func entriesOf(text []byte) ([]ast.Node, error) {
 		switch {
 		case document.Body == nil:
 		case body != nil:
-			return nil, fmt.Errorf("%s, and one list: line %d begins another document", want,
-				document.Body.GetToken().Position.Line)
+			line := document.Body.GetToken().Position.Line
+			return nil, fmt.Errorf("%s, and one list: line %d begins another document", want, line)
 		default:
 			body = document.Body
 		}

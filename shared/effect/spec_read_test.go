@@ -13,23 +13,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestParseSpecs: YAML and JSON have the same meaning, and "on" is a key, not the boolean of YAML
-// 1.1.
-func TestParseSpecs(t *testing.T) {
-	t.Parallel()
-	want := []effect.Spec{
-		{
-			Name: "publish", On: []operation.State{operation.Succeeded}, JobKinds: []string{"batch-*", "review"},
-			Do:      &effect.DoHTTP{URL: "https://example.com/hook?x=1", Permanent: []int{404}},
-			Timeout: 5 * time.Second, Concurrency: 3,
-		},
-		{
-			Name: "alarm", On: []operation.State{operation.Failed, operation.Expired},
-			Alerts: []ledger.Alert{ledger.AlertStuck, ledger.AlertMissing}, Do: &effect.DoLog{},
-		},
-	}
-	for form, text := range map[string]string{
-		"YAML in blocks": `
+// sameSpecs are texts with one meaning.
+var sameSpecs = map[string]string{
+	"YAML in blocks": `
 - name: publish
   on: [SUCCEEDED]
   jobKinds:
@@ -48,17 +34,34 @@ func TestParseSpecs(t *testing.T) {
     - EXPIRED
   do: log
 `,
-		"YAML in one line": `[{name: publish, on: [SUCCEEDED], jobKinds: ["batch-*", review], do: http, url: ` +
-			`"https://example.com/hook?x=1", timeout: 5s, concurrency: 3, permanent: [404]}, {name: alarm, on: [STUCK, ` +
-			`FAILED, EXPIRED, MISSING], do: log}]`,
-		"JSON": `[{"name":"publish","on":["SUCCEEDED"],"jobKinds":["batch-*","review"],"do":"http",` +
-			`"url":"https://example.com/hook?x=1","timeout":"5s","concurrency":3,"permanent":[404]},{"name":"alarm",` +
-			`"on":["FAILED","EXPIRED","STUCK","MISSING"],"do":"log"}]`,
-		"JSON in lines": "[\n\t{\n\t\t\"name\": \"publish\",\n\t\t\"on\": [\"SUCCEEDED\"], \"jobKinds\": " +
-			"[\"batch-*\", \"review\"],\n\t\t\"do\": \"http\", \"url\": \"https://example.com/hook?x=1\", \"timeout\": " +
-			"\"5s\", \"concurrency\": \"3\", \"permanent\": [404]\n\t},\n\t{\"name\": \"alarm\", \"on\": [\"FAILED\", " +
-			"\"STUCK\", \"MISSING\", \"EXPIRED\"], \"do\": \"log\"}\n]\n",
-	} {
+	"YAML in one line": `[{name: publish, on: [SUCCEEDED], jobKinds: ["batch-*", review], do: http, url: ` +
+		`"https://example.com/hook?x=1", timeout: 5s, concurrency: 3, permanent: [404]}, {name: alarm, on: [STUCK, ` +
+		`FAILED, EXPIRED, MISSING], do: log}]`,
+	"JSON": `[{"name":"publish","on":["SUCCEEDED"],"jobKinds":["batch-*","review"],"do":"http",` +
+		`"url":"https://example.com/hook?x=1","timeout":"5s","concurrency":3,"permanent":[404]},{"name":"alarm",` +
+		`"on":["FAILED","EXPIRED","STUCK","MISSING"],"do":"log"}]`,
+	"JSON in lines": "[\n\t{\n\t\t\"name\": \"publish\",\n\t\t\"on\": [\"SUCCEEDED\"], \"jobKinds\": " +
+		"[\"batch-*\", \"review\"],\n\t\t\"do\": \"http\", \"url\": \"https://example.com/hook?x=1\", \"timeout\": " +
+		"\"5s\", \"concurrency\": \"3\", \"permanent\": [404]\n\t},\n\t{\"name\": \"alarm\", \"on\": [\"FAILED\", " +
+		"\"STUCK\", \"MISSING\", \"EXPIRED\"], \"do\": \"log\"}\n]\n",
+}
+
+// TestParseSpecs: YAML and JSON have the same meaning, and "on" is a key, not the boolean of YAML
+// 1.1.
+func TestParseSpecs(t *testing.T) {
+	t.Parallel()
+	want := []effect.Spec{
+		{
+			Name: "publish", On: []operation.State{operation.Succeeded}, JobKinds: []string{"batch-*", "review"},
+			Do:      &effect.DoHTTP{URL: "https://example.com/hook?x=1", Permanent: []int{404}},
+			Timeout: 5 * time.Second, Concurrency: 3,
+		},
+		{
+			Name: "alarm", On: []operation.State{operation.Failed, operation.Expired},
+			Alerts: []ledger.Alert{ledger.AlertStuck, ledger.AlertMissing}, Do: &effect.DoLog{},
+		},
+	}
+	for form, text := range sameSpecs {
 		got, err := effect.ParseSpecs([]byte(text), operation.Transitions{})
 		if err != nil {
 			t.Errorf("%s: %v", form, err)
