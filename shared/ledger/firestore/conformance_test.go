@@ -13,32 +13,28 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-func TestConformance(t *testing.T) {
-	t.Parallel()
-	ledgertest.Run(t, func(t *testing.T) ledger.Store { return calm(t, open(t)) })
-}
-
 // faultPlans are ways in which the commits of a connection fail, by name.
 var faultPlans = []struct {
 	name string
 	plan func() func() fault
 }{
+	{"no commit fails", every(1)},
 	{"every commit fails before it is made", every(2, failBefore)},
 	{"every commit is made and its answer lost", every(2, loseAnswer)},
 	// Each costs the client's pause of up to a second, so not every commit.
 	{"commits are aborted twice", every(16, abort, abort)},
 }
 
-// TestConformanceThroughFaults runs the whole suite again, behind a connection on which commits
-// fail. Every commit succeeds in the end, and each error on the way is checked: that the ledger
-// copes with errors is proved by the suite itself and by TestALifeThroughFaults.
+// TestConformance runs the suite on a connection that works, and on connections on which commits
+// fail. There every commit succeeds in the end, and each error on the way is checked: that the
+// ledger copes with errors is proved by the suite itself and by TestALifeThroughFaults.
 //
 // The gate runs the suite once for each plan. The short setting runs it once: the name of a test
 // chooses its plan.
-func TestConformanceThroughFaults(t *testing.T) {
+func TestConformance(t *testing.T) {
 	t.Parallel()
 	if harness.Soak(t, true, false, false) {
-		runThroughFaults(t, func(test string) func() fault {
+		runThrough(t, func(test string) func() fault {
 			return faultPlans[crc32.ChecksumIEEE([]byte(test))%uint32(len(faultPlans))].plan()
 		})
 		return
@@ -46,13 +42,13 @@ func TestConformanceThroughFaults(t *testing.T) {
 	for _, p := range faultPlans {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			runThroughFaults(t, func(string) func() fault { return p.plan() })
+			runThrough(t, func(string) func() fault { return p.plan() })
 		})
 	}
 }
 
-// runThroughFaults runs the suite; plan makes the plan of one test, whose name it is given.
-func runThroughFaults(t *testing.T, plan func(test string) func() fault) {
+// runThrough runs the suite; plan makes the plan of one test, whose name it is given.
+func runThrough(t *testing.T, plan func(test string) func() fault) {
 	ledgertest.Run(t, func(t *testing.T) ledger.Store {
 		layer := &breaker{next: plan(t.Name())}
 		return calm(t, enduring{Store: open(t, layer.dial()), fail: t.Errorf})
