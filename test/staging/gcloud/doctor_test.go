@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-func doctor(t *testing.T, w world) run {
+func doctor(t *testing.T, w world, options ...string) run {
 	t.Helper()
-	return bash(t, w, "", "scripts/doctor", "--project", project, "--results-bucket", "my-results")
+	return bash(t, w, "", append([]string{"scripts/doctor", "--project", project, "--results-bucket", "my-results"},
+		options...)...)
 }
 
 // TestDoctorOfAHealthyProject: everything is ok, and nothing was changed.
@@ -44,7 +45,8 @@ func TestDoctorChecksAll(t *testing.T) {
 				name = c.Args[i+2] // after http
 			case kind == "firestore databases":
 				name = name[strings.Index(name, "=")+1:]
-			case kind == "firestore indexes composite" || kind == "iam service-accounts" || kind == "logging metrics":
+			case kind == "firestore backups schedules" || kind == "firestore indexes composite" ||
+				kind == "iam service-accounts" || kind == "logging metrics":
 				continue // one request for all of them; TestDoctor has one that is missing
 			case kind == "firestore backups schedules":
 				continue // a deployment may have no backups, which doctor cannot know
@@ -92,6 +94,17 @@ func TestDoctorWithoutAStaticWebhook(t *testing.T) {
 			t.Errorf("%s: it called %+v", kind, check)
 		}
 	}
+}
+
+// TestDoctorBackups: a ledger without a backup is reported, unless it was deployed so.
+func TestDoctorBackups(t *testing.T) {
+	t.Parallel()
+	none := append(world{{Pattern: `^gcloud firestore backups schedules list`}}, deployed(t)...)
+	r := doctor(t, none).want(t, 1)
+	if !strings.Contains(r.out, "\nmissing  backup schedule of opledger: ") || !strings.HasSuffix(r.out, "\n1 missing\n") {
+		t.Errorf("it says %s", r.out)
+	}
+	doctor(t, none, "--backup-days", "0").want(t, 0)
 }
 
 // TestDoctor: it reports exactly the missing parts, and what to do about each.
