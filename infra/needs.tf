@@ -1,5 +1,5 @@
 # Which functions call Gemini with these settings: no other may read its API key. Reconcile always does. The
-# scripts get the same answer from scripts/stage/needs; its test and Terraform's have the same cases.
+# scripts get the same answer from scripts/stage/ask needs; its test and Terraform's have the same cases.
 locals {
   confirm = coalesce(var.confirm, "dynamic")
 

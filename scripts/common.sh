@@ -88,9 +88,9 @@ deployed_value() {
   esac
 }
 
-# tables has what scripts/stage/tables prints; table prints the entries of one kind, without that word.
+# tables has what scripts/stage/ask tables prints; table prints the entries of one kind, without that word.
 tables=''
-read_tables() { tables=$(go run ./scripts/stage/tables) || fail "the tables in infra/ cannot be read; that needs Go: https://go.dev/dl"; }
+read_tables() { tables=$(go run ./scripts/stage/ask tables) || fail "the tables in infra/ cannot be read; that needs Go: https://go.dev/dl"; }
 table() { sed -n "s/^$1 //p" <<<"$tables"; }
 
 # With --dry-run commands are printed instead of run. What is printed is itself a script; run, it does what the real run does.

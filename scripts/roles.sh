@@ -46,7 +46,7 @@ policy_command() {
   esac
 }
 
-# asking has the functions that call Gemini with these settings, as scripts/stage/needs prints them.
+# asking has the functions that call Gemini with these settings, as scripts/stage/ask needs prints them.
 asking=''
 asks() { grep -qx "$1" <<<"$asking"; }
 

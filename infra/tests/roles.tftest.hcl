@@ -170,7 +170,7 @@ run "nothing_is_public_where_that_is_forbidden" {
   }
 }
 
-# The cases of scripts/stage/needs.
+# The cases of scripts/stage/ask needs.
 run "the_key_is_for_reconcile_alone_by_default" {
   assert {
     condition     = length(google_secret_manager_secret_iam_member.webhook_reads_key) == 0 && length(google_secret_manager_secret_iam_member.effects_reads_key) == 0

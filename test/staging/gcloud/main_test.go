@@ -46,7 +46,7 @@ const (
 // with them.
 const (
 	check = "go run ./scripts/stage/check "
-	needs = "go run ./scripts/stage/needs"
+	needs = "go run ./scripts/stage/ask needs"
 )
 
 // A rule answers calls whose command line, joined with spaces, matches the pattern.

@@ -72,9 +72,9 @@ func TestWatching(t *testing.T) {
 			var steps []string // of making what watches, and the last function
 			for _, call := range r.calls {
 				switch {
-				case strings.HasPrefix(call.Line, "go run ./scripts/stage/watch "):
+				case strings.HasPrefix(call.Line, "go run ./scripts/stage/ask watch "):
 					steps = append(steps, "files")
-					compare(t, call.Args[3:], []string{"dist/watch", "opledger", "europe-west1", "10m",
+					compare(t, call.Args[4:], []string{"dist/watch", "opledger", "europe-west1", "10m",
 						"projects/my-project/notificationChannels/1\nprojects/my-project/notificationChannels/7"})
 				case strings.HasPrefix(call.Line, "gcloud logging metrics") && call.Args[3] != "list":
 					steps = append(steps, call.Args[3]+" "+call.Args[4]+" "+call.flag("--config-from-file"))
@@ -151,7 +151,7 @@ func TestPages(t *testing.T) {
 func TestWatchWritesTheTable(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	command := exec.CommandContext(t.Context(), "go", "run", "github.com/opledger/opledger/scripts/stage/watch", dir,
+	command := exec.CommandContext(t.Context(), "go", "run", "github.com/opledger/opledger/scripts/stage/ask", "watch", dir,
 		"opledger", "europe-west1", "5m", "")
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

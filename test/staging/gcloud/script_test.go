@@ -29,9 +29,9 @@ var root = sync.OnceValues(func() (string, error) {
 	return dir, err
 })
 
-// tables is the output of scripts/stage/tables.
+// tables is the output of scripts/stage/ask tables.
 var tables = sync.OnceValues(func() (string, error) {
-	out, err := exec.Command("go", "run", "github.com/opledger/opledger/scripts/stage/tables").Output()
+	out, err := exec.Command("go", "run", "github.com/opledger/opledger/scripts/stage/ask", "tables").Output()
 	return string(out), err
 })
 
@@ -76,7 +76,7 @@ func bashIn(t *testing.T, dir string, w world, typed string, args ...string) run
 		t.Fatal(err)
 	}
 	w = append(w[:len(w):len(w)],
-		rule{Pattern: `^go run \./scripts/stage/tables$`, Out: text},
+		rule{Pattern: `^go run \./scripts/stage/ask tables$`, Out: text},
 		rule{Pattern: `^` + needs + `$`, Out: "webhook\nreconcile\neffects\n"})
 	encoded, err := json.Marshal(w)
 	if err != nil {
@@ -120,7 +120,7 @@ func bashIn(t *testing.T, dir string, w world, typed string, args ...string) run
 	}
 	for _, c := range made {
 		switch {
-		case c.Line == "go run ./scripts/stage/tables": // which nothing depends on
+		case c.Line == "go run ./scripts/stage/ask tables": // which nothing depends on
 		case c.Line == needs:
 			r.asked = append(r.asked, c)
 		case strings.HasPrefix(c.Line, check):

@@ -1,10 +1,19 @@
-// Command tables prints, for shell scripts, the tables in infra/: the settings and what reads them
-// (settings.json), the ledger's needs in Firestore (firestore.json), the roles (roles.json), and the
-// monitoring (signals.json, platform.json).
-//
-//	go run ./scripts/stage/tables
-//
-// It prints a line for each entry, with fields that white space separates:
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/opledger/opledger/scripts/stage/signals"
+)
+
+// tables prints the tables in the folder infra, one line for each entry, of fields that white space separates:
 //
 //	setting NAME deployment|operator|never FUNCTION,…
 //	command NAME                                        a setting that opledger's commands read, too
@@ -15,35 +24,7 @@
 //	source BUCKET                                       prefix of a bucket with uploaded source; see roles.json
 //	metric NAME                                         a log-based metric, without the prefix
 //	policy NAME TITLE…                                  an alert policy; its title has no prefix
-package main
-
-import (
-	"cmp"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
-
-	"github.com/opledger/opledger/scripts/stage/signals"
-)
-
-func main() {
-	if err := run(os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "tables:", err)
-		os.Exit(1)
-	}
-}
-
-func run(w io.Writer) error {
-	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
-	if err != nil {
-		return fmt.Errorf("finding the source tree: %w", err)
-	}
-	infra := filepath.Join(strings.TrimSpace(string(module)), "infra")
+func tables(infra string, w io.Writer) error {
 	var settings []setting
 	var firestore firestore
 	var roles []role

@@ -27,12 +27,12 @@ func TestNeeds(t *testing.T) {
 			"reconcile"},
 	} {
 		var out strings.Builder
-		if err := run(c.set, &out); err != nil || strings.Join(strings.Fields(out.String()), " ") != c.want {
+		if err := needs(c.set, &out); err != nil || strings.Join(strings.Fields(out.String()), " ") != c.want {
 			t.Errorf("%s: %q, %v, want %q", c.about, out.String(), err, c.want)
 		}
 	}
 	var out strings.Builder
-	if err := run([]string{"OPLEDGER_CONFIRM=sometimes"}, &out); err == nil || !strings.Contains(err.Error(),
+	if err := needs([]string{"OPLEDGER_CONFIRM=sometimes"}, &out); err == nil || !strings.Contains(err.Error(),
 		"OPLEDGER_CONFIRM") || out.Len() > 0 {
 		t.Errorf("%v, printed %q", err, out.String())
 	}
