@@ -50,7 +50,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// String leaves the key and the address out, however the options are printed.
+// String shows neither the key nor the address.
 func (o Options) String() string { return "api.Options" }
 
 // GoString is String, for %#v.
@@ -122,7 +122,7 @@ var bounded = sync.OnceValue(func() http.RoundTripper {
 	return transport
 })
 
-// String says nothing of the key, however c is printed.
+// String never shows the key.
 func (c *Client) String() string { return "api.Client" }
 
 // GoString is String, for %#v.

@@ -104,7 +104,7 @@ func (j *JSON) members(member func(key string) error) error {
 		}
 		key, ok := token.(string)
 		if !ok {
-			return fmt.Errorf("%v is no member's name", token)
+			return fmt.Errorf("a member's name is %v, not a text", token)
 		}
 		if err := member(key); err != nil {
 			return err
@@ -122,7 +122,7 @@ func (j *JSON) List(item func() error) error {
 		return err
 	}
 	if token != json.Delim('[') {
-		return errors.New("what should be a list is none")
+		return errors.New("the value is not a list")
 	}
 	for j.decoder.More() {
 		if err := item(); err != nil {

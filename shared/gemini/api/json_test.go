@@ -76,7 +76,7 @@ func TestJSON(t *testing.T) {
 	}
 	for text, says := range map[string]string{
 		``: "empty", ` `: "empty", `[]`: "not a JSON object", `null`: "not a JSON object", `{} {}`: "something follows",
-		`{"list":7}`: "should be a list", `{"x":` + strings.Repeat("[", 10001): "nested too deep",
+		`{"list":7}`: "not a list", `{"x":` + strings.Repeat("[", 10001): "nested too deep",
 	} {
 		if _, err := read(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%.20s: %v, want %q", text, err, says)

@@ -73,7 +73,7 @@ func (c *Client) ListBatches(ctx context.Context, pageSize int, pageToken string
 		return err
 	})
 	if failure == nil && whole.failed {
-		failure = c.problem(string(operation.Batches), NoState, "the answer is no page%s", whole.complaint())
+		failure = c.problem(string(operation.Batches), NoState, "the answer is not a page of batches%s", whole.complaint())
 	}
 	if failure != nil {
 		page.NextPageToken = "" // not to be followed past what was not read
@@ -86,7 +86,7 @@ func (c *Client) ListBatches(ctx context.Context, pageSize int, pageToken string
 func (c *Client) entry(batch resource) Batch {
 	name, err := operation.ParseName(batch.name, "")
 	if err == nil && name.Key.Collection() != operation.Batches {
-		err = fmt.Errorf("%s is no batch's name", diag.QuoteUpTo(batch.name, maxQuoted))
+		err = fmt.Errorf("%s is not the name of a batch", diag.QuoteUpTo(batch.name, maxQuoted))
 	}
 	entry := Batch{DisplayName: diag.Cut(batch.displayName, maxDisplayName)}
 	if err != nil {

@@ -79,9 +79,9 @@ func refusals() []refusal {
 			name: "429 with the end of days", status: 429, header: "4000000000", reason: lookup.RateLimited,
 			retry: 24 * time.Hour,
 		},
-		{name: "429 with a number beyond all", status: 429, header: "99999999999999999999", reason: lookup.RateLimited},
+		{name: "429 with a number out of range", status: 429, header: "99999999999999999999", reason: lookup.RateLimited},
 		{
-			name: "429 with a date beyond all", status: 429, header: "Fri, 31 Dec 9999 23:59:59 GMT", reason: lookup.RateLimited,
+			name: "429 with a date far ahead", status: 429, header: "Fri, 31 Dec 9999 23:59:59 GMT", reason: lookup.RateLimited,
 			retry: 24 * time.Hour,
 		},
 		{
@@ -103,7 +103,7 @@ func refusals() []refusal {
 		{name: "503 that says not found", status: 503, body: `{"error":{"code":"not_found"}}`, reason: lookup.Unavailable},
 		{name: "500", status: 500, body: `{"error":{"code":500,"status":"INTERNAL"}}`, reason: lookup.Unavailable},
 		{name: "500 other JSON", status: 500, body: `{"oops":true}`, reason: lookup.Unavailable},
-		{name: "500 beyond all measure", status: 500, body: strings.Repeat("long ", 1<<16), reason: lookup.Unavailable},
+		{name: "500, very long", status: 500, body: strings.Repeat("long ", 1<<16), reason: lookup.Unavailable},
 		{name: "502 HTML", status: 502, body: `<html><title>502</title></html>`, reason: lookup.Unavailable},
 		{name: "502 empty", status: 502, reason: lookup.Unavailable},
 		{name: "504", status: 504, body: `{"error":{"code":504,"status":"DEADLINE_EXCEEDED"}}`, reason: lookup.Timeout},

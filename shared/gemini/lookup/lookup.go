@@ -45,10 +45,10 @@ func checkPath(path string) error {
 	}
 	for segment := range strings.SplitSeq(path, "/") {
 		if segment == "" || segment == "." || segment == ".." {
-			return fmt.Errorf("%s is no part of a name", diag.QuoteUpTo(segment, maxQuoted))
+			return fmt.Errorf("%s is not part of a valid name", diag.QuoteUpTo(segment, maxQuoted))
 		}
 		if strings.ContainsFunc(segment, odd) {
-			return fmt.Errorf("%s holds characters that no name has", diag.QuoteUpTo(segment, maxQuoted))
+			return fmt.Errorf("%s holds characters that no name may have", diag.QuoteUpTo(segment, maxQuoted))
 		}
 	}
 	return nil

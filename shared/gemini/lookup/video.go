@@ -48,7 +48,7 @@ func (c *Client) videoAnswer(name operation.Name, video *genai.GenerateVideosOpe
 	case !video.Done && len(video.Error) > 0:
 		return unknown(c.problem(name.Resource, NoState, "the answer is an error: %s: %s", code, message))
 	case !video.Done && video.Name == "":
-		return unknown(c.problem(name.Resource, NoState, "the answer says nothing"))
+		return unknown(c.problem(name.Resource, NoState, "the answer has no name and no state"))
 	case !video.Done:
 		return known(operation.Running, time.Time{}, operation.Result{})
 	case len(video.Error) > 0:

@@ -27,7 +27,7 @@ func New(o Options) (*Client, error) {
 	return &Client{api: base}, nil
 }
 
-// String says nothing of the key, however c is printed.
+// String never shows the key.
 func (c *Client) String() string { return "results.Client" }
 
 // GoString is String, for %#v.

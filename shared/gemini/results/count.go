@@ -16,7 +16,7 @@ import (
 // Count stops reading at the count. Errors: as Open.
 func (c *Client) Count(ctx context.Context, key operation.Key) (int64, error) {
 	if key.Collection() != operation.Batches {
-		return 0, fmt.Errorf("%w: %s is no batch", ErrNone, diag.QuoteUpTo(string(key), maxQuoted))
+		return 0, fmt.Errorf("%w: %s is not a batch", ErrNone, diag.QuoteUpTo(string(key), maxQuoted))
 	}
 	body, err := c.get(ctx, batchResource(key), nil)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // connection and transient.
 func (c *Client) Open(ctx context.Context, key operation.Key, result operation.Result) (*Reader, error) {
 	if key.Collection() != operation.Batches {
-		return nil, fmt.Errorf("%w: %s is no batch", ErrNone, diag.QuoteUpTo(string(key), maxQuoted))
+		return nil, fmt.Errorf("%w: %s is not a batch", ErrNone, diag.QuoteUpTo(string(key), maxQuoted))
 	}
 	if result.OutputFile != "" {
 		return c.openFile(ctx, key, result.OutputFile)
@@ -55,7 +55,7 @@ func batchResource(key operation.Key) string { return string(operation.Batches) 
 func (c *Client) openFile(ctx context.Context, key operation.Key, name string) (*Reader, error) {
 	id, ok := fileID(name)
 	if !ok {
-		return nil, fmt.Errorf("%w: %s is no file of the Gemini API", ErrNone, diag.QuoteUpTo(name, maxQuoted))
+		return nil, fmt.Errorf("%w: %s is not a file of the Gemini API", ErrNone, diag.QuoteUpTo(name, maxQuoted))
 	}
 	body, err := c.get(ctx, "files/"+id+":download", url.Values{"alt": {"media"}})
 	switch statusOf(err) {

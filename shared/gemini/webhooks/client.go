@@ -37,7 +37,7 @@ func NewClient(ctx context.Context, o Options) (*Client, error) {
 	return &Client{api: base, sdk: sdk}, nil
 }
 
-// String says nothing of the key, however c is printed.
+// String never shows the key.
 func (c *Client) String() string { return "webhooks.Client" }
 
 // GoString is String, for %#v.
