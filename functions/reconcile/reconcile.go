@@ -1,5 +1,5 @@
-// Package reconcile is the HTTP function that Cloud Scheduler calls with OIDC every few minutes. Each
-// call makes one pass [R1].
+// Package reconcile is the HTTP function that Cloud Scheduler calls with OIDC every few minutes.
+// Each call makes one pass [R1].
 package reconcile
 
 import (

@@ -1,6 +1,6 @@
 // Package register is the HTTP function, behind IAM, that submitters call with their operations. It
-// creates the operation's record, which everything else needs [L2]. A submitter can call it before the
-// submission too, to record its intent [G6].
+// creates the operation's record, which everything else needs [L2]. A submitter can call it before
+// the submission too, to record its intent [G6].
 package register
 
 import (

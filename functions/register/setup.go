@@ -19,8 +19,8 @@ type settings struct {
 	Ledger    config.Ledger
 }
 
-// CheckSettings returns the problems that would keep the function from starting with environ, joined.
-// environ has the form of os.Environ. It makes no request, so it does not read secrets.
+// CheckSettings returns the problems that would keep the function from starting with environ,
+// joined. environ has the form of os.Environ. It makes no request, so it does not read secrets.
 func CheckSettings(environ []string) error {
 	_, err := config.Parse[settings](environ)
 	return err

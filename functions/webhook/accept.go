@@ -27,7 +27,8 @@ func (h handler) accept(r *http.Request, body []byte, proof trust.Proof) (ledger
 	if h.Confirm.Unverified(proof) {
 		receipt, err = h.Confirmer.Confirm(r.Context(), confirm.Hint{Event: event, Vouched: vouched, Token: proof.Token})
 	}
-	// A signed event that can never be confirmed is ingested: no look-up will ever report the operation.
+	// A signed event that can never be confirmed is ingested: no look-up will ever report the
+	// operation.
 	if !h.Confirm.Unverified(proof) || proof.Bound && err == nil && unconfirmable(receipt) {
 		receipt, err = h.Ledger.Ingest(r.Context(), event)
 	}

@@ -197,7 +197,7 @@ func TestConfirm(t *testing.T) {
 			w.wantLookUps(c.asked)
 			w.wantState(name, want)
 
-			// Only what is signed is kept for a person [W6].
+			// Only a signed body is quarantined [W6].
 			kept := map[bool]string{false: "quarantined", true: "ignored"}[c.token]
 			w.wantAccepted(deliver("m2", "{"), kept, "malformed", false)
 			if listed, err := w.ledger.ListQuarantined(t.Context(), ledger.QuarantineFilter{Limit: 9}); err != nil ||

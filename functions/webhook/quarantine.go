@@ -28,8 +28,9 @@ func (h handler) quarantineUndecoded(r *http.Request, body []byte, err error, pr
 	return h.quarantine(r, body, suspect, outcome, proof)
 }
 
-// quarantine keeps a whole body for the operator, with the headers that the ledger keeps, which do not
-// include the signature. An unsigned body is not kept: a holder of one token could fill the quarantine.
+// quarantine keeps a whole body for the operator, with the headers that the ledger keeps, which do
+// not include the signature. An unsigned body is not kept: a holder of one token could fill the
+// quarantine.
 func (h handler) quarantine(
 	r *http.Request, body []byte, s ledger.Suspect, outcome ledger.Outcome, proof trust.Proof,
 ) (ledger.Receipt, error) {

@@ -18,10 +18,10 @@ func withRemedy(err error) error {
 	return err
 }
 
-// refusal returns the reason, which log-based metrics count, and the answer to a delivery that was not
-// verified. The answer says nothing about the state of the secrets, which is only logged. A valid
-// signature with an old time has a reason of its own: it shows whether Gemini refreshes the time of a
-// redelivery [W2].
+// refusal returns the reason, which log-based metrics count, and the answer to a delivery that was
+// not verified. The answer says nothing about the state of the secrets, which is only logged. A
+// valid signature with an old time has a reason of its own: it shows whether Gemini refreshes the
+// time of a redelivery [W2].
 func refusal(err error) (reason string, answered *httpfunc.Error) {
 	const unfit = "the webhook's signature does not fit, or is missing"
 	switch {

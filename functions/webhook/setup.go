@@ -24,8 +24,8 @@ type settings struct {
 	Webhook   config.Webhook
 }
 
-// CheckSettings returns the problems that would keep the function from starting with environ, joined.
-// environ has the form of os.Environ. It makes no request, so it does not read secrets.
+// CheckSettings returns the problems that would keep the function from starting with environ,
+// joined. environ has the form of os.Environ. It makes no request, so it does not read secrets.
 func CheckSettings(environ []string) error {
 	_, err := config.Parse[settings](environ)
 	return err
@@ -38,7 +38,8 @@ func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, err
 		return nil, err
 	}
 	o.Confirmer = cloud.Confirmer(o.Ledger, s.Webhook.Gemini)
-	// The gate is built last, so that it is built once: each gate spaces its own requests to Secret Manager.
+	// The gate is built last, so that it is built once: each gate spaces its own requests to Secret
+	// Manager.
 	if o.Gate, err = cloud.Gate(ctx, s.Webhook, time.Now(), log); errors.Is(err, gemini.ErrSecret) {
 		err = fmt.Errorf("%w: %w", httpfunc.ErrSettings, err)
 	}

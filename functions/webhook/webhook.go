@@ -1,7 +1,7 @@
-// Package webhook is the public HTTP function that Gemini delivers events to. It verifies a delivery
-// on the raw body, decodes the event and ingests it into the ledger. A delivery whose proof does not
-// cover its body is unverified: the operation's state is then asked of Gemini. The answer is 200 only
-// when the decision is durable [W3].
+// Package webhook is the public HTTP function that Gemini delivers events to. It verifies a
+// delivery on the raw body, decodes the event and ingests it into the ledger. A delivery whose
+// proof does not cover its body is unverified: the operation's state is then asked of Gemini. The
+// answer is 200 only when the decision is durable [W3].
 //
 //	delivery                     answer
 //	signature or time is wrong   401, nothing written [W1, W2]

@@ -1,6 +1,6 @@
 // Package cloud builds from settings what a deployed function works with: the ledger over Firestore
-// and Pub/Sub, the gate and the confirmer of deliveries, the reconciler, and the effects' handlers. It
-// is the only package that connects a deployed function to Google Cloud.
+// and Pub/Sub, the gate and the confirmer of deliveries, the reconciler, and the effects' handlers.
+// It is the only package that connects a deployed function to Google Cloud.
 //
 // An error begins with the variable that it is about. What a function of this package opens stays
 // open for the life of the process, unless it says otherwise.

@@ -10,8 +10,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// Confirmer returns what confirms unverified deliveries at Gemini. It reads the API key and connects
-// when the first of them arrives.
+// Confirmer returns what confirms unverified deliveries at Gemini. It reads the API key and
+// connects when the first of them arrives.
 func Confirmer(l *ledger.Ledger, settings config.Gemini) *confirm.Confirmer {
 	connect := func(ctx context.Context) (*lookup.Client, error) {
 		key, err := GeminiKey(ctx, settings)

@@ -76,7 +76,8 @@ func CheckHandlers(specs []effect.Spec, project string, custom map[string]effect
 	return handlerErrors(err)
 }
 
-// The times that Unperformable gives each effect, and all of them: connecting to Google heeds no context.
+// The times that Unperformable gives each effect, and all of them: connecting to Google heeds no
+// context.
 const (
 	probeTimeout = 2 * time.Second
 	allTimeout   = 3 * time.Second

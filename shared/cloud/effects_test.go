@@ -123,8 +123,8 @@ func TestEffectSignerRefuses(t *testing.T) {
 	}
 }
 
-// TestUnperformable: each effect that cannot be performed is named, with the variable that is to be set
-// or the secret that is not there; a secret that comes later is found.
+// TestUnperformable: each effect that cannot be performed is named, with the variable that is to be
+// set or the secret that is not there; a secret that comes later is found.
 func TestUnperformable(t *testing.T) {
 	t.Parallel()
 	const full = "projects/p/secrets/effects"

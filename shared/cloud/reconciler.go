@@ -22,8 +22,8 @@ type Reconcile struct {
 	Signing config.SigningSecrets
 }
 
-// Reconciler returns the options of the reconciler without its ledger, which the caller opens last: it
-// stays open, and a build that fails before it is repeated.
+// Reconciler returns the options of the reconciler without its ledger, which the caller opens last:
+// it stays open, and a build that fails before it is repeated.
 func Reconciler(ctx context.Context, settings Reconcile, log *slog.Logger) (reconcile.Options, error) {
 	key, err := GeminiKey(ctx, settings.Gemini)
 	if err != nil {
@@ -50,8 +50,8 @@ func Reconciler(ctx context.Context, settings Reconcile, log *slog.Logger) (reco
 	return o, nil
 }
 
-// stored reports whether there is a signing secret, in the settings or in Secret Manager. It reads no
-// version.
+// stored reports whether there is a signing secret, in the settings or in Secret Manager. It reads
+// no version.
 func stored(ctx context.Context, signing config.SigningSecrets, emulator string) (bool, error) {
 	if len(signing.Secrets.Values) > 0 || len(signing.Secrets.Names) == 0 {
 		return len(signing.Secrets.Values) > 0, nil

@@ -10,8 +10,8 @@ import (
 type Access struct {
 	// Token is the bearer token of remote callers; empty: only local callers are allowed.
 	Token string `env:"OPLEDGER_SERVE_TOKEN"`
-	// PushAudience and PushAccount are those of the Pub/Sub subscription that pushes to /effects. Either
-	// both are set or neither: then only local callers may call /effects.
+	// PushAudience and PushAccount are those of the Pub/Sub subscription that pushes to /effects.
+	// Either both are set or neither: then only local callers may call /effects.
 	PushAudience string `env:"OPLEDGER_PUSH_AUDIENCE"`
 	PushAccount  string `env:"OPLEDGER_PUSH_ACCOUNT"`
 }

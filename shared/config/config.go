@@ -3,9 +3,9 @@
 // groups, so that listing operations needs no webhook secret.
 //
 // A value that stands for something (a store, a policy, secrets) is decoded by its type's
-// UnmarshalText. A group then checks its values together. [Parse] reports all problems at once, each
-// by the name of its variable, and [Unread] the variables that nothing reads. No problem repeats a
-// secret.
+// UnmarshalText. A group then checks its values together. [Parse] reports all problems at once,
+// each by the name of its variable, and [Unread] the variables that nothing reads. No problem
+// repeats a secret.
 package config
 
 import (
@@ -36,8 +36,8 @@ type dependent interface {
 }
 
 // Parse reads the settings struct T, whose fields are groups, from environ, which has the form of
-// os.Environ. An empty value counts as not set. The error joins all problems, each beginning with the
-// variable's name; diag.Split takes them apart.
+// os.Environ. An empty value counts as not set. The error joins all problems, each beginning with
+// the variable's name; diag.Split takes them apart.
 func Parse[T any](environ []string) (T, error) {
 	var settings T
 	variables := setIn(environ)

@@ -63,8 +63,8 @@ func (e *Endpoint) validate() []error {
 	return problems
 }
 
-// CheckWebhookURL returns nil for an address that Gemini can deliver to. The error does not repeat the
-// address, which may hold a password.
+// CheckWebhookURL returns nil for an address that Gemini can deliver to. The error does not repeat
+// the address, which may hold a password.
 func CheckWebhookURL(text string) error {
 	u, err := url.Parse(text)
 	switch {

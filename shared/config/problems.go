@@ -13,8 +13,9 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// parseProblems returns the library's errors as problems of variables, where the library names fields.
-// A problem says how a value is written, where the library quotes the package that could not read it.
+// parseProblems returns the library's errors as problems of variables, where the library names
+// fields. A problem says how a value is written, where the library quotes the package that could
+// not read it.
 func parseProblems(err error, group reflect.Type, variables map[string]string) []error {
 	var problems []error
 	var all env.AggregateError

@@ -14,15 +14,15 @@ type SigningSecrets struct {
 	Secrets Secrets `env:"OPLEDGER_WEBHOOK_SECRET"`
 }
 
-// Secrets are signing secrets themselves and the names of secrets in Secret Manager. Both lists may be
-// empty: the first deployment comes before there is a webhook.
+// Secrets are signing secrets themselves and the names of secrets in Secret Manager. Both lists may
+// be empty: the first deployment comes before there is a webhook.
 type Secrets struct {
 	Values []string
 	Names  []secret.Name
 }
 
-// UnmarshalText reads secrets and names, separated by white space. The error joins a problem for each
-// that is malformed, and repeats no secret.
+// UnmarshalText reads secrets and names, separated by white space. The error joins a problem for
+// each that is malformed, and repeats no secret.
 func (s *Secrets) UnmarshalText(text []byte) error {
 	var read Secrets
 	var problems []error
@@ -46,8 +46,8 @@ func (s *Secrets) UnmarshalText(text []byte) error {
 // IsZero reports whether there are neither secrets nor names.
 func (s Secrets) IsZero() bool { return len(s.Values) == 0 && len(s.Names) == 0 }
 
-// An EffectSecret signs the requests of http effects. It is secrets themselves, each of which signs, or
-// the name of a secret in Secret Manager. The zero EffectSecret signs nothing.
+// An EffectSecret signs the requests of http effects. It is secrets themselves, each of which
+// signs, or the name of a secret in Secret Manager. The zero EffectSecret signs nothing.
 type EffectSecret struct {
 	Values []string
 	Name   secret.Name

@@ -22,8 +22,8 @@ type Store struct {
 	set bool
 }
 
-// DefaultSQLite is the file of the embedded store, relative to the working directory, where neither a
-// store nor a project is set.
+// DefaultSQLite is the file of the embedded store, relative to the working directory, where neither
+// a store nor a project is set.
 const DefaultSQLite = "opledger.db"
 
 // UnmarshalText reads "firestore", "firestore:DATABASE" or "sqlite:PATH".
@@ -52,8 +52,8 @@ func (s Store) String() string {
 	}
 }
 
-// In returns the store for a project. The zero Store becomes Firestore where there is a project, and
-// DefaultSQLite where there is none. Firestore without a project is an error.
+// In returns the store for a project. The zero Store becomes Firestore where there is a project,
+// and DefaultSQLite where there is none. Firestore without a project is an error.
 func (s Store) In(project Project) (Store, error) {
 	switch {
 	case !s.set && project.ID == "":

@@ -33,8 +33,8 @@ type everyGroup struct {
 
 const ours = "OPLEDGER_"
 
-// besides are the names with the prefix that are no settings: of the README's submitters, and of the
-// tests. They may be set in the same environment.
+// besides are the names with the prefix that are no settings: of the README's submitters, and of
+// the tests. They may be set in the same environment.
 func besides() []string {
 	return []string{"OPLEDGER_URL", "OPLEDGER_TOKEN", "OPLEDGER_REQUIRE_EMULATORS", "OPLEDGER_SOAK"}
 }

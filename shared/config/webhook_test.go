@@ -34,7 +34,7 @@ func TestWebhook(t *testing.T) {
 		want func(*result)
 	}{
 		{"nothing", nil, func(*result) {}},
-		{"blank secret: none, and never a key that anybody can sign with", []string{"OPLEDGER_WEBHOOK_SECRET= \n "},
+		{"a blank secret is none, and never an empty key", []string{"OPLEDGER_WEBHOOK_SECRET= \n "},
 			func(*result) {}},
 		{"one secret", []string{"OPLEDGER_WEBHOOK_SECRET=" + secret}, func(r *result) { r.Secrets = []string{secret} }},
 		{"secrets and names mixed",
@@ -42,7 +42,7 @@ func TestWebhook(t *testing.T) {
 			func(r *result) {
 				r.Secrets, r.Names = []string{secret, anotherSecret}, []string{"projects/p/secrets/a", "projects/q/secrets/b"}
 			}},
-		{"an audience makes hints possible", []string{"OPLEDGER_WEBHOOK_AUDIENCE= a  b ", "GEMINI_API_KEY=k"},
+		{"an audience makes unverified deliveries possible", []string{"OPLEDGER_WEBHOOK_AUDIENCE= a  b ", "GEMINI_API_KEY=k"},
 			func(r *result) { r.Audiences, r.Asks = []string{"a", "b"}, true }},
 		{"issuers", []string{"OPLEDGER_WEBHOOK_AUDIENCE=a", "OPLEDGER_WEBHOOK_ISSUER=i j",
 			"OPLEDGER_GEMINI_API_KEY_SECRET=projects/p/secrets/k"},

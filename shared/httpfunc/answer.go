@@ -51,8 +51,8 @@ func WriteError(w http.ResponseWriter, err error) {
 	WriteJSON(w, problem.Status, map[string]*Error{"error": problem})
 }
 
-// statusOf is the only table from errors to statuses. An unknown error is 503, because it is not known
-// to be the sender's fault: a retry may succeed.
+// statusOf is the only table from errors to statuses. An unknown error is 503, because it is not
+// known to be the sender's fault: a retry may succeed.
 func statusOf(err error) int {
 	for _, row := range []struct {
 		is     error
@@ -75,9 +75,9 @@ func statusOf(err error) int {
 	return http.StatusServiceUnavailable
 }
 
-// OnlyPOST answers every other method 405, cuts a body off after BodyTime, and bounds the bytes of all
-// bodies together [W7]. An answer that is written before its request's body has ended does not wait
-// for the rest: the connection is closed.
+// OnlyPOST answers every other method 405, cuts a body off after BodyTime, and bounds the bytes of
+// all bodies together [W7]. An answer that is written before its request's body has ended does not
+// wait for the rest: the connection is closed.
 func OnlyPOST(next http.Handler) http.Handler {
 	bodies := &room{}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

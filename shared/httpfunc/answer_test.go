@@ -36,8 +36,8 @@ func decode(t *testing.T, w *httptest.ResponseRecorder) said {
 	return s
 }
 
-// TestWriteError: the table from errors to statuses. What a retry can fix is 503 with Retry-After, the
-// sender's mistakes are 4xx. An unknown error is 503.
+// TestWriteError: the table from errors to statuses. What a retry can fix is 503 with Retry-After,
+// the sender's mistakes are 4xx. An unknown error is 503.
 func TestWriteError(t *testing.T) {
 	t.Parallel()
 	unknown := errors.New("never seen")

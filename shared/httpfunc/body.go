@@ -31,9 +31,9 @@ const (
 	brokenOff = "broken-off"
 )
 
-// ReadBody reads a whole body of at most MaxBody bytes. It reads nothing of one whose Content-Length
-// is larger. Behind OnlyPOST it reads for at most BodyTime, and only while all bodies together are
-// within their bound. The error is an *Error.
+// ReadBody reads a whole body of at most MaxBody bytes. It reads nothing of one whose
+// Content-Length is larger. Behind OnlyPOST it reads for at most BodyTime, and only while all
+// bodies together are within their bound. The error is an *Error.
 func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	large := &Error{
 		Status: http.StatusRequestEntityTooLarge, Reason: tooLarge,
@@ -64,8 +64,9 @@ func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 }
 
-// An intake is the body of one request. It cuts off a slow sender and reserves its bytes in the room
-// that all bodies share. It closes the connection if the answer is written before the body has ended.
+// An intake is the body of one request. It cuts off a slow sender and reserves its bytes in the
+// room that all bodies share. It closes the connection if the answer is written before the body has
+// ended.
 type intake struct {
 	io.ReadCloser
 	room       *room
@@ -74,8 +75,8 @@ type intake struct {
 	answer     http.Header
 }
 
-// receive returns r with its body behind an intake. The caller calls release when it no longer needs
-// the body.
+// receive returns r with its body behind an intake. The caller calls release when it no longer
+// needs the body.
 func (m *room) receive(w http.ResponseWriter, r *http.Request) (guarded *http.Request, release func()) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, func() {}

@@ -61,8 +61,8 @@ func TestTooLargeByItsHeader(t *testing.T) {
 	}
 }
 
-// A pipe is a listener whose connections are in memory, so that a synctest bubble's clock rules their
-// deadlines.
+// A pipe is a listener whose connections are in memory, so that a synctest bubble's clock rules
+// their deadlines.
 type pipe struct{ connections chan net.Conn }
 
 func (p pipe) Accept() (net.Conn, error) {
@@ -111,8 +111,8 @@ func read(w http.ResponseWriter, r *http.Request) {
 	httpfunc.WriteJSON(w, http.StatusOK, len(body))
 }
 
-// TestSlowSender: a body has 10 s to arrive, even if bytes keep coming. An answer that needs no body
-// does not wait for it. In both cases the connection is closed [W7].
+// TestSlowSender: a body has 10 s to arrive, even if bytes keep coming. An answer that needs no
+// body does not wait for it. In both cases the connection is closed [W7].
 func TestSlowSender(t *testing.T) {
 	t.Parallel()
 	refuse := func(w http.ResponseWriter, _ *http.Request) {
@@ -162,8 +162,8 @@ func TestSlowSender(t *testing.T) {
 	}
 }
 
-// TestBodyInTime: a body that takes nearly 10 s is read, and the function that runs afterwards has no
-// such limit. The connection is kept for the next request.
+// TestBodyInTime: a body that takes nearly 10 s is read, and the function that runs afterwards has
+// no such limit. The connection is kept for the next request.
 func TestBodyInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -204,8 +204,8 @@ func TestBodyInTime(t *testing.T) {
 	})
 }
 
-// TestRoom: all bodies that are being handled have a bound together. Beyond it the answer is 503, for
-// large bodies earlier than for small ones. A request's bytes are free after its answer [W7].
+// TestRoom: all bodies that are being handled have a bound together. Beyond it the answer is 503,
+// for large bodies earlier than for small ones. A request's bytes are free after its answer [W7].
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	const large, small, room = 900 << 10, 1 << 10, 16 << 20

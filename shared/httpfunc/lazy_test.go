@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestLazy: a failed build is repeated at the next use; after a success concurrent uses share the value.
+// TestLazy: a failed build is repeated at the next use; after a success concurrent uses share the
+// value.
 func TestLazy(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32

@@ -1,8 +1,8 @@
 // Package httpfunc is the HTTP side of the four deployed functions. It registers them with the
 // functions framework, reads their settings, bounds their request bodies and writes their answers.
 //
-// A function's settings are checked when its process starts. Its clients are built once, at the first
-// request. One table maps errors to HTTP statuses for all functions.
+// A function's settings are checked when its process starts. Its clients are built once, at the
+// first request. One table maps errors to HTTP statuses for all functions.
 package httpfunc
 
 import (
@@ -19,15 +19,16 @@ import (
 	"github.com/opledger/opledger/shared/logging"
 )
 
-// ErrSettings is for errors of build that no retry fixes, because a setting names something unusable.
+// ErrSettings is for errors of build that no retry fixes, because a setting names something
+// unusable.
 var ErrSettings = errors.New("the settings are not usable")
 
 // Register registers a function under name. build makes its handler at the first request. If build
 // fails, that request is answered 503, and the next request runs build again.
 //
 // Where FUNCTION_TARGET is name, the settings are read and checked at once. Any problem ends the
-// process with status 1, after one log line with all problems. A variable that nothing reads is only
-// logged, see config.Unread.
+// process with status 1, after one log line with all problems. A variable that nothing reads is
+// only logged, see config.Unread.
 func Register[Settings any](
 	name string, build func(context.Context, Settings, *slog.Logger) (http.Handler, error),
 ) {
@@ -35,8 +36,8 @@ func Register[Settings any](
 }
 
 // RegisterAtStart is Register for a function that is built when its process starts. An error that
-// wraps ErrSettings ends the process, so that a revision with unusable settings gets no traffic. After
-// any other error build runs again at the first request.
+// wraps ErrSettings ends the process, so that a revision with unusable settings gets no traffic.
+// After any other error build runs again at the first request.
 func RegisterAtStart[Settings any](
 	name string, build func(context.Context, Settings, *slog.Logger) (http.Handler, error),
 ) {
@@ -66,7 +67,8 @@ func serve(handler *lazy[http.Handler], name string) {
 	})
 }
 
-// prepare returns build as a lazy value, with settings that were checked if this function is the target.
+// prepare returns build as a lazy value, with settings that were checked if this function is the
+// target.
 func prepare[Settings, T any](
 	name string, build func(context.Context, Settings, *slog.Logger) (T, error),
 ) *lazy[T] {

@@ -125,8 +125,8 @@ func TestServed(t *testing.T) {
 	}
 }
 
-// TestBuiltLater: a function is built once, at its first request. If that fails, the answer is 503, the
-// reason is only in the log, and the next request builds it.
+// TestBuiltLater: a function is built once, at its first request. If that fails, the answer is 503,
+// the reason is only in the log, and the next request builds it.
 func TestBuiltLater(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "FUNCTION_TARGET=Flaky")
@@ -143,8 +143,8 @@ func TestBuiltLater(t *testing.T) {
 	}
 }
 
-// TestBuiltAtStart: a function can be built when its process starts. Where that fails for a reason that
-// may pass, it is built at the first request.
+// TestBuiltAtStart: a function can be built when its process starts. Where that fails for a reason
+// that may pass, it is built at the first request.
 func TestBuiltAtStart(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ eager, want string }{{"", "1"}, {"later", "2"}} {
@@ -156,8 +156,8 @@ func TestBuiltAtStart(t *testing.T) {
 	}
 }
 
-// TestAllServed: where no target is set, every function is served at its name and reads its settings at
-// its first request.
+// TestAllServed: where no target is set, every function is served at its name and reads its
+// settings at its first request.
 func TestAllServed(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "GEMINI_API_KEY=k", "OPLEDGER_TOLERANCE=soon")

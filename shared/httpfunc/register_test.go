@@ -113,8 +113,8 @@ func TestBadSettings(t *testing.T) {
 	}
 }
 
-// TestUnread: a function starts with a variable that nothing reads. One log line names it, without its
-// value. Where the settings are refused, the variable is named with the other problems.
+// TestUnread: a function starts with a variable that nothing reads. One log line names it, without
+// its value. Where the settings are refused, the variable is named with the other problems.
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	set := []string{
@@ -169,7 +169,8 @@ func TestRefusedAtStart(t *testing.T) {
 	}
 }
 
-// TestOthersSettings: the settings of functions that are not the target are neither read nor checked.
+// TestOthersSettings: the settings of functions that are not the target are neither read nor
+// checked.
 func TestOthersSettings(t *testing.T) {
 	t.Parallel()
 	// of Hook; and GEMINI_API_KEY, of Asker, is missing

@@ -1,9 +1,9 @@
 // Package logging writes log lines in the form that Cloud Logging reads: one JSON object each, with
 // severity, time and, for a request that has one, its trace.
 //
-// All packages use the same few fields, which metrics, charts and alerts count: event (ingest, register,
-// reconcile, effect, quarantine, auth, alert, discovery, intent), operation, source, outcome, reason,
-// delivery, attempt, fence, failing_since, duration_ms.
+// All packages use the same few fields, which metrics, charts and alerts count: event (ingest,
+// register, reconcile, effect, quarantine, auth, alert, discovery, intent), operation, source,
+// outcome, reason, delivery, attempt, fence, failing_since, duration_ms.
 package logging
 
 import (

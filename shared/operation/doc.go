@@ -1,6 +1,6 @@
-// Package operation is the domain: the names and states of long-running Gemini operations, and whether a
-// report about one may change its record. It is pure: no I/O, no clock, no randomness and no Google
-// import. So every decision can be repeated, in any process, with the same result.
+// Package operation is the domain: the names and states of long-running Gemini operations, and
+// whether a report about one may change its record. It is pure: no I/O, no clock, no randomness and
+// no Google import. So every decision can be repeated, in any process, with the same result.
 //
 // Reports arrive late, twice and out of order. Three properties make that harmless:
 //

@@ -2,9 +2,9 @@ package operation
 
 import "regexp"
 
-// The forms of the ids that Gemini issues. They are undocumented and taken from real names. Too wide is
-// safer than too narrow: an id that wrongly counts as issued costs one look-up. One that wrongly does
-// not lets an event settle another operation.
+// The forms of the ids that Gemini issues. They are undocumented and taken from real names. Too
+// wide is safer than too narrow: an id that wrongly counts as issued costs one look-up. One that
+// wrongly does not lets an event settle another operation.
 var (
 	batchID       = regexp.MustCompile(`^[a-z0-9]{36}$`)
 	interactionID = regexp.MustCompile(`^v1_[A-Za-z0-9_-]+$`)

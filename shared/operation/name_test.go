@@ -26,7 +26,7 @@ var names = []struct {
 	{about: "batch prediction job", raw: "batchPredictionJobs/42", key: "batchPredictionJobs/42"},
 	{about: "interaction", raw: "interactions/v1_ChdOdXRo", key: "interactions/v1_ChdOdXRo"},
 
-	// What may stand in front [K1]; the API is asked with it [K5].
+	// Prefixes [K1], which requests to the API keep [K5].
 	{about: "project and location", raw: "projects/p/locations/us/operations/abc-123", key: "operations/abc-123"},
 	{about: "model", raw: "models/veo-3.1-generate-preview/operations/9p5u", key: "operations/9p5u"},
 	{about: "model, before a batch", raw: "models/m/batches/x", key: "batches/x"},
@@ -37,7 +37,7 @@ var names = []struct {
 	{about: "doubled slash", raw: "operations//abc", key: "operations/abc"},
 	{about: "host without a scheme", raw: "generativelanguage.googleapis.com/v1beta/batches/abc", key: "batches/abc"},
 
-	// What may stand around it [K1].
+	// White space and slashes around it [K1].
 	{about: "trailing slash", raw: "operations/abc-123/", key: "operations/abc-123", resource: "operations/abc-123"},
 	{about: "trailing slashes", raw: "batches/abc///", key: "batches/abc", resource: "batches/abc"},
 	{about: "white space", raw: " \t\r\n batches/abc \n", key: "batches/abc", resource: "batches/abc"},
@@ -48,7 +48,7 @@ var names = []struct {
 	{about: "all at once", raw: "\n projects/p/locations/us/OPERATIONS/abc-123// ", key: "operations/abc-123",
 		resource: "projects/p/locations/us/OPERATIONS/abc-123"},
 
-	// API URLs [K1]; the API is asked with the name alone [K5].
+	// API URLs [K1]; requests to the API have the name alone [K5].
 	{about: "URL", raw: "https://generativelanguage.googleapis.com/v1beta/batches/abc", key: "batches/abc",
 		resource: "batches/abc"},
 	{about: "URL, stable version", raw: "https://generativelanguage.googleapis.com/v1/operations/abc",

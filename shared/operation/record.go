@@ -54,8 +54,8 @@ type Record struct {
 	State   State  `json:"state" firestore:"state"`
 	// UpdateTime is the server's time of State; zero if no report had one.
 	UpdateTime time.Time `json:"updateTime,omitzero" firestore:"updateTime,omitempty"`
-	// Registered is false for an operation that only a delivery reported. It is not looked up and plans
-	// no effect until it is registered [W5].
+	// Registered is false for an operation that only a delivery reported. It is not looked up and
+	// plans no effect until it is registered [W5].
 	Registered bool `json:"registered" firestore:"registered"`
 	// CreatedAt is when the ledger first heard of the operation. Lists are in this order.
 	CreatedAt time.Time `json:"createdAt" firestore:"createdAt"`
@@ -83,7 +83,8 @@ type Record struct {
 	StuckSince time.Time `json:"stuckSince,omitzero" firestore:"stuckSince,omitempty"`
 	AlertedAt  time.Time `json:"alertedAt,omitzero" firestore:"alertedAt,omitempty"`
 	// Condition is the reason of the last look-ups, which were inconclusive, such as "not-found" or
-	// "rate-limited"; ConditionSince is the time of the first of them. A conclusive report clears both.
+	// "rate-limited"; ConditionSince is the time of the first of them. A conclusive report clears
+	// both.
 	Condition      string    `json:"trouble,omitempty" firestore:"trouble,omitempty"`
 	ConditionSince time.Time `json:"troubleSince,omitzero" firestore:"troubleSince,omitempty"`
 	// MissingSince is when Gemini first did not find the operation, and MissingAlertedAt when that was

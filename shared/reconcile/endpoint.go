@@ -17,8 +17,8 @@ type Endpoint struct {
 	URL      string
 	// Reenable enables the webhook again after Gemini disabled it.
 	Reenable bool
-	// Created reports whether the webhook was ever created. Before that, its absence is no alert. Nil: it
-	// was created.
+	// Created reports whether the webhook was ever created. Before that, its absence is no alert.
+	// Nil: it was created.
 	Created func(context.Context) (bool, error)
 	// ToCreate and ToCheck tell the operator how to create and check the webhook. They end the alerts.
 	ToCreate, ToCheck string

@@ -55,7 +55,7 @@ func TestEndpoint(t *testing.T) {
 		"R4: enabled":                        {webhooks.Enabled, true, false, webhooks.Enabled},
 		"R4: by failures":                    {webhooks.DisabledByFailures, false, true, webhooks.DisabledByFailures},
 		"R4: by failures, to be enabled":     {webhooks.DisabledByFailures, true, true, webhooks.Enabled},
-		"R4: by a person":                    {webhooks.Disabled, true, true, webhooks.Disabled},
+		"R4: by an operator":                 {webhooks.Disabled, true, true, webhooks.Disabled},
 		"R4: for a reason that is new":       {"disabled_for_abuse", true, true, "disabled_for_abuse"},
 		"R4: gone":                           {"", true, true, ""},
 		"R4: gone, and not to be fixed":      {"", false, true, ""},

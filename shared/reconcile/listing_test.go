@@ -118,7 +118,7 @@ func TestGetFailsForEver(t *testing.T) {
 		if st := w.sim.Stats(); st.BatchLists != 1 {
 			t.Errorf("%d: %d lists for 5 batches", status, st.BatchLists)
 		}
-		// So it is when a person asks.
+		// A look-up on demand does the same.
 		one := w.registered(w.submit("one", geminisim.StateSucceeded))
 		answer, receipt, err := w.reconciler(w.ledger).One(t.Context(), one.Key)
 		if err != nil || answer.State != operation.Succeeded || !receipt.Settled {

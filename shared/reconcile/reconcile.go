@@ -1,10 +1,11 @@
-// Package reconcile catches what webhook deliveries missed. It publishes unfinished effects again, looks
-// up pending operations at Gemini, and finds operations whose submitter died before it registered them.
+// Package reconcile catches what webhook deliveries missed. It publishes unfinished effects again,
+// looks up pending operations at Gemini, and finds operations whose submitter died before it
+// registered them.
 //
 // One pass has these steps. Each has a share of the time, so that none starves another:
 //
 //  1. sweep: due effects are published again, whatever the state of their operation [R5];
-//  2. look-ups: the state of due pending operations is asked of Gemini, and ingested like a delivery
+//  2. look-ups: Gemini's state of due pending operations is read, and ingested like a delivery
 //     [R2]. Batches are found in Gemini's list of batches where that takes fewer requests, or where a
 //     single look-up fails;
 //  3. discovery: a listed batch whose correlation id has an open intent is bound to it [G6]. Other
@@ -13,10 +14,10 @@
 //  4. alerts: an intent without an operation is abandoned with an alert, the webhook's state is checked
 //     [R4], and what has been due for too long is reported [R8].
 //
-// A pass may be cut off anywhere, overlap another, or meet an unreadable record. Each item's due time
-// is moved on, in a commit of its own, before the item is worked on. So an overlapping pass leaves it
-// alone, and a pass that dies delays it by one interval [R6]. No operation is ever closed without a
-// terminal state from Gemini [R4].
+// A pass may be cut off anywhere, overlap another, or meet an unreadable record. Each item's due
+// time is moved on, in a commit of its own, before the item is worked on. So an overlapping pass
+// leaves it alone, and a pass that dies delays it by one interval [R6]. No operation is ever closed
+// without a terminal state from Gemini [R4].
 package reconcile
 
 import (

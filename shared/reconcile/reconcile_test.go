@@ -136,7 +136,8 @@ func TestNothingReadable(t *testing.T) {
 	w.many(1)
 	w.clock.Advance(grace)
 	w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1})
-	// The time can be told and documents can be read, but nothing can be found: a deployment without its indexes.
+	// The time can be told and documents can be read, but nothing can be found: a deployment without
+	// its indexes.
 	w.exec("ALTER TABLE documents RENAME COLUMN due_at TO gone")
 	if got, err := w.reconciler(w.ledger).Pass(t.Context()); !errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("nothing can be found: %+v %v", got, err)

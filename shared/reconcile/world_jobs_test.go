@@ -184,7 +184,8 @@ func (w *world) alerted() []string {
 // file. Gemini does not know the copies, whose ids end in -0000001 and so on.
 func (w *world) copies(name operation.Name, n int) {
 	w.Helper()
-	// In the order of the keys, and with a cache that holds them, a million takes minutes and not hours.
+	// In the order of the keys, and with a cache that holds them, a million takes minutes and not
+	// hours.
 	w.exec(`
 		PRAGMA cache_size = -500000;
 		PRAGMA synchronous = OFF;

@@ -1,10 +1,10 @@
-// Package redact removes what a request carried from texts about its outcome. An answer may repeat the
-// token of its URL or an Authorization header, and errors are logged and stored. A removed value is
-// replaced by its name, such as [path] or [Authorization].
+// Package redact removes what a request carried from texts about its outcome. An answer may repeat
+// the token of its URL or an Authorization header, and errors are logged and stored. A removed
+// value is replaced by its name, such as [path] or [Authorization].
 //
-// A text repeats a value if it holds the whole value, or 12 bytes of it in a row: in any case, and also
-// encoded up to three times over: percent-encoded, with JSON's or HTML's escapes, as base64 or as
-// hexadecimal digits.
+// A text repeats a value if it holds the whole value, or 12 bytes of it in a row: in any case, and
+// also encoded up to three times over: percent-encoded, with JSON's or HTML's escapes, as base64 or
+// as hexadecimal digits.
 package redact
 
 import (

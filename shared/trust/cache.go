@@ -42,8 +42,8 @@ type cache[T any] struct {
 	// fetch returns a value, an error, or both: a usable value and what is wrong with the rest. Such a
 	// value replaces another but is not accepted as the first. fetch must end when its context does.
 	fetch func(context.Context) (*T, error)
-	// report is called with the error that a usable value hides from callers, once per change, and with
-	// nil when the error is over.
+	// report is called with the error that a usable value hides from callers, once per change, and
+	// with nil when the error is over.
 	report func(error)
 	Caching
 

@@ -16,7 +16,7 @@ func TestUndocumentedClaims(t *testing.T) {
 	long := strings.Repeat("n", 1000)
 	token := rs256(publishedKey(), goodHeader, goodClaims(start,
 		map[string]any{"event": value, "body_hash": value, long: value}))
-	forged := rs256(strangersKey(), goodHeader, goodClaims(start, map[string]any{"forged": value}))
+	forged := rs256(forgersKey(), goodHeader, goodClaims(start, map[string]any{"forged": value}))
 	for range 3 {
 		if err := w.verify(headers(start, token), start); err != nil {
 			t.Fatal(err)

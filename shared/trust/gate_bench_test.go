@@ -31,7 +31,7 @@ func benchmarkGate(b *testing.B, h http.Header) {
 // BenchmarkForgedToken: a token that names a published key, the most expensive forgery.
 func BenchmarkForgedToken(b *testing.B) {
 	w := newWorld(b)
-	h, raw := headers(start, rs256(strangersKey(), goodHeader, goodClaims(start, nil))), []byte(body)
+	h, raw := headers(start, rs256(forgersKey(), goodHeader, goodClaims(start, nil))), []byte(body)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := w.gate.Verify(b.Context(), h, whole(raw), start); err == nil {

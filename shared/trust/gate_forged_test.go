@@ -31,7 +31,8 @@ func TestForgeriesCauseNoFetches(t *testing.T) {
 			for gap := range 6 {
 				now := start.Add(time.Duration(gap) * 30 * time.Second)
 				w.attack(1000, now)
-				// Secrets are asked for at most every 30 s, keys every minute; the first time was the good delivery's.
+				// Secrets are asked for at most every 30 s, keys every minute; the first time was the
+				// good delivery's.
 				if n := w.secrets.asked.Load(); n != int64(gap+1) {
 					t.Errorf("W7 at %v: secrets fetched %d times", now.Sub(start), n)
 				}
@@ -78,7 +79,7 @@ func TestMalformedTokensCauseNoFetch(t *testing.T) {
 		`{"alg":"RS256"}`, `{"alg":"RS256","kid":""}`, `{"alg":"RS256","kid":"` + strings.Repeat("k", 257) + `"}`,
 		`{"alg":"RS256","kid":"a"`, ``,
 	} {
-		if err := w.verify(headers(start, rs256(strangersKey(), header, payload)), start); !errors.Is(err,
+		if err := w.verify(headers(start, rs256(forgersKey(), header, payload)), start); !errors.Is(err,
 			gemini.ErrSignature) {
 			t.Errorf("W1 %s: got %v", header, err)
 		}

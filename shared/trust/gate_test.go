@@ -17,7 +17,7 @@ import (
 func TestGateTable(t *testing.T) {
 	t.Parallel()
 	static, old, token := sign(secretA, start), sign(secretB, start), goodToken(start)
-	forged := rs256(strangersKey(), goodHeader, goodClaims(start, nil))
+	forged := rs256(forgersKey(), goodHeader, goodClaims(start, nil))
 	expired := rs256(publishedKey(), goodHeader, goodClaims(start, map[string]any{"exp": start.Add(-time.Hour).Unix()}))
 	without := func(name string, signatures ...string) http.Header {
 		h := headers(start, signatures...)

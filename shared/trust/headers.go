@@ -10,7 +10,8 @@ import (
 // A Body returns a delivery's whole body as it was received. Further calls return the same.
 type Body func() ([]byte, error)
 
-// The bounds on headers, so that unverified callers cost little. Real headers have less than a tenth.
+// The bounds on headers, so that unverified callers cost little. Real headers have less than a
+// tenth.
 const (
 	maxIDBytes = 1 << 10
 	// maxSignatureBytes has room for a token and 80 static signatures.

@@ -124,7 +124,7 @@ func TestHeadersFirst(t *testing.T) {
 			want: gemini.ErrSignature},
 		"as many in lines": {h: headers(start, strings.Split(static+strings.Repeat(" "+static, 20_000), " ")...),
 			want: gemini.ErrSignature},
-		"a forged token": {h: headers(start, rs256(strangersKey(), goodHeader, goodClaims(start, nil))),
+		"a forged token": {h: headers(start, rs256(forgersKey(), goodHeader, goodClaims(start, nil))),
 			want: gemini.ErrSignature},
 		"a token, and no audience":   {h: headers(start, token), gate: none, want: trust.ErrNoAudience},
 		"a signature, and no secret": {h: headers(start, static), gate: none, want: gemini.ErrNoSecret},

@@ -67,8 +67,9 @@ func newKeyring(address string, transport http.RoundTripper, c Caching, log *slo
 	}
 }
 
-// find returns the key with an id. If there is none the set is fetched once more, because the key may be new. The
-// error is gemini.ErrSignature for an id that is not in the set, or wraps ErrUnavailable.
+// find returns the key with an id. If there is none the set is fetched once more, because the key
+// may be new. The error is gemini.ErrSignature for an id that is not in the set, or wraps
+// ErrUnavailable.
 func (k *keyring) find(ctx context.Context, id string, now time.Time) (*rsa.PublicKey, error) {
 	set, err := k.cache.get(ctx, now)
 	if err != nil {
@@ -90,8 +91,8 @@ func (k *keyring) find(ctx context.Context, id string, now time.Time) (*rsa.Publ
 	return nil, gemini.ErrSignature
 }
 
-// CheckKeysURL returns nil for a URL of keys whose answer cannot be replaced on the way. The error does not repeat
-// it: it may hold a password.
+// CheckKeysURL returns nil for a URL of keys whose answer cannot be replaced on the way. The error
+// does not repeat it: it may hold a password.
 func CheckKeysURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
@@ -131,9 +132,9 @@ func fetchKeys(ctx context.Context, client *http.Client, url string) (keySet, er
 	return set, nil
 }
 
-// parseKeys returns the keys of a set that RS256 tokens can be verified with. Others are passed over, as RFC 7517
-// wants it: a set may hold keys for other purposes. Two keys with one id make the set unusable: it is not known which
-// of them is meant.
+// parseKeys returns the keys of a set that RS256 tokens can be verified with. Others are passed
+// over, as RFC 7517 wants it: a set may hold keys for other purposes. Two keys with one id make the
+// set unusable: it is not known which of them is meant.
 func parseKeys(text []byte) (keySet, error) {
 	var published struct {
 		Keys []json.RawMessage `json:"keys"`

@@ -184,14 +184,14 @@ func TestKeysFromASlowServer(t *testing.T) {
 func TestKeysRotate(t *testing.T) {
 	t.Parallel()
 	s, gate := newKeyServer(t)
-	first, second := jwk(&publishedKey().PublicKey, keyID), jwk(&strangersKey().PublicKey, "key-2")
+	first, second := jwk(&publishedKey().PublicKey, keyID), jwk(&forgersKey().PublicKey, "key-2")
 	s.publish(first)
 	verify := func(after time.Duration, second bool, want error, asked int64) {
 		t.Helper()
 		now := start.Add(after)
 		token := goodToken(now)
 		if second {
-			token = rs256(strangersKey(), `{"alg":"RS256","kid":"key-2"}`, goodClaims(now, nil))
+			token = rs256(forgersKey(), `{"alg":"RS256","kid":"key-2"}`, goodClaims(now, nil))
 		}
 		if _, err := gate.Verify(t.Context(), headers(now, token), whole([]byte(body)), now); !errors.Is(err, want) {
 			t.Errorf("W1 after %v: got %v, want %v", after, err, want)
@@ -222,7 +222,7 @@ func TestUnknownKeyIsNotFetchedAgain(t *testing.T) {
 		asked int64
 	}{{0, 1}, {time.Minute, 2}, {2 * time.Minute, 2}, {6*time.Minute - 1, 2}, {6 * time.Minute, 3}, {7 * time.Minute, 3}} {
 		now := start.Add(test.after)
-		token := rs256(strangersKey(), `{"alg":"RS256","kid":"nobody"}`, goodClaims(now, nil))
+		token := rs256(forgersKey(), `{"alg":"RS256","kid":"unknown"}`, goodClaims(now, nil))
 		if err := w.verify(headers(now, token), now); !errors.Is(err, gemini.ErrSignature) {
 			t.Errorf("W1: got %v", err)
 		}

@@ -44,7 +44,7 @@ func TestPush(t *testing.T) {
 		"expired":                      {signed(map[string]any{"exp": start.Add(-time.Hour).Unix()}), trust.ErrPush},
 		"that never expires":           {signed(map[string]any{"exp": nil}), trust.ErrPush},
 		"with a claim of another type": {signed(map[string]any{"email_verified": "true"}), trust.ErrPush},
-		"signed by another key":        {rs256(strangersKey(), goodHeader, pushClaims(nil)), trust.ErrPush},
+		"signed by another key":        {rs256(forgersKey(), goodHeader, pushClaims(nil)), trust.ErrPush},
 		"unsigned": {encode(`{"alg":"none","kid":"key-1"}`) + "." + encode(pushClaims(nil)) + ".",
 			trust.ErrPush},
 		"no token": {"hunter2", trust.ErrPush},

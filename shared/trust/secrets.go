@@ -28,7 +28,8 @@ func (s Secret) GoString() string { return fmt.Sprintf("trust.Secret(%s)", s.Nam
 
 // SecretsOptions say how secrets are fetched.
 type SecretsOptions struct {
-	// Caching is by default a time to live of 5 minutes, a gap of 30 seconds, and an hour past the time to live.
+	// Caching is by default a time to live of 5 minutes, a gap of 30 seconds, and an hour past the
+	// time to live.
 	Caching
 	// Log gets malformed versions and failing fetches. Nil: nothing is logged.
 	Log *slog.Logger

@@ -36,7 +36,8 @@ type TokensOptions struct {
 	KeysURL string
 	// Transport fetches the set; nil is http.DefaultTransport.
 	Transport http.RoundTripper
-	// Caching is by default a time to live of an hour, a gap of a minute, and an hour past the time to live.
+	// Caching is by default a time to live of an hour, a gap of a minute, and an hour past the time
+	// to live.
 	Caching
 	// Log is told of undocumented claims and of keys that cannot be fetched. Nil: nothing is logged.
 	Log *slog.Logger
@@ -98,7 +99,8 @@ func (t *Tokens) verify(ctx context.Context, token string, now time.Time, leeway
 	if err != nil {
 		return nil, gemini.ErrSignature
 	}
-	// A token can also bring a key or say where one is (jwk, jku, x5c, x5u). Only its key id is ever asked for.
+	// A token can also bring a key or say where one is (jwk, jku, x5c, x5u). Only its key id is ever
+	// asked for.
 	id := jws.Signatures[0].Protected.KeyID
 	if id == "" || len(id) > maxKeyIDBytes {
 		return nil, gemini.ErrSignature
@@ -137,7 +139,8 @@ func canonical(token string) bool {
 func (t *Tokens) judge(payload []byte, now time.Time, leeway time.Duration) error {
 	var claims jwt.Claims
 	var names map[string]json.RawMessage
-	// This package refuses an object with the same name twice, which another reader might understand otherwise.
+	// This package refuses an object with the same name twice, which another reader might understand
+	// otherwise.
 	if json.Unmarshal(payload, &claims) != nil || json.Unmarshal(payload, &names) != nil {
 		return gemini.ErrSignature
 	}

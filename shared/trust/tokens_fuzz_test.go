@@ -21,7 +21,7 @@ func FuzzToken(f *testing.F) {
 		parts[0] + "." + parts[1] + ".", parts[0] + ".." + parts[2],
 		encode(`{"alg":"none","kid":"key-1"}`) + "." + parts[1] + ".",
 		hs256(publishedKey().N.Bytes(), `{"alg":"HS256","kid":"key-1"}`, goodClaims(start, nil)),
-		rs256(strangersKey(), `{"alg":"RS256","kid":"key-1","jwk":`+jwk(&strangersKey().PublicKey, keyID)+`}`,
+		rs256(forgersKey(), `{"alg":"RS256","kid":"key-1","jwk":`+jwk(&forgersKey().PublicKey, keyID)+`}`,
 			goodClaims(start, nil)),
 		encode(`{"alg":"RS256","kid":"key-1","b64":false,"crit":["b64"]}`) + "." + parts[1] + "." + parts[2],
 	} {

@@ -43,7 +43,7 @@ func TestTokenTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	certificate, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{}, &x509.Certificate{},
-		&strangersKey().PublicKey, strangersKey())
+		&forgersKey().PublicKey, forgersKey())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestTokenTable(t *testing.T) {
 			goodClaims(start, map[string]any{"iat": start.AddDate(-1, 0, 0).Unix()}))},
 		{name: "strange claim", token: claims("event", map[string]any{"a": 1})},
 		{name: "embedded key beside the published one", token: rs256(key,
-			header(`,"jwk":`+jwk(&strangersKey().PublicKey, keyID)), payload)},
+			header(`,"jwk":`+jwk(&forgersKey().PublicKey, keyID)), payload)},
 		{name: "expired within the leeway", token: claims("exp", near.Unix())},
 		{name: "not yet valid within the leeway", token: claims("nbf", soon.Unix())},
 		{name: "issued early within the leeway", token: claims("iat", soon.Unix())},
@@ -119,16 +119,16 @@ func TestTokenTable(t *testing.T) {
 		{name: "HS256 with the modulus", token: hs256(key.N.Bytes(), hs, payload), want: gemini.ErrSignature},
 		{name: "HS256 with no key", token: hs256(nil, hs, payload), want: gemini.ErrSignature},
 		{name: "HMAC that says RS256", token: hs256(pkix, goodHeader, payload), want: gemini.ErrSignature},
-		{name: "stranger's key", token: rs256(strangersKey(), goodHeader, payload), want: gemini.ErrSignature},
-		{name: "embedded key", token: rs256(strangersKey(), header(`,"jwk":`+jwk(&strangersKey().PublicKey, keyID)),
+		{name: "unpublished key", token: rs256(forgersKey(), goodHeader, payload), want: gemini.ErrSignature},
+		{name: "embedded key", token: rs256(forgersKey(), header(`,"jwk":`+jwk(&forgersKey().PublicKey, keyID)),
 			payload), want: gemini.ErrSignature},
-		{name: "embedded key without kid", token: rs256(strangersKey(),
-			`{"alg":"RS256","jwk":`+jwk(&strangersKey().PublicKey, keyID)+`}`, payload), want: gemini.ErrSignature},
-		{name: "embedded certificate", token: rs256(strangersKey(), header(`,"x5c":["`+chain+`"]`), payload),
+		{name: "embedded key without kid", token: rs256(forgersKey(),
+			`{"alg":"RS256","jwk":`+jwk(&forgersKey().PublicKey, keyID)+`}`, payload), want: gemini.ErrSignature},
+		{name: "embedded certificate", token: rs256(forgersKey(), header(`,"x5c":["`+chain+`"]`), payload),
 			want: gemini.ErrSignature},
-		{name: "address of a key", token: rs256(strangersKey(), header(`,"jku":"https://stranger.example/jwks"`), payload),
+		{name: "address of a key", token: rs256(forgersKey(), header(`,"jku":"https://forger.example/jwks"`), payload),
 			want: gemini.ErrSignature},
-		{name: "address of a certificate", token: rs256(strangersKey(), header(`,"x5u":"https://stranger.example/x"`),
+		{name: "address of a certificate", token: rs256(forgersKey(), header(`,"x5u":"https://forger.example/x"`),
 			payload), want: gemini.ErrSignature},
 		{name: "critical header", token: rs256(key, header(`,"crit":["x"],"x":1`), payload), want: gemini.ErrSignature},
 		{name: "no kid", token: rs256(key, `{"alg":"RS256"}`, payload), want: gemini.ErrSignature},
@@ -193,7 +193,7 @@ func TestTokenTable(t *testing.T) {
 			keys: keySet(`{"kty":"oct","kid":"key-1","k":"aw"}`, jwk(&key.PublicKey, "b")), want: gemini.ErrSignature},
 		{name: "key without an id", token: rs256(key, `{"alg":"RS256","kid":""}`, payload),
 			keys: keySet(jwk(&key.PublicKey, ""), jwk(&key.PublicKey, "b")), want: gemini.ErrSignature},
-		{name: "two keys with one id", token: good, keys: keySet(jwk(&strangersKey().PublicKey, keyID),
+		{name: "two keys with one id", token: good, keys: keySet(jwk(&forgersKey().PublicKey, keyID),
 			jwk(&key.PublicKey, keyID)), want: trust.ErrUnavailable},
 	} {
 		t.Run("W1 "+test.name, func(t *testing.T) {

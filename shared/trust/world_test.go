@@ -45,7 +45,7 @@ var start = time.Unix(1700000000, 0)
 // Keys take long to make, so all tests share them.
 var (
 	publishedKey = sync.OnceValue(func() *rsa.PrivateKey { return newKey(2048) })
-	strangersKey = sync.OnceValue(func() *rsa.PrivateKey { return newKey(2048) })
+	forgersKey   = sync.OnceValue(func() *rsa.PrivateKey { return newKey(2048) })
 	smallKey     = sync.OnceValue(func() *rsa.PrivateKey { return newKey(1024) })
 )
 
