@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -43,36 +44,7 @@ func newRegister(outside environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			w, err := newWriter(ctx, outside, where, settings)
-			if err != nil {
-				return err
-			}
-			var result ledger.Registered
-			err = w.do(ctx, func() error { // registering plans effects if it has ended already
-				result, err = w.Ledger.Register(ctx, registration)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-			if result.CorrelationErr != nil {
-				_, _ = fmt.Fprintf(outside.err, "opledger: registered without its correlation id: %v\n", result.CorrelationErr)
-			}
-			if result.Withheld > 0 {
-				_, _ = fmt.Fprintf(outside.err,
-					"opledger: %d of its effects are withheld: it ended more than OPLEDGER_RETENTION ago; "+
-						"opledger replay %s --effect EFFECT runs one\n", result.Withheld, shellWord(string(result.Record.Key)))
-			}
-			if asJSON {
-				return printJSON(outside.out, registerfn.Answer(result))
-			}
-			what := "already known"
-			if result.Created {
-				what = "registered"
-			}
-			_, err = fmt.Fprintf(outside.out, "%s %s, %s%s\n",
-				result.Record.Key, what, result.Record.State, mergedWords(result.Merged))
-			return err
+			return register(ctx, outside, where, settings, registration, asJSON)
 		},
 	}
 	storeFlag(cmd, &store)
@@ -82,6 +54,43 @@ func newRegister(outside environment) *cobra.Command {
 	cmd.Flags().StringVar(&request.CorrelationID, "correlation-id", "", "the id that you put in the job's user metadata")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the record as JSON")
 	return cmd
+}
+
+// register records the operation, runs the effects that this planned, and prints the outcome.
+func register(
+	ctx context.Context, outside environment, where location, settings writerSettings,
+	registration ledger.Registration, asJSON bool,
+) error {
+	w, err := newWriter(ctx, outside, where, settings)
+	if err != nil {
+		return err
+	}
+	var result ledger.Registered
+	err = w.do(ctx, func() error { // registering plans effects if it has ended already
+		result, err = w.Ledger.Register(ctx, registration)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if result.CorrelationErr != nil {
+		_, _ = fmt.Fprintf(outside.err, "opledger: registered without its correlation id: %v\n", result.CorrelationErr)
+	}
+	if result.Withheld > 0 {
+		_, _ = fmt.Fprintf(outside.err,
+			"opledger: %d of its effects are withheld: it ended more than OPLEDGER_RETENTION ago; "+
+				"opledger replay %s --effect EFFECT runs one\n", result.Withheld, shellWord(string(result.Record.Key)))
+	}
+	if asJSON {
+		return printJSON(outside.out, registerfn.Answer(result))
+	}
+	what := "already known"
+	if result.Created {
+		what = "registered"
+	}
+	_, err = fmt.Fprintf(outside.out, "%s %s, %s%s\n",
+		result.Record.Key, what, result.Record.State, mergedWords(result.Merged))
+	return err
 }
 
 // mergedWords say which facts about a known operation were added, and which it keeps instead.

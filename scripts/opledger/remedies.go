@@ -20,6 +20,8 @@ func withRemedy(err error) error {
 		return fmt.Errorf("%w; opledger list shows those it has", err)
 	case errors.Is(err, ledger.ErrNoIntent):
 		return fmt.Errorf("%w; opledger list --intents shows those that wait for their operation", err)
+	case errors.Is(err, ledger.ErrUnregistered):
+		return fmt.Errorf("%w; opledger register NAME registers it", err)
 	default:
 		return err
 	}

@@ -141,7 +141,7 @@ func (s replaySelection) findNamed(ctx context.Context, l *ledger.Ledger) ([]rep
 	case s.rerun || strings.Contains(s.effect, "@"):
 		return nil, noEffect(rec, s.effect, "")
 	case !rec.Registered:
-		return nil, fmt.Errorf("%s: %w", rec.Key, ledger.ErrUnregistered)
+		return nil, withRemedy(fmt.Errorf("%s: %w", rec.Key, ledger.ErrUnregistered))
 	case !rec.Settled():
 		return nil, fmt.Errorf("%s is %s; its effects are planned when it ends", rec.Key, rec.State)
 	}

@@ -59,7 +59,7 @@ func TestReplayByFilter(t *testing.T) {
 		s.want(t, exitFailed, "Run 3 effects of 3 operations again? [y/N] ", "nothing was published; answer y, or pass --yes")
 	}
 	if open() != 3 {
-		t.Error("it has run something that nobody agreed to")
+		t.Error("it ran an effect without a yes")
 	}
 	answer(t, nil, "y\n", "replay", "--dead", "--collection", "batches", "--store", f.store()).want(t, exitDone)
 	if open() != 1 {

@@ -80,15 +80,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	var messages *unreliable
-	functions, err := server.New(ctx, settings, server.Options{
-		Store: o.Store, Now: time.Now, Log: o.Log, Publisher: o.Publisher, Schedule: settings.Ledger.Interval,
-		Budget: max(time.Duration(float64(reconcile.DefaultBudget)/o.Speed), minBudget),
-		Wrap: func(p ledger.Publisher) ledger.Publisher {
-			messages = newUnreliable(p, o.Seed, o.Faults)
-			return messages
-		},
-	})
+	functions, messages, err := newFunctions(ctx, o, settings)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -118,6 +110,21 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	}
 	stop()
 	return summary, errors.Join(err, <-served)
+}
+
+// newFunctions makes the server of the functions, whose messages pass an unreliable publisher.
+func newFunctions(
+	ctx context.Context, o Options, settings server.Settings,
+) (functions *server.Server, messages *unreliable, err error) {
+	functions, err = server.New(ctx, settings, server.Options{
+		Store: o.Store, Now: time.Now, Log: o.Log, Publisher: o.Publisher, Schedule: settings.Ledger.Interval,
+		Budget: max(time.Duration(float64(reconcile.DefaultBudget)/o.Speed), minBudget),
+		Wrap: func(p ledger.Publisher) ledger.Publisher {
+			messages = newUnreliable(p, o.Seed, o.Faults)
+			return messages
+		},
+	})
+	return functions, messages, err
 }
 
 // settings are those of a deployment with every duration divided by speed, down to what a machine
