@@ -103,13 +103,23 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	summary := audit.summary(time.Since(began))
 	summary.Seed, summary.ending = o.Seed, ended
 	o.View.End()
-	if o.Keep != nil && err == nil {
-		if err = o.Keep(summary, api.url); err == nil {
-			<-ctx.Done()
-		}
+	if err == nil {
+		err = o.keepRunning(ctx, summary, api.url)
 	}
 	stop()
 	return summary, errors.Join(err, <-served)
+}
+
+// keepRunning calls Keep, if it is set, and waits until ctx ends.
+func (o Options) keepRunning(ctx context.Context, s Summary, geminiURL string) error {
+	if o.Keep == nil {
+		return nil
+	}
+	if err := o.Keep(s, geminiURL); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
 }
 
 // newFunctions makes the server of the functions, whose messages pass an unreliable publisher.
