@@ -44,7 +44,7 @@ func TestCounted(t *testing.T) {
 				return
 			}
 			uncertain := want == effect.LeaseLost || reason == "seized"
-			if got, said := lines[0]["uncertain"]; said != uncertain || uncertain && got != true {
+			if got, logged := lines[0]["uncertain"]; logged != uncertain || uncertain && got != true {
 				w.Errorf("R8: logged %v, uncertain: want %v", lines[0], uncertain)
 			}
 			for i, alert := range alerts {

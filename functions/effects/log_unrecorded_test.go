@@ -59,8 +59,8 @@ func TestUnrecorded(t *testing.T) {
 						w.Errorf("%s: %d %v %s", form, answer.Code, answer.Header(), answer.Body)
 					}
 					lines := w.log.Drain(w)
-					if said := fmt.Sprint(lines[0]["outcome"], " ", lines[0]["reason"], " ",
-						lines[0]["uncertain"]); said != "unrecorded "+outcome+" true" {
+					if logged := fmt.Sprint(lines[0]["outcome"], " ", lines[0]["reason"], " ",
+						lines[0]["uncertain"]); logged != "unrecorded "+outcome+" true" {
 						w.Errorf("%s: logged %v", form, lines)
 					}
 					time.Sleep(w.settings.ClaimTTL)

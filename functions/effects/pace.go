@@ -98,7 +98,7 @@ func (p pace) waited() { <-p.waits }
 
 // Run handles a message: it makes an attempt, and another after each failure whose back-off it
 // waits for. It returns the last report. Each attempt is a line in the log. The message must be
-// redelivered after an error, and where the Report says Again.
+// redelivered after an error, and where Report.Again is true.
 func (f Function) Run(ctx context.Context, m ledger.Message) (effect.Report, error) {
 	patience, cancel := patience(ctx)
 	defer cancel()

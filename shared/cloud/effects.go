@@ -76,7 +76,7 @@ func CheckHandlers(specs []effect.Spec, project string, custom map[string]effect
 	return handlerErrors(err)
 }
 
-// The times that Unperformable gives each effect, and all of them: connecting to Google heeds no
+// The times that Unperformable gives each effect, and all of them: connecting to Google ignores the
 // context.
 const (
 	probeTimeout = 2 * time.Second

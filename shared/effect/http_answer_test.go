@@ -35,13 +35,13 @@ func TestHTTPEcho(t *testing.T) {
 			carried := []string{secretPath, "tok-Zx9w", "T0AB", secretQuery, "s3cr3t-value", "lone-token", user, password,
 				"gemini:batches/a#publish"}
 			o := receive(t, func(w http.ResponseWriter, r *http.Request) {
-				said := []string{r.URL.Path, r.URL.RawQuery, user, password}
+				echoed := []string{r.URL.Path, r.URL.RawQuery, user, password}
 				for _, header := range []string{"Authorization", "Webhook-Id", "Webhook-Signature", "Idempotency-Key"} {
 					value := r.Header.Get(header)
-					said, carried = append(said, value), append(carried, value)
+					echoed, carried = append(echoed, value), append(carried, value)
 				}
 				w.WriteHeader(http.StatusNotFound)
-				for _, text := range said {
+				for _, text := range echoed {
 					_, _ = io.WriteString(w, encode(text)+" ")
 				}
 				_, _ = io.WriteString(w, "is nowhere here")

@@ -87,9 +87,9 @@ func TestBadItems(t *testing.T) {
 		item.LastError != errTarget.Error() {
 		t.Errorf("%+v", item)
 	}
-	if said := w.log.String(); strings.Count(said, "event=alert") != 1 ||
-		!strings.Contains(said, "reason=items-failed") || !strings.Contains(said, "failed=2") {
-		t.Errorf("logged %s", said)
+	if logged := w.log.String(); strings.Count(logged, "event=alert") != 1 ||
+		!strings.Contains(logged, "reason=items-failed") || !strings.Contains(logged, "failed=2") {
+		t.Errorf("logged %s", logged)
 	}
 }
 

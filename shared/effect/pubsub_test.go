@@ -40,7 +40,7 @@ type topicServer struct {
 
 	mu   sync.Mutex
 	fail codes.Code // of every call; OK takes the messages
-	why  string     // what is said of that
+	why  string     // the message of that
 	sent []*pubsubpb.PubsubMessage
 }
 

@@ -75,7 +75,7 @@ func TestObjectEcho(t *testing.T) {
 		w.sim.Fail(point, http.StatusMethodNotAllowed, "")
 		text := w.attempt(effect.Died).Cause.Error()
 		if strings.Contains(text, "secret-of-") || strings.Contains(text, "/upload/storage") ||
-			!strings.Contains(text, "fails as the test says: [path]") {
+			!strings.Contains(text, "injected failure: [path]") {
 			t.Errorf("%s: %s", point, text)
 		}
 	}

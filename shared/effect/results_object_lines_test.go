@@ -67,9 +67,9 @@ func TestResultsObjectDownload(t *testing.T) {
 	w.result.Counts = &operation.Counts{Total: 4}
 	w.end()
 	w.attempt(effect.Finished)
-	if said := w.log.String(); !strings.Contains(said, "event=alert reason=items-failed") ||
-		!strings.Contains(said, "done=3 total=4") {
-		t.Errorf("%s", said)
+	if logged := w.log.String(); !strings.Contains(logged, "event=alert reason=items-failed") ||
+		!strings.Contains(logged, "done=3 total=4") {
+		t.Errorf("%s", logged)
 	}
 }
 

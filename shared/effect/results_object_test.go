@@ -40,9 +40,9 @@ func TestResultsObject(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, object.Metadata[name], want)
 		}
 	}
-	if said := w.log.String(); !strings.Contains(said, "gs://results-of-reviews/"+objectName) ||
-		!strings.Contains(said, "found=false items=3 failed=2") {
-		t.Errorf("%s", said)
+	if logged := w.log.String(); !strings.Contains(logged, "gs://results-of-reviews/"+objectName) ||
+		!strings.Contains(logged, "found=false items=3 failed=2") {
+		t.Errorf("%s", logged)
 	}
 	w.attempt(effect.Skipped)
 }

@@ -23,7 +23,7 @@ func NewRunner(l *ledger.Ledger, handlers map[string]Handler) *Runner {
 
 // Run claims the effect that m names, performs it, and records the outcome: the only way in which
 // side effects happen [S1]. An error means that the ledger could not be read or written; then, and
-// where the Report says Again, the message must be redelivered. Every failure of a handler is in
+// where Report.Again is true, the message must be redelivered. Every failure of a handler is in
 // the Report.
 func (r *Runner) Run(ctx context.Context, m ledger.Message) (Report, error) {
 	handler, known := r.handlers[ledger.RuleOf(m.Effect)]

@@ -136,10 +136,10 @@ func TestGivenUp(t *testing.T) {
 			w.Errorf("%d alerts, %d attempts in %v", alerts, attempts, lasted)
 		}
 		e, _ := w.effect()
-		said := fmt.Sprintf("failed attempts: %d within %v; the last error: %v", attempts, lasted.Round(time.Second),
+		lastError := fmt.Sprintf("failed attempts: %d within %v; the last error: %v", attempts, lasted.Round(time.Second),
 			errTarget)
-		if e.State != ledger.EffectDead || e.LastError != said || report.Cause.Error() != said || report.Again() {
-			w.Errorf("it died of %q, and %v was said", e.LastError, report.Cause)
+		if e.State != ledger.EffectDead || e.LastError != lastError || report.Cause.Error() != lastError || report.Again() {
+			w.Errorf("it died of %q, and reported %v", e.LastError, report.Cause)
 		}
 		w.run(r, effect.Skipped)
 	})

@@ -71,7 +71,7 @@ func (s *Sim) serve(handle func(w http.ResponseWriter, r *http.Request) (any, er
 			f.before()
 		}
 		if f != nil && f.status != 0 && !f.after {
-			refuse(w, f.status, f.retryAfter, fmt.Sprintf("fails as the test says: %s %s", r.URL, r.Header))
+			refuse(w, f.status, f.retryAfter, fmt.Sprintf("injected failure: %s %s", r.URL, r.Header))
 			return
 		}
 		var into http.ResponseWriter = w
@@ -83,7 +83,7 @@ func (s *Sim) serve(handle func(w http.ResponseWriter, r *http.Request) (any, er
 		case f != nil && f.after && f.status == 0:
 			panic(http.ErrAbortHandler) // the connection ends without an answer
 		case f != nil && f.after:
-			refuse(w, f.status, f.retryAfter, "its answer is lost as the test says")
+			refuse(w, f.status, f.retryAfter, "injected loss of the answer")
 		case err != nil:
 			refused := googleapi.Error{Code: http.StatusInternalServerError, Message: err.Error()}
 			if refusal, ok := err.(*googleapi.Error); ok { //nolint:errorlint // made here, never wrapped

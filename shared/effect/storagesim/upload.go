@@ -141,8 +141,8 @@ func (s *Sim) resume(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.may(up); err != nil {
 		return nil, err
 	}
-	said, _ := strings.CutPrefix(r.Header.Get("X-Goog-Hash"), "crc32c=")
-	return s.complete(up, said)
+	sent, _ := strings.CutPrefix(r.Header.Get("X-Goog-Hash"), "crc32c=")
+	return s.complete(up, sent)
 }
 
 // contentRange reads "bytes 0-99/*", "bytes 100-149/150" and "bytes */150". Only the first is not
@@ -179,9 +179,9 @@ func (s *Sim) receive(up *session, content []byte) {
 
 // complete makes the object of an upload, if its content matches the checksum that was sent with
 // it.
-func (s *Sim) complete(up *session, said string) (any, error) {
-	if sum := checksum(up.sum); said != "" && said != sum {
-		return nil, refusal(http.StatusBadRequest, "Provided CRC32C %q doesn't match calculated CRC32C %q.", said, sum)
+func (s *Sim) complete(up *session, sent string) (any, error) {
+	if sum := checksum(up.sum); sent != "" && sent != sum {
+		return nil, refusal(http.StatusBadRequest, "Provided CRC32C %q doesn't match calculated CRC32C %q.", sent, sum)
 	}
 	s.generation++
 	up.done = &Object{Object: up.object, Content: up.content}
