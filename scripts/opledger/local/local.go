@@ -67,7 +67,6 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 		return Summary{}, err
 	}
 	defer sink.close()
-
 	submitter, err := newSubmitter(ctx, api.url, "http://"+o.Listen.Addr().String())
 	if err != nil {
 		return Summary{}, err
@@ -87,7 +86,6 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	serving, stop := context.WithCancel(ctx)
 	served := make(chan error, 1)
 	go func() { served <- functions.Serve(serving, o.Listen) }()
-
 	audit := &audit{
 		ledger: functions.Ledger, receiver: receiver, sim: sim, messages: messages,
 		wanted: o.Operations, acked: submitter.acked,
