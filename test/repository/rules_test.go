@@ -1,7 +1,6 @@
 package repository
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -64,24 +63,4 @@ func spread(cited []string, text string) []string {
 		all = append(all, string([]byte{cited[0][0], n}))
 	}
 	return all
-}
-
-func goFiles(t *testing.T) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && path != root {
-			return fs.SkipDir // such as .git, and what a build keeps beside the source
-		}
-		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		files[path] = string(content)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
 }
