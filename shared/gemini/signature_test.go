@@ -119,7 +119,8 @@ func TestVerifyTable(t *testing.T) {
 			want: gemini.ErrSignature,
 		},
 		{
-			name: "W2 time is out of range", h: headers(id, "9223372036854775807", sign(secretA, id, "9223372036854775807", body)),
+			name: "W2 time is out of range",
+			h:    headers(id, "9223372036854775807", sign(secretA, id, "9223372036854775807", body)),
 			want: gemini.ErrSignature,
 		},
 		{

@@ -151,8 +151,8 @@ func TestPages(t *testing.T) {
 func TestWatchWritesTheTable(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	command := exec.CommandContext(t.Context(), "go", "run", "github.com/opledger/opledger/scripts/stage/ask", "watch", dir,
-		"opledger", "europe-west1", "5m", "")
+	command := exec.CommandContext(t.Context(), "go", "run", "github.com/opledger/opledger/scripts/stage/ask", "watch",
+		dir, "opledger", "europe-west1", "5m", "")
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
