@@ -31,15 +31,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 
-// TestPass: cloud Scheduler's call makes one pass. The answer and the log line have the same
-// figures.
-func TestPass(t *testing.T) {
-	t.Parallel()
+// overdueLedger returns a ledger with two operations that are stuck.
+func overdueLedger(t *testing.T) (*sqlite.Store, *ledger.Ledger) {
+	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
+	t.Cleanup(func() { store.Close() })
 	l, err := ledger.New(store, ledger.DefaultSettings(), ledger.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -49,11 +48,42 @@ func TestPass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Register(t.Context(), ledger.Registration{Name: name,
-			SubmittedAt: time.Now().Add(-7 * time.Hour)}); err != nil {
+		submitted := time.Now().Add(-7 * time.Hour)
+		if _, err := l.Register(t.Context(), ledger.Registration{Name: name, SubmittedAt: submitted}); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return store, l
+}
+
+// call sends a request without a body and decodes the answer.
+func call(t *testing.T, server *httptest.Server, method string) (int, http.Header, map[string]any) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := server.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return response.StatusCode, response.Header, fields
+}
+
+// TestPass: Cloud Scheduler's call makes one pass. The answer and the log line have the same
+// figures.
+func TestPass(t *testing.T) {
+	t.Parallel()
+	store, l := overdueLedger(t)
 	sim := geminisim.New(geminisim.Config{})
 	defer sim.Close()
 	sim.AnswerNext(geminisim.OpGet, "", geminisim.ErrorAnswer(503, "later")) // the other is not found
@@ -69,30 +99,8 @@ func TestPass(t *testing.T) {
 			Log: logging.New(&log, "p")}), Now: time.Now, Log: logging.New(&log, "p"),
 	}))
 	defer server.Close()
-	call := func(method string) (int, http.Header, map[string]any) {
-		t.Helper()
-		request, err := http.NewRequestWithContext(t.Context(), method, server.URL, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := server.Client().Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer response.Body.Close()
-		text, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var fields map[string]any
-		if err := json.Unmarshal(text, &fields); err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		return response.StatusCode, response.Header, fields
-	}
-
 	for _, method := range []string{"GET", "PUT"} {
-		if code, header, _ := call(method); code != http.StatusMethodNotAllowed || header.Get("Allow") != "POST" {
+		if code, header, _ := call(t, server, method); code != http.StatusMethodNotAllowed || header.Get("Allow") != "POST" {
 			t.Errorf("%s: %d %v", method, code, header)
 		}
 	}
@@ -103,7 +111,7 @@ func TestPass(t *testing.T) {
 		"due": 2.0, "checked": 2.0, "settled": 0.0, "running": 0.0, "unknown": 1.0, "missing": 1.0, "stuck": 2.0,
 		"effectsRequeued": 0.0, "errors": 0.0, "more": false, "effectsUncertain": 0.0, "oldestEffectSeconds": 0.0,
 	}
-	code, _, got := call(http.MethodPost)
+	code, _, got := call(t, server, http.MethodPost)
 	want["oldestOperationSeconds"] = got["oldestOperationSeconds"] // the age is TestOldestOperation's
 	if code != http.StatusOK || !maps.Equal(got, want) {
 		t.Errorf("%d %v, want 200 %v", code, got, want)
@@ -126,7 +134,7 @@ func TestPass(t *testing.T) {
 		t.Fatal(err)
 	}
 	log.Reset()
-	code, header, got := call(http.MethodPost)
+	code, header, got := call(t, server, http.MethodPost)
 	if seconds, err := strconv.Atoi(header.Get("Retry-After")); code != http.StatusServiceUnavailable || err != nil ||
 		seconds < 1 || got["error"] == nil {
 		t.Errorf("nothing can be read: %d %v %v", code, header, got)
