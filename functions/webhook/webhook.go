@@ -104,7 +104,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // logAccepted logs what became of a delivery that is answered 200.
 func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, proof trust.Proof,
-	wantAccepted time.Duration) {
+	took time.Duration) {
 	event, level := "ingest", slog.LevelInfo
 	if receipt.Key == "" && proof.Bound {
 		event = "quarantine" // also for a duplicate of what is in quarantine
@@ -115,7 +115,7 @@ func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, 
 	log.Log(ctx, level, "delivery accepted", "event", event, "operation", receipt.Key, "outcome", receipt.Outcome,
 		"reason", receipt.Reason, "registered", receipt.Registered, "state", receipt.State, "effects", receipt.Planned,
 		"correlated", receipt.Correlated, "disputed", receipt.Disputed, "bound", proof.Bound,
-		"duration_ms", wantAccepted.Milliseconds())
+		"duration_ms", took.Milliseconds())
 	if receipt.Withheld > 0 {
 		log.WarnContext(ctx, ledger.WithheldMessage, "event", "effect", "outcome", "withheld",
 			"operation", receipt.Key, "effects", receipt.Withheld)

@@ -34,6 +34,29 @@ type Noted struct {
 	PublishErr error
 }
 
+// withStuck returns a pending record as a pass finds it at now: stuck if it was submitted longer than
+// StuckAfter ago, and alert if that is to be alerted now, which is once in every AlertEvery [R4].
+func (l *Ledger) withStuck(rec operation.Record, now time.Time) (_ operation.Record, stuck, alert bool) {
+	if now.Sub(rec.SubmittedAt) <= l.settings.StuckAfter {
+		return rec, false, false
+	}
+	if rec.StuckSince.IsZero() {
+		rec.StuckSince = now
+	}
+	if alert = now.Sub(rec.AlertedAt) >= l.settings.AlertEvery; alert {
+		rec.AlertedAt = now
+	}
+	return rec, true, alert
+}
+
+func stuckDetail(rec operation.Record) string {
+	detail := fmt.Sprintf("it was submitted at %s and is %s", rec.SubmittedAt.Format(time.RFC3339), rec.State)
+	if rec.Condition != "" {
+		detail += "; look-ups have been inconclusive since " + rec.ConditionSince.Format(time.RFC3339) + ": " + rec.Condition
+	}
+	return detail
+}
+
 // NoteCondition records why a look-up was inconclusive; an empty condition records that one was
 // not. It writes only what changes: the usual pass finds the same condition, or none, and reads one
 // document. It never changes a state [M7]. It ignores an operation that has ended, is not

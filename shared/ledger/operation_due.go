@@ -92,14 +92,7 @@ func (l *Ledger) Postpone(ctx context.Context, d DueOperation, passStart time.Ti
 	}
 	rec.DueAt = l.next(passStart, intervals)
 	var p Postponed
-	if p.Stuck = passStart.Sub(rec.SubmittedAt) > l.settings.StuckAfter; p.Stuck {
-		if rec.StuckSince.IsZero() {
-			rec.StuckSince = passStart
-		}
-		if p.Alert = passStart.Sub(rec.AlertedAt) >= l.settings.AlertEvery; p.Alert {
-			rec.AlertedAt = passStart
-		}
-	}
+	rec, p.Stuck, p.Alert = l.withStuck(rec, passStart)
 	planned := plan{record: rec}
 	if p.Alert {
 		var err error
@@ -115,12 +108,4 @@ func (l *Ledger) Postpone(ctx context.Context, d DueOperation, passStart time.Ti
 	p.Planned = len(planned.messages)
 	p.PublishErr = l.send(ctx, planned.messages)
 	return p, nil
-}
-
-func stuckDetail(rec operation.Record) string {
-	detail := fmt.Sprintf("it was submitted at %s and is %s", rec.SubmittedAt.Format(time.RFC3339), rec.State)
-	if rec.Condition != "" {
-		detail += "; look-ups have been inconclusive since " + rec.ConditionSince.Format(time.RFC3339) + ": " + rec.Condition
-	}
-	return detail
 }
