@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"time"
 
 	"github.com/opledger/opledger/shared/gemini/api"
 )
@@ -36,7 +37,10 @@ func (c *Client) GoString() string { return c.String() }
 // get is api.Client.Get with a body that fails when it stalls. The caller must close it.
 func (c *Client) get(ctx context.Context, resource string, query url.Values) (io.ReadCloser, error) {
 	ctx, end := context.WithCancelCause(ctx)
+	// The answer of a refusal is read before Get returns, after at most a minute for its headers.
+	timer := time.AfterFunc(2*stallTimeout, func() { end(errStalled) })
 	body, err := c.api.Get(ctx, resource, query)
+	timer.Stop()
 	if err != nil {
 		end(nil)
 		return nil, err

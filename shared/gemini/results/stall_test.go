@@ -17,14 +17,25 @@ import (
 type stalling string
 
 func (s stalling) RoundTrip(r *http.Request) (*http.Response, error) {
+	return s.answer(r, http.StatusOK), nil
+}
+
+func (s stalling) answer(r *http.Request, status int) *http.Response {
 	rest := readFunc(func([]byte) (int, error) {
 		<-r.Context().Done()
 		return 0, r.Context().Err()
 	})
 	return &http.Response{
-		StatusCode: http.StatusOK,
+		StatusCode: status,
 		Body:       io.NopCloser(io.MultiReader(strings.NewReader(string(s)), rest)),
-	}, nil
+	}
+}
+
+// A refusing server refuses, and stalls while it says why.
+type refusing string
+
+func (r refusing) RoundTrip(request *http.Request) (*http.Response, error) {
+	return stalling(r).answer(request, http.StatusServiceUnavailable), nil
 }
 
 type readFunc func([]byte) (int, error)
@@ -69,4 +80,20 @@ func TestStalled(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestStalledRefusal: a refusal whose body stalls ends after two minutes, with its status.
+func TestStalledRefusal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client, err := results.New(results.Options{APIKey: apiKey, HTTP: &http.Client{Transport: refusing("overl")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		_, err = client.Open(t.Context(), key, operation.Result{OutputFile: file})
+		if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "503") || took != 2*time.Minute {
+			t.Errorf("after %v: %v", took, err)
+		}
+	})
 }
