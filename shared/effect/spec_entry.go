@@ -94,6 +94,7 @@ func (e *entry) fields(others map[string]string) {
 				e.wrong(name, fmt.Errorf("%s %w", name, err))
 			}
 		case name == "name", name == "do", ofOther && e.spec.Do == nil:
+		case ofOther && empty(pair.Value): // as an entry writes that drops a merged field
 		case ofOther:
 			e.wrong(name, fmt.Errorf("%s is for do: %s", name, kind))
 		default:

@@ -200,3 +200,18 @@ func TestEveryMistakeAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyFields: a field of another kind without a value counts as left out, so that an entry can drop
+// what it merges; a timeout of 0 needs no unit.
+func TestEmptyFields(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`[{name: a, on: [FAILED], do: log, url: "", topic: null}]`,
+		"- &base {name: a, on: [FAILED], do: http, url: \"https://x\"}\n- {<<: *base, name: b, do: log, url: null}\n",
+		`[{name: a, on: [FAILED], do: http, url: "https://x", timeout: 0}]`,
+	} {
+		if found := problems(text); len(found) > 0 {
+			t.Errorf("%s: %q", text, found)
+		}
+	}
+}

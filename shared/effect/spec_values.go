@@ -76,11 +76,25 @@ func texts(into *[]string) func(ast.Node) error {
 
 func duration(into *time.Duration) func(ast.Node) error {
 	return func(value ast.Node) error {
-		if err := yaml.NodeToValue(value, into); err != nil {
+		var written word
+		err := yaml.NodeToValue(value, &written)
+		if err == nil {
+			*into, err = time.ParseDuration(string(written))
+		}
+		if err != nil {
 			return diag.Duration(value.GetToken().Value)
 		}
 		return nil
 	}
+}
+
+// empty reports whether a value is null or an empty text.
+func empty(value ast.Node) bool {
+	if value == nil {
+		return false // its fault has been reported
+	}
+	var written word
+	return value.Type() == ast.NullType || yaml.NodeToValue(value, &written) == nil && written == ""
 }
 
 // count reads a whole number of at least 1.
