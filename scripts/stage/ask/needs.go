@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/opledger/opledger/shared/config"
 )
@@ -12,7 +14,11 @@ import (
 // Webhook if it confirms unverified deliveries, Effects if an effect fetches the results of a batch.
 // Whether the API key is set is not checked. The error joins the problems of the settings.
 func needs(environ []string, w io.Writer) error {
-	environ = append(environ[:len(environ):len(environ)], "GEMINI_API_KEY=",
+	// Whether a key is set here says nothing of the deployment, which has it in a secret.
+	environ = slices.DeleteFunc(slices.Clone(environ), func(variable string) bool {
+		return strings.HasPrefix(variable, "GEMINI_API_KEY=")
+	})
+	environ = append(environ,
 		"OPLEDGER_GEMINI_API_KEY_SECRET=projects/p/secrets/s")
 	webhook, err := config.Parse[struct{ Webhook config.Webhook }](environ)
 	effects, effectsErr := config.Parse[struct {
