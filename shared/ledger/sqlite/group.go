@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -80,6 +81,7 @@ func (q *queue) add(m *member, lead func()) {
 func (q *queue) next() []*member {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.waiting = slices.DeleteFunc(q.waiting, func(m *member) bool { return m.state.Load() == left })
 	n, bytes := 0, 0
 	for n < len(q.waiting) && n < maxMembers && (n == 0 || bytes+q.waiting[n].bytes <= maxGroupBytes) {
 		bytes += q.waiting[n].bytes
@@ -101,10 +103,11 @@ func (s *Store) lead() {
 }
 
 // commit writes a group and answers its members. Where the group is rolled back for another reason
-// than a conflict, each member is tried alone, so that one member's error is its own.
+// than a conflict, each member is tried alone, so that one member's error is its own. Where it did not
+// begin, because another process holds the file, no member would begin sooner alone.
 func (s *Store) commit(group []*member) {
-	answers, err := s.together(group)
-	if err != nil && len(group) > 1 {
+	answers, began, err := s.together(group)
+	if err != nil && began && len(group) > 1 {
 		for _, m := range group {
 			s.commit([]*member{m})
 		}
@@ -123,11 +126,11 @@ func (s *Store) commit(group []*member) {
 // ErrConflict, or, for all of them, the error of a COMMIT whose outcome is not known. With an error
 // nothing was written. A panic is such an error: the members must not wait for an answer that never
 // comes.
-func (s *Store) together(group []*member) (answers []error, err error) {
+func (s *Store) together(group []*member) (answers []error, began bool, err error) {
 	var tx *sql.Tx
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("writing to the ledger panicked: %v\n%s", p, debug.Stack())
+			began, err = true, fmt.Errorf("writing to the ledger panicked: %v\n%s", p, debug.Stack())
 		}
 		if err != nil && tx != nil {
 			if undone := tx.Rollback(); !errors.Is(undone, sql.ErrTxDone) {
@@ -137,11 +140,11 @@ func (s *Store) together(group []*member) (answers []error, err error) {
 	}()
 	ctx := context.Background()
 	if tx, err = s.begin(ctx); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var last int64
 	if err = tx.StmtContext(ctx, s.next).QueryRowContext(ctx, len(group)).Scan(&last); err != nil {
-		return nil, err
+		return nil, true, err
 	}
 	answers = make([]error, len(group))
 	skipped := 0
@@ -152,21 +155,21 @@ func (s *Store) together(group []*member) (answers []error, err error) {
 		}
 		answers[i], err = s.writeMember(ctx, tx, m, last-int64(len(group)-1-i), len(group) == 1)
 		if err != nil {
-			return nil, err
+			return nil, true, err
 		}
 		if answers[i] != nil {
 			skipped++
 		}
 	}
 	if skipped == len(group) {
-		return answers, tx.Rollback()
+		return answers, true, tx.Rollback()
 	}
 	if failed := tx.Commit(); failed != nil {
 		for i := range answers {
 			answers[i] = failed
 		}
 	}
-	return answers, nil
+	return answers, true, nil
 }
 
 // writeMember returns m's conflict, after which nothing of m is in the transaction. Any other error

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -111,32 +112,81 @@ func TestGroupError(t *testing.T) {
 	}
 }
 
-// TestGroupCallerLeaves: a caller that leaves while another group is written leaves nothing behind,
-// and neither stops nor splits the writes of others.
+// TestGroupCallerLeaves: a caller that leaves while another group is written leaves nothing behind, and
+// neither stops nor halves what the others write.
 func TestGroupCallerLeaves(t *testing.T) {
 	t.Parallel()
 	s := openTemp(t)
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
-	slow := put(t, s, "operations/a")
-	write := slow.write
+	slow, never, b := put(t, s, "operations/a"), put(t, s, "operations/never"), put(t, s, "operations/b")
+	write, left := slow.write, make(chan error)
 	var leaving error
 	slow.write = func(groupCtx context.Context, tx *sql.Tx, version int64) error {
-		leave() // before the group comes to the next member
-		leaving = s.join(ctx, put(t, s, "operations/never"))
+		go func() { left <- s.join(ctx, never) }()
+		for queued := 0; queued == 0; runtime.Gosched() {
+			s.queue.mu.Lock()
+			queued = len(s.queue.waiting)
+			s.queue.mu.Unlock()
+		}
+		leave()
+		leaving = <-left
 		return write(groupCtx, tx, version)
 	}
-	gone := put(t, s, "operations/left")
-	gone.state.Store(left)
-	answers := asGroup(s, slow, gone, put(t, s, "operations/b"))
-	if answers[0] != nil || answers[2] != nil || !errors.Is(leaving, context.Canceled) {
-		t.Errorf("%v, %v, want the others written and the end of the context", answers, leaving)
+	if err := errors.Join(s.join(t.Context(), slow), s.join(t.Context(), b)); err != nil {
+		t.Errorf("the others: %v", err)
 	}
-	if exists(t, s, "operations/left") || exists(t, s, "operations/never") {
+	if !errors.Is(leaving, context.Canceled) || strings.Contains(leaving.Error(), "may have been made") {
+		t.Errorf("the caller that left: %v, want the end of its context, and that nothing was written", leaving)
+	}
+	if exists(t, s, "operations/never") {
 		t.Error("what a caller left behind was written")
 	}
 	if !exists(t, s, "operations/a") || !exists(t, s, "operations/b") {
 		t.Error("what the others wrote is missing")
+	}
+}
+
+// TestGroupCallerLeavesLate: a caller that leaves while its own writes are made is told that they may
+// have been made; they are.
+func TestGroupCallerLeavesLate(t *testing.T) {
+	t.Parallel()
+	s := openTemp(t)
+	ctx, leave := context.WithCancel(t.Context())
+	m, gone := put(t, s, "operations/a"), make(chan struct{})
+	write := m.write
+	m.write = func(groupCtx context.Context, tx *sql.Tx, version int64) error {
+		leave()
+		<-gone
+		return write(groupCtx, tx, version)
+	}
+	err := s.join(ctx, m)
+	close(gone)
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "may have been made") {
+		t.Errorf("%v, want the end of its context, and that the writes may have been made", err)
+	}
+	if err := s.join(t.Context(), put(t, s, "operations/b")); err != nil { // the group after it
+		t.Error(err)
+	}
+	if !exists(t, s, "operations/a") {
+		t.Error("its writes are missing")
+	}
+}
+
+// TestGroupDoesNotBegin: where another process holds the file for too long, the members of a group are
+// told so at once, and are not tried one after the other.
+func TestGroupDoesNotBegin(t *testing.T) {
+	t.Parallel()
+	s := openTemp(t)
+	if err := s.write.Close(); err != nil { // no transaction begins any more
+		t.Fatal(err)
+	}
+	members := []*member{put(t, s, "operations/a"), put(t, s, "operations/b")}
+	for _, m := range members {
+		m.done = make(chan error, 1)
+	}
+	if _, began, err := s.together(members); began || err == nil {
+		t.Errorf("it began: %v, %v", began, err)
 	}
 }
 

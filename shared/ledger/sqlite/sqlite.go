@@ -183,7 +183,7 @@ func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
 	}
 }
 
-// Close waits for the group that is being written, and closes the file.
+// Close waits until no commit waits, and closes the file.
 func (s *Store) Close() error {
 	s.queue.leader.Wait()
 	var errs []error
