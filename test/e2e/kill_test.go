@@ -58,6 +58,9 @@ func (o outcome) wasHard(t *testing.T, kills map[moment]*quota, each int) {
 				o.kills[m], m, each)
 		}
 	}
+	if all := each * len(kills); total < all*3/4 {
+		t.Errorf("killed %d times, want %d: the run was too short to prove anything", total, all)
+	}
 	s := o.stats
 	if s.Lost == 0 || s.Repeated == 0 || s.Late == 0 || s.Reordered == 0 || o.byReconcile == 0 || o.repeats == 0 {
 		t.Errorf("too kind a run: %+v, %d by reconciliation, %d repeats", s, o.byReconcile, o.repeats)
