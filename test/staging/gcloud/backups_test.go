@@ -5,31 +5,28 @@ import (
 	"testing"
 )
 
-// TestBackups: there is one daily backup schedule with the given retention, or none; the operator's
-// weekly schedule is left alone.
+// TestBackups: there is one daily backup schedule with the retention that was asked for, or none; the
+// operator's weekly one is left as it is.
 func TestBackups(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		listed  string
-		options []string
-		want    string // the one change; empty: none
+		listed, days string
+		want         string // the one change; empty: none
 	}{
-		"none is there":     {"", nil, "create --recurrence=daily --retention=7d"},
-		"only a weekly one": {"w-1 SUNDAY 604800s\n", nil, "create --recurrence=daily --retention=7d"},
-		"it is there":       {"w-1 SUNDAY 8467200s\nd-1 daily 604800s\n", nil, ""},
-		"it has another retention": {"d-1 daily 604800s\n", []string{"--backup-days=30"},
-			"update --backup-schedule=d-1 --retention=30d"},
-		"none is wanted": {"w-1 SUNDAY 604800s\nd-1 daily 604800s\n", []string{"--backup-days", "0"},
-			"delete --backup-schedule=d-1"},
-		"none is wanted, nor there": {"", []string{"--backup-days", "0"}, ""},
+		"none is there":             {"", "7", "create --recurrence=daily --retention=7d"},
+		"only a weekly one":         {"w-1 SUNDAY 604800s\n", "7", "create --recurrence=daily --retention=7d"},
+		"it is there":               {"w-1 SUNDAY 8467200s\nd-1 daily 604800s\n", "7", ""},
+		"it has another retention":  {"d-1 daily 604800s\n", "30", "update --backup-schedule=d-1 --retention=30d"},
+		"none is wanted":            {"w-1 SUNDAY 604800s\nd-1 daily 604800s\n", "0", "delete --backup-schedule=d-1"},
+		"none is wanted, nor there": {"", "0", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := append(world{{Pattern: `^gcloud firestore backups schedules list`, Out: c.listed}}, deployed(t)...)
-			r := deploy(t, w, c.options...).want(t, 0)
+			w := world{{Pattern: `^gcloud firestore backups schedules list`, Out: c.listed}}
+			r := bash(t, w, "", "-euc", `. scripts/firestore.sh; keep_backups my-project opledger "$0"`, c.days).want(t, 0)
 			var changes []string
-			for _, call := range r.matching("gcloud firestore backups schedules ") {
-				if !strings.Contains(call.Line, " list ") {
+			for _, call := range r.calls {
+				if !strings.Contains(call.Line, " schedules list ") {
 					changes = append(changes, call.Line)
 				}
 			}
@@ -45,25 +42,29 @@ func TestBackups(t *testing.T) {
 	}
 }
 
-// TestRecovery: point-in-time recovery is off by default; a later run without the option switches
-// it off again.
-func TestRecovery(t *testing.T) {
+// TestStorageOptions: the ledger is backed up for as long as was asked for, and recovery to a point in
+// time is off unless it was; the repository of images keeps the newest ones, since each deployment adds
+// four.
+func TestStorageOptions(t *testing.T) {
 	t.Parallel()
-	for want, options := range map[string][]string{"DISABLED": nil, "ENABLED": {"--point-in-time-recovery"}} {
-		r := deploy(t, deployed(t), options...).want(t, 0)
+	for _, c := range []struct {
+		options        []string
+		days, recovery string
+	}{
+		{nil, "7", "DISABLED"}, // which also switches off what an earlier run switched on
+		{[]string{"--point-in-time-recovery", "--backup-days", "30"}, "30", "ENABLED"},
+	} {
+		r := deploy(t, empty(), append(c.options, "--gemini-key-file", keyFile(t))...).want(t, 0)
 		patch := r.matching("updateMask=concurrencyMode,pointInTimeRecoveryEnablement")
-		if len(patch) != 1 || !strings.Contains(patch[0].Line, `"POINT_IN_TIME_RECOVERY_`+want+`"`) {
-			t.Errorf("%v, want it %s", patch, want)
+		if len(patch) != 1 || !strings.Contains(patch[0].Line, `"POINT_IN_TIME_RECOVERY_`+c.recovery+`"`) {
+			t.Errorf("%v, want it %s", patch, c.recovery)
 		}
-	}
-}
-
-// TestImagesAreCleanedUp: each deployment adds four images; the repository keeps the newest ones.
-func TestImagesAreCleanedUp(t *testing.T) {
-	t.Parallel()
-	r := deploy(t, deployed(t)).want(t, 0)
-	if n := len(r.matching("set-cleanup-policies opledger-functions --location=europe-west1 --policy=infra/images.json " +
-		"--no-dry-run")); n != 1 {
-		t.Errorf("the policies were set %d times", n)
+		if n := len(r.matching("backups schedules create", "--retention="+c.days+"d")); n != 1 {
+			t.Errorf("%d backup schedules of %s days", n, c.days)
+		}
+		if n := len(r.matching("set-cleanup-policies opledger-functions --location=europe-west1 " +
+			"--policy=infra/images.json --no-dry-run")); n != 1 {
+			t.Errorf("the policies were set %d times", n)
+		}
 	}
 }
