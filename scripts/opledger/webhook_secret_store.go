@@ -56,7 +56,7 @@ func (a *webhookAdmin) wait(ctx context.Context, how time.Duration) error {
 // error does not contain the secret.
 func checkSecret(text string) error {
 	if text == "" {
-		return errors.New("Gemini returned no signing secret")
+		return errors.New("the answer of Gemini has no signing secret")
 	}
 	if _, err := gemini.NewVerifier(text); err != nil {
 		return fmt.Errorf("the signing secret from Gemini cannot be used: %w", err)
