@@ -148,7 +148,8 @@ func (f *fleet) play(n int) outcome {
 	rest()
 	roam.Wait()
 	o := outcome{operations: len(names), kills: f.killer.rest()}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	// A refused delivery is retried every 18 s, and a deploy window or a lost answer refuses one in three.
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := f.sim.WaitFor(ctx, func(s geminisim.Stats) bool { return s.Open == 0 }); err != nil {
 		t.Fatal(err)

@@ -18,8 +18,9 @@ func TestNeeds(t *testing.T) {
 		{"tokens are believed without asking", []string{"OPLEDGER_WEBHOOK_AUDIENCE=a", "OPLEDGER_CONFIRM=never"},
 			"reconcile"},
 		{"every delivery is confirmed", []string{"OPLEDGER_CONFIRM=always"}, "webhook reconcile"},
-		{"an effect for each item", []string{"GEMINI_API_KEY=k", "OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log, each: item}]"},
-			"reconcile effects"},
+		{"an effect for each item, asked with a key", []string{
+			"GEMINI_API_KEY=k", "OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log, each: item}]",
+		}, "reconcile effects"},
 		{"an effect that writes results", []string{
 			"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: results, bucket: gs://my-results}]",
 		}, "reconcile effects"},

@@ -5,7 +5,8 @@
 //     loopback interface. Redirects are not followed, because net/http would carry the header
 //     along.
 //   - An answer is bounded: its headers, unless Options.HTTP has a transport of its own, what is
-//     read of a refusal, and what the SDK holds in memory. [Client.Get] returns a body of any size, for [NewJSON] to read one value at a time.
+//     read of a refusal, and what the SDK holds in memory. [Client.Get] returns a body of any size,
+//     for [NewJSON] to read one value at a time.
 //   - An answer other than 200 is an [*Error] with its HTTP status and what it asks to wait.
 //   - No error and no printed value holds the API key, or a password in the base URL.
 //
