@@ -35,14 +35,11 @@ func TestSubmitterKilled(t *testing.T) {
 			submissions(f, steps, []string{beforeIntent, afterIntent, beforeCreate, afterRegister}),
 			geminisim.Faults{Lost: 1})
 		f.within(time.Minute, "every intent is bound or given up", func() bool { return len(f.openIntents()) == 0 })
-		abandoned := 0
-		for _, line := range f.instances[0].process().lines() {
-			if line.Event == "intent" && line.Outcome == "abandoned" {
-				abandoned++
-			}
-		}
-		if abandoned != 6 { // three kinds, killed after the intent and before the creation
-			t.Errorf("%d intents were given up, want 6", abandoned)
+		// Three kinds, killed after the intent and before the creation. An intent is given up before that
+		// is logged, so the lines are waited for.
+		f.within(time.Minute, "6 intents are logged as given up", func() bool { return f.abandoned() >= 6 })
+		if n := f.abandoned(); n != 6 {
+			t.Errorf("%d intents were given up, want 6", n)
 		}
 	})
 }
@@ -174,6 +171,16 @@ func (f *fleet) allClosed(n int) bool {
 		return err
 	})
 	return registered == n
+}
+
+// abandoned is how many intents the instance has logged as given up.
+func (f *fleet) abandoned() (n int) {
+	for _, line := range f.instances[0].process().lines() {
+		if line.Event == "intent" && line.Outcome == "abandoned" {
+			n++
+		}
+	}
+	return n
 }
 
 func (f *fleet) openIntents() (ids []string) {
