@@ -26,7 +26,7 @@ func (nowhere) Get(_ context.Context, paths ...ledger.Path) (ledger.Snapshot, er
 	return ledger.Snapshot{Documents: make([]ledger.Document, len(paths)), ReadTime: time.Now()}, nil
 }
 
-func (nowhere) Commit(context.Context, ...ledger.Write) error { return nil }
+func (nowhere) Commit(context.Context, ...ledger.Write) ([]ledger.Token, error) { return nil, nil }
 
 // BenchmarkDelivery: one delivery from the request to the answer, without the network.
 func BenchmarkDelivery(b *testing.B) {

@@ -35,10 +35,10 @@ func (s *hung) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, 
 	return s.Store.Get(ctx, paths...)
 }
 
-func (s *hung) Commit(ctx context.Context, writes ...ledger.Write) error {
+func (s *hung) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
 	if s.commit {
 		<-ctx.Done()
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	return s.Store.Commit(ctx, writes...)
 }

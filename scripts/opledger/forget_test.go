@@ -60,7 +60,7 @@ func TestForgetUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := ledger.OperationPath("batches/a").Child(ledger.DeliveriesCollection, "msg_1")
-	err = store.Commit(t.Context(), ledger.Write{Path: path, Data: struct {
+	_, err = store.Commit(t.Context(), ledger.Write{Path: path, Data: struct {
 		ReceivedAt time.Time `json:"receivedAt"`
 		State      int       `json:"state"`
 	}{time.Now(), 5}})

@@ -31,7 +31,8 @@ func (f file) plant(paths ...ledger.Path) {
 	}
 	for _, path := range paths {
 		data := odd{1, "x", true, time.Now(), time.Now()}
-		err = errors.Join(err, store.Commit(f.t.Context(), ledger.Write{Path: path, Data: data}))
+		_, failed := store.Commit(f.t.Context(), ledger.Write{Path: path, Data: data})
+		err = errors.Join(err, failed)
 	}
 	if err := errors.Join(err, store.Close()); err != nil {
 		f.t.Fatal(err)

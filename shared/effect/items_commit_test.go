@@ -28,12 +28,12 @@ type narrow struct {
 
 type committed struct{ items, writes, bytes int }
 
-func (s *narrow) Commit(ctx context.Context, writes ...ledger.Write) error {
+func (s *narrow) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
 	c := committed{writes: len(writes)}
 	for _, w := range writes {
 		text, err := json.Marshal(w.Data)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		c.bytes += len(text)
 		if w.Path.Collection() == ledger.ItemsCollection {
@@ -44,7 +44,7 @@ func (s *narrow) Commit(ctx context.Context, writes ...ledger.Write) error {
 	defer s.mu.Unlock()
 	if s.most > 0 && c.writes > s.most {
 		s.refused++
-		return s.err
+		return nil, s.err
 	}
 	s.commits = append(s.commits, c)
 	return s.Store.Commit(ctx, writes...)
@@ -161,7 +161,7 @@ func TestExtraWriteExistsForItem(t *testing.T) {
 	t.Parallel()
 	w := newItemsWorld(t, many(3)).end()
 	path := func(item string) ledger.Path { return ledger.ResultPath("notes", w.key, item) }
-	if err := w.store.Commit(t.Context(), ledger.Write{Path: path("review-1"),
+	if _, err := w.store.Commit(t.Context(), ledger.Write{Path: path("review-1"),
 		Data: effect.ItemResult{Key: "theirs"}}); err != nil {
 		t.Fatal(err)
 	}

@@ -63,9 +63,9 @@ type killable struct {
 	dead atomic.Bool
 }
 
-func (k *killable) Commit(ctx context.Context, writes ...ledger.Write) error {
+func (k *killable) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
 	if k.dead.Load() {
-		return fmt.Errorf("%w: the process is dead", ledger.ErrInvalid) // which is not retried
+		return nil, fmt.Errorf("%w: the process is dead", ledger.ErrInvalid) // which is not retried
 	}
 	return k.Store.Commit(ctx, writes...)
 }

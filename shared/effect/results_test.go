@@ -20,7 +20,7 @@ func TestResults(t *testing.T) {
 		`{"key":"large","response":"`+strings.Repeat("x", 1<<20)+`"}`, `{"key":"a/b","response":1}`,
 	)).end()
 	stale := ledger.Write{Path: ledger.ResultPath("reviews", w.key, "b"), Data: effect.ItemResult{Key: "stale"}}
-	if err := w.store.Commit(t.Context(), stale); err != nil {
+	if _, err := w.store.Commit(t.Context(), stale); err != nil {
 		t.Fatal(err)
 	}
 	report, err := w.runner(w.store, effect.Results("reviews")).Run(t.Context(), w.message())

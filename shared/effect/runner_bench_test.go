@@ -102,7 +102,7 @@ func (e *bareEffect) run(b *testing.B, store ledger.Store) error {
 	}
 	e.effect.Version++
 	e.effect.State, e.effect.Owner, e.effect.Fence, e.effect.Attempts = ledger.EffectClaimed, "bare", 1, 1
-	if err := store.Commit(b.Context(), ledger.Write{Path: path, Token: snapshot.Documents[0].Token,
+	if _, err := store.Commit(b.Context(), ledger.Write{Path: path, Token: snapshot.Documents[0].Token,
 		Data: e.effect}); err != nil {
 		return err
 	}
@@ -112,8 +112,9 @@ func (e *bareEffect) run(b *testing.B, store ledger.Store) error {
 	e.effect.Version++
 	e.record.Version++
 	e.effect.State, e.effect.DoneAt = ledger.EffectDone, snapshot.ReadTime
-	return store.Commit(b.Context(), ledger.Write{Path: path, Token: snapshot.Documents[0].Token, Data: e.effect},
+	_, err = store.Commit(b.Context(), ledger.Write{Path: path, Token: snapshot.Documents[0].Token, Data: e.effect},
 		ledger.Write{Path: record, Token: snapshot.Documents[1].Token, Data: e.record})
+	return err
 }
 
 // eachOf calls do for from to to-1 from a number of callers, and returns the time that they took

@@ -60,7 +60,7 @@ func TestRefusedExtraWrites(t *testing.T) {
 // once, with the cause. Another attempt would only perform the effect again.
 func TestExtraWriteExists(t *testing.T) {
 	inWorld(t, func(w *world) {
-		if err := w.store.Commit(w.ctx, ledger.Write{Path: "items/1", Data: extraDocument{ID: "another's"}}); err != nil {
+		if _, err := w.store.Commit(w.ctx, ledger.Write{Path: "items/1", Data: extraDocument{ID: "another's"}}); err != nil {
 			w.Fatal(err)
 		}
 		var p performances
@@ -92,7 +92,8 @@ func TestExtraWriteOvertaken(t *testing.T) {
 			return snapshot.Documents[0].Token
 		}
 		write := func(id string) {
-			if err := w.store.Commit(w.ctx, ledger.Write{Path: path, Token: token(), Data: extraDocument{ID: id}}); err != nil {
+			write := ledger.Write{Path: path, Token: token(), Data: extraDocument{ID: id}}
+			if _, err := w.store.Commit(w.ctx, write); err != nil {
 				w.Fatal(err)
 			}
 		}

@@ -186,7 +186,7 @@ func (l *Ledger) AlertAbout(
 		if len(p.writes) == 0 {
 			return nil
 		}
-		return l.store.Commit(ctx, p.writes...)
+		return l.commit(ctx, p.writes...)
 	})
 	if err != nil {
 		return Alerted{}, err

@@ -110,7 +110,7 @@ func (l *Ledger) claim(
 	effect.Attempts++
 	effect.ClaimableAt = now.Add(l.settings.ClaimTTL)
 	effect.DueAt = effect.ClaimableAt
-	if err := l.store.Commit(ctx, append(others.writes, l.writeEffect(doc, effect))...); err != nil {
+	if err := l.commit(ctx, append(others.writes, l.writeEffect(doc, effect))...); err != nil {
 		return Grant{}, err
 	}
 	return Grant{Verdict: Claimed, Lease: leaseOf(effect, *seized)}, nil
@@ -188,7 +188,7 @@ func (l *Ledger) Extend(ctx context.Context, lease Lease) error {
 		}
 		effect.ClaimableAt = now.Add(l.settings.ClaimTTL)
 		effect.DueAt = effect.ClaimableAt
-		return l.store.Commit(ctx, l.writeEffect(docs[0], effect))
+		return l.commit(ctx, l.writeEffect(docs[0], effect))
 	})
 }
 

@@ -27,7 +27,7 @@ func (l *Ledger) Continue(ctx context.Context, lease Lease) (unsent, err error) 
 		effect.Attempts = max(effect.Attempts-1, 0)
 		m.Attempt = effect.Attempts + 1
 		effect.ClaimableAt, effect.DueAt = now, now
-		return l.store.Commit(ctx, l.writeEffect(docs[0], effect))
+		return l.commit(ctx, l.writeEffect(docs[0], effect))
 	})
 	switch {
 	case err != nil:

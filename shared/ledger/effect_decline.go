@@ -25,7 +25,7 @@ func (l *Ledger) Decline(ctx context.Context, key operation.Key, name string) (V
 		if soon := l.next(now, 1); soon.Before(effect.DueAt) {
 			effect.DueAt = soon
 		}
-		return l.store.Commit(ctx, l.writeEffect(docs[0], effect))
+		return l.commit(ctx, l.writeEffect(docs[0], effect))
 	})
 	if err != nil {
 		return "", err

@@ -96,7 +96,7 @@ func (l *Ledger) commitEnd(
 		_, write := l.writeRecord(recordDoc, rec, now)
 		writes = append(writes, write)
 	}
-	return l.store.Commit(ctx, writes...)
+	return l.commit(ctx, writes...)
 }
 
 // maxStoredText bounds a text of outside origin, such as an error message, before it is stored:

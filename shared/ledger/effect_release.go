@@ -70,7 +70,7 @@ func (l *Ledger) Release(ctx context.Context, lease Lease, cause error, retryAft
 		effect.ClaimableAt = operation.Instant(now.Add(wait))
 		effect.DueAt = effect.ClaimableAt
 		failure = effect.failure(now)
-		return l.store.Commit(ctx, l.writeEffect(docs[0], effect))
+		return l.commit(ctx, l.writeEffect(docs[0], effect))
 	})
 	if err != nil {
 		return Failure{}, err

@@ -119,7 +119,7 @@ func (r *replaying) try(ctx context.Context) error {
 	}
 	replay := r.remember(&effect, now)
 	if effect.State != EffectDead {
-		return r.ledger.store.Commit(ctx, r.ledger.writeEffect(doc, effect))
+		return r.ledger.commit(ctx, r.ledger.writeEffect(doc, effect))
 	}
 	r.outcome = Reopened
 	return r.reopen(ctx, doc, recordDoc, effect, replay, now)

@@ -23,7 +23,7 @@ func (l *Ledger) Requeue(ctx context.Context, d DueEffect, passStart time.Time) 
 	effect.Unanswered++
 	effect.DueAt = l.next(passStart, l.requeueIntervals(effect.Unanswered))
 	what := fmt.Sprintf("requeueing effect %s of %s", effect.Name, effect.Operation)
-	if err := l.store.Commit(ctx, l.writeEffect(d.doc, effect)); err != nil {
+	if err := l.commit(ctx, l.writeEffect(d.doc, effect)); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	err := l.send(ctx, []Message{{Operation: effect.Operation, Effect: effect.Name, Attempt: effect.Attempts + 1}})
@@ -55,6 +55,6 @@ func (l *Ledger) unsent(ctx context.Context, what string, d DueEffect) error {
 			return err
 		}
 		effect.Unanswered, effect.DueAt = d.Effect.Unanswered, d.Effect.DueAt
-		return l.store.Commit(ctx, l.writeEffect(snapshot.Documents[0], effect))
+		return l.commit(ctx, l.writeEffect(snapshot.Documents[0], effect))
 	})
 }

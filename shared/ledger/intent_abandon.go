@@ -34,7 +34,7 @@ func (l *Ledger) AbandonIntent(ctx context.Context, d DueIntent, now time.Time) 
 				return nil
 			}
 		}
-		return l.store.Commit(ctx, l.writeIntent(d.doc, intent, now))
+		return l.commit(ctx, l.writeIntent(d.doc, intent, now))
 	})
 	if err == nil && changed {
 		return fmt.Errorf("%s: %w", what, ErrConflict)

@@ -46,7 +46,7 @@ func (l *Ledger) ForgetIntent(ctx context.Context, intent Intent) error {
 		if err := l.CanForgetIntent(ctx, intent); err != nil {
 			return err
 		}
-		return l.store.Commit(ctx, Write{Path: doc.Path, Token: doc.Token})
+		return l.commit(ctx, Write{Path: doc.Path, Token: doc.Token})
 	})
 	if err == nil && changed {
 		return fmt.Errorf("%s: %w", what, ErrConflict)

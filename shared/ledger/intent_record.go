@@ -95,7 +95,7 @@ func (l *Ledger) Intend(ctx context.Context, i Intention) (Intent, error) {
 		}, snapshot.ReadTime)
 		intent = write.Data.(Intent)
 		intent.Created = true
-		return l.store.Commit(ctx, write)
+		return l.commit(ctx, write)
 	})
 	if err != nil {
 		return Intent{}, err

@@ -45,7 +45,7 @@ func (l *Ledger) Renew(ctx context.Context, intent Intent) (Intent, error) {
 		found.RenewedAt, found.AbandonedAt = operation.Instant(snapshot.ReadTime), time.Time{}
 		write := l.writeIntent(doc, found, snapshot.ReadTime)
 		renewed = write.Data.(Intent)
-		return l.store.Commit(ctx, write)
+		return l.commit(ctx, write)
 	})
 	if err == nil && changed {
 		err = fmt.Errorf("%s: %w", what, ErrConflict)

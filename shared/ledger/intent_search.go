@@ -100,7 +100,7 @@ func (l *Ledger) KeepName(ctx context.Context, correlationID string, name operat
 		intent.Names = append(slices.DeleteFunc(slices.Clone(intent.Names), func(k KeptName) bool {
 			return k.Key == name.Key || !k.fresh(now)
 		}), KeptName{Key: name.Key, Name: name.Resource, At: operation.Instant(now)})
-		return l.store.Commit(ctx, l.writeIntent(doc, intent, now))
+		return l.commit(ctx, l.writeIntent(doc, intent, now))
 	})
 	return kept && err == nil, err
 }
@@ -111,7 +111,7 @@ func (l *Ledger) KeepName(ctx context.Context, correlationID string, name operat
 // the store's, and the intent may still be due.
 func (l *Ledger) PostponeIntent(ctx context.Context, d DueIntent, passStart time.Time) (bool, error) {
 	write := l.writeIntent(d.doc, d.Intent, passStart)
-	if err := l.store.Commit(ctx, write); err != nil {
+	if err := l.commit(ctx, write); err != nil {
 		return false, fmt.Errorf("claiming the intent %q for this pass: %w", d.Intent.CorrelationID, err)
 	}
 	postponed, ok := write.Data.(Intent)

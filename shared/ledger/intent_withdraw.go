@@ -33,7 +33,7 @@ func (l *Ledger) Withdraw(ctx context.Context, correlationID string) (bool, erro
 		if !first.Exists() {
 			first, version = doc, intent.Version
 		}
-		if err := l.store.Commit(ctx, Write{Path: doc.Path, Token: doc.Token}); err != nil {
+		if err := l.commit(ctx, Write{Path: doc.Path, Token: doc.Token}); err != nil {
 			return err
 		}
 		withdrawn = true

@@ -55,7 +55,7 @@ func (l *Ledger) keepFailed(ctx context.Context, key operation.Key, effect strin
 		}
 		writes := slices.DeleteFunc(page.Items, func(w Write) bool { return w.Data == nil })
 		if len(writes) > 0 {
-			if err := l.store.Commit(ctx, writes...); err != nil {
+			if err := l.commit(ctx, writes...); err != nil {
 				return err
 			}
 		}

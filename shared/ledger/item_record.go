@@ -101,7 +101,7 @@ func (l *Ledger) RecordItems(
 			return err
 		}
 		writes := slices.Concat([]Write{l.writeEffect(docs[0], effect)}, c.items, told, unversioned(c.extra))
-		return l.store.Commit(ctx, writes...)
+		return l.commit(ctx, writes...)
 	}, paths...)
 	if err != nil {
 		return ItemProgress{}, err
@@ -125,7 +125,7 @@ func (l *Ledger) UpdateProgress(ctx context.Context, lease Lease, at ItemProgres
 		if err != nil || !changed && len(writes) == 0 {
 			return err
 		}
-		return l.store.Commit(ctx, append(writes, l.writeEffect(docs[0], effect))...)
+		return l.commit(ctx, append(writes, l.writeEffect(docs[0], effect))...)
 	}, OperationPath(lease.Operation))
 	if err != nil {
 		return ItemProgress{}, err

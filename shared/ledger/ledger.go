@@ -99,6 +99,12 @@ func (l *Ledger) decide(ctx context.Context, what string, try func(tries int) er
 	return fmt.Errorf("%s: %w: gave up after %d tries", what, ErrContention, maxTries)
 }
 
+// commit is the store's Commit, for a caller that writes none of the documents again.
+func (l *Ledger) commit(ctx context.Context, writes ...Write) error {
+	_, err := l.store.Commit(ctx, writes...)
+	return err
+}
+
 // readRecord decodes an operation's record; one that does not exist is the zero Record.
 func readRecord(d Document) (operation.Record, error) {
 	return decode(d, func(rec operation.Record) Path { return OperationPath(rec.Key) })

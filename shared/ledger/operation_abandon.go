@@ -64,7 +64,7 @@ func (l *Ledger) Abandon(ctx context.Context, key operation.Key, a Abandonment) 
 		rec.Abandoned = a.at(now)
 		stands = *rec.Abandoned
 		_, write := l.writeRecord(doc, rec, now)
-		return l.store.Commit(ctx, write)
+		return l.commit(ctx, write)
 	})
 	return stands, err
 }

@@ -114,7 +114,7 @@ func (l *Ledger) note(ctx context.Context, key operation.Key, condition Conditio
 	}
 	rec, write := l.writeRecord(doc, p.record, now)
 	last.record = rec
-	return l.store.Commit(ctx, append(p.writes, write)...)
+	return l.commit(ctx, append(p.writes, write)...)
 }
 
 // withCondition returns the record with the condition in it, and the alert that is due.

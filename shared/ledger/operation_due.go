@@ -102,7 +102,7 @@ func (l *Ledger) Postpone(ctx context.Context, d DueOperation, passStart time.Ti
 		}
 	}
 	_, write := l.writeRecord(d.doc, planned.record, passStart)
-	if err := l.store.Commit(ctx, append(planned.writes, write)...); err != nil {
+	if err := l.commit(ctx, append(planned.writes, write)...); err != nil {
 		return Postponed{}, fmt.Errorf("claiming %s for this pass: %w", rec.Key, err)
 	}
 	p.Planned = len(planned.messages)

@@ -26,7 +26,7 @@ func (l *Ledger) MakeDueNow(ctx context.Context, key operation.Key) (bool, error
 			return nil
 		}
 		made, sooner = rec.DueAt, true
-		return l.store.Commit(ctx, writes...)
+		return l.commit(ctx, writes...)
 	})
 	return sooner && err == nil, err
 }

@@ -162,7 +162,7 @@ func (f *forgetting) delete(ctx context.Context, found []Document) error {
 		f.seen[doc.Path] = true
 		writes[i] = Write{Path: doc.Path, Token: doc.Token}
 	}
-	err := f.ledger.store.Commit(ctx, writes...)
+	err := f.ledger.commit(ctx, writes...)
 	if half := len(found) / 2; half > 0 && errors.Is(err, ErrTooBig) {
 		if err = f.delete(ctx, found[:half]); err == nil {
 			err = f.delete(ctx, found[half:])

@@ -271,7 +271,7 @@ func (c *ingestion) commit(ctx context.Context, e operation.Event, at reading, d
 	}
 	delivery := l.delivery(e, d.receipt, c.nonce, at.now)
 	writes = append(writes, Write{Path: at.delivery.Path, Token: at.delivery.Token, Data: delivery})
-	return l.store.Commit(ctx, writes...)
+	return l.commit(ctx, writes...)
 }
 
 // Permanent reports whether err is one that no retry fixes.

@@ -118,7 +118,7 @@ func (l *Ledger) register(ctx context.Context, r Registration, again bool) (Regi
 		return Registered{Record: before, Merged: merged, CorrelationErr: bound.refused}, nil, nil
 	}
 	rec, write := l.writeRecord(doc, planned.record, now)
-	if err := l.store.Commit(ctx, append(append(writes, planned.writes...), write)...); err != nil {
+	if err := l.commit(ctx, append(append(writes, planned.writes...), write)...); err != nil {
 		return Registered{}, nil, err
 	}
 	return Registered{

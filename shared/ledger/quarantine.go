@@ -84,7 +84,7 @@ func (l *Ledger) Quarantine(ctx context.Context, s Suspect) (bool, error) {
 		if err != nil || snapshot.Documents[0].Exists() {
 			return err
 		}
-		err = l.store.Commit(ctx, l.quarantined(s, body, snapshot.ReadTime)...)
+		err = l.commit(ctx, l.quarantined(s, body, snapshot.ReadTime)...)
 		kept = !errors.Is(err, ErrConflict) // after a lost answer the document found counts as our own
 		return err
 	})

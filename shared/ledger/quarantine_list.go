@@ -44,6 +44,6 @@ func (l *Ledger) MarkRetried(ctx context.Context, id string, outcome Outcome) er
 			return fmt.Errorf("reading %s: %w", doc.Path, err)
 		}
 		q.RetriedAt, q.Outcome = snapshot.ReadTime, outcome
-		return l.store.Commit(ctx, Write{Path: doc.Path, Token: doc.Token, Data: q})
+		return l.commit(ctx, Write{Path: doc.Path, Token: doc.Token, Data: q})
 	})
 }

@@ -22,8 +22,9 @@ type Store interface {
 	Get(ctx context.Context, paths ...Path) (Snapshot, error)
 	// Commit writes all or nothing, at once, and only if every write's precondition holds;
 	// otherwise it returns ErrConflict. On any other error the writes may or may not have been
-	// made: read again.
-	Commit(ctx context.Context, writes ...Write) error
+	// made: read again. It returns the new token of each document, in the order of writes; empty for
+	// one that was deleted.
+	Commit(ctx context.Context, writes ...Write) ([]Token, error)
 	// Query finds documents by one time field.
 	Query(ctx context.Context, q Query) ([]Document, error)
 	// Close releases what the store holds.

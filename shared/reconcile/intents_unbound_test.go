@@ -16,10 +16,10 @@ type failing struct {
 	below string
 }
 
-func (s failing) Commit(ctx context.Context, writes ...ledger.Write) error {
+func (s failing) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
 	for _, write := range writes {
 		if strings.HasPrefix(string(write.Path), s.below) {
-			return errors.New("the store is down")
+			return nil, errors.New("the store is down")
 		}
 	}
 	return s.Store.Commit(ctx, writes...)

@@ -77,9 +77,9 @@ type dying struct {
 
 var errDead = errors.New("the process is dead")
 
-func (d *dying) Commit(ctx context.Context, writes ...ledger.Write) error {
+func (d *dying) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
 	if d.left.Add(-1) < 0 {
-		return errDead
+		return nil, errDead
 	}
 	return d.Store.Commit(ctx, writes...)
 }

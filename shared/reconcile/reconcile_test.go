@@ -93,7 +93,7 @@ func TestForeign(t *testing.T) {
 	}
 	before := map[ledger.Path]ledger.Token{}
 	for path, data := range foreign {
-		if err := w.store.Commit(t.Context(), ledger.Write{Path: path, Data: data}); err != nil {
+		if _, err := w.store.Commit(t.Context(), ledger.Write{Path: path, Data: data}); err != nil {
 			t.Fatal(err)
 		}
 		before[path] = w.document(path).Token

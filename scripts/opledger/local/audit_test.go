@@ -109,7 +109,7 @@ func (s *scene) force(change func(operation.Record) *operation.Record) {
 	if changed := change(rec); changed != nil {
 		write.Data = *changed
 	}
-	if err := s.store.Commit(context.Background(), write); err != nil {
+	if _, err := s.store.Commit(context.Background(), write); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -26,19 +26,20 @@ const (
 //
 // Errors: ErrConflict, also where another transaction held a lock; ErrInvalid; ErrUnavailable; the
 // context's. After the last two the writes may have been made.
-func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) error {
+func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
 	if len(writes) == 0 {
-		return nil
+		return nil, nil
 	}
 	changes := make([]change, len(writes))
 	for i, w := range writes {
 		var err error
 		if changes[i], err = s.change(w); err != nil {
-			return fmt.Errorf("writing %s: %w", w.Path, err)
+			return nil, fmt.Errorf("writing %s: %w", w.Path, err)
 		}
 	}
 	bounded, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
+	var made cloud.CommitResponse
 	err := s.client.RunTransaction(bounded, func(_ context.Context, tx *cloud.Transaction) error {
 		for i, c := range changes {
 			if err := c(tx); err != nil { // a value that Firestore has no type for
@@ -46,8 +47,23 @@ func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) error {
 			}
 		}
 		return nil
-	}, cloud.MaxAttempts(maxAttempts))
-	return classifyCommit(ctx, "committing", err)
+	}, cloud.MaxAttempts(maxAttempts), cloud.WithCommitResponseTo(&made))
+	if err != nil {
+		return nil, classifyCommit(ctx, "committing", err)
+	}
+	return tokens(writes, made.CommitTime()), nil
+}
+
+// tokens returns the documents' new tokens after a commit. Every write changes its document, so
+// that the update time of each is the time of the commit.
+func tokens(writes []ledger.Write, committed time.Time) []ledger.Token {
+	made := make([]ledger.Token, len(writes))
+	for i, w := range writes {
+		if w.Data != nil {
+			made[i] = tokenOf(committed)
+		}
+	}
+	return made
 }
 
 // A change adds one write, with its precondition, to a transaction.

@@ -121,12 +121,12 @@ type enduring struct {
 	fail func(format string, args ...any)
 }
 
-func (s enduring) Commit(ctx context.Context, writes ...ledger.Write) error {
+func (s enduring) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
 	for {
 		var t trace
-		err := s.Store.Commit(context.WithValue(ctx, traceKey{}, &t), writes...)
+		tokens, err := s.Store.Commit(context.WithValue(ctx, traceKey{}, &t), writes...)
 		if len(t.faults) == 0 || t.faults[0] == none {
-			return err
+			return tokens, err
 		}
 		switch {
 		case t.committed: // it must look neither like another call's write nor like refused documents
@@ -134,13 +134,27 @@ func (s enduring) Commit(ctx context.Context, writes ...ledger.Write) error {
 				errors.Is(err, ledger.ErrInvalid) {
 				s.fail("a commit that %q returned %v, want ErrUnavailable alone", t.faults, err)
 			}
-			return nil
+			return s.tokens(ctx, writes)
 		case t.faults[0] == abort:
 			if !errors.Is(err, ledger.ErrConflict) || errors.Is(err, ledger.ErrUnavailable) {
 				s.fail("a commit that %q returned %v, want ErrConflict alone", t.faults, err)
 			}
 		default: // the client repeats it by itself
-			return err
+			return tokens, err
 		}
 	}
+}
+
+// tokens reads the tokens that a lost answer would have had.
+func (s enduring) tokens(ctx context.Context, writes []ledger.Write) ([]ledger.Token, error) {
+	paths := make([]ledger.Path, len(writes))
+	for i, w := range writes {
+		paths[i] = w.Path
+	}
+	snapshot, err := s.Get(ctx, paths...)
+	tokens := make([]ledger.Token, len(snapshot.Documents))
+	for i, doc := range snapshot.Documents {
+		tokens[i] = doc.Token
+	}
+	return tokens, err
 }

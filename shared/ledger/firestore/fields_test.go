@@ -154,13 +154,13 @@ func TestWhatHasNoFormIsInvalid(t *testing.T) {
 			T time.Time `firestore:"t,serverTimestamp"`
 		}{},
 	} {
-		err := store.Commit(t.Context(), ledger.Write{Path: ledger.OperationPath("a"), Data: data})
+		_, err := store.Commit(t.Context(), ledger.Write{Path: ledger.OperationPath("a"), Data: data})
 		if !errors.Is(err, ledger.ErrInvalid) || errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrConflict) {
 			t.Errorf("%s: %v, want ErrInvalid alone", name, err)
 		}
 	}
 	for _, path := range []ledger.Path{"", "operations", "operations/", "operations/a/effects", "/operations/a"} {
-		if err := store.Commit(t.Context(), ledger.Write{Path: path, Data: fullRecord()}); !errors.Is(
+		if _, err := store.Commit(t.Context(), ledger.Write{Path: path, Data: fullRecord()}); !errors.Is(
 			err, ledger.ErrInvalid,
 		) {
 			t.Errorf("Commit %q: %v, want ErrInvalid", path, err)
@@ -170,7 +170,7 @@ func TestWhatHasNoFormIsInvalid(t *testing.T) {
 		}
 	}
 	// Firestore's answer repeats the id, which must not be read as a part of its message.
-	err := store.Commit(t.Context(), ledger.Write{Path: "operations/__transaction__", Data: fullRecord()})
+	_, err := store.Commit(t.Context(), ledger.Write{Path: "operations/__transaction__", Data: fullRecord()})
 	if !errors.Is(err, ledger.ErrInvalid) {
 		t.Errorf("a reserved id: %v, want ErrInvalid", err)
 	}

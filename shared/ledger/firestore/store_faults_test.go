@@ -36,7 +36,7 @@ func TestWhatFaultsComeOutAs(t *testing.T) {
 			t.Parallel()
 			store := opened(t, inject(test.faults...).dial())
 			path := ledger.OperationPath("a")
-			err := store.Commit(t.Context(), ledger.Write{Path: path, Data: fullRecord()})
+			_, err := store.Commit(t.Context(), ledger.Write{Path: path, Data: fullRecord()})
 			for _, is := range []error{ledger.ErrConflict, ledger.ErrInvalid, ledger.ErrTooBig, ledger.ErrUnavailable} {
 				if errors.Is(err, is) != errors.Is(test.want, is) {
 					t.Errorf("Commit: %v, want %v alone", err, test.want)
@@ -62,7 +62,7 @@ func TestAStoreThatIsDown(t *testing.T) {
 		store := opened(t, inject(down...).dial())
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
-		err := store.Commit(ctx, ledger.Write{Path: ledger.OperationPath("a"), Data: fullRecord()})
+		_, err := store.Commit(ctx, ledger.Write{Path: ledger.OperationPath("a"), Data: fullRecord()})
 		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ledger.ErrUnavailable) {
 			t.Errorf("Commit: %v, want context.DeadlineExceeded alone", err)
 		}
@@ -73,7 +73,7 @@ func TestAStoreThatIsDown(t *testing.T) {
 			t.Skip("left out with -short: takes as long as a commit may take")
 		}
 		store := opened(t, inject(down...).dial())
-		err := store.Commit(t.Context(), ledger.Write{Path: ledger.OperationPath("a"), Data: fullRecord()})
+		_, err := store.Commit(t.Context(), ledger.Write{Path: ledger.OperationPath("a"), Data: fullRecord()})
 		if !errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Commit: %v, want ErrUnavailable alone", err)
 		}

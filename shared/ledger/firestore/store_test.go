@@ -17,7 +17,7 @@ var today = time.Now().UTC().Truncate(24 * time.Hour)
 
 func commit(t testing.TB, store ledger.Store, writes ...ledger.Write) {
 	t.Helper()
-	if err := store.Commit(t.Context(), writes...); err != nil {
+	if _, err := store.Commit(t.Context(), writes...); err != nil {
 		t.Fatalf("Commit: %v", err)
 	}
 }
@@ -42,7 +42,7 @@ func TestAForeignTokenIsAConflict(t *testing.T) {
 		{Path: path}, // delete what must not exist
 		{Path: ledger.OperationPath("b")},
 	} {
-		if err := store.Commit(t.Context(), w); !errors.Is(err, ledger.ErrConflict) {
+		if _, err := store.Commit(t.Context(), w); !errors.Is(err, ledger.ErrConflict) {
 			t.Errorf("%+v: %v, want ErrConflict", w, err)
 		}
 	}
@@ -169,9 +169,8 @@ func TestTheCallersContextEndsAsItself(t *testing.T) {
 	_, queryErr := store.Query(
 		ctx, ledger.Query{Collection: ledger.EffectsCollection, OrderBy: ledger.FieldDueAt, Limit: 1},
 	)
-	for what, err := range map[string]error{
-		"Get": getErr, "Query": queryErr, "Commit": store.Commit(ctx, ledger.Write{Path: path, Data: fullRecord()}),
-	} {
+	_, commitErr := store.Commit(ctx, ledger.Write{Path: path, Data: fullRecord()})
+	for what, err := range map[string]error{"Get": getErr, "Query": queryErr, "Commit": commitErr} {
 		if !errors.Is(err, context.Canceled) || errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrConflict) {
 			t.Errorf("%s: %v, want context.Canceled alone", what, err)
 		}

@@ -203,11 +203,11 @@ var effectClaim = []ledgerTest{
 	{"an extra write that conflicts finishes nothing, and its error names the document", func(w *world) {
 		w.succeed()
 		lease := w.granted(publish)
-		if err := w.store.Commit(w.ctx, ledger.Write{Path: pathC, Data: note{Text: "there"}}); err != nil {
+		if _, err := w.store.Commit(w.ctx, ledger.Write{Path: pathC, Data: note{Text: "there"}}); err != nil {
 			w.Fatal(err)
 		}
 		read := w.document(pathC).Token
-		if err := w.store.Commit(w.ctx, ledger.Write{Path: pathC, Token: read, Data: note{Text: "changed"}}); err != nil {
+		if _, err := w.store.Commit(w.ctx, ledger.Write{Path: pathC, Token: read, Data: note{Text: "changed"}}); err != nil {
 			w.Fatal(err)
 		}
 		other := ledger.Write{Path: pathB, Data: note{}}

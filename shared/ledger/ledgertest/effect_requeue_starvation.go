@@ -23,7 +23,7 @@ func (w *world) crowded(kind string, n int, as ledger.Effect) {
 		writes = append(writes, ledger.Write{Path: ledger.EffectPath(effect.Operation, effect.Name), Data: effect})
 	}
 	for batch := range slices.Chunk(writes, 150) {
-		if err := w.store.Commit(w.ctx, batch...); err != nil {
+		if _, err := w.store.Commit(w.ctx, batch...); err != nil {
 			w.Fatal(err)
 		}
 	}

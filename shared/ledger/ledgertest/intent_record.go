@@ -257,7 +257,7 @@ var intentRecord = []ledgerTest{
 			DueAt   time.Time `json:"dueAt" firestore:"dueAt"`
 		}{"not a number", w.start.Add(-100 * day)}
 		unchecked := w.store.Store.(*Checked).Store
-		if err := unchecked.Commit(w.ctx, ledger.Write{Path: "intents/broken", Data: broken}); err != nil {
+		if _, err := unchecked.Commit(w.ctx, ledger.Write{Path: "intents/broken", Data: broken}); err != nil {
 			w.Fatal(err)
 		}
 		w.intend("i-1")

@@ -183,9 +183,9 @@ type narrow struct {
 	most int
 }
 
-func (s *narrow) Commit(ctx context.Context, writes ...ledger.Write) error {
+func (s *narrow) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
 	if len(writes) > s.most {
-		return ledger.ErrTooBig
+		return nil, ledger.ErrTooBig
 	}
 	return s.Store.Commit(ctx, writes...)
 }

@@ -113,7 +113,7 @@ type brokenAfter struct {
 	broken *bool
 }
 
-func (s brokenAfter) Commit(ctx context.Context, writes ...ledger.Write) error {
+func (s brokenAfter) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
 	*s.broken = true
 	return s.Store.Commit(ctx, writes...)
 }

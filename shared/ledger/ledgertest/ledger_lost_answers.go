@@ -225,10 +225,10 @@ type afterCommit struct {
 	do func()
 }
 
-func (s afterCommit) Commit(ctx context.Context, writes ...ledger.Write) error {
-	err := s.Store.Commit(ctx, writes...)
+func (s afterCommit) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
+	tokens, err := s.Store.Commit(ctx, writes...)
 	if err == nil {
 		s.do()
 	}
-	return err
+	return tokens, err
 }

@@ -89,7 +89,7 @@ var operationDiscover = []ledgerTest{
 			Version string `json:"version" firestore:"version"`
 		}{"not a number"}
 		for _, path := range []ledger.Path{ledger.OperationPath("batches/broken"), "intents/broken"} {
-			if err := w.store.Store.(*Checked).Store.Commit(w.ctx, ledger.Write{Path: path, Data: broken}); err != nil {
+			if _, err := w.store.Store.(*Checked).Store.Commit(w.ctx, ledger.Write{Path: path, Data: broken}); err != nil {
 				w.Fatal(err)
 			}
 		}

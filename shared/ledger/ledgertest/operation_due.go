@@ -126,7 +126,7 @@ var operationDue = join([]ledgerTest{
 		}{"not a number", w.start.Add(-100 * day)}
 		for i := range 3 {
 			path := ledger.OperationPath(operation.Key(fmt.Sprint("broken-", i)))
-			if err := w.store.Store.(*Checked).Store.Commit(w.ctx, ledger.Write{Path: path, Data: broken}); err != nil {
+			if _, err := w.store.Store.(*Checked).Store.Commit(w.ctx, ledger.Write{Path: path, Data: broken}); err != nil {
 				w.Fatal(err)
 			}
 		}

@@ -64,7 +64,7 @@ func (w *world) deliveries(n int) {
 		writes = append(writes, ledger.Write{Path: path, Data: ledger.Delivery{ID: id, ReceivedAt: w.start}})
 	}
 	for batch := range slices.Chunk(writes, 150) {
-		if err := w.store.Commit(w.ctx, batch...); err != nil {
+		if _, err := w.store.Commit(w.ctx, batch...); err != nil {
 			w.Fatal(err)
 		}
 	}
@@ -113,7 +113,7 @@ var operationForget = join([]ledgerTest{
 		w.whole()
 		other := w.name
 		w.name = nameOf(w, "batches/other")
-		if err := w.store.Commit(w.ctx, ledger.Write{Path: ledger.OperationPath(w.name.Key), Data: operation.Record{
+		if _, err := w.store.Commit(w.ctx, ledger.Write{Path: ledger.OperationPath(w.name.Key), Data: operation.Record{
 			Version: 1, Key: w.name.Key, CorrelationID: "c-1", State: operation.Running, CreatedAt: w.start,
 		}}); err != nil {
 			w.Fatal(err)

@@ -114,7 +114,7 @@ var operationRead = []ledgerTest{
 		for i := range 5 {
 			name := nameOf(w, fmt.Sprint("batches/", i))
 			rec := operation.Record{Version: 1, Key: name.Key, Name: name.Resource, State: operation.Pending, CreatedAt: w.start}
-			if err := w.store.Commit(w.ctx, ledger.Write{Path: ledger.OperationPath(name.Key), Data: rec}); err != nil {
+			if _, err := w.store.Commit(w.ctx, ledger.Write{Path: ledger.OperationPath(name.Key), Data: rec}); err != nil {
 				w.Fatal(err)
 			}
 			want = append([]operation.Key{name.Key}, want...)
@@ -160,7 +160,7 @@ var operationRead = []ledgerTest{
 			writes = append(writes, ledger.Write{Path: path, Data: ledger.Delivery{ID: id, ReceivedAt: received}})
 		}
 		for batch := range slices.Chunk(writes, 150) {
-			if err := w.store.Commit(w.ctx, batch...); err != nil {
+			if _, err := w.store.Commit(w.ctx, batch...); err != nil {
 				w.Fatal(err)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 // plant writes a document that the ledger would not write.
 func (w *world) plant(path ledger.Path, data any) {
 	w.Helper()
-	if err := w.store.Store.(*Checked).Store.Commit(w.ctx, ledger.Write{Path: path, Data: data}); err != nil {
+	if _, err := w.store.Store.(*Checked).Store.Commit(w.ctx, ledger.Write{Path: path, Data: data}); err != nil {
 		w.Fatalf("planting %s: %v", path, err)
 	}
 }

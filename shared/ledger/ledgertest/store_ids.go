@@ -49,11 +49,11 @@ func (d desk) putAll(paths []ledger.Path, at func(i int) note) {
 		for i := start; i < min(start+batch, len(paths)); i++ {
 			writes = append(writes, ledger.Write{Path: paths[i], Data: at(i)})
 		}
-		if err := d.store.Commit(d.Context(), writes...); err == nil {
+		if _, err := d.store.Commit(d.Context(), writes...); err == nil {
 			continue
 		}
 		for _, w := range writes {
-			if err := d.store.Commit(d.Context(), w); err != nil {
+			if _, err := d.store.Commit(d.Context(), w); err != nil {
 				d.Errorf("%.80s is refused: %v", w.Path, err)
 			}
 		}

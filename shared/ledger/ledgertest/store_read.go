@@ -48,7 +48,7 @@ var readTests = []storeTest{
 			for i := range int64(30) {
 				snapshot, err := d.store.Get(d.Context(), pathA, pathB)
 				if err == nil {
-					err = d.store.Commit(d.Context(),
+					_, err = d.store.Commit(d.Context(),
 						ledger.Write{Path: pathA, Token: snapshot.Documents[0].Token, Data: note{Count: i + 1}},
 						ledger.Write{Path: pathB, Token: snapshot.Documents[1].Token, Data: note{Count: i + 1}})
 				}
@@ -130,7 +130,7 @@ var readTests = []storeTest{
 			_, queryErr := d.store.Query(ctx, ledger.Query{
 				Collection: ledger.OperationsCollection, OrderBy: ledger.FieldDueAt, Limit: 1,
 			})
-			commitErr := d.store.Commit(ctx, ledger.Write{Path: pathA, Token: doc.Token, Data: note{Text: "changed"}})
+			_, commitErr := d.store.Commit(ctx, ledger.Write{Path: pathA, Token: doc.Token, Data: note{Text: "changed"}})
 			for what, err := range map[string]error{"Get": getErr, "Query": queryErr, "Commit": commitErr} {
 				if !errors.Is(err, want) {
 					d.Errorf("%s: %v, want %v", what, err, want)

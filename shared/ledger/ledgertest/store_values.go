@@ -96,14 +96,14 @@ var valueTests = []storeTest{
 	onDesk("a document clearly over the limit is refused", func(d desk) {
 		d.put(pathB, note{Text: "small"})
 		big := note{Text: strings.Repeat("x", 1_200*1024)}
-		err := d.store.Commit(d.Context(), ledger.Write{Path: pathC, Data: note{}}, ledger.Write{Path: pathA, Data: big})
+		_, err := d.store.Commit(d.Context(), ledger.Write{Path: pathC, Data: note{}}, ledger.Write{Path: pathA, Data: big})
 		if !errors.Is(err, ledger.ErrInvalid) || errors.Is(err, ledger.ErrConflict) || errors.Is(err, ledger.ErrUnavailable) {
 			d.Errorf("creating 1.2 MiB: %v, want ErrInvalid alone", err)
 		}
 		if d.get(pathA).Exists() || d.get(pathC).Exists() {
 			d.Error("part of the batch was written")
 		}
-		err = d.store.Commit(d.Context(), ledger.Write{Path: pathB, Token: d.get(pathB).Token, Data: big})
+		_, err = d.store.Commit(d.Context(), ledger.Write{Path: pathB, Token: d.get(pathB).Token, Data: big})
 		if !errors.Is(err, ledger.ErrInvalid) {
 			d.Errorf("updating to 1.2 MiB: %v, want ErrInvalid", err)
 		}

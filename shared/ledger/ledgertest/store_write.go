@@ -49,7 +49,7 @@ func (d desk) read(path ledger.Path) note {
 
 func (d desk) commit(writes ...ledger.Write) {
 	d.Helper()
-	if err := d.store.Commit(d.Context(), writes...); err != nil {
+	if _, err := d.store.Commit(d.Context(), writes...); err != nil {
 		d.Fatalf("Commit: %v", err)
 	}
 }
@@ -63,7 +63,7 @@ func (d desk) put(path ledger.Path, n note) ledger.Document {
 
 func (d desk) wantConflict(writes ...ledger.Write) {
 	d.Helper()
-	if err := d.store.Commit(d.Context(), writes...); !errors.Is(err, ledger.ErrConflict) {
+	if _, err := d.store.Commit(d.Context(), writes...); !errors.Is(err, ledger.ErrConflict) {
 		d.Errorf("Commit: %v, want ErrConflict", err)
 	}
 }
@@ -113,6 +113,25 @@ var writeTests = []storeTest{
 			d.Fatal("the token is the same")
 		}
 		d.wantConflict(ledger.Write{Path: pathA, Token: old.Token, Data: note{Text: "late"}})
+	}),
+	onDesk("a commit returns the tokens that it made [M6]", func(d desk) {
+		for i, write := range []ledger.Write{ // create, replace twice, delete, create again
+			{Path: pathA, Data: note{Text: "one"}},
+			{Path: pathA, Data: note{Text: "two"}},
+			{Path: pathA, Data: note{Text: "two"}},
+			{Path: pathA},
+			{Path: pathA, Data: note{Text: "two"}},
+		} {
+			write.Token = d.get(pathA).Token
+			other := ledger.Write{Path: pathB, Token: d.get(pathB).Token, Data: note{Count: int64(i)}}
+			tokens, err := d.store.Commit(d.Context(), write, other)
+			if err != nil || len(tokens) != 2 {
+				d.Fatalf("write %d: tokens %q, %v", i, tokens, err)
+			}
+			if a, b := d.get(pathA).Token, d.get(pathB).Token; tokens[0] != a || tokens[1] != b {
+				d.Errorf("write %d: tokens %q, and the documents have %q and %q", i, tokens, a, b)
+			}
+		}
 	}),
 	onDesk("a read does not change the token", func(d desk) {
 		token := d.put(pathA, note{}).Token
@@ -201,7 +220,7 @@ func allOrNothing(d desk) {
 	for name, write := range bad {
 		for place := range len(good) + 1 {
 			batch := append(append(append([]ledger.Write{}, good[:place]...), write), good[place:]...)
-			if err := d.store.Commit(d.Context(), batch...); !errors.Is(err, ledger.ErrConflict) {
+			if _, err := d.store.Commit(d.Context(), batch...); !errors.Is(err, ledger.ErrConflict) {
 				d.Errorf("%s at place %d: %v, want ErrConflict", name, place, err)
 			}
 			if d.get(pathB).Exists() || d.get(good[1].Path).Exists() || d.get(pathC).Token != c.Token ||
@@ -224,7 +243,7 @@ func oneWriterWins(d desk) {
 	var group sync.WaitGroup
 	for i := range writers {
 		group.Go(func() {
-			errs[i] = d.store.Commit(
+			_, errs[i] = d.store.Commit(
 				d.Context(),
 				ledger.Write{Path: pathA, Token: first.Token, Data: note{Text: fmt.Sprint(i)}},
 				ledger.Write{

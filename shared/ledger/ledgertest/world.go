@@ -225,7 +225,7 @@ func (w *world) document(path ledger.Path) ledger.Document {
 func (w *world) delete(path ledger.Path) {
 	w.Helper()
 	doc := w.document(path)
-	if err := w.store.Commit(w.ctx, ledger.Write{Path: path, Token: doc.Token}); err != nil {
+	if _, err := w.store.Commit(w.ctx, ledger.Write{Path: path, Token: doc.Token}); err != nil {
 		w.Fatalf("deleting %s: %v", path, err)
 	}
 }

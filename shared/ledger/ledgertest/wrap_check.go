@@ -37,7 +37,7 @@ type Checked struct {
 func Check(t testing.TB, store ledger.Store) *Checked { return &Checked{Store: store, t: t} }
 
 // Commit is the store's Commit, after the checks.
-func (c *Checked) Commit(ctx context.Context, writes ...ledger.Write) error {
+func (c *Checked) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
 	for _, w := range writes {
 		if err := checkWrite(w); err != nil {
 			c.t.Errorf("a write that no store should see: %.80s: %v", w.Path, err)
@@ -53,13 +53,13 @@ func (c *Checked) Commit(ctx context.Context, writes ...ledger.Write) error {
 			}
 		}
 	}
-	err := c.Store.Commit(ctx, writes...)
+	tokens, err := c.Store.Commit(ctx, writes...)
 	if err == nil {
 		if err := c.fences.note(writes); err != nil {
 			c.t.Errorf("a commit that no store should see: %v", err)
 		}
 	}
-	return err
+	return tokens, err
 }
 
 func checkWrite(w ledger.Write) error {

@@ -66,8 +66,8 @@ func (c *Counting) Query(ctx context.Context, q ledger.Query) ([]ledger.Document
 }
 
 // Commit is the store's Commit, counted.
-func (c *Counting) Commit(ctx context.Context, writes ...ledger.Write) error {
-	err := c.Store.Commit(ctx, writes...)
+func (c *Counting) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
+	tokens, err := c.Store.Commit(ctx, writes...)
 	c.add(func(n *Counts) {
 		n.Commits++
 		n.Writes += len(writes)
@@ -75,5 +75,5 @@ func (c *Counting) Commit(ctx context.Context, writes ...ledger.Write) error {
 			n.Conflicts++
 		}
 	})
-	return err
+	return tokens, err
 }

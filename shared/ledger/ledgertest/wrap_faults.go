@@ -71,23 +71,23 @@ func Times(n int, f Fault) []Fault {
 }
 
 // Commit is the store's Commit with the next fault.
-func (s *Faulty) Commit(ctx context.Context, writes ...ledger.Write) error {
+func (s *Faulty) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
 	s.mu.Lock()
 	fault := s.next()
 	s.mu.Unlock()
 	switch fault {
 	case FailBefore:
-		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, errInjected)
+		return nil, fmt.Errorf("%w: %w", ledger.ErrUnavailable, errInjected)
 	case Abort:
-		return fmt.Errorf("%w: %w", ledger.ErrConflict, errInjected)
+		return nil, fmt.Errorf("%w: %w", ledger.ErrConflict, errInjected)
 	case LoseAnswer, RepeatItself:
-		if err := s.Store.Commit(ctx, writes...); err != nil {
-			return err
+		if _, err := s.Store.Commit(ctx, writes...); err != nil {
+			return nil, err
 		}
 		if fault == LoseAnswer {
-			return fmt.Errorf("%w: %w", ledger.ErrUnavailable, errInjected)
+			return nil, fmt.Errorf("%w: %w", ledger.ErrUnavailable, errInjected)
 		}
-		return fmt.Errorf("%w: %w", ledger.ErrConflict, errInjected)
+		return nil, fmt.Errorf("%w: %w", ledger.ErrConflict, errInjected)
 	default:
 		return s.Store.Commit(ctx, writes...)
 	}

@@ -28,7 +28,7 @@ func (p *PausePoint) Reached() <-chan struct{} { return p.reached }
 func (p *PausePoint) Resume() { close(p.resume) }
 
 // Commit is the store's Commit; the first waits for Resume, or for the end of its context.
-func (p *PausePoint) Commit(ctx context.Context, writes ...ledger.Write) error {
+func (p *PausePoint) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
 	first := false
 	p.once.Do(func() { first = true })
 	if first {

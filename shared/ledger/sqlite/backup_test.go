@@ -21,7 +21,7 @@ type numbered struct {
 func number(t *testing.T, s *sqlite.Store, i int) {
 	t.Helper()
 	path := ledger.Path(fmt.Sprintf("numbers/%d", i))
-	if err := s.Commit(t.Context(), ledger.Write{Path: path, Data: numbered{i}}); err != nil {
+	if _, err := s.Commit(t.Context(), ledger.Write{Path: path, Data: numbered{i}}); err != nil {
 		t.Error(err)
 	}
 }

@@ -114,7 +114,7 @@ func BenchmarkBareTransaction(b *testing.B) {
 			}},
 		}
 		b.StartTimer()
-		if err := s.store.Commit(b.Context(), writes...); err != nil {
+		if _, err := s.store.Commit(b.Context(), writes...); err != nil {
 			b.Fatal(err)
 		}
 		events++
@@ -179,7 +179,7 @@ func BenchmarkCommits(b *testing.B) {
 				group.Go(func() {
 					for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
 						write := ledger.Write{Path: ledger.Path(fmt.Sprint("operations/bench-", n)), Data: doc{}}
-						if err := store.Commit(b.Context(), write); err != nil {
+						if _, err := store.Commit(b.Context(), write); err != nil {
 							b.Error(err)
 							return
 						}

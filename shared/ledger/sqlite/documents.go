@@ -78,27 +78,32 @@ func token(version int64) ledger.Token { return ledger.Token(strconv.FormatInt(v
 
 // Commit checks every precondition and writes, all or nothing. Commits that wait at the same time
 // share a transaction and its fsync; each still succeeds or conflicts by itself.
-func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) error {
+func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
 	rows := make([]row, len(writes))
 	bytes := 0
 	for i, w := range writes {
 		var err error
 		if rows[i], err = encode(w); err != nil {
-			return err
+			return nil, err
 		}
 		bytes += len(rows[i].body)
 	}
-	return classify(
-		"committing",
-		s.join(ctx, &member{bytes: bytes, write: func(ctx context.Context, tx *sql.Tx, version int64) error {
-			for _, r := range rows {
-				if err := s.put(ctx, tx, r, version); err != nil {
-					return err
-				}
+	tokens := make([]ledger.Token, len(rows)) // read only after join returned nil, which is after it was written
+	err := s.join(ctx, &member{bytes: bytes, write: func(ctx context.Context, tx *sql.Tx, version int64) error {
+		for i, r := range rows {
+			if err := s.put(ctx, tx, r, version); err != nil {
+				return err
 			}
-			return nil
-		}}),
-	)
+			if r.body != nil {
+				tokens[i] = token(version)
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		return nil, classify("committing", err)
+	}
+	return tokens, nil
 }
 
 // A row is one write, ready for the table.

@@ -35,7 +35,7 @@ func TestOpensAtOnce(t *testing.T) {
 		if err := errors.Join(errs...); err != nil {
 			t.Fatalf("%d at once: %v", openers, err)
 		}
-		if err := stores[0].Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{Text: "a"}}); err != nil {
+		if _, err := stores[0].Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{Text: "a"}}); err != nil {
 			t.Error(err)
 		}
 		for i, store := range stores {
@@ -67,7 +67,7 @@ func TestFileModes(t *testing.T) {
 			c.prepare(t, path)
 			store := open(t, path)
 			defer closed(t, store)
-			if err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{Text: "a"}}); err != nil {
+			if _, err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{Text: "a"}}); err != nil {
 				t.Fatal(err)
 			}
 			file, err := filepath.EvalSymlinks(path)
@@ -184,7 +184,7 @@ func TestOddFileNames(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, name)
 		store := open(t, path)
-		if err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{Text: name}}); err != nil {
+		if _, err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{Text: name}}); err != nil {
 			t.Error(err)
 		}
 		closed(t, store)

@@ -49,7 +49,7 @@ func (a *alternating) Get(ctx context.Context, paths ...ledger.Path) (ledger.Sna
 	return a.store().Get(ctx, paths...)
 }
 
-func (a *alternating) Commit(ctx context.Context, writes ...ledger.Write) error {
+func (a *alternating) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
 	return a.store().Commit(ctx, writes...)
 }
 
@@ -76,7 +76,7 @@ func TestExpire(t *testing.T) {
 		"operations/soon":            now.Add(time.Microsecond),
 		"operations/never":           {},
 	} {
-		if err := store.Commit(t.Context(), ledger.Write{Path: id, Data: doc{ExpireAt: expire}}); err != nil {
+		if _, err := store.Commit(t.Context(), ledger.Write{Path: id, Data: doc{ExpireAt: expire}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,7 +112,7 @@ func TestUnreadableBody(t *testing.T) {
 	defer closed(t, store)
 	for i, id := range []ledger.Path{"operations/a", "operations/b", "operations/c"} {
 		record := operation.Record{Version: 1, State: operation.Failed, CreatedAt: time.Unix(int64(i), 0)}
-		if err := store.Commit(t.Context(), ledger.Write{Path: id, Data: record}); err != nil {
+		if _, err := store.Commit(t.Context(), ledger.Write{Path: id, Data: record}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -144,7 +144,7 @@ func TestCommitCutOff(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	err = store.Commit(ctx, ledger.Write{Path: "operations/a", Data: doc{}})
+	_, err = store.Commit(ctx, ledger.Write{Path: "operations/a", Data: doc{}})
 	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ledger.ErrConflict) {
 		t.Errorf("Commit: %v, want the context's end", err)
 	}
@@ -154,7 +154,7 @@ func TestCommitCutOff(t *testing.T) {
 	if _, there := get(t, store, "operations/a"); there {
 		t.Error("it was written")
 	}
-	if err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{}}); err != nil {
+	if _, err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{}}); err != nil {
 		t.Errorf("the next commit: %v", err)
 	}
 }
@@ -165,7 +165,7 @@ func TestReadersDoNotWait(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	store := open(t, path)
 	defer closed(t, store)
-	if err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{Text: "before"}}); err != nil {
+	if _, err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{Text: "before"}}); err != nil {
 		t.Fatal(err)
 	}
 	other, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
@@ -195,7 +195,7 @@ func TestClosed(t *testing.T) {
 	if _, err := store.Get(t.Context(), "operations/a"); !errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("Get: %v", err)
 	}
-	if err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{}}); !errors.Is(
+	if _, err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{}}); !errors.Is(
 		err, ledger.ErrUnavailable,
 	) {
 		t.Errorf("Commit: %v", err)
