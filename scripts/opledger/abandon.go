@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -84,6 +85,6 @@ func abandon(
 		already, yours = "already ", "; yours was not recorded"
 	}
 	_, err = fmt.Fprintf(outside.out, "%s %sabandoned by %s at %s: %s%s\n",
-		safe(what), already, safe(stands.By), localTime(stands.At), safe(stands.Why), yours)
+		phrase.Safe(what), already, phrase.Safe(stands.By), phrase.LocalTime(stands.At), phrase.Safe(stands.Why), yours)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 )
 
@@ -36,7 +37,7 @@ func newBackup(outside environment) *cobra.Command {
 			if err := errors.Join(file.Backup(cmd.Context(), args[0]), file.Close()); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(outside.out, "backed up to %s\n", safe(args[0]))
+			_, err = fmt.Fprintf(outside.out, "backed up to %s\n", phrase.Safe(args[0]))
 			return err
 		},
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -66,9 +67,9 @@ func forget(ctx context.Context, w io.Writer, l *ledger.Ledger, name operationNa
 	case errors.Is(err, ledger.ErrNotFound):
 		return err
 	case err != nil: // it can be deleted without being read
-		there = "what is recorded cannot be read: " + safe(err.Error())
+		there = "what is recorded cannot be read: " + phrase.Safe(err.Error())
 	}
-	question := fmt.Sprintf("%s: %s. Delete all of it permanently?", safe(string(key)), there)
+	question := fmt.Sprintf("%s: %s. Delete all of it permanently?", phrase.Safe(string(key)), there)
 	if err := agree(question); err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func forget(ctx context.Context, w io.Writer, l *ledger.Ledger, name operationNa
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s forgotten: %s deleted\n", safe(string(key)), counted(n, "document"))
+	_, err = fmt.Fprintf(w, "%s forgotten: %s deleted\n", phrase.Safe(string(key)), phrase.Counted(n, "document"))
 	return err
 }
 
@@ -84,22 +85,22 @@ func forget(ctx context.Context, w io.Writer, l *ledger.Ledger, name operationNa
 func contents(s ledger.Story) string {
 	words := []string{"no record"}
 	if s.Record.Version > 0 {
-		words[0] = stateWord(s.Record)
+		words[0] = phrase.State(s.Record)
 	}
 	words = append(words, fmt.Sprintf("deliveries: %d", len(s.Deliveries)))
 	effects := make([]string, len(s.Effects))
 	for i, e := range s.Effects {
-		effects[i] = safe(e.Name) + " " + effectState(e)
+		effects[i] = phrase.Safe(e.Name) + " " + phrase.EffectState(e)
 		if e.Progress != nil {
 			effects[i] += " with items"
 		}
 	}
-	words = append(words, "effects: "+safe(strings.Join(effects, ", ")))
+	words = append(words, "effects: "+phrase.Safe(strings.Join(effects, ", ")))
 	for _, b := range s.Broken {
-		words = append(words, "unreadable: "+safe(b.Error()))
+		words = append(words, "unreadable: "+phrase.Safe(b.Error()))
 	}
 	if s.Record.CorrelationID != "" {
-		words = append(words, "intent: "+safe(s.Record.CorrelationID))
+		words = append(words, "intent: "+phrase.Safe(s.Record.CorrelationID))
 	}
 	return strings.Join(words, "; ")
 }
@@ -116,9 +117,9 @@ func forgetIntent(ctx context.Context, w io.Writer, l *ledger.Ledger, id string,
 	case err != nil:
 		return err
 	}
-	about := fmt.Sprintf("%s: %s", safe(id), intent.State)
+	about := fmt.Sprintf("%s: %s", phrase.Safe(id), intent.State)
 	if intent.Operation != "" {
-		about += " with " + safe(string(intent.Operation))
+		about += " with " + phrase.Safe(string(intent.Operation))
 	}
 	if intent.Waiting() {
 		about += "; a job that was submitted with it stays unregistered"
@@ -129,6 +130,6 @@ func forgetIntent(ctx context.Context, w io.Writer, l *ledger.Ledger, id string,
 	if err := l.ForgetIntent(ctx, intent); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "the intent %s forgotten\n", safe(id))
+	_, err = fmt.Fprintf(w, "the intent %s forgotten\n", phrase.Safe(id))
 	return err
 }

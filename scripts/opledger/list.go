@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -113,8 +114,8 @@ func printOperations(w io.Writer, page ledger.Page[operation.Record]) error {
 	rows := make([][]any, len(page.Items))
 	for i, r := range page.Items {
 		rows[i] = []any{
-			safe(string(r.Key)), stateWord(r), safe(r.JobKind), r.SubmittedAt, r.SettledAt,
-			safe(string(r.SettledBy)), r.Attempts, effectWords(r),
+			phrase.Safe(string(r.Key)), phrase.State(r), phrase.Safe(r.JobKind), r.SubmittedAt, r.SettledAt,
+			phrase.Safe(string(r.SettledBy)), r.Attempts, phrase.Effects(r),
 		}
 	}
 	headings := []any{"OPERATION", "STATE", "JOB KIND", "SUBMITTED", "SETTLED", "BY", "LOOK-UPS", "EFFECTS"}

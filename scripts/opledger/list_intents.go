@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -34,8 +35,8 @@ func listIntents(ctx context.Context, w io.Writer, l *ledger.Ledger, filter ledg
 	rows := make([][]any, len(intents))
 	for i, intent := range intents {
 		rows[i] = []any{
-			safe(intent.CorrelationID), intent.State, safe(string(intent.Collection)), safe(intent.JobKind),
-			span(now.Sub(intent.CreatedAt)), givenUpAt(intent), intent.DueAt,
+			phrase.Safe(intent.CorrelationID), intent.State, phrase.Safe(string(intent.Collection)), phrase.Safe(intent.JobKind),
+			phrase.Span(now.Sub(intent.CreatedAt)), givenUpAt(intent), intent.DueAt,
 		}
 	}
 	headings := []any{"CORRELATION ID", "STATE", "COLLECTION", "JOB KIND", "AGE", "GIVEN UP AT", "NEXT SEARCH"}

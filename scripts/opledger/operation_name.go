@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -47,6 +48,6 @@ func (n operationName) key(ctx context.Context, l *ledger.Ledger) (operation.Key
 	case 1:
 		return found[0], nil
 	default:
-		return "", fmt.Errorf("%s is the id of %v; name one of them", safe(n.Resource), found)
+		return "", fmt.Errorf("%s is the id of %v; name one of them", phrase.Safe(n.Resource), found)
 	}
 }

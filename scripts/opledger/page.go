@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -28,7 +29,7 @@ func printPage(w io.Writer, headings []any, rows [][]any, broken []ledger.Broken
 		page.line(row...)
 	}
 	for _, b := range broken {
-		page.line(safe(string(b.Path)), brokenWords(b))
+		page.line(phrase.Safe(string(b.Path)), phrase.Broken(b))
 	}
 	err := page.end()
 	if next.Path != "" {
@@ -37,9 +38,6 @@ func printPage(w io.Writer, headings []any, rows [][]any, broken []ledger.Broken
 	}
 	return err
 }
-
-// brokenWords say why a document is left alone.
-func brokenWords(b ledger.Broken) string { return "left alone: " + safe(b.Err.Error()) }
 
 // formatCursor encodes a cursor for the command line; the zero Cursor is empty.
 func formatCursor(c ledger.Cursor) string {

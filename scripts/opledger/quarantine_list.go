@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/ledger"
 )
@@ -60,8 +61,9 @@ func printQuarantine(w io.Writer, page ledger.Page[ledger.Quarantined]) error {
 	rows := make([][]any, len(page.Items))
 	for i, q := range page.Items {
 		rows[i] = []any{
-			safe(q.ID), q.ReceivedAt, safe(q.Reason), safe(q.Type), q.RetriedAt, safe(string(q.Outcome)),
-			safe(diag.Cut(q.Detail, 120)),
+			phrase.Safe(q.ID), q.ReceivedAt, phrase.Safe(q.Reason), phrase.Safe(q.Type), q.RetriedAt,
+			phrase.Safe(string(q.Outcome)),
+			phrase.Safe(diag.Cut(q.Detail, 120)),
 		}
 	}
 	headings := []any{"DELIVERY", "RECEIVED", "REASON", "TYPE", "RETRIED", "OUTCOME", "DETAIL"}

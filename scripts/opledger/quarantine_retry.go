@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/ledger"
 )
@@ -38,14 +39,14 @@ func newQuarantineRetry(outside environment) *cobra.Command {
 func retryQuarantined(ctx context.Context, outside environment, l *ledger.Ledger, id string) error {
 	receipt, err := ingestQuarantined(ctx, l, id)
 	if err != nil {
-		return fmt.Errorf("%s: %w", safe(id), withQuarantineRemedy(err))
+		return fmt.Errorf("%s: %w", phrase.Safe(id), withQuarantineRemedy(err))
 	}
 	decision := string(receipt.Outcome)
 	if receipt.Reason != "" {
 		decision += " (" + string(receipt.Reason) + ")"
 	}
-	_, err = fmt.Fprintf(outside.out, "%s: %s; %s is %s\n", safe(id), decision, safe(string(receipt.Key)),
-		safe(string(receipt.State)))
+	_, err = fmt.Fprintf(outside.out, "%s: %s; %s is %s\n", phrase.Safe(id), decision, phrase.Safe(string(receipt.Key)),
+		phrase.Safe(string(receipt.State)))
 	return err
 }
 

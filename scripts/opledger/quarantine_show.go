@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -57,17 +58,17 @@ func newQuarantineShow(outside environment) *cobra.Command {
 
 func printQuarantined(w io.Writer, q ledger.Quarantined, body []byte) error {
 	out := newTable(w)
-	out.line(safe(q.ID), safe(q.Reason))
+	out.line(phrase.Safe(q.ID), phrase.Safe(q.Reason))
 	out.line("  received", q.ReceivedAt)
-	out.line("  type", safe(q.Type))
-	out.line("  why", safe(q.Detail))
-	out.line("  retried", localTime(q.RetriedAt)+" "+safe(string(q.Outcome)))
+	out.line("  type", phrase.Safe(q.Type))
+	out.line("  why", phrase.Safe(q.Detail))
+	out.line("  retried", phrase.LocalTime(q.RetriedAt)+" "+phrase.Safe(string(q.Outcome)))
 	out.line("  kept until", q.ExpireAt)
 	for _, name := range slices.Sorted(maps.Keys(q.Headers)) {
-		out.line("  "+safe(name), safe(q.Headers[name]))
+		out.line("  "+phrase.Safe(name), phrase.Safe(q.Headers[name]))
 	}
 	out.line("  body", fmt.Sprintf("%d bytes; --body prints them unchanged", len(body)))
-	out.line("\n" + safe(string(body)))
+	out.line("\n" + phrase.Safe(string(body)))
 	return out.end()
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/gemini/lookup"
@@ -136,10 +137,10 @@ func inconclusive(ctx context.Context, l *ledger.Ledger, key operation.Key, answ
 	}
 	next := "it is not looked up again: it is not waited for"
 	if !rec.DueAt.IsZero() {
-		next = "it is looked up again at " + localTime(rec.DueAt)
+		next = "it is looked up again at " + phrase.LocalTime(rec.DueAt)
 	}
 	if rec.HasCondition() {
-		next = conditionWords(rec) + "; " + next
+		next = phrase.Condition(rec) + "; " + next
 	}
 	return fmt.Errorf("%w; %s", err, next)
 }

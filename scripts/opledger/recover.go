@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -173,7 +174,7 @@ func (d recoverer) open(ctx context.Context, done map[lostEffect]bool, missing *
 		}
 		for _, broken := range page.Broken {
 			_, _ = fmt.Fprintf(d.outside.err, "opledger: this document cannot be read, so that its effect may be open: %s\n",
-				safe(broken.Error()))
+				phrase.Safe(broken.Error()))
 		}
 		for _, found := range page.Items {
 			e := found.Effect
@@ -231,7 +232,7 @@ func (d recoverer) report(missing recovery) error {
 		lines.line(fmt.Sprintf("%d effects were done, but their operations have not ended in the ledger: "+
 			"recover again after a pass has settled them", n))
 		for _, effect := range missing.Later {
-			lines.line("  "+safe(string(effect.Operation)), safe(effect.Effect))
+			lines.line("  "+phrase.Safe(string(effect.Operation)), phrase.Safe(effect.Effect))
 		}
 		lines.realign()
 	}
@@ -240,8 +241,8 @@ func (d recoverer) report(missing recovery) error {
 			n))
 		lines.line("OPERATION", "EFFECT", "STATE", "ATTEMPTS", "IDEMPOTENCY KEY")
 		for _, effect := range missing.Open {
-			lines.line(safe(string(effect.Operation)), safe(effect.Effect), effect.State, effect.Attempts,
-				safe(effect.IdempotencyKey))
+			lines.line(phrase.Safe(string(effect.Operation)), phrase.Safe(effect.Effect), effect.State, effect.Attempts,
+				phrase.Safe(effect.IdempotencyKey))
 		}
 	}
 	return lines.end()

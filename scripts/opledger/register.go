@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	registerfn "github.com/opledger/opledger/functions/register"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -79,7 +80,7 @@ func register(
 	if result.Withheld > 0 {
 		_, _ = fmt.Fprintf(outside.err,
 			"opledger: %d of its effects are withheld: it ended more than OPLEDGER_RETENTION ago; "+
-				"opledger replay %s --effect EFFECT runs one\n", result.Withheld, shellWord(string(result.Record.Key)))
+				"opledger replay %s --effect EFFECT runs one\n", result.Withheld, phrase.ShellWord(string(result.Record.Key)))
 	}
 	if asJSON {
 		return printJSON(outside.out, registerfn.Answer(result))
@@ -97,10 +98,10 @@ func register(
 func mergedWords(m ledger.Merged) string {
 	var words string
 	if len(m.Added) > 0 {
-		words += "; added " + safe(strings.Join(m.Added, ", "))
+		words += "; added " + phrase.Safe(strings.Join(m.Added, ", "))
 	}
 	if len(m.Kept) > 0 {
-		words += "; kept as it was: " + safe(strings.Join(m.Kept, ", "))
+		words += "; kept as it was: " + phrase.Safe(strings.Join(m.Kept, ", "))
 	}
 	return words
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 	"github.com/opledger/opledger/shared/ledger"
@@ -33,8 +34,8 @@ func withIntentRemedy(err error, n operationName) error {
 	if !ok || !errors.Is(err, ledger.ErrNotFound) {
 		return err
 	}
-	return fmt.Errorf("%s is no operation; opledger show --intent %s shows that intent", safe(string(n.Key)),
-		shellWord(id))
+	return fmt.Errorf("%s is no operation; opledger show --intent %s shows that intent", phrase.Safe(string(n.Key)),
+		phrase.ShellWord(id))
 }
 
 // withQuarantineRemedy adds which command lists the quarantined deliveries.
@@ -59,7 +60,7 @@ func withWebhookRemedy(err error) error {
 func noEffect(rec operation.Record, name, more string, others ...string) error {
 	suggestion := diag.DidYouMean(name, append(slices.Sorted(maps.Keys(rec.Effects)), others...))
 	if suggestion == "" {
-		suggestion = "; opledger show " + shellWord(string(rec.Key)) + " shows those it has"
+		suggestion = "; opledger show " + phrase.ShellWord(string(rec.Key)) + " shows those it has"
 	}
-	return fmt.Errorf("%s has no effect %s%s%s", safe(string(rec.Key)), diag.Quote(name), more, suggestion)
+	return fmt.Errorf("%s has no effect %s%s%s", phrase.Safe(string(rec.Key)), diag.Quote(name), more, suggestion)
 }

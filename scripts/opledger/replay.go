@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
@@ -136,7 +137,7 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection) error 
 		return err
 	}
 	for _, b := range broken {
-		_, _ = fmt.Fprintf(r.outside.err, "opledger: %s %s\n", safe(string(b.Path)), brokenWords(b))
+		_, _ = fmt.Fprintf(r.outside.err, "opledger: %s %s\n", phrase.Safe(string(b.Path)), phrase.Broken(b))
 	}
 	if err := r.checkRules(ctx, targets); err != nil {
 		return err

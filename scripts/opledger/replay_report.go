@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -19,7 +20,7 @@ func (r *replayer) report(targets []replayTarget, published int) error {
 	}
 	out := newTable(r.outside.out)
 	for _, target := range targets {
-		out.line(target.Operation, safe(target.Effect), target.Status)
+		out.line(target.Operation, phrase.Safe(target.Effect), target.Status)
 	}
 	switch {
 	case len(targets) == 0:
@@ -64,5 +65,5 @@ func howMany(targets []replayTarget) string {
 	for _, target := range targets {
 		operations[target.Operation] = true
 	}
-	return counted(len(targets), "effect") + " of " + counted(len(operations), "operation")
+	return phrase.Counted(len(targets), "effect") + " of " + phrase.Counted(len(operations), "operation")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -51,8 +52,8 @@ func newShow(outside environment) *cobra.Command {
 			if intent {
 				err = showIntent(cmd.Context(), outside.out, l, args[0], asJSON)
 			} else {
-				err = show(cmd.Context(), outside.out, l, name, effectView{
-					max: settings.Attempts.Max, retryFor: settings.Attempts.RetryFor, paused: settings.Effects.Paused, store: store,
+				err = show(cmd.Context(), outside.out, l, name, phrase.EffectView{
+					Max: settings.Attempts.Max, RetryFor: settings.Attempts.RetryFor, Paused: settings.Effects.Paused, Store: store,
 				}, asJSON)
 				err = withIntentRemedy(err, name)
 			}
@@ -65,7 +66,9 @@ func newShow(outside environment) *cobra.Command {
 	return cmd
 }
 
-func show(ctx context.Context, w io.Writer, l *ledger.Ledger, name operationName, v effectView, asJSON bool) error {
+func show(
+	ctx context.Context, w io.Writer, l *ledger.Ledger, name operationName, v phrase.EffectView, asJSON bool,
+) error {
 	key, err := name.key(ctx, l)
 	if err != nil {
 		return err
@@ -74,63 +77,64 @@ func show(ctx context.Context, w io.Writer, l *ledger.Ledger, name operationName
 	if err != nil {
 		return err
 	}
-	if v.failed, err = failedItems(ctx, l, story); err != nil {
+	if v.Failed, err = failedItems(ctx, l, story); err != nil {
 		return err
 	}
 	if asJSON {
-		return printJSON(w, v.json(story))
+		return printJSON(w, newStoryJSON(story, v))
 	}
-	if v.now, err = l.Now(ctx); err != nil {
+	if v.Now, err = l.Now(ctx); err != nil {
 		return err
 	}
 	return printStory(w, key, story, v)
 }
 
-func printStory(w io.Writer, key operation.Key, s ledger.Story, v effectView) error {
+func printStory(w io.Writer, key operation.Key, s ledger.Story, v phrase.EffectView) error {
 	out := newTable(w)
 	if s.Record.Version > 0 {
 		recordLines(out, s.Record)
 	} else {
-		out.line(safe(string(key)), "no record")
+		out.line(phrase.Safe(string(key)), "no record")
 	}
 	out.realign()
 
 	out.line("\nRECEIVED", "SOURCE", "TYPE", "STATE", "DECISION", "REASON", "DELIVERY")
 	for _, d := range s.Deliveries {
-		out.line(d.ReceivedAt, d.Source, safe(d.Type), d.State, d.Outcome, d.Reason, safe(d.ID))
+		out.line(d.ReceivedAt, d.Source, phrase.Safe(d.Type), d.State, d.Outcome, d.Reason, phrase.Safe(d.ID))
 	}
 	out.realign()
 	out.line("\nEFFECT", "STATE", "PLANNED", "DONE", "ATTEMPTS", "NEXT ATTEMPT", "FENCE", "LAST ERROR")
 	for _, e := range s.Effects {
-		out.line(safe(e.Name), effectState(e), e.CreatedAt, e.DoneAt, e.Attempts, v.next(e), e.Fence, lastError(e))
+		out.line(phrase.Safe(e.Name), phrase.EffectState(e), e.CreatedAt, e.DoneAt, e.Attempts, v.Next(e), e.Fence,
+			phrase.LastError(e))
 	}
 	for _, e := range s.Effects {
-		v.effectLines(out, e)
+		effectLines(out, e, v)
 	}
 	for _, b := range s.Broken {
-		out.line("\n" + safe(string(b.Path)) + " " + brokenWords(b))
+		out.line("\n" + phrase.Safe(string(b.Path)) + " " + phrase.Broken(b))
 	}
-	for _, words := range v.withheld(s.Record) {
+	for _, words := range v.Withheld(s.Record) {
 		out.line("\n" + words)
 	}
 	return out.end()
 }
 
 // effectLines prints what the table of effects has no room for.
-func (v effectView) effectLines(out *table, e ledger.Effect) {
-	if words := v.standing(e); words != "" {
+func effectLines(out *table, e ledger.Effect, v phrase.EffectView) {
+	if words := v.Standing(e); words != "" {
 		out.line("\n" + words)
 	}
 	if e.Progress != nil {
-		out.line("\n" + safe(e.Name) + " items: " + progressWords(*e.Progress))
-		for _, words := range v.failedWords(e) {
+		out.line("\n" + phrase.Safe(e.Name) + " items: " + phrase.Items(*e.Progress))
+		for _, words := range v.FailedItems(e) {
 			out.line("  " + words)
 		}
 	}
 	for i, replay := range e.Replays {
-		words := safe(e.Name) + " replayed " + localTime(replay.At) + " by " + safe(replay.By)
+		words := phrase.Safe(e.Name) + " replayed " + phrase.LocalTime(replay.At) + " by " + phrase.Safe(replay.By)
 		if replay.LastError != "" {
-			words += "; it was dead: " + safe(replay.LastError)
+			words += "; it was dead: " + phrase.Safe(replay.LastError)
 		}
 		if i == 0 {
 			words = "\n" + words
@@ -138,44 +142,37 @@ func (v effectView) effectLines(out *table, e ledger.Effect) {
 		out.line(words)
 	}
 	if e.Abandoned != nil {
-		out.line("\n" + safe(e.Name) + " waived " + abandonedWords(*e.Abandoned))
+		out.line("\n" + phrase.Safe(e.Name) + " waived " + phrase.Abandoned(*e.Abandoned))
 	}
 }
 
 // recordLines prints the record.
 func recordLines(out *table, r operation.Record) {
-	out.line(safe(string(r.Key)), stateWord(r))
-	out.line("  name", safe(r.Name))
-	out.line("  job kind", safe(r.JobKind))
+	out.line(phrase.Safe(string(r.Key)), phrase.State(r))
+	out.line("  name", phrase.Safe(r.Name))
+	out.line("  job kind", phrase.Safe(r.JobKind))
 	out.line("  submitted", r.SubmittedAt)
-	settled := localTime(r.SettledAt)
+	settled := phrase.LocalTime(r.SettledAt)
 	if r.Settled() {
-		settled += " by " + safe(string(r.SettledBy))
+		settled += " by " + phrase.Safe(string(r.SettledBy))
 	}
 	out.line("  settled", settled)
 	out.line("  look-ups", r.Attempts)
 	out.line("  next look-up", r.DueAt)
 	if r.HasCondition() {
-		out.line("  condition", conditionWords(r))
+		out.line("  condition", phrase.Condition(r))
 	}
 	if !r.StuckSince.IsZero() {
-		out.line("  pending for too long", "since "+localTime(r.StuckSince))
+		out.line("  pending for too long", "since "+phrase.LocalTime(r.StuckSince))
 	}
 	if r.Abandoned != nil {
-		out.line("  abandoned", abandonedWords(*r.Abandoned))
+		out.line("  abandoned", phrase.Abandoned(*r.Abandoned))
 	}
-	out.line("  correlation id", safe(r.CorrelationID))
-	out.line("  output", safe(r.Result.OutputFile))
+	out.line("  correlation id", phrase.Safe(r.CorrelationID))
+	out.line("  output", phrase.Safe(r.Result.OutputFile))
 	if r.Result.ErrorCode != "" || r.Result.ErrorMessage != "" {
-		out.line("  error", safe(strings.TrimSpace(r.Result.ErrorCode+" "+r.Result.ErrorMessage)))
+		out.line("  error", phrase.Safe(strings.TrimSpace(r.Result.ErrorCode+" "+r.Result.ErrorMessage)))
 	}
-	out.line("  metadata", safe(string(r.Metadata)))
+	out.line("  metadata", phrase.Safe(string(r.Metadata)))
 	out.line("  kept until", r.ExpireAt)
-}
-
-func effectState(e ledger.Effect) string {
-	if e.Abandoned != nil {
-		return string(e.State) + " (waived)"
-	}
-	return string(e.State)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -17,20 +18,20 @@ func showIntent(ctx context.Context, w io.Writer, l *ledger.Ledger, id string, a
 		return printJSON(w, intent)
 	}
 	out := newTable(w)
-	out.line(safe(intent.CorrelationID), intent.State)
-	out.line("  operation", safe(string(intent.Operation)))
-	out.line("  bound by", safe(string(intent.BoundBy)))
-	out.line("  collection", safe(string(intent.Collection)))
-	out.line("  job kind", safe(intent.JobKind))
+	out.line(phrase.Safe(intent.CorrelationID), intent.State)
+	out.line("  operation", phrase.Safe(string(intent.Operation)))
+	out.line("  bound by", phrase.Safe(string(intent.BoundBy)))
+	out.line("  collection", phrase.Safe(string(intent.Collection)))
+	out.line("  job kind", phrase.Safe(intent.JobKind))
 	out.line("  recorded", intent.CreatedAt)
 	out.line("  renewed", intent.RenewedAt)
 	out.line("  give up at", intent.GiveUpAt)
 	out.line("  given up", intent.AbandonedAt)
 	out.line("  next search", intent.DueAt)
 	for _, kept := range intent.Names {
-		out.line("  named by a delivery", safe(kept.Name)+" at "+localTime(kept.At))
+		out.line("  named by a delivery", phrase.Safe(kept.Name)+" at "+phrase.LocalTime(kept.At))
 	}
-	out.line("  metadata", safe(string(intent.Metadata)))
+	out.line("  metadata", phrase.Safe(string(intent.Metadata)))
 	out.line("  kept until", intent.ExpireAt)
 	return out.end()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/genai"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/gemini"
@@ -159,7 +160,7 @@ func (f *submitFlags) report(
 	}
 	if taken := submitted.Registered.CorrelationErr; taken != nil {
 		_, _ = fmt.Fprintf(outside.err,
-			"opledger: registered without its correlation id, the job was submitted twice: %s\n", safe(taken.Error()))
+			"opledger: registered without its correlation id, the job was submitted twice: %s\n", phrase.Safe(taken.Error()))
 	}
 	if f.json {
 		return printJSON(outside.out, map[string]any{
@@ -171,7 +172,8 @@ func (f *submitFlags) report(
 	if submitted.Known {
 		what = "was submitted before"
 	}
-	_, err = fmt.Fprintf(outside.out, "%s %s, correlation id %s%s\n", safe(submitted.Name), what, submitted.CorrelationID,
+	_, err = fmt.Fprintf(outside.out, "%s %s, correlation id %s%s\n",
+		phrase.Safe(submitted.Name), what, submitted.CorrelationID,
 		mergedWords(ledger.Merged{Added: submitted.Registered.Added, Kept: submitted.Kept}))
 	return err
 }
@@ -182,7 +184,7 @@ func whatNext(submitted submit.Submitted, err error) string {
 	switch {
 	case errors.Is(err, submit.ErrUnregistered):
 		return fmt.Sprintf(". It runs. Its intent %s is recorded, so that its event or reconcile registers it; "+
-			"to do it now: opledger register %s --correlation-id %s", id, safe(submitted.Name), id)
+			"to do it now: opledger register %s --correlation-id %s", id, phrase.Safe(submitted.Name), id)
 	case errors.Is(err, submit.ErrUnanswered):
 		return fmt.Sprintf(". Its intent %s is recorded: if it runs, its event or, for a batch, reconcile registers it. "+
 			"Submitting it under another id may start it twice; opledger list --intents shows what is waited for", id)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"text/tabwriter"
 	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 )
 
 // A table prints lines of cells in aligned columns. The first error is returned by end.
@@ -20,7 +22,7 @@ func newTable(w io.Writer) *table { return &table{out: tabwriter.NewWriter(w, 0,
 func (t *table) line(cells ...any) {
 	for i, cell := range cells {
 		if at, ok := cell.(time.Time); ok {
-			cell = localTime(at)
+			cell = phrase.LocalTime(at)
 		}
 		separator := "\t"
 		if i == len(cells)-1 {

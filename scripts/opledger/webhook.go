@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
@@ -193,7 +194,7 @@ func (a *webhookAdmin) now() time.Time {
 
 // print prints a line on stdout. Texts of Gemini's in it cannot command the terminal.
 func (a *webhookAdmin) print(format string, args ...any) error {
-	if _, err := fmt.Fprintln(a.outside.out, safe(fmt.Sprintf(format, args...))); err != nil {
+	if _, err := fmt.Fprintln(a.outside.out, phrase.Safe(fmt.Sprintf(format, args...))); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
 	return nil

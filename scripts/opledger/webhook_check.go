@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 	"github.com/opledger/opledger/shared/secret"
@@ -242,14 +243,14 @@ func checkSecrets(hook webhooks.Webhook, known []knownSecret) []finding {
 			findings = append(findings, ok("%s signs with %s, which is %s", hook.ID, listed.Truncated, where))
 		case where != "":
 			findings = append(findings, ok("%s signs with %s until %s, which is %s", hook.ID, listed.Truncated,
-				localTime(listed.Expires), where))
+				phrase.LocalTime(listed.Expires), where))
 		case listed.Expires.IsZero():
 			findings = append(findings, wrong("run opledger webhook rotate "+hook.ID+", which stores a new one",
 				"%s signs with %s, which the webhook function does not know", hook.ID, listed.Truncated))
 		default:
 			findings = append(findings,
 				note("%s signs with %s as well until %s, which the webhook function does not know; any one signature is enough",
-					hook.ID, listed.Truncated, localTime(listed.Expires)))
+					hook.ID, listed.Truncated, phrase.LocalTime(listed.Expires)))
 		}
 	}
 	return findings

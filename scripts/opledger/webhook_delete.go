@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 )
 
 func newWebhookDelete(outside environment) *cobra.Command {
@@ -24,8 +26,8 @@ func newWebhookDelete(outside environment) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if !yes && !confirmed(outside, fmt.Sprintf("Delete webhook %s, which delivers to %s?", safe(hook.ID),
-					safe(hook.URI))) {
+				if !yes && !confirmed(outside, fmt.Sprintf("Delete webhook %s, which delivers to %s?", phrase.Safe(hook.ID),
+					phrase.Safe(hook.URI))) {
 					return errors.New("nothing was deleted; answer y, or pass --yes")
 				}
 				if err := a.gemini.Delete(ctx, hook.ID); err != nil {

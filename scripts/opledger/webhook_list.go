@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 )
 
@@ -41,8 +42,8 @@ func (a *webhookAdmin) printWebhooks(hooks []webhooks.Webhook) error {
 	out := newTable(a.outside.out)
 	out.line("ID", "NAME", "URL", "STATE", "EVENTS", "SECRETS")
 	for _, hook := range hooks {
-		out.line(safe(hook.ID), safe(hook.Name), safe(hook.URI), safe(hook.State),
-			safe(strings.Join(hook.Events, " ")), safe(secretWords(hook.Secrets)))
+		out.line(phrase.Safe(hook.ID), phrase.Safe(hook.Name), phrase.Safe(hook.URI), phrase.Safe(hook.State),
+			phrase.Safe(strings.Join(hook.Events, " ")), phrase.Safe(secretWords(hook.Secrets)))
 	}
 	return out.end()
 }
@@ -53,7 +54,7 @@ func secretWords(secrets []webhooks.Secret) string {
 	for i, s := range secrets {
 		words[i] = s.Truncated
 		if !s.Expires.IsZero() {
-			words[i] += " until " + localTime(s.Expires)
+			words[i] += " until " + phrase.LocalTime(s.Expires)
 		}
 	}
 	return strings.Join(words, ", ")

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 )
 
 // TestWebhookList: a table and JSON, with the last characters of secrets and no secret.
@@ -21,7 +23,7 @@ func TestWebhookList(t *testing.T) {
 		"enabled",
 		"batch.succeeded batch.failed",
 		"whsec_..."+w.told()[1][len(w.told()[1])-4:]+", whsec_..."+w.told()[0][len(w.told()[0])-4:]+" until "+
-			localTime(clock.now().Add(24*time.Hour)))
+			phrase.LocalTime(clock.now().Add(24*time.Hour)))
 	if strings.Count(s.out, "\n") != 2 {
 		t.Errorf("%s", s.out)
 	}

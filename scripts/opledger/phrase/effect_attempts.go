@@ -1,4 +1,4 @@
-package main
+package phrase
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// attempt says how many attempts an effect has had; if it fails, for how long, and when it is given
+// Attempt says how many attempts an effect has had; if it fails, for how long, and when it is given
 // up: "attempt 7, failing for 2h05m, given up not before tomorrow 14:02".
-func (v effectView) attempt(e ledger.Effect) string {
+func (v EffectView) Attempt(e ledger.Effect) string {
 	words := fmt.Sprintf("attempt %d", e.Attempts)
 	if e.Interrupted > 0 {
 		words += fmt.Sprintf(", %d ended with their process", e.Interrupted)
@@ -17,10 +17,10 @@ func (v effectView) attempt(e ledger.Effect) string {
 	if e.Failing == nil {
 		return words
 	}
-	words += ", failing for " + span(v.now.Sub(e.Failing.Since))
-	before, left := v.notGivenUpBefore(e), v.max-e.Failing.Times
+	words += ", failing for " + Span(v.Now.Sub(e.Failing.Since))
+	before, left := v.NotGivenUpBefore(e), v.Max-e.Failing.Times
 	switch {
-	case before.After(v.now):
+	case before.After(v.Now):
 		return words + ", given up not before " + v.soon(before)
 	case left > 1:
 		return fmt.Sprintf("%s, given up after %d more failures", words, left)
@@ -29,19 +29,19 @@ func (v effectView) attempt(e ledger.Effect) string {
 	}
 }
 
-// notGivenUpBefore is the earliest time at which an effect is given up, however often it fails;
+// NotGivenUpBefore is the earliest time at which an effect is given up, however often it fails;
 // zero if it does not fail or is no longer tried.
-func (v effectView) notGivenUpBefore(e ledger.Effect) time.Time {
+func (v EffectView) NotGivenUpBefore(e ledger.Effect) time.Time {
 	if e.Failing == nil || e.State == ledger.EffectDone || e.State == ledger.EffectDead {
 		return time.Time{}
 	}
-	return e.Failing.Since.Add(v.retryFor)
+	return e.Failing.Since.Add(v.RetryFor)
 }
 
 // soon is a local time, with its date unless it is today or tomorrow.
-func (v effectView) soon(at time.Time) string {
+func (v EffectView) soon(at time.Time) string {
 	const date, clock = "2006-01-02", "15:04"
-	at, now := at.Local(), v.now.Local()
+	at, now := at.Local(), v.Now.Local()
 	switch at.Format(date) {
 	case now.Format(date):
 		return "today " + at.Format(clock)

@@ -1,4 +1,4 @@
-package main
+package phrase
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ func TestSpan(t *testing.T) {
 		-time.Second: "0s", 0: "0s", 1500 * time.Millisecond: "1s", 59 * time.Second: "59s", 61 * time.Second: "1m01s",
 		2*time.Hour + 5*time.Minute: "2h05m", 99*time.Hour + 59*time.Minute: "4d03h",
 	} {
-		if got := span(d); got != want {
+		if got := Span(d); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}

@@ -1,0 +1,78 @@
+package phrase
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// State is an operation's state, with whether the operation is unregistered or abandoned.
+func State(r operation.Record) string {
+	switch {
+	case r.Version == 0:
+		return "no record"
+	case !r.Registered:
+		return string(r.State) + " (unregistered)"
+	case r.Abandoned != nil && !r.Settled():
+		return string(r.State) + " (abandoned)"
+	default:
+		return string(r.State)
+	}
+}
+
+// Effects are an operation's effects with their status, in the order of their names.
+func Effects(r operation.Record) string {
+	words := make([]string, 0, len(r.Effects))
+	for name, status := range r.Effects {
+		words = append(words, name+" "+string(status))
+	}
+	slices.Sort(words)
+	return Safe(strings.Join(words, ", "))
+}
+
+// Condition says why the last look-ups were inconclusive, and since when.
+func Condition(r operation.Record) string {
+	var words []string
+	if !r.MissingSince.IsZero() {
+		words = append(words, "not found at Gemini since "+LocalTime(r.MissingSince))
+	}
+	if r.Condition != "" && (r.Condition != string(ledger.ConditionNotFound) || len(words) == 0) {
+		words = append(words, Safe(r.Condition)+" since "+LocalTime(r.ConditionSince))
+	}
+	return strings.Join(words, ", ")
+}
+
+// Abandoned says when an operation or an effect was given up, who did it, and why.
+func Abandoned(a operation.Abandonment) string {
+	return fmt.Sprintf("%s by %s: %s", LocalTime(a.At), Safe(a.By), Safe(a.Why))
+}
+
+// WhyPending says why an operation is still waited for.
+func WhyPending(r operation.Record, now time.Time) string {
+	var words []string
+	switch {
+	case r.HasCondition():
+		words = append(words, Condition(r))
+	case r.State == operation.RequiresAction:
+		words = append(words, "it waits for its submitter")
+	case r.State == operation.Running:
+		words = append(words, "Gemini runs it")
+	case r.Attempts == 0 && r.DueAt.After(now):
+		words = append(words, "young: not looked up yet")
+	case r.Attempts == 0:
+		words = append(words, "not looked up yet: reconcile is due")
+	default:
+		words = append(words, "Gemini has not started it")
+	}
+	if !r.StuckSince.IsZero() {
+		words = append(words, "pending for too long since "+LocalTime(r.StuckSince))
+	}
+	return strings.Join(words, "; ")
+}
+
+// Broken says why a document is left alone.
+func Broken(b ledger.Broken) string { return "left alone: " + Safe(b.Err.Error()) }

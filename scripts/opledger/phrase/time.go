@@ -1,0 +1,31 @@
+package phrase
+
+import (
+	"fmt"
+	"time"
+)
+
+// LocalTime is a time in the local zone, with its offset.
+func LocalTime(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format("2006-01-02 15:04:05-07:00")
+}
+
+// Span is a duration in its two greatest units.
+func Span(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch d = d.Truncate(time.Second); {
+	case d < time.Second:
+		return "0s"
+	case d < time.Minute:
+		return d.String()
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	case d < day:
+		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	default:
+		return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
+	}
+}
