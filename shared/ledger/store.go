@@ -91,8 +91,9 @@ type Write struct {
 	// Token is the precondition: the document still has this version, or does not exist where it is
 	// empty.
 	Token Token
-	// Data is a struct of exported fields, the whole new content; nil deletes the document, which
-	// must exist.
+	// Data is a struct of exported fields; nil deletes the document, which must exist. It replaces
+	// what the document has in these fields. Other fields, which another revision added, stay as
+	// they are [L5]; only those at the top of the document are told apart.
 	Data any
 }
 

@@ -13,6 +13,7 @@ var storeGroups = []struct {
 }{
 	{"Write", writeTests},
 	{"Values", valueTests},
+	{"Carry", carryTests},
 	{"IDs", idTests},
 	{"Read", readTests},
 	{"Query", queryTests},

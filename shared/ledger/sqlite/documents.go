@@ -110,28 +110,36 @@ func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.To
 type row struct {
 	path                        ledger.Path
 	token                       ledger.Token
+	data                        any    // the write's
 	body                        []byte // nil deletes
 	due, listed, failed, expire sql.NullInt64
 }
 
 // encode makes the row of a write. The error is ErrInvalid.
 func encode(w ledger.Write) (row, error) {
-	r := row{path: w.Path, token: w.Token}
+	r := row{path: w.Path, token: w.Token, data: w.Data}
 	if w.Data == nil {
 		return r, nil
 	}
-	var err error
-	if r.body, err = marshal(cutTimes(w.Data)); err != nil {
+	body, err := marshal(cutTimes(w.Data))
+	if err != nil {
 		return row{}, fmt.Errorf("encoding %s: %w: %w", w.Path, ledger.ErrInvalid, err)
 	}
-	if len(r.body) > ledger.MaxDocumentBytes {
+	return r.with(body)
+}
+
+// with returns the row with a body, and with the columns that repeat parts of it. The error is
+// ErrInvalid.
+func (r row) with(body []byte) (row, error) {
+	if len(body) > ledger.MaxDocumentBytes {
 		return row{}, fmt.Errorf("encoding %s: %w: %d bytes are more than %d",
-			w.Path, ledger.ErrInvalid, len(r.body), ledger.MaxDocumentBytes)
+			r.path, ledger.ErrInvalid, len(body), ledger.MaxDocumentBytes)
 	}
 	var times struct{ DueAt, CreatedAt, ReceivedAt, FailedAt, ExpireAt time.Time }
-	if err := json.Unmarshal(r.body, &times); err != nil {
-		return row{}, fmt.Errorf("encoding %s: %w: %w", w.Path, ledger.ErrInvalid, err)
+	if err := json.Unmarshal(body, &times); err != nil {
+		return row{}, fmt.Errorf("encoding %s: %w: %w", r.path, ledger.ErrInvalid, err)
 	}
+	r.body = body
 	r.due, r.failed, r.expire = micros(times.DueAt), micros(times.FailedAt), micros(times.ExpireAt)
 	r.listed = micros(times.CreatedAt)
 	if !r.listed.Valid {
@@ -177,6 +185,7 @@ func (s *Store) prepare(ctx context.Context) error {
 		{&s.savepoint, s.write, "SAVEPOINT member"},
 		{&s.undo, s.write, "ROLLBACK TO member"},
 		{&s.release, s.write, "RELEASE member"},
+		{&s.stored, s.write, "SELECT body FROM documents WHERE path = ? AND version = ?"},
 		{&s.insert, s.write, `INSERT INTO documents
 			(path, collection, parent, version, body, due_at, listed_at, failed_at, expire_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO NOTHING`},
@@ -207,6 +216,9 @@ func (s *Store) put(ctx context.Context, tx *sql.Tx, r row, version int64) error
 				r.path,
 			), r.path.Collection(), string(r.path.Parent()), version, string(r.body), r.due, r.listed, r.failed, r.expire)
 	default:
+		if r, err = s.carry(ctx, tx, r); err != nil {
+			return err
+		}
 		result, err = tx.StmtContext(ctx, s.update).ExecContext(ctx,
 			version, string(r.body), r.due, r.listed, r.failed, r.expire, string(r.path), string(r.token))
 	}

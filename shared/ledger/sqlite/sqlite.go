@@ -46,7 +46,7 @@ type Store struct {
 
 	// The statements of every commit and read, prepared: SQLite takes longer to parse them than to
 	// run them.
-	next, savepoint, undo, release, insert, update, remove, get *sql.Stmt
+	next, savepoint, undo, release, stored, insert, update, remove, get *sql.Stmt
 
 	queue queue
 }
