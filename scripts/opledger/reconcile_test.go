@@ -101,7 +101,7 @@ func TestReconcileWithoutGemini(t *testing.T) {
 		"GOOGLE_GEMINI_BASE_URL").complaint(t)
 }
 
-// TestReconcileKeyFromSecret: the API key may be the newest enabled version in Secret Manager;
+// TestReconcileKeyFromSecret: the API key may be the last version of a secret in Secret Manager;
 // without a key nothing starts.
 func TestReconcileKeyFromSecret(t *testing.T) {
 	t.Parallel()

@@ -19,16 +19,16 @@ func LateEffectSigner(settings config.Handlers) *effect.Signer {
 }
 
 // EffectSigner returns the signer of http effects, nil if nothing is signed. It signs with each of
-// the secrets in the settings or, if those name one, with each secret in its newest enabled
-// version, which may hold several, separated by white space. Restart the process to use a newer
-// version. Its errors are those of secret.Client.Newest and effect.NewSigner, and hold no secret.
+// the secrets in the settings or, if those name one, with each secret in its last version, which may
+// hold several, separated by white space. Restart the process to use a newer version. Its errors are
+// those of secret.Client.Latest and effect.NewSigner, and hold no secret.
 func EffectSigner(ctx context.Context, settings config.Handlers) (*effect.Signer, error) {
 	if settings.Secret.IsZero() {
 		return nil, nil
 	}
 	secrets := settings.Secret.Values
 	if len(secrets) == 0 {
-		text, err := newest(ctx, "OPLEDGER_EFFECT_SECRET", settings.Secret.Name, settings.SecretEmulator)
+		text, err := latest(ctx, "OPLEDGER_EFFECT_SECRET", settings.Secret.Name, settings.SecretEmulator)
 		if err != nil {
 			return nil, err
 		}

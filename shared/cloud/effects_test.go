@@ -28,7 +28,7 @@ const (
 )
 
 // TestHandlersSign: an http effect's request is signed with each secret of the settings, or of the
-// newest enabled version of the secret that they name. The official library verifies it.
+// last version of the secret that they name. The official library verifies it.
 func TestHandlersSign(t *testing.T) {
 	t.Parallel()
 	const full = "projects/p/secrets/effects"

@@ -12,7 +12,7 @@
 // roles/secretmanager., that has it:
 //
 //	Enabled  versions.list, .access  viewer and secretAccessor
-//	Newest   versions.access         secretAccessor, and viewer if the last version is disabled
+//	Latest   versions.access         secretAccessor
 //	Stored   versions.list           viewer
 //	Add      versions.add            secretVersionAdder
 //	Ensure   secrets.create          admin, only if the secret does not exist

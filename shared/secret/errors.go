@@ -16,6 +16,8 @@ import (
 var (
 	// ErrNone says that the secret has no enabled version.
 	ErrNone = errors.New("has no enabled version")
+	// ErrNotEnabled says that the last version is disabled or destroyed.
+	ErrNotEnabled = errors.New("is not enabled")
 	// ErrNotFound says that the secret or the version does not exist.
 	ErrNotFound = errors.New("is not there")
 	// ErrDenied says that Secret Manager does not let the caller do this.

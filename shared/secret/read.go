@@ -75,9 +75,10 @@ func (c *Client) Enabled(ctx context.Context, name Name) ([]Version, error) {
 	return enabled, nil
 }
 
-// Newest returns the data of the newest enabled version. It needs the right to list versions only
-// if the last version is disabled. Errors: as Enabled.
-func (c *Client) Newest(ctx context.Context, name Name) ([]byte, error) {
+// Latest returns the data of the secret's last version, which Secret Manager calls latest. It does
+// not look behind one that is not enabled, because the role that reads a secret cannot list its
+// versions. The error then wraps ErrNotEnabled; for the others see Enabled.
+func (c *Client) Latest(ctx context.Context, name Name) ([]byte, error) {
 	client, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
@@ -85,12 +86,9 @@ func (c *Client) Newest(ctx context.Context, name Name) ([]byte, error) {
 	bounded, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
 	v, err := access(bounded, client, name.String()+"/versions/latest")
-	if status.Code(err) == codes.FailedPrecondition { // the last one is disabled; one before it may not be
-		all, err := c.Enabled(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		return all[0].Data, nil
+	if status.Code(err) == codes.FailedPrecondition {
+		return nil, fmt.Errorf("reading %s: its last version %w; enable it, or add the one to be used again as a new version",
+			name, ErrNotEnabled)
 	}
 	if err != nil {
 		return nil, explainAccess(ctx, name, err)

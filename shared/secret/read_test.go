@@ -132,27 +132,38 @@ func TestVersionDisabledMeanwhile(t *testing.T) {
 	}
 }
 
-// TestNewest: the newest enabled version, without the right to list if it is the last one.
-func TestNewest(t *testing.T) {
+// TestLatest: the last version is read with the role that reads and cannot list. Where it is not
+// enabled the error says so, and no version before it is taken.
+func TestLatest(t *testing.T) {
 	t.Parallel()
 	sim, client := start(t, secretsim.Config{}, time.Minute)
-	_, err := client.Newest(t.Context(), name)
+	if err := sim.Grant(map[string][]string{"webhook": {"roles/secretmanager.secretAccessor"}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := client.Latest(t.Context(), name)
 	wantError(t, err, secret.ErrNotFound, full)
 	sim.Put(full, "one", noon)
 	two := sim.Put(full, "two", noon.Add(time.Hour))
-	sim.Deny("secretmanager.versions.list")
-	if data, err := client.Newest(t.Context(), name); err != nil || string(data) != "two" {
+	if data, err := client.Latest(t.Context(), name); err != nil || string(data) != "two" {
 		t.Errorf("%q, %v", data, err)
 	}
-	sim.SetDisabled(two)
-	_, err = client.Newest(t.Context(), name)
-	wantError(t, err, secret.ErrDenied, "secretmanager.versions.list")
-	sim.ClearFaults()
-	if data, err := client.Newest(t.Context(), name); err != nil || string(data) != "one" {
+	for _, change := range []func(string){sim.SetDisabled, sim.SetDestroyed} {
+		change(two)
+		data, err := client.Latest(t.Context(), name)
+		wantError(t, err, secret.ErrNotEnabled, full, "enable it")
+		if data != nil {
+			t.Errorf("%q beside an error", data)
+		}
+	}
+	sim.Put(full, "one", noon.Add(2*time.Hour))
+	if data, err := client.Latest(t.Context(), name); err != nil || string(data) != "one" {
 		t.Errorf("%q, %v", data, err)
+	}
+	if n := sim.Calls("ListSecretVersions"); n != 0 {
+		t.Errorf("versions were listed %d times", n)
 	}
 	sim.Deny("secretmanager.versions.access")
-	_, err = client.Newest(t.Context(), name)
+	_, err = client.Latest(t.Context(), name)
 	wantError(t, err, secret.ErrDenied, "secretAccessor")
 }
 

@@ -92,7 +92,7 @@ func (s *Sim) Lose(method string, times int) {
 // Hold makes every call of a method wait until its caller gives up.
 func (s *Sim) Hold(method string) { s.addFault(&fault{method: method, left: -1, hold: true}) }
 
-// ClearFaults removes all faults, denials and damage.
+// ClearFaults removes all faults, denials and damage. What was granted stays.
 func (s *Sim) ClearFaults() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

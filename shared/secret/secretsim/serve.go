@@ -12,17 +12,6 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// may returns the error for a caller without the permission. It is called before any look-up, so
-// that the answer does not show what exists.
-func (s *Sim) may(permission, resource string) error {
-	if s.denied[permission] {
-		return status.Errorf(
-			codes.PermissionDenied, "Permission '%s' denied for resource '%s' (or it may not exist).", permission, resource,
-		)
-	}
-	return nil
-}
-
 // CreateSecret implements the service.
 func (s *Sim) CreateSecret(_ context.Context, r *secretmanagerpb.CreateSecretRequest) (*secretmanagerpb.Secret, error) {
 	s.mu.Lock()
@@ -149,7 +138,7 @@ func (s *Sim) TestIamPermissions(
 		return answer, nil
 	}
 	for _, permission := range r.GetPermissions() {
-		if !s.denied[permission] {
+		if s.may(permission, r.GetResource()) == nil {
 			answer.Permissions = append(answer.Permissions, permission)
 		}
 	}

@@ -36,7 +36,8 @@ type Sim struct {
 	secrets map[string]*secret
 	calls   map[string]int
 	faults  []*fault
-	denied  map[string]bool // by permission
+	denied  map[string]bool            // by permission
+	granted map[string]map[string]bool // by secret and permission; nil: everything
 	damaged bool
 }
 
