@@ -59,6 +59,20 @@ func (e retryError) Unwrap() error { return e.error }
 // RetryAfter marks an error after which no attempt is made before d has passed.
 func RetryAfter(err error, d time.Duration) error { return retryError{err, d} }
 
+type answeredError struct {
+	error
+	status int
+}
+
+func (e answeredError) Unwrap() error { return e.error }
+
+// HTTPStatus is the status that [Answered] was given.
+func (e answeredError) HTTPStatus() int { return e.status }
+
+// Answered marks an error that is about an answer with an HTTP status. The history of the effect
+// keeps the status. It changes nothing else.
+func Answered(err error, status int) error { return answeredError{err, status} }
+
 // retryAfter returns the duration of RetryAfter, or 0.
 func retryAfter(err error) time.Duration {
 	var retry retryError

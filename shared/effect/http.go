@@ -146,6 +146,7 @@ func post(ctx context.Context, client *http.Client, o HTTPOptions, task Task) er
 	if len(quote) > 0 {
 		err = fmt.Errorf("%w: %s", err, carriedBy(request).Quote(string(quote), maxQuotedBytes))
 	}
+	err = Answered(err, response.StatusCode)
 	if permanent(response.StatusCode, o.Permanent) {
 		return Permanent(err)
 	}

@@ -71,6 +71,10 @@ func TestHTTPEcho(t *testing.T) {
 						t.Errorf("%s has %q: %s", where, secret, text)
 					}
 				}
+				if entry := story.Effects[0].History[0]; entry.Status != http.StatusNotFound ||
+					!strings.HasPrefix(text, strings.TrimSuffix(entry.Error, "…")) {
+					t.Errorf("the history has %+v, %s is %s", entry, where, text)
+				}
 				if !strings.Contains(text, u.Host+" answered 404 Not Found") || !strings.Contains(text, "is nowhere here") {
 					t.Errorf("%s does not tell what was answered: %s", where, text)
 				}

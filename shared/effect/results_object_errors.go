@@ -39,8 +39,8 @@ func (w *objectWriter) refused(doing string, err error) error {
 		hint = "; the service account that runs effects needs roles/storage.objectCreator and " +
 			"roles/storage.legacyObjectReader on the bucket"
 	}
-	err = fmt.Errorf("%s: Cloud Storage answered %d: %s%s", doing, answer.Code,
-		w.sent.Redactor().Quote(message, maxQuotedBytes), hint)
+	err = Answered(fmt.Errorf("%s: Cloud Storage answered %d: %s%s", doing, answer.Code,
+		w.sent.Redactor().Quote(message, maxQuotedBytes), hint), answer.Code)
 	if answer.Code >= http.StatusInternalServerError || slices.Contains(transient, answer.Code) {
 		return RetryAfter(err, retryafter.Parse(answer.Header.Get("Retry-After"), w.Now(), maxRetryAfter))
 	}

@@ -45,6 +45,9 @@ type Effect struct {
 	// Failing describes the attempts that failed; nil where none did.
 	Failing   *Failing `json:"failing,omitempty" firestore:"failing,omitempty"`
 	LastError string   `json:"lastError,omitempty" firestore:"lastError,omitempty"`
+	// History are the last maxHistory attempts, oldest first, also those before a replay. Empty on an
+	// effect that an earlier version ran.
+	History []Attempt `json:"history,omitempty" firestore:"history,omitempty"`
 	// Abandoned says who waived the effect after it was DEAD.
 	Abandoned *operation.Abandonment `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
 	// Recovered says who recorded, after a restore from a backup, that the effect had been DONE.
@@ -62,6 +65,9 @@ type Effect struct {
 	// CreatedAt is when the effect was planned, DoneAt when its outcome was recorded.
 	CreatedAt time.Time `json:"createdAt" firestore:"createdAt"`
 	DoneAt    time.Time `json:"doneAt,omitzero" firestore:"doneAt,omitempty"`
+	// DiedAt is when the effect became DEAD, and stays while it is, waived or not. Zero on one that
+	// died under an earlier version.
+	DiedAt time.Time `json:"diedAt,omitzero" firestore:"diedAt,omitempty"`
 	// ClaimableAt is when the effect may next be claimed: the end of the lease while CLAIMED, the
 	// end of the back-off while PENDING. DueAt is only when the sweep publishes it again.
 	// Unanswered counts the sweep's messages since the last claim.

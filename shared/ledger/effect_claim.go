@@ -92,6 +92,7 @@ func (l *Ledger) claim(
 	*seized = effect.State == EffectClaimed
 	effect.Owner, effect.Unanswered = owner, 0
 	if *seized {
+		effect.finished(AttemptInterrupted, nil, effect.ClaimableAt)
 		effect.Interrupted++
 		if effect.Interrupted >= interruptionsPerAttempt*l.settings.MaxAttempts {
 			effect.LastError = effect.exhausted()
@@ -108,6 +109,7 @@ func (l *Ledger) claim(
 	effect.State = EffectClaimed
 	effect.Fence = l.settings.nextFence(effect.Fence)
 	effect.Attempts++
+	effect.begin(now)
 	effect.ClaimableAt = now.Add(l.settings.ClaimTTL)
 	effect.DueAt = effect.ClaimableAt
 	if err := l.commit(ctx, append(others.writes, l.writeEffect(doc, effect))...); err != nil {

@@ -43,6 +43,9 @@ func (l *Ledger) ending(
 		}
 		if cause != nil {
 			effect.fail(cause, operation.Instant(now))
+			effect.finished(AttemptDead, cause, now)
+		} else {
+			effect.finished(AttemptDone, nil, now)
 		}
 		writes := extra
 		if tries++; len(extra) > 0 && (tries > 1 || slices.ContainsFunc(extra, replaces)) {
@@ -60,7 +63,10 @@ func (l *Ledger) end(
 	ctx context.Context, doc, recordDoc Document, effect Effect, state EffectState, now time.Time, extra []Write,
 ) error {
 	effect.State = state
-	effect.ClaimableAt, effect.DueAt = time.Time{}, time.Time{}
+	effect.ClaimableAt, effect.DueAt, effect.DiedAt = time.Time{}, time.Time{}, time.Time{}
+	if state == EffectDead {
+		effect.DiedAt = now
+	}
 	if state == EffectDone {
 		effect.DoneAt = now
 		effect.ExpireAt = now.Add(2 * l.settings.Retention) // outlives its record, so that no late message runs it again [S7]

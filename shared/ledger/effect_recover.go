@@ -40,6 +40,9 @@ func (l *Ledger) Recover(ctx context.Context, key operation.Key, name, by string
 			outcome = RecoverHeld
 			return nil
 		}
+		if effect.State == EffectClaimed {
+			effect.finished(AttemptInterrupted, nil, effect.ClaimableAt)
+		}
 		last = &Recovery{At: operation.Instant(now), By: printable(shorten(by))}
 		outcome, effect.Recovered, effect.Abandoned = RecoverDone, last, nil
 		return l.end(ctx, docs[0], docs[1], effect, EffectDone, now, nil)

@@ -60,12 +60,14 @@ func (l *Ledger) Release(ctx context.Context, lease Lease, cause error, retryAft
 		effect.fail(cause, now)
 		if l.givesUp(*effect.Failing) {
 			effect.State = EffectDead
+			effect.finished(AttemptDead, cause, now)
 			effect.LastError = shorten(fmt.Sprintf("failed attempts: %d within %v; the last error: %s",
 				effect.Failing.Times, effect.Failing.Last.Sub(effect.Failing.Since).Round(time.Second), effect.LastError))
 			failure = effect.failure(now)
 			return l.die(ctx, docs[0], effect, now)
 		}
 		effect.State = EffectPending
+		effect.finished(AttemptFailed, cause, now)
 		wait := max(l.backoff(effect.Failing.Times, jitter), retryAfter)
 		effect.ClaimableAt = operation.Instant(now.Add(wait))
 		effect.DueAt = effect.ClaimableAt
@@ -89,7 +91,7 @@ func (e *Effect) fail(cause error, now time.Time) {
 	if failing.AlertedAt.IsZero() && now.Sub(failing.Since) >= alertFailingAfter {
 		failing.AlertedAt = now
 	}
-	e.Failing, e.LastError = &failing, shorten(cause.Error())
+	e.Failing, e.LastError = &failing, causeText(cause)
 }
 
 // failure returns the Failure that the effect's document records.

@@ -137,7 +137,8 @@ func (r *replaying) reopen(
 		}
 		effect.Progress = effect.Progress.returned(effect.Fence)
 	}
-	effect.State, effect.Abandoned, effect.ExpireAt = EffectPending, nil, time.Time{}
+	effect.State, effect.Abandoned = EffectPending, nil
+	effect.ExpireAt, effect.DiedAt = time.Time{}, time.Time{}
 	effect.Owner, effect.Attempts, effect.Interrupted, effect.Failing = "", 0, 0, nil
 	replay.LastError, effect.LastError = diag.Cut(effect.LastError, maxReplayError), ""
 	effect.ClaimableAt, effect.DueAt = now, now

@@ -38,7 +38,12 @@ type Item struct {
 	// succeeded.
 	Failures     int       `json:"failures,omitempty" firestore:"failures,omitempty"`
 	FailingSince time.Time `json:"failingSince,omitzero" firestore:"failingSince,omitempty"`
+	// LastError, LastStatus and LastFailedAt are the last failure: why, the HTTP status that was
+	// answered, and when. They stay when the item is DONE. The latter two are zero where an earlier
+	// version recorded the failure; a status also where none was answered.
 	LastError    string    `json:"lastError,omitempty" firestore:"lastError,omitempty"`
+	LastStatus   int       `json:"lastStatus,omitempty" firestore:"lastStatus,omitempty"`
+	LastFailedAt time.Time `json:"lastFailedAt,omitzero" firestore:"lastFailedAt,omitempty"`
 	// FailedAt is when the item last became FAILED. It and what is kept stay until the item is
 	// DONE, also while it waits after a replay. No other item has any of these.
 	FailedAt time.Time `json:"failedAt,omitzero" firestore:"failedAt,omitempty"`

@@ -93,7 +93,8 @@ func (c *chunk) waits(item Item) Item {
 
 // failed counts a failure of an item, and gives the item up where it is one too many.
 func (c *chunk) failed(item Item, o ItemOutcome) (Item, error) {
-	item.LastError = shorten(o.Err.Error())
+	item.LastError, item.LastStatus = causeText(o.Err), httpStatus(o.Err)
+	item.LastFailedAt = operation.Instant(c.now)
 	if item.FailingSince.IsZero() {
 		item.FailingSince = operation.Instant(c.now)
 	}

@@ -188,7 +188,6 @@ var credentials = regexp.MustCompile(`ya29\.[\w-]{10,}` + `|AIza[\w-]{30,}` + `|
 // Cut returns the beginning of the redacted text, in at most limit bytes of UTF-8. The order
 // matters: of a value that was cut first, the rest would not be found.
 func (r *Redactor) Cut(text string, limit int) string {
-	const margin = 8 << 10 // what is far behind the limit is not worth the time
 	return diag.Cut(r.Text(text[:min(len(text), limit+margin)]), limit)
 }
 

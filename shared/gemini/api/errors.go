@@ -59,6 +59,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("fetching %s: HTTP status %d: %s", diag.QuoteUpTo(e.Resource, maxQuoted), e.Status, e.Message)
 }
 
+// HTTPStatus is the Status, for what records the status of a failure of any origin.
+func (e *Error) HTTPStatus() int { return e.Status }
+
 // refusal reads an answer that is not 200. Its status decides: the code in the body may be a number
 // of HTTP's or of gRPC's, a word, or missing, and a front end answers in HTML.
 func (c *Client) refusal(resource string, response *http.Response) *Error {

@@ -40,6 +40,7 @@ var ledgerGroups = []struct {
 	{"EffectClaim", effectClaim},
 	{"EffectClaimRaces", effectClaimRaces},
 	{"EffectRelease", effectRelease},
+	{"EffectHistory", effectHistory},
 	{"LostAnswers", ledgerLostAnswers},
 	{"Faults", ledgerFaults},
 	{"OperationLifetime", operationLifetime},

@@ -20,7 +20,8 @@ import (
 //   - a record that expires while an effect is open, is waited for although it was abandoned, or
 //     has only half of a condition [R4];
 //   - an effect that expires or is due against its state, or whose key is not its own [K4];
-//   - an effect with a lower fence than before [S6], or with the same message twice [G5];
+//   - an effect with a lower fence than before [S6], or with the same message twice [G5], one that
+//     died and is not DEAD, or whose history has an entry too many, too long or out of order;
 //   - text that is not UTF-8, which one store corrects silently and the other refuses;
 //   - a version that was not incremented: a write that changes nothing may keep its token;
 //   - an intent with neither a due time nor an expiry, and one that is bound in another commit than

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -164,5 +165,29 @@ func checkEffect(effect ledger.Effect) error {
 		must(replay.Message == "" || !seen[replay.Message], "it took in message %q twice [G5]", replay.Message)
 		seen[replay.Message] = true
 	}
-	return errors.Join(errs...)
+	must(effect.DiedAt.IsZero() || dead, "it is %s and died at %v", effect.State, effect.DiedAt)
+	return errors.Join(append(errs, checkHistory(effect))...)
+}
+
+// checkHistory returns an error for what no effect's history may hold. Only its last entry may be
+// open: that of the claim. Every other ended before the next began.
+func checkHistory(effect ledger.Effect) error {
+	if len(effect.History) > 10 {
+		return fmt.Errorf("its history has %d entries", len(effect.History))
+	}
+	for i, a := range effect.History {
+		last := i == len(effect.History)-1
+		open := last && effect.State == ledger.EffectClaimed
+		switch {
+		case open != (a.Outcome == "") || open != a.Ended.IsZero() || open && a.Fence != effect.Fence:
+			return fmt.Errorf("it is %s with fence %d and has the attempt %+v", effect.State, effect.Fence, a)
+		case a.Began.IsZero() || !open && a.Ended.Before(a.Began) || a.Fence > effect.Fence || len(a.Error) > 200:
+			return fmt.Errorf("it has the attempt %+v", a)
+		case i > 0 && (a.Fence <= effect.History[i-1].Fence || a.Began.Before(effect.History[i-1].Ended)):
+			return fmt.Errorf("the attempt %+v follows %+v", a, effect.History[i-1])
+		case !utf8.ValidString(a.Error):
+			return fmt.Errorf("the error of an attempt is not UTF-8: %.40q", a.Error)
+		}
+	}
+	return nil
 }
