@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	cloud "cloud.google.com/go/firestore"
 	"google.golang.org/grpc"
 
 	"github.com/opledger/opledger/shared/ledger/firestore"
@@ -48,7 +47,7 @@ func inFile(t testing.TB) *metered {
 func onEmulator(t testing.TB) *metered {
 	t.Helper()
 	m := &metered{}
-	client, err := cloud.NewClient(t.Context(), harness.ProjectID(t), harness.ClientOptions(harness.Firestore(t),
+	store, err := firestore.Open(t.Context(), harness.ProjectID(t), "", harness.ClientOptions(harness.Firestore(t),
 		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
 			invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 			m.rpcs.Add(1)
@@ -62,7 +61,7 @@ func onEmulator(t testing.TB) *metered {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Counting = ledgertest.Count(firestore.New(client))
+	m.Counting = ledgertest.Count(store)
 	return closing(t, m)
 }
 

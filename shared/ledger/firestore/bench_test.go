@@ -12,7 +12,6 @@ import (
 	cloud "cloud.google.com/go/firestore"
 
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/ledger/firestore"
 )
 
 // BenchmarkIngest ingests one completion of each of b.N registered operations, with 1, 16 and 64
@@ -24,9 +23,7 @@ func BenchmarkIngest(b *testing.B) {
 		for _, way := range ways() {
 			b.Run(fmt.Sprintf("callers=%d/%s", callers, way.name), func(b *testing.B) {
 				var m meter
-				client := connect(b, m.dial()...)
-				store := firestore.New(client)
-				defer func() { _ = store.Close() }()
+				store, client := both(b, m.dial()...)
 				l := newLedger(b, store, &outbox{})
 				concurrently(b, 32, func(i int) error {
 					_, err := l.Register(b.Context(), ledger.Registration{Name: nameOf(i), SubmittedAt: today})

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 WriteBatch is one atomic request: BulkWriter is not atomic, a transaction takes two
+
 package firestore
 
 import (
@@ -10,53 +12,47 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-const (
-	// maxAttempts: the client does not retry an ABORTED commit. It would pause for up to a second,
-	// even after its last attempt, and then commit what rests on an old read. The ledger reads
-	// again instead.
-	maxAttempts = 1
-	// commitTimeout bounds how long the client repeats an unanswered commit: otherwise as long as
-	// the caller's context, or a minute. It is far longer than any wait for a lock.
-	commitTimeout = 10 * time.Second
-)
+// commitTimeout bounds how long the client repeats an unanswered commit: otherwise as long as the
+// caller's context, or a minute. It is far longer than any wait for a lock.
+const commitTimeout = 10 * time.Second
 
-// Commit writes all or nothing, in one transaction of preconditioned writes. It replaces a
-// document's fields one by one: fields that only a newer revision knows stay; those that this one
-// knows and leaves out are removed.
+// Commit writes all or nothing, in one request of preconditioned writes. It replaces a document's
+// fields one by one: fields that only a newer revision knows stay; those that this one knows and
+// leaves out are removed.
 //
-// Errors: ErrConflict, also where another transaction held a lock; ErrInvalid; ErrUnavailable; the
+// Errors: ErrConflict, also where another commit held a lock; ErrInvalid; ErrUnavailable; the
 // context's. After the last two the writes may have been made.
 func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
 	if len(writes) == 0 {
 		return nil, nil
 	}
-	changes := make([]change, len(writes))
-	for i, w := range writes {
-		var err error
-		if changes[i], err = s.change(w); err != nil {
+	batch := s.client.Batch()
+	for _, w := range writes {
+		add, err := s.change(w)
+		if err != nil {
 			return nil, fmt.Errorf("writing %s: %w", w.Path, err)
 		}
+		add(batch)
 	}
 	bounded, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	var made cloud.CommitResponse
-	err := s.client.RunTransaction(bounded, func(_ context.Context, tx *cloud.Transaction) error {
-		for i, c := range changes {
-			if err := c(tx); err != nil { // a value that Firestore has no type for
-				return fmt.Errorf("writing %s: %w: %w", writes[i].Path, ledger.ErrInvalid, err)
-			}
-		}
-		return nil
-	}, cloud.MaxAttempts(maxAttempts), cloud.WithCommitResponseTo(&made))
+	var sent attempts
+	results, err := batch.Commit(sent.count(bounded))
 	if err != nil {
-		return nil, classifyCommit(ctx, "committing", err)
+		return nil, classifyCommit(ctx, err, int(sent.n.Load()))
 	}
-	return tokens(writes, made.CommitTime()), nil
+	return tokens(writes, results), nil
 }
 
 // tokens returns the documents' new tokens after a commit. Every write changes its document, so
 // that the update time of each is the time of the commit.
-func tokens(writes []ledger.Write, committed time.Time) []ledger.Token {
+func tokens(writes []ledger.Write, results []*cloud.WriteResult) []ledger.Token {
+	var committed time.Time
+	for _, result := range results {
+		if result.UpdateTime.After(committed) { // a deletion has none
+			committed = result.UpdateTime
+		}
+	}
 	made := make([]ledger.Token, len(writes))
 	for i, w := range writes {
 		if w.Data != nil {
@@ -66,8 +62,8 @@ func tokens(writes []ledger.Write, committed time.Time) []ledger.Token {
 	return made
 }
 
-// A change adds one write, with its precondition, to a transaction.
-type change func(*cloud.Transaction) error
+// A change adds one write, with its precondition, to a batch.
+type change func(*cloud.WriteBatch)
 
 func (s *Store) change(w ledger.Write) (change, error) {
 	ref, err := s.ref(w.Path)
@@ -83,7 +79,7 @@ func (s *Store) change(w ledger.Write) (change, error) {
 	}
 	unchanged := cloud.LastUpdateTime(updateTime)
 	if w.Data == nil {
-		return func(tx *cloud.Transaction) error { return tx.Delete(ref, unchanged) }, nil
+		return func(b *cloud.WriteBatch) { b.Delete(ref, unchanged) }, nil
 	}
 	fields, err := fieldsOf(w.Data)
 	if err != nil {
@@ -104,7 +100,7 @@ func (s *Store) change(w ledger.Write) (change, error) {
 			updates, cloud.Update{FieldPath: cloud.FieldPath{revisionField}, Value: cloud.FieldTransformIncrement(1)},
 		)
 	}
-	return func(tx *cloud.Transaction) error { return tx.Update(ref, updates, unchanged) }, nil
+	return func(b *cloud.WriteBatch) { b.Update(ref, updates, unchanged) }, nil
 }
 
 // Firestore ignores a write that changes no field: the update time, and so the token, stays.
@@ -131,5 +127,5 @@ func create(ref *cloud.DocumentRef, data any) (change, error) {
 			values[f.name] = f.value
 		}
 	}
-	return func(tx *cloud.Transaction) error { return tx.Create(ref, values) }, nil
+	return func(b *cloud.WriteBatch) { b.Create(ref, values) }, nil
 }

@@ -7,23 +7,26 @@
 // # Requests
 //
 //	Get     one BatchGetDocuments; every document costs a read, missing ones too
-//	Commit  BeginTransaction and Commit; a Rollback after a refusal
+//	Commit  one Commit
 //	Query   one RunQuery; an empty page takes two more requests, see Query
 //
-// A commit is a transaction that reads nothing. Each of its writes carries a precondition: Create,
-// or the update time that was read. Reads inside the transaction would take locks that all readers
-// share and none can upgrade; of fifty concurrent commits to one operation most would then be
-// aborted.
+// A commit is one request outside any transaction: Firestore makes its writes all or none. Each
+// carries a precondition: Create, or the update time that was read. Reads inside a transaction
+// would take locks that all readers share and none can upgrade; of fifty concurrent commits to one
+// operation most would then be aborted.
 //
 // # Commits without an answer
 //
-// The client repeats a Commit that was answered UNAVAILABLE, under the same transaction. If the
-// first one succeeded and only its answer was lost, Firestore refuses the second because the
-// transaction is over. Its code is INVALID_ARGUMENT, as for a document that is too large. Commit
-// tells the two apart. The former is ledger.ErrUnavailable: read again. It must not be
-// ledger.ErrInvalid, which would give the event up, nor ledger.ErrConflict, which would mean that
-// nothing was written. A transaction that is too big is recognized by its whole text:
-// ledger.ErrTooBig.
+// The client repeats a Commit that was answered UNAVAILABLE. If the first one succeeded and only
+// its answer was lost, the second fails on the first one's writes, exactly as on another call's. So
+// the store counts, below the client, how often a commit was sent. A precondition that does not
+// hold is ledger.ErrConflict where it was sent once, and ledger.ErrUnavailable where it was sent
+// again: read again. It must not be ledger.ErrConflict, which would mean that nothing was written.
+// No repetition writes twice: no precondition holds a second time.
+//
+// INVALID_ARGUMENT is ledger.ErrInvalid, which gives the event up, unless the text is about a
+// transaction, such as the one that Firestore makes of the commit: that is ledger.ErrUnavailable.
+// One that is too big is recognized by its whole text: ledger.ErrTooBig.
 //
 // # Versions
 //

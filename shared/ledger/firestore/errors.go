@@ -30,28 +30,35 @@ func classify(ctx context.Context, doing string, err error) error {
 	}
 }
 
-// classifyCommit wraps an error of a commit in the ledger's error for it.
-func classifyCommit(ctx context.Context, doing string, err error) error {
+// classifyCommit wraps an error of a commit, which the client sent a number of times, in the
+// ledger's error for it.
+func classifyCommit(ctx context.Context, err error, sent int) error {
+	const doing = "committing"
 	switch status.Code(err) {
 	case codes.AlreadyExists, // Create
 		codes.FailedPrecondition, codes.NotFound, // LastUpdateTime
-		codes.Aborted: // another transaction held a lock; nothing was written
+		codes.Aborted: // another commit held a lock; nothing was written
+		if sent > 1 {
+			return fmt.Errorf("%s: %w: it was repeated, perhaps after it was made and the answer lost: %w",
+				doing, ledger.ErrUnavailable, err)
+		}
 		return fmt.Errorf("%s: %w: %w", doing, ledger.ErrConflict, err)
 	case codes.InvalidArgument:
 		switch {
 		case messageOf(err) == tooBig:
 			return fmt.Errorf("%s: %w: %w", doing, ledger.ErrTooBig, err)
-		case transactionOver(err):
-			return fmt.Errorf("%s: %w: its transaction is over, perhaps because it was committed and the answer lost: %w",
-				doing, ledger.ErrUnavailable, err)
+		case aboutTransaction(err):
+			return fmt.Errorf("%s: %w: %w", doing, ledger.ErrUnavailable, err)
 		}
+	}
+	if err != nil && sent == 0 && ctx.Err() == nil { // a value that Firestore has no type for
+		return fmt.Errorf("%s: %w: %w", doing, ledger.ErrInvalid, err)
 	}
 	return classify(ctx, doing, err)
 }
 
-// tooBig is Firestore's whole message about a transaction that writes more than 10 MiB, index
-// entries included. The code is INVALID_ARGUMENT, as for a transaction that is over. Only this
-// exact text proves that nothing was written.
+// tooBig is Firestore's whole message about a commit of more than 10 MiB, index entries included,
+// of which it makes a transaction. Only this exact text proves that nothing was written.
 const tooBig = "Transaction too big. Decrease transaction size."
 
 // messageOf returns the server's message, without the client's additions.
@@ -63,13 +70,12 @@ func messageOf(err error) string {
 	return said.GRPCStatus().Message()
 }
 
-// transactionOver tells an error about the transaction from one about its writes. Both have the
-// code INVALID_ARGUMENT, and only the text differs: "The referenced transaction has expired or is
-// no longer valid." in production, "Transaction is invalid or closed." on the emulator. Google's
-// clients for Node.js and Java match the text, too. The match is generous: mistaking an open commit
+// aboutTransaction tells an error about the transaction that Firestore makes of a commit from one
+// about its writes. Both have the code INVALID_ARGUMENT, and only the text differs: "The referenced
+// transaction has expired or is no longer valid." The match is generous: mistaking an open commit
 // for a refused one loses an event, the reverse only costs another read. Quoted parts are ignored,
-// because they may hold a user's text. A transaction that is too big is recognized before.
-func transactionOver(err error) bool {
+// because they may hold a user's text. A commit that is too big is recognized before.
+func aboutTransaction(err error) bool {
 	for i, part := range strings.Split(status.Convert(err).Message(), `"`) {
 		if i%2 == 0 && strings.Contains(strings.ToLower(part), "transaction") {
 			return true

@@ -79,10 +79,13 @@ func (b *breaker) unary(
 	if path.Base(method) != "Commit" {
 		return invoke(ctx, method, req, reply, cc, opts...)
 	}
+	trace, _ := ctx.Value(traceKey{}).(*trace)
+	if trace != nil && trace.spared {
+		return invoke(ctx, method, req, reply, cc, opts...)
+	}
 	b.mu.Lock()
 	f := b.next()
 	b.mu.Unlock()
-	trace, _ := ctx.Value(traceKey{}).(*trace)
 	if f == none || f == loseAnswer || f == breakDown {
 		if err := invoke(ctx, method, req, reply, cc, opts...); err != nil || f == none {
 			trace.note(f, false)
@@ -102,6 +105,7 @@ func (b *breaker) unary(
 type trace struct {
 	faults    []fault
 	committed bool // although the answer was lost
+	spared    bool // the breaker leaves it alone
 }
 
 type traceKey struct{}
@@ -139,7 +143,12 @@ func (s enduring) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.
 			if !errors.Is(err, ledger.ErrConflict) || errors.Is(err, ledger.ErrUnavailable) {
 				s.fail("a commit that %q returned %v, want ErrConflict alone", t.faults, err)
 			}
-		default: // the client repeats it by itself
+		case len(t.faults) > 1 && errors.Is(err, ledger.ErrConflict):
+			s.fail("a commit that %q and was repeated returned %v: the store cannot know that", t.faults, err)
+			return nil, err
+		case errors.Is(err, ledger.ErrUnavailable): // the breaker knows that it was not made
+			return s.Store.Commit(context.WithValue(ctx, traceKey{}, &trace{spared: true}), writes...)
+		default: // the client repeated it by itself
 			return tokens, err
 		}
 	}

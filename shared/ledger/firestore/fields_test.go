@@ -11,7 +11,6 @@ import (
 	cloud "cloud.google.com/go/firestore"
 
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -34,9 +33,7 @@ func fullRecord() operation.Record {
 // TestFieldsInTheConsole reads documents with Google's own client, as the console does [G4].
 func TestFieldsInTheConsole(t *testing.T) {
 	t.Parallel()
-	client := connect(t)
-	store := firestore.New(client)
-	t.Cleanup(func() { _ = store.Close() })
+	store, client := both(t)
 	path := ledger.OperationPath("batches/a")
 	raw := func() map[string]any {
 		t.Helper()
@@ -89,9 +86,7 @@ func TestFieldsInTheConsole(t *testing.T) {
 
 func TestNothingIsNull(t *testing.T) {
 	t.Parallel()
-	client := connect(t)
-	store := firestore.New(client)
-	t.Cleanup(func() { _ = store.Close() })
+	store, client := both(t)
 	type document struct {
 		Map     map[string]string  `firestore:"map"`
 		Slice   []string           `firestore:"slice"`

@@ -1,6 +1,7 @@
 package firestore_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -30,22 +31,37 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// connect returns a client of the official client library in an empty project on the emulator. The
-// caller closes it.
-func connect(t testing.TB, dial ...grpc.DialOption) *cloud.Client {
-	t.Helper()
-	options := harness.ClientOptions(harness.Firestore(t), dial...)
-	client, err := cloud.NewClient(t.Context(), harness.ProjectID(t), options...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
-}
-
 // open returns a store in an empty project on the emulator. The caller closes it.
 func open(t testing.TB, dial ...grpc.DialOption) *firestore.Store {
 	t.Helper()
-	return firestore.New(connect(t, dial...))
+	return openIn(t, harness.ProjectID(t), dial...)
+}
+
+func openIn(t testing.TB, project string, dial ...grpc.DialOption) *firestore.Store {
+	t.Helper()
+	store, err := firestore.Open(t.Context(), project, "", harness.ClientOptions(harness.Firestore(t), dial...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// both returns a store, and a client of the official client library in the same empty project. The
+// test's end closes them.
+func both(t testing.TB, dial ...grpc.DialOption) (*firestore.Store, *cloud.Client) {
+	t.Helper()
+	project := harness.ProjectID(t)
+	store := openIn(t, project, dial...)
+	client, err := cloud.NewClient(t.Context(), project, harness.ClientOptions(harness.Firestore(t), dial...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(client.Close(), store.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return store, client
 }
 
 // opened is open for tests that leave the closing to it.

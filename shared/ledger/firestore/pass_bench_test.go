@@ -14,7 +14,6 @@ import (
 
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
@@ -26,9 +25,7 @@ func BenchmarkPass(b *testing.B) {
 	for _, settled := range []int{100, 100_000} {
 		b.Run(fmt.Sprintf("settled=%d", settled), func(b *testing.B) {
 			var m meter
-			client := connect(b, m.dial()...)
-			store := firestore.New(client)
-			defer func() { _ = store.Close() }()
+			store, client := both(b, m.dial()...)
 			l := newLedger(b, store, &outbox{})
 			fill(b, client, l, settled)
 			gemini, requests := running(b)

@@ -9,6 +9,7 @@ import (
 
 	cloud "cloud.google.com/go/firestore"
 	"google.golang.org/api/option"
+	"google.golang.org/grpc"
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -29,15 +30,14 @@ func Open(ctx context.Context, projectID, databaseID string, opts ...option.Clie
 	if databaseID == "" {
 		databaseID = cloud.DefaultDatabaseID
 	}
+	counting := option.WithGRPCDialOption(grpc.WithChainUnaryInterceptor(countAttempts))
+	opts = append([]option.ClientOption{counting}, opts...) // before others: they may answer in its place
 	client, err := cloud.NewClientWithDatabase(ctx, projectID, databaseID, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("opening Firestore database %s of project %q: %w", databaseID, projectID, err)
 	}
-	return New(client), nil
+	return &Store{client: client}, nil
 }
-
-// New returns a store in the client's database. Closing the store closes the client.
-func New(client *cloud.Client) *Store { return &Store{client: client} }
 
 // Close closes the client.
 func (s *Store) Close() error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // TestWhatFaultsComeOutAs: the error and the outcome of each way in which a commit can fail.
@@ -47,6 +48,40 @@ func TestWhatFaultsComeOutAs(t *testing.T) {
 			}
 			if written := get(t, store, path).Exists(); written != test.written {
 				t.Errorf("written: %v, want %v", written, test.written)
+			}
+		})
+	}
+}
+
+// TestARepeatedCommitIsNoConflict: a precondition that does not hold is a conflict where the commit
+// was sent once. Where it was sent again, the first one may have been made.
+func TestARepeatedCommitIsNoConflict(t *testing.T) {
+	t.Parallel()
+	path := ledger.OperationPath("a")
+	for _, test := range []struct {
+		name  string
+		first fault
+		want  error
+	}{
+		{"sent once", none, ledger.ErrConflict},
+		{"sent again after no answer", failBefore, ledger.ErrUnavailable},
+		{"sent again after a refusal for load", exhaust, ledger.ErrUnavailable},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			store := opened(t, inject(none, none, test.first, none, test.first, none, test.first, none).dial())
+			commit(t, store, ledger.Write{Path: path, Data: fullRecord()})
+			old := get(t, store, path).Token
+			commit(t, store, ledger.Write{Path: path, Token: old, Data: operation.Record{Version: 8}})
+			for what, w := range map[string]ledger.Write{
+				"create": {Path: path, Data: fullRecord()},
+				"update": {Path: path, Token: old, Data: fullRecord()},
+				"delete": {Path: path, Token: old},
+			} {
+				if _, err := store.Commit(t.Context(), w); !errors.Is(err, test.want) ||
+					errors.Is(err, ledger.ErrConflict) != (test.want == ledger.ErrConflict) { //nolint:errorlint // it is one of two
+					t.Errorf("%s: %v, want %v alone", what, err, test.want)
+				}
 			}
 		})
 	}

@@ -52,9 +52,7 @@ func TestAForeignTokenIsAConflict(t *testing.T) {
 // queried field is not found, and hides none behind it.
 func TestFoundByATime(t *testing.T) {
 	t.Parallel()
-	client := connect(t)
-	store := firestore.New(client)
-	t.Cleanup(func() { _ = store.Close() })
+	store, client := both(t)
 	for id, value := range map[string]any{
 		"text": "2999-01-01", "number": 7, "bool": true, "null": nil, "map": map[string]any{"at": today},
 	} {
@@ -109,7 +107,7 @@ func TestReadTimes(t *testing.T) {
 	if err != nil || len(found) != 1 {
 		t.Fatalf("Query: %d documents, %v", len(found), err)
 	}
-	if got := m.collect(); got.RPCs["RunQuery"] != 1 || got.requests() != 3 || got.Reads != 1 || got.Writes != 1 {
+	if got := m.collect(); got.RPCs["RunQuery"] != 1 || got.requests() != 2 || got.Reads != 1 || got.Writes != 1 {
 		t.Errorf("a commit and a page cost %+v", got)
 	}
 }
