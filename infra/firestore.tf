@@ -1,107 +1,34 @@
-resource "google_firestore_database" "ledger" {
-  project     = var.project
-  name        = var.firestore_database
-  location_id = coalesce(var.firestore_location, var.region)
-  type        = "FIRESTORE_NATIVE"
+# The ledger is a module, so that it can outlive the rest: see ledger/main.tf.
+module "ledger" {
+  source = "./ledger"
 
-  # Every commit of the ledger carries preconditions and is decided again when one fails. Pessimistic locks would only make
-  # callers of one operation wait for each other.
-  concurrency_mode            = "OPTIMISTIC"
-  app_engine_integration_mode = "DISABLED"
-
-  point_in_time_recovery_enablement = (
-    var.point_in_time_recovery ? "POINT_IN_TIME_RECOVERY_ENABLED" : "POINT_IN_TIME_RECOVERY_DISABLED"
-  )
-
-  delete_protection_state = var.delete_protection ? "DELETE_PROTECTION_ENABLED" : "DELETE_PROTECTION_DISABLED"
-  deletion_policy         = var.delete_protection ? "ABANDON" : "DELETE"
+  project                = var.project
+  database               = var.firestore_database
+  location               = coalesce(var.firestore_location, var.region)
+  backup_days            = var.backup_days
+  point_in_time_recovery = var.point_in_time_recovery
+  delete_protection      = var.delete_protection
 
   depends_on = [google_project_service.this]
 }
 
-# A lost ledger is restored from the newest of these: playbooks/restored.md.
-resource "google_firestore_backup_schedule" "daily" {
-  count = var.backup_days > 0 ? 1 : 0
-
-  project   = var.project
-  database  = google_firestore_database.ledger.name
-  retention = "${var.backup_days * 24 * 60 * 60}s"
-
-  daily_recurrence {}
+# A deployment from before there was the module keeps its ledger, and all that is in it.
+moved {
+  from = google_firestore_database.ledger
+  to   = module.ledger.google_firestore_database.ledger
 }
 
-# firestore.json is the list of shared/ledger/firestore; a test holds them against each other.
-locals {
-  firestore = jsondecode(file("${path.module}/firestore.json"))
-
-  # An index of one field belongs to the field's own configuration, one of several is a composite index.
-  composite_indexes = {
-    for index in local.firestore.indexes :
-    join(".", concat([index.collection], [for field in index.fields : "${field.name}${try(field.descending, false) ? "-desc" : ""}"])) => index
-    if length(index.fields) > 1
-  }
-
-  expiring  = [for field in local.firestore.expiry : "${field.collection}.${field.name}"]
-  unindexed = concat(local.expiring, [for field in local.firestore.unindexed : "${field.collection}.${field.name}"])
-
-  # The orders in which a collection group is read by one field.
-  group_orders = {
-    for index in local.firestore.indexes :
-    "${index.collection}.${index.fields[0].name}" => try(index.fields[0].descending, false) ? "DESCENDING" : "ASCENDING"...
-    if length(index.fields) == 1
-  }
+moved {
+  from = google_firestore_backup_schedule.daily
+  to   = module.ledger.google_firestore_backup_schedule.daily
 }
 
-resource "google_firestore_index" "composite" {
-  for_each = local.composite_indexes
-
-  project     = var.project
-  database    = google_firestore_database.ledger.name
-  collection  = each.value.collection
-  query_scope = "COLLECTION_GROUP"
-
-  dynamic "fields" {
-    for_each = each.value.fields
-
-    content {
-      field_path = fields.value.name
-      order      = try(fields.value.descending, false) ? "DESCENDING" : "ASCENDING"
-    }
-  }
+moved {
+  from = google_firestore_index.composite
+  to   = module.ledger.google_firestore_index.composite
 }
 
-# Fields that differ from Firestore's default, which is an index of each field of each collection, both ways.
-resource "google_firestore_field" "this" {
-  for_each = toset(concat(local.unindexed, keys(local.group_orders)))
-
-  project    = var.project
-  database   = google_firestore_database.ledger.name
-  collection = split(".", each.key)[0]
-  field      = split(".", each.key)[1]
-
-  # Empty: no index at all. Else the default ones, which this replaces, and those of the collection group.
-  index_config {
-    dynamic "indexes" {
-      for_each = contains(local.unindexed, each.key) ? [] : ["ASCENDING", "DESCENDING"]
-
-      content {
-        order       = indexes.value
-        query_scope = "COLLECTION"
-      }
-    }
-
-    dynamic "indexes" {
-      for_each = lookup(local.group_orders, each.key, [])
-
-      content {
-        order       = indexes.value
-        query_scope = "COLLECTION_GROUP"
-      }
-    }
-  }
-
-  dynamic "ttl_config" {
-    for_each = contains(local.expiring, each.key) ? [true] : []
-    content {}
-  }
+moved {
+  from = google_firestore_field.this
+  to   = module.ledger.google_firestore_field.this
 }

@@ -10,10 +10,8 @@ terraform {
   }
 }
 
-provider "google" {
-  project = var.project
-  region  = var.region
-}
+# There is no provider block: a module with one could have no for_each, count or depends_on. Every resource names its
+# project, so that the default provider needs no settings: applied by itself, infra/ is a root.
 
 data "google_project" "this" {
   project_id = var.project

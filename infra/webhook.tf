@@ -15,7 +15,7 @@ resource "google_project_iam_member" "webhook_ledger" {
 
   condition {
     title      = "ledger of ${var.name_prefix}"
-    expression = "resource.name == \"projects/${var.project}/databases/${google_firestore_database.ledger.name}\""
+    expression = "resource.name == \"projects/${var.project}/databases/${module.ledger.database.name}\""
   }
 }
 

@@ -13,24 +13,24 @@ variables {
 
 run "the_database_is_named_optimistic_and_protected" {
   assert {
-    condition = (google_firestore_database.ledger.name == "opledger" && google_firestore_database.ledger.type == "FIRESTORE_NATIVE" &&
-    google_firestore_database.ledger.concurrency_mode == "OPTIMISTIC" && google_firestore_database.ledger.location_id == "europe-west1")
+    condition = (module.ledger.database.name == "opledger" && module.ledger.database.type == "FIRESTORE_NATIVE" &&
+    module.ledger.database.concurrency_mode == "OPTIMISTIC" && module.ledger.database.location_id == "europe-west1")
     error_message = "The ledger needs a native database with optimistic concurrency, in the region."
   }
 
   assert {
-    condition     = google_firestore_database.ledger.delete_protection_state == "DELETE_PROTECTION_ENABLED" && google_firestore_database.ledger.deletion_policy == "ABANDON"
+    condition     = module.ledger.database.delete_protection_state == "DELETE_PROTECTION_ENABLED" && module.ledger.database.deletion_policy == "ABANDON"
     error_message = "The ledger must outlive terraform destroy."
   }
 
   assert {
-    condition = (google_firestore_backup_schedule.daily[0].database == "opledger" && google_firestore_backup_schedule.daily[0].retention == "604800s" &&
-    length(google_firestore_backup_schedule.daily[0].daily_recurrence) == 1)
+    condition = (module.ledger.backups[0].database == "opledger" && module.ledger.backups[0].retention == "604800s" &&
+    length(module.ledger.backups[0].daily_recurrence) == 1)
     error_message = "The ledger must be backed up daily, and each backup kept for a week."
   }
 
   assert {
-    condition     = google_firestore_database.ledger.point_in_time_recovery_enablement == "POINT_IN_TIME_RECOVERY_DISABLED"
+    condition     = module.ledger.database.point_in_time_recovery_enablement == "POINT_IN_TIME_RECOVERY_DISABLED"
     error_message = "Point-in-time recovery costs money, and must be asked for."
   }
 
@@ -43,7 +43,7 @@ run "the_database_is_named_optimistic_and_protected" {
 
   assert {
     condition = toset([
-      for key, field in google_firestore_field.this : key if length(field.ttl_config) == 1
+      for key, field in module.ledger.fields : key if length(field.ttl_config) == 1
     ]) == toset(["operations.expireAt", "deliveries.expireAt", "effects.expireAt", "items.expireAt", "intents.expireAt", "quarantine.expireAt", "parts.expireAt"])
     error_message = "L3: every collection has its own TTL policy."
   }
@@ -53,7 +53,7 @@ run "the_database_is_named_optimistic_and_protected" {
       for key in concat(
         [for field in jsondecode(file("./firestore.json")).unindexed : "${field.collection}.${field.name}"],
         [for field in jsondecode(file("./firestore.json")).expiry : "${field.collection}.${field.name}"],
-      ) : length(google_firestore_field.this[key].index_config[0].indexes) == 0
+      ) : length(module.ledger.fields[key].index_config[0].indexes) == 0
     ])
     error_message = "What is unindexed must have no index at all."
   }
@@ -64,7 +64,7 @@ run "the_database_is_named_optimistic_and_protected" {
         "operations.dueAt"     = ["ASCENDING"], "effects.dueAt" = ["ASCENDING"], "intents.dueAt" = ["ASCENDING"],
         "operations.createdAt" = ["DESCENDING"], "quarantine.receivedAt" = ["DESCENDING"]
       } :
-      toset([for index in google_firestore_field.this[key].index_config[0].indexes : "${index.query_scope} ${index.order}"]) ==
+      toset([for index in module.ledger.fields[key].index_config[0].indexes : "${index.query_scope} ${index.order}"]) ==
       toset(concat(["COLLECTION ASCENDING", "COLLECTION DESCENDING"], [for order in orders : "COLLECTION_GROUP ${order}"]))
     ])
     error_message = "L4, R5: what is due is found across all operations; the default indexes must stay."
@@ -72,7 +72,7 @@ run "the_database_is_named_optimistic_and_protected" {
 
   assert {
     condition = toset([
-      for index in google_firestore_index.composite :
+      for index in module.ledger.indexes :
       "${index.query_scope} ${index.collection} ${join(" ", [for field in index.fields : "${field.field_path}:${field.order}"])}"
       ]) == toset([
       for index in jsondecode(file("./firestore.json")).indexes :
@@ -84,8 +84,8 @@ run "the_database_is_named_optimistic_and_protected" {
 
   assert {
     condition = alltrue(concat(
-      [for field in google_firestore_field.this : field.database == "opledger"],
-      [for index in google_firestore_index.composite : index.database == "opledger"],
+      [for field in module.ledger.fields : field.database == "opledger"],
+      [for index in module.ledger.indexes : index.database == "opledger"],
     ))
     error_message = "Indexes belong to the ledger's database."
   }
@@ -99,7 +99,7 @@ run "the_default_database_is_possible" {
   }
 
   assert {
-    condition     = google_firestore_database.ledger.name == "(default)" && google_firestore_database.ledger.location_id == "eur3" && google_firestore_database.ledger.deletion_policy == "DELETE"
+    condition     = module.ledger.database.name == "(default)" && module.ledger.database.location_id == "eur3" && module.ledger.database.deletion_policy == "DELETE"
     error_message = "The database must be as set."
   }
 
@@ -113,10 +113,11 @@ run "backups_and_recovery_are_chosen" {
   variables {
     backup_days            = 0
     point_in_time_recovery = true
+    delete_protection      = false # in the last run: the end of the test deletes what was made
   }
 
   assert {
-    condition     = length(google_firestore_backup_schedule.daily) == 0 && google_firestore_database.ledger.point_in_time_recovery_enablement == "POINT_IN_TIME_RECOVERY_ENABLED"
+    condition     = length(module.ledger.backups) == 0 && module.ledger.database.point_in_time_recovery_enablement == "POINT_IN_TIME_RECOVERY_ENABLED"
     error_message = "0 days make no backups; recovery must be on where it is asked for."
   }
 }

@@ -8,6 +8,7 @@ variables {
   project             = "a-project"
   source_archive_dir  = "./tests/source"
   notification_emails = ["ops@example.com"]
+  delete_protection   = false                       # the end of a test deletes what was made
   waits               = { grants = 0, metrics = 0 } # nothing is new to a mock
 }
 

@@ -36,12 +36,16 @@ func readTable[T any](t *testing.T, name string) T {
 	return table
 }
 
-// terraform returns all of infra's own Terraform files as one text.
+// terraform returns all of infra's own Terraform files as one text, with those of its ledger.
 func terraform(t *testing.T) string {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(root, "infra", "*.tf"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no Terraform files: %v", err)
+	var paths []string
+	for _, folder := range []string{"infra", "infra/ledger"} {
+		found, err := filepath.Glob(filepath.Join(root, folder, "*.tf"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no Terraform files in %s: %v", folder, err)
+		}
+		paths = append(paths, found...)
 	}
 	var text strings.Builder
 	for _, path := range paths {

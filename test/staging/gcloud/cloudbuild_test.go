@@ -210,7 +210,7 @@ func TestCloudBuildWithTerraform(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := world{
-		file, {Pattern: ` state list$`, Out: "google_firestore_database.ledger\n"},
+		file, {Pattern: ` state list$`, Out: "module.ledger.google_firestore_database.ledger\n"},
 		{Pattern: ` output -raw webhook_url$`, Out: "https://webhook.example"},
 		{Pattern: ` output -raw register_url$`, Out: "https://register.example"},
 	}

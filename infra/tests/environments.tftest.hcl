@@ -1,0 +1,23 @@
+# A root of an operator's own, with two environments. The README shows it; a test compares the two.
+mock_provider "google" {
+  mock_data "google_project" {
+    defaults = { number = "123456789012" }
+  }
+}
+
+run "two_environments_stand_beside_each_other" {
+  command = plan
+
+  module {
+    source = "./tests/environments"
+  }
+
+  variables {
+    pager = "projects/my-project/notificationChannels/123"
+  }
+
+  assert {
+    condition     = keys(module.opledger) == ["production", "staging"]
+    error_message = "Each environment must be planned."
+  }
+}
