@@ -12,7 +12,11 @@ import (
 // logAttempt logs the result of an attempt, with the alerts.
 func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effect.Report, err error,
 	took time.Duration) {
-	log := f.Log.With("event", "effect", "operation", m.Operation, "effect", m.Effect)
+	event := "effect"
+	if m.Operation.IsCanary() && report.Outcome == effect.Skipped {
+		event = "canary" // no signal counts it
+	}
+	log := f.Log.With("event", event, "operation", m.Operation, "effect", m.Effect)
 	if err != nil {
 		if report.Outcome == "" {
 			log.ErrorContext(ctx, "effect not attempted", "outcome", "error", "error", err)

@@ -112,6 +112,9 @@ func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, 
 	if receipt.Outcome == quarantined {
 		level = slog.LevelWarn // it may be a completion, which the operator should check
 	}
+	if receipt.Key.IsCanary() && !receipt.Registered {
+		event = "canary" // no signal counts it: it says nothing about what Gemini delivers
+	}
 	log.Log(ctx, level, "delivery accepted", "event", event, "operation", receipt.Key, "outcome", receipt.Outcome,
 		"reason", receipt.Reason, "registered", receipt.Registered, "state", receipt.State, "effects", receipt.Planned,
 		"correlated", receipt.Correlated, "disputed", receipt.Disputed, "bound", proof.Bound,

@@ -12,6 +12,7 @@
 //	opledger quarantine  list, show and retry signed bodies that could not be read
 //	opledger backup      copy a ledger that is a file
 //	opledger recover     bring a ledger restored from a backup up to date with the log
+//	opledger canary      prove a deployment from end to end
 //	opledger webhook     create, list, ping, rotate, delete, check the webhook at Gemini
 //
 // It exits with 0 on success, 1 on failure and 2 on wrong use. An error is one line on stderr that
@@ -48,4 +49,19 @@ type environment struct {
 	wait func(context.Context, time.Duration) error
 	// now is the clock of the webhook commands; nil: the real one.
 	now func() time.Time
+}
+
+// pause sleeps between two attempts, or until ctx ends.
+func (e environment) pause(ctx context.Context, how time.Duration) error {
+	if e.wait != nil {
+		return e.wait(ctx, how)
+	}
+	timer := time.NewTimer(how)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -30,8 +30,11 @@ func run(ctx context.Context, args []string, outside environment) int {
 	root.SetOut(outside.out)
 	root.SetErr(outside.err)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
+	switch {
+	case err == nil:
 		return exitDone
+	case errors.Is(err, errLogged):
+		return exitFailed
 	}
 	if !errors.As(err, new(usageError)) {
 		_, _ = fmt.Fprint(outside.err, diag.Lines(program, onOneLine{err})) // stderr is the last place to report to
@@ -48,6 +51,9 @@ func run(ctx context.Context, args []string, outside environment) int {
 	_, _ = fmt.Fprint(outside.err, diag.Lines(program, err))
 	return exitUsage
 }
+
+// errLogged is wrapped by a failure that the command has reported in a line of its own.
+var errLogged = errors.New("logged")
 
 // onOneLine hides joined errors from diag.Lines: a failure is one event, with what followed from
 // it.
@@ -75,7 +81,7 @@ func newRoot(outside environment) *cobra.Command {
 	root.AddCommand(
 		newLocal(outside), newServe(outside), newList(outside), newShow(outside), newSubmit(outside), newRegister(outside),
 		newReconcile(outside), newReplay(outside), newAbandon(outside), newForget(outside), newQuarantine(outside),
-		newWebhook(outside), newBackup(outside), newRecover(outside),
+		newWebhook(outside), newCanary(outside), newBackup(outside), newRecover(outside),
 	)
 	return root
 }

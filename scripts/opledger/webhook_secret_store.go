@@ -23,7 +23,7 @@ func (a *webhookAdmin) store(ctx context.Context, text string) (version string, 
 	wait := firstStoreWait
 	for try := range storeTries {
 		if try > 0 {
-			if err := a.wait(ctx, wait); err != nil {
+			if err := a.outside.pause(ctx, wait); err != nil {
 				return "", err
 			}
 			wait *= 2
@@ -36,20 +36,6 @@ func (a *webhookAdmin) store(ctx context.Context, text string) (version string, 
 		}
 	}
 	return "", err
-}
-
-func (a *webhookAdmin) wait(ctx context.Context, how time.Duration) error {
-	if a.outside.wait != nil {
-		return a.outside.wait(ctx, how)
-	}
-	timer := time.NewTimer(how)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // checkSecret returns an error for a secret that would keep the webhook function from starting. The

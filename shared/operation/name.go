@@ -64,6 +64,13 @@ func (k Key) ID() string {
 	return string(k)
 }
 
+// CanaryPrefix begins the id of an operation that `opledger canary` makes up, and the correlation id
+// of one that it submits. Gemini issues no id of this form.
+const CanaryPrefix = "opledger-canary-"
+
+// IsCanary reports whether a canary made the operation up, so that it cannot exist.
+func (k Key) IsCanary() bool { return strings.HasPrefix(k.ID(), CanaryPrefix) }
+
 // A Name is a resource name as a caller gave it, with its key.
 type Name struct {
 	Key Key

@@ -193,6 +193,19 @@ func TestKeyWithoutCollection(t *testing.T) {
 	}
 }
 
+// TestIsCanary: a made-up id is recognised in every collection, and only at its beginning.
+func TestIsCanary(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[operation.Key]bool{
+		"batches/opledger-canary-a": true, "interactions/opledger-canary-a": true, "opledger-canary-a": true,
+		"batches/abc": false, "batches/my-opledger-canary-a": false, "batches/opledger-canary": false, "": false,
+	} {
+		if got := key.IsCanary(); got != want {
+			t.Errorf("%q: %v", key, got)
+		}
+	}
+}
+
 // TestIdempotencyKeys: an idempotency key has the granularity of the side effect [K4], and is the
 // same however the operation's name is spelled [K1].
 func TestIdempotencyKeys(t *testing.T) {

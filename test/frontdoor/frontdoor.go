@@ -34,7 +34,8 @@ const issuer = "https://accounts.google.com"
 
 // A Service is a deployed function.
 type Service struct {
-	URL string // without a path; the audience of tokens
+	Name string // in the log of requests
+	URL  string // without a path; the audience of tokens
 	// Invokers are the members with roles/run.invoker on it, in the form of IAM.
 	Invokers []string
 	Function http.Handler
@@ -43,6 +44,10 @@ type Service struct {
 // A Cloud routes requests to services by their hosts, and signs the tokens. It is safe for
 // concurrent use.
 type Cloud struct {
+	// Log, if not nil, is called with each request to a service and the status of its answer, also
+	// where it was refused: the platform's own log of requests. It is set before the first request.
+	Log func(s Service, r *http.Request, status int)
+
 	key *rsa.PrivateKey
 	now func() time.Time
 
@@ -97,11 +102,17 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	if status := c.judge(service, r.Header.Get("Authorization")); status != http.StatusOK {
+	status := c.judge(service, r.Header.Get("Authorization"))
+	if status != http.StatusOK {
 		http.Error(w, http.StatusText(status), status)
-		return
+	} else {
+		answer := &recorder{ResponseWriter: w, status: status}
+		service.Function.ServeHTTP(answer, r)
+		status = answer.status
 	}
-	service.Function.ServeHTTP(w, r)
+	if c.Log != nil {
+		c.Log(service, r, status)
+	}
 }
 
 // judge returns 200, or the status with which a request with this Authorization header is refused.
@@ -140,6 +151,8 @@ type Caller struct {
 	Endpoint string
 	// Account and Audience are those of the token that it adds.
 	Account, Audience string
+	// UserAgent is what it calls itself; empty: as the emulator does.
+	UserAgent string
 	// MaySign is whether the caller's own agent may make tokens of Account. If not, nothing is
 	// sent.
 	MaySign bool
@@ -160,7 +173,10 @@ func (c Caller) Call(r *http.Request, body io.Reader) (status int, err error) {
 	}
 	request.Header = r.Header.Clone()
 	request.Header.Set("Authorization", "Bearer "+token)
-	answer := &recorder{header: http.Header{}, status: http.StatusOK}
+	if c.UserAgent != "" {
+		request.Header.Set("User-Agent", c.UserAgent)
+	}
+	answer := &recorder{ResponseWriter: discarded{header: http.Header{}}, status: http.StatusOK}
 	c.Cloud.ServeHTTP(answer, request)
 	return answer.status, nil
 }
@@ -174,12 +190,20 @@ func (c Caller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(status)
 }
 
-// A recorder keeps the status of an answer, which is all that a caller reads.
+// A recorder keeps the status of an answer that it passes on.
 type recorder struct {
-	header http.Header
+	http.ResponseWriter
 	status int
 }
 
-func (r *recorder) Header() http.Header         { return r.header }
-func (r *recorder) Write(p []byte) (int, error) { return len(p), nil }
-func (r *recorder) WriteHeader(status int)      { r.status = status }
+func (r *recorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// discarded takes an answer of which only the status counts.
+type discarded struct{ header http.Header }
+
+func (d discarded) Header() http.Header         { return d.header }
+func (d discarded) Write(p []byte) (int, error) { return len(p), nil }
+func (d discarded) WriteHeader(int)             {}

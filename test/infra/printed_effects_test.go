@@ -173,6 +173,14 @@ var ofEffects = []situation{
 	{"effects: it was never planned", func(w *world) {
 		w.run(ledger.Message{Operation: "batches/a", Effect: "never", Attempt: 1}, nil)
 	}, []string{"effects"}},
+	{"effects: a canary's message", func(w *world) {
+		w.run(ledger.Message{Operation: "batches/opledger-canary-1", Effect: "own", Attempt: 1}, nil)
+	}, nil},
+	{"effects: an effect of a registered operation that is named like a canary's", func(w *world) {
+		name := w.registered(w.named("batches/opledger-canary-1"))
+		w.end(name, operation.Expired)
+		w.run(w.message("own"), nil)
+	}, []string{"effects"}},
 	{"effects: a message that names no effect", func(w *world) {
 		w.post(w.runs(false, nil), http.Header{}, push(`{"operation":"batches/a"}`))
 	}, []string{"effects", "effects-malformed"}},

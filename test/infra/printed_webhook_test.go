@@ -161,6 +161,13 @@ var ofWebhook = []situation{
 	{"webhook: an unregistered operation", func(w *world) {
 		w.delivered("m1", w.event("batch.succeeded", "batches/a"))
 	}, []string{"arrivals", "deliveries", "unmatched"}},
+	{"webhook: a canary's operation", func(w *world) {
+		w.delivered("m1", w.event("batch.succeeded", "batches/opledger-canary-1"))
+	}, nil},
+	{"webhook: a registered operation that is named like a canary's", func(w *world) {
+		w.registered(w.named("batches/opledger-canary-1"))
+		w.delivered("m1", w.event("batch.succeeded", "batches/opledger-canary-1"))
+	}, []string{"arrivals", "deliveries"}},
 	{"webhook: a body that cannot be read", func(w *world) {
 		w.delivered("m1", `{"type":`)
 	}, []string{"arrivals", "deliveries", "quarantined"}},

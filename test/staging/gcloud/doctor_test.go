@@ -94,6 +94,35 @@ func TestDoctorWithoutAStaticWebhook(t *testing.T) {
 	}
 }
 
+// TestDoctorLive: with --live the canary runs with the settings of the deployment, and what it finds
+// cut counts as missing.
+func TestDoctorLive(t *testing.T) {
+	t.Parallel()
+	const canary = "go run ./scripts/opledger canary"
+	r := doctor(t, deployed(t), "--live").want(t, 0)
+	ran := r.matching(canary)
+	if len(ran) != 1 || !strings.HasSuffix(ran[0].Line, " --region=europe-west1 --prefix=opledger") {
+		t.Fatalf("it called %+v", ran)
+	}
+	for _, setting := range []string{
+		"GOOGLE_CLOUD_PROJECT=my-project", "OPLEDGER_STORE=firestore:opledger", "OPLEDGER_TOPIC=opledger-effects",
+		"OPLEDGER_WEBHOOK_SECRET=projects/my-project/secrets/opledger-webhook-secret",
+		"OPLEDGER_WEBHOOK_URL=" + address("webhook"),
+	} {
+		if !slices.Contains(ran[0].Env, setting) {
+			t.Errorf("the canary's environment has no %s", setting)
+		}
+	}
+	cut := append(world{{Pattern: canary, Out: "failed    push, 1s\n", Code: 1}}, deployed(t)...)
+	r = doctor(t, cut, "--live").want(t, 1)
+	if !strings.HasSuffix(r.out, "failed    push, 1s\nmissing  what was sent arrives: see above\n1 missing\n") {
+		t.Errorf("it says %s", r.out)
+	}
+	if len(doctor(t, cut).want(t, 0).matching(canary)) != 0 {
+		t.Error("it runs the canary without --live")
+	}
+}
+
 // TestDoctorBackups: a ledger without a backup is reported, unless it was deployed so.
 func TestDoctorBackups(t *testing.T) {
 	t.Parallel()

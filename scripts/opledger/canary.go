@@ -1,0 +1,214 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/pubsub/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/canary"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/firestore"
+	"github.com/opledger/opledger/shared/ledger/topic"
+	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/secret"
+)
+
+func newCanary(outside environment) *cobra.Command {
+	var flags canaryFlags
+	cmd := &cobra.Command{
+		Use:   "canary",
+		Short: "Prove a deployment from end to end, link by link",
+		Long: "Sends one thing through each chain of a deployment and watches it arrive: a signed delivery through the\n" +
+			"public address, a message through the topic and its push, and a run of the scheduler's job. A step that\n" +
+			"fails says which link is cut, and what to look at. No effect runs, and nothing is left behind.\n\n" +
+			"It needs the settings of the deployment's commands, which terraform output and scripts/deploy print, and\n" +
+			"the credentials of gcloud auth application-default login. scripts/doctor --live finds them by itself.",
+		Example: "  opledger canary --region europe-west1\n" +
+			"  opledger canary --region europe-west1 --json\n" +
+			"  opledger canary --region europe-west1 --log",
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd.Context(), outside) },
+	}
+	cmd.Flags().StringVar(&flags.region, "region", "europe-west1", "where the functions and the scheduler's job are")
+	cmd.Flags().StringVar(&flags.prefix, "prefix", "",
+		"what the names of the deployment's parts begin with (default that of $OPLEDGER_TOPIC, PREFIX-effects)")
+	cmd.Flags().BoolVar(&flags.json, "json", false, "print a report in JSON, without secrets")
+	cmd.Flags().BoolVar(&flags.log, "log", false, "print one line for a log instead, on stderr")
+	exclusive(cmd, "json", "log")
+	return cmd
+}
+
+// canaryFlags are the flags of canary.
+type canaryFlags struct {
+	region, prefix string
+	json, log      bool
+}
+
+// canarySettings are those of the deployment that the canary passes through.
+type canarySettings struct {
+	Firestore config.Firestore
+	Topic     config.Topic
+	Ledger    config.Ledger
+	Endpoint  config.Endpoint
+	Signing   config.SigningSecrets
+	Emulators canaryEmulators
+}
+
+// canaryEmulators are the addresses of simulators, for tests; empty: Google's services.
+type canaryEmulators struct {
+	Secrets   string `env:"SECRET_MANAGER_EMULATOR_HOST"`
+	Logging   string `env:"LOGGING_EMULATOR_HOST"`
+	Scheduler string `env:"SCHEDULER_EMULATOR_HOST"`
+}
+
+// run makes the steps, and prints them. The error names those that failed.
+func (f *canaryFlags) run(ctx context.Context, outside environment) error {
+	settings, place, err := f.parse(outside)
+	if err != nil {
+		return err
+	}
+	options, closeAll, err := openCanary(ctx, settings, place)
+	if err != nil {
+		return err
+	}
+	options.Now, options.Wait = time.Now, outside.pause
+	var printing error
+	report := canary.New(options).Run(ctx, func(s canary.Step) {
+		if !f.json && !f.log {
+			_, err := fmt.Fprint(outside.out, s)
+			printing = errors.Join(printing, err)
+		}
+	})
+	if f.json {
+		printing = printJSON(outside.out, report)
+	}
+	err = errors.Join(printing, closeAll())
+	if !report.OK && len(report.Failed()) == 0 {
+		err = errors.Join(errors.New("interrupted before every step was made"), err)
+	} else if !report.OK {
+		err = errors.Join(fmt.Errorf("the deployment does not work: %s failed", strings.Join(report.Failed(), ", ")), err)
+	}
+	if f.log {
+		return f.logged(ctx, outside, report, err)
+	}
+	return err
+}
+
+// logged prints the one line of --log. The error only sets the exit code.
+func (f *canaryFlags) logged(ctx context.Context, outside environment, report canary.Report, err error) error {
+	log := logging.New(outside.err, "").With("event", "canary", "duration_ms", report.DurationMS)
+	if err == nil {
+		log.InfoContext(ctx, "the deployment works", "outcome", "passed")
+		return nil
+	}
+	cause := err.Error()
+	for _, s := range report.Steps {
+		if s.Error != "" {
+			cause = s.Name + ": " + s.Error + "; look at: " + s.LookAt
+			break
+		}
+	}
+	log.ErrorContext(ctx, err.Error(), "outcome", "failed", "reason", strings.Join(report.Failed(), ","), "error", cause)
+	return fmt.Errorf("%w: %w", errLogged, err)
+}
+
+// parse reads the settings and where the deployment is. The error joins every problem.
+func (f *canaryFlags) parse(outside environment) (canarySettings, canary.Place, error) {
+	settings, err := config.Parse[canarySettings](outside.variables)
+	problems := []error{err, config.Unread(outside.variables)}
+	place := canary.Place{Project: settings.Firestore.ProjectID, Region: f.region, Prefix: f.prefix}
+	named, ok := strings.CutSuffix(path.Base(settings.Topic.Name), "-effects")
+	switch {
+	case f.region == "":
+		problems = append(problems, errors.New("--region: it is empty"))
+	case settings.Topic.Name == "":
+	case f.prefix == "" && !ok:
+		problems = append(problems, fmt.Errorf(
+			"--prefix: the topic %s is not PREFIX-effects, so say what the deployment's names begin with", settings.Topic.Name))
+	case f.prefix != "" && f.prefix != named:
+		problems = append(problems, fmt.Errorf("--prefix: %s-effects is not the topic in OPLEDGER_TOPIC, %s", f.prefix,
+			settings.Topic.Name))
+	}
+	place.Prefix = cmp.Or(f.prefix, named)
+	if settings.Endpoint.Kind == config.WebhookStatic {
+		if settings.Endpoint.URL == "" {
+			problems = append(problems, errors.New("OPLEDGER_WEBHOOK_URL: it is not set; the address that Gemini delivers to"))
+		}
+		if settings.Signing.Secrets.IsZero() {
+			problems = append(problems, errors.New("OPLEDGER_WEBHOOK_SECRET: it is not set; what deliveries are signed with"))
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return settings, place, usageError{err}
+	}
+	return settings, place, nil
+}
+
+// openCanary connects the canary with the deployment. The returned function closes what it opened.
+func openCanary(ctx context.Context, settings canarySettings, place canary.Place) (canary.Options, func() error,
+	error,
+) {
+	var opened []func() error
+	closeAll := func() error {
+		var problems []error
+		for _, one := range opened {
+			problems = append(problems, one())
+		}
+		return errors.Join(problems...)
+	}
+	fail := func(err error) (canary.Options, func() error, error) {
+		return canary.Options{}, nil, errors.Join(err, closeAll())
+	}
+	store, err := firestore.Open(ctx, place.Project, settings.Firestore.Store.Database)
+	if err != nil {
+		return fail(err)
+	}
+	opened = append(opened, store.Close)
+	messages, err := topic.Open(ctx, place.Project, settings.Topic.Name)
+	if err != nil {
+		return fail(err)
+	}
+	opened = append(opened, messages.Close)
+	subscriptions, err := pubsub.NewClient(ctx, place.Project)
+	if err != nil {
+		return fail(fmt.Errorf("making a Pub/Sub client: %w", err))
+	}
+	opened = append(opened, subscriptions.Close)
+	l, err := ledger.New(store, settings.Ledger.Settings(), ledger.Options{Publisher: messages})
+	if err != nil {
+		return fail(err)
+	}
+	google, err := canary.NewGoogle(ctx, settings.Emulators.Logging, settings.Emulators.Scheduler)
+	if err != nil {
+		return fail(err)
+	}
+	secrets := secret.New(secret.Options{Emulator: settings.Emulators.Secrets})
+	opened = append(opened, secrets.Close)
+	options := canary.Options{
+		Place: place, Ledger: l, Topic: messages, Subscriptions: subscriptions.SubscriptionAdminClient, Google: google,
+		SigningSecret: newestSecret(secrets, settings.Signing.Secrets), Effect: settings.Ledger.Effects[0].Name,
+	}
+	if settings.Endpoint.Kind == config.WebhookStatic {
+		options.URL = settings.Endpoint.URL
+	}
+	return options, closeAll, nil
+}
+
+// newestSecret returns what reads the newest signing secret: the last one that was added.
+func newestSecret(secrets *secret.Client, from config.Secrets) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		if len(from.Names) == 0 {
+			return from.Values[0], nil
+		}
+		text, err := secrets.Newest(ctx, from.Names[0])
+		return string(text), err
+	}
+}

@@ -1,0 +1,183 @@
+package canary
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/opledger/opledger/shared/confirm"
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// deliver sends a signed delivery to the public address, finds it in the ledger, and removes it.
+func (c *Canary) deliver(ctx context.Context, s *Step) (err error) {
+	if c.URL == "" {
+		s.LeftOut = "the deployment has no static webhook (OPLEDGER_WEBHOOK)"
+		return nil
+	}
+	secret, err := c.SigningSecret(ctx)
+	if err != nil {
+		return cut("opledger webhook check", "there is no secret to sign with: %w", err)
+	}
+	defer func() { err = errors.Join(err, c.forget(ctx)) }()
+	answer, err := c.post(ctx, secret)
+	if err != nil {
+		return err
+	}
+	s.did("the signed delivery was answered 200 %s", answer.Outcome)
+	if answer.Outcome == confirm.Ignored {
+		s.did("nothing was recorded: Webhook asks Gemini about every delivery (OPLEDGER_CONFIRM), and it answered %s",
+			answer.Reason)
+		return nil
+	}
+	return c.recorded(ctx, s, answer)
+}
+
+// An answer is Webhook's.
+type answer struct {
+	Outcome    ledger.Outcome
+	Reason     string
+	Registered bool
+}
+
+// post delivers the event, and returns the answer 200.
+func (c *Canary) post(ctx context.Context, secret string) (answer, error) {
+	now := c.Now()
+	body, err := json.Marshal(map[string]any{
+		"type": "batch.succeeded", "version": "v1", "timestamp": now.UTC().Format(time.RFC3339),
+		"data": map[string]string{"id": string(c.key)},
+	})
+	if err != nil {
+		return answer{}, fmt.Errorf("encoding the delivery: %w", err)
+	}
+	signature, err := sign(secret, c.key.ID(), now, body)
+	if err != nil {
+		return answer{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, oneMinute) // a start of the function takes seconds
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, bytes.NewReader(body))
+	if err != nil {
+		return answer{}, cut("OPLEDGER_WEBHOOK_URL", "the delivery cannot be sent: %w", err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set(gemini.HeaderID, c.key.ID())
+	r.Header.Set(gemini.HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
+	r.Header.Set(gemini.HeaderSignature, signature)
+	response, err := c.HTTP.Do(r)
+	if err != nil {
+		return answer{}, cut("the address in OPLEDGER_WEBHOOK_URL, and whether it is reached from here",
+			"the delivery reached nothing: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }() // it was read
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return answer{}, fmt.Errorf("reading the answer to the delivery: %w", err)
+	}
+	var a answer
+	if response.StatusCode != http.StatusOK || json.Unmarshal(text, &a) != nil || a.Outcome == "" {
+		return answer{}, c.refused(response.StatusCode, text)
+	}
+	return a, nil
+}
+
+// maxAnswer bounds, in bytes, what is read of an answer.
+const maxAnswer = 64 << 10
+
+// sign returns the signature of a delivery with the newest secret, as Gemini makes it.
+func sign(secret, id string, now time.Time, body []byte) (string, error) {
+	secret = strings.TrimSpace(secret)
+	_, err := gemini.NewVerifier(secret) // the library accepts an empty key
+	var key *standardwebhooks.Webhook
+	if err == nil {
+		key, err = standardwebhooks.NewWebhook(secret)
+	}
+	if err != nil {
+		return "", cut("opledger webhook check",
+			"the newest version of the webhook's secret is not a signing secret: %w", err)
+	}
+	signature, err := key.Sign(id, now, body)
+	if err != nil {
+		return "", fmt.Errorf("signing the delivery: %w", err)
+	}
+	return signature, nil
+}
+
+// refused says which link refused the delivery.
+func (c *Canary) refused(status int, text []byte) error {
+	service := c.Place.name("webhook")
+	logs := fmt.Sprintf("gcloud functions logs read %s --gen2 --region=%s --project=%s", service, c.Place.Region,
+		c.Place.Project)
+	var ours struct {
+		Error struct{ Message string }
+	}
+	said := ""
+	if json.Unmarshal(text, &ours) == nil && ours.Error.Message != "" {
+		said = ": " + diag.Cut(ours.Error.Message, maxSaid)
+	}
+	switch {
+	case status == http.StatusForbidden && said == "":
+		return cut("gcloud run services get-iam-policy "+c.about(service)+
+			"; allUsers needs roles/run.invoker, or see the README on organisations that forbid public functions",
+			"%s is not public: the delivery was refused with 403 in front of it", service)
+	case status == http.StatusNotFound && said == "":
+		return cut("OPLEDGER_WEBHOOK_URL, and gcloud run services describe "+c.about(service),
+			"nothing answers at the webhook's address: 404")
+	case status == http.StatusUnauthorized && said != "":
+		return cut("opledger webhook check. "+service+" reads a new version 30 s after the last at the earliest, "+
+			"so try again where the secret was changed just now; otherwise the clock of this machine",
+			"%s refused the signature with the newest version of the secret%s", service, said)
+	case status == http.StatusOK:
+		return cut("OPLEDGER_WEBHOOK_URL", "what answers at the webhook's address is not %s", service)
+	}
+	return cut(logs, "the delivery was answered %d%s", status, said)
+}
+
+// maxSaid bounds, in bytes, what an error repeats of an answer.
+const maxSaid = 300
+
+// recorded checks that the ledger has the delivery, on a record that is kept apart [W5].
+func (c *Canary) recorded(ctx context.Context, s *Step, a answer) error {
+	look := "the database in OPLEDGER_STORE: is it that of the functions? There, " + string(c.key) +
+		" expires after the retention"
+	story, err := c.Ledger.Show(ctx, c.key)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return cut(look, "the delivery was answered 200 %s, and is not in this ledger", a.Outcome)
+	}
+	if err != nil {
+		return cut(look, "the delivery cannot be looked up: %w", err)
+	}
+	if a.Registered || story.Record.Registered || len(story.Effects) > 0 || len(story.Deliveries) != 1 {
+		return cut("opledger show "+string(c.key),
+			"the delivery of an operation that is not registered was not kept apart: registered %v, effects %d, deliveries %d",
+			story.Record.Registered, len(story.Effects), len(story.Deliveries))
+	}
+	s.did("the ledger kept it apart as unregistered; removed")
+	return nil
+}
+
+// forget removes the operation from the ledger. There may be none.
+func (c *Canary) forget(ctx context.Context) error {
+	ctx, cancel := cleanUp(ctx)
+	defer cancel()
+	if _, err := c.Ledger.Forget(ctx, c.key); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+		return cut("opledger forget "+string(c.key), "the canary's operation was not removed: %w", err)
+	}
+	return nil
+}
+
+// about returns the arguments of gcloud that name a service.
+func (c *Canary) about(service string) string {
+	return fmt.Sprintf("%s --region=%s --project=%s", service, c.Place.Region, c.Place.Project)
+}

@@ -1,0 +1,369 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/pem"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/pubsub/v2"
+	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
+
+	"github.com/opledger/opledger/functions/effects"
+	"github.com/opledger/opledger/functions/reconcile"
+	"github.com/opledger/opledger/functions/webhook"
+	"github.com/opledger/opledger/scripts/opledger/canary/googlesim"
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/firestore"
+	"github.com/opledger/opledger/shared/ledger/topic"
+	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/operation"
+	sharedreconcile "github.com/opledger/opledger/shared/reconcile"
+	secretmanager "github.com/opledger/opledger/shared/secret"
+	"github.com/opledger/opledger/shared/secret/secretsim"
+	"github.com/opledger/opledger/shared/trust"
+	"github.com/opledger/opledger/test/frontdoor"
+	"github.com/opledger/opledger/test/harness"
+)
+
+// A deployment is Webhook, Reconcile and Effects behind the front door, over the emulators, with the
+// platform's logs and its scheduler, as `opledger canary` meets them.
+type deployment struct {
+	*testing.T
+	project   string
+	variables []string // of the canary's process
+
+	cloud   *frontdoor.Cloud
+	google  *googlesim.Sim
+	secrets *secretsim.Sim
+	gemini  *geminisim.Sim
+	api     *httptest.Server // in front of it
+	store   *firestore.Store
+	ledger  *ledger.Ledger
+	admin   *pubsub.Client
+	log     *harness.Log // what the functions print, beside google's
+
+	pusher, webhook *httptest.Server
+	push, schedule  *frontdoor.Caller
+	services        map[string]frontdoor.Service // by name
+}
+
+const (
+	canarySecret  = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+	canaryRegion  = "europe-west1"
+	pushAccount   = "opledger-push@p.iam.gserviceaccount.com"
+	scheduleAgent = "opledger-scheduler@p.iam.gserviceaccount.com"
+)
+
+// newDeployment deploys everything.
+func newDeployment(t *testing.T) *deployment {
+	t.Helper()
+	d := &deployment{T: t, project: harness.ProjectID(t), log: &harness.Log{}, services: map[string]frontdoor.Service{}}
+	firestoreAddr, pubsubAddr := harness.Firestore(t), harness.PubSub(t)
+	d.google = googlesim.New(d.project, time.Now)
+	google := d.serve(d.google)
+	t.Cleanup(d.google.Wait)
+	d.openLedger(firestoreAddr, pubsubAddr)
+	d.openSecrets()
+	d.openGemini()
+	d.deploy()
+	d.subscribe(pubsubAddr)
+	d.variables = []string{
+		"GOOGLE_CLOUD_PROJECT=" + d.project, "OPLEDGER_STORE=firestore", "OPLEDGER_TOPIC=opledger-effects",
+		"OPLEDGER_WEBHOOK_URL=" + d.webhook.URL, "OPLEDGER_WEBHOOK_SECRET=" + d.secretName(),
+		"OPLEDGER_EFFECTS=[{name: note, on: [SUCCEEDED], do: log}]",
+		"FIRESTORE_EMULATOR_HOST=" + firestoreAddr, "PUBSUB_EMULATOR_HOST=" + pubsubAddr,
+		"SECRET_MANAGER_EMULATOR_HOST=" + d.secrets.Addr(),
+		"LOGGING_EMULATOR_HOST=" + google.URL, "SCHEDULER_EMULATOR_HOST=" + google.URL,
+		"SSL_CERT_FILE=" + d.certificate(), "HOME=" + t.TempDir(), "GORACE=halt_on_error=1",
+	}
+	return d
+}
+
+// serve starts a server that the test ends.
+func (d *deployment) serve(handler http.Handler) *httptest.Server {
+	server := httptest.NewServer(handler)
+	d.Cleanup(server.Close)
+	return server
+}
+
+func (d *deployment) secretName() string {
+	return "projects/" + d.project + "/secrets/opledger-webhook-secret"
+}
+
+// must ends the test on an error.
+func (d *deployment) must(err error) {
+	d.Helper()
+	if err != nil {
+		d.Fatal(err)
+	}
+}
+
+func (d *deployment) openLedger(firestoreAddr, pubsubAddr string) {
+	d.Helper()
+	var err error
+	d.admin, err = pubsub.NewClient(d.Context(), d.project, harness.ClientOptions(pubsubAddr)...)
+	d.must(err)
+	d.Cleanup(func() { _ = d.admin.Close() })
+	_, err = d.admin.TopicAdminClient.CreateTopic(d.Context(), &pubsubpb.Topic{Name: d.full("topics")})
+	d.must(err)
+	d.store, err = firestore.Open(d.Context(), d.project, "", harness.ClientOptions(firestoreAddr)...)
+	d.must(err)
+	d.Cleanup(func() { _ = d.store.Close() })
+	published, err := topic.Open(d.Context(), d.project, "opledger-effects", harness.ClientOptions(pubsubAddr)...)
+	d.must(err)
+	d.Cleanup(func() { _ = published.Close() })
+	settings := ledger.DefaultSettings()
+	settings.Rules = []ledger.Rule{{Name: "note", On: []operation.State{operation.Succeeded}}}
+	d.ledger, err = ledger.New(d.store, settings, ledger.Options{Publisher: published})
+	d.must(err)
+}
+
+func (d *deployment) full(collection string) string {
+	return "projects/" + d.project + "/" + collection + "/opledger-effects"
+}
+
+func (d *deployment) openSecrets() {
+	d.Helper()
+	var err error
+	d.secrets, err = secretsim.Start(secretsim.Config{})
+	d.must(err)
+	d.Cleanup(d.secrets.Close)
+	d.secrets.Put(d.secretName(), canarySecret, time.Now())
+}
+
+func (d *deployment) openGemini() {
+	d.Helper()
+	d.gemini = geminisim.New(geminisim.Config{})
+	d.Cleanup(d.gemini.Close)
+	d.api = d.serve(d.gemini)
+}
+
+// printer is the log of a function: of the platform, and of the test.
+func (d *deployment) printer(service string) *slog.Logger {
+	return logging.New(printed{d.google.Output(service), d.log}, d.project)
+}
+
+type printed struct {
+	platform googlesim.Output
+	test     *harness.Log
+}
+
+func (p printed) Write(text []byte) (int, error) {
+	if _, err := p.test.Write(text); err != nil {
+		return 0, err
+	}
+	return p.platform.Write(text)
+}
+
+// deploy deploys the functions, and who calls them.
+func (d *deployment) deploy() {
+	d.Helper()
+	var err error
+	d.cloud, err = frontdoor.New(time.Now)
+	d.must(err)
+	d.cloud.Log = func(s frontdoor.Service, r *http.Request, status int) {
+		d.google.Log(googlesim.Request{Service: s.Name, UserAgent: r.UserAgent(), Status: status})
+	}
+	d.webhook = httptest.NewTLSServer(d.cloud)
+	d.Cleanup(d.webhook.Close)
+	d.pusher = d.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.push.ServeHTTP(w, r) }))
+	const reconcileURL = "https://reconcile.example"
+	d.add("opledger-webhook", d.webhook.URL, frontdoor.AllUsers, d.webhookFunction())
+	d.add("opledger-effects", d.pusher.URL, "serviceAccount:"+pushAccount, d.effectsFunction())
+	d.add("opledger-reconcile", reconcileURL, "serviceAccount:"+scheduleAgent, d.reconcileFunction())
+	d.push = &frontdoor.Caller{
+		Cloud: d.cloud, Endpoint: d.pusher.URL + "/projects/p/topics/opledger-effects", Account: pushAccount,
+		Audience: d.pusher.URL, UserAgent: "CloudPubSub-Google", MaySign: true,
+	}
+	d.schedule = &frontdoor.Caller{
+		Cloud: d.cloud, Endpoint: reconcileURL + "/", Account: scheduleAgent, Audience: reconcileURL,
+		UserAgent: "Google-Cloud-Scheduler", MaySign: true,
+	}
+	d.setJob(false)
+}
+
+// setJob makes the scheduler's job.
+func (d *deployment) setJob(paused bool) {
+	d.google.SetJob(canaryRegion, "opledger-reconcile", googlesim.Job{
+		Account: d.schedule.Account, Audience: d.schedule.Audience, Paused: paused,
+		Call: func(ctx context.Context) int {
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.schedule.Endpoint, http.NoBody)
+			if err != nil {
+				d.Error(err)
+				return 0
+			}
+			status, err := d.schedule.Call(r, http.NoBody)
+			if err != nil {
+				d.Error(err)
+			}
+			return status
+		},
+	})
+}
+
+// add deploys a service, or deploys it again.
+func (d *deployment) add(name, url, invoker string, function http.Handler) {
+	d.Helper()
+	d.services[name] = frontdoor.Service{Name: name, URL: url, Invokers: []string{invoker}, Function: function}
+	d.must(d.cloud.Deploy(d.services[name]))
+}
+
+// uninvoke takes the right to invoke a service away.
+func (d *deployment) uninvoke(name string) {
+	d.Helper()
+	s := d.services[name]
+	s.Invokers = nil
+	d.must(d.cloud.Deploy(s))
+}
+
+func (d *deployment) webhookFunction() http.Handler {
+	d.Helper()
+	manager := secretmanager.New(secretmanager.Options{Emulator: d.secrets.Addr()})
+	d.Cleanup(func() { _ = manager.Close() })
+	name, err := secretmanager.ParseName(d.secretName())
+	d.must(err)
+	gate, err := trust.New(trust.Options{
+		Tolerance: 5 * time.Minute,
+		Static: trust.NewSecrets(func(ctx context.Context) ([]trust.Secret, error) {
+			versions, err := manager.Enabled(ctx, name)
+			var all []trust.Secret
+			for _, v := range versions {
+				all = append(all, trust.Secret{Name: v.Name, Value: string(v.Data)})
+			}
+			return all, err
+		}, trust.SecretsOptions{}),
+	})
+	d.must(err)
+	return webhook.New(webhook.Options{
+		Ledger: d.ledger, Gate: gate, Confirm: trust.Dynamic, Now: time.Now, Log: d.printer("opledger-webhook"),
+	})
+}
+
+func (d *deployment) effectsFunction() http.Handler {
+	d.Helper()
+	handlers, err := effect.Handlers([]effect.Spec{{Name: "note", Do: &effect.DoLog{}}},
+		effect.HandlerOptions{Log: slog.New(slog.DiscardHandler)})
+	d.must(err)
+	return effects.New(effects.Options{
+		Runner: effect.NewRunner(d.ledger, handlers), Now: time.Now, Log: d.printer("opledger-effects"),
+	})
+}
+
+func (d *deployment) reconcileFunction() http.Handler {
+	d.Helper()
+	client, err := lookup.NewClient(d.Context(), lookup.Options{APIKey: "key", BaseURL: d.api.URL})
+	d.must(err)
+	log := d.printer("opledger-reconcile")
+	return reconcile.New(reconcile.Options{
+		Reconciler: sharedreconcile.New(sharedreconcile.Options{Ledger: d.ledger, Gemini: client, Log: log}),
+		Now:        time.Now, Log: log,
+	})
+}
+
+// subscribe makes the push subscription, as it is deployed.
+func (d *deployment) subscribe(addr string) {
+	d.Helper()
+	_, err := d.admin.SubscriptionAdminClient.CreateSubscription(d.Context(), &pubsubpb.Subscription{
+		Name: d.full("subscriptions"), Topic: d.full("topics"), AckDeadlineSeconds: 60,
+		PushConfig: pushTo(d.push.Endpoint, d.push.Audience),
+	})
+	d.must(err)
+	d.Cleanup(func() { // the emulator would push to its closed endpoint for ever
+		ctx := context.WithoutCancel(d.Context())
+		admin, err := pubsub.NewClient(ctx, d.project, harness.ClientOptions(addr)...)
+		if err == nil {
+			err = admin.SubscriptionAdminClient.DeleteSubscription(ctx,
+				&pubsubpb.DeleteSubscriptionRequest{Subscription: d.full("subscriptions")})
+			_ = admin.Close()
+		}
+		if err != nil {
+			d.Error(err)
+		}
+	})
+}
+
+// repush changes where the subscription pushes to.
+func (d *deployment) repush(config *pubsubpb.PushConfig) {
+	d.Helper()
+	d.must(d.admin.SubscriptionAdminClient.ModifyPushConfig(d.Context(), &pubsubpb.ModifyPushConfigRequest{
+		Subscription: d.full("subscriptions"), PushConfig: config,
+	}))
+}
+
+func pushTo(endpoint, audience string) *pubsubpb.PushConfig {
+	return &pubsubpb.PushConfig{
+		PushEndpoint: endpoint,
+		AuthenticationMethod: &pubsubpb.PushConfig_OidcToken_{OidcToken: &pubsubpb.PushConfig_OidcToken{
+			ServiceAccountEmail: pushAccount, Audience: audience,
+		}},
+	}
+}
+
+// certificate writes that of the webhook's address to a file.
+func (d *deployment) certificate() string {
+	d.Helper()
+	file := filepath.Join(d.TempDir(), "certificate.pem")
+	block := &pem.Block{Type: "CERTIFICATE", Bytes: d.webhook.Certificate().Raw}
+	d.must(os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
+	return file
+}
+
+// A run is one run of the canary.
+type canaryRun struct {
+	code     int
+	out, err string
+}
+
+// canary runs `opledger canary`.
+func (d *deployment) canary(args ...string) canaryRun {
+	d.Helper()
+	ctx, cancel := context.WithTimeout(d.Context(), 5*time.Minute)
+	defer cancel()
+	command := exec.CommandContext(ctx, binary(d.T), append([]string{"canary"}, args...)...)
+	command.Env = slices.Clone(d.variables)
+	var out, problems bytes.Buffer
+	command.Stdout, command.Stderr = &out, &problems
+	err := command.Run()
+	if command.ProcessState == nil {
+		d.Fatal(err)
+	}
+	return canaryRun{command.ProcessState.ExitCode(), out.String(), problems.String()}
+}
+
+// says checks the exit code, and that stdout contains each of these.
+func (r canaryRun) says(t *testing.T, code int, words ...string) {
+	t.Helper()
+	if r.code != code {
+		t.Errorf("exit code %d, want %d", r.code, code)
+	}
+	for _, one := range words {
+		if !strings.Contains(r.out, one) {
+			t.Errorf("stdout does not say %q", one)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s\n%s", r.out, r.err)
+	}
+}
+
+// leaves checks that the ledger is empty.
+func (d *deployment) leavesNothing() {
+	d.Helper()
+	page, err := d.ledger.List(d.Context(), ledger.Filter{Limit: 10})
+	if err != nil || len(page.Items) > 0 {
+		d.Errorf("the ledger has %+v, %v", page.Items, err)
+	}
+}
