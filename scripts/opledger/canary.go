@@ -208,7 +208,10 @@ func newestSecret(secrets *secret.Client, from config.Secrets) func(context.Cont
 		if len(from.Names) == 0 {
 			return from.Values[0], nil
 		}
-		text, err := secrets.Newest(ctx, from.Names[0])
-		return string(text), err
+		enabled, err := secrets.Enabled(ctx, from.Names[0])
+		if err != nil {
+			return "", err
+		}
+		return string(enabled[0].Data), nil
 	}
 }
