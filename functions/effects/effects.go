@@ -21,10 +21,11 @@
 // for the end of the pause. A queue drops what it could not deliver for too long.
 //
 // Every message is one line in the log with event=effect and an outcome to count; one about an
-// operation that a canary made up has event=canary. reason=seized is a claim that was seized. uncertain=true marks an attempt whose outcome did not reach the ledger
-// [R8]. A failure has the time since which the effect fails. What the operator must see is one line
-// more, with event=alert. Its reason is dead-effect, results-lost, failing-effect once for each
-// effect that has been failing for an hour, or unknown-effect once an hour for each name.
+// operation that a canary made up has event=canary. reason=seized is a claim that was seized.
+// uncertain=true marks an attempt whose outcome did not reach the ledger [R8]. A failure has the
+// time since which the effect fails. What the operator must see is one line more, with event=alert.
+// Its reason is dead-effect, results-lost, failing-effect once for each effect that has been
+// failing for an hour, or unknown-effect once an hour for each name.
 package effects
 
 import (

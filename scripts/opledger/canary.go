@@ -59,14 +59,7 @@ type canarySettings struct {
 	Ledger    config.Ledger
 	Endpoint  config.Endpoint
 	Signing   config.SigningSecrets
-	Emulators canaryEmulators
-}
-
-// canaryEmulators are the addresses of simulators, for tests; empty: Google's services.
-type canaryEmulators struct {
-	Secrets   string `env:"SECRET_MANAGER_EMULATOR_HOST"`
-	Logging   string `env:"LOGGING_EMULATOR_HOST"`
-	Scheduler string `env:"SCHEDULER_EMULATOR_HOST"`
+	Emulators canary.Emulators
 }
 
 // run makes the steps, and prints them. The error names those that failed.
@@ -186,7 +179,7 @@ func openCanary(ctx context.Context, settings canarySettings, place canary.Place
 	if err != nil {
 		return fail(err)
 	}
-	google, err := canary.NewGoogle(ctx, settings.Emulators.Logging, settings.Emulators.Scheduler)
+	google, err := canary.NewGoogle(ctx, settings.Emulators)
 	if err != nil {
 		return fail(err)
 	}

@@ -24,14 +24,21 @@ type Google struct {
 	logging, scheduler string
 }
 
-// NewGoogle returns a client with the process's credentials. logging and scheduler are the
-// addresses of simulators, with http://, which get no credentials; empty: Google's.
-func NewGoogle(ctx context.Context, logging, scheduler string) (*Google, error) {
+// Emulators are the addresses of simulators, for tests: host and port of Secret Manager, the others
+// with http://. They get no credentials. Empty: Google's services.
+type Emulators struct {
+	Secrets   string `env:"SECRET_MANAGER_EMULATOR_HOST"`
+	Logging   string `env:"LOGGING_EMULATOR_HOST"`
+	Scheduler string `env:"SCHEDULER_EMULATOR_HOST"`
+}
+
+// NewGoogle returns a client with the process's credentials, unless both services are simulated.
+func NewGoogle(ctx context.Context, at Emulators) (*Google, error) {
 	g := &Google{
-		http: &http.Client{}, logging: cmp.Or(logging, "https://logging.googleapis.com"),
-		scheduler: cmp.Or(scheduler, "https://cloudscheduler.googleapis.com"),
+		http: &http.Client{}, logging: cmp.Or(at.Logging, "https://logging.googleapis.com"),
+		scheduler: cmp.Or(at.Scheduler, "https://cloudscheduler.googleapis.com"),
 	}
-	if logging != "" && scheduler != "" {
+	if at.Logging != "" && at.Scheduler != "" {
 		return g, nil
 	}
 	var err error

@@ -44,7 +44,7 @@ func newWorld(t *testing.T) *world {
 	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(w.google.Wait)
-	google, err := NewGoogle(t.Context(), server.URL, server.URL)
+	google, err := NewGoogle(t.Context(), Emulators{Logging: server.URL, Scheduler: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
