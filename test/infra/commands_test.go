@@ -45,6 +45,9 @@ func TestCommandSettings(t *testing.T) {
 		delete(read, s.Name)
 	}
 	for variable := range read {
+		if strings.HasSuffix(variable, "_EMULATOR_HOST") {
+			continue // for tests: no function reads it
+		}
 		t.Errorf("commands read %s, which settings.json does not have", variable)
 	}
 }
