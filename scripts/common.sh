@@ -74,16 +74,18 @@ ack_deadline=600 min_retry=10s max_retry=600s max_attempts=100 retention=604800s
 # How many requests one instance of Effects gets at once. Half of them may wait inside it.
 effects_slots=20
 
-# deployed_value prints what the deployment itself sets a setting to.
+# deployed_value keeps in the variable text what the deployment itself sets a setting to. It prints nothing, because a
+# process for each of some hundred values is most of the time that the scripts take by themselves.
+text=''
 deployed_value() {
   case $1 in
-    GOOGLE_CLOUD_PROJECT) printf %s "$project" ;;
-    OPLEDGER_STORE) printf %s "$store" ;;
-    OPLEDGER_TOPIC) printf %s "$topic" ;;
-    OPLEDGER_WEBHOOK_SECRET) printf 'projects/%s/secrets/%s' "$project" "$webhook_secret" ;;
-    OPLEDGER_GEMINI_API_KEY_SECRET) printf 'projects/%s/secrets/%s' "$project" "$gemini_secret" ;;
-    OPLEDGER_EFFECTS_SLOTS) printf %s "$effects_slots" ;;
-    OPLEDGER_EFFECT_SECRET) printf 'projects/%s/secrets/%s' "$project" "$effect_secret" ;;
+    GOOGLE_CLOUD_PROJECT) text=$project ;;
+    OPLEDGER_STORE) text=$store ;;
+    OPLEDGER_TOPIC) text=$topic ;;
+    OPLEDGER_WEBHOOK_SECRET) text=projects/$project/secrets/$webhook_secret ;;
+    OPLEDGER_GEMINI_API_KEY_SECRET) text=projects/$project/secrets/$gemini_secret ;;
+    OPLEDGER_EFFECTS_SLOTS) text=$effects_slots ;;
+    OPLEDGER_EFFECT_SECRET) text=projects/$project/secrets/$effect_secret ;;
     *) return 1 ;;
   esac
 }

@@ -13,9 +13,11 @@ fields_format+=',indexConfig.indexes.state.list(separator=","),ttlConfig.state)'
 # index_pattern, for an entry of the table such as "operations state:ascending,dueAt:ascending", prints what its line
 # matches in the list of composite indexes, or of fields where it is an index of one field.
 index_pattern() {
-  local collection=$1 columns=$2 names orders
-  names=$(tr , '\n' <<<"$columns" | cut -d: -f1 | paste -sd, -)
-  orders=$(tr , '\n' <<<"$columns" | cut -d: -f2 | paste -sd, - | tr '[:lower:]' '[:upper:]')
+  local collection=$1 columns=$2 column names='' orders=''
+  for column in ${columns//,/ }; do
+    names+=,${column%:*} orders+=,${column#*:}
+  done
+  names=${names#,} orders=$(tr '[:lower:]' '[:upper:]' <<<"${orders#,}")
   case $columns in
     *,*) printf '^%s COLLECTION_GROUP %s(,__name__)? %s(,%s)? ' "$collection" "$names" "$orders" "${orders##*,}" ;;
     *) printf '^%s %s [A-Z_,]*COLLECTION_GROUP[A-Z_,]* ' "$collection" "$names" ;;

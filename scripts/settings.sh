@@ -13,11 +13,12 @@ set_option() {
   set_values+=("$value")
 }
 
-# operator prints the value of a setting in --set.
+# operator keeps in the variable text the value of a setting in --set, or nothing.
 operator() {
   local i
+  text=''
   for ((i = ${#set_names[@]} - 1; i >= 0; i--)); do
-    [ "${set_names[i]}" != "$1" ] || { printf '%s' "${set_values[i]}"; return; }
+    [ "${set_names[i]}" != "$1" ] || { text=${set_values[i]}; return; }
   done
 }
 
@@ -35,10 +36,11 @@ check_settings() {
   done
 }
 
-# value prints the value of a setting; nothing leaves the function's default.
+# value keeps in the variable text the value of a setting; nothing leaves the function's default.
 value() {
+  text=''
   case $1 in
-    OPLEDGER_WEBHOOK_URL) printf %s "${webhook_url:-$webhook_uri}" ;;
+    OPLEDGER_WEBHOOK_URL) text=${webhook_url:-$webhook_uri} ;;
     OPLEDGER_EFFECT_SECRET) [ -z "$sign_effects" ] || deployed_value "$1" ;;
     *) deployed_value "$1" || operator "$1" ;;
   esac
@@ -53,8 +55,8 @@ with_values() (
   unset "${!OPLEDGER_@}"
   while read -r name set _; do
     unset "$name"
-    text=''
-    [ "$set" = never ] || text=$(value "$name")
+    [ "$set" != never ] || continue
+    value "$name"
     [ -z "$text" ] || export "$name=$text"
   done < <(table setting)
   "$@"
@@ -65,7 +67,7 @@ environment() {
   local name set users text separator all=()
   while read -r name set users; do
     [[ $set != never && ,$users, == *,$1,* ]] || continue
-    text=$(value "$name")
+    value "$name"
     [ -z "$text" ] || all+=("$name=$text")
   done < <(table setting)
   for separator in ',' ';' '|' '#' '~' ':::' '@@@'; do

@@ -47,14 +47,15 @@ func TestBackups(t *testing.T) {
 // four.
 func TestStorageOptions(t *testing.T) {
 	t.Parallel()
+	asked := deploy(t, empty(), "--point-in-time-recovery", "--backup-days", "30", "--gemini-key-file", keyFile).want(t, 0)
 	for _, c := range []struct {
-		options        []string
+		run            run
 		days, recovery string
 	}{
-		{nil, "7", "DISABLED"}, // which also switches off what an earlier run switched on
-		{[]string{"--point-in-time-recovery", "--backup-days", "30"}, "30", "ENABLED"},
+		{first(t), "7", "DISABLED"}, // which also switches off what an earlier run switched on
+		{asked, "30", "ENABLED"},
 	} {
-		r := deploy(t, empty(), append(c.options, "--gemini-key-file", keyFile(t))...).want(t, 0)
+		r := c.run
 		patch := r.matching("updateMask=concurrencyMode,pointInTimeRecoveryEnablement")
 		if len(patch) != 1 || !strings.Contains(patch[0].Line, `"POINT_IN_TIME_RECOVERY_`+c.recovery+`"`) {
 			t.Errorf("%v, want it %s", patch, c.recovery)

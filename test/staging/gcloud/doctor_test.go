@@ -13,10 +13,13 @@ func doctor(t *testing.T, w world, options ...string) run {
 		options...)...)
 }
 
+// healthy is doctor's run in a project in which nothing is missing.
+var healthy = once(func(t *testing.T) run { return doctor(t, deployed(t)) })
+
 // TestDoctorOfAHealthyProject: everything is ok, and nothing was changed.
 func TestDoctorOfAHealthyProject(t *testing.T) {
 	t.Parallel()
-	r := doctor(t, deployed(t)).want(t, 0)
+	r := healthy(t)
 	if strings.Contains(r.out, "missing  ") || !strings.HasSuffix(r.out, "nothing is missing\n") ||
 		strings.Count(r.out, "ok       ") < 60 {
 		t.Errorf("it says %s", r.out)
@@ -32,9 +35,9 @@ func TestDoctorOfAHealthyProject(t *testing.T) {
 // TestDoctorChecksAll: doctor checks everything that deploy makes.
 func TestDoctorChecksAll(t *testing.T) {
 	t.Parallel()
-	looked := strings.Join(doctor(t, deployed(t)).want(t, 0).lines(), " \n") + " "
+	looked := strings.Join(healthy(t).lines(), " \n") + " "
 	made := 0
-	for _, c := range deploy(t, empty(), "--gemini-key-file", keyFile(t), "--sign-effects").want(t, 0).calls {
+	for _, c := range first(t).calls {
 		for i, word := range c.Args {
 			if word != "create" && word != "deploy" {
 				continue
@@ -137,39 +140,13 @@ func TestDoctorBackups(t *testing.T) {
 // TestDoctor: it reports exactly the missing parts, and what to do about each.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
-	healthy := deployed(t)
-	// without returns the world with the answers to calls less what matches.
-	without := func(pattern, gone string) rule {
-		for _, r := range healthy {
-			if r.Pattern == pattern {
-				kept := regexp.MustCompile("(?m)"+gone).ReplaceAllString(r.Out, "")
-				if kept == r.Out {
-					t.Fatalf("%s does not say %s", pattern, gone)
-				}
-				return rule{Pattern: pattern, Out: kept}
-			}
-		}
-		t.Fatalf("there is no rule %s", pattern)
-		return rule{}
-	}
 	const redeploy = "scripts/deploy --project my-project"
-	// becomes returns the world with the answers to calls in which what matches is replaced.
-	becomes := func(pattern, old, new string) rule {
-		r := without(pattern, old)
-		for _, healthy := range healthy {
-			if healthy.Pattern == pattern {
-				r.Out = regexp.MustCompile("(?m)"+old).ReplaceAllString(healthy.Out, new)
-				break
-			}
-		}
-		return r
-	}
 	parts := []part{
 		{"login", "gcloud auth login", without(`^gcloud auth list`, `.*\n`)},
-		{"project my-project", "gcloud projects list", rule{Pattern: `^gcloud projects describe`, Code: 1}},
+		{"project my-project", "gcloud projects list", instead(rule{Pattern: `^gcloud projects describe`, Code: 1})},
 		{"API run", "gcloud services enable run.googleapis.com", without(`^gcloud services list`, `^run\.googleapis\.com\n`)},
 		{"Firestore database opledger, optimistic", redeploy,
-			rule{Pattern: `databases describe`, Out: "FIRESTORE_NATIVE PESSIMISTIC\n"}},
+			instead(rule{Pattern: `databases describe`, Out: "FIRESTORE_NATIVE PESSIMISTIC\n"})},
 		{"index operations state:ascending,dueAt:ascending", redeploy, without(`^gcloud firestore indexes composite list`,
 			`^operations COLLECTION_GROUP state,dueAt.*\n`)},
 		{"index effects dueAt:ascending", redeploy, without(`^gcloud firestore indexes fields list`, `^effects dueAt.*\n`)},
@@ -189,11 +166,11 @@ func TestDoctor(t *testing.T) {
 			`^(deliveries expireAt .*)ACTIVE$`, "${1}CREATING")},
 		{"TTL deliveries.expireAt", redeploy, becomes(`^gcloud firestore indexes fields list`,
 			`^(deliveries expireAt .*)ACTIVE$`, "${1}NEEDS_REPAIR")},
-		{"secret opledger-webhook-secret", redeploy, rule{Pattern: `secrets describe opledger-webhook`, Code: 1}},
+		{"secret opledger-webhook-secret", redeploy, instead(rule{Pattern: `secrets describe opledger-webhook`, Code: 1})},
 		{"version of secret opledger-webhook-secret", "opledger webhook create",
-			rule{Pattern: `versions list opledger-webhook`}},
+			instead(rule{Pattern: `versions list opledger-webhook`})},
 		{"version of secret opledger-gemini-api-key", "gcloud secrets versions add opledger-gemini-api-key --data-file=-",
-			rule{Pattern: `versions list opledger-gemini`}},
+			instead(rule{Pattern: `versions list opledger-gemini`})},
 		{"function opledger-register", "gcloud functions logs read opledger-register",
 			without(`^gcloud functions describe opledger-register`, `^state=ACTIVE\n`)},
 		{"webhook has OPLEDGER_STORE", redeploy, without(`^gcloud functions describe opledger-webhook`, `:opledger$`)},
@@ -207,7 +184,8 @@ func TestDoctor(t *testing.T) {
 		{"effects accepts requests from Google Cloud only", redeploy, without(`^gcloud functions describe opledger-effects`,
 			`_INTERNAL_ONLY`)},
 		{"register is not public", "remove-iam-policy-binding opledger-register",
-			rule{Pattern: `^gcloud run services get-iam-policy opledger-register `, Out: "allUsers roles/run.invoker\n"}},
+			instead(rule{Pattern: `^gcloud run services get-iam-policy opledger-register `,
+				Out: "allUsers roles/run.invoker\n"})},
 		{"push subscription opledger-effects", redeploy,
 			without(`^gcloud pubsub subscriptions describe opledger-effects .*pushEndpoint`,
 				`/projects/my-project/topics/opledger-effects`)},
@@ -218,26 +196,27 @@ func TestDoctor(t *testing.T) {
 		{"dead letters of subscription opledger-effects", redeploy,
 			without(`^gcloud pubsub subscriptions describe opledger-effects .*deadLetter`, `0$`)},
 		{"subscription opledger-effects-dead, where dead letters wait", redeploy,
-			rule{Pattern: `^gcloud pubsub subscriptions describe opledger-effects-dead `, Out: "_deleted-topic_\n"}},
+			instead(rule{Pattern: `^gcloud pubsub subscriptions describe opledger-effects-dead `, Out: "_deleted-topic_\n"})},
 		{"what scheduler job opledger-reconcile calls", redeploy, without(`^gcloud scheduler jobs describe .*httpTarget`,
 			`/ `)},
 		{"scheduler job opledger-reconcile", "gcloud scheduler jobs resume",
-			rule{Pattern: `lastAttemptTime`, Out: "PAUSED 2026-11-21T12:00:00Z \n"}},
+			instead(rule{Pattern: `lastAttemptTime`, Out: "PAUSED 2026-11-21T12:00:00Z \n"})},
 		{"last run of opledger-reconcile", "it has not run yet: gcloud scheduler jobs run",
-			rule{Pattern: `lastAttemptTime`, Out: "ENABLED  \n"}},
+			instead(rule{Pattern: `lastAttemptTime`, Out: "ENABLED  \n"})},
 		{"last run of opledger-reconcile",
 			"it failed with code 7, PERMISSION_DENIED: number = 403; see infra/playbooks/schedule-failing.md, then gcloud " +
 				"scheduler jobs run",
-			rule{Pattern: `lastAttemptTime`, Out: "ENABLED 2026-11-21T12:00:00Z 7\n"}},
-		{"schedule of opledger-reconcile, */5 * * * *", redeploy, rule{Pattern: `value\(schedule\)`, Out: "*/10 * * * *\n"}},
+			instead(rule{Pattern: `lastAttemptTime`, Out: "ENABLED 2026-11-21T12:00:00Z 7\n"})},
+		{"schedule of opledger-reconcile, */5 * * * *", redeploy,
+			instead(rule{Pattern: `value\(schedule\)`, Out: "*/10 * * * *\n"})},
 		{"metric opledger-passes", redeploy, without(metricsListed, `^opledger-passes\n`)},
 		{"alert reconciliation has stopped", redeploy,
 			without(policiesListed, `\{"name":[^{]*: reconciliation has stopped"[^}]*\},?`)},
 		{"recipient of alerts", "--notify WHO@example.com",
 			without(policiesListed, `"projects/my-project/notificationChannels/1"`)},
 		{"Gemini's webhook", "wrong  it is disabled; delete it",
-			rule{Pattern: `webhook check`,
-				Out: "ok     it delivers\nwrong  it is disabled; delete it\nopledger: 1 of 2 is wrong\n", Code: 1}},
+			instead(rule{Pattern: `webhook check`,
+				Out: "ok     it delivers\nwrong  it is disabled; delete it\nopledger: 1 of 2 is wrong\n", Code: 1})},
 	}
 	for _, r := range roles(t) {
 		if r.who != "callers" { // by default there are none
@@ -247,11 +226,11 @@ func TestDoctor(t *testing.T) {
 	for _, batch := range batches(parts) {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			var gone world
+			w := deployed(t)
 			for _, p := range batch {
-				gone = append(gone, p.rule)
+				w = p.change.of(t, w)
 			}
-			r := doctor(t, append(gone, healthy...)).want(t, 1)
+			r := doctor(t, w).want(t, 1)
 			missing := map[string]string{}
 			for line := range strings.Lines(r.out) {
 				if line, ok := strings.CutPrefix(line, "missing  "); ok {
@@ -272,21 +251,56 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// A part is something that doctor checks, its report if it is missing, and the answer that makes it
-// missing.
+// A part is something that doctor checks, its report if it is missing, and the change of the world that
+// makes it missing.
 type part struct {
 	what, remedy string
-	rule         rule
+	change       change
 }
 
-// batches are parts that can be missing at once: no two depend on the same answer. Without the
-// first two, doctor checks nothing else.
+// A change is of the answer to some calls.
+type change struct {
+	pattern string                  // of the rule that answers them
+	answer  func(now string) string // nil: the rule takes precedence over what the world has
+	rule    rule
+}
+
+// without is an answer less what matches, becomes one in which it is replaced.
+func without(pattern, gone string) change { return becomes(pattern, gone, "") }
+
+func becomes(pattern, old, new string) change {
+	matches := regexp.MustCompile("(?m)" + old)
+	return change{pattern: pattern, answer: func(now string) string { return matches.ReplaceAllString(now, new) }}
+}
+
+// instead is another answer.
+func instead(r rule) change { return change{pattern: r.Pattern, rule: r} }
+
+// of returns the world after the change.
+func (c change) of(t *testing.T, w world) world {
+	t.Helper()
+	if c.answer == nil {
+		return append(world{c.rule}, w...)
+	}
+	i := slices.IndexFunc(w, func(r rule) bool { return r.Pattern == c.pattern })
+	if i < 0 {
+		t.Fatalf("there is no rule %s", c.pattern)
+	}
+	now := w[i].Out
+	if w[i].Out = c.answer(now); w[i].Out == now {
+		t.Fatalf("%s does not say what is to be changed: %s", c.pattern, now)
+	}
+	return w
+}
+
+// batches are parts that can be missing at once: no two are one part, or depend on one whole answer.
+// Without the first two, doctor checks nothing else.
 func batches(parts []part) (all [][]part) {
 	all = [][]part{parts[:1], parts[1:2]}
 next:
 	for _, p := range parts[2:] {
 		for i := 2; i < len(all); i++ {
-			if !slices.ContainsFunc(all[i], func(other part) bool { return other.rule.Pattern == p.rule.Pattern }) {
+			if !slices.ContainsFunc(all[i], p.excludes) {
 				all[i] = append(all[i], p)
 				continue next
 			}
@@ -294,4 +308,9 @@ next:
 		all = append(all, []part{p})
 	}
 	return all
+}
+
+func (p part) excludes(other part) bool {
+	whole := p.change.answer == nil || other.change.answer == nil
+	return p.what == other.what || whole && p.change.pattern == other.change.pattern
 }

@@ -10,7 +10,7 @@ import (
 // L4].
 func TestIndexes(t *testing.T) {
 	t.Parallel()
-	r := deploy(t, empty(), "--gemini-key-file", keyFile(t)).want(t, 0)
+	r := first(t)
 	patched := func(collection, field, want string) {
 		found := r.matching("curl", fmt.Sprintf("/databases/opledger/collectionGroups/%s/fields/%s?", collection, field))
 		if len(found) != 1 || !strings.Contains(found[0].Line, want) {

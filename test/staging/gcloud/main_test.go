@@ -5,42 +5,18 @@
 package gcloud
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"testing"
 )
 
-// programs are the simulated ones.
+// programs are the simulated ones. What they do is in testdata/programs.sh.
 var programs = []string{"gcloud", "curl", "go", "terraform", "sleep"}
-
-// TestMain is also the simulated programs: links to this test's own binary.
-func TestMain(m *testing.M) {
-	name := filepath.Base(os.Args[0])
-	if os.Getenv(envWorld) == "" || !slices.Contains(programs, name) {
-		os.Exit(m.Run())
-	}
-	code, err := pretend(name)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "the pretended", name+":", err)
-		code = 100
-	}
-	os.Exit(code)
-}
-
-// The variables that tell a pretended program where its table is, and where it writes down its
-// calls.
-const (
-	envWorld = "PRETENDED_WORLD"
-	envCalls = "PRETENDED_CALLS"
-)
 
 // check is the call that has the code look at settings, needs the one that says who asks Gemini
 // with them.
@@ -49,27 +25,12 @@ const (
 	needs = "go run ./scripts/stage/ask needs"
 )
 
-// A rule answers calls whose command line, joined with spaces, matches the pattern.
+// A rule answers calls whose command line, joined with spaces, matches the pattern: a POSIX extended
+// regular expression.
 type rule struct {
 	Pattern, Out, Err string
 	Code              int
 	Times             int // so many calls; 0: all of them
-}
-
-// answers reports whether the rule is for a call after the earlier ones, which before reads.
-func (r rule) answers(line string, before func() ([]call, error)) (bool, error) {
-	pattern := regexp.MustCompile(r.Pattern)
-	if !pattern.MatchString(line) || r.Times == 0 {
-		return pattern.MatchString(line), nil
-	}
-	calls, err := before()
-	answered := 0
-	for _, c := range calls {
-		if pattern.MatchString(c.Line) {
-			answered++
-		}
-	}
-	return answered < r.Times, err
 }
 
 // A world answers by the first rule that matches, and otherwise with nothing and success.
@@ -83,52 +44,61 @@ type call struct {
 	Env   []string // of what asks the code about settings, or Gemini
 }
 
-func pretend(name string) (code int, err error) {
-	text, err := os.ReadFile(os.Getenv(envWorld))
+// pretend puts the simulated programs of a world into a folder, and returns the environment in which
+// they take the place of the real ones.
+func (w world) pretend(t *testing.T, folder string) (env []string) {
+	t.Helper()
+	source, err := filepath.Abs("testdata/programs.sh")
 	if err != nil {
-		return 0, err
+		t.Fatal(err)
 	}
-	var w world
-	if err := json.Unmarshal(text, &w); err != nil {
-		return 0, err
+	var text strings.Builder
+	for _, r := range w {
+		fmt.Fprintf(&text, "rule_pattern+=(%s) rule_out+=(%s) rule_err+=(%s) rule_code+=(%d) rule_times+=(%d)\n",
+			quote(r.Pattern), quote(r.Out), quote(r.Err), r.Code, r.Times)
 	}
-	c := call{
-		Line: strings.Join(append([]string{name}, os.Args[1:]...), " "), Args: append([]string{name}, os.Args[1:]...),
+	err = os.WriteFile(filepath.Join(folder, "world"), []byte(text.String()), 0o600)
+	for _, name := range programs {
+		err = errors.Join(err, os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/bash\n"+name+` "$@"`+"\n"), 0o700))
 	}
-	if name == "curl" || strings.Contains(c.Line, "--data-file=-") {
-		stdin, err := io.ReadAll(os.Stdin)
-		if err != nil {
-			return 0, err
-		}
-		c.Stdin = string(stdin)
-	}
-	if strings.HasPrefix(c.Line, check) || c.Line == needs || strings.HasPrefix(c.Line, "go run ./scripts/opledger ") {
-		c.Env = os.Environ()
-	}
-	line, err := json.Marshal(c)
 	if err != nil {
-		return 0, err
+		t.Fatal(err)
 	}
-	code, err = w.answer(c.Line)
-	calls, openErr := os.OpenFile(os.Getenv(envCalls), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if openErr != nil {
-		return 0, openErr
-	}
-	_, writeErr := calls.Write(append(line, '\n'))
-	return code, errors.Join(err, writeErr, calls.Close())
+	return []string{"PATH=" + folder + ":/usr/bin:/bin", "BASH_ENV=" + source, "PRETENDED=" + folder}
 }
 
-// answer prints what the first rule for a command line says, and returns its exit code.
-func (w world) answer(line string) (code int, err error) {
-	before := sync.OnceValues(func() ([]call, error) { return readCalls(os.Getenv(envCalls)) })
-	for _, r := range w {
-		if matches, err := r.answers(line, before); err != nil {
-			return 0, err
-		} else if matches {
-			_, outErr := os.Stdout.WriteString(r.Out)
-			_, stderrErr := os.Stderr.WriteString(r.Err)
-			return r.Code, errors.Join(outErr, stderrErr)
-		}
+// quote quotes a text for the shell.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// calls returns the calls that the programs in a folder recorded.
+func calls(t *testing.T, folder string) (all []call) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, "calls"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
 	}
-	return 0, nil
+	next := func() string {
+		field, rest, found := bytes.Cut(text, []byte{0})
+		if !found {
+			t.Fatalf("a call is recorded in part: %q", text)
+		}
+		text = rest
+		return string(field)
+	}
+	several := func() (fields []string) {
+		n, err := strconv.Atoi(next())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range n {
+			fields = append(fields, next())
+		}
+		return fields
+	}
+	for len(text) > 0 {
+		c := call{Args: several(), Stdin: next(), Env: several()}
+		c.Line = strings.Join(c.Args, " ")
+		all = append(all, c)
+	}
+	return all
 }

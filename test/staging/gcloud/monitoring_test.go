@@ -54,21 +54,17 @@ func watched(t *testing.T) world {
 // too.
 func TestWatching(t *testing.T) {
 	t.Parallel()
-	notify := []string{
-		"--gemini-key-file", keyFile(t), "--set", "OPLEDGER_INTERVAL=10m",
-		"--notify", "ops@example.com", "--notify", "projects/my-project/notificationChannels/7",
-	}
 	for _, c := range []struct {
 		name, metric, policy string
-		w                    world
+		run                  func(*testing.T) run
 		channels             int // that are made
 	}{
-		{"first", "create", "POST", empty(), 1},
-		{"second", "update", "PATCH", deployed(t), 0},
+		{"first", "create", "POST", first, 1},
+		{"second", "update", "PATCH", second, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := deploy(t, c.w, notify...).want(t, 0)
+			r := c.run(t)
 			var steps []string // of making what watches, and the last function
 			for _, call := range r.calls {
 				switch {
@@ -118,7 +114,7 @@ func TestWatching(t *testing.T) {
 // made twice.
 func TestAlertsWithoutAChannel(t *testing.T) {
 	t.Parallel()
-	r := deploy(t, deployed(t)).want(t, 0)
+	r := plain(t)
 	if !strings.Contains(r.stderr, "alerts have no recipient") || len(r.matching("/notificationChannels")) != 0 {
 		t.Errorf("it called %+v and said %s", r.matching("/notificationChannels"), r.stderr)
 	}
@@ -134,16 +130,20 @@ func TestAlertsWithoutAChannel(t *testing.T) {
 // TestPages: a list in several pages is read to its end.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	first := world{
+	pages := world{
 		{Pattern: `alertPolicies\?pageSize=500&pageToken=tw%2Bo&`,
 			Out: `{"alertPolicies":[{"name":"projects/my-project/alertPolicies/77",` +
 				`"displayName":"opledger: messages in the dead-letter topic"}]}`},
-		{Pattern: policiesListed, Out: `{"nextPageToken": "tw+o"}`},
+		{Pattern: policiesListed, Out: `{"alertPolicies":[{"name":"projects/my-project/alertPolicies/76",` +
+			`"displayName":"opledger: reconciliation has stopped",` +
+			`"notificationChannels":["projects/my-project/notificationChannels/1"]}],"nextPageToken": "tw+o"}`},
 	}
-	r := deploy(t, append(first, deployed(t)...)).want(t, 0)
-	if len(r.matching("--request PATCH", "@dist/watch/policies/dead-letter.json", "/alertPolicies/77")) != 1 {
-		t.Errorf("it called %q", r.matching("alertPolicies"))
-	}
+	r := bash(t, pages, "", "-euc", `. scripts/common.sh; . scripts/monitoring.sh
+		project=my-project; monitoring_list alertPolicies`).want(t, 0)
+	compare(t, strings.Split(strings.TrimSpace(r.out), "\n"), []string{
+		"projects/my-project/alertPolicies/76 1 opledger: reconciliation has stopped",
+		"projects/my-project/alertPolicies/77 0 opledger: messages in the dead-letter topic",
+	})
 }
 
 // TestWatchWritesTheTable: for exactly the metrics and alerts that deploy reads from the table,

@@ -80,11 +80,10 @@ func policies(t *testing.T) (all world) {
 func TestKeyGrants(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ asking, accounts string }{
-		{"reconcile\n", "reconcile"}, {"webhook\nreconcile\n", "webhook reconcile"},
-		{"reconcile\neffects\n", "reconcile effects"},
+		{"webhook\nreconcile\n", "webhook reconcile"}, {"reconcile\neffects\n", "reconcile effects"},
 	} {
 		says := world{{Pattern: `^` + needs + `$`, Out: c.asking}}
-		r := deploy(t, append(says, empty()...), "--gemini-key-file", keyFile(t), "--set", "OPLEDGER_CONFIRM=never").want(t,
+		r := deploy(t, append(says, empty()...), "--gemini-key-file", keyFile, "--set", "OPLEDGER_CONFIRM=never").want(t,
 			0)
 		if len(r.asked) != 1 || !slices.Contains(r.asked[0].Env, "OPLEDGER_CONFIRM=never") {
 			t.Errorf("asked by %+v", r.asked)

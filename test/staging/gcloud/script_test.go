@@ -2,7 +2,6 @@ package gcloud
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -18,7 +17,7 @@ var root = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
 	dir := strings.TrimSpace(string(out))
 	for _, pattern := range []string{"scripts/*.sh", "scripts/deploy", "scripts/doctor", "scripts/teardown",
-		"scripts/stage/*/*.go", "infra/*.json"} {
+		"scripts/stage/*/*.go", "infra/*.json", "test/staging/gcloud/testdata/*"} {
 		paths, globErr := filepath.Glob(filepath.Join(dir, pattern))
 		err = errors.Join(err, globErr)
 		for _, path := range paths {
@@ -78,30 +77,9 @@ func bashIn(t *testing.T, dir string, w world, typed string, args ...string) run
 	w = append(w[:len(w):len(w)],
 		rule{Pattern: `^go run \./scripts/stage/ask tables$`, Out: text},
 		rule{Pattern: `^` + needs + `$`, Out: "webhook\nreconcile\neffects\n"})
-	encoded, err := json.Marshal(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := t.TempDir()
-	worldFile, callsFile := filepath.Join(bin, "world.json"), filepath.Join(bin, "calls.json")
-	if err := os.WriteFile(worldFile, encoded, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range programs {
-		if err := os.Symlink(self, filepath.Join(bin, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	folder := t.TempDir()
 	command := exec.CommandContext(t.Context(), "bash", args...)
-	command.Dir = dir
-	// A program with the race detector in it sleeps for a second before it ends unless told
-	// otherwise.
-	command.Env = []string{"PATH=" + bin + ":/usr/bin:/bin", envWorld + "=" + worldFile, envCalls + "=" + callsFile,
-		"GORACE=atexit_sleep_ms=0"}
+	command.Dir, command.Env = dir, w.pretend(t, folder)
 	command.Stdin = strings.NewReader(typed)
 	var out, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &out, &stderr
@@ -114,11 +92,7 @@ func bashIn(t *testing.T, dir string, w world, typed string, args ...string) run
 		r.code = exit.ExitCode()
 	}
 	r.out, r.stderr = out.String(), stderr.String()
-	made, err := readCalls(callsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range made {
+	for _, c := range calls(t, folder) {
 		switch {
 		case c.Line == "go run ./scripts/stage/ask tables": // which nothing depends on
 		case c.Line == needs:
@@ -133,22 +107,6 @@ func bashIn(t *testing.T, dir string, w world, typed string, args ...string) run
 		}
 	}
 	return r
-}
-
-// readCalls returns the recorded calls of the simulated programs.
-func readCalls(file string) (all []call, err error) {
-	text, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	for line := range bytes.Lines(text) {
-		var c call
-		if err := json.Unmarshal(line, &c); err != nil {
-			return nil, err
-		}
-		all = append(all, c)
-	}
-	return all, nil
 }
 
 // want checks the exit code.

@@ -123,13 +123,20 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// effects has what a shell could take for its own.
+const effects = "- name: \"it's\"\n  url: \"https://e/?a=$HOME&b=`id`;\\\\\"\n\n- name: 'b'"
+
+// plain is a deployment with settings and nothing else, over an earlier one.
+var plain = once(func(t *testing.T) run {
+	return deploy(t, deployed(t), "--set", "OPLEDGER_EFFECTS="+effects, "--set", "OPLEDGER_INTERVAL=10m",
+		"--set", "OPLEDGER_GRACE=2m")
+})
+
 // TestEnvironment: the script that deploy prints for opledger's commands sets each variable that
 // they read to the value of the functions, with any characters; its last line is the next command.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
-	const effects = "- name: \"it's\"\n  url: \"https://e/?a=$HOME&b=`id`;\\\\\"\n\n- name: 'b'"
-	r := deploy(t, deployed(t), "--set", "OPLEDGER_EFFECTS="+effects, "--set", "OPLEDGER_INTERVAL=10m", "--set",
-		"OPLEDGER_GRACE=2m").want(t, 0)
+	r := plain(t)
 	if !strings.HasSuffix(r.out, "\n\n  go run ./scripts/opledger webhook create\n") {
 		t.Errorf("it ends with %s", r.out)
 	}

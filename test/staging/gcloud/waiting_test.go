@@ -1,9 +1,7 @@
 package gcloud
 
 import (
-	"os"
-	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -45,55 +43,41 @@ var notYet = []struct {
 // pause, which is printed; the script that --dry-run prints does the same.
 func TestDeployWaits(t *testing.T) {
 	t.Parallel()
-	options := []string{"--gemini-key-file", keyFile(t)}
-	script := filepath.Join(t.TempDir(), "printed")
-	if err := os.WriteFile(script, []byte(deploy(t, nil, append(options, "--dry-run")...).want(t, 0).out),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
-	var refused [2]world // a call is refused for one reason only
+	var w world
+	refusals := map[string]int{} // by what is waited for
 	for _, c := range notYet {
 		r := rule{Pattern: c.call, Code: 1, Times: 2, Err: c.answer + "\n"}
 		if c.stdout {
 			r = rule{Pattern: c.call, Code: 22, Times: 2, Out: c.answer}
 		}
-		i := 0
-		if slices.ContainsFunc(refused[0], func(other rule) bool { return other.Pattern == c.call }) {
-			i = 1
-		}
-		refused[i] = append(refused[i], r)
+		w = append(w, r)
+		refusals[c.waitsFor] += 2
 	}
-	smooth := deploy(t, empty(), options...).want(t, 0).lines()
-	said := ""
-	for i, w := range refused {
-		w = append(w, empty()...)
-		r := deploy(t, w, options...).want(t, 0)
-		said += r.stderr
-		var once []string // the calls without those that were refused
-		waits := 0
-		for _, line := range r.lines() {
-			if seconds, ok := strings.CutPrefix(line, "sleep "); ok {
-				if want := []string{"10", "20"}[waits%2]; seconds != want {
-					t.Errorf("wait %d is of %s s, want %s", waits, seconds, want)
-				}
-				waits++
-				once = once[:len(once)-1]
-				continue
+	w = append(w, empty()...)
+	r := deploy(t, w, options...).want(t, 0)
+	var once []string // the calls without those that were refused
+	pause, waiting := 10, false
+	for _, line := range r.lines() {
+		if seconds, ok := strings.CutPrefix(line, "sleep "); ok {
+			if seconds != strconv.Itoa(pause) {
+				t.Errorf("it waits %s s, want %d", seconds, pause)
 			}
-			once = append(once, line)
+			once = once[:len(once)-1]
+			pause, waiting = min(2*pause, 60), true
+			continue
 		}
-		compare(t, once, smooth)
-		if waits != 2*len(refused[i]) {
-			t.Errorf("%d waits, want %d", waits, 2*len(refused[i]))
+		if !waiting {
+			pause = 10 // for another call
 		}
-		compare(t, bash(t, w, "", script).want(t, 0).lines(), r.lines())
+		once, waiting = append(once, line), false
 	}
-	for _, c := range notYet {
-		if !strings.Contains(said, "waiting 10 s for "+c.waitsFor) || !strings.Contains(said,
-			"waiting 20 s for "+c.waitsFor) {
-			t.Errorf("%s: it says %s", c.about, said)
+	compare(t, once, first(t).lines())
+	for waitsFor, n := range refusals {
+		if got := strings.Count(r.stderr, " s for "+waitsFor); got != n {
+			t.Errorf("it waits %d times for %s, want %d: %s", got, waitsFor, n, r.stderr)
 		}
 	}
+	compare(t, bash(t, w, "", script(t, printed(t))).want(t, 0).lines(), r.lines())
 }
 
 // TestDeployGivesUp: it waits at most ten minutes for one thing, and not at all for an error that
@@ -108,11 +92,11 @@ func TestDeployGivesUp(t *testing.T) {
 		{`{"error":{"code":400,"message":"Field alert_policy.conditions[0] had an invalid value"}}`, "had an invalid value",
 			0},
 	} {
-		r := deploy(t, append(world{{Pattern: notYet[2].call, Code: 22, Out: c.answer}}, empty()...), "--gemini-key-file",
-			keyFile(t)).want(t, 1)
-		if n := len(r.matching("sleep ")); n != c.sleeps || !strings.Contains(r.stderr, c.says) ||
-			len(r.matching("POST", "/alertPolicies")) != c.sleeps+1 {
-			t.Errorf("it waited %d times and says %s", n, r.stderr)
+		refuses := world{{Pattern: `^curl`, Code: 22, Err: c.answer + "\n"}}
+		r := bash(t, refuses, "", "-euc", ". scripts/waiting.sh; patiently curl").want(t, 22)
+		if n := len(r.matching("sleep ")); n != c.sleeps || len(r.matching("curl")) != c.sleeps+1 ||
+			!strings.Contains(r.out+r.stderr, c.says) {
+			t.Errorf("it waited %d times and says %s%s", n, r.out, r.stderr)
 		}
 	}
 }
