@@ -27,6 +27,9 @@ type Store interface {
 	Commit(ctx context.Context, writes ...Write) ([]Token, error)
 	// Query finds documents by one time field.
 	Query(ctx context.Context, q Query) ([]Document, error)
+	// Count returns how many documents q finds, in all its pages from After on, and at most ceiling,
+	// which must be positive. q's Limit is ignored. It reads no document.
+	Count(ctx context.Context, q Query, ceiling int) (int, error)
 	// Close releases what the store holds.
 	Close() error
 }

@@ -17,6 +17,7 @@ var storeGroups = []struct {
 	{"IDs", idTests},
 	{"Read", readTests},
 	{"Query", queryTests},
+	{"Count", countTests},
 }
 
 // ledgerGroups are the tests of the protocol. A group is named after its file, and its file after

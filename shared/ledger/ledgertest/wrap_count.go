@@ -10,6 +10,7 @@ import (
 // Counts are the calls of a store.
 type Counts struct {
 	Gets, Queries, Commits int
+	Counted                int // calls of Count
 	Writes                 int // documents in those commits
 	Conflicts              int // commits that lost a race
 	Read                   int // documents that Get and Query returned and that exist
@@ -62,6 +63,13 @@ func (c *Counting) Query(ctx context.Context, q ledger.Query) ([]ledger.Document
 		n.Queries++
 		n.Read += len(found)
 	})
+	return found, err
+}
+
+// Count is the store's Count, counted.
+func (c *Counting) Count(ctx context.Context, q ledger.Query, ceiling int) (int, error) {
+	found, err := c.Store.Count(ctx, q, ceiling)
+	c.add(func(n *Counts) { n.Counted++ })
 	return found, err
 }
 

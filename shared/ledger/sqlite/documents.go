@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
@@ -229,58 +228,6 @@ func (s *Store) put(ctx context.Context, tx *sql.Tx, r row, version int64) error
 		return err
 	}
 	return fmt.Errorf("%s: %w", r.path, ledger.ErrConflict)
-}
-
-// Query reads through one of the indexes of schema.sql.
-func (s *Store) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, error) {
-	text, args := statement(q)
-	rows, err := s.read.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, classify("querying "+q.Collection, err)
-	}
-	found, err := scan(rows)
-	if err != nil {
-		return nil, classify("querying "+q.Collection, err)
-	}
-	return found, nil
-}
-
-// statement returns q in SQL.
-func statement(q ledger.Query) (text string, args []any) {
-	column := "listed_at"
-	switch q.OrderBy {
-	case ledger.FieldDueAt:
-		column = "due_at"
-	case ledger.FieldFailedAt:
-		column = "failed_at"
-	}
-	where := []string{"collection = ?", column + " IS NOT NULL"}
-	args = []any{q.Collection}
-	and := func(condition string, values ...any) {
-		where, args = append(where, condition), append(args, values...)
-	}
-	if q.Under != "" {
-		and("parent = ?", string(q.Under))
-	}
-	for _, equal := range q.Where {
-		// A body that is damaged must not fail the query for all others.
-		and("CASE WHEN json_valid(body) THEN json_extract(body, ?) END = ?", "$."+equal.Field, equal.Value)
-	}
-	if !q.NotAfter.IsZero() {
-		and(column+" <= ?", q.NotAfter.UnixMicro())
-	}
-	direction, behind := "ASC", ">"
-	if q.Descending {
-		direction, behind = "DESC", "<"
-	}
-	if q.After.Path != "" {
-		and(fmt.Sprintf("(%s, position) %s (?, replace(?, '/', char(1)))", column, behind),
-			q.After.At.UnixMicro(), string(q.After.Path))
-	}
-	return fmt.Sprintf(
-		"SELECT path, version, body, %s FROM documents WHERE %s ORDER BY %[1]s %[3]s, position %[3]s LIMIT ?", column,
-		strings.Join(where, " AND "), direction,
-	), append(args, q.Limit)
 }
 
 func (s *Store) readTime() time.Time { return s.now().UTC().Truncate(time.Microsecond) }

@@ -57,6 +57,10 @@ func (a *alternating) Query(ctx context.Context, q ledger.Query) ([]ledger.Docum
 	return a.store().Query(ctx, q)
 }
 
+func (a *alternating) Count(ctx context.Context, q ledger.Query, ceiling int) (int, error) {
+	return a.store().Count(ctx, q, ceiling)
+}
+
 func (a *alternating) Close() error { return errors.Join(a.stores[0].Close(), a.stores[1].Close()) }
 
 // TestExpire: what has expired is deleted, and nothing else [L3].

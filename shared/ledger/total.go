@@ -1,0 +1,63 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+)
+
+// CountCeiling bounds every count. Firestore charges one read for each 1,000 documents that it
+// counts, so a count costs ten reads at most.
+const CountCeiling = 10_000
+
+// A Total is a count of documents.
+type Total struct {
+	N    int  `json:"count"`
+	More bool `json:"more,omitempty"` // there are more than N, which is CountCeiling
+}
+
+// String returns the count as pages and commands print it, such as "4,321" or "10,000+".
+func (t Total) String() string {
+	text := fmt.Sprint(t.N)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	if t.More {
+		text += "+"
+	}
+	return text
+}
+
+// Plus returns the sum of two counts.
+func (t Total) Plus(other Total) Total {
+	n := t.N + other.N
+	return Total{N: min(n, CountCeiling), More: t.More || other.More || n > CountCeiling}
+}
+
+// count counts what queries find together.
+func (l *Ledger) count(ctx context.Context, what string, queries ...Query) (Total, error) {
+	var total Total
+	for _, q := range queries {
+		n, err := l.store.Count(ctx, q, CountCeiling+1)
+		if err != nil {
+			return Total{}, fmt.Errorf("counting %s: %w", what, err)
+		}
+		total = total.Plus(Total{N: n})
+	}
+	return total, nil
+}
+
+// CountOpenEffects counts the effects that are planned and not at their end, due or not. Errors:
+// the store's.
+func (l *Ledger) CountOpenEffects(ctx context.Context) (Total, error) {
+	return l.count(ctx, "open effects", queryOpen(EffectsCollection, Cursor{}, 1))
+}
+
+// CountWaitingIntents counts what WaitingIntents finds. Errors: the store's.
+func (l *Ledger) CountWaitingIntents(ctx context.Context) (Total, error) {
+	return l.count(ctx, "intents", queryOpen(IntentsCollection, Cursor{}, 1))
+}
+
+// CountQuarantined counts what ListQuarantined finds, in all its pages. Errors: the store's.
+func (l *Ledger) CountQuarantined(ctx context.Context, f QuarantineFilter) (Total, error) {
+	return l.count(ctx, "the quarantine", queryQuarantined(f))
+}
