@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +18,8 @@ import (
 )
 
 func newList(outside environment) *cobra.Command {
-	var store, state, collection, after string
+	var store, collection, after string
+	var states []string
 	var asJSON, intents bool
 	filter := ledger.Filter{}
 	cmd := &cobra.Command{
@@ -34,7 +37,7 @@ func newList(outside environment) *cobra.Command {
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
-			if filter, err = parseFilter(filter, state, collection, after); err != nil {
+			if filter, err = parseFilter(filter, states, collection, after); err != nil {
 				return usageError{err}
 			}
 			l, closeStore, err := openReader(cmd.Context(), outside, store)
@@ -51,8 +54,7 @@ func newList(outside environment) *cobra.Command {
 	}
 	storeFlag(cmd, &store)
 	flags := cmd.Flags()
-	flags.StringVar(&state, "state", "", "only operations in this state, such as RUNNING")
-	flags.StringVar(&collection, "collection", "", "only operations of this collection, such as batches")
+	filterFlags(cmd, &filter, &states, &collection)
 	flags.BoolVar(&filter.Pending, "pending", false,
 		"only operations that are waited for, in the order of their next look-up")
 	flags.BoolVar(&filter.Dead, "dead", false, "only operations, and other subjects of alerts, with a dead effect")
@@ -62,7 +64,7 @@ func newList(outside environment) *cobra.Command {
 	flags.StringVar(&after, "after", "", "continue after a page, with the value that it printed")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	exclusive(cmd, "pending", "dead")
-	for _, other := range []string{"pending", "dead", "state", "collection"} {
+	for _, other := range []string{"pending", "dead", "state", "collection", "job-kind"} {
 		exclusive(cmd, "intents", other)
 	}
 	return cmd
@@ -85,11 +87,27 @@ func listOperations(ctx context.Context, w io.Writer, l *ledger.Ledger, filter l
 	return printPending(w, page, now)
 }
 
+// filterFlags adds the flags that choose operations.
+func filterFlags(cmd *cobra.Command, filter *ledger.Filter, states *[]string, collection *string) {
+	flags := cmd.Flags()
+	flags.StringSliceVar(states, "state", nil, "only operations in this state, such as RUNNING; several: FAILED,EXPIRED")
+	flags.StringVar(collection, "collection", "", "only operations of this collection, such as batches")
+	flags.StringVar(&filter.JobKind, "job-kind", "", "only operations of this job kind, a pattern such as 'nightly-*'")
+}
+
 // parseFilter adds to a filter what was typed.
-func parseFilter(f ledger.Filter, state, collection, after string) (ledger.Filter, error) {
-	f.State = operation.State(strings.ToUpper(state))
-	if states := operation.States(); state != "" && !f.State.Known() {
-		return f, fmt.Errorf("--state: %q is not one of %v%s", state, states, diag.DidYouMean(state, states))
+func parseFilter(f ledger.Filter, states []string, collection, after string) (ledger.Filter, error) {
+	for _, text := range states {
+		state, all := operation.State(strings.ToUpper(text)), operation.States()
+		if !state.Known() {
+			return f, fmt.Errorf("--state: %q is not one of %v%s", text, all, diag.DidYouMean(text, all))
+		}
+		if !slices.Contains(f.States, state) {
+			f.States = append(f.States, state)
+		}
+	}
+	if _, err := path.Match(f.JobKind, ""); err != nil {
+		return f, fmt.Errorf("--job-kind: %w", err)
 	}
 	if collection != "" {
 		var ok bool

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -23,29 +22,30 @@ type replaySelection struct {
 	dead   bool
 	rerun  bool
 
-	state, collection, jobKind, since string // as typed
-	filter                            ledger.Filter
-	after                             time.Time // only what ended later
+	states            []string // as typed, like collection and since
+	collection, since string
+	why               string // only dead effects whose last error contains this
+	filter            ledger.Filter
+	after             time.Time // only what ended, or with dead: died, later
 }
 
 func (s *replaySelection) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.effect, "effect", "", "only this effect, with its runs; or this one run")
 	cmd.Flags().BoolVar(&s.dead, "dead", false, "only effects that are dead")
-	cmd.Flags().StringVar(&s.state, "state", "", "only operations in this state, such as FAILED")
-	cmd.Flags().StringVar(&s.collection, "collection", "", "only operations of this collection, such as batches")
-	cmd.Flags().StringVar(&s.jobKind, "job-kind", "", "only operations of this job kind, a pattern such as 'nightly-*'")
-	cmd.Flags().StringVar(&s.since, "since", "",
-		"only operations that ended since then: 24h ago, or a time such as 2026-11-21T02:00:00Z")
+	filterFlags(cmd, &s.filter, &s.states, &s.collection)
+	cmd.Flags().StringVar(&s.since, "since", "", "only operations that ended, or with --dead effects that died, since "+
+		"then: 24h ago, or a time such as 2026-11-21T02:00:00Z")
+	cmd.Flags().StringVar(&s.why, "error", "", "with --dead: only effects whose last error contains this `TEXT`")
 }
 
 // parse reads the arguments and flags. The error joins every problem.
 func (s *replaySelection) parse(args []string, now time.Time) error {
 	var problems []error
-	filtered := s.state != "" || s.collection != "" || s.jobKind != "" || s.since != ""
+	filtered := len(s.states) > 0 || s.collection != "" || s.filter.JobKind != "" || s.since != "" || s.why != ""
 	switch {
 	case len(args) == 1 && filtered:
 		problems = append(problems, errors.New("name an operation, or select several with "+
-			"--state, --collection, --job-kind or --since: not both"))
+			"--state, --collection, --job-kind, --since or --error: not both"))
 	case len(args) == 1:
 		var err error
 		s.name, err = parseOperationName(args[0])
@@ -54,12 +54,13 @@ func (s *replaySelection) parse(args []string, now time.Time) error {
 		problems = append(problems, errors.New("name an operation, or select several with "+
 			"--dead, --state, --collection, --job-kind or --since"))
 	}
-	var err error
-	s.filter, err = parseFilter(ledger.Filter{Dead: s.dead, Limit: 500}, s.state, s.collection, "")
-	problems = append(problems, err)
-	if _, err := path.Match(s.jobKind, ""); err != nil {
-		problems = append(problems, fmt.Errorf("--job-kind: %w", err))
+	if s.why != "" && !s.dead {
+		problems = append(problems, errors.New("--error: only a dead effect has one to select by; add --dead"))
 	}
+	var err error
+	s.filter.Dead, s.filter.Limit = s.dead, 500
+	s.filter, err = parseFilter(s.filter, s.states, s.collection, "")
+	problems = append(problems, err)
 	if s.since != "" {
 		ago, agoErr := time.ParseDuration(s.since)
 		at, atErr := time.Parse(time.RFC3339, s.since)
@@ -108,20 +109,50 @@ func (s replaySelection) find(
 			return nil, nil, err
 		}
 		broken = append(broken, page.Broken...)
-		for _, rec := range page.Items {
-			if s.matches(rec) {
-				targets = append(targets, s.targets(rec)...)
-			}
+		found, unreadable, err := s.ofPage(ctx, l, page.Items)
+		if err != nil {
+			return nil, nil, err
 		}
+		targets, broken = append(targets, found...), append(broken, unreadable...)
 		if filter.After = page.Next; page.Next.Path == "" {
 			return targets, broken, nil
 		}
 	}
 }
 
-func (s replaySelection) matches(rec operation.Record) bool {
-	ok, err := path.Match(s.jobKind, rec.JobKind)
-	return (s.jobKind == "" || ok && err == nil) && (s.after.IsZero() || rec.SettledAt.After(s.after))
+// ofPage returns the selected effects of operations. When a dead effect died, and why, only its own
+// document says, which is read where it decides.
+func (s replaySelection) ofPage(
+	ctx context.Context, l *ledger.Ledger, records []operation.Record,
+) (targets []replayTarget, broken []ledger.Broken, err error) {
+	byEffect := s.dead && (!s.after.IsZero() || s.why != "")
+	settled := map[operation.Key]time.Time{}
+	for _, rec := range records {
+		if settled[rec.Key] = rec.SettledAt; byEffect || s.after.IsZero() || rec.SettledAt.After(s.after) {
+			targets = append(targets, s.targets(rec)...)
+		}
+	}
+	if !byEffect {
+		return targets, nil, nil
+	}
+	effects, broken, err := l.DeadEffects(ctx, records)
+	chosen := map[replayTarget]bool{}
+	for _, e := range effects {
+		if s.chooses(e, settled[e.Operation]) {
+			chosen[replayTarget{Operation: e.Operation, Effect: e.Name, Status: e.Status()}] = true
+		}
+	}
+	return slices.DeleteFunc(targets, func(t replayTarget) bool { return !chosen[t] }), broken, err
+}
+
+// chooses reports whether a dead effect died late enough, of the error that was asked for. Of one
+// that died under an earlier version, which recorded no time of it, the end of its operation counts.
+func (s replaySelection) chooses(e ledger.Effect, settled time.Time) bool {
+	died := e.DiedAt
+	if died.IsZero() {
+		died = settled
+	}
+	return (s.after.IsZero() || died.After(s.after)) && strings.Contains(e.LastError, s.why)
 }
 
 // findNamed is find for the one operation that was named.

@@ -37,6 +37,8 @@ func TestReplayByFilter(t *testing.T) {
 		{[]string{"--dead", "--job-kind", "other"}, ""},
 		{[]string{"--dead", "--since", "1h"}, "operations/c batches/b batches/a"},
 		{[]string{"--dead", "--since", time.Now().Add(time.Hour).Format(time.RFC3339)}, ""},
+		{[]string{"--dead", "--error", "said no"}, "operations/c batches/b batches/a"},
+		{[]string{"--dead", "--error", "said yes"}, ""},
 		{[]string{"--dead", "--effect", "strange"}, ""},
 		{[]string{"--dead", "--effect", "log"}, "operations/c batches/b batches/a"},
 	} {
@@ -69,6 +71,35 @@ func TestReplayByFilter(t *testing.T) {
 		strings.Contains(s.err, "[y/N]") {
 		t.Errorf("%d are dead after --yes: %s", open(), s.err)
 	}
+}
+
+// TestReplaySince: --since goes by when the effect died, not by when its operation ended. Of an
+// effect that died under an earlier version the operation's end counts.
+func TestReplaySince(t *testing.T) {
+	t.Parallel()
+	s := replaySelection{dead: true, after: time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC), why: "refused"}
+	before, after := s.after.Add(-time.Hour), s.after.Add(time.Hour)
+	for _, c := range []struct {
+		died, settled time.Time
+		why           string
+		want          bool
+	}{
+		{after, before, "it refused", true},
+		{before, before, "it refused", false},
+		{before, after, "it refused", false},
+		{time.Time{}, after, "it refused", true},
+		{time.Time{}, before, "it refused", false},
+		{time.Time{}, time.Time{}, "it refused", false},
+		{after, before, "it was down", false},
+	} {
+		if got := s.chooses(ledger.Effect{DiedAt: c.died, LastError: c.why}, c.settled); got != c.want {
+			t.Errorf("died %v, settled %v, %s: %v", c.died, c.settled, c.why, got)
+		}
+	}
+	f := newFile(t)
+	alert := f.deadAlert("intents/night-1") // about no operation, so nothing ended
+	cli(t, nil, "replay", "--dead", "--since", "1h", "--dry-run", "--store", f.store()).want(t, exitDone).says(t,
+		"intents/night-1", alert)
 }
 
 // TestReplayWaived: a waived effect is run again only if it is named.
@@ -131,6 +162,7 @@ func TestReplayWrongUse(t *testing.T) {
 		{[]string{"--state", "DONE"}, []string{"--state"}},
 		{[]string{"--collection", "jobs"}, []string{"--collection"}},
 		{[]string{"--job-kind", "["}, []string{"--job-kind"}},
+		{[]string{"--state", "FAILED", "--error", "x"}, []string{"--error", "--dead"}},
 		{[]string{"--since", "yesterday"}, []string{"--since", "24h"}},
 		{[]string{"batches/a", "--rerun=a/b"}, []string{"--rerun", "letters"}},
 		{[]string{"batches/a", "--rerun=stuck-1"}, []string{"--rerun", "alert"}},

@@ -8,49 +8,6 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Filter chooses operations for List. Its zero fields choose all.
-type Filter struct {
-	State      operation.State
-	Collection operation.Collection
-	Pending    bool   // only operations that have not ended, in due order
-	Dead       bool   // only operations with a dead effect; not together with Pending
-	After      Cursor // as List returned it
-	Limit      int    // must be positive
-}
-
-// List returns operations, newest first. With Dead, and without State and Collection, it then
-// returns the dead effects whose operation has no record, or that are about no operation. Each of
-// these is a record without a Version, which names that one effect. Errors: the store's.
-func (l *Ledger) List(ctx context.Context, f Filter) (Page[operation.Record], error) {
-	if f.Pending && f.Dead {
-		return Page[operation.Record]{}, errors.New("listing operations: Pending and Dead exclude each other")
-	}
-	var page Page[operation.Record]
-	if f.After.Path.Collection() != EffectsCollection {
-		var err error
-		page, err = find(ctx, l.store, queryList(f), readRecord)
-		if err != nil {
-			return page, fmt.Errorf("listing operations: %w", err)
-		}
-		if !f.Dead || f.State != "" || f.Collection != "" || page.Next.Path != "" {
-			return page, nil
-		}
-		f.After = Cursor{}
-		f.Limit -= len(page.Items) + len(page.Broken)
-	}
-	alone, err := find(ctx, l.store, queryWithoutRecord(f.After, f.Limit), func(doc Document) (operation.Record, error) {
-		effect, err := readEffect(doc)
-		rec := operation.Record{Key: effect.Operation, CreatedAt: effect.CreatedAt}
-		return rec.WithEffect(effect.Name, effect.Status()), err
-	})
-	if err != nil {
-		return page, fmt.Errorf("listing dead effects without a record: %w", err)
-	}
-	page.Items, page.Broken = append(page.Items, alone.Items...), append(page.Broken, alone.Broken...)
-	page.Next = alone.Next
-	return page, nil
-}
-
 // Record returns an operation's record: one document read. ErrNotFound: the ledger has no such
 // operation.
 func (l *Ledger) Record(ctx context.Context, key operation.Key) (operation.Record, error) {

@@ -34,16 +34,13 @@ func queryFailed(effect Path, after Cursor, limit int) Query {
 }
 
 // queryList: operations newest first, or those with a dead effect, or pending ones in due order.
-// Each perhaps of one state, of one collection or both.
-func queryList(f Filter) Query {
+// Each perhaps of one collection, and one query for each state that the filter names.
+func queryList(f Filter) []Query {
 	q := Query{
 		Collection: OperationsCollection, OrderBy: FieldCreatedAt, Descending: true, After: f.After, Limit: f.Limit,
 	}
 	if f.Pending {
 		q.OrderBy, q.Descending = FieldDueAt, false
-	}
-	if f.State != "" {
-		q.Where = append(q.Where, Equal{Field: "state", Value: string(f.State)})
 	}
 	if f.Collection != "" {
 		q.Where = append(q.Where, Equal{Field: "collection", Value: string(f.Collection)})
@@ -51,7 +48,23 @@ func queryList(f Filter) Query {
 	if f.Dead {
 		q.Where = append(q.Where, Equal{Field: "deadEffect", Value: true})
 	}
-	return q
+	if len(f.States) == 0 {
+		return []Query{q}
+	}
+	queries := make([]Query, len(f.States))
+	for i, state := range f.States {
+		queries[i] = q
+		queries[i].Where = append([]Equal{{Field: "state", Value: string(state)}}, q.Where...)
+	}
+	return queries
+}
+
+// queryRunning: effects that a worker has claimed, by the end of the lease.
+func queryRunning(after Cursor, limit int) Query {
+	return Query{
+		Collection: EffectsCollection, Where: []Equal{{Field: "state", Value: string(EffectClaimed)}},
+		OrderBy: FieldDueAt, After: after, Limit: limit,
+	}
 }
 
 // queryWithoutRecord: dead effects that no record names, newest first.
@@ -83,6 +96,7 @@ func QueryShapes() []Query {
 		queryDue(IntentsCollection, now, Cursor{}, 1),
 		queryOpen(IntentsCollection, Cursor{}, 1),
 		queryOpen(EffectsCollection, Cursor{}, 1),
+		queryRunning(Cursor{}, 1),
 		queryChildren("", DeliveriesCollection, FieldReceivedAt, Cursor{}, 1),
 		queryChildren("", EffectsCollection, FieldCreatedAt, Cursor{}, 1),
 		queryItems(EffectPath("", ""), 1),
@@ -91,11 +105,11 @@ func QueryShapes() []Query {
 		queryQuarantined(QuarantineFilter{Limit: 1}),
 		queryQuarantined(QuarantineFilter{Reason: "malformed", Limit: 1}),
 	}
-	for _, state := range []operation.State{"", operation.Pending} {
+	for _, states := range [][]operation.State{nil, {operation.Pending}} {
 		for _, collection := range []operation.Collection{"", operation.Batches} {
 			for _, f := range []Filter{{}, {Pending: true}, {Dead: true}} {
-				f.State, f.Collection, f.Limit = state, collection, 1
-				shapes = append(shapes, queryList(f))
+				f.States, f.Collection, f.Limit = states, collection, 1
+				shapes = append(shapes, queryList(f)...)
 			}
 		}
 	}

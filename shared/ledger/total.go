@@ -52,6 +52,12 @@ func (l *Ledger) CountOpenEffects(ctx context.Context) (Total, error) {
 	return l.count(ctx, "open effects", queryOpen(EffectsCollection, Cursor{}, 1))
 }
 
+// CountRunningEffects counts the effects that a worker has claimed, also past their lease. Errors:
+// the store's.
+func (l *Ledger) CountRunningEffects(ctx context.Context) (Total, error) {
+	return l.count(ctx, "running effects", queryRunning(Cursor{}, 1))
+}
+
 // CountWaitingIntents counts what WaitingIntents finds. Errors: the store's.
 func (l *Ledger) CountWaitingIntents(ctx context.Context) (Total, error) {
 	return l.count(ctx, "intents", queryOpen(IntentsCollection, Cursor{}, 1))

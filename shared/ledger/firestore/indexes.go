@@ -33,6 +33,7 @@ func Indexes() []Index {
 		// what is due [L4, R5, G6]
 		{ledger.OperationsCollection, []IndexField{due}},
 		{ledger.EffectsCollection, []IndexField{due}},
+		{ledger.EffectsCollection, []IndexField{state, due}}, // what is being run, counted
 		{ledger.IntentsCollection, []IndexField{due}},
 		// operations, newest first
 		{ledger.OperationsCollection, []IndexField{newest}},

@@ -31,6 +31,8 @@ func (w *world) list(f ledger.Filter) []operation.Key {
 	}
 }
 
+var succeeded = []operation.State{operation.Succeeded}
+
 var operationRead = []ledgerTest{
 	{"lists, by state, collection and what is waited for [L4]", func(w *world) {
 		for i, raw := range []string{"batches/a", "operations/b", "batches/c", "operations/d", "batches/e"} {
@@ -52,11 +54,11 @@ var operationRead = []ledgerTest{
 			{"all, newest first", ledger.Filter{}, []operation.Key{
 				"batches/e", "operations/d", "batches/c", "operations/b", "batches/a",
 			}},
-			{"one state", ledger.Filter{State: operation.Succeeded}, []operation.Key{"batches/e", "batches/c", "batches/a"}},
+			{"one state", ledger.Filter{States: succeeded}, []operation.Key{"batches/e", "batches/c", "batches/a"}},
 			{"one collection", ledger.Filter{Collection: operation.Operations}, []operation.Key{"operations/d", "operations/b"}},
-			{"both", ledger.Filter{State: operation.Pending, Collection: operation.Batches}, nil},
+			{"both", ledger.Filter{States: []operation.State{operation.Pending}, Collection: operation.Batches}, nil},
 			{"pending, the next first", ledger.Filter{Pending: true}, []operation.Key{"operations/d", "operations/b"}},
-			{"pending of one state", ledger.Filter{Pending: true, State: operation.Running}, nil},
+			{"pending of one state", ledger.Filter{Pending: true, States: []operation.State{operation.Running}}, nil},
 		} {
 			if got := w.list(c.f); !slices.Equal(got, c.want) {
 				w.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -85,9 +87,9 @@ var operationRead = []ledgerTest{
 		w.succeed()
 		dead("[batches/c operations/b batches/a]", ledger.Filter{})
 		dead("[batches/c batches/a]", ledger.Filter{Collection: operation.Batches})
-		dead("[batches/c operations/b batches/a]", ledger.Filter{State: operation.Succeeded})
-		dead("[operations/b]", ledger.Filter{State: operation.Succeeded, Collection: operation.Operations})
-		dead("[]", ledger.Filter{State: operation.Failed})
+		dead("[batches/c operations/b batches/a]", ledger.Filter{States: succeeded})
+		dead("[operations/b]", ledger.Filter{States: succeeded, Collection: operation.Operations})
+		dead("[]", ledger.Filter{States: []operation.State{operation.Failed}})
 		w.name = replayed
 		w.finish(w.granted(publish))
 		dead("[batches/c operations/b batches/a]", ledger.Filter{})

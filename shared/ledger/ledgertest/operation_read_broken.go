@@ -154,7 +154,7 @@ var operationReadBroken = []ledgerTest{
 			equal(w, fmt.Sprintf("%+v", f), fmt.Sprint(w.list(f)), want)
 		}
 		dead("[batches/abc-123 webhooks/second webhooks/first]", ledger.Filter{})
-		dead("[batches/abc-123]", ledger.Filter{State: operation.Succeeded})
+		dead("[batches/abc-123]", ledger.Filter{States: []operation.State{operation.Succeeded}})
 		dead("[batches/abc-123]", ledger.Filter{Collection: operation.Batches})
 		page, err := w.ledger().List(w.ctx, ledger.Filter{Dead: true, Limit: 9})
 		if err != nil || len(page.Items) != 3 || page.Items[1].Effects[second] != operation.EffectDead ||

@@ -50,6 +50,7 @@ var ledgerGroups = []struct {
 	{"EffectRequeue", effectRequeue},
 	{"EffectRequeueStarvation", effectRequeueStarvation},
 	{"OperationRead", operationRead},
+	{"OperationList", operationList},
 	{"OperationReadBroken", operationReadBroken},
 	{"Alert", alertTests},
 	{"AlertRaces", alertRaces},

@@ -126,10 +126,10 @@ func (p *plans) checkPasses(ctx context.Context) {
 
 // checkLists checks the queries of List.
 func (p *plans) checkLists(ctx context.Context) {
-	for _, state := range []operation.State{"", operation.Succeeded} {
+	for _, states := range [][]operation.State{nil, {operation.Succeeded, operation.Failed}} {
 		for _, collection := range []operation.Collection{"", operation.Batches} {
 			for _, f := range []ledger.Filter{{}, {Pending: true}, {Dead: true}} {
-				f.State, f.Collection, f.Limit = state, collection, 10
+				f.States, f.Collection, f.Limit = states, collection, 10
 				index := "listed"
 				if f.Pending {
 					index = "due"

@@ -1,0 +1,118 @@
+package ledgertest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// many registers n operations, a second apart: nightly ones and others in turn, and in turn pending,
+// SUCCEEDED, and FAILED.
+func (w *world) many(n int) {
+	w.Helper()
+	for i := range n {
+		w.name = nameOf(w, fmt.Sprintf("batches/n%02d", i))
+		kind := []string{"nightly-a", "other"}[i%2]
+		if _, err := w.ledger().Register(w.ctx, ledger.Registration{Name: w.name, JobKind: kind}); err != nil {
+			w.Fatal(err)
+		}
+		if state := []operation.State{"", operation.Succeeded, operation.Failed}[i%3]; state != "" {
+			w.ingest(w.event("d", state, time.Second))
+		}
+		w.store.Advance(time.Second)
+	}
+}
+
+var operationList = []ledgerTest{
+	{"several states at once, in their common order, across pages", func(w *world) {
+		w.many(12)
+		both := ledger.Filter{States: []operation.State{operation.Failed, operation.Succeeded}}
+		got := w.list(both)
+		equal(w, "found", len(got), 8)
+		equal(w, "newest first", slices.IsSortedFunc(got, func(a, b operation.Key) int {
+			return strings.Compare(string(b), string(a))
+		}), true)
+		both.Pending = true
+		equal(w, "pending", len(w.list(both)), 0)
+		both.States = append(both.States, operation.Pending)
+		equal(w, "pending", len(w.list(both)), 4)
+	}},
+	{"a job kind by its pattern, across pages", func(w *world) {
+		w.many(12)
+		f := ledger.Filter{JobKind: "nightly-*"}
+		equal(w, "found", fmt.Sprint(w.list(f)),
+			"[batches/n10 batches/n08 batches/n06 batches/n04 batches/n02 batches/n00]")
+		f.States = []operation.State{operation.Failed}
+		equal(w, "failed", fmt.Sprint(w.list(f)), "[batches/n08 batches/n02]")
+		f.JobKind = "none"
+		equal(w, "none", len(w.list(f)), 0)
+		f.JobKind, f.Limit = "nightly-[", 1
+		if _, err := w.ledger().List(w.ctx, f); err == nil {
+			w.Error("a pattern that is none was accepted")
+		}
+	}},
+	{"counts what it lists, without reading it", func(w *world) {
+		w.many(12)
+		w.name = nameOf(w, "batches/dead")
+		w.died()
+		counting := Count(w.store)
+		l := w.over(counting)
+		for _, c := range []struct {
+			f    ledger.Filter
+			want int
+		}{
+			{ledger.Filter{}, 13},
+			{ledger.Filter{Pending: true}, 4},
+			{ledger.Filter{Dead: true}, 1},
+			{ledger.Filter{States: []operation.State{operation.Succeeded, operation.Failed}}, 9},
+			{ledger.Filter{Collection: operation.Operations}, 0},
+		} {
+			total, err := l.CountOperations(w.ctx, c.f)
+			if err != nil || total != (ledger.Total{N: c.want}) {
+				w.Errorf("%+v: %+v, %v, want %d", c.f, total, err, c.want)
+			}
+		}
+		if _, err := l.CountOperations(w.ctx, ledger.Filter{JobKind: "nightly-*"}); err == nil {
+			w.Error("a job kind was counted")
+		}
+		open, err := l.CountOpenEffects(w.ctx)
+		if err != nil || open.N != 8 {
+			w.Errorf("open effects: %v, %v", open, err)
+		}
+		w.name = nameOf(w, "batches/n01")
+		w.granted(publish)
+		running, err := l.CountRunningEffects(w.ctx)
+		if err != nil || running.N != 1 {
+			w.Errorf("running effects: %v, %v", running, err)
+		}
+		equal(w, "documents read", counting.Counts().Read, 0)
+	}},
+	{"dead effects are read with one call, and only while they are dead", func(w *world) {
+		var keys []operation.Key
+		for i := range 3 {
+			w.name = nameOf(w, fmt.Sprint("batches/dead-", i))
+			w.died()
+			keys = append([]operation.Key{w.name.Key}, keys...)
+			w.store.Advance(time.Second)
+		}
+		page, err := w.ledger().List(w.ctx, ledger.Filter{Dead: true, Limit: 10})
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.replay(w.asked(publish, "m1")) // the newest, after it was listed
+		counting := Count(w.store)
+		effects, broken, err := w.over(counting).DeadEffects(w.ctx, page.Items)
+		if err != nil || len(broken) != 0 || len(effects) != 2 {
+			w.Fatalf("%+v, %v, %v", effects, broken, err)
+		}
+		for i, effect := range effects {
+			equal(w, "operation", effect.Operation, keys[i+1])
+			equal(w, "dead", effect.State == ledger.EffectDead && !effect.DiedAt.IsZero(), true)
+		}
+		equal(w, "calls", counting.Counts().Gets, 1)
+	}},
+}

@@ -1,0 +1,160 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A Filter chooses operations for List. Its zero fields choose all.
+type Filter struct {
+	States     []operation.State // one of these; each must be there once
+	Collection operation.Collection
+	// JobKind is a pattern as of path.Match, such as "nightly-*". No index finds it: List reads the
+	// operations that the other fields choose, and leaves out the others.
+	JobKind string
+	Pending bool   // only operations that have not ended, in due order
+	Dead    bool   // only operations with a dead effect; not together with Pending
+	After   Cursor // as List returned it
+	Limit   int    // must be positive
+}
+
+// validate returns an error for a filter that contradicts itself.
+func (f Filter) validate() error {
+	if f.Pending && f.Dead {
+		return errors.New("Pending and Dead exclude each other")
+	}
+	if _, err := path.Match(f.JobKind, ""); err != nil {
+		return fmt.Errorf("the pattern of the job kind, %q: %w", f.JobKind, err)
+	}
+	return nil
+}
+
+// matches reports whether what the index cannot find matches.
+func (f Filter) matches(rec operation.Record) bool {
+	ok, _ := path.Match(f.JobKind, rec.JobKind) // validate has tried the pattern
+	return f.JobKind == "" || ok
+}
+
+// onlyDead reports whether the filter also finds dead effects that no record names: they have no
+// state, collection or job kind.
+func (f Filter) onlyDead() bool {
+	return f.Dead && len(f.States) == 0 && f.Collection == "" && f.JobKind == ""
+}
+
+// maxSearched is how many operations one call of List reads at most to find a job kind.
+const maxSearched = 5000
+
+// List returns operations, newest first. With Dead, and without States, Collection and JobKind, it
+// then returns the dead effects whose operation has no record, or that are about no operation. Each
+// of these is a record without a Version, which names that one effect.
+//
+// It reads as many documents as it returns, at most as many again for each further state, and with
+// a JobKind 5,000: then a page may have fewer than Limit, or none, and a Next. Errors: the store's.
+func (l *Ledger) List(ctx context.Context, f Filter) (Page[operation.Record], error) {
+	if err := f.validate(); err != nil {
+		return Page[operation.Record]{}, fmt.Errorf("listing operations: %w", err)
+	}
+	var page Page[operation.Record]
+	if f.After.Path.Collection() != EffectsCollection {
+		var err error
+		page, err = l.listOperations(ctx, f)
+		if err != nil {
+			return page, fmt.Errorf("listing operations: %w", err)
+		}
+		if !f.onlyDead() || page.Next.Path != "" {
+			return page, nil
+		}
+		f.After = Cursor{}
+		f.Limit -= len(page.Items) + len(page.Broken)
+	}
+	alone, err := find(ctx, l.store, queryWithoutRecord(f.After, f.Limit), func(doc Document) (operation.Record, error) {
+		effect, err := readEffect(doc)
+		rec := operation.Record{Key: effect.Operation, CreatedAt: effect.CreatedAt}
+		return rec.WithEffect(effect.Name, effect.Status()), err
+	})
+	if err != nil {
+		return page, fmt.Errorf("listing dead effects without a record: %w", err)
+	}
+	page.Items, page.Broken = append(page.Items, alone.Items...), append(page.Broken, alone.Broken...)
+	page.Next = alone.Next
+	return page, nil
+}
+
+// listOperations is List for the operations alone.
+func (l *Ledger) listOperations(ctx context.Context, f Filter) (page Page[operation.Record], err error) {
+	chunk := f.Limit
+	if f.JobKind != "" {
+		chunk = max(f.Limit, 200)
+	}
+	for searched := 0; ; searched += chunk {
+		found, err := l.queryStates(ctx, f, chunk)
+		if err != nil {
+			return page, err
+		}
+		for _, doc := range found {
+			page.Next = Cursor{At: doc.At, Path: doc.Path}
+			switch rec, err := readRecord(doc); {
+			case err != nil:
+				page.Broken = append(page.Broken, broken(doc, err))
+			case f.matches(rec):
+				page.Items = append(page.Items, rec)
+			}
+			if len(page.Items)+len(page.Broken) == f.Limit {
+				return page, nil
+			}
+		}
+		if len(found) < chunk {
+			page.Next = Cursor{}
+			return page, nil
+		}
+		if f.After = page.Next; searched+chunk >= maxSearched {
+			return page, nil
+		}
+	}
+}
+
+// queryStates returns the first operations, at most limit, that the queries of a filter's states
+// find together, in their common order.
+func (l *Ledger) queryStates(ctx context.Context, f Filter, limit int) ([]Document, error) {
+	f.Limit = limit
+	var all []Document
+	queries := queryList(f)
+	for _, q := range queries {
+		found, err := l.store.Query(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	slices.SortStableFunc(all, func(a, b Document) int {
+		order := a.At.Compare(b.At)
+		if order == 0 {
+			order = strings.Compare(string(a.Path), string(b.Path))
+		}
+		if queries[0].Descending {
+			return -order
+		}
+		return order
+	})
+	return all[:min(limit, len(all))], nil
+}
+
+// CountOperations counts what List finds, in all its pages. A JobKind is not counted: it must be
+// empty. Errors: the store's.
+func (l *Ledger) CountOperations(ctx context.Context, f Filter) (Total, error) {
+	if err := f.validate(); err != nil || f.JobKind != "" {
+		return Total{}, errors.Join(errors.New("counting operations: no index counts a job kind"), err)
+	}
+	f.After, f.Limit = Cursor{}, 1
+	queries := queryList(f)
+	if f.onlyDead() {
+		queries = append(queries, queryWithoutRecord(Cursor{}, 1))
+	}
+	return l.count(ctx, "operations", queries...)
+}
