@@ -29,7 +29,7 @@ func Reconciler(ctx context.Context, settings Reconcile, log *slog.Logger) (reco
 	if err != nil {
 		return reconcile.Options{}, err
 	}
-	o := reconcile.Options{Adopt: settings.Discovery.Adopt, Log: log}
+	o := reconcile.Options{Adopt: settings.Discovery.Adopt, Dynamic: settings.Endpoint.Dynamic(), Log: log}
 	o.Gemini, err = lookup.NewClient(ctx, lookup.Options{APIKey: key, BaseURL: settings.Gemini.BaseURL})
 	if err != nil {
 		return o, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)

@@ -47,6 +47,9 @@ type Endpoint struct {
 // Checked reports whether reconciliation checks a static webhook at Gemini.
 func (e *Endpoint) Checked() bool { return e.Kind == WebhookStatic && e.URL != "" }
 
+// Dynamic reports whether events are delivered by dynamic webhooks, which no one request can check.
+func (e *Endpoint) Dynamic() bool { return e.Kind == WebhookDynamic && e.URL != "" }
+
 func (e *Endpoint) validate() []error {
 	var problems []error
 	if e.URL != "" {

@@ -110,6 +110,7 @@ func checkCollection(name string) error {
 	own := []string{
 		ledger.OperationsCollection, ledger.DeliveriesCollection, ledger.EffectsCollection, ledger.ItemsCollection,
 		ledger.IntentsCollection, ledger.QuarantineCollection, ledger.PartsCollection,
+		ledger.PassesCollection,
 	}
 	switch {
 	case !collectionName.MatchString(name):

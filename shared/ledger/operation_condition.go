@@ -49,6 +49,14 @@ func (l *Ledger) withStuck(rec operation.Record, now time.Time) (_ operation.Rec
 	return rec, true, alert
 }
 
+// nextStuck returns when a pass is to alert next that the operation is stuck.
+func (l *Ledger) nextStuck(rec operation.Record) time.Time {
+	if rec.AlertedAt.IsZero() {
+		return operation.Instant(rec.SubmittedAt.Add(l.settings.StuckAfter + time.Microsecond)) // longer than StuckAfter
+	}
+	return operation.Instant(rec.AlertedAt.Add(l.settings.AlertEvery))
+}
+
 func stuckDetail(rec operation.Record) string {
 	detail := fmt.Sprintf("it was submitted at %s and is %s", rec.SubmittedAt.Format(time.RFC3339), rec.State)
 	if rec.Condition != "" {
@@ -58,16 +66,25 @@ func stuckDetail(rec operation.Record) string {
 }
 
 // NoteCondition records why a look-up was inconclusive; an empty condition records that one was
-// not. It writes only what changes: the usual pass finds the same condition, or none, and reads one
-// document. It never changes a state [M7]. It ignores an operation that has ended, is not
-// registered or does not exist.
+// not. It writes only what changes, and reads one document. It never changes a state [M7]. It ignores
+// an operation that has ended, is not registered or does not exist.
 //
-// Not being found is not an end [R4]. From the twelfth interval on an alert is planned in the same
-// commit, once in every AlertEvery; for an abandoned operation the condition is only recorded.
-// Errors: as Ingest.
+// After an inconclusive look-up the operation is due again within an interval [R6]. Not being found
+// is not an end [R4]. From the twelfth interval on an alert is planned in the same commit, once in
+// every AlertEvery; for an abandoned operation the condition is only recorded. Errors: as Ingest.
 func (l *Ledger) NoteCondition(ctx context.Context, key operation.Key, condition Condition) (Noted, error) {
+	return l.noteCondition(ctx, key, condition, func(last *noting) error { return l.note(ctx, key, condition, last) })
+}
+
+// noteCondition is NoteCondition with another first try.
+func (l *Ledger) noteCondition(
+	ctx context.Context, key operation.Key, condition Condition, first func(*noting) error,
+) (Noted, error) {
 	var last noting
-	err := l.decide(ctx, "recording the condition of "+string(key), func(int) error {
+	err := l.decide(ctx, "recording the condition of "+string(key), func(tries int) error {
+		if tries == 0 {
+			return first(&last)
+		}
 		return l.note(ctx, key, condition, &last)
 	})
 	if err != nil {
@@ -98,12 +115,20 @@ func (l *Ledger) note(ctx context.Context, key operation.Key, condition Conditio
 	if doc.Exists() && reflect.DeepEqual(before, last.record) { // our own commit, whose answer was lost
 		return nil
 	}
+	return l.noteOn(ctx, doc, before, condition, now, last)
+}
+
+// noteOn notes the condition on the record as it was read.
+func (l *Ledger) noteOn(
+	ctx context.Context, doc Document, before operation.Record, condition Condition, now time.Time, last *noting,
+) error {
 	*last = noting{}
 	if before.Settled() || !before.Registered {
 		return nil
 	}
 	p := plan{record: before.WithoutCondition()}
 	if condition != "" {
+		var err error
 		if p, last.noted, err = l.withCondition(ctx, before, condition, now); err != nil {
 			return err
 		}
@@ -123,6 +148,9 @@ func (l *Ledger) withCondition(
 ) (plan, Noted, error) {
 	if reason := shorten(string(condition)); rec.Condition != reason {
 		rec.Condition, rec.ConditionSince = reason, now
+	}
+	if rec.DueAt.After(now.Add(l.settings.Interval)) {
+		rec.DueAt = l.next(now, 1)
 	}
 	if condition != ConditionNotFound {
 		return plan{record: rec}, Noted{}, nil

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"time"
 
 	"github.com/opledger/opledger/shared/operation"
@@ -21,6 +22,10 @@ func (l *Ledger) Now(ctx context.Context) (time.Time, error) {
 type DueOperation struct {
 	Record operation.Record
 	doc    Document
+	// widen: its next look-up may be later than after one interval. A mark of the pass says so first.
+	widen bool
+	// passStart is the start of the pass that claimed it.
+	passStart time.Time
 }
 
 // Name returns the operation's name, for the API [K5].
@@ -52,11 +57,42 @@ func due[T any](ctx context.Context, store Store, q Query, read func(Document) (
 // submitter, not for Gemini.
 const waitingFactor = 12
 
+// lookUpParts is the part of an operation's age after which it is looked up again.
+const lookUpParts = 12
+
+// nextLookUp returns when an operation is due again that a pass looks up. That is one interval after
+// the pass began. With widen, and after a conclusive look-up, it is a twelfth of the operation's age
+// where that is longer, at most LookupMaxInterval [R6]. It is not after the next alert that the
+// operation is stuck, unless that is within one interval, where a pass finds it in any case.
+func (l *Ledger) nextLookUp(rec operation.Record, passStart time.Time, widen bool) time.Time {
+	wait := l.settings.Interval
+	switch {
+	case rec.HasCondition():
+	case rec.State.Waiting():
+		wait *= waitingFactor
+	case widen:
+		wait = min(max(wait, passStart.Sub(rec.SubmittedAt)/lookUpParts), l.settings.lookupMax())
+	}
+	soonest, due := l.nextAfter(passStart, l.settings.Interval), l.nextAfter(passStart, wait)
+	if stuck := l.nextStuck(rec); stuck.Before(due) {
+		due = stuck
+	}
+	if due.Before(soonest) {
+		due = soonest
+	}
+	return due
+}
+
 // next returns when a document that this pass processes is due again: so many intervals after the
 // pass began, less a tenth of one, so that the next pass finds it, and less up to another tenth at
 // random, so that not all are due at once.
 func (l *Ledger) next(passStart time.Time, intervals int) time.Time {
-	return operation.Instant(passStart.Add(time.Duration(intervals)*l.settings.Interval - l.early()))
+	return l.nextAfter(passStart, time.Duration(intervals)*l.settings.Interval)
+}
+
+// nextAfter is next for a wait that is no number of intervals.
+func (l *Ledger) nextAfter(passStart time.Time, wait time.Duration) time.Time {
+	return operation.Instant(passStart.Add(wait - l.early()))
 }
 
 // early is how much sooner a document is due than after whole intervals: between one and two tenths
@@ -68,6 +104,8 @@ func (l *Ledger) early() time.Duration {
 
 // A Postponed is the result of Postpone.
 type Postponed struct {
+	// Operation is the operation as it is now, for what is learned of it.
+	Operation DueOperation
 	// Stuck: the operation has been pending for longer than StuckAfter [R4].
 	Stuck bool
 	// Alert: the alert is due now, and only this call returns it; the next one is due after
@@ -80,32 +118,97 @@ type Postponed struct {
 }
 
 // Postpone claims an operation for the pass that began at passStart. It counts the look-up [R3] and
-// moves the due time, so that an overlapping pass does not find the operation, and a pass that dies
-// costs one interval [R6]. Where the operation is stuck, the alert is planned in the same commit
-// [R4]. ErrConflict: another call has changed or claimed it; leave it alone.
+// moves the due time, so that an overlapping pass does not find the operation. The move is one
+// write on the version that the query found. Only after a conflict, or an answer that was lost, is
+// the record read again. A move of this very call is recognized by its due time, which no other
+// call writes. Where the operation is stuck, the alert is planned in the same commit [R4].
+//
+// Errors: ErrConflict, where the operation is not due any more: another pass has claimed it, or it
+// has ended; otherwise as Ingest.
 func (l *Ledger) Postpone(ctx context.Context, d DueOperation, passStart time.Time) (Postponed, error) {
-	rec := d.Record
-	rec.Attempts++
-	intervals := 1
-	if rec.State.Waiting() {
-		intervals = waitingFactor
+	m := move{ledger: l, passStart: passStart, found: d}
+	what := "claiming " + string(d.Record.Key) + " for this pass"
+	err := l.decide(ctx, what, func(tries int) error {
+		if tries == 0 {
+			return m.try(ctx, d)
+		}
+		return m.again(ctx)
+	})
+	if err == nil && m.taken {
+		err = fmt.Errorf("%s: %w", what, ErrConflict)
 	}
-	rec.DueAt = l.next(passStart, intervals)
-	var p Postponed
-	rec, p.Stuck, p.Alert = l.withStuck(rec, passStart)
+	if err != nil {
+		return Postponed{}, err
+	}
+	m.result.Planned = len(m.messages)
+	m.result.PublishErr = l.send(ctx, m.messages)
+	return m.result, nil
+}
+
+// A move is one call of Postpone, over all its tries. result and messages are those of the last
+// commit that was tried.
+type move struct {
+	ledger    *Ledger
+	passStart time.Time
+	found     DueOperation
+	result    Postponed
+	messages  []Message
+	taken     bool // the operation is not due any more
+}
+
+// try moves the operation as it was read in d.
+func (m *move) try(ctx context.Context, d DueOperation) error {
+	l, rec := m.ledger, d.Record
+	m.result, m.messages = Postponed{}, nil
+	rec.Attempts++
+	rec, m.result.Stuck, m.result.Alert = l.withStuck(rec, m.passStart)
+	rec.DueAt = l.nextLookUp(rec, m.passStart, d.widen).Add(-l.unique())
 	planned := plan{record: rec}
-	if p.Alert {
+	if m.result.Alert {
 		var err error
 		notice := Notice{Since: rec.StuckSince, Detail: stuckDetail(rec)}
-		if planned, err = l.planAlert(ctx, rec, AlertStuck, notice, passStart); err != nil {
-			return Postponed{}, fmt.Errorf("claiming %s for this pass: %w", rec.Key, err)
+		if planned, err = l.planAlert(ctx, rec, AlertStuck, notice, m.passStart); err != nil {
+			return err
 		}
 	}
-	_, write := l.writeRecord(d.doc, planned.record, passStart)
-	if err := l.commit(ctx, append(planned.writes, write)...); err != nil {
-		return Postponed{}, fmt.Errorf("claiming %s for this pass: %w", rec.Key, err)
+	rec, write := l.writeRecord(d.doc, planned.record, m.passStart)
+	m.messages = planned.messages
+	m.result.Operation = DueOperation{Record: rec, doc: d.doc, passStart: m.passStart}
+	tokens, err := l.store.Commit(ctx, append(planned.writes, write)...)
+	if err == nil {
+		m.result.Operation.doc.Token = tokens[len(tokens)-1]
 	}
-	p.Planned = len(planned.messages)
-	p.PublishErr = l.send(ctx, planned.messages)
-	return p, nil
+	return err
+}
+
+// unique is a time from none to a second that no other call uses, as far as chance allows: by it a
+// call whose answer was lost recognizes its own move.
+func (l *Ledger) unique() time.Duration {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(l.nonce())) // a hash returns no error
+	return time.Duration(hash.Sum64()%uint64(time.Second/time.Microsecond)) * time.Microsecond
+}
+
+// again reads the operation after a commit that failed or was not answered. Where the move was made
+// it is done. Otherwise it moves what is still due: a delivery changed it.
+func (m *move) again(ctx context.Context) error {
+	snapshot, err := m.ledger.store.Get(ctx, m.found.doc.Path)
+	if err != nil {
+		return err
+	}
+	doc := snapshot.Documents[0]
+	rec, err := readRecord(doc)
+	made := m.result.Operation.Record
+	switch {
+	case err != nil:
+		return err
+	case made.Key != "" && rec.DueAt.Equal(made.DueAt) && rec.Attempts == made.Attempts:
+		m.result.Operation.Record, m.result.Operation.doc = rec, doc
+		return nil
+	case rec.DueAt.IsZero() || rec.DueAt.After(m.passStart):
+		m.taken = true
+		return nil
+	}
+	// The mark is about the attempt that the query found, and about no other.
+	return m.try(ctx, DueOperation{Record: rec, doc: doc, widen: m.found.widen && rec.Attempts == m.found.Record.Attempts})
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -11,13 +12,16 @@ import (
 // Settings are what the ledger's decisions depend on beside the documents. Processes that share a
 // store should share them.
 type Settings struct {
-	Grace       time.Duration // between the submission and the first look-up [R1]
-	Interval    time.Duration // between two look-ups of one operation
-	StuckAfter  time.Duration // pending for longer than this is alerted [R4]
-	AlertEvery  time.Duration // and again after each such period
-	Retention   time.Duration // how long a closed record is kept [L3]
-	ClaimTTL    time.Duration // the lease of a claimed effect [S5]
-	MaxAttempts int           // how many attempts of an effect fail before it may be DEAD
+	Grace    time.Duration // between the submission and the first look-up [R1]
+	Interval time.Duration // between two look-ups of one operation, while it is young
+	// LookupMaxInterval is the longest time between two look-ups of one operation, however old it is;
+	// 0: the longer of an hour and Interval [R6].
+	LookupMaxInterval time.Duration
+	StuckAfter        time.Duration // pending for longer than this is alerted [R4]
+	AlertEvery        time.Duration // and again after each such period
+	Retention         time.Duration // how long a closed record is kept [L3]
+	ClaimTTL          time.Duration // the lease of a claimed effect [S5]
+	MaxAttempts       int           // how many attempts of an effect fail before it may be DEAD
 	// RetryFor is how long an effect must also have been failing before it is DEAD; 0: attempts
 	// alone count [S4].
 	RetryFor    time.Duration
@@ -52,6 +56,11 @@ func (s Settings) nextFence(before int64) int64 {
 	return max(before+1, s.RestoredAt.UnixMilli())
 }
 
+// lookupMax returns LookupMaxInterval or its default.
+func (s Settings) lookupMax() time.Duration {
+	return cmp.Or(s.LookupMaxInterval, max(time.Hour, s.Interval))
+}
+
 // Validate returns every problem of the settings, joined; nil if there is none.
 func (s Settings) Validate() error {
 	var problems []error
@@ -65,6 +74,10 @@ func (s Settings) Validate() error {
 		if d.d <= 0 {
 			problems = append(problems, fmt.Errorf("%s must be longer than zero, not %v", d.name, d.d))
 		}
+	}
+	if s.lookupMax() < s.Interval {
+		problems = append(problems, fmt.Errorf("lookup-max-interval, %v, must not be shorter than interval, %v",
+			s.LookupMaxInterval, s.Interval))
 	}
 	if s.RetryFor < 0 {
 		problems = append(problems, fmt.Errorf("retry-for must not be negative, but it is %v", s.RetryFor))

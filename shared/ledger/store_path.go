@@ -42,6 +42,7 @@ const (
 	IntentsCollection    = "intents"
 	QuarantineCollection = "quarantine"
 	PartsCollection      = "parts" // under a quarantined delivery
+	PassesCollection     = "passes"
 )
 
 // OperationPath returns the path of an operation's record.

@@ -25,34 +25,38 @@ type Endpoint struct {
 }
 
 // checkEndpoint alerts that the webhook does not deliver, and enables it again if the settings say
-// so. A webhook that an operator disabled stays disabled.
-func (p *pass) checkEndpoint(ctx context.Context) {
+// so. A webhook that an operator disabled stays disabled. Its errors are counted.
+func (p *pass) checkEndpoint(ctx context.Context) error {
 	if p.Endpoint == nil {
-		return
+		return nil
 	}
 	if err := p.pace.wait(ctx); err != nil {
 		p.count.fail(ctx, "waiting to check the webhook", err)
-		return
+		return err
 	}
 	hooks, err := p.Endpoint.Webhooks.Find(ctx, p.Endpoint.URL)
 	if err != nil {
 		p.count.fail(ctx, "checking the webhook", err)
-		return
+		return err
 	}
 	if len(hooks) == 0 {
 		p.noEndpoint(ctx)
 	}
-	enabled := false
 	for _, hook := range hooks {
 		if hook.State == webhooks.Enabled {
-			enabled = true
+			p.delivered = true
 			continue
 		}
 		p.disabled(ctx, hook)
 	}
-	if found := p.count.unannounced; enabled && found > 0 {
-		// A pass may be faster than a delivery, or a delivery lost. This alerts only together with
-		// refused deliveries while none is accepted: then genuine deliveries are refused.
+	return nil
+}
+
+// tellUnannounced logs that the pass found ends which the webhook had not delivered. A pass may be
+// faster than a delivery, or a delivery lost. This alerts only together with refused deliveries
+// while none is accepted: then genuine deliveries are refused.
+func (p *pass) tellUnannounced(ctx context.Context) {
+	if found := p.count.unannounced; p.Endpoint != nil && p.delivered && found > 0 {
 		p.Log.InfoContext(ctx, "found ends before their deliveries", "event", "reconcile",
 			"outcome", "unannounced", "found", found)
 	}

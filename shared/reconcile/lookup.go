@@ -11,6 +11,9 @@ import (
 
 // lookUp looks up the operations that are due. The error is that of each.
 func (p *pass) lookUp(ctx context.Context) error {
+	for _, err := range p.lookups.Recover(ctx) {
+		p.count.fail(ctx, "making due what an earlier pass left behind", err)
+	}
 	prepare := func(page []ledger.DueOperation) {
 		for _, due := range page {
 			since := due.Record.DueAt
@@ -18,6 +21,9 @@ func (p *pass) lookUp(ctx context.Context) error {
 				since = due.Record.CreatedAt
 			}
 			p.count.oldest(&p.count.OldestOperationSeconds, p.start, since)
+		}
+		if err := p.lookups.Prepare(ctx, page, p.delivered); err != nil {
+			p.count.fail(ctx, "marking what this pass looks up", err)
 		}
 		p.listing.prepare(ctx, batchesAmong(page))
 	}
@@ -29,7 +35,8 @@ func (p *pass) lookUp(ctx context.Context) error {
 				return err // it stays due
 			}
 		}
-		if !p.claim(ctx, due) {
+		due, claimed := p.claim(ctx, due)
+		if !claimed {
 			return nil
 		}
 		if !known {
@@ -50,16 +57,16 @@ func batchesAmong(due []ledger.DueOperation) []operation.Key {
 	return keys
 }
 
-// claim reports whether this pass may look the operation up. No other pass does within this
-// interval.
-func (p *pass) claim(ctx context.Context, due ledger.DueOperation) bool {
-	postponed, err := p.Ledger.Postpone(ctx, due, p.start)
+// claim returns the operation as it is now, and reports whether this pass may look it up. No other
+// pass does within this interval.
+func (p *pass) claim(ctx context.Context, due ledger.DueOperation) (ledger.DueOperation, bool) {
+	postponed, err := p.lookups.Claim(ctx, due)
 	switch {
 	case errors.Is(err, ledger.ErrConflict):
-		return false // another pass has it, or a delivery changed it
+		return due, false // another pass has it, or it has ended
 	case err != nil:
 		p.count.fail(ctx, "claiming an operation for this pass", err)
-		return false
+		return due, false
 	}
 	p.count.add(&p.count.Checked)
 	if postponed.Stuck {
@@ -70,7 +77,7 @@ func (p *pass) claim(ctx context.Context, due ledger.DueOperation) bool {
 			"operation", due.Record.Key, "submittedAt", due.Record.SubmittedAt, "attempt", due.Record.Attempts+1)
 	}
 	p.unpublished(ctx, postponed.PublishErr)
-	return true
+	return postponed.Operation, true
 }
 
 // ask looks one operation up. A batch whose look-up fails is looked for in the list.
@@ -86,31 +93,41 @@ func (p *pass) ask(ctx context.Context, name operation.Name) lookup.Answer {
 	return answer
 }
 
-// ingestAnswer ingests Gemini's answer.
+// ingestAnswer ingests Gemini's answer. Where the ledger has it, or it has no news, the look-up is
+// concluded. Otherwise the operation is due again after one interval.
 func (p *pass) ingestAnswer(ctx context.Context, due ledger.DueOperation, answer lookup.Answer) {
-	name := due.Name()
+	key := due.Record.Key
 	if !answer.Known() {
-		p.inconclusive(ctx, name, answer)
+		if p.inconclusive(ctx, due, answer) {
+			p.lookups.Conclude(key)
+		}
 		return
 	}
-	receipt, ok := p.ingest(ctx, answer.Event(name))
-	if !ok {
+	event := answer.Event(due.Name())
+	receipt, err := p.Ledger.IngestAnswer(ctx, due, event)
+	if !p.ingested(ctx, event, receipt, err) {
 		return
 	}
+	p.lookups.Conclude(key)
 	if !receipt.Settled {
 		p.count.add(&p.count.Running)
 	}
-	if due.Record.HasCondition() {
-		p.noteOrFail(ctx, name.Key, "")
+	if due.Record.HasCondition() && receipt.Outcome == ledger.Dropped { // else the event has cleared it
+		p.noteAnswer(ctx, due, "")
 	}
 }
 
 // ingest ingests an event that was made from Gemini's answer, and reports whether it could.
 func (p *pass) ingest(ctx context.Context, e operation.Event) (ledger.Receipt, bool) {
 	receipt, err := p.Ledger.Ingest(ctx, e)
+	return receipt, p.ingested(ctx, e, receipt, err)
+}
+
+// ingested counts and logs what became of Gemini's answer. It reports whether it was ingested.
+func (p *pass) ingested(ctx context.Context, e operation.Event, receipt ledger.Receipt, err error) bool {
 	if err != nil {
 		p.count.fail(ctx, "ingesting Gemini's answer", err)
-		return receipt, false
+		return false
 	}
 	p.unpublished(ctx, receipt.PublishErr)
 	p.withheld(ctx, receipt.Key, receipt.Withheld)
@@ -122,21 +139,36 @@ func (p *pass) ingest(ctx context.Context, e operation.Event) (ledger.Receipt, b
 	}
 	if receipt.Outcome != ledger.Dropped { // usually nothing has changed
 		p.Log.InfoContext(ctx, "looked an operation up", "event", "ingest", "source", operation.Reconcile,
-			"operation", receipt.Key, "state", receipt.State, "outcome", receipt.Outcome, "reason", receipt.Reason)
+			"operation", receipt.Key, "state", receipt.State, "outcome", receipt.Outcome, "reason", receipt.Reason,
+			"announced", receipt.Settled && p.delivered && announced(e))
 	}
-	return receipt, true
+	return true
+}
+
+// announced reports whether Gemini sends an event for an end. It sends none for a cancellation, a
+// video that failed, and an interaction that ended incomplete or over budget [R4].
+func announced(end operation.Event) bool {
+	switch end.State {
+	case operation.Succeeded, operation.Expired:
+		return true
+	case operation.Failed:
+		unfinished := end.Result.ErrorCode == "incomplete" || end.Result.ErrorCode == "budget_exceeded"
+		return end.Key.Collection() != operation.Operations && !unfinished
+	default:
+		return false
+	}
 }
 
 // inconclusive counts a look-up that does not tell the operation's state, and notes its reason on
-// the record. It closes nothing [R4].
-func (p *pass) inconclusive(ctx context.Context, name operation.Name, answer lookup.Answer) {
+// the record. It closes nothing [R4]. It reports whether the reason is noted.
+func (p *pass) inconclusive(ctx context.Context, due ledger.DueOperation, answer lookup.Answer) bool {
 	switch {
 	case answer.Reason == lookup.NotFound:
 		p.count.add(&p.count.Missing)
 	case ctx.Err() != nil: // the pass's time ran out
 		p.count.add(&p.count.Unknown)
 		p.count.more()
-		return
+		return false
 	default:
 		p.count.add(&p.count.Unknown)
 	}
@@ -144,34 +176,34 @@ func (p *pass) inconclusive(ctx context.Context, name operation.Name, answer loo
 		p.count.denied.Do(func() { // once per pass, because it is most likely about the key
 			p.Log.ErrorContext(ctx, "Gemini refuses the API key, or the key may not see an operation", "event", "alert",
 				"reason", "denied",
-				"operation", name.Key, "error", answer.Err)
+				"operation", due.Record.Key, "error", answer.Err)
 		})
 	} else {
 		p.Log.WarnContext(ctx, "a look-up was inconclusive", "event", "reconcile",
-			"operation", name.Key, "outcome", "unknown", "reason", answer.Reason, "error", answer.Err)
+			"operation", due.Record.Key, "outcome", "unknown", "reason", answer.Reason, "error", answer.Err)
 	}
-	p.noteOrFail(ctx, name.Key, ledger.Condition(answer.Reason))
+	return p.noteAnswer(ctx, due, ledger.Condition(answer.Reason))
 }
 
-// note records why look-ups are inconclusive or, with an empty condition, that one was conclusive.
-// An operation that is missing for too long is alerted [R4].
-func (p *pass) note(ctx context.Context, key operation.Key, trouble ledger.Condition) error {
-	noted, err := p.Ledger.NoteCondition(ctx, key, trouble)
+// noteAnswer records why a look-up was inconclusive or, with an empty condition, that it was
+// conclusive. It reports whether it is recorded.
+func (p *pass) noteAnswer(ctx context.Context, due ledger.DueOperation, condition ledger.Condition) bool {
+	noted, err := p.Ledger.NoteAnswer(ctx, due, condition)
 	if err != nil {
-		return err
+		p.count.fail(ctx, "noting an operation's condition", err)
+		return false
 	}
+	p.noted(ctx, due.Record.Key, noted)
+	return true
+}
+
+// noted logs an alert that an operation has been missing for too long [R4].
+func (p *pass) noted(ctx context.Context, key operation.Key, noted ledger.Noted) {
 	if noted.Alert {
 		p.Log.WarnContext(ctx, "Gemini has not found an operation for a long time", "event", "alert", "reason", "missing",
 			"operation", key)
 	}
 	p.unpublished(ctx, noted.PublishErr)
-	return nil
-}
-
-func (p *pass) noteOrFail(ctx context.Context, key operation.Key, trouble ledger.Condition) {
-	if err := p.note(ctx, key, trouble); err != nil {
-		p.count.fail(ctx, "noting an operation's condition", err)
-	}
 }
 
 // withheld logs that effects were not planned [L3].

@@ -5,18 +5,20 @@
 // One pass has these steps. Each has a share of the time, so that none starves another:
 //
 //  1. sweep: due effects are published again, whatever the state of their operation [R5];
-//  2. look-ups: Gemini's state of due pending operations is read, and ingested like a delivery
+//  2. the webhook's state is checked [R4]. Only where it delivers, look-ups become rarer with age;
+//  3. look-ups: Gemini's state of due pending operations is read, and ingested like a delivery
 //     [R2]. Batches are found in Gemini's list of batches where that takes fewer requests, or where a
 //     single look-up fails;
-//  3. discovery: a listed batch whose correlation id has an open intent is bound to it [G6]. Other
+//  4. discovery: a listed batch whose correlation id has an open intent is bound to it [G6]. Other
 //     unregistered batches are adopted if the settings say so. Names that deliveries reported for an
 //     intent are looked up;
-//  4. alerts: an intent without an operation is abandoned with an alert, the webhook's state is checked
-//     [R4], and what has been due for too long is reported [R8].
+//  5. alerts: an intent without an operation is abandoned with an alert, and what has been due for too
+//     long is reported [R4, R8].
 //
 // A pass may be cut off anywhere, overlap another, or meet an unreadable record. Each item's due
 // time is moved on, in a commit of its own, before the item is worked on. So an overlapping pass
-// leaves it alone, and a pass that dies delays it by one interval [R6]. No operation is ever closed
+// leaves it alone. What is moved for longer than an interval is marked before, one write for each
+// page, so that a pass that dies delays it by one interval, too [R6]. No operation is ever closed
 // without a terminal state from Gemini [R4].
 package reconcile
 
@@ -45,6 +47,9 @@ type Options struct {
 	Adopt bool
 	// Endpoint is checked in every pass; nil: none is.
 	Endpoint *Endpoint
+	// Dynamic: deliveries come by dynamic webhooks, which cannot be checked. Without them and without
+	// an enabled Endpoint every end waits for a look-up, and look-ups do not become rarer with age.
+	Dynamic bool
 	// Budget is how long a pass may take; 0: DefaultBudget.
 	Budget time.Duration
 	Log    *slog.Logger
@@ -66,11 +71,15 @@ type pass struct {
 	count   *counter
 	pace    *pacer
 	listing *listing
+	lookups *ledger.Lookups // of Pass alone
+	// delivered: Gemini delivers events, as far as can be seen.
+	delivered bool
 }
 
 // The parts of the time that is left to a pass which its steps may take.
 const (
 	sweepShare     = 0.25
+	endpointShare  = 0.1
 	lookShare      = 0.75
 	discoveryShare = 0.7
 )
@@ -80,18 +89,23 @@ const (
 func (r *Reconciler) Pass(ctx context.Context) (Summary, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Budget)
 	defer cancel()
-	start, err := r.Ledger.Now(ctx)
+	lookups, err := r.Ledger.BeginLookups(ctx, r.Budget)
 	if err != nil {
 		return Summary{}, err
 	}
-	p := r.pass(start)
+	p := r.pass(lookups.Start())
+	p.lookups = lookups
 	sweepErr := within(ctx, sweepShare, p.sweep)
+	_ = within(ctx, endpointShare, p.checkEndpoint) // its errors are counted
 	lookErr := within(ctx, lookShare, p.lookUp)
+	if err := lookups.End(ctx); err != nil {
+		p.count.fail(ctx, "ending the look-ups", err)
+	}
 	if sweepErr != nil && lookErr != nil {
 		return p.count.Summary, errors.Join(sweepErr, lookErr)
 	}
 	_ = within(ctx, discoveryShare, p.discover) // its errors are counted
-	p.checkEndpoint(ctx)
+	p.tellUnannounced(ctx)
 	p.checkBacklog(ctx)
 	return p.count.Summary, nil
 }
@@ -112,7 +126,7 @@ func (r *Reconciler) Sweep(ctx context.Context) (Summary, error) {
 
 func (r *Reconciler) pass(start time.Time) *pass {
 	p := &pass{Options: r.Options, start: start, count: &counter{log: r.Log}, pace: newPacer()}
-	p.listing = newListing(r.Gemini, p.pace)
+	p.listing, p.delivered = newListing(r.Gemini, p.pace), r.Dynamic
 	return p
 }
 
@@ -140,8 +154,12 @@ func (r *Reconciler) One(ctx context.Context, key operation.Key) (lookup.Answer,
 			return answer, receipt, err
 		}
 	}
-	if !answer.Known() || rec.HasCondition() {
-		err = p.note(ctx, key, ledger.Condition(answer.Reason))
+	if answer.Known() && !rec.HasCondition() {
+		return answer, receipt, nil
+	}
+	noted, err := r.Ledger.NoteCondition(ctx, key, ledger.Condition(answer.Reason))
+	if err == nil {
+		p.noted(ctx, key, noted)
 	}
 	return answer, receipt, err
 }

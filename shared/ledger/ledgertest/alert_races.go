@@ -64,14 +64,14 @@ var alertRaces = join(
 				rec.Effects["page@missing-1"] == operation.EffectOpen)
 		}
 	}),
-	unanswered("Postpone: the alert is planned, if not published [R4, R5]", func(w *world, lossy func() *ledger.Ledger) {
+	unanswered("Postpone: the alert is planned and published, once [R4, R6]", func(w *world, lossy func() *ledger.Ledger) {
 		w.paged()
 		due, now := w.stuck()
-		if _, err := lossy().Postpone(w.ctx, due, now); err == nil {
-			w.Error("Postpone: no error")
+		p, err := lossy().Postpone(w.ctx, due, now)
+		if err != nil || !p.Alert || p.Planned != 1 || p.Operation.Record.Attempts != 1 {
+			w.Errorf("Postpone: %+v, %v", p, err)
 		}
 		equal(w, "the record", w.record().Effects["page@stuck-1"], operation.EffectOpen)
-		equal(w, "swept", w.sweep(), 1)
 		w.published("page@stuck-1")
 		w.store.Advance(w.settings.Interval)
 		equal(w, "planned again", w.postpone().Planned, 0)

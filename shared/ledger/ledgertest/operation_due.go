@@ -211,6 +211,29 @@ var operationDue = join([]ledgerTest{
 			equal(w, "attempts", w.record().Attempts, 1)
 		}
 	}),
+	unanswered("Postpone: one's own move [R6]", func(w *world, lossy func() *ledger.Ledger) {
+		w.register()
+		due, now := w.pass()
+		p, err := lossy().Postpone(w.ctx, due, now)
+		if err != nil || p.Operation.Record.Attempts != 1 {
+			w.Errorf("Postpone: %+v, %v", p, err)
+		}
+		equal(w, "attempts", w.record().Attempts, 1)
+		if _, err := w.ledger().NoteAnswer(w.ctx, p.Operation, "later"); err != nil {
+			w.Error(err)
+		}
+		equal(w, "noted on what was moved", w.record().Version, 3)
+	}),
+	[]ledgerTest{{"a delivery between the query and the move delays no look-up [R6]", func(w *world) {
+		w.register()
+		due, now := w.pass()
+		w.ingest(w.event("d1", operation.Running, time.Second))
+		p, err := w.ledger().Postpone(w.ctx, due, now)
+		if err != nil || p.Operation.Record.State != operation.Running {
+			w.Errorf("Postpone: %+v, %v", p, err)
+		}
+		equal(w, "attempts", w.record().Attempts, 1)
+	}}},
 	both("a pass against a webhook [R2, M6]", func(w *world) (a, b move, check func()) {
 		w.register()
 		due, now := w.pass()

@@ -1,0 +1,188 @@
+package ledgertest
+
+import (
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// marksPath is the document of the marks.
+const marksPath ledger.Path = "passes/lookups"
+
+// marked returns the marks.
+func (w *world) marked() []ledger.Mark {
+	w.Helper()
+	return read[ledger.Marks](w, marksPath).Marks
+}
+
+// aged lets an operation of a day run, whose look-ups are an hour apart.
+func (w *world) aged() {
+	w.Helper()
+	w.quiet()
+	w.running(day)
+}
+
+// dueToNext makes the next pass after so long, and returns how many operations are due to it.
+func (w *world) dueToNext(after time.Duration) int {
+	w.Helper()
+	w.store.Advance(after)
+	k, err := w.ledger().BeginLookups(w.ctx, passTime)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, err := range k.Recover(w.ctx) {
+		w.Errorf("Recover: %v", err)
+	}
+	page, err := w.ledger().DueOperations(w.ctx, k.Start(), ledger.Cursor{}, 100)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.ended(k)
+	return len(page.Items)
+}
+
+var operationMarks = join([]ledgerTest{
+	{"a pass that ends leaves no mark [R6]", func(w *world) {
+		w.aged()
+		k, due := w.moved()
+		marks := w.marked()
+		if len(marks) != 1 || len(marks[0].Moved) != 1 || marks[0].Moved[0] != (ledger.LookedUp{Key: w.name.Key, Attempts: 1}) ||
+			!marks[0].Until.Equal(k.Start().Add(passTime)) {
+			w.Fatalf("the marks are %+v", marks)
+		}
+		k.Conclude(due.Record.Key)
+		w.ended(k)
+		equal(w, "marks", len(w.marked()), 0)
+		equal(w, "due after an interval", w.dueToNext(w.settings.Interval), 0)
+		equal(w, "due after an hour", w.dueToNext(time.Hour), 1)
+	}},
+	{"a pass that dies between the move and the answer costs one interval [R6]", func(w *world) {
+		w.aged()
+		w.moved()
+		equal(w, "due after an interval", w.dueToNext(w.settings.Interval), 1)
+		equal(w, "marks", len(w.marked()), 0)
+	}},
+	{"a pass that dies before the move costs nothing [R6]", func(w *world) {
+		w.aged()
+		k, page := w.lookups(w.ledger())
+		if err := k.Prepare(w.ctx, page, true); err != nil {
+			w.Fatal(err)
+		}
+		version := w.record().Version
+		equal(w, "due at once", w.dueToNext(0), 1)
+		equal(w, "due after an interval", w.dueToNext(w.settings.Interval), 1)
+		equal(w, "version", w.record().Version, version)
+	}},
+	{"a mark within its time is left alone [R6]", func(w *world) {
+		w.aged()
+		k, due := w.moved()
+		equal(w, "due to an overlapping pass", w.dueToNext(passTime-time.Minute), 0)
+		equal(w, "marks", len(w.marked()), 1)
+		k.Conclude(due.Record.Key)
+		w.ended(k)
+		equal(w, "marks of all passes", len(w.marked()), 0)
+		equal(w, "due to the next pass", w.dueToNext(2*time.Minute), 0)
+	}},
+	{"two passes at once keep a mark each [R6]", func(w *world) {
+		w.aged()
+		first, _ := w.moved()
+		w.name = nameOf(w, "batches/other")
+		w.aged()
+		second, due := w.moved()
+		equal(w, "marks", len(w.marked()), 2)
+		second.Conclude(due.Record.Key)
+		w.ended(second)
+		if marks := w.marked(); len(marks) != 1 || !marks[0].Start.Equal(first.Start()) {
+			w.Errorf("the marks are %+v", marks)
+		}
+	}},
+	{"what has no answer when the pass ends is due again within an interval [R6]", func(w *world) {
+		w.aged()
+		k, _ := w.moved()
+		w.ended(k)
+		equal(w, "due at once", w.dueToNext(time.Second), 0)
+		equal(w, "due after an interval", w.dueToNext(w.settings.Interval), 1)
+	}},
+	{"what another pass has looked up since is not due again [R6]", func(w *world) {
+		w.aged()
+		w.moved()
+		w.store.Advance(w.settings.Interval)
+		late, err := w.ledger().BeginLookups(w.ctx, passTime)
+		if err != nil {
+			w.Fatal(err)
+		}
+		equal(w, "due to the next pass", w.dueToNext(0), 1)
+		k, due := w.moved() // and late has read the mark, too
+		k.Conclude(due.Record.Key)
+		w.ended(k)
+		for _, err := range late.Recover(w.ctx) {
+			w.Errorf("Recover: %v", err)
+		}
+		w.waits(k, time.Hour)
+		w.ended(late)
+	}},
+	{"a delivery after the move keeps nothing from being due again [R6]", func(w *world) {
+		w.aged()
+		w.moved()
+		w.ingest(w.event("d2", operation.Running, time.Hour))
+		equal(w, "due after an interval", w.dueToNext(w.settings.Interval), 1)
+	}},
+	{"what has ended since is not due again", func(w *world) {
+		w.aged()
+		w.moved()
+		w.ingest(w.event("d2", operation.Succeeded, time.Hour))
+		equal(w, "due after an interval", w.dueToNext(w.settings.Interval), 0)
+	}},
+	{"without readable marks nothing is widened [R6]", func(w *world) {
+		w.aged()
+		unreadable := struct {
+			Version int64  `json:"version" firestore:"version"`
+			Marks   string `json:"marks" firestore:"marks"`
+		}{1, "none"}
+		if _, err := w.store.Commit(w.ctx, ledger.Write{Path: marksPath, Data: unreadable}); err != nil {
+			w.Fatal(err)
+		}
+		k, due := w.moved()
+		w.waits(k, w.settings.Interval)
+		equal(w, "errors", len(k.Recover(w.ctx)), 1)
+		k.Conclude(due.Record.Key)
+		w.ended(k)
+	}},
+	{"without a mark nothing is widened [R6]", func(w *world) {
+		w.aged()
+		l := w.over(Inject(w.store, Times(3, FailBefore)...))
+		k, page := w.lookups(l)
+		if err := k.Prepare(w.ctx, page, true); err == nil {
+			w.Error("Prepare: no error")
+		}
+		if _, err := k.Claim(w.ctx, page[0]); err != nil {
+			w.Fatal(err)
+		}
+		w.waits(k, w.settings.Interval)
+	}},
+}, unanswered("a mark and its end [R6]", func(w *world, lossy func() *ledger.Ledger) {
+	w.aged()
+	k, page := w.lookups(lossy())
+	if err := k.Prepare(w.ctx, page, true); err != nil {
+		w.Fatal(err)
+	}
+	equal(w, "marks", len(w.marked()), 1)
+	if _, err := k.Claim(w.ctx, page[0]); err != nil {
+		w.Fatal(err)
+	}
+	w.waits(k, time.Hour)
+	w.ended(k)
+	equal(w, "marks of what has no answer", len(w.marked()), 1)
+	w.store.Advance(w.settings.Interval)
+	k, err := lossy().BeginLookups(w.ctx, passTime)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, err := range k.Recover(w.ctx) {
+		w.Errorf("Recover: %v", err)
+	}
+	w.ended(k)
+	equal(w, "marks", len(w.marked()), 0)
+	equal(w, "due", len(w.dueOperations().Items), 1)
+}))

@@ -1,0 +1,30 @@
+package ledger
+
+import (
+	"context"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// IngestAnswer ingests an event that was made of Gemini's answer about an operation, as Postpone
+// returned it. Usually the answer has no news. Then the reducer drops it against the record in hand,
+// and the store is not asked: what is dropped is dropped at any later time, too [M2]. Anything else
+// goes through Ingest [R2, M7]. Errors: as Ingest.
+func (l *Ledger) IngestAnswer(ctx context.Context, d DueOperation, e operation.Event) (Receipt, error) {
+	rec := d.Record
+	reduced := operation.Reduce(rec, e, l.settings.Transitions)
+	if reduced.Applied || reduced.Reason == operation.TerminalConflict {
+		return l.Ingest(ctx, e)
+	}
+	return Receipt{
+		Key: rec.Key, Outcome: Dropped, Reason: reduced.Reason, Registered: rec.Registered, State: rec.State,
+	}, nil
+}
+
+// NoteAnswer is NoteCondition for an operation as Postpone returned it: where nothing else has
+// changed the record since, nothing is read. Its "now" is the start of the pass.
+func (l *Ledger) NoteAnswer(ctx context.Context, d DueOperation, condition Condition) (Noted, error) {
+	return l.noteCondition(ctx, d.Record.Key, condition, func(last *noting) error {
+		return l.noteOn(ctx, d.doc, d.Record, condition, d.passStart, last)
+	})
+}

@@ -1,0 +1,228 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// marksPath is the one document of the marks, which a pass reads where it asks for the time.
+const marksPath Path = PassesCollection + "/lookups"
+
+// A Marks is the document in which passes leave their marks. A widened look-up is postponed before
+// its request, for longer than an interval. A pass that dies between the two would delay it so long.
+// So the pass first leaves a mark with what it is about to postpone, one write for each page, and
+// removes it at its end. A later pass that finds a mark past its time makes that due again [R6].
+type Marks struct {
+	Schema  int    `json:"schema" firestore:"schema"`
+	Version int64  `json:"version" firestore:"version"`
+	Marks   []Mark `json:"marks" firestore:"marks"`
+}
+
+// A Mark says what one pass may have postponed without having an answer.
+type Mark struct {
+	Pass string `json:"pass" firestore:"pass"` // unique
+	// Start is when the pass began, and Until when it is over.
+	Start time.Time  `json:"start" firestore:"start"`
+	Until time.Time  `json:"until" firestore:"until"`
+	Moved []LookedUp `json:"moved" firestore:"moved"`
+}
+
+// A LookedUp is one look-up of an operation: the one that counts so many attempts.
+type LookedUp struct {
+	Key      operation.Key `json:"key" firestore:"key"`
+	Attempts int           `json:"attempts" firestore:"attempts"`
+}
+
+// Lookups are the look-ups of one pass. Claim and Conclude are safe for concurrent use.
+type Lookups struct {
+	ledger       *Ledger
+	id           string
+	start, until time.Time
+	token        Token
+	marks        Marks
+	unreadable   error    // why there can be no marks
+	dead         []string // passes whose marks were handled
+
+	mu   sync.Mutex
+	open map[operation.Key]LookedUp // postponed for longer than an interval, and without an answer
+}
+
+// BeginLookups begins the look-ups of a pass that takes no longer than budget. It reads the store's
+// time and the marks. The error is the store's.
+func (l *Ledger) BeginLookups(ctx context.Context, budget time.Duration) (*Lookups, error) {
+	k := &Lookups{ledger: l, id: l.nonce(), open: map[operation.Key]LookedUp{}}
+	var err error
+	if k.start, err = k.read(ctx); err != nil {
+		return nil, fmt.Errorf("beginning a pass: %w", err)
+	}
+	k.until = k.start.Add(budget)
+	return k, nil
+}
+
+// Start returns when the pass began, by the store's clock.
+func (k *Lookups) Start() time.Time { return k.start }
+
+// read reads the marks, and returns the store's time.
+func (k *Lookups) read(ctx context.Context) (time.Time, error) {
+	snapshot, err := k.ledger.store.Get(ctx, marksPath)
+	if err != nil {
+		return time.Time{}, err
+	}
+	doc := snapshot.Documents[0]
+	k.token = doc.Token
+	k.marks, k.unreadable = decode(doc, func(Marks) Path { return marksPath })
+	return operation.Instant(snapshot.ReadTime), nil
+}
+
+// Recover makes due what passes left behind that died, or whose time ran out between a move and its
+// answer. It is due one interval after it was moved, as if it had never been widened. The errors are
+// those of single operations, and of marks that cannot be read: then nothing is widened.
+func (k *Lookups) Recover(ctx context.Context) []error {
+	if k.unreadable != nil {
+		return []error{k.unreadable}
+	}
+	var errs []error
+	for _, mark := range k.marks.Marks {
+		if !mark.Until.Before(k.start) { // of a pass that may be running
+			continue
+		}
+		handled := true
+		for _, looked := range mark.Moved {
+			if err := k.ledger.restore(ctx, mark, looked); err != nil {
+				errs = append(errs, err)
+				handled = handled && Permanent(err)
+			}
+		}
+		if handled {
+			k.dead = append(k.dead, mark.Pass)
+		}
+	}
+	return errs
+}
+
+// restore makes an operation due one interval after the mark's pass began. Where its attempts are
+// others, another pass has looked it up since, or this one never did.
+func (l *Ledger) restore(ctx context.Context, mark Mark, looked LookedUp) error {
+	return l.decide(ctx, "making "+string(looked.Key)+" due again", func(int) error {
+		snapshot, err := l.store.Get(ctx, OperationPath(looked.Key))
+		if err != nil {
+			return err
+		}
+		doc, now := snapshot.Documents[0], operation.Instant(snapshot.ReadTime)
+		rec, err := readRecord(doc)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+		if rec.Attempts != looked.Attempts || !rec.DueAt.After(mark.Start.Add(l.settings.Interval)) {
+			return nil
+		}
+		rec.DueAt = l.next(mark.Start, 1)
+		_, write := l.writeRecord(doc, rec, now)
+		return l.commit(ctx, write)
+	})
+}
+
+// Prepare leaves a mark for the operations of a page that Claim is about to postpone for longer than
+// an interval; none for a page without any. widen: the look-ups of old operations are widened.
+// After an error nothing of the page is widened. It is the store's.
+func (k *Lookups) Prepare(ctx context.Context, page []DueOperation, widen bool) error {
+	moved := k.unanswered()
+	marked := len(moved)
+	for i, d := range page {
+		if k.unreadable != nil || !k.ledger.postponesLong(d.Record, k.start, widen) {
+			continue
+		}
+		page[i].widen = widen
+		moved = append(moved, LookedUp{Key: d.Record.Key, Attempts: d.Record.Attempts + 1})
+	}
+	if len(moved) == marked {
+		return nil
+	}
+	err := k.write(ctx, moved, k.until)
+	for i := range page {
+		page[i].widen = page[i].widen && err == nil
+	}
+	return err
+}
+
+// postponesLong reports whether the next look-up is later than after one interval.
+func (l *Ledger) postponesLong(rec operation.Record, passStart time.Time, widen bool) bool {
+	rec, _, _ = l.withStuck(rec, passStart)
+	return l.nextLookUp(rec, passStart, widen).After(passStart.Add(l.settings.Interval))
+}
+
+// Claim is Postpone for this pass.
+func (k *Lookups) Claim(ctx context.Context, d DueOperation) (Postponed, error) {
+	p, err := k.ledger.Postpone(ctx, d, k.start)
+	if rec := p.Operation.Record; err == nil && rec.DueAt.After(k.start.Add(k.ledger.settings.Interval)) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.open[rec.Key] = LookedUp{Key: rec.Key, Attempts: rec.Attempts}
+	}
+	return p, err
+}
+
+// Conclude notes that the answer about an operation is in the ledger, or has no news.
+func (k *Lookups) Conclude(key operation.Key) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.open, key)
+}
+
+// unanswered returns what Claim postponed and Conclude did not conclude.
+func (k *Lookups) unanswered() []LookedUp {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var open []LookedUp
+	for _, looked := range k.open {
+		open = append(open, looked)
+	}
+	return open
+}
+
+// End removes the mark of the pass, and those that Recover handled. What has no answer stays marked,
+// for the next pass. The error is the store's: then the mark stays until its time.
+func (k *Lookups) End(ctx context.Context) error { return k.write(ctx, k.unanswered(), k.start) }
+
+// write makes the mark of this pass hold moved, and removes those that were handled. Where nothing
+// changes it writes nothing.
+func (k *Lookups) write(ctx context.Context, moved []LookedUp, until time.Time) error {
+	if k.unreadable != nil {
+		return nil
+	}
+	return k.ledger.decide(ctx, "marking what a pass looks up", func(tries int) error {
+		if tries > 0 {
+			if _, err := k.read(ctx); err != nil {
+				return err
+			}
+			if k.unreadable != nil {
+				return k.unreadable
+			}
+		}
+		marks := slices.DeleteFunc(slices.Clone(k.marks.Marks), func(m Mark) bool {
+			return m.Pass == k.id || slices.Contains(k.dead, m.Pass)
+		})
+		if len(moved) > 0 {
+			marks = append(marks, Mark{Pass: k.id, Start: k.start, Until: until, Moved: moved})
+		}
+		if len(marks) == len(k.marks.Marks) && (len(marks) == 0 || reflect.DeepEqual(marks, k.marks.Marks)) {
+			return nil // or an earlier try was made, and its answer was lost
+		}
+		next := Marks{Schema: operation.SchemaVersion, Version: k.marks.Version + 1, Marks: marks}
+		write := Write{Path: marksPath, Token: k.token, Data: next}
+		if len(marks) == 0 {
+			next, write.Data = Marks{}, nil
+		}
+		tokens, err := k.ledger.store.Commit(ctx, write)
+		if err == nil {
+			k.token, k.marks = tokens[0], next
+		}
+		return err
+	})
+}
