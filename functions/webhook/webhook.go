@@ -117,7 +117,8 @@ func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, 
 	}
 	log.Log(ctx, level, "delivery accepted", "event", event, "operation", receipt.Key, "outcome", receipt.Outcome,
 		"reason", receipt.Reason, "registered", receipt.Registered, "state", receipt.State, "effects", receipt.Planned,
-		"announced", receipt.Settled && receipt.Registered, "correlated", receipt.Correlated, "disputed", receipt.Disputed, "bound", proof.Bound,
+		"announced", receipt.Settled && receipt.Registered, "correlated", receipt.Correlated,
+		"disputed", receipt.Disputed, "bound", proof.Bound,
 		"duration_ms", took.Milliseconds())
 	if receipt.Withheld > 0 {
 		log.WarnContext(ctx, ledger.WithheldMessage, "event", "effect", "outcome", "withheld",

@@ -47,7 +47,8 @@ var operationMarks = join([]ledgerTest{
 		w.aged()
 		k, due := w.moved()
 		marks := w.marked()
-		if len(marks) != 1 || len(marks[0].Moved) != 1 || marks[0].Moved[0] != (ledger.LookedUp{Key: w.name.Key, Attempts: 1}) ||
+		want := ledger.LookedUp{Key: w.name.Key, Attempts: 1}
+		if len(marks) != 1 || len(marks[0].Moved) != 1 || marks[0].Moved[0] != want ||
 			!marks[0].Until.Equal(k.Start().Add(passTime)) {
 			w.Fatalf("the marks are %+v", marks)
 		}
