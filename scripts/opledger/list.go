@@ -17,52 +17,59 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
+// A listing is one call of list.
+type listing struct {
+	filter          ledger.Filter
+	asJSON, intents bool
+	width           int // of the terminal; 0: none, or --wide
+}
+
 func newList(outside environment) *cobra.Command {
 	var store, collection, after string
 	var states []string
-	var asJSON, intents bool
-	filter := ledger.Filter{}
+	var q listing
+	var wide, watch bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List operations, newest first",
 		Long: "Lists operations, newest first. --pending lists those that are waited for, and why. --dead lists\n" +
-			"those with a dead effect, and dead alerts. --intents lists what submitters announced and no\n" +
-			"operation has been found for. A document that cannot be read, or that another program wrote, is\n" +
-			"left alone and has a row that says so.",
+			"the dead effects, also of alerts, with when and why each died. --intents lists what submitters\n" +
+			"announced and no operation has been found for. On a terminal rows are cut to its width and times are\n" +
+			"relative; --wide shows all. A document that cannot be read, or that another program wrote, is left\n" +
+			"alone and has a row that says so.",
 		Example: "  opledger list\n" +
-			"  opledger list --state FAILED --json\n" +
-			"  opledger list --pending\n" +
+			"  opledger list --state FAILED,EXPIRED --job-kind 'nightly-*' --json\n" +
+			"  opledger list --pending --watch\n" +
 			"  opledger list --dead\n" +
 			"  opledger list --intents",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
-			if filter, err = parseFilter(filter, states, collection, after); err != nil {
+			if q.filter, err = parseFilter(q.filter, states, collection, after); err != nil {
 				return usageError{err}
 			}
 			l, closeStore, err := openReader(cmd.Context(), outside, store)
 			if err != nil {
 				return err
 			}
-			if intents {
-				err = listIntents(cmd.Context(), outside.out, l, filter, asJSON)
-			} else {
-				err = listOperations(cmd.Context(), outside.out, l, filter, asJSON)
-			}
+			q.width = outside.width(wide)
+			err = repeated(cmd.Context(), outside, watch, func(w io.Writer) error { return q.print(cmd.Context(), w, l) })
 			return errors.Join(err, closeStore())
 		},
 	}
 	storeFlag(cmd, &store)
+	filterFlags(cmd, &q.filter, &states, &collection)
 	flags := cmd.Flags()
-	filterFlags(cmd, &filter, &states, &collection)
-	flags.BoolVar(&filter.Pending, "pending", false,
+	flags.BoolVar(&q.filter.Pending, "pending", false,
 		"only operations that are waited for, in the order of their next look-up")
-	flags.BoolVar(&filter.Dead, "dead", false, "only operations, and other subjects of alerts, with a dead effect")
-	flags.BoolVar(&intents, "intents", false,
+	flags.BoolVar(&q.filter.Dead, "dead", false, "dead effects, of operations and of other subjects of alerts")
+	flags.BoolVar(&q.intents, "intents", false,
 		"the intents that wait for their operation, in the order of their next search")
-	flags.IntVar(&filter.Limit, "limit", 50, "at most this many")
+	flags.IntVar(&q.filter.Limit, "limit", 50, "at most this many operations or intents")
 	flags.StringVar(&after, "after", "", "continue after a page, with the value that it printed")
-	flags.BoolVar(&asJSON, "json", false, "print JSON")
+	flags.BoolVar(&watch, "watch", false, "read and print it again every 5 s, until interrupted")
+	wideFlag(cmd, &wide)
+	flags.BoolVar(&q.asJSON, "json", false, "print JSON")
 	exclusive(cmd, "pending", "dead")
 	for _, other := range []string{"pending", "dead", "state", "collection", "job-kind"} {
 		exclusive(cmd, "intents", other)
@@ -70,21 +77,64 @@ func newList(outside environment) *cobra.Command {
 	return cmd
 }
 
-func listOperations(ctx context.Context, w io.Writer, l *ledger.Ledger, filter ledger.Filter, asJSON bool) error {
-	page, err := l.List(ctx, filter)
-	switch {
-	case err != nil:
-		return err
-	case asJSON:
-		return printJSON(w, pageJSON("operations", page.Items, page.Broken, page.Next))
-	case !filter.Pending:
-		return printOperations(w, page)
+// wideFlag adds --wide to a command that prints a table.
+func wideFlag(cmd *cobra.Command, wide *bool) {
+	cmd.Flags().BoolVar(wide, "wide", false, "cut nothing to the terminal's width, and print whole times")
+}
+
+// print prints one page of the list.
+func (q listing) print(ctx context.Context, w io.Writer, l *ledger.Ledger) error {
+	if q.intents {
+		return q.intentsTo(ctx, w, l)
 	}
-	now, err := l.Now(ctx)
+	page, err := q.find(ctx, l)
 	if err != nil {
 		return err
 	}
-	return printPending(w, page, now)
+	s := screen{width: q.width}
+	if s.width > 0 || q.filter.Pending {
+		if s.now, err = l.Now(ctx); err != nil {
+			return err
+		}
+	}
+	switch {
+	case q.filter.Dead:
+		return q.printDead(ctx, w, l, s, page)
+	case q.asJSON:
+		return printJSON(w, pageJSON("operations", page.Items, page.Broken, page.Next))
+	case q.filter.Pending:
+		err = printPending(w, s, page)
+	default:
+		err = printOperations(w, s, page)
+	}
+	return errors.Join(err, q.printMore(ctx, w, l, page))
+}
+
+// find returns the page. With a job kind one call of List may find fewer than the limit.
+func (q listing) find(ctx context.Context, l *ledger.Ledger) (page ledger.Page[operation.Record], err error) {
+	for filter := q.filter; ; filter.After = page.Next {
+		filter.Limit = q.filter.Limit - len(page.Items) - len(page.Broken)
+		found, err := l.List(ctx, filter)
+		if err != nil {
+			return page, err
+		}
+		page.Items, page.Broken = append(page.Items, found.Items...), append(page.Broken, found.Broken...)
+		page.Next = found.Next
+		if page.Next.Path == "" || len(page.Items)+len(page.Broken) >= q.filter.Limit {
+			return page, nil
+		}
+	}
+}
+
+// printMore ends a page of operations. No index counts a job kind.
+func (q listing) printMore(
+	ctx context.Context, w io.Writer, l *ledger.Ledger, page ledger.Page[operation.Record],
+) error {
+	total := func() (ledger.Total, error) { return l.CountOperations(ctx, q.filter) }
+	if q.filter.JobKind != "" {
+		total = nil
+	}
+	return printMore(w, len(page.Items)+len(page.Broken), total, page.Next)
 }
 
 // filterFlags adds the flags that choose operations.
@@ -124,18 +174,23 @@ func parseFilter(f ledger.Filter, states []string, collection, after string) (le
 	return f, err
 }
 
-func printOperations(w io.Writer, page ledger.Page[operation.Record]) error {
+func printOperations(w io.Writer, s screen, page ledger.Page[operation.Record]) error {
 	if len(page.Items)+len(page.Broken) == 0 {
 		_, err := fmt.Fprintln(w, "no operations")
 		return err
 	}
+	headings := []any{"OPERATION", "STATE", "JOB KIND", "SUBMITTED", "SETTLED", "EFFECTS"}
+	if s.width == 0 {
+		headings = slices.Insert(headings, 5, any("BY"), any("LOOK-UPS"))
+	}
 	rows := make([][]any, len(page.Items))
 	for i, r := range page.Items {
 		rows[i] = []any{
-			phrase.Safe(string(r.Key)), phrase.State(r), phrase.Safe(r.JobKind), r.SubmittedAt, r.SettledAt,
-			phrase.Safe(string(r.SettledBy)), r.Attempts, phrase.Effects(r),
+			phrase.Safe(string(r.Key)), phrase.State(r), phrase.Safe(r.JobKind), r.SubmittedAt, r.SettledAt, phrase.Effects(r),
+		}
+		if s.width == 0 {
+			rows[i] = slices.Insert(rows[i], 5, any(phrase.Safe(string(r.SettledBy))), any(r.Attempts))
 		}
 	}
-	headings := []any{"OPERATION", "STATE", "JOB KIND", "SUBMITTED", "SETTLED", "BY", "LOOK-UPS", "EFFECTS"}
-	return printPage(w, headings, rows, page.Broken, page.Next)
+	return printPage(w, s, headings, rows, page.Broken)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -12,8 +13,8 @@ import (
 
 // listIntents prints the intents whose operation is searched for, including those that were given
 // up recently [G6].
-func listIntents(ctx context.Context, w io.Writer, l *ledger.Ledger, filter ledger.Filter, asJSON bool) error {
-	page, err := l.WaitingIntents(ctx, filter.After, filter.Limit)
+func (q listing) intentsTo(ctx context.Context, w io.Writer, l *ledger.Ledger) error {
+	page, err := l.WaitingIntents(ctx, q.filter.After, q.filter.Limit)
 	if err != nil {
 		return err
 	}
@@ -21,26 +22,29 @@ func listIntents(ctx context.Context, w io.Writer, l *ledger.Ledger, filter ledg
 	for i, item := range page.Items {
 		intents[i] = item.Intent
 	}
-	if asJSON {
+	if q.asJSON {
 		return printJSON(w, pageJSON("intents", intents, page.Broken, page.Next))
 	}
 	if len(intents)+len(page.Broken) == 0 {
 		_, err := fmt.Fprintln(w, "no intent waits for its operation")
 		return err
 	}
-	now, err := l.Now(ctx)
-	if err != nil {
+	s := screen{width: q.width}
+	if s.now, err = l.Now(ctx); err != nil {
 		return err
 	}
 	rows := make([][]any, len(intents))
 	for i, intent := range intents {
 		rows[i] = []any{
 			phrase.Safe(intent.CorrelationID), intent.State, phrase.Safe(string(intent.Collection)), phrase.Safe(intent.JobKind),
-			phrase.Span(now.Sub(intent.CreatedAt)), givenUpAt(intent), intent.DueAt,
+			phrase.Span(s.now.Sub(intent.CreatedAt)), givenUpAt(intent), intent.DueAt,
 		}
 	}
 	headings := []any{"CORRELATION ID", "STATE", "COLLECTION", "JOB KIND", "AGE", "GIVEN UP AT", "NEXT SEARCH"}
-	return printPage(w, headings, rows, page.Broken, page.Next)
+	total := func() (ledger.Total, error) { return l.CountWaitingIntents(ctx) }
+	return errors.Join(
+		printPage(w, s, headings, rows, page.Broken), printMore(w, len(rows)+len(page.Broken), total, page.Next),
+	)
 }
 
 // givenUpAt is when the intent was given up, or will be if no operation is found.

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
@@ -11,7 +10,7 @@ import (
 )
 
 // printPending prints the operations that are waited for, and why.
-func printPending(w io.Writer, page ledger.Page[operation.Record], now time.Time) error {
+func printPending(w io.Writer, s screen, page ledger.Page[operation.Record]) error {
 	if len(page.Items)+len(page.Broken) == 0 {
 		_, err := fmt.Fprintln(w, "no operation is waited for")
 		return err
@@ -19,11 +18,11 @@ func printPending(w io.Writer, page ledger.Page[operation.Record], now time.Time
 	rows := make([][]any, len(page.Items))
 	for i, r := range page.Items {
 		rows[i] = []any{
-			phrase.Safe(string(r.Key)), phrase.State(r), phrase.Safe(r.JobKind), phrase.Span(now.Sub(r.SubmittedAt)),
+			phrase.Safe(string(r.Key)), phrase.State(r), phrase.Safe(r.JobKind), phrase.Span(s.now.Sub(r.SubmittedAt)),
 			r.Attempts, r.DueAt,
-			phrase.WhyPending(r, now),
+			phrase.WhyPending(r, s.now),
 		}
 	}
 	headings := []any{"OPERATION", "STATE", "JOB KIND", "AGE", "LOOK-UPS", "NEXT LOOK-UP", "WHY"}
-	return printPage(w, headings, rows, page.Broken, page.Next)
+	return printPage(w, s, headings, rows, page.Broken)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -113,6 +114,10 @@ func TestListFilters(t *testing.T) {
 	}{
 		{[]string{"--state", "failed"}, []string{"batches/a"}},
 		{[]string{"--state", "PENDING"}, []string{"batches/c", "operations/b"}},
+		{[]string{"--state", "failed,PENDING"}, []string{"batches/c", "operations/b", "batches/a"}},
+		{[]string{"--state", "failed", "--state", "failed"}, []string{"batches/a"}},
+		{[]string{"--job-kind", "te*", "--limit", "2"}, []string{"batches/c", "operations/b"}},
+		{[]string{"--job-kind", "other"}, nil},
 		{[]string{"--collection", "Batches"}, []string{"batches/c", "batches/a"}},
 		{[]string{"--collection", "batches", "--state", "pending"}, []string{"batches/c"}},
 		{[]string{"--pending"}, []string{"operations/b", "batches/c"}},
@@ -159,9 +164,23 @@ func TestListDead(t *testing.T) {
 		}
 	}
 	s := cli(t, nil, "list", "--dead", "--store", f.store()).want(t, exitDone)
-	if strings.Count(s.out, " log dead\n") != 3 {
+	if !regexp.MustCompile(`^OPERATION +EFFECT +DIED +ATTEMPTS +ERROR
+(?:[a-z]+/[abc] +log +` + localPattern + ` +1 +the target said no\n){3}
+EFFECTS +NEWEST +ERROR
+3 +` + localPattern + ` +the target said no
+$`).MatchString(s.out) {
 		t.Errorf("%s", s.out)
 	}
+	var dead struct {
+		Effects []deadEffect
+		Errors  []phrase.FailureGroup
+	}
+	oneObject(t, cli(t, nil, "list", "--dead", "--json", "--store", f.store()).want(t, exitDone).out, &dead)
+	if len(dead.Effects) != 3 || dead.Effects[0].Operation != "batches/c" || dead.Effects[0].DiedAt.IsZero() ||
+		len(dead.Errors) != 1 || dead.Errors[0].Count != 3 {
+		t.Errorf("%+v", dead)
+	}
+	cli(t, nil, "list", "--dead", "--limit", "2", "--store", f.store()).want(t, exitDone).says(t, "\n2 of 3\nmore: --after ")
 	cli(t, nil, "list", "--dead", "--pending", "--store", f.store()).want(t, exitUsage, "pending", "dead").complaint(t)
 }
 
@@ -173,7 +192,7 @@ func TestListDeadAlert(t *testing.T) {
 	f.dead("batches/a")
 	effect := f.deadAlert("intents/nightly")
 	s := cli(t, nil, "list", "--dead", "--store", f.store()).want(t, exitDone)
-	row := regexp.MustCompile(`(?m)^intents/nightly +no record +- .* ` + regexp.QuoteMeta(effect) + ` dead$`)
+	row := regexp.MustCompile(`(?m)^intents/nightly +` + regexp.QuoteMeta(effect) + ` +` + localPattern + ` +1 +no answer$`)
 	if !row.MatchString(s.out) || !strings.Contains(s.out, "\nbatches/a ") {
 		t.Errorf("%s", s.out)
 	}

@@ -45,6 +45,8 @@ type environment struct {
 	variables []string // as os.Environ
 	in        io.Reader
 	out, err  io.Writer
+	// columns is the width of the terminal that out is; 0: it is asked, if it is one.
+	columns int
 	// wait sleeps between two attempts; nil: in real time.
 	wait func(context.Context, time.Duration) error
 	// now is the clock of the webhook commands; nil: the real one.

@@ -20,22 +20,32 @@ func pageJSON[T any](what string, items []T, broken []ledger.Broken, next ledger
 	return fields
 }
 
-// printPage prints the rows of a page below its headings, a row for each document that cannot be
-// read, and how to continue if there is more.
-func printPage(w io.Writer, headings []any, rows [][]any, broken []ledger.Broken, next ledger.Cursor) error {
-	page := newTable(w)
-	page.line(headings...)
-	for _, row := range rows {
-		page.line(row...)
-	}
+// printPage prints the rows of a page below its headings, and a row for each document that cannot be
+// read.
+func printPage(w io.Writer, s screen, headings []any, rows [][]any, broken []ledger.Broken) error {
+	err := s.rows(w, append([][]any{headings}, rows...))
 	for _, b := range broken {
-		page.line(phrase.Safe(string(b.Path)), phrase.Broken(b))
+		_, brokenErr := fmt.Fprintf(w, "%s  %s\n", phrase.Safe(string(b.Path)), phrase.Broken(b))
+		err = errors.Join(err, brokenErr)
 	}
-	err := page.end()
-	if next.Path != "" {
-		_, nextErr := fmt.Fprintf(w, "more: --after %s\n", formatCursor(next))
-		err = errors.Join(err, nextErr)
+	return err
+}
+
+// printMore says of how many a page shows so many, and how to continue. Of the last page it says
+// nothing. A nil total is not said.
+func printMore(w io.Writer, shown int, total func() (ledger.Total, error), next ledger.Cursor) error {
+	if next.Path == "" {
+		return nil
 	}
+	share := ""
+	if total != nil {
+		all, err := total()
+		if err != nil {
+			return err
+		}
+		share = fmt.Sprintf("%d of %s\n", shown, all)
+	}
+	_, err := fmt.Fprintf(w, "%smore: --after %s\n", share, formatCursor(next))
 	return err
 }
 

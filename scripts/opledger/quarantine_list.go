@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +15,7 @@ import (
 func newQuarantineList(outside environment) *cobra.Command {
 	var store, after string
 	var filter ledger.QuarantineFilter
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List quarantined deliveries, newest first",
@@ -35,13 +35,14 @@ func newQuarantineList(outside environment) *cobra.Command {
 				return err
 			}
 			page, err := l.ListQuarantined(cmd.Context(), filter)
-			if err = errors.Join(err, closeStore()); err != nil {
-				return err
+			switch {
+			case err != nil:
+			case asJSON:
+				err = printJSON(outside.out, pageJSON("quarantine", page.Items, page.Broken, page.Next))
+			default:
+				err = printQuarantine(cmd.Context(), outside, l, wide, filter, page)
 			}
-			if asJSON {
-				return printJSON(outside.out, pageJSON("quarantine", page.Items, page.Broken, page.Next))
-			}
-			return printQuarantine(outside.out, page)
+			return errors.Join(err, closeStore())
 		},
 	}
 	storeFlag(cmd, &store)
@@ -49,13 +50,21 @@ func newQuarantineList(outside environment) *cobra.Command {
 	flags.StringVar(&filter.Reason, "reason", "", "only those kept for this reason, such as malformed or unknown-type")
 	flags.IntVar(&filter.Limit, "limit", 50, "at most this many")
 	flags.StringVar(&after, "after", "", "continue after a page, with the value that it printed")
+	wideFlag(cmd, &wide)
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-func printQuarantine(w io.Writer, page ledger.Page[ledger.Quarantined]) error {
+func printQuarantine(
+	ctx context.Context, outside environment, l *ledger.Ledger, wide bool, filter ledger.QuarantineFilter,
+	page ledger.Page[ledger.Quarantined],
+) error {
 	if len(page.Items)+len(page.Broken) == 0 {
-		_, err := fmt.Fprintln(w, "nothing is in quarantine")
+		_, err := fmt.Fprintln(outside.out, "nothing is in quarantine")
+		return err
+	}
+	now, err := l.Now(ctx)
+	if err != nil {
 		return err
 	}
 	rows := make([][]any, len(page.Items))
@@ -67,5 +76,9 @@ func printQuarantine(w io.Writer, page ledger.Page[ledger.Quarantined]) error {
 		}
 	}
 	headings := []any{"DELIVERY", "RECEIVED", "REASON", "TYPE", "RETRIED", "OUTCOME", "DETAIL"}
-	return printPage(w, headings, rows, page.Broken, page.Next)
+	total := func() (ledger.Total, error) { return l.CountQuarantined(ctx, filter) }
+	return errors.Join(
+		printPage(outside.out, screen{width: outside.width(wide), now: now}, headings, rows, page.Broken),
+		printMore(outside.out, len(rows)+len(page.Broken), total, page.Next),
+	)
 }

@@ -24,14 +24,15 @@ type showSettings struct {
 
 func newShow(outside environment) *cobra.Command {
 	var store string
-	var asJSON, intent bool
+	var asJSON, intent, watch bool
 	cmd := &cobra.Command{
 		Use:   "show NAME",
 		Short: "Show one operation: its record, every delivery with its decision, every effect",
-		Long: "Shows an operation's record, every delivery with its decision, and every effect: its attempts, how\n" +
-			"long it has been failing, when the next attempt is and when it is given up. For a dead effect it says\n" +
-			"why, and what to do. Set $OPLEDGER_MAX_ATTEMPTS, $OPLEDGER_RETRY_FOR and $OPLEDGER_EFFECTS_PAUSED to\n" +
-			"the values of the functions. With --intent, NAME is a correlation id.",
+		Long: "Shows an operation's record, the timeline of what happened with each attempt and how long it took,\n" +
+			"every delivery with its decision, and every effect: its attempts, how long it has been failing, when\n" +
+			"the next attempt is and when it is given up. For a dead effect it says why, and what to do. Set\n" +
+			"$OPLEDGER_MAX_ATTEMPTS, $OPLEDGER_RETRY_FOR and $OPLEDGER_EFFECTS_PAUSED to the values of the\n" +
+			"functions. With --intent, NAME is a correlation id.",
 		Example: "  opledger show batches/abc123\n" +
 			"  opledger show https://generativelanguage.googleapis.com/v1beta/batches/abc123 --json\n" +
 			"  opledger show --intent nightly-2026-11-21",
@@ -49,19 +50,21 @@ func newShow(outside environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if intent {
-				err = showIntent(cmd.Context(), outside.out, l, args[0], asJSON)
-			} else {
-				err = show(cmd.Context(), outside.out, l, name, phrase.EffectView{
-					Max: settings.Attempts.Max, RetryFor: settings.Attempts.RetryFor, Paused: settings.Effects.Paused, Store: store,
-				}, asJSON)
-				err = withIntentRemedy(err, name)
+			view := phrase.EffectView{
+				Max: settings.Attempts.Max, RetryFor: settings.Attempts.RetryFor, Paused: settings.Effects.Paused, Store: store,
 			}
+			err = repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
+				if intent {
+					return showIntent(cmd.Context(), w, l, args[0], asJSON)
+				}
+				return withIntentRemedy(show(cmd.Context(), w, l, name, view, asJSON), name)
+			})
 			return errors.Join(withRemedy(err), closeStore())
 		},
 	}
 	storeFlag(cmd, &store)
 	cmd.Flags().BoolVar(&intent, "intent", false, "NAME is a correlation id: show its intent")
+	cmd.Flags().BoolVar(&watch, "watch", false, "read and print it again every 5 s, until interrupted")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -97,7 +100,7 @@ func printStory(w io.Writer, key operation.Key, s ledger.Story, v phrase.EffectV
 		out.line(phrase.Safe(string(key)), "no record")
 	}
 	out.realign()
-
+	timelineLines(out, v.Timeline(s))
 	out.line("\nRECEIVED", "SOURCE", "TYPE", "STATE", "DECISION", "REASON", "DELIVERY")
 	for _, d := range s.Deliveries {
 		out.line(d.ReceivedAt, d.Source, phrase.Safe(d.Type), d.State, d.Outcome, d.Reason, phrase.Safe(d.ID))
@@ -118,6 +121,20 @@ func printStory(w io.Writer, key operation.Key, s ledger.Story, v phrase.EffectV
 		out.line("\n" + words)
 	}
 	return out.end()
+}
+
+// timelineLines prints what happened, when, and how long after the first of it.
+func timelineLines(out *table, events []phrase.Event) {
+	for i, e := range events {
+		at, after := phrase.LocalTime(e.At), ""
+		if i == 0 {
+			at = "\n" + at
+		} else {
+			after = "+" + phrase.Took(e.At.Sub(events[0].At))
+		}
+		out.line(at, after, e.Lane, e.Words)
+	}
+	out.realign()
 }
 
 // effectLines prints what the table of effects has no room for.

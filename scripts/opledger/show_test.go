@@ -41,6 +41,13 @@ func TestShowTable(t *testing.T) {
   metadata +-
   kept until +` + at + `
 
+` + at + ` +operation +submitted
+` + at + ` +\+\d+m?s +operation +webhook batch.failed FAILED: applied \([a-z-]+\)
+` + at + ` +\+\d+m?s +operation +settled FAILED by webhook
+` + at + ` +\+\d+m?s +log +planned
+` + at + ` +\+\d+m?s +log +attempt, done after \d+m?s
+` + at + ` +\+14d00h +operation +the record expires
+
 RECEIVED +SOURCE +TYPE +STATE +DECISION +REASON +DELIVERY
 ` + at + ` +webhook +batch.failed +FAILED +applied +[a-z-]+ +msg_Abc-1
 

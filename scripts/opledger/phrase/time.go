@@ -29,3 +29,23 @@ func Span(d time.Duration) string {
 		return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
 	}
 }
+
+// Took is a duration that may be short: below a second in milliseconds, else as Span.
+func Took(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	}
+	return Span(d)
+}
+
+// Relative is a time as it is seen from now: "3m05s ago" or "in 40s".
+func Relative(t, now time.Time) string {
+	switch {
+	case t.IsZero():
+		return "-"
+	case t.After(now):
+		return "in " + Span(t.Sub(now))
+	default:
+		return Span(now.Sub(t)) + " ago"
+	}
+}

@@ -1,0 +1,49 @@
+package phrase
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// gaveUp is what the ledger puts before the last error of an effect that it gave up.
+var gaveUp = regexp.MustCompile(`^(?:failed attempts: \d+ within [\w.]+; the last error: )`)
+
+// Failure is why an effect is dead, without how often it had failed before: the same words for every
+// effect that died of the same. At most 200 bytes.
+func Failure(e ledger.Effect) string {
+	return Safe(diag.Cut(gaveUp.ReplaceAllString(e.LastError, ""), 200))
+}
+
+// A FailureGroup is the effects that died of the same.
+type FailureGroup struct {
+	Failure string    `json:"error"`
+	Count   int       `json:"count"`
+	Newest  time.Time `json:"newest,omitzero"` // when the last of them died
+}
+
+// GroupFailures groups dead effects by why they died, the largest group first.
+func GroupFailures(effects []ledger.Effect) []FailureGroup {
+	groups := map[string]FailureGroup{}
+	for _, e := range effects {
+		g := groups[Failure(e)]
+		g.Failure = Failure(e)
+		g.Count++
+		if e.DiedAt.After(g.Newest) {
+			g.Newest = e.DiedAt
+		}
+		groups[g.Failure] = g
+	}
+	sorted := make([]FailureGroup, 0, len(groups))
+	for _, g := range groups {
+		sorted = append(sorted, g)
+	}
+	slices.SortFunc(sorted, func(a, b FailureGroup) int {
+		return cmp.Or(b.Count-a.Count, cmp.Compare(a.Failure, b.Failure))
+	})
+	return sorted
+}
