@@ -35,7 +35,7 @@ func (q listing) printDead(
 		fields := pageJSON("operations", page.Items, broken, page.Next)
 		dead := make([]deadEffect, len(effects))
 		for i, e := range effects {
-			dead[i] = deadEffect{Operation: e.Operation, Effect: e.Name, DiedAt: e.DiedAt, Attempts: e.Attempts, Error: e.LastError}
+			dead[i] = deadEffect{e.Operation, e.Name, e.DiedAt, e.Attempts, e.LastError}
 		}
 		fields["effects"], fields["errors"] = dead, groups
 		return printJSON(w, fields)

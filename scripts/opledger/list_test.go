@@ -180,7 +180,8 @@ $`).MatchString(s.out) {
 		len(dead.Errors) != 1 || dead.Errors[0].Count != 3 {
 		t.Errorf("%+v", dead)
 	}
-	cli(t, nil, "list", "--dead", "--limit", "2", "--store", f.store()).want(t, exitDone).says(t, "\n2 of 3\nmore: --after ")
+	cli(t, nil, "list", "--dead", "--limit", "2", "--store", f.store()).want(t, exitDone).says(t,
+		"\n2 of 3\nmore: --after ")
 	cli(t, nil, "list", "--dead", "--pending", "--store", f.store()).want(t, exitUsage, "pending", "dead").complaint(t)
 }
 
@@ -192,7 +193,8 @@ func TestListDeadAlert(t *testing.T) {
 	f.dead("batches/a")
 	effect := f.deadAlert("intents/nightly")
 	s := cli(t, nil, "list", "--dead", "--store", f.store()).want(t, exitDone)
-	row := regexp.MustCompile(`(?m)^intents/nightly +` + regexp.QuoteMeta(effect) + ` +` + localPattern + ` +1 +no answer$`)
+	row := regexp.MustCompile(`(?m)^intents/nightly +` +
+		regexp.QuoteMeta(effect) + ` +` + localPattern + ` +1 +no answer$`)
 	if !row.MatchString(s.out) || !strings.Contains(s.out, "\nbatches/a ") {
 		t.Errorf("%s", s.out)
 	}
