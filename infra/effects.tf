@@ -86,7 +86,7 @@ resource "google_cloudfunctions2_function" "effects" {
     service_account_email = google_service_account.effects.email
     environment_variables = local.environment.effects
     ingress_settings      = "ALLOW_INTERNAL_ONLY"
-    timeout_seconds       = 540
+    timeout_seconds       = local.effects_seconds
 
     available_cpu                    = "1" # less takes one request at a time only
     available_memory                 = var.scaling.effects.memory
@@ -104,6 +104,12 @@ resource "google_cloudfunctions2_function" "effects" {
     google_storage_bucket_iam_member.effects_creates_results,
     google_storage_bucket_iam_member.effects_reads_results,
   ]
+}
+
+locals {
+  # The function knows it, too (OPLEDGER_EFFECTS_TIMEOUT): what it cannot do in that time it hands on. The deadline of the push
+  # subscription is longer.
+  effects_seconds = 540
 }
 
 resource "google_cloud_run_v2_service_iam_member" "push_calls_effects" {

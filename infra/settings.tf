@@ -11,6 +11,7 @@ locals {
     OPLEDGER_GEMINI_API_KEY_SECRET = "projects/${var.project}/secrets/${google_secret_manager_secret.gemini_api_key.secret_id}"
     OPLEDGER_EFFECT_SECRET         = one([for secret in google_secret_manager_secret.effect : "projects/${var.project}/secrets/${secret.secret_id}"])
     OPLEDGER_EFFECTS_SLOTS         = var.scaling.effects.concurrency
+    OPLEDGER_EFFECTS_TIMEOUT       = "${local.effects_seconds}s"
     OPLEDGER_WEBHOOK_URL           = var.webhook_url # null: reconcile.tf sets the function's own, which is not known before it is there
     OPLEDGER_WEBHOOK               = var.webhook
     OPLEDGER_TOLERANCE             = var.tolerance

@@ -74,6 +74,9 @@ ack_deadline=600 min_retry=10s max_retry=600s max_attempts=100 retention=604800s
 # How many requests one instance of Effects gets at once. Half of them may wait inside it.
 effects_slots=20
 
+# When Cloud Run ends a request to Effects, which is told so too: what it cannot do in that time it hands on.
+effects_timeout=540s
+
 # deployed_value keeps in the variable text what the deployment itself sets a setting to. It prints nothing, because a
 # process for each of some hundred values is most of the time that the scripts take by themselves.
 text=''
@@ -85,6 +88,7 @@ deployed_value() {
     OPLEDGER_WEBHOOK_SECRET) text=projects/$project/secrets/$webhook_secret ;;
     OPLEDGER_GEMINI_API_KEY_SECRET) text=projects/$project/secrets/$gemini_secret ;;
     OPLEDGER_EFFECTS_SLOTS) text=$effects_slots ;;
+    OPLEDGER_EFFECTS_TIMEOUT) text=$effects_timeout ;;
     OPLEDGER_EFFECT_SECRET) text=projects/$project/secrets/$effect_secret ;;
     *) return 1 ;;
   esac

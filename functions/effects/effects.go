@@ -21,11 +21,12 @@
 // for the end of the pause. A queue drops what it could not deliver for too long.
 //
 // Every message is one line in the log with event=effect and an outcome to count; one about an
-// operation that a canary made up has event=canary. reason=seized is a claim that was seized.
-// uncertain=true marks an attempt whose outcome did not reach the ledger [R8]. A failure has the
-// time since which the effect fails. What the operator must see is one line more, with event=alert.
-// Its reason is dead-effect, results-lost, failing-effect once for each effect that has been
-// failing for an hour, or unknown-effect once an hour for each name.
+// operation that a canary made up has event=canary. reason=seized is a claim that was seized,
+// reason=stopped an attempt that SIGTERM interrupted. uncertain=true marks an attempt whose outcome
+// did not reach the ledger [R8]. A failure has the time since which the effect fails. What the
+// operator must see is one line more, with event=alert. Its reason is dead-effect, results-lost,
+// failing-effect once for each effect that has been failing for an hour, or unknown-effect once an
+// hour for each name.
 package effects
 
 import (
@@ -50,6 +51,9 @@ type Options struct {
 	// Slots is how many messages this process handles at once. Half of them may wait, for a turn of
 	// their effect or for a back-off. 0: none waits.
 	Slots int
+	// Timeout is when the platform ends a request. Its work ends up to 15 s earlier, so that the
+	// outcome is recorded. 0: the platform sets no end.
+	Timeout time.Duration
 	// Later, if not nil, hands a message over again in this process after a time, instead of waiting
 	// inside of the request. It must not block.
 	Later func(m ledger.Message, after time.Duration)

@@ -41,6 +41,8 @@ func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effec
 	switch {
 	case report.Lease.Seized:
 		reason = "seized"
+	case report.Stopped:
+		reason = "stopped"
 	case report.Outcome == effect.Paused:
 		reason = "settings"
 	}
@@ -48,7 +50,7 @@ func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effec
 		"outcome", report.Outcome, "reason", reason, "attempt", report.Lease.Attempt, "fence", report.Lease.Fence,
 		"duration_ms", took.Milliseconds(),
 	}
-	if report.Lease.Seized || report.Outcome == effect.LeaseLost {
+	if report.Lease.Seized || report.Outcome == effect.LeaseLost || report.Stopped {
 		attributes = append(attributes, "uncertain", true) // how an attempt ended is not in the ledger
 	}
 	if m.FromOperator() {

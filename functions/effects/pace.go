@@ -18,6 +18,17 @@ const (
 	busyRetry = time.Second
 )
 
+// reserve is what a request keeps of its time, a quarter at most, to record the outcome and to answer.
+const reserve = 15 * time.Second
+
+// bounded returns a context that ends before the platform ends the request.
+func (f Function) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if f.Timeout == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, f.Timeout-min(reserve, f.Timeout/4))
+}
+
 // A pace bounds how many of each effect are in flight in one process, and how many requests wait.
 // Requests that wait for one receiver leave slots to the effects of the others.
 type pace struct {

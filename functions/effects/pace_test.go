@@ -69,6 +69,62 @@ func TestBackOffInside(t *testing.T) {
 	})
 }
 
+// TestTimeout: the work on a request ends before the platform ends it, so that the outcome is
+// recorded and answered.
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	for timeout, want := range map[time.Duration]time.Duration{
+		9 * time.Minute: 9*time.Minute - 15*time.Second, 8 * time.Second: 6 * time.Second,
+	} {
+		t.Run(timeout.String(), func(t *testing.T) {
+			onLine(t, []string{"publish"}, func(w *line) {
+				w.plan(1)
+				began, ended := time.Now(), time.Duration(0)
+				f := w.process(effects.Options{Timeout: timeout}, map[string]effect.HandlerFunc{
+					"publish": func(ctx context.Context, _ effect.Task) ([]ledger.Write, error) {
+						<-ctx.Done()
+						ended = time.Since(began)
+						return nil, ctx.Err()
+					},
+				})
+				if got := w.push(f, w.topic.Drain()[0]); got != `200 {"outcome":"failed","reason":"claimed","attempt":1}` {
+					w.Errorf("answered %s", got)
+				}
+				if ended != want {
+					w.Errorf("the work took %v, want %v", ended, want)
+				}
+			})
+		})
+	}
+}
+
+// TestStopped: an attempt that SIGTERM interrupts is answered, and is a line that says that the
+// effect may have happened.
+func TestStopped(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		w.plan(1)
+		ctx, cancel := context.WithCancelCause(w.Context())
+		f := w.process(effects.Options{}, map[string]effect.HandlerFunc{
+			"publish": func(inner context.Context, _ effect.Task) ([]ledger.Write, error) {
+				cancel(effect.ErrStopped)
+				return nil, inner.Err()
+			},
+		})
+		report, err := f.Run(ctx, w.topic.Drain()[0])
+		if err != nil || report.Outcome != effect.Continued {
+			w.Errorf("%+v %v", report, err)
+		}
+		if sent := w.topic.Drain(); len(sent) != 1 || sent[0].Attempt != 1 {
+			w.Errorf("handed on with %+v", sent)
+		}
+		for _, line := range w.log.Drain(w) {
+			if line["outcome"] != "continued" || line["reason"] != "stopped" || line["uncertain"] != true {
+				w.Errorf("logged %v", line)
+			}
+		}
+	})
+}
+
 // TestLongBackOffIsTheSweeps: a longer back-off is acknowledged at once. The sweep sends the effect
 // when it is due, and not before. A message that arrives too early is acknowledged, too [S10, R5].
 func TestLongBackOffIsTheSweeps(t *testing.T) {

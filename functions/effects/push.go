@@ -57,7 +57,9 @@ func (f Function) post(w http.ResponseWriter, r *http.Request) {
 		httpfunc.WriteError(w, err)
 		return
 	}
-	report, err := f.Run(r.Context(), m)
+	ctx, cancel := f.bounded(r.Context())
+	defer cancel()
+	report, err := f.Run(ctx, m)
 	if err != nil {
 		httpfunc.WriteError(w, err)
 		return

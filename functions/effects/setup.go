@@ -24,7 +24,7 @@ type settings struct {
 	Ledger    config.Ledger
 	Handlers  config.Handlers
 	Results   config.Results
-	Slots     config.Slots
+	Instance  config.Instance
 }
 
 func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
@@ -40,6 +40,7 @@ func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, err
 	}
 	return New(Options{
 		Runner: runner, Paused: s.Handlers.Paused, Now: time.Now, Log: log,
-		Concurrency: effect.Concurrency(s.Ledger.Effects), Slots: s.Slots.Requests,
+		Concurrency: effect.Concurrency(s.Ledger.Effects), Slots: s.Instance.Slots,
+		Timeout: s.Instance.Timeout,
 	}), nil
 }

@@ -31,6 +31,16 @@ run "settings_that_the_deployment_makes" {
   }
 
   assert {
+    condition     = google_cloudfunctions2_function.effects.service_config[0].environment_variables.OPLEDGER_EFFECTS_TIMEOUT == "${google_cloudfunctions2_function.effects.service_config[0].timeout_seconds}s"
+    error_message = "Effects must know when the platform ends a request."
+  }
+
+  assert {
+    condition     = google_cloudfunctions2_function.effects.service_config[0].timeout_seconds < google_pubsub_subscription.effects.ack_deadline_seconds
+    error_message = "A message must not be redelivered while it may still be worked on."
+  }
+
+  assert {
     condition     = !contains(keys(google_cloudfunctions2_function.effects.service_config[0].environment_variables), "OPLEDGER_EFFECT_SECRET")
     error_message = "Without sign_effects there is no secret to name."
   }

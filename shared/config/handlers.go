@@ -1,6 +1,10 @@
 package config
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // Handlers is what all effect handlers share, and whether they run at all.
 type Handlers struct {
@@ -14,14 +18,23 @@ type Handlers struct {
 	StorageEmulator string `env:"STORAGE_EMULATOR_HOST"`
 }
 
-// Slots is how many requests one process of a deployed function handles at once.
-type Slots struct {
-	Requests int `env:"OPLEDGER_EFFECTS_SLOTS" envDefault:"20"`
+// Instance is what the platform gives one process of the deployed effects function. Both
+// deployments set it to what they ask of the platform.
+type Instance struct {
+	// Slots is how many requests it handles at once.
+	Slots int `env:"OPLEDGER_EFFECTS_SLOTS" envDefault:"20"`
+	// Timeout is when the platform ends a request.
+	Timeout time.Duration `env:"OPLEDGER_EFFECTS_TIMEOUT" envDefault:"540s"`
 }
 
-func (s *Slots) validate() []error {
-	if s.Requests < 1 {
-		return []error{fmt.Errorf("OPLEDGER_EFFECTS_SLOTS: it must be at least 1, not %d", s.Requests)}
+func (i *Instance) validate() []error {
+	var problems []error
+	if i.Slots < 1 {
+		problems = append(problems, fmt.Errorf("OPLEDGER_EFFECTS_SLOTS: it must be at least 1, not %d", i.Slots))
 	}
-	return nil
+	if i.Timeout <= 0 {
+		problems = append(problems, errors.New("OPLEDGER_EFFECTS_TIMEOUT: it must be a duration longer than zero: "+
+			"the timeout of the deployed function, such as 540s"))
+	}
+	return problems
 }

@@ -4,10 +4,37 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/diag"
 )
+
+// TestInstance: what the platform gives a process has the defaults of both deployments, and each
+// value must be possible.
+func TestInstance(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		set  []string
+		want config.Instance
+		says string
+	}{
+		{nil, config.Instance{Slots: 20, Timeout: 9 * time.Minute}, ""},
+		{[]string{"OPLEDGER_EFFECTS_SLOTS=1", "OPLEDGER_EFFECTS_TIMEOUT=60s"},
+			config.Instance{Slots: 1, Timeout: time.Minute}, ""},
+		{[]string{"OPLEDGER_EFFECTS_SLOTS=0"}, config.Instance{}, "OPLEDGER_EFFECTS_SLOTS: it must be at least 1"},
+		{[]string{"OPLEDGER_EFFECTS_TIMEOUT=0s"}, config.Instance{}, "OPLEDGER_EFFECTS_TIMEOUT: it must be a duration"},
+		{[]string{"OPLEDGER_EFFECTS_TIMEOUT=540"}, config.Instance{}, "OPLEDGER_EFFECTS_TIMEOUT: "},
+	} {
+		got, err := config.Parse[struct{ Instance config.Instance }](c.set)
+		switch {
+		case c.says == "" && (err != nil || got.Instance != c.want):
+			t.Errorf("%q: %+v, %v", c.set, got, err)
+		case c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)):
+			t.Errorf("%q: %v, want %s", c.set, err, c.says)
+		}
+	}
+}
 
 // TestHandlers: effects are signed with secrets or with one named secret, and no error repeats a
 // secret.

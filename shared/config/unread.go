@@ -26,7 +26,7 @@ type everyGroup struct {
 	Endpoint      Endpoint
 	Handlers      Handlers
 	Results       Results
-	Slots         Slots
+	Instance      Instance
 	Port          Port
 	Access        Access
 }

@@ -14,7 +14,7 @@ const (
 	Finished  Outcome = "finished"   // the effect happened, and that is recorded
 	Failed    Outcome = "failed"     // the attempt failed, and that is recorded; the next is after a back-off
 	Died      Outcome = "dead"       // the effect will not happen; the operator must decide
-	Continued Outcome = "continued"  // the time was over before the items were; the rest is handed on
+	Continued Outcome = "continued"  // the time was over first; the rest is handed on
 	LeaseLost Outcome = "lease-lost" // it may have happened; another worker has seized the claim
 	Skipped   Outcome = "skipped"    // nothing to do: absent, done or dead
 	Held      Outcome = "held"       // another worker has the claim
@@ -34,6 +34,9 @@ type Report struct {
 	// Cause is why the effect did not happen; nil where it did, or was not attempted. It has been
 	// recorded. Where the message asks for what cannot be replayed it says so, and is not recorded.
 	Cause error
+	// Stopped reports that the attempt was interrupted because its process was told to stop: the
+	// effect was Continued, and it may have happened.
+	Stopped bool
 	// RetryAfter is how long the effect cannot be attempted again where it Failed, or is Early or
 	// Held; where Again, how long to wait before the message is redelivered.
 	RetryAfter time.Duration

@@ -46,6 +46,16 @@ func (r *Runner) release(ctx context.Context, report *Report) error {
 	return err
 }
 
+// handOn records that the rest of the effect is another worker's. The message for that worker may
+// not have been published: then the sweep sends one, and the cause says why.
+func (r *Runner) handOn(ctx context.Context, report *Report) error {
+	report.Outcome = Continued
+	return insist(ctx, func(ctx context.Context) (err error) {
+		report.Cause, err = r.ledger.Continue(ctx, report.Lease)
+		return err
+	})
+}
+
 // recordTimeout bounds the recording of an outcome after the caller's context has ended.
 const recordTimeout = 10 * time.Second
 

@@ -144,6 +144,41 @@ func TestCallerGone(t *testing.T) {
 	})
 }
 
+// TestStopped: an attempt that is interrupted because its process stops is given back at once,
+// without being counted, and another process claims it with the same key. One that ends by itself is
+// recorded as it ended [S4].
+func TestStopped(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.run(w.runner(failsWith(errTarget)), effect.Failed)
+		time.Sleep(time.Minute)
+		var p performances
+		stop := func(after error) (effect.Report, error) {
+			ctx, cancel := context.WithCancelCause(w.ctx)
+			return w.runner(p.that(func(inner context.Context, _ effect.Task) ([]ledger.Write, error) {
+				cancel(effect.ErrStopped)
+				<-inner.Done()
+				return nil, after
+			})).Run(ctx, message)
+		}
+		report, err := stop(context.Canceled)
+		if err != nil || report.Outcome != effect.Continued || !report.Stopped || report.Again() {
+			w.Fatalf("%+v %v", report, err)
+		}
+		if e, _ := w.effect(); e.State != ledger.EffectPending || e.Attempts != 1 || e.Failing == nil ||
+			e.Failing.Times != 1 {
+			w.Errorf("effect %+v", e)
+		}
+		if report, err = stop(effect.Permanent(errTarget)); err != nil || report.Outcome != effect.Died || report.Stopped {
+			w.Errorf("%+v %v", report, err)
+		}
+		tasks := p.tasks()
+		if len(tasks) != 2 || tasks[1].Attempt != 2 || tasks[1].Seized || tasks[1].Fence != tasks[0].Fence+1 ||
+			tasks[1].IdempotencyKey != tasks[0].IdempotencyKey || string(tasks[1].Payload) != string(tasks[0].Payload) {
+			w.Errorf("attempts %+v", tasks)
+		}
+	})
+}
+
 // TestStoreHiccup: after an outage of seconds the outcome is recorded, and the effect is not
 // repeated [S4].
 func TestStoreHiccup(t *testing.T) {

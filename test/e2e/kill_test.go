@@ -208,7 +208,7 @@ func (f *fleet) endGently() {
 		case <-time.After(time.Minute):
 			f.t.Fatalf("%s does not end", p.id)
 		}
-		if p.err != nil && p.function == "" { // the functions framework does not handle SIGTERM
+		if p.err != nil {
 			f.t.Errorf("%s ended with %v:\n%s", p.id, p.err, p.tail())
 		}
 	}

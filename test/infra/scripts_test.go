@@ -32,11 +32,15 @@ func TestScriptsMakeTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		limits := one(t, deploy,
-			`\ndeploy `+function+` .*--timeout=(\d+)s "?--concurrency=(\$?\w+)"? --max-instances=(\d+)\n`)
-		if limits[2] == "$effects_slots" {
+			`\ndeploy `+function+` .*--timeout=(\S+) "?--concurrency=(\$?\w+)"? --max-instances=(\d+)\n`)
+		if function == "effects" { // which is told both
+			if limits[1] != `$effects_timeout"` || limits[2] != "$effects_slots" {
+				t.Errorf("effects is deployed with %q, and not with what it is told", limits[1:])
+			}
+			limits[1] = one(t, common, `\neffects_timeout=(\d+s)\n`)[1]
 			limits[2] = one(t, common, `\neffects_slots=(\d+)\n`)[1]
 		}
-		timeout := one(t, string(file), `(?:timeout_seconds|reconcile_seconds) += (\d+)\n`)[1]
+		timeout := one(t, string(file), `(?:timeout_seconds|reconcile_seconds|effects_seconds) += (\d+)\n`)[1] + "s"
 		scaling := one(t, tf,
 			function+
 				` = optional\(object\(\{\n.*max_instances = optional\(number, (\d+)\), concurrency = optional\(number, (\d+)\)`)

@@ -170,8 +170,9 @@ const (
 // accepts no more requests, waits for those in progress, finishes or releases effects in progress,
 // and returns nil. It always closes the listeners.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, webhooks ...net.Listener) error {
-	work, stop := context.WithCancel(context.WithoutCancel(ctx)) // work in progress outlives ctx by up to Options.Shutdown
-	defer stop()
+	// Work in progress outlives ctx by up to Options.Shutdown.
+	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	s.warnDisabled(ctx)
@@ -182,14 +183,14 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, webhooks ...n
 	select {
 	case err := <-listeners.failed:
 		end()
-		stop()
+		stop(err)
 		background.Wait()
 		return errors.Join(err, listeners.close())
 	case <-ctx.Done():
 	}
 	ending, cancel := context.WithTimeout(work, cmp.Or(s.options.Shutdown, defaultShutdown))
 	defer cancel()
-	defer context.AfterFunc(ending, stop)()
+	defer context.AfterFunc(ending, func() { stop(effect.ErrStopped) })()
 	err := listeners.shutdown(ending)
 	background.Wait()
 	return err

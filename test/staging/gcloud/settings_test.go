@@ -29,7 +29,7 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 	slices.Sort(got)
 	compare(t, got, []string{
-		"GOOGLE_CLOUD_PROJECT=my-project", "OPLEDGER_EFFECTS_SLOTS=20",
+		"GOOGLE_CLOUD_PROJECT=my-project", "OPLEDGER_EFFECTS_SLOTS=20", "OPLEDGER_EFFECTS_TIMEOUT=540s",
 		"OPLEDGER_EFFECT_SECRET=projects/my-project/secrets/opledger-effect-secret",
 		"OPLEDGER_GEMINI_API_KEY_SECRET=projects/my-project/secrets/opledger-gemini-api-key", "OPLEDGER_GRACE=2m",
 		"OPLEDGER_STORE=firestore:opledger", "OPLEDGER_TOPIC=opledger-effects",

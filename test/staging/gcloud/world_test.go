@@ -112,6 +112,7 @@ func described(t *testing.T, function string) string {
 			"OPLEDGER_GEMINI_API_KEY_SECRET": "projects/my-project/secrets/opledger-gemini-api-key",
 			"OPLEDGER_EFFECT_SECRET":         "projects/my-project/secrets/opledger-effect-secret",
 			"OPLEDGER_EFFECTS_SLOTS":         "20",
+			"OPLEDGER_EFFECTS_TIMEOUT":       "540s",
 			"OPLEDGER_WEBHOOK_URL":           address("webhook"),
 			"OPLEDGER_GRACE":                 "2m",
 		}[setting[0]]
