@@ -16,9 +16,11 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/harness"
 )
 
 func TestMain(m *testing.M) {
+	harness.AtOnce(8) // they wait for whole runs of the job
 	code := m.Run()
 	http.DefaultClient.CloseIdleConnections()
 	if code == 0 { // the worker is of a library that the Firestore client brings

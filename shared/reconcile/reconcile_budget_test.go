@@ -161,13 +161,20 @@ func TestCutOff(t *testing.T) {
 	}
 	w.inFront(nil)
 	second, err := w.reconciler(w.ledger).Pass(t.Context())
-	if err != nil || second.More || second.Errors != 0 || second.Due != len(names)-first.Checked {
+	// Of a claim or a result that was cut off in its commit, the pass does not know that it was made.
+	claimed := len(names) - second.Due
+	if err != nil || second.More || second.Errors != 0 || claimed < first.Checked || claimed > first.Due {
 		t.Errorf("%+v %v after %+v", second, err, first)
 	}
 	w.clock.Advance(interval)
 	third, err := w.reconciler(w.ledger).Pass(t.Context())
-	if err != nil || first.Settled+second.Settled+third.Settled != len(names) {
-		t.Errorf("%+v, %+v and %+v %v: not all of %d are settled", first, second, third, err, len(names))
+	if err != nil || third.More || third.Errors != 0 {
+		t.Errorf("%+v %v after %+v and %+v", third, err, first, second)
+	}
+	for _, name := range names {
+		if !w.record(name).Settled() {
+			t.Errorf("%s is not settled after %+v, %+v and %+v", name, first, second, third)
+		}
 	}
 	sent := map[ledger.Message]bool{}
 	for _, m := range w.outbox.Drain() {

@@ -22,7 +22,10 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	harness.AtOnce(8) // they wait while a pass keeps its pace
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	grace    = 90 * time.Second

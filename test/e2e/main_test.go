@@ -5,7 +5,6 @@ package e2e
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,10 +30,7 @@ func runMain(m *testing.M) (code int) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	if err = atOnce("8"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
+	harness.AtOnce(12) // they wait for leases and for other processes
 	code = harness.Main(m)
 	if code == 0 {
 		// OpenCensus, which Google's clients link, starts one goroutine for the life of the process.
@@ -45,18 +41,6 @@ func runMain(m *testing.M) (code int) {
 		return 1
 	}
 	return code
-}
-
-// atOnce lets more tests run at the same time than there are processors, unless -parallel says how
-// many: they wait for leases and for other processes most of the time.
-func atOnce(tests string) error {
-	flag.Parse()
-	chosen := false
-	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
-	if chosen {
-		return nil
-	}
-	return flag.Set("test.parallel", tests)
 }
 
 var build = sync.OnceValues(func() (string, error) {

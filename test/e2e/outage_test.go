@@ -11,6 +11,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // An outage is a receiver that refuses everything for a while: its front says 503, and while it is deployed 404.
@@ -56,8 +57,8 @@ func (o *outage) audit() (refused, accepted int) {
 	return len(o.refused), len(o.accepted)
 }
 
-// TestReceiverDown: a receiver that refuses everything for 40 seconds, with 503 and 404, under a
-// lease of one second, makes `serve` give up no effect and no item, although attempts fail more
+// TestReceiverDown: a receiver that refuses everything for a while, with 503 and 404, under a lease of
+// one second, makes `serve` give up no effect and no item, although attempts fail more
 // often than OPLEDGER_MAX_ATTEMPTS. When it is back it gets everything [S2, S4, S10, R5].
 func TestReceiverDown(t *testing.T) {
 	t.Parallel()
@@ -65,8 +66,8 @@ func TestReceiverDown(t *testing.T) {
 	f := newFleet(t, inFile(t), 1, geminisim.Config{Speed: 1000})
 	defaults := ledger.DefaultSettings()
 	down := &outage{
-		lasts: 40 * time.Second, times: defaults.MaxAttempts, refused: map[string]int{},
-		accepted: map[string]int{},
+		lasts: harness.Soak(t, 10*time.Second, 40*time.Second, 5*time.Minute), times: defaults.MaxAttempts,
+		refused: map[string]int{}, accepted: map[string]int{},
 	}
 	sink := httptest.NewServer(down)
 	t.Cleanup(sink.Close)
@@ -103,7 +104,7 @@ func TestReceiverDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rec operation.Record
-	f.within(5*time.Minute, "both effects are done", func() bool {
+	f.within(down.lasts+5*time.Minute, "both effects are done", func() bool {
 		if rec, err = l.Record(t.Context(), operation.Key(name)); err != nil {
 			t.Fatal(err)
 		}

@@ -6,9 +6,12 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/opledger/opledger/test/harness"
 )
 
 func TestMain(m *testing.M) {
+	harness.AtOnce(8) // they wait for whole runs of the job
 	code := m.Run()
 	http.DefaultClient.CloseIdleConnections()
 	if code == 0 { // the worker is of a library that the functions bring

@@ -2,7 +2,6 @@ package firestore_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -16,11 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// These tests mostly wait, for the emulator and for pauses after injected faults: more at once
-	// than there are cores.
-	if err := flag.Set("test.parallel", "12"); err != nil {
-		panic(err)
-	}
+	harness.AtOnce(12) // they wait for the emulator, and for pauses after injected faults
 	code := harness.Main(m)
 	// OpenCensus, which the client links, starts one goroutine for the life of the process.
 	err := goleak.Find(goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))

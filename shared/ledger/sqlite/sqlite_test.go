@@ -15,9 +15,13 @@ import (
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/harness"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	harness.AtOnce(8) // they wait for the disk, and for each other's locks
+	goleak.VerifyTestMain(m)
+}
 
 // TestConformance runs the conformance suite on SQLite.
 func TestConformance(t *testing.T) {
