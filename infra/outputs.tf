@@ -15,6 +15,13 @@ output "environment" {
   ]))
 }
 
+locals {
+  named = join("", concat(
+    [for member in var.register_callers : " --register-caller '${member}'"],
+    [for bucket in var.results_buckets : " --results-bucket ${bucket}"],
+  ))
+}
+
 output "next" {
   description = "What to type next."
   value       = <<-EOT
@@ -30,7 +37,7 @@ output "next" {
       -H 'Content-Type: application/json' -d '{"name":"batches/YOUR_BATCH"}'
     go run ./scripts/opledger list
     # 5. Is anything missing?
-    scripts/doctor --project ${var.project} --region ${var.region} --prefix ${var.name_prefix} --database '${var.firestore_database}'
+    scripts/doctor --project ${var.project} --region ${var.region} --prefix ${var.name_prefix} --database '${var.firestore_database}'${local.named}
   EOT
 }
 

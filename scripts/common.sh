@@ -120,6 +120,13 @@ quoted() {
   done
 }
 
+# repeated OPTION VALUE… prints an option with each of the values, as on a command line.
+repeated() {
+  local option=$1 value
+  shift
+  for value; do printf ' %s %s' "$option" "$(quoted "$value")"; done
+}
+
 # run prints a command and runs it patiently.
 run() {
   if [ -n "$dry_run" ]; then

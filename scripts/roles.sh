@@ -12,8 +12,22 @@ add_bucket() {
   buckets+=("$name")
 }
 
-# How a policy is printed: a line "MEMBER ROLE" for each.
-policy_flags=('--flatten=bindings[].members' '--format=value[separator=" "](bindings.members,bindings.role)')
+# The callers of Register, by --register-caller.
+callers=()
+
+# add_caller reads a member in the form of IAM.
+add_caller() {
+  case $1 in
+    user:?* | serviceAccount:?* | group:?* | domain:?* | principal:?* | principalSet:?*) callers+=("$1") ;;
+    allUsers | allAuthenticatedUsers) wrong "--register-caller $1: Register must not be public" ;;
+    *.gserviceaccount.com) wrong "--register-caller $1: write serviceAccount:$1" ;;
+    *) wrong "--register-caller $1: say what it is: user:$1, group:$1 or serviceAccount:$1" ;;
+  esac
+}
+
+# How a policy is printed: a line "MEMBER|ROLE|TITLE|EXPRESSION" for each grant; the last two are of its condition, or empty.
+policy_flags=('--flatten=bindings[].members'
+  '--format=value[separator="|"](bindings.members,bindings.role,bindings.condition.title,bindings.condition.expression)')
 
 # member prints who has a role, in the form of IAM.
 member() {
@@ -50,40 +64,49 @@ policy_command() {
 asking=''
 asks() { grep -qx "$1" <<<"$asking"; }
 
+# grantees WHO ONLY prints the members who get a role of the table, with the deployment's choices.
+grantees() {
+  case $2 in
+    webhook_asks_gemini) asks webhook || return 0 ;;
+    effects_ask_gemini) asks effects || return 0 ;;
+    sign_effects) [ -n "$sign_effects" ] || return 0 ;;
+    public_webhook) [ -z "$private_webhook" ] || return 0 ;;
+    register_callers) [ ${#callers[@]} -gt 0 ] || return 0; printf '%s\n' "${callers[@]}"; return ;;
+  esac
+  member "$1"
+  printf '\n'
+}
+
 # grant KIND… gives the roles of the table that are on things of these kinds, for those of the deployment's choices that it has.
 grant() {
-  local who role kind name only why condition grantees names one
+  local who role kind name only why condition names one
   while read -r -u 3 who role kind name only why; do
-    [[ " $* " == *" $kind "* ]] || continue
-    grantees=()
-    case $only in
-      - | results_buckets) grantees=("$(member "$who")") ;;
-      webhook_asks_gemini) ! asks webhook || grantees=("$(member "$who")") ;;
-      effects_ask_gemini) ! asks effects || grantees=("$(member "$who")") ;;
-      sign_effects) [ -z "$sign_effects" ] || grantees=("$(member "$who")") ;;
-      register_callers) grantees=(${callers[@]+"${callers[@]}"}) ;;
-    esac # public_webhook is a flag of functions deploy
+    [[ " $* " == *" $kind "* && $only != public_webhook ]] || continue # which is a flag of functions deploy
     case $kind in # on the project, a role is for one part of it where that can be said
-      database) condition=("--condition=$(database_only)") ;;
-      source) condition=("--condition=$(source_only)") ;;
+      database | source) condition=("--condition=$(condition_on "$kind")") ;;
       project) condition=(--condition=None) ;;
       *) condition=() ;;
     esac
     names_of "$kind" "$name"
     for name in ${names[@]+"${names[@]}"}; do
       policy_command add-iam-policy-binding "$kind" "$name"
-      for one in ${grantees[@]+"${grantees[@]}"}; do
+      while read -r -u 4 one; do
         gc "${about[@]}" "--member=$one" "--role=$role" ${condition[@]+"${condition[@]}"} --format=none
-      done
+      done 4< <(grantees "$who" "$only")
     done
   done 3< <(table role)
 }
 
-# database_only and source_only print IAM conditions: the ledger's database, and the buckets in which Cloud Functions keeps the
-# uploaded source.
-database_only() { printf 'title=ledger of %s,expression=resource.name == "projects/%s/databases/%s"' "$prefix" "$project" "$database"; }
-source_only() {
-  local bucket separator='title=source of functions,expression='
+# condition_on database|source prints an IAM condition: the ledger's database, or the buckets in which Cloud Functions keeps the
+# uploaded source. title_of prints its title, by which it is known as the deployment's.
+title_of() { case $1 in database) printf 'ledger of %s' "$prefix" ;; source) printf 'source of functions' ;; esac; }
+condition_on() {
+  local bucket separator=''
+  printf 'title=%s,expression=' "$(title_of "$1")"
+  if [ "$1" = database ]; then
+    printf 'resource.name == "projects/%s/databases/%s"' "$project" "$database"
+    return
+  fi
   while read -r bucket; do
     bucket=${bucket/NUMBER/"$project_number"}
     bucket=${bucket/PROJECT/"${project//[.:]/-}"}

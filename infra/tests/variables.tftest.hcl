@@ -54,6 +54,16 @@ run "a_prefix_names_everything" {
 }
 
 run "outputs_say_what_to_type_next" {
+  variables {
+    register_callers = ["user:a@example.com", "group:b@example.com"]
+    results_buckets  = ["my-results"]
+  }
+
+  assert {
+    condition     = endswith(output.next, " --database 'opledger' --register-caller 'user:a@example.com' --register-caller 'group:b@example.com' --results-bucket my-results\n")
+    error_message = "Doctor must know who was meant to be granted something: ${output.next}"
+  }
+
   assert {
     condition     = strcontains(output.next, "gcloud scheduler jobs run opledger-reconcile --location=europe-west1") && strcontains(output.next, "webhook create")
     error_message = "The next commands must be there."

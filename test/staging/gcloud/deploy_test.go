@@ -111,10 +111,7 @@ func TestFirstRun(t *testing.T) {
 	}
 	r := deploy(t, empty(), options...).want(t, 0)
 
-	const sourceOnly = `title=source of functions,expression=` +
-		`resource.name.startsWith("projects/_/buckets/gcf-v2-sources-123-europe-west1") || ` +
-		`resource.name.startsWith("projects/_/buckets/gcf-v2-uploads-123-europe-west1") || ` +
-		`resource.name.startsWith("projects/_/buckets/run-sources-my-project-europe-west1")`
+	const sourceOnly = "title=source of functions,expression=" + sourceBuckets
 	t.Run("roles", func(t *testing.T) {
 		var want, got []string
 		for _, r := range roles(t) {

@@ -54,7 +54,21 @@ func (r role) policy() string {
 }
 
 // line is how gcloud prints that a member has the role.
-func (r role) line() string { return r.member() + " " + r.role + "\n" }
+func (r role) line() string {
+	condition := "|"
+	switch r.kind {
+	case "database":
+		condition = `ledger of opledger|resource.name == "projects/my-project/databases/opledger"`
+	case "source":
+		condition = "source of functions|" + sourceBuckets
+	}
+	return r.member() + "|" + r.role + "|" + condition + "\n"
+}
+
+// sourceBuckets is the condition of the account that builds.
+const sourceBuckets = `resource.name.startsWith("projects/_/buckets/gcf-v2-sources-123-europe-west1") || ` +
+	`resource.name.startsWith("projects/_/buckets/gcf-v2-uploads-123-europe-west1") || ` +
+	`resource.name.startsWith("projects/_/buckets/run-sources-my-project-europe-west1")`
 
 // policies are the answers in which every role of the table is granted; no member may call
 // Register.
@@ -99,7 +113,7 @@ func TestKeyGrants(t *testing.T) {
 
 		held := rule{Pattern: `^gcloud secrets get-iam-policy opledger-gemini-api-key `}
 		for _, who := range want {
-			held.Out += who + " roles/secretmanager.secretAccessor\n"
+			held.Out += who + "|roles/secretmanager.secretAccessor||\n"
 		}
 		settings := rule{
 			Pattern: `^gcloud functions describe opledger-effects ` +

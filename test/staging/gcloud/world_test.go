@@ -73,6 +73,7 @@ func deployed(t *testing.T) world {
 		{Pattern: `^gcloud firestore indexes composite list`, Out: composite.String()},
 		{Pattern: `^gcloud firestore indexes fields list`, Out: fields.String()},
 		{Pattern: `^gcloud secrets versions list`, Out: "1\n"},
+		{Pattern: `^gcloud secrets list`, Out: "opledger-webhook-secret\nopledger-gemini-api-key\nopledger-effect-secret\n"},
 		{Pattern: `^gcloud secrets describe`, Out: "projects/123/secrets/one\n"},
 		{Pattern: `^gcloud iam service-accounts list`, Out: accounts.String()},
 		{Pattern: `^gcloud pubsub subscriptions describe opledger-effects-dead `,

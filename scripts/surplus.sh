@@ -1,0 +1,122 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # the names are of the scripts that read this file
+# How deploy, doctor and teardown find what accounts of the deployment have beside the roles of infra/roles.json, and take it away.
+
+# things prints what the roles of the table are on, each thing once: "KIND NAME". The project stands for its parts.
+things() {
+  local names name
+  table role | awk '{ sub(/^(database|source)$/, "project", $3) } $3 == "project" { $4 = "-" } $3 != "bucket" && !seen[$3, $4]++ { print $3, $4 }'
+  names_of bucket -
+  for name in ${names[@]+"${names[@]}"}; do printf 'bucket %s\n' "$name"; done
+}
+
+# roles_on KIND NAME prints the entries of the table for one of the things, without its kind and name: "WHO ROLE CONDITION ONLY WHY…".
+roles_on() {
+  table role | awk -v kind="$1" -v name="$2" '
+    $3 == kind && ($4 == name || kind == "bucket") || kind == "project" && ($3 == "database" || $3 == "source") {
+      condition = $3 == "database" || $3 == "source" ? $3 : "-"
+      $4 = ""; $3 = condition; print
+    }'
+}
+
+# granted_as MEMBER ROLE CONDITION prints a grant as policy_flags has it printed.
+granted_as() {
+  local condition='title=,expression='
+  [ "$3" = - ] || condition=$(condition_on "$3")
+  condition=${condition#title=}
+  printf '%s|%s|%s|%s\n' "$1" "$2" "${condition%%,expression=*}" "${condition#*,expression=}"
+}
+
+# wanted_on KIND NAME prints every grant that the table says for one of the things.
+wanted_on() {
+  local who role condition only one
+  while read -r who role condition only _; do
+    while read -r one; do
+      granted_as "$one" "$role" "$condition"
+    done < <(grantees "$who" "$only")
+  done < <(roles_on "$1" "$2")
+}
+
+# ours_on KIND NAME prints a pattern of the grants on a thing that are the deployment's to take away. On what it made itself, these are
+# all that its accounts have, and all that makes a function public; who may call Register is its choice, too. On the project and on
+# the operator's buckets, where its accounts may have further roles, these are the roles that it grants there.
+ours_on() {
+  local roles ours
+  ours="serviceAccount:$prefix-($(tr ' ' '|' <<<"${accounts[*]}"))$(member '' | sed 's/^[^@]*//; s/\./\\./g')"
+  roles=$(roles_on "$1" "$2" | awk '{ print $2 }' | sort -u | paste -sd'|' -)
+  case $1 in
+    project) printf '^%s[|](%s)[|](%s|%s)[|]' "$ours" "$roles" "$(title_of database)" "$(title_of source)" ;;
+    bucket) printf '^%s[|](%s)[|]' "$ours" "$roles" ;;
+    service)
+      ours+="|all(Authenticated)?Users"
+      if [ "$2" = register ]; then
+        printf '^(%s)[|]|[|]roles/run\.invoker[|]' "$ours"
+      else
+        printf '^(%s)[|]' "$ours"
+      fi
+      ;;
+    *) printf '^%s[|]' "$ours" ;;
+  esac
+}
+
+# surplus PATTERN GRANT… prints what of a policy, on standard input, matches the pattern and is none of the grants.
+surplus() {
+  local pattern=$1
+  shift
+  grep -E -- "$pattern" | grep -vxF "$(printf '%s\n' "$@")" || true
+}
+
+# removal COMMAND LINE keeps in the array removing the call of gcloud that takes away what a line of a policy says. ACTION in the
+# command is its place.
+removal() {
+  local member role title expression
+  IFS='|' read -r member role title expression <<<"$2"
+  IFS=' ' read -ra removing <<<"gcloud ${1/ACTION/remove-iam-policy-binding} --project=$project"
+  removing+=("--member=$member" "--role=$role")
+  [ -z "$title" ] || removing+=("--condition=title=$title,expression=$expression")
+}
+
+# take_away COMMAND PATTERN GRANT… takes away from a policy what is surplus, and says so.
+take_away() {
+  local command=$1 reading list line removing
+  shift
+  IFS=' ' read -ra reading <<<"gcloud ${command/ACTION/get-iam-policy} --project=$project --quiet"
+  list=$("${reading[@]}" "${policy_flags[@]}") || return
+  while IFS= read -r -u 5 line; do
+    removal "$command" "$line"
+    printf 'taken away, because it is not granted any more: %s\n' "${removing[*]}" >&2
+    "${removing[@]}" --quiet --format=none || return
+  done 5< <(surplus "$@" <<<"$list")
+}
+
+# take_away_buckets PATTERN KEPT… does so for every bucket of the project that is not kept. A policy that cannot be read is reported.
+take_away_buckets() {
+  local pattern=$1 list name
+  shift
+  list=$(gcloud storage buckets list "--project=$project" --quiet '--format=value(name)') || return
+  while IFS= read -r -u 6 name; do
+    [[ -n $name && " $* " != *" $name "* ]] || continue
+    take_away "storage buckets ACTION gs://$name" "$pattern" || printf 'what is granted on gs://%s is not known\n' "$name" >&2
+  done 6<<<"$list"
+}
+
+# quietly does what run does, and does not print the command: what comes of it is printed.
+quietly() { if [ -n "$dry_run" ]; then run "$@"; else patiently "$@"; fi; }
+
+# withdraw takes away the grants of an earlier run that are not in the table with the choices of this one.
+withdraw() {
+  local kind name line wanted about
+  capture secrets_there secrets list '--format=value(name.basename())'
+  while read -r -u 3 kind name; do
+    wanted=()
+    while IFS= read -r line; do wanted+=("$line"); done < <(wanted_on "$kind" "$name")
+    policy_command ACTION "$kind" "$name"
+    about=(take_away "${about[*]}" "$(ours_on "$kind" "$name")" ${wanted[@]+"${wanted[@]}"})
+    if [ "$kind" = secret ]; then
+      if_listed secrets_there "^$prefix-$name\$" quietly "${about[@]}"
+    else
+      quietly "${about[@]}"
+    fi
+  done 3< <(things)
+  quietly take_away_buckets "$(ours_on bucket -)" ${buckets[@]+"${buckets[@]}"}
+}
