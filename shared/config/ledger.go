@@ -50,6 +50,13 @@ func (a *Attempts) setDefaults() {
 	a.Max, a.RetryFor = d.MaxAttempts, d.RetryFor
 }
 
+// Passes is the part of Ledger that says how often a pass is made.
+type Passes struct {
+	Interval time.Duration `env:"OPLEDGER_INTERVAL"`
+}
+
+func (p *Passes) setDefaults() { p.Interval = ledger.DefaultSettings().Interval }
+
 // redelivery is how long Gemini delivers an event again that was not answered with 2xx.
 const redelivery = 24 * time.Hour
 

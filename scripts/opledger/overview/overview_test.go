@@ -1,0 +1,54 @@
+package overview
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// TestJudge: what needs an operator, the most urgent first, and nothing that is only on its way.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	limit := OverdueAfter(5 * time.Minute)
+	if limit != time.Hour || OverdueAfter(time.Hour) != 3*time.Hour {
+		t.Errorf("overdue after %v and %v", limit, OverdueAfter(time.Hour))
+	}
+	fine := Overview{
+		At:      now,
+		Pending: Pending{Total: ledger.Total{N: 12}, DueSince: now.Add(-59 * time.Minute)},
+		Effects: Effects{Open: ledger.Total{N: 3}, Failing: 2, ClaimableSince: now.Add(-59 * time.Minute)},
+		Unread:  Unread{Total: ledger.Total{N: 1}}, Intents: Intents{Total: ledger.Total{N: 1}},
+	}
+	if fine.judge(limit); len(fine.Problems) != 0 {
+		t.Errorf("%+v", fine.Problems)
+	}
+	bad := Overview{
+		At:      now,
+		Pending: Pending{DueSince: now.Add(-2 * time.Hour), Stuck: 1, Missing: 2},
+		Effects: Effects{ClaimableSince: now.Add(-2 * time.Hour), First: "batches/a"},
+		Dead:    Dead{Total: ledger.Total{N: 10_000, More: true}},
+		Unread:  Unread{Malformed: 1}, Intents: Intents{Abandoned: 2}, Broken: make([]ledger.Broken, 1),
+	}
+	bad.judge(limit)
+	var got []string
+	for _, p := range bad.Problems {
+		got = append(got, p.Words+" | "+p.Command)
+	}
+	want := []string{
+		"10,000+ operations with a dead effect | opledger list --dead",
+		"effects could have been run for 2h00m: are they paused, do their workers and the scheduled passes run?" +
+			" | opledger show batches/a",
+		"a look-up is due for 2h00m: do the scheduled passes run? | opledger list --pending",
+		"2 pending operations that Gemini does not know | opledger list --pending",
+		"1 operation pending for too long | opledger list --pending",
+		"1 signed request that could not be read | opledger quarantine list",
+		"2 intents given up: no operation was found | opledger list --intents",
+		"1 document that cannot be read | opledger list",
+	}
+	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+		t.Errorf("%q\nwant\n%q", got, want)
+	}
+}

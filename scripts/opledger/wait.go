@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// waitEvery is how often wait reads the record.
+const waitEvery = 2 * time.Second
+
+func newWait(outside environment) *cobra.Command {
+	var store string
+	var timeout time.Duration
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "wait NAME",
+		Short: "Wait until an operation is settled and its effects are done",
+		Long: "Waits until an operation is settled and none of its effects is open, and prints its state and those\n" +
+			"of its effects. Exits with 1 if an effect is dead or withheld, if the waiting was abandoned, or after\n" +
+			"--timeout. It reads the record every 2 s: one document.",
+		Example: "  opledger wait batches/abc123\n" +
+			"  opledger wait batches/abc123 --timeout 2h && ./next-step",
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := parseOperationName(args[0])
+			if err != nil {
+				return err
+			}
+			l, closeStore, err := openReader(cmd.Context(), outside, store)
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			if timeout > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, timeout)
+				defer cancel()
+			}
+			rec, err := waitFor(ctx, outside, l, name)
+			if err != nil {
+				return errors.Join(withRemedy(err), closeStore())
+			}
+			return errors.Join(printWaited(outside, rec, asJSON), closeStore(), unfinished(rec))
+		},
+	}
+	storeFlag(cmd, &store)
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this long; 0: never")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the record as JSON")
+	return cmd
+}
+
+// waitFor returns the record once there is nothing more to wait for. On a terminal it prints what it
+// waits for, in one line that it overwrites.
+func waitFor(
+	ctx context.Context, outside environment, l *ledger.Ledger, name operationName,
+) (rec operation.Record, err error) {
+	key, err := name.key(ctx, l)
+	if err != nil {
+		return rec, err
+	}
+	p := newProgress(outside)
+	defer p.end()
+	for {
+		if rec, err = l.Record(ctx, key); err != nil {
+			return rec, err
+		}
+		if rec.Abandoned != nil && !rec.Settled() || rec.Settled() && !slices.Contains(
+			slices.Collect(maps.Values(rec.Effects)), operation.EffectOpen) {
+			return rec, nil
+		}
+		p.say(phrase.State(rec) + "; effects: " + phrase.Effects(rec))
+		if err := outside.pause(ctx, waitEvery); err != nil {
+			return rec, fmt.Errorf("waiting for %s, which is %s, effects: %s: %w",
+				phrase.Safe(string(key)), phrase.State(rec), phrase.Effects(rec), err)
+		}
+	}
+}
+
+func printWaited(outside environment, rec operation.Record, asJSON bool) error {
+	if asJSON {
+		return printJSON(outside.out, rec)
+	}
+	out := newTable(outside.out)
+	out.line(phrase.Safe(string(rec.Key)), phrase.State(rec), phrase.Effects(rec))
+	return out.end()
+}
+
+// unfinished returns an error if something of an operation will not be done by itself.
+func unfinished(rec operation.Record) error {
+	if !rec.Settled() {
+		return fmt.Errorf("the waiting for %s was abandoned %s",
+			phrase.Safe(string(rec.Key)), phrase.Abandoned(*rec.Abandoned))
+	}
+	var left []string
+	for _, name := range slices.Sorted(maps.Keys(rec.Effects)) {
+		if status := rec.Effects[name]; status == operation.EffectDead || status == operation.EffectWithheld {
+			left = append(left, phrase.Safe(name)+" is "+string(status))
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s; see opledger show %s", strings.Join(left, ", "), phrase.ShellWord(string(rec.Key)))
+}
