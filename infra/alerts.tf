@@ -1,6 +1,7 @@
 # Alerts on the signals of signals.json: too many in a window, or none. "while" is a signal that must also
 # have counted something in the window. "all-of" is a signal that must have counted nothing else than this
-# one. A window is so many intervals of the schedule, or minutes if it does not depend on the schedule; at
+# one; with "share", this one must be more than that share of it, and with "least" it must have counted so
+# many. A window is so many intervals of the schedule, or minutes if it does not depend on the schedule; at
 # least five minutes, because log lines are counted with a delay.
 locals {
   signal_metrics = {
@@ -13,6 +14,8 @@ locals {
       metric  = local.signal_metrics[name]
       while   = try(local.signal_metrics[signal.alert.while], null)
       all_of  = try(local.signal_metrics[signal.alert["all-of"]], null)
+      share   = try(signal.alert.share, null)
+      least   = try(signal.alert.least, 0)
       witness = lower(try(local.signals[signal.alert.while].title, ""))
       window  = "${60 * max(5, try(signal.alert.intervals * local.interval_minutes, signal.alert.minutes))}s"
     }) if can(signal.alert)
@@ -62,13 +65,13 @@ resource "google_monitoring_alert_policy" "signal" {
     for_each = each.value.all_of == null ? [] : [each.value]
 
     content {
-      display_name = "nothing else in ${conditions.value.window}"
+      display_name = conditions.value.share == null ? "nothing else in ${conditions.value.window}" : "more than ${100 * conditions.value.share} % of all in ${conditions.value.window}"
 
       condition_threshold {
         filter                  = conditions.value.metric
         denominator_filter      = conditions.value.all_of
         comparison              = "COMPARISON_GT"
-        threshold_value         = 0.99
+        threshold_value         = conditions.value.share == null ? 0.99 : conditions.value.share
         duration                = "60s"
         evaluation_missing_data = "EVALUATION_MISSING_DATA_INACTIVE"
 
@@ -79,6 +82,28 @@ resource "google_monitoring_alert_policy" "signal" {
         }
 
         denominator_aggregations {
+          alignment_period     = conditions.value.window
+          per_series_aligner   = "ALIGN_DELTA"
+          cross_series_reducer = "REDUCE_SUM"
+        }
+      }
+    }
+  }
+
+  dynamic "conditions" {
+    for_each = each.value.least == 0 ? [] : [each.value]
+
+    content {
+      display_name = "of at least ${conditions.value.least} in ${conditions.value.window}"
+
+      condition_threshold {
+        filter                  = conditions.value.all_of
+        comparison              = "COMPARISON_GT"
+        threshold_value         = conditions.value.least - 1
+        duration                = "60s"
+        evaluation_missing_data = "EVALUATION_MISSING_DATA_INACTIVE"
+
+        aggregations {
           alignment_period     = conditions.value.window
           per_series_aligner   = "ALIGN_DELTA"
           cross_series_reducer = "REDUCE_SUM"

@@ -25,6 +25,7 @@ locals {
     GOOGLE_GEMINI_BASE_URL         = var.gemini_base_url
     OPLEDGER_GRACE                 = var.grace
     OPLEDGER_INTERVAL              = var.interval
+    OPLEDGER_LOOKUP_MAX_INTERVAL   = var.lookup_max_interval
     OPLEDGER_STUCK_AFTER           = var.stuck_after
     OPLEDGER_ALERT_EVERY           = var.alert_every
     OPLEDGER_RETENTION             = var.retention

@@ -12,6 +12,25 @@ variable "interval" {
   }
 }
 
+variable "lookup_max_interval" {
+  description = "OPLEDGER_LOOKUP_MAX_INTERVAL: the longest time between two look-ups of one operation, however old it is; an hour, or the interval, unless it is set."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.lookup_max_interval == null || can(regex("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", var.lookup_max_interval)) && can(regex("[1-9]", var.lookup_max_interval))
+    error_message = "lookup_max_interval must be a duration longer than zero, such as 1h."
+  }
+
+  # What is no duration is refused above.
+  validation {
+    condition = try(sum([
+      for part in regexall("([0-9.]+)(ms|s|m|h)", var.lookup_max_interval) : tonumber(part[0]) * { ms = 1, s = 1000, m = 60000, h = 3600000 }[part[1]]
+    ]) >= tonumber(trimsuffix(var.interval, "m")) * 60000, true)
+    error_message = "lookup_max_interval must be at least interval."
+  }
+}
+
 variable "grace" {
   description = "OPLEDGER_GRACE: reconciliation checks nothing younger."
   type        = string

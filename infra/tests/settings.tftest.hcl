@@ -52,6 +52,7 @@ run "every_setting_reaches_the_functions_that_use_it_and_no_other" {
     grace                = "91s"
     stuck_after          = "7h"
     alert_every          = "25h"
+    lookup_max_interval  = "2h"
     retention            = "337h"
     claim_ttl            = "601s"
     max_attempts         = 11
@@ -92,6 +93,7 @@ run "every_setting_reaches_the_functions_that_use_it_and_no_other" {
     condition = alltrue([
       for name, want in {
         OPLEDGER_INTERVAL             = "10m", OPLEDGER_GRACE = "91s", OPLEDGER_STUCK_AFTER = "7h", OPLEDGER_ALERT_EVERY = "25h"
+        OPLEDGER_LOOKUP_MAX_INTERVAL  = "2h"
         OPLEDGER_RETENTION            = "337h", OPLEDGER_CLAIM_TTL = "601s", OPLEDGER_MAX_ATTEMPTS = "11", OPLEDGER_RETRY_FOR = "23h"
         OPLEDGER_RESTORED_AT          = "2026-11-21T14:00:00Z"
         OPLEDGER_EFFECTS              = "[{name: a, on: [SUCCEEDED], do: log}]"

@@ -89,6 +89,7 @@ run "commands_are_told_what_the_functions_are" {
     grace                = "91s"
     stuck_after          = "7h"
     alert_every          = "25h"
+    lookup_max_interval  = "2h"
     retention            = "337h"
     claim_ttl            = "601s"
     max_attempts         = 11
@@ -154,9 +155,19 @@ run "durations_of_nothing_are_refused" {
     claim_ttl   = "0s"
     tolerance   = "0.0s"
 
-    webhook_timeout = "0s"
+    webhook_timeout     = "0s"
+    lookup_max_interval = "0s"
   }
-  expect_failures = [var.grace, var.stuck_after, var.alert_every, var.retention, var.claim_ttl, var.tolerance, var.webhook_timeout]
+  expect_failures = [var.grace, var.stuck_after, var.lookup_max_interval, var.alert_every, var.retention, var.claim_ttl, var.tolerance, var.webhook_timeout]
+}
+
+run "a_maximum_below_the_interval_is_refused" {
+  command = plan
+  variables {
+    interval            = "10m"
+    lookup_max_interval = "9m59s"
+  }
+  expect_failures = [var.lookup_max_interval]
 }
 
 run "an_interval_that_no_schedule_has_is_refused" {
@@ -179,6 +190,7 @@ run "what_cannot_be_is_refused" {
     grace                 = "soon"
     stuck_after           = "6"
     alert_every           = "day"
+    lookup_max_interval   = "1d"
     retention             = "14d"
     claim_ttl             = ""
     tolerance             = "5 m"
@@ -199,7 +211,7 @@ run "what_cannot_be_is_refused" {
   }
   expect_failures = [
     var.project, var.region, var.firestore_database, var.register_callers, var.notification_emails, var.notification_channels, var.grace, var.stuck_after,
-    var.alert_every, var.retention, var.claim_ttl, var.tolerance, var.webhook_timeout, var.max_attempts, var.retry_for, var.restored_at, var.effects, var.terminal_transitions, var.jwks_url, var.confirm,
+    var.alert_every, var.lookup_max_interval, var.retention, var.claim_ttl, var.tolerance, var.webhook_timeout, var.max_attempts, var.retry_for, var.restored_at, var.effects, var.terminal_transitions, var.jwks_url, var.confirm,
     var.webhook, var.webhook_url, var.gemini_base_url, var.scaling, var.results_buckets, var.waits,
   ]
 }

@@ -69,7 +69,7 @@ func TestAllSet(t *testing.T) {
 	t.Parallel()
 	settings, err := config.Parse[everything]([]string{
 		"GOOGLE_CLOUD_PROJECT=p", "OPLEDGER_STORE=sqlite:x=y.db", "OPLEDGER_GRACE=1s", "OPLEDGER_INTERVAL=2m",
-		"OPLEDGER_STUCK_AFTER=3h",
+		"OPLEDGER_STUCK_AFTER=3h", "OPLEDGER_LOOKUP_MAX_INTERVAL=5h",
 		"OPLEDGER_ALERT_EVERY=4h", "OPLEDGER_RETENTION=50h", "OPLEDGER_CLAIM_TTL=6m", "OPLEDGER_MAX_ATTEMPTS=7",
 		"OPLEDGER_RETRY_FOR=0",
 		"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log}]",
@@ -84,7 +84,7 @@ func TestAllSet(t *testing.T) {
 	}
 	l := settings.Ledger.Settings()
 	if settings.Project.ID != "p" || settings.Place.Store.String() != "sqlite:x=y.db" || l.Grace != time.Second ||
-		l.Interval != 2*time.Minute ||
+		l.Interval != 2*time.Minute || l.LookupMaxInterval != 5*time.Hour ||
 		l.StuckAfter != 3*time.Hour || l.AlertEvery != 4*time.Hour || l.Retention != 50*time.Hour ||
 		l.ClaimTTL != 6*time.Minute || l.MaxAttempts != 7 || l.RetryFor != 0 ||
 		len(l.Rules) != 1 || l.Rules[0].Name != "a" || !l.Transitions.Allow(operation.Expired, operation.Failed) ||

@@ -14,8 +14,10 @@ import (
 // Ledger is what the ledger decides by. All processes that write to one store should have the same
 // settings. The defaults are those of [ledger.DefaultSettings].
 type Ledger struct {
-	Grace       time.Duration `env:"OPLEDGER_GRACE"`
-	Interval    time.Duration `env:"OPLEDGER_INTERVAL"`
+	Grace    time.Duration `env:"OPLEDGER_GRACE"`
+	Interval time.Duration `env:"OPLEDGER_INTERVAL"`
+	// LookupMax is the longest time between two look-ups of one operation; notSet: the ledger's default.
+	LookupMax   time.Duration `env:"OPLEDGER_LOOKUP_MAX_INTERVAL"`
 	StuckAfter  time.Duration `env:"OPLEDGER_STUCK_AFTER"`
 	AlertEvery  time.Duration `env:"OPLEDGER_ALERT_EVERY"`
 	Retention   time.Duration `env:"OPLEDGER_RETENTION"`
@@ -33,9 +35,13 @@ type Ledger struct {
 	fetchesResults bool
 }
 
+// notSet is no value that an operator would set, so that a zero is told from a default.
+const notSet = -time.Nanosecond
+
 func (l *Ledger) setDefaults() {
 	d := ledger.DefaultSettings()
 	l.Grace, l.Interval, l.StuckAfter, l.AlertEvery = d.Grace, d.Interval, d.StuckAfter, d.AlertEvery
+	l.LookupMax = notSet
 	l.Retention, l.ClaimTTL, l.MaxAttempts, l.RetryFor = d.Retention, d.ClaimTTL, d.MaxAttempts, d.RetryFor
 }
 
@@ -73,6 +79,10 @@ func (l *Ledger) validate() []error {
 			problems = append(problems, fmt.Errorf("%s: it must be a duration longer than zero, such as 90s or 5m", d.variable))
 		}
 	}
+	if l.LookupMax != notSet && l.LookupMax < l.Interval {
+		problems = append(problems, fmt.Errorf("OPLEDGER_LOOKUP_MAX_INTERVAL: it must be at least OPLEDGER_INTERVAL, "+
+			"and %v is shorter than %v", l.LookupMax, l.Interval))
+	}
 	if l.Retention < redelivery { // an expired delivery would count as a new one [L3, S7]
 		problems = append(problems,
 			errors.New("OPLEDGER_RETENTION: it must be at least 24h, because Gemini redelivers for that long"))
@@ -109,8 +119,13 @@ func parseEffects(text string, allowed operation.Transitions) ([]effect.Spec, er
 
 // Settings returns the ledger's settings.
 func (l *Ledger) Settings() ledger.Settings {
+	lookupMax := l.LookupMax
+	if lookupMax == notSet {
+		lookupMax = 0
+	}
 	return ledger.Settings{
-		Grace: l.Grace, Interval: l.Interval, StuckAfter: l.StuckAfter, AlertEvery: l.AlertEvery,
+		LookupMaxInterval: lookupMax,
+		Grace:             l.Grace, Interval: l.Interval, StuckAfter: l.StuckAfter, AlertEvery: l.AlertEvery,
 		Retention: l.Retention, ClaimTTL: l.ClaimTTL, MaxAttempts: l.MaxAttempts, RetryFor: l.RetryFor,
 		RestoredAt: l.RestoredAt,
 		Rules:      effect.Rules(l.Effects), Transitions: l.Transitions,

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/shared/config"
 )
@@ -41,5 +42,34 @@ func TestTransitionsAndEffects(t *testing.T) {
 	_, err = config.Parse[struct{ Ledger config.Ledger }]([]string{"OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED"})
 	if err == nil {
 		t.Error("the default effect and an allowed transition: no error, and the ledger refuses the settings later")
+	}
+}
+
+// TestLookupMaxInterval: the longest time between two look-ups is at least the interval. Unset, it
+// is left to the ledger.
+func TestLookupMaxInterval(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		set  []string
+		want time.Duration
+		err  string
+	}{
+		{nil, 0, ""},
+		{[]string{"OPLEDGER_INTERVAL=2h"}, 0, ""},
+		{[]string{"OPLEDGER_LOOKUP_MAX_INTERVAL=5m"}, 5 * time.Minute, ""},
+		{[]string{"OPLEDGER_LOOKUP_MAX_INTERVAL=4m"}, 0,
+			"OPLEDGER_LOOKUP_MAX_INTERVAL: it must be at least OPLEDGER_INTERVAL, and 4m0s is shorter than 5m0s"},
+		{[]string{"OPLEDGER_LOOKUP_MAX_INTERVAL=0s"}, 0,
+			"OPLEDGER_LOOKUP_MAX_INTERVAL: it must be at least OPLEDGER_INTERVAL, and 0s is shorter than 5m0s"},
+		{[]string{"OPLEDGER_INTERVAL=2h", "OPLEDGER_LOOKUP_MAX_INTERVAL=1h"}, 0,
+			"OPLEDGER_LOOKUP_MAX_INTERVAL: it must be at least OPLEDGER_INTERVAL, and 1h0m0s is shorter than 2h0m0s"},
+	} {
+		got, err := config.Parse[struct{ Ledger config.Ledger }](c.set)
+		switch {
+		case c.err == "" && (err != nil || got.Ledger.Settings().LookupMaxInterval != c.want):
+			t.Errorf("%v: %v, %v, want %v", c.set, got.Ledger.Settings().LookupMaxInterval, err, c.want)
+		case c.err != "" && (err == nil || err.Error() != c.err):
+			t.Errorf("%v: %v, want %s", c.set, err, c.err)
+		}
 	}
 }

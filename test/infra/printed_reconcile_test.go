@@ -122,6 +122,7 @@ var ofReconcile = []situation{
 	{"reconcile: Gemini asks to be left alone for longer than a pass lasts", func(w *world) {
 		at := w.endpoint(webhooks.Enabled)
 		w.registered(w.batch("a", geminisim.StateRunning))
+		w.intended("c-1", operation.Batches) // it is searched for after the look-ups
 		slower := geminisim.ErrorAnswer(http.StatusTooManyRequests, "slower")
 		slower.Header = http.Header{"Retry-After": {"3600"}}
 		w.sim.AnswerNext(geminisim.OpGet, "", slower)
@@ -161,7 +162,12 @@ var ofReconcile = []situation{
 		at := w.endpoint(webhooks.Enabled)
 		w.registered(w.batch("a", geminisim.StateSucceeded))
 		w.pass(at)
-	}, []string{"passes", "recovered", "unannounced"}},
+	}, []string{"passes", "recovered", "unannounced", "ends", "undelivered"}},
+	{"reconcile: an end without an event", func(w *world) {
+		at := w.endpoint(webhooks.Enabled)
+		w.registered(w.batch("a", geminisim.StateCancelled))
+		w.pass(at)
+	}, []string{"passes", "recovered"}},
 	{"reconcile: the webhook was never created", func(w *world) {
 		at := w.endpoint("")
 		at.Created = func(context.Context) (bool, error) { return false, nil }

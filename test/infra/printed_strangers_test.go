@@ -42,8 +42,7 @@ func alerting(t *testing.T, signals []signal, printed lines) (names []string) {
 		}
 	}
 	for _, s := range signals {
-		if a := s.Alert; a != nil && a.When == "above" && counted[s.Name] > a.Count &&
-			(a.While == "" || counted[a.While] > 0) && (a.AllOf == "" || counted[a.AllOf] == counted[s.Name]) {
+		if s.fires(counted) {
 			names = append(names, s.Name)
 		}
 	}

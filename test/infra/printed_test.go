@@ -49,7 +49,8 @@ func TestHealthyLifeFiresNoAlert(t *testing.T) {
 	healthyLife(w)
 	printed := w.printed()
 	counted := counting(t, signals, printed, &tally{})
-	if want := []string{"arrivals", "deliveries", "effects", "passes", "registrations"}; !slices.Equal(counted, want) {
+	want := []string{"arrivals", "deliveries", "effects", "ends", "passes", "registrations"}
+	if !slices.Equal(counted, want) {
 		t.Errorf("counted by %q, want by %q, in %v", counted, want, printed)
 	}
 	for _, s := range signals {

@@ -133,7 +133,7 @@ var ofWebhook = []situation{
 	{"webhook: an end longer ago than the retention", func(w *world) {
 		w.registered(w.named("batches/a"))
 		w.delivered("m1", `{"type":"batch.succeeded","timestamp":"2025-01-01T00:00:00Z","data":{"id":"batches/a"}}`)
-	}, []string{"arrivals", "deliveries", "withheld"}},
+	}, []string{"arrivals", "deliveries", "ends", "withheld"}},
 	{"webhook: the same delivery again", func(w *world) {
 		w.ended("batches/a")
 		w.delivered("end", w.event("batch.succeeded", "batches/a"))
@@ -157,7 +157,7 @@ var ofWebhook = []situation{
 		}
 		w.delivered("m1",
 			`{"type":"batch.succeeded","data":{"id":"batch_1","user_metadata":{"opledger_correlation_id":"c-1"}}}`)
-	}, []string{"arrivals", "deliveries", "correlated"}},
+	}, []string{"arrivals", "deliveries", "ends", "correlated"}},
 	{"webhook: an unregistered operation", func(w *world) {
 		w.delivered("m1", w.event("batch.succeeded", "batches/a"))
 	}, []string{"arrivals", "deliveries", "unmatched"}},
@@ -167,7 +167,7 @@ var ofWebhook = []situation{
 	{"webhook: a registered operation that is named like a canary's", func(w *world) {
 		w.registered(w.named("batches/opledger-canary-1"))
 		w.delivered("m1", w.event("batch.succeeded", "batches/opledger-canary-1"))
-	}, []string{"arrivals", "deliveries"}},
+	}, []string{"arrivals", "deliveries", "ends"}},
 	{"webhook: a body that cannot be read", func(w *world) {
 		w.delivered("m1", `{"type":`)
 	}, []string{"arrivals", "deliveries", "quarantined"}},
@@ -194,7 +194,7 @@ var ofWebhook = []situation{
 		w.registered(w.named("batches/a"))
 		w.outbox.Fail(errors.New("the topic is gone"))
 		w.delivered("m1", w.event("batch.succeeded", "batches/a"))
-	}, []string{"arrivals", "deliveries", "unpublished"}},
+	}, []string{"arrivals", "deliveries", "ends", "unpublished"}},
 	{"webhook: not a POST, and too much", func(w *world) {
 		w.request(http.MethodGet, w.webhook(nil), http.Header{}, http.NoBody)
 		large := strings.Repeat("a", 1<<20+1)
@@ -245,7 +245,7 @@ var ofProofs = []situation{
 	{"webhook: a hint", func(w *world) {
 		name := w.registered(w.batch("a", geminisim.StateSucceeded))
 		w.post(w.webhook(nil), w.tokened("m1"), w.event("batch.succeeded", name.Resource))
-	}, []string{"arrivals", "deliveries"}},
+	}, []string{"arrivals", "deliveries", "ends"}},
 	{"webhook: an unverified delivery about an unregistered operation", func(w *world) {
 		w.post(w.webhook(nil), w.tokened("m1"), w.event("batch.succeeded", w.batch("a", geminisim.StateSucceeded).Resource))
 	}, []string{"arrivals", "deliveries", "unmatched"}},

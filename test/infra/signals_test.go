@@ -35,6 +35,22 @@ type alert struct {
 	Minutes   int    `json:"minutes"`   // or so many minutes
 	Severity  string `json:"severity"`
 	Playbook  string `json:"playbook"`
+
+	Share float64 `json:"share"` // of AllOf: more than this share of it is enough, not all;
+	Least int     `json:"least"` // and AllOf must have counted at least so many
+}
+
+// fires reports whether the alert of a signal fires on what was counted in one window.
+func (s signal) fires(counted map[string]int) bool {
+	a := s.Alert
+	if a == nil || a.When != "above" || counted[s.Name] <= a.Count || a.While != "" && counted[a.While] == 0 {
+		return false
+	}
+	all := counted[a.AllOf]
+	if a.Share > 0 {
+		return all >= a.Least && float64(counted[s.Name]) > a.Share*float64(all)
+	}
+	return a.AllOf == "" || counted[s.Name] == all
 }
 
 // A measure is an entry of platform.json: what Google Cloud itself measures, and its limit.

@@ -37,6 +37,7 @@ func values() map[string]string {
 		"GOOGLE_GEMINI_BASE_URL":         "",
 		"OPLEDGER_GRACE":                 "90s",
 		"OPLEDGER_INTERVAL":              "5m",
+		"OPLEDGER_LOOKUP_MAX_INTERVAL":   "1h",
 		"OPLEDGER_STUCK_AFTER":           "6h",
 		"OPLEDGER_ALERT_EVERY":           "24h",
 		"OPLEDGER_RETENTION":             "336h",

@@ -139,9 +139,19 @@ func (s Signal) conditions(table map[string]Signal, d Deployment) []Condition {
 	}}
 	if s.Alert.AllOf != "" {
 		// A share of everything, since one that counted nothing yet has no zeros to compare with.
-		share := above(s.metric(d), 0.99)
+		name, share := "nothing else in "+window, above(s.metric(d), 0.99)
+		if s.Alert.Share > 0 {
+			name = fmt.Sprintf("more than %g %% of all in %s", 100*s.Alert.Share, window)
+			share.ThresholdValue = s.Alert.Share
+		}
 		share.DenominatorFilter, share.DenominatorAggregations = table[s.Alert.AllOf].metric(d), sum(window)
-		all = append(all, Condition{DisplayName: "nothing else in " + window, Threshold: share})
+		all = append(all, Condition{DisplayName: name, Threshold: share})
+	}
+	if s.Alert.Least > 0 {
+		all = append(all, Condition{
+			DisplayName: fmt.Sprintf("of at least %d in %s", s.Alert.Least, window),
+			Threshold:   above(table[s.Alert.AllOf].metric(d), float64(s.Alert.Least-1)),
+		})
 	}
 	if s.Alert.While != "" {
 		other := table[s.Alert.While]

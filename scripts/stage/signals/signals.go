@@ -31,7 +31,10 @@ type Alert struct {
 	Title, When string
 	Count       int
 	// with "above": a signal that must count nothing else in the window; empty for none
-	AllOf              string `json:"all-of"`
+	AllOf string `json:"all-of"`
+	// with AllOf: more than this share of it is enough, if it counts at least so many
+	Share              float64
+	Least              int
 	While              string // with "above": a signal that must have counted something in it, too
 	Intervals, Minutes int    // the window: so many intervals of the schedule, or so many minutes
 	Severity, Playbook string

@@ -89,6 +89,7 @@ func Unindexed() []Field {
 		{ledger.QuarantineCollection, "headers"},
 		{ledger.QuarantineCollection, "body"},
 		{ledger.PartsCollection, "body"},
+		{ledger.PassesCollection, "marks"},
 	}
 	return append(fields, Expiry()...)
 }
