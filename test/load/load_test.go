@@ -1,0 +1,43 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestMain plays the bare handlers, as main does: run starts this program for them.
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		fmt.Fprintln(os.Stderr, play(role, os.Stdout))
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// TestRun: each kind of delivery is sent and answered as it should be, with one and with two callers.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"--callers", "1,2", "--duration", "100ms", "--rounds", "2"}, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"callers: 1", "callers: 2"} {
+		_, table, found := strings.Cut(out.String(), want)
+		if table, _, _ = strings.Cut(table, "\n\n"); !found || strings.Count(table, "\n") != 5 {
+			t.Errorf("no table of five rows for %s in\n%s", want, out.String())
+		}
+	}
+}
+
+func TestBadFlags(t *testing.T) {
+	t.Parallel()
+	err := run(t.Context(), []string{"--callers", "1,many,0", "--duration", "0s", "--rounds", "0", "fast"}, &bytes.Buffer{})
+	for _, want := range []string{`"many"`, `"0"`, "--duration", "--rounds", `"fast"`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not name %s", err, want)
+		}
+	}
+}

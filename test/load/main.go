@@ -1,0 +1,101 @@
+// Command load measures how many signed deliveries `opledger serve` takes in on SQLite:
+//
+//	go run ./test/load [--callers 1,16,64] [--duration 3s] [--rounds 3]
+//
+// It starts serve on a file in a temporary directory, and beside it two handlers of the functions
+// framework that verify nothing: a bare one that only reads and answers, and one that makes one bare
+// commit of the same documents, to a file of its own. Each is a process of its own, and all get the
+// same signed requests in turn, in rounds, so that a change of the machine's speed meets them all:
+//
+//	distinct    each delivery is the first about its operation: its record and itself are written
+//	duplicate   the same delivery again: nothing is written
+//	hot         deliveries of one operation with nothing new: each leaves itself
+//
+// The callers share the machine with the servers, so the ratios count and not the rates. Each answer is
+// checked; a wrong one ends the run.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if os.Getenv(roleVariable) != "" {
+		fmt.Fprintln(os.Stderr, "load:", play(os.Getenv(roleVariable), os.Stdout))
+		os.Exit(1)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "load:", err)
+		os.Exit(1)
+	}
+}
+
+// A plan is how long what is measured, and with how many callers.
+type plan struct {
+	callers  []int
+	duration time.Duration // of each measurement, over all rounds
+	rounds   int
+}
+
+func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	p, err := parse(args)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "opledger-load-")
+	if err != nil {
+		return fmt.Errorf("making a directory for the ledgers: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	targets, stop, err := start(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return p.measure(ctx, targets, out)
+}
+
+// parse reads the flags. The error names each one that is wrong.
+func parse(args []string) (plan, error) {
+	var p plan
+	flags := flag.NewFlagSet("load", flag.ContinueOnError)
+	callers := flags.String("callers", "1,16,64", "numbers of callers at a time, separated by commas")
+	flags.DurationVar(&p.duration, "duration", 3*time.Second, "how long each kind of delivery is sent by each number of callers")
+	flags.IntVar(&p.rounds, "rounds", 3, "in how many rounds, which take turns")
+	if err := flags.Parse(args); err != nil {
+		return p, err
+	}
+	var problems []error
+	for text := range strings.SplitSeq(*callers, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil || n < 1 {
+			problems = append(problems, fmt.Errorf("--callers: %q is no number of callers, such as 16", text))
+		}
+		p.callers = append(p.callers, n)
+	}
+	if p.duration <= 0 {
+		problems = append(problems, fmt.Errorf("--duration: %v is not positive", p.duration))
+	}
+	if p.rounds < 1 {
+		problems = append(problems, fmt.Errorf("--rounds: %d is not positive", p.rounds))
+	}
+	if flags.NArg() > 0 {
+		problems = append(problems, fmt.Errorf("%q is no flag", flags.Args()))
+	}
+	return p, errors.Join(problems...)
+}
