@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/opledger/opledger/shared/operation"
@@ -75,8 +76,9 @@ func (l *Ledger) ingest(ctx context.Context, e operation.Event) (done ingested, 
 	if err != nil {
 		return done, fmt.Errorf("waiting to ingest an event about %s: %w", e.Key, err)
 	}
+	unlock = sync.OnceFunc(unlock)
 	defer unlock()
-	call := ingestion{ledger: l, nonce: l.nonce()}
+	call := ingestion{ledger: l, nonce: l.nonce(), unlock: unlock}
 	err = l.decide(ctx, "ingesting an event about "+string(e.Key), func(tries int) error {
 		var err error
 		done, err = call.try(ctx, e, tries > 0)
@@ -89,6 +91,7 @@ func (l *Ledger) ingest(ctx context.Context, e operation.Event) (done ingested, 
 type ingestion struct {
 	ledger *Ledger
 	nonce  string
+	unlock func() // lets the next event about the operation go on
 	// last is the result of the last commit that was tried. Where the commit's answer was lost, it
 	// is the result of the call.
 	last ingested
@@ -271,6 +274,9 @@ func (c *ingestion) commit(ctx context.Context, e operation.Event, at reading, d
 	}
 	delivery := l.delivery(e, d.receipt, c.nonce, at.now)
 	writes = append(writes, Write{Path: at.delivery.Path, Token: at.delivery.Token, Data: delivery})
+	if len(writes) == 1 { // nothing that another event about the operation changes
+		c.unlock()
+	}
 	return l.commit(ctx, writes...)
 }
 

@@ -42,6 +42,26 @@ func (w *world) plannedOnce() {
 }
 
 var operationIngestRaces = join(
+	[]ledgerTest{{"a drop waits for no other's commit", func(w *world) {
+		w.register()
+		w.ingest(w.event("d1", operation.Succeeded, time.Second))
+		pause := PauseBeforeCommit(w.store)
+		l := w.over(pause) // one process
+		slow := make(chan error, 1)
+		go func() {
+			_, err := l.Ingest(w.ctx, w.event("d2", operation.Running, 0))
+			slow <- err
+		}()
+		<-pause.Reached()
+		ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+		defer cancel()
+		_, err := l.Ingest(ctx, w.event("d3", operation.Running, 0))
+		pause.Resume()
+		if err = errors.Join(err, <-slow); err != nil {
+			w.Fatal(err)
+		}
+		equal(w, "deliveries", len(w.show().Deliveries), 3)
+	}}},
 	both("two first sightings [M6]", func(w *world) (a, b move, check func()) {
 		var one, two ledger.Receipt
 		return w.ingesting(w.event("d1", operation.Running, time.Second), &one),
