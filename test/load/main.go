@@ -11,8 +11,9 @@
 //	duplicate   the same delivery again: nothing is written
 //	hot         deliveries of one operation with nothing new: each leaves itself
 //
-// The callers share the machine with the servers, so the ratios count and not the rates. Each answer is
-// checked; a wrong one ends the run.
+// The callers share the machine with the servers, so the ratios count and not the rates. The last column
+// is the processor time of the server for each delivery, which other work on the machine changes least.
+// Each answer is checked; a wrong one ends the run.
 package main
 
 import (

@@ -18,6 +18,7 @@ import (
 type sample struct {
 	took    []time.Duration // of each request
 	elapsed time.Duration
+	cpu     time.Duration // of the server
 }
 
 func (s sample) rate() float64 { return float64(len(s.took)) / s.elapsed.Seconds() }
@@ -63,7 +64,7 @@ func (s *sample) add(ctx context.Context, t target, client *http.Client, callers
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var failed error
-	began := time.Now()
+	began, computed := time.Now(), processorTime(t.pid)
 	for range callers {
 		wg.Go(func() {
 			var took []time.Duration
@@ -85,6 +86,7 @@ func (s *sample) add(ctx context.Context, t target, client *http.Client, callers
 	}
 	wg.Wait()
 	s.elapsed += time.Since(began)
+	s.cpu += processorTime(t.pid) - computed
 	return failed
 }
 
@@ -111,12 +113,13 @@ func (t target) send(ctx context.Context, client *http.Client, n int64, outcome 
 
 func table(out io.Writer, callers int, targets []target, samples []sample) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintf(w, "callers: %d\tper second\tof bare\tof bare commit\tp50 ms\tp99 ms\tp99 × bare\t\n", callers)
+	_, _ = fmt.Fprintf(w, "callers: %d\tper second\tof bare\tof bare commit\tp50 ms\tp99 ms\tp99 × bare\tCPU µs each\t\n", callers)
 	for i, t := range targets {
 		s, first, second := samples[i], samples[0], samples[1]
 		p99 := s.percentile(99)
-		_, _ = fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f\t\n", t.name, s.rate(), s.rate()/first.rate(),
-			s.rate()/second.rate(), s.percentile(50).Seconds()*1e3, p99.Seconds()*1e3, float64(p99)/float64(first.percentile(99)))
+		_, _ = fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f\t%.0f\t\n", t.name, s.rate(), s.rate()/first.rate(),
+			s.rate()/second.rate(), s.percentile(50).Seconds()*1e3, p99.Seconds()*1e3, float64(p99)/float64(first.percentile(99)),
+			s.cpu.Seconds()*1e6/float64(len(s.took)))
 	}
 	_, _ = fmt.Fprintln(w)
 	return w.Flush()

@@ -17,6 +17,7 @@ import (
 type target struct {
 	name    string
 	url     string
+	pid     int
 	outcome string // that every answer names
 	event   func(n int64) delivery
 }
@@ -39,7 +40,7 @@ func start(ctx context.Context, dir string) (targets []target, stop func(), err 
 			_ = cmd.Wait()                          // by that signal
 		}
 	}
-	addresses := map[string]string{}
+	addresses, pids := map[string]string{}, map[string]int{}
 	for _, process := range []struct {
 		name      string
 		command   []string
@@ -61,15 +62,15 @@ func start(ctx context.Context, dir string) (targets []target, stop func(), err 
 			stop()
 			return nil, nil, fmt.Errorf("starting %s: %w", process.name, err)
 		}
-		addresses[process.name] = address
+		addresses[process.name], pids[process.name] = address, cmd.Process.Pid
 	}
-	served := addresses["serve"] + "/webhook"
+	served, pid := addresses["serve"]+"/webhook", pids["serve"]
 	return []target{
-		{"bare handler", addresses[bare], "bare", distinct},
-		{"one bare commit", addresses[commit], "bare", distinct},
-		{"serve: distinct", served, "applied", distinct},
-		{"serve: duplicate", served, "duplicate", duplicate},
-		{"serve: hot", served, "dropped", hot},
+		{"bare handler", addresses[bare], pids[bare], "bare", distinct},
+		{"one bare commit", addresses[commit], pids[commit], "bare", distinct},
+		{"serve: distinct", served, pid, "applied", distinct},
+		{"serve: duplicate", served, pid, "duplicate", duplicate},
+		{"serve: hot", served, pid, "dropped", hot},
 	}, stop, nil
 }
 

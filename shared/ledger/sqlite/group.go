@@ -24,6 +24,8 @@ type member struct {
 	// write makes the writes, under this version. ErrConflict: a precondition does not hold.
 	write func(ctx context.Context, tx *sql.Tx, version int64) error
 	bytes int
+	// single: it makes one write at most, so that a conflict leaves nothing to undo.
+	single bool
 	// done receives the answer, once, after the group is on disk or is rolled back.
 	done chan error
 	// state leaves waiting once: to written by a group, or to left by a caller whose context ends.
@@ -153,7 +155,7 @@ func (s *Store) together(group []*member) (answers []error, began bool, err erro
 			skipped++
 			continue
 		}
-		answers[i], err = s.writeMember(ctx, tx, m, last-int64(len(group)-1-i), len(group) == 1)
+		answers[i], err = s.writeMember(ctx, tx, m, last-int64(len(group)-1-i), len(group) == 1 || m.single)
 		if err != nil {
 			return nil, true, err
 		}
