@@ -103,7 +103,9 @@ func Results(collection string) Handler {
 	})
 }
 
-var collectionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,62}$`)
+var collectionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+
+const maxCollection = 63 // bytes
 
 // checkCollection returns what is wrong with a collection for results.
 func checkCollection(name string) error {
@@ -113,7 +115,7 @@ func checkCollection(name string) error {
 		ledger.PassesCollection,
 	}
 	switch {
-	case !collectionName.MatchString(name):
+	case !collectionName.MatchString(name) || len(name) > maxCollection:
 		return fmt.Errorf("collection must be letters, digits, - and _, beginning with a letter, at most 63, not %q", name)
 	case slices.Contains(own, name):
 		return fmt.Errorf("collection %s is the ledger's own; name another", name)

@@ -18,12 +18,16 @@ type folder struct {
 }
 
 var (
-	bucketName   = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$`)
+	bucketName   = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]+[a-z0-9]$`)
 	objectPrefix = regexp.MustCompile(`^[A-Za-z0-9_=][A-Za-z0-9._=-]*(/[A-Za-z0-9_=][A-Za-z0-9._=-]*)*$`)
 )
 
-// maxPrefixBytes keeps an object's name below the 1,024 bytes that Cloud Storage accepts.
-const maxPrefixBytes = 400
+const (
+	maxBucketBytes = 222
+	// maxPrefixBytes keeps an object's name below the 1,024 bytes that Cloud Storage accepts.
+	maxPrefixBytes = 400
+	maxSegment     = 200 // bytes that stay as they are
+)
 
 // parseFolder reads gs://BUCKET or gs://BUCKET/PREFIX, with or without a slash at the end.
 func parseFolder(text string) (folder, error) {
@@ -36,7 +40,7 @@ func parseFolder(text string) (folder, error) {
 	switch {
 	case !isURL || bucket == "":
 		return folder{}, fmt.Errorf("bucket must be gs://BUCKET or gs://BUCKET/PREFIX, not %q", text)
-	case !bucketName.MatchString(bucket):
+	case !bucketName.MatchString(bucket) || len(bucket) > maxBucketBytes:
 		return folder{}, fmt.Errorf("bucket %q: a bucket's name has 3 to 222 lower-case letters, digits and . _ -, "+
 			"and begins and ends with a letter or digit; %q is none", text, bucket)
 	case !ok:
@@ -55,13 +59,13 @@ func (f folder) object(key operation.Key, effect string) string {
 // url returns the gs:// URL of an object.
 func (f folder) url(object string) string { return "gs://" + f.bucket + "/" + object }
 
-var safeSegment = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._@-]{0,199}$`)
+var safeSegment = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._@-]*$`)
 
 // segment turns any text into a part of an object's name, so that different texts have different
 // parts. A text that is long, or holds what not every tool accepts in a name, ends in a hash of the
 // whole.
 func segment(text string) string {
-	if safeSegment.MatchString(text) {
+	if safeSegment.MatchString(text) && len(text) <= maxSegment {
 		return text
 	}
 	sum := sha256.Sum256([]byte(text))

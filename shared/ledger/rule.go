@@ -23,7 +23,9 @@ type Rule struct {
 	JobKinds []string
 }
 
-var effectName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
+var effectName = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
+
+const maxEffectName = 63 // bytes
 
 // RuleTitle names the rule at an index of the list in a problem: by its name, or by its position
 // where it has none.
@@ -64,7 +66,7 @@ func RuleProblems(rules []Rule, allowed operation.Transitions) [][]error {
 func (r Rule) problems(allowed operation.Transitions) []error {
 	var problems []error
 	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	if !effectName.MatchString(r.Name) {
+	if !effectName.MatchString(r.Name) || len(r.Name) > maxEffectName {
 		add("its name must be lower-case letters, digits, - and _, beginning with a letter, at most 63")
 	}
 	if len(r.On) == 0 && len(r.Alerts) == 0 {

@@ -6,7 +6,7 @@ import "regexp"
 // wide is safer than too narrow: an id that wrongly counts as issued costs one look-up. One that
 // wrongly does not lets an event settle another operation.
 var (
-	batchID       = regexp.MustCompile(`^[a-z0-9]{36}$`)
+	batchID       = regexp.MustCompile(`^[a-z0-9]+$`) // 36 of them
 	interactionID = regexp.MustCompile(`^v1_[A-Za-z0-9_-]+$`)
 	operationID   = regexp.MustCompile(`^[a-z0-9]+$`) // the last segment of models/…/operations/9p5ug42emn2z
 	numericID     = regexp.MustCompile(`^[0-9]+$`)
@@ -18,7 +18,7 @@ var (
 func (k Key) Issued() bool {
 	switch k.Collection() {
 	case Batches:
-		return batchID.MatchString(k.ID())
+		return len(k.ID()) == 36 && batchID.MatchString(k.ID())
 	case Interactions:
 		return interactionID.MatchString(k.ID())
 	case Operations:

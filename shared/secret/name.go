@@ -18,10 +18,13 @@ func (n Name) String() string { return "projects/" + n.Project + "/secrets/" + n
 var (
 	// A project is an id, with or without a domain, or a number.
 	project = regexp.MustCompile(`^[a-z0-9][a-z0-9.:-]*$`)
-	id      = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
+	id      = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 )
 
-const maxQuoted = 120
+const (
+	maxID     = 255
+	maxQuoted = 120
+)
 
 var errForm = errors.New("it must be the name of a secret in Secret Manager, projects/PROJECT/secrets/SECRET")
 
@@ -36,7 +39,8 @@ func ParseName(text string) (Name, error) {
 		return Name{}, fmt.Errorf("%w; leave away the version behind it: the enabled ones are found by themselves",
 			errForm)
 	}
-	if len(parts) != 4 || parts[2] != "secrets" || !project.MatchString(parts[1]) || !id.MatchString(parts[3]) {
+	if len(parts) != 4 || parts[2] != "secrets" || !project.MatchString(parts[1]) || !id.MatchString(parts[3]) ||
+		len(parts[3]) > maxID {
 		return Name{}, fmt.Errorf("%w, not %s", errForm, diag.QuoteUpTo(text, maxQuoted))
 	}
 	return Name{Project: parts[1], ID: parts[3]}, nil
