@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/cloud"
+	"github.com/opledger/opledger/shared/cloud/connect"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/reconcile"
@@ -38,7 +39,7 @@ func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, err
 	if err != nil {
 		return nil, err
 	}
-	if o.Ledger, err = cloud.Ledger(ctx, s.Firestore, s.Topic, s.Ledger); err != nil {
+	if o.Ledger, _, err = connect.Ledger(ctx, s.Firestore, s.Topic, s.Ledger); err != nil {
 		return nil, err
 	}
 	return New(Options{Reconciler: reconcile.New(o), Now: time.Now, Log: log}), nil

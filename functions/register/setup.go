@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/opledger/opledger/shared/cloud"
+	"github.com/opledger/opledger/shared/cloud/connect"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/httpfunc"
 )
@@ -27,7 +27,7 @@ func CheckSettings(environ []string) error {
 }
 
 func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
-	l, err := cloud.Ledger(ctx, s.Firestore, s.Topic, s.Ledger)
+	l, _, err := connect.Ledger(ctx, s.Firestore, s.Topic, s.Ledger)
 	if err != nil {
 		return nil, err
 	}

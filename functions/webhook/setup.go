@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/cloud"
+	"github.com/opledger/opledger/shared/cloud/connect"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/httpfunc"
@@ -34,7 +35,7 @@ func CheckSettings(environ []string) error {
 func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
 	o := Options{Confirm: s.Webhook.Confirm, Timeout: s.Webhook.Timeout, Now: time.Now, Log: log}
 	var err error
-	if o.Ledger, err = cloud.Ledger(ctx, s.Firestore, s.Topic, s.Ledger); err != nil {
+	if o.Ledger, _, err = connect.Ledger(ctx, s.Firestore, s.Topic, s.Ledger); err != nil {
 		return nil, err
 	}
 	o.Confirmer = cloud.Confirmer(o.Ledger, s.Webhook.Gemini)

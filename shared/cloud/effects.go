@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/opledger/opledger/shared/cloud/connect"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
@@ -34,7 +35,7 @@ func Runner(ctx context.Context, settings Effects, custom map[string]effect.Hand
 		return nil, err
 	}
 	var closeLedger func() error
-	if o.Ledger, closeLedger, err = open(ctx, settings.Firestore, settings.Topic, settings.Ledger); err != nil {
+	if o.Ledger, closeLedger, err = connect.Ledger(ctx, settings.Firestore, settings.Topic, settings.Ledger); err != nil {
 		return nil, err
 	}
 	handlers, err := Handlers(ctx, settings.Ledger.Effects, settings.Handlers, o)

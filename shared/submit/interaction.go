@@ -8,7 +8,7 @@ import (
 	"google.golang.org/genai/interactions/models/interactions"
 	"google.golang.org/genai/interactions/models/operations"
 
-	"github.com/opledger/opledger/shared/gemini/api"
+	"github.com/opledger/opledger/shared/gemini/genaisdk"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -25,7 +25,7 @@ func (s *Submitter) Interaction(
 	return s.Submit(ctx, job, operation.Interactions, func(ctx context.Context, mark Mark) (string, error) {
 		// This half of the SDK retries four times by default, even a creation.
 		created, err := s.options.Gemini.Interactions.Create(
-			ctx, operations.CreateInteractionRequest{Body: mark.interaction(body)}, api.Once(),
+			ctx, operations.CreateInteractionRequest{Body: mark.interaction(body)}, genaisdk.Once(),
 		)
 		if err != nil {
 			return "", err

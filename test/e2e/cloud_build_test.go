@@ -99,8 +99,8 @@ func functionBinary(t *testing.T, program string) string {
 
 // TestCloudFunctionsLinkOnlyWhatTheyUse: a deployed function starts while a caller waits, so it
 // carries no embedded database, nothing of the tests and of the command. Only Reconcile, and
-// Webhook where it confirms unverified deliveries, ask Gemini; of the SDK the others have at most
-// its package variables.
+// Webhook where it confirms unverified deliveries, ask Gemini; of the SDK Effects has at most its
+// package variables, and Register nothing.
 func TestCloudFunctionsLinkOnlyWhatTheyUse(t *testing.T) {
 	t.Parallel()
 	for function, folder := range deployed {
@@ -120,6 +120,9 @@ func TestCloudFunctionsLinkOnlyWhatTheyUse(t *testing.T) {
 					if strings.HasPrefix(dep, unused) {
 						t.Errorf("it links %s", dep)
 					}
+				}
+				if function == "Register" && strings.HasPrefix(dep, "google.golang.org/genai") {
+					t.Errorf("it links Gemini's SDK, %s", dep)
 				}
 				if strings.HasPrefix(dep, module+"functions/") && dep != module+folder {
 					t.Errorf("it links another function, %s", dep)

@@ -11,10 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/genai"
-	"google.golang.org/genai/interactions/models/operations"
-	"google.golang.org/genai/interactions/retry"
-
 	"github.com/opledger/opledger/shared/redact"
 )
 
@@ -159,27 +155,23 @@ func (c *Client) Get(ctx context.Context, resource string, query url.Values) (io
 	return nil, c.refusal(resource, response)
 }
 
-// SDK returns a client of the official SDK that sends through c. Each call of it must be made under
-// a context of [Client.Watch], and the calls of its half for interactions and webhooks with [Once].
-//
-// It is no method: the linker keeps the methods of every type that may be reflected on, and so would
-// keep the SDK in functions that never ask Gemini.
-func SDK(ctx context.Context, c *Client) (*genai.Client, error) {
-	guarded := *c.http
-	guarded.Transport = &transport{next: guarded.Transport, client: c}
-	client, err := genai.NewClient(ctx, &genai.ClientConfig{
-		APIKey:      c.key,
-		Backend:     genai.BackendGeminiAPI, // else the environment may turn it to another service
-		HTTPClient:  &guarded,
-		HTTPOptions: genai.HTTPOptions{BaseURL: c.base, APIVersion: version},
-	})
-	if err != nil {
-		// The SDK prints its whole configuration, with the key, into some errors.
-		return nil, fmt.Errorf("making a client of the SDK: %s", c.Redact(err.Error(), maxMessage))
-	}
-	return client, nil
+// An Access is what a client of the official SDK needs to send through a Client. It is never
+// printed, because it holds the key.
+type Access struct {
+	HTTP                  *http.Client
+	BaseURL, Version, Key string
 }
 
-// Once switches off what the SDK's half for interactions and webhooks does by default: to repeat a
-// failed request four times, also one that creates.
-func Once() operations.Option { return operations.WithRetries(retry.Config{Strategy: "none"}) }
+// String shows neither the key nor the address.
+func (a Access) String() string { return "api.Access" }
+
+// GoString is String, for %#v.
+func (a Access) GoString() string { return a.String() }
+
+// Access returns what the SDK needs to send through c. Each of its calls must be made under a
+// context of [Client.Watch].
+func (c *Client) Access() Access {
+	guarded := *c.http
+	guarded.Transport = &transport{next: guarded.Transport, client: c}
+	return Access{HTTP: &guarded, BaseURL: c.base, Version: version, Key: c.key}
+}

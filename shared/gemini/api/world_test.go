@@ -11,6 +11,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/opledger/opledger/shared/gemini/api"
+	"github.com/opledger/opledger/shared/gemini/genaisdk"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -48,7 +49,7 @@ func get(ctx context.Context, c *api.Client) error {
 
 // bySDK makes a request with the SDK.
 func bySDK(ctx context.Context, c *api.Client) error {
-	sdk, err := api.SDK(ctx, c)
+	sdk, err := genaisdk.New(ctx, c)
 	if err != nil {
 		return err
 	}

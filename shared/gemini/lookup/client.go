@@ -8,6 +8,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/opledger/opledger/shared/gemini/api"
+	"github.com/opledger/opledger/shared/gemini/genaisdk"
 )
 
 // defaultTimeout bounds a request and the reading of its answer. Gemini itself was reported to give
@@ -36,7 +37,7 @@ func NewClient(ctx context.Context, o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a client for look-ups: %w", err)
 	}
-	sdk, err := api.SDK(ctx, base)
+	sdk, err := genaisdk.New(ctx, base)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for look-ups: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini"
-	"github.com/opledger/opledger/shared/gemini/api"
+	"github.com/opledger/opledger/shared/gemini/genaisdk"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -20,7 +20,7 @@ func (c *Client) lookupInteraction(ctx context.Context, name operation.Name, id 
 	defer c.survive(name, &answer)
 	ctx, x := c.api.Watch(ctx)
 	response, err := c.sdk.Interactions.Get(ctx, operations.GetInteractionByIDRequest{ID: id},
-		api.Once())
+		genaisdk.Once())
 	if err == nil {
 		if response.InteractionSSEStreamEvent != nil {
 			_ = response.InteractionSSEStreamEvent.Close()

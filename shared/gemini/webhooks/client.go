@@ -8,6 +8,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/opledger/opledger/shared/gemini/api"
+	"github.com/opledger/opledger/shared/gemini/genaisdk"
 )
 
 // timeout bounds one call of a Client.
@@ -30,7 +31,7 @@ func NewClient(ctx context.Context, o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a client for webhooks: %w", err)
 	}
-	sdk, err := api.SDK(ctx, base)
+	sdk, err := genaisdk.New(ctx, base)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for webhooks: %w", err)
 	}

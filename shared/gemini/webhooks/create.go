@@ -11,7 +11,7 @@ import (
 	"google.golang.org/genai/interactions/models/operations"
 	sdk "google.golang.org/genai/interactions/models/webhooks"
 
-	"github.com/opledger/opledger/shared/gemini/api"
+	"github.com/opledger/opledger/shared/gemini/genaisdk"
 )
 
 // Created is a new webhook, with its secret.
@@ -62,7 +62,7 @@ func (c *Client) create(ctx context.Context, name, uri string, events []string) 
 	}
 	creating := call{doing: "creating a webhook for " + uri}
 	answer, err := do(ctx, c, creating, func(ctx context.Context) (*operations.CreateWebhookResponse, error) {
-		return c.sdk.Webhooks.Create(ctx, operations.CreateWebhookRequest{Body: body}, api.Once())
+		return c.sdk.Webhooks.Create(ctx, operations.CreateWebhookRequest{Body: body}, genaisdk.Once())
 	})
 	if err != nil {
 		return Created{}, err

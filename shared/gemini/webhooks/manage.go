@@ -8,7 +8,7 @@ import (
 	"google.golang.org/genai/interactions/models/operations"
 	sdk "google.golang.org/genai/interactions/models/webhooks"
 
-	"github.com/opledger/opledger/shared/gemini/api"
+	"github.com/opledger/opledger/shared/gemini/genaisdk"
 )
 
 // maxPages bounds List: a project has fewer than twenty thousand webhooks, and a page that leads to
@@ -25,7 +25,7 @@ func (c *Client) List(ctx context.Context) ([]Webhook, error) {
 	hooks := []Webhook{}
 	for range maxPages {
 		answer, err := do(ctx, c, listing, func(ctx context.Context) (*operations.ListWebhooksResponse, error) {
-			return c.sdk.Webhooks.List(ctx, request, api.Once())
+			return c.sdk.Webhooks.List(ctx, request, genaisdk.Once())
 		})
 		if err != nil {
 			return nil, err
@@ -65,7 +65,7 @@ func (c *Client) Get(ctx context.Context, id string) (Webhook, error) {
 	}
 	reading.read = true
 	answer, err := do(ctx, c, reading, func(ctx context.Context) (*operations.GetWebhookResponse, error) {
-		return c.sdk.Webhooks.Get(ctx, operations.GetWebhookRequest{ID: id}, api.Once())
+		return c.sdk.Webhooks.Get(ctx, operations.GetWebhookRequest{ID: id}, genaisdk.Once())
 	})
 	if err != nil {
 		return Webhook{}, err
@@ -81,7 +81,7 @@ func (c *Client) Ping(ctx context.Context, id string) error {
 		return err
 	}
 	_, err = do(ctx, c, pinging, func(ctx context.Context) (*operations.PingWebhookResponse, error) {
-		return c.sdk.Webhooks.Ping(ctx, operations.PingWebhookRequest{ID: id}, api.Once())
+		return c.sdk.Webhooks.Ping(ctx, operations.PingWebhookRequest{ID: id}, genaisdk.Once())
 	})
 	return err
 }
@@ -101,7 +101,7 @@ func (c *Client) Rotate(ctx context.Context, id string, revokeNow bool) (string,
 	answer, err := do(ctx, c, rotating, func(ctx context.Context) (*operations.RotateSigningSecretResponse, error) {
 		return c.sdk.Webhooks.RotateSigningSecret(ctx, operations.RotateSigningSecretRequest{
 			ID: id, Body: sdk.RotateSigningSecretRequest{RevocationBehavior: &behaviour},
-		}, api.Once())
+		}, genaisdk.Once())
 	})
 	if err != nil {
 		return "", err
@@ -120,7 +120,7 @@ func (c *Client) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	_, err = do(ctx, c, deleting, func(ctx context.Context) (*operations.DeleteWebhookResponse, error) {
-		return c.sdk.Webhooks.Delete(ctx, operations.DeleteWebhookRequest{ID: id}, api.Once())
+		return c.sdk.Webhooks.Delete(ctx, operations.DeleteWebhookRequest{ID: id}, genaisdk.Once())
 	})
 	return err
 }
@@ -135,7 +135,7 @@ func (c *Client) Enable(ctx context.Context, id string) (Webhook, error) {
 	answer, err := do(ctx, c, enabling, func(ctx context.Context) (*operations.UpdateWebhookResponse, error) {
 		return c.sdk.Webhooks.Update(ctx, operations.UpdateWebhookRequest{
 			ID: id, Body: sdk.WebhookUpdate{State: &state},
-		}, api.Once())
+		}, genaisdk.Once())
 	})
 	if err != nil {
 		return Webhook{}, err
