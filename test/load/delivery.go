@@ -32,9 +32,8 @@ func duplicate(int64) delivery { return completion("msg_duplicate", "batches/dup
 func hot(n int64) delivery { return completion(fmt.Sprintf("msg_hot_%d", n), "batches/hot") }
 
 func completion(id, operation string) delivery {
-	return delivery{id: id, body: fmt.Appendf(nil,
-		`{"type":"batch.succeeded","version":"v1","timestamp":"2026-01-01T00:00:00Z","data":{"id":%q,"output_file_uri":"files/out"}}`,
-		operation)}
+	return delivery{id: id, body: fmt.Appendf(nil, `{"type":"batch.succeeded","version":"v1",`+
+		`"timestamp":"2026-01-01T00:00:00Z","data":{"id":%q,"output_file_uri":"files/out"}}`, operation)}
 }
 
 // request signs a delivery now.

@@ -34,7 +34,8 @@ func TestRun(t *testing.T) {
 
 func TestBadFlags(t *testing.T) {
 	t.Parallel()
-	err := run(t.Context(), []string{"--callers", "1,many,0", "--duration", "0s", "--rounds", "0", "fast"}, &bytes.Buffer{})
+	args := []string{"--callers", "1,many,0", "--duration", "0s", "--rounds", "0", "fast"}
+	err := run(t.Context(), args, &bytes.Buffer{})
 	for _, want := range []string{`"many"`, `"0"`, "--duration", "--rounds", `"fast"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)

@@ -76,7 +76,8 @@ func parse(args []string) (plan, error) {
 	var p plan
 	flags := flag.NewFlagSet("load", flag.ContinueOnError)
 	callers := flags.String("callers", "1,16,64", "numbers of callers at a time, separated by commas")
-	flags.DurationVar(&p.duration, "duration", 3*time.Second, "how long each kind of delivery is sent by each number of callers")
+	flags.DurationVar(&p.duration, "duration", 3*time.Second,
+		"how long each kind of delivery is sent by each number of callers")
 	flags.IntVar(&p.rounds, "rounds", 3, "in how many rounds, which take turns")
 	if err := flags.Parse(args); err != nil {
 		return p, err

@@ -113,12 +113,13 @@ func (t target) send(ctx context.Context, client *http.Client, n int64, outcome 
 
 func table(out io.Writer, callers int, targets []target, samples []sample) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintf(w, "callers: %d\tper second\tof bare\tof bare commit\tp50 ms\tp99 ms\tp99 × bare\tCPU µs each\t\n", callers)
+	_, _ = fmt.Fprintf(w, "callers: %d\tper second\tof bare\tof bare commit\t", callers)
+	_, _ = fmt.Fprintln(w, "p50 ms\tp99 ms\tp99 × bare\tCPU µs each\t")
+	rate, commitRate, bareP99 := samples[0].rate(), samples[1].rate(), samples[0].percentile(99).Seconds()
 	for i, t := range targets {
-		s, first, second := samples[i], samples[0], samples[1]
-		p99 := s.percentile(99)
-		_, _ = fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f\t%.0f\t\n", t.name, s.rate(), s.rate()/first.rate(),
-			s.rate()/second.rate(), s.percentile(50).Seconds()*1e3, p99.Seconds()*1e3, float64(p99)/float64(first.percentile(99)),
+		s, p99 := samples[i], samples[i].percentile(99).Seconds()
+		_, _ = fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%.2f\t", t.name, s.rate(), s.rate()/rate, s.rate()/commitRate)
+		_, _ = fmt.Fprintf(w, "%.2f\t%.2f\t%.1f\t%.0f\t\n", s.percentile(50).Seconds()*1e3, p99*1e3, p99/bareP99,
 			s.cpu.Seconds()*1e6/float64(len(s.took)))
 	}
 	_, _ = fmt.Fprintln(w)

@@ -88,7 +88,7 @@ func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.To
 		bytes += len(rows[i].body)
 	}
 	tokens := make([]ledger.Token, len(rows)) // read only after join returned nil, which is after it was written
-	err := s.join(ctx, &member{bytes: bytes, single: len(rows) == 1, write: func(ctx context.Context, tx *sql.Tx, version int64) error {
+	write := func(ctx context.Context, tx *sql.Tx, version int64) error {
 		for i, r := range rows {
 			if err := s.put(ctx, tx, r, version); err != nil {
 				return err
@@ -98,8 +98,8 @@ func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.To
 			}
 		}
 		return nil
-	}})
-	if err != nil {
+	}
+	if err := s.join(ctx, &member{write: write, bytes: bytes, single: len(rows) == 1}); err != nil {
 		return nil, classify("committing", err)
 	}
 	return tokens, nil
