@@ -6,8 +6,10 @@
 //	done, dead, skipped, held by another     2xx: it is finished
 //	failed, and recorded; backing off        2xx: it is finished; the effect is retried after its back-off
 //	its time over before its items were      2xx: it is finished; another message carries on with the rest
-//	unknown name, paused, busy               2xx: it is finished; the sweep sends another
-//	unknown name, from an operator           5xx: it is redelivered, because the sweep would not send it
+//	paused, busy                             2xx: it is finished; the sweep sends another
+//	unknown name                             2xx: the same
+//	about what a newer revision wrote        2xx: the same; the sweep of that revision does [L6]
+//	one of these two, from an operator       5xx: it is redelivered, because the sweep would not send it
 //	the ledger cannot be read or written     5xx: it is redelivered
 //	malformed                                400: it is redelivered, until it is dead-lettered
 //

@@ -33,7 +33,7 @@ func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effec
 		if report.Cause != nil {
 			level = slog.LevelWarn
 		}
-	case effect.Failed, effect.LeaseLost, effect.Unknown:
+	case effect.Failed, effect.LeaseLost, effect.Unknown, effect.Newer:
 		level = slog.LevelWarn
 	case effect.Died:
 		level = slog.LevelError
@@ -45,6 +45,8 @@ func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effec
 		reason = "stopped"
 	case report.Outcome == effect.Paused:
 		reason = "settings"
+	case report.Outcome == effect.Newer:
+		reason = "schema"
 	}
 	attributes := []any{
 		"outcome", report.Outcome, "reason", reason, "attempt", report.Lease.Attempt, "fence", report.Lease.Fence,

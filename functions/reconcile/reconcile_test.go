@@ -110,6 +110,7 @@ func TestPass(t *testing.T) {
 	want := map[string]any{
 		"due": 2.0, "checked": 2.0, "settled": 0.0, "running": 0.0, "unknown": 1.0, "missing": 1.0, "stuck": 2.0,
 		"effectsRequeued": 0.0, "errors": 0.0, "more": false, "effectsUncertain": 0.0, "oldestEffectSeconds": 0.0,
+		"newer": 0.0,
 	}
 	code, _, got := call(t, server, http.MethodPost)
 	want["oldestOperationSeconds"] = got["oldestOperationSeconds"] // the age is TestOldestOperation's

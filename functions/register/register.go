@@ -55,7 +55,7 @@ func (h handler) register(ctx context.Context, w http.ResponseWriter, registrati
 	log := h.Log.With("event", "register", "operation", registration.Name.Key, "name", registration.Name.Resource,
 		"jobKind", registration.JobKind, "correlation", registration.CorrelationID)
 	if err != nil {
-		log.ErrorContext(ctx, "registration not accepted", "outcome", "error", "error", err)
+		log.ErrorContext(ctx, "registration not accepted", "outcome", httpfunc.OutcomeOf(err), "error", err)
 		httpfunc.WriteError(w, err)
 		return
 	}
@@ -102,7 +102,7 @@ func (h handler) intend(ctx context.Context, w http.ResponseWriter, intention le
 	log := h.Log.With("event", "intent", "correlation", intention.CorrelationID, "jobKind", intention.JobKind,
 		"collection", intention.Collection)
 	if err != nil {
-		log.ErrorContext(ctx, "intent not accepted", "outcome", "error", "error", err)
+		log.ErrorContext(ctx, "intent not accepted", "outcome", httpfunc.OutcomeOf(err), "error", err)
 		httpfunc.WriteError(w, err)
 		return
 	}

@@ -14,6 +14,7 @@
 //	unverified, not confirmed    503 with Retry-After: Gemini redelivers it
 //	no secret, no API key        503, the same
 //	the store does not commit    503, the same, within Options.Timeout [W3]
+//	a newer revision wrote it    503, the same [L6]
 package webhook
 
 import (
@@ -132,7 +133,7 @@ func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, 
 
 // fail logs and answers a delivery that was not accepted, so that Gemini redelivers it.
 func (h handler) fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, receipt ledger.Receipt, err error) {
-	level, outcome, reason, answered := slog.LevelError, "error", "", err
+	level, outcome, reason, answered := slog.LevelError, httpfunc.OutcomeOf(err), "", err
 	var unconfirmed *confirm.UnconfirmedError
 	if errors.As(err, &unconfirmed) {
 		level, outcome, reason = slog.LevelWarn, "unconfirmed", unconfirmed.Reason

@@ -65,8 +65,12 @@ func over(t *testing.T, store ledger.Store, o webhook.Options) http.Handler {
 
 // sent delivers a body that is signed now.
 func sent(ctx context.Context, function http.Handler, body string) *httptest.ResponseRecorder {
+	return sentAs(ctx, function, "m1", body)
+}
+
+func sentAs(ctx context.Context, function http.Handler, id, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(body))
-	r.Header = signed(secret, "m1", time.Now(), []byte(body))
+	r.Header = signed(secret, id, time.Now(), []byte(body))
 	answer := httptest.NewRecorder()
 	function.ServeHTTP(answer, r)
 	return answer

@@ -92,6 +92,11 @@ func reconcileAll(ctx context.Context, outside environment, s *server.Server, as
 			summary.Due, summary.Checked, summary.Settled, summary.Running, summary.Unknown, summary.Missing, summary.Stuck,
 			summary.EffectsRequeued, summary.Errors)
 	}
+	if err == nil && summary.Newer > 0 && !asJSON {
+		_, err = fmt.Fprintf(outside.out,
+			"left alone %s that a newer revision of opledger wrote: use that one, or a later one\n",
+			phrase.Counted(summary.Newer, "document"))
+	}
 	if err == nil && summary.More && !asJSON {
 		_, err = fmt.Fprintln(outside.out,
 			"the time ran out before everything due was checked: run it again, or leave the rest to the next pass")

@@ -49,7 +49,7 @@ func TestReconcilePass(t *testing.T) {
 	s = cli(t, variables, "reconcile", "--json").want(t, exitDone)
 	var summary map[string]any
 	oneObject(t, s.out, &summary)
-	if summary["due"] != 0.0 || len(summary) != 13 {
+	if summary["due"] != 0.0 || len(summary) != 14 {
 		t.Errorf("the second pass found %s", s.out)
 	}
 }

@@ -45,7 +45,8 @@ func (r *replayer) run(ctx context.Context, m ledger.Message, target replayTarge
 	if err != nil {
 		return target, err
 	}
-	target.ran, target.unknown = report.Lease.Attempt > 0, report.Outcome == effect.Unknown
+	target.ran = report.Lease.Attempt > 0
+	target.unknown, target.newer = report.Outcome == effect.Unknown, report.Outcome == effect.Newer
 	if r.nonce != "" {
 		target.Effect += "@" + r.nonce
 	}
@@ -58,13 +59,15 @@ func (r *replayer) run(ctx context.Context, m ledger.Message, target replayTarge
 // undone returns an error if effects were run in this process and some are not done; while effects
 // are paused, if some could not be accepted. It says what happens to them next.
 func (r *replayer) undone(targets []replayTarget) error {
-	var left, open, unknown int
+	var left, open, unknown, newer int
 	for _, target := range targets {
 		switch {
 		case target.Status == operation.EffectDone, r.paused && target.Status == operation.EffectOpen:
 			continue
 		case target.unknown:
 			unknown++
+		case target.newer:
+			newer++
 		case target.Status == operation.EffectOpen:
 			open++
 		}
@@ -79,6 +82,9 @@ func (r *replayer) undone(targets []replayTarget) error {
 	}
 	if unknown > 0 {
 		words = append(words, "for what is unknown here set OPLEDGER_EFFECTS to the value of the functions")
+	}
+	if newer > 0 {
+		words = append(words, "for what a newer revision of opledger wrote use that one, or a later one")
 	}
 	return errors.New(strings.Join(words, "; "))
 }

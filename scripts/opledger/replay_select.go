@@ -86,9 +86,9 @@ type replayTarget struct {
 	Operation operation.Key          `json:"operation"`
 	Effect    string                 `json:"effect"`
 	Status    operation.EffectStatus `json:"status"` // before it; after it, if it was run in this process
-	// Set if it was run in this process: whether an attempt was made, and whether it has no handler
-	// here.
-	ran, unknown bool
+	// Set if it was run in this process: whether an attempt was made, whether it has no handler here,
+	// and whether a newer revision wrote it.
+	ran, unknown, newer bool
 }
 
 // unplanned is the status of an effect that no rule planned when the operation reached its state.

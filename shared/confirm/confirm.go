@@ -238,13 +238,13 @@ func (c *Confirmer) keep(
 }
 
 // makeDueNow makes a pending operation due, whose id came with the name of another operation. An
-// empty key and an unknown operation are no errors.
+// empty key, an unknown operation and one of a newer revision are no errors.
 func (c *Confirmer) makeDueNow(ctx context.Context, key operation.Key) error {
 	if key == "" {
 		return nil
 	}
 	_, err := c.ledger.MakeDueNow(ctx, key)
-	if errors.Is(err, ledger.ErrNotFound) {
+	if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrNewer) {
 		return nil // it has expired, and its intent not yet
 	}
 	return err

@@ -186,9 +186,9 @@ func TestWhatItemsCost(t *testing.T) {
 		handler effect.Handler
 		want    ledgertest.Counts
 	}{
-		"performed": {one, ledgertest.Counts{Gets: 2 + chunks, Read: 3 + 2*chunks, Commits: 2 + chunks, Writes: 3 + 1 +
+		"performed": {one, ledgertest.Counts{Gets: 2 + chunks, Read: 4 + 2*chunks, Commits: 2 + chunks, Writes: 3 + 1 +
 			chunks + n}},
-		"written back": {two, ledgertest.Counts{Gets: 2 + chunks, Read: 3 + 2*chunks, Commits: 2 + chunks, Writes: 3 + 1 +
+		"written back": {two, ledgertest.Counts{Gets: 2 + chunks, Read: 4 + 2*chunks, Commits: 2 + chunks, Writes: 3 + 1 +
 			chunks + 2*n}},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -225,7 +225,7 @@ func TestWhatATriedItemCosts(t *testing.T) {
 	if err != nil || report.Outcome != effect.Finished {
 		t.Fatalf("%+v %v", report, err)
 	}
-	if got, want := counting.Counts(), (ledgertest.Counts{Gets: 3, Read: 3 + 2 + 1, Commits: 3, Writes: 3 + 2 +
+	if got, want := counting.Counts(), (ledgertest.Counts{Gets: 3, Read: 4 + 2 + 1, Commits: 3, Writes: 3 + 2 +
 		1}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -22,6 +22,7 @@ const (
 	Unknown   Outcome = "unknown"    // this revision has no handler of that name; the sweep tries again
 	Paused    Outcome = "paused"     // effects are paused; it is due, and the sweep tries again
 	Busy      Outcome = "busy"       // as many of its rule run in this process as may; otherwise as Paused
+	Newer     Outcome = "newer"      // a newer revision wrote what it is about; the sweep of that one tries again
 )
 
 // A Report is what Run did.
@@ -48,7 +49,7 @@ type Report struct {
 }
 
 // Again reports whether the message must be redelivered because what it asks for is recorded
-// nowhere: an operator's message about an effect that this revision does not know. Everything else
-// is in the ledger, and is retried from there. A subscription whose messages are often refused
-// slows down for every message.
-func (r Report) Again() bool { return r.Outcome == Unknown && r.RetryAfter > 0 }
+// nowhere: an operator's message about an effect that this revision does not know, or may not write.
+// Everything else is in the ledger, and is retried from there. A subscription whose messages are
+// often refused slows down for every message.
+func (r Report) Again() bool { return (r.Outcome == Unknown || r.Outcome == Newer) && r.RetryAfter > 0 }

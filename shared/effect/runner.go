@@ -26,6 +26,10 @@ func NewRunner(l *ledger.Ledger, handlers map[string]Handler) *Runner {
 // where Report.Again is true, the message must be redelivered. Every failure of a handler is in
 // the Report.
 func (r *Runner) Run(ctx context.Context, m ledger.Message) (Report, error) {
+	return leftAlone(m)(r.run(ctx, m))
+}
+
+func (r *Runner) run(ctx context.Context, m ledger.Message) (Report, error) {
 	handler, known := r.handlers[ledger.RuleOf(m.Effect)]
 	if !known {
 		return r.unknown(ctx, m)

@@ -32,7 +32,7 @@ func TestWhatAnEffectCosts(t *testing.T) {
 	if err != nil || report.Outcome != effect.Finished {
 		t.Fatalf("%+v %v", report, err)
 	}
-	if want := (ledgertest.Counts{Gets: 1, Read: 1, Commits: 1, Writes: 1}); claim != want {
+	if want := (ledgertest.Counts{Gets: 1, Read: 2, Commits: 1, Writes: 1}); claim != want {
 		t.Errorf("the claim: %+v, want %+v", claim, want)
 	}
 	if got, want := m.Counts(), (ledgertest.Counts{Gets: 1, Read: 2, Commits: 1, Writes: 2}); got != want {

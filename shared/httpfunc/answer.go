@@ -63,6 +63,7 @@ func statusOf(err error) int {
 		{ledger.ErrMessage, http.StatusBadRequest},
 		{ledger.ErrInvalid, http.StatusBadRequest},
 		{ledger.ErrNotFound, http.StatusNotFound},
+		{ledger.ErrNewer, http.StatusServiceUnavailable},
 		{ledger.ErrContention, http.StatusServiceUnavailable},
 		{ledger.ErrUnavailable, http.StatusServiceUnavailable},
 		{context.Canceled, http.StatusServiceUnavailable},
@@ -73,6 +74,15 @@ func statusOf(err error) int {
 		}
 	}
 	return http.StatusServiceUnavailable
+}
+
+// OutcomeOf is the outcome that logs count of a request which failed with err: newer, where a newer
+// revision wrote what the request is about [L6]; else error.
+func OutcomeOf(err error) string {
+	if errors.Is(err, ledger.ErrNewer) {
+		return "newer"
+	}
+	return "error"
 }
 
 // OnlyPOST answers every other method 405, cuts a body off after BodyTime, and bounds the bytes of

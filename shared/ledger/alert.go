@@ -119,15 +119,20 @@ func lastAlert(rec operation.Record, alert Alert) int {
 
 // effects returns those of the named effects that exist.
 func (l *Ledger) effects(ctx context.Context, key operation.Key, names []string) (map[string]Effect, error) {
-	paths := make([]Path, len(names))
-	for i, name := range names {
-		paths[i] = EffectPath(key, name)
-	}
-	snapshot, err := l.store.Get(ctx, paths...)
+	snapshot, err := l.store.Get(ctx, pathsOf(key, names)...)
 	if err != nil {
 		return nil, fmt.Errorf("reading the effects of %s: %w", key, err)
 	}
 	return readEffects(snapshot.Documents)
+}
+
+// pathsOf returns the paths of effects of an operation.
+func pathsOf(key operation.Key, names []string) []Path {
+	paths := make([]Path, len(names))
+	for i, name := range names {
+		paths[i] = EffectPath(key, name)
+	}
+	return paths
 }
 
 // Alerted is the result of AlertAbout.
@@ -169,14 +174,14 @@ func (l *Ledger) AlertAbout(
 		for _, rule := range rules {
 			names = append(names, runOf(rule.Name, fmt.Sprintf("%s-%d", alert.kind(), period)))
 		}
-		existing, err := l.effects(ctx, subject, names)
+		snapshot, err := l.store.Get(ctx, pathsOf(subject, names)...)
 		if err != nil {
 			return err
 		}
 		notice := Notice{Kind: alert.kind(), Since: operation.Instant(since), Detail: shorten(detail)}
 		p = plan{record: operation.Record{Key: subject}}
-		for _, name := range names {
-			if _, there := existing[name]; there {
+		for i, name := range names {
+			if snapshot.Documents[i].Exists() { // also one that cannot be read
 				continue
 			}
 			if err := p.add(l, name, &notice, now); err != nil {

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/opledger/opledger/shared/operation"
@@ -32,7 +31,7 @@ type Delivery struct {
 func deduplicate(doc Document, rec operation.Record) (duplicate bool, writer string, err error) {
 	var seen Delivery
 	if err := doc.Decode(&seen); err != nil {
-		return false, "", fmt.Errorf("reading %s: %w", doc.Path, err)
+		return false, "", broken(doc, err)
 	}
 	return doc.Exists() && !seen.ReceivedAt.Before(rec.CreatedAt), seen.Writer, nil
 }

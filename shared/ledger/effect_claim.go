@@ -59,7 +59,9 @@ var ErrLeaseLost = errors.New("the lease was lost")
 
 // Claim requests the right to run an effect. Of any number of concurrent callers exactly one is
 // granted it [S3]. The decision rests on the effect's document, and on those of its sibling runs
-// [S8]. Errors: as Ingest. A claim whose answer was lost recognizes its own write.
+// [S8]. The operation's record is read, too: an effect is not run whose end could not be recorded
+// there, such as one whose record is ErrNewer [L6]. Errors: as Ingest. A claim whose answer was lost
+// recognizes its own write.
 func (l *Ledger) Claim(ctx context.Context, key operation.Key, name string) (Grant, error) {
 	var grant Grant
 	owner, seized := l.nonce(), false
@@ -69,25 +71,29 @@ func (l *Ledger) Claim(ctx context.Context, key operation.Key, name string) (Gra
 			return nil
 		}
 		var err error
-		grant, err = l.claim(ctx, docs[0], effect, now, owner, &seized)
+		grant, err = l.claim(ctx, docs, effect, now, owner, &seized)
 		return err
-	})
+	}, OperationPath(key))
 	if err != nil {
 		return Grant{}, err
 	}
 	return grant, nil
 }
 
-// claim is one try of Claim. seized is kept between tries: after a commit whose answer was lost the
-// effect no longer shows it.
+// claim is one try of Claim. docs are the effect's and its record's. seized is kept between tries:
+// after a commit whose answer was lost the effect no longer shows it.
 func (l *Ledger) claim(
-	ctx context.Context, doc Document, effect Effect, now time.Time, owner string, seized *bool,
+	ctx context.Context, docs []Document, effect Effect, now time.Time, owner string, seized *bool,
 ) (Grant, error) {
 	if verdict, early := effect.verdict(now, owner); verdict != Claimed {
 		return Grant{Verdict: verdict, RetryAfter: early, LastError: effect.LastError}, nil
 	}
 	if effect.State == EffectClaimed && effect.Owner == owner { // our own commit, whose answer was lost
 		return Grant{Verdict: Claimed, Lease: leaseOf(effect, *seized)}, nil
+	}
+	rec, err := readRecord(docs[1])
+	if err != nil {
+		return Grant{}, err
 	}
 	*seized = effect.State == EffectClaimed
 	effect.Owner, effect.Unanswered = owner, 0
@@ -96,10 +102,11 @@ func (l *Ledger) claim(
 		effect.Interrupted++
 		if effect.Interrupted >= interruptionsPerAttempt*l.settings.MaxAttempts {
 			effect.LastError = effect.exhausted()
-			return Grant{Verdict: Exhausted, LastError: effect.LastError}, l.die(ctx, doc, effect, now)
+			return Grant{Verdict: Exhausted, LastError: effect.LastError},
+				l.end(ctx, docs[0], docs[1], effect, EffectDead, now, nil)
 		}
 	}
-	others, err := l.siblingRuns(ctx, effect, now)
+	others, err := l.siblingRuns(ctx, docs[1], rec, effect, now)
 	if err != nil {
 		return Grant{}, err
 	}
@@ -112,7 +119,7 @@ func (l *Ledger) claim(
 	effect.begin(now)
 	effect.ClaimableAt = now.Add(l.settings.ClaimTTL)
 	effect.DueAt = effect.ClaimableAt
-	if err := l.commit(ctx, append(others.writes, l.writeEffect(doc, effect))...); err != nil {
+	if err := l.commit(ctx, append(others.writes, l.writeEffect(docs[0], effect))...); err != nil {
 		return Grant{}, err
 	}
 	return Grant{Verdict: Claimed, Lease: leaseOf(effect, *seized)}, nil

@@ -89,23 +89,17 @@ type siblings struct {
 	writes  []Write       // for the claim's commit
 }
 
-// siblingRuns reads the sibling runs of an effect: its first run and its reruns, of which at most
+// siblingRuns reads the sibling runs of an effect, which its operation's record names: its first run
+// and its reruns, of which at most
 // one is CLAIMED. A run whose lease is over still counts until it is claimed again and ended,
 // because its worker may resume and extend the lease. The claim's commit writes the operation's
 // record, so that of two siblings' concurrent claims one decides again. An effect without siblings
 // costs nothing.
-func (l *Ledger) siblingRuns(ctx context.Context, effect Effect, now time.Time) (siblings, error) {
-	if !effect.oneOfSeveral() {
+func (l *Ledger) siblingRuns(
+	ctx context.Context, recordDoc Document, rec operation.Record, effect Effect, now time.Time,
+) (siblings, error) {
+	if !effect.oneOfSeveral() || !recordDoc.Exists() { // it has expired, so no sibling was open or dead
 		return siblings{}, nil
-	}
-	snapshot, err := l.store.Get(ctx, OperationPath(effect.Operation))
-	if err != nil {
-		return siblings{}, err
-	}
-	recordDoc := snapshot.Documents[0]
-	rec, err := readRecord(recordDoc)
-	if err != nil || !recordDoc.Exists() { // it has expired, so no sibling was open or dead
-		return siblings{}, err
 	}
 	var names []string
 	for name := range rec.Effects {

@@ -109,7 +109,7 @@ func readIntent(d Document) (Intent, error) {
 // Every intent is written through it. An intent that is no longer waited for is kept twice the
 // retention, so that a late registration or event still finds it.
 func (l *Ledger) writeIntent(d Document, intent Intent, now time.Time) Write {
-	intent.Schema = operation.SchemaVersion
+	intent.Schema = max(intent.Schema, operation.SchemaVersion)
 	intent.Version++
 	if intent.CreatedAt.IsZero() {
 		intent.CreatedAt = operation.Instant(now)

@@ -57,7 +57,7 @@ func (c *chunk) outcome(item Item, o ItemOutcome) (Item, error) {
 		item.Attempts, item.Failures, item.FailingSince = 0, 0, time.Time{}
 	}
 	key := printable(o.Key)
-	item.Schema, item.Version = operation.SchemaVersion, item.Version+1
+	item.Schema, item.Version = max(item.Schema, operation.SchemaVersion), item.Version+1
 	item.Operation, item.Effect, item.Key, item.Index = c.lease.Operation, c.lease.Effect, key, o.Index
 	item.IdempotencyKey = operation.ItemIdempotencyKey(item.Operation, item.Effect, key)
 	item.Fence = c.lease.Fence

@@ -118,7 +118,7 @@ func readEffect(d Document) (Effect, error) {
 // writeRecord returns the record with its version counted and its lifetime decided [L3], and the
 // write of it. Every record is written through it.
 func (l *Ledger) writeRecord(d Document, rec operation.Record, now time.Time) (operation.Record, Write) {
-	rec.Schema = operation.SchemaVersion
+	rec.Schema = max(rec.Schema, operation.SchemaVersion)
 	rec.Version++
 	rec = rec.Lifetime(now, l.settings.Retention)
 	return rec, Write{Path: d.Path, Token: d.Token, Data: rec}
@@ -126,7 +126,7 @@ func (l *Ledger) writeRecord(d Document, rec operation.Record, now time.Time) (o
 
 // writeEffect returns the write of a changed effect. Every effect is written through it.
 func (l *Ledger) writeEffect(d Document, effect Effect) Write {
-	effect.Schema = operation.SchemaVersion
+	effect.Schema = max(effect.Schema, operation.SchemaVersion)
 	effect.Version++
 	return Write{Path: d.Path, Token: d.Token, Data: effect}
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -32,12 +33,16 @@ func (l *Ledger) MakeDueNow(ctx context.Context, key operation.Key) (bool, error
 }
 
 // makeDueNow returns the write that makes an operation due now, for a commit about something else.
-// There is none for an operation that is due already or waits for nothing, or for the empty key.
+// There is none for an operation that is due already or waits for nothing, for one whose record is
+// ErrNewer, or for the empty key.
 func (l *Ledger) makeDueNow(ctx context.Context, key operation.Key) ([]Write, error) {
 	if key == "" {
 		return nil, nil
 	}
 	_, writes, err := l.dueNow(ctx, key)
+	if errors.Is(err, ErrNewer) { // it must not stop what the commit is about
+		return nil, nil
+	}
 	return writes, err
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // A Store keeps documents for the ledger. It is small on purpose: every decision is written once,
@@ -73,11 +75,23 @@ func NewDocument(path Path, token Token, decode func(into any) error) Document {
 // Exists reports whether the document existed when it was read.
 func (d Document) Exists() bool { return d.Token != "" }
 
+// ErrNewer: a newer revision wrote the document, in a shape that this one may misread. It is left
+// alone until a revision that reads it is deployed again [L6].
+var ErrNewer = errors.New("a newer revision of opledger wrote it")
+
 // Decode fills in the struct that into points to. A document that does not exist leaves it
-// unchanged.
+// unchanged. ErrNewer: its number is higher than this revision reads, whatever else it holds.
 func (d Document) Decode(into any) error {
 	if !d.Exists() {
 		return nil
+	}
+	// A number that cannot be decoded is no number of the ledger's: the error is that of the whole.
+	var numbered struct {
+		Schema int `json:"schema" firestore:"schema"`
+	}
+	if d.decode(&numbered) == nil && numbered.Schema > operation.NewestSchema {
+		return fmt.Errorf("%w: its schema is %d, and this revision reads %d at most", ErrNewer, numbered.Schema,
+			operation.NewestSchema)
 	}
 	return d.decode(into)
 }

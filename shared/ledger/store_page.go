@@ -20,7 +20,7 @@ type Page[T any] struct {
 // that uses the same database.
 var ErrForeign = errors.New("it is not the ledger's")
 
-// A Broken is a document that is left alone: it cannot be decoded, or is ErrForeign.
+// A Broken is a document that is left alone: it cannot be decoded, is ErrForeign or ErrNewer.
 type Broken struct {
 	Path Path
 	Err  error

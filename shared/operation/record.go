@@ -6,9 +6,15 @@ import (
 	"time"
 )
 
-// SchemaVersion is the number in documents of the present shape, so that a later revision can tell
-// them apart.
-const SchemaVersion = 1
+// The numbers of documents. An added field changes neither [L5].
+const (
+	// SchemaVersion is the number that this revision writes. It is raised where an older revision
+	// would misread what is written, and only after a release whose NewestSchema is as high: then a
+	// roll-back to that release leaves nothing unread [L6]. A document that has a higher one keeps it.
+	SchemaVersion = 1
+	// NewestSchema is the highest number that this revision reads. It leaves alone what is newer.
+	NewestSchema = 1
+)
 
 // An EffectStatus is a side effect's status in its operation's record. The effect's own document
 // has more.

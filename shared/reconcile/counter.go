@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
 )
 
 // A Summary is what a pass did.
@@ -19,6 +21,7 @@ type Summary struct {
 	Stuck           int  `json:"stuck"`           // of those checked: pending for too long
 	EffectsRequeued int  `json:"effectsRequeued"` // effects published again
 	Errors          int  `json:"errors"`          // items that could not be handled
+	Newer           int  `json:"newer"`           // documents left alone, because a newer revision wrote them
 	More            bool `json:"more"`            // the time ended before everything due was handled
 
 	// EffectsUncertain counts the requeued effects whose worker's lease ran out: they may have
@@ -36,7 +39,7 @@ func (s Summary) LogAttrs() []any {
 		"due", s.Due, "checked", s.Checked, "settled", s.Settled, "running", s.Running, "unknown", s.Unknown,
 		"missing", s.Missing, "stuck", s.Stuck, "effectsRequeued", s.EffectsRequeued, "effectsUncertain", s.EffectsUncertain,
 		"oldestOperationSeconds", s.OldestOperationSeconds, "oldestEffectSeconds", s.OldestEffectSeconds,
-		"errors", s.Errors, "more", s.More,
+		"errors", s.Errors, "newer", s.Newer, "more", s.More,
 	}
 }
 
@@ -49,6 +52,7 @@ type counter struct {
 	// unannounced counts the operations that this pass settled as SUCCEEDED. Gemini delivers an event
 	// for each of those, and for only some of the other ends.
 	unannounced int
+	newer       map[ledger.Path]error // the documents of a newer revision
 }
 
 func (c *counter) add(field *int) {
@@ -79,6 +83,35 @@ func (c *counter) fail(ctx context.Context, doing string, err error) {
 		c.more() // the time ran out, which is no error of the item
 		return
 	}
+	if c.isNewer(err) {
+		return
+	}
 	c.add(&c.Errors)
 	c.log.ErrorContext(ctx, doing, "event", "reconcile", "outcome", "error", "error", err)
+}
+
+// isNewer reports whether err is about a document of a newer revision, and counts each such document
+// once [L6].
+func (c *counter) isNewer(err error) bool {
+	var left ledger.Broken
+	if !errors.Is(err, ledger.ErrNewer) || !errors.As(err, &left) {
+		return false
+	}
+	c.Lock()
+	defer c.Unlock()
+	if c.newer == nil {
+		c.newer = map[ledger.Path]error{}
+	}
+	c.newer[left.Path] = left
+	c.Newer = len(c.newer)
+	return true
+}
+
+// alertNewer logs what was left alone to a newer revision: one line, however much it is.
+func (c *counter) alertNewer(ctx context.Context) {
+	for _, left := range c.newer { // one as an example
+		c.log.ErrorContext(ctx, "a newer revision wrote what this one leaves alone: deploy that one again, or a later one",
+			"event", "reconcile", "outcome", "newer", "documents", c.Newer, "error", left)
+		return
+	}
 }

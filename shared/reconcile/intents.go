@@ -21,7 +21,7 @@ func (p *pass) waiting(ctx context.Context) (some, list bool, err error) {
 		}
 		some = some || len(page.Items)+len(page.Broken) > 0
 		list = list || slices.ContainsFunc(page.Broken,
-			func(b ledger.Broken) bool { return !errors.Is(b, ledger.ErrForeign) })
+			func(b ledger.Broken) bool { return !errors.Is(b, ledger.ErrForeign) && !errors.Is(b, ledger.ErrNewer) })
 		for _, waiting := range page.Items {
 			list = list || p.listFor(waiting.Intent)
 		}

@@ -13,7 +13,7 @@
 //     unregistered batches are adopted if the settings say so. Names that deliveries reported for an
 //     intent are looked up;
 //  5. alerts: an intent without an operation is abandoned with an alert, and what has been due for too
-//     long is reported [R4, R8].
+//     long is reported [R4, R8], as is what a newer revision wrote [L6].
 //
 // A pass may be cut off anywhere, overlap another, or meet an unreadable record. Each item's due
 // time is moved on, in a commit of its own, before the item is worked on. So an overlapping pass
@@ -107,6 +107,7 @@ func (r *Reconciler) Pass(ctx context.Context) (Summary, error) {
 	_ = within(ctx, discoveryShare, p.discover) // its errors are counted
 	p.tellUnannounced(ctx)
 	p.checkBacklog(ctx)
+	p.count.alertNewer(ctx)
 	return p.count.Summary, nil
 }
 
@@ -121,6 +122,7 @@ func (r *Reconciler) Sweep(ctx context.Context) (Summary, error) {
 	}
 	p := r.pass(start)
 	err = p.sweep(ctx)
+	p.count.alertNewer(ctx)
 	return p.count.Summary, err
 }
 

@@ -26,7 +26,7 @@ func TestHTTPReconcile(t *testing.T) {
 	_, url := alone(t)
 	call{what: "a pass", path: "/reconcile", status: 200, want: map[string]any{"due": 0.0, "more": false},
 		keys: []string{"checked", "due", "effectsRequeued", "effectsUncertain", "errors", "missing", "more",
-			"oldestEffectSeconds", "oldestOperationSeconds", "running", "settled", "stuck", "unknown"}}.make(t, url)
+			"newer", "oldestEffectSeconds", "oldestOperationSeconds", "running", "settled", "stuck", "unknown"}}.make(t, url)
 	call{
 		what: "GET", method: http.MethodGet, path: "/reconcile", status: 405,
 		heads: map[string]string{"Allow": "POST"},

@@ -14,6 +14,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -105,6 +106,11 @@ func (w *world) malform(path ledger.Path) {
 	}
 }
 
+// raise makes a document one of a newer revision.
+func (w *world) raise(path ledger.Path) {
+	ledgertest.Renumber(w, w.store, path, operation.NewestSchema+1)
+}
+
 // takeOver claims the effect of a message, like another instance.
 func (w *world) takeOver(m ledger.Message) {
 	if grant, err := w.ledger.Claim(w.Context(), m.Operation, m.Effect); err != nil || grant.Verdict != ledger.Claimed {
@@ -136,6 +142,12 @@ var ofEffects = []situation{
 		w.answer.Store(http.StatusGone)
 		w.run(w.message("each"), nil)
 	}, []string{"effects", "effects-dead", "items-failed"}},
+	{"effects: about what a newer revision wrote", func(w *world) {
+		m := w.planned("publish")
+		w.forget()
+		w.raise(ledger.EffectPath(m.Operation, "publish"))
+		w.run(m, nil)
+	}, []string{"effects", "newer"}},
 	{"effects: another instance is at it", func(w *world) {
 		m := w.planned("own")
 		w.takeOver(m)

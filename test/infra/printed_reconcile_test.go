@@ -93,6 +93,12 @@ var ofReconcile = []situation{
 	found("BATCH_STATE_DREAMING", "look-ups-without-answer"),
 	refuses("Gemini is down", http.StatusServiceUnavailable, "look-ups-without-answer"),
 	refuses("Gemini refuses the key", http.StatusForbidden, "key-denied"),
+	{"reconcile: batches of a newer revision", func(w *world) {
+		for _, id := range []string{"a", "b"} {
+			w.raise(ledger.OperationPath(w.registered(w.batch(id, geminisim.StateSucceeded)).Key))
+		}
+		w.pass(nil)
+	}, []string{"newer", "passes"}},
 	{"reconcile: an end that the webhook told first", func(w *world) {
 		name := w.registered(w.batch("a", geminisim.StateSucceeded))
 		w.end(name, operation.Succeeded)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/opledger/opledger/functions/register"
+	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -39,6 +40,18 @@ var ofRegister = []situation{
 		w.endedAt(w.named("batches/a"), operation.Succeeded, w.clock.Now().AddDate(0, 0, -15))
 		w.submitted(registration)
 	}, []string{"registrations", "withheld"}},
+	{"register: what a newer revision wrote", func(w *world) {
+		w.submitted(registration)
+		w.forget()
+		w.raise(ledger.OperationPath("batches/a"))
+		w.submitted(registration)
+	}, []string{"newer"}},
+	{"register: an intent of a newer revision", func(w *world) {
+		w.submitted(intent)
+		w.forget()
+		w.raise("intents/c-1")
+		w.submitted(intent)
+	}, []string{"newer"}},
 	{"register: problems", func(w *world) {
 		w.submitted(`{"name":""}`)
 		w.submitted(`{"intent":true}`)

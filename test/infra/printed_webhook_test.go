@@ -130,6 +130,10 @@ var ofWebhook = []situation{
 		w.registered(w.named("batches/a"))
 		w.delivered("m1", w.event("batch.running", "batches/a"))
 	}, []string{"arrivals", "deliveries"}},
+	{"webhook: about what a newer revision wrote", func(w *world) {
+		w.raise(ledger.OperationPath(w.registered(w.named("batches/a")).Key))
+		w.delivered("m1", w.event("batch.running", "batches/a"))
+	}, []string{"arrivals", "deliveries", "newer"}},
 	{"webhook: an end longer ago than the retention", func(w *world) {
 		w.registered(w.named("batches/a"))
 		w.delivered("m1", `{"type":"batch.succeeded","timestamp":"2025-01-01T00:00:00Z","data":{"id":"batches/a"}}`)

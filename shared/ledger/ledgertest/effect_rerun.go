@@ -159,7 +159,7 @@ var effectRerun = join([]ledgerTest{
 		if _, err := w.over(counting).Claim(w.ctx, w.name.Key, publish); err != nil {
 			w.Fatal(err)
 		}
-		equal(w, "claim", counting.Counts(), Counts{Gets: 1, Read: 1, Commits: 1, Writes: 1})
+		equal(w, "claim", counting.Counts(), Counts{Gets: 1, Read: 2, Commits: 1, Writes: 1})
 	}},
 	{"forgotten with all its runs [S7]", func(w *world) {
 		w.done()

@@ -55,6 +55,7 @@ var ledgerGroups = []struct {
 	{"OperationRead", operationRead},
 	{"OperationList", operationList},
 	{"OperationReadBroken", operationReadBroken},
+	{"Newer", ledgerNewer},
 	{"Alert", alertTests},
 	{"AlertRaces", alertRaces},
 	{"OperationCondition", operationCondition},

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/ledgertest"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// TestNewer: every command says plainly what a newer revision wrote, and what to do; lists have all
+// else [L6].
+func TestNewer(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.dead("batches/record", "batches/effect")
+	f.register("batches/b")
+	store, err := sqlite.Open(t.Context(), f.path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	for _, path := range []ledger.Path{
+		ledger.OperationPath("batches/record"), ledger.EffectPath("batches/effect", "log"),
+	} {
+		ledgertest.Renumber(t, store, path, operation.NewestSchema+1)
+	}
+	const newer = "a newer revision of opledger wrote it: its schema is 2, and this revision reads 1 at most"
+	for _, c := range []struct {
+		args []string
+		code int
+		want []string
+	}{
+		{[]string{"list"}, exitDone, []string{"left alone: " + newer, "batches/effect", "batches/b"}},
+		{[]string{"show", "batches/effect"}, exitDone, []string{"left alone: " + newer}},
+		{[]string{"show", "batches/record"}, exitDone, []string{"left alone: " + newer}},
+		{[]string{"replay", "batches/record"}, exitFailed, []string{newer + "; use that revision, or a later one"}},
+		{[]string{"replay", "batches/effect"}, exitFailed,
+			[]string{newer, "for what a newer revision of opledger wrote use that one, or a later one"}},
+		{[]string{"abandon", "batches/record", "--reason", "test"}, exitFailed, []string{newer + "; use that revision"}},
+		{[]string{"forget", "batches/record", "--yes"}, exitFailed, []string{newer + "; use that revision"}},
+	} {
+		s := cli(t, nil, append(c.args, "--store", f.store())...).want(t, c.code)
+		for _, want := range c.want {
+			if !strings.Contains(s.out+s.err, want) {
+				t.Errorf("%v: no %q in:\n%s%s", c.args, want, s.out, s.err)
+			}
+		}
+	}
+}
