@@ -1,12 +1,13 @@
 // Package register is the HTTP function, behind IAM, that submitters call with their operations. It
 // creates the operation's record, which everything else needs [L2]. A submitter can call it before
-// the submission too, to record its intent [G6].
+// the submission too, to record its intent [G6], and read there what it registered.
 package register
 
 import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/httpfunc"
@@ -19,13 +20,24 @@ type Options struct {
 	Ledger *ledger.Ledger
 	Now    func() time.Time
 	Log    *slog.Logger
+	// Ending, if not nil, is closed when the process ends: nothing waits for an operation any more.
+	Ending <-chan struct{}
+	// Pause sleeps between two reads of a record that is waited for; nil: in real time.
+	Pause func(context.Context, time.Duration) error
 }
 
 // New returns the function. It answers a registration with the operation's record: 201 if it is
-// new, 200 if it is known. It answers an intent in the same way, with {"intent"}. An invalid
-// request is 400 with all its problems.
+// new, 200 if it is known. It answers an intent in the same way, with {"intent"}, and GET
+// /operations/{name} with the record. An invalid request is 400 with all its problems.
 func New(o Options) http.Handler {
-	return httpfunc.OnlyPOST(handler(o))
+	registrations := httpfunc.OnlyPOST(handler(o))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, readPath) {
+			reader(o).ServeHTTP(w, r)
+			return
+		}
+		registrations.ServeHTTP(w, r)
+	})
 }
 
 type handler Options

@@ -82,6 +82,7 @@ type Server struct {
 	settings   Settings
 	handlers   effect.HandlerOptions
 	options    Options
+	ending     chan struct{} // closed when Serve ends: no request waits any more
 
 	unverifiable bool // no secret and no audience is set, so that no delivery can be verified
 }
@@ -90,6 +91,7 @@ type Server struct {
 func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	s := &Server{
 		queue: NewQueue(), topics: effect.NewTopics(settings.Project.ID), inside: http.NewServeMux(),
+		ending:   make(chan struct{}),
 		settings: settings, options: o,
 	}
 	var err error
@@ -111,7 +113,9 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		return nil, err
 	}
 	s.sweeper = reconcile.New(reconcile.Options{Ledger: s.Ledger, Budget: o.Budget, Log: o.Log})
-	s.inside.Handle("/register", registerfn.New(registerfn.Options{Ledger: s.Ledger, Now: o.Now, Log: o.Log}))
+	register := registerfn.New(registerfn.Options{Ledger: s.Ledger, Now: o.Now, Log: o.Log, Ending: s.ending})
+	s.inside.Handle("/register", register)
+	s.inside.Handle("/operations/", register)
 	if settings.Gemini.IsSet() {
 		passes, err := cloud.Reconciler(ctx, cloud.Reconcile{
 			Gemini: settings.Gemini, Discovery: settings.Discovery, Endpoint: settings.Endpoint,
@@ -131,7 +135,8 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		}
 		s.unverifiable = settings.Webhook.Secrets.IsZero() && len(settings.Webhook.Audiences) == 0
 	}
-	s.inside.HandleFunc("/", notFound("POST /webhook, /register, /reconcile or /effects, or GET /health"))
+	s.inside.HandleFunc("/",
+		notFound("POST /webhook, /register, /reconcile or /effects, or GET /operations/{name} or /health"))
 	return s, nil
 }
 
@@ -188,6 +193,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, webhooks ...n
 		return errors.Join(err, listeners.close())
 	case <-ctx.Done():
 	}
+	close(s.ending)
 	ending, cancel := context.WithTimeout(work, cmp.Or(s.options.Shutdown, defaultShutdown))
 	defer cancel()
 	defer context.AfterFunc(ending, func() { stop(effect.ErrStopped) })()

@@ -1,0 +1,158 @@
+package register_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/functions/register"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/ledgertest"
+	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A waiting is the function over a store that counts, whose pauses end when the test says so.
+type waiting struct {
+	*world
+	counting *ledgertest.Counting
+	pauses   []time.Duration
+	between  func(n int) // is called in the nth pause
+	handler  http.Handler
+}
+
+func newWaiting(t *testing.T) *waiting {
+	w := &waiting{world: newWorld(t), between: func(int) {}}
+	w.counting = ledgertest.Count(w.store)
+	l, err := ledger.New(w.counting, ledger.DefaultSettings(), ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.handler = register.New(register.Options{
+		Ledger: l, Now: func() time.Time { return noon }, Log: logging.New(w.log, "p"),
+		Pause: func(ctx context.Context, d time.Duration) error {
+			w.pauses = append(w.pauses, d)
+			w.between(len(w.pauses))
+			return ctx.Err()
+		},
+	})
+	w.post(`{"name":"batches/abc","jobKind":"nightly"}`)
+	return w
+}
+
+func (w *waiting) get(method, target string) reply {
+	w.Helper()
+	recorder := httptest.NewRecorder()
+	w.handler.ServeHTTP(recorder, httptest.NewRequestWithContext(w.Context(), method, target, nil))
+	r := reply{Status: recorder.Code, Header: recorder.Header()}
+	into := any(&r.Record)
+	if r.Status/100 != 2 {
+		into = &struct{ Error any }{&r.Error}
+	}
+	if err := json.Unmarshal(recorder.Body.Bytes(), into); err != nil {
+		w.Fatalf("%s: %v", recorder.Body, err)
+	}
+	return r
+}
+
+// TestRead: a submitter reads what it registered, under any form of the name, with one read.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	w := newWaiting(t)
+	w.counting.Reset()
+	for _, name := range []string{
+		"batches/abc", "BATCHES/abc/", "v1beta/batches/abc", "projects/p/locations/us/batches/abc",
+	} {
+		r := w.get(http.MethodGet, "/operations/"+name)
+		if r.Status != http.StatusOK || r.Record.Key != "batches/abc" || r.Record.State != operation.Pending ||
+			r.Record.JobKind != "nightly" {
+			t.Errorf("%s: %d %+v", name, r.Status, r.Record)
+		}
+	}
+	if got, want := w.counting.Counts(), (ledgertest.Counts{Gets: 4, Read: 4}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// TestReadRefused: what is wrong is answered in the form of every error, and reads nothing.
+func TestReadRefused(t *testing.T) {
+	t.Parallel()
+	w := newWaiting(t)
+	w.counting.Reset()
+	for _, c := range []struct {
+		method, target string
+		status         int
+		says           string
+	}{
+		{http.MethodGet, "/operations/batches/none", http.StatusNotFound, "no such operation"},
+		{http.MethodGet, "/operations/abc", http.StatusBadRequest, "batches/abc"},
+		{http.MethodGet, "/operations/", http.StatusBadRequest, "name"},
+		{http.MethodGet, "/operations/batches/abc?wait=soon", http.StatusBadRequest, "write 90s"},
+		{http.MethodGet, "/operations/batches/abc?wait=31s", http.StatusBadRequest, "from 0s to 30s"},
+		{http.MethodGet, "/operations/batches/abc?wait=-1s", http.StatusBadRequest, "from 0s to 30s"},
+		{http.MethodGet, "/operations/batches/abc?watch=1", http.StatusBadRequest, "there is wait"},
+		{http.MethodPost, "/operations/batches/abc", http.StatusMethodNotAllowed, "only GET"},
+	} {
+		r := w.get(c.method, c.target)
+		if r.Status != c.status || r.Error.Code != c.status || !strings.Contains(r.Error.Message, c.says) {
+			t.Errorf("%s %s: %+v, want %d, %s", c.method, c.target, r, c.status, c.says)
+		}
+	}
+	if got := w.counting.Counts(); got.Gets != 1 || len(w.pauses) != 0 {
+		t.Errorf("%+v, %d pauses", got, len(w.pauses))
+	}
+}
+
+// TestReadWaits: ?wait answers when the operation is settled, and at the end of the time in any
+// case; it reads at most once every two seconds.
+func TestReadWaits(t *testing.T) {
+	t.Parallel()
+	w := newWaiting(t)
+	w.counting.Reset()
+	if r := w.get(http.MethodGet, "/operations/batches/abc?wait=5s"); r.Status != http.StatusOK ||
+		r.Record.State != operation.Pending {
+		t.Errorf("%+v", r)
+	}
+	if got := w.counting.Counts(); got.Gets != 4 || len(w.pauses) != 3 || w.pauses[0] != 2*time.Second ||
+		w.pauses[2] != time.Second {
+		t.Errorf("%+v, after pauses of %v", got, w.pauses)
+	}
+	w.pauses = nil
+	w.between = func(n int) {
+		if n != 2 {
+			return
+		}
+		if _, err := w.ledger.Ingest(w.Context(), operation.Event{
+			Name: operation.Name{Key: "batches/abc", Resource: "batches/abc"}, DeliveryID: "m1", Source: operation.Webhook,
+			State: operation.Succeeded, UpdateTime: noon,
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+	if r := w.get(http.MethodGet, "/operations/batches/abc?wait=30s"); r.Record.State != operation.Succeeded ||
+		len(w.pauses) != 2 {
+		t.Errorf("%+v, after %d pauses", r, len(w.pauses))
+	}
+	if r := w.get(http.MethodGet, "/operations/batches/abc?wait=30s"); r.Status != http.StatusOK || len(w.pauses) != 2 {
+		t.Errorf("settled: %+v, after %d pauses", r, len(w.pauses))
+	}
+}
+
+// TestReadEnds: where the process ends, a waiting request is answered at once with what there is.
+func TestReadEnds(t *testing.T) {
+	t.Parallel()
+	w := newWaiting(t)
+	ending := make(chan struct{})
+	close(ending)
+	w.handler = register.New(register.Options{
+		Ledger: w.ledger, Now: func() time.Time { return noon }, Log: logging.New(w.log, "p"), Ending: ending,
+	})
+	if r := w.get(http.MethodGet, "/operations/batches/abc?wait=30s"); r.Status != http.StatusOK ||
+		r.Record.State != operation.Pending {
+		t.Errorf("%+v", r)
+	}
+}
