@@ -29,11 +29,14 @@ func newCanary(outside environment) *cobra.Command {
 		Long: "Sends one thing through each chain of a deployment and watches it arrive: a signed delivery through the\n" +
 			"public address, a message through the topic and its push, and a run of the scheduler's job. A step that\n" +
 			"fails says which link is cut, and what to look at. No effect runs, and nothing is left behind.\n\n" +
+			"With --spend it also submits a real batch of one request, times every hop to its effects, and compares\n" +
+			"what Gemini sent with what is documented; --json makes a report of it that holds no secret.\n\n" +
 			"It needs the settings of the deployment's commands, which terraform output and scripts/deploy print, and\n" +
 			"the credentials of gcloud auth application-default login. scripts/doctor --live finds them by itself.",
 		Example: "  opledger canary --region europe-west1\n" +
 			"  opledger canary --region europe-west1 --json\n" +
-			"  opledger canary --region europe-west1 --log",
+			"  opledger canary --region europe-west1 --log\n" +
+			"  opledger canary --region europe-west1 --spend --json",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd.Context(), outside) },
 	}
@@ -43,6 +46,7 @@ func newCanary(outside environment) *cobra.Command {
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print a report in JSON, without secrets")
 	cmd.Flags().BoolVar(&flags.log, "log", false, "print one line for a log instead, on stderr")
 	exclusive(cmd, "json", "log")
+	flags.spend.add(cmd)
 	return cmd
 }
 
@@ -50,6 +54,7 @@ func newCanary(outside environment) *cobra.Command {
 type canaryFlags struct {
 	region, prefix string
 	json, log      bool
+	spend          canarySpend
 }
 
 // canarySettings are those of the deployment that the canary passes through.
@@ -68,9 +73,23 @@ func (f *canaryFlags) run(ctx context.Context, outside environment) error {
 	if err != nil {
 		return err
 	}
+	var spending spendSettings
+	if f.spend.on {
+		if spending, err = config.Parse[spendSettings](outside.variables); err != nil {
+			return usageError{err}
+		}
+		if err := f.spend.agree(outside, settings.Ledger.Settings().Rules); err != nil {
+			return err
+		}
+	}
 	options, closeAll, err := openCanary(ctx, settings, place)
 	if err != nil {
 		return err
+	}
+	if f.spend.on {
+		if options.Spend, err = f.spend.open(ctx, spending.Gemini, settings.Endpoint, options.Ledger); err != nil {
+			return errors.Join(err, closeAll())
+		}
 	}
 	options.Now, options.Wait = time.Now, outside.pause
 	var printing error

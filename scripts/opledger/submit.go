@@ -132,6 +132,17 @@ func newSubmitter(
 	if err != nil {
 		return nil, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
 	}
+	client, err := newGenai(ctx, settings, key, redactor)
+	if err != nil {
+		return nil, err
+	}
+	return submit.New(submit.Options{Ledger: l, Gemini: client, Lookup: lists}), nil
+}
+
+// newGenai returns the SDK's client.
+func newGenai(ctx context.Context, settings config.Gemini, key string, redactor *redact.Redactor) (*genai.Client,
+	error,
+) {
 	client, err := genai.NewClient(ctx, &genai.ClientConfig{
 		APIKey: key, Backend: genai.BackendGeminiAPI, // otherwise the environment may choose another service
 		// net/http would send the API key's header to wherever a redirect leads.
@@ -144,7 +155,7 @@ func newSubmitter(
 		// Some of the SDK's errors contain its configuration.
 		return nil, errors.New("making a Gemini client: " + redactor.Text(err.Error()))
 	}
-	return submit.New(submit.Options{Ledger: l, Gemini: client, Lookup: lists}), nil
+	return client, nil
 }
 
 // report prints what was submitted. An error says what is recorded, and what happens next.

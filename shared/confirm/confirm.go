@@ -134,6 +134,7 @@ func (c *Confirmer) Confirm(ctx context.Context, hint Hint) (ledger.Receipt, err
 	}
 	receipt := ledger.Receipt{
 		Key: found.Name.Key, Registered: found.Record.Registered, State: found.Record.State, Disputed: found.Disputed,
+		CorrelationID: found.Record.CorrelationID,
 	}
 	if found.Duplicate {
 		receipt.Outcome = ledger.Duplicate

@@ -46,7 +46,7 @@ func (l *Ledger) plan(
 	p := plan{record: rec}
 	var names []string
 	for _, rule := range l.settings.Rules {
-		if _, named := rec.Effects[rule.Name]; rec.Registered && !named && rule.matches(rec) {
+		if _, named := rec.Effects[rule.Name]; rec.Registered && !named && rule.Matches(rec) {
 			names = append(names, rule.Name)
 		}
 	}

@@ -161,7 +161,7 @@ func (r *replaying) late(ctx context.Context, doc, recordDoc Document, rec opera
 		return fmt.Errorf("%w: %w", ErrReplay, ErrUnregistered)
 	case !rec.Settled():
 		return fmt.Errorf("%w: the operation is %s; its effects are planned when it ends", ErrReplay, rec.State)
-	case !l.settings.Rules[i].matches(rec):
+	case !l.settings.Rules[i].Matches(rec):
 		return fmt.Errorf(
 			"%w: its rule does not match an operation that is %s, of job kind %q", ErrReplay, rec.State, rec.JobKind,
 		)

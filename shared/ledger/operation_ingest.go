@@ -40,6 +40,8 @@ type Receipt struct {
 	// Withheld counts the effects that were not planned because the operation ended longer ago than
 	// the retention when the ledger first heard of it. Its record names them [L3].
 	Withheld int
+	// CorrelationID is that of the operation; empty where it is not registered with one.
+	CorrelationID string
 	// PublishErr is why a planned effect could not be published at once, for the log. Nothing is
 	// lost: the sweep publishes it later.
 	PublishErr error
@@ -118,6 +120,7 @@ func (c *ingestion) try(ctx context.Context, e operation.Event, again bool) (ing
 	case duplicate:
 		return ingested{receipt: Receipt{
 			Key: e.Key, Outcome: Duplicate, Registered: at.rec.Registered, State: at.rec.State,
+			CorrelationID: at.rec.CorrelationID,
 		}}, nil
 	}
 	d, err := c.decide(e, at)
@@ -217,6 +220,7 @@ func (c *ingestion) decide(e operation.Event, at reading) (decision, error) {
 	d.receipt = Receipt{
 		Key: e.Key, Reason: reduced.Reason, Registered: d.rec.Registered, State: d.rec.State,
 		Bound: bound, Correlated: at.correlated, Disputed: at.correlation.intent.disputed(e.Key),
+		CorrelationID: d.rec.CorrelationID,
 	}
 	switch {
 	case reduced.Applied:

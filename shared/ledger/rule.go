@@ -110,7 +110,8 @@ func (r Rule) problems(allowed operation.Transitions) []error {
 	return problems
 }
 
-func (r Rule) matches(rec operation.Record) bool {
+// Matches reports whether the rule plans its effect for an operation in the state of rec.
+func (r Rule) Matches(rec operation.Record) bool {
 	return slices.Contains(r.On, rec.State) && r.matchesKind(rec.JobKind)
 }
 

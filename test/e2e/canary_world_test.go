@@ -25,6 +25,7 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/gemini/webhooks"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/ledger/topic"
@@ -77,7 +78,6 @@ func newDeployment(t *testing.T) *deployment {
 	t.Cleanup(d.google.Wait)
 	d.openLedger(firestoreAddr, pubsubAddr)
 	d.openSecrets()
-	d.openGemini()
 	d.deploy()
 	d.subscribe(pubsubAddr)
 	d.variables = []string{
@@ -87,6 +87,7 @@ func newDeployment(t *testing.T) *deployment {
 		"FIRESTORE_EMULATOR_HOST=" + firestoreAddr, "PUBSUB_EMULATOR_HOST=" + pubsubAddr,
 		"SECRET_MANAGER_EMULATOR_HOST=" + d.secrets.Addr(),
 		"LOGGING_EMULATOR_HOST=" + google.URL, "SCHEDULER_EMULATOR_HOST=" + google.URL,
+		"OPLEDGER_GRACE=1s", "OPLEDGER_INTERVAL=1s", "GEMINI_API_KEY=key", "GOOGLE_GEMINI_BASE_URL=" + d.api.URL,
 		"SSL_CERT_FILE=" + d.certificate(), "HOME=" + t.TempDir(), "GORACE=halt_on_error=1",
 	}
 	return d
@@ -126,6 +127,7 @@ func (d *deployment) openLedger(firestoreAddr, pubsubAddr string) {
 	d.must(err)
 	d.Cleanup(func() { _ = published.Close() })
 	settings := ledger.DefaultSettings()
+	settings.Grace, settings.Interval = time.Second, time.Second
 	settings.Rules = []ledger.Rule{{Name: "note", On: []operation.State{operation.Succeeded}}}
 	d.ledger, err = ledger.New(d.store, settings, ledger.Options{Publisher: published})
 	d.must(err)
@@ -144,11 +146,26 @@ func (d *deployment) openSecrets() {
 	d.secrets.Put(d.secretName(), canarySecret, time.Now())
 }
 
+// openGemini starts Gemini, which knows the webhook's certificate. A minute passes in a tenth of a
+// second there.
 func (d *deployment) openGemini() {
 	d.Helper()
-	d.gemini = geminisim.New(geminisim.Config{})
+	d.gemini = geminisim.New(geminisim.Config{
+		Speed: 600, RunTime: [2]time.Duration{time.Minute, time.Minute}, HTTP: d.webhook.Client(),
+	})
 	d.Cleanup(d.gemini.Close)
 	d.api = d.serve(d.gemini)
+}
+
+// registerWebhook creates the webhook at Gemini, and stores its secret. It returns its id.
+func (d *deployment) registerWebhook() string {
+	d.Helper()
+	client, err := webhooks.NewClient(d.Context(), webhooks.Options{APIKey: "key", BaseURL: d.api.URL})
+	d.must(err)
+	made, err := client.Create(d.Context(), "opledger", d.webhook.URL)
+	d.must(err)
+	d.secrets.Put(d.secretName(), made.Secret, time.Now())
+	return made.ID
 }
 
 // printer is the log of a function: of the platform, and of the test.
@@ -180,6 +197,7 @@ func (d *deployment) deploy() {
 	d.webhook = httptest.NewTLSServer(d.cloud)
 	d.Cleanup(d.webhook.Close)
 	d.pusher = d.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.push.ServeHTTP(w, r) }))
+	d.openGemini()
 	const reconcileURL = "https://reconcile.example"
 	d.add("opledger-webhook", d.webhook.URL, frontdoor.AllUsers, d.webhookFunction())
 	d.add("opledger-effects", d.pusher.URL, "serviceAccount:"+pushAccount, d.effectsFunction())

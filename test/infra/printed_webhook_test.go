@@ -172,6 +172,14 @@ var ofWebhook = []situation{
 		w.registered(w.named("batches/opledger-canary-1"))
 		w.delivered("m1", w.event("batch.succeeded", "batches/opledger-canary-1"))
 	}, []string{"arrivals", "deliveries", "ends"}},
+	{"webhook: a batch that a canary submitted, twice", func(w *world) {
+		if _, err := w.ledger.Register(w.Context(), ledger.Registration{Name: w.named("batches/a"),
+			CorrelationID: "opledger-canary-1"}); err != nil {
+			w.Fatal(err)
+		}
+		w.delivered("m1", w.event("batch.succeeded", "batches/a"))
+		w.delivered("m1", w.event("batch.succeeded", "batches/a"))
+	}, []string{"arrivals", "deliveries", "ends"}},
 	{"webhook: a body that cannot be read", func(w *world) {
 		w.delivered("m1", `{"type":`)
 	}, []string{"arrivals", "deliveries", "quarantined"}},

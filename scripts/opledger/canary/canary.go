@@ -39,6 +39,9 @@ type Options struct {
 	// Effect is the name of an effect that Effects has.
 	Effect string
 
+	// Spend, if not nil, adds the step that costs money.
+	Spend *Spend
+
 	// Now is the clock of durations and of the delivery's time. Wait waits between two looks.
 	Now  func() time.Time
 	Wait func(context.Context, time.Duration) error
@@ -101,7 +104,11 @@ func (c *Canary) Run(ctx context.Context, done func(Step)) Report {
 }
 
 func (c *Canary) steps() []step {
-	return []step{{"delivery", c.deliver}, {"push", c.push}, {"schedule", c.schedule}}
+	steps := []step{{"delivery", c.deliver}, {"push", c.push}, {"schedule", c.schedule}}
+	if c.Spend != nil {
+		steps = append(steps, step{"batch", c.batch})
+	}
+	return steps
 }
 
 func (c *Canary) make(ctx context.Context, s step) Step {

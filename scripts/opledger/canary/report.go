@@ -32,12 +32,27 @@ type Step struct {
 	DurationMS int64    `json:"durationMs"`
 	// Counts are those of the pass.
 	Counts map[string]any `json:"counts,omitempty"`
+	// Hops are those of the batch.
+	Hops []Hop `json:"hops,omitempty"`
+	// Facts are what Gemini sent, beside what was expected.
+	Facts []Fact `json:"facts,omitempty"`
 	// LeftOut is why there was nothing to do.
 	LeftOut string `json:"leftOut,omitempty"`
 	// Error is which link is cut. Empty: the step succeeded, or was left out.
 	Error string `json:"error,omitempty"`
 	// LookAt is what to look at after an error.
 	LookAt string `json:"lookAt,omitempty"`
+}
+
+// A Hop is the time between two moments in the life of the batch.
+type Hop struct {
+	From    string  `json:"from"`
+	To      string  `json:"to"`
+	Seconds float64 `json:"seconds"`
+}
+
+func (s *Step) hop(from, to string, began, ended time.Time) {
+	s.Hops = append(s.Hops, Hop{From: from, To: to, Seconds: ended.Sub(began).Round(time.Millisecond).Seconds()})
 }
 
 func (s *Step) did(format string, args ...any) { s.Did = append(s.Did, fmt.Sprintf(format, args...)) }
@@ -56,6 +71,12 @@ func (s Step) String() string {
 	fmt.Fprintf(&text, "%-8s  %s, %s\n", word, s.Name, took)
 	for _, line := range s.Did {
 		fmt.Fprintf(&text, "          %s\n", line)
+	}
+	for _, hop := range s.Hops {
+		fmt.Fprintf(&text, "          %s → %s: %.1f s\n", hop.From, hop.To, hop.Seconds)
+	}
+	for _, fact := range s.Facts {
+		fmt.Fprintf(&text, "          %s\n", fact)
 	}
 	for _, line := range []string{s.LeftOut, s.Error} {
 		if line != "" {

@@ -121,6 +121,11 @@ func TestDoctorLive(t *testing.T) {
 			t.Errorf("the canary's environment has no %s", setting)
 		}
 	}
+	if ran = doctor(t, deployed(t), "--spend").want(t, 0).matching(canary); len(ran) != 1 ||
+		!strings.HasSuffix(ran[0].Line, " --prefix=opledger --spend") ||
+		!slices.Contains(ran[0].Env, "OPLEDGER_GEMINI_API_KEY_SECRET=projects/my-project/secrets/opledger-gemini-api-key") {
+		t.Errorf("with --spend it called %+v", ran)
+	}
 	cut := append(world{{Pattern: canary, Out: "failed    push, 1s\n", Code: 1}}, deployed(t)...)
 	r = doctor(t, cut, "--live").want(t, 1)
 	if !strings.HasSuffix(r.out, "failed    push, 1s\nmissing  what was sent arrives: see above\n1 missing\n") {
