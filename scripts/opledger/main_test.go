@@ -3,20 +3,34 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
-// build makes the binary: exit codes and signals are part of its contract.
+// binDir outlives every single test, so that the binary is built once.
+var binDir string
+
+// built makes the binary: exit codes and signals are part of its contract.
+var built = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(binDir, "opledger")
+	// What only a debugger reads is left out: it is a third of the linking.
+	if out, err := exec.Command("go", "build", "-ldflags=-w", "-o", path, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building opledger: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
 func build(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "opledger")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	path, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return path
 }

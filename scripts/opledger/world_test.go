@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -19,17 +20,25 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-func TestMain(m *testing.M) {
+func TestMain(m *testing.M) { os.Exit(runMain(m)) }
+
+func runMain(m *testing.M) (code int) {
 	harness.AtOnce(8) // they wait for whole runs of the job
-	code := m.Run()
+	var err error
+	if binDir, err = os.MkdirTemp("", "opledger-command-"); err != nil {
+		_, _ = os.Stderr.WriteString(err.Error())
+		return 1
+	}
+	code = m.Run()
 	http.DefaultClient.CloseIdleConnections()
 	if code == 0 { // the worker is of a library that the Firestore client brings
-		if err := goleak.Find(goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")); err != nil {
-			_, _ = os.Stderr.WriteString(err.Error())
-			code = 1
-		}
+		err = goleak.Find(goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 	}
-	os.Exit(code)
+	if err = errors.Join(err, os.RemoveAll(binDir)); err != nil {
+		_, _ = os.Stderr.WriteString(err.Error())
+		return 1
+	}
+	return code
 }
 
 // said is the outcome of a command.

@@ -63,7 +63,7 @@ func buildPrograms(name string, folders, overlay map[string]string, flags ...str
 		replace[filepath.Join(root, path)] = absolute
 	}
 	list := filepath.Join(binDir, name+".json")
-	args := append([]string{"build", "-overlay", list, "-o", dir + string(filepath.Separator)}, flags...)
+	args := append([]string{"build", noDebug, "-overlay", list, "-o", dir + string(filepath.Separator)}, flags...)
 	if raceEnabled {
 		args = append(args, "-race")
 	}

@@ -45,19 +45,19 @@ func testZombieClocks(t *testing.T, clocks map[string]string) {
 	f.receiver.hold = relay.hold
 	f.start()
 	for _, i := range f.instances {
-		f.within(time.Minute, "both instances are ready", func() bool { return i.process().url() != "" })
+		f.within(patience, "both instances are ready", func() bool { return i.process().url() != "" })
 	}
 	zombie, successor := f.find("a1"), f.find("b1")
 	f.plan(string(key))
 	pushes.Go(func() { f.pushTo(zombie, c, key) })
-	f.within(time.Minute, "the first is at the effect", func() bool { return len(relay.entered) == 1 })
+	f.within(patience, "the first is at the effect", func() bool { return len(relay.entered) == 1 })
 	claimed := c.effect(key, "publish")
 	f.pushTo(successor, c, key)
-	f.within(time.Minute, "the first has extended its lease", func() bool {
+	f.within(patience, "the first has extended its lease", func() bool {
 		return c.effect(key, "publish").ClaimableAt.After(claimed.ClaimableAt)
 	})
 	f.pushTo(successor, c, key)
-	f.within(time.Minute, "the other has said what it saw",
+	f.within(patience, "the other has said what it saw",
 		func() bool { return len(successor.about(string(key))) == 2 })
 	if said := successor.about(string(key)); !slices.Equal(said, []string{"held", "held"}) {
 		t.Fatalf("of the lease of a process that lives the other said %q", said)
@@ -81,16 +81,16 @@ func testZombieClocks(t *testing.T, clocks map[string]string) {
 			}
 		}
 	})
-	f.within(time.Minute, "the other has taken the effect over", func() bool { return len(relay.entered) == 2 })
+	f.within(patience, "the other has taken the effect over", func() bool { return len(relay.entered) == 2 })
 	close(seized)
 	if e := c.effect(key, "publish"); e.ClaimableAt.Add(-ttl).Before(lease.ClaimableAt) {
 		t.Errorf("seized at %v, a lease that ended at %v", e.ClaimableAt.Add(-ttl), lease.ClaimableAt)
 	}
 	signal(t, zombie, syscall.SIGCONT)
-	f.within(time.Minute, "the zombie has lost its lease",
+	f.within(patience, "the zombie has lost its lease",
 		func() bool { return slices.Contains(zombie.about(string(key)), "lease-lost") })
 	close(relay.successor)
-	f.within(time.Minute, "the effect is done",
+	f.within(patience, "the effect is done",
 		func() bool { return slices.Contains(successor.about(string(key)), "finished") })
 	pushes.Wait()
 	f.endGently()

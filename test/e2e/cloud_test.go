@@ -101,7 +101,7 @@ func (c *cloud) subscribe(subscription *pubsubpb.Subscription) {
 		c.t.Fatal(err)
 	}
 	c.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		request := &pubsubpb.DeleteSubscriptionRequest{Subscription: subscription.GetName()}
 		if err := c.admin.SubscriptionAdminClient.DeleteSubscription(ctx, request); err != nil {
@@ -123,7 +123,7 @@ func (c *cloud) publish(data string) {
 // pull takes one message from a subscription.
 func (c *cloud) pull(id string) *pubsubpb.PubsubMessage {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
 	for {
 		pulled, err := c.admin.SubscriptionAdminClient.Pull(ctx,
@@ -146,7 +146,7 @@ func (c *cloud) pull(id string) *pubsubpb.PubsubMessage {
 // eventually polls a condition that only other processes can make true.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(time.Minute)
+	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -154,7 +154,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline.C:
-			t.Fatalf("not within a minute: %s", what)
+			t.Fatalf("not within %v: %s", patience, what)
 		}
 	}
 }

@@ -255,6 +255,10 @@ func (f *fleet) whoFinished(key string) (ids []string) {
 	return ids
 }
 
+// patience is how long a test waits for what other processes do. It takes moments on an idle machine; a
+// busy one must not fail the test.
+const patience = 5 * time.Minute
+
 // within polls a condition that only other processes can make true.
 func (f *fleet) within(limit time.Duration, what string, condition func() bool) {
 	f.t.Helper()

@@ -159,7 +159,7 @@ func (f *fleet) submit(displayName string) (name string, err error) {
 func (f *fleet) register(name string) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(time.Minute)
+	deadline := time.After(patience)
 	for {
 		status, answer, _, err := send(http.MethodPost, f.front.URL+"/register",
 			fmt.Appendf(nil, `{"name":%q,"jobKind":"e2e"}`, name), nil)

@@ -141,7 +141,7 @@ func TestHTTPEffects(t *testing.T) {
 	f.start()
 	t.Cleanup(sink.Close) // before the process ends, which has given up all effects by then
 	// The sweep that every process begins with is over; the next would come in an hour.
-	f.within(time.Minute, "what was open at the start is done", func() bool {
+	f.within(patience, "what was open at the start is done", func() bool {
 		return slices.Contains(f.instances[0].process().about("batches/swept"), "finished")
 	})
 	url := f.instances[0].process().url()

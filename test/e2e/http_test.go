@@ -90,7 +90,7 @@ func alone(t *testing.T, settings ...string) (*fleet, string) {
 	f.settings, f.args = settings, []string{"--schedule=false"}
 	f.start()
 	p := f.instances[0].process()
-	f.within(time.Minute, "the process is ready", func() bool { return p.url() != "" })
+	f.within(patience, "the process is ready", func() bool { return p.url() != "" })
 	return f, p.url()
 }
 

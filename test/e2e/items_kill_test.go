@@ -49,7 +49,7 @@ func TestItemsSIGKILL(t *testing.T) {
 	r.checkFailed()
 	r.sink.fix()
 	call{what: "replaying", path: "/effects", body: push(string(published), "publish"), status: 200}.make(t, p.url())
-	r.within(time.Minute, "the bad item is done",
+	r.within(patience, "the bad item is done",
 		func() bool { return r.isEnded(published, "publish", ledger.EffectDone) })
 	r.peak(p)
 	r.endGently()
@@ -113,7 +113,7 @@ func binaryAsReleased(t *testing.T) string {
 		return binary(t)
 	}
 	built := filepath.Join(t.TempDir(), "opledger")
-	command := exec.CommandContext(t.Context(), "go", "build", "-o", built, module+"scripts/opledger")
+	command := exec.CommandContext(t.Context(), "go", "build", noDebug, "-o", built, module+"scripts/opledger")
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("building opledger: %v\n%s", err, out)
 	}
@@ -140,7 +140,7 @@ func (r *itemRun) begin() *process {
 	i.mu.Lock()
 	i.runs = append(i.runs, p)
 	i.mu.Unlock()
-	r.within(time.Minute, "the process is ready", func() bool { return p.url() != "" })
+	r.within(patience, "the process is ready", func() bool { return p.url() != "" })
 	return p
 }
 

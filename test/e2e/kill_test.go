@@ -130,7 +130,7 @@ func (f *fleet) play(n int) outcome {
 	t := f.t
 	began := time.Now()
 	f.start()
-	f.within(time.Minute, "the first instance is ready", func() bool { return f.instances[0].process().url() != "" })
+	f.within(patience, "the first instance is ready", func() bool { return f.instances[0].process().url() != "" })
 	watch := f.watch()
 	roaming, rest := context.WithCancel(t.Context())
 	defer rest()
@@ -205,7 +205,7 @@ func (f *fleet) endGently() {
 		p := i.process()
 		select {
 		case <-p.done:
-		case <-time.After(time.Minute):
+		case <-time.After(patience):
 			f.t.Fatalf("%s does not end", p.id)
 		}
 		if p.err != nil {

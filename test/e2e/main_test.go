@@ -43,9 +43,12 @@ func runMain(m *testing.M) (code int) {
 	return code
 }
 
+// noDebug leaves out what only a debugger reads, which is a third of the linking.
+const noDebug = "-ldflags=-w"
+
 var build = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(binDir, "opledger")
-	args := []string{"build", "-o", path}
+	args := []string{"build", noDebug, "-o", path}
 	if raceEnabled {
 		args = append(args, "-race")
 	}

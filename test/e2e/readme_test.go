@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
@@ -57,7 +56,7 @@ func TestReadmeSubmitters(t *testing.T) {
 			}
 			f := newFleet(t, inFile(t), 1, geminisim.Config{Seed: 6, Speed: 1000})
 			f.start()
-			f.within(time.Minute, "the instance is ready", func() bool { return f.instances[0].process().url() != "" })
+			f.within(patience, "the instance is ready", func() bool { return f.instances[0].process().url() != "" })
 			f.runReadme(program, path)
 			batches := f.sim.Batches()
 			if len(batches) != 1 {
@@ -71,7 +70,7 @@ func TestReadmeSubmitters(t *testing.T) {
 			if id == "" || batches[0].DisplayName != "reviews opledger:"+id {
 				t.Errorf("Gemini has %+v", batches[0])
 			}
-			f.within(time.Minute, "the effect is done", func() bool { return f.allClosed(1) })
+			f.within(patience, "the effect is done", func() bool { return f.allClosed(1) })
 			f.withLedger(func(l *ledger.Ledger) error {
 				r, err := l.Record(t.Context(), operation.Key(batches[0].Name))
 				if r.CorrelationID != id || r.JobKind != "batch-review-classify" || r.Name != batches[0].Name {

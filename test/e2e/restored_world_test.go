@@ -125,7 +125,7 @@ func (r *restoration) succeed(jobs ...string) {
 
 func (r *restoration) waitFor(what string, condition func() bool) {
 	r.fleet.t.Helper()
-	r.fleet.within(time.Minute, what, condition)
+	r.fleet.within(patience, what, condition)
 }
 
 // run runs a command of the binary on the ledger, with the settings of the process, and returns what it printed.

@@ -31,7 +31,7 @@ func inEffect(t *testing.T, effect string) (f *fleet, key operation.Key, answer 
 		}
 	}
 	f.start()
-	f.within(time.Minute, "the instance is ready", func() bool { return f.instances[0].process().url() != "" })
+	f.within(patience, "the instance is ready", func() bool { return f.instances[0].process().url() != "" })
 	f.sim.Script("job", geminisim.Script{Hold: geminisim.StateRunning})
 	name, err := f.submit("job")
 	if err == nil {
@@ -45,7 +45,7 @@ func inEffect(t *testing.T, effect string) (f *fleet, key operation.Key, answer 
 	}
 	select {
 	case <-entered:
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		t.Fatalf("the effect never began: %s", f.instances[0].process().tail())
 	}
 	return f, operation.Key(name), answer
@@ -84,7 +84,7 @@ func terminate(t *testing.T, f *fleet) *process {
 		t.Fatal(err)
 	}
 	// It takes nothing more at once, long before it ends.
-	f.within(time.Minute, "the port is closed", func() bool {
+	f.within(patience, "the port is closed", func() bool {
 		c, err := net.Dial("tcp", strings.TrimPrefix(p.url(), "http://"))
 		if err == nil {
 			_ = c.Close()
@@ -98,7 +98,7 @@ func wantExit0(t *testing.T, p *process) {
 	t.Helper()
 	select {
 	case <-p.done:
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		t.Fatal("it does not end")
 	}
 	if p.err != nil {
@@ -136,7 +136,7 @@ func TestSIGTERMReleasesTheEffect(t *testing.T) {
 	close(answer)
 	<-f.instances[0].gone
 	f.start()
-	f.within(time.Minute, "the next process has done the effect",
+	f.within(patience, "the next process has done the effect",
 		func() bool { return f.theEffect(key).State == ledger.EffectDone })
 	if e := f.theEffect(key); e.Attempts != 2 {
 		t.Errorf("%+v", e)

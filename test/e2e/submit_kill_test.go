@@ -34,10 +34,10 @@ func TestSubmitterKilled(t *testing.T) {
 		f.killSubmitters(
 			submissions(f, steps, []string{beforeIntent, afterIntent, beforeCreate, afterRegister}),
 			geminisim.Faults{Lost: 1})
-		f.within(time.Minute, "every intent is bound or given up", func() bool { return len(f.openIntents()) == 0 })
+		f.within(patience, "every intent is bound or given up", func() bool { return len(f.openIntents()) == 0 })
 		// Three kinds, killed after the intent and before the creation. An intent is given up before that
 		// is logged, so the lines are waited for.
-		f.within(time.Minute, "6 intents are logged as given up", func() bool { return f.abandoned() >= 6 })
+		f.within(patience, "6 intents are logged as given up", func() bool { return f.abandoned() >= 6 })
 		if n := f.abandoned(); n != 6 {
 			t.Errorf("%d intents were given up, want 6", n)
 		}
@@ -59,7 +59,7 @@ func newSubmitFleet(t *testing.T, args ...string) *fleet {
 	f.args = args
 	f.settings = []string{"OPLEDGER_STUCK_AFTER=" + intentsGivenUpAfter.String()}
 	f.start()
-	f.within(time.Minute, "the instance is ready", func() bool { return f.instances[0].process().url() != "" })
+	f.within(patience, "the instance is ready", func() bool { return f.instances[0].process().url() != "" })
 	return f
 }
 
@@ -95,7 +95,7 @@ func (f *fleet) killSubmitters(all []submission, faults geminisim.Faults) {
 			case <-p.done:
 				return fmt.Errorf("the submitter of %s ended before it was %s: %v\n%s", s.correlation, s.step,
 					p.err, p.tail())
-			case <-time.After(time.Minute):
+			case <-time.After(patience):
 				p.kill()
 				return fmt.Errorf("the submitter of %s never was %s", s.correlation, s.step)
 			}
@@ -124,7 +124,7 @@ func (f *fleet) killSubmitters(all []submission, faults geminisim.Faults) {
 			want[operation.IdempotencyKey(name.Key, "publish")] = s
 		}
 	}
-	f.within(time.Minute, "every effect is done",
+	f.within(patience, "every effect is done",
 		func() bool { return len(f.receiver.keys()) >= len(want) && f.allClosed(len(want)) })
 	if got := f.receiver.keys(); !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
 		t.Errorf("the effects that ran are %v, want %v", got, want)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
@@ -23,7 +22,7 @@ func TestZombie(t *testing.T) {
 	f.args = []string{"--schedule=false"} // a process that stood still in a commit would keep the file locked
 	f.start()
 	for _, i := range f.instances {
-		f.within(time.Minute, "both instances are ready", func() bool { return i.process().url() != "" })
+		f.within(patience, "both instances are ready", func() bool { return i.process().url() != "" })
 	}
 	f.sim.Script("job", geminisim.Script{Hold: geminisim.StateRunning})
 	name, err := f.submit("job")
@@ -40,7 +39,7 @@ func TestZombie(t *testing.T) {
 	standStill(t, zombie)
 	close(relay.stopped)
 	var second string
-	f.within(time.Minute, "the other process has taken the effect over", func() bool {
+	f.within(patience, "the other process has taken the effect over", func() bool {
 		for _, i := range f.instances {
 			if p := i.process(); p != zombie { // no schedule does it here
 				call{what: "a pass", path: "/reconcile", status: 200}.make(t, p.url())
@@ -54,13 +53,13 @@ func TestZombie(t *testing.T) {
 		}
 	})
 	signal(t, zombie, syscall.SIGCONT)
-	f.within(time.Minute, "the zombie has lost its lease",
+	f.within(patience, "the zombie has lost its lease",
 		func() bool { return slices.Contains(zombie.about(name), "lease-lost") })
 	if second == zombie.id {
 		t.Errorf("%s took over from itself", second)
 	}
 	close(relay.successor)
-	f.within(time.Minute, "the effect is done",
+	f.within(patience, "the effect is done",
 		func() bool { return slices.Contains(f.find(second).about(name), "finished") })
 	f.endGently()
 	if slices.Contains(zombie.about(name), "finished") {

@@ -81,8 +81,8 @@ func TestLife(t *testing.T) {
 		if !strings.HasPrefix(got, "gemini:batches/staged#publish ") || !strings.Contains(got, `"state":"SUCCEEDED"`) {
 			t.Errorf("the effect sent %s", got)
 		}
-	case <-time.After(time.Minute):
-		t.Fatalf("no effect within a minute\n%s", running["effects"].printed())
+	case <-time.After(patience):
+		t.Fatalf("no effect within %v\n%s", patience, running["effects"].printed())
 	}
 	story := untilDone(t, project, firestoreHost)
 	if len(story.Deliveries) != 1 || len(story.Effects) != 1 || story.Effects[0].State != ledger.EffectDone {
