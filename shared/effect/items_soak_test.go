@@ -18,6 +18,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // simulated is a world with a batch of n items at the simulator, by file or inline, some of which
@@ -70,12 +71,14 @@ func (k *killable) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger
 	return k.Store.Commit(ctx, writes...)
 }
 
-// TestTenThousand: a batch of 10,000 items, or of 2,000 inline, is written back and performed once
-// each, although its worker is killed five times, told to stop five times, and loses answers [K4,
-// S6]. At most one chunk is repeated each time, with the same keys and the same bytes.
-func TestTenThousand(t *testing.T) {
+// TestThousands: a batch of thousands of items, in a file or inline, is written back and performed
+// once each, although its worker is killed five times, told to stop five times, and loses answers
+// [K4, S6]. At most one chunk is repeated each time, with the same keys and the same bytes.
+func TestThousands(t *testing.T) {
 	t.Parallel()
-	for from, n := range map[string]int{"file": 10_000, "inline": 2_000} {
+	for from, n := range map[string]int{
+		"file": harness.Soak(t, 2_500, 5_000, 10_000), "inline": harness.Soak(t, 1_000, 2_000, 2_000),
+	} {
 		t.Run(from, func(t *testing.T) {
 			t.Parallel()
 			w := simulated(t, n, from == "inline")
