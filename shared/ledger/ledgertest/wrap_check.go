@@ -26,6 +26,7 @@ import (
 //   - a version that was not incremented: a write that changes nothing may keep its token;
 //   - an intent with neither a due time nor an expiry, and one that is bound in another commit than
 //     the one that registers its operation with the intent's id [G6];
+//   - a document of a kind that is not frozen [L5];
 //   - an item that is written without its effect, which is CLAIMED with the same fence [S6], or
 //     whose key is not its own [K4].
 type Checked struct {
@@ -42,6 +43,9 @@ func (c *Checked) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.
 	for _, w := range writes {
 		if err := checkWrite(w); err != nil {
 			c.t.Errorf("a write that no store should see: %.80s: %v", w.Path, err)
+		}
+		if err := checkFrozen(w); err != nil {
+			c.t.Errorf("a document that an upgrade may break: %.80s: %v", w.Path, err)
 		}
 		if intent, ok := w.Data.(ledger.Intent); ok {
 			if err := checkIntent(intent, writes); err != nil {

@@ -1,0 +1,91 @@
+package ledgertest
+
+import (
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// at returns different times in the past, so that no two fields can be mistaken for each other.
+func at(minutes int) time.Time {
+	return time.Date(2026, 11, 22, 12, 0, 0, 123456000, time.UTC).Add(time.Duration(minutes) * time.Minute)
+}
+
+// FrozenDocuments returns a document of every kind that the ledger stores, with every field of its
+// first release set. They are never changed: a later field goes into Added, and another number gets
+// documents and golden files of its own.
+func FrozenDocuments() []Frozen {
+	return []Frozen{
+		{Kind: "operation", Data: frozenRecord()},
+		{Kind: "delivery", Data: ledger.Delivery{
+			Schema: 1, ID: "msg_1", Source: operation.Webhook, Type: "batch.succeeded", Name: "batches/abc-123",
+			State: operation.Succeeded, UpdateTime: at(1), ReceivedAt: at(2), Outcome: ledger.Applied,
+			Reason: operation.Advanced, Writer: "call-1", ExpireAt: at(3),
+		}},
+		{Kind: "effect", Data: frozenEffect()},
+		{Kind: "item", Data: ledger.Item{
+			Schema: 1, Version: 2, Operation: "batches/abc-123", Effect: "publish", Key: "review-17", Index: 17,
+			State: ledger.ItemFailed, IdempotencyKey: "gemini:batches/abc-123#publish/items/review-17", Fence: 3, Attempts: 4,
+			Failures: 5, FailingSince: at(1), LastError: "503", LastStatus: 503, LastFailedAt: at(2), FailedAt: at(3),
+			Response: `{"text":"<ü>"}`, Error: `{"code":8}`, FetchableUntil: at(4), CreatedAt: at(5), ExpireAt: at(6),
+		}},
+		{Kind: "intent", Data: ledger.Intent{
+			Schema: 1, Version: 2, CorrelationID: "nightly-1", State: ledger.IntentBound, Operation: "batches/abc-123",
+			BoundBy: ledger.BySubmitter, JobKind: "nightly", Metadata: `{"user":{"id":7,"none":null}}`,
+			Collection: operation.Batches, CreatedAt: at(1), RenewedAt: at(2), GiveUpAt: at(3), AbandonedAt: at(4),
+			Names:  []ledger.KeptName{{Key: "operations/x", Name: "models/veo/operations/x", At: at(5)}},
+			Writer: "call-1", DueAt: at(6), ExpireAt: at(7),
+		}},
+		{Kind: "quarantine", Data: ledger.Quarantined{
+			Schema: 1, ID: "msg_1", Reason: "malformed", Detail: "no name", Type: "batch.odd",
+			Headers: map[string]string{"webhook-id": "msg_1"}, Body: []byte{0x1f, 0x8b, 8}, Parts: 2, ReceivedAt: at(1),
+			RetriedAt: at(2), Outcome: ledger.Applied, ExpireAt: at(3),
+		}},
+		{Kind: "part", Data: ledger.QuarantinedPart{Body: []byte{1, 0xff}, ExpireAt: at(1)}},
+		{Kind: "marks", Data: ledger.Marks{Schema: 1, Version: 2, Marks: []ledger.Mark{{
+			Pass: "pass-1", Start: at(1), Until: at(2), Moved: []ledger.LookedUp{{Key: "batches/abc-123", Attempts: 3}},
+		}}}},
+	}
+}
+
+func frozenRecord() operation.Record {
+	return operation.Record{
+		Schema: 1, Version: 2, Key: "batches/abc-123", Collection: operation.Batches, Name: "projects/p/batches/abc-123",
+		JobKind: "nightly", State: operation.Succeeded, UpdateTime: at(1), Registered: true, CreatedAt: at(2),
+		SubmittedAt: at(3), SettledAt: at(4), SettledBy: operation.Reconcile, Attempts: 5,
+		Result: operation.Result{
+			OutputFile: "files/out", Inline: true, ErrorCode: "13", ErrorMessage: "internal",
+			Counts: &operation.Counts{Total: 10, Succeeded: 7, Failed: 2, Pending: 1},
+		},
+		Metadata: `{"user":{"id":7,"none":null}}`, CorrelationID: "nightly-1",
+		Effects:    map[string]operation.EffectStatus{"publish": operation.EffectDead, "page@stuck-1": operation.EffectDone},
+		DeadEffect: true, Progress: map[string]operation.Progress{"publish": {Done: 6, Failed: 3, Total: 9}},
+		ProgressAt: at(5), StuckSince: at(6), AlertedAt: at(7), Condition: "rate-limited", ConditionSince: at(8),
+		MissingSince: at(9), MissingAlertedAt: at(10),
+		Abandoned: &operation.Abandonment{At: at(11), By: "ops", Why: "lost"}, DueAt: at(12), ExpireAt: at(13),
+	}
+}
+
+func frozenEffect() ledger.Effect {
+	return ledger.Effect{
+		Schema: 1, Version: 2, Operation: "batches/abc-123", Name: "publish", State: ledger.EffectDead,
+		IdempotencyKey: "gemini:batches/abc-123#publish", Payload: `{"operation":"batches/abc-123"}`, Fence: 3,
+		Owner: "call-1", Attempts: 4, Interrupted: 5,
+		Failing:   &ledger.Failing{Since: at(1), Last: at(2), Times: 6, AlertedAt: at(3)},
+		LastError: "503",
+		History: []ledger.Attempt{{
+			Fence: 3, Began: at(4), Ended: at(5), Outcome: ledger.AttemptFailed, Status: 503, Error: "unavailable",
+		}},
+		Abandoned: &operation.Abandonment{At: at(6), By: "ops", Why: "not needed"},
+		Recovered: &ledger.Recovery{At: at(7), By: "ops"},
+		Replays:   []ledger.Replay{{Message: "m-1", By: "ops", At: at(8), LastError: "500", Writer: "call-2"}},
+		Rerun:     "fix-1", Runs: 7, WithoutRecord: true,
+		Progress: &ledger.ItemProgress{
+			Done: 1, Failed: 2, Total: 3, Next: 4, Length: 5, Waiting: ledger.Ranges{{From: 6, To: 7}}, Returned: 8,
+			ReturnedFence: 9, Tries: 10, Chunks: 11, Recorded: 12,
+		},
+		CreatedAt: at(9), DoneAt: at(10), DiedAt: at(11), ClaimableAt: at(12), DueAt: at(13), Unanswered: 14,
+		ExpireAt: at(15),
+	}
+}
