@@ -43,9 +43,10 @@ func (p *progress) say(words string) {
 	p.last = n
 }
 
-// end removes the line.
+// end removes the line. It may be called again.
 func (p *progress) end() {
 	if p.w != nil && p.last > 0 {
 		_, _ = fmt.Fprint(p.w, "\r", strings.Repeat(" ", p.last), "\r")
+		p.last = 0
 	}
 }

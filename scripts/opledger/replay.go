@@ -149,7 +149,10 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection) error 
 	if asks && !r.yes && !confirmed(r.outside, "Run "+howMany(targets)+" again?") {
 		return errors.New("nothing was published; answer y, or pass --yes")
 	}
+	p := newProgress(r.outside)
+	defer p.end()
 	for i, target := range targets {
+		p.say(fmt.Sprintf("%d of %s", i, howMany(targets)))
 		m := ledger.Message{
 			Operation: target.Operation, Effect: target.Effect, Rerun: r.nonce, By: r.by, ID: "replay-" + rand.Text(),
 		}
@@ -167,5 +170,6 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection) error 
 			return fmt.Errorf("%d of %d messages were published, then: %w; %s", i, len(targets), err, next)
 		}
 	}
+	p.end()
 	return errors.Join(r.report(targets, len(targets)), r.undone(targets))
 }

@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/operation"
@@ -28,17 +31,45 @@ func (r *replayer) report(targets []replayTarget, published int) error {
 	case published == 0:
 		out.line("would run " + howMany(targets) + " again; nothing was published")
 	case r.topic != "":
-		out.line("published a message for each of " + howMany(targets) + "; opledger show NAME shows the outcome")
+		out.line("published a message for each of " + howMany(targets) +
+			"; opledger show NAME shows the outcome, opledger status what is dead again")
 	case r.paused:
 		out.line("paused by OPLEDGER_EFFECTS_PAUSED: accepted " + howMany(targets) +
 			"; what is open runs when the pause ends, and serve sweeps")
 	default:
 		out.line(howManyRan(targets))
+		out.line(outcomes(targets))
 	}
 	if published > 0 && r.nonce != "" {
 		out.line(fmt.Sprintf("each is the run @%s of its effect; --rerun=%[1]s again is the same run", r.nonce))
 	}
 	return out.end()
+}
+
+// outcomes says what became of effects that were run in this process: "12 done, 1 dead again".
+func outcomes(targets []replayTarget) string {
+	counts := map[string]int{}
+	for _, target := range targets {
+		counts[outcome(target)]++
+	}
+	done := outcome(replayTarget{Status: operation.EffectDone})
+	words := []string{fmt.Sprintf("%d %s", counts[done], done)}
+	delete(counts, done)
+	for _, word := range slices.Sorted(maps.Keys(counts)) {
+		words = append(words, fmt.Sprintf("%d %s", counts[word], word))
+	}
+	return strings.Join(words, ", ")
+}
+
+func outcome(t replayTarget) string {
+	switch {
+	case t.Status == operation.EffectDead && t.ran:
+		return "dead again"
+	case t.Status == operation.EffectDead, t.Status == operation.EffectOpen:
+		return string(t.Status) + " still"
+	default:
+		return string(t.Status)
+	}
 }
 
 // howManyRan counts the effects that had an attempt in this process.

@@ -80,12 +80,13 @@ func TestReplayCounts(t *testing.T) {
 		}
 		return err
 	})
-	replay(early, "ran 1 of 2 effects of 2 operations, once each; the log says why not the rest", again, settings)
-	replay(early, "ran none of 1 effect of 1 operation; the log says why", again, settings)
+	replay(early, "ran 1 of 2 effects of 2 operations, once each; the log says why not the rest\n"+
+		"1 done, 1 open still", again, settings)
+	replay(early, "ran none of 1 effect of 1 operation; the log says why\n0 done, 1 open still", again, settings)
 
 	unknown := newFile(t)
 	unknown.dead("batches/a")
-	replay(unknown, "ran none of 1 effect of 1 operation; the log says why", settings, again,
+	replay(unknown, "ran none of 1 effect of 1 operation; the log says why\n0 done, 1 dead still", settings, again,
 		"OPLEDGER_EFFECTS=[{name: later, on: [SUCCEEDED], do: log}]")
 
 	gone := newFile(t)
@@ -94,7 +95,7 @@ func TestReplayCounts(t *testing.T) {
 		w.WriteHeader(http.StatusGone)
 	}))
 	t.Cleanup(receiver.Close)
-	replay(gone, "ran 1 effect of 1 operation, once each; opledger show NAME shows the outcome",
+	replay(gone, "ran 1 effect of 1 operation, once each; opledger show NAME shows the outcome\n0 done, 1 dead again",
 		"1 of 1 effects are not done", again,
 		"OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: http, url: '"+receiver.URL+"'}]",
 		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true")

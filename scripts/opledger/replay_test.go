@@ -71,7 +71,7 @@ func TestReplay(t *testing.T) {
 	s := cli(t, nil, "replay", "projects/p/locations/us/batches/a/", "--store", f.store(), "--by", "ops").want(t, exitDone,
 		`"replay":"reopened"`)
 	if want := "batches/a  log  done\nran 1 effect of 1 operation, once each; opledger show NAME shows the " +
-		"outcome\n"; s.out != want {
+		"outcome\n1 done\n"; s.out != want {
 		t.Errorf("%q, want %q", s.out, want)
 	}
 	e := f.effects("batches/a")["log"]
