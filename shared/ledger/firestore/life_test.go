@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -140,15 +141,19 @@ func TestWhatALifeCosts(t *testing.T) {
 	var m meter
 	store := opened(t, m.dial()...)
 	l := newLedger(t, store, &outbox{})
-	want := map[string]struct{ requests, reads, writes int }{
-		"register": {2, 1, 1},
-		"webhook":  {2, 2, 3}, // record and delivery; record, delivery and effect
-		"claim":    {2, 2, 1},
-		"extend":   {2, 1, 1},
-		"chunk":    {2, 2, 4}, // effect and record; these, and each item
-		"finish":   {2, 2, 2},
-		"again":    {1, 2, 0}, // the same delivery [W4]
-		"dropped":  {2, 2, 1}, // another delivery with nothing new
+	item := ledgertest.BillItem
+	want := map[string]struct {
+		requests int
+		bill     ledgertest.Bill
+	}{
+		"register": {2, ledgertest.BillRegister},
+		"webhook":  {2, ledgertest.BillWebhook},
+		"claim":    {2, ledgertest.BillClaim},
+		"extend":   {2, ledgertest.Bill{Reads: 1, Writes: 1}},
+		"chunk":    {2, ledgertest.Bill{Reads: 2, Writes: 2}.Plus(item).Plus(item)}, // effect and record, and two items
+		"finish":   {2, ledgertest.BillFinish},
+		"again":    {1, ledgertest.Bill{Reads: 2}},            // the same delivery [W4]
+		"dropped":  {2, ledgertest.Bill{Reads: 2, Writes: 1}}, // another delivery with nothing new
 	}
 	steps := append(life(t.Context(), l),
 		step{"again", func() error { _, err := l.Ingest(t.Context(), success(1, "delivery")); return err }},
@@ -159,7 +164,7 @@ func TestWhatALifeCosts(t *testing.T) {
 			t.Fatalf("%s: %v", s.name, err)
 		}
 		got, w := m.collect(), want[s.name]
-		if got.requests() != w.requests || got.Reads != w.reads || got.Writes != w.writes {
+		if got.requests() != w.requests || got.Reads != w.bill.Reads || got.Writes != w.bill.Writes {
 			t.Errorf("%s cost %d requests, %d reads and %d writes, want %+v (%v)",
 				s.name, got.requests(), got.Reads, got.Writes, w, got.RPCs)
 		}

@@ -1,0 +1,88 @@
+package reconcile_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/gemini/webhooks"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/ledgertest"
+	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/reconcile"
+)
+
+// A billed store counts what Firestore would bill.
+type billed struct {
+	ledger.Store
+	bill ledgertest.Bill
+}
+
+func (b *billed) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
+	b.bill.Reads += max(1, len(paths)) // the time is read off a document that is not there
+	return b.Store.Get(ctx, paths...)
+}
+
+func (b *billed) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, error) {
+	documents, err := b.Store.Query(ctx, q)
+	b.bill.Reads += max(1, len(documents))
+	return documents, err
+}
+
+func (b *billed) Count(ctx context.Context, q ledger.Query, ceiling int) (int, error) {
+	b.bill.Reads++ // for up to a thousand documents
+	return b.Store.Count(ctx, q, ceiling)
+}
+
+func (b *billed) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
+	b.bill.Writes += len(writes)
+	return b.Store.Commit(ctx, writes...)
+}
+
+// TestWhatADayCosts pins what the passes of a day cost while nothing is pending, and what one batch
+// more that is pending all day adds, with a webhook and without [L4, R6].
+func TestWhatADayCosts(t *testing.T) {
+	t.Parallel()
+	if idle, _ := day(t, 0, true); idle != ledgertest.BillIdleDay {
+		t.Errorf("a day without a batch costs %+v, want %+v", idle, ledgertest.BillIdleDay)
+	}
+	for webhook, want := range map[bool]ledgertest.Bill{
+		true: ledgertest.BillDeliveredDay, false: ledgertest.BillPolledDay,
+	} {
+		one, _ := day(t, 1, webhook)
+		two, lookups := day(t, 2, webhook)
+		if added := two.Minus(one); added != want {
+			t.Errorf("webhook %t: a batch more costs %+v, and both have %d look-ups, want %+v", webhook, added, lookups, want)
+		}
+	}
+}
+
+// day makes the passes of a day with so many pending batches, and returns what they cost, and how often
+// the batches were looked up.
+func day(t *testing.T, pending int, webhook bool) (bill ledgertest.Bill, lookups int) {
+	t.Helper()
+	w := newWorld(t)
+	names := w.manyBatches(pending)
+	store := &billed{Store: w.store}
+	l, err := ledger.New(store, ledger.DefaultSettings(), ledger.Options{
+		Publisher: w.outbox, Jitter: func() float64 { return 0 }, // or two batches would not be due in the same passes
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := reconcile.Options{Ledger: l, Gemini: w.client, Log: logging.New(w.log, "p")}
+	if webhook {
+		options.Endpoint, _ = w.endpoint(webhooks.Enabled)
+	}
+	reconciler := reconcile.New(options)
+	for range 24 * time.Hour / interval {
+		w.clock.Advance(interval)
+		if got, err := reconciler.Pass(t.Context()); err != nil || got.Errors != 0 {
+			t.Fatalf("%+v %v", got, err)
+		}
+	}
+	for _, name := range names {
+		lookups += w.record(name).Attempts
+	}
+	return store.bill, lookups
+}

@@ -1,0 +1,292 @@
+package infra_test
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/scripts/stage/signals"
+	"github.com/opledger/opledger/shared/ledger/ledgertest"
+)
+
+// A line is one of the README's lines of costs. A formula has numbers, the units of the table of
+// prices, and × + ( ).
+type line struct{ what, formula string }
+
+// TestCosts: the README's lines of costs are those below. Their counts are the measured ones, those of the
+// tables in infra/, and the defaults of Terraform; each cost is its formula with the prices
+// that the README states.
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	text := read(t, "README.md")
+	prices := pricesOf(t, text)
+	for _, table := range [][]line{perThousand(t), perMonth(t), perGiB(t)} {
+		for _, l := range table {
+			if want := fmt.Sprintf("\n| %s | %s | %s |\n", l.what, l.formula, prices.cost(t, l.formula)); !strings.Contains(
+				text, want) {
+				t.Errorf("the README does not have this line of costs:%s", want)
+			}
+		}
+	}
+	for what, table := range map[string][]line{
+		"**together, ended within minutes, without items**": perThousand(t)[:withoutWaiting],
+		"**together, at most**":                             perMonth(t),
+	} {
+		if want := fmt.Sprintf("\n| %s | | **%s** |\n", what, prices.together(t, table)); !strings.Contains(text, want) {
+			t.Errorf("the README does not have this line of costs:%s", want)
+		}
+	}
+	for step, bill := range map[string]ledgertest.Bill{
+		"register": ledgertest.BillRegister, "webhook": ledgertest.BillWebhook,
+		"claim an effect": ledgertest.BillClaim, "finish it": ledgertest.BillFinish,
+	} {
+		row := fmt.Sprintf(`(?m)^\| %s \| \d \| %d \| %d \|$`, step, bill.Reads, bill.Writes)
+		if !regexp.MustCompile(row).MatchString(text) {
+			t.Errorf("what is measured of an operation has no row like %s", row)
+		}
+	}
+	lines := 2 + len(perThousand(t)) + len(perMonth(t)) + len(perGiB(t))
+	section, _, _ := strings.Cut(text[strings.Index(text, "\n### What it costs\n"):], "\n### Upgrade")
+	if got := strings.Count(section, "\n| ") - len(prices) - 2*4; got != lines { // four heads of tables
+		t.Errorf("the README has %d lines of costs, want %d", got, lines)
+	}
+}
+
+// comma writes a whole number as the README does.
+func comma(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+func documents(b ledgertest.Bill) string {
+	return fmt.Sprintf("%s reads + %s writes", comma(b.Reads), comma(b.Writes))
+}
+
+// memory is what a request is billed of the memory, in GiB-seconds for each second: the same for all functions.
+func memory(t *testing.T) string {
+	t.Helper()
+	found := regexp.MustCompile(`memory = optional\(string, "(\d+)Mi"\)`).FindAllStringSubmatch(
+		read(t, "infra/variables.tf"), -1)
+	if len(found) != len(functions) || found[0][1] != found[1][1] || found[0][1] != found[2][1] ||
+		found[0][1] != found[3][1] {
+		t.Fatalf("the functions have the memory %v, want one for all", found)
+	}
+	mebibytes, err := strconv.Atoi(found[0][1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strconv.FormatFloat(float64(mebibytes)/1024, 'f', -1, 64)
+}
+
+// withoutWaiting is how many lines of perThousand every operation has.
+const withoutWaiting = 6
+
+// perThousand are the costs of a thousand operations.
+func perThousand(t *testing.T) []line {
+	t.Helper()
+	life := ledgertest.BillRegister.Plus(ledgertest.BillWebhook).Plus(ledgertest.BillClaim).Plus(ledgertest.BillFinish)
+	return []line{
+		{"Firestore: register, webhook, claim, finish", "1,000 × (" + documents(life) + ")"},
+		{"Firestore: TTL deletes record, delivery, effect", "1,000 × 3 deletes"},
+		{"requests to Register, Webhook, Effects", "3,000 requests"},
+		{"their time: 0.1 s, the least that is billed, one at a time",
+			"3,000 × 0.1 × (1 vCPU-second + " + memory(t) + " GiB-seconds)"},
+		{"Pub/Sub: 1 KiB, the least that is billed, published and pushed", "2,000 message-KiB"},
+		{"log: about 4 KiB an operation", "4,000 log-KiB"},
+		{"a thousand items of a batch, each done once; twice that with `results`", fmt.Sprintf(
+			"1,000 × %d writes", ledgertest.BillItem.Writes)},
+		{"each day that they are pending, with a webhook", "1,000 × (" + documents(ledgertest.BillDeliveredDay) + ")"},
+		{"each day that they are pending, without", "1,000 × (" + documents(ledgertest.BillPolledDay) + ")"},
+	}
+}
+
+// perMonth are the costs of a deployment that does nothing for 30 days.
+func perMonth(t *testing.T) []line {
+	t.Helper()
+	const month, perPass = 30 * 24 * time.Hour, 5 * time.Minute
+	passes := comma(int(month / perPass))
+	conditions, metrics := watched(t, perPass)
+	period, err := time.ParseDuration(one(t, read(t, "infra/monitoring.tf"), `period += "(\w+)"`)[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	probes := comma(6 * int(month/period)) // from six regions, where none is chosen
+	kept := one(t, read(t, "infra/images.json"), `"keepCount": (\d+)`)[1]
+	gib := memory(t)
+	return []line{
+		{"passes: what they read", "30 × " + comma(ledgertest.BillIdleDay.Reads) + " reads"},
+		{"passes: requests", passes + " requests"},
+		{"passes: time, a second each", passes + " × (1 vCPU-second + " + gib + " GiB-seconds)"},
+		{"passes: log, 1 KiB each", passes + " log-KiB"},
+		{"Cloud Scheduler", "1 job"},
+		{"secrets: the key and the webhook's; one more with `sign_effects`, or during a rotation", "2 secret-versions"},
+		{"alert conditions", fmt.Sprintf("%d conditions", conditions)},
+		{"what they evaluate, every 30 s, one time series each",
+			fmt.Sprintf("%d × %s points", conditions, comma(int(month/(30*time.Second))))},
+		{"uptime check: probes from six regions", probes + " probes"},
+		{"uptime check: requests to Webhook", probes + " requests"},
+		{"uptime check: their time", probes + " × 0.1 × (1 vCPU-second + " + gib + " GiB-seconds)"},
+		{"uptime check: log of requests, 1 KiB each", probes + " log-KiB"},
+		{"log-based metrics, at most: a point of 8 bytes a minute each", fmt.Sprintf(
+			"%d × %s metric-bytes", metrics, comma(8*int(month/time.Minute)))},
+		{"dashboard", "0"},
+		{"images: the newest of each function that stay, about 0.1 GB each", "4 × " + kept + " × 0.1 image-GB"},
+		{"staged and uploaded source, about 10 MB", "0.01 bucket-GB"},
+		{"each deployment: four builds of about 2 minutes", "4 × 2 build-minutes"},
+	}
+}
+
+// watched counts the conditions of all alerts, and the log-based metrics.
+func watched(t *testing.T, interval time.Duration) (conditions, metrics int) {
+	t.Helper()
+	table, err := signals.Read(root + "/infra")
+	if err != nil {
+		t.Fatal(err)
+	}
+	platform, err := signals.ReadPlatform(root + "/infra")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policies, err := signals.Policies(root+"/infra", table, platform, signals.Deployment{
+		Prefix: "opledger", Region: "r", Interval: interval,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conditions = 1 // of the uptime check's alert, which Terraform alone makes
+	for _, policy := range policies {
+		conditions += len(policy.Conditions)
+	}
+	return conditions, len(table)
+}
+
+// perGiB are the costs of each GiB in the ledger, for 30 days.
+func perGiB(t *testing.T) []line {
+	t.Helper()
+	days := one(t, read(t, "infra/variables.tf"), `variable "backup_days" \{\n.*\n.*\n +default += (\d+)\n`)[1]
+	return []line{
+		{"what is stored, with its indexes", "1 stored-GiB"},
+		{"daily backups, each whole and kept for `backup_days`", days + " backup-GiB"},
+		{"`point_in_time_recovery`, which is off: a GiB of versions of the last 7 days", "1 recovery-GiB"},
+	}
+}
+
+// A price of the README's table is for so many of a unit; so many are free each month.
+type price struct{ dollars, per, free float64 }
+
+type prices map[string]price
+
+var pricesRow = regexp.MustCompile(`(?m)^\| ([a-zA-Z-]+) \| \$([\d.]+) \| ([\d,]+) \| ([\d,]*) ?\| (.+) \|$`)
+
+func pricesOf(t *testing.T, text string) prices {
+	t.Helper()
+	all := prices{}
+	for _, row := range pricesRow.FindAllStringSubmatch(text, -1) {
+		if _, twice := all[row[1]]; twice {
+			t.Errorf("the price of a %s is stated twice", row[1])
+		}
+		all[row[1]] = price{dollars: number(t, row[2]), per: number(t, row[3]), free: number(t, "0"+row[4])}
+	}
+	if len(all) < 15 {
+		t.Fatalf("the README states %d prices: has the form of its table changed?", len(all))
+	}
+	return all
+}
+
+func number(t *testing.T, text string) float64 {
+	t.Helper()
+	n, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// cost is what a formula comes to, as the README writes it: "free" where it is all of one unit and no more
+// than is free.
+func (p prices) cost(t *testing.T, formula string) string {
+	t.Helper()
+	dollars, free := p.value(t, formula)
+	switch {
+	case free:
+		return "free"
+	case dollars == 0:
+		return "nothing"
+	}
+	return money(dollars)
+}
+
+func money(dollars float64) string {
+	if dollars >= 1 {
+		return fmt.Sprintf("$%.2f", dollars)
+	}
+	return fmt.Sprintf("$%.*f", 1-int(math.Floor(math.Log10(dollars))), dollars)
+}
+
+// together is what the first lines come to, less what is free.
+func (p prices) together(t *testing.T, lines []line) string {
+	t.Helper()
+	var sum float64
+	for _, l := range lines {
+		if dollars, free := p.value(t, l.formula); !free {
+			sum += dollars
+		}
+	}
+	return money(sum)
+}
+
+// value is what a formula comes to in dollars.
+func (p prices) value(t *testing.T, formula string) (dollars float64, free bool) {
+	t.Helper()
+	tokens := regexp.MustCompile(`[\d,.]+|[a-zA-Z-]+|[×+()]`).FindAllString(formula, -1)
+	var unit string
+	var sum func() float64
+	factor := func() float64 {
+		token := tokens[0]
+		tokens = tokens[1:]
+		if token == "(" {
+			value := sum()
+			tokens = tokens[1:]
+			return value
+		}
+		value := number(t, token)
+		if len(tokens) > 0 && regexp.MustCompile(`^[a-zA-Z]`).MatchString(tokens[0]) {
+			unit = tokens[0]
+			found, ok := p[strings.TrimSuffix(unit, "s")]
+			if !ok {
+				t.Fatalf("%s: there is no price of %s", formula, unit)
+			}
+			tokens = tokens[1:]
+			value *= found.dollars / found.per
+		}
+		return value
+	}
+	product := func() float64 {
+		value := factor()
+		for len(tokens) > 0 && tokens[0] == "×" {
+			tokens = tokens[1:]
+			value *= factor()
+		}
+		return value
+	}
+	sum = func() float64 {
+		value := product()
+		for len(tokens) > 0 && tokens[0] == "+" {
+			tokens = tokens[1:]
+			value += product()
+		}
+		return value
+	}
+	dollars = sum()
+	if of := p[strings.TrimSuffix(unit, "s")]; of.free > 0 {
+		free = dollars <= of.free*of.dollars/of.per
+	}
+	return dollars, free
+}
