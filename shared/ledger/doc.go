@@ -25,6 +25,8 @@
 //	    AbandonEffect change when FAILED ones expire.
 //	intents/{correlation id}
 //	    Created by Intend, or by the Ingest or Register that meets the id first; see below.
+//	passes/lookups
+//	    The marks of the passes, by Lookups alone; deleted while there is none.
 //	quarantine/{delivery id}
 //	    Created by Quarantine. MarkRetried records the outcome of a later retry.
 //
@@ -55,6 +57,18 @@
 //	                                 registers it: from the webhook, or made of what Discover
 //	                                 finds in Gemini's list.
 //	after Register                   a BOUND intent: Intend tells the restarted submitter
+//
+// # Look-ups
+//
+// A pass claims an operation by moving its due time, then asks Gemini [R2, R6]. Where the operation is
+// old, it is moved for longer than an interval, and Prepare has left a mark about it. A crash leaves
+// behind:
+//
+//	after the mark, before the move  a mark about an attempt that was never counted, so that it is
+//	                                 about nothing
+//	after the move                   a mark: a pass that begins when the time of this one is over
+//	                                 makes the operation due, one interval after this one began
+//	after the answer                 the same: at most one look-up more than needed
 //
 // # States of an effect
 //
