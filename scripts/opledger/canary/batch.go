@@ -51,7 +51,7 @@ const (
 )
 
 // batch submits a real batch, times each hop, describes what Gemini sent, and removes everything.
-func (c *Canary) batch(ctx context.Context, s *Step) (err error) {
+func (c *Canary) batch(ctx context.Context, s *Step) error {
 	hook, err := c.staticWebhook(ctx)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (c *Canary) batch(ctx context.Context, s *Step) (err error) {
 	}
 	name, err := c.Spend.Submit(ctx, c.key.ID(), uris)
 	if name != "" {
-		defer func() { err = errors.Join(err, c.removeBatch(ctx, name)) }()
+		defer c.removeBatch(ctx, s, name)
 	}
 	if err != nil {
 		return cut("GEMINI_API_KEY, --model, and what Gemini says", "the batch was not submitted: %w", err)
@@ -202,19 +202,17 @@ func (c *Canary) until(ctx context.Context, key operation.Key, limit time.Durati
 }
 
 // removeBatch deletes the batch at Gemini and in the ledger.
-func (c *Canary) removeBatch(ctx context.Context, name string) error {
+func (c *Canary) removeBatch(ctx context.Context, s *Step, name string) {
 	ctx, cancel := cleanUp(ctx)
 	defer cancel()
-	var problems []error
 	if err := c.Spend.Delete(ctx, name); err != nil {
-		problems = append(problems, cut("delete "+name+" at Gemini", "the batch was not deleted at Gemini: %w", err))
+		s.left = append(s.left, cut("delete "+name+" at Gemini", "the batch was not deleted at Gemini: %w", err))
 	}
 	parsed, err := operation.ParseName(name, operation.Batches)
 	if err == nil {
 		_, err = c.Ledger.Forget(ctx, parsed.Key)
 	}
 	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
-		problems = append(problems, cut("opledger forget "+name, "the batch was not removed from the ledger: %w", err))
+		s.left = append(s.left, cut("opledger forget "+name, "the batch was not removed from the ledger: %w", err))
 	}
-	return errors.Join(problems...)
 }

@@ -115,16 +115,20 @@ func (c *Canary) make(ctx context.Context, s step) Step {
 	made, began := Step{Name: s.name}, c.Now()
 	err := s.do(ctx, &made)
 	made.DurationMS = c.Now().Sub(began).Milliseconds()
-	if err == nil {
-		return made
-	}
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		err = errors.New("interrupted")
 	}
-	made.Error = err.Error()
-	if cut := new(cutError); errors.As(err, &cut) {
-		made.LookAt = cut.look
+	var words []string
+	for _, problem := range append([]error{err}, made.left...) {
+		if problem == nil {
+			continue
+		}
+		words = append(words, problem.Error())
+		if cut := new(cutError); made.LookAt == "" && errors.As(problem, &cut) {
+			made.LookAt = cut.look
+		}
 	}
+	made.Error = strings.Join(words, "; ")
 	return made
 }
 

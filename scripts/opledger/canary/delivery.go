@@ -21,7 +21,7 @@ import (
 )
 
 // deliver sends a signed delivery to the public address, finds it in the ledger, and removes it.
-func (c *Canary) deliver(ctx context.Context, s *Step) (err error) {
+func (c *Canary) deliver(ctx context.Context, s *Step) error {
 	if c.URL == "" {
 		s.LeftOut = "the deployment has no static webhook (OPLEDGER_WEBHOOK)"
 		return nil
@@ -30,7 +30,7 @@ func (c *Canary) deliver(ctx context.Context, s *Step) (err error) {
 	if err != nil {
 		return cut("opledger webhook check", "there is no secret to sign with: %w", err)
 	}
-	defer func() { err = errors.Join(err, c.forget(ctx)) }()
+	defer c.forget(ctx, s)
 	answer, err := c.post(ctx, secret)
 	if err != nil {
 		return err
@@ -168,13 +168,12 @@ func (c *Canary) recorded(ctx context.Context, s *Step, a answer) error {
 }
 
 // forget removes the operation from the ledger. There may be none.
-func (c *Canary) forget(ctx context.Context) error {
+func (c *Canary) forget(ctx context.Context, s *Step) {
 	ctx, cancel := cleanUp(ctx)
 	defer cancel()
 	if _, err := c.Ledger.Forget(ctx, c.key); err != nil && !errors.Is(err, ledger.ErrNotFound) {
-		return cut("opledger forget "+string(c.key), "the canary's operation was not removed: %w", err)
+		s.left = append(s.left, cut("opledger forget "+string(c.key), "the canary's operation was not removed: %w", err))
 	}
-	return nil
 }
 
 // about returns the arguments of gcloud that name a service.

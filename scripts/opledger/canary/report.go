@@ -42,6 +42,8 @@ type Step struct {
 	Error string `json:"error,omitempty"`
 	// LookAt is what to look at after an error.
 	LookAt string `json:"lookAt,omitempty"`
+
+	left []error // what could not be removed
 }
 
 // A Hop is the time between two moments in the life of the batch.

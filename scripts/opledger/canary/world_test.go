@@ -16,6 +16,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/canary/googlesim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/test/harness"
 )
 
@@ -53,7 +54,9 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	l, err := ledger.New(store, ledger.DefaultSettings(), ledger.Options{})
+	settings := ledger.DefaultSettings()
+	settings.Rules = []ledger.Rule{{Name: "note", On: []operation.State{operation.Succeeded}}}
+	l, err := ledger.New(store, settings, ledger.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
