@@ -114,6 +114,26 @@ func TestCanarySpendWithoutWebhook(t *testing.T) {
 	d.leavesNothingAtGemini()
 }
 
+// TestCanarySpendDynamic: where the batch names the webhook itself, the claims of its token are
+// seen, by their names.
+func TestCanarySpendDynamic(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t)
+	d.variables = append(d.variables, "OPLEDGER_WEBHOOK=dynamic")
+	step, _ := d.report(0)
+	seen := map[string]string{}
+	for _, fact := range step.Facts {
+		seen[fact.What] = fact.Verdict + " " + fact.Seen
+	}
+	if got := seen["claims of a dynamic webhook's token"]; !strings.HasPrefix(got, "as expected aud text, exp number") {
+		t.Errorf("%q of %+v", got, step)
+	}
+	if got := seen["a redelivery has the same webhook-id"]; got != "as expected yes" {
+		t.Errorf("%q of %+v", got, step)
+	}
+	d.leavesNothingAtGemini()
+}
+
 // TestCanarySpendNamesTheCut: a webhook that is disabled, or missing, is named before money is
 // spent; Gemini's refusal, and a batch that fails or does not end, after it.
 func TestCanarySpendNamesTheCut(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"github.com/opledger/opledger/functions/reconcile"
 	"github.com/opledger/opledger/functions/webhook"
 	"github.com/opledger/opledger/scripts/opledger/canary/googlesim"
+	"github.com/opledger/opledger/shared/confirm"
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/lookup"
@@ -253,7 +254,15 @@ func (d *deployment) webhookFunction() http.Handler {
 	d.Cleanup(func() { _ = manager.Close() })
 	name, err := secretmanager.ParseName(d.secretName())
 	d.must(err)
+	tokens, err := trust.NewTokens(trust.TokensOptions{
+		Audiences: []string{d.webhook.URL}, KeysURL: d.api.URL + geminisim.JWKSPath,
+		Transport: d.api.Client().Transport, Log: slog.New(slog.DiscardHandler),
+	})
+	d.must(err)
+	client, err := lookup.NewClient(d.Context(), lookup.Options{APIKey: "key", BaseURL: d.api.URL})
+	d.must(err)
 	gate, err := trust.New(trust.Options{
+		Dynamic:   tokens,
 		Tolerance: 5 * time.Minute,
 		Static: trust.NewSecrets(func(ctx context.Context) ([]trust.Secret, error) {
 			versions, err := manager.Enabled(ctx, name)
@@ -267,6 +276,9 @@ func (d *deployment) webhookFunction() http.Handler {
 	d.must(err)
 	return webhook.New(webhook.Options{
 		Ledger: d.ledger, Gate: gate, Confirm: trust.Dynamic, Now: time.Now, Log: d.printer("opledger-webhook"),
+		Confirmer: confirm.New(confirm.Options{
+			Ledger: d.ledger, Gemini: func(context.Context) (*lookup.Client, error) { return client, nil }, Now: time.Now,
+		}),
 	})
 }
 
