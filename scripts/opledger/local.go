@@ -125,8 +125,8 @@ func checkLocal(o local.Options, store string) error {
 		problems = append(problems,
 			fmt.Errorf("--store: it must be sqlite:PATH, or firestore for the emulators, not %q", store))
 	}
-	if o.Operations < 1 || o.Operations > 10000 {
-		problems = append(problems, fmt.Errorf("--operations: it must be from 1 to 10000, not %d", o.Operations))
+	if o.Operations < 1 || o.Operations > 20000 {
+		problems = append(problems, fmt.Errorf("--operations: it must be from 1 to 20000, not %d", o.Operations))
 	}
 	if o.MaxTime <= 0 {
 		problems = append(problems, fmt.Errorf("--max-time: it must be longer than zero, such as 5m, not %v", o.MaxTime))

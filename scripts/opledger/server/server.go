@@ -63,6 +63,9 @@ type Options struct {
 	AllowHosts []string
 	// PushKeys replaces the URL of the keys for push tokens in a test; empty: Google's.
 	PushKeys string
+	// Workers is how many effects run at once, where they are published inside the process; 0: 8. No
+	// effect's concurrency should be less: its attempts beyond that are put back again and again.
+	Workers int
 	// Shutdown bounds how long requests and effects in progress may take to end; 0: 25 s.
 	Shutdown time.Duration
 }
@@ -167,7 +170,7 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 }
 
 const (
-	workers         = 8
+	defaultWorkers  = 8
 	defaultShutdown = 25 * time.Second
 )
 
@@ -182,7 +185,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, webhooks ...n
 	defer end()
 	s.warnDisabled(ctx)
 	var background sync.WaitGroup
-	background.Go(func() { s.queue.Run(ctx, work, workers, s.run) })
+	background.Go(func() { s.queue.Run(ctx, work, cmp.Or(s.options.Workers, defaultWorkers), s.run) })
 	background.Go(func() { s.schedule(ctx) })
 	listeners := s.listen(listener, webhooks)
 	select {
