@@ -46,9 +46,10 @@ func hello() (built, error) {
 	return buildpack(source, filepath.Join(workDir, "hello"))
 }
 
-// BenchmarkColdStart measures from exec to the first answer, and the memory that is resident then,
-// of each function beside a hello-world function in the same run: medians, and how many times
-// hello's. It runs on one machine, without a container: the ratios count.
+// BenchmarkColdStart measures from exec to the first answer, the memory that is resident then, and
+// the processor time of both, which other work on the machine changes least. It does so for each
+// function beside a hello-world function in the same run: medians, and how many times hello's. It
+// runs on one machine, without a container: the ratios count.
 //
 //	go test -run '^$' -bench ColdStart -benchtime 30x ./test/staging
 func BenchmarkColdStart(b *testing.B) {
@@ -67,6 +68,8 @@ func BenchmarkColdStart(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
 			b.ReportMetric(median(own.milliseconds), "ms")
 			b.ReportMetric(median(own.milliseconds)/median(hellos.milliseconds), "x-hello-time")
+			b.ReportMetric(median(own.processor), "cpu-ms")
+			b.ReportMetric(median(own.processor)/median(hellos.processor), "x-hello-cpu")
 			b.ReportMetric(median(own.megabytes), "MB")
 			b.ReportMetric(median(own.megabytes)/median(hellos.megabytes), "x-hello-memory")
 		})
@@ -74,7 +77,7 @@ func BenchmarkColdStart(b *testing.B) {
 }
 
 // A sample holds the measurements of several starts of one program.
-type sample struct{ milliseconds, megabytes []float64 }
+type sample struct{ milliseconds, processor, megabytes []float64 }
 
 func (s *sample) add(b *testing.B, binary, target, method, path, body string, variables []string) {
 	b.Helper()
@@ -84,6 +87,8 @@ func (s *sample) add(b *testing.B, binary, target, method, path, body string, va
 	s.milliseconds = append(s.milliseconds, float64(time.Since(began).Microseconds())/1000)
 	s.megabytes = append(s.megabytes, resident(b, started.command.Process.Pid))
 	started.stop()
+	used := started.command.ProcessState
+	s.processor = append(s.processor, float64((used.UserTime()+used.SystemTime()).Microseconds())/1000)
 }
 
 // resident returns a process's resident memory in MB.
