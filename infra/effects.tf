@@ -44,6 +44,15 @@ resource "google_secret_manager_secret_iam_member" "effects_reads_secret" {
   member    = google_service_account.effects.member
 }
 
+# What the URLs, tokens and headers of its effects are. They are the operator's own secrets.
+resource "google_secret_manager_secret_iam_member" "effects_reads_own_secrets" {
+  for_each = local.effect_secrets
+
+  secret_id = each.value
+  role      = "roles/secretmanager.secretAccessor"
+  member    = google_service_account.effects.member
+}
+
 # It creates objects, never overwrites or deletes one, and reads only one that it may have written: neither role lists.
 resource "google_storage_bucket_iam_member" "effects_creates_results" {
   for_each = toset(var.results_buckets)
@@ -101,6 +110,7 @@ resource "google_cloudfunctions2_function" "effects" {
     google_pubsub_topic_iam_member.effects_publishes,
     google_secret_manager_secret_iam_member.effects_reads_key,
     google_secret_manager_secret_iam_member.effects_reads_secret,
+    google_secret_manager_secret_iam_member.effects_reads_own_secrets,
     google_storage_bucket_iam_member.effects_creates_results,
     google_storage_bucket_iam_member.effects_reads_results,
   ]

@@ -52,7 +52,7 @@ locals {
 
   # The settings for opledger's commands, so that they plan what the functions plan.
   commands = {
-    for setting in local.settings : setting.name => tostring(merge(local.values, { OPLEDGER_WEBHOOK_URL = local.webhook_url })[setting.name])
+    for setting in local.settings : setting.name => tostring(merge(local.values, { OPLEDGER_WEBHOOK_URL = local.webhook_url, OPLEDGER_EFFECTS = local.masked_effects })[setting.name])
     if try(setting.commands, false)
   }
 

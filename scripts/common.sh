@@ -127,13 +127,25 @@ repeated() {
   for value; do printf ' %s %s' "$option" "$(quoted "$value")"; done
 }
 
-# run prints a command and runs it patiently.
+# The effects as they are, and without what looks like a secret in them. shown prints arguments with the one for the other.
+plain_effects='' masked_effects=''
+shown() {
+  local argument arguments=()
+  for argument; do
+    [ -z "$plain_effects" ] || argument=${argument//"$plain_effects"/"$masked_effects"}
+    arguments+=("$argument")
+  done
+  quoted "${arguments[@]}"
+}
+
+# run prints a command and runs it patiently. What looks like a secret in an effect is printed with --dry-run alone, as
+# another deployment would come of it otherwise.
 run() {
   if [ -n "$dry_run" ]; then
     quoted patiently "$@"
     printf '\n'
   else
-    printf '+ %s\n' "$(quoted "$@")" >&2
+    printf '+ %s\n' "$(shown "$@")" >&2
     patiently "$@"
   fi
 }

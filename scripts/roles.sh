@@ -38,10 +38,18 @@ member() {
   esac
 }
 
-# names_of KIND NAME keeps in the array names what an entry of the table is about: one thing, or all of the buckets.
+# names_of KIND NAME keeps in the array names what an entry of the table is about: one thing, all of the buckets, or all of the
+# secrets that effects name.
 names_of() {
+  local line
   names=("$2")
-  [ "$1" != bucket ] || names=(${buckets[@]+"${buckets[@]}"})
+  case $1 in
+    bucket) names=(${buckets[@]+"${buckets[@]}"}) ;;
+    own-secret)
+      names=()
+      while read -r line; do [ -z "$line" ] || names+=("$line"); done < <(sed -n 's/^secret //p' <<<"$asking")
+      ;;
+  esac
 }
 
 # policy_command ACTION KIND NAME keeps in the array about the command of gcloud that does something about the policy of what a
@@ -52,6 +60,7 @@ policy_command() {
     topic) about=(pubsub topics "$1" "$prefix-$3") ;;
     subscription) about=(pubsub subscriptions "$1" "$prefix-$3") ;;
     secret) about=(secrets "$1" "$prefix-$3") ;;
+    own-secret) about=(secrets "$1" "$3") ;;
     account) about=(iam service-accounts "$1" "$(account "$3")") ;;
     repository) about=(artifacts repositories "$1" "$prefix-$3" "--location=$region") ;;
     bucket) about=(storage buckets "$1" "gs://$3") ;;
@@ -60,7 +69,8 @@ policy_command() {
   esac
 }
 
-# asking has the functions that call Gemini with these settings, as scripts/stage/ask needs prints them.
+# asking has the functions that call Gemini with these settings, and the secrets that effects name, as scripts/stage/ask needs
+# prints them.
 asking=''
 asks() { grep -qx "$1" <<<"$asking"; }
 

@@ -4,16 +4,18 @@
 
 # things prints what the roles of the table are on, each thing once: "KIND NAME". The project stands for its parts.
 things() {
-  local names name
-  table role | awk '{ sub(/^(database|source)$/, "project", $3) } $3 == "project" { $4 = "-" } $3 != "bucket" && !seen[$3, $4]++ { print $3, $4 }'
-  names_of bucket -
-  for name in ${names[@]+"${names[@]}"}; do printf 'bucket %s\n' "$name"; done
+  local names name kind
+  table role | awk '{ sub(/^(database|source)$/, "project", $3) } $3 == "project" { $4 = "-" } $3 !~ /^(bucket|own-secret)$/ && !seen[$3, $4]++ { print $3, $4 }'
+  for kind in bucket own-secret; do
+    names_of "$kind" -
+    for name in ${names[@]+"${names[@]}"}; do printf '%s %s\n' "$kind" "$name"; done
+  done
 }
 
 # roles_on KIND NAME prints the entries of the table for one of the things, without its kind and name: "WHO ROLE CONDITION ONLY WHY…".
 roles_on() {
   table role | awk -v kind="$1" -v name="$2" '
-    $3 == kind && ($4 == name || kind == "bucket") || kind == "project" && ($3 == "database" || $3 == "source") {
+    $3 == kind && ($4 == name || kind == "bucket" || kind == "own-secret") || kind == "project" && ($3 == "database" || $3 == "source") {
       condition = $3 == "database" || $3 == "source" ? $3 : "-"
       $4 = ""; $3 = condition; print
     }'
@@ -39,14 +41,14 @@ wanted_on() {
 
 # ours_on KIND NAME prints a pattern of the grants on a thing that are the deployment's to take away. On what it made itself, these are
 # all that its accounts have, and all that makes a function public; who may call Register is its choice, too. On the project and on
-# the operator's buckets, where its accounts may have further roles, these are the roles that it grants there.
+# the operator's buckets and secrets, where its accounts may have further roles, these are the roles that it grants there.
 ours_on() {
   local roles ours
   ours="serviceAccount:$prefix-($(tr ' ' '|' <<<"${accounts[*]}"))$(member '' | sed 's/^[^@]*//; s/\./\\./g')"
   roles=$(roles_on "$1" "$2" | awk '{ print $2 }' | sort -u | paste -sd'|' -)
   case $1 in
     project) printf '^%s[|](%s)[|](%s|%s)[|]' "$ours" "$roles" "$(title_of database)" "$(title_of source)" ;;
-    bucket) printf '^%s[|](%s)[|]' "$ours" "$roles" ;;
+    bucket | own-secret) printf '^%s[|](%s)[|]' "$ours" "$roles" ;;
     service)
       ours+="|all(Authenticated)?Users"
       if [ "$2" = register ]; then

@@ -19,6 +19,13 @@ func CheckSettings(ctx context.Context, environ []string) error {
 	return errors.Join(err, CheckHandlers(ctx, s.Ledger.Effects, s.Firestore.ProjectID))
 }
 
+// Warnings returns what may be a mistake in environ, as CheckSettings takes it, joined. The function
+// starts all the same.
+func Warnings(environ []string) error {
+	s, _ := config.Parse[settings](environ) // CheckSettings reports the error
+	return s.Warnings()
+}
+
 // CheckHandlers returns every problem of the effects that only shows with their handlers, joined.
 // project is that of topics which do not name one; it may be empty. Where an effect has do: custom
 // it calls Custom, to know which handlers there are. An error of Custom is not a problem of the

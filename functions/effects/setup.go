@@ -27,6 +27,9 @@ type settings struct {
 	Instance  config.Instance
 }
 
+// Warnings reports the effects whose URLs seem to hold a secret.
+func (s settings) Warnings() error { return config.PlainSecrets(s.Ledger) }
+
 func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, error) {
 	custom, err := Custom(ctx, log)
 	if err != nil {

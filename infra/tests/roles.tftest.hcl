@@ -145,7 +145,7 @@ run "nobody_calls_register_unless_said" {
   }
 
   assert {
-    condition     = length(google_secret_manager_secret_iam_member.effects_reads_secret) == 0
+    condition     = length(google_secret_manager_secret_iam_member.effects_reads_secret) == 0 && length(google_secret_manager_secret_iam_member.effects_reads_own_secrets) == 0
     error_message = "Effects signs with no secret unless it is told to."
   }
 
@@ -232,6 +232,27 @@ run "results_are_fetched_with_the_key" {
   assert {
     condition     = length(google_secret_manager_secret_iam_member.webhook_reads_key) == 0 && length(google_secret_manager_secret_iam_member.effects_reads_key) == 1
     error_message = "The Gemini key is for those that use it with these settings."
+  }
+}
+
+run "secrets_of_effects_are_for_effects_alone" {
+  variables {
+    effects = <<-YAML
+      - {name: a, on: [SUCCEEDED], do: http, urlSecret: projects/b-project/secrets/crm-url, tokenSecret: " projects/a-project/secrets/crm-token"}
+      - {name: b, on: [SUCCEEDED], do: http, url: "https://example.com", headerSecrets: {X-Api-Key: projects/a-project/secrets/crm-key, X-Local: "env:KEY"}}
+      - {name: c, on: [FAILED], do: http, urlSecret: projects/b-project/secrets/crm-url, headerSecrets: null}
+      - {name: d, on: [FAILED], do: log}
+    YAML
+  }
+
+  assert {
+    condition = toset([
+      for binding in values(google_secret_manager_secret_iam_member.effects_reads_own_secrets) : "${binding.member} ${binding.role} ${binding.secret_id}"
+      ]) == toset([
+      for name in ["projects/b-project/secrets/crm-url", "projects/a-project/secrets/crm-token", "projects/a-project/secrets/crm-key"] :
+      "${google_service_account.effects.member} roles/secretmanager.secretAccessor ${name}"
+    ])
+    error_message = "Effects, and no other function, reads the secrets that its effects name: ${jsonencode(google_secret_manager_secret_iam_member.effects_reads_own_secrets)}"
   }
 }
 

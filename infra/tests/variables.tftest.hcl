@@ -103,6 +103,8 @@ run "commands_are_told_what_the_functions_are" {
     gemini_base_url      = "https://gemini.example"
   }
 
+  expect_failures = [check.effects_hold_no_secret]
+
   assert {
     condition     = output.environment == file("./tests/environment.txt")
     error_message = "The output environment must be as in tests/environment.txt, not ${output.environment}"
@@ -111,9 +113,26 @@ run "commands_are_told_what_the_functions_are" {
   assert {
     condition = alltrue(flatten([
       for f in [google_cloudfunctions2_function.webhook, google_cloudfunctions2_function.register, google_cloudfunctions2_function.reconcile, google_cloudfunctions2_function.effects] :
-      [for name, value in f.service_config[0].environment_variables : value == local.commands[name] if contains(keys(local.commands), name)]
+      [
+        for name, value in f.service_config[0].environment_variables : value == (name == "OPLEDGER_EFFECTS" ? var.effects : local.commands[name])
+        if contains(keys(local.commands), name)
+      ]
     ]))
-    error_message = "The commands and the functions must be told the same."
+    error_message = "The commands and the functions must be told the same; of the effects the commands are not told what looks like a secret."
+  }
+}
+
+# The cases of shared/effect.
+run "what_looks_like_a_secret_is_masked" {
+  variables {
+    effects = join("", [for i, case in jsondecode(file("./tests/masked.json")) : "- name: c${i}\n  text: |\n    ${replace(case.text, "\n", "\n    ")}\n"])
+  }
+
+  expect_failures = [check.effects_hold_no_secret]
+
+  assert {
+    condition     = local.masked_effects == join("", [for i, case in jsondecode(file("./tests/masked.json")) : "- name: c${i}\n  text: |\n    ${replace(case.masked, "\n", "\n    ")}\n"])
+    error_message = "It is masked as ${local.masked_effects}"
   }
 }
 

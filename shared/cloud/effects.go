@@ -3,7 +3,9 @@ package cloud
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/opledger/opledger/shared/cloud/connect"
@@ -117,5 +119,15 @@ func Unperformable(ctx context.Context, specs []effect.Spec, settings config.Han
 
 func withSettings(settings config.Handlers, o effect.HandlerOptions) effect.HandlerOptions {
 	o.AllowPrivate, o.Buckets = settings.AllowPrivate, effect.NewBuckets(settings.StorageEmulator)
+	o.Read = func(ctx context.Context, from effect.Source) (string, error) {
+		if from.Variable == "" {
+			return latest(ctx, from.Secret, settings.SecretEmulator)
+		}
+		text, ok := os.LookupEnv(from.Variable)
+		if !ok {
+			return "", fmt.Errorf("the variable %s is not set", from.Variable)
+		}
+		return text, nil
+	}
 	return o
 }

@@ -28,9 +28,9 @@ func EffectSigner(ctx context.Context, settings config.Handlers) (*effect.Signer
 	}
 	secrets := settings.Secret.Values
 	if len(secrets) == 0 {
-		text, err := latest(ctx, "OPLEDGER_EFFECT_SECRET", settings.Secret.Name, settings.SecretEmulator)
+		text, err := latest(ctx, settings.Secret.Name, settings.SecretEmulator)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("OPLEDGER_EFFECT_SECRET: %w", err)
 		}
 		secrets = strings.Fields(text)
 	}

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/effect/storagesim"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/secret"
 	"github.com/opledger/opledger/shared/secret/secretsim"
 )
@@ -200,5 +203,37 @@ func TestBuckets(t *testing.T) {
 	if object := sim.Object("my-results",
 		"batches/abc/keep.jsonl"); string(object.Content) != `{"key":"a","index":0,"response":1}`+"\n" {
 		t.Errorf("%v %s", sim.Names(), object.Content)
+	}
+}
+
+// TestHandlersReadVariables: a secret of an effect may be a variable of the process. One that is not
+// set fails the attempt by its name.
+func TestHandlersReadVariables(t *testing.T) {
+	t.Parallel()
+	var received []string
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		received = append(received, r.Header.Get("X-Path"))
+	}))
+	defer receiver.Close()
+	for variable, want := range map[string]string{
+		"PATH": "", "OF_NO_TEST": "headerSecrets: X-Path: the variable OF_NO_TEST is not set",
+	} {
+		specs, err := effect.ParseSpecs([]byte(`[{name: a, on: [SUCCEEDED], do: http, url: "`+receiver.URL+
+			`", headerSecrets: {X-Path: "env:`+variable+`"}}]`), operation.Transitions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		handlers, err := cloud.Handlers(t.Context(), specs, config.Handlers{AllowPrivate: true},
+			effect.HandlerOptions{Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = handlers["a"].Perform(t.Context(), effect.Task{Lease: ledger.Lease{Payload: []byte("{}")}})
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%s: %v, want %q", variable, err, want)
+		}
+	}
+	if !slices.Equal(received, []string{strings.TrimSpace(os.Getenv("PATH"))}) {
+		t.Errorf("received %q", received)
 	}
 }

@@ -22,20 +22,24 @@ func GeminiKey(ctx context.Context, settings config.Gemini) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", variable, err)
 	}
-	return latest(ctx, variable, name, settings.SecretEmulator)
+	key, err := latest(ctx, name, settings.SecretEmulator)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", variable, err)
+	}
+	return key, nil
 }
 
-// latest returns the last version of a secret, without white space around it. The error begins with
-// the variable that names the secret.
-func latest(ctx context.Context, variable string, name secret.Name, emulator string) (string, error) {
+// latest returns the last version of a secret, without white space around it. Its errors are those of
+// secret.Client.Latest.
+func latest(ctx context.Context, name secret.Name, emulator string) (string, error) {
 	secrets := secret.New(secret.Options{Emulator: emulator})
 	data, err := secrets.Latest(ctx, name)
 	if err := errors.Join(err, secrets.Close()); err != nil {
-		return "", fmt.Errorf("%s: %w", variable, err)
+		return "", err
 	}
 	text := strings.TrimSpace(string(data))
 	if text == "" {
-		return "", fmt.Errorf("%s: the last version of %s is empty; add one that holds it", variable, name)
+		return "", fmt.Errorf("the last version of %s is empty; add one that holds it", name)
 	}
 	return text, nil
 }

@@ -38,3 +38,17 @@ func (i *Instance) validate() []error {
 	}
 	return problems
 }
+
+// validateWith refuses secrets in variables, which no deployment gives the function.
+func (i *Instance) validateWith(l *Ledger) []error {
+	var problems []error
+	for _, spec := range l.Effects {
+		for _, from := range spec.Secrets() {
+			if from.Variable != "" {
+				problems = append(problems, fmt.Errorf("OPLEDGER_EFFECTS: effect %q: a deployed function has no variable for %s; "+
+					"store it in Secret Manager, and name it projects/PROJECT/secrets/SECRET", spec.Name, from))
+			}
+		}
+	}
+	return problems
+}

@@ -25,8 +25,13 @@ func TestInstance(t *testing.T) {
 		{[]string{"OPLEDGER_EFFECTS_SLOTS=0"}, config.Instance{}, "OPLEDGER_EFFECTS_SLOTS: it must be at least 1"},
 		{[]string{"OPLEDGER_EFFECTS_TIMEOUT=0s"}, config.Instance{}, "OPLEDGER_EFFECTS_TIMEOUT: it must be a duration"},
 		{[]string{"OPLEDGER_EFFECTS_TIMEOUT=540"}, config.Instance{}, "OPLEDGER_EFFECTS_TIMEOUT: "},
+		{[]string{`OPLEDGER_EFFECTS=[{name: a, on: [FAILED], do: http, urlSecret: "env:CRM_URL"}]`}, config.Instance{},
+			`OPLEDGER_EFFECTS: effect "a": a deployed function has no variable for env:CRM_URL`},
 	} {
-		got, err := config.Parse[struct{ Instance config.Instance }](c.set)
+		got, err := config.Parse[struct {
+			Ledger   config.Ledger
+			Instance config.Instance
+		}](c.set)
 		switch {
 		case c.says == "" && (err != nil || got.Instance != c.want):
 			t.Errorf("%q: %+v, %v", c.set, got, err)

@@ -117,6 +117,12 @@ func parseEffects(text string, allowed operation.Transitions) ([]effect.Spec, er
 	return effect.ParseSpecs(specs, allowed)
 }
 
+// PlainSecrets reports each effect whose url seems to hold a secret, joined; see
+// effect.PlainSecrets.
+func PlainSecrets(l Ledger) error {
+	return errors.Join(problemsOf("OPLEDGER_EFFECTS", effect.PlainSecrets(l.Effects))...)
+}
+
 // Settings returns the ledger's settings.
 func (l *Ledger) Settings() ledger.Settings {
 	lookupMax := l.LookupMax

@@ -21,21 +21,29 @@ var httpKind = kind{name: "http", new: func() Action { return &DoHTTP{} }}
 
 // DoHTTP posts the payload to a URL.
 type DoHTTP struct {
+	// URL is where to post to, unless Secrets has it.
 	URL string
+	// Secrets are what of the request stands elsewhere.
+	Secrets Secrets
 	// Permanent are statuses, 400 to 599, that end the effect at once beside those that [HTTP] lists.
 	Permanent []int
 }
 
 func (d *DoHTTP) fields() []field {
-	return []field{{"url", text(&d.URL)}, {"permanent", numbers(&d.Permanent)}}
+	return append(d.Secrets.fields(), field{"url", text(&d.URL)}, field{"permanent", numbers(&d.Permanent)})
 }
 
 func (d *DoHTTP) check(_ Spec, wrong report) {
-	if d.URL == "" {
-		wrong("url", "http needs a url: the http or https URL to post to")
-	} else if u, err := url.Parse(d.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+	switch {
+	case d.Secrets.URL != (Source{}) && d.URL != "":
+		wrong("urlSecret", "url and urlSecret are both given; leave one of them out")
+	case d.Secrets.URL != (Source{}):
+	case d.URL == "":
+		wrong("url", "http needs a url: the http or https URL to post to; or a urlSecret, the name of a secret that holds it")
+	case !isURL(d.URL):
 		wrong("url", "url must be an http or https URL") // not quoted: it may hold a password
 	}
+	d.Secrets.check(wrong)
 	for _, status := range d.Permanent {
 		if status < 400 || status > 599 {
 			wrong("permanent", "permanent must be statuses from 400 to 599, such as [404], not %d", status)
@@ -43,14 +51,24 @@ func (d *DoHTTP) check(_ Spec, wrong report) {
 	}
 }
 
+// isURL reports whether something can be posted to text.
+func isURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
+}
+
 func (d *DoHTTP) handler(s Spec, o HandlerOptions) (Handler, error) {
 	return HTTP(HTTPOptions{
-		URL: d.URL, Timeout: s.Timeout, Permanent: d.Permanent, AllowPrivate: o.AllowPrivate, Signer: o.Signer, Now: o.Now,
+		URL: d.URL, Secrets: d.Secrets, Read: o.Read, Timeout: s.Timeout, Permanent: d.Permanent,
+		AllowPrivate: o.AllowPrivate, Signer: o.Signer, Now: o.Now,
 	}), nil
 }
 
 func (d *DoHTTP) unperformable(ctx context.Context, o HandlerOptions) error {
-	err := checkReceiver(ctx, d.URL, o.AllowPrivate)
+	to, err := d.Secrets.read(ctx, d.URL, o.Read)
+	if err == nil {
+		err = checkReceiver(ctx, to.url, o.AllowPrivate)
+	}
 	if o.Signer != nil {
 		_, unsigned := o.Signer.loaded(ctx, o.Now())
 		err = errors.Join(unsigned, err)
@@ -60,8 +78,14 @@ func (d *DoHTTP) unperformable(ctx context.Context, o HandlerOptions) error {
 
 // HTTPOptions say how HTTP reaches its receiver.
 type HTTPOptions struct {
-	URL     string
-	Timeout time.Duration // of one attempt; 0: 30 s
+	// URL is where to post to, unless Secrets has it.
+	URL string
+	// Secrets are read with Read at the first attempt, and then kept. Until they could be read each
+	// attempt fails and is retried; they are read at most once in 10 s.
+	Secrets Secrets
+	Read    func(context.Context, Source) (string, error)
+	// Timeout bounds one attempt; 0: 30 s.
+	Timeout time.Duration
 	// Permanent are statuses, 400 to 599, that end the effect at once, beside those that [HTTP]
 	// lists.
 	Permanent []int
@@ -114,15 +138,23 @@ func HTTP(o HTTPOptions) Handler {
 			return http.ErrUseLastResponse
 		},
 	}
+	targets := &late[target]{load: func(ctx context.Context) (target, error) { return o.Secrets.read(ctx, o.URL, o.Read) }}
 	return HandlerFunc(func(ctx context.Context, task Task) ([]ledger.Write, error) {
-		return nil, post(ctx, client, o, task)
+		to, err := targets.get(ctx, o.Now())
+		if err != nil {
+			return nil, err
+		}
+		return nil, post(ctx, client, to, o, task)
 	})
 }
 
-func post(ctx context.Context, client *http.Client, o HTTPOptions, task Task) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, o.URL, bytes.NewReader(task.Payload))
+func post(ctx context.Context, client *http.Client, to target, o HTTPOptions, task Task) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to.url, bytes.NewReader(task.Payload))
 	if err != nil {
 		return Permanent(errors.New("making the request: the effect's url is malformed")) // err quotes parts of it
+	}
+	for name, value := range to.header {
+		request.Header.Set(name, value)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Idempotency-Key", task.IdempotencyKey)

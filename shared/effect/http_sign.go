@@ -19,7 +19,14 @@ import (
 // that a receiver can verify their sender. It is safe for concurrent use and never prints its keys.
 type Signer struct {
 	keys []*standardwebhooks.Webhook
-	late *lateKeys // nil: keys are all
+	late *late[*Signer] // nil: keys are all
+}
+
+// LateSigner returns a signer that is loaded at its first use, so that a process can start without
+// its secrets. Until load has succeeded each attempt fails with load's error and is retried;
+// nothing is sent unsigned. load is called at most once in 10 s.
+func LateSigner(load func(context.Context) (*Signer, error)) *Signer {
+	return &Signer{late: &late[*Signer]{load: load}}
 }
 
 // NewSigner returns a signer that signs with each of the secrets, "whsec_" and base64 of at least
@@ -43,10 +50,14 @@ func NewSigner(secrets ...string) (*Signer, error) {
 
 // loaded returns the keys, which a LateSigner may have to load first.
 func (s *Signer) loaded(ctx context.Context, now time.Time) ([]*standardwebhooks.Webhook, error) {
-	if s.late != nil {
-		return s.late.get(ctx, now)
+	if s.late == nil {
+		return s.keys, nil
 	}
-	return s.keys, nil
+	signer, err := s.late.get(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	return signer.keys, nil
 }
 
 // sign adds the headers of an attempt at the time now.

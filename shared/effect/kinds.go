@@ -40,6 +40,8 @@ type HandlerOptions struct {
 	AllowPrivate bool
 	// Signer signs what DoHTTP sends; nil sends it unsigned.
 	Signer *Signer
+	// Read returns what a Source names, for DoHTTP. Its errors hold nothing of it.
+	Read func(context.Context, Source) (string, error)
 	// Topics are what DoPubSub publishes to. The caller closes them when nothing runs any more.
 	Topics *Topics
 	// Custom are the team's own handlers, by the name of the effect that each performs.

@@ -84,6 +84,14 @@ func (s Spec) FetchesResults() bool {
 	return ok || s.EachItem()
 }
 
+// Secrets returns the secrets that the effect's requests carry, each once.
+func (s Spec) Secrets() []Source {
+	if do, ok := s.Do.(*DoHTTP); ok {
+		return do.Secrets.All()
+	}
+	return nil
+}
+
 // Rules returns when the ledger plans each effect.
 func Rules(specs []Spec) []ledger.Rule {
 	rules := make([]ledger.Rule, len(specs))

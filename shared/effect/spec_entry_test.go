@@ -83,8 +83,26 @@ var mistakes = []struct {
 	}},
 	{"URLs", "[{name: a, on: [FAILED], do: http}, {name: b, on: [FAILED], do: http, url: \"ftp://hunter2\"}, {name: " +
 		"c, on: [FAILED], do: http, url: [\"https://hunter2\"]}]", []string{
-		`effect "a": http needs a url: the http or https URL to post to`, `effect "b": url must be an http or https ` +
-			`URL`, `effect "c": url must be a text`,
+		`effect "a": http needs a url: the http or https URL to post to; or a urlSecret, the name of a secret that holds it`,
+		`effect "b": url must be an http or https URL`, `effect "c": url must be a text`,
+	}},
+	{"secrets", "[{name: a, on: [FAILED], do: http, url: \"https://x\", urlSecret: projects/p/secrets/s}, {name: b, on: " +
+		"[FAILED], do: http, urlSecret: hunter2, tokenSecret: \"env:hunter 2\"}, {name: c, on: [FAILED], do: http, " +
+		"url: \"https://x\", headerSecrets: [hunter2]}, {name: d, on: [FAILED], do: http, url: \"https://x\", " +
+		"headerSecrets: {a b: projects/p/secrets/s, X-A: hunter2}}, {name: e, on: [FAILED], do: http, url: \"https://x\", " +
+		"tokenSecret: projects/p/secrets/s, headerSecrets: {a b: \"env:A\", authorization: \"env:A\", " +
+		"idempotency-key: \"env:A\"}}, {name: f, on: [FAILED], do: log, tokenSecret: \"env:A\"}]", []string{
+		`effect "a": url and urlSecret are both given; leave one of them out`,
+		`effect "b": urlSecret names no secret: it must be the name of a secret in Secret Manager, ` +
+			`projects/PROJECT/secrets/SECRET`,
+		`effect "b": tokenSecret names no secret: env: must be followed by the name of a variable, such as env:CRM_TOKEN`,
+		`effect "c": headerSecrets must be a mapping such as {X-Api-Key: projects/my-project/secrets/my-key}`,
+		`effect "d": headerSecrets has a header "X-A" that names no secret: it must be the name of a secret in Secret ` +
+			`Manager, projects/PROJECT/secrets/SECRET`,
+		`effect "e": tokenSecret is sent as Authorization, which headerSecrets has too; leave one of them out`,
+		`effect "e": headerSecrets: the header Idempotency-Key is opledger's own`,
+		`effect "e": headerSecrets: "a b" is no name of a header`,
+		`effect "f": tokenSecret is for do: http`,
 	}},
 	{"concurrency", "[{name: a, on: [FAILED], do: log, concurrency: 0}, {name: b, on: [FAILED], do: log, " +
 		"concurrency: many}, " +

@@ -102,6 +102,11 @@ func prepare[Settings, T any](
 			log.Warn("variables are set that nothing reads; the function starts without them",
 				"function", name, "problems", problems(unread))
 		}
+		if s, ok := any(settings).(warner); ok {
+			if err := s.Warnings(); err != nil {
+				log.Warn("settings are better changed; the function starts with them", "function", name, "problems", problems(err))
+			}
+		}
 		parse = func() (Settings, error) { return settings, nil }
 	}
 	return &lazy[T]{log: log, build: func() (T, error) {
@@ -113,6 +118,9 @@ func prepare[Settings, T any](
 		return build(context.Background(), settings, log)
 	}}
 }
+
+// A warner are settings that can be used, and that may be a mistake. Warnings joins what may be one.
+type warner interface{ Warnings() error }
 
 // refuse logs every problem in err and ends the process.
 func refuse(log *slog.Logger, name string, err error) {

@@ -31,6 +31,16 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// warned has a warning about what its variable holds.
+type warned struct{ Port config.Port }
+
+func (w warned) Warnings() error {
+	if w.Port.Number == 8080 {
+		return nil
+	}
+	return errors.New("PORT: it is unusual")
+}
+
 // program registers functions, each with settings of its own. The first build of Flaky fails.
 func program() {
 	type none struct{}
@@ -41,6 +51,7 @@ func program() {
 			httpfunc.WriteJSON(w, http.StatusOK, !s.Webhook.Secrets.IsZero())
 		}), nil
 	})
+	httpfunc.Register("Warned", func(context.Context, warned, *slog.Logger) (http.Handler, error) { return nil, nil })
 	type asker struct{ Gemini config.Gemini }
 	httpfunc.Register("Asker", func(_ context.Context, s asker, _ *slog.Logger) (http.Handler, error) {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -146,6 +157,18 @@ func TestUnread(t *testing.T) {
 		if line.Severity != severity || line.Function != "Hook" || !slices.Equal(line.Problems, want) ||
 			bytes.Contains(printed, []byte("topsecret")) {
 			t.Errorf("refused %v: it printed %s", refused, printed)
+		}
+	}
+}
+
+// TestWarned: a function whose settings may be a mistake starts, and logs that once.
+func TestWarned(t *testing.T) {
+	t.Parallel()
+	for port, want := range map[string]int{"8080": 0, "1": 1} {
+		printed, err := command(t, "register", "FUNCTION_TARGET=Warned", "PORT="+port).Output()
+		if err != nil || bytes.Count(printed, []byte("PORT: it is unusual")) != want ||
+			bytes.Count(printed, []byte(`"severity":"WARNING"`)) != want {
+			t.Errorf("%s: %v, it printed %s", port, err, printed)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func TestEnvironmentIsReadBack(t *testing.T) {
 	}
 	got := strings.Split(string(out), "\x00")
 	for _, want := range []string{
-		"OPLEDGER_EFFECTS=- {name: \"it's\", on: [SUCCEEDED], do: http, url: \"https://e.example/?a=$HOME&b=`id`\"}\n- " +
+		"OPLEDGER_EFFECTS=- {name: \"it's\", on: [SUCCEEDED], do: http, url: \"https://e.example/?a=masked&b=masked\"}\n- " +
 			"{name: b, on: [FAILED], do: log}\n",
 		"OPLEDGER_STORE=firestore:opledger", "OPLEDGER_TOPIC=opledger-effects", "OPLEDGER_INTERVAL=10m", "OPLEDGER_GRACE=91s",
 	} {

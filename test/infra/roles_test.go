@@ -138,6 +138,8 @@ func givenRoles(t *testing.T, text string) (given []string) {
 			r.Who = name(member)
 		}
 		switch condition := values["expression"]; {
+		case values[kind[1]] == "each.value": // of the operator's own
+			r.On = "own-" + kind[0]
 		case kind[1] != "":
 			r.Name = name(values[kind[1]])
 		case strings.Contains(condition, "/databases/"):

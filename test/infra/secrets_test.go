@@ -2,12 +2,18 @@ package infra_test
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/operation"
 	secrets "github.com/opledger/opledger/shared/secret"
 	"github.com/opledger/opledger/shared/secret/secretsim"
 	"github.com/opledger/opledger/test/harness"
@@ -18,6 +24,7 @@ const (
 	webhookSecret = "projects/a-project/secrets/opledger-webhook-secret"
 	geminiKey     = "projects/a-project/secrets/opledger-gemini-api-key"
 	effectSecret  = "projects/a-project/secrets/opledger-effect-secret"
+	ownSecret     = "projects/b-project/secrets/crm-token" // named by an effect
 	signing       = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 )
 
@@ -35,12 +42,16 @@ func secretsOf(t *testing.T, function string, rotated bool) *secretsim.Sim {
 		if r.Who == function && r.On == "secret" {
 			held["opledger-"+r.Name] = append(held["opledger-"+r.Name], r.Role)
 		}
+		if r.Who == function && r.On == "own-secret" {
+			held["crm-token"] = append(held["crm-token"], r.Role)
+		}
 	}
 	if err := sim.Grant(held); err != nil {
 		t.Fatal(err)
 	}
 	sim.Put(webhookSecret, signing, time.Now())
 	sim.Put(effectSecret, signing, time.Now())
+	sim.Put(ownSecret, "token", time.Now())
 	sim.Put(geminiKey, "key", time.Now())
 	if rotated {
 		sim.SetDisabled(sim.Put(geminiKey, "another", time.Now()))
@@ -101,6 +112,37 @@ func TestSecretRoles(t *testing.T) {
 		})
 		if signer == nil || err != nil {
 			t.Errorf("effects: %v, %v", signer, err)
+		}
+	}
+}
+
+// TestOwnSecrets: the secrets that effects name are read by Effects, and by no other function.
+func TestOwnSecrets(t *testing.T) {
+	t.Parallel()
+	var received string
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		received = r.Header.Get("Authorization")
+	}))
+	defer receiver.Close()
+	specs, err := effect.ParseSpecs([]byte(`[{name: crm, on: [SUCCEEDED], do: http, url: "`+receiver.URL+
+		`", tokenSecret: `+ownSecret+`}]`), operation.Transitions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, function := range functions {
+		handlers, err := cloud.Handlers(t.Context(), specs, config.Handlers{
+			AllowPrivate: true, SecretEmulator: secretsOf(t, function, false).Addr(),
+		}, effect.HandlerOptions{Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = handlers["crm"].Perform(t.Context(), effect.Task{Lease: ledger.Lease{Payload: []byte("{}")}})
+		switch {
+		case function == "effects" && (err != nil || received != "Bearer token"):
+			t.Errorf("effects: %v, sent %q", err, received)
+		case function != "effects" && (!errors.Is(err, secrets.ErrDenied) ||
+			!strings.Contains(err.Error(), "secretAccessor")):
+			t.Errorf("%s: %v", function, err)
 		}
 	}
 }

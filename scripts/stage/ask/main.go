@@ -2,14 +2,16 @@
 //
 //	go run ./scripts/stage/ask tables
 //	OPLEDGER_CONFIRM=always go run ./scripts/stage/ask needs
+//	OPLEDGER_EFFECTS=[…] go run ./scripts/stage/ask masked
 //	go run ./scripts/stage/ask watch OUT_DIR PREFIX REGION INTERVAL CHANNELS
 //
 // tables prints which settings there are and what reads them (settings.json), what the ledger needs of
 // Firestore (firestore.json), who may do what (roles.json), and what watches (signals.json,
 // platform.json). needs prints which functions ask Gemini with the settings in its environment: no
-// other may read its API key, and Terraform computes the same (infra/needs.tf). watch writes the
-// log-based metrics and alert policies, in the form of Google's APIs; CHANNELS are the full names of the
-// notification channels, separated by white space.
+// other may read its API key; and which secrets effects name, which Effects alone reads. Terraform
+// computes the same (infra/needs.tf). masked prints the effects without what looks like a secret in
+// their URLs, for what is printed. watch writes the log-based metrics and alert policies, in the form of
+// Google's APIs; CHANNELS are the full names of the notification channels, separated by white space.
 //
 // The exit code is 2 if the arguments or the settings cannot be used.
 package main
@@ -39,6 +41,8 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 		err = inInfra(func(infra string) error { return tables(infra, stdout) })
 	case question == "needs" && len(args) == 1:
 		code, err = wrong, needs(environ, stdout)
+	case question == "masked" && len(args) == 1:
+		err = masked(environ, stdout)
 	case question == "watch" && len(args) == 6:
 		err = inInfra(func(infra string) error {
 			every, err := time.ParseDuration(args[4])
@@ -51,7 +55,7 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 		})
 	default:
 		code = wrong
-		err = fmt.Errorf("%s is no question; ask for tables, needs or watch OUT_DIR PREFIX REGION INTERVAL CHANNELS",
+		err = fmt.Errorf("%s is no question; ask for tables, needs, masked or watch OUT_DIR PREFIX REGION INTERVAL CHANNELS",
 			diag.Quote(strings.Join(args, " ")))
 	}
 	if err == nil {

@@ -4,15 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/effect"
 )
 
 // needs prints the functions that ask Gemini with the settings in environ, one a line: Reconcile always,
 // Webhook if it confirms unverified deliveries, Effects if an effect fetches the results of a batch.
-// Whether the API key is set is not checked. The error joins the problems of the settings.
+// Then it prints "secret NAME" for each secret that an effect names. Whether the API key is set is not
+// checked. The error joins the problems of the settings.
 func needs(environ []string, w io.Writer) error {
 	// Whether a key is set here says nothing of the deployment, which has it in a secret.
 	environ = slices.DeleteFunc(slices.Clone(environ), func(variable string) bool {
@@ -35,5 +38,35 @@ func needs(environ []string, w io.Writer) error {
 	if effects.Results.Wanted {
 		_, effectsErr = fmt.Fprintln(w, "effects")
 	}
-	return errors.Join(err, reconcileErr, effectsErr)
+	return errors.Join(err, reconcileErr, effectsErr, printSecrets(effects.Ledger.Effects, w))
+}
+
+// printSecrets prints the secrets that effects name, each once.
+func printSecrets(specs []effect.Spec, w io.Writer) error {
+	names := map[string]bool{}
+	for _, spec := range specs {
+		for _, from := range spec.Secrets() {
+			if from.Variable == "" {
+				names[from.String()] = true
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if _, err := fmt.Fprintln(w, "secret", name); err != nil {
+			return fmt.Errorf("printing: %w", err)
+		}
+	}
+	return nil
+}
+
+// masked prints OPLEDGER_EFFECTS in environ without what looks like a secret in its URLs.
+func masked(environ []string, w io.Writer) error {
+	for _, variable := range environ {
+		if text, ok := strings.CutPrefix(variable, "OPLEDGER_EFFECTS="); ok {
+			if _, err := io.WriteString(w, effect.Masked(text)); err != nil {
+				return fmt.Errorf("printing: %w", err)
+			}
+		}
+	}
+	return nil
 }

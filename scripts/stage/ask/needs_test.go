@@ -24,6 +24,10 @@ func TestNeeds(t *testing.T) {
 		{"an effect that writes results", []string{
 			"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: results, bucket: gs://my-results}]",
 		}, "reconcile effects"},
+		{"secrets of effects, each once", []string{"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: http, urlSecret: " +
+			"projects/p/secrets/u, tokenSecret: projects/p/secrets/t}, {name: b, on: [FAILED], do: http, urlSecret: " +
+			"projects/p/secrets/u, headerSecrets: {X-A: \"env:A\", X-B: projects/q/secrets/b}}]"},
+			"reconcile secret projects/p/secrets/t secret projects/p/secrets/u secret projects/q/secrets/b"},
 		{"other effects", []string{"OPLEDGER_EFFECTS=[{name: a, on: [SUCCEEDED], do: log}]", "GEMINI_API_KEY=k"},
 			"reconcile"},
 	} {
@@ -36,5 +40,18 @@ func TestNeeds(t *testing.T) {
 	if err := needs([]string{"OPLEDGER_CONFIRM=sometimes"}, &out); err == nil || !strings.Contains(err.Error(),
 		"OPLEDGER_CONFIRM") || out.Len() > 0 {
 		t.Errorf("%v, printed %q", err, out.String())
+	}
+}
+
+// TestMasked: the effects are printed without what looks like a secret; where there are none, nothing is.
+func TestMasked(t *testing.T) {
+	t.Parallel()
+	for set, want := range map[string]string{
+		"OPLEDGER_EFFECTS=- url: https://example.com/?key=hunter2": "- url: https://example.com/?key=masked", "A=b": "",
+	} {
+		var out strings.Builder
+		if err := masked([]string{"PATH=/bin", set}, &out); err != nil || out.String() != want {
+			t.Errorf("%q, %v, want %q", out.String(), err, want)
+		}
 	}
 }

@@ -76,6 +76,23 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestWarning: an effect whose URL seems to hold a secret is warned of, without the URL, and nothing is
+// refused.
+func TestWarning(t *testing.T) {
+	t.Parallel()
+	set := deployed(`OPLEDGER_EFFECTS=[{name: a, on: [FAILED], do: http, url: "https://example.com/?key=hunter2"}]`)
+	for functions, want := range map[string]string{
+		"effects": `check: warning: OPLEDGER_EFFECTS: effect "a": its url seems to hold a secret`, "register": "",
+	} {
+		var stderr bytes.Buffer
+		code := run(t.Context(), []string{functions}, set, &stderr)
+		if code != 0 || !strings.HasPrefix(stderr.String(), want) || (stderr.Len() == 0) != (want == "") ||
+			strings.Contains(stderr.String(), "hunter2") {
+			t.Errorf("%s: exit code %d, %s", functions, code, &stderr)
+		}
+	}
+}
+
 // TestProgram: the program reads the settings from its environment, and reports problems by its
 // exit code and on stderr alone.
 func TestProgram(t *testing.T) {

@@ -8,7 +8,8 @@
 // system: only a deployed function can see whether a secret exists, and what is in it. It knows the
 // team's own handlers, because it links functions/effects.
 //
-// If all settings are valid it prints nothing and exits with 0. Otherwise it prints every problem once
+// If all settings are valid it exits with 0, and prints only a warning for each effect whose URL seems to
+// hold a secret. Otherwise it prints every problem once
 // on stderr and exits with 2, which `go run` turns into 1. A variable that begins with OPLEDGER_ and
 // that no setting reads is a problem here, though a deployed function only warns of it.
 package main
@@ -19,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/opledger/opledger/functions/effects"
 	"github.com/opledger/opledger/functions/reconcile"
@@ -53,6 +55,11 @@ func run(ctx context.Context, functions, environ []string, stderr io.Writer) int
 	}
 	err := errors.Join(append(problems, config.Unread(environ))...)
 	if err == nil {
+		if slices.Contains(functions, "effects") {
+			for _, problem := range diag.Split(effects.Warnings(environ)) {
+				_, _ = fmt.Fprintf(stderr, "check: warning: %v\n", problem)
+			}
+		}
 		return 0
 	}
 	_, _ = io.WriteString(stderr, diag.Lines("check", err)) // stderr is the last place to report to

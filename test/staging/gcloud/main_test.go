@@ -21,8 +21,9 @@ var programs = []string{"gcloud", "curl", "go", "terraform", "sleep"}
 // check is the call that has the code look at settings, needs the one that says who asks Gemini
 // with them.
 const (
-	check = "go run ./scripts/stage/check "
-	needs = "go run ./scripts/stage/ask needs"
+	check  = "go run ./scripts/stage/check "
+	needs  = "go run ./scripts/stage/ask needs"
+	masked = "go run ./scripts/stage/ask masked" // the one that masks effects
 )
 
 // A rule answers calls whose command line, joined with spaces, matches the pattern: a POSIX extended

@@ -37,6 +37,8 @@ func (r role) resource() (kind, name string) {
 		return "projects", project
 	case "bucket":
 		return "storage buckets", "gs://my-results"
+	case "own-secret":
+		return "secrets", ownSecret
 	case "account":
 		return "iam service-accounts", account(r.name)
 	}
@@ -46,6 +48,9 @@ func (r role) resource() (kind, name string) {
 		"service":    "run services",
 	}[r.kind], "opledger-" + r.name
 }
+
+// ownSecret is named by an effect.
+const ownSecret = "projects/other/secrets/crm-token"
 
 // policy is the pattern of the request for the policy that the role is in.
 func (r role) policy() string {

@@ -126,14 +126,19 @@ func TestOptions(t *testing.T) {
 // effects has what a shell could take for its own.
 const effects = "- name: \"it's\"\n  url: \"https://e/?a=$HOME&b=`id`;\\\\\"\n\n- name: 'b'"
 
+// hidden is effects without what looks like a secret.
+const hidden = "- name: \"it's\"\n  url: \"https://e/?a=masked&b=masked\"\n\n- name: 'b'"
+
 // plain is a deployment with settings and nothing else, over an earlier one.
 var plain = once(func(t *testing.T) run {
-	return deploy(t, deployed(t), "--set", "OPLEDGER_EFFECTS="+effects, "--set", "OPLEDGER_INTERVAL=10m",
+	w := append(world{{Pattern: "^" + masked + "$", Out: hidden}}, deployed(t)...)
+	return deploy(t, w, "--set", "OPLEDGER_EFFECTS="+effects, "--set", "OPLEDGER_INTERVAL=10m",
 		"--set", "OPLEDGER_GRACE=2m")
 })
 
 // TestEnvironment: the script that deploy prints for opledger's commands sets each variable that
-// they read to the value of the functions, with any characters; its last line is the next command.
+// they read to the value of the functions, with any characters; its last line is the next command. Of
+// the effects, nothing that looks like a secret is printed.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	r := plain(t)
@@ -164,12 +169,19 @@ func TestEnvironment(t *testing.T) {
 			given[name] = value
 		}
 	}
+	if given["OPLEDGER_EFFECTS"] != effects {
+		t.Errorf("the functions have the effects %q", given["OPLEDGER_EFFECTS"])
+	}
+	given["OPLEDGER_EFFECTS"] = hidden
+	if strings.Contains(r.out+r.stderr, "$HOME") || strings.Count(r.stderr, "a=masked&b=masked") != 4 {
+		t.Errorf("what looks like a secret in an effect is printed: %s", r.stderr)
+	}
 	for _, setting := range table(t, "command") {
 		if got[setting[0]] != given[setting[0]] {
 			t.Errorf("%s is %q, the functions have %q", setting[0], got[setting[0]], given[setting[0]])
 		}
 	}
-	if got["OPLEDGER_EFFECTS"] != effects || got["OPLEDGER_TOPIC"] != "opledger-effects" ||
+	if got["OPLEDGER_EFFECTS"] != hidden || got["OPLEDGER_TOPIC"] != "opledger-effects" ||
 		got["OPLEDGER_INTERVAL"] != "10m" || got["OPLEDGER_GRACE"] != "2m" {
 		t.Errorf("the environment is %q", got)
 	}

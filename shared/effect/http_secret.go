@@ -1,0 +1,189 @@
+package effect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/secret"
+)
+
+// A Source is where a secret is read: in Secret Manager, or in a variable of the process's
+// environment. The zero Source is none.
+type Source struct {
+	Secret   secret.Name
+	Variable string
+}
+
+// String returns the source as it is written in the settings.
+func (s Source) String() string {
+	if s.Variable != "" {
+		return fromVariable + s.Variable
+	}
+	return s.Secret.String()
+}
+
+const fromVariable = "env:"
+
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// parseSource reads projects/P/secrets/S or env:VARIABLE. The error does not repeat a text that may
+// be a secret itself.
+func parseSource(text string) (Source, error) {
+	name, ok := strings.CutPrefix(text, fromVariable)
+	if !ok {
+		name, err := secret.ParseName(text)
+		return Source{Secret: name}, err
+	}
+	if !variable.MatchString(name) {
+		return Source{}, errors.New("env: must be followed by the name of a variable, such as env:CRM_TOKEN")
+	}
+	return Source{Variable: name}, nil
+}
+
+// Secrets are the parts of a request that the settings name, and that stand elsewhere: the settings
+// alone do not let their reader send anything.
+type Secrets struct {
+	// URL is the whole URL. Token is sent as "Authorization: Bearer TOKEN".
+	URL, Token Source
+	// Headers are whole values, by the canonical name of their header.
+	Headers map[string]Source
+}
+
+// All returns every source once, in the order of their texts.
+func (s Secrets) All() []Source {
+	all := slices.DeleteFunc(append(slices.Collect(maps.Values(s.Headers)), s.URL, s.Token),
+		func(one Source) bool { return one == Source{} })
+	slices.SortFunc(all, func(a, b Source) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(all)
+}
+
+func (s *Secrets) fields() []field {
+	return []field{
+		{"urlSecret", secretName(&s.URL)}, {"tokenSecret", secretName(&s.Token)}, {"headerSecrets", headers(&s.Headers)},
+	}
+}
+
+// secretName reads the name of a secret.
+func secretName(into *Source) func(ast.Node) error {
+	return func(value ast.Node) error {
+		var written string
+		err := text(&written)(value)
+		if err == nil {
+			*into, err = parseSource(written)
+		}
+		if err != nil {
+			*into = Source{Variable: "unread"} // it is given, so that nothing else is asked for in its place
+			return fmt.Errorf("names no secret: %w", err)
+		}
+		return nil
+	}
+}
+
+// headers reads a mapping from headers to the names of secrets.
+func headers(into *map[string]Source) func(ast.Node) error {
+	return func(value ast.Node) error {
+		mapping, ok := value.(*ast.MappingNode)
+		if !ok {
+			return errors.New("must be a mapping such as {X-Api-Key: projects/my-project/secrets/my-key}")
+		}
+		read := map[string]Source{}
+		for _, pair := range mapping.Values {
+			name := http.CanonicalHeaderKey(pair.Key.GetToken().Value)
+			if _, twice := read[name]; twice {
+				return fmt.Errorf("has the header %s twice", diag.Quote(name))
+			}
+			var one Source
+			if err := secretName(&one)(pair.Value); err != nil {
+				return fmt.Errorf("has a header %s that %w", diag.Quote(name), err)
+			}
+			read[name] = one
+		}
+		*into = read
+		return nil
+	}
+}
+
+var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+
+// ownHeaders are those that the handler or the connection sets.
+var ownHeaders = []string{
+	"Content-Type", "Content-Length", "Connection", "Host", "Idempotency-Key", "Opledger-Attempt", "Te", "Trailer",
+	"Transfer-Encoding", "Upgrade", http.CanonicalHeaderKey(standardwebhooks.HeaderWebhookID),
+	http.CanonicalHeaderKey(standardwebhooks.HeaderWebhookSignature),
+	http.CanonicalHeaderKey(standardwebhooks.HeaderWebhookTimestamp),
+}
+
+const authorization = "Authorization"
+
+func (s *Secrets) check(wrong report) {
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		switch {
+		case !headerName.MatchString(name):
+			wrong("headerSecrets", "headerSecrets: %s is no name of a header", diag.Quote(name))
+		case slices.Contains(ownHeaders, name):
+			wrong("headerSecrets", "headerSecrets: the header %s is opledger's own", name)
+		case name == authorization && s.Token != Source{}:
+			wrong("headerSecrets", "tokenSecret is sent as Authorization, which headerSecrets has too; leave one of them out")
+		}
+	}
+}
+
+// A target is where a request goes, and what it carries beside the payload.
+type target struct {
+	url    string
+	header map[string]string
+}
+
+// read returns the target of requests to url or, where that is a secret, to what is read. No error
+// holds what was read.
+func (s *Secrets) read(ctx context.Context, url string, read func(context.Context, Source) (string, error)) (target,
+	error) {
+	to := target{url: url, header: map[string]string{}}
+	get := func(field string, from Source) (string, error) {
+		if read == nil {
+			return "", fmt.Errorf("%s: nothing reads %s", field, from)
+		}
+		value, err := read(ctx, from)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", field, err)
+		}
+		if value = strings.TrimSpace(value); value == "" || strings.ContainsFunc(value, notInHeader) {
+			return "", fmt.Errorf("%s: what %s holds must be one line of printable ASCII", field, from)
+		}
+		return value, nil
+	}
+	var err error
+	if s.URL != (Source{}) {
+		if to.url, err = get("urlSecret", s.URL); err != nil {
+			return target{}, err
+		}
+		if !isURL(to.url) {
+			return target{}, fmt.Errorf("urlSecret: what %s holds is no http or https URL", s.URL)
+		}
+	}
+	if s.Token != (Source{}) {
+		token, err := get("tokenSecret", s.Token)
+		if err != nil {
+			return target{}, err
+		}
+		to.header[authorization] = "Bearer " + token
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		if to.header[name], err = get("headerSecrets: "+name, s.Headers[name]); err != nil {
+			return target{}, err
+		}
+	}
+	return to, nil
+}
+
+func notInHeader(r rune) bool { return r < ' ' || r > '~' }
