@@ -26,9 +26,10 @@ type result struct {
 // opledger runs the built command to its end with exactly these variables.
 func opledger(t *testing.T, variables []string, args ...string) result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	built := binary(t)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	command := exec.CommandContext(ctx, binary(t), args...)
+	command := exec.CommandContext(ctx, built, args...)
 	command.Dir, command.Env = t.TempDir(), append([]string{"TMPDIR=" + t.TempDir()}, variables...)
 	var out, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &out, &stderr

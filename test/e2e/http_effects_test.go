@@ -140,9 +140,11 @@ func TestHTTPEffects(t *testing.T) {
 	f.plan("batches/swept")
 	f.start()
 	t.Cleanup(sink.Close) // before the process ends, which has given up all effects by then
-	// The sweep that every process begins with is over; the next would come in an hour.
-	f.within(patience, "what was open at the start is done", func() bool {
-		return slices.Contains(f.instances[0].process().about("batches/swept"), "finished")
+	// The sweep that every process begins with is over; the next would come in an hour. It says so before
+	// the process says where it serves, or after.
+	f.within(patience, "the process is ready, and what was open at the start is done", func() bool {
+		p := f.instances[0].process()
+		return p.url() != "" && slices.Contains(p.about("batches/swept"), "finished")
 	})
 	url := f.instances[0].process().url()
 	f.plan("batches/plain", "batches/binary", "batches/structured", "batches/fails", "batches/refused", "batches/held")
