@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
@@ -25,22 +23,9 @@ func parseOperationName(text string) (operationName, error) {
 // key returns the operation's key. A bare id names the one operation in the ledger that has it, in
 // any collection.
 func (n operationName) key(ctx context.Context, l *ledger.Ledger) (operation.Key, error) {
-	if n.Key.Collection() != "" || strings.Contains(n.Resource, "/") {
-		return n.Key, nil
-	}
-	var found []operation.Key
-	for _, collection := range operation.Collections() {
-		full, err := operation.ParseName(n.Resource, collection)
-		if err != nil {
-			return "", err
-		}
-		_, err = l.Record(ctx, full.Key)
-		switch {
-		case err == nil, errors.As(err, new(ledger.Broken)):
-			found = append(found, full.Key)
-		case !errors.Is(err, ledger.ErrNotFound):
-			return "", err
-		}
+	found, err := l.Find(ctx, n.Name)
+	if err != nil {
+		return "", err
 	}
 	switch len(found) {
 	case 0:

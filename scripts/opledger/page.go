@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +11,7 @@ import (
 
 // pageJSON is a page of a list as JSON. An empty page has an empty list, not null.
 func pageJSON[T any](what string, items []T, broken []ledger.Broken, next ledger.Cursor) map[string]any {
-	fields := map[string]any{what: append([]T{}, items...), "next": formatCursor(next)}
+	fields := map[string]any{what: append([]T{}, items...), "next": phrase.Cursor(next)}
 	if len(broken) > 0 {
 		fields["broken"] = broken
 	}
@@ -45,29 +43,15 @@ func printMore(w io.Writer, shown int, total func() (ledger.Total, error), next 
 		}
 		share = fmt.Sprintf("%d of %s\n", shown, all)
 	}
-	_, err := fmt.Fprintf(w, "%smore: --after %s\n", share, formatCursor(next))
+	_, err := fmt.Fprintf(w, "%smore: --after %s\n", share, phrase.Cursor(next))
 	return err
 }
 
-// formatCursor encodes a cursor for the command line; the zero Cursor is empty.
-func formatCursor(c ledger.Cursor) string {
-	if c.Path == "" {
-		return ""
+// parseCursor reads the value of --after.
+func parseCursor(text string) (ledger.Cursor, error) {
+	c, err := phrase.ParseCursor(text)
+	if err != nil {
+		err = fmt.Errorf("--after: %q is not a value that a list printed after \"more: --after\"", text)
 	}
-	text, _ := json.Marshal(c) // a time and a string, which cannot fail
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
-func parseCursor(text string) (c ledger.Cursor, err error) {
-	if text == "" {
-		return c, nil
-	}
-	data, err := base64.RawURLEncoding.DecodeString(text)
-	if err == nil {
-		err = json.Unmarshal(data, &c)
-	}
-	if err != nil || c.Path == "" {
-		return c, fmt.Errorf("--after: %q is not a value that a list printed after \"more: --after\"", text)
-	}
-	return c, nil
+	return c, err
 }

@@ -89,10 +89,14 @@ func show(
 	if v.Now, err = l.Now(ctx); err != nil {
 		return err
 	}
-	return printStory(w, key, story, v)
+	intent, err := l.IntentOf(ctx, story.Record)
+	if err != nil {
+		return err
+	}
+	return printStory(w, key, story, intent, v)
 }
 
-func printStory(w io.Writer, key operation.Key, s ledger.Story, v phrase.EffectView) error {
+func printStory(w io.Writer, key operation.Key, s ledger.Story, intent ledger.Intent, v phrase.EffectView) error {
 	out := newTable(w)
 	if s.Record.Version > 0 {
 		recordLines(out, s.Record)
@@ -100,7 +104,7 @@ func printStory(w io.Writer, key operation.Key, s ledger.Story, v phrase.EffectV
 		out.line(phrase.Safe(string(key)), "no record")
 	}
 	out.realign()
-	timelineLines(out, v.Timeline(s))
+	timelineLines(out, v.Timeline(s, intent))
 	out.line("\nRECEIVED", "SOURCE", "TYPE", "STATE", "DECISION", "REASON", "DELIVERY")
 	for _, d := range s.Deliveries {
 		out.line(d.ReceivedAt, d.Source, phrase.Safe(d.Type), d.State, d.Outcome, d.Reason, phrase.Safe(d.ID))

@@ -42,7 +42,7 @@ func TestShowTable(t *testing.T) {
   kept until +` + at + `
 
 ` + at + ` +operation +submitted
-` + at + ` +\+\d+m?s +operation +webhook batch.failed FAILED: applied \([a-z-]+\)
+` + at + ` +\+\d+m?s +deliveries +webhook batch.failed FAILED: applied \([a-z-]+\)
 ` + at + ` +\+\d+m?s +operation +settled FAILED by webhook
 ` + at + ` +\+\d+m?s +log +planned
 ` + at + ` +\+\d+m?s +log +attempt, done after \d+m?s

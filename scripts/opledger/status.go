@@ -71,7 +71,7 @@ func newStatus(outside environment) *cobra.Command {
 func status(
 	ctx context.Context, w io.Writer, l *ledger.Ledger, settings statusSettings, s screen, asJSON bool,
 ) (needs, err error) {
-	o, err := overview.Read(ctx, l, settings.Passes.Interval)
+	o, err := overview.Read(ctx, l, overview.Options{Interval: settings.Passes.Interval, Most: 100})
 	if err != nil {
 		return nil, err
 	}

@@ -90,6 +90,16 @@ func (l *Ledger) Intent(ctx context.Context, correlationID string) (Intent, erro
 	return intent, err
 }
 
+// IntentOf returns the intent of an operation; the zero Intent where it has none, or where its intent
+// has expired. It reads a document where the record has a correlation id. Errors: the store's.
+func (l *Ledger) IntentOf(ctx context.Context, rec operation.Record) (Intent, error) {
+	if rec.CorrelationID == "" {
+		return Intent{}, nil
+	}
+	_, intent, err := l.intent(ctx, rec.CorrelationID)
+	return intent, err
+}
+
 // intent reads what is known of a correlation id; the zero Intent where nothing is [K6].
 func (l *Ledger) intent(ctx context.Context, id string) (Document, Intent, error) {
 	snapshot, err := l.store.Get(ctx, intentPath(id))

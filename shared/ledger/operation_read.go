@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -19,6 +20,30 @@ func (l *Ledger) Record(ctx context.Context, key operation.Key) (operation.Recor
 		return operation.Record{}, fmt.Errorf("%s: %w", key, ErrNotFound)
 	}
 	return readRecord(snapshot.Documents[0])
+}
+
+// Find returns the keys that a name may mean. A name with a collection means one, which may be absent
+// from the ledger. A bare id means each operation in the ledger that has it, in any collection: one
+// document is read for each collection. Errors: the store's.
+func (l *Ledger) Find(ctx context.Context, name operation.Name) ([]operation.Key, error) {
+	if name.Key.Collection() != "" || strings.Contains(name.Resource, "/") {
+		return []operation.Key{name.Key}, nil
+	}
+	var found []operation.Key
+	for _, collection := range operation.Collections() {
+		full, err := operation.ParseName(name.Resource, collection)
+		if err != nil {
+			return nil, err
+		}
+		_, err = l.Record(ctx, full.Key)
+		switch {
+		case err == nil, errors.As(err, new(Broken)):
+			found = append(found, full.Key)
+		case !errors.Is(err, ErrNotFound):
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // A Story is everything that the ledger has of one operation.

@@ -1,12 +1,13 @@
 // Package overview reads what an operator wants to know of a ledger first: what waits, what runs,
 // what is dead and why, and what needs an operator. The terminal and the console show the same.
 //
-// It reads at most about 400 documents, whatever the size of the ledger: counts read none, and of
-// each list only the beginning is read.
+// It reads at most five times Options.Most documents, whatever the size of the ledger: counts read
+// none, and of each list only the beginning is read.
 package overview
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -27,15 +28,36 @@ type Overview struct {
 	Broken   []ledger.Broken `json:"broken,omitempty"`
 }
 
+// A Reader is what an Overview is read from. A [ledger.Ledger] is one.
+type Reader interface {
+	Now(context.Context) (time.Time, error)
+	List(context.Context, ledger.Filter) (ledger.Page[operation.Record], error)
+	CountOperations(context.Context, ledger.Filter) (ledger.Total, error)
+	OpenEffects(context.Context, ledger.Cursor, int) (ledger.Page[ledger.DueEffect], error)
+	CountOpenEffects(context.Context) (ledger.Total, error)
+	CountRunningEffects(context.Context) (ledger.Total, error)
+	DeadEffects(context.Context, []operation.Record) ([]ledger.Effect, []ledger.Broken, error)
+	ListQuarantined(context.Context, ledger.QuarantineFilter) (ledger.Page[ledger.Quarantined], error)
+	CountQuarantined(context.Context, ledger.QuarantineFilter) (ledger.Total, error)
+	WaitingIntents(context.Context, ledger.Cursor, int) (ledger.Page[ledger.DueIntent], error)
+	CountWaitingIntents(context.Context) (ledger.Total, error)
+}
+
+// Options say how much is read, and what is late.
+type Options struct {
+	Interval time.Duration // between two passes
+	Most     int           // documents of each list that are read; positive
+}
+
 // Pending is what is waited for.
 type Pending struct {
 	ledger.Total
-	// Oldest was submitted first of the 100 that are looked up next; empty: nothing is pending.
+	// Oldest was submitted first of those that are looked up next; empty: nothing is pending.
 	Oldest      operation.Key `json:"oldest,omitempty"`
 	SubmittedAt time.Time     `json:"submittedAt,omitzero"`
 	// DueSince is since when the next look-up is due; zero: none is.
 	DueSince time.Time `json:"dueSince,omitzero"`
-	// Stuck and Missing count those of the 100 that are pending for too long, and that Gemini does
+	// Stuck and Missing count those of the ones looked up next that are pending for too long, and that Gemini does
 	// not know.
 	Stuck   int `json:"stuck"`
 	Missing int `json:"missing"`
@@ -49,33 +71,45 @@ type Effects struct {
 	// First is the operation of that effect.
 	ClaimableSince time.Time     `json:"claimableSince,omitzero"`
 	First          operation.Key `json:"first,omitempty"`
-	// Failing counts those of the 100 due next whose last attempt failed.
-	Failing int `json:"failing"`
+	// Failing counts those of the ones due next whose last attempt failed, and Errors groups them.
+	Failing int                   `json:"failing"`
+	Errors  []phrase.FailureGroup `json:"errors"`
 }
 
 // Dead are the operations with a dead effect, and the other subjects of dead alerts.
 type Dead struct {
 	ledger.Total
-	// Errors groups the dead effects of the newest 100 of them.
+	// Errors groups the dead effects of the newest of them.
 	Errors []phrase.FailureGroup `json:"errors"`
 }
 
 // Unread is the quarantine.
 type Unread struct {
 	ledger.Total
-	// Malformed counts the signed bodies, of the newest 50, that no retry has ingested.
+	// Malformed counts the signed bodies, of the newest, that no retry has ingested.
 	Malformed int `json:"malformed"`
 }
 
 // Intents are the intents that wait for their operation.
 type Intents struct {
 	ledger.Total
-	// Abandoned counts those of the next 50 that were given up, and are searched for still.
+	// Abandoned counts those of the next that were given up, and are searched for still.
 	Abandoned int `json:"abandoned"`
 }
 
+// What a Problem is about.
+const (
+	AboutDead       = "dead effects"
+	AboutEffects    = "effects"
+	AboutPending    = "pending operations"
+	AboutQuarantine = "quarantine"
+	AboutIntents    = "intents"
+	AboutDocuments  = "documents"
+)
+
 // A Problem needs an operator.
 type Problem struct {
+	About   string `json:"about"` // one of the above
 	Words   string `json:"problem"`
 	Command string `json:"command"` // that shows more of it
 }
@@ -84,26 +118,25 @@ type Problem struct {
 // alerts: three intervals, and an hour at least [R8].
 func OverdueAfter(interval time.Duration) time.Duration { return max(3*interval, time.Hour) }
 
-// Read reads the overview. interval is that between two passes. The error is the store's.
-func Read(ctx context.Context, l *ledger.Ledger, interval time.Duration) (Overview, error) {
+// Read reads the overview. A part that cannot be read is zero, beside the others, and the error joins
+// the store's for each.
+func Read(ctx context.Context, r Reader, options Options) (Overview, error) {
 	var o Overview
 	var err error
-	if o.At, err = l.Now(ctx); err != nil {
+	if o.At, err = r.Now(ctx); err != nil {
 		return o, err
 	}
-	for _, read := range []func(context.Context, *ledger.Ledger) error{
+	for _, read := range []func(context.Context, Reader, int) error{
 		o.readPending, o.readEffects, o.readDead, o.readQuarantine, o.readIntents,
 	} {
-		if err := read(ctx, l); err != nil {
-			return o, err
-		}
+		err = errors.Join(err, read(ctx, r, options.Most))
 	}
-	o.judge(OverdueAfter(interval))
-	return o, nil
+	o.judge(OverdueAfter(options.Interval))
+	return o, err
 }
 
-func (o *Overview) readPending(ctx context.Context, l *ledger.Ledger) error {
-	filter := ledger.Filter{Pending: true, Limit: 100}
+func (o *Overview) readPending(ctx context.Context, l Reader, most int) error {
+	filter := ledger.Filter{Pending: true, Limit: most}
 	page, err := l.List(ctx, filter)
 	if err != nil {
 		return err
@@ -127,12 +160,13 @@ func (o *Overview) readPending(ctx context.Context, l *ledger.Ledger) error {
 	return err
 }
 
-func (o *Overview) readEffects(ctx context.Context, l *ledger.Ledger) error {
-	page, err := l.OpenEffects(ctx, ledger.Cursor{}, 100)
+func (o *Overview) readEffects(ctx context.Context, l Reader, most int) error {
+	page, err := l.OpenEffects(ctx, ledger.Cursor{}, most)
 	if err != nil {
 		return err
 	}
 	o.Broken = append(o.Broken, page.Broken...)
+	var failing []ledger.Effect
 	for _, item := range page.Items {
 		e := item.Effect
 		first := o.Effects.ClaimableSince
@@ -140,17 +174,18 @@ func (o *Overview) readEffects(ctx context.Context, l *ledger.Ledger) error {
 			o.Effects.ClaimableSince, o.Effects.First = e.ClaimableAt, e.Operation
 		}
 		if e.State == ledger.EffectPending && e.Failing != nil {
-			o.Effects.Failing++
+			failing = append(failing, e)
 		}
 	}
+	o.Effects.Failing, o.Effects.Errors = len(failing), phrase.GroupFailures(failing)
 	if o.Effects.Open, err = l.CountOpenEffects(ctx); err == nil {
 		o.Effects.Running, err = l.CountRunningEffects(ctx)
 	}
 	return err
 }
 
-func (o *Overview) readDead(ctx context.Context, l *ledger.Ledger) error {
-	filter := ledger.Filter{Dead: true, Limit: 100}
+func (o *Overview) readDead(ctx context.Context, l Reader, most int) error {
+	filter := ledger.Filter{Dead: true, Limit: most}
 	page, err := l.List(ctx, filter)
 	if err != nil {
 		return err
@@ -165,8 +200,8 @@ func (o *Overview) readDead(ctx context.Context, l *ledger.Ledger) error {
 	return err
 }
 
-func (o *Overview) readQuarantine(ctx context.Context, l *ledger.Ledger) error {
-	page, err := l.ListQuarantined(ctx, ledger.QuarantineFilter{Limit: 50})
+func (o *Overview) readQuarantine(ctx context.Context, l Reader, most int) error {
+	page, err := l.ListQuarantined(ctx, ledger.QuarantineFilter{Limit: most})
 	if err != nil {
 		return err
 	}
@@ -185,8 +220,8 @@ func (o *Overview) readQuarantine(ctx context.Context, l *ledger.Ledger) error {
 // Gemini has added.
 const unknownType = "unknown-type"
 
-func (o *Overview) readIntents(ctx context.Context, l *ledger.Ledger) error {
-	page, err := l.WaitingIntents(ctx, ledger.Cursor{}, 50)
+func (o *Overview) readIntents(ctx context.Context, l Reader, most int) error {
+	page, err := l.WaitingIntents(ctx, ledger.Cursor{}, most)
 	if err != nil {
 		return err
 	}
@@ -203,26 +238,28 @@ func (o *Overview) readIntents(ctx context.Context, l *ledger.Ledger) error {
 // judge fills in the Problems.
 func (o *Overview) judge(overdue time.Duration) {
 	o.Problems = []Problem{}
-	add := func(is bool, command, format string, args ...any) {
+	add := func(is bool, about, command, format string, args ...any) {
 		if is {
-			o.Problems = append(o.Problems, Problem{Words: fmt.Sprintf(format, args...), Command: "opledger " + command})
+			o.Problems = append(o.Problems, Problem{About: about, Words: fmt.Sprintf(format, args...),
+				Command: "opledger " + command})
 		}
 	}
 	late := func(since time.Time) bool { return !since.IsZero() && o.At.Sub(since) >= overdue }
-	add(o.Dead.N > 0, "list --dead", "%s with a dead effect", plural(o.Dead.Total, "operation"))
-	add(late(o.Effects.ClaimableSince), "show "+phrase.ShellWord(string(o.Effects.First)),
+	add(o.Dead.N > 0, AboutDead, "list --dead", "%s with a dead effect", plural(o.Dead.Total, "operation"))
+	add(late(o.Effects.ClaimableSince), AboutEffects, "show "+phrase.ShellWord(string(o.Effects.First)),
 		"effects could have been run for %s: are they paused, do their workers and the scheduled passes run?",
 		phrase.Span(o.At.Sub(o.Effects.ClaimableSince)))
-	add(late(o.Pending.DueSince), "list --pending", "a look-up is due for %s: do the scheduled passes run?",
+	add(late(o.Pending.DueSince), AboutPending, "list --pending", "a look-up is due for %s: do the scheduled passes run?",
 		phrase.Span(o.At.Sub(o.Pending.DueSince)))
-	add(o.Pending.Missing > 0, "list --pending", "%s that Gemini does not know",
+	add(o.Pending.Missing > 0, AboutPending, "list --pending", "%s that Gemini does not know",
 		phrase.Counted(o.Pending.Missing, "pending operation"))
-	add(o.Pending.Stuck > 0, "list --pending", "%s pending for too long", phrase.Counted(o.Pending.Stuck, "operation"))
-	add(o.Unread.Malformed > 0, "quarantine list", "%s that could not be read",
+	add(o.Pending.Stuck > 0, AboutPending, "list --pending", "%s pending for too long", phrase.Counted(o.Pending.Stuck,
+		"operation"))
+	add(o.Unread.Malformed > 0, AboutQuarantine, "quarantine list", "%s that could not be read",
 		phrase.Counted(o.Unread.Malformed, "signed request"))
-	add(o.Intents.Abandoned > 0, "list --intents", "%s given up: no operation was found",
+	add(o.Intents.Abandoned > 0, AboutIntents, "list --intents", "%s given up: no operation was found",
 		phrase.Counted(o.Intents.Abandoned, "intent"))
-	add(len(o.Broken) > 0, "list", "%s that cannot be read", phrase.Counted(len(o.Broken), "document"))
+	add(len(o.Broken) > 0, AboutDocuments, "list", "%s that cannot be read", phrase.Counted(len(o.Broken), "document"))
 }
 
 func plural(t ledger.Total, thing string) string {

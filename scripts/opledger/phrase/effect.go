@@ -94,13 +94,22 @@ func (v EffectView) Commands(e ledger.Effect) map[string]string {
 	}
 }
 
+// Operation names an operation on a command line, with the store.
+func (v EffectView) Operation(key operation.Key) string {
+	return ShellWord(string(key)) + v.StoreFlag()
+}
+
 // arguments name an effect on a command line.
 func (v EffectView) arguments(key operation.Key, effect string) string {
-	arguments := ShellWord(string(key)) + " --effect " + ShellWord(effect)
-	if v.Store != "" {
-		arguments += " --store " + ShellWord(v.Store)
+	return ShellWord(string(key)) + " --effect " + ShellWord(effect) + v.StoreFlag()
+}
+
+// StoreFlag names the store on a command line; empty where a command finds it by itself.
+func (v EffectView) StoreFlag() string {
+	if v.Store == "" {
+		return ""
 	}
-	return arguments
+	return " --store " + ShellWord(v.Store)
 }
 
 // EffectState is an effect's state, with whether the effect was waived.

@@ -7,50 +7,100 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
-// An Event is one line of an operation's timeline.
+// An Event is one line of an operation's timeline. Its texts are printable.
 type Event struct {
 	At time.Time
-	// Lane is what it happened to: "operation", or an effect's name. It is printable, like Words.
+	// End is when a span of time ended, or now while it lasts; zero for a moment.
+	End time.Time
+	// Lane is what it happened to: one of the lanes below, or an effect's name.
 	Lane  string
 	Words string
+	Tone  Tone
 }
 
-// operationLane is the lane of what is no effect's.
-const operationLane = "operation"
+// The lanes of what is no effect's.
+const (
+	LaneOperation  = "operation"
+	LaneDeliveries = "deliveries"
+	LaneLookUps    = "look-ups"
+)
+
+// A telling collects the events of a timeline. An event without a time is left out.
+type telling struct {
+	view   EffectView
+	events []Event
+}
+
+func (t *telling) add(at time.Time, lane string, tone Tone, format string, args ...any) {
+	t.span(at, time.Time{}, lane, tone, format, args...)
+}
+
+func (t *telling) span(at, end time.Time, lane string, tone Tone, format string, args ...any) {
+	if !at.IsZero() {
+		t.events = append(t.events, Event{At: at, End: end, Lane: lane, Words: fmt.Sprintf(format, args...), Tone: tone})
+	}
+}
 
 // Timeline returns what happened to an operation and its effects, and what comes next, in the order
-// of the times: submission, each delivery with its decision, each attempt with its duration and
-// outcome, what operators did. What is later than v.Now is still to come.
-func (v EffectView) Timeline(s ledger.Story) []Event {
-	var events []Event
-	add := func(at time.Time, lane, format string, args ...any) {
-		if !at.IsZero() {
-			events = append(events, Event{At: at, Lane: lane, Words: fmt.Sprintf(format, args...)})
-		}
-	}
-	r := s.Record
-	add(r.SubmittedAt, operationLane, "submitted")
-	if r.CreatedAt.Sub(r.SubmittedAt).Abs() >= time.Second {
-		add(r.CreatedAt, operationLane, "recorded in the ledger")
-	}
+// of the times: its intent, which may be zero, submission, each delivery with its decision, each
+// attempt with its duration and outcome, what operators did. What is later than v.Now is still to
+// come.
+func (v EffectView) Timeline(s ledger.Story, intent ledger.Intent) []Event {
+	t := telling{view: v}
+	t.intent(intent)
+	t.record(s.Record)
 	for _, d := range s.Deliveries {
-		add(d.ReceivedAt, operationLane, "%s", delivered(d))
+		lane := LaneDeliveries
+		if d.Source == operation.Reconcile {
+			lane = LaneLookUps
+		}
+		t.add(d.ReceivedAt, lane, deliveryTone(d), "%s", delivered(d))
 	}
-	if r.Settled() {
-		add(r.SettledAt, operationLane, "settled %s by %s", r.State, Safe(string(r.SettledBy)))
+	if r := s.Record; r.Settled() {
+		t.add(r.SettledAt, LaneOperation, StateTone(r.State), "settled %s by %s", r.State, Safe(string(r.SettledBy)))
+	}
+	for _, e := range s.Effects {
+		t.effect(e)
+	}
+	slices.SortStableFunc(t.events, func(a, b Event) int { return a.At.Compare(b.At) })
+	return t.events
+}
+
+func (t *telling) intent(i ledger.Intent) {
+	t.add(i.CreatedAt, LaneOperation, Neutral, "intent recorded: %s", Safe(i.CorrelationID))
+	t.add(i.RenewedAt, LaneOperation, Neutral, "intent renewed by a restarted submitter")
+	t.add(i.AbandonedAt, LaneOperation, Warn, "intent given up")
+}
+
+func (t *telling) record(r operation.Record) {
+	ended := r.SettledAt
+	if ended.IsZero() {
+		ended = t.view.Now
+	}
+	if ended.After(r.SubmittedAt) {
+		t.span(r.SubmittedAt, ended, LaneOperation, StateTone(r.State), "submitted")
+	} else {
+		t.add(r.SubmittedAt, LaneOperation, Neutral, "submitted")
+	}
+	switch {
+	case !r.Registered:
+		t.add(r.CreatedAt, LaneOperation, Warn, "first heard of, and not registered")
+	case r.CreatedAt.Sub(r.SubmittedAt).Abs() >= time.Second:
+		t.add(r.CreatedAt, LaneOperation, Neutral, "recorded in the ledger")
+	}
+	t.add(r.StuckSince, LaneOperation, Warn, "found pending for too long")
+	t.add(r.MissingSince, LaneLookUps, Warn, "not found at Gemini")
+	if r.Condition != "" && r.Condition != string(ledger.ConditionNotFound) {
+		t.add(r.ConditionSince, LaneLookUps, Warn, "inconclusive since then: %s", Safe(r.Condition))
 	}
 	if r.Abandoned != nil {
-		add(r.Abandoned.At, operationLane, "abandoned by %s: %s", Safe(r.Abandoned.By), Safe(r.Abandoned.Why))
+		t.add(r.Abandoned.At, LaneOperation, Warn, "abandoned by %s: %s", Safe(r.Abandoned.By), Safe(r.Abandoned.Why))
 	}
-	add(r.DueAt, operationLane, "%s", v.due("the next look-up", r.DueAt))
-	add(r.ExpireAt, operationLane, "the record expires")
-	for _, e := range s.Effects {
-		v.effectEvents(e, add)
-	}
-	slices.SortStableFunc(events, func(a, b Event) int { return a.At.Compare(b.At) })
-	return events
+	t.add(r.DueAt, LaneLookUps, Busy, "%s", t.view.due("the next look-up", r.DueAt))
+	t.add(r.ExpireAt, LaneOperation, Neutral, "the record expires")
 }
 
 // delivered says what arrived, and what was decided about it.
@@ -66,40 +116,48 @@ func delivered(d ledger.Delivery) string {
 	return strings.Join(words, " ")
 }
 
-// effectEvents adds the events of one effect.
-func (v EffectView) effectEvents(e ledger.Effect, add func(time.Time, string, string, ...any)) {
+func (t *telling) effect(e ledger.Effect) {
 	name := Safe(e.Name)
-	add(e.CreatedAt, name, "planned")
+	t.add(e.CreatedAt, name, Neutral, "planned")
 	told := false // whether the history ends with the effect's end
 	for _, a := range e.History {
-		add(a.Began, name, "%s", v.attempted(e, a))
+		end := a.Ended
+		if a.Outcome == "" && running(e, a) {
+			end = t.view.Now
+		}
+		t.span(a.Began, end, name, attemptTone(e, a), "%s", t.view.attempted(e, a))
 		told = a.Outcome == ledger.AttemptDone || a.Outcome == ledger.AttemptDead
 	}
 	for _, replay := range e.Replays {
-		add(replay.At, name, "replayed by %s", Safe(replay.By))
+		t.add(replay.At, name, Neutral, "replayed by %s", Safe(replay.By))
 	}
 	switch {
 	case e.Recovered != nil:
-		add(e.Recovered.At, name, "recovered as done by %s", Safe(e.Recovered.By))
+		t.add(e.Recovered.At, name, Neutral, "recovered as done by %s", Safe(e.Recovered.By))
 	case !told:
-		add(e.DoneAt, name, "done")
-		add(e.DiedAt, name, "dead: %s", Safe(e.LastError))
+		t.add(e.DoneAt, name, Good, "done")
+		t.add(e.DiedAt, name, Bad, "dead: %s", Safe(e.LastError))
 	}
 	if e.Abandoned != nil {
-		add(e.Abandoned.At, name, "waived by %s: %s", Safe(e.Abandoned.By), Safe(e.Abandoned.Why))
+		t.add(e.Abandoned.At, name, Neutral, "waived by %s: %s", Safe(e.Abandoned.By), Safe(e.Abandoned.Why))
 	}
 	switch at := NextAttempt(e); {
 	case e.State == ledger.EffectClaimed:
-		add(e.ClaimableAt, name, "%s", v.due("the lease ends", e.ClaimableAt))
+		t.add(e.ClaimableAt, name, Busy, "%s", t.view.due("the lease ends", e.ClaimableAt))
 	case !at.IsZero():
-		add(at, name, "%s", v.due("the next attempt", at))
+		t.add(at, name, Busy, "%s", t.view.due("the next attempt", at))
 	}
+}
+
+// running reports whether an attempt without an outcome is being made.
+func running(e ledger.Effect, a ledger.Attempt) bool {
+	return e.State == ledger.EffectClaimed && a.Fence == e.Fence
 }
 
 // attempted says how long an attempt took and how it ended.
 func (v EffectView) attempted(e ledger.Effect, a ledger.Attempt) string {
 	if a.Outcome == "" {
-		if e.State == ledger.EffectClaimed && a.Fence == e.Fence {
+		if running(e, a) {
 			return "attempt, being made for " + Span(v.Now.Sub(a.Began))
 		}
 		return "attempt, whose end an earlier version did not record"

@@ -17,7 +17,7 @@ func TestTimeline(t *testing.T) {
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
 	s := ledger.Story{
 		Record: operation.Record{
-			Key: "batches/a", State: operation.Succeeded, SubmittedAt: start, CreatedAt: at(2),
+			Key: "batches/a", Registered: true, State: operation.Succeeded, SubmittedAt: start, CreatedAt: at(2),
 			SettledAt: at(60), SettledBy: operation.Webhook,
 		},
 		Deliveries: []ledger.Delivery{{
@@ -36,12 +36,14 @@ func TestTimeline(t *testing.T) {
 		}},
 	}
 	var lines []string
-	for _, e := range (EffectView{Now: at(128)}).Timeline(s) {
+	for _, e := range (EffectView{Now: at(128)}).Timeline(s, ledger.Intent{Version: 1, CorrelationID: "night-1",
+		CreatedAt: start.Add(-time.Second)}) {
 		lines = append(lines, fmt.Sprintf("%v %s %s", e.At.Sub(start), e.Lane, e.Words))
 	}
-	want := `0s operation submitted
+	want := `-1s operation intent recorded: night-1
+0s operation submitted
 2s operation recorded in the ledger
-1m0s operation webhook batch.succeeded SUCCEEDED: applied (advanced)
+1m0s deliveries webhook batch.succeeded SUCCEEDED: applied (advanced)
 1m0s operation settled SUCCEEDED by webhook
 1m0s publish planned
 1m1s publish attempt, failed after 40ms, status 503: down 

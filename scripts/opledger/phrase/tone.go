@@ -1,0 +1,75 @@
+package phrase
+
+import (
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A Tone says whether something is as it should be. Pages show it as a colour, beside words that say
+// the same.
+type Tone string
+
+// The tones.
+const (
+	Good    Tone = "good"
+	Bad     Tone = "bad"     // a person must decide
+	Warn    Tone = "warn"    // unusual
+	Busy    Tone = "busy"    // in progress, or expected
+	Neutral Tone = "neutral" // everything else
+)
+
+// StateTone returns the tone of a state: an operation's, an effect's, an intent's or an item's.
+func StateTone(state any) Tone {
+	switch state {
+	case operation.Succeeded, ledger.EffectDone, ledger.IntentBound, ledger.ItemDone:
+		return Good
+	case operation.Failed, ledger.EffectDead, ledger.ItemFailed:
+		return Bad
+	case operation.Cancelled, operation.Expired, operation.RequiresAction, ledger.IntentAbandoned:
+		return Warn
+	case operation.Running, ledger.EffectClaimed, ledger.IntentOpen:
+		return Busy
+	default:
+		return Neutral
+	}
+}
+
+// StatusTone returns the tone of an effect's status in its operation's record.
+func StatusTone(status operation.EffectStatus) Tone {
+	switch status {
+	case operation.EffectOpen:
+		return Busy
+	case operation.EffectDone:
+		return Good
+	case operation.EffectDead:
+		return Bad
+	case operation.EffectWithheld:
+		return Warn
+	default:
+		return Neutral
+	}
+}
+
+func deliveryTone(d ledger.Delivery) Tone {
+	switch d.Outcome {
+	case ledger.Applied:
+		return Good
+	case ledger.Conflict:
+		return Bad
+	default:
+		return Neutral
+	}
+}
+
+func attemptTone(e ledger.Effect, a ledger.Attempt) Tone {
+	switch {
+	case a.Outcome == ledger.AttemptDone:
+		return Good
+	case a.Outcome == ledger.AttemptDead:
+		return Bad
+	case a.Outcome == ledger.AttemptContinued, a.Outcome == "" && running(e, a):
+		return Busy
+	default:
+		return Warn
+	}
+}
