@@ -1,0 +1,69 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/effect"
+)
+
+// A Described is a setting for a person to read.
+type Described struct{ Name, Value string }
+
+// Describe returns every setting of a struct that Parse returned, in the order of its fields.
+// Durations, times, numbers and switches are shown, and effects by their names. Of every other
+// setting it says only whether it is set: it may be a secret, or a URL that holds one.
+func Describe(settings any) []Described {
+	var all []Described
+	groups := reflect.ValueOf(settings)
+	for i := range groups.NumField() {
+		all = append(all, describeGroup(groups.Field(i))...)
+	}
+	return all
+}
+
+func describeGroup(group reflect.Value) (all []Described) {
+	for i := range group.NumField() {
+		field := group.Type().Field(i)
+		if field.Anonymous {
+			all = append(all, describeGroup(group.Field(i))...)
+			continue
+		}
+		name, _, _ := strings.Cut(field.Tag.Get("env"), ",")
+		if name == "" || name == "-" {
+			continue
+		}
+		value := shownValue(group.Field(i))
+		if l, ok := group.Interface().(Ledger); ok && field.Name == "EffectsText" {
+			value = effectNames(l.Effects)
+		}
+		all = append(all, Described{Name: name, Value: value})
+	}
+	return all
+}
+
+func shownValue(v reflect.Value) string {
+	switch value := v.Interface().(type) {
+	case time.Time:
+		if value.IsZero() {
+			return "not set"
+		}
+		return value.Format(time.RFC3339)
+	case bool, int, int64, time.Duration:
+		return fmt.Sprint(value)
+	}
+	if v.IsZero() {
+		return "not set"
+	}
+	return "set"
+}
+
+func effectNames(specs []effect.Spec) string {
+	names := make([]string, len(specs))
+	for i, spec := range specs {
+		names[i] = spec.Name
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,41 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestDescribe: what a person may see is shown, and a secret never is, also one inside a URL.
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	type settings struct {
+		Ledger  Ledger
+		Webhook Webhook
+		Gemini  Gemini
+		Access  Access
+	}
+	secret := "whsec_" + strings.Repeat("c2VjcmV0", 4)
+	parsed, err := Parse[settings]([]string{
+		"OPLEDGER_WEBHOOK_SECRET=" + secret, "GEMINI_API_KEY=AIzaSecret", "OPLEDGER_INTERVAL=7m",
+		"OPLEDGER_SERVE_TOKEN=" + strings.Repeat("t0ken", 8),
+		`OPLEDGER_EFFECTS=[{name: page, on: [FAILED], do: http, url: "https://x.example/T0KEN"}]`,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprint(Describe(parsed))
+	for _, want := range []string{
+		"{OPLEDGER_INTERVAL 7m0s}", "{OPLEDGER_EFFECTS page}", "{OPLEDGER_WEBHOOK_SECRET set}", "{GEMINI_API_KEY set}",
+		"{OPLEDGER_GEMINI_API_KEY_SECRET not set}", "{OPLEDGER_RESTORED_AT not set}",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in %s", want, text)
+		}
+	}
+	for _, no := range []string{secret, "AIza", "t0ken", "T0KEN", "x.example"} {
+		if strings.Contains(text, no) {
+			t.Errorf("%s is in %s", no, text)
+		}
+	}
+}
