@@ -170,7 +170,10 @@ func runLocal(
 		return local.Summary{}, errors.Join(err, o.Listen.Close())
 	}
 	defer func() { err = errors.Join(err, opened.close()) }()
-	o.Store, o.Publisher = opened.store, opened.publisher
+	o.Store, o.Publisher, o.Where = opened.store, opened.publisher, opened.where
+	if err := printConsole(outside, o); err != nil {
+		return local.Summary{}, errors.Join(err, o.Listen.Close())
+	}
 	if stay != nil {
 		o.Keep = func(s local.Summary, geminiURL string) error {
 			return stay(s, fmt.Sprintf("still up: the functions on http://%s, Gemini on %s, %s; interrupt to end",
@@ -178,4 +181,15 @@ func runLocal(
 		}
 	}
 	return local.Run(ctx, o)
+}
+
+// printConsole says where the run can be watched, unless nothing but JSON is printed.
+func printConsole(outside environment, o local.Options) error {
+	if _, silent := o.View.(local.Silent); silent {
+		return nil
+	}
+	if _, err := fmt.Fprintf(outside.out, "watch it in a browser: http://%s\n", o.Listen.Addr()); err != nil {
+		return fmt.Errorf("writing to stdout: %w", err)
+	}
+	return nil
 }

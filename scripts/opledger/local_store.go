@@ -16,6 +16,7 @@ import (
 // A localStore is where a run keeps its ledger.
 type localStore struct {
 	access    string // how to inspect it while it exists
+	where     string // its name on the console's pages
 	store     ledger.Store
 	publisher ledger.Publisher // nil: effects are run inside the process
 	close     func() error
@@ -32,7 +33,8 @@ func openLocalStore(ctx context.Context, outside environment, o local.Options, f
 			return localStore{}, err
 		}
 		return localStore{
-			access: "the ledger in the Firestore emulator", store: e.store, publisher: e.topic, close: e.close,
+			access: "the ledger in the Firestore emulator", where: "the Firestore emulator", store: e.store, publisher: e.topic,
+			close: e.close,
 		}, nil
 	default:
 		return openNamedStore(ctx, outside, flag)
@@ -51,7 +53,7 @@ func openTemporaryStore(ctx context.Context) (localStore, error) {
 		return localStore{}, errors.Join(err, os.RemoveAll(dir))
 	}
 	return localStore{
-		access: listCommand(path), store: store,
+		access: listCommand(path), where: "a temporary file, sqlite:" + path, store: store,
 		close: func() error { return errors.Join(store.Close(), os.RemoveAll(dir)) },
 	}, nil
 }
@@ -66,7 +68,7 @@ func openNamedStore(ctx context.Context, outside environment, flag string) (loca
 	if err != nil {
 		return localStore{}, err
 	}
-	return localStore{access: listCommand(where.SQLite), store: store, close: store.Close}, nil
+	return localStore{access: listCommand(where.SQLite), where: where.String(), store: store, close: store.Close}, nil
 }
 
 func listCommand(path string) string { return "the ledger for opledger list --store sqlite:" + path }

@@ -54,12 +54,13 @@ func TestLocalUnfinished(t *testing.T) {
 	}
 }
 
-// TestLocalLines: a pipe gets plain lines without escape sequences; the last one has the three
-// counts.
+// TestLocalLines: a pipe gets plain lines without escape sequences. The first one has the address of
+// the console, and the last one the three counts.
 func TestLocalLines(t *testing.T) {
 	t.Parallel()
 	s := cli(t, nil, "local", "--operations", "5", "--speed", "400", "--faults", "none").want(t, exitDone)
-	if strings.Contains(s.out, "\x1b") || !strings.HasPrefix(s.out, "submitted ") {
+	watch := regexp.MustCompile(`^watch it in a browser: http://127\.0\.0\.1:\d+\nsubmitted `)
+	if strings.Contains(s.out, "\x1b") || !watch.MatchString(s.out) {
 		t.Errorf("%q", s.out)
 	}
 	if !strings.HasSuffix(s.out, "\nlost 0 · doubled 0 · regressed 0\n") {

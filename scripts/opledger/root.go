@@ -79,7 +79,8 @@ func newRoot(outside environment) *cobra.Command {
 	root.SetVersionTemplate(program + " {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		newLocal(outside), newServe(outside), newStatus(outside), newList(outside), newShow(outside), newWait(outside),
+		newLocal(outside), newServe(outside), newConsole(outside), newStatus(outside), newList(outside), newShow(outside),
+		newWait(outside),
 		newSubmit(outside), newRegister(outside), newReconcile(outside), newReplay(outside), newAbandon(outside),
 		newForget(outside), newQuarantine(outside), newWebhook(outside), newCanary(outside), newBackup(outside),
 		newRecover(outside),

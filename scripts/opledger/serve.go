@@ -20,8 +20,8 @@ func newServe(outside environment) *cobra.Command {
 		Use:   "serve",
 		Short: "Run the four functions on one port",
 		Long: "Runs the four functions on one port: POST /webhook, /register, /reconcile, /effects, and GET\n" +
-			"/operations/NAME, /health. Effects are run inside the process, or published to $OPLEDGER_TOPIC if\n" +
-			"that is set.\n\n" +
+			"/operations/NAME, /health; and at / the console, for a browser on this machine. Effects are run inside\n" +
+			"the process, or published to $OPLEDGER_TOPIC if that is set.\n\n" +
 			"/webhook verifies signatures, and /health is public. The other routes answer callers on this machine.\n" +
 			"From elsewhere a caller must send $OPLEDGER_SERVE_TOKEN as a bearer token. A page of another origin is\n" +
 			"refused, and so is one whose name was rebound to this machine. /effects accepts Pub/Sub's pushes from\n" +
@@ -47,6 +47,7 @@ func newServe(outside environment) *cobra.Command {
 			}
 			options := server.Options{
 				Log: logging.New(outside.err, ""), Schedule: interval, AllowHosts: listen.allowHosts, LateSecret: true,
+				Console: true, Where: where.String(),
 			}
 			s, closeStore, err := openServer(ctx, outside, settings, where, options)
 			if err != nil {

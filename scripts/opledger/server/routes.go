@@ -60,6 +60,9 @@ func (s *Server) listen(listener net.Listener, webhooks []net.Listener) listener
 			ReadTimeout:       time.Minute,
 			ErrorLog:          slog.NewLogLogger(s.options.Log.Handler(), slog.LevelWarn),
 		}
+		if s.console != nil {
+			server.RegisterOnShutdown(s.console.Close)
+		}
 		all.servers = append(all.servers, server)
 		go func() { all.failed <- fmt.Errorf("serving on %s: %w", l.Addr(), server.Serve(l)) }()
 	}

@@ -15,6 +15,7 @@ import (
 	reconcilefn "github.com/opledger/opledger/functions/reconcile"
 	registerfn "github.com/opledger/opledger/functions/register"
 	webhookfn "github.com/opledger/opledger/functions/webhook"
+	"github.com/opledger/opledger/scripts/opledger/console"
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/confirm"
@@ -61,6 +62,10 @@ type Options struct {
 	LateSecret bool
 	// AllowHosts are the names besides loopback's that a request's Host may have; see CheckHost.
 	AllowHosts []string
+	// Console serves the console at / and below /console/, for callers of the guarded routes. Where
+	// names the ledger there.
+	Console bool
+	Where   string
 	// PushKeys replaces the URL of the keys for push tokens in a test; empty: Google's.
 	PushKeys string
 	// Workers is how many effects run at once, where they are published inside the process; 0: 8. No
@@ -79,8 +84,9 @@ type Server struct {
 	queue      *Queue
 	topics     *effect.Topics
 	effects    effectsfn.Function
-	webhook    http.Handler   // nil: without a webhook
-	inside     *http.ServeMux // the guarded routes except /effects
+	webhook    http.Handler     // nil: without a webhook
+	inside     *http.ServeMux   // the guarded routes except /effects
+	console    *console.Console // nil: without one
 	guard      *guard
 	settings   Settings
 	handlers   effect.HandlerOptions
@@ -137,6 +143,9 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 			return nil, err
 		}
 		s.unverifiable = settings.Webhook.Secrets.IsZero() && len(settings.Webhook.Audiences) == 0
+	}
+	if o.Console {
+		s.newConsole()
 	}
 	s.inside.HandleFunc("/",
 		notFound("POST /webhook, /register, /reconcile or /effects, or GET /operations/{name} or /health"))

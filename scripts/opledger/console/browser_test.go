@@ -1,0 +1,213 @@
+package console
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	protocol "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// axe finds what a screen reader or a keyboard cannot use. testdata/axe.LICENSE is its licence.
+//
+//go:embed testdata/axe.min.js
+var axe string
+
+// A browser is a real one, and what it complained about.
+type browser struct {
+	*testing.T
+	ctx    context.Context
+	server string
+
+	mu       sync.Mutex
+	problems []string
+}
+
+// newBrowser starts Chromium on a console. Where there is none, the test is skipped, or fails with
+// OPLEDGER_REQUIRE_EMULATORS=1.
+func newBrowser(w *world) *browser {
+	w.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		if os.Getenv("OPLEDGER_REQUIRE_EMULATORS") == "1" {
+			w.Fatalf("the pages are tested in Chromium: %v", err)
+		}
+		w.Skipf("the pages are tested in Chromium, which is not installed: %v", err)
+	}
+	server := httptest.NewServer(w.console)
+	w.Cleanup(server.Close)
+	w.Cleanup(w.console.Close) // before it: the server waits for the streams
+	allocator, stop := chromedp.NewExecAllocator(w.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.NoSandbox)...)
+	w.Cleanup(stop)
+	ctx, leave := chromedp.NewContext(allocator)
+	w.Cleanup(leave)
+	b := &browser{T: w.T, ctx: ctx, server: server.URL}
+	if err := chromedp.Listen(ctx, b.listen); err != nil {
+		w.Fatal(err)
+	}
+	return b
+}
+
+// listen notes every complaint, and every request to another host.
+func (b *browser) listen(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	note := func(format string, args ...any) { b.problems = append(b.problems, fmt.Sprintf(format, args...)) }
+	switch e := event.(type) {
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
+			note("%s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL)
+		}
+	case *runtime.EventExceptionThrown:
+		note("exception: %s", e.ExceptionDetails.Text)
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == "error" || e.Type == "warning" {
+			note("console.%s: %v", e.Type, e.Args)
+		}
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, b.server) {
+			note("a request to %s", e.Request.URL)
+		}
+	case *protocol.EventJavascriptDialogOpening:
+		note("a dialog: %s", e.Message)
+	}
+}
+
+// do runs steps, for at most two minutes.
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// value is what a script returns, once its promise is kept.
+func value[T any](b *browser, script string) T {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
+	defer cancel()
+	got, err := chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return got
+}
+
+// shows waits until the page's main part contains a text. A page that is being left has none.
+func (b *browser) shows(text string) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
+	defer cancel()
+	script := fmt.Sprintf("document.querySelector('main')?.innerText.includes(%q) ?? false", text)
+	for {
+		_, err := chromedp.Run(ctx, chromedp.Poll[bool](script))
+		switch {
+		case err == nil:
+			return
+		case ctx.Err() != nil:
+			b.Fatalf("%q is not shown: %v", text, err)
+		}
+	}
+}
+
+// quiet fails the test for every complaint since the last call.
+func (b *browser) quiet(where string) {
+	b.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, problem := range b.problems {
+		b.Errorf("%s: %s", where, problem)
+	}
+	b.problems = nil
+}
+
+// TestBrowserPages: in a real browser every page fits a desktop and a phone, is accessible, asks no
+// other host, runs no text from outside, and makes no complaint.
+func TestBrowserPages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.fill()
+	b := newBrowser(w)
+	seen := map[string]bool{}
+	for _, address := range addresses {
+		path, _, _ := strings.Cut(address, "?")
+		if seen[path] { // one page of each kind is enough for what depends on its form
+			continue
+		}
+		seen[path] = true
+		b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(b.server+address),
+			chromedp.WaitVisible(chromedp.CSS("h1")))
+		value[any](b, axe+"; 0")
+		for _, finding := range value[[]string](b, `axe.run({resultTypes: ["violations"]}).then(found => found.violations
+			.filter(v => ["serious", "critical"].includes(v.impact))
+			.map(v => v.id + ": " + v.nodes.map(n => n.html).join(" ")))`) {
+			t.Errorf("%s: %s", address, finding)
+		}
+		for _, width := range []int64{1280, 390} {
+			b.do(chromedp.EmulateViewport(width, 900))
+			if wide := value[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+				t.Errorf("%s is %d pixels too wide for %d", address, wide, width)
+			}
+			b.screenshot(address, width)
+		}
+		b.quiet(address)
+	}
+}
+
+// screenshot keeps a picture of the page in the folder OPLEDGER_SCREENSHOTS, if that is set.
+func (b *browser) screenshot(address string, width int64) {
+	dir := os.Getenv("OPLEDGER_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.Fatal(err)
+	}
+	name := fmt.Sprintf("%s-%d.png", strings.NewReplacer("/", "_", "?", "_", "=", "_", "%2F", "_", "&", "_").
+		Replace(address), width)
+	if err := os.WriteFile(filepath.Join(dir, name), picture, 0o600); err != nil {
+		b.Error(err)
+	}
+}
+
+// TestBrowserLive: an open page shows what changes, keeps the keyboard's focus, and can be paused.
+func TestBrowserLive(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := newBrowser(w)
+	b.do(chromedp.Navigate(b.server+"/console/intents"), chromedp.WaitVisible(chromedp.CSS(".empty")),
+		chromedp.Focus(chromedp.CSS(".search input")))
+	_, err := w.Intend(t.Context(), ledger.Intention{CorrelationID: "night-4"})
+	w.do(err)
+	b.shows("night-4")
+	if focused := value[string](b, "document.activeElement.name"); focused != "q" {
+		t.Errorf("the focus went to %q", focused)
+	}
+	b.do(chromedp.Click(chromedp.CSS("#live-pause")),
+		chromedp.WaitVisible(chromedp.CSS(`#live-pause[aria-pressed="true"]`)))
+	w.until(func() bool { return w.console.live.count() == 0 })
+	b.do(chromedp.Click(chromedp.CSS("#live-pause")),
+		chromedp.WaitVisible(chromedp.CSS(`#live-pause[aria-pressed="false"]`)))
+	w.until(func() bool { return w.console.live.count() == 1 })
+	b.do(chromedp.SetValue(chromedp.CSS(".search input"), "night-4"), chromedp.Submit(chromedp.CSS(".search")))
+	b.shows("not found yet")
+	b.quiet("live")
+}

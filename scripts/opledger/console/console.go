@@ -1,0 +1,86 @@
+package console
+
+import (
+	"context"
+	"embed"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/overview"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A Reader is the reading half of a ledger. A [ledger.Ledger] is one.
+type Reader interface {
+	overview.Reader
+	Find(context.Context, operation.Name) ([]operation.Key, error)
+	Show(context.Context, operation.Key) (ledger.Story, error)
+	FailedItems(context.Context, operation.Key, string, ledger.Cursor, int) (ledger.Page[ledger.Item], error)
+	Intent(ctx context.Context, correlationID string) (ledger.Intent, error)
+	IntentOf(context.Context, operation.Record) (ledger.Intent, error)
+	ReadQuarantined(ctx context.Context, deliveryID string) (ledger.Quarantined, []byte, error)
+}
+
+// Options are what a console shows, and how.
+type Options struct {
+	Ledger Reader
+	// Effects holds what the words about effects depend on. Its Now is set by each page.
+	Effects phrase.EffectView
+	// Where names the ledger, such as "sqlite:demo.db".
+	Where string
+	// Settings are what this process decides by, in the order in which they are shown.
+	Settings []config.Described
+	// Interval is that between two reconcile passes: what is late follows from it.
+	Interval time.Duration
+	// Every is how often a page that is being watched is read again. It must be positive.
+	Every time.Duration
+	Log   *slog.Logger
+}
+
+// A Console serves the pages at / and below /console/.
+type Console struct {
+	options Options
+	mux     *http.ServeMux
+	live    *live
+}
+
+//go:embed static
+var static embed.FS
+
+// New returns a console. It reads nothing until a page is requested.
+func New(o Options) *Console {
+	c := &Console{options: o, mux: http.NewServeMux(), live: newLive(o.Every)}
+	for _, p := range pages {
+		c.mux.Handle("GET "+p.pattern, c.handler(p))
+	}
+	c.mux.HandleFunc("GET /console/search", c.search)
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		panic(err) // the folder is embedded
+	}
+	c.mux.Handle("GET /console/static/", http.StripPrefix("/console/static/", http.FileServerFS(files)))
+	return c
+}
+
+// Close ends every stream, so that the server behind which the console stands can shut down.
+func (c *Console) Close() { c.live.close() }
+
+// policy is the content security policy of every answer.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// ServeHTTP answers a request for a page, its stream or a file.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Content-Security-Policy", policy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	c.mux.ServeHTTP(w, r)
+}

@@ -1,0 +1,92 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// addresses are all pages of a filled world.
+var addresses = []string{
+	"/", "/console/operations", "/console/operations?show=pending", "/console/operations?show=dead",
+	"/console/operations?state=SUCCEEDED&since=24h", "/console/operation?key=batches%2Fdone",
+	"/console/operation?key=batches%2Fdead", "/console/operation?key=batches%2Ffailing",
+	"/console/operation?key=batches%2Fmissing", "/console/operation?key=batches%2Fstranger", "/console/effects",
+	"/console/effects?show=dead", "/console/intents", "/console/intent?key=night-2", "/console/quarantine",
+	"/console/quarantined?key=msg_bad", "/console/settings",
+}
+
+// TestPages: each page of a ledger with every kind of document is whole, names no other host, and
+// escapes what came from outside.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.fill()
+	for _, address := range addresses {
+		answer := w.get(address)
+		body := answer.Body.String()
+		if answer.Code != http.StatusOK || strings.Contains(body, `role="alert"><strong>Not everything`) {
+			t.Errorf("%s: %d %s", address, answer.Code, body)
+		}
+		if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") {
+			t.Errorf("%s: a text from outside is not escaped", address)
+		}
+		for _, no := range []string{"http://", "https://", "style=", " onclick", "hx-on", "javascript:"} {
+			if strings.Contains(body, no) {
+				t.Errorf("%s has %q, which the policy forbids", address, no)
+			}
+		}
+		if !strings.Contains(answer.Header().Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'") {
+			t.Errorf("%s: headers %v", address, answer.Header())
+		}
+	}
+}
+
+// TestEmpty: the pages of an empty ledger say what to do.
+func TestEmpty(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for address, want := range map[string]string{
+		"/": "Nothing needs a person now.", "/console/operations": "opledger register batches/NAME",
+		"/console/operations?state=FAILED": "No operation matches these filters.",
+		"/console/effects":                 "No effect waits or runs.",
+		"/console/effects?show=dead":       "No effect is dead.", "/console/intents": "No intent waits for its operation.",
+		"/console/quarantine": "Nothing is in quarantine.",
+	} {
+		if answer := w.get(address); answer.Code != http.StatusOK || !strings.Contains(answer.Body.String(), want) {
+			t.Errorf("%s: %d, without %q", address, answer.Code, want)
+		}
+	}
+}
+
+// TestWrongAddresses: a query that means nothing is refused with what is possible, and what does not
+// exist is not found. The rest of the page stays.
+func TestWrongAddresses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for address, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"/console/operations?state=GONE":      {400, "is not one of PENDING, "},
+		"/console/operations?collection=x":    {400, "is not one of operations, batches"},
+		"/console/operations?show=x":          {400, "neither pending nor dead"},
+		"/console/operations?since=5m":        {400, "night, 24h, 72h and 168h"},
+		"/console/operations?after=x":         {400, "this is not where a list continues"},
+		"/console/operations?job=%5B":         {400, "pattern"},
+		"/console/effects?show=x":             {400, "neither empty nor dead"},
+		"/console/operation?key=":             {400, "name"},
+		"/console/operation?key=batches%2Fno": {404, "the ledger has no such operation"},
+		"/console/intent?key=no":              {404, "the ledger has no such intent"},
+		"/console/quarantined?key=no":         {404, "no"},
+	} {
+		answer := w.get(address)
+		if body := answer.Body.String(); answer.Code != want.code || !strings.Contains(body, want.says) ||
+			!strings.Contains(body, "<nav") {
+			t.Errorf("%s: %d, want %d with %q: %s", address, answer.Code, want.code, want.says, body)
+		}
+	}
+	if answer := w.get("/console/nothing"); answer.Code != http.StatusNotFound {
+		t.Errorf("another address: %d", answer.Code)
+	}
+}

@@ -1,0 +1,21 @@
+// Package console shows a ledger in a browser, on this machine alone.
+//
+// # Pages
+//
+// Every page is one row in the table of pages: a path, a template, and a function that reads what the
+// template shows. Pages are addressed by queries, never by segments, so that a page's address is also
+// its key. The address of one operation is /console/operation?key=batches/abc.
+//
+// # Live updates
+//
+// A browser opens the address of its page once more, for a stream of events. The page is then read
+// again every Options.Every, once for all its watchers, and its main part is sent where it has
+// changed. Without a watcher nothing is read. A browser closes the stream of a hidden tab.
+//
+// # What a page may do
+//
+// The console reads through [Reader], which holds nothing that can write. Its content security policy
+// allows this origin's own files and nothing else: no inline script, no inline style, no other host.
+// html/template escapes every text. Who may reach it is the business of the server that it stands
+// behind [G7].
+package console

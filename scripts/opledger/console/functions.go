@@ -1,0 +1,85 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// functions are what the templates call.
+var functions = template.FuncMap{
+	"at":        at,
+	"ago":       ago,
+	"span":      phrase.Span,
+	"took":      func(from, to time.Time) string { return phrase.Took(to.Sub(from)) },
+	"state":     phrase.State,
+	"tone":      phrase.StateTone,
+	"status":    phrase.StatusTone,
+	"condition": phrase.Condition,
+	"pending":   phrase.WhyPending,
+	"abandoned": phrase.Abandoned,
+	"broken":    phrase.Broken,
+	"link":      link,
+	"path": func(key operation.Key) string {
+		return "/console/operation?" + url.Values{theKey: {string(key)}}.Encode()
+	},
+	"json":       indented,
+	"short":      short,
+	"since":      func(from, to time.Time) time.Duration { return to.Sub(from) },
+	"count":      phrase.Counted,
+	"showIntent": func(id string) string { return "opledger show --intent " + phrase.ShellWord(id) },
+}
+
+// at is a time in the zone of this machine, with its offset; in UTC when it is hovered over.
+func at(t time.Time) template.HTML {
+	if t.IsZero() {
+		return `<span class="none">–</span>`
+	}
+	const form = "2006-01-02 15:04:05"
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s UTC">%s</time>`, // digits and signs alone
+		t.UTC().Format(time.RFC3339Nano), t.UTC().Format(form+".000"), phrase.LocalTime(t)))
+}
+
+// ago is a time as seen from now: "3m12s ago", or "in 3m12s".
+func ago(now, t time.Time) template.HTML {
+	if t.IsZero() {
+		return at(t)
+	}
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s = %s UTC">%s</time>`, // as in at
+		t.UTC().Format(time.RFC3339Nano), phrase.LocalTime(t), t.UTC().Format("15:04:05"), phrase.Relative(t, now)))
+}
+
+// link is a path with a query of these names and values; empty values are left out.
+func link(path string, pairs ...string) string {
+	query := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			query.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(query) == 0 {
+		return path
+	}
+	return path + "?" + query.Encode()
+}
+
+// short is the id of an operation without its collection.
+func short(key operation.Key) string {
+	_, id, found := strings.Cut(string(key), "/")
+	if !found {
+		return string(key)
+	}
+	return id
+}
+
+// indented is v as JSON, for a person.
+func indented(v any) (string, error) {
+	text, err := json.MarshalIndent(v, "", "  ")
+	return string(text), err
+}

@@ -1,0 +1,51 @@
+package console
+
+import (
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// A listPage is what a list of one kind shows.
+type listPage[T any] struct {
+	Rows   []T
+	Broken []ledger.Broken
+	Next   string // the address of the next page; empty at the end
+}
+
+// after is the cursor in a request's query.
+func (r *request) after() (ledger.Cursor, error) {
+	c, err := phrase.ParseCursor(r.query.Get("after"))
+	if err != nil {
+		return c, bad("after: %w", err)
+	}
+	return c, nil
+}
+
+// nextPage is the address of the page behind a cursor; empty behind the last.
+func nextPage(path string, next ledger.Cursor) string {
+	if next.Path == "" {
+		return ""
+	}
+	return link(path, "after", phrase.Cursor(next))
+}
+
+func loadIntents(c *Console, r *request) (any, error) {
+	after, err := r.after()
+	if err != nil {
+		return nil, err
+	}
+	page, err := c.options.Ledger.WaitingIntents(r, after, rows)
+	p := listPage[ledger.Intent]{Broken: page.Broken, Next: nextPage("/console/intents", page.Next)}
+	for _, due := range page.Items {
+		p.Rows = append(p.Rows, due.Intent)
+	}
+	return p, err
+}
+
+func loadIntent(c *Console, r *request) (any, error) {
+	intent, err := c.options.Ledger.Intent(r, r.query.Get(theKey))
+	if err != nil {
+		return nil, err
+	}
+	return intent, nil
+}

@@ -1,0 +1,127 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// live reads pages again while they are watched, each once for all its watchers.
+type live struct {
+	every  time.Duration
+	closed chan struct{}
+	once   sync.Once
+
+	mu      sync.Mutex
+	watched map[string]*watched // by the page's address
+}
+
+// A watched is a page with at least one watcher. What live.mu guards: all but load.
+type watched struct {
+	watchers int
+	latest   []byte
+	changed  chan struct{} // closed, and replaced, when latest changes
+	stop     context.CancelFunc
+}
+
+func newLive(every time.Duration) *live {
+	return &live{every: every, closed: make(chan struct{}), watched: map[string]*watched{}}
+}
+
+func (l *live) close() { l.once.Do(func() { close(l.closed) }) }
+
+// serve sends the main part of a page as events: at once, and whenever it has changed. It ends when
+// the browser leaves or the console closes.
+func (l *live) serve(w http.ResponseWriter, r *http.Request, address string, load func(context.Context) []byte) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	page, leave := l.watch(address, load)
+	defer leave()
+	stream := http.NewResponseController(w)
+	var sent []byte
+	for {
+		latest, changed := l.state(page)
+		if !bytes.Equal(latest, sent) {
+			if _, err := w.Write(message(latest)); err != nil {
+				return // the browser has left
+			}
+			sent = latest
+		}
+		if stream.Flush() != nil {
+			return
+		}
+		select {
+		case <-changed:
+		case <-r.Context().Done():
+			return
+		case <-l.closed:
+			return
+		}
+	}
+}
+
+// watch adds a watcher to a page. The first one starts the reading, and the last one that leaves
+// ends it.
+func (l *live) watch(address string, load func(context.Context) []byte) (page *watched, leave func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	page = l.watched[address]
+	if page == nil {
+		ctx, stop := context.WithCancel(context.Background())
+		page = &watched{changed: make(chan struct{}), stop: stop}
+		l.watched[address] = page
+		go l.refresh(ctx, page, load)
+	}
+	page.watchers++
+	return page, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if page.watchers--; page.watchers == 0 {
+			page.stop()
+			delete(l.watched, address)
+		}
+	}
+}
+
+// refresh reads a page until ctx ends.
+func (l *live) refresh(ctx context.Context, page *watched, load func(context.Context) []byte) {
+	tick := time.NewTicker(l.every)
+	defer tick.Stop()
+	for {
+		latest := load(ctx)
+		l.mu.Lock()
+		if ctx.Err() == nil && !bytes.Equal(latest, page.latest) {
+			page.latest = latest
+			close(page.changed)
+			page.changed = make(chan struct{})
+		}
+		l.mu.Unlock()
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		case <-l.closed:
+			return
+		}
+	}
+}
+
+func (l *live) state(page *watched) (latest []byte, changed <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return page.latest, page.changed
+}
+
+// message is a text as an event of a stream: one data line for each of its own.
+func message(text []byte) []byte {
+	var out bytes.Buffer
+	for line := range bytes.Lines(text) {
+		out.WriteString("data: ")
+		out.Write(bytes.TrimRight(line, "\r\n"))
+		out.WriteByte('\n')
+	}
+	out.WriteByte('\n')
+	return out.Bytes()
+}

@@ -1,0 +1,117 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// operationPage is what operation.html shows.
+type operationPage struct {
+	Key      operation.Key
+	Several  []operation.Key // a bare id that means each of these; then nothing else is shown
+	Story    ledger.Story
+	Timeline timeline
+	Next     []string
+	Effects  []effectPart
+	Withheld []command
+	ShowLine string // the command that prints the same
+}
+
+// An effectPart is one effect of an operation.
+type effectPart struct {
+	ledger.Effect
+	Standing string
+	Items    string // the counts of an effect that runs once per item
+	Failed   []ledger.Item
+	Commands []command
+}
+
+// A command is a command line, and what it does.
+type command struct{ What, Line string }
+
+// mostFailed bounds the FAILED items that are shown of an effect.
+const mostFailed = 8
+
+func loadOperation(c *Console, r *request) (any, error) {
+	text := r.query.Get(theKey)
+	name, err := operation.ParseName(text, "")
+	if err != nil {
+		return nil, badRequest{err}
+	}
+	found, err := c.options.Ledger.Find(r, name)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) > 1 {
+		return operationPage{Key: name.Key, Several: found}, nil
+	}
+	key := name.Key
+	if len(found) == 1 {
+		key = found[0]
+	}
+	story, err := c.options.Ledger.Show(r, key)
+	if err != nil {
+		return nil, err
+	}
+	intent, err := c.options.Ledger.IntentOf(r, story.Record)
+	view := c.view(r)
+	p := operationPage{
+		Key: key, Story: story, Timeline: draw(view.Timeline(story, intent), story.Effects, r.now), Next: next(story, view),
+		ShowLine: "opledger show " + view.Operation(key),
+	}
+	for _, line := range view.Withheld(story.Record) {
+		p.Withheld = append(p.Withheld, command{What: line})
+	}
+	for _, e := range story.Effects {
+		part := effectPart{Effect: e, Standing: view.Standing(e)}
+		if e.Progress != nil {
+			part.Items = phrase.Items(*e.Progress)
+			if e.Progress.Failed > 0 {
+				page, itemsErr := c.options.Ledger.FailedItems(r, e.Operation, e.Name, ledger.Cursor{}, mostFailed)
+				part.Failed, err = page.Items, errors.Join(err, itemsErr)
+			}
+		}
+		commands := view.Commands(e)
+		for _, verb := range []string{"replay", "abandon"} {
+			if line, ok := commands[verb]; ok {
+				part.Commands = append(part.Commands, command{What: verbs[verb], Line: line})
+			}
+		}
+		p.Effects = append(p.Effects, part)
+	}
+	return p, err
+}
+
+// verbs say what the commands for a dead effect do.
+var verbs = map[string]string{"replay": "Run it again", "abandon": "Waive it"}
+
+// view is what the words about effects need.
+func (c *Console) view(r *request) phrase.EffectView {
+	view := c.options.Effects
+	view.Now = r.now
+	return view
+}
+
+// next says in one sentence what the ledger waits for.
+func next(story ledger.Story, view phrase.EffectView) []string {
+	r, now := story.Record, view.Now
+	var words []string
+	if r.Version > 0 && r.Registered && !r.Settled() && r.Abandoned == nil {
+		words = append(words, fmt.Sprintf("Waits for its end: %s. Next look-up %s.",
+			phrase.WhyPending(r, now), phrase.Relative(r.DueAt, now)))
+	}
+	for _, e := range story.Effects {
+		if standing := view.Standing(e); standing != "" && e.State != ledger.EffectDead {
+			words = append(words, strings.ReplaceAll(standing, "\n  ", "; "))
+		}
+	}
+	if len(words) == 0 && r.Closed() && !r.ExpireAt.IsZero() {
+		words = append(words, "Nothing is left to do. The record expires "+phrase.Relative(r.ExpireAt, now)+".")
+	}
+	return words
+}

@@ -1,0 +1,172 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// A page is one row of the table of pages.
+type page struct {
+	pattern string // of its path
+	title   string
+	file    string // the template of its main part
+	// load reads what the template shows. It may return both: what it read, and the error that kept
+	// it from reading the rest.
+	load func(*Console, *request) (any, error)
+}
+
+// pages are all pages, in the order of the navigation. A page without a title is not in it.
+var pages = []page{
+	{"/{$}", "Overview", "overview.html", loadOverview},
+	{"/console/operations", "Operations", "operations.html", loadOperations},
+	{"/console/operation", "", "operation.html", loadOperation},
+	{"/console/effects", "Effects", "effects.html", loadEffects},
+	{"/console/intents", "Intents", "intents.html", loadIntents},
+	{"/console/intent", "", "intent.html", loadIntent},
+	{"/console/quarantine", "Quarantine", "quarantine.html", loadQuarantine},
+	{"/console/quarantined", "", "quarantined.html", loadQuarantined},
+	{"/console/settings", "Settings", "settings.html", loadSettings},
+}
+
+// A request is what a page is loaded for.
+type request struct {
+	context.Context
+	query url.Values
+	now   time.Time // the store's
+}
+
+//go:embed pages
+var files embed.FS
+
+// templates parses the templates of a page: those that every page shares, and its own main part.
+func (p page) templates() *template.Template {
+	return template.Must(template.New("layout.html").Funcs(functions).
+		ParseFS(files, "pages/layout.html", "pages/parts.html", "pages/"+p.file))
+}
+
+// A shown is what the layout is executed with.
+type shown struct {
+	Title   string
+	Path    string // of the page, for the navigation
+	Address string // of the page, for its stream
+	Where   string
+	Pages   []page
+	Query   string // of the search
+	Main    main
+}
+
+// A main is what a page's main part is executed with.
+type main struct {
+	Now   time.Time
+	Error string // why a part is missing, or all; empty: nothing is
+	Data  any    // of the page's own type; nil where nothing could be read
+}
+
+// Titles of pages and their paths, for the navigation of the layout.
+func (p page) Title() string { return p.title }
+
+// Path is the path of the page.
+func (p page) Path() string {
+	if p.pattern == "/{$}" {
+		return "/"
+	}
+	return p.pattern
+}
+
+// pageTime bounds the reading of one page.
+const pageTime = 20 * time.Second
+
+// handler answers with the page, or with the stream of its main part.
+func (c *Console) handler(p page) http.Handler {
+	templates := p.templates()
+	load := func(ctx context.Context, query url.Values) (main, int) {
+		ctx, cancel := context.WithTimeout(ctx, pageTime)
+		defer cancel()
+		return c.load(ctx, p, query)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		if query.Has("live") {
+			query.Del("live")
+			address := p.Path() + "?" + query.Encode()
+			c.live.serve(w, r, address, func(ctx context.Context) []byte {
+				m, _ := load(ctx, query)
+				return c.render(templates, "main", m)
+			})
+			return
+		}
+		m, status := load(r.Context(), query)
+		title := p.title
+		if title == "" {
+			title = query.Get(theKey)
+		}
+		body := c.render(templates, "layout.html", shown{
+			Title: title, Path: p.Path(), Address: p.Path() + "?" + withLive(query), Where: c.options.Where, Pages: pages,
+			Query: query.Get("q"), Main: m,
+		})
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(status)
+		_, _ = w.Write(body) // it fails where the client has disconnected
+	})
+}
+
+// theKey is the query parameter that names what a page without a title is about.
+const theKey = "key"
+
+func withLive(query url.Values) string {
+	with := url.Values{"live": {"1"}}
+	for name, values := range query {
+		with[name] = values
+	}
+	return with.Encode()
+}
+
+// load reads a page, and returns the status of the answer.
+func (c *Console) load(ctx context.Context, p page, query url.Values) (main, int) {
+	now, err := c.options.Ledger.Now(ctx)
+	m := main{Now: now}
+	if err == nil {
+		m.Data, err = p.load(c, &request{Context: ctx, query: query, now: now})
+	}
+	switch {
+	case err == nil:
+		return m, http.StatusOK
+	case ctx.Err() == nil || errors.Is(err, context.DeadlineExceeded):
+		c.options.Log.WarnContext(ctx, "a page of the console is incomplete", "event", "console", "page", p.Path(),
+			"error", err)
+	}
+	m.Error = err.Error()
+	switch {
+	case errors.As(err, new(badRequest)):
+		return m, http.StatusBadRequest
+	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, ledger.ErrNoIntent):
+		return m, http.StatusNotFound
+	default:
+		return m, http.StatusServiceUnavailable
+	}
+}
+
+// A badRequest is a query that a page does not understand. Its text says what it understands.
+type badRequest struct{ error }
+
+func bad(format string, args ...any) error { return badRequest{fmt.Errorf(format, args...)} }
+
+// render executes a template. Its data are this package's own types, so a failure is a defect.
+func (c *Console) render(t *template.Template, name string, data any) []byte {
+	var out bytes.Buffer
+	if err := t.ExecuteTemplate(&out, name, data); err != nil {
+		c.options.Log.Error("a page of the console cannot be rendered", "event", "console", "error", err)
+		return []byte("<p>This page cannot be rendered; the log says why.</p>")
+	}
+	return out.Bytes()
+}

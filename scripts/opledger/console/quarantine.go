@@ -1,0 +1,54 @@
+package console
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+func loadQuarantine(c *Console, r *request) (any, error) {
+	after, err := r.after()
+	if err != nil {
+		return nil, err
+	}
+	page, err := c.options.Ledger.ListQuarantined(r, ledger.QuarantineFilter{After: after, Limit: rows})
+	return listPage[ledger.Quarantined]{
+		Rows: page.Items, Broken: page.Broken, Next: nextPage("/console/quarantine", page.Next),
+	}, err
+}
+
+// quarantinedPage is what quarantined.html shows. The body is text and bytes, and never rendered.
+type quarantinedPage struct {
+	ledger.Quarantined
+	Text, Bytes  string
+	Size         string
+	Cut          bool
+	Retry, Whole string // command lines
+}
+
+// mostShown bounds the bytes of a body that a page shows.
+const mostShown = 64 << 10
+
+func loadQuarantined(c *Console, r *request) (any, error) {
+	id := r.query.Get(theKey)
+	q, body, err := c.options.Ledger.ReadQuarantined(r, id)
+	if err != nil {
+		return nil, err
+	}
+	store := c.view(r).StoreFlag()
+	p := quarantinedPage{
+		Quarantined: q, Size: fmt.Sprintf("%d bytes", len(body)), Cut: len(body) > mostShown,
+		Retry: "opledger quarantine retry " + phrase.ShellWord(id) + store,
+		Whole: "opledger quarantine show " + phrase.ShellWord(id) + " --body" + store + " > body.json",
+	}
+	if p.Cut {
+		body = body[:mostShown]
+	}
+	p.Text, p.Bytes = strings.ToValidUTF8(string(body), "\uFFFD"), hex.Dump(body[:min(len(body), 4<<10)])
+	return p, nil
+}
+
+func loadSettings(c *Console, _ *request) (any, error) { return c.options.Settings, nil }

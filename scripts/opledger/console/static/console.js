@@ -1,0 +1,44 @@
+// What the pages need beside htmx: copying, and pausing live updates. It is loaded before htmx, so
+// that a paused page opens no stream.
+(() => {
+  "use strict";
+  const paused = () => sessionStorage.getItem("paused") === "true";
+
+  const say = (text) => {
+    document.getElementById("live-state").textContent = text;
+  };
+
+  const showPause = () => {
+    const button = document.getElementById("live-pause");
+    button.setAttribute("aria-pressed", String(paused()));
+    button.textContent = paused() ? "Resume live updates" : "Pause live updates";
+    say(paused() ? "Paused" : "Live");
+  };
+
+  document.addEventListener("DOMContentLoaded", () => {
+    showPause();
+    document.getElementById("live-pause").addEventListener("click", () => {
+      sessionStorage.setItem("paused", String(!paused()));
+      location.reload(); // a paused page opens no stream, so nothing is read for it
+    });
+  });
+
+  document.addEventListener("htmx:before:request", (event) => {
+    if (paused()) event.preventDefault();
+  });
+  document.addEventListener("htmx:sse:error", () => say("Not live: the connection is lost, trying again"));
+  document.addEventListener("htmx:sse:after:connection", () => say("Live"));
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("button.copy");
+    if (!button) return;
+    const words = button.textContent;
+    try {
+      await navigator.clipboard.writeText(button.dataset.copy);
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "Not allowed: select the text";
+    }
+    setTimeout(() => { button.textContent = words; }, 1500);
+  });
+})();
