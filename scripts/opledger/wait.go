@@ -30,7 +30,7 @@ func newWait(outside environment) *cobra.Command {
 			"of its effects. Exits with 1 if an effect is dead or withheld, if the waiting was abandoned, or after\n" +
 			"--timeout. It reads the record every 2 s: one document.",
 		Example: "  opledger wait batches/abc123\n" +
-			"  opledger wait batches/abc123 --timeout 2h && ./next-step",
+			"  opledger wait batches/abc123 --timeout 2h --json",
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := parseOperationName(args[0])
