@@ -233,7 +233,8 @@ func TestHTTPElsewhere(t *testing.T) {
 		what: "health", method: http.MethodGet, path: "/health", status: 200,
 		want: map[string]any{"status": "ok"},
 	}.make(t, url)
-	for _, path := range []string{"/", "/nowhere", "/webhook/", "/effects/1", "/healthz"} {
+	call{what: "a post to the console", path: "/", status: 404}.make(t, url)
+	for _, path := range []string{"/nowhere", "/webhook/", "/effects/1", "/healthz"} {
 		call{what: path, method: http.MethodGet, path: path, status: 404}.make(t, url)
 		call{what: path, path: path, status: 404}.make(t, url)
 	}
