@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 func TestRun(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"--callers", "1,2", "--duration", "100ms", "--rounds", "2"}, &out); err != nil {
+	if err := run(t.Context(), []string{"--callers", "1,2", "--duration", "20ms", "--rounds", "1"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"callers: 1", "callers: 2"} {

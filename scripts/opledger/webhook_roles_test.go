@@ -1,0 +1,26 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestWebhookRoles: the roles in the README are enough for create, rotate and check, where the
+// secret is there.
+func TestWebhookRoles(t *testing.T) {
+	t.Parallel()
+	w := newHookWorld(t)
+	w.secrets.Make(hookSecret)
+	for _, c := range []struct{ command, role string }{
+		{"create", "secretVersionManager"}, {"rotate", "secretVersionManager"}, {"check", "viewer"},
+	} {
+		if err := w.secrets.Grant(map[string][]string{
+			"opledger-webhook": {"roles/secretmanager." + c.role, "roles/secretmanager.secretAccessor"},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.do(c.command).want(t, exitDone); strings.Contains(s.err, "denied") {
+			t.Errorf("%s: %s", c.command, s.err)
+		}
+	}
+}
