@@ -35,7 +35,7 @@ func newConsole(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "console",
 		Short: "Show a ledger in the browser, on this machine",
-		Long: "Serves pages about a ledger on loopback: what needs a person, every operation with its timeline,\n" +
+		Long: "Serves pages about a ledger on loopback: what needs an operator, every operation with its timeline,\n" +
 			"effects, intents and the quarantine. It only reads. A deployed ledger is read with your own Google\n" +
 			"credentials; roles/datastore.viewer is enough. Pages update by themselves: from a file every 2 s, from\n" +
 			"Firestore every 30 s while one is open. To see it from another machine, use an SSH tunnel:\n\n" +
@@ -62,15 +62,15 @@ func newConsole(outside environment) *cobra.Command {
 			}
 			options := console.Options{
 				Ledger: l, Where: where.String(), Interval: settings.Ledger.Interval, Settings: config.Describe(settings),
-				Every: consoleEveryFirestore,
+				Most: 10, Every: consoleEveryFirestore,
 				Effects: phrase.EffectView{
 					Max: settings.Ledger.MaxAttempts, RetryFor: settings.Ledger.RetryFor, Paused: settings.Handlers.Paused,
-					Store: store,
+					Store: where.String(),
 				},
 				Log: logging.New(outside.err, ""),
 			}
 			if where.SQLite != "" {
-				options.Every = consoleEvery
+				options.Most, options.Every = 100, consoleEvery
 			}
 			listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 			if err != nil {

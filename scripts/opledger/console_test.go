@@ -82,6 +82,9 @@ func TestConsoleAgrees(t *testing.T) {
 	shown := cli(t, nil, "show", "a", "--store", f.store()).want(t, exitDone).out
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
 		story, err := l.Show(ctx, "batches/a")
+		if err != nil {
+			return err
+		}
 		view := phrase.EffectView{Max: 10, Store: f.store()}
 		if view.Now, err = l.Now(ctx); err != nil {
 			return err
@@ -97,6 +100,12 @@ func TestConsoleAgrees(t *testing.T) {
 		}
 		return err
 	})
+	_, first := fetch(t, "GET", url+"/", "")
+	status := cli(t, nil, "status", "--store", f.store()).want(t, exitFailed).out
+	const problem = "1 operation with a dead effect"
+	if !strings.Contains(first, problem) || !strings.Contains(status, problem) {
+		t.Errorf("%q is not on both: %s\n%s", problem, status, first)
+	}
 	for _, command := range []string{"opledger replay batches/a", "opledger abandon batches/a"} {
 		if !strings.Contains(shown, command) || !strings.Contains(page, command) {
 			t.Errorf("%q is not on both", command)

@@ -170,7 +170,7 @@ func runLocal(
 		return local.Summary{}, errors.Join(err, o.Listen.Close())
 	}
 	defer func() { err = errors.Join(err, opened.close()) }()
-	o.Store, o.Publisher, o.Where = opened.store, opened.publisher, opened.where
+	o.Store, o.Publisher, o.Where, o.StoreFlag = opened.store, opened.publisher, opened.where, opened.flag
 	if err := printConsole(outside, o); err != nil {
 		return local.Summary{}, errors.Join(err, o.Listen.Close())
 	}

@@ -17,6 +17,7 @@ import (
 type localStore struct {
 	access    string // how to inspect it while it exists
 	where     string // its name on the console's pages
+	flag      string // the --store that opens it; empty: no command can
 	store     ledger.Store
 	publisher ledger.Publisher // nil: effects are run inside the process
 	close     func() error
@@ -53,7 +54,7 @@ func openTemporaryStore(ctx context.Context) (localStore, error) {
 		return localStore{}, errors.Join(err, os.RemoveAll(dir))
 	}
 	return localStore{
-		access: listCommand(path), where: "a temporary file, sqlite:" + path, store: store,
+		access: listCommand(path), where: "a temporary file, sqlite:" + path, flag: "sqlite:" + path, store: store,
 		close: func() error { return errors.Join(store.Close(), os.RemoveAll(dir)) },
 	}, nil
 }
@@ -68,7 +69,8 @@ func openNamedStore(ctx context.Context, outside environment, flag string) (loca
 	if err != nil {
 		return localStore{}, err
 	}
-	return localStore{access: listCommand(where.SQLite), where: where.String(), store: store, close: store.Close}, nil
+	return localStore{access: listCommand(where.SQLite), where: where.String(), flag: where.String(), store: store,
+		close: store.Close}, nil
 }
 
 func listCommand(path string) string { return "the ledger for opledger list --store sqlite:" + path }

@@ -47,7 +47,7 @@ func newServe(outside environment) *cobra.Command {
 			}
 			options := server.Options{
 				Log: logging.New(outside.err, ""), Schedule: interval, AllowHosts: listen.allowHosts, LateSecret: true,
-				Console: true, Where: where.String(),
+				Console: true, Where: where.String(), StoreFlag: where.String(),
 			}
 			s, closeStore, err := openServer(ctx, outside, settings, where, options)
 			if err != nil {

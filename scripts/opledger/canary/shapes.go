@@ -53,7 +53,7 @@ func (c *Canary) described(ctx context.Context, s *Step, key operation.Key, sinc
 		return seen, c.unseen(ctx, service, since, "the event is in the ledger, and %s has not logged its form", service)
 	}
 	if !seen.first.refused {
-		s.did("a pass settled the batch before its event, so no delivery was refused, and none comes again")
+		s.did("a pass settled the batch before its event, so no delivery was refused, and none is redelivered")
 		return seen, nil
 	}
 	if found, err = c.await(ctx, redeliveryLimit, look(2)); err != nil {

@@ -37,6 +37,8 @@ type Options struct {
 	Settings []config.Described
 	// Interval is that between two reconcile passes: what is late follows from it.
 	Interval time.Duration
+	// Most is how many documents of each list the overview reads. It must be positive.
+	Most int
 	// Every is how often a page that is being watched is read again. It must be positive.
 	Every time.Duration
 	Log   *slog.Logger

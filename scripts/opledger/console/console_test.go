@@ -36,6 +36,9 @@ func TestPages(t *testing.T) {
 				t.Errorf("%s has %q, which the policy forbids", address, no)
 			}
 		}
+		if !strings.Contains(body, "hx-sse:connect") {
+			t.Errorf("%s has no stream", address)
+		}
 		if !strings.Contains(answer.Header().Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'") {
 			t.Errorf("%s: headers %v", address, answer.Header())
 		}
@@ -47,7 +50,7 @@ func TestEmpty(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for address, want := range map[string]string{
-		"/": "Nothing needs a person now.", "/console/operations": "opledger register batches/NAME",
+		"/": "Nothing needs an operator now.", "/console/operations": "opledger register batches/NAME",
 		"/console/operations?state=FAILED": "No operation matches these filters.",
 		"/console/effects":                 "No effect waits or runs.",
 		"/console/effects?show=dead":       "No effect is dead.", "/console/intents": "No intent waits for its operation.",
@@ -82,9 +85,12 @@ func TestWrongAddresses(t *testing.T) {
 	} {
 		answer := w.get(address)
 		if body := answer.Body.String(); answer.Code != want.code || !strings.Contains(body, want.says) ||
-			!strings.Contains(body, "<nav") {
+			!strings.Contains(body, "<nav") || strings.Contains(body, "hx-sse:connect") {
 			t.Errorf("%s: %d, want %d with %q: %s", address, answer.Code, want.code, want.says, body)
 		}
+	}
+	if body := w.get("/console/operations?job=nightly-*").Body.String(); strings.Contains(body, "hx-sse:connect") {
+		t.Error("a list that may read thousands of documents is read again and again")
 	}
 	if answer := w.get("/console/nothing"); answer.Code != http.StatusNotFound {
 		t.Errorf("another address: %d", answer.Code)

@@ -10,7 +10,8 @@
 //
 // A browser opens the address of its page once more, for a stream of events. The page is then read
 // again every Options.Every, once for all its watchers, and its main part is sent where it has
-// changed. Without a watcher nothing is read. A browser closes the stream of a hidden tab.
+// changed. Without a watcher nothing is read. A hidden tab has no stream, and neither has a list of
+// one job kind, which may cost thousands of reads.
 //
 // # What a page may do
 //

@@ -13,6 +13,9 @@ type effectsPage struct {
 	Replay string                // the command that replays all dead effects
 }
 
+// deadRows is of how many operations a page shows the dead effects: each is a document of its own.
+const deadRows = 25
+
 func loadEffects(c *Console, r *request) (any, error) {
 	p := effectsPage{Show: r.query.Get("show")}
 	after, err := r.after()
@@ -28,7 +31,7 @@ func loadEffects(c *Console, r *request) (any, error) {
 		p.Broken, p.Next = page.Broken, nextPage("/console/effects", page.Next)
 		return p, err
 	case "dead":
-		page, err := c.deadEffects(r, after, rows)
+		page, err := c.deadEffects(r, after, deadRows)
 		p.Rows, p.Broken, p.Groups = page.Items, page.Broken, phrase.GroupFailures(page.Items)
 		p.Replay = "opledger replay --dead" + c.view(r).StoreFlag()
 		if next := nextPage("/console/effects", page.Next); next != "" {

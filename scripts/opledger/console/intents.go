@@ -42,10 +42,19 @@ func loadIntents(c *Console, r *request) (any, error) {
 	return p, err
 }
 
+// An intentPage is what intent.html shows.
+type intentPage struct {
+	ledger.Intent
+	ShowLine string // the command that prints the same
+}
+
 func loadIntent(c *Console, r *request) (any, error) {
-	intent, err := c.options.Ledger.Intent(r, r.query.Get(theKey))
+	id := r.query.Get(theKey)
+	intent, err := c.options.Ledger.Intent(r, id)
 	if err != nil {
 		return nil, err
 	}
-	return intent, nil
+	return intentPage{
+		Intent: intent, ShowLine: "opledger show --intent " + phrase.ShellWord(id) + c.view(r).StoreFlag(),
+	}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -32,7 +33,7 @@ func newLive(every time.Duration) *live {
 
 func (l *live) close() { l.once.Do(func() { close(l.closed) }) }
 
-// serve sends the main part of a page as events: at once, and whenever it has changed. It ends when
+// serve sends the main part of a page as events, whenever it has changed. It ends when
 // the browser leaves or the console closes.
 func (l *live) serve(w http.ResponseWriter, r *http.Request, address string, load func(context.Context) []byte) {
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -90,6 +91,13 @@ func (l *live) refresh(ctx context.Context, page *watched, load func(context.Con
 	tick := time.NewTicker(l.every)
 	defer tick.Stop()
 	for {
+		select { // the browser has just been sent the page
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		case <-l.closed:
+			return
+		}
 		latest := load(ctx)
 		l.mu.Lock()
 		if ctx.Err() == nil && !bytes.Equal(latest, page.latest) {
@@ -98,13 +106,6 @@ func (l *live) refresh(ctx context.Context, page *watched, load func(context.Con
 			page.changed = make(chan struct{})
 		}
 		l.mu.Unlock()
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		case <-l.closed:
-			return
-		}
 	}
 }
 
@@ -114,13 +115,14 @@ func (l *live) state(page *watched) (latest []byte, changed <-chan struct{}) {
 	return page.latest, page.changed
 }
 
+// lineEnds makes one kind of line end of three: a stream of events knows all of them.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // message is a text as an event of a stream: one data line for each of its own.
 func message(text []byte) []byte {
 	var out bytes.Buffer
-	for line := range bytes.Lines(text) {
-		out.WriteString("data: ")
-		out.Write(bytes.TrimRight(line, "\r\n"))
-		out.WriteByte('\n')
+	for line := range strings.Lines(lineEnds.Replace(string(text))) {
+		out.WriteString("data: " + strings.TrimRight(line, "\n") + "\n")
 	}
 	out.WriteByte('\n')
 	return out.Bytes()

@@ -110,3 +110,12 @@ func (l *live) count() int {
 	defer l.mu.Unlock()
 	return len(l.watched)
 }
+
+// TestMessage: no text ends its line or its event early, whatever line ends it has.
+func TestMessage(t *testing.T) {
+	t.Parallel()
+	got := string(message([]byte("a\r\rb\r\nc\n\nd")))
+	if want := "data: a\ndata: \ndata: b\ndata: c\ndata: \ndata: d\n\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

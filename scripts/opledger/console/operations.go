@@ -36,7 +36,7 @@ type operationsPage struct {
 var (
 	showChoices = []choice{{"", "all, newest first"}, {"pending", "pending, by next look-up"},
 		{"dead", "with a dead effect"}}
-	// sinceChoices are durations, and "night": since the last 18:00 of this machine's zone.
+	// sinceChoices are durations, and "night": since 18:00 of the day before, in this machine's zone.
 	sinceChoices = []choice{
 		{"", "any time"}, {"night", "last night"}, {"24h", "the last 24 hours"}, {"72h", "the last 3 days"},
 		{"168h", "the last week"},
@@ -75,11 +75,12 @@ func loadOperations(c *Console, r *request) (any, error) {
 	if !since.IsZero() {
 		p.Rows = slices.DeleteFunc(page.Items, func(rec operation.Record) bool { return rec.CreatedAt.Before(since) })
 		// The list is in the order of CreatedAt, so that what follows is older still; a pending one is not.
-		more = more && (p.Filter.Pending || len(p.Rows) == len(page.Items))
+		more = more && (p.Filter.Pending || !page.Next.At.Before(since))
 	}
 	if more {
 		p.Next = link("/console/operations", "state", string(p.State), "collection", string(p.Filter.Collection),
 			"job", p.Filter.JobKind, "show", p.Show, "since", p.Since, "after", phrase.Cursor(page.Next))
+		p.Empty = "None of those that were read matches these filters. There are more."
 	}
 	return p, nil
 }
@@ -121,7 +122,7 @@ func matchable(pattern string) bool {
 	return err == nil
 }
 
-// lastEvening is 18:00 of the day before; after 18:00 it still is, until the day ends.
+// lastEvening is 18:00 of the day before.
 func lastEvening(now time.Time) time.Time {
 	year, month, day := now.Date()
 	return time.Date(year, month, day-1, 18, 0, 0, 0, now.Location())

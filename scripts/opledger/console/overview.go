@@ -19,6 +19,7 @@ type overviewPage struct {
 	Tiles     []tile
 	Attention []attention // the most urgent first
 	Ends      ends
+	Partial   bool // there may be more than Attention
 }
 
 // A tile is one number, and where to see what it counts.
@@ -33,12 +34,8 @@ type attention struct {
 	Words, Detail, Link string
 }
 
-// What the page reads of each list, at most. With the counts, which read one document each where
-// there are few, it costs about 60 reads on Firestore.
-const (
-	overviewMost = 5
-	overviewEnds = 30
-)
+// overviewEnds is of how many operations the picture shows the ends.
+const overviewEnds = 30
 
 // overviewLinks are the pages of what an overview tells about.
 var overviewLinks = map[string]string{
@@ -48,9 +45,9 @@ var overviewLinks = map[string]string{
 }
 
 func loadOverview(c *Console, r *request) (any, error) {
-	o, err := overview.Read(r, c.options.Ledger, overview.Options{Interval: c.options.Interval, Most: overviewMost})
+	o, err := overview.Read(r, c.options.Ledger, overview.Options{Interval: c.options.Interval, Most: c.options.Most})
 	newest, endsErr := c.options.Ledger.List(r, ledger.Filter{Limit: overviewEnds})
-	return overviewPage{Tiles: tiles(o), Attention: c.attention(o), Ends: drawEnds(newest.Items)},
+	return overviewPage{Tiles: tiles(o), Attention: c.attention(o), Ends: drawEnds(newest.Items), Partial: o.Partial},
 		errors.Join(err, endsErr)
 }
 
@@ -115,7 +112,7 @@ func failureWords(groups []phrase.FailureGroup) string {
 	for i, g := range groups {
 		words[i] = fmt.Sprintf("%d: %s", g.Count, g.Failure)
 	}
-	return strings.Join(words, " · ")
+	return "of those that were read: " + strings.Join(words, " · ")
 }
 
 func newestDeath(groups []phrase.FailureGroup) (at time.Time) {
@@ -154,16 +151,16 @@ func drawEnds(records []operation.Record) ends {
 	slices.SortFunc(settled, func(a, b operation.Record) int { return a.SettledAt.Compare(b.SettledAt) })
 	all := ends{Width: endWidth * len(settled), Height: endHeight}
 	for i, rec := range settled {
-		delay := time.Duration(0)
+		delay, words := time.Duration(0), "the time of its end is not known"
 		if !rec.UpdateTime.IsZero() {
 			delay = max(0, rec.SettledAt.Sub(rec.UpdateTime))
+			words = phrase.Took(delay) + " after its end"
 		}
 		// A millisecond is 4 pixels high, and a day all of it.
 		height := min(endHeight, 4+int(13*math.Log10(1+float64(delay.Milliseconds()))))
 		all.Bars = append(all.Bars, endBar{
 			Key: rec.Key, By: rec.SettledBy, X: i * endWidth, Y: endHeight - height, H: height,
-			Words: fmt.Sprintf("%s %s, settled by %s %s after its end", rec.Key, rec.State, rec.SettledBy,
-				phrase.Took(delay)),
+			Words: fmt.Sprintf("%s %s, settled by %s: %s", rec.Key, rec.State, rec.SettledBy, words),
 		})
 		if rec.SettledBy == operation.Webhook {
 			all.Webhook++

@@ -57,7 +57,7 @@ func (p page) templates() *template.Template {
 type shown struct {
 	Title   string
 	Path    string // of the page, for the navigation
-	Address string // of the page, for its stream
+	Address string // of the page's stream; empty: it has none
 	Where   string
 	Pages   []page
 	Query   string // of the search
@@ -71,7 +71,7 @@ type main struct {
 	Data  any    // of the page's own type; nil where nothing could be read
 }
 
-// Titles of pages and their paths, for the navigation of the layout.
+// Title is what the navigation calls the page.
 func (p page) Title() string { return p.title }
 
 // Path is the path of the page.
@@ -109,8 +109,12 @@ func (c *Console) handler(p page) http.Handler {
 		if title == "" {
 			title = query.Get(theKey)
 		}
+		address := p.Path() + "?" + withLive(query)
+		if status != http.StatusOK && status != http.StatusServiceUnavailable || query.Get("job") != "" {
+			address = "" // nothing to wait for, or a filter that may read thousands of documents
+		}
 		body := c.render(templates, "layout.html", shown{
-			Title: title, Path: p.Path(), Address: p.Path() + "?" + withLive(query), Where: c.options.Where, Pages: pages,
+			Title: title, Path: p.Path(), Address: address, Where: c.options.Where, Pages: pages,
 			Query: query.Get("q"), Main: m,
 		})
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -138,12 +142,8 @@ func (c *Console) load(ctx context.Context, p page, query url.Values) (main, int
 	if err == nil {
 		m.Data, err = p.load(c, &request{Context: ctx, query: query, now: now})
 	}
-	switch {
-	case err == nil:
+	if err == nil {
 		return m, http.StatusOK
-	case ctx.Err() == nil || errors.Is(err, context.DeadlineExceeded):
-		c.options.Log.WarnContext(ctx, "a page of the console is incomplete", "event", "console", "page", p.Path(),
-			"error", err)
 	}
 	m.Error = err.Error()
 	switch {
@@ -151,9 +151,11 @@ func (c *Console) load(ctx context.Context, p page, query url.Values) (main, int
 		return m, http.StatusBadRequest
 	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, ledger.ErrNoIntent):
 		return m, http.StatusNotFound
-	default:
-		return m, http.StatusServiceUnavailable
+	case ctx.Err() == nil || errors.Is(err, context.DeadlineExceeded): // else the browser has left
+		c.options.Log.WarnContext(ctx, "a page of the console is incomplete", "event", "console", "page", p.Path(),
+			"error", err)
 	}
+	return m, http.StatusServiceUnavailable
 }
 
 // A badRequest is a query that a page does not understand. Its text says what it understands.

@@ -30,6 +30,7 @@ type Options struct {
 	Speed      float64 // every duration is divided by it
 	Store      ledger.Store
 	Where      string // names the store on the console's pages
+	StoreFlag  string // the --store for the commands there; empty: none reaches it
 	// Publisher is where effects are published; nil: inside the process. If it is set, its messages
 	// must be pushed to the server from outside.
 	Publisher ledger.Publisher
@@ -129,7 +130,7 @@ func newFunctions(
 	functions, err = server.New(ctx, settings, server.Options{
 		Store: o.Store, Now: time.Now, Log: o.Log, Publisher: o.Publisher, Schedule: settings.Ledger.Interval,
 		Budget: max(time.Duration(float64(reconcile.DefaultBudget)/o.Speed), minBudget), Workers: effectsAtOnce,
-		Console: true, Where: o.Where,
+		Console: true, Where: o.Where, StoreFlag: o.StoreFlag,
 		Wrap: func(p ledger.Publisher) ledger.Publisher {
 			messages = newUnreliable(p, o.Seed, o.Faults)
 			return messages

@@ -1,8 +1,9 @@
 // Package overview reads what an operator wants to know of a ledger first: what waits, what runs,
 // what is dead and why, and what needs an operator. The terminal and the console show the same.
 //
-// It reads at most five times Options.Most documents, whatever the size of the ledger: counts read
-// none, and of each list only the beginning is read.
+// Of each of five lists at most Options.Most documents are read, and the dead effects of as many
+// operations, whatever the size of the ledger. Firestore charges a count one read for each 1,000
+// documents that it counts, ten at most.
 package overview
 
 import (
@@ -18,14 +19,16 @@ import (
 
 // An Overview is the state of a ledger at one time.
 type Overview struct {
-	At       time.Time       `json:"at"` // by the store's clock
-	Pending  Pending         `json:"pending"`
-	Effects  Effects         `json:"effects"`
-	Dead     Dead            `json:"dead"`
-	Unread   Unread          `json:"quarantine"`
-	Intents  Intents         `json:"intents"`
-	Problems []Problem       `json:"problems"` // what needs an operator, the most urgent first
-	Broken   []ledger.Broken `json:"broken,omitempty"`
+	At       time.Time `json:"at"` // by the store's clock
+	Pending  Pending   `json:"pending"`
+	Effects  Effects   `json:"effects"`
+	Dead     Dead      `json:"dead"`
+	Unread   Unread    `json:"quarantine"`
+	Intents  Intents   `json:"intents"`
+	Problems []Problem `json:"problems"` // what needs an operator, the most urgent first
+	// Partial: a list was longer than what was read of it, so that there may be more problems.
+	Partial bool            `json:"partial"`
+	Broken  []ledger.Broken `json:"broken,omitempty"`
 }
 
 // A Reader is what an Overview is read from. A [ledger.Ledger] is one.
@@ -59,8 +62,9 @@ type Pending struct {
 	DueSince time.Time `json:"dueSince,omitzero"`
 	// Stuck and Missing count those of the ones looked up next that are pending for too long, and that Gemini does
 	// not know.
-	Stuck   int `json:"stuck"`
-	Missing int `json:"missing"`
+	Stuck   int  `json:"stuck"`
+	Missing int  `json:"missing"`
+	more    bool // there are more than were read
 }
 
 // Effects are the open effects.
@@ -88,6 +92,7 @@ type Unread struct {
 	ledger.Total
 	// Malformed counts the signed bodies, of the newest, that no retry has ingested.
 	Malformed int `json:"malformed"`
+	more      bool
 }
 
 // Intents are the intents that wait for their operation.
@@ -95,6 +100,7 @@ type Intents struct {
 	ledger.Total
 	// Abandoned counts those of the next that were given up, and are searched for still.
 	Abandoned int `json:"abandoned"`
+	more      bool
 }
 
 // What a Problem is about.
@@ -141,7 +147,7 @@ func (o *Overview) readPending(ctx context.Context, l Reader, most int) error {
 	if err != nil {
 		return err
 	}
-	o.Broken = append(o.Broken, page.Broken...)
+	o.Broken, o.Pending.more = append(o.Broken, page.Broken...), o.partial(page.Next)
 	for i, r := range page.Items {
 		if i == 0 && r.DueAt.Before(o.At) {
 			o.Pending.DueSince = r.DueAt
@@ -166,6 +172,7 @@ func (o *Overview) readEffects(ctx context.Context, l Reader, most int) error {
 		return err
 	}
 	o.Broken = append(o.Broken, page.Broken...)
+	o.partial(page.Next)
 	var failing []ledger.Effect
 	for _, item := range page.Items {
 		e := item.Effect
@@ -195,6 +202,7 @@ func (o *Overview) readDead(ctx context.Context, l Reader, most int) error {
 		return err
 	}
 	o.Broken = append(append(o.Broken, page.Broken...), broken...)
+	o.partial(page.Next)
 	o.Dead.Errors = phrase.GroupFailures(effects)
 	o.Dead.Total, err = l.CountOperations(ctx, filter)
 	return err
@@ -205,7 +213,7 @@ func (o *Overview) readQuarantine(ctx context.Context, l Reader, most int) error
 	if err != nil {
 		return err
 	}
-	o.Broken = append(o.Broken, page.Broken...)
+	o.Broken, o.Unread.more = append(o.Broken, page.Broken...), o.partial(page.Next)
 	for _, q := range page.Items {
 		if q.Reason != unknownType && q.Outcome != ledger.Applied && q.Outcome != ledger.Dropped &&
 			q.Outcome != ledger.Duplicate {
@@ -225,7 +233,7 @@ func (o *Overview) readIntents(ctx context.Context, l Reader, most int) error {
 	if err != nil {
 		return err
 	}
-	o.Broken = append(o.Broken, page.Broken...)
+	o.Broken, o.Intents.more = append(o.Broken, page.Broken...), o.partial(page.Next)
 	for _, item := range page.Items {
 		if item.Intent.State == ledger.IntentAbandoned {
 			o.Intents.Abandoned++
@@ -233,6 +241,13 @@ func (o *Overview) readIntents(ctx context.Context, l Reader, most int) error {
 	}
 	o.Intents.Total, err = l.CountWaitingIntents(ctx)
 	return err
+}
+
+// partial notes and reports whether a list goes on behind what was read.
+func (o *Overview) partial(next ledger.Cursor) bool {
+	more := next.Path != ""
+	o.Partial = o.Partial || more
+	return more
 }
 
 // judge fills in the Problems.
@@ -252,13 +267,13 @@ func (o *Overview) judge(overdue time.Duration) {
 	add(late(o.Pending.DueSince), AboutPending, "list --pending", "a look-up is due for %s: do the scheduled passes run?",
 		phrase.Span(o.At.Sub(o.Pending.DueSince)))
 	add(o.Pending.Missing > 0, AboutPending, "list --pending", "%s that Gemini does not know",
-		phrase.Counted(o.Pending.Missing, "pending operation"))
+		atLeast(o.Pending.more, o.Pending.Missing, "pending operation"))
 	add(o.Pending.Stuck > 0, AboutPending, "list --pending", "%s pending for too long", phrase.Counted(o.Pending.Stuck,
 		"operation"))
 	add(o.Unread.Malformed > 0, AboutQuarantine, "quarantine list", "%s that could not be read",
-		phrase.Counted(o.Unread.Malformed, "signed request"))
+		atLeast(o.Unread.more, o.Unread.Malformed, "signed request"))
 	add(o.Intents.Abandoned > 0, AboutIntents, "list --intents", "%s given up: no operation was found",
-		phrase.Counted(o.Intents.Abandoned, "intent"))
+		atLeast(o.Intents.more, o.Intents.Abandoned, "intent"))
 	add(len(o.Broken) > 0, AboutDocuments, "list", "%s that cannot be read", phrase.Counted(len(o.Broken), "document"))
 }
 
@@ -267,4 +282,13 @@ func plural(t ledger.Total, thing string) string {
 		thing += "s"
 	}
 	return t.String() + " " + thing
+}
+
+// atLeast counts what was read, of more or of all.
+func atLeast(more bool, n int, thing string) string {
+	words := phrase.Counted(n, thing)
+	if more {
+		words = "at least " + words
+	}
+	return words
 }

@@ -30,7 +30,7 @@ func TestJudge(t *testing.T) {
 		Pending: Pending{DueSince: now.Add(-2 * time.Hour), Stuck: 1, Missing: 2},
 		Effects: Effects{ClaimableSince: now.Add(-2 * time.Hour), First: "batches/a"},
 		Dead:    Dead{Total: ledger.Total{N: 10_000, More: true}},
-		Unread:  Unread{Malformed: 1}, Intents: Intents{Abandoned: 2}, Broken: make([]ledger.Broken, 1),
+		Unread:  Unread{Malformed: 1, more: true}, Intents: Intents{Abandoned: 2}, Broken: make([]ledger.Broken, 1),
 	}
 	bad.judge(limit)
 	var got []string
@@ -44,7 +44,7 @@ func TestJudge(t *testing.T) {
 		"a look-up is due for 2h00m: do the scheduled passes run? | opledger list --pending",
 		"2 pending operations that Gemini does not know | opledger list --pending",
 		"1 operation pending for too long | opledger list --pending",
-		"1 signed request that could not be read | opledger quarantine list",
+		"at least 1 signed request that could not be read | opledger quarantine list",
 		"2 intents given up: no operation was found | opledger list --intents",
 		"1 document that cannot be read | opledger list",
 	}

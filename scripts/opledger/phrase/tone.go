@@ -12,7 +12,7 @@ type Tone string
 // The tones.
 const (
 	Good    Tone = "good"
-	Bad     Tone = "bad"     // a person must decide
+	Bad     Tone = "bad"     // an operator must decide
 	Warn    Tone = "warn"    // unusual
 	Busy    Tone = "busy"    // in progress, or expected
 	Neutral Tone = "neutral" // everything else

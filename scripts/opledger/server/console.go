@@ -18,15 +18,19 @@ import (
 // in this process.
 const consoleEvery = 2 * time.Second
 
+// consoleMost is how many documents of each list the overview reads, as opledger status does.
+const consoleMost = 100
+
 // newConsole adds the console to the guarded routes.
 func (s *Server) newConsole() {
 	s.console = console.New(console.Options{
 		Ledger: s.Ledger,
 		Effects: phrase.EffectView{
-			Max: s.settings.Ledger.MaxAttempts, RetryFor: s.settings.Ledger.RetryFor, Paused: s.settings.Handlers.Paused,
+			Store: s.options.StoreFlag, Max: s.settings.Ledger.MaxAttempts, RetryFor: s.settings.Ledger.RetryFor,
+			Paused: s.settings.Handlers.Paused,
 		},
 		Where: s.options.Where, Interval: s.settings.Ledger.Interval, Settings: config.Describe(s.settings),
-		Every: consoleEvery, Log: s.options.Log,
+		Most: consoleMost, Every: consoleEvery, Log: s.options.Log,
 	})
 	s.inside.Handle("GET /{$}", s.console)
 	s.inside.Handle("GET /console/", s.console)

@@ -66,6 +66,8 @@ type Options struct {
 	// names the ledger there.
 	Console bool
 	Where   string
+	// StoreFlag is the --store for the commands on the console's pages; empty: they need none.
+	StoreFlag string
 	// PushKeys replaces the URL of the keys for push tokens in a test; empty: Google's.
 	PushKeys string
 	// Workers is how many effects run at once, where they are published inside the process; 0: 8. No

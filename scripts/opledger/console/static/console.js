@@ -23,8 +23,14 @@
     });
   });
 
+  // A page in the background opens no stream either: a browser has six for each host, and each costs reads.
+  let late = false;
   document.addEventListener("htmx:before:request", (event) => {
-    if (paused()) event.preventDefault();
+    if (document.hidden) late = true;
+    if (paused() || document.hidden) event.preventDefault();
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (late && !document.hidden) location.reload();
   });
   document.addEventListener("htmx:sse:error", () => say("Not live: the connection is lost, trying again"));
   document.addEventListener("htmx:sse:after:connection", () => say("Live"));
