@@ -27,7 +27,7 @@ type Filter struct {
 // validate returns an error for a filter that contradicts itself.
 func (f Filter) validate() error {
 	if f.Pending && f.Dead {
-		return errors.New("Pending and Dead exclude each other")
+		return errors.New("a filter has Pending or Dead, not both")
 	}
 	if _, err := path.Match(f.JobKind, ""); err != nil {
 		return fmt.Errorf("the pattern of the job kind, %q: %w", f.JobKind, err)
