@@ -25,13 +25,13 @@ func (f Function) alert(ctx context.Context, m ledger.Message, report effect.Rep
 		if errors.Is(report.Cause, results.ErrLost) {
 			reason = "results-lost" // a reason of its own, because no replay restores them
 		}
-		log.ErrorContext(ctx, "an effect was given up", "reason", reason, "error", report.Cause)
+		log.ErrorContext(ctx, "an effect was given up", "reason", reason, "error", said(report.Cause))
 	case report.Alert:
 		log.WarnContext(ctx, "an effect has been failing for long", "reason", "failing-effect",
-			"failing_since", report.FailingSince, "error", report.Cause)
+			"failing_since", report.FailingSince, "error", said(report.Cause))
 	case report.Outcome == effect.Unknown && f.unknown.due(ledger.RuleOf(m.Effect), f.Now()):
 		log.ErrorContext(ctx, "there is no handler for an effect: deploy a revision whose OPLEDGER_EFFECTS has it",
-			"reason", "unknown-effect", "error", report.Cause)
+			"reason", "unknown-effect", "error", said(report.Cause))
 	}
 }
 

@@ -2,8 +2,10 @@ package effects_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,6 +87,42 @@ func TestFailingAlerts(t *testing.T) {
 		}
 		if want := []string{"WARNING failing-effect", "ERROR dead-effect"}; !slices.Equal(told, want) {
 			w.Errorf("alerts %v, want %v", told, want)
+		}
+	})
+}
+
+// TestFailuresAreRedacted: no line about a failed or a dead effect has what a client of its handler
+// said of its request, as in the ledger.
+func TestFailuresAreRedacted(t *testing.T) {
+	onLine(t, []string{"publish"}, func(w *line) {
+		w.plan(1)
+		f := effects.New(effects.Options{
+			Runner: effect.NewRunner(w.ledger, map[string]effect.Handler{
+				"publish": effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) {
+					return nil, errors.New("dial amqp://guest:hunter2@mq/v; https://hooks.example/T0/hunter2: refused")
+				}),
+			}),
+			Now: time.Now, Log: logging.New(&w.log, ""),
+		})
+		reasons := map[any]bool{}
+		for died := false; !died; time.Sleep(time.Hour) {
+			report, err := f.Run(w.Context(), ledger.Message{Operation: "batches/0000", Effect: "publish", Attempt: 1})
+			if err != nil {
+				w.Fatal(err)
+			}
+			died = report.Outcome == effect.Died
+			for _, logged := range w.log.Drain(w) {
+				if said, ok := logged["error"]; ok {
+					reasons[logged["reason"]] = true
+					if text := fmt.Sprint(said); !strings.HasSuffix(text, "dial amqp://mq/v; https://hooks.example/[path]: refused") ||
+						strings.Contains(text, "hunter2") {
+						w.Errorf("logged %v", logged)
+					}
+				}
+			}
+		}
+		if !reasons["claimed"] || !reasons["failing-effect"] || !reasons["dead-effect"] {
+			w.Errorf("it saw only lines with the reasons %v", reasons)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/redact"
 )
 
 // logAttempt logs the result of an attempt, with the alerts.
@@ -63,11 +64,18 @@ func (f Function) logAttempt(ctx context.Context, m ledger.Message, report effec
 		attributes = append(attributes, "failing_since", f.failingSince(report))
 	}
 	if report.Cause != nil {
-		attributes = append(attributes, "error", report.Cause)
+		attributes = append(attributes, "error", said(report.Cause))
 	}
 	log.Log(ctx, level, "effect", attributes...)
 	f.alert(ctx, m, report)
 }
+
+// maxCause is how many bytes are logged of why an attempt failed.
+const maxCause = 1 << 10
+
+// said returns why an attempt failed, as it may be logged: the text of a handler's error may hold
+// what a client said of its request.
+func said(cause error) string { return redact.Failure(cause.Error(), maxCause) }
 
 // failingSince returns when the first of the attempts failed that count against the effect. This
 // one may be the first.
