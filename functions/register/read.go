@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -24,7 +25,8 @@ const (
 
 // A reader answers GET /operations/{name}, such as /operations/batches/abc123, with the operation's
 // record: one document read. With ?wait=30s it answers as soon as the operation is settled, and
-// after that time in any case, with the record as it is then: at most one read every two seconds.
+// after that time in any case, with the record as it is then: at most one read every two seconds,
+// so none behind a shorter wait. Where the process ends, it answers with what it read last.
 type reader handler
 
 func (h reader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -76,23 +78,25 @@ func parseRead(r *http.Request) (name operation.Name, wait time.Duration, proble
 
 // await returns the record once the operation is settled, or wait is over, or the process ends.
 func (h reader) await(ctx context.Context, key operation.Key, wait time.Duration) (operation.Record, error) {
-	for {
-		rec, err := h.Ledger.Record(ctx, key)
-		if err != nil || rec.Settled() || wait <= 0 {
-			return rec, err
+	rec, err := h.Ledger.Record(ctx, key)
+	for err == nil && !rec.Settled() && wait > 0 {
+		step := readEvery
+		if wait < 2*readEvery {
+			step = wait // the last one, so that what follows it is no second read within readEvery
 		}
-		step := min(readEvery, wait)
-		if err := h.pause(ctx, step); errors.Is(err, errEnding) {
-			return rec, nil
-		} else if err != nil {
-			return rec, fmt.Errorf("waiting for %s: %w", key, err)
+		before := rec
+		if err = h.pause(ctx, step); err != nil {
+			err = fmt.Errorf("waiting for %s: %w", key, err)
+		} else if step >= readEvery {
+			rec, err = h.Ledger.Record(ctx, key)
+		}
+		if err != nil && (errors.Is(err, effect.ErrStopped) || errors.Is(context.Cause(ctx), effect.ErrStopped)) {
+			return before, nil
 		}
 		wait -= step
 	}
+	return rec, err
 }
-
-// errEnding: the process ends, and waits for no operation any more.
-var errEnding = errors.New("the process is ending")
 
 // pause sleeps for d. It returns early where the request or the process ends.
 func (h reader) pause(ctx context.Context, d time.Duration) error {
@@ -105,7 +109,7 @@ func (h reader) pause(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-h.Ending:
-		return errEnding
+		return effect.ErrStopped
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/opledger/opledger/functions/register"
+	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/logging"
@@ -46,8 +48,13 @@ func newWaiting(t *testing.T) *waiting {
 
 func (w *waiting) get(method, target string) reply {
 	w.Helper()
+	return w.getIn(w.Context(), method, target)
+}
+
+func (w *waiting) getIn(ctx context.Context, method, target string) reply {
+	w.Helper()
 	recorder := httptest.NewRecorder()
-	w.handler.ServeHTTP(recorder, httptest.NewRequestWithContext(w.Context(), method, target, nil))
+	w.handler.ServeHTTP(recorder, httptest.NewRequestWithContext(ctx, method, target, nil))
 	r := reply{Status: recorder.Code, Header: recorder.Header()}
 	into := any(&r.Record)
 	if r.Status/100 != 2 {
@@ -117,9 +124,17 @@ func TestReadWaits(t *testing.T) {
 		r.Record.State != operation.Pending {
 		t.Errorf("%+v", r)
 	}
-	if got := w.counting.Counts(); got.Gets != 4 || len(w.pauses) != 3 || w.pauses[0] != 2*time.Second ||
-		w.pauses[2] != time.Second {
+	if got := w.counting.Counts(); got.Gets != 3 || !slices.Equal(w.pauses,
+		[]time.Duration{2 * time.Second, 3 * time.Second}) {
 		t.Errorf("%+v, after pauses of %v", got, w.pauses)
+	}
+	w.pauses = nil
+	w.counting.Reset()
+	if r := w.get(http.MethodGet, "/operations/batches/abc?wait=1s"); r.Status != http.StatusOK {
+		t.Errorf("%+v", r)
+	}
+	if got := w.counting.Counts(); got.Gets != 1 || !slices.Equal(w.pauses, []time.Duration{time.Second}) {
+		t.Errorf("two reads within two seconds: %+v, after pauses of %v", got, w.pauses)
 	}
 	w.pauses = nil
 	w.between = func(n int) {
@@ -154,5 +169,34 @@ func TestReadEnds(t *testing.T) {
 	if r := w.get(http.MethodGet, "/operations/batches/abc?wait=30s"); r.Status != http.StatusOK ||
 		r.Record.State != operation.Pending {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestReadStops: a deployed function ends the contexts of its requests when it is told to stop. One
+// that waits is answered with what there is, in a pause and in a read. Any other end is an error.
+func TestReadStops(t *testing.T) {
+	t.Parallel()
+	w := newWaiting(t)
+	for _, inRead := range []bool{false, true} {
+		for cause, status := range map[error]int{
+			effect.ErrStopped: http.StatusOK, context.Canceled: http.StatusServiceUnavailable,
+		} {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			w.handler = register.New(register.Options{
+				Ledger: w.ledger, Now: func() time.Time { return noon }, Log: logging.New(w.log, "p"),
+				Pause: func(ctx context.Context, _ time.Duration) error {
+					cancel(cause)
+					if inRead {
+						return nil
+					}
+					return context.Cause(ctx)
+				},
+			})
+			if r := w.getIn(ctx, http.MethodGet, "/operations/batches/abc?wait=30s"); r.Status != status ||
+				status == http.StatusOK && r.Record.State != operation.Pending {
+				t.Errorf("%v, in a read %v: %+v, want %d", cause, inRead, r, status)
+			}
+		}
 	}
 }
