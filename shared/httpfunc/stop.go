@@ -91,7 +91,7 @@ func (s *stopper) stop() {
 	s.mu.Unlock()
 	if !s.idleWithin(finishTime) {
 		s.end(effect.ErrStopped)
-		s.idleWithin(stopTime - finishTime)
+		s.idleWithin(stopTime - finishTime - answerTime)
 	}
 	time.Sleep(answerTime)
 	s.exit(0)
