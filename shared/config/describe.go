@@ -51,7 +51,12 @@ func shownValue(v reflect.Value) string {
 			return "not set"
 		}
 		return value.Format(time.RFC3339)
-	case bool, int, int64, time.Duration:
+	case time.Duration:
+		if value == notSet {
+			return "not set"
+		}
+		return value.String()
+	case bool, int, int64:
 		return fmt.Sprint(value)
 	}
 	if v.IsZero() {

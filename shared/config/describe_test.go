@@ -28,6 +28,7 @@ func TestDescribe(t *testing.T) {
 	for _, want := range []string{
 		"{OPLEDGER_INTERVAL 7m0s}", "{OPLEDGER_EFFECTS page}", "{OPLEDGER_WEBHOOK_SECRET set}", "{GEMINI_API_KEY set}",
 		"{OPLEDGER_GEMINI_API_KEY_SECRET not set}", "{OPLEDGER_RESTORED_AT not set}",
+		"{OPLEDGER_LOOKUP_MAX_INTERVAL not set}",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in %s", want, text)
