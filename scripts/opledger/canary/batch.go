@@ -22,7 +22,8 @@ const nowhere = "https://opledger-canary.invalid/"
 // A Spend says how a real batch is submitted. It costs money.
 type Spend struct {
 	// Submit starts a batch of one tiny request through package submit, with that correlation id. It
-	// is delivered to uris; none: to the static webhook. Delete deletes it at Gemini.
+	// is delivered to uris; none: to the static webhook. It bounds its time itself, as ctx does not
+	// end. Delete deletes the batch at Gemini.
 	Submit func(ctx context.Context, correlationID string, uris []string) (name string, err error)
 	Delete func(ctx context.Context, name string) error
 	// Webhooks finds the static webhook.
@@ -67,7 +68,8 @@ func (c *Canary) batch(ctx context.Context, s *Step) error {
 	case c.Spend.Dynamic != "":
 		uris = []string{c.Spend.Dynamic}
 	}
-	name, err := c.Spend.Submit(ctx, c.key.ID(), uris)
+	// Not interrupted: without the name of what Gemini has started there is nothing to remove.
+	name, err := c.Spend.Submit(context.WithoutCancel(ctx), c.key.ID(), uris)
 	if name != "" {
 		defer c.removeBatch(ctx, s, name)
 	}
@@ -89,6 +91,7 @@ func (c *Canary) batch(ctx context.Context, s *Step) error {
 	if err != nil {
 		return err
 	}
+	s.redelivered = true
 	if hook != "" {
 		if seen.ping, err = c.ping(ctx, s, hook); err != nil {
 			return err
@@ -210,9 +213,23 @@ func (c *Canary) removeBatch(ctx context.Context, s *Step, name string) {
 	}
 	parsed, err := operation.ParseName(name, operation.Batches)
 	if err == nil {
+		c.awaited(ctx, s, parsed.Key)
 		_, err = c.Ledger.Forget(ctx, parsed.Key)
 	}
 	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		s.left = append(s.left, cut("opledger forget "+name, "the batch was not removed from the ledger: %w", err))
+	}
+}
+
+// awaited says that a delivery comes again where Webhook refused it, which is the one that settled
+// the batch, and nothing has waited for that. The ledger does not know the batch any more then.
+func (c *Canary) awaited(ctx context.Context, s *Step, key operation.Key) {
+	if s.redelivered {
+		return
+	}
+	story, err := c.Ledger.Show(ctx, key)
+	if err == nil && story.Record.SettledBy == operation.Webhook {
+		s.left = append(s.left, cut("opledger forget "+string(key)+" after that; it also expires after the retention",
+			"Gemini redelivers what was refused once, which leaves an unregistered record of %s", key))
 	}
 }

@@ -44,6 +44,8 @@ type Step struct {
 	LookAt string `json:"lookAt,omitempty"`
 
 	left []error // what could not be removed
+	// redelivered: the redelivery of the batch's event was waited for, or none comes.
+	redelivered bool
 }
 
 // A Hop is the time between two moments in the life of the batch.

@@ -60,7 +60,8 @@ func (c *Canary) described(ctx context.Context, s *Step, key operation.Key, sinc
 		return seen, err
 	}
 	if !found {
-		s.did("Gemini has not redelivered within %s what was refused once", redeliveryLimit)
+		s.did("Gemini has not redelivered within %s what was refused once; if it comes, it leaves an unregistered record, "+
+			"which expires after the retention", redeliveryLimit)
 		return seen, nil
 	}
 	s.Hops = append(s.Hops, Hop{
