@@ -78,27 +78,48 @@ removal() {
   [ -z "$title" ] || removing+=("--condition=title=$title,expression=$expression")
 }
 
-# take_away COMMAND PATTERN GRANT… takes away from a policy what is surplus, and says so.
-take_away() {
-  local command=$1 reading list line removing
+# surplus_of COMMAND PATTERN GRANT… prints what of the policy that a command reads is surplus. ACTION in the command is its place.
+surplus_of() {
+  local reading list
+  IFS=' ' read -ra reading <<<"gcloud ${1/ACTION/get-iam-policy} --project=$project --quiet"
   shift
-  IFS=' ' read -ra reading <<<"gcloud ${command/ACTION/get-iam-policy} --project=$project --quiet"
   list=$("${reading[@]}" "${policy_flags[@]}") || return
-  while IFS= read -r -u 5 line; do
-    removal "$command" "$line"
-    printf 'taken away, because it is not granted any more: %s\n' "${removing[*]}" >&2
-    "${removing[@]}" --quiet --format=none || return
-  done 5< <(surplus "$@" <<<"$list")
+  surplus "$@" <<<"$list"
 }
 
-# take_away_buckets PATTERN KEPT… does so for every bucket of the project that is not kept. A policy that cannot be read is reported.
-take_away_buckets() {
-  local pattern=$1 list name
-  shift
-  list=$(gcloud storage buckets list "--project=$project" --quiet '--format=value(name)') || return
+# take_away COMMAND PATTERN GRANT… takes away from a policy what is surplus, and says so.
+take_away() {
+  local list line removing
+  list=$(surplus_of "$@") || return
+  while IFS= read -r -u 5 line; do
+    [ -n "$line" ] || continue
+    removal "$1" "$line"
+    printf 'taken away, because it is not granted any more: %s\n' "${removing[*]}" >&2
+    "${removing[@]}" --quiet --format=none || return
+  done 5<<<"$list"
+}
+
+# point_out COMMAND PATTERN GRANT… prints what is surplus in a policy, with the command that takes it away.
+point_out() {
+  local list line removing
+  list=$(surplus_of "$@") || return
+  while IFS= read -r line; do
+    [ -n "$line" ] || continue
+    removal "$1" "$line"
+    printf 'no effect needs this grant; if nothing else does, take it away: %s\n' "$(quoted "${removing[@]}")" >&2
+  done <<<"$list"
+}
+
+# on_each take_away|point_out THINGS FORM PATTERN KEPT… does so for every bucket or secret of the project that is not kept. FORM is
+# before its name in a command. A policy that cannot be read is reported.
+on_each() {
+  local act=$1 things=$2 form=$3 pattern=$4 listing list name
+  shift 4
+  IFS=' ' read -ra listing <<<"gcloud $things list --project=$project --quiet"
+  list=$("${listing[@]}" '--format=value(name.basename())') || return
   while IFS= read -r -u 6 name; do
     [[ -n $name && " $* " != *" $name "* ]] || continue
-    take_away "storage buckets ACTION gs://$name" "$pattern" || printf 'what is granted on gs://%s is not known\n' "$name" >&2
+    "$act" "$things ACTION $form$name" "$pattern" || printf 'what is granted on %s is not known\n' "$form$name" >&2
   done 6<<<"$list"
 }
 
@@ -107,7 +128,7 @@ quietly() { if [ -n "$dry_run" ]; then run "$@"; else patiently "$@"; fi; }
 
 # withdraw takes away the grants of an earlier run that are not in the table with the choices of this one.
 withdraw() {
-  local kind name line wanted about
+  local kind name line wanted about names
   capture secrets_there secrets list '--format=value(name.basename())'
   while read -r -u 3 kind name; do
     wanted=()
@@ -120,5 +141,10 @@ withdraw() {
       quietly "${about[@]}"
     fi
   done 3< <(things)
-  quietly take_away_buckets "$(ours_on bucket -)" ${buckets[@]+"${buckets[@]}"}
+  quietly on_each take_away "storage buckets" gs:// "$(ours_on bucket -)" ${buckets[@]+"${buckets[@]}"}
+  # Handlers in Go may read secrets that only the operator knows of, so what is on the others is left to the operator. A secret may be
+  # named with the project's number, so the last part of the name counts.
+  names_of own-secret -
+  quietly on_each point_out secrets '' "$(ours_on own-secret -)" "$webhook_secret" "$gemini_secret" "$effect_secret" \
+    ${names[@]+"${names[@]##*/}"}
 }

@@ -128,7 +128,8 @@ func TestBucketsThatCannotBeRead(t *testing.T) {
 		{Pattern: "^gcloud storage buckets get-iam-policy gs://closed ", Err: "ERROR: 403\n", Code: 1},
 	}
 	r := bash(t, append(closed, holding(t)...), "", "-euc", `. scripts/common.sh; . scripts/roles.sh; . scripts/surplus.sh
-		project=my-project; name_everything; read_tables; take_away_buckets "$(ours_on bucket -)" my-results`).want(t, 0)
+		project=my-project; name_everything; read_tables
+		on_each take_away "storage buckets" gs:// "$(ours_on bucket -)" my-results`).want(t, 0)
 	if !strings.Contains(r.stderr, "what is granted on gs://closed is not known") ||
 		len(r.matching("remove-iam-policy-binding gs://my-old")) != 2 {
 		t.Errorf("it called %q and said %s", r.lines(), r.stderr)
@@ -170,4 +171,52 @@ func TestTeardownTakesAway(t *testing.T) {
 			t.Errorf("of %s it took away %+v", bucket, taken)
 		}
 	}
+}
+
+// withOwnSecrets is a deployed project with secrets of the operator: an effect names one, by the number of its project,
+// and each may be read by Effects.
+func withOwnSecrets(t *testing.T) world {
+	t.Helper()
+	held := member("effects") + "|roles/secretmanager.secretAccessor||\n"
+	return append(world{
+		{Pattern: "^" + needs + "$", Out: "reconcile\nsecret projects/123/secrets/crm-token\n"},
+		{Pattern: "^gcloud secrets list ", Out: "closed\ncrm-token\ncrm-old\nopledger-webhook-secret\n"},
+		{Pattern: "^gcloud secrets get-iam-policy closed ", Err: "ERROR: 403\n", Code: 1},
+		{Pattern: "^gcloud secrets get-iam-policy crm-old ",
+			Out: held + "user:me@example.com|roles/secretmanager.secretAccessor||\n"},
+		{Pattern: "^gcloud secrets get-iam-policy crm-token ", Out: held},
+		{Pattern: "^gcloud secrets get-iam-policy projects/123/secrets/crm-token ", Out: held},
+	}, deployed(t)...)
+}
+
+// TestOwnSecretsAreLeft: deploy takes nothing away on secrets that no effect names any more, since handlers in Go may
+// read them. It prints the command. Teardown takes away what an account has that is gone.
+func TestOwnSecretsAreLeft(t *testing.T) {
+	t.Parallel()
+	removal := func(name string) string {
+		return "gcloud secrets remove-iam-policy-binding " + name + " --project=my-project --member=" + member("effects") +
+			" --role=roles/secretmanager.secretAccessor"
+	}
+	r := deploy(t, withOwnSecrets(t)).want(t, 0)
+	if taken := r.matching("secrets remove-iam-policy-binding crm-"); len(taken) != 0 {
+		t.Errorf("it took away %+v", taken)
+	}
+	if n := strings.Count(r.stderr, "take it away: "); n != 1 ||
+		!strings.Contains(r.stderr, "take it away: "+removal("crm-old")+"\n") ||
+		!strings.Contains(r.stderr, "what is granted on closed is not known\n") {
+		t.Errorf("it points out %d, and says %s", n, r.stderr)
+	}
+	dry := deploy(t, withOwnSecrets(t)[:1], "--dry-run")
+	really := bash(t, withOwnSecrets(t), "", script(t, dry)).want(t, 0)
+	compare(t, really.lines(), r.lines())
+	if !strings.Contains(really.stderr, "take it away: "+removal("crm-old")+"\n") {
+		t.Errorf("the printed script says %s", really.stderr)
+	}
+
+	r = bash(t, withOwnSecrets(t), "", "scripts/teardown", "--project", project, "--yes").want(t, 0)
+	var taken []string
+	for _, c := range r.matching("secrets remove-iam-policy-binding ") {
+		taken = append(taken, strings.TrimSuffix(c.Line, " --quiet --format=none"))
+	}
+	compare(t, taken, []string{removal("crm-token"), removal("crm-old")})
 }
