@@ -18,8 +18,8 @@ var userinfos = regexp.MustCompile(`((?i:[a-z][a-z0-9+.-]*)` + slashes + `)[^\s/
 
 // Failure returns the beginning of the text of a failure from outside, in at most limit bytes: of
 // each URL without the userinfo, of HTTP and WebSocket also without the path and the query, and
-// without what looks like a credential. It is for texts of handlers, which may hold what a client said of its request. Nothing is known
-// of that, so all of these are removed, secret or not.
+// without what looks like a credential. It is for texts of handlers, which may hold what a client
+// said of its request. Nothing is known of that, so all of these are removed, secret or not.
 func Failure(text string, limit int) string {
 	text = urls.ReplaceAllStringFunc(text[:min(len(text), limit+margin)], func(url string) string {
 		parts := urls.FindStringSubmatch(url)
