@@ -13,7 +13,7 @@ const slashes = `:(?:\\*/){2}`
 var urls = regexp.MustCompile(`((?i:https?|wss?)` + slashes + `)` + `([^\s/?#"'<>@]*@)?` + `([^\s/?#"'<>@\\]+)` +
 	`([/?#\\](?:[^\s"'<>]*[^\s"'<>.,:;)])?)?`)
 
-// userinfos matches the beginning of a URL of any scheme, such as that of a database, with userinfo.
+// userinfos matches the beginning of a URL with userinfo, of any scheme, such as a database's.
 var userinfos = regexp.MustCompile(`((?i:[a-z][a-z0-9+.-]*)` + slashes + `)[^\s/"'<>]*@`)
 
 // Failure returns the beginning of the text of a failure from outside, in at most limit bytes: of
