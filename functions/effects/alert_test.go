@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -96,15 +95,19 @@ func TestFailingAlerts(t *testing.T) {
 func TestFailuresAreRedacted(t *testing.T) {
 	onLine(t, []string{"publish"}, func(w *line) {
 		w.plan(1)
+		reasons := map[any]bool{}
 		f := effects.New(effects.Options{
 			Runner: effect.NewRunner(w.ledger, map[string]effect.Handler{
 				"publish": effect.HandlerFunc(func(context.Context, effect.Task) ([]ledger.Write, error) {
-					return nil, errors.New("dial amqp://guest:hunter2@mq/v; https://hooks.example/T0/hunter2: refused")
+					err := errors.New("dial amqp://guest:hunter2@mq/v; https://hooks.example/T0/hunter2: refused")
+					if reasons["failing-effect"] {
+						err = effect.Permanent(err)
+					}
+					return nil, err
 				}),
 			}),
 			Now: time.Now, Log: logging.New(&w.log, ""),
 		})
-		reasons := map[any]bool{}
 		for died := false; !died; time.Sleep(time.Hour) {
 			report, err := f.Run(w.Context(), ledger.Message{Operation: "batches/0000", Effect: "publish", Attempt: 1})
 			if err != nil {
@@ -114,8 +117,7 @@ func TestFailuresAreRedacted(t *testing.T) {
 			for _, logged := range w.log.Drain(w) {
 				if said, ok := logged["error"]; ok {
 					reasons[logged["reason"]] = true
-					if text := fmt.Sprint(said); !strings.HasSuffix(text, "dial amqp://mq/v; https://hooks.example/[path]: refused") ||
-						strings.Contains(text, "hunter2") {
+					if said != "dial amqp://mq/v; https://hooks.example/[path]: refused" {
 						w.Errorf("logged %v", logged)
 					}
 				}
