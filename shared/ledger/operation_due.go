@@ -22,7 +22,9 @@ func (l *Ledger) Now(ctx context.Context) (time.Time, error) {
 type DueOperation struct {
 	Record operation.Record
 	doc    Document
-	// widen: its next look-up may be later than after one interval. A mark of the pass says so first.
+	// marked: its next look-up may be later than after one interval, since a mark of the pass says so.
+	marked bool
+	// widen: the look-ups of old operations are widened.
 	widen bool
 	// passStart is the start of the pass that claimed it.
 	passStart time.Time
@@ -61,16 +63,17 @@ const waitingFactor = 12
 const lookUpParts = 12
 
 // nextLookUp returns when an operation is due again that a pass looks up. That is one interval after
-// the pass began. With widen, and after a conclusive look-up, it is a twelfth of the operation's age
-// where that is longer, at most LookupMaxInterval [R6]. It is not after the next alert that the
-// operation is stuck, unless that is within one interval, where a pass finds it in any case.
-func (l *Ledger) nextLookUp(rec operation.Record, passStart time.Time, widen bool) time.Time {
-	wait := l.settings.Interval
+// the pass began. It is later only of a marked one, after a conclusive look-up: twelve intervals
+// where it waits for its submitter; with widen, a twelfth of its age, at most LookupMaxInterval [R6].
+// It is not after the next alert that the operation is stuck, unless that is within one interval,
+// where a pass finds it in any case.
+func (l *Ledger) nextLookUp(d DueOperation, passStart time.Time) time.Time {
+	rec, wait := d.Record, l.settings.Interval
 	switch {
-	case rec.HasCondition():
+	case !d.marked || rec.HasCondition():
 	case rec.State.Waiting():
 		wait *= waitingFactor
-	case widen:
+	case d.widen:
 		wait = min(max(wait, passStart.Sub(rec.SubmittedAt)/lookUpParts), l.settings.lookupMax())
 	}
 	soonest, due := l.nextAfter(passStart, l.settings.Interval), l.nextAfter(passStart, wait)
@@ -162,7 +165,8 @@ func (m *move) try(ctx context.Context, d DueOperation) error {
 	m.result, m.messages = Postponed{}, nil
 	rec.Attempts++
 	rec, m.result.Stuck, m.result.Alert = l.withStuck(rec, m.passStart)
-	rec.DueAt = l.nextLookUp(rec, m.passStart, d.widen).Add(-l.unique())
+	d.Record = rec
+	rec.DueAt = l.nextLookUp(d, m.passStart).Add(-l.unique())
 	planned := plan{record: rec}
 	if m.result.Alert {
 		var err error
@@ -210,5 +214,6 @@ func (m *move) again(ctx context.Context) error {
 		return nil
 	}
 	// The mark is about the attempt that the query found, and about no other.
-	return m.try(ctx, DueOperation{Record: rec, doc: doc, widen: m.found.widen && rec.Attempts == m.found.Record.Attempts})
+	marked := m.found.marked && rec.Attempts == m.found.Record.Attempts
+	return m.try(ctx, DueOperation{Record: rec, doc: doc, marked: marked, widen: m.found.widen})
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -14,8 +15,8 @@ import (
 // marksPath is the one document of the marks, which a pass reads where it asks for the time.
 const marksPath Path = PassesCollection + "/lookups"
 
-// A Marks is the document in which passes leave their marks. A widened look-up is postponed before
-// its request, for longer than an interval. A pass that dies between the two would delay it so long.
+// A Marks is the document in which passes leave their marks. A look-up is postponed before its request,
+// some for longer than an interval. A pass that dies between the two would delay those so long.
 // So the pass first leaves a mark with what it is about to postpone, one write for each page, and
 // removes it at its end. A later pass that finds a mark past its time makes that due again [R6].
 type Marks struct {
@@ -96,14 +97,19 @@ func (k *Lookups) Recover(ctx context.Context) []error {
 		for _, looked := range mark.Moved {
 			if err := k.ledger.restore(ctx, mark, looked); err != nil {
 				errs = append(errs, err)
-				handled = handled && Permanent(err)
+				handled = handled && Permanent(err) && !errors.Is(err, ErrNewer) // a later pass may be of the newer revision
 			}
 		}
-		if handled {
+		if handled || mark.Start.Add(k.ledger.longest()).Before(k.start) { // what it moved is due in any case
 			k.dead = append(k.dead, mark.Pass)
 		}
 	}
 	return errs
+}
+
+// longest is the longest time between two look-ups of an operation.
+func (l *Ledger) longest() time.Duration {
+	return max(waitingFactor*l.settings.Interval, l.settings.lookupMax())
 }
 
 // restore makes an operation due one interval after the mark's pass began. Where its attempts are
@@ -130,15 +136,16 @@ func (l *Ledger) restore(ctx context.Context, mark Mark, looked LookedUp) error 
 
 // Prepare leaves a mark for the operations of a page that Claim is about to postpone for longer than
 // an interval; none for a page without any. widen: the look-ups of old operations are widened.
-// After an error nothing of the page is widened. It is the store's.
+// After an error nothing of the page is postponed for so long. It is the store's.
 func (k *Lookups) Prepare(ctx context.Context, page []DueOperation, widen bool) error {
 	moved := k.unanswered()
 	marked := len(moved)
 	for i, d := range page {
-		if k.unreadable != nil || !k.ledger.postponesLong(d.Record, k.start, widen) {
+		d.marked, d.widen = true, widen
+		if k.unreadable != nil || !k.ledger.postponesLong(d, k.start) {
 			continue
 		}
-		page[i].widen = widen
+		page[i] = d
 		moved = append(moved, LookedUp{Key: d.Record.Key, Attempts: d.Record.Attempts + 1})
 	}
 	if len(moved) == marked {
@@ -146,21 +153,29 @@ func (k *Lookups) Prepare(ctx context.Context, page []DueOperation, widen bool) 
 	}
 	err := k.write(ctx, moved, k.until)
 	for i := range page {
-		page[i].widen = page[i].widen && err == nil
+		page[i].marked = page[i].marked && err == nil
 	}
 	return err
 }
 
 // postponesLong reports whether the next look-up is later than after one interval.
-func (l *Ledger) postponesLong(rec operation.Record, passStart time.Time, widen bool) bool {
-	rec, _, _ = l.withStuck(rec, passStart)
-	return l.nextLookUp(rec, passStart, widen).After(passStart.Add(l.settings.Interval))
+func (l *Ledger) postponesLong(d DueOperation, passStart time.Time) bool {
+	d.Record, _, _ = l.withStuck(d.Record, passStart)
+	return l.nextLookUp(d, passStart).After(passStart.Add(l.settings.Interval))
 }
 
-// Claim is Postpone for this pass.
+// Claim is Postpone for this pass. After an error the move may have been made. Then it stays marked:
+// where it was not made, the attempts are others.
 func (k *Lookups) Claim(ctx context.Context, d DueOperation) (Postponed, error) {
 	p, err := k.ledger.Postpone(ctx, d, k.start)
-	if rec := p.Operation.Record; err == nil && rec.DueAt.After(k.start.Add(k.ledger.settings.Interval)) {
+	rec := p.Operation.Record
+	long := rec.DueAt.After(k.start.Add(k.ledger.settings.Interval))
+	if err != nil {
+		rec = d.Record
+		rec.Attempts++
+		long = d.marked && !errors.Is(err, ErrConflict)
+	}
+	if long {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.open[rec.Key] = LookedUp{Key: rec.Key, Attempts: rec.Attempts}

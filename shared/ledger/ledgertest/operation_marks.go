@@ -1,6 +1,8 @@
 package ledgertest
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
@@ -23,6 +25,19 @@ func (w *world) aged() {
 	w.running(day)
 }
 
+// recoversNewer makes a pass that finds one mark of a record of a newer revision.
+func (w *world) recoversNewer() {
+	w.Helper()
+	k, err := w.ledger().BeginLookups(w.ctx, passTime)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if errs := k.Recover(w.ctx); len(errs) != 1 || !errors.Is(errs[0], ledger.ErrNewer) {
+		w.Errorf("Recover: %v, want ErrNewer", errs)
+	}
+	w.ended(k)
+}
+
 // dueToNext makes the next pass after so long, and returns how many operations are due to it.
 func (w *world) dueToNext(after time.Duration) int {
 	w.Helper()
@@ -40,6 +55,22 @@ func (w *world) dueToNext(after time.Duration) int {
 	}
 	w.ended(k)
 	return len(page.Items)
+}
+
+// A cutOff is a store whose commits are made, once cancel is set, and never answered: the caller's
+// time ends before.
+type cutOff struct {
+	ledger.Store
+	cancel context.CancelFunc
+}
+
+func (s *cutOff) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
+	tokens, err := s.Store.Commit(ctx, writes...)
+	if s.cancel != nil && err == nil {
+		s.cancel()
+		return nil, ctx.Err()
+	}
+	return tokens, err
 }
 
 var operationMarks = join([]ledgerTest{
@@ -149,6 +180,55 @@ var operationMarks = join([]ledgerTest{
 		equal(w, "errors", len(k.Recover(w.ctx)), 1)
 		k.Conclude(due.Record.Key)
 		w.ended(k)
+	}},
+	{"a move that was made and not answered stays marked [R6]", func(w *world) {
+		w.aged()
+		store := &cutOff{Store: w.store}
+		k, page := w.lookups(w.over(store))
+		if err := k.Prepare(w.ctx, page, true); err != nil {
+			w.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(w.ctx)
+		store.cancel = cancel
+		if _, err := k.Claim(ctx, page[0]); !errors.Is(err, context.Canceled) {
+			w.Fatalf("Claim: %v, want context.Canceled", err)
+		}
+		store.cancel = nil
+		w.waits(k, time.Hour)
+		w.ended(k)
+		equal(w, "marks", len(w.marked()), 1)
+		equal(w, "due after an interval", w.dueToNext(w.settings.Interval), 1)
+		equal(w, "marks at last", len(w.marked()), 0)
+	}},
+	{"a record of a newer revision keeps its mark until it is due in any case [L6, R6]", func(w *world) {
+		w.aged()
+		w.moved()
+		record := ledger.OperationPath(w.name.Key)
+		w.raise(record)
+		w.store.Advance(w.settings.Interval)
+		w.recoversNewer()
+		equal(w, "marks", len(w.marked()), 1)
+		Renumber(w.T, w.store.Store.(*Checked).Store, record, operation.SchemaVersion)
+		equal(w, "due to the newer revision", w.dueToNext(time.Second), 1)
+		equal(w, "marks at last", len(w.marked()), 0)
+
+		w.moved()
+		w.raise(record)
+		w.store.Advance(time.Hour + time.Second)
+		w.recoversNewer()
+		equal(w, "marks when it is due in any case", len(w.marked()), 0)
+	}},
+	{"without a mark what waits for its submitter is looked up in every interval [R6]", func(w *world) {
+		w.aged()
+		w.ingest(w.event("d2", operation.RequiresAction, 2*time.Second))
+		k, page := w.lookups(w.over(Inject(w.store, Times(3, FailBefore)...)))
+		if err := k.Prepare(w.ctx, page, false); err == nil {
+			w.Error("Prepare: no error")
+		}
+		if _, err := k.Claim(w.ctx, page[0]); err != nil {
+			w.Fatal(err)
+		}
+		w.waits(k, w.settings.Interval)
 	}},
 	{"without a mark nothing is widened [R6]", func(w *world) {
 		w.aged()
