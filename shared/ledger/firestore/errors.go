@@ -51,10 +51,17 @@ func classifyCommit(ctx context.Context, err error, sent int) error {
 			return fmt.Errorf("%s: %w: %w", doing, ledger.ErrUnavailable, err)
 		}
 	}
-	if err != nil && sent == 0 && ctx.Err() == nil { // a value that Firestore has no type for
+	if err != nil && sent == 0 && unencodable(err) {
 		return fmt.Errorf("%s: %w: %w", doing, ledger.ErrInvalid, err)
 	}
 	return classify(ctx, doing, err)
+}
+
+// unencodable reports whether an error of a commit that was not sent is about a value that Firestore
+// has no type for. Every other one is the context's or has a gRPC status.
+func unencodable(err error) bool {
+	_, hasStatus := status.FromError(err)
+	return !hasStatus && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // tooBig is Firestore's whole message about a commit of more than 10 MiB, index entries included,

@@ -18,7 +18,11 @@ func TestMain(m *testing.M) {
 	harness.AtOnce(12) // they wait for the emulator, and for pauses after injected faults
 	code := harness.Main(m)
 	// OpenCensus, which the client links, starts one goroutine for the life of the process.
-	err := goleak.Find(goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	ignored := []goleak.Option{goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")}
+	if theClientsOwn != nil {
+		ignored = append(ignored, theClientsOwn)
+	}
+	err := goleak.Find(ignored...)
 	if err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1

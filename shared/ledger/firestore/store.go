@@ -2,7 +2,9 @@ package firestore
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +20,7 @@ import (
 // A Store is a ledger.Store in a Firestore database. Any number of processes may share the
 // database.
 type Store struct {
-	client *cloud.Client
+	client *cloud.Client // closes its connection, also one to an emulator
 }
 
 var _ ledger.Store = (*Store)(nil)
@@ -30,10 +32,19 @@ func Open(ctx context.Context, projectID, databaseID string, opts ...option.Clie
 	if databaseID == "" {
 		databaseID = cloud.DefaultDatabaseID
 	}
-	counting := option.WithGRPCDialOption(grpc.WithChainUnaryInterceptor(countAttempts))
-	opts = append([]option.ClientOption{counting}, opts...) // before others: they may answer in its place
+	counting := grpc.WithChainUnaryInterceptor(countAttempts)
+	own, release := option.WithGRPCDialOption(counting), func() error { return nil }
+	if addr := os.Getenv(emulatorVariable); addr != "" {
+		conn, err := dialEmulator(addr, counting)
+		if err != nil {
+			return nil, fmt.Errorf("connecting to the Firestore emulator at %s=%s: %w", emulatorVariable, addr, err)
+		}
+		own, release = option.WithGRPCConn(conn), conn.Close
+	}
+	opts = append([]option.ClientOption{own}, opts...) // before others: they may answer in its place
 	client, err := cloud.NewClientWithDatabase(ctx, projectID, databaseID, opts...)
 	if err != nil {
+		err = errors.Join(err, release())
 		return nil, fmt.Errorf("opening Firestore database %s of project %q: %w", databaseID, projectID, err)
 	}
 	return &Store{client: client}, nil

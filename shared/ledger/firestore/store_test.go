@@ -139,16 +139,6 @@ func TestNamedDatabasesAreApart(t *testing.T) {
 	}
 }
 
-func TestOpenHonoursTheEmulatorsVariable(t *testing.T) {
-	t.Setenv("FIRESTORE_EMULATOR_HOST", harness.Firestore(t))
-	store, err := firestore.Open(t.Context(), harness.ProjectID(t), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = store.Close() }()
-	commit(t, store, ledger.Write{Path: ledger.OperationPath("a"), Data: fullRecord()})
-}
-
 func TestOpenWithoutAProjectSaysSo(t *testing.T) {
 	t.Parallel()
 	if _, err := firestore.Open(t.Context(), "", ""); err == nil {
