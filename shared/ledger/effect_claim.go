@@ -114,9 +114,10 @@ func (l *Ledger) claim(
 		return Grant{Verdict: Held, RetryAfter: others.until, LastError: effect.LastError}, nil
 	}
 	effect.State = EffectClaimed
-	effect.Fence = l.settings.nextFence(effect.Fence)
+	before := effect.Fence
+	effect.Fence = l.settings.nextFence(before)
 	effect.Attempts++
-	effect.begin(now)
+	effect.begin(before, now)
 	effect.ClaimableAt = now.Add(l.settings.ClaimTTL)
 	effect.DueAt = effect.ClaimableAt
 	if err := l.commit(ctx, append(others.writes, l.writeEffect(docs[0], effect))...); err != nil {

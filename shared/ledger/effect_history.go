@@ -44,10 +44,11 @@ const maxHistory = 10
 // maxHistoryError bounds the error of each of them, in bytes.
 const maxHistoryError = 200
 
-// begin opens the history's entry of a claim, or reopens that of the attempt which it continues.
-func (e *Effect) begin(now time.Time) {
+// begin opens the history's entry of a claim, or reopens that of the attempt which it continues:
+// before is the fence of the claim before. A version that keeps no history may have made that one.
+func (e *Effect) begin(before int64, now time.Time) {
 	n := len(e.History)
-	if n > 0 && e.History[n-1].Outcome == AttemptContinued {
+	if n > 0 && e.History[n-1].Outcome == AttemptContinued && e.History[n-1].Fence == before {
 		last := &e.History[n-1]
 		last.Fence, last.Ended, last.Outcome = e.Fence, time.Time{}, ""
 		return

@@ -74,6 +74,26 @@ var effectHistory = join([]ledgerTest{
 		equal(w, "took 4 seconds", entry.Ended.Sub(entry.Began) >= 4*time.Second, true)
 		equal(w, "fence", entry.Fence, int64(5))
 	}},
+	{"an attempt that continues is not that of an earlier version's claim", func(w *world) {
+		w.succeed()
+		if _, err := w.ledger().Continue(w.ctx, w.granted(publish)); err != nil {
+			w.Fatalf("Continue: %v", err)
+		}
+		doc := w.document(ledger.EffectPath(w.name.Key, publish))
+		var effect ledger.Effect
+		if err := doc.Decode(&effect); err != nil {
+			w.Fatal(err)
+		}
+		effect.Version++
+		effect.Fence++ // claimed and released by one that keeps no history
+		effect.Attempts++
+		if _, err := w.store.Commit(w.ctx, ledger.Write{Path: doc.Path, Token: doc.Token, Data: effect}); err != nil {
+			w.Fatal(err)
+		}
+		w.finish(w.granted(publish))
+		history := w.history(ledger.AttemptContinued, ledger.AttemptDone)
+		equal(w, "fences", fmt.Sprint(history[0].Fence, history[1].Fence), "1 3")
+	}},
 	{"the last ten attempts are kept, with errors of 200 bytes", func(w *world) {
 		w.succeed()
 		for i := range 13 {
