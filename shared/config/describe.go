@@ -9,7 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 )
 
-// A Described is a setting for a person to read.
+// A Described is a setting for the operator to read.
 type Described struct{ Name, Value string }
 
 // Describe returns every setting of a struct that Parse returned, in the order of its fields.

@@ -246,7 +246,7 @@ func (c *Confirmer) makeDueNow(ctx context.Context, key operation.Key) error {
 	}
 	_, err := c.ledger.MakeDueNow(ctx, key)
 	if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrNewer) {
-		return nil // it has expired, and its intent not yet
+		return nil // it has expired, and its intent not yet; or a newer revision looks it up
 	}
 	return err
 }

@@ -90,11 +90,10 @@ type siblings struct {
 }
 
 // siblingRuns reads the sibling runs of an effect, which its operation's record names: its first run
-// and its reruns, of which at most
-// one is CLAIMED. A run whose lease is over still counts until it is claimed again and ended,
-// because its worker may resume and extend the lease. The claim's commit writes the operation's
-// record, so that of two siblings' concurrent claims one decides again. An effect without siblings
-// costs nothing.
+// and its reruns, of which at most one is CLAIMED. A run whose lease is over still counts until it
+// is claimed again and ended, because its worker may resume and extend the lease. The claim's commit
+// writes the operation's record, so that of two siblings' concurrent claims one decides again. An
+// effect without siblings costs nothing.
 func (l *Ledger) siblingRuns(
 	ctx context.Context, recordDoc Document, rec operation.Record, effect Effect, now time.Time,
 ) (siblings, error) {

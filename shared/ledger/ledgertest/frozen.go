@@ -32,7 +32,7 @@ var freeze = flag.Bool("freeze", false, "write the golden files of document kind
 // A RawStore is a store whose documents a test reads and writes as they are stored.
 type RawStore struct {
 	ledger.Store
-	// Read returns a document as it is stored, Write stores one; as text that a person can compare.
+	// Read returns a document as it is stored, Write stores one; as text that the operator can compare.
 	Read  func(t testing.TB, path ledger.Path) []byte
 	Write func(t testing.TB, path ledger.Path, text []byte)
 }
