@@ -130,7 +130,7 @@ func TestCutOffAfterTheMove(t *testing.T) {
 		<-r.Context().Done()
 		return true
 	})
-	if got := w.passWith(reconcile.Options{Dynamic: true, Budget: time.Second}); !got.More || got.Unknown != 1 {
+	if got := w.passWith(reconcile.Options{Dynamic: true, Budget: 4 * time.Second}); !got.More || got.Unknown != 1 {
 		t.Errorf("R6: %+v", got)
 	}
 	<-asked
