@@ -38,7 +38,7 @@ func newStatus(outside environment) *cobra.Command {
 		Long: "Says how much is pending and since when, how many effects run, which are dead and why, what is in\n" +
 			"quarantine and which intents wait, and then what needs an operator, each with the command that shows\n" +
 			"it. Exits with 1 if something does. Set $OPLEDGER_INTERVAL and $OPLEDGER_EFFECTS_PAUSED to the values\n" +
-			"of the functions. It reads the beginning of each list, about 400 documents at most, and counts to\n" +
+			"of the functions. It reads the beginning of each list, about 600 documents at most, and counts to\n" +
 			"10,000.",
 		Example: "  opledger status\n" +
 			"  opledger status --json",

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/harness"
 )
 
 const submitHeading = "### Submit and register"
@@ -46,9 +46,9 @@ func TestReadmeSubmitters(t *testing.T) {
 	} {
 		t.Run(c.language, func(t *testing.T) {
 			t.Parallel()
-			program := needProgram(t, c.program)
+			program := harness.Program(t, c.program, "the README's example for it is not run")
 			if c.language == "sh" {
-				needProgram(t, "curl")
+				harness.Program(t, "curl", "the README's example for it is not run")
 			}
 			path := filepath.Join(t.TempDir(), c.file)
 			if err := os.WriteFile(path, []byte(readmeBlock(t, c.language)), 0o600); err != nil {
@@ -95,21 +95,6 @@ func (f *fleet) runReadme(program, path string) {
 	if out, err := command.CombinedOutput(); err != nil {
 		f.t.Fatalf("%s: %v\n%s", path, err, out)
 	}
-}
-
-// needProgram returns where a program is; without it the test is skipped, or fails where nothing may be skipped.
-func needProgram(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err == nil {
-		return path
-	}
-	message := fmt.Sprintf("%s is not installed; the README's example for it is not run", name)
-	if os.Getenv("OPLEDGER_REQUIRE_EMULATORS") == "1" {
-		t.Fatal(message)
-	}
-	t.Skip(message)
-	return ""
 }
 
 // TestReadmeGo: what the README shows of a Go program is part of one that compiles.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -78,6 +80,27 @@ func ClientOptions(addr string, dial ...grpc.DialOption) []option.ClientOption {
 	return emulator.ClientOptions(addr, dial...)
 }
 
+// Missing ends a test that needs something which is not here: it skips the test with a message that
+// says what, or fails it where OPLEDGER_REQUIRE_EMULATORS=1 says that nothing may be skipped.
+func Missing(t testing.TB, message string) {
+	t.Helper()
+	if os.Getenv(envRequire) == "1" {
+		t.Fatal(message)
+	}
+	t.Skip(message)
+}
+
+// Program returns where a program is. A test that needs it is ended by Missing where it is not
+// installed; what says what is not tested without it.
+func Program(t testing.TB, name, what string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		Missing(t, fmt.Sprintf("%s is not installed; %s", name, what))
+	}
+	return path
+}
+
 func (s *shared) addr(t testing.TB) string {
 	t.Helper()
 	s.mu.Lock()
@@ -89,8 +112,8 @@ func (s *shared) addr(t testing.TB) string {
 		s.process, s.err = s.start(context.Background()) // it serves later tests, too: not this test's context
 	}
 	if s.err != nil {
-		if errors.Is(s.err, emulator.ErrMissing) && os.Getenv(envRequire) != "1" {
-			t.Skipf("%v (or set %s to the address of a running one)", s.err, s.env)
+		if errors.Is(s.err, emulator.ErrMissing) {
+			Missing(t, fmt.Sprintf("%v (or set %s to the address of a running one)", s.err, s.env))
 		}
 		t.Fatal(s.err)
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/opledger/opledger/test/harness"
 )
 
 // guard finds what keeps the ledger's module from being destroyed.
@@ -40,12 +42,7 @@ func TestTheGuardGoesFirst(t *testing.T) {
 // destroyed.
 func TestDestroyKeepsTheLedger(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("terraform"); err != nil {
-		if os.Getenv("OPLEDGER_REQUIRE_EMULATORS") != "" {
-			t.Fatal(err)
-		}
-		t.Skipf("Terraform is not installed: %v", err)
-	}
+	harness.Program(t, "terraform", "the guard of the ledger is not tried")
 	dir := t.TempDir()
 	ledger := `variable "delete_protection" { type = bool }
 resource "terraform_data" "index" {

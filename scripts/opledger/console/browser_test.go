@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // axe finds what a screen reader or a keyboard cannot use. testdata/axe.LICENSE is its licence.
@@ -41,13 +41,7 @@ type browser struct {
 // OPLEDGER_REQUIRE_EMULATORS=1.
 func newBrowser(w *world) *browser {
 	w.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		if os.Getenv("OPLEDGER_REQUIRE_EMULATORS") == "1" {
-			w.Fatalf("the pages are tested in Chromium: %v", err)
-		}
-		w.Skipf("the pages are tested in Chromium, which is not installed: %v", err)
-	}
+	path := harness.Program(w, "chromium", "the pages are not tested in a browser")
 	server := httptest.NewServer(w.console)
 	w.Cleanup(server.Close)
 	w.Cleanup(w.console.Close) // before it: the server waits for the streams

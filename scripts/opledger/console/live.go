@@ -19,7 +19,7 @@ type live struct {
 	watched map[string]*watched // by the page's address
 }
 
-// A watched is a page with at least one watcher. What live.mu guards: all but load.
+// A watched is a page with at least one watcher. live.mu guards all of it.
 type watched struct {
 	watchers int
 	latest   []byte
@@ -33,8 +33,8 @@ func newLive(every time.Duration) *live {
 
 func (l *live) close() { l.once.Do(func() { close(l.closed) }) }
 
-// serve sends the main part of a page as events, whenever it has changed. It ends when
-// the browser leaves or the console closes.
+// serve sends the main part of a page as events, whenever it has changed. It ends when the browser
+// leaves or the console closes.
 func (l *live) serve(w http.ResponseWriter, r *http.Request, address string, load func(context.Context) []byte) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger/emulator"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // asParent in the environment makes this test binary a parent that starts an emulator and waits to
@@ -45,10 +46,7 @@ func starters() map[string]starter {
 func need(t *testing.T) {
 	t.Helper()
 	if _, err := emulator.Find(); err != nil {
-		if os.Getenv("OPLEDGER_REQUIRE_EMULATORS") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
+		harness.Missing(t, err.Error())
 	}
 }
 
