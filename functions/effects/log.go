@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/redact"
 )
 
 // logAttempt logs the result of an attempt, with the alerts.
@@ -75,7 +75,7 @@ const maxCause = 1 << 10
 
 // said returns why an attempt failed, as it may be logged: the text of a handler's error may hold
 // what a client said of its request.
-func said(cause error) string { return redact.Failure(cause.Error(), maxCause) }
+func said(cause error) string { return diag.Failure(cause.Error(), maxCause) }
 
 // failingSince returns when the first of the attempts failed that count against the effect. This
 // one may be the first.

@@ -2,12 +2,14 @@ package effects
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/opledger/opledger/shared/cloud"
+	"github.com/opledger/opledger/shared/cloud/connect"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/httpfunc"
@@ -35,14 +37,20 @@ func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, err
 	if err != nil {
 		return nil, fmt.Errorf("making the custom handlers: %w", err)
 	}
-	runner, err := cloud.Runner(ctx, cloud.Effects{
-		Firestore: s.Firestore, Topic: s.Topic, Ledger: s.Ledger, Handlers: s.Handlers, Results: s.Results,
-	}, custom, log)
-	if err != nil {
+	o := effect.HandlerOptions{Log: log, Topics: effect.NewTopics(s.Firestore.ProjectID), Custom: custom, Now: time.Now}
+	if o.Results, err = cloud.Results(ctx, s.Results); err != nil {
 		return nil, err
 	}
+	var closeLedger func() error
+	if o.Ledger, closeLedger, err = connect.Ledger(ctx, s.Firestore, s.Topic, s.Ledger); err != nil {
+		return nil, err
+	}
+	handlers, err := cloud.Handlers(ctx, s.Ledger.Effects, s.Handlers, o)
+	if err != nil {
+		return nil, errors.Join(err, closeLedger()) // the function is built again at the next request
+	}
 	return New(Options{
-		Runner: runner, Paused: s.Handlers.Paused, Now: time.Now, Log: log,
+		Runner: effect.NewRunner(o.Ledger, handlers), Paused: s.Handlers.Paused, Now: time.Now, Log: log,
 		Concurrency: effect.Concurrency(s.Ledger.Effects), Slots: s.Instance.Slots,
 		Timeout: s.Instance.Timeout,
 	}), nil

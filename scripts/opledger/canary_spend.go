@@ -14,10 +14,10 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/canary"
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/shared/redact"
 	"github.com/opledger/opledger/shared/submit"
 )
 
@@ -87,7 +87,7 @@ func (f *canarySpend) open(ctx context.Context, settings config.Gemini, endpoint
 	if err != nil {
 		return nil, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
 	}
-	redactor := redact.ForKey(key, settings.BaseURL)
+	redactor := diag.ForAPIKey(key, settings.BaseURL)
 	client, err := newGenai(ctx, settings, key, redactor)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (f *canarySpend) open(ctx context.Context, settings config.Gemini, endpoint
 }
 
 // submit starts the batch: one request, whose answer is a word.
-func (f *canarySpend) submit(ctx context.Context, s *submit.Submitter, redactor *redact.Redactor, id string,
+func (f *canarySpend) submit(ctx context.Context, s *submit.Submitter, redactor *diag.Redactor, id string,
 	uris []string,
 ) (string, error) {
 	submitted, err := s.Batch(ctx, submit.Job{CorrelationID: id, JobKind: canary.JobKind}, f.model, &genai.BatchJobSource{

@@ -12,11 +12,11 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/cloud"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/shared/redact"
 	"github.com/opledger/opledger/shared/submit"
 )
 
@@ -114,7 +114,7 @@ func (f *submitFlags) submit(
 		return err
 	}
 	return w.do(ctx, func() error {
-		redactor := redact.ForKey(key, settings.Gemini.BaseURL)
+		redactor := diag.ForAPIKey(key, settings.Gemini.BaseURL)
 		submitter, err := newSubmitter(ctx, w.Ledger, settings.Gemini, key, redactor)
 		if err != nil {
 			return err
@@ -126,7 +126,7 @@ func (f *submitFlags) submit(
 
 // newSubmitter connects a submitter with Gemini.
 func newSubmitter(
-	ctx context.Context, l *ledger.Ledger, settings config.Gemini, key string, redactor *redact.Redactor,
+	ctx context.Context, l *ledger.Ledger, settings config.Gemini, key string, redactor *diag.Redactor,
 ) (*submit.Submitter, error) {
 	lists, err := lookup.NewClient(ctx, lookup.Options{APIKey: key, BaseURL: settings.BaseURL})
 	if err != nil {
@@ -140,7 +140,7 @@ func newSubmitter(
 }
 
 // newGenai returns the SDK's client.
-func newGenai(ctx context.Context, settings config.Gemini, key string, redactor *redact.Redactor) (*genai.Client,
+func newGenai(ctx context.Context, settings config.Gemini, key string, redactor *diag.Redactor) (*genai.Client,
 	error,
 ) {
 	client, err := genai.NewClient(ctx, &genai.ClientConfig{
@@ -160,7 +160,7 @@ func newGenai(ctx context.Context, settings config.Gemini, key string, redactor 
 
 // report prints what was submitted. An error says what is recorded, and what happens next.
 func (f *submitFlags) report(
-	outside environment, redactor *redact.Redactor, submitted submit.Submitted, err error,
+	outside environment, redactor *diag.Redactor, submitted submit.Submitted, err error,
 ) error {
 	if err != nil {
 		what := errors.New(redactor.Text(err.Error()))

@@ -2,50 +2,15 @@ package cloud
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"time"
 
-	"github.com/opledger/opledger/shared/cloud/connect"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
 )
-
-// Effects are the settings of the effects function.
-type Effects struct {
-	Firestore config.Firestore
-	Topic     config.Topic
-	Ledger    config.Ledger
-	Handlers  config.Handlers
-	Results   config.Results
-}
-
-// Runner returns what runs effects, with the custom handlers by the name of their effect. After an
-// error nothing stays open, because the function is built again at the next request.
-func Runner(ctx context.Context, settings Effects, custom map[string]effect.Handler,
-	log *slog.Logger) (*effect.Runner, error) {
-	o := effect.HandlerOptions{Log: log, Topics: effect.NewTopics(settings.Firestore.ProjectID), Custom: custom,
-		Now: time.Now}
-	var err error
-	if o.Results, err = Results(ctx, settings.Results); err != nil {
-		return nil, err
-	}
-	if o.Signer, err = EffectSigner(ctx, settings.Handlers); err != nil {
-		return nil, err
-	}
-	var closeLedger func() error
-	if o.Ledger, closeLedger, err = connect.Ledger(ctx, settings.Firestore, settings.Topic, settings.Ledger); err != nil {
-		return nil, err
-	}
-	handlers, err := Handlers(ctx, settings.Ledger.Effects, settings.Handlers, o)
-	if err != nil {
-		return nil, errors.Join(err, closeLedger())
-	}
-	return effect.NewRunner(o.Ledger, handlers), nil
-}
 
 // Handlers returns the handler of each effect, by the effect's name. It is effect.Handlers with the
 // settings put into o; a Signer in o is kept. Its errors are those of EffectSigner and

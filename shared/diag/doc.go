@@ -1,4 +1,4 @@
-// Package diag reports problems with an input: it quotes the input, cut to a bound, suggests what
-// was probably meant, and prints all problems at once, one per line. Settings, commands and the
-// readers of foreign texts use it.
+// Package diag words what went wrong, so that it can be printed, logged and stored: it quotes an
+// input, cut to a bound, suggests what was probably meant, prints all problems at once, one per
+// line, and takes secrets out of what others say.
 package diag

@@ -43,7 +43,7 @@
 //     effect already happened [S8]: the answer may be older than an attempt that is still on its way.
 //   - It builds what it sends from task.Payload alone, a [ledger.Payload], so that every attempt sends
 //     the same.
-//   - Its errors are stored and logged. What it quotes of an answer goes through a redact.Redactor, as
+//   - Its errors are stored and logged. What it quotes of an answer goes through a diag.Redactor, as
 //     in http, so that no token of the request is in it.
 //   - It stops when its context ends: from then on a successor may be at work.
 //   - It may be called for many operations at once.

@@ -12,9 +12,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/redact"
-	"github.com/opledger/opledger/shared/retryafter"
 )
 
 var httpKind = kind{name: "http", new: func() Action { return &DoHTTP{} }}
@@ -182,13 +182,13 @@ func post(ctx context.Context, client *http.Client, to target, o HTTPOptions, ta
 	if permanent(response.StatusCode, o.Permanent) {
 		return Permanent(err)
 	}
-	return RetryAfter(err, retryafter.Parse(response.Header.Get("Retry-After"), o.Now(), maxRetryAfter))
+	return RetryAfter(err, api.ParseRetryAfter(response.Header.Get("Retry-After"), o.Now(), maxRetryAfter))
 }
 
 // carriedBy returns what removes the secrets of a request from a text. The path and the query of
 // its URL often hold a token, and a receiver may repeat them, or a header.
-func carriedBy(request *http.Request) *redact.Redactor {
-	r := &redact.Redactor{}
+func carriedBy(request *http.Request) *diag.Redactor {
+	r := &diag.Redactor{}
 	r.AddRequest(request)
 	return r
 }

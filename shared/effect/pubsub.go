@@ -21,7 +21,6 @@ import (
 
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/redact"
 )
 
 var pubsubKind = kind{name: "pubsub", new: func() Action { return &DoPubSub{} }}
@@ -152,7 +151,7 @@ func PubSub(topics *Topics, topic string, timeout time.Duration) Handler {
 		if err == nil {
 			return nil, nil
 		}
-		failure := fmt.Errorf("publishing to %s: %w", topic, new(redact.Redactor).Error(err))
+		failure := fmt.Errorf("publishing to %s: %w", topic, new(diag.Redactor).Error(err))
 		if status.Code(err) == codes.InvalidArgument {
 			failure = Permanent(failure)
 		}

@@ -11,8 +11,6 @@ import (
 	"google.golang.org/api/option"
 	"google.golang.org/api/storage/v1"
 	htransport "google.golang.org/api/transport/http"
-
-	"github.com/opledger/opledger/shared/redact"
 )
 
 // Buckets is Cloud Storage, for DoResults with a bucket. It is safe for concurrent use. It looks
@@ -60,7 +58,7 @@ func (b *Buckets) connect(ctx context.Context) (*storage.Service, error) {
 	return service, nil
 }
 
-// newStorage returns a client whose requests are recorded for redact.Watch, with the credentials
+// newStorage returns a client whose requests are recorded for diag.Watch, with the credentials
 // that it adds to them.
 func newStorage(ctx context.Context, options []option.ClientOption) (*storage.Service, error) {
 	base := http.DefaultTransport
@@ -69,7 +67,7 @@ func newStorage(ctx context.Context, options []option.ClientOption) (*storage.Se
 		transport.MaxIdleConnsPerHost = 100 // as many as the library's own
 		base = transport
 	}
-	transport, err := htransport.NewTransport(ctx, redact.Transport{Next: base}, options...)
+	transport, err := htransport.NewTransport(ctx, noteSent{Next: base}, options...)
 	if err != nil {
 		return nil, err
 	}

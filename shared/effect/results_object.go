@@ -15,7 +15,6 @@ import (
 
 	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/redact"
 )
 
 // ResultsObjectOptions are what ResultsObject works with.
@@ -77,7 +76,7 @@ type objectWriter struct {
 	to   folder
 	task Task
 	name string
-	sent *redact.Exchange
+	sent *sentRequest
 }
 
 func (w *objectWriter) perform(ctx context.Context) error {
@@ -108,7 +107,7 @@ func (w *objectWriter) perform(ctx context.Context) error {
 
 // write creates the object, or accepts the one that is there.
 func (w *objectWriter) write(ctx context.Context, lines *resultLines) error {
-	ctx, w.sent = redact.Watch(ctx)
+	ctx, w.sent = watchSent(ctx)
 	service, err := w.Buckets.connect(ctx)
 	if err != nil {
 		return err

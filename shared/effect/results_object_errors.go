@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/api/googleapi"
 
-	"github.com/opledger/opledger/shared/retryafter"
+	"github.com/opledger/opledger/shared/gemini/api"
 )
 
 // transient are the statuses below 500 that the next attempt may not get. 400 is one because Cloud
@@ -42,7 +42,7 @@ func (w *objectWriter) refused(doing string, err error) error {
 	err = Answered(fmt.Errorf("%s: Cloud Storage answered %d: %s%s", doing, answer.Code,
 		w.sent.Redactor().Quote(message, maxQuotedBytes), hint), answer.Code)
 	if answer.Code >= http.StatusInternalServerError || slices.Contains(transient, answer.Code) {
-		return RetryAfter(err, retryafter.Parse(answer.Header.Get("Retry-After"), w.Now(), maxRetryAfter))
+		return RetryAfter(err, api.ParseRetryAfter(answer.Header.Get("Retry-After"), w.Now(), maxRetryAfter))
 	}
 	return Permanent(err)
 }

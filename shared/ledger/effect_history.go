@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/shared/redact"
 )
 
 // An AttemptOutcome says how an attempt at an effect ended, in words that pages and commands print.
@@ -67,7 +67,7 @@ func (e *Effect) finished(outcome AttemptOutcome, cause error, at time.Time) {
 	last := &e.History[n-1]
 	last.Ended, last.Outcome = operation.Instant(at), outcome
 	if cause != nil {
-		last.Status, last.Error = httpStatus(cause), redact.Failure(cause.Error(), maxHistoryError)
+		last.Status, last.Error = httpStatus(cause), diag.Failure(cause.Error(), maxHistoryError)
 	}
 }
 
@@ -83,4 +83,4 @@ func httpStatus(err error) int {
 
 // causeText is the text of a failure as lastError keeps it. A handler may return what a client said,
 // with the whole URL, whose path and query often authenticate the sender.
-func causeText(cause error) string { return redact.Failure(cause.Error(), maxStoredText) }
+func causeText(cause error) string { return diag.Failure(cause.Error(), maxStoredText) }

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/opledger/opledger/shared/redact"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // The errors of a secret. A retry fails until the operator does what the error says, except for
@@ -40,7 +40,7 @@ func explain(ctx context.Context, doing string, what fmt.Stringer, need string, 
 		return fmt.Errorf("%s %s: Secret Manager gave no answer in time; try again", doing, what)
 	}
 	answer := status.Convert(err)
-	said := new(redact.Redactor).Cut(answer.Message(), maxErrorText) // a request to store a secret carries it
+	said := new(diag.Redactor).Cut(answer.Message(), maxErrorText) // a request to store a secret carries it
 	switch answer.Code() {
 	case codes.NotFound:
 		return fmt.Errorf(

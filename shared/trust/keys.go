@@ -14,9 +14,9 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/json"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/gemini/api"
-	"github.com/opledger/opledger/shared/redact"
 )
 
 const (
@@ -36,7 +36,7 @@ type keyring struct {
 }
 
 func newKeyring(address string, transport http.RoundTripper, c Caching, log *slog.Logger) *keyring {
-	redactor := &redact.Redactor{}
+	redactor := &diag.Redactor{}
 	if u, err := url.Parse(address); err == nil {
 		redactor.AddURL(&url.URL{RawQuery: u.RawQuery}) // net/http quotes the URL
 	}

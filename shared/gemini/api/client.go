@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/opledger/opledger/shared/redact"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 const (
@@ -75,7 +75,7 @@ type Client struct {
 	http      *http.Client
 	base, key string
 	maxAnswer int64
-	redactor  *redact.Redactor // of what others say of requests
+	redactor  *diag.Redactor // of what others say of requests
 	now       func() time.Time
 }
 
@@ -90,7 +90,7 @@ func New(o Options) (*Client, error) {
 	if err := CheckBaseURL(base); err != nil {
 		return nil, fmt.Errorf("the base URL of Gemini: %w", err)
 	}
-	c := &Client{base: base, key: key, maxAnswer: o.MaxAnswer, redactor: redact.ForKey(key, base), now: o.Now}
+	c := &Client{base: base, key: key, maxAnswer: o.MaxAnswer, redactor: diag.ForAPIKey(key, base), now: o.Now}
 	if c.maxAnswer <= 0 {
 		c.maxAnswer = defaultMaxAnswer
 	}

@@ -12,7 +12,6 @@ import (
 	"unicode"
 
 	"github.com/opledger/opledger/shared/diag"
-	"github.com/opledger/opledger/shared/retryafter"
 )
 
 const (
@@ -80,7 +79,7 @@ func (c *Client) refusal(resource string, response *http.Response) *Error {
 	}
 	e := &Error{
 		Resource: resource, Status: response.StatusCode, Message: cmp.Or(c.message(string(text)), "an answer without a body"),
-		RetryAfter: retryafter.Parse(response.Header.Get("Retry-After"), c.now(), maxRetryAfter),
+		RetryAfter: ParseRetryAfter(response.Header.Get("Retry-After"), c.now(), maxRetryAfter),
 	}
 	readable := json.Unmarshal(text, &answer) == nil
 	if said := answer.Error; readable && (said.Message != "" || said.Status != "" || said.Code != nil) {

@@ -1,4 +1,4 @@
-package redact_test
+package diag_test
 
 import (
 	"encoding/base64"
@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opledger/opledger/shared/redact"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // FuzzText: a value is removed, as it is and encoded, whatever is around it.
 func FuzzText(f *testing.F) {
 	const secret = "Zx9/w+Yq2-Lm4_Pt7~Rv"
-	r := &redact.Redactor{}
+	r := &diag.Redactor{}
 	r.Add("secret", secret)
 	f.Add("no route for /", "?")
 	f.Add(`{"a":"\u00`, `\`)
@@ -28,7 +28,7 @@ func FuzzText(f *testing.F) {
 }
 
 func BenchmarkText(b *testing.B) {
-	r := &redact.Redactor{}
+	r := &diag.Redactor{}
 	r.Add("secret", "Zx9/w+Yq2-Lm4_Pt7~Rv")
 	text := strings.Repeat("<p>Application error: an error occurred. base64Base64==</p>\n", 140)
 	b.SetBytes(int64(len(text)))

@@ -1,14 +1,15 @@
-package retryafter_test
+package api_test
 
 import (
 	"net/http"
 	"testing"
 	"time"
 
-	"github.com/opledger/opledger/shared/retryafter"
+	"github.com/opledger/opledger/shared/gemini/api"
 )
 
-func TestParse(t *testing.T) {
+// TestParseRetryAfter: a number of seconds or a date, never more than the limit.
+func TestParseRetryAfter(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)
 	const limit = time.Hour
@@ -29,7 +30,7 @@ func TestParse(t *testing.T) {
 		now.Add(-time.Second).Format(http.TimeFormat):     0,
 		"Fri, 31 Dec 9999 23:59:59 GMT":                   limit,
 	} {
-		if got := retryafter.Parse(value, now, limit); got != want {
+		if got := api.ParseRetryAfter(value, now, limit); got != want {
 			t.Errorf("%q: %v, want %v", value, got, want)
 		}
 	}

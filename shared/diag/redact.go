@@ -1,11 +1,4 @@
-// Package redact removes what a request carried from texts about its outcome. An answer may repeat
-// the token of its URL or an Authorization header, and errors are logged and stored. A removed
-// value is replaced by its name, such as [path] or [Authorization].
-//
-// A text repeats a value if it holds the whole value, or 12 bytes of it in a row: in any case, and
-// also encoded up to three times over: percent-encoded, with JSON's or HTML's escapes, as base64 or
-// as hexadecimal digits.
-package redact
+package diag
 
 import (
 	"cmp"
@@ -17,8 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/opledger/opledger/shared/diag"
 )
 
 const (
@@ -31,8 +22,16 @@ const (
 	minBytes = 4
 )
 
-// A Redactor removes known values from texts. Every Redactor, also the zero one, removes what looks
-// like a credential. Text and Error may be called concurrently; the methods that add may not.
+// A Redactor removes what a request carried from texts about its outcome. An answer may repeat the
+// token of its URL or an Authorization header, and errors are logged and stored. A removed value is
+// replaced by its name, such as [path] or [Authorization].
+//
+// A text repeats a value if it holds the whole value, or 12 bytes of it in a row: in any case, and
+// also encoded up to three times over: percent-encoded, with JSON's or HTML's escapes, as base64 or
+// as hexadecimal digits.
+//
+// Every Redactor, also the zero one, removes what looks like a credential. Text and Error may be
+// called concurrently; the methods that add may not.
 type Redactor struct {
 	words map[string]string // short values, by what they are replaced with
 	grams map[string]string // each gramBytes in a row of the longer ones
@@ -101,9 +100,9 @@ func (r *Redactor) AddRequest(request *http.Request) {
 	}
 }
 
-// ForKey returns a Redactor for requests with an API key to a base URL, which may hold a password
+// ForAPIKey returns a Redactor for requests with an API key to a base URL, which may hold a password
 // or a token. An empty URL is Gemini's own.
-func ForKey(key, baseURL string) *Redactor {
+func ForAPIKey(key, baseURL string) *Redactor {
 	r := &Redactor{}
 	r.Add("API key", key)
 	if u, err := url.Parse(baseURL); err == nil {
@@ -188,7 +187,7 @@ var credentials = regexp.MustCompile(`ya29\.[\w-]{10,}` + `|AIza[\w-]{30,}` + `|
 // Cut returns the beginning of the redacted text, in at most limit bytes of UTF-8. The order
 // matters: of a value that was cut first, the rest would not be found.
 func (r *Redactor) Cut(text string, limit int) string {
-	return diag.Cut(r.Text(text[:min(len(text), limit+margin)]), limit)
+	return Cut(r.Text(text[:min(len(text), limit+margin)]), limit)
 }
 
 // Quote is Cut, quoted for printing within a line.

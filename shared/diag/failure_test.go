@@ -1,10 +1,10 @@
-package redact_test
+package diag_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/opledger/opledger/shared/redact"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // TestFailure: of a URL only scheme and host stay, whatever a client said around it, and what looks
@@ -25,12 +25,12 @@ func TestFailure(t *testing.T) {
 		"no \xff text":                                         "no \uFFFD text",
 		"Authorization: Bearer abcdefghijklmnopqrstuvwxyz":     "Authorization: [credential]",
 	} {
-		if got := redact.Failure(text, 200); got != want {
+		if got := diag.Failure(text, 200); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 	long := strings.Repeat("x", 180) + " https://hooks.example/secret-token-of-the-sender"
-	if got := redact.Failure(long, 200); len(got) > 200 || strings.Contains(got, "secret") {
+	if got := diag.Failure(long, 200); len(got) > 200 || strings.Contains(got, "secret") {
 		t.Errorf("%q", got)
 	}
 }

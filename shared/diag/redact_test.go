@@ -1,4 +1,4 @@
-package redact_test
+package diag_test
 
 import (
 	"context"
@@ -8,16 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/opledger/opledger/shared/redact"
+	"github.com/opledger/opledger/shared/diag"
 )
 
 const (
@@ -122,7 +120,7 @@ func encodings() map[string]func(string) string {
 // encoded and whatever is around it. The rest of the text stays.
 func TestText(t *testing.T) {
 	t.Parallel()
-	r := &redact.Redactor{}
+	r := &diag.Redactor{}
 	r.AddRequest(request(t))
 	for what, secret := range secrets() {
 		for how, encode := range encodings() {
@@ -162,7 +160,7 @@ func longestRun(a, b string) int {
 // TestTextStays: a receiver's own words stay as they are. A placeholder names what was removed.
 func TestTextStays(t *testing.T) {
 	t.Parallel()
-	r := &redact.Redactor{}
+	r := &diag.Redactor{}
 	r.AddRequest(request(t))
 	for text, want := range map[string]string{
 		"":                                       "",
@@ -186,7 +184,7 @@ func TestTextStays(t *testing.T) {
 // than it was sent in.
 func TestSignatureAsBytes(t *testing.T) {
 	t.Parallel()
-	r := &redact.Redactor{}
+	r := &diag.Redactor{}
 	r.AddRequest(request(t))
 	sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(signature, "v1,"))
 	if err != nil {
@@ -200,7 +198,7 @@ func TestSignatureAsBytes(t *testing.T) {
 // TestCredentials: what looks like a credential is removed, wherever it came from.
 func TestCredentials(t *testing.T) {
 	t.Parallel()
-	var r redact.Redactor
+	var r diag.Redactor
 	for _, text := range []string{
 		"ya29.a0AfH6SMBx_1234567", "AIzaSyA1234567890abcdefghijklmnopqrstuv", "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
 		"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "Bearer abcdefghijklmnopqrstuvwxyz", "?upload_id=ABg5-UxyZ",
@@ -219,7 +217,7 @@ func TestCredentials(t *testing.T) {
 // TestError: an error's text is redacted, and what it wraps is still found.
 func TestError(t *testing.T) {
 	t.Parallel()
-	r := &redact.Redactor{}
+	r := &diag.Redactor{}
 	r.Add("API key", "hunter2-hunter2")
 	err := r.Error(fmt.Errorf("asking with hunter2-hunter2: %w", context.Canceled))
 	if err.Error() != "asking with [API key]: context canceled" || !errors.Is(err, context.Canceled) {
@@ -231,46 +229,4 @@ func TestError(t *testing.T) {
 	if r.Error(nil) != nil {
 		t.Error("an error of nothing")
 	}
-}
-
-// TestWatch: what is added to a request on its way is removed too, but only for the last request.
-func TestWatch(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, "no "+r.URL.Path+" for "+r.Header.Get("Authorization"))
-	}))
-	defer server.Close()
-	client := &http.Client{Transport: authorize{redact.Transport{Next: http.DefaultTransport}}}
-	ctx, exchange := redact.Watch(t.Context())
-	if got := exchange.Redactor().Text("nothing"); got != "nothing" {
-		t.Error(got)
-	}
-	for _, path := range []string{"/first", "/second"} {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := client.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		said, err := io.ReadAll(response.Body)
-		if err := errors.Join(err, response.Body.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if got := exchange.Redactor().Text(string(said)); got != "no [path] for [Authorization]" {
-			t.Errorf("%s: %s", path, got)
-		}
-	}
-	if got := exchange.Redactor().Text("first"); got != "first" {
-		t.Error(got)
-	}
-}
-
-type authorize struct{ next http.RoundTripper }
-
-func (a authorize) RoundTrip(request *http.Request) (*http.Response, error) {
-	request = request.Clone(request.Context())
-	request.Header.Set("Authorization", "Bearer of tidings")
-	return a.next.RoundTrip(request) //nolint:wrapcheck // as it is
 }
