@@ -103,7 +103,7 @@ variable "waits" {
 # Who may call what, and how much of it runs.
 
 variable "public_webhook" {
-  description = "Make the webhook public, so that Gemini can call it. False if the organisation forbids allUsers: the README has the alternative."
+  description = "Make the webhook public, so that Gemini can call it. False if the organisation forbids allUsers: infra/README.md has the alternative."
   type        = bool
   default     = true
 }

@@ -1,5 +1,5 @@
 # The settings of the functions, by the names that settings.json has for them. Null leaves the default to the code; the
-# README's table says what it is. Durations are Go's: 90s, 5m, 6h.
+# table in shared/config/README.md says what it is. Durations are Go's: 90s, 5m, 6h.
 
 variable "interval" {
   description = "OPLEDGER_INTERVAL: between two reconciliation passes, and between two look-ups of one operation. The windows of the alerts follow it."

@@ -4,7 +4,7 @@ terraform {
   required_providers {
     google = {
       source = "hashicorp/google"
-      # The one that the tests' schema is of. A lock file adds its hashes: see the README, "With Terraform".
+      # The one that the tests' schema is of. A lock file adds its hashes: see README.md, "With Terraform".
       version = "6.50.0"
     }
   }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestWebhookRoles: the roles in the README are enough for create, rotate and check, where the
+// TestWebhookRoles: the roles in scripts/opledger/README.md are enough for create, rotate and check, where the
 // secret is there.
 func TestWebhookRoles(t *testing.T) {
 	t.Parallel()

@@ -33,7 +33,7 @@ type everyGroup struct {
 
 const ours = "OPLEDGER_"
 
-// besides are the names with the prefix that are no settings: of the README's submitters, and of
+// besides are the names with the prefix that are no settings: of the submitters in documents, and of
 // the tests. They may be set in the same environment.
 func besides() []string {
 	return []string{"OPLEDGER_URL", "OPLEDGER_TOKEN", "OPLEDGER_REQUIRE_EMULATORS", "OPLEDGER_SOAK"}
@@ -69,7 +69,7 @@ func Unread(environ []string) error {
 		if !ok || slices.Contains(names, name) {
 			continue
 		}
-		what := "; unset it, or see the README's table of settings"
+		what := "; unset it, or see the table in shared/config/README.md"
 		if meant, ok := diag.Nearest(name, names); ok {
 			what = "; did you mean " + ours + meant + "?"
 		}

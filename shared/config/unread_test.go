@@ -28,8 +28,8 @@ func TestUnread(t *testing.T) {
 			"OPLEDGER_INTERVALL: there is no such setting; did you mean OPLEDGER_INTERVAL?",
 		}},
 		{[]string{"OPLEDGER_grace=topsecret", "OPLEDGER_TTL_CLAIM=topsecret", "OPLEDGER_=topsecret"}, []string{
-			"OPLEDGER_: there is no such setting; unset it, or see the README's table of settings",
-			"OPLEDGER_TTL_CLAIM: there is no such setting; unset it, or see the README's table of settings",
+			"OPLEDGER_: there is no such setting; unset it, or see the table in shared/config/README.md",
+			"OPLEDGER_TTL_CLAIM: there is no such setting; unset it, or see the table in shared/config/README.md",
 			"OPLEDGER_grace: there is no such setting; did you mean OPLEDGER_GRACE?",
 		}},
 	} {
@@ -43,7 +43,7 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// TestEverySettingIsKnown: no variable that the code or a script reads, or that the README lists,
+// TestEverySettingIsKnown: no variable that the code or a script reads, or that a README lists,
 // is reported.
 func TestEverySettingIsKnown(t *testing.T) {
 	t.Parallel()

@@ -133,7 +133,7 @@ func TestUnread(t *testing.T) {
 		"OPLEDGER_ADOPT=",
 	}
 	want := []string{
-		"OPLEDGER_COLOUR: there is no such setting; unset it, or see the README's table of settings",
+		"OPLEDGER_COLOUR: there is no such setting; unset it, or see the table in shared/config/README.md",
 		"OPLEDGER_TOLERANCEE: there is no such setting; did you mean OPLEDGER_TOLERANCE?",
 	}
 	for _, refused := range []bool{false, true} {

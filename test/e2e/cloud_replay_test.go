@@ -94,7 +94,7 @@ func (d *forgetfulDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // TestCloudReplay: through a real push subscription that delivers every message twice, what a
-// person publishes by hand, with exactly the text of the README, reopens what is dead, once per
+// person publishes by hand, with exactly the text of functions/effects/README.md, reopens what is dead, once per
 // message; what is done is skipped, and with "anew" rerun as a run of its own that no receiver
 // swallows as a repeat [G5, K4, S2]. `opledger replay` publishes the same.
 func TestCloudReplay(t *testing.T) {

@@ -13,30 +13,22 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-const submitHeading = "### Submit and register"
-
-// readmeBlock returns the first code block of a language behind the README's heading about
-// submitting, up to the next one.
+// readmeBlock returns the first code block of a language in shared/submit/README.md.
 func readmeBlock(t *testing.T, language string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "shared", "submit", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, found := strings.Cut(string(text), "\n"+submitHeading+"\n")
+	_, block, found := strings.Cut(string(text), "\n```"+language+"\n")
 	if !found {
-		t.Fatalf("README.md has no heading %q", submitHeading)
-	}
-	section, _, _ = strings.Cut(section, "\n### ")
-	_, block, found := strings.Cut(section, "\n```"+language+"\n")
-	if !found {
-		t.Fatalf("README.md has no block of %s below %q", language, submitHeading)
+		t.Fatalf("shared/submit/README.md has no block of %s", language)
 	}
 	block, _, _ = strings.Cut(block, "\n```\n")
 	return block + "\n"
 }
 
-// TestReadmeSubmitters: the README's submitters work as they are written: the intent is recorded,
+// TestReadmeSubmitters: the submitters in shared/submit/README.md work as they are written: the intent is recorded,
 // the batch carries its id, is registered with it, and runs its effect; run again they submit
 // nothing [G6, K6, L2].
 func TestReadmeSubmitters(t *testing.T) {
@@ -46,9 +38,9 @@ func TestReadmeSubmitters(t *testing.T) {
 	} {
 		t.Run(c.language, func(t *testing.T) {
 			t.Parallel()
-			program := harness.Program(t, c.program, "the README's example for it is not run")
+			program := harness.Program(t, c.program, "the example for it in shared/submit/README.md is not run")
 			if c.language == "sh" {
-				harness.Program(t, "curl", "the README's example for it is not run")
+				harness.Program(t, "curl", "the example for it in shared/submit/README.md is not run")
 			}
 			path := filepath.Join(t.TempDir(), c.file)
 			if err := os.WriteFile(path, []byte(readmeBlock(t, c.language)), 0o600); err != nil {
@@ -97,7 +89,7 @@ func (f *fleet) runReadme(program, path string) {
 	}
 }
 
-// TestReadmeGo: what the README shows of a Go program is part of one that compiles.
+// TestReadmeGo: what shared/submit/README.md shows of a Go program is part of one that compiles.
 func TestReadmeGo(t *testing.T) {
 	t.Parallel()
 	program, err := os.ReadFile(filepath.Join("..", "..", "shared", "submit", "example_test.go"))

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// A receiver is a service at the other end of the http effect as the README asks for one: it
+// A receiver is a service at the other end of the http effect as functions/effects/README.md asks for one: it
 // remembers idempotency keys, does what a new one asks, and answers a repeat without doing
 // anything. It remembers every attempt, too, so that the test can ask why there was another.
 type receiver struct {

@@ -13,22 +13,22 @@ import (
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 )
 
-// A line is one of the README's lines of costs. A formula has numbers, the units of the table of
+// A line is one of the lines of costs in infra/README.md. A formula has numbers, the units of the table of
 // prices, and × + ( ).
 type line struct{ what, formula string }
 
-// TestCosts: the README's lines of costs are those below. Their counts are the measured ones, those of the
+// TestCosts: the lines of costs in infra/README.md are those below. Their counts are the measured ones, those of the
 // tables in infra/, and the defaults of Terraform; each cost is its formula with the prices
-// that the README states.
+// that it states.
 func TestCosts(t *testing.T) {
 	t.Parallel()
-	text := read(t, "README.md")
+	text := read(t, "infra/README.md")
 	prices := pricesOf(t, text)
 	for _, table := range [][]line{perThousand(t), perMonth(t), perGiB(t)} {
 		for _, l := range table {
 			if want := fmt.Sprintf("\n| %s | %s | %s |\n", l.what, l.formula, prices.cost(t, l.formula)); !strings.Contains(
 				text, want) {
-				t.Errorf("the README does not have this line of costs:%s", want)
+				t.Errorf("infra/README.md does not have this line of costs:%s", want)
 			}
 		}
 	}
@@ -37,26 +37,27 @@ func TestCosts(t *testing.T) {
 		"**together, at most**":                             perMonth(t),
 	} {
 		if want := fmt.Sprintf("\n| %s | | **%s** |\n", what, prices.together(t, table)); !strings.Contains(text, want) {
-			t.Errorf("the README does not have this line of costs:%s", want)
+			t.Errorf("infra/README.md does not have this line of costs:%s", want)
 		}
 	}
+	measured := read(t, "test/README.md")
 	for step, bill := range map[string]ledgertest.Bill{
 		"register": ledgertest.BillRegister, "webhook": ledgertest.BillWebhook,
 		"claim an effect": ledgertest.BillClaim, "finish it": ledgertest.BillFinish,
 	} {
 		row := fmt.Sprintf(`(?m)^\| %s \| \d \| %d \| %d \|$`, step, bill.Reads, bill.Writes)
-		if !regexp.MustCompile(row).MatchString(text) {
-			t.Errorf("what is measured of an operation has no row like %s", row)
+		if !regexp.MustCompile(row).MatchString(measured) {
+			t.Errorf("test/README.md has no row like %s", row)
 		}
 	}
 	lines := 2 + len(perThousand(t)) + len(perMonth(t)) + len(perGiB(t))
-	section, _, _ := strings.Cut(text[strings.Index(text, "\n### What it costs\n"):], "\n### Upgrade")
+	section, _, _ := strings.Cut(text[strings.Index(text, "\n## What it costs\n"):], "\n## Upgrade")
 	if got := strings.Count(section, "\n| ") - len(prices) - 2*4; got != lines { // four heads of tables
-		t.Errorf("the README has %d lines of costs, want %d", got, lines)
+		t.Errorf("infra/README.md has %d lines of costs, want %d", got, lines)
 	}
 }
 
-// comma writes a whole number as the README does.
+// comma writes a whole number as infra/README.md does.
 func comma(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -178,7 +179,7 @@ func perGiB(t *testing.T) []line {
 	}
 }
 
-// A price of the README's table is for so many of a unit; so many are free each month.
+// A price of the table in infra/README.md is for so many of a unit; so many are free each month.
 type price struct{ dollars, per, free float64 }
 
 type prices map[string]price
@@ -195,7 +196,7 @@ func pricesOf(t *testing.T, text string) prices {
 		all[row[1]] = price{dollars: number(t, row[2]), per: number(t, row[3]), free: number(t, "0"+row[4])}
 	}
 	if len(all) < 15 {
-		t.Fatalf("the README states %d prices: has the form of its table changed?", len(all))
+		t.Fatalf("infra/README.md states %d prices: has the form of its table changed?", len(all))
 	}
 	return all
 }
@@ -209,7 +210,7 @@ func number(t *testing.T, text string) float64 {
 	return n
 }
 
-// cost is what a formula comes to, as the README writes it: "free" where it is all of one unit and no more
+// cost is what a formula comes to, as infra/README.md writes it: "free" where it is all of one unit and no more
 // than is free.
 func (p prices) cost(t *testing.T, formula string) string {
 	t.Helper()

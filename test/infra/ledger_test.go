@@ -101,14 +101,14 @@ module "ledger" {
 	stripped(true)
 }
 
-// TestTheReadmeShowsATestedRoot: the root with two environments in the README is the one that a test
+// TestTheReadmeShowsATestedRoot: the root with two environments in infra/README.md is the one that a test
 // of Terraform plans, but for the place of the tree.
 func TestTheReadmeShowsATestedRoot(t *testing.T) {
 	t.Parallel()
 	tested := strings.NewReplacer(`"../.."`, `"./opledger/infra"`, `"./tests/source"`, `"./opledger/dist"`).Replace(
 		read(t, "infra/tests/environments/main.tf"))
-	if !strings.Contains(read(t, "README.md"), "\n```hcl\n"+tested+"```\n") {
-		t.Errorf("the README does not show\n%s", tested)
+	if !strings.Contains(read(t, "infra/README.md"), "\n```hcl\n"+tested+"```\n") {
+		t.Errorf("infra/README.md does not show\n%s", tested)
 	}
 	if text := terraform(t); strings.Contains(text, "\nprovider ") {
 		t.Error("a module with a provider block has no for_each, count or depends_on")

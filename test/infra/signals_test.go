@@ -135,7 +135,7 @@ func TestAlertsHavePlaybooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		if !playbooks[file.Name()] {
+		if file.Name() != "README.md" && !playbooks[file.Name()] { // which is the index
 			t.Errorf("%s is the playbook of no alert", file.Name())
 		}
 		delete(playbooks, file.Name())

@@ -16,7 +16,7 @@ import (
 
 const module = "github.com/opledger/opledger/"
 
-// A mapRow is one row of the map in the README.
+// A mapRow is one row of the map in shared/README.md.
 type mapRow struct {
 	rooms []string
 	files []string // that the row names
@@ -30,7 +30,7 @@ var (
 // readMap returns the rows of the map, from the commands down.
 func readMap(t *testing.T) (rows []mapRow) {
 	t.Helper()
-	_, text, found := strings.Cut(read(t, "README.md"), "| level | room |")
+	_, text, found := strings.Cut(read(t, "shared/README.md"), "| level | room |")
 	table, _, _ := strings.Cut(text, "\n\n")
 	for line := range strings.Lines(table) {
 		columns := strings.Split(line, "|")
@@ -39,7 +39,7 @@ func readMap(t *testing.T) (rows []mapRow) {
 		}
 		var row mapRow
 		for _, room := range link.FindAllStringSubmatch(columns[2], -1) {
-			row.rooms = append(row.rooms, room[1])
+			row.rooms = append(row.rooms, path.Join("shared", room[1]))
 		}
 		for _, file := range namedFile.FindAllStringSubmatch(columns[3], -1) {
 			row.files = append(row.files, file[1])
@@ -47,7 +47,7 @@ func readMap(t *testing.T) (rows []mapRow) {
 		rows = append(rows, row)
 	}
 	if !found || len(rows) < 20 {
-		t.Fatalf("the README's map has %d rows: has its form changed?", len(rows))
+		t.Fatalf("the map in shared/README.md has %d rows: has its form changed?", len(rows))
 	}
 	return rows
 }
@@ -137,27 +137,52 @@ func imports(t *testing.T) map[string]map[string]bool {
 	return packages
 }
 
-// TestLinksLeadSomewhere: each relative link of the documents is a file or a folder, and each anchor a
-// heading of the same document.
+// TestLinksLeadSomewhere: each relative link of a document is a file or a folder, and each anchor a
+// heading of the document that it names.
 func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
-	for _, document := range []string{"README.md", "shared/RULES.md"} {
-		text := read(t, document)
-		anchors := map[string]bool{}
-		for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
-			anchors[anchor(heading[1])] = true
-		}
+	all := documents(t)
+	for name, text := range all {
 		for _, found := range link.FindAllStringSubmatch(text, -1) {
 			target, fragment, _ := strings.Cut(found[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			document := name
+			if target != "" {
+				document = path.Join(path.Dir(name), target)
+			}
 			switch {
-			case strings.Contains(target, "://"):
-			case target == "" && !anchors[fragment]:
-				t.Errorf("%s links to its heading %q, which is not there", document, fragment)
-			case target != "" && !exists(path.Join(path.Dir(document), target)):
-				t.Errorf("%s links to %s, which is not there", document, target)
+			case !exists(document):
+				t.Errorf("%s links to %s, which is not there", name, target)
+			case fragment != "" && !anchors(all[document])[fragment]:
+				t.Errorf("%s links to the heading %q of %s, which is not there", name, fragment, document)
 			}
 		}
 	}
+}
+
+// documents returns every Markdown document, by its path from the root.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for file, text := range walk(t, func(path string) bool { return filepath.Ext(path) == ".md" }) {
+		name, err := filepath.Rel(root, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[filepath.ToSlash(name)] = text
+	}
+	return all
+}
+
+// anchors returns the anchors of a document's headings.
+func anchors(text string) map[string]bool {
+	all := map[string]bool{}
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+		all[anchor(heading[1])] = true
+	}
+	return all
 }
 
 // anchor is what GitHub makes of a heading.

@@ -129,7 +129,7 @@ func (c *Canary) refused(status int, text []byte) error {
 	switch {
 	case status == http.StatusForbidden && said == "":
 		return cut("gcloud run services get-iam-policy "+c.about(service)+
-			"; allUsers needs roles/run.invoker, or see the README on organisations that forbid public functions",
+			"; allUsers needs roles/run.invoker, or see infra/README.md on organisations that forbid public functions",
 			"%s is not public: the delivery was refused with 403 in front of it", service)
 	case status == http.StatusNotFound && said == "":
 		return cut("OPLEDGER_WEBHOOK_URL, and gcloud run services describe "+c.about(service),

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// A receiver is the service at the other end of an http effect. As the README asks, it remembers
+// A receiver is the service at the other end of an http effect. As functions/effects/README.md asks, it remembers
 // idempotency keys and refuses repeats, but only repeats after a lost answer: there opledger cannot
 // know that the effect happened, and must send it again. It accepts any other repeat as a new
 // request, as a service without a memory would. "Doubled" counts those.

@@ -25,7 +25,7 @@ var (
 )
 
 // Of the passes of a day, every five minutes. TestWhatADayCosts of reconciliation measures them. The
-// README's costs are computed from these and from those of a life.
+// costs in infra/README.md are computed from these and from those of a life.
 var (
 	BillIdleDay      = Bill{Reads: 4 * 288}          // nothing is pending
 	BillDeliveredDay = Bill{Reads: 54, Writes: 54}   // what a batch adds that is pending all day, where a webhook delivers

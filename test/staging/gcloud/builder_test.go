@@ -14,7 +14,7 @@ func builder(t *testing.T, w world, args ...string) run {
 	return bash(t, w, "", append([]string{"scripts/builder", "--project", project}, args...)...)
 }
 
-// TestBuilder: the account is made once, with the roles that the README lists for the deployer and
+// TestBuilder: the account is made once, with the roles that infra/README.md lists for the deployer and
 // the one for the log of the build. --dry-run prints the same.
 func TestBuilder(t *testing.T) {
 	t.Parallel()
@@ -40,14 +40,14 @@ func TestBuilder(t *testing.T) {
 	compare(t, bash(t, empty(), "", script(t, printed)).want(t, 0).lines(), r.lines())
 }
 
-// deployerRoles returns the roles that the README lists for the deployer.
+// deployerRoles returns the roles that infra/README.md lists for the deployer.
 func deployerRoles(t *testing.T) []string {
 	t.Helper()
 	dir, err := root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	text, err := os.ReadFile(filepath.Join(dir, "infra", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func deployerRoles(t *testing.T) []string {
 	list, _, found := strings.Cut(list, "\n\n")
 	roles := regexp.MustCompile("roles/[A-Za-z.]+").FindAllString(list, -1)
 	if !found || len(roles) < 10 {
-		t.Fatalf("the README lists %q for who deploys", roles)
+		t.Fatalf("infra/README.md lists %q for who deploys", roles)
 	}
 	return roles
 }
