@@ -8,12 +8,14 @@ import (
 
 // Access is which callers, other than local ones, may call the routes of serve that are not public.
 type Access struct {
-	// Token is the bearer token of remote callers; empty: only local callers are allowed.
+	// Token is the bearer token of remote callers, at least 32 characters. Not set: only local callers are
+	// allowed.
 	Token string `env:"OPLEDGER_SERVE_TOKEN"`
-	// PushAudience and PushAccount are those of the Pub/Sub subscription that pushes to /effects.
-	// Either both are set or neither: then only local callers may call /effects.
+	// PushAudience is the audience of the Pub/Sub subscription that pushes to /effects. Not set: only local
+	// callers may call /effects.
 	PushAudience string `env:"OPLEDGER_PUSH_AUDIENCE"`
-	PushAccount  string `env:"OPLEDGER_PUSH_ACCOUNT"`
+	// PushAccount is the service account of that subscription. Set both or neither.
+	PushAccount string `env:"OPLEDGER_PUSH_ACCOUNT"`
 }
 
 // minToken is the shortest accepted token, in characters. Even one of hex digits cannot be guessed
@@ -43,5 +45,6 @@ func (a *Access) validate() []error {
 
 // Port is the port that a server listens on.
 type Port struct {
+	// Number is the port to listen on.
 	Number int `env:"PORT" envDefault:"8080"`
 }

@@ -10,7 +10,7 @@ import (
 
 // Discovery is what reconciliation does about unregistered batches.
 type Discovery struct {
-	// Adopt registers them.
+	// Adopt registers batches that are in Gemini's list and that no submitter registered.
 	Adopt bool `env:"OPLEDGER_ADOPT" envDefault:"false"`
 }
 
@@ -37,10 +37,12 @@ func (k *WebhookKind) UnmarshalText(text []byte) error {
 
 // Endpoint is the webhook at Gemini: its kind, its address, and whether it may be enabled again.
 type Endpoint struct {
+	// Kind is which webhook there should be at Gemini: static (made once), dynamic (named in each request
+	// that submits) or none. Only a static one is checked, once its secret has a version.
 	Kind WebhookKind `env:"OPLEDGER_WEBHOOK" envDefault:"static"`
-	// URL is the address of the webhook function; empty: not known.
+	// URL is the https address that Gemini delivers to. Passes check that its webhook exists and is enabled.
 	URL string `env:"OPLEDGER_WEBHOOK_URL"`
-	// Reenable lets reconciliation enable the webhook after Gemini disabled it.
+	// Reenable lets a pass enable the webhook after Gemini disabled it; needs the URL.
 	Reenable bool `env:"OPLEDGER_WEBHOOK_REENABLE" envDefault:"false"`
 }
 

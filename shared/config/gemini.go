@@ -11,9 +11,14 @@ import (
 // secret. The values are texts, which validate checks, because some groups need Gemini only under a
 // condition: unused values must not be refused.
 type Gemini struct {
-	APIKey       string `env:"GEMINI_API_KEY"`
+	// APIKey is the key itself, for serve and commands. Deployed functions take the next row.
+	APIKey string `env:"GEMINI_API_KEY"`
+	// APIKeySecret is the key's secret, projects/P/secrets/S; its latest version is read once. Set exactly
+	// one of the two.
 	APIKeySecret string `env:"OPLEDGER_GEMINI_API_KEY_SECRET"`
-	BaseURL      string `env:"GOOGLE_GEMINI_BASE_URL"`
+	// BaseURL is where Gemini is: https, or http on loopback, because the key is sent there. Not set:
+	// Google's.
+	BaseURL string `env:"GOOGLE_GEMINI_BASE_URL"`
 	// SecretEmulator is the address of an emulated Secret Manager, for tests; empty: Google's.
 	SecretEmulator string `env:"SECRET_MANAGER_EMULATOR_HOST"`
 }

@@ -8,9 +8,12 @@ import (
 
 // Handlers is what all effect handlers share, and whether they run at all.
 type Handlers struct {
+	// AllowPrivate lets http effects reach private and loopback addresses.
 	AllowPrivate bool `env:"OPLEDGER_EFFECT_ALLOW_PRIVATE" envDefault:"false"`
-	// Paused lets effects be planned but not run.
-	Paused bool         `env:"OPLEDGER_EFFECTS_PAUSED" envDefault:"false"`
+	// Paused lets effects be planned, but not run.
+	Paused bool `env:"OPLEDGER_EFFECTS_PAUSED" envDefault:"false"`
+	// Secret is what signs http effects: whsec_…, several separated by spaces (each signs), or
+	// projects/P/secrets/S, whose latest version is read at the start. Not set: unsigned.
 	Secret EffectSecret `env:"OPLEDGER_EFFECT_SECRET"`
 	// SecretEmulator is the address of an emulated Secret Manager, for tests; empty: Google's.
 	SecretEmulator string `env:"SECRET_MANAGER_EMULATOR_HOST"`
@@ -21,9 +24,9 @@ type Handlers struct {
 // Instance is what the platform gives one process of the deployed effects function. Both
 // deployments set it to what they ask of the platform.
 type Instance struct {
-	// Slots is how many requests it handles at once.
+	// Slots is how many messages one process handles at once. Half of them may wait in it.
 	Slots int `env:"OPLEDGER_EFFECTS_SLOTS" envDefault:"20"`
-	// Timeout is when the platform ends a request.
+	// Timeout is when the platform ends a request. Work ends 15 s earlier, to record the outcome.
 	Timeout time.Duration `env:"OPLEDGER_EFFECTS_TIMEOUT" envDefault:"540s"`
 }
 

@@ -14,19 +14,34 @@ import (
 // Ledger is what the ledger decides by. All processes that write to one store should have the same
 // settings. The defaults are those of [ledger.DefaultSettings].
 type Ledger struct {
-	Grace    time.Duration `env:"OPLEDGER_GRACE"`
+	// Grace is how old an operation is before its first look-up.
+	Grace time.Duration `env:"OPLEDGER_GRACE"`
+	// Interval is the time between two look-ups of a young operation, and between two passes of serve.
 	Interval time.Duration `env:"OPLEDGER_INTERVAL"`
-	// LookupMax is the longest time between two look-ups of one operation; notSet: the ledger's default.
-	LookupMax   time.Duration `env:"OPLEDGER_LOOKUP_MAX_INTERVAL"`
-	StuckAfter  time.Duration `env:"OPLEDGER_STUCK_AFTER"`
-	AlertEvery  time.Duration `env:"OPLEDGER_ALERT_EVERY"`
-	Retention   time.Duration `env:"OPLEDGER_RETENTION"`
-	ClaimTTL    time.Duration `env:"OPLEDGER_CLAIM_TTL"`
-	MaxAttempts int           `env:"OPLEDGER_MAX_ATTEMPTS"`
-	RetryFor    time.Duration `env:"OPLEDGER_RETRY_FOR"`
-	RestoredAt  time.Time     `env:"OPLEDGER_RESTORED_AT"`
-	EffectsText string        `env:"OPLEDGER_EFFECTS"`
-	// Transitions are the terminal states that may follow a terminal state.
+	// LookupMax is the longest time between two look-ups of one operation, where a webhook delivers; at
+	// least OPLEDGER_INTERVAL. Not set: the larger of 1h and the interval.
+	LookupMax time.Duration `env:"OPLEDGER_LOOKUP_MAX_INTERVAL"`
+	// StuckAfter is how long an operation is pending before an alert.
+	StuckAfter time.Duration `env:"OPLEDGER_STUCK_AFTER"`
+	// AlertEvery is the time until such an alert is repeated.
+	AlertEvery time.Duration `env:"OPLEDGER_ALERT_EVERY"`
+	// Retention is how long a record is kept once it is settled and its effects are done; at least 24h,
+	// because Gemini redelivers for that long.
+	Retention time.Duration `env:"OPLEDGER_RETENTION"`
+	// ClaimTTL is the lease of an effect: 3 to 5 times as long as the effect usually takes.
+	ClaimTTL time.Duration `env:"OPLEDGER_CLAIM_TTL"`
+	// MaxAttempts is the number of failed attempts after which an effect may be DEAD.
+	MaxAttempts int `env:"OPLEDGER_MAX_ATTEMPTS"`
+	// RetryFor is how long an effect must also have been failing before it is DEAD; 0: attempts alone
+	// decide.
+	RetryFor time.Duration `env:"OPLEDGER_RETRY_FOR"`
+	// RestoredAt is when the ledger was last restored from a backup, such as 2026-11-21T14:00:00Z. Fences
+	// continue from it. It may stay.
+	RestoredAt time.Time `env:"OPLEDGER_RESTORED_AT"`
+	// EffectsText is what runs when: YAML or JSON, or @FILE. Not set: one log effect on every end. All
+	// functions, and commands that write, need the same text.
+	EffectsText string `env:"OPLEDGER_EFFECTS"`
+	// Transitions are allowed moves between ends, such as SUCCEEDED:FAILED, separated by spaces.
 	Transitions operation.Transitions `env:"OPLEDGER_TERMINAL_TRANSITIONS"`
 
 	// Effects are the effects in EffectsText, or the default.

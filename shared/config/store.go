@@ -8,6 +8,7 @@ import (
 
 // Project is the Google Cloud project.
 type Project struct {
+	// ID is the Google Cloud project. Deployed functions need it.
 	ID string `env:"GOOGLE_CLOUD_PROJECT"`
 }
 
@@ -68,6 +69,8 @@ func (s Store) In(project Project) (Store, error) {
 
 // Place is where a command finds the ledger.
 type Place struct {
+	// Store is where the ledger is: firestore[:DATABASE], or sqlite:PATH, a file of mode 0600. Not set:
+	// firestore where a project is set, else sqlite:opledger.db. Deployed functions take only Firestore.
 	Store Store `env:"OPLEDGER_STORE"`
 }
 
@@ -92,6 +95,8 @@ func (f *Firestore) validate() []error {
 
 // Topic is the Pub/Sub topic that a deployed function publishes effects to.
 type Topic struct {
+	// Name is the Pub/Sub topic for effects. Deployed functions need it. Where a command has none, effects
+	// run in its own process.
 	Name string `env:"OPLEDGER_TOPIC"`
 }
 

@@ -12,14 +12,20 @@ import (
 // Webhook is how deliveries are verified, and which of them are confirmed at Gemini.
 type Webhook struct {
 	SigningSecrets
-	// Audiences and Issuers are those of accepted tokens. Without an audience no token is accepted.
+	// Audiences are the accepted aud of a dynamic webhook's token, separated by spaces. Receivers on record
+	// expect the function's URL. Not set: every token is refused.
 	Audiences Words `env:"OPLEDGER_WEBHOOK_AUDIENCE"`
-	Issuers   Words `env:"OPLEDGER_WEBHOOK_ISSUER"`
-	// KeysURL is where the keys of tokens are published; empty: trust.GeminiKeys.
-	KeysURL   string        `env:"OPLEDGER_JWKS_URL"`
-	Confirm   trust.Policy  `env:"OPLEDGER_CONFIRM" envDefault:"dynamic"`
+	// Issuers are the accepted iss of a token, separated by spaces; only with an audience. Not set: any.
+	Issuers Words `env:"OPLEDGER_WEBHOOK_ISSUER"`
+	// KeysURL is where the keys of tokens are published: https, or http on loopback. Not set: Gemini's.
+	KeysURL string `env:"OPLEDGER_JWKS_URL"`
+	// Confirm is which deliveries are confirmed at Gemini: never, dynamic (those with a token) or always.
+	// With never, unsigned bodies are believed. All but never need the API key.
+	Confirm trust.Policy `env:"OPLEDGER_CONFIRM" envDefault:"dynamic"`
+	// Tolerance is how far a delivery's time may be off, either way.
 	Tolerance time.Duration `env:"OPLEDGER_TOLERANCE" envDefault:"5m"`
-	// Timeout is within what time a delivery is answered, whatever the store does.
+	// Timeout is the time within which a delivery is answered, whatever the store does; shorter than 60s.
+	// Past it the answer is 503, and Gemini redelivers.
 	Timeout time.Duration `env:"OPLEDGER_WEBHOOK_TIMEOUT" envDefault:"10s"`
 	// Gemini confirms unverified deliveries. It is checked only where there can be any.
 	Gemini Gemini
