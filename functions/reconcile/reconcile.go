@@ -17,6 +17,8 @@ type Options struct {
 	Reconciler *reconcile.Reconciler
 	Now        func() time.Time
 	Log        *slog.Logger
+	// Quiet leaves a pass that did nothing out of the log.
+	Quiet bool
 }
 
 // A Function makes passes.
@@ -37,7 +39,7 @@ func (f Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})).ServeHTTP(w, r)
 }
 
-// Pass makes a pass and logs its summary. The error is the reconciler's.
+// Pass makes a pass and logs its summary, see Options.Quiet. The error is the reconciler's.
 func (f Function) Pass(ctx context.Context) (reconcile.Summary, error) {
 	began := f.Now()
 	summary, err := f.Reconciler.Pass(ctx)
@@ -46,6 +48,9 @@ func (f Function) Pass(ctx context.Context) (reconcile.Summary, error) {
 		f.Log.ErrorContext(ctx, "nothing could be reconciled", "event", "reconcile", "outcome", "error",
 			"error", err, "duration_ms", duration)
 		return summary, err
+	}
+	if f.Quiet && summary == (reconcile.Summary{}) {
+		return summary, nil
 	}
 	f.Log.With(summary.LogAttrs()...).InfoContext(ctx, "reconciled", "event", "reconcile", "outcome", "pass",
 		"duration_ms", duration)

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -12,16 +12,23 @@ import (
 	"github.com/opledger/opledger/shared/logging"
 )
 
+// serveFlags are the flags of opledger serve.
+type serveFlags struct {
+	store, forwardTo string
+	listen           listenFlags
+	simulate         simulateFlags
+	schedule         bool
+}
+
 func newServe(outside environment) *cobra.Command {
-	var store string
-	var listen listenFlags
-	var schedule bool
+	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the four functions on one port",
 		Long: "Runs the four functions on one port: POST /webhook, /register, /reconcile, /effects, and GET\n" +
 			"/operations/NAME, /health; and at / the console, for a browser on this machine. Effects are run inside\n" +
 			"the process, or published to $OPLEDGER_TOPIC if that is set.\n\n" +
+			simulateHelp + forwardHelp +
 			"/webhook verifies signatures, and /health is public. The other routes answer callers on this machine.\n" +
 			"From elsewhere a caller must send $OPLEDGER_SERVE_TOKEN as a bearer token. A page of another origin is\n" +
 			"refused, and so is one whose name was rebound to this machine. /effects accepts Pub/Sub's pushes from\n" +
@@ -29,58 +36,95 @@ func newServe(outside environment) *cobra.Command {
 			"deliveries, let it end at --webhook-listen, which answers /webhook alone.\n\n" +
 			"A line on stdout says when it is ready; the log goes to stderr. On SIGTERM it finishes or releases what\n" +
 			"is in progress, and ends.",
-		Example: "  GEMINI_API_KEY=… OPLEDGER_WEBHOOK_SECRET=whsec_… opledger serve\n" +
+		Example: "  opledger serve --simulate\n" +
+			"  opledger serve --simulate --forward-to http://127.0.0.1:9999/hook\n" +
+			"  GEMINI_API_KEY=… OPLEDGER_WEBHOOK_SECRET=whsec_… opledger serve\n" +
 			"  opledger serve --port 9000 --store sqlite:/var/lib/opledger/ledger.db\n" +
 			"  opledger serve --webhook-listen 127.0.0.1:8081\n" +
 			"  OPLEDGER_SERVE_TOKEN=… opledger serve --host 0.0.0.0 --allow-host ledger.example",
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx := cmd.Context()
-			at, listenErr := listen.check(cmd, outside)
-			settings, where, err := parse[server.Settings](outside, store)
-			if err := errors.Join(listenErr, err); err != nil {
-				return usageError{err}
-			}
-			interval := settings.Ledger.Interval
-			if !schedule {
-				interval = 0
-			}
-			options := server.Options{
-				Log: logging.New(outside.err, ""), Schedule: interval, AllowHosts: listen.allowHosts, LateSecret: true,
-				Console: true, Where: where.String(), StoreFlag: where.String(),
-			}
-			s, closeStore, err := openServer(ctx, outside, settings, where, options)
-			if err != nil {
-				return err
-			}
-			for _, line := range s.CheckEffects(ctx) {
-				_, _ = fmt.Fprintln(outside.err, "opledger: "+line) // it is also in the log
-			}
-			return errors.Join(serve(ctx, outside, s, at), closeStore())
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, outside) },
 	}
-	storeFlag(cmd, &store)
-	listen.add(cmd)
-	cmd.Flags().BoolVar(&schedule, "schedule", true,
+	storeFlag(cmd, &f.store)
+	f.listen.add(cmd)
+	f.simulate.add(cmd)
+	cmd.Flags().StringVar(&f.forwardTo, "forward-to", "",
+		"a URL of your own to post each operation to that ends: https, or http on this machine")
+	cmd.Flags().BoolVar(&f.schedule, "schedule", true,
 		"make a reconcile pass every $OPLEDGER_INTERVAL, as Cloud Scheduler does; if false, only run due effects")
 	return cmd
 }
 
-// serve opens the ports, prints that it is ready, and answers until ctx ends.
-func serve(ctx context.Context, outside environment, s *server.Server, at addresses) error {
-	listener, webhooks, err := at.listen()
+// run checks everything that was given, opens the ports, and serves until the command is ended.
+func (f *serveFlags) run(cmd *cobra.Command, outside environment) (err error) {
+	ctx, theirs := cmd.Context(), outside.variables
+	outside.variables = append(slices.Clone(theirs), forwardSettings(theirs, f.forwardTo)...)
+	at, err := f.check(cmd, outside, theirs)
+	if err != nil {
+		return usageError{err}
+	}
+	ports, err := at.listen()
 	if err != nil {
 		return err
 	}
-	ready := fmt.Sprintf("opledger serves on http://%s\n", listener.Addr())
-	for _, l := range webhooks {
-		ready += fmt.Sprintf("opledger serves /webhook alone on http://%s\n", l.Addr())
-	}
-	if _, err := io.WriteString(outside.out, ready); err != nil {
-		for _, l := range append(webhooks, listener) {
-			err = errors.Join(err, l.Close())
+	defer ports.close()
+	var simulation simulated
+	if f.simulate.on {
+		simulation, err = f.simulate.start(ctx, f.simulate.address(cmd, at.main), ports.url()+"/webhook", f.store)
+		if err != nil {
+			return err
 		}
-		return fmt.Errorf("writing to stdout: %w", err)
+		defer func() { err = errors.Join(err, simulation.close()) }()
+		printReplaced(outside, theirs)
+		outside.variables = f.simulate.settings(outside.variables, simulation)
 	}
-	return s.Serve(ctx, listener, webhooks...)
+	settings, where, err := f.settings(outside)
+	if err != nil {
+		return usageError{err}
+	}
+	options := server.Options{
+		Log: logging.New(outside.err, ""), Schedule: settings.Ledger.Interval, AllowHosts: f.listen.allowHosts,
+		LateSecret: true, QuietPasses: f.simulate.on,
+		Console: true, Where: where.String(), StoreFlag: where.String(),
+	}
+	if !f.schedule {
+		options.Schedule = 0
+	}
+	s, closeStore, err := openServer(ctx, outside, settings, where, options)
+	if err != nil {
+		return err
+	}
+	for _, line := range s.CheckEffects(ctx) {
+		_, _ = fmt.Fprintln(outside.err, "opledger: "+line) // it is also in the log
+	}
+	ready, err := f.ready(ports, theirs, outside.variables, simulation)
+	if err == nil {
+		_, err = io.WriteString(outside.out, ready)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("printing that it is ready: %w", err), closeStore())
+	}
+	return errors.Join(s.Serve(ctx, ports.main, ports.webhooks...), closeStore())
+}
+
+// check returns where to listen, or every problem of the flags and of the settings.
+func (f *serveFlags) check(cmd *cobra.Command, outside environment, theirs []string) (addresses, error) {
+	at, listenErr := f.listen.check(cmd, outside)
+	problems := []error{
+		listenErr, f.simulate.check(cmd, f.store), prefixed("--forward-to", checkForward(f.forwardTo, theirs)),
+	}
+	if f.simulate.on {
+		outside.variables = f.simulate.settings(outside.variables, notStarted)
+	}
+	_, _, err := f.settings(outside)
+	return at, errors.Join(append(problems, err)...)
+}
+
+// settings reads the settings, and where the ledger is.
+func (f *serveFlags) settings(outside environment) (server.Settings, location, error) {
+	store := f.store
+	if f.simulate.on {
+		store = "" // the settings name it
+	}
+	return parse[server.Settings](outside, store)
 }

@@ -80,18 +80,40 @@ func (f *listenFlags) check(cmd *cobra.Command, outside environment) (addresses,
 	return at, errors.Join(problems...)
 }
 
+// Ports are the open ports of serve.
+type ports struct {
+	main     net.Listener
+	webhooks []net.Listener // for /webhook alone
+}
+
 // listen opens the ports.
-func (a addresses) listen() (listener net.Listener, webhooks []net.Listener, err error) {
-	if listener, err = net.ListenTCP("tcp", a.main); err != nil {
-		return nil, nil, fmt.Errorf("opening the port: %w; choose another with --port", err)
+func (a addresses) listen() (p ports, err error) {
+	if p.main, err = net.ListenTCP("tcp", a.main); err != nil {
+		return ports{}, fmt.Errorf("opening the port: %w; choose another with --port", err)
 	}
 	for _, address := range a.webhooks {
 		l, err := net.ListenTCP("tcp", address)
 		if err != nil {
-			err = fmt.Errorf("opening the port: %w; choose another with --webhook-listen", err)
-			return nil, nil, errors.Join(err, listener.Close())
+			p.close()
+			return ports{}, fmt.Errorf("opening the port: %w; choose another with --webhook-listen", err)
 		}
-		webhooks = append(webhooks, l)
+		p.webhooks = append(p.webhooks, l)
 	}
-	return listener, webhooks, nil
+	return p, nil
+}
+
+// close closes the ports, unless a server has done so.
+func (p ports) close() {
+	for _, l := range append(p.webhooks, p.main) {
+		_ = l.Close()
+	}
+}
+
+// url is the address at which this machine reaches the functions.
+func (p ports) url() string {
+	address, ok := p.main.Addr().(*net.TCPAddr)
+	if !ok || !address.IP.IsUnspecified() {
+		return "http://" + p.main.Addr().String()
+	}
+	return fmt.Sprintf("http://127.0.0.1:%d", address.Port)
 }

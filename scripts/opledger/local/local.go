@@ -9,6 +9,7 @@ package local
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"time"
@@ -57,28 +58,27 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	sim := geminisim.New(geminisim.Config{Seed: o.Seed, Faults: faults, Speed: o.Speed})
-	defer sim.Close()
-	api, err := listenAndServe(sim.Handler())
+	on, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return Summary{}, err
+		return Summary{}, fmt.Errorf("opening a port on loopback: %w", err)
 	}
-	defer api.close()
+	gemini := StartGemini(geminisim.Config{Seed: o.Seed, Faults: faults, Speed: o.Speed}, on)
+	defer gemini.Close()
 	receiver := newReceiver(o.Seed, o.Faults)
 	sink, err := listenAndServe(receiver)
 	if err != nil {
 		return Summary{}, err
 	}
 	defer sink.close()
-	submitter, err := newSubmitter(ctx, api.url, "http://"+o.Listen.Addr().String())
+	submitter, err := newSubmitter(ctx, gemini.URL, "http://"+o.Listen.Addr().String())
 	if err != nil {
 		return Summary{}, err
 	}
-	secret, err := submitter.createWebhook(ctx)
+	secret, err := gemini.CreateWebhook(ctx, submitter.functions+"/webhook")
 	if err != nil {
 		return Summary{}, err
 	}
-	settings, err := settings(o.Speed, secret, api.url, sink.url)
+	settings, err := settings(o.Speed, secret, gemini.URL, sink.url)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -90,7 +90,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	served := make(chan error, 1)
 	go func() { served <- functions.Serve(serving, o.Listen) }()
 	audit := &audit{
-		ledger: functions.Ledger, receiver: receiver, sim: sim, messages: messages,
+		ledger: functions.Ledger, receiver: receiver, sim: gemini.sim, messages: messages,
 		wanted: o.Operations, acked: submitter.acked,
 	}
 	var ended ending
@@ -105,7 +105,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	summary.Seed, summary.ending = o.Seed, ended
 	o.View.End()
 	if err == nil {
-		err = o.keepRunning(ctx, summary, api.url)
+		err = o.keepRunning(ctx, summary, gemini.URL)
 	}
 	stop()
 	return summary, errors.Join(err, <-served)
@@ -139,27 +139,33 @@ func newFunctions(
 	return functions, messages, err
 }
 
-// settings are those of a deployment with every duration divided by speed, down to what a machine
-// can keep.
+// Faster returns the settings of functions whose durations are those of production divided by
+// speed, down to what a machine can keep. They fit a simulator of that speed.
+func Faster(speed float64) []string {
+	d := ledger.DefaultSettings()
+	divided := func(d time.Duration) time.Duration { return time.Duration(float64(d) / speed) }
+	return []string{
+		"OPLEDGER_GRACE=" + divided(d.Grace).String(),
+		"OPLEDGER_INTERVAL=" + divided(d.Interval).String(),
+		"OPLEDGER_STUCK_AFTER=" + divided(d.StuckAfter).String(),
+		"OPLEDGER_ALERT_EVERY=" + divided(d.AlertEvery).String(),
+		// Effects take real time: a lease that runs out while the machine stalls would cause a
+		// repeat without a fault.
+		"OPLEDGER_CLAIM_TTL=" + max(divided(d.ClaimTTL), minClaimTTL).String(),
+	}
+}
+
+// settings are those of a deployment with every duration divided by speed.
 func settings(speed float64, secret, geminiURL, sinkURL string) (server.Settings, error) {
-	parsed, err := config.Parse[server.Settings]([]string{
-		"OPLEDGER_WEBHOOK_SECRET=" + secret, "GEMINI_API_KEY=local", "GOOGLE_GEMINI_BASE_URL=" + geminiURL,
+	parsed, err := config.Parse[server.Settings](append(Faster(speed),
+		"OPLEDGER_WEBHOOK_SECRET="+secret, "GEMINI_API_KEY="+APIKey, "GOOGLE_GEMINI_BASE_URL="+geminiURL,
 		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
-	})
+	))
 	if err != nil {
 		return server.Settings{}, err
 	}
-	for _, d := range []*time.Duration{
-		&parsed.Ledger.Grace, &parsed.Ledger.Interval, &parsed.Ledger.StuckAfter, &parsed.Ledger.AlertEvery,
-		&parsed.Ledger.ClaimTTL, &parsed.Webhook.Tolerance,
-	} {
-		*d = time.Duration(float64(*d) / speed)
-	}
-	// A timestamp has whole seconds, and a loaded machine needs some of them. Effects take real
-	// time, too: a lease that runs out while the machine stalls would cause a repeat without a
-	// fault.
-	parsed.Webhook.Tolerance = max(parsed.Webhook.Tolerance, minTolerance)
-	parsed.Ledger.ClaimTTL = max(parsed.Ledger.ClaimTTL, minClaimTTL)
+	// A timestamp has whole seconds, and a loaded machine needs some of them.
+	parsed.Webhook.Tolerance = max(time.Duration(float64(parsed.Webhook.Tolerance)/speed), minTolerance)
 	parsed.Ledger.Effects = []effect.Spec{{
 		Name: publishEffect, Do: &effect.DoHTTP{URL: sinkURL}, Concurrency: effectsAtOnce,
 		On: []operation.State{operation.Succeeded, operation.Failed, operation.Cancelled, operation.Expired},

@@ -8,23 +8,29 @@ import (
 	"time"
 )
 
-// A loopback is a server on a free port of this machine.
+// A loopback is a server on this machine.
 type loopback struct {
 	url    string
 	server *http.Server
 }
 
+// listenAndServe answers on a free port.
 func listenAndServe(h http.Handler) (*loopback, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("opening a port on loopback: %w", err)
 	}
+	return serveOn(listener, h), nil
+}
+
+// serveOn answers on a listener, and closes it at the end.
+func serveOn(listener net.Listener, h http.Handler) *loopback {
 	l := &loopback{
 		url:    "http://" + listener.Addr().String(),
 		server: &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second},
 	}
 	go func() { _ = l.server.Serve(listener) }() // close ends it
-	return l, nil
+	return l
 }
 
 func (l *loopback) close() {

@@ -13,8 +13,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/genai"
-	"google.golang.org/genai/interactions/models/operations"
-	"google.golang.org/genai/interactions/models/webhooks"
 
 	registerfn "github.com/opledger/opledger/functions/register"
 	"github.com/opledger/opledger/shared/operation"
@@ -38,26 +36,12 @@ func (s *submitter) acked() []operation.Key {
 
 func newSubmitter(ctx context.Context, geminiURL, functionsURL string) (*submitter, error) {
 	client, err := genai.NewClient(ctx, &genai.ClientConfig{
-		APIKey: "local", Backend: genai.BackendGeminiAPI, HTTPOptions: genai.HTTPOptions{BaseURL: geminiURL},
+		APIKey: APIKey, Backend: genai.BackendGeminiAPI, HTTPOptions: genai.HTTPOptions{BaseURL: geminiURL},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("making a Gemini client: %w", err)
 	}
 	return &submitter{gemini: client, functions: functionsURL}, nil
-}
-
-// createWebhook points Gemini's webhook at the functions and returns the signing secret.
-func (s *submitter) createWebhook(ctx context.Context) (string, error) {
-	created, err := s.gemini.Webhooks.Create(ctx, operations.CreateWebhookRequest{Body: webhooks.WebhookInput{
-		URI: s.functions + "/webhook",
-		SubscribedEvents: []webhooks.WebhookSubscribedEvent{
-			"batch.succeeded", "batch.failed", "batch.expired",
-		},
-	}})
-	if err != nil {
-		return "", fmt.Errorf("creating the webhook: %w", err)
-	}
-	return *created.Webhook.NewSigningSecret, nil
 }
 
 // attempts bounds the attempts at a request that the simulator's faults fail.

@@ -52,6 +52,8 @@ type Options struct {
 	// /reconcile. Without passes, or without the API key, due effects are swept at the interval of
 	// the ledger's settings.
 	Schedule time.Duration
+	// QuietPasses leaves a pass that did nothing out of the log: it is for passes every few seconds.
+	QuietPasses bool
 	// Budget is how long a pass may take; 0: reconcile.DefaultBudget.
 	Budget time.Duration
 	// Expire deletes expired documents after every scheduled pass or sweep; nil: the store does so
@@ -137,7 +139,9 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		}
 		passes.Ledger, passes.Budget = s.Ledger, o.Budget
 		s.Reconciler = reconcile.New(passes)
-		s.reconcile = reconcilefn.New(reconcilefn.Options{Reconciler: s.Reconciler, Now: o.Now, Log: o.Log})
+		s.reconcile = reconcilefn.New(reconcilefn.Options{
+			Reconciler: s.Reconciler, Now: o.Now, Log: o.Log, Quiet: o.QuietPasses,
+		})
 		s.inside.Handle("/reconcile", s.reconcile)
 	}
 	if settings.Webhook.Tolerance > 0 { // zero in the settings of a command, which has no webhook

@@ -22,8 +22,8 @@ type Config struct {
 	// redirects are not followed, and an attempt ends after 10 s divided by Speed, but not before 2
 	// s of real time.
 	HTTP *http.Client
-	// RunTime is the least and the greatest duration of a job, before Speed. Zero means 1 to 10
-	// minutes; Google's target is 24 hours.
+	// RunTime is the least and the greatest duration of a job, before Speed. Zero means LeastRunTime
+	// and MostRunTime; Google's target is 24 hours.
 	RunTime [2]time.Duration
 	// NineEvents adds batch.cancelled and interaction.cancelled, which only older pages name, to
 	// the events that a webhook can subscribe to. By default they are refused, as the live API was
@@ -43,6 +43,12 @@ type Config struct {
 	// claim. Nil adds nothing, so that the token does not bind the body.
 	Claims func(body []byte) map[string]any
 }
+
+// The bounds of the duration of a job where Config.RunTime gives none.
+const (
+	LeastRunTime = time.Minute
+	MostRunTime  = 10 * time.Minute
+)
 
 // MetadataPlace is a place for a job's user metadata in its events. Every event has it, but its
 // place is undocumented: these are the places that public receivers read.

@@ -53,7 +53,7 @@ func New(cfg Config) *Sim {
 		cfg.Now = time.Now
 	}
 	if cfg.RunTime == [2]time.Duration{} {
-		cfg.RunTime = [2]time.Duration{time.Minute, 10 * time.Minute}
+		cfg.RunTime = [2]time.Duration{LeastRunTime, MostRunTime}
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Sim{

@@ -1,0 +1,52 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/gemini/webhooks"
+)
+
+// APIKey is what clients of a [Gemini] send as their key; it takes any.
+const APIKey = "simulated"
+
+// A Gemini is a simulated Gemini that answers on loopback.
+type Gemini struct {
+	// URL is the base URL for its clients.
+	URL string
+	// KeysURL is where the keys of its tokens are, which sign the deliveries of dynamic webhooks.
+	KeysURL string
+
+	sim *geminisim.Sim
+	api *loopback
+}
+
+// StartGemini makes a simulator answer on a listener, which it closes at the end. The caller must
+// call Close.
+func StartGemini(c geminisim.Config, on net.Listener) *Gemini {
+	sim := geminisim.New(c)
+	api := serveOn(on, sim.Handler())
+	return &Gemini{URL: api.url, KeysURL: api.url + geminisim.JWKSPath, sim: sim, api: api}
+}
+
+// CreateWebhook makes Gemini deliver every event that a webhook can get to a URL. It returns the
+// secret that signs them.
+func (g *Gemini) CreateWebhook(ctx context.Context, url string) (secret string, err error) {
+	client, err := webhooks.NewClient(ctx, webhooks.Options{APIKey: APIKey, BaseURL: g.URL})
+	if err != nil {
+		return "", err
+	}
+	created, err := client.Create(ctx, "", url)
+	if err != nil {
+		return "", fmt.Errorf("creating the webhook: %w", err)
+	}
+	return created.Secret, nil
+}
+
+// Close ends every job, waits for the deliveries in flight, and closes the listener.
+func (g *Gemini) Close() {
+	g.sim.Close()
+	g.api.close()
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+)
+
+// ready returns the lines on stdout that say that serve is ready, and what to do next. theirs are the
+// variables that the command was given, set those that it works with. Without --simulate, simulation
+// is zero.
+func (f *serveFlags) ready(p ports, theirs, set []string, simulation simulated) (string, error) {
+	lines := []string{"opledger serves on http://" + p.main.Addr().String()}
+	for _, l := range p.webhooks {
+		lines = append(lines, "opledger serves /webhook alone on http://"+l.Addr().String())
+	}
+	if f.forwardTo != "" {
+		lines = append(lines, "each operation that ends is posted to "+f.forwardTo+", signed with OPLEDGER_EFFECT_SECRET")
+		if !slices.Contains(names(theirs), "OPLEDGER_EFFECT_SECRET") {
+			lines = append(lines, "  "+export(only(set, "OPLEDGER_EFFECT_SECRET")))
+		}
+	}
+	if f.simulate.on {
+		url := "OPLEDGER_URL=" + p.url()
+		file, err := simulation.writeExports(append(shared(set), url))
+		if err != nil {
+			return "", err
+		}
+		least, most := f.simulate.runTime()
+		lines = append(lines,
+			fmt.Sprintf("a simulated Gemini answers on %s; its jobs end after %v to %v", simulation.url, least, most),
+			"for an SDK of Gemini and your submitter, in another terminal:",
+			"  "+export(append(only(set, "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"), url)),
+			"or, for the commands of opledger too:",
+			"  . "+phrase.ShellWord(file),
+			"  "+self()+" submit batch --model gemini-3.5-flash --file files/reviews",
+			"watch in a browser: "+p.url(),
+		)
+	}
+	return strings.Join(lines, "\n") + "\n", nil
+}
+
+// shared are the variables that every process with this ledger and this Gemini must have in common.
+func shared(variables []string) []string {
+	return slices.DeleteFunc(slices.Clone(variables), func(v string) bool {
+		name := nameOf(v)
+		return !strings.HasPrefix(name, "OPLEDGER_") && name != "GEMINI_API_KEY" && name != "GOOGLE_GEMINI_BASE_URL"
+	})
+}
+
+// self is the command line that runs this program.
+func self() string {
+	if path, err := os.Executable(); err == nil && strings.Contains(path, "go-build") { // by go run
+		return "go run ./scripts/opledger"
+	}
+	return program
+}
+
+// export is a line that sets variables in a shell.
+func export(variables []string) string {
+	words := make([]string, len(variables))
+	for i, variable := range variables {
+		name, value, _ := strings.Cut(variable, "=")
+		words[i] = name + "=" + phrase.ShellWord(value)
+	}
+	return "export " + strings.Join(words, " ")
+}
+
+// printReplaced says which of the given variables the simulation leaves out.
+func printReplaced(outside environment, theirs []string) {
+	if set := names(only(theirs, replaced()...)); len(set) > 0 {
+		_, _ = fmt.Fprintf(outside.err, "opledger: --simulate leaves out %s\n", strings.Join(set, ", "))
+	}
+}
+
+// names returns the names of the variables that are set, and not empty.
+func names(variables []string) []string {
+	var all []string
+	for _, variable := range variables {
+		if name, value, _ := strings.Cut(variable, "="); value != "" {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// only returns the variables that have one of the names.
+func only(variables []string, names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(variables), func(v string) bool { return !slices.Contains(names, nameOf(v)) })
+}
+
+// omit returns the variables that have none of the names.
+func omit(variables []string, names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(variables), func(v string) bool { return slices.Contains(names, nameOf(v)) })
+}
+
+func nameOf(variable string) string {
+	name, _, _ := strings.Cut(variable, "=")
+	return name
+}
