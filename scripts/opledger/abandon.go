@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -58,18 +58,7 @@ func newAbandon(outside environment) *cobra.Command {
 func abandon(
 	ctx context.Context, outside environment, l *ledger.Ledger, key operation.Key, effect string, a ledger.Abandonment,
 ) error {
-	what := string(key)
-	began, err := l.Now(ctx)
-	if err != nil {
-		return err
-	}
-	var stands operation.Abandonment
-	if effect == "" {
-		stands, err = l.Abandon(ctx, key, a)
-	} else {
-		what = "effect " + effect + " of " + what
-		stands, err = l.AbandonEffect(ctx, key, effect, a)
-	}
+	words, err := (&actions.Actions{Ledger: l}).Abandon(ctx, key, effect, a)
 	if errors.Is(err, ledger.ErrNotFound) && effect != "" {
 		rec, readErr := recordOrAlerts(ctx, l, key)
 		if readErr == nil {
@@ -80,11 +69,6 @@ func abandon(
 	if err != nil {
 		return withRemedy(err)
 	}
-	already, yours := "", ""
-	if stands.At.Before(operation.Instant(began)) && (stands.By != a.By || stands.Why != a.Why) {
-		already, yours = "already ", "; yours was not recorded"
-	}
-	_, err = fmt.Fprintf(outside.out, "%s %sabandoned by %s at %s: %s%s\n",
-		phrase.Safe(what), already, phrase.Safe(stands.By), phrase.LocalTime(stands.At), phrase.Safe(stands.Why), yours)
+	_, err = fmt.Fprintln(outside.out, words)
 	return err
 }

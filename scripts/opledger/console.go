@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +15,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
 )
 
@@ -32,6 +35,7 @@ const (
 func newConsole(outside environment) *cobra.Command {
 	var store string
 	var port int
+	var act bool
 	cmd := &cobra.Command{
 		Use:   "console",
 		Short: "Show a ledger in the browser, on this machine",
@@ -39,10 +43,15 @@ func newConsole(outside environment) *cobra.Command {
 			"effects, intents and the quarantine. It only reads. A deployed ledger is read with your own Google\n" +
 			"credentials; roles/datastore.viewer is enough. Pages update by themselves: from a file every 2 s, from\n" +
 			"Firestore every 30 s while one is open. To see it from another machine, use an SSH tunnel:\n\n" +
-			"  ssh -L 8090:127.0.0.1:8090 HOST",
+			"  ssh -L 8090:127.0.0.1:8090 HOST\n\n" +
+			"With --allow-actions a page of one operation, effect or delivery also offers to look it up, to run it\n" +
+			"again, to waive or to abandon it. Each asks first, and records what the command of that name records.\n" +
+			"It needs the settings that those commands need: OPLEDGER_EFFECTS, OPLEDGER_TOPIC of a deployed ledger,\n" +
+			"and for look-ups GEMINI_API_KEY. Without a topic this process runs the effects.",
 		Example: "  opledger console\n" +
 			"  opledger console --store sqlite:demo.db --port 8090\n" +
-			"  GOOGLE_CLOUD_PROJECT=my-project opledger console --store firestore:opledger",
+			"  GOOGLE_CLOUD_PROJECT=my-project opledger console --store firestore:opledger\n" +
+			"  opledger console --allow-actions",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			settings, err := config.Parse[consoleSettings](outside.variables)
@@ -52,37 +61,76 @@ func newConsole(outside environment) *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
-			l, closeStore, err := openReader(cmd.Context(), outside, store)
+			opened, err := openConsole(cmd.Context(), outside, store, act)
 			if err != nil {
 				return err
 			}
-			where, err := findStore(outside, store) // it was found before
-			if err != nil {
-				return errors.Join(err, closeStore())
-			}
-			options := console.Options{
-				Ledger: l, Where: where.String(), Interval: settings.Ledger.Interval, Settings: config.Describe(settings),
-				Most: 10, Every: consoleEveryFirestore,
-				Effects: phrase.EffectView{
-					Max: settings.Ledger.MaxAttempts, RetryFor: settings.Ledger.RetryFor, Paused: settings.Handlers.Paused,
-					Store: where.String(),
-				},
-				Log: logging.New(outside.err, ""),
-			}
-			if where.SQLite != "" {
-				options.Most, options.Every = 100, consoleEvery
-			}
-			listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-			if err != nil {
-				return errors.Join(fmt.Errorf("opening the port: %w; choose another with --port", err), closeStore())
-			}
-			_, printErr := fmt.Fprintf(outside.out, "the console is on http://%s, for this machine alone; interrupt to end\n",
-				listener.Addr())
-			return errors.Join(printErr,
-				server.ServeConsole(cmd.Context(), console.New(options), listener, options.Log), closeStore())
+			return errors.Join(opened.serve(cmd.Context(), outside, settings, port), opened.close())
 		},
 	}
 	storeFlag(cmd, &store)
 	cmd.Flags().IntVar(&port, "port", 8090, "port on 127.0.0.1 to listen on; 0 chooses a free one")
+	actionsFlag(cmd, &act)
 	return cmd
+}
+
+// An openedConsole is the ledger of a console, and what it acts with.
+type openedConsole struct {
+	ledger ledger.Reading
+	where  location
+	server *server.Server // nil: it only reads
+	close  func() error
+}
+
+// openConsole opens an existing ledger, for reading alone unless act is set.
+func openConsole(ctx context.Context, outside environment, store string, act bool) (openedConsole, error) {
+	if act {
+		return openActing(ctx, outside, store)
+	}
+	l, closeStore, err := openReader(ctx, outside, store)
+	if err != nil {
+		return openedConsole{}, err
+	}
+	where, err := findStore(outside, store) // it was found before
+	if err != nil {
+		return openedConsole{}, errors.Join(err, closeStore())
+	}
+	return openedConsole{ledger: l.Reading(), where: where, close: closeStore}, nil
+}
+
+// serve answers with the pages until ctx ends. Without a topic it also runs the effects of actions.
+func (o openedConsole) serve(ctx context.Context, outside environment, settings consoleSettings, port int) error {
+	options := console.Options{
+		Ledger: o.ledger, Where: o.where.String(), Interval: settings.Ledger.Interval, Settings: config.Describe(settings),
+		Most: 10, Every: consoleEveryFirestore,
+		Effects: phrase.EffectView{
+			Max: settings.Ledger.MaxAttempts, RetryFor: settings.Ledger.RetryFor, Paused: settings.Handlers.Paused,
+			Store: o.where.String(),
+		},
+		Log: logging.New(outside.err, ""),
+	}
+	if o.where.SQLite != "" {
+		options.Most, options.Every = 100, consoleEvery
+	}
+	acts := ""
+	if o.server != nil {
+		options.Actions, acts = o.server.Actions(), "; actions are allowed"
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return fmt.Errorf("opening the port: %w; choose another with --port", err)
+	}
+	if _, err := fmt.Fprintf(outside.out, "the console is on http://%s, for this machine alone%s; interrupt to end\n",
+		listener.Addr(), acts); err != nil {
+		return errors.Join(fmt.Errorf("writing to stdout: %w", err), listener.Close())
+	}
+	ctx, end := context.WithCancel(ctx)
+	var working sync.WaitGroup
+	if o.server != nil {
+		working.Go(func() { o.server.Work(ctx) })
+	}
+	err = server.ServeConsole(ctx, console.New(options), listener, options.Log)
+	end()
+	working.Wait()
+	return err
 }

@@ -18,14 +18,15 @@ import (
 
 // consoleOver runs the console command on a file in this process, and returns its address. stop
 // returns stderr.
-func consoleOver(t *testing.T, f file) (url string, stop func() string) {
+func consoleOver(t *testing.T, f file, variables []string, args ...string) (url string, stop func() string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	out, writes := io.Pipe()
 	var stderr bytes.Buffer
 	ended := make(chan int, 1)
 	go func() {
-		code := run(ctx, []string{"console", "--port", "0", "--store", f.store()}, environment{out: writes, err: &stderr})
+		code := run(ctx, append([]string{"console", "--port", "0", "--store", f.store()}, args...),
+			environment{variables: variables, out: writes, err: &stderr})
 		_ = writes.Close() // a pipe's end has no error
 		ended <- code
 	}()
@@ -39,10 +40,10 @@ func consoleOver(t *testing.T, f file) (url string, stop func() string) {
 	lines := bufio.NewScanner(out)
 	found := []string{}
 	if lines.Scan() {
-		found = regexp.MustCompile(`^the console is on (http://127\.0\.0\.1:\d+), for this machine alone; `).
-			FindStringSubmatch(lines.Text())
+		found = regexp.MustCompile(`^the console is on (http://127\.0\.0\.1:\d+), for this machine alone` +
+			`(; actions are allowed)?; `).FindStringSubmatch(lines.Text())
 	}
-	if len(found) != 2 {
+	if len(found) != 3 {
 		t.Fatalf("it says %q: %s", lines.Text(), stop())
 	}
 	return found[1], stop
@@ -77,7 +78,7 @@ func TestConsoleAgrees(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	f.dead("batches/a")
-	url, stop := consoleOver(t, f)
+	url, stop := consoleOver(t, f, nil)
 	_, page := fetch(t, "GET", url+"/console/operation?key=a", "")
 	shown := cli(t, nil, "show", "a", "--store", f.store()).want(t, exitDone).out
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
@@ -122,7 +123,7 @@ func TestConsoleReach(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	f.register("batches/a")
-	url, stop := consoleOver(t, f)
+	url, stop := consoleOver(t, f, nil)
 	defer stop()
 	for _, c := range []struct {
 		method, path, host string

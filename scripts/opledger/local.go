@@ -29,8 +29,8 @@ var (
 
 // localFlags are the flags of opledger local that are no options of the run.
 type localFlags struct {
-	store               string
-	json, keep, verbose bool
+	store                    string
+	json, keep, verbose, act bool
 }
 
 func newLocal(outside environment) *cobra.Command {
@@ -60,6 +60,10 @@ func newLocal(outside environment) *cobra.Command {
 			if !cmd.Flags().Changed("seed") {
 				options.Seed = rand.Uint64N(1e6)
 			}
+			var err error
+			if options.Operator, err = actingOperator(f.act); err != nil {
+				return err
+			}
 			return f.run(cmd.Context(), outside, options)
 		},
 	}
@@ -75,6 +79,7 @@ func newLocal(outside environment) *cobra.Command {
 		"where to keep the ledger: sqlite:PATH, or firestore for Google's emulators (default a temporary file)")
 	flags.BoolVar(&f.json, "json", false, "print the summary as one JSON object, and nothing else on stdout")
 	flags.BoolVar(&f.keep, "keep", false, "keep everything running afterwards, until interrupted")
+	actionsFlag(cmd, &f.act)
 	flags.BoolVar(&f.verbose, "verbose", false, "print the functions' log on stderr")
 	return cmd
 }

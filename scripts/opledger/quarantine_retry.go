@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
-	"github.com/opledger/opledger/shared/gemini"
 	"github.com/opledger/opledger/shared/ledger"
 )
 
@@ -37,33 +37,10 @@ func newQuarantineRetry(outside environment) *cobra.Command {
 }
 
 func retryQuarantined(ctx context.Context, outside environment, l *ledger.Ledger, id string) error {
-	receipt, err := ingestQuarantined(ctx, l, id)
+	words, err := (&actions.Actions{Ledger: l}).Retry(ctx, id)
 	if err != nil {
 		return fmt.Errorf("%s: %w", phrase.Safe(id), withQuarantineRemedy(err))
 	}
-	decision := string(receipt.Outcome)
-	if receipt.Reason != "" {
-		decision += " (" + string(receipt.Reason) + ")"
-	}
-	_, err = fmt.Fprintf(outside.out, "%s: %s; %s is %s\n", phrase.Safe(id), decision, phrase.Safe(string(receipt.Key)),
-		phrase.Safe(string(receipt.State)))
+	_, err = fmt.Fprintln(outside.out, words)
 	return err
-}
-
-// ingestQuarantined ingests a quarantined delivery. Its signature was verified before it was
-// stored.
-func ingestQuarantined(ctx context.Context, l *ledger.Ledger, id string) (ledger.Receipt, error) {
-	_, body, err := l.ReadQuarantined(ctx, id)
-	if err != nil {
-		return ledger.Receipt{}, err
-	}
-	event, err := gemini.DecodeEvent(id, body)
-	if err != nil {
-		return ledger.Receipt{}, fmt.Errorf("this revision cannot read it either: %w", err)
-	}
-	receipt, err := l.Ingest(ctx, event)
-	if err != nil {
-		return receipt, err
-	}
-	return receipt, l.MarkRetried(ctx, id, receipt.Outcome)
 }

@@ -10,10 +10,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/config"
-	"github.com/opledger/opledger/shared/gemini/lookup"
-	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
-	"github.com/opledger/opledger/shared/operation"
 )
 
 // reconcileSettings are those of a pass: all but the webhook function's.
@@ -113,39 +110,15 @@ func reconcileOne(ctx context.Context, outside environment, s *server.Server, na
 	if err != nil {
 		return err
 	}
-	answer, receipt, err := s.Reconciler.One(ctx, key)
+	receipt, words, err := s.Actions().LookUp(ctx, key)
 	switch {
 	case err != nil:
 		return withRemedy(err)
-	case !answer.Known():
-		return inconclusive(ctx, s.Ledger, key, answer)
 	case asJSON:
 		return printJSON(outside.out, map[string]any{
 			"operation": receipt.Key, "state": receipt.State, "outcome": receipt.Outcome, "reason": receipt.Reason,
 		})
 	}
-	decision := string(receipt.Outcome)
-	if receipt.Reason != "" {
-		decision += " (" + string(receipt.Reason) + ")"
-	}
-	_, err = fmt.Fprintf(outside.out, "%s is %s at Gemini: %s; the ledger says %s\n", key, answer.State, decision,
-		receipt.State)
+	_, err = fmt.Fprintln(outside.out, words)
 	return err
-}
-
-// inconclusive says why a look-up was inconclusive, since when, and when the next one is.
-func inconclusive(ctx context.Context, l *ledger.Ledger, key operation.Key, answer lookup.Answer) error {
-	err := fmt.Errorf("looking up %s at Gemini (%s): %w", key, answer.Reason, answer.Err)
-	rec, readErr := l.Record(ctx, key)
-	if readErr != nil {
-		return errors.Join(err, readErr)
-	}
-	next := "it is not looked up again: it is not waited for"
-	if !rec.DueAt.IsZero() {
-		next = "it is looked up again at " + phrase.LocalTime(rec.DueAt)
-	}
-	if rec.HasCondition() {
-		next = phrase.Condition(rec) + "; " + next
-	}
-	return fmt.Errorf("%w; %s", err, next)
 }

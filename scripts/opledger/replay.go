@@ -5,17 +5,21 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
 )
+
+// errNoTopic: a deployed ledger's effects are run by the effects function alone.
+var errNoTopic = errors.New(
+	"OPLEDGER_TOPIC: it is not set; the effects function receives messages from that Pub/Sub topic")
 
 // newNonce is the value of --rerun without a nonce. No valid nonce equals it.
 const newNonce = "-"
@@ -46,7 +50,7 @@ func newReplay(outside environment) *cobra.Command {
 			nonce, nonceErr := chooseNonce(selection.rerun, rerun)
 			settings, where, err := parse[writerSettings](outside, store)
 			if where.SQLite == "" && where.topic == "" && err == nil {
-				err = errors.New("OPLEDGER_TOPIC: it is not set; the effects function receives messages from that Pub/Sub topic")
+				err = errNoTopic
 			}
 			if err := errors.Join(selection.parse(args, time.Now()), nonceErr, err); err != nil {
 				return usageError{err}
@@ -91,7 +95,7 @@ func chooseNonce(rerun bool, nonce string) (string, error) {
 	case !rerun:
 		return "", nil
 	case nonce == newNonce:
-		return time.Now().UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:8]), nil
+		return actions.NewNonce(time.Now()), nil
 	case nonce == "":
 		return "", errors.New("--rerun: the nonce is empty; leave it out to get a new one")
 	}

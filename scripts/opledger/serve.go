@@ -17,7 +17,7 @@ type serveFlags struct {
 	store, forwardTo string
 	listen           listenFlags
 	simulate         simulateFlags
-	schedule         bool
+	schedule, act    bool
 }
 
 func newServe(outside environment) *cobra.Command {
@@ -48,6 +48,7 @@ func newServe(outside environment) *cobra.Command {
 	storeFlag(cmd, &f.store)
 	f.listen.add(cmd)
 	f.simulate.add(cmd)
+	actionsFlag(cmd, &f.act)
 	cmd.Flags().StringVar(&f.forwardTo, "forward-to", "",
 		"a URL of your own to post each operation to that ends: https, or http on this machine")
 	cmd.Flags().BoolVar(&f.schedule, "schedule", true,
@@ -82,10 +83,14 @@ func (f *serveFlags) run(cmd *cobra.Command, outside environment) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
+	operator, err := actingOperator(f.act)
+	if err != nil {
+		return err
+	}
 	options := server.Options{
 		Log: logging.New(outside.err, ""), Schedule: settings.Ledger.Interval, AllowHosts: f.listen.allowHosts,
 		LateSecret: true, QuietPasses: f.simulate.on,
-		Console: true, Where: where.String(), StoreFlag: where.String(),
+		Console: true, Where: where.String(), StoreFlag: where.String(), Operator: operator,
 	}
 	if !f.schedule {
 		options.Schedule = 0

@@ -3,11 +3,13 @@ package console
 import (
 	"context"
 	"embed"
+	"html/template"
 	"io/fs"
 	"log/slog"
 	"net/http"
 	"time"
 
+	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/config"
@@ -15,8 +17,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Reader is the reading half of a ledger. A [ledger.Ledger] is one.
-type Reader interface {
+// A reader is what the pages read through. A [ledger.Reading] is one.
+type reader interface {
 	overview.Reader
 	Find(context.Context, operation.Name) ([]operation.Key, error)
 	Show(context.Context, operation.Key) (ledger.Story, error)
@@ -28,7 +30,9 @@ type Reader interface {
 
 // Options are what a console shows, and how.
 type Options struct {
-	Ledger Reader
+	Ledger ledger.Reading
+	// Actions are what the pages act with; nil: they only read, and nothing here can write.
+	Actions *actions.Actions
 	// Effects holds what the words about effects depend on. Its Now is set by each page.
 	Effects phrase.EffectView
 	// Where names the ledger, such as "sqlite:demo.db".
@@ -47,8 +51,11 @@ type Options struct {
 // A Console serves the pages at / and below /console/.
 type Console struct {
 	options Options
+	ledger  reader
 	mux     *http.ServeMux
 	live    *live
+	asks    *template.Template // of the answers to questions
+	answers answers
 }
 
 //go:embed static
@@ -56,9 +63,15 @@ var static embed.FS
 
 // New returns a console. It reads nothing until a page is requested.
 func New(o Options) *Console {
-	c := &Console{options: o, mux: http.NewServeMux(), live: newLive(o.Every)}
+	c := &Console{
+		options: o, ledger: o.Ledger, mux: http.NewServeMux(), live: newLive(o.Every), asks: asking.templates(),
+	}
 	for _, p := range pages {
 		c.mux.Handle("GET "+p.pattern, c.handler(p))
+	}
+	if o.Actions != nil {
+		c.mux.Handle("GET "+askPath, c.handler(asking))
+		c.mux.HandleFunc("POST "+askPath, c.answer)
 	}
 	c.mux.HandleFunc("GET /console/search", c.search)
 	files, err := fs.Sub(static, "static")

@@ -15,8 +15,20 @@
 //
 // # What a page may do
 //
-// The console reads through [Reader], which holds nothing that can write. Its content security policy
-// allows this origin's own files and nothing else: no inline script, no inline style, no other host.
-// html/template escapes every text. Who may reach it is the business of the server that it stands
-// behind [G7].
+// The console reads through a [ledger.Reading], from which nothing leads to what can write. Its content
+// security policy allows this origin's own files and nothing else: no inline script, no inline style,
+// no other host. html/template escapes every text. Who may reach it is the business of the server that
+// it stands behind [G7].
+//
+// # Actions
+//
+// With Options.Actions the page of an operation, an effect or a quarantined delivery offers what can
+// be done. Every action is one row in the table of actions. It is a question first: a page with a form
+// that says what will happen. The form's POST is answered with what became of it:
+//
+//   - A form has a number of its own. One that comes twice, as by a double click, is acted on once, and
+//     has the first answer.
+//   - A form says what the question was about: "DEAD, after 3 claims". If that has changed since,
+//     nothing is done, and the answer says how it was and is.
+//   - A race that is left is the ledger's, which does none of these things twice [G5].
 package console

@@ -24,7 +24,7 @@ func loadEffects(c *Console, r *request) (any, error) {
 	}
 	switch p.Show {
 	case "":
-		page, err := c.options.Ledger.OpenEffects(r, after, rows)
+		page, err := c.ledger.OpenEffects(r, after, rows)
 		for _, due := range page.Items {
 			p.Rows = append(p.Rows, due.Effect)
 		}
@@ -46,12 +46,12 @@ func loadEffects(c *Console, r *request) (any, error) {
 // deadEffects reads the dead effects of the newest operations that have one. limit is that of the
 // operations.
 func (c *Console) deadEffects(r *request, after ledger.Cursor, limit int) (page ledger.Page[ledger.Effect], err error) {
-	records, err := c.options.Ledger.List(r, ledger.Filter{Dead: true, After: after, Limit: limit})
+	records, err := c.ledger.List(r, ledger.Filter{Dead: true, After: after, Limit: limit})
 	if err != nil {
 		return page, err
 	}
 	page.Next = records.Next
-	page.Items, page.Broken, err = c.options.Ledger.DeadEffects(r, records.Items)
+	page.Items, page.Broken, err = c.ledger.DeadEffects(r, records.Items)
 	page.Broken = append(records.Broken, page.Broken...)
 	return page, err
 }

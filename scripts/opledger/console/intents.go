@@ -34,7 +34,7 @@ func loadIntents(c *Console, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := c.options.Ledger.WaitingIntents(r, after, rows)
+	page, err := c.ledger.WaitingIntents(r, after, rows)
 	p := listPage[ledger.Intent]{Broken: page.Broken, Next: nextPage("/console/intents", page.Next)}
 	for _, due := range page.Items {
 		p.Rows = append(p.Rows, due.Intent)
@@ -50,7 +50,7 @@ type intentPage struct {
 
 func loadIntent(c *Console, r *request) (any, error) {
 	id := r.query.Get(theKey)
-	intent, err := c.options.Ledger.Intent(r, id)
+	intent, err := c.ledger.Intent(r, id)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 
 // counting counts the lists that a console reads.
 type counting struct {
-	Reader
+	reader
 	lists atomic.Int64
 }
 
@@ -23,7 +23,7 @@ func (c *counting) WaitingIntents(
 	ctx context.Context, after ledger.Cursor, limit int,
 ) (ledger.Page[ledger.DueIntent], error) {
 	c.lists.Add(1)
-	return c.Reader.WaitingIntents(ctx, after, limit)
+	return c.reader.WaitingIntents(ctx, after, limit)
 }
 
 // stream opens the stream of a page. Its line returns the next line that contains a text.
@@ -60,8 +60,8 @@ func stream(t *testing.T, url string) (line func(contains string) string, leave 
 func TestLive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	reader := &counting{Reader: w.Ledger}
-	w.console.options.Ledger = reader
+	reader := &counting{reader: w.Ledger}
+	w.console.ledger = reader
 	server := httptest.NewServer(w.console)
 	defer server.Close()
 	address := server.URL + "/console/intents?live=1"

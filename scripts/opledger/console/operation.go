@@ -3,6 +3,8 @@ package console
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
@@ -17,9 +19,11 @@ type operationPage struct {
 	Story    ledger.Story
 	Timeline timeline
 	Next     []string
+	Remedies []remedy // of the operation itself
 	Effects  []effectPart
-	Withheld []command
-	ShowLine string // the command that prints the same
+	Withheld []effectPart // that are named in the record, and were never planned
+	Conflict bool         // another end was reported than the one that stands
+	ShowLine string       // the command that prints the same
 }
 
 // An effectPart is one effect of an operation.
@@ -28,11 +32,8 @@ type effectPart struct {
 	Standing string
 	Items    string // the counts of an effect that runs once per item
 	Failed   []ledger.Item
-	Commands []command
+	Remedies []remedy
 }
-
-// A command is a command line, and what it does.
-type command struct{ What, Line string }
 
 // mostFailed bounds the FAILED items that are shown of an effect.
 const mostFailed = 8
@@ -43,7 +44,7 @@ func loadOperation(c *Console, r *request) (any, error) {
 	if err != nil {
 		return nil, badRequest{err}
 	}
-	found, err := c.options.Ledger.Find(r, name)
+	found, err := c.ledger.Find(r, name)
 	if err != nil {
 		return nil, err
 	}
@@ -54,41 +55,40 @@ func loadOperation(c *Console, r *request) (any, error) {
 	if len(found) == 1 {
 		key = found[0]
 	}
-	story, err := c.options.Ledger.Show(r, key)
+	story, err := c.ledger.Show(r, key)
 	if err != nil {
 		return nil, err
 	}
-	intent, err := c.options.Ledger.IntentOf(r, story.Record)
+	intent, err := c.ledger.IntentOf(r, story.Record)
 	view := c.view(r)
+	itself := storySubject(story, view)
+	itself.Record.Key = key
 	p := operationPage{
 		Key: key, Story: story, Timeline: draw(view.Timeline(story, intent), story.Effects, r.now), Next: next(story, view),
-		ShowLine: "opledger show " + view.Operation(key),
+		Remedies: c.remedies(itself), Conflict: itself.Conflict, ShowLine: "opledger show " + view.Operation(key),
 	}
-	for _, line := range view.Withheld(story.Record) {
-		p.Withheld = append(p.Withheld, command{What: line})
+	for _, name := range slices.Sorted(maps.Keys(story.Record.Effects)) {
+		if story.Record.Effects[name] == operation.EffectWithheld {
+			e := ledger.Effect{Operation: key, Name: name}
+			p.Withheld = append(p.Withheld, effectPart{Effect: e, Remedies: c.remedies(itself.with(e))})
+		}
 	}
 	for _, e := range story.Effects {
-		part := effectPart{Effect: e, Standing: view.Standing(e)}
+		part := effectPart{Effect: e, Remedies: c.remedies(itself.with(e))}
+		if e.State != ledger.EffectDead { // the top of the page says why it is dead
+			part.Standing = view.Standing(e)
+		}
 		if e.Progress != nil {
 			part.Items = phrase.Items(*e.Progress)
 			if e.Progress.Failed > 0 {
-				page, itemsErr := c.options.Ledger.FailedItems(r, e.Operation, e.Name, ledger.Cursor{}, mostFailed)
+				page, itemsErr := c.ledger.FailedItems(r, e.Operation, e.Name, ledger.Cursor{}, mostFailed)
 				part.Failed, err = page.Items, errors.Join(err, itemsErr)
-			}
-		}
-		commands := view.Commands(e)
-		for _, verb := range []string{"replay", "abandon"} {
-			if line, ok := commands[verb]; ok {
-				part.Commands = append(part.Commands, command{What: verbs[verb], Line: line})
 			}
 		}
 		p.Effects = append(p.Effects, part)
 	}
 	return p, err
 }
-
-// verbs say what the commands for a dead effect do.
-var verbs = map[string]string{"replay": "Run it again", "abandon": "Waive it"}
 
 // view is what the words about effects need.
 func (c *Console) view(r *request) phrase.EffectView {

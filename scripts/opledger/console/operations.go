@@ -66,7 +66,7 @@ func loadOperations(c *Console, r *request) (any, error) {
 	}
 	p.Filtered = p.Filter.JobKind != "" || p.State != "" || p.Filter.Collection != "" || p.Show != "" || p.Since != ""
 	p.Empty = p.emptyWords()
-	page, err := c.options.Ledger.List(r, p.Filter)
+	page, err := c.ledger.List(r, p.Filter)
 	if err != nil {
 		return p, err
 	}

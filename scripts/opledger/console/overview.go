@@ -45,8 +45,8 @@ var overviewLinks = map[string]string{
 }
 
 func loadOverview(c *Console, r *request) (any, error) {
-	o, err := overview.Read(r, c.options.Ledger, overview.Options{Interval: c.options.Interval, Most: c.options.Most})
-	newest, endsErr := c.options.Ledger.List(r, ledger.Filter{Limit: overviewEnds})
+	o, err := overview.Read(r, c.ledger, overview.Options{Interval: c.options.Interval, Most: c.options.Most})
+	newest, endsErr := c.ledger.List(r, ledger.Filter{Limit: overviewEnds})
 	return overviewPage{Tiles: tiles(o), Attention: c.attention(o), Ends: drawEnds(newest.Items), Partial: o.Partial},
 		errors.Join(err, endsErr)
 }

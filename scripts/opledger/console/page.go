@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"time"
-
-	"github.com/opledger/opledger/shared/ledger"
 )
 
 // A page is one row of the table of pages.
@@ -37,6 +35,9 @@ var pages = []page{
 	{"/console/settings", "Settings", "settings.html", loadSettings},
 }
 
+// asking is the page of a question before an action.
+var asking = page{askPath, "", "ask.html", loadQuestion}
+
 // A request is what a page is loaded for.
 type request struct {
 	context.Context
@@ -58,17 +59,20 @@ type shown struct {
 	Title   string
 	Path    string // of the page, for the navigation
 	Address string // of the page's stream; empty: it has none
-	Where   string
-	Pages   []page
 	Query   string // of the search
 	Main    main
+	// What write fills in: what the layout shows of the console itself.
+	Where string
+	Pages []page
+	Acts  bool // actions are allowed
 }
 
 // A main is what a page's main part is executed with.
 type main struct {
-	Now   time.Time
-	Error string // why a part is missing, or all; empty: nothing is
-	Data  any    // of the page's own type; nil where nothing could be read
+	Now     time.Time
+	Heading string // of the error
+	Error   string // why a part is missing, or all; empty: nothing is
+	Data    any    // of the page's own type; nil where nothing could be read
 }
 
 // Title is what the navigation calls the page.
@@ -110,18 +114,24 @@ func (c *Console) handler(p page) http.Handler {
 			title = query.Get(theKey)
 		}
 		address := p.Path() + "?" + withLive(query)
-		if status != http.StatusOK && status != http.StatusServiceUnavailable || query.Get("job") != "" {
-			address = "" // nothing to wait for, or a filter that may read thousands of documents
+		if status != http.StatusOK && status != http.StatusServiceUnavailable || query.Get("job") != "" ||
+			p.pattern == askPath {
+			address = "" // nothing to wait for, a filter that may read thousands of documents, or a form
 		}
-		body := c.render(templates, "layout.html", shown{
-			Title: title, Path: p.Path(), Address: address, Where: c.options.Where, Pages: pages,
-			Query: query.Get("q"), Main: m,
+		c.write(w, templates, status, shown{
+			Title: title, Path: p.Path(), Address: address, Query: query.Get("q"), Main: m,
 		})
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Cache-Control", "no-store")
-		w.WriteHeader(status)
-		_, _ = w.Write(body) // it fails where the client has disconnected
 	})
+}
+
+// write answers with a whole page.
+func (c *Console) write(w http.ResponseWriter, t *template.Template, status int, s shown) {
+	s.Where, s.Pages, s.Acts = c.options.Where, pages, c.options.Actions != nil
+	body := c.render(t, "layout.html", s)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // it fails where the client has disconnected
 }
 
 // theKey is the query parameter that names what a page without a title is about.
@@ -137,7 +147,7 @@ func withLive(query url.Values) string {
 
 // load reads a page, and returns the status of the answer.
 func (c *Console) load(ctx context.Context, p page, query url.Values) (main, int) {
-	now, err := c.options.Ledger.Now(ctx)
+	now, err := c.ledger.Now(ctx)
 	m := main{Now: now}
 	if err == nil {
 		m.Data, err = p.load(c, &request{Context: ctx, query: query, now: now})
@@ -145,17 +155,23 @@ func (c *Console) load(ctx context.Context, p page, query url.Values) (main, int
 	if err == nil {
 		return m, http.StatusOK
 	}
-	m.Error = err.Error()
-	switch {
-	case errors.As(err, new(badRequest)):
-		return m, http.StatusBadRequest
-	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, ledger.ErrNoIntent):
-		return m, http.StatusNotFound
-	case ctx.Err() == nil || errors.Is(err, context.DeadlineExceeded): // else the browser has left
+	m.Error, m.Heading = err.Error(), "Not everything can be shown."
+	status := statusOf(err, http.StatusServiceUnavailable)
+	left := ctx.Err() != nil && !errors.Is(err, context.DeadlineExceeded)
+	if status == http.StatusServiceUnavailable && !left {
 		c.options.Log.WarnContext(ctx, "a page of the console is incomplete", "event", "console", "page", p.Path(),
 			"error", err)
 	}
-	return m, http.StatusServiceUnavailable
+	if heading, ok := headings[status]; ok {
+		m.Heading = heading
+	}
+	return m, status
+}
+
+// headings are what an error is shown under, beside those of the store.
+var headings = map[int]string{
+	http.StatusBadRequest: "This page cannot be shown.", http.StatusNotFound: "There is no such page.",
+	http.StatusConflict: "It has changed.",
 }
 
 // A badRequest is a query that a page does not understand. Its text says what it understands.

@@ -14,7 +14,7 @@ func loadQuarantine(c *Console, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := c.options.Ledger.ListQuarantined(r, ledger.QuarantineFilter{After: after, Limit: rows})
+	page, err := c.ledger.ListQuarantined(r, ledger.QuarantineFilter{After: after, Limit: rows})
 	return listPage[ledger.Quarantined]{
 		Rows: page.Items, Broken: page.Broken, Next: nextPage("/console/quarantine", page.Next),
 	}, err
@@ -23,10 +23,11 @@ func loadQuarantine(c *Console, r *request) (any, error) {
 // quarantinedPage is what quarantined.html shows. The body is text and bytes, and never rendered.
 type quarantinedPage struct {
 	ledger.Quarantined
-	Text, Bytes  string
-	Size         string
-	Cut          bool
-	Retry, Whole string // command lines
+	Text, Bytes string
+	Size        string
+	Cut         bool
+	Remedies    []remedy
+	Whole       string // the command that prints all of the body
 }
 
 // mostShown bounds the bytes of a body that a page shows.
@@ -34,15 +35,15 @@ const mostShown = 64 << 10
 
 func loadQuarantined(c *Console, r *request) (any, error) {
 	id := r.query.Get(theKey)
-	q, body, err := c.options.Ledger.ReadQuarantined(r, id)
+	q, body, err := c.ledger.ReadQuarantined(r, id)
 	if err != nil {
 		return nil, err
 	}
-	store := c.view(r).StoreFlag()
+	view := c.view(r)
 	p := quarantinedPage{
 		Quarantined: q, Size: fmt.Sprintf("%d bytes", len(body)), Cut: len(body) > mostShown,
-		Retry: "opledger quarantine retry " + phrase.ShellWord(id) + store,
-		Whole: "opledger quarantine show " + phrase.ShellWord(id) + " --body" + store + " > body.json",
+		Remedies: c.remedies(subject{Delivery: &q, view: view}),
+		Whole:    "opledger quarantine show " + phrase.ShellWord(id) + " --body" + view.StoreFlag() + " > body.json",
 	}
 	if p.Cut {
 		body = body[:mostShown]

@@ -32,6 +32,7 @@ type Options struct {
 	Store      ledger.Store
 	Where      string // names the store on the console's pages
 	StoreFlag  string // the --store for the commands there; empty: none reaches it
+	Operator   string // lets the console act, and is whom it proposes to record; empty: it only reads
 	// Publisher is where effects are published; nil: inside the process. If it is set, its messages
 	// must be pushed to the server from outside.
 	Publisher ledger.Publisher
@@ -130,7 +131,7 @@ func newFunctions(
 	functions, err = server.New(ctx, settings, server.Options{
 		Store: o.Store, Now: time.Now, Log: o.Log, Publisher: o.Publisher, Schedule: settings.Ledger.Interval,
 		Budget: max(time.Duration(float64(reconcile.DefaultBudget)/o.Speed), minBudget), Workers: effectsAtOnce,
-		Console: true, Where: o.Where, StoreFlag: o.StoreFlag,
+		Console: true, Where: o.Where, StoreFlag: o.StoreFlag, Operator: o.Operator,
 		Wrap: func(p ledger.Publisher) ledger.Publisher {
 			messages = newUnreliable(p, o.Seed, o.Faults)
 			return messages

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +10,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/console"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/effect"
 )
 
 // consoleEvery is how often a page of the console that is being watched is read again, from a store
@@ -21,19 +24,46 @@ const consoleEvery = 2 * time.Second
 // consoleMost is how many documents of each list the overview reads, as opledger status does.
 const consoleMost = 100
 
+// Actions returns what an operator's actions are done with, in the functions' own way.
+func (s *Server) Actions() *actions.Actions {
+	topic := s.options.Publisher != nil
+	a := &actions.Actions{
+		Ledger: s.Ledger, Send: s.Publish, Topic: topic, Paused: s.effects.Paused && !topic, By: s.options.Operator,
+	}
+	if s.Reconciler != nil {
+		a.One = s.Reconciler.One
+	}
+	return a
+}
+
+// Work runs the effects whose messages are in the queue inside this process, until ctx ends. Then it
+// finishes or releases those in progress.
+func (s *Server) Work(ctx context.Context) {
+	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	defer context.AfterFunc(ctx, func() {
+		time.AfterFunc(cmp.Or(s.options.Shutdown, defaultShutdown), func() { stop(effect.ErrStopped) })
+	})()
+	s.queue.Run(ctx, work, cmp.Or(s.options.Workers, defaultWorkers), s.run)
+}
+
 // newConsole adds the console to the guarded routes.
 func (s *Server) newConsole() {
-	s.console = console.New(console.Options{
-		Ledger: s.Ledger,
+	options := console.Options{
+		Ledger: s.Ledger.Reading(),
 		Effects: phrase.EffectView{
 			Store: s.options.StoreFlag, Max: s.settings.Ledger.MaxAttempts, RetryFor: s.settings.Ledger.RetryFor,
 			Paused: s.settings.Handlers.Paused,
 		},
 		Where: s.options.Where, Interval: s.settings.Ledger.Interval, Settings: config.Describe(s.settings),
 		Most: consoleMost, Every: consoleEvery, Log: s.options.Log,
-	})
-	s.inside.Handle("GET /{$}", s.console)
-	s.inside.Handle("GET /console/", s.console)
+	}
+	if s.options.Operator != "" {
+		options.Actions = s.Actions()
+	}
+	s.console = console.New(options)
+	s.inside.Handle("/{$}", s.console)
+	s.inside.Handle("/console/", s.console)
 }
 
 // ServeConsole answers with a console alone on a listener, which must be loopback's, until ctx ends.

@@ -70,6 +70,9 @@ type Options struct {
 	Where   string
 	// StoreFlag is the --store for the commands on the console's pages; empty: they need none.
 	StoreFlag string
+	// Operator lets the console act, as well as read, and is whom it proposes to record; empty: it only
+	// reads.
+	Operator string
 	// PushKeys replaces the URL of the keys for push tokens in a test; empty: Google's.
 	PushKeys string
 	// Workers is how many effects run at once, where they are published inside the process; 0: 8. No

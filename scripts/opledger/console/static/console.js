@@ -5,7 +5,8 @@
   const paused = () => sessionStorage.getItem("paused") === "true";
 
   const say = (text) => {
-    document.getElementById("live-state").textContent = text;
+    const state = document.getElementById("live-state");
+    if (state) state.textContent = text;
   };
 
   const showPause = () => {
@@ -16,8 +17,10 @@
   };
 
   document.addEventListener("DOMContentLoaded", () => {
+    const button = document.getElementById("live-pause");
+    if (!button) return; // a page that does not update
     showPause();
-    document.getElementById("live-pause").addEventListener("click", () => {
+    button.addEventListener("click", () => {
       sessionStorage.setItem("paused", String(!paused()));
       location.reload(); // a paused page opens no stream, so nothing is read for it
     });

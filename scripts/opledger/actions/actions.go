@@ -1,0 +1,143 @@
+// Package actions is what an operator can do to one operation or effect, as the terminal and the
+// console do it: both record the same, and say the same of what became of it.
+package actions
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/gemini"
+	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// Actions are done with these. A process that may change nothing has none.
+type Actions struct {
+	Ledger *ledger.Ledger
+	// One looks an operation up at Gemini and ingests the answer, as [reconcile.Reconciler] does; nil:
+	// there is no API key.
+	One func(context.Context, operation.Key) (lookup.Answer, ledger.Receipt, error)
+	// Send hands a message to the workers: to the topic, or to those inside this process.
+	Send func(context.Context, ledger.Message) error
+	// Topic: the workers are not in this process.
+	Topic bool
+	// Paused: the workers in this process perform no effects now.
+	Paused bool
+	// By is the operator whom a page proposes to record.
+	By string
+}
+
+// NewNonce names a rerun, or another request of an operator: no two are the same.
+func NewNonce(now time.Time) string {
+	return now.UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:8])
+}
+
+// LookUp asks Gemini about an operation now, and ingests the answer. An inconclusive look-up is an
+// error.
+func (a *Actions) LookUp(ctx context.Context, key operation.Key) (ledger.Receipt, string, error) {
+	answer, receipt, err := a.One(ctx, key)
+	switch {
+	case err != nil:
+		return receipt, "", err
+	case !answer.Known():
+		return receipt, "", a.inconclusive(ctx, key, answer)
+	}
+	return receipt, fmt.Sprintf("%s is %s at Gemini: %s; the ledger says %s", phrase.Safe(string(key)), answer.State,
+		decision(receipt), receipt.State), nil
+}
+
+// inconclusive says why a look-up was inconclusive, since when, and when the next one is.
+func (a *Actions) inconclusive(ctx context.Context, key operation.Key, answer lookup.Answer) error {
+	err := fmt.Errorf("looking up %s at Gemini (%s): %w", key, answer.Reason, answer.Err)
+	rec, readErr := a.Ledger.Record(ctx, key)
+	if readErr != nil {
+		return fmt.Errorf("%w; %w", err, readErr)
+	}
+	next := "it is not looked up again: it is not waited for"
+	if !rec.DueAt.IsZero() {
+		next = "it is looked up again at " + phrase.LocalTime(rec.DueAt)
+	}
+	if rec.HasCondition() {
+		next = phrase.Condition(rec) + "; " + next
+	}
+	return fmt.Errorf("%w; %s", err, next)
+}
+
+// Abandon records that an operation is no longer waited for, or with effect that this dead effect is
+// waived. It says which decision stands, which may be an earlier one.
+func (a *Actions) Abandon(
+	ctx context.Context, key operation.Key, effect string, d ledger.Abandonment,
+) (string, error) {
+	what := string(key)
+	began, err := a.Ledger.Now(ctx)
+	if err != nil {
+		return "", err
+	}
+	var stands operation.Abandonment
+	if effect == "" {
+		stands, err = a.Ledger.Abandon(ctx, key, d)
+	} else {
+		what = "effect " + effect + " of " + what
+		stands, err = a.Ledger.AbandonEffect(ctx, key, effect, d)
+	}
+	if err != nil {
+		return "", err
+	}
+	already, yours := "", ""
+	if stands.At.Before(operation.Instant(began)) && (stands.By != d.By || stands.Why != d.Why) {
+		already, yours = "already ", "; yours was not recorded"
+	}
+	return fmt.Sprintf("%s %sabandoned by %s at %s: %s%s", phrase.Safe(what), already, phrase.Safe(stands.By),
+		phrase.LocalTime(stands.At), phrase.Safe(stands.Why), yours), nil
+}
+
+// Replay asks the workers to run an effect again, or with m.Rerun once more as a run of its own [G5].
+func (a *Actions) Replay(ctx context.Context, m ledger.Message) (string, error) {
+	if err := m.Validate(); err != nil {
+		return "", err
+	}
+	if err := a.Send(ctx, m); err != nil {
+		return "", fmt.Errorf("publishing the message: %w; nothing was done", err)
+	}
+	what := fmt.Sprintf("effect %s of %s", phrase.Safe(m.Effect), phrase.Safe(string(m.Operation)))
+	switch {
+	case a.Paused:
+		return "accepted for " + what + ": it runs when the pause by OPLEDGER_EFFECTS_PAUSED ends", nil
+	case a.Topic:
+		return "published a message for " + what + "; a worker runs it", nil
+	default:
+		return what + " is being run by this process", nil
+	}
+}
+
+// Retry ingests a quarantined delivery that this revision can read, under the delivery's own id. Its
+// signature was verified before it was stored.
+func (a *Actions) Retry(ctx context.Context, id string) (string, error) {
+	_, body, err := a.Ledger.ReadQuarantined(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	event, err := gemini.DecodeEvent(id, body)
+	if err != nil {
+		return "", fmt.Errorf("this revision cannot read it either: %w", err)
+	}
+	receipt, err := a.Ledger.Ingest(ctx, event)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s: %s; %s is %s", phrase.Safe(id), decision(receipt), phrase.Safe(string(receipt.Key)),
+		phrase.Safe(string(receipt.State))), a.Ledger.MarkRetried(ctx, id, receipt.Outcome)
+}
+
+// decision is what became of an event, with the reason.
+func decision(r ledger.Receipt) string {
+	if r.Reason == "" {
+		return string(r.Outcome)
+	}
+	return fmt.Sprintf("%s (%s)", r.Outcome, r.Reason)
+}

@@ -1,0 +1,232 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opledger/opledger/scripts/opledger/actions"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A subject is what an action is done to: an operation, one of its effects, or a quarantined delivery.
+type subject struct {
+	Record   operation.Record
+	Conflict bool                // another end was reported than the one that stands
+	Effect   ledger.Effect       // without a Name: none
+	Delivery *ledger.Quarantined // nil: none
+	view     phrase.EffectView
+}
+
+// A decision is what the operator typed, beside the number of the question.
+type decision struct{ By, Why, Question string }
+
+// An action is one row of the table of what an operator can do.
+type action struct {
+	name  string // in the address of its question
+	label string // of its button
+	// title and happens are the question: what is asked, and what will happen.
+	title   func(subject) string
+	happens []string
+	who     bool // the operator is recorded
+	why     bool // a reason must be given, and is recorded
+	command string
+	// can reports whether the state of the subject allows it.
+	can func(subject) bool
+	// do does it, and says what became of it. nil: only the terminal can.
+	do func(context.Context, *actions.Actions, subject, decision) (string, error)
+}
+
+// table is what an operator can do, in the order of the buttons.
+var table = []action{
+	{
+		name: "lookup", label: "Look up now", command: "opledger reconcile NAME",
+		title: func(s subject) string { return fmt.Sprintf("Look %s up now?", s.Record.Key) },
+		happens: []string{
+			"Gemini is asked about this operation now, whether or not a look-up is due.",
+			"Its answer is applied as a scheduled pass applies it: an end settles the operation and plans its effects.",
+		},
+		can: func(s subject) bool {
+			return s.ofOperation() && s.Record.Version > 0 && (!s.Record.Settled() || s.Conflict)
+		},
+		do: func(ctx context.Context, a *actions.Actions, s subject, _ decision) (string, error) {
+			_, words, err := a.LookUp(ctx, s.Record.Key)
+			return words, err
+		},
+	},
+	{
+		name: "register", label: "Register it", command: "opledger register NAME",
+		happens: []string{"What is known already is applied, and the effects of its end are planned."},
+		can:     func(s subject) bool { return s.ofOperation() && s.Record.Version > 0 && !s.Record.Registered },
+	},
+	{
+		name: "abandon", label: "Stop waiting", command: "opledger abandon NAME --reason 'WHY'", who: true, why: true,
+		title: func(s subject) string { return fmt.Sprintf("Stop waiting for %s?", s.Record.Key) },
+		happens: []string{
+			"The operation is no longer looked up, and raises no more alerts. Its state stays.",
+			"An end that is reported later is still applied, and still runs its effects.",
+		},
+		can: func(s subject) bool {
+			return s.ofOperation() && s.Record.Registered && !s.Record.Settled() && s.Record.Abandoned == nil
+		},
+		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (string, error) {
+			return a.Abandon(ctx, s.Record.Key, "", ledger.Abandonment{By: d.By, Why: d.Why})
+		},
+	},
+	{
+		name: "replay", label: "Run it again", command: "opledger replay NAME --effect EFFECT", who: true,
+		title: func(s subject) string { return fmt.Sprintf("Run %s of %s again?", s.Effect.Name, s.Record.Key) },
+		happens: []string{
+			"The effect is opened again with all its attempts, and a worker runs it.",
+			"It keeps its idempotency key: a receiver that has accepted it already recognises the repeat.",
+			"If it runs once per item, only the items that failed or are not done are tried.",
+		},
+		can: func(s subject) bool { return s.Effect.State == ledger.EffectDead || s.withheld() },
+		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (string, error) {
+			return a.Replay(ctx, ledger.Message{
+				Operation: s.Record.Key, Effect: s.Effect.Name, By: d.By, ID: "replay-" + d.Question,
+			})
+		},
+	},
+	{
+		name: "rerun", label: "Run it once more", command: "opledger replay NAME --effect EFFECT --rerun", who: true,
+		title: func(s subject) string { return fmt.Sprintf("Run %s of %s once more?", s.Effect.Name, s.Record.Key) },
+		happens: []string{
+			"The effect is done. A new run of it is planned, with the same content.",
+			"The run has an idempotency key of its own: the receiver cannot recognise it as a repeat, and does the " +
+				"work a second time.",
+		},
+		can: func(s subject) bool {
+			return s.Effect.State == ledger.EffectDone && ledger.RuleOf(s.Effect.Name) == s.Effect.Name
+		},
+		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (string, error) {
+			return a.Replay(ctx, ledger.Message{
+				Operation: s.Record.Key, Effect: s.Effect.Name, Rerun: d.Question, By: d.By, ID: "replay-" + d.Question,
+			})
+		},
+	},
+	{
+		name: "waive", label: "Waive it", who: true, why: true,
+		command: "opledger abandon NAME --effect EFFECT --reason 'WHY'",
+		title:   func(s subject) string { return fmt.Sprintf("Waive %s of %s?", s.Effect.Name, s.Record.Key) },
+		happens: []string{
+			"The effect stays dead, and counts as handled: nothing runs it, and it no longer needs an operator.",
+			"Its failed items are waived with it. It can still be run again until its record expires.",
+		},
+		can: func(s subject) bool { return s.Effect.State == ledger.EffectDead && s.Effect.Abandoned == nil },
+		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (string, error) {
+			return a.Abandon(ctx, s.Record.Key, s.Effect.Name, ledger.Abandonment{By: d.By, Why: d.Why})
+		},
+	},
+	{
+		name: "retry", label: "Ingest it again", command: "opledger quarantine retry DELIVERY",
+		title: func(s subject) string { return fmt.Sprintf("Ingest the delivery %s again?", s.Delivery.ID) },
+		happens: []string{
+			"This revision reads the body again. If it can, the event is applied under the delivery's own id, once.",
+			"The body stays in quarantine until its retention ends.",
+		},
+		can: func(s subject) bool { return s.Delivery != nil && !ingested(s.Delivery.Outcome) },
+		do: func(ctx context.Context, a *actions.Actions, s subject, _ decision) (string, error) {
+			return a.Retry(ctx, s.Delivery.ID)
+		},
+	},
+}
+
+// storySubject is the operation that a story is about.
+func storySubject(story ledger.Story, view phrase.EffectView) subject {
+	return subject{Record: story.Record, view: view, Conflict: slices.ContainsFunc(story.Deliveries,
+		func(d ledger.Delivery) bool { return d.Outcome == ledger.Conflict })}
+}
+
+// with is one effect of the operation.
+func (s subject) with(e ledger.Effect) subject {
+	s.Effect = e
+	return s
+}
+
+// ofOperation reports whether the subject is an operation itself.
+func (s subject) ofOperation() bool { return s.Effect.Name == "" && s.Delivery == nil }
+
+// withheld reports whether the effect is none yet: the record names it, and it was never planned.
+func (s subject) withheld() bool {
+	return s.Effect.Name != "" && s.Record.Effects[s.Effect.Name] == operation.EffectWithheld
+}
+
+func ingested(o ledger.Outcome) bool {
+	return o == ledger.Applied || o == ledger.Dropped || o == ledger.Duplicate
+}
+
+// Seen is what a question was asked about, in words. While it stays the same, so does the answer.
+func (s subject) Seen() string {
+	switch {
+	case s.Delivery != nil:
+		return strings.TrimSpace("retried: " + phrase.Safe(string(s.Delivery.Outcome)))
+	case s.withheld():
+		return "withheld"
+	case s.Effect.Name != "":
+		return fmt.Sprintf("%s, after %s and %s", phrase.EffectState(s.Effect), phrase.Counted(int(s.Effect.Fence), "claim"),
+			phrase.Counted(s.Effect.Runs, "rerun"))
+	default:
+		return phrase.State(s.Record)
+	}
+}
+
+// line is the command that does the same.
+func (a action) line(s subject) string {
+	delivery := ""
+	if s.Delivery != nil {
+		delivery = s.Delivery.ID
+	}
+	return strings.NewReplacer("NAME", phrase.ShellWord(string(s.Record.Key)), "EFFECT", phrase.ShellWord(s.Effect.Name),
+		"DELIVERY", phrase.ShellWord(delivery)).Replace(a.command) + s.view.StoreFlag()
+}
+
+// question is the address of the page that asks whether to do it.
+func (a action) question(s subject) string {
+	key := string(s.Record.Key)
+	if s.Delivery != nil {
+		key = s.Delivery.ID
+	}
+	return link(askPath, "do", a.name, theKey, key, "effect", s.Effect.Name)
+}
+
+// A remedy is what can be done about a subject now.
+type remedy struct {
+	Label, Explains string
+	Line            string // the command
+	Address         string // of the question; empty: only the terminal can
+}
+
+// remedies are what can be done about a subject: by a button where actions are allowed, and by a
+// command in any case.
+func (c *Console) remedies(s subject) (all []remedy) {
+	for _, a := range table {
+		if !a.can(s) {
+			continue
+		}
+		r := remedy{Label: a.label, Explains: a.happens[0], Line: a.line(s)}
+		if c.allows(a) {
+			r.Address = a.question(s)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// allows reports whether this console can do it.
+func (c *Console) allows(a action) bool {
+	given := c.options.Actions
+	return given != nil && a.do != nil && (a.name != "lookup" || given.One != nil)
+}
+
+// find returns the row of the table with that name.
+func find(name string) (action, bool) {
+	i := slices.IndexFunc(table, func(a action) bool { return a.name == name })
+	if i < 0 {
+		return action{}, false
+	}
+	return table[i], true
+}
