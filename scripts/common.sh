@@ -94,10 +94,20 @@ deployed_value() {
   esac
 }
 
-# tables has what scripts/stage/ask tables prints; table prints the entries of one kind, without that word.
-tables=''
-read_tables() { tables=$(go run ./scripts/stage/ask tables) || fail "the tables in infra/ cannot be read; that needs Go: https://go.dev/dl"; }
-table() { sed -n "s/^$1 //p" <<<"$tables"; }
+# read_tables keeps what scripts/stage/ask tables prints, in a variable for each kind of entries; table prints the entries of one
+# kind, without that word.
+read_tables() {
+  local tables kind entry variable
+  tables=$(go run ./scripts/stage/ask tables) || fail "the tables in infra/ cannot be read; that needs Go: https://go.dev/dl"
+  while read -r kind entry; do
+    variable=table_$kind
+    printf -v "$variable" '%s%s\n' "${!variable-}" "$entry"
+  done <<<"$tables"
+}
+table() {
+  local variable=table_$1
+  printf %s "${!variable-}"
+}
 
 # With --dry-run commands are printed instead of run. What is printed is itself a script; run, it does what the real run does.
 dry_run=''

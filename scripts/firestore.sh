@@ -17,7 +17,8 @@ index_pattern() {
   for column in ${columns//,/ }; do
     names+=,${column%:*} orders+=,${column#*:}
   done
-  names=${names#,} orders=$(tr '[:lower:]' '[:upper:]' <<<"${orders#,}")
+  names=${names#,} orders=${orders#,}
+  orders=${orders//ascending/ASCENDING} orders=${orders//descending/DESCENDING}
   case $columns in
     *,*) printf '^%s COLLECTION_GROUP %s(,__name__)? %s(,%s)? ' "$collection" "$names" "$orders" "${orders##*,}" ;;
     *) printf '^%s %s [A-Z_,]*COLLECTION_GROUP[A-Z_,]* ' "$collection" "$names" ;;
@@ -30,8 +31,11 @@ expiry_pattern() { printf '^%s %s   (CREATING|ACTIVE)$' "$1" "$2"; }
 # or if nothing matches. READY is an index that serves, ACTIVE a TTL policy. The states are in the last column of composite indexes,
 # whose second is a scope in capitals, and in the last two of fields.
 unready() {
-  grep -E -- "$2" <<<"$1" | awk -F ' ' '{ n = split($0, column, / /); print $2 ~ /^[A-Z_]+$/ ? column[n] : column[n - 1] "," column[n] }' |
-    tr , '\n' | grep -vxE 'READY|ACTIVE|' | sort -u | paste -sd, - || true
+  grep -E -- "$2" <<<"$1" | awk '{
+    n = split($0, column, / /)
+    m = split($2 ~ /^[A-Z_]+$/ ? column[n] : column[n - 1] "," column[n], state, /,/)
+    for (i = 1; i <= m; i++) if (state[i] !~ /^(READY|ACTIVE|)$/ && !seen[state[i]]++) { printf "%s%s", separator, state[i]; separator = "," }
+  }' || true
 }
 
 # make_index makes one index of the table.

@@ -43,9 +43,16 @@ wanted_on() {
 # all that its accounts have, and all that makes a function public; who may call Register is its choice, too. On the project and on
 # the operator's buckets and secrets, where its accounts may have further roles, these are the roles that it grants there.
 ours_on() {
-  local roles ours
-  ours="serviceAccount:$prefix-($(tr ' ' '|' <<<"${accounts[*]}"))$(member '' | sed 's/^[^@]*//; s/\./\\./g')"
-  roles=$(roles_on "$1" "$2" | awk '{ print $2 }' | sort -u | paste -sd'|' -)
+  local roles='' role ours IFS='|' host
+  host=$(account '')
+  host=${host#*@}
+  ours="serviceAccount:$prefix-(${accounts[*]})@${host//./\\.}"
+  case $1 in project | bucket | own-secret)
+    while IFS=' ' read -r _ role _; do
+      [[ "|$roles|" == *"|$role|"* ]] || roles+=${roles:+|}$role
+    done < <(roles_on "$1" "$2")
+    ;;
+  esac
   case $1 in
     project) printf '^%s[|](%s)[|](%s|%s)[|]' "$ours" "$roles" "$(title_of database)" "$(title_of source)" ;;
     bucket | own-secret) printf '^%s[|](%s)[|]' "$ours" "$roles" ;;

@@ -47,7 +47,8 @@ func TestBackups(t *testing.T) {
 // four.
 func TestStorageOptions(t *testing.T) {
 	t.Parallel()
-	asked := deploy(t, empty(), "--point-in-time-recovery", "--backup-days", "30", "--gemini-key-file", keyFile).want(t, 0)
+	asked := deploy(t, empty().withOnly(t), "--point-in-time-recovery", "--backup-days", "30", "--gemini-key-file",
+		keyFile).want(t, 0)
 	for _, c := range []struct {
 		run            run
 		days, recovery string

@@ -185,7 +185,7 @@ func TestCloudBuildWithGcloud(t *testing.T) {
 		{Pattern: `^gcloud functions describe mine-webhook .*=value\(serviceConfig\.uri\)`, Out: "https://webhook.example\n"},
 		{Pattern: `^gcloud functions describe mine-register .*=value\(serviceConfig\.uri\)`,
 			Out: "https://register.example\n"},
-	}, deployed(t)...), t.TempDir()
+	}, deployed(t)...).withOnly(t), t.TempDir()
 	b.step(t, w, workspace, "check", given).want(t, 0)
 	r := b.step(t, w, workspace, "deploy-gcloud", given).want(t, 0)
 	deploys := r.matching("gcloud functions deploy mine-", "--region=us-central1", "OPLEDGER_GRACE=2m",

@@ -109,7 +109,7 @@ func TestFirstRun(t *testing.T) {
 			options = append(options, "--set", setting[0]+"="+value)
 		}
 	}
-	r := deploy(t, empty(), options...).want(t, 0)
+	r := deploy(t, empty().withOnly(t, "role", "source"), options...).want(t, 0)
 
 	const sourceOnly = "title=source of functions,expression=" + sourceBuckets
 	t.Run("roles", func(t *testing.T) {
@@ -200,12 +200,13 @@ func TestFirstRun(t *testing.T) {
 // prompted for if it is missing.
 func TestKey(t *testing.T) {
 	t.Parallel()
-	r := bash(t, empty(), "key-of-mine", "scripts/deploy", "--project", project, "--gemini-key-file", "-").want(t, 0)
+	w := empty().withOnly(t)
+	r := bash(t, w, "key-of-mine", "scripts/deploy", "--project", project, "--gemini-key-file", "-").want(t, 0)
 	added := r.matching("secrets versions add opledger-gemini-api-key --data-file=-")
 	if len(added) != 1 || added[0].Stdin != "key-of-mine" {
 		t.Errorf("stored %+v", added)
 	}
-	if r := deploy(t, empty()).want(t, 1); !strings.Contains(r.stderr, "--gemini-key-file") ||
+	if r := deploy(t, w).want(t, 1); !strings.Contains(r.stderr, "--gemini-key-file") ||
 		len(r.matching("functions deploy")) != 0 {
 		t.Errorf("%s", r.stderr)
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,6 +25,8 @@ const (
 	check  = "go run ./scripts/stage/check "
 	needs  = "go run ./scripts/stage/ask needs"
 	masked = "go run ./scripts/stage/ask masked" // the one that masks effects
+
+	askTables = `^go run \./scripts/stage/ask tables$`
 )
 
 // A rule answers calls whose command line, joined with spaces, matches the pattern: a POSIX extended
@@ -53,11 +56,13 @@ func (w world) pretend(t *testing.T, folder string) (env []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var text strings.Builder
-	for _, r := range w {
+	var text, candidates strings.Builder
+	for i, r := range w {
 		fmt.Fprintf(&text, "rule_pattern+=(%s) rule_out+=(%s) rule_err+=(%s) rule_code+=(%d) rule_times+=(%d)\n",
 			quote(r.Pattern), quote(r.Out), quote(r.Err), r.Code, r.Times)
+		fmt.Fprintf(&candidates, "%s*) candidates+=(%d) ;;&\n", beginning(r.Pattern), i)
 	}
+	fmt.Fprintf(&text, "candidates() { case $1 in\n%sesac; }\n", candidates.String())
 	err = os.WriteFile(filepath.Join(folder, "world"), []byte(text.String()), 0o600)
 	for _, name := range programs {
 		err = errors.Join(err, os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/bash\n"+name+` "$@"`+"\n"), 0o700))
@@ -66,6 +71,16 @@ func (w world) pretend(t *testing.T, folder string) (env []string) {
 		t.Fatal(err)
 	}
 	return []string{"PATH=" + folder + ":/usr/bin:/bin", "BASH_ENV=" + source, "PRETENDED=" + folder}
+}
+
+// beginning returns how every text begins that matches a pattern, as the beginning of a pattern of
+// the shell's case.
+func beginning(pattern string) string {
+	if anchored, ok := strings.CutPrefix(pattern, "^"); ok {
+		prefix, _ := regexp.MustCompile(anchored).LiteralPrefix()
+		return quote(prefix)
+	}
+	return "*"
 }
 
 // quote quotes a text for the shell.

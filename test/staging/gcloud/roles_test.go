@@ -102,8 +102,8 @@ func TestKeyGrants(t *testing.T) {
 		{"webhook\nreconcile\n", "webhook reconcile"}, {"reconcile\neffects\n", "reconcile effects"},
 	} {
 		says := world{{Pattern: `^` + needs + `$`, Out: c.asking}}
-		r := deploy(t, append(says, empty()...), "--gemini-key-file", keyFile, "--set", "OPLEDGER_CONFIRM=never").want(t,
-			0)
+		r := deploy(t, append(says, empty()...).withOnly(t, "role", "source"),
+			"--gemini-key-file", keyFile, "--set", "OPLEDGER_CONFIRM=never").want(t, 0)
 		if len(r.asked) != 1 || !slices.Contains(r.asked[0].Env, "OPLEDGER_CONFIRM=never") {
 			t.Errorf("asked by %+v", r.asked)
 		}
@@ -125,7 +125,7 @@ func TestKeyGrants(t *testing.T) {
 				`.*=value\(serviceConfig\.environmentVariables\.OPLEDGER_EFFECTS\)`,
 			Out: "- {name: a}\n- b\n",
 		}
-		r = doctor(t, append(append(says, held, settings), deployed(t)...)).want(t, 0)
+		r = doctor(t, append(append(says, held, settings), deployed(t)...).withOnly(t, "role", "source")).want(t, 0)
 		if len(r.asked) != 1 || !slices.Contains(r.asked[0].Env, "OPLEDGER_EFFECTS=- {name: a}\n- b") {
 			t.Errorf("asked by %+v", r.asked)
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +34,24 @@ var tables = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command("go", "run", "github.com/opledger/opledger/scripts/stage/ask", "tables").Output()
 	return string(out), err
 })
+
+// withOnly returns the world in which the tables have, besides the settings, only entries of these
+// kinds. A script does something for each of two hundred entries, which a test of one thing need not
+// pay for.
+func (w world) withOnly(t *testing.T, kinds ...string) world {
+	t.Helper()
+	text, err := tables()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var some strings.Builder
+	for line := range strings.Lines(text) {
+		if kind, _, _ := strings.Cut(line, " "); slices.Contains(append(kinds, "setting", "command"), kind) {
+			some.WriteString(line)
+		}
+	}
+	return append(world{{Pattern: askTables, Out: some.String()}}, w...)
+}
 
 // table returns the entries of one kind, each split into its fields.
 func table(t *testing.T, kind string) (entries [][]string) {
@@ -75,7 +94,7 @@ func bashIn(t *testing.T, dir string, w world, typed string, args ...string) run
 		t.Fatal(err)
 	}
 	w = append(w[:len(w):len(w)],
-		rule{Pattern: `^go run \./scripts/stage/ask tables$`, Out: text},
+		rule{Pattern: askTables, Out: text},
 		rule{Pattern: `^` + needs + `$`, Out: "webhook\nreconcile\neffects\nsecret " + ownSecret + "\n"})
 	folder := t.TempDir()
 	command := exec.CommandContext(t.Context(), "bash", args...)

@@ -16,7 +16,7 @@ func TestSettingsAreChecked(t *testing.T) {
 	t.Parallel()
 	const outside = "export OPLEDGER_STORE=sqlite:mine GEMINI_API_KEY=hunter2 OPLEDGER_TOLERANCE=9s " +
 		"OPLEDGER_OF_A_TEST=1; exec scripts/deploy --project my-project "
-	r := bash(t, nil, "", "-c", outside+"--sign-effects --set OPLEDGER_GRACE=2m --dry-run").want(t, 0)
+	r := bash(t, world{}.withOnly(t), "", "-c", outside+"--sign-effects --set OPLEDGER_GRACE=2m --dry-run").want(t, 0)
 	if len(r.checked) != 1 || r.checked[0].Line != check+"effects webhook register reconcile" {
 		t.Fatalf("checked by %+v", r.checked)
 	}
@@ -91,8 +91,9 @@ func TestOptions(t *testing.T) {
 			"--set=OPLEDGER_GRACE=2m\n--sign-effects\n--register-caller\tgroup:submitters@example.com"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := deploy(t, nil, "--options", file, "--dry-run").want(t, 0)
-	want := deploy(t, nil, "--dry-run", "--region", "us-central1", "--set", "OPLEDGER_EFFECTS=[{name: a, do: \"it's\"}]",
+	w := empty().withOnly(t)
+	got := deploy(t, w, "--options", file, "--dry-run").want(t, 0)
+	want := deploy(t, w, "--dry-run", "--region", "us-central1", "--set", "OPLEDGER_EFFECTS=[{name: a, do: \"it's\"}]",
 		"--set", "OPLEDGER_GRACE=2m", "--sign-effects", "--register-caller", "group:submitters@example.com").want(t, 0)
 	compare(t, strings.Split(got.out, "\n"), strings.Split(want.out, "\n"))
 	for content, want := range map[string]string{
@@ -131,7 +132,7 @@ const hidden = "- name: \"it's\"\n  url: \"https://e/?a=masked&b=masked\"\n\n- n
 
 // plain is a deployment with settings and nothing else, over an earlier one.
 var plain = once(func(t *testing.T) run {
-	w := append(world{{Pattern: "^" + masked + "$", Out: hidden}}, deployed(t)...)
+	w := append(world{{Pattern: "^" + masked + "$", Out: hidden}}, deployed(t)...).withOnly(t)
 	return deploy(t, w, "--set", "OPLEDGER_EFFECTS="+effects, "--set", "OPLEDGER_INTERVAL=10m",
 		"--set", "OPLEDGER_GRACE=2m")
 })

@@ -92,7 +92,8 @@ func away() (all []string) {
 func TestDeployTakesAway(t *testing.T) {
 	t.Parallel()
 	options := []string{"--register-caller", "user:kept@example.com", "--results-bucket", "my-results"}
-	r := deploy(t, holding(t), options...).want(t, 0)
+	w := holding(t).withOnly(t, "role", "source")
+	r := deploy(t, w, options...).want(t, 0)
 	var got []string
 	deploying := true
 	for _, c := range r.calls {
@@ -107,13 +108,13 @@ func TestDeployTakesAway(t *testing.T) {
 	}
 	slices.Sort(got)
 	compare(t, got, away())
-	dry := deploy(t, holding(t)[:1], append(options, "--dry-run")...)
-	compare(t, bash(t, holding(t), "", script(t, dry)).want(t, 0).lines(), r.lines())
+	dry := deploy(t, holding(t)[:1].withOnly(t, "role", "source"), append(options, "--dry-run")...)
+	compare(t, bash(t, w, "", script(t, dry)).want(t, 0).lines(), r.lines())
 	if taken := second(t).matching("remove-iam-policy-binding"); len(taken) != 0 {
 		t.Errorf("a second run with the same options took away %v", taken)
 	}
 
-	private := deploy(t, holding(t), append(options, "--private-webhook")...).want(t, 0)
+	private := deploy(t, w, append(options, "--private-webhook")...).want(t, 0)
 	if len(private.matching("run services remove-iam-policy-binding opledger-webhook", "--member=allUsers")) != 1 {
 		t.Errorf("a webhook that is not public any more is open to all: %q", private.matching("opledger-webhook"))
 	}
@@ -139,7 +140,8 @@ func TestBucketsThatCannotBeRead(t *testing.T) {
 // TestDoctorListsWhatIsTooMuch: each grant that deploy would take away is a line, with the command.
 func TestDoctorListsWhatIsTooMuch(t *testing.T) {
 	t.Parallel()
-	r := doctor(t, unsigned(holding(t)), "--register-caller", "user:kept@example.com").want(t, 1)
+	w := unsigned(holding(t)).withOnly(t, "role", "source")
+	r := doctor(t, w, "--register-caller", "user:kept@example.com").want(t, 1)
 	var got []string
 	for line := range strings.Lines(r.out) {
 		switch {
@@ -164,7 +166,8 @@ func TestDoctorListsWhatIsTooMuch(t *testing.T) {
 // TestTeardownTakesAway: no bucket of the operator keeps a grant to an account that is gone.
 func TestTeardownTakesAway(t *testing.T) {
 	t.Parallel()
-	r := bash(t, holding(t), "", "scripts/teardown", "--project", project, "--yes").want(t, 0)
+	w := holding(t).withOnly(t, "role", "source")
+	r := bash(t, w, "", "scripts/teardown", "--project", project, "--yes").want(t, 0)
 	for _, bucket := range []string{"my-old", "my-results"} {
 		taken := r.matching("storage buckets remove-iam-policy-binding gs://" + bucket + " ")
 		if len(taken) != 2 || taken[0].flag("--member") != member("effects") {
@@ -197,7 +200,8 @@ func TestOwnSecretsAreLeft(t *testing.T) {
 		return "gcloud secrets remove-iam-policy-binding " + name + " --project=my-project --member=" + member("effects") +
 			" --role=roles/secretmanager.secretAccessor"
 	}
-	r := deploy(t, withOwnSecrets(t)).want(t, 0)
+	w := withOwnSecrets(t).withOnly(t, "role", "source")
+	r := deploy(t, w).want(t, 0)
 	if taken := r.matching("secrets remove-iam-policy-binding crm-"); len(taken) != 0 {
 		t.Errorf("it took away %+v", taken)
 	}
@@ -206,14 +210,14 @@ func TestOwnSecretsAreLeft(t *testing.T) {
 		!strings.Contains(r.stderr, "what is granted on closed is not known\n") {
 		t.Errorf("it points out %d, and says %s", n, r.stderr)
 	}
-	dry := deploy(t, withOwnSecrets(t)[:1], "--dry-run")
-	really := bash(t, withOwnSecrets(t), "", script(t, dry)).want(t, 0)
+	dry := deploy(t, withOwnSecrets(t)[:1].withOnly(t, "role", "source"), "--dry-run")
+	really := bash(t, w, "", script(t, dry)).want(t, 0)
 	compare(t, really.lines(), r.lines())
 	if !strings.Contains(really.stderr, "take it away: "+removal("crm-old")+"\n") {
 		t.Errorf("the printed script says %s", really.stderr)
 	}
 
-	r = bash(t, withOwnSecrets(t), "", "scripts/teardown", "--project", project, "--yes").want(t, 0)
+	r = bash(t, w, "", "scripts/teardown", "--project", project, "--yes").want(t, 0)
 	var taken []string
 	for _, c := range r.matching("secrets remove-iam-policy-binding ") {
 		taken = append(taken, strings.TrimSuffix(c.Line, " --quiet --format=none"))
