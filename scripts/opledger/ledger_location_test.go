@@ -99,7 +99,7 @@ func TestUnread(t *testing.T) {
 	variables := []string{"OPLEDGER_STORE=" + f.store(), "OPLEDGER_GRACEE=topsecret", "GEMINI_API_KEY=k"}
 	needs := map[string][]string{
 		"opledger abandon": {"batches/a", "--reason", "r"}, "opledger forget": {"batches/a", "--yes"},
-		"opledger show": {"batches/a"}, "opledger wait": {"batches/a"},
+		"opledger show": {"batches/a"}, "opledger wait": {"batches/a"}, "opledger deliver": {"batch.failed", "a"},
 		"opledger register": {"batches/a"}, "opledger replay": {"batches/a"},
 		"opledger backup": {filepath.Join(t.TempDir(), "backup.db")}, "opledger recover": {"--log", lost(t, lostLog)},
 		"opledger quarantine show": {"msg_1"}, "opledger quarantine retry": {"msg_1"},

@@ -14,6 +14,7 @@
 //	opledger quarantine  list, show and retry signed bodies that could not be read
 //	opledger backup      copy a ledger that is a file
 //	opledger recover     bring a ledger restored from a backup up to date with the log
+//	opledger deliver     sign and send a delivery, as Gemini does
 //	opledger canary      prove a deployment from end to end
 //	opledger webhook     create, list, ping, rotate, delete, check the webhook at Gemini
 //

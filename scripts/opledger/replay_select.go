@@ -62,17 +62,8 @@ func (s *replaySelection) parse(args []string, now time.Time) error {
 	s.filter, err = parseFilter(s.filter, s.states, s.collection, "")
 	problems = append(problems, err)
 	if s.since != "" {
-		ago, agoErr := time.ParseDuration(s.since)
-		at, atErr := time.Parse(time.RFC3339, s.since)
-		switch {
-		case agoErr == nil:
-			s.after = now.Add(-ago)
-		case atErr == nil:
-			s.after = at
-		default:
-			problems = append(problems,
-				fmt.Errorf("--since: %q is neither a duration such as 24h nor a time such as 2026-11-21T02:00:00Z", s.since))
-		}
+		s.after, err = parsePast(s.since, now)
+		problems = append(problems, prefixed("--since", err))
 	}
 	if s.rerun && strings.Contains(s.effect, "@") {
 		problems = append(problems,

@@ -82,8 +82,8 @@ func newRoot(outside environment) *cobra.Command {
 		newLocal(outside), newServe(outside), newConsole(outside), newStatus(outside), newList(outside), newShow(outside),
 		newWait(outside),
 		newSubmit(outside), newRegister(outside), newReconcile(outside), newReplay(outside), newAbandon(outside),
-		newForget(outside), newQuarantine(outside), newWebhook(outside), newCanary(outside), newBackup(outside),
-		newRecover(outside),
+		newForget(outside), newQuarantine(outside), newWebhook(outside), newDeliver(outside), newCanary(outside),
+		newBackup(outside), newRecover(outside),
 	)
 	return root
 }

@@ -8,11 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
-
-	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/opledger/opledger/shared/confirm"
 	"github.com/opledger/opledger/shared/diag"
@@ -61,9 +57,10 @@ func (c *Canary) post(ctx context.Context, secret string) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("encoding the delivery: %w", err)
 	}
-	signature, err := sign(secret, c.key.ID(), now, body)
+	header, err := gemini.SignedHeader(secret, c.key.ID(), now, body)
 	if err != nil {
-		return answer{}, err
+		return answer{}, cut("opledger webhook check",
+			"the newest version of the webhook's secret is not a signing secret: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, oneMinute) // a start of the function takes seconds
 	defer cancel()
@@ -71,10 +68,7 @@ func (c *Canary) post(ctx context.Context, secret string) (answer, error) {
 	if err != nil {
 		return answer{}, cut("OPLEDGER_WEBHOOK_URL", "the delivery cannot be sent: %w", err)
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set(gemini.HeaderID, c.key.ID())
-	r.Header.Set(gemini.HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
-	r.Header.Set(gemini.HeaderSignature, signature)
+	r.Header = header
 	response, err := c.HTTP.Do(r)
 	if err != nil {
 		return answer{}, cut("the address in OPLEDGER_WEBHOOK_URL, and whether it is reached from here",
@@ -94,25 +88,6 @@ func (c *Canary) post(ctx context.Context, secret string) (answer, error) {
 
 // maxAnswer bounds, in bytes, what is read of an answer.
 const maxAnswer = 64 << 10
-
-// sign returns the signature of a delivery with the newest secret, as Gemini makes it.
-func sign(secret, id string, now time.Time, body []byte) (string, error) {
-	secret = strings.TrimSpace(secret)
-	_, err := gemini.NewVerifier(secret) // the library accepts an empty key
-	var key *standardwebhooks.Webhook
-	if err == nil {
-		key, err = standardwebhooks.NewWebhook(secret)
-	}
-	if err != nil {
-		return "", cut("opledger webhook check",
-			"the newest version of the webhook's secret is not a signing secret: %w", err)
-	}
-	signature, err := key.Sign(id, now, body)
-	if err != nil {
-		return "", fmt.Errorf("signing the delivery: %w", err)
-	}
-	return signature, nil
-}
 
 // refused says which link refused the delivery.
 func (c *Canary) refused(status int, text []byte) error {

@@ -48,7 +48,22 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	s.mux.ServeHTTP(w, r)
+	s.mux.ServeHTTP(w, inBeta(r))
+}
+
+// inBeta returns a request to the API's stable version as one to v1beta. Measured: @google/genai 3.1.0
+// asks v1 where nothing else is set, and the other SDKs v1beta.
+func inBeta(r *http.Request) *http.Request {
+	for _, before := range []string{"", "/upload", "/download"} {
+		if rest, ok := strings.CutPrefix(r.URL.Path, before+"/v1/"); ok {
+			u := *r.URL
+			u.Path, u.RawPath = before+"/v1beta/"+rest, ""
+			beta := *r
+			beta.URL = &u
+			return &beta
+		}
+	}
+	return r
 }
 
 // verbs serves the {id} of a pattern when it has the form id:verb, with {id} set to the id alone.

@@ -118,7 +118,7 @@ func TestRefusals(t *testing.T) {
 		{"no input", "POST", model + "batchGenerateContent", `{"batch":{}}`, 400},
 		{"not JSON", "POST", model + "batchGenerateContent", `{`, 400},
 		{"unknown verb", "POST", model + "sing", `{}`, 404},
-		{"unknown path", "GET", "/v1/batches", "", 404},
+		{"unknown path", "GET", "/v2/batches", "", 404},
 		{"page size", "GET", "/v1beta/batches?pageSize=x", "", 400},
 		{"page token", "GET", "/v1beta/batches?pageToken=x", "", 400},
 		{"unknown file", "GET", "/v1beta/files/batch-x:download?alt=media", "", 403},

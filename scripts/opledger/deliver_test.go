@@ -1,0 +1,137 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/secret/secretsim"
+)
+
+const deliverSecret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+
+// TestDeliver: a delivery is accepted by serve as one of Gemini's, and each answer is explained.
+func TestDeliver(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.register("batches/r")
+	s := serving(t, []string{"OPLEDGER_WEBHOOK_SECRET=" + deliverSecret}, "--store", f.store())
+	for _, c := range []struct {
+		args []string
+		code int
+		says string // on stdout, or in the complaint
+	}{
+		{[]string{"batch.succeeded", "r", "--id", "m1"}, exitDone, "m1 was answered 200 " +
+			`{"outcome":"applied","reason":"advanced","registered":true}` +
+			"\nbatches/r is SUCCEEDED now, and the effects of that are planned\n"},
+		{[]string{"batch.succeeded", "batches/r", "--id", "m1"}, exitDone, "a delivery with this id was accepted before"},
+		{[]string{"batch.succeeded", "batches/r", "--at", "1m"}, exitDone, "batches/r was known to be in that state"},
+		{[]string{"batch.failed", "batches/r"}, exitDone, "batches/r had ended in another state, which stays"},
+		{[]string{"interaction.completed", "v1_a"}, exitDone,
+			"interactions/v1_a is recorded as SUCCEEDED and is not registered: no effect runs before " +
+				"opledger register interactions/v1_a\n"},
+		{[]string{"interaction.requires_action", "v1_a"}, exitDone, "interactions/v1_a has ended"},
+		{[]string{"batch.failed", "batches/late", "--at", "10m"}, exitFailed, "it is too old or too new"},
+		{[]string{"batch.failed", "batches/late", "--at", "2020-01-01T00:00:00Z"}, exitFailed, "it is too old or too new"},
+		{[]string{"batch.failed", "x", "--to", s.url + "/hook"}, exitFailed, "no webhook is at " + s.url + "/hook; "},
+		{[]string{"batch.failed", "x", "--to", "http://127.0.0.1:1"}, exitFailed, "nothing answers at http://127.0.0.1:1: "},
+	} {
+		args := append([]string{"deliver", "--to", s.url + "/webhook"}, c.args...)
+		got := cli(t, []string{"OPLEDGER_WEBHOOK_SECRET=" + deliverSecret}, args...).want(t, c.code)
+		said := got.out
+		if c.code != exitDone {
+			said = got.complaint(t)
+		}
+		if !strings.Contains(said, c.says) || strings.Contains(got.out+got.err, deliverSecret[:20]) {
+			t.Errorf("%q: %q, want %q", c.args, said, c.says)
+		}
+	}
+	other := strings.Replace(deliverSecret, "MDEy", "MDEz", 1)
+	cli(t, []string{"OPLEDGER_WEBHOOK_SECRET=" + other}, "deliver", "batch.failed", "x", "--to", s.url+"/webhook").
+		want(t, exitFailed, "401", "the receiver has another secret")
+	s.stop()
+	shown := cli(t, nil, "show", "batches/r", "--store", f.store()).want(t, exitDone)
+	if !strings.Contains(shown.out, "SUCCEEDED") || !strings.Contains(shown.out, "FAILED") {
+		t.Errorf("the conflict is not in the ledger: %s", shown.out)
+	}
+}
+
+// TestDeliverBySecretManager: of the secret in Secret Manager the version that was added last signs, so
+// that a deployment accepts it.
+func TestDeliverBySecretManager(t *testing.T) {
+	t.Parallel()
+	secrets, err := secretsim.Start(secretsim.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer secrets.Close()
+	const name = "projects/p/secrets/webhook"
+	secrets.Put(name, strings.Replace(deliverSecret, "MDEy", "MDEz", 1), time.Now().Add(-time.Hour))
+	secrets.Put(name, deliverSecret, time.Now())
+	s := serving(t, []string{"OPLEDGER_WEBHOOK_SECRET=" + deliverSecret})
+	variables := []string{"OPLEDGER_WEBHOOK_SECRET=" + name, "SECRET_MANAGER_EMULATOR_HOST=" + secrets.Addr()}
+	cli(t, variables, "deliver", "video.generated", "operations/v", "--to", s.url+"/webhook").want(t, exitDone)
+	variables[0] += "-missing"
+	cli(t, variables, "deliver", "video.generated", "operations/v", "--to", s.url+"/webhook").
+		want(t, exitFailed, "OPLEDGER_WEBHOOK_SECRET: ", "projects/p/secrets/webhook-missing")
+	s.stop()
+}
+
+// TestDeliverRefusals: what can be known before is refused before anything is sent, with all that there
+// is to choose from.
+func TestDeliverRefusals(t *testing.T) {
+	t.Parallel()
+	reached := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		t.Error("something was sent")
+		w.WriteHeader(http.StatusOK)
+	}))
+	defer reached.Close()
+	set := []string{"OPLEDGER_WEBHOOK_SECRET=" + deliverSecret}
+	for _, c := range []struct {
+		set, args []string
+		want      string
+	}{
+		{set, []string{"batch.succeded", "x"}, `there is no event "batch.succeded"; did you mean batch.succeeded?; ` +
+			`the events are batch.succeeded, batch.failed, batch.expired, interaction.completed, interaction.failed, ` +
+			`interaction.requires_action, video.generated, batch.cancelled, interaction.cancelled`},
+		{set, []string{"batch.failed", "a\ufffd"}, `name: not an operation's name: `},
+		{set, []string{"batch.failed", "x", "--at", "soon"}, `--at: "soon" is neither a duration such as 24h nor a time`},
+		{set, []string{"batch.failed", "x", "--id", "a b"}, `--id: it must be printable ASCII without spaces, such as msg_1`},
+		{set, []string{"batch.failed", "x", "--to", "localhost:8080"}, `--to: it must be the http or https URL of a webhook`},
+		{nil, []string{"batch.failed", "x"}, `OPLEDGER_WEBHOOK_SECRET: it is not set; set it to the secret of the webhook`},
+		{[]string{"OPLEDGER_WEBHOOK_SECRET=hunter2"}, []string{"batch.failed", "x"},
+			`OPLEDGER_WEBHOOK_SECRET: webhook secret is malformed: `},
+	} {
+		got := cli(t, c.set, append([]string{"deliver", "--to", reached.URL}, c.args...)...).want(t, exitUsage)
+		if said := got.complaint(t); !strings.HasPrefix(said, c.want) || strings.Contains(said, "hunter2") {
+			t.Errorf("%q: %s, want %s", c.args, said, c.want)
+		}
+	}
+}
+
+// TestDeliverElsewhere: an answer of 200 that is not the webhook's is no success, and neither is a
+// redirect, which Gemini does not follow.
+func TestDeliverElsewhere(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{
+		http.StatusOK:                 "what answers at ",
+		http.StatusFound:              "it is not accepted; Gemini would deliver it again",
+		http.StatusBadGateway:         "it is not accepted; Gemini would deliver it again",
+		http.StatusForbidden:          "the webhook is not public there",
+		http.StatusServiceUnavailable: "it is not accepted now, and nothing is lost",
+	} {
+		elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "/elsewhere")
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte("<html>\x1b[2J")) // the caller may have gone
+		}))
+		got := cli(t, []string{"OPLEDGER_WEBHOOK_SECRET=" + deliverSecret}, "deliver", "batch.failed", "x", "--to",
+			elsewhere.URL).want(t, exitFailed, want)
+		if strings.Contains(got.err, "\x1b") {
+			t.Errorf("the answer commands the terminal: %q", got.err)
+		}
+		elsewhere.Close()
+	}
+}
