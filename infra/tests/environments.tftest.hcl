@@ -1,4 +1,4 @@
-# A root of an operator's own, with two environments. The README shows it; a test compares the two.
+# A root of an operator's own, with two environments. infra/README.md links it.
 mock_provider "google" {
   mock_data "google_project" {
     defaults = { number = "123456789012" }

@@ -28,52 +28,44 @@ func readmeBlock(t *testing.T, language string) string {
 	return block + "\n"
 }
 
-// TestReadmeSubmitters: the submitters in shared/submit/README.md work as they are written: the intent is recorded,
-// the batch carries its id, is registered with it, and runs its effect; run again they submit
-// nothing [G6, K6, L2].
-func TestReadmeSubmitters(t *testing.T) {
+// TestReadmeSubmitter: the submitter in shared/submit/README.md works as it is written: the intent is
+// recorded, the batch carries its id, is registered with it, and runs its effect; run again it
+// submits nothing [G6, K6, L2].
+func TestReadmeSubmitter(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ language, file, program string }{
-		{"sh", "submit.sh", "sh"}, {"python", "submit.py", "python3"}, {"typescript", "submit.mjs", "node"},
-	} {
-		t.Run(c.language, func(t *testing.T) {
-			t.Parallel()
-			program := harness.Program(t, c.program, "the example for it in shared/submit/README.md is not run")
-			if c.language == "sh" {
-				harness.Program(t, "curl", "the example for it in shared/submit/README.md is not run")
-			}
-			path := filepath.Join(t.TempDir(), c.file)
-			if err := os.WriteFile(path, []byte(readmeBlock(t, c.language)), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			f := newFleet(t, inFile(t), 1, geminisim.Config{Seed: 6, Speed: 1000})
-			f.start()
-			f.within(patience, "the instance is ready", func() bool { return f.instances[0].process().url() != "" })
-			f.runReadme(program, path)
-			batches := f.sim.Batches()
-			if len(batches) != 1 {
-				t.Fatalf("Gemini has %d batches, want 1", len(batches))
-			}
-			f.runReadme(program, path)
-			if n := len(f.sim.Batches()); n != 1 {
-				t.Errorf("run again, it submitted %d more", n-1)
-			}
-			id, _ := batches[0].UserMetadata["opledger_correlation_id"].(string)
-			if id == "" || batches[0].DisplayName != "reviews opledger:"+id {
-				t.Errorf("Gemini has %+v", batches[0])
-			}
-			f.within(patience, "the effect is done", func() bool { return f.allClosed(1) })
-			f.withLedger(func(l *ledger.Ledger) error {
-				r, err := l.Record(t.Context(), operation.Key(batches[0].Name))
-				if r.CorrelationID != id || r.JobKind != "batch-review-classify" || r.Name != batches[0].Name {
-					t.Errorf("%+v", r)
-				}
-				return err
-			})
-			if left := f.openIntents(); len(left) > 0 {
-				t.Errorf("the intents %v wait", left)
-			}
-		})
+	const why = "the submitter in shared/submit/README.md is not run"
+	program := harness.Program(t, "sh", why)
+	harness.Program(t, "curl", why)
+	path := filepath.Join(t.TempDir(), "submit.sh")
+	if err := os.WriteFile(path, []byte(readmeBlock(t, "sh")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := newFleet(t, inFile(t), 1, geminisim.Config{Seed: 6, Speed: 1000})
+	f.start()
+	f.within(patience, "the instance is ready", func() bool { return f.instances[0].process().url() != "" })
+	f.runReadme(program, path)
+	batches := f.sim.Batches()
+	if len(batches) != 1 {
+		t.Fatalf("Gemini has %d batches, want 1", len(batches))
+	}
+	f.runReadme(program, path)
+	if n := len(f.sim.Batches()); n != 1 {
+		t.Errorf("run again, it submitted %d more", n-1)
+	}
+	id, _ := batches[0].UserMetadata["opledger_correlation_id"].(string)
+	if id == "" || batches[0].DisplayName != "reviews opledger:"+id {
+		t.Errorf("Gemini has %+v", batches[0])
+	}
+	f.within(patience, "the effect is done", func() bool { return f.allClosed(1) })
+	f.withLedger(func(l *ledger.Ledger) error {
+		r, err := l.Record(t.Context(), operation.Key(batches[0].Name))
+		if r.CorrelationID != id || r.JobKind != "batch-review-classify" || r.Name != batches[0].Name {
+			t.Errorf("%+v", r)
+		}
+		return err
+	})
+	if left := f.openIntents(); len(left) > 0 {
+		t.Errorf("the intents %v wait", left)
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package generated keeps the generated part of a document current: a test compares it, and writes
-// it again with -update.
+// Package generated keeps generated documents current: a test compares them, and writes them again
+// with -update.
 package generated
 
 import (
@@ -10,6 +10,21 @@ import (
 )
 
 var update = flag.Bool("update", false, "write the generated part of a document again")
+
+// File compares a file, a path, with want. The failure names command, which is run at the root. With
+// -update the file is written instead.
+func File(t *testing.T, file, want, command string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if content, err := os.ReadFile(file); err != nil || string(content) != want {
+		t.Errorf("%s is not current (%v); write it again with: %s", file, err, command)
+	}
+}
 
 // mark is the line behind which a document is generated. It names the command that writes it again.
 const mark = "<!-- generated: "

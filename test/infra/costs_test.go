@@ -1,6 +1,7 @@
 package infra_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"regexp"
@@ -13,17 +14,17 @@ import (
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 )
 
-// A line is one of the lines of costs in infra/README.md. A formula has numbers, the units of the table of
-// prices, and × + ( ).
+// A line is one of the lines of costs in infra/README.md. A formula has numbers, the units of
+// infra/prices.json, and × + ( ).
 type line struct{ what, formula string }
 
 // TestCosts: the lines of costs in infra/README.md are those below. Their counts are the measured ones, those of the
-// tables in infra/, and the defaults of Terraform; each cost is its formula with the prices
-// that it states.
+// tables in infra/, and the defaults of Terraform; each cost is its formula with the prices in
+// infra/prices.json.
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	text := read(t, "infra/README.md")
-	prices := pricesOf(t, text)
+	prices := pricesOf(t)
 	for _, table := range [][]line{perThousand(t), perMonth(t), perGiB(t)} {
 		for _, l := range table {
 			if want := fmt.Sprintf("\n| %s | %s | %s |\n", l.what, l.formula, prices.cost(t, l.formula)); !strings.Contains(
@@ -40,6 +41,10 @@ func TestCosts(t *testing.T) {
 			t.Errorf("infra/README.md does not have this line of costs:%s", want)
 		}
 	}
+	if want := fmt.Sprintf("A month costs %s at most, and a thousand operations %s:", prices.together(t, perMonth(t)),
+		prices.together(t, perThousand(t)[:withoutWaiting])); !strings.Contains(read(t, "README.md"), want) {
+		t.Errorf("README.md does not say: %s", want)
+	}
 	measured := read(t, "test/README.md")
 	for step, bill := range map[string]ledgertest.Bill{
 		"register": ledgertest.BillRegister, "webhook": ledgertest.BillWebhook,
@@ -52,7 +57,7 @@ func TestCosts(t *testing.T) {
 	}
 	lines := 2 + len(perThousand(t)) + len(perMonth(t)) + len(perGiB(t))
 	section, _, _ := strings.Cut(text[strings.Index(text, "\n## What it costs\n"):], "\n## Upgrade")
-	if got := strings.Count(section, "\n| ") - len(prices) - 2*4; got != lines { // four heads of tables
+	if got := strings.Count(section, "\n| ") - 2*3; got != lines { // three heads of tables
 		t.Errorf("infra/README.md has %d lines of costs, want %d", got, lines)
 	}
 }
@@ -179,24 +184,27 @@ func perGiB(t *testing.T) []line {
 	}
 }
 
-// A price of the table in infra/README.md is for so many of a unit; so many are free each month.
-type price struct{ dollars, per, free float64 }
+// A price in infra/prices.json is for so many of a unit; so many are free each month.
+type price struct {
+	Unit               string
+	Dollars, Per, Free float64
+	Page               string // of Google's, that it is from
+}
 
 type prices map[string]price
 
-var pricesRow = regexp.MustCompile(`(?m)^\| ([a-zA-Z-]+) \| \$([\d.]+) \| ([\d,]+) \| ([\d,]*) ?\| (.+) \|$`)
-
-func pricesOf(t *testing.T, text string) prices {
+func pricesOf(t *testing.T) prices {
 	t.Helper()
-	all := prices{}
-	for _, row := range pricesRow.FindAllStringSubmatch(text, -1) {
-		if _, twice := all[row[1]]; twice {
-			t.Errorf("the price of a %s is stated twice", row[1])
-		}
-		all[row[1]] = price{dollars: number(t, row[2]), per: number(t, row[3]), free: number(t, "0"+row[4])}
+	var list []price
+	if err := json.Unmarshal([]byte(read(t, "infra/prices.json")), &list); err != nil {
+		t.Fatal(err)
 	}
-	if len(all) < 15 {
-		t.Fatalf("infra/README.md states %d prices: has the form of its table changed?", len(all))
+	all := prices{}
+	for _, one := range list {
+		if _, twice := all[one.Unit]; twice || one.Dollars <= 0 || one.Per < 1 || one.Page == "" {
+			t.Errorf("%+v is no price, or stated twice", one)
+		}
+		all[one.Unit] = one
 	}
 	return all
 }
@@ -265,7 +273,7 @@ func (p prices) value(t *testing.T, formula string) (dollars float64, free bool)
 				t.Fatalf("%s: there is no price of %s", formula, unit)
 			}
 			tokens = tokens[1:]
-			value *= found.dollars / found.per
+			value *= found.Dollars / found.Per
 		}
 		return value
 	}
@@ -286,8 +294,8 @@ func (p prices) value(t *testing.T, formula string) (dollars float64, free bool)
 		return value
 	}
 	dollars = sum()
-	if of := p[strings.TrimSuffix(unit, "s")]; of.free > 0 {
-		free = dollars <= of.free*of.dollars/of.per
+	if of := p[strings.TrimSuffix(unit, "s")]; of.Free > 0 {
+		free = dollars <= of.Free*of.Dollars/of.Per
 	}
 	return dollars, free
 }

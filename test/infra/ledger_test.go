@@ -101,15 +101,9 @@ module "ledger" {
 	stripped(true)
 }
 
-// TestTheReadmeShowsATestedRoot: the root with two environments in infra/README.md is the one that a test
-// of Terraform plans, but for the place of the tree.
-func TestTheReadmeShowsATestedRoot(t *testing.T) {
+// TestTheModuleHasNoProvider: with a provider block of its own it could not be used with for_each.
+func TestTheModuleHasNoProvider(t *testing.T) {
 	t.Parallel()
-	tested := strings.NewReplacer(`"../.."`, `"./opledger/infra"`, `"./tests/source"`, `"./opledger/dist"`).Replace(
-		read(t, "infra/tests/environments/main.tf"))
-	if !strings.Contains(read(t, "infra/README.md"), "\n```hcl\n"+tested+"```\n") {
-		t.Errorf("infra/README.md does not show\n%s", tested)
-	}
 	if text := terraform(t); strings.Contains(text, "\nprovider ") {
 		t.Error("a module with a provider block has no for_each, count or depends_on")
 	}
