@@ -70,7 +70,7 @@ func openServer(
 		if err != nil {
 			return nil, nil, errors.Join(err, store.Close())
 		}
-		options.Publisher = messages
+		options.Publisher, options.Topic = messages, where.topic
 		closeAll = func() error { return errors.Join(messages.Close(), store.Close()) }
 	}
 	s, err := server.New(ctx, settings, options)

@@ -82,6 +82,17 @@ func Unperformable(ctx context.Context, specs []effect.Spec, settings config.Han
 	return why
 }
 
+// UnusableTopic returns why no effect can be run that is published to the topic of a command, as far as
+// that can be found out within 2 s; nil where it may be possible.
+func UnusableTopic(ctx context.Context, topics *effect.Topics, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	if err := topics.Check(ctx, name); err != nil {
+		return fmt.Errorf("OPLEDGER_TOPIC: %w", withRemedy(err))
+	}
+	return nil
+}
+
 func withSettings(settings config.Handlers, o effect.HandlerOptions) effect.HandlerOptions {
 	o.AllowPrivate, o.Buckets = settings.AllowPrivate, effect.NewBuckets(settings.StorageEmulator)
 	o.Read = func(ctx context.Context, from effect.Source) (string, error) {
@@ -90,7 +101,7 @@ func withSettings(settings config.Handlers, o effect.HandlerOptions) effect.Hand
 		}
 		text, ok := os.LookupEnv(from.Variable)
 		if !ok {
-			return "", fmt.Errorf("the variable %s is not set", from.Variable)
+			return "", fmt.Errorf("the variable %s is not set; set it for this process", from.Variable)
 		}
 		return text, nil
 	}

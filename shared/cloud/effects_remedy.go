@@ -19,6 +19,9 @@ func remedies() []remedy {
 		{effect.ErrPrivateAddress, "OPLEDGER_EFFECT_ALLOW_PRIVATE=true allows it"},
 		{effect.ErrNoProject, "or set GOOGLE_CLOUD_PROJECT"},
 		{effect.ErrNoHandler, "add it in functions/effects/custom.go"},
+		{effect.ErrNoTopic, "create it with gcloud pubsub topics create, or correct its name"},
+		{effect.ErrNoBucket, "create it with gcloud storage buckets create, or correct its name"},
+		{effect.ErrNoHost, "correct the effect's url"},
 		{effect.ErrNoAPIKey, "set GEMINI_API_KEY, or OPLEDGER_GEMINI_API_KEY_SECRET to the name of its secret"},
 	}
 }

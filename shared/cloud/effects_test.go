@@ -216,7 +216,8 @@ func TestHandlersReadVariables(t *testing.T) {
 	}))
 	defer receiver.Close()
 	for variable, want := range map[string]string{
-		"PATH": "", "OF_NO_TEST": "headerSecrets: X-Path: the variable OF_NO_TEST is not set",
+		"PATH": "", "OF_NO_TEST": "headerSecrets: X-Path: the variable OF_NO_TEST is not set; " +
+			"set it for this process",
 	} {
 		specs, err := effect.ParseSpecs([]byte(`[{name: a, on: [SUCCEEDED], do: http, url: "`+receiver.URL+
 			`", headerSecrets: {X-Path: "env:`+variable+`"}}]`), operation.Transitions{})

@@ -15,6 +15,9 @@ import (
 // is not set.
 var ErrPrivateAddress = errors.New("the effect may not reach private addresses")
 
+// ErrNoHost is wrapped by the error of Spec.Unperformable for a receiver whose host has no address.
+var ErrNoHost = errors.New("is not found")
+
 // refusePrivate runs at each dial, on the address that the name was resolved to. So no name can
 // hide a private address, and none can be resolved to another one afterwards.
 func refusePrivate(_, address string, _ syscall.RawConn) error {
@@ -40,7 +43,7 @@ func checkReceiver(ctx context.Context, text string, allowPrivate bool) error {
 	var failed *net.DNSError
 	switch {
 	case errors.As(err, &failed) && failed.IsNotFound:
-		return fmt.Errorf("the host %s is not found", u.Hostname())
+		return fmt.Errorf("the host %s %w", u.Hostname(), ErrNoHost)
 	case err != nil, allowPrivate, slices.ContainsFunc(addresses, func(ip netip.Addr) bool { return public(ip.Unmap()) }):
 		return nil
 	default:

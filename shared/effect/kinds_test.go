@@ -86,7 +86,8 @@ func TestUnperformable(t *testing.T) {
 		{effect.Spec{Do: &effect.DoResults{Bucket: "gs://results"}}, effect.HandlerOptions{Buckets: effect.NewBuckets("")},
 			[]string{"making a Cloud Storage client: "}},
 		{effect.Spec{Do: &effect.DoResults{Bucket: "gs://results"}},
-			effect.HandlerOptions{Buckets: effect.NewBuckets("127.0.0.1:1")}, nil},
+			effect.HandlerOptions{Buckets: effect.NewBuckets("127.0.0.1:1")},
+			[]string{"asking Cloud Storage for the bucket gs://results: ", "refused"}},
 	} {
 		c.o.Now = time.Now
 		err := c.spec.Unperformable(t.Context(), c.o)

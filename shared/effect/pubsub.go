@@ -49,8 +49,7 @@ func (d *DoPubSub) handler(s Spec, o HandlerOptions) (Handler, error) {
 }
 
 func (d *DoPubSub) unperformable(ctx context.Context, o HandlerOptions) error {
-	_, err := o.Topics.connect(ctx)
-	return err
+	return o.Topics.Check(ctx, d.Topic)
 }
 
 // Topics publishes to the topics of DoPubSub. It is safe for concurrent use. It connects at its
@@ -97,11 +96,42 @@ func (t *Topics) connect(ctx context.Context) (*pubsub.TopicAdminClient, error) 
 	if t.client == nil {
 		client, err := pubsub.NewTopicAdminClient(context.WithoutCancel(ctx), t.options...)
 		if err != nil {
-			return nil, fmt.Errorf("making a Pub/Sub client: %w", err)
+			return nil, fmt.Errorf("making a Pub/Sub client: %w%s", err, logIn)
 		}
+		client.CallOptions.GetTopic = nil // Check must not be retried until its time is over
 		t.client = client
 	}
 	return t.client, nil
+}
+
+// logIn says what to do about a client that could not be made: that is for want of credentials.
+const logIn = "; run gcloud auth application-default login, or run where Google Cloud gives credentials"
+
+// ErrNoTopic is wrapped by the error of Check for a topic that does not exist.
+var ErrNoTopic = errors.New("does not exist")
+
+// Check returns why nothing can be published to a topic as things are: there are no credentials,
+// Pub/Sub cannot be reached, or the topic does not exist. It returns nil where that cannot be known, as
+// without the permission to get topics, which publishing does not need. The topic has either name, as
+// DoPubSub's. Errors: ErrNoProject, ErrNoTopic.
+func (t *Topics) Check(ctx context.Context, topic string) error {
+	topic, err := t.fullName(topic)
+	if err != nil {
+		return err
+	}
+	client, err := t.connect(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = client.GetTopic(ctx, &pubsubpb.GetTopicRequest{Topic: topic})
+	switch status.Code(err) {
+	case codes.NotFound:
+		return fmt.Errorf("the topic %s %w", topic, ErrNoTopic)
+	case codes.Unavailable, codes.Unauthenticated:
+		return fmt.Errorf("asking Pub/Sub for the topic %s: %w", topic, new(diag.Redactor).Error(err))
+	default:
+		return nil
+	}
 }
 
 // ErrNoProject is the error for a topic that names no project where there is no project of Topics.

@@ -2,6 +2,7 @@ package effect_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -41,6 +42,12 @@ func TestPubSubEmulator(t *testing.T) {
 	t.Setenv("PUBSUB_EMULATOR_HOST", addr)
 	topics := effect.NewTopics(project)
 	defer topics.Close()
+	if err := topics.Check(t.Context(), topic); err != nil {
+		t.Error(err)
+	}
+	if err := topics.Check(t.Context(), topic+"-not"); !errors.Is(err, effect.ErrNoTopic) {
+		t.Errorf("there is no topic: %v", err)
+	}
 	h := effect.PubSub(topics, topic, 0)
 	const n = 20
 	var group sync.WaitGroup

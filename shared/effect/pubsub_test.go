@@ -56,6 +56,18 @@ func (s *topicServer) Publish(_ context.Context, r *pubsubpb.PublishRequest) (*p
 	return &pubsubpb.PublishResponse{MessageIds: []string{fmt.Sprint(len(s.sent))}}, nil
 }
 
+func (s *topicServer) GetTopic(_ context.Context, r *pubsubpb.GetTopicRequest) (*pubsubpb.Topic, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.fail != codes.OK:
+		return nil, status.Error(s.fail, s.why)
+	case r.GetTopic() != completions:
+		return nil, status.Error(codes.NotFound, "no such topic")
+	}
+	return &pubsubpb.Topic{Name: completions}, nil
+}
+
 // failing sets the status of the calls from now on.
 func (s *topicServer) failing(code codes.Code) {
 	s.mu.Lock()
@@ -224,6 +236,43 @@ func TestPubSubEcho(t *testing.T) {
 	_, err := effect.PubSub(topics, completions, 0).Perform(t.Context(), completion(1))
 	if !effect.IsPermanent(err) || strings.Contains(err.Error(), "ya29") ||
 		!strings.Contains(err.Error(), "[credential] will not do") {
+		t.Error(err)
+	}
+}
+
+// TestTopicUnperformable: a topic that does not exist, or a Pub/Sub that cannot be reached, is known
+// without a message. What may be for want of a permission that publishing does not need is no reason.
+func TestTopicUnperformable(t *testing.T) {
+	t.Parallel()
+	server, topics := serveTopic(t)
+	why := func(topics *effect.Topics, topic string) error {
+		spec := effect.Spec{Name: name, Do: &effect.DoPubSub{Topic: topic}}
+		return spec.Unperformable(t.Context(), effect.HandlerOptions{Topics: topics})
+	}
+	if err := why(topics, "completions"); err != nil {
+		t.Error(err)
+	}
+	if err := why(topics, "projects/p/topics/other"); !errors.Is(err, effect.ErrNoTopic) ||
+		err.Error() != "the topic projects/p/topics/other does not exist" {
+		t.Error(err)
+	}
+	for code, known := range map[codes.Code]bool{
+		codes.Unavailable: true, codes.Unauthenticated: true,
+		codes.PermissionDenied: false, codes.DeadlineExceeded: false, codes.Internal: false, codes.ResourceExhausted: false,
+	} {
+		server.failing(code)
+		if err := why(topics, "completions"); (err != nil) != known {
+			t.Errorf("%v: %v", code, err)
+		}
+	}
+	if n := len(server.messages()); n != 0 {
+		t.Errorf("%d messages were published", n)
+	}
+	gone := effect.NewTopics("p", harness.ClientOptions("127.0.0.1:1")...)
+	if err := why(gone, "completions"); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Error(err)
+	}
+	if err := gone.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -60,8 +60,11 @@ func (d *DoResults) unperformable(ctx context.Context, o HandlerOptions) error {
 	if d.Bucket == "" {
 		return nil
 	}
-	_, err := o.Buckets.connect(ctx)
-	return err
+	to, err := parseFolder(d.Bucket)
+	if err != nil {
+		return nil // ParseSpecs has refused it
+	}
+	return o.Buckets.check(ctx, to.bucket)
 }
 
 // An ItemResult is the document that DoResults writes of one item, COLLECTION/batches:ID:KEY. It is

@@ -2,6 +2,7 @@ package effect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 	"google.golang.org/api/option"
 	"google.golang.org/api/storage/v1"
 	htransport "google.golang.org/api/transport/http"
+
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // Buckets is Cloud Storage, for DoResults with a bucket. It is safe for concurrent use. It looks
@@ -52,10 +55,33 @@ func (b *Buckets) connect(ctx context.Context) (*storage.Service, error) {
 	}
 	service, err := newStorage(context.WithoutCancel(ctx), options)
 	if err != nil {
-		return nil, fmt.Errorf("making a Cloud Storage client: %w", err)
+		return nil, fmt.Errorf("making a Cloud Storage client: %w%s", err, logIn)
 	}
 	b.service = service
 	return service, nil
+}
+
+// ErrNoBucket is wrapped by the error of check for a bucket that does not exist.
+var ErrNoBucket = errors.New("does not exist")
+
+// check returns why nothing can be written to a bucket as things are: there are no credentials, Cloud
+// Storage cannot be reached, or the bucket does not exist. It returns nil where that cannot be known,
+// as without the permission to get buckets, which writing objects does not need.
+func (b *Buckets) check(ctx context.Context, bucket string) error {
+	service, err := b.connect(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = service.Buckets.Get(bucket).Fields("name").Context(ctx).Do()
+	switch status := statusOf(err); {
+	case status == http.StatusNotFound:
+		return fmt.Errorf("the bucket gs://%s %w", bucket, ErrNoBucket)
+	case err == nil, ctx.Err() != nil, status != 0 && status != http.StatusUnauthorized:
+		return nil
+	default:
+		return fmt.Errorf("asking Cloud Storage for the bucket gs://%s: %w", bucket,
+			new(diag.Redactor).Error(withoutURL(err)))
+	}
 }
 
 // newStorage returns a client whose requests are recorded for diag.Watch, with the credentials

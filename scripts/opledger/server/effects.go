@@ -43,19 +43,28 @@ func (s *Server) newEffects(ctx context.Context, settings Settings) error {
 }
 
 // CheckEffects logs each effect that cannot succeed now, and returns a line for each, in the order
-// of their names: its address is private, or a secret or credentials are missing. Such effects are
-// planned and tried all the same, because that may be fixed later. It takes 3 seconds at most.
+// of their names: its address is private, its topic does not exist, or a secret or credentials are
+// missing. Before them comes the topic that all are published to. Such effects are planned and tried all
+// the same, because that may be fixed later. It takes 5 seconds at most.
 func (s *Server) CheckEffects(ctx context.Context) []string {
-	why := cloud.Unperformable(ctx, s.settings.Ledger.Effects, s.settings.Handlers, s.handlers)
 	var lines []string
+	if s.options.Topic != "" {
+		if why := cloud.UnusableTopic(ctx, s.topics, s.options.Topic); why != nil {
+			s.options.Log.WarnContext(ctx, "no effect can be run now", "event", "effect", "outcome", "unperformable",
+				"reason", "settings", "error", why)
+			lines = append(lines, "no effect can be run now: "+oneLine(why))
+		}
+	}
+	why := cloud.Unperformable(ctx, s.settings.Ledger.Effects, s.settings.Handlers, s.handlers)
 	for _, name := range slices.Sorted(maps.Keys(why)) {
 		s.options.Log.WarnContext(ctx, "this effect cannot be performed now", "event", "effect", "effect", name,
 			"outcome", "unperformable", "reason", "settings", "error", why[name])
-		reason := strings.ReplaceAll(why[name].Error(), "\n", "; ")
-		lines = append(lines, fmt.Sprintf("the effect %s cannot be performed now: %s", name, reason))
+		lines = append(lines, fmt.Sprintf("the effect %s cannot be performed now: %s", name, oneLine(why[name])))
 	}
 	return lines
 }
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // Publish publishes a message as the server does: to the topic, or to the queue inside the process,
 // for Drain.

@@ -48,6 +48,9 @@ type Options struct {
 	// nil, wraps it.
 	Publisher ledger.Publisher
 	Wrap      func(ledger.Publisher) ledger.Publisher
+	// Topic names the Pub/Sub topic that Publisher publishes to, for CheckEffects; empty: it is not
+	// checked.
+	Topic string
 	// Schedule is how often a reconcile pass is made, the first one at once; 0: only by POST
 	// /reconcile. Without passes, or without the API key, due effects are swept at the interval of
 	// the ledger's settings.

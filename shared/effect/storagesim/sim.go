@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 
@@ -52,6 +53,7 @@ func Start(config Config) *Sim {
 	mux.HandleFunc("POST /upload/storage/v1/b/{bucket}/o", s.serve(s.upload))
 	mux.HandleFunc("POST /sessions/{id}", s.serve(s.resume))
 	mux.HandleFunc("PUT /sessions/{id}", s.serve(s.resume))
+	mux.HandleFunc("GET /storage/v1/b/{bucket}", s.serve(s.getBucket))
 	mux.HandleFunc("GET /storage/v1/b/{bucket}/o/{name...}", s.serve(s.get))
 	s.server = httptest.NewServer(mux)
 	return s
@@ -108,6 +110,21 @@ func refuse(w http.ResponseWriter, status int, retryAfter, message string) {
 
 func refusal(status int, format string, args ...any) error {
 	return &googleapi.Error{Code: status, Message: fmt.Sprintf(format, args...)}
+}
+
+// getBucket answers with a bucket's name.
+func (s *Sim) getBucket(_ http.ResponseWriter, r *http.Request) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch bucket := r.PathValue("bucket"); {
+	case s.denied["storage.buckets.get"]:
+		return nil, refusal(http.StatusForbidden, "Caller does not have storage.buckets.get access to the Google Cloud "+
+			"Storage bucket.")
+	case !slices.Contains(s.config.Buckets, bucket):
+		return nil, refusal(http.StatusNotFound, "The specified bucket does not exist.")
+	default:
+		return map[string]string{"name": bucket}, nil
+	}
 }
 
 // get answers with an object's metadata.
