@@ -25,20 +25,20 @@ func checkCollection(name operation.Name) error {
 	segments := strings.Split(given, "/")
 	n := len(segments)
 	if n == 1 {
-		return fmt.Errorf("%s does not say what it is; write batches/%[2]s, operations/%[2]s or interactions/%[2]s",
+		return fmt.Errorf("%s has no collection; write batches/%[2]s, operations/%[2]s or interactions/%[2]s",
 			diag.Quote(given), segments[0])
 	}
 	for _, segment := range segments[:n-2] {
 		if collection, ok := operation.ParseCollection(segment); ok {
-			return fmt.Errorf("%s has more than an id behind %s; an id has no slash, as in %[2]s/abc123", diag.Quote(given),
+			return fmt.Errorf("%s has more than an id after %s; an id has no slash, as in %[2]s/abc123", diag.Quote(given),
 				collection)
 		}
 	}
 	if meant, ok := diag.Nearest(segments[n-2], known); ok {
 		segments[n-2] = string(meant)
-		return fmt.Errorf("%s is in no collection that there is; did you mean %s?", diag.Quote(given),
+		return fmt.Errorf("%s is not in a known collection; did you mean %s?", diag.Quote(given),
 			strings.Join(segments, "/"))
 	}
-	return fmt.Errorf("%s is in no collection that there is; the collections are %v, as in batches/abc123",
-		diag.Quote(given), known)
+	return fmt.Errorf("%s is not in a known collection: %s, as in batches/abc123",
+		diag.Quote(given), diag.OneOf(known))
 }

@@ -14,29 +14,29 @@ import (
 // Nothing is written [L2].
 func TestStrangeCollection(t *testing.T) {
 	t.Parallel()
-	const known = "; the collections are [operations batches batchJobs batchPredictionJobs interactions], as in " +
+	const known = ": operations, batches, batchJobs, batchPredictionJobs or interactions, as in " +
 		"batches/abc123"
 	w := newWorld(t)
 	for name, want := range map[string]string{
-		"batch/zzz":   `name: "batch/zzz" is in no collection that there is; did you mean batches/zzz?`,
-		" batchs/x/ ": `name: "batchs/x" is in no collection that there is; did you mean batches/x?`,
-		"models/veo/operation/9p5u": `name: "models/veo/operation/9p5u" is in no collection that there is; did you ` +
+		"batch/zzz":   `name: "batch/zzz" is not in a known collection; did you mean batches/zzz?`,
+		" batchs/x/ ": `name: "batchs/x" is not in a known collection; did you mean batches/x?`,
+		"models/veo/operation/9p5u": `name: "models/veo/operation/9p5u" is not in a known collection; did you ` +
 			`mean models/veo/operations/9p5u?`,
-		"INTERACTION/v1_Chd": `name: "INTERACTION/v1_Chd" is in no collection that there is; did you mean ` +
+		"INTERACTION/v1_Chd": `name: "INTERACTION/v1_Chd" is not in a known collection; did you mean ` +
 			`interactions/v1_Chd?`,
-		"https://h/v1beta/batch/abc?key=topsecret": `name: "v1beta/batch/abc" is in no collection that there is; did ` +
+		"https://h/v1beta/batch/abc?key=topsecret": `name: "v1beta/batch/abc" is not in a known collection; did ` +
 			`you mean v1beta/batches/abc?`,
-		"https://me:topsecret@h/abc": `name: "abc" does not say what it is; write batches/abc, ` +
+		"https://me:topsecret@h/abc": `name: "abc" has no collection; write batches/abc, ` +
 			`operations/abc or interactions/abc`,
-		"files/abc": `name: "files/abc" is in no collection that there is` + known,
-		"batches/abc/requests": `name: "batches/abc/requests" has more than an id behind batches; ` +
+		"files/abc": `name: "files/abc" is not in a known collection` + known,
+		"batches/abc/requests": `name: "batches/abc/requests" has more than an id after batches; ` +
 			`an id has no slash, as in batches/abc123`,
-		"models/veo/OPERATIONS/a/b": `name: "models/veo/OPERATIONS/a/b" has more than an id behind operations; an id ` +
+		"models/veo/OPERATIONS/a/b": `name: "models/veo/OPERATIONS/a/b" has more than an id after operations; an id ` +
 			`has no slash, as in ` +
 			`operations/abc123`,
-		"gs://bucket/object": `name: "object" does not say what it is; write batches/object, operations/object or ` +
+		"gs://bucket/object": `name: "object" has no collection; write batches/object, operations/object or ` +
 			`interactions/object`,
-		"abc": `name: "abc" does not say what it is; write batches/abc, operations/abc or interactions/abc`,
+		"abc": `name: "abc" has no collection; write batches/abc, operations/abc or interactions/abc`,
 	} {
 		r := w.post(fmt.Sprintf(`{"name":%q,"jobKind":"review"}`, name))
 		if r.Status != http.StatusBadRequest || len(r.Error.Problems) != 1 || r.Error.Problems[0] != want ||

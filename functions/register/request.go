@@ -148,8 +148,8 @@ func (request Request) intention() (ledger.Intention, []string) {
 	collection, ok := operation.ParseCollection(request.Collection)
 	if !ok && request.Collection != "" {
 		known := operation.Collections()
-		problems = append(problems, fmt.Sprintf("collection: %s is none of %v%s",
-			diag.Quote(request.Collection), known, diag.DidYouMean(request.Collection, known)))
+		problems = append(problems, fmt.Sprintf("collection: it must be %s, not %s%s",
+			diag.OneOf(known), diag.Quote(request.Collection), diag.DidYouMean(request.Collection, known)))
 	}
 	return ledger.Intention{
 		CorrelationID: request.CorrelationID, JobKind: request.JobKind, Metadata: metadata, Collection: collection,

@@ -107,9 +107,8 @@ func TestMistypedFields(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"name":"batches/a","jobkind":"x"}`: `"jobkind": there is no such field; did you mean jobKind?`,
 		`{"name":"batches/a","colour":"x"}`:  `"colour": there is no such field`,
-		`{"intent":true,"correlationId":"c","collection":"batch"}`: `collection: "batch" is none of [operations ` +
-			`batches batchJobs batchPredictionJobs interactions]; did you ` +
-			`mean batches?`,
+		`{"intent":true,"correlationId":"c","collection":"batch"}`: `collection: it must be operations, batches, ` +
+			`batchJobs, batchPredictionJobs or interactions, not "batch"; did you mean batches?`,
 		`{"intent":true,"correlationId":"c","metadata":{},"corelationId":1}`: `"corelationId": there is no such ` +
 			`field; did you mean correlationId?`,
 	} {

@@ -51,14 +51,23 @@ func newAbandon(outside environment) *cobra.Command {
 	cmd.Flags().StringVar(&decision.Why, "reason", "", "why; required")
 	cmd.Flags().StringVar(&decision.By, "by", "", "who decided (default the user of this machine)")
 	cmd.Flags().StringVar(&effect, "effect", "", "waive this dead effect instead of abandoning the operation")
+	jsonFlag(cmd, &outside)
 	return cmd
+}
+
+// An abandonedJSON is the decision that stands as JSON, and whether it is this one.
+type abandonedJSON struct {
+	Operation operation.Key         `json:"operation"`
+	Effect    string                `json:"effect,omitempty"`
+	Abandoned operation.Abandonment `json:"abandoned"`
+	Recorded  bool                  `json:"recorded"`
 }
 
 // abandon records the decision, or prints an earlier one that stands.
 func abandon(
 	ctx context.Context, outside environment, l *ledger.Ledger, key operation.Key, effect string, a ledger.Abandonment,
 ) error {
-	words, err := (&actions.Actions{Ledger: l}).Abandon(ctx, key, effect, a)
+	stands, words, err := (&actions.Actions{Ledger: l}).Abandon(ctx, key, effect, a)
 	if errors.Is(err, ledger.ErrNotFound) && effect != "" {
 		rec, readErr := recordOrAlerts(ctx, l, key)
 		if readErr == nil {
@@ -68,6 +77,9 @@ func abandon(
 	}
 	if err != nil {
 		return withRemedy(err)
+	}
+	if outside.json {
+		return printJSON(outside.out, abandonedJSON{key, effect, stands.Abandonment, stands.Recorded})
 	}
 	_, err = fmt.Fprintln(outside.out, words)
 	return err

@@ -37,10 +37,14 @@ func newBackup(outside environment) *cobra.Command {
 			if err := errors.Join(file.Backup(cmd.Context(), args[0]), file.Close()); err != nil {
 				return err
 			}
+			if outside.json {
+				return printJSON(outside.out, map[string]string{"file": args[0]})
+			}
 			_, err = fmt.Fprintf(outside.out, "backed up to %s\n", phrase.Safe(args[0]))
 			return err
 		},
 	}
 	storeFlag(cmd, &store)
+	jsonFlag(cmd, &outside)
 	return cmd
 }

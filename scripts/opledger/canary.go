@@ -43,7 +43,7 @@ func newCanary(outside environment) *cobra.Command {
 	cmd.Flags().StringVar(&flags.region, "region", "europe-west1", "where the functions and the scheduler's job are")
 	cmd.Flags().StringVar(&flags.prefix, "prefix", "",
 		"what the names of the deployment's parts begin with (default that of $OPLEDGER_TOPIC, PREFIX-effects)")
-	cmd.Flags().BoolVar(&flags.json, "json", false, "print a report in JSON, without secrets")
+	jsonFlag(cmd, &outside)
 	cmd.Flags().BoolVar(&flags.log, "log", false, "print one line for a log instead, on stderr")
 	exclusive(cmd, "json", "log")
 	flags.spend.add(cmd)
@@ -53,7 +53,7 @@ func newCanary(outside environment) *cobra.Command {
 // canaryFlags are the flags of canary.
 type canaryFlags struct {
 	region, prefix string
-	json, log      bool
+	log            bool
 	spend          canarySpend
 }
 
@@ -78,7 +78,7 @@ func (f *canaryFlags) run(ctx context.Context, outside environment) error {
 		if spending, err = config.Parse[spendSettings](outside.variables); err != nil {
 			return usageError{err}
 		}
-		if err := f.spend.agree(outside, settings.Ledger.Settings().Rules); err != nil {
+		if err := f.spend.agree(ctx, outside, settings.Ledger.Settings().Rules); err != nil {
 			return err
 		}
 	}
@@ -94,12 +94,12 @@ func (f *canaryFlags) run(ctx context.Context, outside environment) error {
 	options.Now, options.Wait = time.Now, outside.pause
 	var printing error
 	report := canary.New(options).Run(ctx, func(s canary.Step) {
-		if !f.json && !f.log {
+		if !outside.json && !f.log {
 			_, err := fmt.Fprint(outside.out, s)
 			printing = errors.Join(printing, err)
 		}
 	})
-	if f.json {
+	if outside.json {
 		printing = printJSON(outside.out, report)
 	}
 	err = errors.Join(printing, closeAll())

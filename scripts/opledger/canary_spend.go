@@ -52,7 +52,7 @@ func (f *canarySpend) add(cmd *cobra.Command) {
 type spendSettings struct{ Gemini config.Gemini }
 
 // agree asks the operator, who must know which effects will run.
-func (f *canarySpend) agree(outside environment, rules []ledger.Rule) error {
+func (f *canarySpend) agree(ctx context.Context, outside environment, rules []ledger.Rule) error {
 	if f.yes {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (f *canarySpend) agree(outside environment, rules []ledger.Rule) error {
 	}
 	question := fmt.Sprintf("--spend submits a batch of one request to %s, which costs money. Its job kind is %s, "+
 		"for which OPLEDGER_EFFECTS has %s. Go on?", f.model, canary.JobKind, effects)
-	if !confirmed(outside, question) {
+	if !confirmed(ctx, outside, question) {
 		return errors.New("nothing was sent; answer y, or pass --yes")
 	}
 	return nil

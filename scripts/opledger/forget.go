@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,15 +35,15 @@ func newForget(outside environment) *cobra.Command {
 				return err
 			}
 			agree := func(question string) error {
-				if yes || confirmed(outside, question) {
+				if yes || confirmed(cmd.Context(), outside, question) {
 					return nil
 				}
 				return errors.New("nothing was deleted; answer y, or pass --yes")
 			}
 			if intent {
-				err = forgetIntent(cmd.Context(), outside.out, l, args[0], agree)
+				err = forgetIntent(cmd.Context(), outside, l, args[0], agree)
 			} else {
-				err = forget(cmd.Context(), outside.out, l, name, agree)
+				err = forget(cmd.Context(), outside, l, name, agree)
 			}
 			return errors.Join(withRemedy(err), closeStore())
 		},
@@ -52,11 +51,14 @@ func newForget(outside environment) *cobra.Command {
 	storeFlag(cmd, &store)
 	cmd.Flags().BoolVar(&intent, "intent", false, "NAME is a correlation id: delete its intent, which has no operation")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	jsonFlag(cmd, &outside)
 	return cmd
 }
 
 // forget lists what is recorded about an operation, and deletes it if agree returns nil.
-func forget(ctx context.Context, w io.Writer, l *ledger.Ledger, name operationName, agree func(string) error) error {
+func forget(
+	ctx context.Context, outside environment, l *ledger.Ledger, name operationName, agree func(string) error,
+) error {
 	key, err := name.key(ctx, l)
 	if err != nil {
 		return err
@@ -77,7 +79,10 @@ func forget(ctx context.Context, w io.Writer, l *ledger.Ledger, name operationNa
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s forgotten: %s deleted\n", phrase.Safe(string(key)), phrase.Counted(n, "document"))
+	if outside.json {
+		return printJSON(outside.out, map[string]any{"operation": key, "deleted": n})
+	}
+	_, err = fmt.Fprintf(outside.out, "%s forgotten: %s deleted\n", phrase.Safe(string(key)), phrase.Counted(n, "document"))
 	return err
 }
 
@@ -106,7 +111,9 @@ func contents(s ledger.Story) string {
 }
 
 // forgetIntent prints the intent of a correlation id, and deletes it if agree returns nil.
-func forgetIntent(ctx context.Context, w io.Writer, l *ledger.Ledger, id string, agree func(string) error) error {
+func forgetIntent(
+	ctx context.Context, outside environment, l *ledger.Ledger, id string, agree func(string) error,
+) error {
 	intent, err := l.Intent(ctx, id)
 	if err != nil {
 		return err
@@ -130,6 +137,9 @@ func forgetIntent(ctx context.Context, w io.Writer, l *ledger.Ledger, id string,
 	if err := l.ForgetIntent(ctx, intent); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "the intent %s forgotten\n", phrase.Safe(id))
+	if outside.json {
+		return printJSON(outside.out, map[string]any{"intent": id, "deleted": 1})
+	}
+	_, err = fmt.Fprintf(outside.out, "intent %s forgotten\n", phrase.Safe(id))
 	return err
 }

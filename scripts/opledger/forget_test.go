@@ -93,7 +93,7 @@ func TestForgetIntent(t *testing.T) {
 		"The intent night 1: OPEN; a job that was submitted with it stays unregistered. Delete it permanently? [y/N] ",
 		"nothing was deleted")
 	if s := answer(t, variables, "y\n", "forget", "--intent", "night 1").want(t,
-		exitDone); s.out != "the intent night 1 forgotten\n" {
+		exitDone); s.out != "intent night 1 forgotten\n" {
 		t.Errorf("%q", s.out)
 	}
 	if s := answer(t, variables, "y\n", "forget", "--intent", "night 1").want(t, exitFailed,

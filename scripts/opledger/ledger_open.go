@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -19,9 +18,7 @@ import (
 // openStore opens the ledger's documents and prints on stderr where they are. With mustExist it
 // makes no new file: a command that reads a ledger was given the wrong path.
 func openStore(ctx context.Context, outside environment, where location, mustExist bool) (ledger.Store, error) {
-	if _, err := fmt.Fprintln(outside.err, "opledger: the ledger is in "+where.String()); err != nil {
-		return nil, fmt.Errorf("writing to stderr: %w", err)
-	}
+	outside.note("the ledger is in %s", where)
 	if where.SQLite == "" {
 		return firestore.Open(ctx, where.project, where.Database)
 	}
@@ -139,9 +136,9 @@ func printEffectNames(outside environment, settings config.Ledger) {
 	for i, effect := range settings.Effects {
 		names[i] = effect.Name
 	}
-	line := "opledger: effects that may be planned: " + strings.Join(names, ", ")
+	line := "effects that may be planned: " + strings.Join(names, ", ")
 	if settings.EffectsText == "" {
 		line += " (the default: OPLEDGER_EFFECTS is not set)"
 	}
-	_, _ = fmt.Fprintln(outside.err, line)
+	outside.note("%s", line)
 }

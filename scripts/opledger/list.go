@@ -52,7 +52,7 @@ func newList(outside environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			q.width = outside.width(wide)
+			q.width, q.asJSON = outside.width(wide), outside.json
 			err = repeated(cmd.Context(), outside, watch, func(w io.Writer) error { return q.print(cmd.Context(), w, l) })
 			return errors.Join(err, closeStore())
 		},
@@ -69,7 +69,7 @@ func newList(outside environment) *cobra.Command {
 	flags.StringVar(&after, "after", "", "continue after a page, with the value that it printed")
 	flags.BoolVar(&watch, "watch", false, "read and print it again every 5 s, until interrupted")
 	wideFlag(cmd, &wide)
-	flags.BoolVar(&q.asJSON, "json", false, "print JSON")
+	jsonFlag(cmd, &outside)
 	exclusive(cmd, "pending", "dead")
 	for _, other := range []string{"pending", "dead", "state", "collection", "job-kind"} {
 		exclusive(cmd, "intents", other)
@@ -150,7 +150,8 @@ func parseFilter(f ledger.Filter, states []string, collection, after string) (le
 	for _, text := range states {
 		state, all := operation.State(strings.ToUpper(text)), operation.States()
 		if !state.Known() {
-			return f, fmt.Errorf("--state: %q is not one of %v%s", text, all, diag.DidYouMean(text, all))
+			return f, fmt.Errorf("--state: it must be %s, not %s%s", diag.OneOf(all), diag.Quote(text),
+				diag.DidYouMean(text, all))
 		}
 		if !slices.Contains(f.States, state) {
 			f.States = append(f.States, state)
@@ -163,7 +164,8 @@ func parseFilter(f ledger.Filter, states []string, collection, after string) (le
 		var ok bool
 		if f.Collection, ok = operation.ParseCollection(collection); !ok {
 			all := operation.Collections()
-			return f, fmt.Errorf("--collection: %q is not one of %v%s", collection, all, diag.DidYouMean(collection, all))
+			return f, fmt.Errorf("--collection: it must be %s, not %s%s", diag.OneOf(all), diag.Quote(collection),
+				diag.DidYouMean(collection, all))
 		}
 	}
 	if f.Limit < 1 {

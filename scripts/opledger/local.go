@@ -29,8 +29,8 @@ var (
 
 // localFlags are the flags of opledger local that are no options of the run.
 type localFlags struct {
-	store                    string
-	json, keep, verbose, act bool
+	store              string
+	keep, verbose, act bool
 }
 
 func newLocal(outside environment) *cobra.Command {
@@ -77,7 +77,7 @@ func newLocal(outside environment) *cobra.Command {
 	flags.DurationVar(&options.MaxTime, "max-time", local.DefaultMaxTime, "how long the run may take")
 	flags.StringVar(&f.store, "store", "",
 		"where to keep the ledger: sqlite:PATH, or firestore for Google's emulators (default a temporary file)")
-	flags.BoolVar(&f.json, "json", false, "print the summary as one JSON object, and nothing else on stdout")
+	jsonFlag(cmd, &outside)
 	flags.BoolVar(&f.keep, "keep", false, "keep everything running afterwards, until interrupted")
 	actionsFlag(cmd, &f.act)
 	flags.BoolVar(&f.verbose, "verbose", false, "print the functions' log on stderr")
@@ -90,11 +90,11 @@ func (f localFlags) run(ctx context.Context, outside environment, options local.
 	if f.verbose {
 		options.Log = logging.New(outside.err, "")
 	}
-	options.View = chooseView(outside, f.json)
+	options.View = chooseView(outside)
 	printed := false
 	show := func(s local.Summary) error {
 		printed = true
-		if f.json {
+		if outside.json {
 			return printJSON(outside.out, s)
 		}
 		return s.Print(outside.out)
@@ -103,8 +103,8 @@ func (f localFlags) run(ctx context.Context, outside environment, options local.
 	if f.keep {
 		stay = func(s local.Summary, what string) error {
 			err := show(s)
-			_, printErr := fmt.Fprintln(outside.err, what)
-			return errors.Join(err, printErr)
+			outside.note("%s", what)
+			return err
 		}
 	}
 	summary, err := runLocal(ctx, outside, options, f.store, stay)
@@ -146,8 +146,8 @@ func checkLocal(o local.Options, store string) error {
 }
 
 // chooseView draws a table on a terminal, prints plain lines into a pipe, and nothing beside JSON.
-func chooseView(outside environment, asJSON bool) local.View {
-	if asJSON {
+func chooseView(outside environment) local.View {
+	if outside.json {
 		return local.Silent{}
 	}
 	if file, ok := outside.out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {

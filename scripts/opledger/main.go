@@ -18,8 +18,8 @@
 //	opledger canary      prove a deployment from end to end
 //	opledger webhook     create, list, ping, rotate, delete, check the webhook at Gemini
 //
-// It exits with 0 on success, 1 on failure and 2 on wrong use. An error is one line on stderr that
-// says what to do.
+// It exits with 0 on success, 1 on failure and 2 on wrong use, and with 141 where whatever reads its
+// output ends first. An error is one line on stderr that says what to do.
 package main
 
 import (
@@ -34,13 +34,28 @@ import (
 
 func main() {
 	log.SetOutput(io.Discard) // the SDK logs advice for its own developers there
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	os.Exit(runProcess())
+}
+
+// runProcess runs the command line of this process. An interrupt ends it in order, and so does a
+// terminal that is closed, or a reader of its output that is gone: what it has made is removed. A
+// second signal ends it at once.
+func runProcess() int {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
+		signals = append(signals, syscall.SIGHUP)
+	}
+	// Without this a write to a pipe without a reader would end the process where it stands.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	code := run(ctx, os.Args[1:], environment{
-		variables: os.Environ(), in: os.Stdin, out: os.Stdout, err: os.Stderr,
+	context.AfterFunc(ctx, stop)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	broken := func() { cancel(syscall.EPIPE) }
+	return run(ctx, os.Args[1:], environment{
+		variables: os.Environ(), in: os.Stdin, out: orPipe(os.Stdout, broken), err: orPipe(os.Stderr, broken),
 	})
-	os.Exit(code) //nolint:gocritic // nothing is left for stop to do
 }
 
 // An environment is everything outside the process that a command uses.
@@ -50,6 +65,8 @@ type environment struct {
 	out, err  io.Writer
 	// columns is the width of the terminal that out is; 0: it is asked, if it is one.
 	columns int
+	// json: the command line has --json.
+	json bool
 	// wait sleeps between two attempts; nil: in real time.
 	wait func(context.Context, time.Duration) error
 	// now is the clock of the webhook commands; nil: the real one.

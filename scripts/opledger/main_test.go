@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -73,39 +75,57 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestInterruptedLocal: Ctrl-C ends a run with exit code 1 and a line that nothing was audited, and
-// no file is left.
-func TestInterruptedLocal(t *testing.T) {
+// TestEndedLocal: a run that a signal ends, or the loss of its reader, leaves no file behind. Of a
+// signal the exit code is 1 and a line says that nothing was audited; of the other it is that of
+// SIGPIPE, and nothing is said.
+func TestEndedLocal(t *testing.T) {
 	t.Parallel()
-	temp := t.TempDir()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	command := exec.CommandContext(ctx, build(t), "local", "--speed", "20")
-	command.Env = []string{"TMPDIR=" + temp}
-	var stderr bytes.Buffer
-	command.Stderr = &stderr
-	stdout, err := command.StdoutPipe()
-	if err == nil {
-		err = command.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stdout.Read(make([]byte, 1)); err != nil { // it has begun
-		t.Error(err)
-	}
-	if err := command.Process.Signal(os.Interrupt); err != nil {
-		t.Error(err)
-	}
-	_ = command.Wait() // the code says it
-	if code := command.ProcessState.ExitCode(); code != exitFailed {
-		t.Errorf("exit code %d, want %d", code, exitFailed)
-	}
-	s := said{exitFailed, "", stderr.String()}
-	if complaint := s.complaint(t); !strings.HasPrefix(complaint, "interrupted before the end") {
-		t.Error(complaint)
-	}
-	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
-		t.Errorf("it leaves %v behind, %v", left, err)
+	for name, c := range map[string]struct {
+		end  func(*exec.Cmd, io.Closer) error
+		code int
+	}{
+		"Ctrl-C":    {func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(os.Interrupt) }, exitFailed},
+		"SIGTERM":   {func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGTERM) }, exitFailed},
+		"SIGHUP":    {func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGHUP) }, exitFailed},
+		"| head -1": {func(_ *exec.Cmd, stdout io.Closer) error { return stdout.Close() }, exitPipe},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			temp := t.TempDir()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			command := exec.CommandContext(ctx, build(t), "local", "--speed", "20")
+			command.Env = []string{"TMPDIR=" + temp}
+			var stderr bytes.Buffer
+			command.Stderr = &stderr
+			stdout, err := command.StdoutPipe()
+			if err == nil {
+				err = command.Start()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := stdout.Read(make([]byte, 1)); err != nil { // it has begun
+				t.Error(err)
+			}
+			if err := c.end(command, stdout); err != nil {
+				t.Error(err)
+			}
+			_ = command.Wait() // the code says it
+			if code := command.ProcessState.ExitCode(); code != c.code {
+				t.Errorf("exit code %d, want %d", code, c.code)
+			}
+			s := said{c.code, "", stderr.String()}
+			if c.code == exitPipe {
+				if s.err != "" {
+					t.Errorf("stderr %q", s.err)
+				}
+			} else if complaint := s.complaint(t); !strings.HasPrefix(complaint, "interrupted before the end") {
+				t.Error(complaint)
+			}
+			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+				t.Errorf("it leaves %v behind, %v", left, err)
+			}
+		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -33,6 +34,7 @@ func (n operationName) key(ctx context.Context, l *ledger.Ledger) (operation.Key
 	case 1:
 		return found[0], nil
 	default:
-		return "", fmt.Errorf("%s is the id of %v; name one of them", phrase.Safe(n.Resource), found)
+		return "", fmt.Errorf("%s is the id of several operations; name %s", phrase.Safe(n.Resource),
+			phrase.Safe(diag.OneOf(found)))
 	}
 }

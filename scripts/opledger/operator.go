@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os/user"
 	"strings"
@@ -16,14 +17,20 @@ func operatorName() (string, error) {
 	return who.Username, nil
 }
 
-// confirmed asks on stderr and reads the answer from stdin; no answer means no.
-func confirmed(outside environment, question string) bool {
+// confirmed asks on stderr and reads the answer from stdin; no answer means no, and so does an
+// interrupt.
+func confirmed(ctx context.Context, outside environment, question string) bool {
 	_, _ = fmt.Fprint(outside.err, question+" [y/N] ") // without stderr there is no question, and so no answer
-	line, _ := bufio.NewReader(outside.in).ReadString('\n')
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return true
-	default:
+	answer := make(chan string, 1)
+	go func() { // a read of a terminal cannot be ended
+		line, _ := bufio.NewReader(outside.in).ReadString('\n')
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case line := <-answer:
+		return line == "y" || line == "yes"
+	case <-ctx.Done():
+		_, _ = fmt.Fprintln(outside.err) // the error gets a line of its own
 		return false
 	}
 }

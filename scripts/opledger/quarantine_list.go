@@ -15,7 +15,7 @@ import (
 func newQuarantineList(outside environment) *cobra.Command {
 	var store, after string
 	var filter ledger.QuarantineFilter
-	var asJSON, wide bool
+	var wide bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List quarantined deliveries, newest first",
@@ -37,7 +37,7 @@ func newQuarantineList(outside environment) *cobra.Command {
 			page, err := l.ListQuarantined(cmd.Context(), filter)
 			switch {
 			case err != nil:
-			case asJSON:
+			case outside.json:
 				err = printJSON(outside.out, pageJSON("quarantine", page.Items, page.Broken, page.Next))
 			default:
 				err = printQuarantine(cmd.Context(), outside, l, wide, filter, page)
@@ -51,7 +51,7 @@ func newQuarantineList(outside environment) *cobra.Command {
 	flags.IntVar(&filter.Limit, "limit", 50, "at most this many")
 	flags.StringVar(&after, "after", "", "continue after a page, with the value that it printed")
 	wideFlag(cmd, &wide)
-	flags.BoolVar(&asJSON, "json", false, "print JSON")
+	jsonFlag(cmd, &outside)
 	return cmd
 }
 

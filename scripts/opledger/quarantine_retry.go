@@ -10,6 +10,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 func newQuarantineRetry(outside environment) *cobra.Command {
@@ -24,23 +25,43 @@ func newQuarantineRetry(outside environment) *cobra.Command {
 		Args:    usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return change(cmd.Context(), outside, store, func(w writer) error {
-				var err error
-				for _, id := range args {
-					err = errors.Join(err, retryQuarantined(cmd.Context(), outside, w.Ledger, id))
-				}
-				return err
+				return retryQuarantined(cmd.Context(), outside, w.Ledger, args)
 			})
 		},
 	}
 	storeFlag(cmd, &store)
+	jsonFlag(cmd, &outside)
 	return cmd
 }
 
-func retryQuarantined(ctx context.Context, outside environment, l *ledger.Ledger, id string) error {
-	words, err := (&actions.Actions{Ledger: l}).Retry(ctx, id)
-	if err != nil {
-		return fmt.Errorf("%s: %w", phrase.Safe(id), withQuarantineRemedy(err))
+// A retriedJSON is what became of a quarantined delivery, as JSON.
+type retriedJSON struct {
+	Delivery  string           `json:"delivery"`
+	Outcome   ledger.Outcome   `json:"outcome"`
+	Reason    operation.Reason `json:"reason,omitempty"`
+	Operation operation.Key    `json:"operation"`
+	State     operation.State  `json:"state"`
+}
+
+// retryQuarantined ingests each of these deliveries, and prints what became of it. The error joins
+// those of all that could not be ingested.
+func retryQuarantined(ctx context.Context, outside environment, l *ledger.Ledger, ids []string) error {
+	retried := []retriedJSON{}
+	var problems []error
+	for _, id := range ids {
+		receipt, words, err := (&actions.Actions{Ledger: l}).Retry(ctx, id)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", phrase.Safe(id), withQuarantineRemedy(err)))
+			continue
+		}
+		retried = append(retried, retriedJSON{id, receipt.Outcome, receipt.Reason, receipt.Key, receipt.State})
+		if !outside.json {
+			_, err = fmt.Fprintln(outside.out, words)
+		}
+		problems = append(problems, err)
 	}
-	_, err = fmt.Fprintln(outside.out, words)
-	return err
+	if outside.json {
+		problems = append(problems, printJSON(outside.out, map[string]any{"deliveries": retried}))
+	}
+	return errors.Join(problems...)
 }

@@ -20,7 +20,7 @@ var errBodyOnTerminal = errors.New("--body prints what the sender wrote, which c
 
 func newQuarantineShow(outside environment) *cobra.Command {
 	var store string
-	var asJSON, bodyOnly bool
+	var bodyOnly bool
 	cmd := &cobra.Command{
 		Use:   "show DELIVERY",
 		Short: "Show one quarantined delivery: its reason, its headers, its body",
@@ -42,7 +42,7 @@ func newQuarantineShow(outside environment) *cobra.Command {
 			case bodyOnly:
 				_, err = outside.out.Write(body)
 				return err
-			case asJSON:
+			case outside.json:
 				q.Body = nil
 				return printJSON(outside.out, map[string]any{"delivery": q, "body": string(body)})
 			}
@@ -51,7 +51,7 @@ func newQuarantineShow(outside environment) *cobra.Command {
 	}
 	storeFlag(cmd, &store)
 	cmd.Flags().BoolVar(&bodyOnly, "body", false, "print the body alone, byte for byte")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	jsonFlag(cmd, &outside)
 	exclusive(cmd, "body", "json")
 	return cmd
 }

@@ -27,7 +27,6 @@ type reconcileSettings struct {
 
 func newReconcile(outside environment) *cobra.Command {
 	var store string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "reconcile [NAME]",
 		Short: "Make one pass, or look one operation up, now",
@@ -63,25 +62,25 @@ func newReconcile(outside environment) *cobra.Command {
 				return err
 			}
 			if len(args) == 1 {
-				err = reconcileOne(ctx, outside, s, name, asJSON)
+				err = reconcileOne(ctx, outside, s, name)
 			} else {
-				err = reconcileAll(ctx, outside, s, asJSON)
+				err = reconcileAll(ctx, outside, s)
 			}
 			s.Drain(ctx)
 			return errors.Join(err, closeStore())
 		},
 	}
 	storeFlag(cmd, &store)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	jsonFlag(cmd, &outside)
 	return cmd
 }
 
-func reconcileAll(ctx context.Context, outside environment, s *server.Server, asJSON bool) error {
+func reconcileAll(ctx context.Context, outside environment, s *server.Server) error {
 	summary, err := s.Reconciler.Pass(ctx)
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if outside.json {
 		err = printJSON(outside.out, summary)
 	} else {
 		_, err = fmt.Fprintf(outside.out,
@@ -89,12 +88,12 @@ func reconcileAll(ctx context.Context, outside environment, s *server.Server, as
 			summary.Due, summary.Checked, summary.Settled, summary.Running, summary.Unknown, summary.Missing, summary.Stuck,
 			summary.EffectsRequeued, summary.Errors)
 	}
-	if err == nil && summary.Newer > 0 && !asJSON {
+	if err == nil && summary.Newer > 0 && !outside.json {
 		_, err = fmt.Fprintf(outside.out,
 			"left alone %s that a newer revision of opledger wrote: use that one, or a later one\n",
 			phrase.Counted(summary.Newer, "document"))
 	}
-	if err == nil && summary.More && !asJSON {
+	if err == nil && summary.More && !outside.json {
 		_, err = fmt.Fprintln(outside.out,
 			"the time ran out before everything due was checked: run it again, or leave the rest to the next pass")
 	}
@@ -105,7 +104,7 @@ func reconcileAll(ctx context.Context, outside environment, s *server.Server, as
 	return err
 }
 
-func reconcileOne(ctx context.Context, outside environment, s *server.Server, name operationName, asJSON bool) error {
+func reconcileOne(ctx context.Context, outside environment, s *server.Server, name operationName) error {
 	key, err := name.key(ctx, s.Ledger)
 	if err != nil {
 		return err
@@ -114,7 +113,7 @@ func reconcileOne(ctx context.Context, outside environment, s *server.Server, na
 	switch {
 	case err != nil:
 		return withRemedy(err)
-	case asJSON:
+	case outside.json:
 		return printJSON(outside.out, map[string]any{
 			"operation": receipt.Key, "state": receipt.State, "outcome": receipt.Outcome, "reason": receipt.Reason,
 		})

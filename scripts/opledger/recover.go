@@ -15,7 +15,7 @@ import (
 
 func newRecover(outside environment) *cobra.Command {
 	var store, log, by string
-	var dryRun, yes, asJSON bool
+	var dryRun, yes bool
 	cmd := &cobra.Command{
 		Use:   "recover --log FILE",
 		Short: "Bring a ledger restored from a backup up to date with the log",
@@ -53,7 +53,7 @@ func newRecover(outside environment) *cobra.Command {
 			// end of the pause.
 			l, err := ledger.New(opened, settings.Ledger.Settings(), ledger.Options{})
 			if err == nil {
-				d := recoverer{outside: outside, ledger: l, by: by, dryRun: dryRun, yes: yes, asJSON: asJSON}
+				d := recoverer{outside: outside, ledger: l, by: by, dryRun: dryRun, yes: yes}
 				err = d.recover(cmd.Context(), lost)
 			}
 			return errors.Join(err, opened.Close())
@@ -65,16 +65,16 @@ func newRecover(outside environment) *cobra.Command {
 	cmd.Flags().StringVar(&by, "by", "", "who recovers, which is recorded (default the user of this machine)")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what is missing, and change nothing")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	jsonFlag(cmd, &outside)
 	return cmd
 }
 
 // A recoverer compares a ledger with the log, and writes what the ledger lacks.
 type recoverer struct {
-	outside             environment
-	ledger              *ledger.Ledger
-	by                  string
-	dryRun, yes, asJSON bool
+	outside     environment
+	ledger      *ledger.Ledger
+	by          string
+	dryRun, yes bool
 }
 
 // A recovery is what the log holds and the ledger lacks.
@@ -107,7 +107,7 @@ func (d recoverer) recover(ctx context.Context, lost evidence) error {
 	question := fmt.Sprintf("Record %d intents, register %d operations, and record %d effects as done?",
 		len(missing.Intents), len(missing.Operations), len(missing.Effects))
 	if n > 0 && !d.dryRun {
-		if !d.yes && !confirmed(d.outside, question) {
+		if !d.yes && !confirmed(ctx, d.outside, question) {
 			return errors.New("nothing was changed; answer y, or pass --yes")
 		}
 		if err := d.write(ctx, missing); err != nil {
@@ -173,8 +173,7 @@ func (d recoverer) open(ctx context.Context, done map[lostEffect]bool, missing *
 			return err
 		}
 		for _, broken := range page.Broken {
-			_, _ = fmt.Fprintf(d.outside.err, "opledger: this document cannot be read, so that its effect may be open: %s\n",
-				phrase.Safe(broken.Error()))
+			d.outside.note("this document cannot be read, so its effect may be open: %s", phrase.Safe(broken.Error()))
 		}
 		for _, found := range page.Items {
 			e := found.Effect
@@ -218,7 +217,7 @@ func (d recoverer) write(ctx context.Context, missing recovery) error {
 }
 
 func (d recoverer) report(missing recovery) error {
-	if d.asJSON {
+	if d.outside.json {
 		return printJSON(d.outside.out, missing)
 	}
 	verb := "recovered"

@@ -17,7 +17,6 @@ import (
 func newRegister(outside environment) *cobra.Command {
 	var store, metadata, submittedAt string
 	var request registerfn.Request
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "register NAME",
 		Short: "Record an operation that was submitted elsewhere",
@@ -45,7 +44,7 @@ func newRegister(outside environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return register(ctx, outside, where, settings, registration, asJSON)
+			return register(ctx, outside, where, settings, registration)
 		},
 	}
 	storeFlag(cmd, &store)
@@ -53,14 +52,14 @@ func newRegister(outside environment) *cobra.Command {
 	cmd.Flags().StringVar(&metadata, "metadata", "", "a JSON object of your own")
 	cmd.Flags().StringVar(&submittedAt, "submitted-at", "", "when it was submitted, RFC 3339 (default now)")
 	cmd.Flags().StringVar(&request.CorrelationID, "correlation-id", "", "the id that you put in the job's user metadata")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the record as JSON")
+	jsonFlag(cmd, &outside)
 	return cmd
 }
 
 // register records the operation, runs the effects that this planned, and prints the outcome.
 func register(
 	ctx context.Context, outside environment, where location, settings writerSettings,
-	registration ledger.Registration, asJSON bool,
+	registration ledger.Registration,
 ) error {
 	w, err := newWriter(ctx, outside, where, settings)
 	if err != nil {
@@ -75,14 +74,13 @@ func register(
 		return err
 	}
 	if result.CorrelationErr != nil {
-		_, _ = fmt.Fprintf(outside.err, "opledger: registered without its correlation id: %v\n", result.CorrelationErr)
+		outside.note("registered without its correlation id: %v", result.CorrelationErr)
 	}
 	if result.Withheld > 0 {
-		_, _ = fmt.Fprintf(outside.err,
-			"opledger: %d of its effects are withheld: it ended more than OPLEDGER_RETENTION ago; "+
-				"opledger replay %s --effect EFFECT runs one\n", result.Withheld, phrase.ShellWord(string(result.Record.Key)))
+		outside.note("effects withheld: %d, because it ended more than OPLEDGER_RETENTION ago; "+
+			"opledger replay %s --effect EFFECT runs one", result.Withheld, phrase.ShellWord(string(result.Record.Key)))
 	}
-	if asJSON {
+	if outside.json {
 		return printJSON(outside.out, registerfn.Answer(result))
 	}
 	what := "already known"

@@ -2,9 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/logging"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // errNoTopic: a deployed ledger's effects are run by the effects function alone.
@@ -25,25 +27,28 @@ var errNoTopic = errors.New(
 const newNonce = "-"
 
 func newReplay(outside environment) *cobra.Command {
-	var store, by, rerun string
-	var dryRun, yes, asJSON bool
+	var store, rerun string
+	var r replayer
 	var selection replaySelection
 	cmd := &cobra.Command{
 		Use:   "replay [NAME]",
 		Short: "Run effects again",
-		Long: "Publishes a message for each effect to $OPLEDGER_TOPIC, as `gcloud pubsub topics publish` can. With a\n" +
-			"ledger in a file and no topic, it runs the effects in this process.\n\n" +
+		Long: "Runs effects again: of one operation, or of all that the flags select. For several, and with --rerun,\n" +
+			"it says how many they are, and asks.\n\n" +
 			"A dead or waived effect is reopened, with all its attempts again. Of one that runs once per item, only\n" +
 			"the items that failed or are not done are tried. An open effect is tried as by any message. A done\n" +
-			"effect is skipped; with --rerun it runs once more, as a run of its own with its own key. While effects\n" +
-			"are paused, messages are accepted, and run when the pause ends. Where this process runs the effects,\n" +
-			"set OPLEDGER_EFFECTS_PAUSED=true for it, too: it cannot see the pause of another process.\n\n" +
-			"Name an operation, or select several. For several, and with --rerun, it prints how many effects those\n" +
-			"are, and asks.",
+			"effect is skipped; with --rerun it runs once more, as a run of its own with its own key.\n\n" +
+			"With $OPLEDGER_TOPIC it publishes a message for each effect, waits until each is done or dead again,\n" +
+			"and prints what became of them. It reads at most 50 documents a second. Interrupt it to stop waiting:\n" +
+			"the effects go on. With a ledger in a file and no topic it runs the effects in this process.\n\n" +
+			"With --journal the same command continues a replay that was stopped. The file is removed when the\n" +
+			"outcome of every effect is known. It exits with 1 if an effect is not done.\n\n" +
+			"While effects are paused, messages are accepted, and run when the pause ends. Where this process runs\n" +
+			"the effects, set OPLEDGER_EFFECTS_PAUSED=true for it, too: it cannot see the pause of another process.",
 		Example: "  opledger replay batches/abc123\n" +
 			"  opledger replay batches/abc123 --effect publish --rerun\n" +
 			"  opledger replay --dead --since 24h --dry-run\n" +
-			"  opledger replay --dead --job-kind 'nightly-*' --yes",
+			"  opledger replay --dead --job-kind 'nightly-*' --yes --journal replay.jsonl",
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			selection.rerun = cmd.Flags().Changed("rerun")
@@ -52,27 +57,29 @@ func newReplay(outside environment) *cobra.Command {
 			if where.SQLite == "" && where.topic == "" && err == nil {
 				err = errNoTopic
 			}
+			if r.timeout < 0 {
+				err = errors.Join(err, fmt.Errorf("--timeout: it must not be below zero, not %v", r.timeout))
+			}
 			if err := errors.Join(selection.parse(args, time.Now()), nonceErr, err); err != nil {
 				return usageError{err}
 			}
-			if by == "" {
-				if by, err = operatorName(); err != nil {
+			if r.by == "" {
+				if r.by, err = operatorName(); err != nil {
 					return err
 				}
 			}
-			return withReplayer(cmd.Context(), outside, settings, where, func(r *replayer) error {
-				r.by, r.nonce, r.dryRun, r.yes, r.asJSON = by, nonce, dryRun, yes, asJSON
-				return r.replay(cmd.Context(), selection)
+			r.outside = outside
+			run := &replayRun{Ledger: where.String(), Words: replayWords(cmd, args), By: r.by, Nonce: nonce}
+			return withReplayer(cmd.Context(), r, settings, where, func(r *replayer) error {
+				return r.replay(cmd.Context(), selection, run)
 			})
 		},
 	}
 	storeFlag(cmd, &store)
 	selection.flags(cmd)
 	rerunFlag(cmd, &rerun)
-	cmd.Flags().StringVar(&by, "by", "", "who asks for it, which is recorded (default the user of this machine)")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would run again, and publish nothing")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	r.flags(cmd)
+	jsonFlag(cmd, &outside)
 	return cmd
 }
 
@@ -111,69 +118,102 @@ type replayer struct {
 	server              *server.Server
 	topic               string // empty: effects are run in this process
 	paused              bool   // effects are not run in this process, only accepted
-	by, nonce           string
-	dryRun, yes, asJSON bool
+	by                  string
+	dryRun, yes, noWait bool
+	timeout             time.Duration // of the waiting; 0: none
+	journal             journal
 }
 
+func (r *replayer) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&r.by, "by", "", "who asks for it, which is recorded (default the user of this machine)")
+	flags.BoolVar(&r.dryRun, "dry-run", false, "print what would run again, and publish nothing")
+	flags.BoolVar(&r.yes, "yes", false, "do not ask")
+	flags.BoolVar(&r.noWait, "no-wait", false, "with a topic: publish the messages, and wait for no outcome")
+	flags.DurationVar(&r.timeout, "timeout", 0, "with a topic: stop waiting after this long; 0: never")
+	flags.StringVar(&r.journal.path, "journal", "",
+		"keep in this `FILE` how far the replay has come; the same command continues it from there")
+}
+
+// withReplayer opens the ledger and the topic for do, and closes them.
 func withReplayer(
-	ctx context.Context, outside environment, settings writerSettings, where location, do func(*replayer) error,
+	ctx context.Context, r replayer, settings writerSettings, where location, do func(*replayer) error,
 ) error {
 	if err := where.exists(); err != nil {
 		return err
 	}
 	if where.topic == "" {
-		printEffectNames(outside, settings.Ledger)
+		printEffectNames(r.outside, settings.Ledger)
 	}
-	s, closeStore, err := openServer(ctx, outside, server.Settings{
+	s, closeStore, err := openServer(ctx, r.outside, server.Settings{
 		Project: settings.Project, Ledger: settings.Ledger, Handlers: settings.Handlers, Results: settings.Results,
-	}, where, server.Options{Log: logging.New(outside.err, "")})
+	}, where, server.Options{Log: logging.New(r.outside.err, "")})
 	if err != nil {
 		return err
 	}
-	paused := where.topic == "" && settings.Handlers.Paused
-	return errors.Join(do(&replayer{outside: outside, server: s, topic: where.topic, paused: paused}), closeStore())
+	r.server, r.topic, r.paused = s, where.topic, where.topic == "" && settings.Handlers.Paused
+	return errors.Join(do(&r), closeStore())
 }
 
-// replay selects effects, prints them, asks if they are several, and publishes a message for each.
-func (r *replayer) replay(ctx context.Context, selection replaySelection) error {
-	targets, broken, err := selection.find(ctx, r.server.Ledger)
+// replay selects effects, asks if they are several, sends a message for each, and prints what became
+// of them. run, without targets, is what the command line says; a journal may hold more of it.
+func (r *replayer) replay(ctx context.Context, selection replaySelection, run *replayRun) error {
+	run, err := r.choose(ctx, selection, run)
 	if err != nil {
 		return err
 	}
-	for _, b := range broken {
-		_, _ = fmt.Fprintf(r.outside.err, "opledger: %s %s\n", phrase.Safe(string(b.Path)), phrase.Broken(b))
+	if r.dryRun || len(run.targets) == 0 {
+		return r.report(run, false)
 	}
-	if err := r.checkRules(ctx, targets); err != nil {
-		return err
+	question := "Run " + howMany(run.targets) + " again?"
+	if run.sent > 0 {
+		question = fmt.Sprintf("Continue with the remaining %d of %s?", len(run.targets)-run.sent, howMany(run.targets))
 	}
-	if r.dryRun || len(targets) == 0 {
-		return r.report(targets, 0)
-	}
-	asks := selection.name.Key == "" || selection.rerun && len(targets) > 1
-	if asks && !r.yes && !confirmed(r.outside, "Run "+howMany(targets)+" again?") {
+	asks := selection.name.Key == "" || selection.rerun && len(run.targets) > 1
+	if asks && !r.yes && !confirmed(ctx, r.outside, question) {
 		return errors.New("nothing was published; answer y, or pass --yes")
 	}
-	p := newProgress(r.outside)
-	defer p.end()
-	for i, target := range targets {
-		p.say(fmt.Sprintf("%d of %s", i, howMany(targets)))
-		m := ledger.Message{
-			Operation: target.Operation, Effect: target.Effect, Rerun: r.nonce, By: r.by, ID: "replay-" + rand.Text(),
-		}
-		if r.topic == "" {
-			if targets[i], err = r.run(ctx, m, target); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := r.server.Publish(ctx, m); err != nil {
-			next := "the same command again is safe"
-			if r.nonce != "" {
-				next = "continue with --rerun=" + r.nonce + ", which does not repeat what has been published"
-			}
-			return fmt.Errorf("%d of %d messages were published, then: %w; %s", i, len(targets), err, next)
+	if err := prefixed("--journal", r.journal.begin(run)); err != nil {
+		return err
+	}
+	waits := r.topic != "" && !r.noWait
+	if err = r.send(ctx, run); err == nil && waits {
+		err = r.wait(ctx, run)
+	}
+	over := err == nil && (waits || r.topic == "")
+	if over {
+		err = r.undone(run.targets)
+	}
+	return errors.Join(r.report(run, true), err, prefixed("--journal", r.journal.end(over)))
+}
+
+// choose returns the run that the journal holds, or the one that the selection makes.
+func (r *replayer) choose(ctx context.Context, selection replaySelection, run *replayRun) (*replayRun, error) {
+	if r.journal.path != "" {
+		kept, err := readJournal(r.journal.path)
+		switch {
+		case err != nil:
+			return nil, prefixed("--journal", err)
+		case kept == nil:
+		case kept.Ledger != run.Ledger || !slices.Equal(kept.Words, run.Words):
+			return nil, fmt.Errorf("--journal: %s is that of another replay: opledger replay %s, of the ledger in %s; "+
+				"continue that one, or name another file", r.journal.path, strings.Join(kept.Words, " "), kept.Ledger)
+		default:
+			return kept, nil
 		}
 	}
-	p.end()
-	return errors.Join(r.report(targets, len(targets)), r.undone(targets))
+	var err error
+	if run.Began, err = r.server.Ledger.Now(ctx); err != nil {
+		return nil, err
+	}
+	run.Began = operation.Instant(run.Began)
+	targets, broken, err := selection.find(ctx, r.server.Ledger)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range broken {
+		r.outside.note("%s %s", phrase.Safe(string(b.Path)), phrase.Broken(b))
+	}
+	run.targets = targets
+	return run, r.checkRules(ctx, targets)
 }

@@ -10,15 +10,20 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// report prints what was, or would be, run again.
-func (r *replayer) report(targets []replayTarget, published int) error {
-	if r.asJSON {
+// report prints what was, or would be, run again. ran: it was begun.
+func (r *replayer) report(run *replayRun, ran bool) error {
+	targets := run.targets
+	if r.outside.json {
 		report := struct {
 			Effects   []replayTarget `json:"effects"`
 			Published int            `json:"published"` // messages, to the topic or in this process
+			Outcomes  map[string]int `json:"outcomes,omitempty"`
 			Rerun     string         `json:"anew,omitempty"`
 			Paused    bool           `json:"paused,omitempty"` // effects run when the pause ends
-		}{append([]replayTarget{}, targets...), published, r.nonce, r.paused}
+		}{Effects: append([]replayTarget{}, targets...), Published: run.sent, Rerun: run.Nonce, Paused: r.paused}
+		if ran && !r.unwatched() {
+			report.Outcomes = countOutcomes(targets)
+		}
 		return printJSON(r.outside.out, report)
 	}
 	out := newTable(r.outside.out)
@@ -28,11 +33,14 @@ func (r *replayer) report(targets []replayTarget, published int) error {
 	switch {
 	case len(targets) == 0:
 		out.line("nothing to run again; --rerun runs what is done once more")
-	case published == 0:
+	case !ran:
 		out.line("would run " + howMany(targets) + " again; nothing was published")
-	case r.topic != "":
+	case r.unwatched():
 		out.line("published a message for each of " + howMany(targets) +
 			"; opledger show NAME shows the outcome, opledger status what is dead again")
+	case r.topic != "":
+		out.line("published " + phrase.Counted(run.sent, "message") + " for " + howMany(targets))
+		out.line(outcomes(targets))
 	case r.paused:
 		out.line("paused by OPLEDGER_EFFECTS_PAUSED: accepted " + howMany(targets) +
 			"; what is open runs when the pause ends, and serve sweeps")
@@ -40,18 +48,27 @@ func (r *replayer) report(targets []replayTarget, published int) error {
 		out.line(howManyRan(targets))
 		out.line(outcomes(targets))
 	}
-	if published > 0 && r.nonce != "" {
-		out.line(fmt.Sprintf("each is the run @%s of its effect; --rerun=%[1]s again is the same run", r.nonce))
+	if ran && run.Nonce != "" {
+		out.line(fmt.Sprintf("each is the run @%s of its effect; --rerun=%[1]s again is the same run", run.Nonce))
 	}
 	return out.end()
 }
 
-// outcomes says what became of effects that were run in this process: "12 done, 1 dead again".
-func outcomes(targets []replayTarget) string {
+// unwatched reports whether the outcomes are not waited for.
+func (r *replayer) unwatched() bool { return r.topic != "" && r.noWait }
+
+// countOutcomes counts what became of effects, in words.
+func countOutcomes(targets []replayTarget) map[string]int {
 	counts := map[string]int{}
 	for _, target := range targets {
 		counts[outcome(target)]++
 	}
+	return counts
+}
+
+// outcomes says what became of effects: "12 done, 1 dead again".
+func outcomes(targets []replayTarget) string {
+	counts := countOutcomes(targets)
 	done := outcome(replayTarget{Status: operation.EffectDone})
 	words := []string{fmt.Sprintf("%d %s", counts[done], done)}
 	delete(counts, done)

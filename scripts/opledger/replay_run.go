@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -31,10 +33,65 @@ func (r *replayer) checkRules(ctx context.Context, targets []replayTarget) error
 		if r.topic == "" {
 			return err
 		}
-		_, _ = fmt.Fprintf(r.outside.err, "opledger: %v\nopledger: the deployed function may have that rule; it decides\n",
-			err)
+		r.outside.note("%v", err)
+		r.outside.note("the deployed function may have that rule; it decides")
 	}
 	return nil
+}
+
+// send sends the messages that are left to send: to the topic, or to the handlers in this process.
+func (r *replayer) send(ctx context.Context, run *replayRun) error {
+	p := newProgress(r.outside)
+	defer p.end()
+	if _, err := r.look(ctx, run, indices(run.sent)); err != nil { // sent by an earlier call
+		return r.stopped(run, err)
+	}
+	for all := howMany(run.targets); run.sent < len(run.targets); {
+		p.say(fmt.Sprintf("%d of %s", run.sent, all))
+		target := &run.targets[run.sent]
+		m := ledger.Message{
+			Operation: target.Operation, Effect: target.Effect, Rerun: run.Nonce, By: run.By, ID: "replay-" + rand.Text(),
+		}
+		err := ctx.Err()
+		switch {
+		case err != nil:
+		case r.topic == "":
+			*target, err = r.run(ctx, m, *target)
+		default:
+			err = r.server.Publish(ctx, m)
+		}
+		if err != nil {
+			return r.stopped(run, err)
+		}
+		run.sent++
+		if err := r.journal.wrote(run.sent); err != nil {
+			return r.stopped(run, prefixed("--journal", err))
+		}
+	}
+	return nil
+}
+
+// stopped is the error of a replay that could not send every message. It says how to continue.
+func (r *replayer) stopped(run *replayRun, why error) error {
+	if errors.Is(why, context.Canceled) {
+		why = errors.New("it was interrupted")
+	}
+	did := "messages were published"
+	if r.topic == "" {
+		did = "effects were run"
+	}
+	return fmt.Errorf("%d of %d %s, then: %w; %s", run.sent, len(run.targets), did, why, r.howToContinue(run))
+}
+
+func (r *replayer) howToContinue(run *replayRun) string {
+	switch {
+	case r.journal.path != "":
+		return "the same command continues from there"
+	case run.Nonce != "":
+		return "continue with --rerun=" + run.Nonce + ", which does not repeat what has been published"
+	default:
+		return "the same command again is safe, and selects what is left by then"
+	}
 }
 
 // run handles a message in this process, and returns its run with the status after it.
@@ -47,17 +104,15 @@ func (r *replayer) run(ctx context.Context, m ledger.Message, target replayTarge
 	}
 	target.ran = report.Lease.Attempt > 0
 	target.unknown, target.newer = report.Outcome == effect.Unknown, report.Outcome == effect.Newer
-	if r.nonce != "" {
-		target.Effect += "@" + r.nonce
-	}
+	target.Effect = target.run(m.Rerun)
 	if target.Status = rec.Effects[target.Effect]; target.Status == "" {
 		target.Status = unplanned
 	}
 	return target, nil
 }
 
-// undone returns an error if effects were run in this process and some are not done; while effects
-// are paused, if some could not be accepted. It says what happens to them next.
+// undone returns an error if some effects are not done; while effects are paused in this process, if
+// some could not be accepted. It says what happens to them next.
 func (r *replayer) undone(targets []replayTarget) error {
 	var left, open, unknown, newer int
 	for _, target := range targets {
@@ -73,10 +128,14 @@ func (r *replayer) undone(targets []replayTarget) error {
 		}
 		left++
 	}
-	if r.topic != "" || left == 0 {
+	if left == 0 {
 		return nil
 	}
-	words := []string{fmt.Sprintf("%d of %d effects are not done: the log above says why", left, len(targets))}
+	why := "the log above says why"
+	if r.topic != "" {
+		why = "opledger list --dead says why"
+	}
+	words := []string{fmt.Sprintf("not done: %d of %s; %s", left, phrase.Counted(len(targets), "effect"), why)}
 	if open > 0 {
 		words = append(words, "what is open runs again when serve sweeps")
 	}

@@ -96,7 +96,7 @@ func TestReplayCounts(t *testing.T) {
 	}))
 	t.Cleanup(receiver.Close)
 	replay(gone, "ran 1 effect of 1 operation, once each; opledger show NAME shows the outcome\n0 done, 1 dead again",
-		"1 of 1 effects are not done", again,
+		"not done: 1 of 1 effect", again,
 		"OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: http, url: '"+receiver.URL+"'}]",
 		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true")
 }

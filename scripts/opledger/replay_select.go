@@ -76,10 +76,11 @@ func (s *replaySelection) parse(args []string, now time.Time) error {
 type replayTarget struct {
 	Operation operation.Key          `json:"operation"`
 	Effect    string                 `json:"effect"`
-	Status    operation.EffectStatus `json:"status"` // before it; after it, if it was run in this process
-	// Set if it was run in this process: whether an attempt was made, whether it has no handler here,
-	// and whether a newer revision wrote it.
-	ran, unknown, newer bool
+	Status    operation.EffectStatus `json:"status"` // before it; after it, where that is known
+	// ran: it has seen the message. Of one that is run in this process: an attempt was made.
+	ran bool
+	// Of one that is run in this process: it has no handler here, or a newer revision wrote it.
+	unknown, newer bool
 }
 
 // unplanned is the status of an effect that no rule planned when the operation reached its state.

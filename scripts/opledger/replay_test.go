@@ -99,7 +99,7 @@ func TestReplayThatFails(t *testing.T) {
 		"OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: http, url: '" + receiver.URL + "'}]",
 		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
 	}
-	s := cli(t, variables, "replay", "batches/a").want(t, exitFailed, "1 of 1 effects are not done")
+	s := cli(t, variables, "replay", "batches/a").want(t, exitFailed, "not done: 1 of 1 effect")
 	if !strings.HasPrefix(s.out, "batches/a  log  dead\n") {
 		t.Errorf("%q", s.out)
 	}

@@ -3,12 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime/debug"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/httpfunc"
 )
 
@@ -20,6 +19,8 @@ const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2
+	// exitPipe: the reader of the output is gone. A shell reports it of a program that SIGPIPE ended.
+	exitPipe = 128 + int(syscall.SIGPIPE)
 )
 
 // run executes a command line and returns its exit code.
@@ -29,15 +30,18 @@ func run(ctx context.Context, args []string, outside environment) int {
 	root.SetIn(outside.in)
 	root.SetOut(outside.out)
 	root.SetErr(outside.err)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.Is(context.Cause(ctx), syscall.EPIPE):
+		return exitPipe
 	case errors.Is(err, errLogged):
 		return exitFailed
 	}
+	outside.json = asksForJSON(cmd, args)
 	if !errors.As(err, new(usageError)) {
-		_, _ = fmt.Fprint(outside.err, diag.Lines(program, onOneLine{err})) // stderr is the last place to report to
+		outside.printError(exitFailed, onOneLine{err})
 		return exitFailed
 	}
 	var request *httpfunc.Error // a refused registration lists its problems as texts
@@ -48,7 +52,7 @@ func run(ctx context.Context, args []string, outside environment) int {
 		}
 		err = errors.Join(problems...)
 	}
-	_, _ = fmt.Fprint(outside.err, diag.Lines(program, err))
+	outside.printError(exitUsage, err)
 	return exitUsage
 }
 

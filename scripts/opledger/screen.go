@@ -135,7 +135,7 @@ func repeated(ctx context.Context, outside environment, on bool, print func(io.W
 	var last []byte
 	for {
 		var page bytes.Buffer
-		if outside.width(false) > 0 {
+		if outside.width(false) > 0 && !outside.json {
 			page.WriteString("\x1b[H\x1b[2J")
 		}
 		if err := print(&page); err != nil {

@@ -24,7 +24,7 @@ type showSettings struct {
 
 func newShow(outside environment) *cobra.Command {
 	var store string
-	var asJSON, intent, watch bool
+	var intent, watch bool
 	cmd := &cobra.Command{
 		Use:   "show NAME",
 		Short: "Show one operation: its record, every delivery with its decision, every effect",
@@ -55,9 +55,9 @@ func newShow(outside environment) *cobra.Command {
 			}
 			err = repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
 				if intent {
-					return showIntent(cmd.Context(), w, l, args[0], asJSON)
+					return showIntent(cmd.Context(), w, l, args[0], outside.json)
 				}
-				return withIntentRemedy(show(cmd.Context(), w, l, name, view, asJSON), name)
+				return withIntentRemedy(show(cmd.Context(), w, l, name, view, outside.json), name)
 			})
 			return errors.Join(withRemedy(err), closeStore())
 		},
@@ -65,7 +65,7 @@ func newShow(outside environment) *cobra.Command {
 	storeFlag(cmd, &store)
 	cmd.Flags().BoolVar(&intent, "intent", false, "NAME is a correlation id: show its intent")
 	cmd.Flags().BoolVar(&watch, "watch", false, "read and print it again every 5 s, until interrupted")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	jsonFlag(cmd, &outside)
 	return cmd
 }
 

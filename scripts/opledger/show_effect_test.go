@@ -199,7 +199,7 @@ func TestWithheld(t *testing.T) {
 	})
 	variables := []string{"OPLEDGER_STORE=" + f.store()}
 	const command = "opledger replay batches/old --effect "
-	cli(t, variables, "register", "batches/old").want(t, exitDone, "1 of its effects are withheld", command)
+	cli(t, variables, "register", "batches/old").want(t, exitDone, "effects withheld: 1", command)
 	if s := cli(t, variables, "list").want(t, exitDone); !strings.Contains(s.out, "log withheld") {
 		t.Errorf("%s", s.out)
 	}

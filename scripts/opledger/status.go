@@ -31,7 +31,7 @@ type statusJSON struct {
 
 func newStatus(outside environment) *cobra.Command {
 	var store string
-	var asJSON, watch bool
+	var watch bool
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Say what waits, runs and is dead, and what needs an operator",
@@ -55,7 +55,7 @@ func newStatus(outside environment) *cobra.Command {
 			s := screen{width: outside.width(false)}
 			var needs error
 			err = repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
-				needs, err = status(cmd.Context(), w, l, settings, s, asJSON)
+				needs, err = status(cmd.Context(), w, l, settings, s, outside.json)
 				return err
 			})
 			return errors.Join(err, closeStore(), needs)
@@ -63,7 +63,7 @@ func newStatus(outside environment) *cobra.Command {
 	}
 	storeFlag(cmd, &store)
 	cmd.Flags().BoolVar(&watch, "watch", false, "read and print it again every 5 s, until interrupted")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	jsonFlag(cmd, &outside)
 	return cmd
 }
 

@@ -52,10 +52,9 @@ type submitSettings struct {
 type submitFlags struct {
 	store, metadata, webhookURL string
 	job                         submit.Job
-	json                        bool
 }
 
-func (f *submitFlags) add(cmd *cobra.Command) {
+func (f *submitFlags) add(cmd *cobra.Command, outside *environment) {
 	storeFlag(cmd, &f.store)
 	cmd.Flags().StringVar(&f.job.JobKind, "job-kind", "", "your label for what the job is for")
 	cmd.Flags().StringVar(&f.metadata, "metadata", "", "a JSON object of your own, for the ledger and the effects")
@@ -63,7 +62,7 @@ func (f *submitFlags) add(cmd *cobra.Command) {
 		"your own id for the job, such as nightly-2026-11-21 (default a random one)")
 	cmd.Flags().StringVar(&f.webhookURL, "webhook-url", "",
 		"an https address that Gemini delivers to instead of the registered webhooks")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	jsonFlag(cmd, outside)
 }
 
 // check reads the flags. The error joins every problem.
@@ -170,10 +169,9 @@ func (f *submitFlags) report(
 		return fmt.Errorf("%w%s", what, whatNext(submitted, err))
 	}
 	if taken := submitted.Registered.CorrelationErr; taken != nil {
-		_, _ = fmt.Fprintf(outside.err,
-			"opledger: registered without its correlation id, the job was submitted twice: %s\n", phrase.Safe(taken.Error()))
+		outside.note("registered without its correlation id, the job was submitted twice: %s", phrase.Safe(taken.Error()))
 	}
-	if f.json {
+	if outside.json {
 		return printJSON(outside.out, map[string]any{
 			"operation": submitted.Name, "correlationId": submitted.CorrelationID, "known": submitted.Known,
 			"added": append([]string{}, submitted.Registered.Added...), "kept": append([]string{}, submitted.Kept...),

@@ -39,7 +39,7 @@ func newSubmitBatch(outside environment) *cobra.Command {
 			})
 		},
 	}
-	flags.add(cmd)
+	flags.add(cmd, &outside)
 	required(cmd, &model, "model", "the model, such as gemini-3.5-flash")
 	cmd.Flags().StringVar(&file, "file", "", "the input, uploaded to Gemini: files/ID")
 	cmd.Flags().StringVar(&requests, "requests", "", "the input, on this machine: a file of JSON lines")

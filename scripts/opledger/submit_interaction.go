@@ -31,7 +31,7 @@ func newSubmitInteraction(outside environment) *cobra.Command {
 			})
 		},
 	}
-	flags.add(cmd)
+	flags.add(cmd, &outside)
 	required(cmd, &model, "model", "the model, such as gemini-3.5-flash")
 	required(cmd, &input, "input", "the text that the model gets")
 	return cmd

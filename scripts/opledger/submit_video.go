@@ -26,7 +26,7 @@ func newSubmitVideo(outside environment) *cobra.Command {
 			})
 		},
 	}
-	flags.add(cmd)
+	flags.add(cmd, &outside)
 	required(cmd, &model, "model", "the model, such as veo-3.1-generate-preview")
 	required(cmd, &prompt, "prompt", "what the video should show")
 	return cmd

@@ -39,7 +39,7 @@ func TestUsageTexts(t *testing.T) {
 		{[]string{
 			"show", "a\x1b[2J", "b",
 		}, `it is used as "opledger show NAME [flags]", and was given "a\x1b[2J" "b"; see opledger show --help`},
-		{[]string{"register", "batch/zzz"}, `name: "batch/zzz" is in no collection that there is; did you mean batches/zzz?`},
+		{[]string{"register", "batch/zzz"}, `name: "batch/zzz" is not in a known collection; did you mean batches/zzz?`},
 	} {
 		s := cli(t, nil, c.args...).want(t, exitUsage)
 		if got := s.complaint(t); got != c.want || s.out != "" {

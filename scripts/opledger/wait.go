@@ -22,7 +22,6 @@ const waitEvery = 2 * time.Second
 func newWait(outside environment) *cobra.Command {
 	var store string
 	var timeout time.Duration
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "wait NAME",
 		Short: "Wait until an operation is settled and its effects are done",
@@ -36,6 +35,9 @@ func newWait(outside environment) *cobra.Command {
 			name, err := parseOperationName(args[0])
 			if err != nil {
 				return err
+			}
+			if timeout < 0 {
+				return usageError{fmt.Errorf("--timeout: it must not be below zero, not %v", timeout)}
 			}
 			l, closeStore, err := openReader(cmd.Context(), outside, store)
 			if err != nil {
@@ -51,12 +53,12 @@ func newWait(outside environment) *cobra.Command {
 			if err != nil {
 				return errors.Join(withRemedy(err), closeStore())
 			}
-			return errors.Join(printWaited(outside, rec, asJSON), closeStore(), unfinished(rec))
+			return errors.Join(printWaited(outside, rec), closeStore(), unfinished(rec))
 		},
 	}
 	storeFlag(cmd, &store)
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this long; 0: never")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the record as JSON")
+	jsonFlag(cmd, &outside)
 	return cmd
 }
 
@@ -87,8 +89,8 @@ func waitFor(
 	}
 }
 
-func printWaited(outside environment, rec operation.Record, asJSON bool) error {
-	if asJSON {
+func printWaited(outside environment, rec operation.Record) error {
+	if outside.json {
 		return printJSON(outside.out, rec)
 	}
 	out := newTable(outside.out)

@@ -199,8 +199,3 @@ func (a *webhookAdmin) print(format string, args ...any) error {
 	}
 	return nil
 }
-
-// warn prints a line on stderr.
-func (a *webhookAdmin) warn(format string, args ...any) {
-	_, _ = fmt.Fprintf(a.outside.err, "opledger: "+format+"\n", args...)
-}

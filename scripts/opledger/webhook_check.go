@@ -16,7 +16,6 @@ import (
 
 func newWebhookCheck(outside environment) *cobra.Command {
 	var flags webhookFlags
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Compare the webhook at Gemini with the settings and the stored secret",
@@ -29,13 +28,13 @@ func newWebhookCheck(outside environment) *cobra.Command {
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withWebhookAdmin(cmd, outside, flags, func(ctx context.Context, a *webhookAdmin) error {
-				return a.check(ctx, asJSON)
+				return a.check(ctx)
 			})
 		},
 	}
 	flags.addURL(cmd)
 	flags.addSecret(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	jsonFlag(cmd, &outside)
 	return cmd
 }
 
@@ -58,9 +57,9 @@ func wrong(do, format string, args ...any) finding {
 	return finding{Level: "wrong", Text: fmt.Sprintf(format, args...), Do: do}
 }
 
-func (a *webhookAdmin) check(ctx context.Context, asJSON bool) error {
+func (a *webhookAdmin) check(ctx context.Context) error {
 	if a.kind != config.WebhookStatic && a.url == "" {
-		return a.report([]finding{a.checkNone(nil)}, asJSON)
+		return a.report([]finding{a.checkNone(nil)})
 	}
 	if err := a.needURL(); err != nil {
 		return err
@@ -76,7 +75,7 @@ func (a *webhookAdmin) check(ctx context.Context, asJSON bool) error {
 		}
 	}
 	if a.kind != config.WebhookStatic {
-		return a.report([]finding{a.checkNone(ours)}, asJSON)
+		return a.report([]finding{a.checkNone(ours)})
 	}
 	findings := []finding{checkCount(ours, len(all), a.url)}
 	known, secretFindings := a.checkStored(ctx)
@@ -91,17 +90,17 @@ func (a *webhookAdmin) check(ctx context.Context, asJSON bool) error {
 	if len(ours) > 0 {
 		findings = append(findings, checkUnused(all, known, a.now())...)
 	}
-	return a.report(findings, asJSON)
+	return a.report(findings)
 }
 
-func (a *webhookAdmin) report(findings []finding, asJSON bool) error {
+func (a *webhookAdmin) report(findings []finding) error {
 	bad := 0
 	for _, f := range findings {
 		if f.Level == "wrong" {
 			bad++
 		}
 	}
-	if asJSON {
+	if a.outside.json {
 		if err := printJSON(a.outside.out, map[string]any{"ok": bad == 0, "findings": findings}); err != nil {
 			return err
 		}

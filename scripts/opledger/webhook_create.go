@@ -35,7 +35,7 @@ func newWebhookCreate(outside environment) *cobra.Command {
 	}
 	flags.addURL(cmd)
 	flags.addSecret(cmd)
-	options.add(cmd)
+	options.add(cmd, &outside)
 	cmd.Flags().StringVar(&name, "name", "opledger", "the webhook's display name at Gemini")
 	return cmd
 }
@@ -50,11 +50,11 @@ func (a *webhookAdmin) needStatic() error {
 }
 
 // secretOutput is how a command prints a signing secret.
-type secretOutput struct{ print, json bool }
+type secretOutput struct{ print bool }
 
-func (o *secretOutput) add(cmd *cobra.Command) {
+func (o *secretOutput) add(cmd *cobra.Command, outside *environment) {
 	cmd.Flags().BoolVar(&o.print, "print-secret", false, "print the signing secret; Secret Manager is then not needed")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	jsonFlag(cmd, outside)
 }
 
 func (a *webhookAdmin) create(ctx context.Context, name string, o secretOutput) error {
@@ -104,7 +104,7 @@ func (a *webhookAdmin) prepareStore(ctx context.Context) error {
 	}
 	made, err := a.secrets.Ensure(ctx, a.name)
 	if made {
-		a.warn("made the secret %s", a.name)
+		a.outside.note("made the secret %s", a.name)
 	}
 	return err
 }
@@ -120,7 +120,7 @@ func (a *webhookAdmin) undo(ctx context.Context, id string, why error) error {
 }
 
 func (a *webhookAdmin) reportCreated(created webhooks.Created, version string, o secretOutput) error {
-	if o.json {
+	if a.outside.json {
 		answer := map[string]any{"webhook": created.Webhook, "refusedEvents": append([]string{}, created.Refused...)}
 		return printJSON(a.outside.out, o.answer(answer, version, created.Secret))
 	}

@@ -26,12 +26,15 @@ func newWebhookDelete(outside environment) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if !yes && !confirmed(outside, fmt.Sprintf("Delete webhook %s, which delivers to %s?", phrase.Safe(hook.ID),
-					phrase.Safe(hook.URI))) {
+				if !yes && !confirmed(ctx, outside, fmt.Sprintf("Delete webhook %s, which delivers to %s?",
+					phrase.Safe(hook.ID), phrase.Safe(hook.URI))) {
 					return errors.New("nothing was deleted; answer y, or pass --yes")
 				}
 				if err := a.gemini.Delete(ctx, hook.ID); err != nil {
 					return err
+				}
+				if outside.json {
+					return printJSON(outside.out, map[string]any{"webhook": hook.ID, "url": hook.URI, "deleted": true})
 				}
 				return a.print("deleted webhook %s. The versions of its secret stay in Secret Manager; disable them with "+
 					"gcloud secrets versions disable if no other webhook uses them", hook.ID)
@@ -39,5 +42,6 @@ func newWebhookDelete(outside environment) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	jsonFlag(cmd, &outside)
 	return cmd
 }

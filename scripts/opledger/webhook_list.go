@@ -11,7 +11,6 @@ import (
 )
 
 func newWebhookList(outside environment) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the webhooks of the API key's project",
@@ -24,14 +23,14 @@ func newWebhookList(outside environment) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if asJSON {
+				if outside.json {
 					return printJSON(outside.out, map[string]any{"webhooks": hooks})
 				}
 				return a.printWebhooks(hooks)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	jsonFlag(cmd, &outside)
 	return cmd
 }
 

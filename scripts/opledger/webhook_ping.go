@@ -25,11 +25,15 @@ func newWebhookPing(outside environment) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if outside.json {
+					return printJSON(outside.out, map[string]any{"webhook": hook.ID, "url": hook.URI})
+				}
 				return a.print("Gemini sends a ping to %s. It says so even if the receiver cannot be reached: look for the ping "+
 					"in the ledger's quarantine, or in the webhook function's log (event=quarantine; refused: event=auth)", hook.URI)
 			})
 		},
 	}
 	flags.addURL(cmd)
+	jsonFlag(cmd, &outside)
 	return cmd
 }

@@ -36,7 +36,7 @@ func newWebhookRotate(outside environment) *cobra.Command {
 	}
 	flags.addURL(cmd)
 	flags.addSecret(cmd)
-	options.add(cmd)
+	options.add(cmd, &outside)
 	cmd.Flags().BoolVar(&revokeNow, "revoke-now", false, "end the old secrets at once")
 	return cmd
 }
@@ -119,7 +119,7 @@ type rotation struct {
 }
 
 func (a *webhookAdmin) reportRotated(r rotation, o secretOutput) error {
-	if o.json {
+	if a.outside.json {
 		answer := map[string]any{"webhook": r.id, "disabledVersions": append([]string{}, r.disabled...), "revoked": r.revoked}
 		return printJSON(a.outside.out, o.answer(answer, r.version, r.text))
 	}

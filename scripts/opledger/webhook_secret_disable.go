@@ -48,17 +48,17 @@ func signing(hooks []webhooks.Webhook, text string, now time.Time) bool {
 func (a *webhookAdmin) disableSuperseded(ctx context.Context) (disabled []string) {
 	hooks, err := a.gemini.List(ctx)
 	if err != nil {
-		a.warn("older versions stay enabled, because it is not known which of them Gemini still signs with: %v", err)
+		a.outside.note("older versions stay enabled, because it is not known which of them Gemini still signs with: %v", err)
 		return nil
 	}
 	enabled, err := a.secrets.Enabled(ctx, a.name)
 	if err != nil {
-		a.warn("older versions stay enabled: %v", err)
+		a.outside.note("older versions stay enabled: %v", err)
 		return nil
 	}
 	for _, version := range superseded(enabled, hooks, a.now()) {
 		if err := a.secrets.Disable(ctx, version.Name); err != nil {
-			a.warn("%v", err)
+			a.outside.note("%v", err)
 			continue
 		}
 		disabled = append(disabled, version.Name)

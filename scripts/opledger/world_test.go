@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
@@ -72,9 +73,17 @@ func (s said) want(t *testing.T, code int, onStderr ...string) said {
 }
 
 // complaint returns the command's error: the last line of stderr, or several lines below one that
-// counts them.
+// counts them; with --json the last line's message.
 func (s said) complaint(t *testing.T) string {
 	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(s.err, "\n"), "\n")
+	var last struct{ Error errorJSON }
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err == nil && last.Error.Message != "" {
+		if last.Error.Code != s.code {
+			t.Errorf("exit code %d, and the error says %d", s.code, last.Error.Code)
+		}
+		return last.Error.Message
+	}
 	match := regexp.MustCompile(`(?:^|\n)opledger: (.+(?:, and nothing was done:(?:\n  .+){2,})?)\n$`).FindStringSubmatch(
 		s.err)
 	begins := strings.Count("\n"+s.err, "\nopledger: ") - strings.Count(s.err,

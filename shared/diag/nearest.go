@@ -19,6 +19,22 @@ func Duration(text string) error {
 	return fmt.Errorf("%s is not a duration; %s", Quote(text), write)
 }
 
+// OneOf lists the words to choose from: "RUNNING, FAILED or EXPIRED".
+func OneOf[Word ~string](words []Word) string {
+	var list strings.Builder
+	for i, word := range words {
+		switch {
+		case i == 0:
+		case i == len(words)-1:
+			list.WriteString(" or ")
+		default:
+			list.WriteString(", ")
+		}
+		list.WriteString(string(word))
+	}
+	return list.String()
+}
+
 // DidYouMean returns "; did you mean WORD?" with the known word that is Nearest, or nothing. It
 // ends an error text.
 func DidYouMean[Word ~string](word string, known []Word) string {

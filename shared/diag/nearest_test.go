@@ -34,6 +34,16 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+// TestOneOf: words to choose from read like a sentence.
+func TestOneOf(t *testing.T) {
+	t.Parallel()
+	for want, words := range map[string][]string{"": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
+		if got := diag.OneOf(words); got != want {
+			t.Errorf("%q: %q, want %q", words, got, want)
+		}
+	}
+}
+
 // TestDuration: a text that is no duration is repeated, with how to write one.
 func TestDuration(t *testing.T) {
 	t.Parallel()

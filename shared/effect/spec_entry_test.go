@@ -23,8 +23,8 @@ const (
 	notAList  = "it must be a list like [{name: publish, on: [SUCCEEDED], do: log}]"
 	theFields = "; the fields are name, do, on, jobKinds, each, timeout, concurrency"
 	nameMust  = ": its name must be lower-case letters, digits, - and _, beginning with a letter, at most 63"
-	theWords  = "; the states are [PENDING RUNNING REQUIRES_ACTION SUCCEEDED FAILED CANCELLED EXPIRED], the alerts " +
-		"[STUCK MISSING DISABLED UNBOUND]"
+	noWord    = " is neither a state nor an alert: it must be PENDING, RUNNING, REQUIRES_ACTION, SUCCEEDED, FAILED, " +
+		"CANCELLED, EXPIRED, STUCK, MISSING, DISABLED or UNBOUND"
 )
 
 // mistakes are texts, with the problems that are reported of each.
@@ -68,10 +68,10 @@ var mistakes = []struct {
 		`effect "c": do must be one of log, http, pubsub, custom, results, not ""`,
 	}},
 	{"unknown states", "[{name: a, on: [SUCCEDED, STUK, DONE, failed], do: log}]", []string{
-		`effect "a": "SUCCEDED" is not a state and not an alert; did you mean SUCCEEDED?` + theWords,
-		`effect "a": "STUK" is not a state and not an alert; did you mean STUCK?` + theWords,
-		`effect "a": "DONE" is not a state and not an alert` + theWords,
-		`effect "a": "failed" is not a state and not an alert; did you mean FAILED?` + theWords,
+		`effect "a": "SUCCEDED"` + noWord + `; did you mean SUCCEEDED?`,
+		`effect "a": "STUK"` + noWord + `; did you mean STUCK?`,
+		`effect "a": "DONE"` + noWord,
+		`effect "a": "failed"` + noWord + `; did you mean FAILED?`,
 	}},
 	{"states twice", "[{name: a, on: [FAILED, FAILED, STUCK, STUCK], do: log}]",
 		[]string{`effect "a": it lists FAILED twice`, `effect "a": it lists STUCK twice`}},
@@ -188,7 +188,7 @@ var mistakes = []struct {
 	}},
 	{"in the order of the text", "- name: A\n  on: [DONE]\n  do: htpp\n- name: b\n  on: []\n  do: log\n  jobKinds: " +
 		"[\"[\"]\n- name: b\n  on: [FAILED]\n  do: log\n  to: x\n", []string{
-		`effect "A" (line 1)` + nameMust, `effect "A" (line 1): "DONE" is not a state and not an alert` + theWords,
+		`effect "A" (line 1)` + nameMust, `effect "A" (line 1): "DONE"` + noWord,
 		`effect "A" (line 3): do must be one of log, http, pubsub, custom, results, not "htpp"; did you mean http?`,
 		`effect "b" (line 4): it lists no state or alert to run on`,
 		`effect "b" (line 4): jobKinds: "[" is not a pattern such as batch-*: a [ needs its ], and a \ a character after it`,

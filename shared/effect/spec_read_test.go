@@ -146,7 +146,7 @@ func TestAlertSpecs(t *testing.T) {
 	for text, wants := range map[string][]string{
 		"[{name: page, on: [STUCK, MISSING, DISABLED, UNBOUND], do: log}]": nil,
 		"[{name: page, on: [stuck, FAILED, LATE], do: log}]": {
-			`"stuck" is not a state and not an alert`, `"LATE"`, "REQUIRES_ACTION", "[STUCK MISSING DISABLED UNBOUND]",
+			`"stuck" is neither a state nor an alert`, `"LATE"`, "REQUIRES_ACTION", "STUCK, MISSING, DISABLED or UNBOUND",
 		},
 		"[{name: page, on: [DISABLED], jobKinds: [a], do: log}]": {"without jobKinds"},
 	} {

@@ -78,7 +78,7 @@ func ParseMessage(data []byte) (Message, error) {
 	}
 	if name.Key.Collection() == "" && !strings.Contains(name.Resource, "/") {
 		return m, fmt.Errorf(
-			"%w: operation: %q does not say what it is; write batches/%[2]s or the like", ErrMessage, name.Resource,
+			"%w: operation: %q has no collection; write batches/%[2]s, operations/%[2]s or interactions/%[2]s", ErrMessage, name.Resource,
 		)
 	}
 	m.Operation = name.Key

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -52,7 +53,7 @@ func (i Intention) Validate() error {
 		add("%w: it has %d bytes, more than %d", operation.ErrMetadata, len(i.Metadata), MaxMetadataBytes)
 	}
 	if i.Collection != "" && !slices.Contains(operation.Collections(), i.Collection) {
-		add("%q is not a collection; the collections are %v", i.Collection, operation.Collections())
+		add("%q is not a collection; it must be %s", i.Collection, diag.OneOf(operation.Collections()))
 	}
 	return errors.Join(problems...)
 }

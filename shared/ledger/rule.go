@@ -78,8 +78,8 @@ func (r Rule) problems(allowed operation.Transitions) []error {
 			for _, alert := range Alerts() {
 				words = append(words, operation.State(alert))
 			}
-			add("%s is not a state and not an alert%s; the states are %v, the alerts %v",
-				diag.Quote(string(state)), diag.DidYouMean(string(state), words), operation.States(), Alerts())
+			add("%s is neither a state nor an alert: it must be %s%s",
+				diag.Quote(string(state)), diag.OneOf(words), diag.DidYouMean(string(state), words))
 		}
 		if slices.Contains(r.On[:i], state) {
 			add("it lists %s twice", state)
@@ -92,7 +92,7 @@ func (r Rule) problems(allowed operation.Transitions) []error {
 	}
 	for i, alert := range r.Alerts {
 		if !slices.Contains(Alerts(), alert) {
-			add("%q is not an alert; the alerts are %v", alert, Alerts())
+			add("%q is not an alert: it must be %s", alert, diag.OneOf(Alerts()))
 		}
 		if slices.Contains(r.Alerts[:i], alert) {
 			add("it lists %s twice", alert)

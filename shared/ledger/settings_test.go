@@ -38,9 +38,9 @@ func TestSettingsProblems(t *testing.T) {
 	for _, want := range []string{
 		"grace", "interval", "stuck-after", "alert-every", "retention", "claim TTL", "max attempts", "retry-for",
 		`"Bad Name": its name must be`, "its name is used twice", "lists PENDING twice",
-		`"NO_STATE" is not a state and not an alert`, "lists no state or alert",
+		`"NO_STATE" is neither a state nor an alert`, "lists no state or alert",
 		`"page@stuck-1": its name must be`, "lists STUCK twice",
-		`"LATE" is not an alert; the alerts are [STUCK MISSING DISABLED UNBOUND]`,
+		`"LATE" is not an alert: it must be STUCK, MISSING, DISABLED or UNBOUND`,
 		`"kind": UNBOUND is about no operation`, "from SUCCEEDED to FAILED", `jobKinds: "[a" is not a pattern`,
 	} {
 		if !strings.Contains(err.Error(), want) {

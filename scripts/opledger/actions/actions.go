@@ -68,31 +68,37 @@ func (a *Actions) inconclusive(ctx context.Context, key operation.Key, answer lo
 	return fmt.Errorf("%w; %s", err, next)
 }
 
+// A Decision is the abandonment that stands, and whether it is the one that was asked for.
+type Decision struct {
+	operation.Abandonment
+	Recorded bool
+}
+
 // Abandon records that an operation is no longer waited for, or with effect that this dead effect is
 // waived. It says which decision stands, which may be an earlier one.
 func (a *Actions) Abandon(
 	ctx context.Context, key operation.Key, effect string, d ledger.Abandonment,
-) (string, error) {
+) (Decision, string, error) {
 	what := string(key)
 	began, err := a.Ledger.Now(ctx)
 	if err != nil {
-		return "", err
+		return Decision{}, "", err
 	}
-	var stands operation.Abandonment
+	stands := Decision{Recorded: true}
 	if effect == "" {
-		stands, err = a.Ledger.Abandon(ctx, key, d)
+		stands.Abandonment, err = a.Ledger.Abandon(ctx, key, d)
 	} else {
 		what = "effect " + effect + " of " + what
-		stands, err = a.Ledger.AbandonEffect(ctx, key, effect, d)
+		stands.Abandonment, err = a.Ledger.AbandonEffect(ctx, key, effect, d)
 	}
 	if err != nil {
-		return "", err
+		return Decision{}, "", err
 	}
 	already, yours := "", ""
 	if stands.At.Before(operation.Instant(began)) && (stands.By != d.By || stands.Why != d.Why) {
-		already, yours = "already ", "; yours was not recorded"
+		stands.Recorded, already, yours = false, "already ", "; yours was not recorded"
 	}
-	return fmt.Sprintf("%s %sabandoned by %s at %s: %s%s", phrase.Safe(what), already, phrase.Safe(stands.By),
+	return stands, fmt.Sprintf("%s %sabandoned by %s at %s: %s%s", phrase.Safe(what), already, phrase.Safe(stands.By),
 		phrase.LocalTime(stands.At), phrase.Safe(stands.Why), yours), nil
 }
 
@@ -117,20 +123,20 @@ func (a *Actions) Replay(ctx context.Context, m ledger.Message) (string, error) 
 
 // Retry ingests a quarantined delivery that this revision can read, under the delivery's own id. Its
 // signature was verified before it was stored.
-func (a *Actions) Retry(ctx context.Context, id string) (string, error) {
+func (a *Actions) Retry(ctx context.Context, id string) (ledger.Receipt, string, error) {
 	_, body, err := a.Ledger.ReadQuarantined(ctx, id)
 	if err != nil {
-		return "", err
+		return ledger.Receipt{}, "", err
 	}
 	event, err := gemini.DecodeEvent(id, body)
 	if err != nil {
-		return "", fmt.Errorf("this revision cannot read it either: %w", err)
+		return ledger.Receipt{}, "", fmt.Errorf("this revision cannot read it either: %w", err)
 	}
 	receipt, err := a.Ledger.Ingest(ctx, event)
 	if err != nil {
-		return "", err
+		return receipt, "", err
 	}
-	return fmt.Sprintf("%s: %s; %s is %s", phrase.Safe(id), decision(receipt), phrase.Safe(string(receipt.Key)),
+	return receipt, fmt.Sprintf("%s: %s; %s is %s", phrase.Safe(id), decision(receipt), phrase.Safe(string(receipt.Key)),
 		phrase.Safe(string(receipt.State))), a.Ledger.MarkRetried(ctx, id, receipt.Outcome)
 }
 

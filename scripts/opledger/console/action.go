@@ -73,7 +73,8 @@ var table = []action{
 			return s.ofOperation() && s.Record.Registered && !s.Record.Settled() && s.Record.Abandoned == nil
 		},
 		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (string, error) {
-			return a.Abandon(ctx, s.Record.Key, "", ledger.Abandonment{By: d.By, Why: d.Why})
+			_, words, err := a.Abandon(ctx, s.Record.Key, "", ledger.Abandonment{By: d.By, Why: d.Why})
+			return words, err
 		},
 	},
 	{
@@ -118,7 +119,8 @@ var table = []action{
 		},
 		can: func(s subject) bool { return s.Effect.State == ledger.EffectDead && s.Effect.Abandoned == nil },
 		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (string, error) {
-			return a.Abandon(ctx, s.Record.Key, s.Effect.Name, ledger.Abandonment{By: d.By, Why: d.Why})
+			_, words, err := a.Abandon(ctx, s.Record.Key, s.Effect.Name, ledger.Abandonment{By: d.By, Why: d.Why})
+			return words, err
 		},
 	},
 	{
@@ -130,7 +132,8 @@ var table = []action{
 		},
 		can: func(s subject) bool { return s.Delivery != nil && !ingested(s.Delivery.Outcome) },
 		do: func(ctx context.Context, a *actions.Actions, s subject, _ decision) (string, error) {
-			return a.Retry(ctx, s.Delivery.ID)
+			_, words, err := a.Retry(ctx, s.Delivery.ID)
+			return words, err
 		},
 	},
 }

@@ -66,7 +66,7 @@ func TestCheck(t *testing.T) {
 				"  OPLEDGER_CLAIM_TTL: \"1\" is not a duration; write 90s, 5m or 6h\n" +
 				"  OPLEDGER_EFFECTS: effect \"own\": do must be one of log, http, pubsub, custom, results, not \"dance\"\n"},
 		{"no function", []string{"webhok", "register"}, deployed(),
-			"check: there is no function \"webhok\"; the functions are [webhook register reconcile effects]\n"},
+			"check: there is no function \"webhok\"; it must be webhook, register, reconcile or effects\n"},
 	} {
 		var stderr bytes.Buffer
 		code := run(t.Context(), c.functions, c.set, &stderr)

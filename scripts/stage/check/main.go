@@ -48,7 +48,8 @@ func run(ctx context.Context, functions, environ []string, stderr io.Writer) int
 	for _, function := range functions {
 		check, ok := checks[function]
 		if !ok {
-			problems = append(problems, fmt.Errorf("there is no function %s; the functions are %v", diag.Quote(function), all))
+			problems = append(problems, fmt.Errorf("there is no function %s; it must be %s", diag.Quote(function),
+				diag.OneOf(all)))
 			continue
 		}
 		problems = append(problems, check(environ))

@@ -114,5 +114,14 @@ var operationList = []ledgerTest{
 			equal(w, "dead", effect.State == ledger.EffectDead && !effect.DiedAt.IsZero(), true)
 		}
 		equal(w, "calls", counting.Counts().Gets, 1)
+		names := []ledger.EffectName{{Operation: keys[2], Effect: publish}, {Operation: "batches/none", Effect: publish},
+			{Operation: keys[0], Effect: publish}}
+		effects, broken, err = w.over(counting).Effects(w.ctx, names...)
+		if err != nil || len(broken) != 0 || len(effects) != 2 {
+			w.Fatalf("%+v, %v, %v", effects, broken, err)
+		}
+		equal(w, "the first", effects[0].Operation, keys[2])
+		equal(w, "reopened", effects[1].State, ledger.EffectPending)
+		equal(w, "calls", counting.Counts().Gets, 2)
 	}},
 }

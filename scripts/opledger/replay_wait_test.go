@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A replayWorld replays the dead effects of a ledger, through a queue that a worker empties while the
+// command waits.
+type replayWorld struct {
+	t         *testing.T
+	variables []string
+
+	mu      sync.Mutex
+	refused string         // an idempotency key
+	calls   map[string]int // of the receiver, by key
+	called  func()         // after each call; nil: nothing
+}
+
+func newReplayWorld(t *testing.T, names ...string) *replayWorld {
+	t.Helper()
+	f := newFile(t)
+	f.dead(names...)
+	w := &replayWorld{t: t, calls: map[string]int{}}
+	receiver := httptest.NewServer(w)
+	t.Cleanup(receiver.Close)
+	w.variables = []string{
+		"OPLEDGER_STORE=" + f.store(), "OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
+		"OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: http, url: '" + receiver.URL + "'}]",
+	}
+	return w
+}
+
+func (w *replayWorld) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key := r.Header.Get("Idempotency-Key")
+	if w.calls[key]++; w.refused == key {
+		answer.WriteHeader(http.StatusGone)
+	}
+	if w.called != nil {
+		w.called()
+	}
+}
+
+// replay makes one call of replay --dead. waits is called while it waits, with the worker's turn and
+// the interrupt. The error is what stderr would say.
+func (w *replayWorld) replay(r replayer, waits func(worker, interrupt func())) said {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(w.t.Context())
+	defer cancel()
+	var out, stderr bytes.Buffer
+	outside := environment{variables: w.variables, in: strings.NewReader(""), out: &out, err: &stderr}
+	err := change(ctx, outside, "", func(wr writer) error {
+		outside.wait = func(ctx context.Context, _ time.Duration) error {
+			waits(func() { wr.Drain(ctx) }, cancel)
+			return ctx.Err()
+		}
+		if w.called = nil; r.topic == "" {
+			w.called = func() { waits(nil, cancel) }
+		}
+		r.outside, r.server, r.yes = outside, wr.Server, true
+		selection := replaySelection{dead: true}
+		if err := selection.parse(nil, time.Now()); err != nil {
+			return err
+		}
+		return r.replay(ctx, selection, &replayRun{Ledger: "here", Words: []string{"--dead=true"}, By: "ops"})
+	})
+	s := said{out: out.String()}
+	if err != nil {
+		s.err = strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+	return s
+}
+
+// works lets the worker do what there is.
+func works(worker, _ func()) { worker() }
+
+// TestReplayWaits: with a topic a replay waits until every effect is done or dead again, and ends in
+// what became of them. One that has been dead since before has no outcome yet [G5].
+func TestReplayWaits(t *testing.T) {
+	t.Parallel()
+	w := newReplayWorld(t, "batches/a", "batches/b", "batches/c")
+	w.refused = "gemini:batches/b#log"
+	s := w.replay(replayer{topic: "effects"}, works)
+	if want := "batches/c  log  done\nbatches/b  log  dead\nbatches/a  log  done\n" +
+		"published 3 messages for 3 effects of 3 operations\n2 done, 1 dead again\n"; s.out != want {
+		t.Errorf("%q, want %q", s.out, want)
+	}
+	if want := "not done: 1 of 3 effects; opledger list --dead says why"; s.err != want {
+		t.Errorf("%q, want %q", s.err, want)
+	}
+	w.refused = ""
+	if s = w.replay(replayer{topic: "effects"}, works); s.err != "" || !strings.HasSuffix(s.out, "\n1 done\n") {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestReplayUnwatched: a replay that is told not to wait, or not for ever, says what it does not
+// know.
+func TestReplayUnwatched(t *testing.T) {
+	t.Parallel()
+	w := newReplayWorld(t, "batches/a")
+	never := func(_, _ func()) { t.Error("it waits") }
+	s := w.replay(replayer{topic: "effects", noWait: true}, never)
+	if s.err != "" || !strings.HasSuffix(s.out, "opledger status what is dead again\n") {
+		t.Errorf("%+v", s)
+	}
+	w = newReplayWorld(t, "batches/a")
+	s = w.replay(replayer{topic: "effects", timeout: time.Nanosecond}, works)
+	if want := "the outcome of 1 of 1 effect is not known: --timeout was over after 1ns; it goes on, and opledger " +
+		"status says how many are open"; s.err != want {
+		t.Errorf("%q, want %q", s.err, want)
+	}
+}
+
+// TestReplayJournal: the same command with the journal continues a replay that was interrupted,
+// before or after its last message. It sends no message twice, and says in the end what became of
+// all. The journal is gone then.
+func TestReplayJournal(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		topic, stopped, end string
+		waits               func(worker, interrupt func())
+	}{
+		{"effects", "the outcome of 3 of 3 effects is not known: it was interrupted; they go on, and the same command " +
+			"waits for them again", "published 3 messages for 3 effects of 3 operations\n2 done, 1 dead again\n",
+			func(worker, interrupt func()) { worker(); interrupt() }},
+		{"", "0 of 3 effects were run, then: it was interrupted; the same command continues from there",
+			"", func(_, interrupt func()) { interrupt() }}, // the attempt may have been done, or wait for its back-off
+	} {
+		t.Run("topic "+c.topic, func(t *testing.T) {
+			t.Parallel()
+			w := newReplayWorld(t, "batches/a", "batches/b", "batches/c")
+			w.refused = "gemini:batches/b#log"
+			r := replayer{topic: c.topic, journal: journal{path: filepath.Join(t.TempDir(), "replay.jsonl")}}
+			if s := w.replay(r, c.waits); s.err != c.stopped {
+				t.Errorf("%q, want %q", s.err, c.stopped)
+			}
+			s := w.replay(r, func(worker, _ func()) {
+				if worker != nil {
+					t.Error("it waits although every outcome is there")
+				}
+			})
+			if !strings.HasSuffix(s.out, c.end) || !strings.Contains(s.out, " done, 1 dead again") || !strings.Contains(s.err, "not done: ") {
+				t.Errorf("%+v, want it to end in %q", s, c.end)
+			}
+			for key, n := range w.calls {
+				if n > 1 && c.topic != "" {
+					t.Errorf("%s was tried %d times", key, n)
+				}
+			}
+			if _, err := os.Stat(r.journal.path); !os.IsNotExist(err) {
+				t.Errorf("the journal is still there: %v", err)
+			}
+		})
+	}
+}
+
+// TestReplayOtherJournal: a file that is no journal, or that of another replay, is refused and left
+// as it is.
+func TestReplayOtherJournal(t *testing.T) {
+	t.Parallel()
+	w := newReplayWorld(t, "batches/a")
+	path := filepath.Join(t.TempDir(), "replay.jsonl")
+	r := replayer{journal: journal{path: path}}
+	other := `{"replay":{"ledger":"there","words":["a","--effect=log"]}}` + "\n"
+	for text, want := range map[string]string{
+		"":        "--journal: " + path + " is no journal of a replay; name another file",
+		"notes\n": "--journal: " + path + " is no journal of a replay; name another file",
+		"{}\n":    "--journal: " + path + " is no journal of a replay; name another file",
+		other: "--journal: " + path + " is that of another replay: opledger replay a --effect=log, of the ledger in there; " +
+			"continue that one, or name another file",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.replay(r, nil); s.err != want || s.out != "" {
+			t.Errorf("%q: %+v, want %q", text, s, want)
+		}
+		if kept, err := os.ReadFile(path); err != nil || string(kept) != text {
+			t.Errorf("%q became %q, %v", text, kept, err)
+		}
+	}
+	if len(w.calls) > 0 {
+		t.Error(w.calls)
+	}
+}

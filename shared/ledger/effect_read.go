@@ -1,0 +1,42 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// An EffectName names an effect of an operation, or one run of it.
+type EffectName struct {
+	Operation operation.Key
+	Effect    string
+}
+
+// Effects reads effects. Those that are there come in the order of their names. A document that
+// cannot be read is Broken. It reads one document for each. Errors: the store's.
+func (l *Ledger) Effects(ctx context.Context, names ...EffectName) ([]Effect, []Broken, error) {
+	if len(names) == 0 {
+		return nil, nil, nil
+	}
+	paths := make([]Path, len(names))
+	for i, name := range names {
+		paths[i] = EffectPath(name.Operation, name.Effect)
+	}
+	snapshot, err := l.store.Get(ctx, paths...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading effects: %w", err)
+	}
+	var effects []Effect
+	var unreadable []Broken
+	for _, doc := range snapshot.Documents {
+		effect, err := readEffect(doc)
+		switch {
+		case err != nil:
+			unreadable = append(unreadable, broken(doc, err))
+		case doc.Exists():
+			effects = append(effects, effect)
+		}
+	}
+	return effects, unreadable, nil
+}
