@@ -72,7 +72,7 @@ func TestIntentProblems(t *testing.T) {
 		"a submission": {`{"intent":true,"correlationId":"c","submittedAt":"2026-01-22T12:00:00Z"}`,
 			[]string{"submittedAt"}},
 		"a strange place": {`{"intent":true,"correlationId":"c","collection":"jobs"}`,
-			[]string{`collection: "jobs" is none of`}},
+			[]string{`collection: it must be operations, batches`}},
 		"not a truth":        {`{"intent":"yes","nome":1}`, []string{"intent: it must be true or false", `"nome"`}},
 		"no intent, a place": {`{"name":"batches/a","collection":"batches"}`, []string{"collection: the name says it"}},
 		"no intent, no name": {`{"intent":false,"correlationId":"c"}`, []string{"name"}},

@@ -82,7 +82,8 @@ func forget(
 	if outside.json {
 		return printJSON(outside.out, map[string]any{"operation": key, "deleted": n})
 	}
-	_, err = fmt.Fprintf(outside.out, "%s forgotten: %s deleted\n", phrase.Safe(string(key)), phrase.Counted(n, "document"))
+	_, err = fmt.Fprintf(outside.out, "%s forgotten: %s deleted\n", phrase.Safe(string(key)),
+		phrase.Counted(n, "document"))
 	return err
 }
 

@@ -72,7 +72,8 @@ func TestJSONOfChanges(t *testing.T) {
 		args []string
 		want map[string]any
 	}{
-		{[]string{"abandon", "b", "--reason", "r", "--by", "ops"}, map[string]any{"operation": "batches/b", "recorded": true}},
+		{[]string{"abandon", "b", "--reason", "r", "--by", "ops"},
+			map[string]any{"operation": "batches/b", "recorded": true}},
 		{[]string{"abandon", "b", "--reason", "again", "--by", "me"},
 			map[string]any{"operation": "batches/b", "recorded": false}},
 		{[]string{"abandon", "a", "--effect", "log", "--reason", "r"}, map[string]any{"effect": "log", "recorded": true}},
@@ -107,11 +108,13 @@ func TestJSONErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"list", "--json", "--limit", "0"}, `{"error":{"code":2,"message":"--limit: it must be at least 1, not 0"}}`},
+		{[]string{"list", "--json", "--limit", "0"},
+			`{"error":{"code":2,"message":"--limit: it must be at least 1, not 0"}}`},
 		{[]string{"list", "--limt", "0", "--json"}, `{"error":{"code":2,"message":"there is no flag --limt; did you mean ` +
 			`--limit? See opledger list --help"}}`},
-		{[]string{"register", "abc", "--metadata", "[1]", "--json"}, `{"error":{"code":2,"message":"2 problems, and nothing ` +
-			`was done:","problems":["name: `},
+		{[]string{"register", "abc", "--metadata", "[1]", "--json"},
+			`{"error":{"code":2,"message":"2 problems, and nothing ` +
+				`was done:","problems":["name: `},
 		{[]string{"show", "batches/a", "--json", "--store", "sqlite:/nowhere/a<\x1b>.db"},
 			`{"error":{"code":1,"message":"there is no ledger in /nowhere/a< >.db; name its file with --store sqlite:PATH"}}`},
 	} {

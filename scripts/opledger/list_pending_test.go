@@ -57,6 +57,6 @@ func TestListPending(t *testing.T) {
 		"it is looked up again at ").complaint(t)
 	cli(t, variables, "register", "interactions/gone").want(t, exitDone)
 	cli(t, variables, "reconcile", "gone").want(t, exitFailed, "batches/gone", "interactions/gone",
-		"name one of them").complaint(t)
+		"name batches/gone or interactions/gone").complaint(t)
 	cli(t, variables, "show", "nowhere").want(t, exitFailed, "opledger list").complaint(t)
 }

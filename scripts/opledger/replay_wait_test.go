@@ -150,7 +150,8 @@ func TestReplayJournal(t *testing.T) {
 					t.Error("it waits although every outcome is there")
 				}
 			})
-			if !strings.HasSuffix(s.out, c.end) || !strings.Contains(s.out, " done, 1 dead again") || !strings.Contains(s.err, "not done: ") {
+			if !strings.HasSuffix(s.out, c.end) || !strings.Contains(s.out, " done, 1 dead again") ||
+				!strings.Contains(s.err, "not done: ") {
 				t.Errorf("%+v, want it to end in %q", s, c.end)
 			}
 			for key, n := range w.calls {

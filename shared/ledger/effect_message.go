@@ -77,9 +77,8 @@ func ParseMessage(data []byte) (Message, error) {
 		return m, fmt.Errorf("%w: operation: %w", ErrMessage, err)
 	}
 	if name.Key.Collection() == "" && !strings.Contains(name.Resource, "/") {
-		return m, fmt.Errorf(
-			"%w: operation: %q has no collection; write batches/%[2]s, operations/%[2]s or interactions/%[2]s", ErrMessage, name.Resource,
-		)
+		return m, fmt.Errorf("%w: operation: %q has no collection; write batches/%[2]s, operations/%[2]s or "+
+			"interactions/%[2]s", ErrMessage, name.Resource)
 	}
 	m.Operation = name.Key
 	return m, m.Validate()
