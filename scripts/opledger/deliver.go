@@ -66,6 +66,7 @@ func newDeliver(outside environment) *cobra.Command {
 	flags.StringVar(&f.id, "id", "", "the id of the delivery; the same id again is a duplicate (default a random one)")
 	flags.StringVar(&f.at, "at", "", "when it is sent, to see one that is late: an age such as 10m, "+
 		"or a time such as 2026-11-21T02:00:00Z (default now)")
+	jsonFlag(cmd, &outside)
 	return cmd
 }
 

@@ -63,6 +63,12 @@ func (d delivery) send(ctx context.Context, outside environment) error {
 		return fmt.Errorf("%s: what answers at %s is not the webhook of opledger; name another address with --to",
 			answered, d.to)
 	}
+	if outside.json {
+		return printJSON(outside.out, map[string]any{
+			"delivery": d.event.DeliveryID, "operation": d.event.Name.Key, "outcome": a.Outcome, "reason": a.Reason,
+			"registered": a.Registered,
+		})
+	}
 	if _, err := fmt.Fprintf(outside.out, "%s\n%s\n", answered, d.meaning(a)); err != nil {
 		return fmt.Errorf("writing to stdout: %w", err)
 	}

@@ -27,6 +27,7 @@ func TestDeliver(t *testing.T) {
 			`{"outcome":"applied","reason":"advanced","registered":true}` +
 			"\nbatches/r is SUCCEEDED now, and the effects of that are planned\n"},
 		{[]string{"batch.succeeded", "batches/r", "--id", "m1"}, exitDone, "a delivery with this id was accepted before"},
+		{[]string{"batch.succeeded", "batches/r", "--id", "m1", "--json"}, exitDone, `"outcome": "duplicate"`},
 		{[]string{"batch.succeeded", "batches/r", "--at", "1m"}, exitDone, "batches/r was known to be in that state"},
 		{[]string{"batch.failed", "batches/r"}, exitDone, "batches/r had ended in another state, which stays"},
 		{[]string{"interaction.completed", "v1_a"}, exitDone,

@@ -40,6 +40,7 @@ func TestOneErrorOneLine(t *testing.T) {
 		"submit video":       {"--model", "m", "--prompt", "p"},
 		"submit interaction": {"--model", "m", "--input", "i"},
 		"replay":             {"--dead"},
+		"deliver":            {"batch.succeeded", "batches/a"},
 	}
 	for path, command := range leaves() {
 		if path == "completion" {
@@ -64,6 +65,7 @@ func TestOneErrorOneLine(t *testing.T) {
 			"rerun": {"@"}, "faults": {"some"}, "operations": {"0"}, "max-time": {"0s"}, "log": {"/nowhere/x"},
 			"requests": {"/nowhere/x"}, "seed": {"-1"}, "watch": {"perhaps"}, "json": {"perhaps"}, "yes": {"perhaps"},
 			"within": {"0s"},
+			"to":     {"x"}, "at": {"yesterday"}, "id": {"two words"},
 		} {
 			if command.Flags().Lookup(name) == nil {
 				continue
