@@ -23,8 +23,8 @@ import (
 var (
 	// errNotClean: the run broke a promise.
 	errNotClean = errors.New("a promise was broken: the summary above says which")
-	// errInterrupted: a run that was cut short proves nothing.
-	errInterrupted = errors.New("interrupted before the end, so that nothing was audited; run it again and let it end")
+	// errCutShort: a run that was cut short proves nothing.
+	errCutShort = errors.New("interrupted before the end, so that nothing was audited; run it again and let it end")
 )
 
 // localFlags are the flags of opledger local that are no options of the run.
@@ -109,7 +109,7 @@ func (f localFlags) run(ctx context.Context, outside environment, options local.
 	}
 	summary, err := runLocal(ctx, outside, options, f.store, stay)
 	if err != nil && ctx.Err() != nil {
-		return errInterrupted
+		return errCutShort
 	}
 	if err == nil && !printed {
 		err = show(summary)

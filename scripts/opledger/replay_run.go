@@ -74,7 +74,7 @@ func (r *replayer) send(ctx context.Context, run *replayRun) error {
 // stopped is the error of a replay that could not send every message. It says how to continue.
 func (r *replayer) stopped(run *replayRun, why error) error {
 	if errors.Is(why, context.Canceled) {
-		why = errors.New("it was interrupted")
+		why = errInterrupted
 	}
 	did := "messages were published"
 	if r.topic == "" {

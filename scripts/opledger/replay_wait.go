@@ -56,7 +56,7 @@ func (r *replayer) gaveUp(run *replayRun, waiting int, why error) error {
 	case errors.Is(why, context.DeadlineExceeded):
 		why = fmt.Errorf("--timeout was over after %v", r.timeout)
 	case errors.Is(why, context.Canceled):
-		why = errors.New("it was interrupted")
+		why = errInterrupted
 	}
 	goOn := "they go on"
 	if len(run.targets) == 1 {

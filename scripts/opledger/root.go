@@ -56,6 +56,9 @@ func run(ctx context.Context, args []string, outside environment) int {
 	return exitUsage
 }
 
+// errInterrupted says what ended a command, where its context would say "context canceled".
+var errInterrupted = errors.New("it was interrupted")
+
 // errLogged is wrapped by a failure that the command has reported in a line of its own.
 var errLogged = errors.New("logged")
 

@@ -43,13 +43,7 @@ func newWait(outside environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx := cmd.Context()
-			if timeout > 0 {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, timeout)
-				defer cancel()
-			}
-			rec, err := waitFor(ctx, outside, l, name)
+			rec, err := waitFor(cmd.Context(), outside, l, name, timeout)
 			if err != nil {
 				return errors.Join(withRemedy(err), closeStore())
 			}
@@ -63,10 +57,17 @@ func newWait(outside environment) *cobra.Command {
 }
 
 // waitFor returns the record once there is nothing more to wait for. On a terminal it prints what it
-// waits for, in one line that it overwrites.
+// waits for, in one line that it overwrites. The timeout ends no read, so that its error can say what
+// was waited for; 0: there is none.
 func waitFor(
-	ctx context.Context, outside environment, l *ledger.Ledger, name operationName,
+	ctx context.Context, outside environment, l *ledger.Ledger, name operationName, timeout time.Duration,
 ) (rec operation.Record, err error) {
+	waiting := ctx
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("--timeout was over after %v", timeout))
+		defer cancel()
+	}
 	key, err := name.key(ctx, l)
 	if err != nil {
 		return rec, err
@@ -82,9 +83,13 @@ func waitFor(
 			return rec, nil
 		}
 		p.say(phrase.State(rec) + "; effects: " + phrase.Effects(rec))
-		if err := outside.pause(ctx, waitEvery); err != nil {
+		if outside.pause(waiting, waitEvery) != nil {
+			why := context.Cause(waiting)
+			if ctx.Err() != nil {
+				why = errInterrupted
+			}
 			return rec, fmt.Errorf("waiting for %s, which is %s, effects: %s: %w",
-				phrase.Safe(string(key)), phrase.State(rec), phrase.Effects(rec), err)
+				phrase.Safe(string(key)), phrase.State(rec), phrase.Effects(rec), why)
 		}
 	}
 }
