@@ -26,7 +26,7 @@
 //	intents/{correlation id}
 //	    Created by Intend, or by the Ingest or Register that meets the id first; see below.
 //	passes/lookups
-//	    The marks of the passes, by Lookups alone; deleted while there is none.
+//	    The marks of the passes, and how the last one ended, by Lookups alone.
 //	quarantine/{delivery id}
 //	    Created by Quarantine. MarkRetried records the outcome of a later retry.
 //

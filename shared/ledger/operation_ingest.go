@@ -51,8 +51,8 @@ type Receipt struct {
 // it returns without an error the decision is durable [W3].
 //
 // A delivery that was ingested before is a Duplicate and writes nothing [W4]. An event that the
-// reducer drops leaves its delivery document and nothing else. One that it applies changes the
-// record, leaves its delivery and plans the effects of the new state, in one commit; then their
+// reducer drops leaves its delivery document and nothing else; a Conflict is noted in the record, too
+// [M5]. One that it applies changes the record, leaves its delivery and plans the effects of the new state, in one commit; then their
 // messages are published. An unknown operation becomes an unregistered record, which runs no effect
 // [W5]. Where an intent waits for the event's correlation id, the commit registers the operation
 // and binds the intent to it, whatever the reducer decides about the event itself [G6].
@@ -194,8 +194,11 @@ type decision struct {
 	receipt Receipt
 }
 
+// conflicts reports whether the event names another end than the one that stands.
+func (d decision) conflicts() bool { return d.receipt.Outcome == Conflict }
+
 // changes reports whether the record changes.
-func (d decision) changes() bool { return d.applied || d.receipt.Bound }
+func (d decision) changes() bool { return d.applied || d.receipt.Bound || d.conflicts() }
 
 // leavesNoTrace reports whether not even the delivery is written: every pass asks Gemini again, and
 // the usual answer is that nothing has changed.
@@ -243,8 +246,11 @@ func (c *ingestion) plan(ctx context.Context, e operation.Event, at reading, d *
 		}
 	}
 	before := rec.State
-	if d.applied {
+	switch {
+	case d.applied:
 		rec = operation.Apply(rec, e, at.now)
+	case d.conflicts():
+		rec = operation.Refuse(rec, e, at.now)
 	}
 	planned := plan{record: rec}
 	if rec.State != before || d.receipt.Bound {

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -18,16 +19,23 @@ type Filter struct {
 	// JobKind is a pattern as of path.Match, such as "nightly-*". No index finds it: List reads the
 	// operations that the other fields choose, and leaves out the others.
 	JobKind string
-	Pending bool   // only operations that have not ended, in due order
-	Dead    bool   // only operations with a dead effect; not together with Pending
-	After   Cursor // as List returned it
-	Limit   int    // must be positive
+	Pending bool // only operations that have not ended, in due order
+	Dead    bool // only operations with a dead effect; not together with Pending
+	// Conflict chooses operations for which an event has named another end than the one that stands
+	// [M5], the newest such event first; not together with Pending or Dead. States and Collection are
+	// then matched as JobKind is.
+	Conflict bool
+	// Since leaves out operations that were created earlier, and with Conflict those whose event is
+	// older. With Pending it is matched as JobKind is.
+	Since time.Time
+	After Cursor // as List returned it
+	Limit int    // must be positive
 }
 
 // validate returns an error for a filter that contradicts itself.
 func (f Filter) validate() error {
-	if f.Pending && f.Dead {
-		return errors.New("a filter has Pending or Dead, not both")
+	if f.Pending && f.Dead || f.Conflict && (f.Pending || f.Dead) {
+		return errors.New("a filter has one of Pending, Dead and Conflict")
 	}
 	if _, err := path.Match(f.JobKind, ""); err != nil {
 		return fmt.Errorf("the pattern of the job kind, %q: %w", f.JobKind, err)
@@ -35,27 +43,41 @@ func (f Filter) validate() error {
 	return nil
 }
 
+// Counted reports whether an index finds all that the filter chooses, so that CountOperations counts
+// it.
+func (f Filter) Counted() bool {
+	return f.JobKind == "" && !(f.Conflict && (len(f.States) > 0 || f.Collection != "")) &&
+		!(f.Pending && !f.Since.IsZero())
+}
+
 // matches reports whether what the index cannot find matches.
 func (f Filter) matches(rec operation.Record) bool {
 	ok, _ := path.Match(f.JobKind, rec.JobKind) // validate has tried the pattern
-	return f.JobKind == "" || ok
+	switch {
+	case f.JobKind != "" && !ok, f.Pending && rec.CreatedAt.Before(f.Since):
+		return false
+	case f.Conflict && len(f.States) > 0 && !slices.Contains(f.States, rec.State):
+		return false
+	}
+	return !f.Conflict || f.Collection == "" || f.Collection == rec.Collection
 }
 
 // onlyDead reports whether the filter also finds dead effects that no record names: they have no
 // state, collection or job kind.
 func (f Filter) onlyDead() bool {
-	return f.Dead && len(f.States) == 0 && f.Collection == "" && f.JobKind == ""
+	return f.Dead && len(f.States) == 0 && f.Collection == "" && f.JobKind == "" && f.Since.IsZero()
 }
 
-// maxSearched is how many operations one call of List reads at most to find a job kind.
+// maxSearched is how many operations one call of List reads at most to find what no index finds.
 const maxSearched = 5000
 
 // List returns operations, newest first. With Dead, and without States, Collection and JobKind, it
 // then returns the dead effects whose operation has no record, or that are about no operation. Each
 // of these is a record without a Version, which names that one effect.
 //
-// It reads as many documents as it returns, at most as many again for each further state, and with
-// a JobKind 5,000: then a page may have fewer than Limit, or none, and a Next. Errors: the store's.
+// It reads as many documents as it returns, at most as many again for each further state, and where
+// the filter is not Counted 5,000: then a page may have fewer than Limit, or none, and a Next. Errors:
+// the store's.
 func (l *Ledger) List(ctx context.Context, f Filter) (Page[operation.Record], error) {
 	if err := f.validate(); err != nil {
 		return Page[operation.Record]{}, fmt.Errorf("listing operations: %w", err)
@@ -89,7 +111,7 @@ func (l *Ledger) List(ctx context.Context, f Filter) (Page[operation.Record], er
 // listOperations is List for the operations alone.
 func (l *Ledger) listOperations(ctx context.Context, f Filter) (page Page[operation.Record], err error) {
 	chunk := f.Limit
-	if f.JobKind != "" {
+	if !f.Counted() {
 		chunk = max(f.Limit, 200)
 	}
 	for searched := 0; ; searched += chunk {
@@ -145,11 +167,20 @@ func (l *Ledger) queryStates(ctx context.Context, f Filter, limit int) ([]Docume
 	return all[:min(limit, len(all))], nil
 }
 
-// CountOperations counts what List finds, in all its pages. A JobKind is not counted: it must be
-// empty. Errors: the store's.
+// Ends returns operations that have ended, the newest end first. Errors: the store's.
+func (l *Ledger) Ends(ctx context.Context, after Cursor, limit int) (Page[operation.Record], error) {
+	page, err := find(ctx, l.store, queryEnds(after, limit), readRecord)
+	if err != nil {
+		return page, fmt.Errorf("listing the newest ends: %w", err)
+	}
+	return page, nil
+}
+
+// CountOperations counts what List finds, in all its pages. The filter must be Counted. Errors: the
+// store's.
 func (l *Ledger) CountOperations(ctx context.Context, f Filter) (Total, error) {
-	if err := f.validate(); err != nil || f.JobKind != "" {
-		return Total{}, errors.Join(errors.New("counting operations: no index counts a job kind"), err)
+	if err := f.validate(); err != nil || !f.Counted() {
+		return Total{}, errors.Join(errors.New("counting operations: no index counts all of the filter"), err)
 	}
 	f.After, f.Limit = Cursor{}, 1
 	queries := queryList(f)

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,8 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// marksPath is the one document of the marks, which a pass reads where it asks for the time.
+// marksPath is the one document of the marks, which a pass reads where it asks for the time. How the
+// last pass ended stands in it, too.
 const marksPath Path = PassesCollection + "/lookups"
 
 // A Marks is the document in which passes leave their marks. A look-up is postponed before its request,
@@ -22,7 +24,10 @@ const marksPath Path = PassesCollection + "/lookups"
 type Marks struct {
 	Schema  int    `json:"schema" firestore:"schema"`
 	Version int64  `json:"version" firestore:"version"`
-	Marks   []Mark `json:"marks" firestore:"marks"`
+	Marks   []Mark `json:"marks,omitempty" firestore:"marks,omitempty"`
+	// Last is how the last pass ended; absent where none has, or an older revision removed it with the
+	// last mark.
+	Last *Pass `json:"last,omitempty" firestore:"last,omitempty"`
 }
 
 // A Mark says what one pass may have postponed without having an answer.
@@ -49,6 +54,7 @@ type Lookups struct {
 	marks        Marks
 	unreadable   error    // why there can be no marks
 	dead         []string // passes whose marks were handled
+	last         *Pass    // how this pass ended; nil before Report
 
 	mu   sync.Mutex
 	open map[operation.Key]LookedUp // postponed for longer than an interval, and without an answer
@@ -226,12 +232,16 @@ func (k *Lookups) write(ctx context.Context, moved []LookedUp, until time.Time) 
 		if len(moved) > 0 {
 			marks = append(marks, Mark{Pass: k.id, Start: k.start, Until: until, Moved: moved})
 		}
-		if len(marks) == len(k.marks.Marks) && (len(marks) == 0 || reflect.DeepEqual(marks, k.marks.Marks)) {
+		next := Marks{
+			Schema: max(k.marks.Schema, operation.SchemaVersion), Version: k.marks.Version + 1, Marks: marks,
+			Last: cmp.Or(k.last, k.marks.Last),
+		}
+		same := len(marks) == len(k.marks.Marks) && (len(marks) == 0 || reflect.DeepEqual(marks, k.marks.Marks))
+		if same && reflect.DeepEqual(next.Last, k.marks.Last) {
 			return nil // or an earlier try was made, and its answer was lost
 		}
-		next := Marks{Schema: operation.SchemaVersion, Version: k.marks.Version + 1, Marks: marks}
 		write := Write{Path: marksPath, Token: k.token, Data: next}
-		if len(marks) == 0 {
+		if len(marks) == 0 && next.Last == nil {
 			next, write.Data = Marks{}, nil
 		}
 		tokens, err := k.ledger.store.Commit(ctx, write)

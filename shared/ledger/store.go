@@ -128,8 +128,8 @@ type Query struct {
 	// OrderBy is one of the time fields below.
 	OrderBy    string
 	Descending bool
-	// NotAfter, if not zero, leaves out documents whose OrderBy is later.
-	NotAfter time.Time
+	// NotBefore and NotAfter, if not zero, leave out documents whose OrderBy is earlier, or later.
+	NotBefore, NotAfter time.Time
 	// After, if its Path is not empty, starts behind the document that the cursor came from.
 	After Cursor
 	// Limit is the most documents to return; it must be positive.
@@ -142,6 +142,8 @@ const (
 	FieldCreatedAt  = "createdAt"
 	FieldReceivedAt = "receivedAt"
 	FieldFailedAt   = "failedAt"
+	FieldSettledAt  = "settledAt"
+	FieldConflictAt = "conflictAt"
 )
 
 // Equal is a condition of a query.

@@ -33,14 +33,20 @@ func queryFailed(effect Path, after Cursor, limit int) Query {
 	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldFailedAt, After: after, Limit: limit}
 }
 
-// queryList: operations newest first, or those with a dead effect, or pending ones in due order.
-// Each perhaps of one collection, and one query for each state that the filter names.
+// queryList: operations newest first, or those with a dead effect, or pending ones in due order, or
+// those with another end than the one that stands. Each but the last perhaps of one collection, and
+// one query for each state that the filter names.
 func queryList(f Filter) []Query {
 	q := Query{
-		Collection: OperationsCollection, OrderBy: FieldCreatedAt, Descending: true, After: f.After, Limit: f.Limit,
+		Collection: OperationsCollection, OrderBy: FieldCreatedAt, Descending: true, NotBefore: f.Since, After: f.After,
+		Limit: f.Limit,
+	}
+	if f.Conflict {
+		q.OrderBy = FieldConflictAt
+		return []Query{q}
 	}
 	if f.Pending {
-		q.OrderBy, q.Descending = FieldDueAt, false
+		q.OrderBy, q.Descending, q.NotBefore = FieldDueAt, false, time.Time{}
 	}
 	if f.Collection != "" {
 		q.Where = append(q.Where, Equal{Field: "collection", Value: string(f.Collection)})
@@ -57,6 +63,13 @@ func queryList(f Filter) []Query {
 		queries[i].Where = append([]Equal{{Field: "state", Value: string(state)}}, q.Where...)
 	}
 	return queries
+}
+
+// queryEnds: operations that have ended, the newest end first.
+func queryEnds(after Cursor, limit int) Query {
+	return Query{
+		Collection: OperationsCollection, OrderBy: FieldSettledAt, Descending: true, After: after, Limit: limit,
+	}
 }
 
 // queryRunning: effects that a worker has claimed, by the end of the lease.
@@ -101,10 +114,12 @@ func QueryShapes() []Query {
 		queryChildren("", EffectsCollection, FieldCreatedAt, Cursor{}, 1),
 		queryItems(EffectPath("", ""), 1),
 		queryWithoutRecord(Cursor{}, 1),
+		queryEnds(Cursor{}, 1),
 		queryFailed(EffectPath("", ""), Cursor{}, 1),
 		queryQuarantined(QuarantineFilter{Limit: 1}),
 		queryQuarantined(QuarantineFilter{Reason: "malformed", Limit: 1}),
 	}
+	shapes = append(shapes, queryList(Filter{Conflict: true, Limit: 1})...)
 	for _, states := range [][]operation.State{nil, {operation.Pending}} {
 		for _, collection := range []operation.Collection{"", operation.Batches} {
 			for _, f := range []Filter{{}, {Pending: true}, {Dead: true}} {

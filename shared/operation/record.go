@@ -70,6 +70,11 @@ type Record struct {
 	// SettledAt is when the ledger ingested the terminal state; SettledBy is the path of that report.
 	SettledAt time.Time `json:"settledAt,omitzero" firestore:"settledAt,omitempty"`
 	SettledBy Source    `json:"settledBy,omitempty" firestore:"settledBy,omitempty"`
+	// ConflictAt is when an event last named another end than State, which stands [M5]. ConflictState is
+	// that end, and ConflictBy the path of that event. Absent: none ever did.
+	ConflictAt    time.Time `json:"conflictAt,omitzero" firestore:"conflictAt,omitempty"`
+	ConflictState State     `json:"conflictState,omitempty" firestore:"conflictState,omitempty"`
+	ConflictBy    Source    `json:"conflictBy,omitempty" firestore:"conflictBy,omitempty"`
 	// Attempts counts how often reconciliation looked the operation up.
 	Attempts int      `json:"attempts" firestore:"attempts"`
 	Result   Result   `json:"result,omitzero" firestore:"result,omitempty"`

@@ -72,3 +72,11 @@ func Apply(r Record, e Event, now time.Time) Record {
 	r.State, r.UpdateTime = e.State, Instant(e.UpdateTime)
 	return r
 }
+
+// Refuse returns r after an event that Reduce dropped as a TerminalConflict: the end that stands does
+// not change, and the other one stands beside it, so that an operator finds it. now is the store's
+// time.
+func Refuse(r Record, e Event, now time.Time) Record {
+	r.ConflictAt, r.ConflictState, r.ConflictBy = Instant(now), e.State, e.Source
+	return r
+}

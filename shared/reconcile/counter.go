@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -53,6 +54,7 @@ type counter struct {
 	// for each of those, and for only some of the other ends.
 	unannounced int
 	newer       map[ledger.Path]error // the documents of a newer revision
+	first       string                // the first error that fail counted
 }
 
 func (c *counter) add(field *int) {
@@ -86,7 +88,12 @@ func (c *counter) fail(ctx context.Context, doing string, err error) {
 	if c.isNewer(err) {
 		return
 	}
-	c.add(&c.Errors)
+	c.Lock()
+	c.Errors++
+	if c.first == "" {
+		c.first = ledger.PassError(fmt.Errorf("%s: %w", doing, err))
+	}
+	c.Unlock()
 	c.log.ErrorContext(ctx, doing, "event", "reconcile", "outcome", "error", "error", err)
 }
 

@@ -41,10 +41,12 @@ func (p *pass) checkEndpoint(ctx context.Context) error {
 	}
 	if len(hooks) == 0 {
 		p.noEndpoint(ctx)
+		return nil
 	}
+	p.webhook = ledger.WebhookDisabled
 	for _, hook := range hooks {
 		if hook.State == webhooks.Enabled {
-			p.delivered = true
+			p.delivered, p.webhook = true, ledger.WebhookEnabled
 			continue
 		}
 		p.disabled(ctx, hook)
@@ -71,11 +73,13 @@ func (p *pass) noEndpoint(ctx context.Context) {
 			return
 		}
 		if !created {
+			p.webhook = ledger.WebhookNone
 			p.Log.InfoContext(ctx, advise("no webhook was created yet", p.Endpoint.ToCreate), "event", "reconcile",
 				"outcome", "webhook-awaited")
 			return
 		}
 	}
+	p.webhook = ledger.WebhookMissing
 	_ = p.alert(ctx, "webhooks/missing", ledger.AlertDisabled, time.Time{},
 		advise("Gemini has no webhook for the configured address, so nothing is delivered", p.Endpoint.ToCreate))
 }

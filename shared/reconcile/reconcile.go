@@ -20,6 +20,9 @@
 // leaves it alone. What is moved for longer than an interval is marked before, one write for each
 // page, so that a pass that dies delays it by one interval, too [R6]. No operation is ever closed
 // without a terminal state from Gemini [R4].
+//
+// At its end a pass stores when it was, what it did, and what it knows of the webhook and of a pause:
+// one write, by which an operator sees that passes run.
 package reconcile
 
 import (
@@ -50,6 +53,8 @@ type Options struct {
 	// Dynamic: deliveries come by dynamic webhooks, which cannot be checked. Without them and without
 	// an enabled Endpoint every end waits for a look-up, and look-ups do not become rarer with age.
 	Dynamic bool
+	// Effects says whether effects are paused, for the report of the pass; empty: it cannot know.
+	Effects ledger.Pause
 	// Budget is how long a pass may take; 0: DefaultBudget.
 	Budget time.Duration
 	Log    *slog.Logger
@@ -72,6 +77,7 @@ type pass struct {
 	pace    *pacer
 	listing *listing
 	lookups *ledger.Lookups // of Pass alone
+	webhook ledger.WebhookHealth
 	// delivered: Gemini delivers events, as far as can be seen.
 	delivered bool
 }
@@ -89,26 +95,57 @@ const (
 func (r *Reconciler) Pass(ctx context.Context) (Summary, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Budget)
 	defer cancel()
+	began := time.Now()
 	lookups, err := r.Ledger.BeginLookups(ctx, r.Budget)
 	if err != nil {
 		return Summary{}, err
 	}
 	p := r.pass(lookups.Start())
 	p.lookups = lookups
+	err = p.steps(ctx)
+	p.report(ctx, time.Since(began), err)
+	return p.count.Summary, err
+}
+
+// steps makes the steps of a pass. The error means that nothing could be read.
+func (p *pass) steps(ctx context.Context) error {
 	sweepErr := within(ctx, sweepShare, p.sweep)
 	_ = within(ctx, endpointShare, p.checkEndpoint) // its errors are counted
 	lookErr := within(ctx, lookShare, p.lookUp)
-	if err := lookups.End(ctx); err != nil {
+	if err := p.lookups.End(ctx); err != nil {
 		p.count.fail(ctx, "ending the look-ups", err)
 	}
 	if sweepErr != nil && lookErr != nil {
-		return p.count.Summary, errors.Join(sweepErr, lookErr)
+		return errors.Join(sweepErr, lookErr)
 	}
 	_ = within(ctx, discoveryShare, p.discover) // its errors are counted
 	p.tellUnannounced(ctx)
 	p.checkBacklog(ctx)
 	p.count.alertNewer(ctx)
-	return p.count.Summary, nil
+	return nil
+}
+
+// report stores how the pass ended after so long. failed: nothing could be read.
+func (p *pass) report(ctx context.Context, took time.Duration, failed error) {
+	c := p.count
+	last := ledger.Pass{
+		Began: p.start, Ended: p.start.Add(took), Due: c.Due, Checked: c.Checked, Settled: c.Settled,
+		Requeued: c.EffectsRequeued, Errors: c.Errors, Newer: c.Newer, Error: c.first, Webhook: p.webhook,
+		Effects: p.Effects,
+	}
+	switch {
+	case failed != nil:
+		last.Outcome, last.Error = ledger.PassFailed, ledger.PassError(failed)
+	case c.Errors > 0:
+		last.Outcome = ledger.PassErrors
+	case c.More:
+		last.Outcome = ledger.PassMore
+	default:
+		last.Outcome = ledger.PassDone
+	}
+	if err := p.lookups.Report(ctx, last); err != nil {
+		c.fail(ctx, "storing how the pass ended", err)
+	}
 }
 
 // Sweep makes only the first step of a pass, which needs no Gemini: it publishes due effects again
@@ -128,7 +165,10 @@ func (r *Reconciler) Sweep(ctx context.Context) (Summary, error) {
 
 func (r *Reconciler) pass(start time.Time) *pass {
 	p := &pass{Options: r.Options, start: start, count: &counter{log: r.Log}, pace: newPacer()}
-	p.listing, p.delivered = newListing(r.Gemini, p.pace), r.Dynamic
+	p.listing, p.delivered, p.webhook = newListing(r.Gemini, p.pace), r.Dynamic, ledger.WebhookNone
+	if r.Dynamic || r.Endpoint != nil {
+		p.webhook = ledger.WebhookUnknown
+	}
 	return p
 }
 

@@ -49,6 +49,9 @@ func Indexes() []Index {
 		{ledger.OperationsCollection, []IndexField{state, dead, newest}},
 		{ledger.OperationsCollection, []IndexField{collection, dead, newest}},
 		{ledger.OperationsCollection, []IndexField{state, collection, dead, newest}},
+		// what ended last, and what has ended in two ways [M5]
+		{ledger.OperationsCollection, []IndexField{{Name: ledger.FieldSettledAt, Descending: true}}},
+		{ledger.OperationsCollection, []IndexField{{Name: ledger.FieldConflictAt, Descending: true}}},
 		// dead effects without a record, newest first
 		{ledger.EffectsCollection, []IndexField{{Name: "withoutRecord"}, newest}},
 		// the quarantine, newest first [W6]
@@ -90,6 +93,7 @@ func Unindexed() []Field {
 		{ledger.QuarantineCollection, "body"},
 		{ledger.PartsCollection, "body"},
 		{ledger.PassesCollection, "marks"},
+		{ledger.PassesCollection, "last"},
 	}
 	return append(fields, Expiry()...)
 }

@@ -89,7 +89,7 @@ func TestTablesNameFieldsThatDocumentsHave(t *testing.T) {
 	}
 	for collection := range documentTypes() {
 		if collection == ledger.PassesCollection {
-			continue // one document, which the pass that empties it deletes
+			continue // one document, which every pass writes
 		}
 		if !slices.Contains(firestore.Expiry(), firestore.Field{Collection: collection, Name: "expireAt"}) {
 			t.Errorf("nothing says when documents of %s may be deleted [L3]", collection)

@@ -52,7 +52,7 @@ func (s *Store) build(q ledger.Query) (*cloud.Query, error) {
 		built = built.WherePath(cloud.FieldPath{equal.Field}, "==", equal.Value)
 	}
 	// Only values that compare with a time are found: another program's field may hold anything.
-	built = built.WherePath(cloud.FieldPath{q.OrderBy}, ">=", time.Time{})
+	built = built.WherePath(cloud.FieldPath{q.OrderBy}, ">=", operation.Instant(q.NotBefore))
 	if !q.NotAfter.IsZero() {
 		built = built.WherePath(cloud.FieldPath{q.OrderBy}, "<=", operation.Instant(q.NotAfter))
 	}

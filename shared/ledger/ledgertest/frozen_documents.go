@@ -17,7 +17,11 @@ func at(minutes int) time.Time {
 // documents and golden files of its own.
 func FrozenDocuments() []Frozen {
 	return []Frozen{
-		{Kind: "operation", Data: frozenRecord()},
+		{Kind: "operation", Data: frozenRecord(), Added: map[string]string{
+			"ConflictAt":    "lasting: another end was refused then, whatever is refused later",
+			"ConflictState": "lasting: that end",
+			"ConflictBy":    "lasting: the path of that end",
+		}},
 		{Kind: "delivery", Data: ledger.Delivery{
 			Schema: 1, ID: "msg_1", Source: operation.Webhook, Type: "batch.succeeded", Name: "batches/abc-123",
 			State: operation.Succeeded, UpdateTime: at(1), ReceivedAt: at(2), Outcome: ledger.Applied,
@@ -43,10 +47,26 @@ func FrozenDocuments() []Frozen {
 			RetriedAt: at(2), Outcome: ledger.Applied, ExpireAt: at(3),
 		}},
 		{Kind: "part", Data: ledger.QuarantinedPart{Body: []byte{1, 0xff}, ExpireAt: at(1)}},
-		{Kind: "marks", Data: ledger.Marks{Schema: 1, Version: 2, Marks: []ledger.Mark{{
-			Pass: "pass-1", Start: at(1), Until: at(2), Moved: []ledger.LookedUp{{Key: "batches/abc-123", Attempts: 3}},
-		}}}},
+		{Kind: "marks", Data: frozenMarks(), Added: map[string]string{
+			"Last": "lasting: a pass ended then; an older revision's passes leave it, or remove it with the last mark",
+		}},
+		{Kind: "pass", Data: frozenPass()}, // the same document, since its passes report how they end
 	}
+}
+
+func frozenMarks() ledger.Marks {
+	return ledger.Marks{Schema: 1, Version: 2, Marks: []ledger.Mark{{
+		Pass: "pass-1", Start: at(1), Until: at(2), Moved: []ledger.LookedUp{{Key: "batches/abc-123", Attempts: 3}},
+	}}}
+}
+
+func frozenPass() ledger.Marks {
+	marks := frozenMarks()
+	marks.Last = &ledger.Pass{
+		Began: at(3), Ended: at(4), Outcome: ledger.PassErrors, Due: 1, Checked: 2, Settled: 3, Requeued: 4, Errors: 5,
+		Newer: 6, Error: "503", Webhook: ledger.WebhookEnabled, Effects: ledger.EffectsPaused,
+	}
+	return marks
 }
 
 func frozenRecord() operation.Record {

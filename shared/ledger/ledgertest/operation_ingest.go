@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"errors"
 	"strings"
+	"reflect"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
@@ -133,10 +134,18 @@ var operationIngest = []ledgerTest{
 			r := w.ingest(e)
 			equal(w, "outcome", r.Outcome, ledger.Conflict)
 			equal(w, "reason", r.Reason, operation.TerminalConflict)
+			version := w.record().Version
 			equal(w, "the same again", w.ingest(e).Outcome, ledger.Duplicate)
+			equal(w, "version after the same again", w.record().Version, version)
+			noted := w.record()
+			equal(w, "noted end", noted.ConflictState, e.State)
+			equal(w, "noted path", noted.ConflictBy, e.Source)
+			near(w, "noted", noted.ConflictAt.Sub(w.now()), 0)
+			noted.ConflictAt, noted.ConflictState, noted.ConflictBy = time.Time{}, "", ""
+			noted.Version = before.Version
+			equal(w, "nothing else changes", reflect.DeepEqual(noted, before), true)
+			w.store.Advance(time.Minute)
 		}
-		equal(w, "the record's version", w.record().Version, before.Version)
-		equal(w, "state", w.record().State, operation.Succeeded)
 		equal(w, "conflicts on record", count(w.show().Deliveries, func(d ledger.Delivery) bool {
 			return d.Outcome == ledger.Conflict
 		}), 2)

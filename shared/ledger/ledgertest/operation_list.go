@@ -124,4 +124,64 @@ var operationList = []ledgerTest{
 		equal(w, "reopened", effects[1].State, ledger.EffectPending)
 		equal(w, "calls", counting.Counts().Gets, 2)
 	}},
+	{"what ended in two ways, the newest refusal first [M5]", func(w *world) {
+		w.many(12)
+		for _, i := range []int{1, 5, 2} { // SUCCEEDED, FAILED, FAILED
+			w.name = nameOf(w, fmt.Sprintf("batches/n%02d", i))
+			w.ingest(w.event("late", operation.Expired, time.Hour))
+			w.store.Advance(time.Hour)
+		}
+		f := ledger.Filter{Conflict: true}
+		equal(w, "found", fmt.Sprint(w.list(f)), "[batches/n02 batches/n05 batches/n01]")
+		total, err := w.ledger().CountOperations(w.ctx, f)
+		if err != nil || total.N != 3 {
+			w.Errorf("counted %v, %v", total, err)
+		}
+		f.States = []operation.State{operation.Failed}
+		equal(w, "of a state", fmt.Sprint(w.list(f)), "[batches/n02 batches/n05]")
+		equal(w, "counted", f.Counted(), false)
+		f.States, f.Collection = nil, operation.Operations
+		equal(w, "of a collection", len(w.list(f)), 0)
+		f.Collection, f.Since = "", w.now().Add(-150*time.Minute)
+		equal(w, "since", fmt.Sprint(w.list(f)), "[batches/n02 batches/n05]")
+		total, err = w.ledger().CountOperations(w.ctx, f)
+		if err != nil || total.N != 2 {
+			w.Errorf("counted since %v, %v", total, err)
+		}
+		f.Dead, f.Limit = true, 1
+		if _, err := w.ledger().List(w.ctx, f); err == nil {
+			w.Error("a filter that contradicts itself was accepted")
+		}
+	}},
+	{"since a time, in every order", func(w *world) {
+		w.many(12)
+		since := w.now().Add(-4500 * time.Millisecond) // n08 to n11
+		f := ledger.Filter{Since: since}
+		equal(w, "found", fmt.Sprint(w.list(f)), "[batches/n11 batches/n10 batches/n09 batches/n08]")
+		f.States = []operation.State{operation.Failed}
+		equal(w, "failed", fmt.Sprint(w.list(f)), "[batches/n11 batches/n08]")
+		total, err := w.ledger().CountOperations(w.ctx, f)
+		if err != nil || total.N != 2 {
+			w.Errorf("counted %v, %v", total, err)
+		}
+		f.States, f.Pending = nil, true
+		equal(w, "pending", fmt.Sprint(w.list(f)), "[batches/n09]")
+	}},
+	{"the newest ends first, across pages", func(w *world) {
+		w.many(6)
+		w.name = nameOf(w, "batches/n03")
+		w.ingest(w.event("late", operation.Failed, time.Hour))
+		var keys []operation.Key
+		for after, more := (ledger.Cursor{}), true; more; more = after.Path != "" {
+			page, err := w.ledger().Ends(w.ctx, after, 2)
+			if err != nil {
+				w.Fatal(err)
+			}
+			for _, rec := range page.Items {
+				keys = append(keys, rec.Key)
+			}
+			after = page.Next
+		}
+		equal(w, "ends", fmt.Sprint(keys), "[batches/n03 batches/n05 batches/n04 batches/n02 batches/n01]")
+	}},
 }

@@ -50,6 +50,7 @@ var ledgerGroups = []struct {
 	{"OperationDueWidened", operationDueWidened},
 	{"OperationAnswer", operationAnswer},
 	{"OperationMarks", operationMarks},
+	{"PassLast", passLast},
 	{"EffectRequeue", effectRequeue},
 	{"EffectRequeueStarvation", effectRequeueStarvation},
 	{"OperationRead", operationRead},

@@ -33,8 +33,11 @@ func (d desk) find(q ledger.Query) []ledger.Path {
 			}
 			paths = append(paths, doc.Path)
 			q.After = ledger.Cursor{At: n.DueAt, Path: doc.Path}
-			if q.OrderBy == ledger.FieldCreatedAt {
+			switch q.OrderBy {
+			case ledger.FieldCreatedAt:
 				q.After.At = n.CreatedAt
+			case ledger.FieldSettledAt:
+				q.After.At = n.SettledAt
 			}
 			if !doc.At.Equal(q.After.At) {
 				d.Errorf("%s was found by %v, and says that it was by %v", doc.Path, q.After.At, doc.At)
@@ -116,6 +119,35 @@ var queryTests = []storeTest{
 		d.wantFound(q, effectOf("a", "0"), effectOf("a", "1"), effectOf("a", "2"))
 		q.NotAfter = minute(2).Add(-time.Microsecond)
 		d.wantFound(q, effectOf("a", "0"), effectOf("a", "1"))
+	}),
+	onDesk("NotBefore includes its own instant", func(d desk) {
+		for i := range 4 {
+			d.put(effectOf("a", fmt.Sprint(i)), note{DueAt: minute(i)})
+		}
+		q := byDue
+		q.NotBefore = minute(1)
+		d.wantFound(q, effectOf("a", "1"), effectOf("a", "2"), effectOf("a", "3"))
+		q.NotBefore, q.NotAfter = minute(1).Add(time.Microsecond), minute(2)
+		d.wantFound(q, effectOf("a", "2"))
+	}),
+	onDesk("settled times, with more digits and with less", func(d desk) {
+		first := time.Date(2026, 1, 1, 12, 0, 9, 0, time.UTC)
+		var want []ledger.Path
+		for i, later := range []time.Duration{
+			0, time.Microsecond, 10 * time.Microsecond, 120 * time.Millisecond, 123 * time.Millisecond, 500 * time.Millisecond,
+			time.Second, time.Minute,
+		} {
+			path := ledger.OperationPath(operation.Key(fmt.Sprint(9 - i))) // in another order
+			want = append(want, path)
+			d.put(path, note{SettledAt: first.Add(later)})
+		}
+		q := ledger.Query{Collection: ledger.OperationsCollection, OrderBy: ledger.FieldSettledAt}
+		d.wantFound(q, want...)
+		q.NotBefore, q.NotAfter = first.Add(10*time.Microsecond), first.Add(500*time.Millisecond)
+		d.wantFound(q, want[2:6]...)
+		q = ledger.Query{Collection: q.Collection, OrderBy: q.OrderBy, Descending: true}
+		slices.Reverse(want)
+		d.wantFound(q, want...)
 	}),
 	onDesk("a cursor whose document has moved on skips nothing [R6]", func(d desk) {
 		for i := range 4 {

@@ -21,6 +21,7 @@ type note struct {
 	Words      map[string]string `json:"words,omitempty" firestore:"words,omitempty"`
 	CreatedAt  time.Time         `json:"createdAt,omitzero" firestore:"createdAt,omitempty"`
 	DueAt      time.Time         `json:"dueAt,omitzero" firestore:"dueAt,omitempty"`
+	SettledAt  time.Time         `json:"settledAt,omitzero" firestore:"settledAt,omitempty"`
 }
 
 // A desk is a store with the helpers of the store tests.

@@ -58,16 +58,14 @@ func scan(rows *sql.Rows) (documents []ledger.Document, err error) {
 		var path string
 		var version int64
 		var body []byte
-		var at sql.NullInt64
+		var at any
 		if err := rows.Scan(&path, &version, &body, &at); err != nil {
 			return nil, err
 		}
 		document := ledger.NewDocument(ledger.Path(path), token(version), func(into any) error {
 			return json.Unmarshal(body, into)
 		})
-		if at.Valid {
-			document.At = time.UnixMicro(at.Int64).UTC()
-		}
+		document.At = timeOf(at)
 		documents = append(documents, document)
 	}
 	return documents, rows.Err()

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // Query reads through one of the indexes of schema.sql.
@@ -36,38 +38,82 @@ func (s *Store) Count(ctx context.Context, q ledger.Query, ceiling int) (int, er
 
 // statement returns q in SQL.
 func statement(q ledger.Query) (text string, args []any) {
-	column := "listed_at"
-	switch q.OrderBy {
-	case ledger.FieldDueAt:
-		column = "due_at"
-	case ledger.FieldFailedAt:
-		column = "failed_at"
-	}
-	where := []string{"collection = ?", column + " IS NOT NULL"}
-	args = []any{q.Collection}
+	by := orderOf(q.OrderBy)
+	where := []string{by.sql + " IS NOT NULL"}
 	and := func(condition string, values ...any) {
 		where, args = append(where, condition), append(args, values...)
+	}
+	if q.Collection == ledger.OperationsCollection {
+		and("collection = 'operations'") // some indexes are of operations alone, which no parameter shows
+	} else {
+		and("collection = ?", q.Collection)
 	}
 	if q.Under != "" {
 		and("parent = ?", string(q.Under))
 	}
 	for _, equal := range q.Where {
-		// A body that is damaged must not fail the query for all others.
-		and("CASE WHEN json_valid(body) THEN json_extract(body, ?) END = ?", "$."+equal.Field, equal.Value)
+		and(inBody(equal.Field)+" = ?", equal.Value)
+	}
+	if !q.NotBefore.IsZero() {
+		and(by.sql+" >= ?", by.value(q.NotBefore))
 	}
 	if !q.NotAfter.IsZero() {
-		and(column+" <= ?", q.NotAfter.UnixMicro())
+		and(by.sql+" <= ?", by.value(q.NotAfter))
 	}
 	direction, behind := "ASC", ">"
 	if q.Descending {
 		direction, behind = "DESC", "<"
 	}
 	if q.After.Path != "" {
-		and(fmt.Sprintf("(%s, position) %s (?, replace(?, '/', char(1)))", column, behind),
-			q.After.At.UnixMicro(), string(q.After.Path))
+		and(fmt.Sprintf("(%s, position) %s (?, replace(?, '/', char(1)))", by.sql, behind),
+			by.value(q.After.At), string(q.After.Path))
 	}
 	return fmt.Sprintf(
-		"SELECT path, version, body, %s FROM documents WHERE %s ORDER BY %[1]s %[3]s, position %[3]s LIMIT ?", column,
+		"SELECT path, version, body, %s FROM documents WHERE %s ORDER BY %[1]s %[3]s, position %[3]s LIMIT ?", by.sql,
 		strings.Join(where, " AND "), direction,
 	), append(args, q.Limit)
+}
+
+// An order is what a query orders by: an expression, and a time as the expression has it.
+type order struct {
+	sql   string
+	value func(time.Time) any
+}
+
+// orderOf returns the order by one of the ledger's time fields.
+func orderOf(field string) order {
+	column := "listed_at"
+	switch field {
+	case ledger.FieldDueAt:
+		column = "due_at"
+	case ledger.FieldFailedAt:
+		column = "failed_at"
+	case ledger.FieldSettledAt, ledger.FieldConflictAt:
+		return order{"rtrim(" + inBody(field) + ", 'Z')", func(t time.Time) any { return timeText(t) }}
+	}
+	return order{column, func(t time.Time) any { return t.UnixMicro() }}
+}
+
+// inBody returns the SQL of a field of the body. A body that is damaged must not fail the query for
+// all others.
+func inBody(field string) string {
+	return "CASE WHEN json_valid(body) THEN body ->> '$." + strings.ReplaceAll(field, "'", "''") + "' END"
+}
+
+// timeText returns a time as a body has it, without the Z: so written, times are in their order also
+// where some have more digits than others.
+func timeText(t time.Time) string {
+	return strings.TrimSuffix(operation.Instant(t).Format(time.RFC3339Nano), "Z")
+}
+
+// timeOf returns the time that a query ordered by, from microseconds or from timeText.
+func timeOf(at any) time.Time {
+	switch at := at.(type) {
+	case int64:
+		return time.UnixMicro(at).UTC()
+	case string:
+		t, _ := time.Parse(time.RFC3339Nano, at+"Z") // what is no time is not the ledger's
+		return t
+	}
+	return time.Time{}
 }

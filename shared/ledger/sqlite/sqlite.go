@@ -24,8 +24,12 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-//go:embed schema.sql
-var schema string
+var (
+	//go:embed schema.sql
+	schema string
+	//go:embed indexes.sql
+	indexes string
+)
 
 // schemaVersion is the number of schema.sql, kept in the file's user_version.
 const schemaVersion = 2
@@ -134,7 +138,8 @@ func (s *Store) migrate(ctx context.Context) error {
 		}
 		switch version {
 		case schemaVersion:
-			return nil
+			_, err := tx.ExecContext(ctx, indexes)
+			return err
 		case 0:
 			var tables int
 			if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
@@ -143,7 +148,7 @@ func (s *Store) migrate(ctx context.Context) error {
 			if tables > 0 {
 				return errors.New("the file is a database of another program: name another file")
 			}
-			_, err := tx.ExecContext(ctx, schema+fmt.Sprintf("\nPRAGMA user_version = %d;", schemaVersion))
+			_, err := tx.ExecContext(ctx, schema+indexes+fmt.Sprintf("\nPRAGMA user_version = %d;", schemaVersion))
 			return err
 		default:
 			return fmt.Errorf("the file has schema %d and this program knows %d: use the program that wrote it, or another file",

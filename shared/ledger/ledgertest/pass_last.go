@@ -1,0 +1,126 @@
+package ledgertest
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// begun begins a pass on l.
+func (w *world) begun(l *ledger.Ledger) *ledger.Lookups {
+	w.Helper()
+	k, err := l.BeginLookups(w.ctx, passTime)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return k
+}
+
+// reported ends a pass that took a second and checked so many operations.
+func (w *world) reported(k *ledger.Lookups, checked int) ledger.Pass {
+	w.Helper()
+	pass := ledger.Pass{
+		Began: k.Start(), Ended: k.Start().Add(time.Second), Outcome: ledger.PassDone, Checked: checked,
+		Webhook: ledger.WebhookEnabled, Effects: ledger.EffectsRunning,
+	}
+	if err := k.Report(w.ctx, pass); err != nil {
+		w.Fatal(err)
+	}
+	return pass
+}
+
+// last returns how the last pass ended.
+func (w *world) last() ledger.Pass {
+	w.Helper()
+	last, now, err := w.ledger().LastPass(w.ctx)
+	if err != nil {
+		w.Fatal(err)
+	}
+	near(w, "the time", now.Sub(w.now()), 0)
+	return last
+}
+
+var passLast = join([]ledgerTest{
+	{"the last pass that ended is known, and none before the first", func(w *world) {
+		equal(w, "before", w.last(), ledger.Pass{})
+		first, second := w.begun(w.ledger()), w.begun(w.ledger())
+		equal(w, "while two run", w.last(), ledger.Pass{})
+		pass := w.reported(second, 2)
+		equal(w, "after the second", w.last(), pass)
+		pass = w.reported(first, 1) // it overlapped, and its version is not the stored one
+		equal(w, "after both", w.last(), pass)
+		w.store.Advance(w.settings.Interval)
+		pass = w.reported(w.begun(w.ledger()), 3)
+		equal(w, "after the next", w.last(), pass)
+	}},
+	{"it costs one write and no read", func(w *world) {
+		for range 2 { // created, then changed
+			counting := Count(w.store)
+			k := w.begun(w.over(counting))
+			w.ended(k)
+			began := counting.Counts()
+			w.reported(k, 0)
+			all := counting.Counts()
+			equal(w, "reads of the beginning", began.Gets, 1)
+			equal(w, "writes before the report", began.Writes, 0)
+			equal(w, "reads of the report", all.Gets-began.Gets, 0)
+			equal(w, "its writes", all.Writes-began.Writes, 1)
+		}
+	}},
+	{"the marks of passes come and go beside it [R6]", func(w *world) {
+		pass := w.reported(w.begun(w.ledger()), 0)
+		w.aged()
+		k, due := w.moved()
+		equal(w, "marks", len(w.marked()), 1)
+		equal(w, "the last pass", w.last(), pass)
+		pass = w.reported(k, 1) // and has no answer
+		equal(w, "marks", len(w.marked()), 1)
+		equal(w, "the last pass", w.last(), pass)
+		k.Conclude(due.Record.Key)
+		w.ended(k)
+		equal(w, "marks", len(w.marked()), 0)
+		equal(w, "the last pass", w.last(), pass)
+	}},
+	{"what a newer revision wrote is left alone [L6]", func(w *world) {
+		w.reported(w.begun(w.ledger()), 0)
+		w.raise(marksPath)
+		before := w.document(marksPath).Token
+		w.reported(w.begun(w.ledger()), 1)
+		equal(w, "the document", w.document(marksPath).Token, before)
+		_, now, err := w.ledger().LastPass(w.ctx)
+		if !errors.Is(err, ledger.ErrNewer) || !errors.As(err, new(ledger.Broken)) {
+			w.Errorf("LastPass: %v, want ErrNewer", err)
+		}
+		near(w, "the time", now.Sub(w.now()), 0)
+	}},
+	{"an older revision's pass leaves it, or removes it with the last mark [L5]", func(w *world) {
+		type marks struct { // without Last
+			Schema  int           `json:"schema" firestore:"schema"`
+			Version int64         `json:"version" firestore:"version"`
+			Marks   []ledger.Mark `json:"marks" firestore:"marks"`
+		}
+		pass := w.reported(w.begun(w.ledger()), 4)
+		doc := w.document(marksPath)
+		older := marks{Schema: operation.SchemaVersion, Version: 9}
+		if _, err := w.store.Commit(w.ctx, ledger.Write{Path: marksPath, Token: doc.Token, Data: older}); err != nil {
+			w.Fatal(err)
+		}
+		equal(w, "left", w.last(), pass)
+		w.delete(marksPath)
+		equal(w, "removed", w.last(), ledger.Pass{})
+	}},
+	{"an error is short, and holds no credential", func(w *world) {
+		text := ledger.PassError(errors.New("Get https://host/path?key=secret-token: refused" + strings.Repeat(" x", 200)))
+		if len(text) > 200 || strings.Contains(text, "secret-token") {
+			w.Errorf("%q", text)
+		}
+	}},
+}, unanswered("the report of a pass", func(w *world, lossy func() *ledger.Ledger) {
+	for range 2 { // created, then changed
+		pass := w.reported(w.begun(lossy()), 2)
+		equal(w, "the last pass", w.last(), pass)
+	}
+}))

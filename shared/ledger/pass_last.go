@@ -1,0 +1,104 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/redact"
+)
+
+// A Pass is what a reconcile pass leaves behind: when it was, its result, and what it saw. That of
+// the last pass stands in the document of the marks, which every pass reads in any case. So it costs
+// one write and no read. Of passes that overlap it is the one that ended last.
+type Pass struct {
+	Began time.Time `json:"began" firestore:"began"` // by the store's clock
+	Ended time.Time `json:"ended" firestore:"ended"`
+	// Outcome sums up the rest.
+	Outcome PassOutcome `json:"outcome" firestore:"outcome"`
+	// Due, Checked and Settled count operations, and Requeued the effects that were published again.
+	Due      int `json:"due" firestore:"due"`
+	Checked  int `json:"checked" firestore:"checked"`
+	Settled  int `json:"settled" firestore:"settled"`
+	Requeued int `json:"effectsRequeued" firestore:"effectsRequeued"`
+	// Errors counts the items that could not be handled, and Newer the documents that were left alone
+	// because a newer revision wrote them.
+	Errors int `json:"errors" firestore:"errors"`
+	Newer  int `json:"newer" firestore:"newer"`
+	// Error is the first of the Errors, in at most 200 bytes and without what looks like a credential.
+	Error string `json:"error,omitempty" firestore:"error,omitempty"`
+	// Webhook is the health of the webhook, as the pass saw it.
+	Webhook WebhookHealth `json:"webhook" firestore:"webhook"`
+	// Effects says whether effects are paused; empty where the pass cannot know.
+	Effects Pause `json:"effects,omitempty" firestore:"effects,omitempty"`
+}
+
+// A PassOutcome says how a pass ended, in words that pages and commands print.
+type PassOutcome string
+
+// The outcomes of a pass, the worst first. A pass has the worst that fits.
+const (
+	PassFailed PassOutcome = "failed" // nothing at all could be read
+	PassErrors PassOutcome = "errors" // some items could not be handled; the next pass tries them again
+	PassMore   PassOutcome = "more"   // its time ended before everything due was handled
+	PassDone   PassOutcome = "done"   // everything due was handled
+)
+
+// A WebhookHealth says whether Gemini delivers to the webhook.
+type WebhookHealth string
+
+// What a pass knows of the webhook.
+const (
+	WebhookEnabled  WebhookHealth = "enabled"
+	WebhookDisabled WebhookHealth = "disabled" // by Gemini or by an operator: nothing is delivered
+	WebhookMissing  WebhookHealth = "missing"  // it was created, and Gemini has none for the address
+	WebhookUnknown  WebhookHealth = "unknown"  // it could not be checked; a dynamic one never can
+	WebhookNone     WebhookHealth = "none"     // none is configured, or none was created yet
+)
+
+// A Pause says whether effects are paused. The zero Pause: it is not known.
+type Pause string
+
+// What a pass knows of the workers.
+const (
+	EffectsPaused  Pause = "paused"
+	EffectsRunning Pause = "running"
+)
+
+// PauseOf returns the Pause of a process that knows whether effects are paused.
+func PauseOf(paused bool) Pause {
+	if paused {
+		return EffectsPaused
+	}
+	return EffectsRunning
+}
+
+// maxPassError bounds the error of a pass, in bytes.
+const maxPassError = 200
+
+// PassError returns the text of an error as a Pass keeps it.
+func PassError(err error) string { return redact.Failure(err.Error(), maxPassError) }
+
+// Report stores how the pass ended, in one commit. Where the marks cannot be read it stores nothing,
+// because a newer revision may have written them [L6]. The error is the store's.
+func (k *Lookups) Report(ctx context.Context, pass Pass) error {
+	pass.Began, pass.Ended = operation.Instant(pass.Began), operation.Instant(pass.Ended)
+	k.last = &pass
+	return k.write(ctx, k.unanswered(), k.start)
+}
+
+// LastPass returns how the last pass ended, and the store's time: one document read. The zero Pass:
+// none has ended, or none since an older revision, which keeps no Pass, removed its marks. The error
+// is a [Broken] where the document cannot be read, and then the time is there; else the store's.
+func (l *Ledger) LastPass(ctx context.Context) (last Pass, now time.Time, err error) {
+	snapshot, err := l.store.Get(ctx, marksPath)
+	if err != nil {
+		return Pass{}, time.Time{}, fmt.Errorf("reading how the last pass ended: %w", err)
+	}
+	marks, err := decode(snapshot.Documents[0], func(Marks) Path { return marksPath })
+	if err == nil && marks.Last != nil {
+		last = *marks.Last
+	}
+	return last, operation.Instant(snapshot.ReadTime), err
+}
