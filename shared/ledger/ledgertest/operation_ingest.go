@@ -2,8 +2,8 @@ package ledgertest
 
 import (
 	"errors"
-	"strings"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"

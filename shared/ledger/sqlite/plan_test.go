@@ -86,7 +86,8 @@ func (p *plans) check(name, index string, call func(l *ledger.Ledger) error) {
 		for _, q.After = range []ledger.Cursor{{}, after} {
 			plan := explain(p.T, p.store, q)
 			used := strings.Contains(plan, "SEARCH documents USING INDEX "+index+" (")
-			if !used || strings.Contains(plan, "TEMP B-TREE") {
+			used = used && (q.After.Path == "" || strings.ContainsAny(plan, "<>"))
+			if !used || strings.Contains(plan, "TEMP B-TREE") || strings.Contains(plan, "SCAN") {
 				p.Errorf("%s (%+v) is not answered by index %s alone:\n%s", name, q, index, plan)
 			}
 		}
@@ -124,8 +125,18 @@ func (p *plans) checkPasses(ctx context.Context) {
 	}
 }
 
-// checkLists checks the queries of List.
+// checkLists checks the queries of List and of Ends.
 func (p *plans) checkLists(ctx context.Context) {
+	p.check("the newest ends", "ended", func(l *ledger.Ledger) error {
+		_, err := l.Ends(ctx, ledger.Cursor{}, 10)
+		return err
+	})
+	for _, since := range []time.Time{{}, time.Now()} {
+		p.check("conflicts", "conflicted", func(l *ledger.Ledger) error {
+			_, err := l.List(ctx, ledger.Filter{Conflict: true, Since: since, Limit: 10})
+			return err
+		})
+	}
 	for _, states := range [][]operation.State{nil, {operation.Succeeded, operation.Failed}} {
 		for _, collection := range []operation.Collection{"", operation.Batches} {
 			for _, f := range []ledger.Filter{{}, {Pending: true}, {Dead: true}} {

@@ -65,8 +65,11 @@ func statement(q ledger.Query) (text string, args []any) {
 		direction, behind = "DESC", "<"
 	}
 	if q.After.Path != "" {
-		and(fmt.Sprintf("(%s, position) %s (?, replace(?, '/', char(1)))", by.sql, behind),
-			by.value(q.After.At), string(q.After.Path))
+		at := by.value(q.After.At)
+		if by.inBody { // SQLite does not find the bound of an expression in the pair
+			and(fmt.Sprintf("%s %s= ?", by.sql, behind), at)
+		}
+		and(fmt.Sprintf("(%s, position) %s (?, replace(?, '/', char(1)))", by.sql, behind), at, string(q.After.Path))
 	}
 	return fmt.Sprintf(
 		"SELECT path, version, body, %s FROM documents WHERE %s ORDER BY %[1]s %[3]s, position %[3]s LIMIT ?", by.sql,
@@ -76,8 +79,9 @@ func statement(q ledger.Query) (text string, args []any) {
 
 // An order is what a query orders by: an expression, and a time as the expression has it.
 type order struct {
-	sql   string
-	value func(time.Time) any
+	sql    string
+	value  func(time.Time) any
+	inBody bool // the expression reads the body
 }
 
 // orderOf returns the order by one of the ledger's time fields.
@@ -89,9 +93,9 @@ func orderOf(field string) order {
 	case ledger.FieldFailedAt:
 		column = "failed_at"
 	case ledger.FieldSettledAt, ledger.FieldConflictAt:
-		return order{"rtrim(" + inBody(field) + ", 'Z')", func(t time.Time) any { return timeText(t) }}
+		return order{"rtrim(" + inBody(field) + ", 'Z')", func(t time.Time) any { return timeText(t) }, true}
 	}
-	return order{column, func(t time.Time) any { return t.UnixMicro() }}
+	return order{column, func(t time.Time) any { return t.UnixMicro() }, false}
 }
 
 // inBody returns the SQL of a field of the body. A body that is damaged must not fail the query for
