@@ -10,6 +10,7 @@ import (
 	"github.com/opledger/opledger/shared/cloud/connect"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/httpfunc"
+	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
@@ -23,6 +24,7 @@ type settings struct {
 	Discovery config.Discovery
 	Endpoint  config.Endpoint
 	Signing   config.SigningSecrets
+	Pause     config.Pause
 }
 
 // CheckSettings returns the problems that would keep the function from starting with environ,
@@ -39,6 +41,7 @@ func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, err
 	if err != nil {
 		return nil, err
 	}
+	o.Effects = ledger.PauseOf(s.Pause.Paused)
 	if o.Ledger, _, err = connect.Ledger(ctx, s.Firestore, s.Topic, s.Ledger); err != nil {
 		return nil, err
 	}

@@ -33,7 +33,8 @@ func newList(outside environment) *cobra.Command {
 		Use:   "list",
 		Short: "List operations, newest first",
 		Long: "Lists operations, newest first. --pending lists those that are waited for, and why. --dead lists\n" +
-			"the dead effects, also of alerts, with when and why each died. --intents lists what submitters\n" +
+			"the dead effects, also of alerts, with when and why each died. --conflict lists operations that ended in\n" +
+			"two ways: the first end stands, and the other is beside it. --intents lists what submitters\n" +
 			"announced and no operation has been found for. On a terminal rows are cut to its width and times are\n" +
 			"relative; --wide shows all. A document that cannot be read, or that another program wrote, is left\n" +
 			"alone and has a row that says so.",
@@ -41,6 +42,7 @@ func newList(outside environment) *cobra.Command {
 			"  opledger list --state FAILED,EXPIRED --job-kind 'nightly-*' --json\n" +
 			"  opledger list --pending --watch\n" +
 			"  opledger list --dead\n" +
+			"  opledger list --conflict\n" +
 			"  opledger list --intents",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -63,6 +65,8 @@ func newList(outside environment) *cobra.Command {
 	flags.BoolVar(&q.filter.Pending, "pending", false,
 		"only operations that are waited for, in the order of their next look-up")
 	flags.BoolVar(&q.filter.Dead, "dead", false, "dead effects, of operations and of other subjects of alerts")
+	flags.BoolVar(&q.filter.Conflict, "conflict", false,
+		"operations for which an event named another end than the one that stands, the newest first")
 	flags.BoolVar(&q.intents, "intents", false,
 		"the intents that wait for their operation, in the order of their next search")
 	flags.IntVar(&q.filter.Limit, "limit", 50, "at most this many operations or intents")
@@ -71,7 +75,9 @@ func newList(outside environment) *cobra.Command {
 	wideFlag(cmd, &wide)
 	jsonFlag(cmd, &outside)
 	exclusive(cmd, "pending", "dead")
-	for _, other := range []string{"pending", "dead", "state", "collection", "job-kind"} {
+	exclusive(cmd, "pending", "conflict")
+	exclusive(cmd, "dead", "conflict")
+	for _, other := range []string{"pending", "dead", "conflict", "state", "collection", "job-kind"} {
 		exclusive(cmd, "intents", other)
 	}
 	return cmd
@@ -104,6 +110,8 @@ func (q listing) print(ctx context.Context, w io.Writer, l *ledger.Ledger) error
 		return printJSON(w, pageJSON("operations", page.Items, page.Broken, page.Next))
 	case q.filter.Pending:
 		err = printPending(w, s, page)
+	case q.filter.Conflict:
+		err = printConflicts(w, s, page)
 	default:
 		err = printOperations(w, s, page)
 	}
@@ -126,12 +134,12 @@ func (q listing) find(ctx context.Context, l *ledger.Ledger) (page ledger.Page[o
 	}
 }
 
-// printMore ends a page of operations. No index counts a job kind.
+// printMore ends a page of operations. Not every filter is counted.
 func (q listing) printMore(
 	ctx context.Context, w io.Writer, l *ledger.Ledger, page ledger.Page[operation.Record],
 ) error {
 	total := func() (ledger.Total, error) { return l.CountOperations(ctx, q.filter) }
-	if q.filter.JobKind != "" {
+	if !q.filter.Counted() {
 		total = nil
 	}
 	return printMore(w, len(page.Items)+len(page.Broken), total, page.Next)

@@ -178,6 +178,9 @@ func recordLines(out *table, r operation.Record) {
 		settled += " by " + phrase.Safe(string(r.SettledBy))
 	}
 	out.line("  settled", settled)
+	if conflict := phrase.Conflict(r); conflict != "" {
+		out.line("  conflict", conflict)
+	}
 	out.line("  look-ups", r.Attempts)
 	out.line("  next look-up", r.DueAt)
 	if r.HasCondition() {

@@ -17,16 +17,8 @@ import (
 
 // statusSettings are the settings of the functions that status needs.
 type statusSettings struct {
-	Passes  config.Passes
-	Effects struct {
-		Paused bool `env:"OPLEDGER_EFFECTS_PAUSED" envDefault:"false"`
-	}
-}
-
-// A statusJSON is the overview as JSON.
-type statusJSON struct {
-	overview.Overview
-	Paused bool `json:"paused"`
+	Passes config.Passes
+	Pause  config.Pause
 }
 
 func newStatus(outside environment) *cobra.Command {
@@ -36,10 +28,12 @@ func newStatus(outside environment) *cobra.Command {
 		Use:   "status",
 		Short: "Say what waits, runs and is dead, and what needs an operator",
 		Long: "Says how much is pending and since when, how many effects run, which are dead and why, what is in\n" +
-			"quarantine and which intents wait, and then what needs an operator, each with the command that shows\n" +
-			"it. Exits with 1 if something does. Set $OPLEDGER_INTERVAL and $OPLEDGER_EFFECTS_PAUSED to the values\n" +
-			"of the functions. It reads the beginning of each list, about 600 documents at most, and counts to\n" +
-			"10,000.",
+			"quarantine, which intents wait, what ended in two ways within the last week, and how the last reconcile\n" +
+			"pass ended. Then it says what needs an operator, each with the command that shows it, and exits with 1\n" +
+			"if something does. A pass that ended longer than three intervals ago does. Set $OPLEDGER_INTERVAL to the\n" +
+			"value of the functions. The webhook's health and the pause are those that the last pass saw; effects\n" +
+			"count as paused, too, where $OPLEDGER_EFFECTS_PAUSED is true. It reads the beginning of each list, about\n" +
+			"700 documents at most, and counts to 10,000.",
 		Example: "  opledger status\n" +
 			"  opledger status --json",
 		Args: usageArgs(cobra.NoArgs),
@@ -71,7 +65,9 @@ func newStatus(outside environment) *cobra.Command {
 func status(
 	ctx context.Context, w io.Writer, l *ledger.Ledger, settings statusSettings, s screen, asJSON bool,
 ) (needs, err error) {
-	o, err := overview.Read(ctx, l, overview.Options{Interval: settings.Passes.Interval, Most: 100})
+	o, err := overview.Read(ctx, l, overview.Options{
+		Interval: settings.Passes.Interval, Most: 100, Paused: settings.Pause.Paused,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -79,10 +75,10 @@ func status(
 		needs = fmt.Errorf("an operator is needed: %s", strings.Join(problemWords(o), "; "))
 	}
 	if asJSON {
-		return needs, printJSON(w, statusJSON{o, settings.Effects.Paused})
+		return needs, printJSON(w, o)
 	}
 	s.now = o.At
-	return needs, printStatus(w, s, o, settings.Effects.Paused)
+	return needs, printStatus(w, s, o)
 }
 
 func problemWords(o overview.Overview) []string {
@@ -93,7 +89,7 @@ func problemWords(o overview.Overview) []string {
 	return words
 }
 
-func printStatus(w io.Writer, s screen, o overview.Overview, paused bool) error {
+func printStatus(w io.Writer, s screen, o overview.Overview) error {
 	pending := o.Pending.Total.String()
 	if o.Pending.Oldest != "" {
 		pending += fmt.Sprintf(", the oldest for %s: %s", phrase.Span(o.At.Sub(o.Pending.SubmittedAt)),
@@ -103,8 +99,13 @@ func printStatus(w io.Writer, s screen, o overview.Overview, paused bool) error 
 	if o.Effects.Failing > 0 {
 		effects += fmt.Sprintf(", %d back off after a failure", o.Effects.Failing)
 	}
-	if paused {
+	if o.Paused {
 		effects += "; paused by OPLEDGER_EFFECTS_PAUSED"
+	}
+	conflicts := o.Conflicts.Total.String()
+	if o.Conflicts.N > 0 {
+		conflicts += fmt.Sprintf(" within a week, the newest %s: %s", phrase.Relative(o.Conflicts.At, o.At),
+			phrase.Safe(string(o.Conflicts.Newest)))
 	}
 	out := newTable(w)
 	out.line("pending", pending)
@@ -112,6 +113,9 @@ func printStatus(w io.Writer, s screen, o overview.Overview, paused bool) error 
 	out.line("dead", o.Dead.Total)
 	out.line("quarantine", o.Unread.Total)
 	out.line("intents", o.Intents.Total)
+	out.line("conflicts", conflicts)
+	out.line("last pass", o.PassWords())
+	out.line("webhook", o.WebhookWords())
 	err := errors.Join(out.end(), printFailures(w, s, o.Dead.Errors))
 	if len(o.Problems) == 0 {
 		_, sayErr := fmt.Fprintln(w, "\nnothing needs an operator")

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -21,6 +22,9 @@ effects +0 run, 1 open
 dead +0
 quarantine +0
 intents +0
+conflicts +0
+last pass +none has reported yet
+webhook +not known
 
 nothing needs an operator
 $`).MatchString(s.out) {
@@ -48,7 +52,7 @@ $`).MatchString(s.out) {
 	}
 	s = cli(t, paused, "status", "--json", "--store", f.store()).want(t, exitFailed)
 	wantUTC(t, s.out)
-	var o statusJSON
+	var o overview.Overview
 	oneObject(t, s.out, &o)
 	if o.Pending.N != 1 || o.Pending.Oldest != "operations/b" || o.Dead.N != 1 || len(o.Dead.Errors) != 1 ||
 		len(o.Problems) != 2 || o.Unread.N != 2 || o.Unread.Malformed != 1 || !o.Paused {

@@ -10,8 +10,7 @@ import (
 type Handlers struct {
 	// AllowPrivate lets http effects reach private and loopback addresses.
 	AllowPrivate bool `env:"OPLEDGER_EFFECT_ALLOW_PRIVATE" envDefault:"false"`
-	// Paused lets effects be planned, but not run.
-	Paused bool `env:"OPLEDGER_EFFECTS_PAUSED" envDefault:"false"`
+	Pause
 	// Secret is what signs http effects: whsec_…, several separated by spaces (each signs), or
 	// projects/P/secrets/S, whose latest version is read at the start. Not set: unsigned.
 	Secret EffectSecret `env:"OPLEDGER_EFFECT_SECRET"`
@@ -19,6 +18,12 @@ type Handlers struct {
 	SecretEmulator string `env:"SECRET_MANAGER_EMULATOR_HOST"`
 	// StorageEmulator is the address of an emulated Cloud Storage, for tests; empty: Google's.
 	StorageEmulator string `env:"STORAGE_EMULATOR_HOST"`
+}
+
+// Pause is whether effects wait. Reconcile knows it, too, and leaves it in the report of each pass.
+type Pause struct {
+	// Paused lets effects be planned, but not run.
+	Paused bool `env:"OPLEDGER_EFFECTS_PAUSED" envDefault:"false"`
 }
 
 // Instance is what the platform gives one process of the deployed effects function. Both

@@ -52,9 +52,9 @@ type Receipt struct {
 //
 // A delivery that was ingested before is a Duplicate and writes nothing [W4]. An event that the
 // reducer drops leaves its delivery document and nothing else; a Conflict is noted in the record, too
-// [M5]. One that it applies changes the record, leaves its delivery and plans the effects of the new state, in one commit; then their
-// messages are published. An unknown operation becomes an unregistered record, which runs no effect
-// [W5]. Where an intent waits for the event's correlation id, the commit registers the operation
+// [M5]. One that it applies changes the record, leaves its delivery and plans the effects of the new
+// state, in one commit; then their messages are published. An unknown operation becomes an
+// unregistered record, which runs no effect [W5]. Where an intent waits for the event's correlation id, the commit registers the operation
 // and binds the intent to it, whatever the reducer decides about the event itself [G6].
 //
 // An event under another name than the operation that was registered with its correlation id is

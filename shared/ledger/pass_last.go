@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/shared/redact"
 )
 
 // A Pass is what a reconcile pass leaves behind: when it was, its result, and what it saw. That of
@@ -78,7 +78,7 @@ func PauseOf(paused bool) Pause {
 const maxPassError = 200
 
 // PassError returns the text of an error as a Pass keeps it.
-func PassError(err error) string { return redact.Failure(err.Error(), maxPassError) }
+func PassError(err error) string { return diag.Failure(err.Error(), maxPassError) }
 
 // Report stores how the pass ended, in one commit. Where the marks cannot be read it stores nothing,
 // because a newer revision may have written them [L6]. The error is the store's.

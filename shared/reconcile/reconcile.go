@@ -125,29 +125,6 @@ func (p *pass) steps(ctx context.Context) error {
 	return nil
 }
 
-// report stores how the pass ended after so long. failed: nothing could be read.
-func (p *pass) report(ctx context.Context, took time.Duration, failed error) {
-	c := p.count
-	last := ledger.Pass{
-		Began: p.start, Ended: p.start.Add(took), Due: c.Due, Checked: c.Checked, Settled: c.Settled,
-		Requeued: c.EffectsRequeued, Errors: c.Errors, Newer: c.Newer, Error: c.first, Webhook: p.webhook,
-		Effects: p.Effects,
-	}
-	switch {
-	case failed != nil:
-		last.Outcome, last.Error = ledger.PassFailed, ledger.PassError(failed)
-	case c.Errors > 0:
-		last.Outcome = ledger.PassErrors
-	case c.More:
-		last.Outcome = ledger.PassMore
-	default:
-		last.Outcome = ledger.PassDone
-	}
-	if err := p.lookups.Report(ctx, last); err != nil {
-		c.fail(ctx, "storing how the pass ended", err)
-	}
-}
-
 // Sweep makes only the first step of a pass, which needs no Gemini: it publishes due effects again
 // [R5]. Its error is as Pass's.
 func (r *Reconciler) Sweep(ctx context.Context) (Summary, error) {

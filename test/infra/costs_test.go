@@ -127,7 +127,7 @@ func perMonth(t *testing.T) []line {
 	kept := one(t, read(t, "infra/images.json"), `"keepCount": (\d+)`)[1]
 	gib := memory(t)
 	return []line{
-		{"passes: what they read and write", "30 × (" + comma(ledgertest.BillIdleDay.Reads) + " reads + " + comma(ledgertest.BillIdleDay.Writes) + " writes)"},
+		{"passes: what they read and write", "30 × (" + documents(ledgertest.BillIdleDay) + ")"},
 		{"passes: requests", passes + " requests"},
 		{"passes: time, a second each", passes + " × (1 vCPU-second + " + gib + " GiB-seconds)"},
 		{"passes: log, 1 KiB each", passes + " log-KiB"},

@@ -20,6 +20,7 @@ import (
 // A reader is what the pages read through. A [ledger.Reading] is one.
 type reader interface {
 	overview.Reader
+	Now(context.Context) (time.Time, error)
 	Find(context.Context, operation.Name) ([]operation.Key, error)
 	Show(context.Context, operation.Key) (ledger.Story, error)
 	FailedItems(context.Context, operation.Key, string, ledger.Cursor, int) (ledger.Page[ledger.Item], error)

@@ -42,10 +42,14 @@ var overviewLinks = map[string]string{
 	overview.AboutDead: "/console/effects?show=dead", overview.AboutEffects: "/console/effects",
 	overview.AboutPending: "/console/operations?show=pending", overview.AboutQuarantine: "/console/quarantine",
 	overview.AboutIntents: "/console/intents", overview.AboutDocuments: "/console/operations",
+	overview.AboutConflicts: "/console/operations", overview.AboutPasses: "/console/settings",
+	overview.AboutWebhook: "/console/settings",
 }
 
 func loadOverview(c *Console, r *request) (any, error) {
-	o, err := overview.Read(r, c.ledger, overview.Options{Interval: c.options.Interval, Most: c.options.Most})
+	o, err := overview.Read(r, c.ledger, overview.Options{
+		Interval: c.options.Interval, Most: c.options.Most, Paused: c.options.Effects.Paused,
+	})
 	newest, endsErr := c.ledger.List(r, ledger.Filter{Limit: overviewEnds})
 	return overviewPage{Tiles: tiles(o), Attention: c.attention(o), Ends: drawEnds(newest.Items), Partial: o.Partial},
 		errors.Join(err, endsErr)

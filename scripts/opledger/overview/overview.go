@@ -1,7 +1,7 @@
 // Package overview reads what an operator wants to know of a ledger first: what waits, what runs,
 // what is dead and why, and what needs an operator. The terminal and the console show the same.
 //
-// Of each of five lists at most Options.Most documents are read, and the dead effects of as many
+// Of each of six lists at most Options.Most documents are read, and the dead effects of as many
 // operations, whatever the size of the ledger. Firestore charges a count one read for each 1,000
 // documents that it counts, ten at most.
 package overview
@@ -9,7 +9,6 @@ package overview
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
@@ -19,13 +18,19 @@ import (
 
 // An Overview is the state of a ledger at one time.
 type Overview struct {
-	At       time.Time `json:"at"` // by the store's clock
-	Pending  Pending   `json:"pending"`
-	Effects  Effects   `json:"effects"`
-	Dead     Dead      `json:"dead"`
-	Unread   Unread    `json:"quarantine"`
-	Intents  Intents   `json:"intents"`
-	Problems []Problem `json:"problems"` // what needs an operator, the most urgent first
+	At      time.Time `json:"at"` // by the store's clock
+	Pending Pending   `json:"pending"`
+	Effects Effects   `json:"effects"`
+	Dead    Dead      `json:"dead"`
+	Unread  Unread    `json:"quarantine"`
+	Intents Intents   `json:"intents"`
+	// LastPass is how the last reconcile pass ended, with the webhook's health as it saw it; the zero
+	// Pass where none has reported.
+	LastPass ledger.Pass `json:"lastPass,omitzero"`
+	// Paused: the last pass, or the process that reads, knows that effects are paused.
+	Paused    bool      `json:"paused"`
+	Conflicts Conflicts `json:"conflicts"`
+	Problems  []Problem `json:"problems"` // what needs an operator, the most urgent first
 	// Partial: a list was longer than what was read of it, so that there may be more problems.
 	Partial bool            `json:"partial"`
 	Broken  []ledger.Broken `json:"broken,omitempty"`
@@ -33,7 +38,7 @@ type Overview struct {
 
 // A Reader is what an Overview is read from. A [ledger.Ledger] is one.
 type Reader interface {
-	Now(context.Context) (time.Time, error)
+	LastPass(context.Context) (ledger.Pass, time.Time, error)
 	List(context.Context, ledger.Filter) (ledger.Page[operation.Record], error)
 	CountOperations(context.Context, ledger.Filter) (ledger.Total, error)
 	OpenEffects(context.Context, ledger.Cursor, int) (ledger.Page[ledger.DueEffect], error)
@@ -50,6 +55,7 @@ type Reader interface {
 type Options struct {
 	Interval time.Duration // between two passes
 	Most     int           // documents of each list that are read; positive
+	Paused   bool          // the settings of the process that reads say so
 }
 
 // Pending is what is waited for.
@@ -103,41 +109,33 @@ type Intents struct {
 	more      bool
 }
 
-// What a Problem is about.
-const (
-	AboutDead       = "dead effects"
-	AboutEffects    = "effects"
-	AboutPending    = "pending operations"
-	AboutQuarantine = "quarantine"
-	AboutIntents    = "intents"
-	AboutDocuments  = "documents"
-)
-
-// A Problem needs an operator.
-type Problem struct {
-	About   string `json:"about"` // one of the above
-	Words   string `json:"problem"`
-	Command string `json:"command"` // that shows more of it
+// Conflicts are the operations that ended in two ways within ConflictsFor: an event named another end
+// than the one that stands [M5].
+type Conflicts struct {
+	ledger.Total
+	// Newest is the operation of the newest such event, and At when that came.
+	Newest operation.Key `json:"newest,omitempty"`
+	At     time.Time     `json:"at,omitzero"`
 }
 
-// OverdueAfter is for how long something may be due before that is a problem, as reconciliation
-// alerts: three intervals, and an hour at least [R8].
-func OverdueAfter(interval time.Duration) time.Duration { return max(3*interval, time.Hour) }
+// ConflictsFor is how long a conflict stays among the problems. Nothing else ends it: the operator
+// decides which end is true, and the ledger keeps both.
+const ConflictsFor = 7 * 24 * time.Hour
 
 // Read reads the overview. A part that cannot be read is zero, beside the others, and the error joins
 // the store's for each.
 func Read(ctx context.Context, r Reader, options Options) (Overview, error) {
-	var o Overview
-	var err error
-	if o.At, err = r.Now(ctx); err != nil {
+	o := Overview{Paused: options.Paused}
+	if err := o.readPass(ctx, r); err != nil {
 		return o, err
 	}
+	var err error
 	for _, read := range []func(context.Context, Reader, int) error{
-		o.readPending, o.readEffects, o.readDead, o.readQuarantine, o.readIntents,
+		o.readPending, o.readEffects, o.readDead, o.readQuarantine, o.readIntents, o.readConflicts,
 	} {
 		err = errors.Join(err, read(ctx, r, options.Most))
 	}
-	o.judge(OverdueAfter(options.Interval))
+	o.judge(options.Interval)
 	return o, err
 }
 
@@ -243,52 +241,23 @@ func (o *Overview) readIntents(ctx context.Context, l Reader, most int) error {
 	return err
 }
 
+func (o *Overview) readConflicts(ctx context.Context, l Reader, most int) error {
+	filter := ledger.Filter{Conflict: true, Since: o.At.Add(-ConflictsFor), Limit: most}
+	page, err := l.List(ctx, filter)
+	if err != nil {
+		return err
+	}
+	o.Broken = append(o.Broken, page.Broken...)
+	if len(page.Items) > 0 {
+		o.Conflicts.Newest, o.Conflicts.At = page.Items[0].Key, page.Items[0].ConflictAt
+	}
+	o.Conflicts.Total, err = l.CountOperations(ctx, filter)
+	return err
+}
+
 // partial notes and reports whether a list goes on behind what was read.
 func (o *Overview) partial(next ledger.Cursor) bool {
 	more := next.Path != ""
 	o.Partial = o.Partial || more
 	return more
-}
-
-// judge fills in the Problems.
-func (o *Overview) judge(overdue time.Duration) {
-	o.Problems = []Problem{}
-	add := func(is bool, about, command, format string, args ...any) {
-		if is {
-			o.Problems = append(o.Problems, Problem{About: about, Words: fmt.Sprintf(format, args...),
-				Command: "opledger " + command})
-		}
-	}
-	late := func(since time.Time) bool { return !since.IsZero() && o.At.Sub(since) >= overdue }
-	add(o.Dead.N > 0, AboutDead, "list --dead", "%s with a dead effect", plural(o.Dead.Total, "operation"))
-	add(late(o.Effects.ClaimableSince), AboutEffects, "show "+phrase.ShellWord(string(o.Effects.First)),
-		"effects could have been run for %s: are they paused, do their workers and the scheduled passes run?",
-		phrase.Span(o.At.Sub(o.Effects.ClaimableSince)))
-	add(late(o.Pending.DueSince), AboutPending, "list --pending", "a look-up is due for %s: do the scheduled passes run?",
-		phrase.Span(o.At.Sub(o.Pending.DueSince)))
-	add(o.Pending.Missing > 0, AboutPending, "list --pending", "%s that Gemini does not know",
-		atLeast(o.Pending.more, o.Pending.Missing, "pending operation"))
-	add(o.Pending.Stuck > 0, AboutPending, "list --pending", "%s pending for too long", phrase.Counted(o.Pending.Stuck,
-		"operation"))
-	add(o.Unread.Malformed > 0, AboutQuarantine, "quarantine list", "%s that could not be read",
-		atLeast(o.Unread.more, o.Unread.Malformed, "signed request"))
-	add(o.Intents.Abandoned > 0, AboutIntents, "list --intents", "%s given up: no operation was found",
-		atLeast(o.Intents.more, o.Intents.Abandoned, "intent"))
-	add(len(o.Broken) > 0, AboutDocuments, "list", "%s that cannot be read", phrase.Counted(len(o.Broken), "document"))
-}
-
-func plural(t ledger.Total, thing string) string {
-	if t.N != 1 {
-		thing += "s"
-	}
-	return t.String() + " " + thing
-}
-
-// atLeast counts what was read, of more or of all.
-func atLeast(more bool, n int, thing string) string {
-	words := phrase.Counted(n, thing)
-	if more {
-		words = "at least " + words
-	}
-	return words
 }

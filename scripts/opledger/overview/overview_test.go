@@ -12,8 +12,8 @@ import (
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
-	limit := OverdueAfter(5 * time.Minute)
-	if limit != time.Hour || OverdueAfter(time.Hour) != 3*time.Hour {
+	const interval = 5 * time.Minute
+	if limit := OverdueAfter(interval); limit != time.Hour || OverdueAfter(time.Hour) != 3*time.Hour {
 		t.Errorf("overdue after %v and %v", limit, OverdueAfter(time.Hour))
 	}
 	fine := Overview{
@@ -22,17 +22,17 @@ func TestJudge(t *testing.T) {
 		Effects: Effects{Open: ledger.Total{N: 3}, Failing: 2, ClaimableSince: now.Add(-59 * time.Minute)},
 		Unread:  Unread{Total: ledger.Total{N: 1}}, Intents: Intents{Total: ledger.Total{N: 1}},
 	}
-	if fine.judge(limit); len(fine.Problems) != 0 {
+	if fine.judge(interval); len(fine.Problems) != 0 {
 		t.Errorf("%+v", fine.Problems)
 	}
 	bad := Overview{
 		At:      now,
 		Pending: Pending{DueSince: now.Add(-2 * time.Hour), Stuck: 1, Missing: 2},
 		Effects: Effects{ClaimableSince: now.Add(-2 * time.Hour), First: "batches/a"},
-		Dead:    Dead{Total: ledger.Total{N: 10_000, More: true}},
-		Unread:  Unread{Malformed: 1, more: true}, Intents: Intents{Abandoned: 2}, Broken: make([]ledger.Broken, 1),
+		Dead:    Dead{Total: ledger.Total{N: 10_000, More: true}}, Conflicts: Conflicts{Total: ledger.Total{N: 1}},
+		Unread: Unread{Malformed: 1, more: true}, Intents: Intents{Abandoned: 2}, Broken: make([]ledger.Broken, 1),
 	}
-	bad.judge(limit)
+	bad.judge(interval)
 	var got []string
 	for _, p := range bad.Problems {
 		got = append(got, p.Words+" | "+p.Command)
@@ -44,6 +44,7 @@ func TestJudge(t *testing.T) {
 		"a look-up is due for 2h00m: do the scheduled passes run? | opledger list --pending",
 		"2 pending operations that Gemini does not know | opledger list --pending",
 		"1 operation pending for too long | opledger list --pending",
+		"1 operation that ended in two ways within the last week | opledger list --conflict",
 		"at least 1 signed request that could not be read | opledger quarantine list",
 		"2 intents given up: no operation was found | opledger list --intents",
 		"1 document that cannot be read | opledger list",

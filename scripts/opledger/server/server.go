@@ -144,6 +144,9 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 			return nil, err
 		}
 		passes.Ledger, passes.Budget = s.Ledger, o.Budget
+		if o.Publisher == nil { // or another process runs what is published
+			passes.Effects = ledger.PauseOf(settings.Handlers.Paused)
+		}
 		s.Reconciler = reconcile.New(passes)
 		s.reconcile = reconcilefn.New(reconcilefn.Options{
 			Reconciler: s.Reconciler, Now: o.Now, Log: o.Log, Quiet: o.QuietPasses,

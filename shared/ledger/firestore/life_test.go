@@ -154,10 +154,17 @@ func TestWhatALifeCosts(t *testing.T) {
 		"finish":   {2, ledgertest.BillFinish},
 		"again":    {1, ledgertest.Bill{Reads: 2}},            // the same delivery [W4]
 		"dropped":  {2, ledgertest.Bill{Reads: 2, Writes: 1}}, // another delivery with nothing new
+		"conflict": {2, ledgertest.Bill{Reads: 2, Writes: 2}}, // another end, which the record notes
 	}
 	steps := append(life(t.Context(), l),
 		step{"again", func() error { _, err := l.Ingest(t.Context(), success(1, "delivery")); return err }},
-		step{"dropped", func() error { _, err := l.Ingest(t.Context(), success(1, "another")); return err }})
+		step{"dropped", func() error { _, err := l.Ingest(t.Context(), success(1, "another")); return err }},
+		step{"conflict", func() error {
+			e := success(1, "other end")
+			e.State = operation.Failed
+			_, err := l.Ingest(t.Context(), e)
+			return err
+		}})
 	var total bill
 	for _, s := range steps {
 		if err := s.call(); err != nil {

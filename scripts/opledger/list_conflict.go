@@ -1,0 +1,30 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// printConflicts prints the operations that ended in two ways: the end that stands, and the other.
+func printConflicts(w io.Writer, s screen, page ledger.Page[operation.Record]) error {
+	if len(page.Items)+len(page.Broken) == 0 {
+		_, err := fmt.Fprintln(w, "no operation ended in two ways")
+		return err
+	}
+	rows := make([][]any, len(page.Items))
+	for i, r := range page.Items {
+		rows[i] = []any{
+			phrase.Safe(string(r.Key)), phrase.State(r), phrase.Safe(string(r.SettledBy)), r.SettledAt,
+			phrase.Safe(string(r.ConflictState)), phrase.Safe(string(r.ConflictBy)), r.ConflictAt, phrase.Safe(r.JobKind),
+			phrase.Effects(r),
+		}
+	}
+	headings := []any{
+		"OPERATION", "STANDS", "BY", "SETTLED", "NOT APPLIED", "BY", "CAME", "JOB KIND", "EFFECTS",
+	}
+	return printPage(w, s, headings, rows, page.Broken)
+}

@@ -1,0 +1,92 @@
+package overview
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// LateAfter is the age from which the last pass is late: three intervals.
+func LateAfter(interval time.Duration) time.Duration { return 3 * interval }
+
+// readPass reads how the last pass ended, and the store's time with it.
+func (o *Overview) readPass(ctx context.Context, l Reader) error {
+	var err error
+	o.LastPass, o.At, err = l.LastPass(ctx)
+	var unreadable ledger.Broken
+	if errors.As(err, &unreadable) {
+		o.Broken = append(o.Broken, unreadable)
+		return nil
+	}
+	o.Paused = o.Paused || o.LastPass.Effects == ledger.EffectsPaused
+	return err
+}
+
+// judgePass adds what an operator must do about the passes and the webhook. Where no pass has
+// reported, what is due for too long is all that can be told.
+func (o *Overview) judgePass(interval time.Duration, add func(is bool, about, command, format string, args ...any)) {
+	last := o.LastPass
+	if last.Ended.IsZero() {
+		return
+	}
+	age := o.At.Sub(last.Ended)
+	add(age >= LateAfter(interval), AboutPasses, "reconcile",
+		"the last pass ended %s ago, and one is made every %s: do the scheduled passes run?", phrase.Span(age),
+		phrase.Span(interval))
+	switch last.Outcome {
+	case ledger.PassFailed:
+		add(true, AboutPasses, "reconcile", "the last pass could read nothing: %s", phrase.Safe(last.Error))
+	case ledger.PassErrors:
+		add(true, AboutPasses, "reconcile", "the last pass could not handle %s, first: %s",
+			phrase.Counted(last.Errors, "document"), phrase.Safe(last.Error))
+	case ledger.PassDone, ledger.PassMore: // a backlog shows in what is due
+	}
+	switch last.Webhook {
+	case ledger.WebhookDisabled:
+		add(true, AboutWebhook, "webhook check", "the webhook is disabled: Gemini delivers nothing, and every end waits "+
+			"for a look-up")
+	case ledger.WebhookMissing:
+		add(true, AboutWebhook, "webhook check", "Gemini has no webhook for the configured address: every end waits for a "+
+			"look-up")
+	case ledger.WebhookEnabled, ledger.WebhookUnknown, ledger.WebhookNone:
+	}
+}
+
+// PassWords says when the last pass ended and what it did, or that none has reported.
+func (o Overview) PassWords() string {
+	last := o.LastPass
+	if last.Ended.IsZero() {
+		return "none has reported yet"
+	}
+	words := phrase.Relative(last.Ended, o.At) + ", in " + phrase.Took(last.Ended.Sub(last.Began)) + ": "
+	switch last.Outcome {
+	case ledger.PassFailed:
+		return words + "it could read nothing"
+	case ledger.PassErrors:
+		words += phrase.Counted(last.Errors, "error") + ", "
+	case ledger.PassMore:
+		words += "its time ended before everything due was handled, "
+	case ledger.PassDone:
+	}
+	return words + phrase.Counted(last.Checked, "look-up") + ", " + phrase.Counted(last.Settled, "end") + " found, " +
+		phrase.Counted(last.Requeued, "effect") + " handed over again"
+}
+
+// WebhookWords says what the last pass saw of the webhook.
+func (o Overview) WebhookWords() string {
+	switch o.LastPass.Webhook {
+	case ledger.WebhookEnabled:
+		return "enabled"
+	case ledger.WebhookDisabled:
+		return "disabled: nothing is delivered"
+	case ledger.WebhookMissing:
+		return "missing: Gemini has none for the configured address"
+	case ledger.WebhookNone:
+		return "none is configured, or none was created yet"
+	case ledger.WebhookUnknown:
+	}
+	return "not known"
+}

@@ -1,0 +1,78 @@
+package overview
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// TestJudgePass: a pass that is late, one that failed and a webhook that does not deliver need an
+// operator; a pass that was cut off, an unchecked webhook and a pause do not.
+func TestJudgePass(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	ended := func(ago time.Duration, outcome ledger.PassOutcome, webhook ledger.WebhookHealth) Overview {
+		return Overview{At: now, LastPass: ledger.Pass{
+			Began: now.Add(-ago - 1500*time.Millisecond), Ended: now.Add(-ago), Outcome: outcome, Webhook: webhook,
+			Checked: 3, Settled: 1, Requeued: 2,
+		}}
+	}
+	failed := ended(0, ledger.PassFailed, ledger.WebhookUnknown)
+	failed.LastPass.Error = "no rights"
+	errs := ended(time.Minute, ledger.PassErrors, ledger.WebhookEnabled)
+	errs.LastPass.Errors, errs.LastPass.Error = 2, "deadline"
+	did := "3 look-ups, 1 end found, 2 effects handed over again"
+	for _, c := range []struct {
+		o              Overview
+		words, webhook string
+		problems       []string
+	}{
+		{Overview{At: now}, "none has reported yet", "not known", nil},
+		{ended(15*time.Minute-1, ledger.PassDone, ledger.WebhookEnabled), "14m59s ago, in 1s: " + did, "enabled", nil},
+		{
+			ended(15*time.Minute, ledger.PassMore, ledger.WebhookNone),
+			"15m00s ago, in 1s: its time ended before everything due was handled, " + did,
+			"none is configured, or none was created yet", []string{
+				"the last pass ended 15m00s ago, and one is made every 5m00s: do the scheduled passes run? | opledger reconcile",
+			},
+		},
+		{
+			failed, "0s ago, in 1s: it could read nothing", "not known",
+			[]string{"the last pass could read nothing: no rights | opledger reconcile"},
+		},
+		{
+			errs, "1m00s ago, in 1s: 2 errors, " + did, "enabled", []string{
+				"the last pass could not handle 2 documents, first: deadline | opledger reconcile",
+			},
+		},
+		{
+			ended(0, ledger.PassDone, ledger.WebhookDisabled), "0s ago, in 1s: " + did, "disabled: nothing is delivered",
+			[]string{
+				"the webhook is disabled: Gemini delivers nothing, and every end waits for a look-up | opledger webhook check",
+			},
+		},
+		{
+			ended(0, ledger.PassDone, ledger.WebhookMissing), "0s ago, in 1s: " + did,
+			"missing: Gemini has none for the configured address", []string{
+				"Gemini has no webhook for the configured address: every end waits for a look-up | opledger webhook check",
+			},
+		},
+	} {
+		c.o.judge(5 * time.Minute)
+		var got []string
+		for _, p := range c.o.Problems {
+			got = append(got, p.Words+" | "+p.Command)
+		}
+		if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", c.problems) {
+			t.Errorf("%q\nwant\n%q", got, c.problems)
+		}
+		if words := c.o.PassWords(); words != c.words {
+			t.Errorf("the pass: %q, want %q", words, c.words)
+		}
+		if words := c.o.WebhookWords(); words != c.webhook {
+			t.Errorf("the webhook: %q, want %q", words, c.webhook)
+		}
+	}
+}

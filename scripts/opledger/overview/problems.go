@@ -1,0 +1,80 @@
+package overview
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// What a Problem is about.
+const (
+	AboutPasses     = "passes"
+	AboutWebhook    = "webhook"
+	AboutConflicts  = "conflicts"
+	AboutDead       = "dead effects"
+	AboutEffects    = "effects"
+	AboutPending    = "pending operations"
+	AboutQuarantine = "quarantine"
+	AboutIntents    = "intents"
+	AboutDocuments  = "documents"
+)
+
+// A Problem needs an operator.
+type Problem struct {
+	About   string `json:"about"` // one of the above
+	Words   string `json:"problem"`
+	Command string `json:"command"` // that shows more of it
+}
+
+// OverdueAfter is for how long something may be due before that is a problem, as reconciliation
+// alerts: three intervals, and an hour at least [R8].
+func OverdueAfter(interval time.Duration) time.Duration { return max(3*interval, time.Hour) }
+
+// judge fills in the Problems.
+func (o *Overview) judge(interval time.Duration) {
+	overdue := OverdueAfter(interval)
+	o.Problems = []Problem{}
+	add := func(is bool, about, command, format string, args ...any) {
+		if is {
+			o.Problems = append(o.Problems, Problem{About: about, Words: fmt.Sprintf(format, args...),
+				Command: "opledger " + command})
+		}
+	}
+	late := func(since time.Time) bool { return !since.IsZero() && o.At.Sub(since) >= overdue }
+	add(o.Dead.N > 0, AboutDead, "list --dead", "%s with a dead effect", plural(o.Dead.Total, "operation"))
+	add(late(o.Effects.ClaimableSince), AboutEffects, "show "+phrase.ShellWord(string(o.Effects.First)),
+		"effects could have been run for %s: are they paused, do their workers and the scheduled passes run?",
+		phrase.Span(o.At.Sub(o.Effects.ClaimableSince)))
+	o.judgePass(interval, add)
+	add(late(o.Pending.DueSince), AboutPending, "list --pending", "a look-up is due for %s: do the scheduled passes run?",
+		phrase.Span(o.At.Sub(o.Pending.DueSince)))
+	add(o.Pending.Missing > 0, AboutPending, "list --pending", "%s that Gemini does not know",
+		atLeast(o.Pending.more, o.Pending.Missing, "pending operation"))
+	add(o.Pending.Stuck > 0, AboutPending, "list --pending", "%s pending for too long", phrase.Counted(o.Pending.Stuck,
+		"operation"))
+	add(o.Conflicts.N > 0, AboutConflicts, "list --conflict", "%s that ended in two ways within the last week",
+		plural(o.Conflicts.Total, "operation"))
+	add(o.Unread.Malformed > 0, AboutQuarantine, "quarantine list", "%s that could not be read",
+		atLeast(o.Unread.more, o.Unread.Malformed, "signed request"))
+	add(o.Intents.Abandoned > 0, AboutIntents, "list --intents", "%s given up: no operation was found",
+		atLeast(o.Intents.more, o.Intents.Abandoned, "intent"))
+	add(len(o.Broken) > 0, AboutDocuments, "list", "%s that cannot be read", phrase.Counted(len(o.Broken), "document"))
+}
+
+func plural(t ledger.Total, thing string) string {
+	if t.N != 1 {
+		thing += "s"
+	}
+	return t.String() + " " + thing
+}
+
+// atLeast counts what was read, of more or of all.
+func atLeast(more bool, n int, thing string) string {
+	words := phrase.Counted(n, thing)
+	if more {
+		words = "at least " + words
+	}
+	return words
+}

@@ -1,0 +1,31 @@
+package reconcile
+
+import (
+	"context"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// report stores how the pass ended after so long. failed: nothing could be read.
+func (p *pass) report(ctx context.Context, took time.Duration, failed error) {
+	c := p.count
+	last := ledger.Pass{
+		Began: p.start, Ended: p.start.Add(took), Due: c.Due, Checked: c.Checked, Settled: c.Settled,
+		Requeued: c.EffectsRequeued, Errors: c.Errors, Newer: c.Newer, Error: c.first, Webhook: p.webhook,
+		Effects: p.Effects,
+	}
+	switch {
+	case failed != nil:
+		last.Outcome, last.Error = ledger.PassFailed, ledger.PassError(failed)
+	case c.Errors > 0:
+		last.Outcome = ledger.PassErrors
+	case c.More:
+		last.Outcome = ledger.PassMore
+	default:
+		last.Outcome = ledger.PassDone
+	}
+	if err := p.lookups.Report(ctx, last); err != nil {
+		c.fail(ctx, "storing how the pass ended", err)
+	}
+}
