@@ -17,8 +17,10 @@ import (
 
 // statusSettings are the settings of the functions that status needs.
 type statusSettings struct {
-	Passes config.Passes
-	Pause  config.Pause
+	Passes  config.Passes
+	Effects struct {
+		Paused bool `env:"OPLEDGER_EFFECTS_PAUSED" envDefault:"false"`
+	}
 }
 
 func newStatus(outside environment) *cobra.Command {
@@ -66,7 +68,7 @@ func status(
 	ctx context.Context, w io.Writer, l *ledger.Ledger, settings statusSettings, s screen, asJSON bool,
 ) (needs, err error) {
 	o, err := overview.Read(ctx, l, overview.Options{
-		Interval: settings.Passes.Interval, Most: 100, Paused: settings.Pause.Paused,
+		Interval: settings.Passes.Interval, Most: 100, Paused: settings.Effects.Paused,
 	})
 	if err != nil {
 		return nil, err

@@ -54,8 +54,9 @@ type Receipt struct {
 // reducer drops leaves its delivery document and nothing else; a Conflict is noted in the record, too
 // [M5]. One that it applies changes the record, leaves its delivery and plans the effects of the new
 // state, in one commit; then their messages are published. An unknown operation becomes an
-// unregistered record, which runs no effect [W5]. Where an intent waits for the event's correlation id, the commit registers the operation
-// and binds the intent to it, whatever the reducer decides about the event itself [G6].
+// unregistered record, which runs no effect [W5]. Where an intent waits for the event's correlation
+// id, the commit registers the operation and binds the intent to it, whatever the reducer decides
+// about the event itself [G6].
 //
 // An event under another name than the operation that was registered with its correlation id is
 // about that operation only where Gemini did not issue the name. Otherwise it is about the

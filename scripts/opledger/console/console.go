@@ -21,6 +21,7 @@ import (
 type reader interface {
 	overview.Reader
 	Now(context.Context) (time.Time, error)
+	Ends(context.Context, ledger.Cursor, int) (ledger.Page[operation.Record], error)
 	Find(context.Context, operation.Name) ([]operation.Key, error)
 	Show(context.Context, operation.Key) (ledger.Story, error)
 	FailedItems(context.Context, operation.Key, string, ledger.Cursor, int) (ledger.Page[ledger.Item], error)

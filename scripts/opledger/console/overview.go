@@ -34,8 +34,9 @@ type attention struct {
 	Words, Detail, Link string
 }
 
-// overviewEnds is of how many operations the picture shows the ends.
-const overviewEnds = 30
+// overviewEnds is how many ends the picture shows at most: twice as many as the overview reads of a
+// list, so that fewer are read where each costs.
+const overviewEnds = 50
 
 // overviewLinks are the pages of what an overview tells about.
 var overviewLinks = map[string]string{
@@ -50,7 +51,7 @@ func loadOverview(c *Console, r *request) (any, error) {
 	o, err := overview.Read(r, c.ledger, overview.Options{
 		Interval: c.options.Interval, Most: c.options.Most, Paused: c.options.Effects.Paused,
 	})
-	newest, endsErr := c.ledger.List(r, ledger.Filter{Limit: overviewEnds})
+	newest, endsErr := c.ledger.Ends(r, ledger.Cursor{}, min(overviewEnds, 2*c.options.Most))
 	return overviewPage{Tiles: tiles(o), Attention: c.attention(o), Ends: drawEnds(newest.Items), Partial: o.Partial},
 		errors.Join(err, endsErr)
 }
@@ -145,7 +146,7 @@ type endBar struct {
 
 // The measures of the picture, in pixels.
 const (
-	endWidth  = 28
+	endWidth  = 20
 	endHeight = 120
 )
 
