@@ -155,8 +155,8 @@ var operationList = []ledgerTest{
 	}},
 	{"since a time, in every order", func(w *world) {
 		w.many(12)
-		since := w.now().Add(-4500 * time.Millisecond) // n08 to n11
-		f := ledger.Filter{Since: since}
+		w.name = nameOf(w, "batches/n08")
+		f := ledger.Filter{Since: w.record().CreatedAt}
 		equal(w, "found", fmt.Sprint(w.list(f)), "[batches/n11 batches/n10 batches/n09 batches/n08]")
 		f.States = []operation.State{operation.Failed}
 		equal(w, "failed", fmt.Sprint(w.list(f)), "[batches/n11 batches/n08]")
