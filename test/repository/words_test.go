@@ -70,6 +70,9 @@ func walk(t *testing.T, want func(path string) bool) map[string]string {
 		if hidden && entry.IsDir() && entry.Name() != ".ci" {
 			return fs.SkipDir // such as .git, and what a build keeps beside the source
 		}
+		if err == nil && entry.IsDir() && entry.Name() == "node_modules" {
+			return fs.SkipDir // other projects' files
+		}
 		if err != nil || entry.IsDir() || !want(path) {
 			return err
 		}
