@@ -1,0 +1,58 @@
+"""Creates operations with google-genai: one request each, which returns Gemini's name."""
+
+from __future__ import annotations
+
+import functools
+import os
+
+from google import genai
+from google.genai import types
+
+from opledger_client import Mark
+
+
+@functools.cache
+def client() -> genai.Client:
+    # Gemini runs, and charges for, each creation that it gets, so none may be repeated. 0 and 1
+    # do not do it in this version: with both, the creation of an interaction is repeated once.
+    once = types.HttpRetryOptions(attempts=-1)
+    options = types.HttpOptions(timeout=60_000, retry_options=once)
+    return genai.Client(api_key=os.environ["GEMINI_API_KEY"], http_options=options)
+
+
+def batch(file: str, mark: Mark) -> str:
+    """file was uploaded to Gemini, such as files/reviews."""
+    created = client().batches.create(
+        model="gemini-3.5-flash",
+        src=file,
+        config=types.CreateBatchJobConfig(
+            display_name=mark.display_name("reviews"),
+            webhook_config=types.WebhookConfig(user_metadata=mark.user_metadata()),
+        ),
+    )
+    return created.name or ""
+
+
+def video(prompt: str, mark: Mark) -> str:
+    created = client().models.generate_videos(
+        model="veo-3.1-generate-preview",
+        source=types.GenerateVideosSource(prompt=prompt),
+        config=types.GenerateVideosConfig(
+            webhook_config=types.WebhookConfig(user_metadata=mark.user_metadata()),
+        ),
+    )
+    return created.name or ""
+
+
+def interaction(text: str, mark: Mark) -> str:
+    created = client().interactions.create(
+        model="gemini-3.5-flash",
+        input=text,
+        background=True,  # else there is no operation to track
+        store=True,
+        webhook_config={"user_metadata": mark.user_metadata()},
+    )
+    return f"interactions/{created.id}" if created.id else ""
+
+
+CREATE = {"batch": batch, "video": video, "interaction": interaction}

@@ -1,0 +1,57 @@
+"""Creates operations over HTTP: one request each, which returns Gemini's name."""
+
+from __future__ import annotations
+
+import json
+import os
+import urllib.request
+from typing import Any
+
+from opledger_client import Mark
+
+GEMINI = os.environ.get("GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com")
+
+
+def post(path: str, body: dict[str, Any]) -> Any:
+    """Sends one request, and never repeats it: Gemini runs, and charges for, each that it gets."""
+    request = urllib.request.Request(
+        f"{GEMINI.rstrip('/')}/v1beta/{path}",
+        json.dumps(body).encode(),
+        {"Content-Type": "application/json", "x-goog-api-key": os.environ["GEMINI_API_KEY"]},
+    )
+    with urllib.request.urlopen(request, timeout=60) as response:
+        return json.load(response)
+
+
+def batch(file: str, mark: Mark) -> str:
+    """file was uploaded to Gemini, such as files/reviews."""
+    created = post("models/gemini-3.5-flash:batchGenerateContent", {
+        "batch": {
+            "displayName": mark.display_name("reviews"),
+            "inputConfig": {"fileName": file},
+            "webhookConfig": {"userMetadata": mark.user_metadata()},
+        },
+    })
+    return str(created["name"])
+
+
+def video(prompt: str, mark: Mark) -> str:
+    created = post("models/veo-3.1-generate-preview:predictLongRunning", {
+        "instances": [{"prompt": prompt}],
+        "webhookConfig": {"userMetadata": mark.user_metadata()},
+    })
+    return str(created["name"])
+
+
+def interaction(text: str, mark: Mark) -> str:
+    created = post("interactions", {
+        "model": "gemini-3.5-flash",
+        "input": text,
+        "background": True,  # else there is no operation to track
+        "store": True,
+        "webhook_config": {"user_metadata": mark.user_metadata()},
+    })
+    return f"interactions/{created['id']}"
+
+
+CREATE = {"batch": batch, "video": video, "interaction": interaction}

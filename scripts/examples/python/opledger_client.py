@@ -1,0 +1,378 @@
+"""A client of opledger: submit an operation to Gemini once, wait for its end, verify its effects.
+
+Copy this file. It needs Python 3.10 and the standard library, nothing else.
+
+    opledger = Opledger("http://127.0.0.1:8080")
+    submitted = opledger.submit_once("reviews-2026-11-22", create)  # create(mark) returns a name
+    ended = opledger.wait(submitted.operation.key)
+
+    verifier = Verifier(os.environ["OPLEDGER_EFFECT_SECRET"])
+    completion = verifier.verify(request.headers, request.body)
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+import random
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from http.client import HTTPException
+from typing import Any, Literal, Protocol
+
+Collection = Literal["batches", "operations", "interactions"]  # of batches, videos, interactions
+Outcome = Literal["refused", "earlier-run", "unanswered", "unregistered"]
+
+_TERMINAL = frozenset({"SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED"})
+_RETRIED = frozenset({0, 408, 429, 500, 502, 503, 504})  # 0: no answer
+_TIMEOUT = 60.0  # seconds, of one request; longer than _LONGEST_WAIT
+_LONGEST_WAIT = 30.0  # that opledger allows in one request
+_LONGEST_PAUSE = 60.0  # between two attempts, also where Retry-After asks for more
+_ATTEMPTS = 4  # within 4 s
+_PATIENT_ATTEMPTS = 8  # within half a minute
+_TOLERANCE = 300.0  # seconds between a signature's time and ours
+
+
+class OpledgerError(Exception):
+    """opledger refused a request, or did not answer it. The text ends with what to do."""
+
+    def __init__(
+        self, message: str, code: int = 0, problems: Sequence[str] = (), retry_after: float = 0.0
+    ) -> None:
+        super().__init__(f"{message}; {_remedy(code)}")
+        self.code = code  # the HTTP status; 0: no answer
+        self.problems = tuple(problems)  # every problem of an invalid request
+        self.retry_after = retry_after  # seconds
+
+
+class SubmitError(Exception):
+    """submit_once did not end with a registered operation. outcome says what runs at Gemini.
+
+    refused: nothing. The cause is Gemini's answer. The intent stays until it is forgotten.
+    earlier-run: perhaps what an earlier call submitted. Nothing was submitted now.
+    unanswered: perhaps one operation. The cause is what create raised.
+    unregistered: the operation name. The cause is why it is not registered.
+    """
+
+    def __init__(self, outcome: Outcome, correlation_id: str, why: object, name: str = "") -> None:
+        later = "if it runs, its event or a reconcile pass registers it"
+        text = {
+            "refused": f"Gemini refused it, and nothing runs ({why}); correct the request, and use "
+            f"another id, or this one after: opledger forget --intent {correlation_id}",
+            "earlier-run": f"an earlier run may have submitted it; {later}",
+            "unanswered": f"no answer says whether it was submitted ({why}); {later}",
+            "unregistered": f"{name} runs, but is not registered ({why}); its event or a reconcile "
+            "pass registers it, or register",
+        }[outcome]
+        super().__init__(f"{correlation_id}: {text}")
+        self.outcome: Outcome = outcome
+        self.correlation_id = correlation_id
+        self.name = name
+
+
+class NotSettledError(TimeoutError):
+    """wait ended before the operation. operation is its record as it was then."""
+
+    def __init__(self, operation: Operation) -> None:
+        super().__init__(f"{operation.key} is still {operation.state or 'unknown'}; wait again")
+        self.operation = operation
+
+
+class SignatureError(Exception):
+    """A request is not signed with the secret, or is too old. Answer 401: it is sent again."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What an operation must carry, so that it is found even if its submitter dies."""
+
+    correlation_id: str
+
+    def display_name(self, own: str = "") -> str:
+        """Returns the display name of a batch: own, cut to fit, and the id, as Gemini lists it."""
+        mark = f"opledger:{self.correlation_id}"
+        room = 128 - len(f" {mark}".encode())
+        return f"{own.strip().encode()[:room].decode(errors='ignore')} {mark}".strip()
+
+    def user_metadata(self, own: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Returns the user metadata of a webhook config: own, and the id, which events repeat."""
+        return {**(own or {}), "opledger_correlation_id": self.correlation_id}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """The ledger's record of an operation."""
+
+    key: str  # such as "batches/abc123"
+    name: str  # as Gemini gave it
+    state: str  # PENDING, RUNNING, REQUIRES_ACTION, SUCCEEDED, FAILED, CANCELLED or EXPIRED
+    result: Mapping[str, Any]  # outputFile, counts, errorCode, errorMessage
+    record: Mapping[str, Any]  # all that opledger answered
+
+    @property
+    def settled(self) -> bool:
+        """Whether the operation has ended."""
+        return self.state in _TERMINAL
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """The operation of a correlation id."""
+
+    operation: Operation
+    known: bool  # an earlier call submitted it
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What an effect sends: an operation has ended, or an item of a batch is there."""
+
+    idempotency_key: str  # the same in every repeat
+    operation: str  # such as "batches/abc123"
+    state: str
+    result: Mapping[str, Any]
+    item: Mapping[str, Any] | None  # key, and response or error; of an effect once per item
+    payload: Mapping[str, Any]  # all that opledger sent
+
+
+class Opledger:
+    """A client of opledger serve, or of the function Register. Threads may share it.
+
+    token is sent as a bearer token; where tokens expire, give a function that returns a valid one.
+    sleep, clock and uniform are time and randomness, for tests.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | Callable[[], str] = "",
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+        uniform: Callable[[float, float], float] = random.uniform,
+    ) -> None:
+        self._url = url.rstrip("/")
+        self._token = token
+        self._sleep = sleep
+        self._clock = clock
+        self._uniform = uniform
+        self._opener = urllib.request.build_opener(_NoRedirect)
+
+    def submit_once(
+        self,
+        correlation_id: str,
+        create: Callable[[Mark], str],
+        *,
+        collection: Collection | None = None,
+        job_kind: str = "",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Submitted:
+        """Submits an operation, once for a correlation id, however often it is called.
+
+        It records the intent, calls create, and registers the name that create returns. create
+        sends Gemini one request, which carries the mark, and never repeats it: Gemini would run,
+        and charge for, both. What an earlier call submitted is returned, and create not called.
+
+        Raises ValueError or OpledgerError where nothing was submitted, else SubmitError.
+        """
+        _check_correlation_id(correlation_id)
+        job = _job(correlation_id, job_kind, metadata)
+        status, answer = self._call(
+            "POST", "/register", {"intent": True, "collection": collection, **job}
+        )
+        if answer["intent"]["state"] == "BOUND":
+            return Submitted(self._read(answer["intent"]["operation"], 0), known=True)
+        if status != 201:
+            raise SubmitError("earlier-run", correlation_id, "")
+        name = _create(create, Mark(correlation_id))
+        try:
+            return Submitted(self._register({**job, "name": name}), known=False)
+        except OpledgerError as error:
+            raise SubmitError("unregistered", correlation_id, error, name) from error
+
+    def register(
+        self,
+        name: str,
+        *,
+        correlation_id: str = "",
+        job_kind: str = "",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Operation:
+        """Registers an operation that runs at Gemini. Repeating it only adds what is new."""
+        return self._register({**_job(correlation_id, job_kind, metadata), "name": name})
+
+    def wait(self, name: str, timeout: float = 600.0) -> Operation:
+        """Waits until an operation is settled; NotSettledError where timeout seconds are over."""
+        deadline = self._clock() + timeout
+        while True:
+            began = self._clock()
+            asked = max(0.0, min(_LONGEST_WAIT, deadline - began))
+            operation = self._read(name, asked)
+            if operation.settled:
+                return operation
+            if self._clock() >= deadline:
+                raise NotSettledError(operation)
+            # A server that is stopping answers early: the next one is not asked at once.
+            self._sleep(max(0.0, min(2.0, began + asked - self._clock())))
+
+    def _register(self, body: Mapping[str, Any]) -> Operation:
+        return _operation(self._call("POST", "/register", body, _PATIENT_ATTEMPTS)[1])
+
+    def _read(self, name: str, wait: float) -> Operation:
+        path = f"/operations/{urllib.parse.quote(name)}?wait={int(wait * 1000)}ms"
+        return _operation(self._call("GET", path, None, _PATIENT_ATTEMPTS)[1])
+
+    def _call(
+        self, method: str, path: str, body: Mapping[str, Any] | None, attempts: int = _ATTEMPTS
+    ) -> tuple[int, Any]:
+        """Repeats a request until it is answered: at opledger every request may be repeated."""
+        pause = 0.5
+        while True:
+            try:
+                return self._send(method, path, body)
+            except OpledgerError as error:
+                attempts -= 1
+                if attempts == 0 or error.code not in _RETRIED:
+                    raise
+                wanted = max(error.retry_after, self._uniform(pause / 2, pause))
+            self._sleep(min(wanted, _LONGEST_PAUSE))
+            pause = min(2 * pause, 8.0)
+
+    def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[int, Any]:
+        request = urllib.request.Request(self._url + path, method=method)
+        if body is not None:
+            request.data = json.dumps({k: v for k, v in body.items() if v}).encode()
+            request.add_header("Content-Type", "application/json")
+        if token := self._token if isinstance(self._token, str) else self._token():
+            request.add_header("Authorization", f"Bearer {token}")
+        what = f"{method} {self._url}{path}"
+        try:
+            with self._opener.open(request, timeout=_TIMEOUT) as response:
+                return response.status, json.load(response)
+        except urllib.error.HTTPError as error:
+            raise _refusal(what, error) from None
+        except (OSError, HTTPException, ValueError) as error:
+            raise OpledgerError(f"{what} was not answered: {error}") from error
+
+
+class Headers(Protocol):
+    """The headers of a request, as a dict or as any web framework has them."""
+
+    def items(self) -> Iterable[tuple[str, str]]: ...
+
+
+class Verifier:
+    """Verifies what an http effect sends, which is signed by Standard Webhooks.
+
+    secret is "whsec_…", or two with a space between while one replaces the other. now is the time,
+    for tests.
+    """
+
+    def __init__(self, secret: str, *, now: Callable[[], float] = time.time) -> None:
+        self._keys = [_key(text) for text in secret.split()]
+        self._now = now
+        if not self._keys:
+            raise ValueError("the secret is empty, and everyone could sign with it")
+
+    def verify(self, headers: Headers, body: bytes) -> Completion:
+        """Returns what a request says; body is its bytes as received. Raises SignatureError."""
+        given = {name.lower(): value for name, value in headers.items()}
+        stamp = given.get("webhook-timestamp", "")
+        signed = f"{given.get('webhook-id', '')}.{stamp}.".encode() + body
+        signatures = given.get("webhook-signature", "").encode().split()
+        expected = [b"v1," + base64.b64encode(hmac.digest(k, signed, "sha256")) for k in self._keys]
+        # A list, so that every comparison is made: the time must not tell which one fits.
+        if not any([hmac.compare_digest(e, s) for e in expected for s in signatures]):
+            raise SignatureError("no signature of the request fits the secret")
+        if not stamp.isdecimal() or abs(self._now() - int(stamp)) > _TOLERANCE:
+            raise SignatureError(f"the request was signed at {stamp!r}, which is not now")
+        payload = json.loads(body)
+        return Completion(
+            idempotency_key=payload["idempotencyKey"], operation=payload["operation"],
+            state=payload["state"], result=payload["result"], item=payload.get("item"),
+            payload=payload,
+        )
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect, which would carry the token to another host."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+def _create(create: Callable[[Mark], str], mark: Mark) -> str:
+    try:
+        name = create(mark)
+    except Exception as error:
+        # The SDK of Gemini has status_code or code, and urllib has code.
+        status = getattr(error, "status_code", getattr(error, "code", 0))
+        # After 408, 499 and 5xx Gemini may have begun.
+        refused = isinstance(status, int) and 400 <= status < 500 and status not in (408, 499)
+        outcome: Outcome = "refused" if refused else "unanswered"
+        raise SubmitError(outcome, mark.correlation_id, error) from error
+    if not name:
+        raise SubmitError("unanswered", mark.correlation_id, "the answer has no name")
+    return name
+
+
+def _job(
+    correlation_id: str, job_kind: str, metadata: Mapping[str, Any] | None
+) -> dict[str, object]:
+    return {"correlationId": correlation_id, "jobKind": job_kind, "metadata": metadata}
+
+
+def _operation(record: Mapping[str, Any]) -> Operation:
+    return Operation(
+        record["key"], record["name"], record["state"], record.get("result", {}), record
+    )
+
+
+def _refusal(what: str, error: urllib.error.HTTPError) -> OpledgerError:
+    """Reads an answer in opledger's form, {"error":{"message","problems"}}, or a proxy's."""
+    try:
+        text = error.read().decode(errors="replace")
+    except (OSError, HTTPException):
+        text = ""
+    try:
+        said = json.loads(text)["error"]
+        message, problems = str(said["message"]), said.get("problems") or ()
+    except (ValueError, TypeError, KeyError, AttributeError):
+        message, problems = text[:200].strip(), ()
+    seconds = error.headers.get("Retry-After", "")
+    retry_after = float(seconds) if seconds.isdecimal() else 0.0
+    message = f"{what}: {error.code} {message or error.reason}"
+    return OpledgerError(message, error.code, problems, retry_after)
+
+
+def _remedy(code: int) -> str:
+    if code in _RETRIED:
+        return "try again later: opledger does nothing twice"
+    return {
+        400: "correct the request",
+        401: "send a valid token: serve's OPLEDGER_SERVE_TOKEN, or an identity token for the URL",
+        403: "let the caller in: roles/run.invoker on Register, or serve's --allow-host",
+        404: "check the URL and the name, and register the operation first",
+        413: "send less metadata",
+    }.get(code, "check the URL")
+
+
+def _check_correlation_id(value: str) -> None:
+    fits = 1 <= len(value.encode()) <= 100 and value.isprintable()
+    if not fits or " " in value or "\ufffd" in value:
+        raise ValueError(f"the correlation id {value!r} is not 1 to 100 printable bytes, no spaces")
+
+
+def _key(secret: str) -> bytes:
+    try:
+        key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+    except ValueError:
+        key = b""
+    if not secret.startswith("whsec_") or len(key) < 16:
+        raise ValueError('the secret is not "whsec_" and the base64 of at least 16 bytes')
+    return key

@@ -1,0 +1,63 @@
+"""Receives the effects of opledger with the standard library alone.
+
+    OPLEDGER_EFFECT_SECRET=whsec_… python receiver.py
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from inbox import Inbox
+from opledger_client import SignatureError, Verifier
+
+MAX_BODY = 64 << 20  # bytes; an item of a batch has 32 MiB at most
+
+
+class Receiver(BaseHTTPRequestHandler):
+    verifier: Verifier
+    inbox: Inbox
+
+    def do_POST(self) -> None:
+        length = int(self.headers.get("Content-Length", 0))
+        if length > MAX_BODY:
+            self.answer(413)
+            return
+        try:
+            completion = self.verifier.verify(self.headers, self.rfile.read(length))
+        except SignatureError as error:
+            print("refused:", error, file=sys.stderr)
+            self.answer(401)  # it is sent again: a secret that is being changed loses nothing
+            return
+        key = completion.idempotency_key
+        new = self.inbox.accept(key, completion.payload)
+        print("accepted" if new else "repeated", key, completion.state, flush=True)
+        self.answer(200)  # a repeat, too: what it asks for is done
+
+    def answer(self, status: int) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Leaves the log to do_POST."""
+
+
+def main() -> None:
+    secret = os.environ.get("OPLEDGER_EFFECT_SECRET", "")
+    try:
+        Receiver.verifier = Verifier(secret)
+    except ValueError as error:
+        sys.exit(f"OPLEDGER_EFFECT_SECRET: {error}; opledger serve --forward-to prints one")
+    Receiver.inbox = Inbox(os.environ.get("INBOX", "inbox.db"))
+    server = ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "9000"))), Receiver)
+    print(f"receives on http://127.0.0.1:{server.server_port}/completions", flush=True)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""Receives the effects of opledger with Flask and the library of Standard Webhooks.
+
+    OPLEDGER_EFFECT_SECRET=whsec_… flask --app receiver_flask run --port 9000
+"""
+
+from __future__ import annotations
+
+import os
+
+from flask import Flask, request
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from inbox import Inbox
+
+app = Flask(__name__)
+webhook = Webhook(os.environ["OPLEDGER_EFFECT_SECRET"])  # refuses an empty one
+inbox = Inbox(os.environ.get("INBOX", "inbox.db"))
+
+
+@app.post("/completions")
+def receive() -> tuple[str, int]:
+    try:
+        completion = webhook.verify(request.get_data(), dict(request.headers))
+    except (WebhookVerificationError, ValueError):  # ValueError: a signature that is no base64
+        return "not signed by opledger", 401  # it is sent again
+    new = inbox.accept(completion["idempotencyKey"], completion)
+    app.logger.info("%s %s", "accepted" if new else "repeated", completion["idempotencyKey"])
+    return "", 200  # a repeat, too: what it asks for is done

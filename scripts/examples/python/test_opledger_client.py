@@ -1,0 +1,343 @@
+"""Tests of opledger_client against a server on this machine that answers as it is told."""
+
+from __future__ import annotations
+
+import json
+import threading
+import unittest
+import urllib.error
+from collections.abc import Callable
+from email.message import Message
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import opledger_client
+from opledger_client import (
+    Mark, NotSettledError, Opledger, OpledgerError, SignatureError, SubmitError, Verifier,
+)
+
+RECORD: dict[str, Any] = {
+    "key": "batches/abc", "name": "batches/abc", "state": "RUNNING", "version": 3,
+}
+SETTLED = {**RECORD, "state": "SUCCEEDED", "result": {"outputFile": "files/out"}}
+OPEN = {"intent": {"correlationId": "night-1", "state": "OPEN"}}
+BOUND = {"intent": {"correlationId": "night-1", "state": "BOUND", "operation": "batches/abc"}}
+
+Answer = tuple[int, Any] | tuple[int, Any, dict[str, str]] | None  # None: hang up
+
+
+class Server(ThreadingHTTPServer):
+    """Gives the answers of a test, one to each request, and keeps the requests."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answers: list[Answer] = []
+        self.requests: list[tuple[str, str, Any]] = []
+        self.headers: list[Message] = []
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.server.requests.append((self.command, self.path, json.loads(body) if body else None))
+        self.server.headers.append(self.headers)
+        answer = self.server.answers.pop(0)
+        if answer is None:
+            return
+        status, said, headers = answer if len(answer) == 3 else (*answer, {})
+        content = said.encode() if isinstance(said, str) else json.dumps(said).encode()
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_GET = do_POST
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Keeps the tests quiet."""
+
+
+class ClientTest(unittest.TestCase):
+    """A client with a clock of its own, which only its pauses move."""
+
+    def setUp(self) -> None:
+        self.server = Server()
+        thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(self.server.server_close)
+        self.addCleanup(self.server.shutdown)
+        self.now = 0.0
+        self.pauses: list[float] = []
+        self.client = Opledger(
+            f"http://127.0.0.1:{self.server.server_port}/",
+            sleep=self.pause,
+            clock=lambda: self.now,
+            uniform=lambda least, most: most,
+        )
+
+    def pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.now += seconds
+
+    def answers(self, *answers: Answer) -> None:
+        self.server.answers = list(answers)
+
+    def asked(self) -> list[str]:
+        return [f"{method} {path}" for method, path, _ in self.server.requests]
+
+
+def create(mark: Mark) -> str:
+    return "batches/abc"
+
+
+def fails(error: Exception) -> Callable[[Mark], str]:
+    def raises(mark: Mark) -> str:
+        raise error
+
+    return raises
+
+
+class Coded(Exception):
+    """An error as Gemini's SDK raises it."""
+
+    def __init__(self, **fields: object) -> None:
+        super().__init__(f"Gemini's answer {fields}")
+        self.__dict__.update(fields)
+
+
+class SubmitOnceTest(ClientTest):
+    def test_intent_then_creation_then_registration(self) -> None:
+        self.answers((201, OPEN), (201, RECORD))
+        order: list[str] = []
+
+        def creates(mark: Mark) -> str:
+            order.extend(self.asked())
+            return f"batches/{mark.user_metadata()['opledger_correlation_id']}"
+
+        submitted = self.client.submit_once(
+            "night-1", creates, collection="batches", job_kind="review", metadata={"rows": 3}
+        )
+        self.assertEqual(order, ["POST /register"])
+        job: dict[str, Any] = {
+            "correlationId": "night-1", "jobKind": "review", "metadata": {"rows": 3},
+        }
+        self.assertEqual(self.server.requests, [
+            ("POST", "/register", {**job, "intent": True, "collection": "batches"}),
+            ("POST", "/register", {**job, "name": "batches/night-1"}),
+        ])
+        self.assertFalse(submitted.known)
+        self.assertEqual(submitted.operation.key, "batches/abc")
+        self.assertEqual(submitted.operation.record["version"], 3)
+
+    def test_what_is_bound_is_not_created(self) -> None:
+        self.answers((200, BOUND), (200, SETTLED))
+        submitted = self.client.submit_once("night-1", fails(AssertionError("created")))
+        self.assertTrue(submitted.known)
+        self.assertEqual(submitted.operation.state, "SUCCEEDED")
+        self.assertEqual(self.asked()[1:], ["GET /operations/batches/abc?wait=0ms"])
+
+    def test_what_an_earlier_run_may_have_submitted_is_not_created(self) -> None:
+        for state in ("OPEN", "ABANDONED"):
+            with self.subTest(state):
+                self.answers((200, {"intent": {"state": state}}))
+                with self.assertRaises(SubmitError) as raised:
+                    self.client.submit_once("night-1", fails(AssertionError("created")))
+                self.assertEqual(raised.exception.outcome, "earlier-run")
+
+    def test_an_intent_whose_answer_was_lost_submits_nothing(self) -> None:
+        self.answers(None, (200, OPEN))  # its first attempt recorded it, or another run did
+        with self.assertRaises(SubmitError) as raised:
+            self.client.submit_once("night-1", fails(AssertionError("created")))
+        self.assertEqual(raised.exception.outcome, "earlier-run")
+
+    def test_no_intent_no_creation(self) -> None:
+        self.answers((400, {"error": {"code": 400, "message": "no", "problems": ["a", "b"]}}))
+        with self.assertRaises(OpledgerError) as raised:
+            self.client.submit_once("night-1", fails(AssertionError("created")))
+        self.assertEqual((raised.exception.code, raised.exception.problems), (400, ("a", "b")))
+
+    def test_creation_that_fails_is_never_repeated(self) -> None:
+        http = urllib.error.HTTPError("http://gemini", 404, "no such model", Message(), None)
+        for error, outcome in (
+            (Coded(code=400, status="INVALID_ARGUMENT"), "refused"),
+            (Coded(status_code=429), "refused"),
+            (http, "refused"),
+            (Coded(code=408), "unanswered"),
+            (Coded(code=499), "unanswered"),
+            (Coded(code=503), "unanswered"),
+            (Coded(status_code=None), "unanswered"),
+            (TimeoutError("timed out"), "unanswered"),
+        ):
+            with self.subTest(str(error)):
+                self.answers((201, OPEN))
+                self.server.requests.clear()
+                with self.assertRaises(SubmitError) as raised:
+                    self.client.submit_once("night-1", fails(error))
+                self.assertEqual(raised.exception.outcome, outcome)
+                self.assertIs(raised.exception.__cause__, error)
+                self.assertIn("night-1", str(raised.exception))
+                self.assertEqual(len(self.server.requests), 1)
+                self.assertEqual(self.pauses, [])
+        http.close()
+
+    def test_an_answer_without_a_name(self) -> None:
+        self.answers((201, OPEN))
+        with self.assertRaises(SubmitError) as raised:
+            self.client.submit_once("night-1", lambda mark: "")
+        self.assertEqual(raised.exception.outcome, "unanswered")
+
+    def test_registration_is_repeated_then_left_to_the_ledger(self) -> None:
+        away = (503, {"error": {"code": 503, "message": "the store is away"}})
+        self.answers((201, OPEN), away, None, (201, RECORD))
+        self.assertEqual(self.client.submit_once("night-1", create).operation.name, "batches/abc")
+        self.answers((201, OPEN), *[away] * 8)
+        with self.assertRaises(SubmitError) as raised:
+            self.client.submit_once("night-1", create)
+        self.assertEqual(raised.exception.outcome, "unregistered")
+        self.assertEqual(raised.exception.name, "batches/abc")
+
+    def test_ids_that_a_display_name_cannot_carry(self) -> None:
+        for value in ("", "two words", "tab\t", "x" * 101, "é" * 51, "\ufffd", "\u2028"):
+            with self.subTest(value), self.assertRaises(ValueError):
+                self.client.submit_once(value, fails(AssertionError("created")))
+        self.assertEqual(self.server.requests, [])
+
+
+class CallTest(ClientTest):
+    def test_retries_back_off_and_heed_retry_after(self) -> None:
+        away = (503, {"error": {"code": 503, "message": "away"}})
+        self.answers(
+            (503, "", {"Retry-After": "5"}), away, (502, "<html>"),
+            (429, "", {"Retry-After": "3600"}), away, away, away, (200, RECORD),
+        )
+        self.client.register("batches/abc")
+        self.assertEqual(self.pauses, [5, 1, 2, 60, 8, 8, 8])
+
+    def test_refusals_are_not_repeated(self) -> None:
+        for code, remedy in ((400, "correct"), (401, "token"), (403, "invoker"), (404, "register"),
+                             (405, "URL"), (302, "URL")):
+            with self.subTest(code):
+                self.answers((code, "<html>no</html>", {"Location": "/elsewhere"}))
+                self.server.requests.clear()
+                with self.assertRaisesRegex(OpledgerError, remedy) as raised:
+                    self.client.register("batches/abc")
+                self.assertEqual(raised.exception.code, code)
+                self.assertEqual(len(self.server.requests), 1)
+
+    def test_no_answer_has_no_code(self) -> None:
+        self.answers(*[None] * 8)
+        with self.assertRaisesRegex(OpledgerError, "was not answered.*try again later") as raised:
+            self.client.register("batches/abc")
+        self.assertEqual(raised.exception.code, 0)
+        self.assertEqual(len(self.server.requests), 8)
+
+    def test_token_is_asked_for_each_request(self) -> None:
+        tokens = iter(["one", "two"])
+        client = Opledger(f"http://127.0.0.1:{self.server.server_port}", lambda: next(tokens))
+        self.answers((200, RECORD), (200, RECORD))
+        client.register("batches/abc")
+        client.register("batches/abc")
+        sent = [headers["Authorization"] for headers in self.server.headers]
+        self.assertEqual(sent, ["Bearer one", "Bearer two"])
+
+
+class WaitTest(ClientTest):
+    def test_asks_until_it_is_settled(self) -> None:
+        self.answers((200, RECORD), (503, ""), (200, SETTLED))
+        operation = self.client.wait("models/veo/operations/a b")
+        self.assertTrue(operation.settled)
+        self.assertEqual(operation.result, {"outputFile": "files/out"})
+        path = "/operations/models/veo/operations/a%20b?wait=30000ms"
+        self.assertEqual(self.asked()[0], f"GET {path}")
+        self.assertEqual(self.pauses, [2, 0.5])
+
+    def test_ends_with_its_timeout(self) -> None:
+        self.answers(*[(200, RECORD)] * 3)  # early, as of a server that stops
+        with self.assertRaisesRegex(NotSettledError, "batches/abc is still RUNNING") as raised:
+            self.client.wait("batches/abc", timeout=3)
+        self.assertEqual(raised.exception.operation.state, "RUNNING")
+        self.assertEqual(self.pauses, [2, 1])
+
+
+class MarkTest(unittest.TestCase):
+    def test_display_name(self) -> None:
+        mark = Mark("night-1")
+        self.assertEqual(mark.display_name(), "opledger:night-1")
+        self.assertEqual(mark.display_name(" reviews "), "reviews opledger:night-1")
+        long = mark.display_name("é" * 100)
+        self.assertEqual(len(long.encode()), 127)  # no half of a letter
+        self.assertTrue(long.endswith("é opledger:night-1"))
+
+    def test_user_metadata_keeps_the_caller_s(self) -> None:
+        own = {"tenant": "a"}
+        marked = Mark("night-1").user_metadata(own)
+        self.assertEqual(marked, {"tenant": "a", "opledger_correlation_id": "night-1"})
+        self.assertEqual(own, {"tenant": "a"})
+
+
+class VerifierTest(unittest.TestCase):
+    """The vector was made by another implementation of Standard Webhooks."""
+
+    secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+    body = (
+        b'{"operation":"batches/abc","state":"SUCCEEDED","result":{},"metadata":null,'
+        b'"idempotencyKey":"gemini:batches/abc#publish"}'
+    )
+    signature = "v1,lhE7dBqoFlUIfm6wSRAXb0k0Xmt+fpycOBnyXdIy2Ks="
+
+    def headers(self, **changed: str) -> dict[str, str]:
+        headers = {
+            "Webhook-Id": "msg_1",
+            "WEBHOOK-TIMESTAMP": "1700000000",
+            "webhook-signature": self.signature,
+        }
+        return {**headers, **changed}
+
+    def verifier(self, secret: str = secret, now: float = 1700000000) -> Verifier:
+        return Verifier(secret, now=lambda: now)
+
+    def test_a_signed_completion(self) -> None:
+        other = "whsec_" + "b3RoZXJvdGhlcm90aGVyb3RoZXI="
+        for secret in (self.secret, f"{other} {self.secret}"):
+            completion = self.verifier(secret).verify(self.headers(), self.body)
+            self.assertEqual(completion.idempotency_key, "gemini:batches/abc#publish")
+            self.assertEqual((completion.operation, completion.state), ("batches/abc", "SUCCEEDED"))
+            self.assertIsNone(completion.item)
+        two = self.headers(**{"webhook-signature": f"v1a,x v1,AAAA {self.signature}"})
+        self.assertEqual(self.verifier().verify(two, self.body).state, "SUCCEEDED")
+
+    def test_what_is_refused(self) -> None:
+        wrong: dict[str, tuple[dict[str, str], bytes]] = {
+            "other body": (self.headers(), self.body + b" "),
+            "other id": (self.headers(**{"Webhook-Id": "msg_2"}), self.body),
+            "no headers": ({}, self.body),
+            "no signature": (self.headers(**{"webhook-signature": ""}), self.body),
+            "another version": (
+                self.headers(**{"webhook-signature": f"v2{self.signature[2:]}"}), self.body,
+            ),
+            "letters for a time": (self.headers(**{"WEBHOOK-TIMESTAMP": "now"}), self.body),
+        }
+        for name, (headers, body) in wrong.items():
+            with self.subTest(name), self.assertRaises(SignatureError):
+                self.verifier().verify(headers, body)
+
+    def test_time(self) -> None:
+        for away in (-300, 300):
+            self.verifier(now=1700000000 + away).verify(self.headers(), self.body)
+        for away in (-301, 301):
+            with self.assertRaisesRegex(SignatureError, "1700000000"):
+                self.verifier(now=1700000000 + away).verify(self.headers(), self.body)
+
+    def test_secrets_that_anyone_could_sign_with(self) -> None:
+        for secret in ("", "  ", "whsec_", "whsec_c2hvcnQ=", "whsec_not base64", self.secret[6:]):
+            with self.subTest(secret), self.assertRaises(ValueError) as raised:
+                Verifier(secret)
+            self.assertNotIn("c2hvcnQ", str(raised.exception))
+
+
+if __name__ == "__main__":
+    unittest.main()
