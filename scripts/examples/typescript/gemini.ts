@@ -1,0 +1,48 @@
+// Creates operations with @google/genai: one request each, which returns Gemini's name.
+
+import { GoogleGenAI } from "@google/genai";
+
+import type { Mark } from "./opledger.js";
+
+// Gemini runs, and charges for, each creation that it gets, so none may be repeated. Batches and
+// videos are sent once by default; an interaction five times, unless maxRetries is 0.
+const gemini = new GoogleGenAI({
+  apiKey: process.env.GEMINI_API_KEY ?? "",
+  httpOptions: { timeout: 60_000 },
+});
+
+/** @param file uploaded to Gemini before, such as files/reviews */
+export async function batch(file: string, mark: Mark): Promise<string> {
+  const created = await gemini.batches.create({
+    model: "gemini-3.5-flash",
+    src: file,
+    config: {
+      displayName: mark.displayName("reviews"),
+      webhookConfig: { userMetadata: mark.userMetadata() },
+    },
+  });
+  return created.name ?? "";
+}
+
+export async function video(prompt: string, mark: Mark): Promise<string> {
+  const created = await gemini.models.generateVideos({
+    model: "veo-3.1-generate-preview",
+    source: { prompt },
+    config: { webhookConfig: { userMetadata: mark.userMetadata() } },
+  });
+  return created.name ?? "";
+}
+
+export async function interaction(text: string, mark: Mark): Promise<string> {
+  const created = await gemini.interactions.create(
+    {
+      model: "gemini-3.5-flash",
+      input: text,
+      background: true, // else there is no operation to track
+      store: true,
+      webhook_config: { user_metadata: mark.userMetadata() },
+    },
+    { maxRetries: 0 },
+  );
+  return created.id ? `interactions/${created.id}` : "";
+}

@@ -1,0 +1,317 @@
+// Tests of opledger.ts against a server on this machine that answers as it is told.
+
+import assert from "node:assert/strict";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, describe, it } from "node:test";
+
+import {
+  Mark, NotSettledError, Opledger, OpledgerError, settled, SignatureError, SubmitError, Verifier,
+  type Environment,
+} from "./opledger.js";
+
+const RECORD = { key: "batches/abc", name: "batches/abc", state: "RUNNING" };
+const SETTLED = { ...RECORD, state: "SUCCEEDED", result: { outputFile: "files/out" } };
+const OPEN = { intent: { correlationId: "night-1", state: "OPEN" } };
+const BOUND = { intent: { correlationId: "night-1", state: "BOUND", operation: "batches/abc" } };
+const AWAY = { status: 503, body: { error: { code: 503, message: "the store is away" } } };
+
+type Answer = { status: number; body: unknown; headers?: Record<string, string> } | "hang up";
+
+let server: Server;
+let answers: Answer[];
+let requests: { asked: string; body: unknown; headers: IncomingHttpHeaders }[];
+let pauses: number[];
+let client: Opledger;
+let url: string;
+
+/** A clock that only pauses move. */
+function environment(): Environment {
+  let now = 0;
+  return {
+    now: () => now,
+    sleep: async (ms) => {
+      pauses.push(ms);
+      now += ms;
+    },
+    random: () => 1,
+  };
+}
+
+beforeEach(async () => {
+  [answers, requests, pauses] = [[], [], []];
+  server = createServer(async (request, response) => {
+    const chunks: Buffer[] = await request.toArray();
+    const text = Buffer.concat(chunks).toString();
+    const asked = `${request.method} ${request.url}`;
+    requests.push({ asked, body: text && JSON.parse(text), headers: request.headers });
+    const answer = answers.shift();
+    if (answer === undefined || answer === "hang up") {
+      request.socket.destroy();
+      return;
+    }
+    response.writeHead(answer.status, answer.headers);
+    response.end(typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body));
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  client = new Opledger(`${url}/`, "", environment());
+});
+
+afterEach(async () => {
+  server.closeAllConnections();
+  await new Promise((closed) => server.close(closed));
+});
+
+const create = async () => "batches/abc";
+const mustNot = () => assert.fail("created");
+const throws = (error: unknown) => async () => {
+  throw error;
+};
+
+async function failure<E extends Error>(
+  promise: Promise<unknown>, kind: abstract new (...args: never[]) => E,
+): Promise<E> {
+  const error = await promise.then(() => assert.fail("no error"), (e: unknown) => e);
+  assert.ok(error instanceof kind, String(error));
+  return error;
+}
+
+describe("submitOnce", () => {
+  it("records the intent, creates, and registers", async () => {
+    answers = [{ status: 201, body: OPEN }, { status: 201, body: RECORD }];
+    const before: string[] = [];
+    const submitted = await client.submitOnce(
+      "night-1",
+      async (mark) => {
+        before.push(...requests.map((request) => request.asked));
+        return `batches/${mark.userMetadata()["opledger_correlation_id"]}`;
+      },
+      { collection: "batches", jobKind: "review", metadata: { rows: 3 } },
+    );
+    assert.deepEqual(before, ["POST /register"]);
+    const job = { correlationId: "night-1", jobKind: "review", metadata: { rows: 3 } };
+    assert.deepEqual(requests.map((request) => request.body), [
+      { ...job, intent: true, collection: "batches" },
+      { ...job, name: "batches/night-1" },
+    ]);
+    assert.deepEqual(submitted, { operation: RECORD, known: false });
+  });
+
+  it("does not create what is bound", async () => {
+    answers = [{ status: 200, body: BOUND }, { status: 200, body: SETTLED }];
+    const submitted = await client.submitOnce("night-1", mustNot);
+    assert.deepEqual(submitted, { operation: SETTLED, known: true });
+    assert.equal(requests[1]?.asked, "GET /operations/batches/abc?wait=0ms");
+  });
+
+  it("does not create what an earlier run may have submitted", async () => {
+    for (const state of ["OPEN", "ABANDONED"]) {
+      answers = [{ status: 200, body: { intent: { state } } }];
+      const error = await failure(client.submitOnce("night-1", mustNot), SubmitError);
+      assert.equal(error.outcome, "earlier-run");
+    }
+  });
+
+  it("submits nothing after an intent whose answer was lost", async () => {
+    answers = ["hang up", { status: 200, body: OPEN }]; // recorded at first, or by another run
+    const error = await failure(client.submitOnce("night-1", mustNot), SubmitError);
+    assert.equal(error.outcome, "earlier-run");
+  });
+
+  it("creates nothing without an intent", async () => {
+    const said = { code: 400, message: "no", problems: ["a", "b"] };
+    answers = [{ status: 400, body: { error: said } }];
+    const error = await failure(client.submitOnce("night-1", mustNot), OpledgerError);
+    assert.deepEqual([error.code, error.problems], [400, ["a", "b"]]);
+  });
+
+  it("never repeats a creation", async () => {
+    for (const [cause, outcome] of [
+      [Object.assign(new Error("invalid"), { status: 400 }), "refused"],
+      [Object.assign(new Error("too many"), { status: 429 }), "refused"],
+      [Object.assign(new Error("slow"), { status: 408 }), "unanswered"],
+      [Object.assign(new Error("closed"), { status: 499 }), "unanswered"],
+      [Object.assign(new Error("away"), { status: 503 }), "unanswered"],
+      [Object.assign(new Error("words"), { status: "INTERNAL" }), "unanswered"],
+      [new TypeError("fetch failed"), "unanswered"],
+      [undefined, "unanswered"],
+    ] as const) {
+      answers = [{ status: 201, body: OPEN }];
+      requests = [];
+      const error = await failure(client.submitOnce("night-1", throws(cause)), SubmitError);
+      assert.equal(error.outcome, outcome);
+      assert.equal(error.cause, cause);
+      assert.match(error.message, /^night-1: /);
+      assert.equal(requests.length, 1);
+      assert.deepEqual(pauses, []);
+    }
+  });
+
+  it("knows no operation without a name", async () => {
+    answers = [{ status: 201, body: OPEN }];
+    const error = await failure(client.submitOnce("night-1", async () => ""), SubmitError);
+    assert.equal(error.outcome, "unanswered");
+  });
+
+  it("repeats the registration, then leaves it to the ledger", async () => {
+    answers = [{ status: 201, body: OPEN }, AWAY, "hang up", { status: 201, body: RECORD }];
+    assert.equal((await client.submitOnce("night-1", create)).operation.name, "batches/abc");
+    answers = [{ status: 201, body: OPEN }, ...Array<Answer>(8).fill(AWAY)];
+    const error = await failure(client.submitOnce("night-1", create), SubmitError);
+    assert.deepEqual([error.outcome, error.operationName], ["unregistered", "batches/abc"]);
+  });
+
+  it("refuses ids that a display name cannot carry", async () => {
+    const long = ["x".repeat(101), "é".repeat(51)];
+    for (const id of ["", "two words", "tab\t", "\ufffd", "\ud800", "\u2028", ...long]) {
+      await failure(client.submitOnce(id, mustNot), RangeError);
+    }
+    assert.deepEqual(requests, []);
+  });
+});
+
+describe("a request", () => {
+  it("is repeated with a back-off that heeds Retry-After", async () => {
+    answers = [
+      { status: 503, body: "", headers: { "Retry-After": "5" } },
+      AWAY,
+      { status: 502, body: "<html>" },
+      { status: 429, body: "", headers: { "Retry-After": "3600" } },
+      ...Array<Answer>(3).fill(AWAY),
+      { status: 200, body: RECORD },
+    ];
+    await client.register("batches/abc");
+    assert.deepEqual(pauses, [5_000, 1_000, 2_000, 60_000, 8_000, 8_000, 8_000]);
+  });
+
+  it("is not repeated where it is refused", async () => {
+    for (const [status, remedy] of [
+      [400, /correct/],
+      [401, /token/],
+      [403, /invoker/],
+      [404, /register/],
+      [405, /URL/],
+      [302, /URL/],
+    ] as const) {
+      answers = [{ status, body: "<html>no</html>", headers: { Location: "/elsewhere" } }];
+      requests = [];
+      const error = await failure(client.register("batches/abc"), OpledgerError);
+      assert.equal(error.code, status);
+      assert.match(error.message, remedy);
+      assert.equal(requests.length, 1);
+    }
+  });
+
+  it("without an answer has no code", async () => {
+    const error = await failure(client.register("batches/abc"), OpledgerError);
+    assert.equal(error.code, 0);
+    assert.match(error.message, /was not answered: .*try again later/);
+    assert.equal(requests.length, 8);
+  });
+
+  it("asks for a token each time", async () => {
+    const tokens = ["one", "two"];
+    const authorized = new Opledger(url, async () => tokens.shift() ?? "");
+    answers = [{ status: 200, body: RECORD }, { status: 200, body: RECORD }];
+    await authorized.register("batches/abc");
+    await authorized.register("batches/abc");
+    const sent = requests.map(({ headers }) => headers.authorization);
+    assert.deepEqual(sent, ["Bearer one", "Bearer two"]);
+  });
+});
+
+describe("wait", () => {
+  it("asks until it is settled", async () => {
+    answers = [{ status: 200, body: RECORD }, AWAY, { status: 200, body: SETTLED }];
+    const operation = await client.wait("models/veo/operations/a b");
+    assert.ok(settled(operation));
+    assert.equal(operation.result?.outputFile, "files/out");
+    assert.equal(requests[0]?.asked, "GET /operations/models/veo/operations/a%20b?wait=30000ms");
+    assert.deepEqual(pauses, [2_000, 500]);
+  });
+
+  it("ends with its time", async () => {
+    answers = Array<Answer>(3).fill({ status: 200, body: RECORD }); // early, as a server that stops
+    const error = await failure(client.wait("batches/abc", 3_000), NotSettledError);
+    assert.match(error.message, /batches\/abc is still RUNNING/);
+    assert.equal(error.operation.state, "RUNNING");
+    assert.deepEqual(pauses, [2_000, 1_000]);
+  });
+});
+
+describe("a mark", () => {
+  it("is the last word of the display name", () => {
+    const mark = new Mark("night-1");
+    assert.equal(mark.displayName(), "opledger:night-1");
+    assert.equal(mark.displayName(" reviews "), "reviews opledger:night-1");
+    const long = mark.displayName("é".repeat(100));
+    assert.equal(Buffer.byteLength(long), 127); // no half of a letter
+    assert.ok(long.endsWith("é opledger:night-1"));
+  });
+
+  it("keeps the caller's user metadata", () => {
+    const own = { tenant: "a" };
+    const marked = new Mark("night-1").userMetadata(own);
+    assert.deepEqual(marked, { tenant: "a", opledger_correlation_id: "night-1" });
+    assert.deepEqual(own, { tenant: "a" });
+  });
+});
+
+describe("verify", () => {
+  const secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+  const body = Buffer.from(
+    '{"operation":"batches/abc","state":"SUCCEEDED","result":{},"metadata":null,' +
+      '"idempotencyKey":"gemini:batches/abc#publish"}',
+  );
+  const signature = "v1,lhE7dBqoFlUIfm6wSRAXb0k0Xmt+fpycOBnyXdIy2Ks="; // of the library
+  const headers = {
+    "Webhook-Id": "msg_1", "WEBHOOK-TIMESTAMP": "1700000000", "webhook-signature": signature,
+  };
+  const at = (seconds: number, text = secret) =>
+    new Verifier(text, () => 1000 * (1_700_000_000 + seconds));
+
+  it("returns what is signed", () => {
+    const other = "whsec_b3RoZXJvdGhlcm90aGVyb3RoZXI=";
+    const several = { ...headers, "webhook-signature": `v1a,x v1,AAAA ${signature}` };
+    for (const completion of [
+      at(0).verify(headers, body),
+      at(0).verify(new Headers(headers), body),
+      at(0).verify(several, body),
+      at(0, `${other} ${secret}`).verify(headers, body),
+    ]) {
+      assert.equal(completion.idempotencyKey, "gemini:batches/abc#publish");
+      assert.equal(completion.state, "SUCCEEDED");
+    }
+  });
+
+  it("refuses everything else", () => {
+    for (const [changed, content] of [
+      [headers, Buffer.concat([body, Buffer.from(" ")])],
+      [{ ...headers, "Webhook-Id": "msg_2" }, body],
+      [{}, body],
+      [{ ...headers, "webhook-signature": "" }, body],
+      [{ ...headers, "webhook-signature": signature.replace("v1", "v2") }, body],
+      [{ ...headers, "WEBHOOK-TIMESTAMP": "now" }, body],
+    ] as const) {
+      assert.throws(() => at(0).verify({ ...changed }, content), SignatureError);
+    }
+  });
+
+  it("refuses what was signed too long ago, or too far ahead", () => {
+    for (const seconds of [-300, 300]) at(seconds).verify(headers, body);
+    for (const seconds of [-301, 301]) {
+      assert.throws(() => at(seconds).verify(headers, body), /1700000000/);
+    }
+  });
+
+  it("refuses secrets that anyone could sign with", () => {
+    const bare = secret.slice("whsec_".length);
+    for (const weak of ["", "  ", "whsec_", "whsec_c2hvcnQ=", "whsec_not base64", bare]) {
+      assert.throws(
+        () => new Verifier(weak),
+        (error) => error instanceof RangeError && !error.message.includes("c2hvcnQ"),
+      );
+    }
+  });
+});

@@ -1,0 +1,441 @@
+/**
+ * A client of opledger: submit an operation to Gemini once, wait for its end, verify its effects.
+ *
+ * Copy this file. It needs Node 20, nothing else.
+ *
+ *     const opledger = new Opledger("http://127.0.0.1:8080");
+ *     const { operation } = await opledger.submitOnce("reviews-2026-11-22", create);
+ *     const ended = await opledger.wait(operation.key);
+ *
+ *     const verifier = new Verifier(process.env.OPLEDGER_EFFECT_SECRET ?? "");
+ *     const completion = verifier.verify(request.headers, body);
+ */
+
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Of batches, videos and interactions. */
+export type Collection = "batches" | "operations" | "interactions";
+
+export type State =
+  | "PENDING" | "RUNNING" | "REQUIRES_ACTION" | "SUCCEEDED" | "FAILED" | "CANCELLED" | "EXPIRED"
+  | (string & {}); // a word that Gemini adds later
+
+/** What an operation is for. */
+export interface Job {
+  collection?: Collection;
+  jobKind?: string;
+  metadata?: Record<string, unknown>;
+}
+
+/** How an operation ended. */
+export interface Result {
+  outputFile?: string;
+  inline?: boolean;
+  errorCode?: string;
+  errorMessage?: string;
+  counts?: { total: number; succeeded: number; failed: number; pending: number };
+}
+
+/** The ledger's record of an operation; it has more fields than these. */
+export interface Operation {
+  /** Such as "batches/abc123". */
+  key: string;
+  /** As Gemini gave it. */
+  name: string;
+  state: State;
+  jobKind?: string;
+  correlationId?: string;
+  metadata?: Record<string, unknown>;
+  result?: Result;
+  effects?: Record<string, string>;
+}
+
+/** The operation of a correlation id. */
+export interface Submitted {
+  operation: Operation;
+  /** An earlier call submitted it. */
+  known: boolean;
+}
+
+/** What an effect sends: an operation has ended, or an item of a batch is there. */
+export interface Completion {
+  /** The same in every repeat. */
+  idempotencyKey: string;
+  /** Such as "batches/abc123". */
+  operation: string;
+  state: State;
+  jobKind?: string;
+  result: Result;
+  metadata: Record<string, unknown> | null;
+  /** Of an effect that runs once per item. */
+  item?: { key: string; response?: unknown; error?: unknown };
+}
+
+/** opledger refused a request, or did not answer it. The message ends with what to do. */
+export class OpledgerError extends Error {
+  override name = "OpledgerError";
+
+  constructor(
+    message: string,
+    /** The HTTP status; 0: no answer. */
+    readonly code: number,
+    /** Every problem of an invalid request. */
+    readonly problems: readonly string[] = [],
+    readonly retryAfterMs = 0,
+    options?: ErrorOptions,
+  ) {
+    super(`${message}; ${remedy(code)}`, options);
+  }
+}
+
+/**
+ * What runs at Gemini after submitOnce failed.
+ *
+ * - refused: nothing. The cause is Gemini's answer. The intent stays until it is forgotten.
+ * - earlier-run: perhaps what an earlier call submitted. Nothing was submitted now.
+ * - unanswered: perhaps one operation. The cause is what create threw.
+ * - unregistered: the operation with the name. The cause is why it is not registered.
+ */
+export type Outcome = "refused" | "earlier-run" | "unanswered" | "unregistered";
+
+/** submitOnce did not end with a registered operation. */
+export class SubmitError extends Error {
+  override name = "SubmitError";
+
+  constructor(
+    readonly outcome: Outcome,
+    readonly correlationId: string,
+    cause?: unknown,
+    /** The name that Gemini gave, where it did. */
+    readonly operationName = "",
+  ) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const later = "if it runs, its event or a reconcile pass registers it";
+    const text = {
+      refused:
+        `Gemini refused it, and nothing runs (${why}); correct the request, and use another id, ` +
+        `or this one after: opledger forget --intent ${correlationId}`,
+      "earlier-run": `an earlier run may have submitted it; ${later}`,
+      unanswered: `no answer says whether it was submitted (${why}); ${later}`,
+      unregistered:
+        `${operationName} runs, but is not registered (${why}); its event or a reconcile pass ` +
+        "registers it, or register",
+    }[outcome];
+    super(`${correlationId}: ${text}`, { cause });
+  }
+}
+
+/** wait ended before the operation. */
+export class NotSettledError extends Error {
+  override name = "NotSettledError";
+
+  /** @param operation its record as it was then */
+  constructor(readonly operation: Operation) {
+    super(`${operation.key} is still ${operation.state || "unknown"}; wait again`);
+  }
+}
+
+/** A request is not signed with the secret, or is too old. Answer 401: it is sent again. */
+export class SignatureError extends Error {
+  override name = "SignatureError";
+}
+
+/** What an operation must carry, so that it is found even if its submitter dies. */
+export class Mark {
+  constructor(readonly correlationId: string) {}
+
+  /** Returns the display name of a batch: own, cut to fit, and the id, as Gemini lists it. */
+  displayName(own = ""): string {
+    const mark = `opledger:${this.correlationId}`;
+    const room = 128 - Buffer.byteLength(` ${mark}`);
+    const cut = Buffer.from(own.trim()).subarray(0, room).toString().replace(/\ufffd+$/, "");
+    return `${cut} ${mark}`.trim();
+  }
+
+  /** Returns the user metadata of a webhook config: own, and the id, which events repeat. */
+  userMetadata(own: Record<string, unknown> = {}): Record<string, unknown> {
+    return { ...own, opledger_correlation_id: this.correlationId };
+  }
+}
+
+/** Time and randomness, for tests. */
+export interface Environment {
+  /** Milliseconds that never run backwards. */
+  now(): number;
+  sleep(ms: number): Promise<unknown>;
+  /** From 0 to 1. */
+  random(): number;
+}
+
+const REAL: Environment = {
+  now: () => performance.now(),
+  sleep: (ms) => sleep(ms),
+  random: Math.random,
+};
+
+const TERMINAL: readonly string[] = ["SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED"];
+const RETRIED: readonly number[] = [0, 408, 429, 500, 502, 503, 504]; // 0: no answer
+const TIMEOUT_MS = 60_000; // of one request; longer than LONGEST_WAIT_MS
+const LONGEST_WAIT_MS = 30_000; // that opledger allows in one request
+const LONGEST_PAUSE_MS = 60_000; // between two attempts, also where Retry-After asks for more
+const ATTEMPTS = 4; // within 4 s
+const PATIENT_ATTEMPTS = 8; // within half a minute
+const TOLERANCE_S = 300; // between a signature's time and ours
+
+/** Whether an operation has ended. */
+export function settled(operation: Operation): boolean {
+  return TERMINAL.includes(operation.state);
+}
+
+/** A client of opledger serve, or of the function Register. */
+export class Opledger {
+  readonly #url: string;
+  readonly #token: () => string | Promise<string>;
+  readonly #environment: Environment;
+
+  /** @param token a bearer token; where tokens expire, a function that returns a valid one */
+  constructor(
+    url: string,
+    token: string | (() => string | Promise<string>) = "",
+    environment: Environment = REAL,
+  ) {
+    this.#url = url.replace(/\/+$/, "");
+    this.#token = typeof token === "string" ? () => token : token;
+    this.#environment = environment;
+  }
+
+  /**
+   * Submits an operation, once for a correlation id, however often it is called.
+   *
+   * It records the intent, calls create, and registers the name that create returns. create sends
+   * Gemini one request, which carries the mark, and never repeats it: Gemini would run, and charge
+   * for, both. What an earlier call submitted is returned, and create not called.
+   *
+   * @throws RangeError or OpledgerError where nothing was submitted, else SubmitError
+   */
+  async submitOnce(
+    correlationId: string,
+    create: (mark: Mark) => Promise<string>,
+    { collection, ...job }: Job = {},
+  ): Promise<Submitted> {
+    checkCorrelationId(correlationId);
+    const { status, answer } = await this.#call<{ intent: { state: string; operation?: string } }>(
+      "POST", "/register", { ...job, intent: true, correlationId, collection },
+    );
+    const { state, operation } = answer.intent;
+    if (state === "BOUND" && operation) {
+      return { operation: await this.#read(operation, 0), known: true };
+    }
+    if (status !== 201) throw new SubmitError("earlier-run", correlationId);
+    const name = await createOnce(create, new Mark(correlationId));
+    try {
+      return { operation: await this.register(name, { ...job, correlationId }), known: false };
+    } catch (error) {
+      throw new SubmitError("unregistered", correlationId, error, name);
+    }
+  }
+
+  /** Registers an operation that runs at Gemini. Repeating it only adds what is new. */
+  async register(
+    name: string,
+    job: Omit<Job, "collection"> & { correlationId?: string } = {},
+  ): Promise<Operation> {
+    const body = { ...job, name };
+    return (await this.#call<Operation>("POST", "/register", body, PATIENT_ATTEMPTS)).answer;
+  }
+
+  /** Waits until an operation is settled; NotSettledError where the time is over. */
+  async wait(name: string, timeoutMs = 600_000): Promise<Operation> {
+    const { now, sleep } = this.#environment;
+    const deadline = now() + timeoutMs;
+    for (;;) {
+      const began = now();
+      const asked = Math.max(0, Math.min(LONGEST_WAIT_MS, deadline - began));
+      const operation = await this.#read(name, asked);
+      if (settled(operation)) return operation;
+      if (now() >= deadline) throw new NotSettledError(operation);
+      // A server that is stopping answers early: the next one is not asked at once.
+      await sleep(Math.max(0, Math.min(2_000, began + asked - now())));
+    }
+  }
+
+  async #read(name: string, waitMs: number): Promise<Operation> {
+    const quoted = name.split("/").map(encodeURIComponent).join("/");
+    const path = `/operations/${quoted}?wait=${Math.floor(waitMs)}ms`;
+    return (await this.#call<Operation>("GET", path, undefined, PATIENT_ATTEMPTS)).answer;
+  }
+
+  /** Repeats a request until it is answered: at opledger every request may be repeated. */
+  async #call<T>(
+    method: string, path: string, body?: object, attempts = ATTEMPTS,
+  ): Promise<{ status: number; answer: T }> {
+    for (let attempt = 1, pause = 500; ; attempt++, pause = Math.min(2 * pause, 8_000)) {
+      try {
+        return await this.#send<T>(method, path, body);
+      } catch (error) {
+        const repeat = error instanceof OpledgerError && RETRIED.includes(error.code);
+        if (!repeat || attempt === attempts) throw error;
+        const jittered = pause * (0.5 + this.#environment.random() / 2);
+        const wanted = Math.max(error.retryAfterMs, jittered);
+        await this.#environment.sleep(Math.min(wanted, LONGEST_PAUSE_MS));
+      }
+    }
+  }
+
+  async #send<T>(
+    method: string, path: string, body?: object,
+  ): Promise<{ status: number; answer: T }> {
+    const headers = new Headers();
+    if (body) headers.set("Content-Type", "application/json");
+    const token = await this.#token();
+    if (token) headers.set("Authorization", `Bearer ${token}`);
+    const what = `${method} ${this.#url}${path}`;
+    let response: Response, text: string;
+    try {
+      response = await fetch(this.#url + path, {
+        method,
+        headers,
+        body: body ? JSON.stringify(body) : null,
+        redirect: "manual", // another host must not get the token
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      text = await response.text();
+    } catch (error) {
+      throw unanswered(what, error);
+    }
+    if (!response.ok) throw refusal(what, response, text);
+    try {
+      return { status: response.status, answer: JSON.parse(text) as T };
+    } catch (error) {
+      throw unanswered(what, error);
+    }
+  }
+}
+
+/** The headers of a request, as Node, fetch or any framework has them. */
+export type RequestHeaders = Headers | Record<string, string | string[] | undefined>;
+
+/** Verifies what an http effect sends, which is signed by Standard Webhooks. */
+export class Verifier {
+  readonly #keys: Buffer[];
+  readonly #now: () => number;
+
+  /**
+   * @param secret "whsec_…", or two with a space between while one replaces the other
+   * @param now milliseconds since 1970, for tests
+   */
+  constructor(secret: string, now: () => number = Date.now) {
+    this.#keys = secret.split(/\s+/).filter(Boolean).map(decodeSecret);
+    this.#now = now;
+    if (this.#keys.length === 0) {
+      throw new RangeError("the secret is empty, and everyone could sign with it");
+    }
+  }
+
+  /**
+   * Returns what a request says.
+   *
+   * @param body its bytes as received, before anything parses them
+   * @throws SignatureError
+   */
+  verify(headers: RequestHeaders, body: Uint8Array): Completion {
+    const [id, stamp, signatures] = ["id", "timestamp", "signature"].map((part) =>
+      header(headers, `webhook-${part}`),
+    ) as [string, string, string];
+    // Every comparison is made: the time must not tell which one fits.
+    const fits = this.#keys.flatMap((key) => {
+      const hmac = createHmac("sha256", key).update(`${id}.${stamp}.`).update(body);
+      const expected = `v1,${hmac.digest("base64")}`;
+      return signatures.split(" ").map((signature) => same(signature, expected));
+    });
+    if (!fits.includes(true)) {
+      throw new SignatureError("no signature of the request fits the secret");
+    }
+    if (!/^\d+$/.test(stamp) || Math.abs(this.#now() / 1000 - Number(stamp)) > TOLERANCE_S) {
+      throw new SignatureError(`the request was signed at "${stamp}", which is not now`);
+    }
+    return JSON.parse(Buffer.from(body).toString()) as Completion;
+  }
+}
+
+async function createOnce(create: (mark: Mark) => Promise<string>, mark: Mark): Promise<string> {
+  let name: string;
+  try {
+    name = await create(mark);
+  } catch (error) {
+    // Every error of Gemini's SDK has the status. After 408, 499 and 5xx Gemini may have begun.
+    const status = Number((error as { status?: unknown } | null)?.status);
+    const refused = status >= 400 && status < 500 && status !== 408 && status !== 499;
+    throw new SubmitError(refused ? "refused" : "unanswered", mark.correlationId, error);
+  }
+  if (!name) throw new SubmitError("unanswered", mark.correlationId, "the answer has no name");
+  return name;
+}
+
+function unanswered(what: string, error: unknown): OpledgerError {
+  const { message, cause } = error as Error; // of fetch, which has the reason in its cause
+  const why = cause instanceof Error && cause.message ? cause.message : message;
+  return new OpledgerError(`${what} was not answered: ${why}`, 0, [], 0, { cause: error });
+}
+
+/** Reads an answer in opledger's form, {"error":{"message","problems"}}, or a proxy's. */
+function refusal(what: string, response: Response, text: string): OpledgerError {
+  let said: { message?: unknown; problems?: unknown } | undefined;
+  try {
+    said = (JSON.parse(text) as { error?: typeof said } | null)?.error;
+  } catch {
+    said = undefined; // not opledger's
+  }
+  const message = typeof said?.message === "string" ? said.message : text.slice(0, 200).trim();
+  const problems = Array.isArray(said?.problems) ? said.problems.map(String) : [];
+  const seconds = Number(response.headers.get("Retry-After") ?? 0) || 0;
+  const summary = `${what}: ${response.status} ${message || response.statusText}`;
+  return new OpledgerError(summary, response.status, problems, 1000 * seconds);
+}
+
+function remedy(code: number): string {
+  if (RETRIED.includes(code)) return "try again later: opledger does nothing twice";
+  switch (code) {
+    case 400:
+      return "correct the request";
+    case 401:
+      return "send a valid token: serve's OPLEDGER_SERVE_TOKEN, or an identity token for the URL";
+    case 403:
+      return "let the caller in: roles/run.invoker on Register, or serve's --allow-host";
+    case 404:
+      return "check the URL and the name, and register the operation first";
+    case 413:
+      return "send less metadata";
+    default:
+      return "check the URL";
+  }
+}
+
+function checkCorrelationId(id: string): void {
+  const bytes = Buffer.byteLength(id);
+  if (bytes < 1 || bytes > 100 || /[\p{C}\p{Z}\ufffd]/u.test(id)) {
+    const quoted = JSON.stringify(id);
+    throw new RangeError(`the correlation id ${quoted} is not 1 to 100 printable bytes, no spaces`);
+  }
+}
+
+function decodeSecret(secret: string): Buffer {
+  const text = secret.startsWith("whsec_") ? secret.slice("whsec_".length) : "";
+  const key = Buffer.from(text, "base64");
+  if (key.length < 16 || key.toString("base64") !== text) {
+    throw new RangeError('the secret is not "whsec_" and the base64 of at least 16 bytes');
+  }
+  return key;
+}
+
+function same(a: string, b: string): boolean {
+  const [x, y] = [Buffer.from(a), Buffer.from(b)];
+  return x.length === y.length && timingSafeEqual(x, y);
+}
+
+function header(headers: RequestHeaders, name: string): string {
+  if (headers instanceof Headers) return headers.get(name) ?? "";
+  const value = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+  return Array.isArray(value) ? value.join(" ") : (value ?? "");
+}

@@ -1,0 +1,57 @@
+// Receives the effects of opledger, and verifies them with the library of Standard Webhooks.
+//
+//     OPLEDGER_EFFECT_SECRET=whsec_… npm run receiver
+
+import { createServer, type IncomingMessage } from "node:http";
+
+import { Webhook } from "standardwebhooks";
+
+import { Inbox } from "./inbox.js";
+import type { Completion } from "./opledger.js";
+
+const MAX_BODY = 64 << 20; // bytes; an item of a batch has 32 MiB at most
+
+const secret = process.env.OPLEDGER_EFFECT_SECRET;
+if (!secret) {
+  console.error("OPLEDGER_EFFECT_SECRET is not set; opledger serve --forward-to prints one");
+  process.exit(1);
+}
+const webhook = new Webhook(secret);
+const inbox = new Inbox(process.env.INBOX ?? "inbox");
+
+/** Returns the status to answer. */
+async function receive(request: IncomingMessage): Promise<number> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BODY) return 413;
+    chunks.push(chunk);
+  }
+  const body = Buffer.concat(chunks);
+  let completion: Completion;
+  try {
+    completion = webhook.verify(body, request.headers as Record<string, string>) as Completion;
+  } catch (error) {
+    console.error("refused:", (error as Error).message);
+    return 401; // it is sent again: a secret that is being changed loses nothing
+  }
+  const accepted = await inbox.accept(completion.idempotencyKey, body);
+  console.log(accepted ? "accepted" : "repeated", completion.idempotencyKey, completion.state);
+  return 200; // a repeat, too: what it asks for is done
+}
+
+const server = createServer((request, response) => {
+  receive(request)
+    .catch((error: unknown) => {
+      console.error("not stored:", error);
+      return 503; // it is sent again
+    })
+    .then((status) => response.writeHead(status).end());
+});
+server.listen(Number(process.env.PORT ?? 9000), "127.0.0.1", () => {
+  const address = server.address();
+  if (typeof address === "object" && address) {
+    console.log(`receives on http://127.0.0.1:${address.port}/completions`);
+  }
+});

@@ -1,0 +1,46 @@
+// Submits a job to Gemini, once for its id however often it is started.
+//
+//     npm run submit batch files/reviews reviews-2026-11-22
+//     npm run submit video 'a cat on a train' cat-17
+//     npm run submit interaction 'Summarise the reviews of November' summary-2026-11
+//
+// The last word is an id of your own, which no other job has.
+
+import { batch, interaction, video } from "./gemini.js";
+import { Opledger } from "./opledger.js";
+
+const kinds = {
+  batch: { create: batch, collection: "batches" },
+  video: { create: video, collection: "operations" },
+  interaction: { create: interaction, collection: "interactions" },
+} as const;
+
+function isKind(word: string | undefined): word is keyof typeof kinds {
+  return word !== undefined && Object.hasOwn(kinds, word);
+}
+
+async function main([kind, what, correlationId]: string[]): Promise<void> {
+  if (!isKind(kind) || !what || !correlationId) {
+    throw new Error("usage: submit batch FILE ID | video PROMPT ID | interaction TEXT ID");
+  }
+  if (!process.env.GEMINI_API_KEY) { // before the intent is recorded
+    throw new Error("GEMINI_API_KEY is not set; opledger serve --simulate prints one");
+  }
+  const { create, collection } = kinds[kind];
+  const opledger = new Opledger(
+    process.env.OPLEDGER_URL ?? "http://127.0.0.1:8080",
+    process.env.OPLEDGER_TOKEN,
+  );
+  const { operation, known } = await opledger.submitOnce(
+    correlationId,
+    (mark) => create(what, mark),
+    { collection, jobKind: `example-${kind}` },
+  );
+  console.log(operation.key, known ? "was submitted before" : "submitted");
+  console.log(operation.key, (await opledger.wait(operation.key)).state);
+}
+
+main(process.argv.slice(2)).catch((error: Error) => {
+  console.error(error.message);
+  process.exitCode = 1;
+});
