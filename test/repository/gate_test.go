@@ -27,10 +27,11 @@ func read(t *testing.T, name string) string {
 // TestToolsArePinned: the gate judges alike today and in a year, wherever it runs.
 func TestToolsArePinned(t *testing.T) {
 	t.Parallel()
-	gate, vulncheck := read(t, ".ci/run"), read(t, ".ci/vulncheck")
+	gate, vulncheck, examples := read(t, ".ci/run"), read(t, ".ci/vulncheck"), read(t, ".ci/examples")
 	for pattern, text := range map[string]string{
 		`(?m)^staticcheck=\S+@v\d+\.\d+\.\d+$`:                gate,
 		`(?m)^shellcheck=\d+\.\d+\.\d+ `:                      gate,
+		`(?m)^mypy=\d+\.\d+\.\d+ `:                            examples,
 		`(?m)^version=v\d+\.\d+\.\d+$`:                        vulncheck,
 		`(?m)go install "\S+@\$version"$`:                     vulncheck,
 		`(?m)apt-get install .*"shellcheck=\$shellcheck-\d+"`: gate,

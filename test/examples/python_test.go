@@ -1,0 +1,77 @@
+package examples
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/opledger/opledger/test/harness"
+)
+
+const pythonDir = root + "/scripts/examples/python"
+
+func python(t *testing.T) string {
+	t.Helper()
+	return harness.Program(t, "python3", "the examples in Python are not run")
+}
+
+func pythonSubmitter(python string, flags ...string) submitter {
+	return submitter{
+		dir: pythonDir, command: append([]string{python, "submit.py"}, flags...), ends: true,
+		unanswered: "no answer says whether it was submitted", refused: "nothing runs",
+	}
+}
+
+// TestPython: the examples in Python, with the standard library alone.
+func TestPython(t *testing.T) {
+	t.Parallel()
+	python := python(t)
+	language{
+		submitter: pythonSubmitter(python, "--stdlib"),
+		receiver:  receiver{dir: pythonDir, command: []string{python, "receiver.py"}},
+	}.test(t)
+}
+
+// TestPythonClient: the client's own tests.
+func TestPythonClient(t *testing.T) {
+	t.Parallel()
+	if out, ok := run(t, pythonDir, nil, python(t), "-m", "unittest"); !ok {
+		t.Error(out)
+	}
+}
+
+// TestPythonPackages: the examples that need packages are at least Python; where the packages are
+// there, they are run.
+func TestPythonPackages(t *testing.T) {
+	t.Parallel()
+	python := python(t)
+	files, err := filepath.Glob(pythonDir + "/*.py")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	const compile = "import sys\nfor f in sys.argv[1:]: compile(open(f).read(), f, 'exec', dont_inherit=True)"
+	if out, ok := run(t, "", nil, python, append([]string{"-c", compile}, files...)...); !ok {
+		t.Fatal(out)
+	}
+	for module, test := range map[string]func(*testing.T){
+		"google.genai": func(t *testing.T) {
+			sdk := pythonSubmitter(python)
+			sdk.submitsOnce(t, newWorld(t, nil))
+			sdk.neverRepeats(t)
+		},
+		"standardwebhooks": func(t *testing.T) {
+			flask := `import os, receiver_flask; receiver_flask.app.run(port=int(os.environ["PORT"]))`
+			receiver{dir: pythonDir, command: []string{python, "-c", flask}}.needsSecret(t)
+		},
+	} {
+		t.Run(module, func(t *testing.T) {
+			t.Parallel()
+			if out, ok := run(t, "", nil, python, "-c", "import "+module); !ok {
+				// Not harness.Missing: a package index is not everywhere where a gate runs.
+				t.Skipf("the Python package of %s is not installed, its example is compiled and not run: %s", module,
+					out[strings.LastIndexByte(strings.TrimSpace(out), '\n')+1:])
+			}
+			test(t)
+		})
+	}
+}

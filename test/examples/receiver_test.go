@@ -1,0 +1,97 @@
+package examples
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// A receiver is how an example is started that receives effects.
+type receiver struct {
+	dir     string
+	command []string
+}
+
+// start starts the example, and returns the URL that it says.
+func (r receiver) start(t *testing.T, inbox string) (*process, string) {
+	t.Helper()
+	env := []string{"OPLEDGER_EFFECT_SECRET=" + secret, "INBOX=" + inbox, "PORT=0"}
+	p := start(t, r.dir, env, r.command[0], r.command[1:]...)
+	return p, p.await("receives on ")
+}
+
+const (
+	completionKey = "gemini:batches/abc#publish"
+	completion    = `{"operation":"batches/abc","state":"SUCCEEDED","result":{},"metadata":null,` +
+		`"idempotencyKey":"` + completionKey + `"}`
+)
+
+// acceptsOnce: what is signed is accepted once, also by the next process with the same inbox; a
+// repeat is answered 200. All else is answered 401 [K4].
+func (r receiver) acceptsOnce(t *testing.T, inbox string) {
+	t.Helper()
+	for i := range 2 {
+		p, url := r.start(t, inbox)
+		for _, body := range []string{completion + " ", ""} {
+			if status := post(t, url, completion, body); status != http.StatusUnauthorized {
+				t.Errorf("a request with another body is answered %d", status)
+			}
+		}
+		for range 2 {
+			if status := post(t, url, completion, completion); status != http.StatusOK {
+				t.Errorf("a signed request is answered %d", status)
+			}
+		}
+		p.await("repeated " + completionKey)
+		p.stop()
+		accepted := 0
+		for _, line := range p.said() {
+			if strings.HasPrefix(line, "accepted "+completionKey) {
+				accepted++
+			}
+		}
+		if accepted != 1-i {
+			t.Errorf("process %d accepted the key %d times, want %d", i+1, accepted, 1-i)
+		}
+	}
+}
+
+// needsSecret: without a secret, with which everyone could sign, the example does not start.
+func (r receiver) needsSecret(t *testing.T) {
+	t.Helper()
+	env := []string{"OPLEDGER_EFFECT_SECRET=", "INBOX=" + t.TempDir() + "/inbox", "PORT=0"}
+	if out, ok := run(t, r.dir, env, r.command[0], r.command[1:]...); ok {
+		t.Errorf("it starts without a secret: %s", out)
+	}
+}
+
+// post sends a body with the signature of what was signed, and returns the status.
+func post(t *testing.T, url, signed, body string) int {
+	t.Helper()
+	key, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	signature, err := key.Sign("msg_1", now, []byte(signed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set(standardwebhooks.HeaderWebhookID, "msg_1")
+	request.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
+	request.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	return response.StatusCode
+}

@@ -1,0 +1,98 @@
+package examples
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A submitter is how an example is started, before its two arguments.
+type submitter struct {
+	dir     string
+	command []string
+	// ends: it waits for the end of what it submitted.
+	ends bool
+	// What it says of a creation that was answered 503, and of one that was answered 400.
+	unanswered, refused string
+}
+
+var kinds = []string{"batch", "video", "interaction"}
+
+// run starts the example in a world. The job's id is its kind.
+func (s submitter) run(t *testing.T, w *world, kind string) (string, bool) {
+	t.Helper()
+	args := append(slices.Clone(s.command[1:]), kind, "files/reviews", kind)
+	return run(t, s.dir, w.env, s.command[0], args...)
+}
+
+// submitsOnce: started twice, the example submits one job, which carries its correlation id and is
+// registered [G6, K6, L2].
+func (s submitter) submitsOnce(t *testing.T, w *world) {
+	t.Helper()
+	for _, kind := range kinds {
+		first, ok := s.run(t, w, kind)
+		name, _, submitted := strings.Cut(first, " submitted\n")
+		if !ok || !submitted || s.ends && !strings.Contains(first, " SUCCEEDED\n") {
+			t.Fatalf("%s: %s", kind, first)
+		}
+		name = name[strings.LastIndexByte(name, '\n')+1:]
+		again, ok := s.run(t, w, kind)
+		if !ok || !strings.Contains(again, "was submitted before") {
+			t.Fatalf("%s, started again: %s", kind, again)
+		}
+		bodies := w.creations()
+		if len(bodies) != 1 || !strings.Contains(bodies[0], `"opledger_correlation_id"`) {
+			t.Errorf("%s: Gemini got %d creations, want one with the correlation id: %q", kind, len(bodies), bodies)
+		}
+		if kind == "batch" && !strings.Contains(strings.Join(bodies, ""), "reviews opledger:batch") {
+			t.Errorf("the display name is not marked: %q", bodies)
+		}
+		record := w.record(t, name)
+		if !strings.Contains(record, `"registered":true`) || !strings.Contains(record, `"jobKind":"example-`) ||
+			!strings.Contains(record, `"correlationId":`) {
+			t.Errorf("%s is recorded as %s", name, record)
+		}
+	}
+}
+
+// neverRepeats: a creation that Gemini refuses, or does not answer, is sent once. The example says
+// which it was, and submits nothing more where the job may run [G6].
+func (s submitter) neverRepeats(t *testing.T) {
+	t.Helper()
+	away, refusing := newWorld(t, nil), newWorld(t, nil)
+	away.refuse(http.StatusServiceUnavailable)
+	refusing.refuse(http.StatusBadRequest)
+	for _, kind := range kinds {
+		s.fails(t, refusing, kind, 1, s.refused)
+		s.fails(t, away, kind, 1, s.unanswered)
+		s.fails(t, away, kind, 0, "an earlier run may have submitted it")
+	}
+}
+
+func (s submitter) fails(t *testing.T, w *world, kind string, creations int, want string) {
+	t.Helper()
+	out, ok := s.run(t, w, kind)
+	if ok || !strings.Contains(out, want) {
+		t.Errorf("%s ended with success %v and said %s; want %q", kind, ok, out, want)
+	}
+	if bodies := w.creations(); len(bodies) != creations {
+		t.Errorf("%s: Gemini got %d creations, want %d: %q", kind, len(bodies), creations, bodies)
+	}
+}
+
+// record returns what opledger answers about an operation.
+func (w *world) record(t *testing.T, name string) string {
+	t.Helper()
+	response, err := http.Get(w.exported("OPLEDGER_URL") + "/operations/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close() //nolint:errcheck // it was only read
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}

@@ -1,0 +1,48 @@
+package examples
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/opledger/opledger/test/harness"
+)
+
+// envTypeScript names a copy of scripts/examples/typescript with its packages installed; "none"
+// leaves these tests out.
+const envTypeScript = "OPLEDGER_EXAMPLES_TYPESCRIPT"
+
+// TestTypeScript: the client's own tests, then the examples.
+func TestTypeScript(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv(envTypeScript)
+	switch dir {
+	case "none":
+		t.Skipf("%s=none: the examples in TypeScript are not run", envTypeScript)
+	case "":
+		dir = root + "/scripts/examples/typescript"
+	}
+	node := harness.Program(t, "node", "the examples in TypeScript are not run")
+	npm := harness.Program(t, "npm", "the examples in TypeScript are not run")
+	if _, err := os.Stat(filepath.Join(dir, "node_modules", "typescript")); err != nil {
+		harness.Missing(t, "the packages of "+dir+" are not installed (npm ci); the examples in TypeScript are not run")
+	}
+	if out, ok := run(t, dir, nil, npm, "test"); !ok { // it compiles, too
+		t.Fatal(out)
+	}
+	for script, want := range map[string]string{
+		"submit": "usage: submit batch FILE ID", "receiver": "OPLEDGER_EFFECT_SECRET is not set",
+	} {
+		if out, ok := run(t, dir, nil, npm, "run", "-s", script); ok || !strings.Contains(out, want) {
+			t.Errorf("npm run %s ended with success %v and said %s; want %q", script, ok, out, want)
+		}
+	}
+	language{
+		submitter: submitter{
+			dir: dir, command: []string{node, "dist/submit.js"}, ends: true,
+			unanswered: "no answer says whether it was submitted", refused: "nothing runs",
+		},
+		receiver: receiver{dir: dir, command: []string{node, "dist/receiver.js"}},
+	}.test(t)
+}
