@@ -25,8 +25,8 @@ const deliverTimeout = time.Minute
 // maxDeliverAnswer bounds, in bytes, what is read of an answer.
 const maxDeliverAnswer = 64 << 10
 
-// send posts the delivery, and prints the answer with what it means. The error is that of a delivery
-// that was not accepted.
+// send posts the delivery, and prints the answer with what it means. The error is that of a
+// delivery that was not accepted.
 func (d delivery) send(ctx context.Context, outside environment) error {
 	ctx, cancel := context.WithTimeout(ctx, deliverTimeout)
 	defer cancel()

@@ -59,8 +59,8 @@ func TestDeliver(t *testing.T) {
 	}
 }
 
-// TestDeliverBySecretManager: of the secret in Secret Manager the version that was added last signs, so
-// that a deployment accepts it.
+// TestDeliverBySecretManager: of the secret in Secret Manager the version that was added last
+// signs, so that a deployment accepts it.
 func TestDeliverBySecretManager(t *testing.T) {
 	t.Parallel()
 	secrets, err := secretsim.Start(secretsim.Config{})
@@ -80,8 +80,8 @@ func TestDeliverBySecretManager(t *testing.T) {
 	s.stop()
 }
 
-// TestDeliverRefusals: what can be known before is refused before anything is sent, with all that there
-// is to choose from.
+// TestDeliverRefusals: what can be known before is refused before anything is sent, with all that
+// there is to choose from.
 func TestDeliverRefusals(t *testing.T) {
 	t.Parallel()
 	reached := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

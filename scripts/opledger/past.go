@@ -7,8 +7,8 @@ import (
 	"github.com/opledger/opledger/shared/diag"
 )
 
-// parsePast reads the time that a flag gives: as an age, such as 24h, or in RFC 3339. An empty text is
-// now.
+// parsePast reads the time that a flag gives: as an age, such as 24h, or in RFC 3339. An empty text
+// is now.
 func parsePast(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return now, nil

@@ -59,9 +59,12 @@ func newServe(outside environment) *cobra.Command {
 // run checks everything that was given, opens the ports, and serves until the command is ended.
 func (f *serveFlags) run(cmd *cobra.Command, outside environment) (err error) {
 	ctx, theirs := cmd.Context(), outside.variables
-	outside.variables = append(slices.Clone(theirs), forwardSettings(theirs, f.forwardTo)...)
-	at, err := f.check(cmd, outside, theirs)
-	if err != nil {
+	forwardErr := checkForward(f.forwardTo, theirs)
+	if forwardErr == nil {
+		outside.variables = append(slices.Clone(theirs), forwardSettings(theirs, f.forwardTo)...)
+	}
+	at, err := f.check(cmd, outside)
+	if err := errors.Join(prefixed("--forward-to", forwardErr), err); err != nil {
 		return usageError{err}
 	}
 	ports, err := at.listen()
@@ -113,16 +116,14 @@ func (f *serveFlags) run(cmd *cobra.Command, outside environment) (err error) {
 }
 
 // check returns where to listen, or every problem of the flags and of the settings.
-func (f *serveFlags) check(cmd *cobra.Command, outside environment, theirs []string) (addresses, error) {
+func (f *serveFlags) check(cmd *cobra.Command, outside environment) (addresses, error) {
 	at, listenErr := f.listen.check(cmd, outside)
-	problems := []error{
-		listenErr, f.simulate.check(cmd, f.store), prefixed("--forward-to", checkForward(f.forwardTo, theirs)),
-	}
+	simulateErr := f.simulate.check(cmd, f.store)
 	if f.simulate.on {
 		outside.variables = f.simulate.settings(outside.variables, notStarted)
 	}
 	_, _, err := f.settings(outside)
-	return at, errors.Join(append(problems, err)...)
+	return at, errors.Join(listenErr, simulateErr, err)
 }
 
 // settings reads the settings, and where the ledger is.

@@ -9,9 +9,9 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 )
 
-// ready returns the lines on stdout that say that serve is ready, and what to do next. theirs are the
-// variables that the command was given, set those that it works with. Without --simulate, simulation
-// is zero.
+// ready returns the lines on stdout that say that serve is ready, and what to do next. theirs are
+// the variables that the command was given, set those that it works with. Without --simulate,
+// simulation is zero.
 func (f *serveFlags) ready(p ports, theirs, set []string, simulation simulated) (string, error) {
 	lines := []string{"opledger serves on http://" + p.main.Addr().String()}
 	for _, l := range p.webhooks {
@@ -76,11 +76,11 @@ func printReplaced(outside environment, theirs []string) {
 	}
 }
 
-// names returns the names of the variables that are set, and not empty.
+// names returns the names of the variables that are set, and not empty, each once.
 func names(variables []string) []string {
 	var all []string
 	for _, variable := range variables {
-		if name, value, _ := strings.Cut(variable, "="); value != "" {
+		if name, value, _ := strings.Cut(variable, "="); value != "" && !slices.Contains(all, name) {
 			all = append(all, name)
 		}
 	}

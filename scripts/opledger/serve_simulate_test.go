@@ -1,15 +1,15 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,58 +22,30 @@ import (
 	"google.golang.org/genai/interactions/models/operations"
 )
 
-// A simulation is a running serve --simulate.
-type simulation struct {
-	t     *testing.T
-	lines []string // what it said on stdout
-	stop  func() string
-}
-
-// lastLine begins the last line on stdout of serve --simulate.
-const lastLine = "watch in a browser: "
-
-// simulate runs serve --simulate in this process until stop is called, which returns stderr. The
-// variables of a real Gemini and a real ledger are set.
-func simulate(t *testing.T, variables []string, args ...string) simulation {
+// simulate runs serve --simulate. The variables of a real Gemini and a real ledger are set.
+func simulate(t *testing.T, variables []string, args ...string) served {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	out, writes := io.Pipe()
-	var stderr bytes.Buffer
-	ended := make(chan int, 1)
-	go func() {
-		code := run(ctx, append([]string{"serve", "--simulate", "--port", "0", "--speed", "1000"}, args...), environment{
-			variables: append([]string{"GEMINI_API_KEY=real", "GOOGLE_GEMINI_BASE_URL=https://gemini.example",
-				"OPLEDGER_STORE=firestore", "GOOGLE_CLOUD_PROJECT=real", "OPLEDGER_TOPIC=real"}, variables...),
-			out: writes, err: &stderr,
-		})
-		_ = writes.Close() // a pipe's end has no error
-		ended <- code
-	}()
-	s := simulation{t: t, stop: func() string {
-		cancel()
-		if code := <-ended; code != exitDone {
-			t.Errorf("exit code %d: %s", code, &stderr)
-		}
-		return stderr.String()
-	}}
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if s.lines = append(s.lines, lines.Text()); strings.HasPrefix(lines.Text(), lastLine) {
-			return s
-		}
-	}
-	t.Fatalf("it says %q: %s", s.lines, s.stop())
-	return s
+	return serving(t, append([]string{"GEMINI_API_KEY=real", "GOOGLE_GEMINI_BASE_URL=https://gemini.example",
+		"OPLEDGER_STORE=firestore", "GOOGLE_CLOUD_PROJECT=real", "OPLEDGER_TOPIC=real"}, variables...),
+		append([]string{"--simulate", "--speed", "1000"}, args...)...)
 }
 
-// environ returns the variables that the printed file exports, as a shell reads them.
-func (s simulation) environ() []string {
+// exports returns the file that holds what to export.
+func (s served) exports() string {
 	s.t.Helper()
-	i := slices.IndexFunc(s.lines, func(line string) bool { return strings.HasPrefix(line, "  . ") })
-	if i < 0 {
-		s.t.Fatalf("no file is named: %q", s.lines)
+	for _, line := range s.lines {
+		if file, ok := strings.CutPrefix(line, "  . "); ok {
+			return strings.Trim(file, "'")
+		}
 	}
-	out, err := exec.CommandContext(s.t.Context(), "env", "-i", "/bin/sh", "-c", s.lines[i]+" && env").Output()
+	s.t.Fatalf("no file is named: %q", s.lines)
+	return ""
+}
+
+// environ returns the variables that the file exports, as a shell reads them.
+func (s served) environ() []string {
+	s.t.Helper()
+	out, err := exec.CommandContext(s.t.Context(), "env", "-i", "/bin/sh", "-c", ". "+s.exports()+" && env").Output()
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -81,7 +53,7 @@ func (s simulation) environ() []string {
 }
 
 // variable returns one of environ.
-func (s simulation) variable(name string) string {
+func (s served) variable(name string) string {
 	s.t.Helper()
 	for _, v := range s.environ() {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
@@ -93,7 +65,7 @@ func (s simulation) variable(name string) string {
 }
 
 // client is the SDK's own, pointed at the simulator as the lines on stdout say.
-func (s simulation) client() *genai.Client {
+func (s served) client() *genai.Client {
 	s.t.Helper()
 	client, err := genai.NewClient(s.t.Context(), &genai.ClientConfig{
 		APIKey: s.variable("GEMINI_API_KEY"), Backend: genai.BackendGeminiAPI,
@@ -106,7 +78,7 @@ func (s simulation) client() *genai.Client {
 }
 
 // register registers an operation over HTTP, as programs in other languages do.
-func (s simulation) register(name string) {
+func (s served) register(name string) {
 	s.t.Helper()
 	answer, err := http.Post(s.variable("OPLEDGER_URL")+"/register", "application/json",
 		strings.NewReader(`{"name":"`+name+`"}`))
@@ -159,8 +131,9 @@ func reviews() *genai.BatchJobSource {
 	return &genai.BatchJobSource{InlinedRequests: requests}
 }
 
-// TestSimulateForward: a batch, a video and an interaction that Gemini's SDK submits to the simulator
-// end, and each is posted once to a server of one's own, signed with the secret that was printed.
+// TestSimulateForward: a batch, a video and an interaction that Gemini's SDK submits to the
+// simulator end, and each is posted once to a server of one's own, signed with the secret that was
+// printed.
 func TestSimulateForward(t *testing.T) {
 	t.Parallel()
 	url, arrived := arrivals(t)
@@ -214,12 +187,13 @@ func TestSimulateForward(t *testing.T) {
 }
 
 // TestSimulateItems: an effect of one's own runs once per item, with the results of the simulated
-// batch; the commands of opledger work with what is exported.
+// batch; the commands of opledger work with what is exported. Only a ledger that was named is left.
 func TestSimulateItems(t *testing.T) {
 	t.Parallel()
 	url, arrived := arrivals(t)
+	f := newFile(t)
 	s := simulate(t, []string{"OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
-		`OPLEDGER_EFFECTS=[{name: store, on: [SUCCEEDED], do: http, each: item, url: "` + url + `"}]`})
+		`OPLEDGER_EFFECTS=[{name: store, on: [SUCCEEDED], do: http, each: item, url: "` + url + `"}]`}, "--store", f.store())
 	requests := newFile(t).path
 	text := `{"key":"review-1","request":{"contents":[{"parts":[{"text":"a"}]}]}}` + "\n" +
 		`{"key":"review-2","request":{"contents":[{"parts":[{"text":"b"}]}]}}`
@@ -243,9 +217,13 @@ func TestSimulateItems(t *testing.T) {
 			t.Errorf("%q, want one that ends with %q", keys, end)
 		}
 	}
-	shown := cli(t, s.environ(), "show", submitted.Operation).want(t, exitDone)
+	file, store := s.exports(), s.variable("OPLEDGER_STORE")
+	s.stop()
+	if _, err := os.Stat(filepath.Dir(file)); !errors.Is(err, fs.ErrNotExist) || store != f.store() {
+		t.Errorf("%s is left (%v), and the ledger is in %s", file, err, store)
+	}
+	shown := cli(t, nil, "show", submitted.Operation, "--store", f.store()).want(t, exitDone)
 	if !strings.Contains(shown.out, "SUCCEEDED") {
 		t.Error(shown.out)
 	}
-	s.stop()
 }

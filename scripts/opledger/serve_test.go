@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +20,8 @@ const serveToken = "fQ2rT8vXw4cZ1bN7mK0pL5sD9gH3jY6e"
 // A served is a running serve command.
 type served struct {
 	t            *testing.T
-	url, webhook string // what it said on stdout; webhook is empty without --webhook-listen
+	url, webhook string   // what it said on stdout; webhook is empty without --webhook-listen
+	lines        []string // all of that
 	stop         func() string
 }
 
@@ -47,18 +48,21 @@ func serving(t *testing.T, variables []string, args ...string) served {
 		}
 		return stderr.String()
 	}}
-	lines := bufio.NewScanner(out)
-	for _, line := range []struct {
-		begins string
-		to     *string
-	}{{"opledger serves on ", &s.url}, {"opledger serves /webhook alone on ", &s.webhook}} {
-		if line.to == &s.webhook && !strings.Contains(strings.Join(args, " "), "--webhook-listen") {
-			break
+	said := make([]byte, 64<<10)
+	n, err := out.Read(said) // it says everything at once
+	if s.lines = strings.Split(strings.TrimSpace(string(said[:n])), "\n"); err != nil {
+		t.Fatalf("it says nothing (%v): %s", err, s.stop())
+	}
+	const main, webhook = "opledger serves on ", "opledger serves /webhook alone on "
+	for i, line := range s.lines {
+		if url, ok := strings.CutPrefix(line, main); ok && i == 0 {
+			s.url = url
+		} else if url, ok := strings.CutPrefix(line, webhook); ok {
+			s.webhook = url
 		}
-		if !lines.Scan() || !strings.HasPrefix(lines.Text(), line.begins) {
-			t.Fatalf("it says %q: %s", lines.Text(), s.stop())
-		}
-		*line.to = strings.TrimPrefix(lines.Text(), line.begins)
+	}
+	if s.url == "" || (s.webhook == "") == slices.Contains(args, "--webhook-listen") {
+		t.Fatalf("it says %q: %s", s.lines, s.stop())
 	}
 	return s
 }

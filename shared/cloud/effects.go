@@ -82,8 +82,8 @@ func Unperformable(ctx context.Context, specs []effect.Spec, settings config.Han
 	return why
 }
 
-// UnusableTopic returns why no effect can be run that is published to the topic of a command, as far as
-// that can be found out within 2 s; nil where it may be possible.
+// UnusableTopic returns why no effect can be run that is published to the topic of a command, as
+// far as that can be found out within 2 s; nil where it may be possible.
 func UnusableTopic(ctx context.Context, topics *effect.Topics, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

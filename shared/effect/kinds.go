@@ -76,10 +76,10 @@ func Handlers(specs []Spec, o HandlerOptions) (map[string]Handler, error) {
 }
 
 // Unperformable returns why no attempt at the effect of s can succeed as things are; nil where one
-// may. It judges what can be known without an attempt: the address of DoHTTP and its secrets; of the
-// others the Google credentials, and whether the topic or the bucket exists. It never asks a receiver
-// whether an effect happened [S8]. o is as for Handlers. What is not known before ctx ends counts as
-// good, except a secret.
+// may. It judges what can be known without an attempt: the address of DoHTTP and its secrets; of
+// the others the Google credentials, and whether the topic or the bucket exists. It never asks a
+// receiver whether an effect happened [S8]. o is as for Handlers. What is not known before ctx ends
+// counts as good, except a secret.
 func (s Spec) Unperformable(ctx context.Context, o HandlerOptions) error {
 	return s.Do.unperformable(ctx, o)
 }

@@ -111,9 +111,9 @@ const logIn = "; run gcloud auth application-default login, or run where Google 
 var ErrNoTopic = errors.New("does not exist")
 
 // Check returns why nothing can be published to a topic as things are: there are no credentials,
-// Pub/Sub cannot be reached, or the topic does not exist. It returns nil where that cannot be known, as
-// without the permission to get topics, which publishing does not need. The topic has either name, as
-// DoPubSub's. Errors: ErrNoProject, ErrNoTopic.
+// Pub/Sub cannot be reached, or the topic does not exist. It returns nil where that cannot be
+// known, as without the permission to get topics, which publishing does not need. The topic has
+// either name, as DoPubSub's. Errors: ErrNoProject, ErrNoTopic.
 func (t *Topics) Check(ctx context.Context, topic string) error {
 	topic, err := t.fullName(topic)
 	if err != nil {

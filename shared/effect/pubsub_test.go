@@ -240,8 +240,9 @@ func TestPubSubEcho(t *testing.T) {
 	}
 }
 
-// TestTopicUnperformable: a topic that does not exist, or a Pub/Sub that cannot be reached, is known
-// without a message. What may be for want of a permission that publishing does not need is no reason.
+// TestTopicUnperformable: a topic that does not exist, or a Pub/Sub that cannot be reached, is
+// known without a message. What may be for want of a permission that publishing does not need is no
+// reason.
 func TestTopicUnperformable(t *testing.T) {
 	t.Parallel()
 	server, topics := serveTopic(t)

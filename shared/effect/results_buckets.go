@@ -64,9 +64,9 @@ func (b *Buckets) connect(ctx context.Context) (*storage.Service, error) {
 // ErrNoBucket is wrapped by the error of check for a bucket that does not exist.
 var ErrNoBucket = errors.New("does not exist")
 
-// check returns why nothing can be written to a bucket as things are: there are no credentials, Cloud
-// Storage cannot be reached, or the bucket does not exist. It returns nil where that cannot be known,
-// as without the permission to get buckets, which writing objects does not need.
+// check returns why nothing can be written to a bucket as things are: there are no credentials,
+// Cloud Storage cannot be reached, or the bucket does not exist. It returns nil where that cannot
+// be known, as without the permission to get buckets, which writing objects does not need.
 func (b *Buckets) check(ctx context.Context, bucket string) error {
 	service, err := b.connect(ctx)
 	if err != nil {

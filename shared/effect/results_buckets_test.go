@@ -8,8 +8,9 @@ import (
 	"github.com/opledger/opledger/shared/effect/storagesim"
 )
 
-// TestBucketUnperformable: a bucket that does not exist is known without an object. What may be for want
-// of a permission that writing does not need is no reason, and neither is a failure of Cloud Storage.
+// TestBucketUnperformable: a bucket that does not exist is known without an object. What may be for
+// want of a permission that writing does not need is no reason, and neither is a failure of Cloud
+// Storage.
 func TestBucketUnperformable(t *testing.T) {
 	t.Parallel()
 	sim := storagesim.Start(storagesim.Config{Buckets: []string{bucket}})

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// SignedHeader returns the headers of a delivery as Gemini sends it: id, time of the attempt in whole
-// seconds, and the signature of both and of the body. The secret is one that NewVerifier accepts. The
-// error wraps ErrSecret, and does not hold the secret.
+// SignedHeader returns the headers of a delivery as Gemini sends it: id, time of the attempt in
+// whole seconds, and the signature of both and of the body. The secret is one that NewVerifier
+// accepts. The error wraps ErrSecret, and does not hold the secret.
 func SignedHeader(secret, id string, at time.Time, body []byte) (http.Header, error) {
 	key, err := decodeSecret(secret)
 	if err != nil {

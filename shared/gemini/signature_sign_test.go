@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/shared/gemini"
 )
 
-// TestSignedHeader: the signature is that of the test vector, whatever the zone and the fraction of the
-// time; a malformed secret is not repeated.
+// TestSignedHeader: the signature is that of the test vector, whatever the zone and the fraction of
+// the time; a malformed secret is not repeated.
 func TestSignedHeader(t *testing.T) {
 	t.Parallel()
 	body := []byte(`{"type":"batch.succeeded","version":"v1","timestamp":"2026-01-22T12:00:00Z",` +

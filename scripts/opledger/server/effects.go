@@ -44,8 +44,8 @@ func (s *Server) newEffects(ctx context.Context, settings Settings) error {
 
 // CheckEffects logs each effect that cannot succeed now, and returns a line for each, in the order
 // of their names: its address is private, its topic does not exist, or a secret or credentials are
-// missing. Before them comes the topic that all are published to. Such effects are planned and tried all
-// the same, because that may be fixed later. It takes 5 seconds at most.
+// missing. Before them comes the topic that all are published to. Such effects are planned and
+// tried all the same, because that may be fixed later. It takes 5 seconds at most.
 func (s *Server) CheckEffects(ctx context.Context) []string {
 	var lines []string
 	if s.options.Topic != "" {

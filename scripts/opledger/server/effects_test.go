@@ -9,8 +9,8 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// TestCheckEffects: a topic that no effect can be published to is said once, before the effects whose
-// own topic is as bad. Not parallel, because it sets a variable.
+// TestCheckEffects: a topic that no effect can be published to is said once, before the effects
+// whose own topic is as bad. Not parallel, because it sets a variable.
 func TestCheckEffects(t *testing.T) {
 	t.Setenv("PUBSUB_EMULATOR_HOST", "127.0.0.1:1")
 	log := &harness.Log{}

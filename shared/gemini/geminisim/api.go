@@ -22,6 +22,7 @@ func (s *Sim) routes() *http.ServeMux {
 	s.videoRoutes(mux, models)
 	s.interactionRoutes(mux)
 	s.fileRoutes(mux)
+	s.uploadRoutes(mux)
 	s.webhookRoutes(mux)
 	mux.HandleFunc("GET "+JWKSPath, s.serve(OpJWKS, noSubject, s.serveJWKS))
 	mux.Handle("POST /v1beta/models/{id}", models)
@@ -51,8 +52,8 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, inBeta(r))
 }
 
-// inBeta returns a request to the API's stable version as one to v1beta. Measured: @google/genai 3.1.0
-// asks v1 where nothing else is set, and the other SDKs v1beta.
+// inBeta returns a request to the API's stable version as one to v1beta. Measured: @google/genai
+// 3.1.0 asks v1 where nothing else is set, and the other SDKs v1beta.
 func inBeta(r *http.Request) *http.Request {
 	for _, before := range []string{"", "/upload", "/download"} {
 		if rest, ok := strings.CutPrefix(r.URL.Path, before+"/v1/"); ok {

@@ -18,6 +18,7 @@ const (
 	OpCancel   Op = "cancel"   // batches
 	OpDelete   Op = "delete"   // batches
 	OpDownload Op = "download" // of a batch's result file, or a video
+	OpUpload   Op = "upload"   // of a file, each of its requests
 	OpWebhook  Op = "webhook"  // any request about webhooks
 	OpJWKS     Op = "jwks"     // GET JWKSPath
 

@@ -20,25 +20,39 @@ func (s *Sim) createBatch(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, "batch.inputConfig needs one of fileName and requests.")
 		return
 	}
-	writeJSON(w, s.newBatch(&req, "models/"+r.PathValue("id")))
+	made, err := s.newBatch(&req, "models/"+r.PathValue("id"))
+	if err != nil {
+		writeError(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	writeJSON(w, made)
 }
 
-// newBatch creates and starts a batch, and returns it as the API shows it.
-func (s *Sim) newBatch(req *createRequest, model string) operation {
+// newBatch creates and starts a batch, and returns it as the API shows it. An error is about the
+// content of its input file.
+func (s *Sim) newBatch(req *createRequest, model string) (operation, error) {
 	in, hooks := req.Batch.InputConfig, req.Batch.WebhookConfig
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var keys []string
+	if file := s.uploads[in.FileName]; file != nil {
+		var err error
+		if keys, err = keysIn(file.content); err != nil {
+			return operation{}, err
+		}
+	}
 	b := &job{
 		kind:         batchKind,
 		label:        req.Batch.DisplayName,
 		model:        model,
 		inputFile:    in.FileName,
+		keys:         keys,
 		requests:     in.Requests.Requests,
 		userMetadata: hooks.UserMetadata,
 		uris:         hooks.URIs,
 	}
 	s.launch(b)
-	return b.operation(b.now)
+	return b.operation(b.now), nil
 }
 
 func (s *Sim) getBatch(w http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,7 @@ const resultPrefix = "batch-"
 // fileRoutes serves result files and videos. The documented path begins with /download; SDK v1.77.0
 // omits it.
 func (s *Sim) fileRoutes(mux *http.ServeMux) {
-	download := verbs{"download": s.serve(OpDownload, resultSubject, s.downloadResults)}
+	download := verbs{"download": s.serve(OpDownload, resultSubject, s.downloadResults), "": s.getFile}
 	mux.Handle("GET /v1beta/files/{id}", download)
 	mux.Handle("GET /download/v1beta/files/{id}", download)
 }
@@ -32,9 +32,7 @@ func (s *Sim) downloadResults(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Unlock()
 	if file != "files/"+r.PathValue("id") {
-		writeError(
-			w, http.StatusForbidden, "You do not have permission to access the File "+r.PathValue("id")+" or it may not exist.",
-		)
+		writeError(w, http.StatusForbidden, noFile(r.PathValue("id")))
 		return
 	}
 	if r.URL.Query().Get("alt") != "media" {

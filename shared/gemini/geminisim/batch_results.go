@@ -18,15 +18,18 @@ func (j *job) resultFile(at snapshot) string {
 }
 
 type resultLine struct {
-	Key      string          `json:"key"`
+	Key      string          `json:"key,omitempty"`
 	Response map[string]any  `json:"response,omitempty"`
 	Error    *operationError `json:"error,omitempty"`
 }
 
-// resultLine is the ith line of a result file. The keys of the input file are unknown, so they are
-// request-1, request-2 and so on.
+// resultLine is the ith line of a result file. The keys are those of the input file; of one that
+// was not uploaded here they are request-1, request-2 and so on.
 func (b *job) resultLine(i int) resultLine {
 	line := resultLine{Key: fmt.Sprintf("request-%d", i+1)}
+	if b.keys != nil {
+		line.Key = b.keys[i]
+	}
 	line.Response, line.Error = b.result(i)
 	return line
 }

@@ -153,9 +153,12 @@ func (b *job) operation(at snapshot) operation {
 	return op
 }
 
-// size returns the number of requests of the batch. For an input file, whose content is unknown,
+// size returns the number of requests of the batch. For an input file that was not uploaded here,
 // the plan has it.
 func (b *job) size() int {
+	if b.keys != nil {
+		return len(b.keys)
+	}
 	if b.inputFile != "" {
 		return b.plan.items
 	}

@@ -14,9 +14,9 @@
 //
 // Each job gets a plan when it is created: its duration, its end, and the faults of its delivery.
 // The plan depends only on Config.Seed and on how many jobs of the kind were created before, so
-// that concurrency cannot change it. A fault of an attempt or a request depends on the seed, the job
-// and the number of the attempt or request. No plan ends in a state such as requires_action; Script
-// and SetState reach it.
+// that concurrency cannot change it. A fault of an attempt or a request depends on the seed, the
+// job and the number of the attempt or request. No plan ends in a state such as requires_action;
+// Script and SetState reach it.
 //
 // # Webhooks
 //
@@ -48,7 +48,8 @@
 //
 // # What is not simulated
 //
-// File upload, streaming, foreground interactions and their content (tools, agents' environments),
-// quotas, and the retention of files and jobs. Failing deliveries never disable a webhook, because
-// the threshold is undocumented; see SetWebhookState.
+// Streaming, foreground interactions and their content (tools, agents' environments), quotas, and
+// the retention of files and jobs. A batch may have any input file; one that was not uploaded here
+// is as long as its plan says. Failing deliveries never disable a webhook, because the threshold is
+// undocumented; see SetWebhookState.
 package geminisim

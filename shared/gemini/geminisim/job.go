@@ -15,7 +15,8 @@ type job struct {
 	label        string // a batch's display name, a video's prompt, an interaction's input
 	model        string // models/ and the id; an interaction's without models/, "" for an agent's
 	agent        string
-	inputFile    string // of a batch: files/…, or "" for inline input
+	inputFile    string   // of a batch: files/…, or "" for inline input
+	keys         []string // of the requests in an uploaded inputFile; nil: it is unknown
 	requests     []inlineRequest
 	userMetadata map[string]any
 	uris         []string // dynamic webhooks, instead of the registered ones

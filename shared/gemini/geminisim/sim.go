@@ -41,6 +41,7 @@ type Sim struct {
 	scripts  map[string]Script
 	answers  []*scripted
 	requests map[requestKey]uint64 // requests so far, for the fault plan
+	uploads  map[string]*upload    // by name
 	sent     uint64                // calls of Deliver, for the ids
 }
 
@@ -66,6 +67,7 @@ func New(cfg Config) *Sim {
 		byID:     make(map[string]*job),
 		scripts:  make(map[string]Script),
 		requests: make(map[requestKey]uint64),
+		uploads:  make(map[string]*upload),
 	}
 	client := http.Client{}
 	if cfg.HTTP != nil {

@@ -1,0 +1,85 @@
+package geminisim_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"google.golang.org/genai"
+
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+)
+
+// upload sends a file through the SDK.
+func upload(t *testing.T, client *genai.Client, content string) *genai.File {
+	t.Helper()
+	file, err := client.Files.Upload(t.Context(), strings.NewReader(content),
+		&genai.UploadFileConfig{MIMEType: "application/jsonl", DisplayName: "reviews"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestUpload: a batch of an uploaded file has the keys of its requests in its results.
+func TestUpload(t *testing.T) {
+	t.Parallel()
+	sim, client, _ := serve(t, geminisim.Config{})
+	file := upload(t, client, `{"key":"review-1","request":{"contents":[]}}`+"\n\n"+`{"request":{"contents":[]}}`)
+	got, err := client.Files.Get(t.Context(), file.Name, nil)
+	if err != nil || got.Name != file.Name || got.DisplayName != "reviews" || got.MIMEType != "application/jsonl" ||
+		got.State != genai.FileStateActive || *got.SizeBytes != 73 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	sim.Script("job", geminisim.Script{Hold: geminisim.StateSucceeded})
+	job, err := client.Batches.Create(t.Context(), "m", &genai.BatchJobSource{FileName: file.Name},
+		&genai.CreateBatchJobConfig{DisplayName: "job"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := client.Files.Download(t.Context(),
+		genai.NewDownloadURIFromFile(&genai.File{DownloadURI: job.Dest.FileName}), nil)
+	lines := bytes.Split(bytes.TrimSpace(results), []byte("\n"))
+	if err != nil || len(lines) != 2 || !bytes.Contains(lines[0], []byte(`{"key":"review-1","response":{`)) ||
+		!bytes.Contains(lines[1], []byte(`{"response":{`)) {
+		t.Errorf("%s, %v", results, err)
+	}
+}
+
+// TestUploadInChunks: a file comes in several requests, and is one.
+func TestUploadInChunks(t *testing.T) {
+	t.Parallel()
+	_, client, _ := serve(t, geminisim.Config{})
+	const size = 9 << 20 // the SDK sends 8 MiB at once
+	file := upload(t, client, strings.Repeat("x", size))
+	if *file.SizeBytes != size {
+		t.Errorf("%d bytes", *file.SizeBytes)
+	}
+	_, err := client.Batches.Create(t.Context(), "m", &genai.BatchJobSource{FileName: file.Name}, nil)
+	if err == nil || !strings.Contains(err.Error(), "request 1 of the file") {
+		t.Errorf("a batch of what is no list of requests: %v", err)
+	}
+}
+
+// TestUploadRefusals: what is no upload of the SDKs is refused, and a name is given once.
+func TestUploadRefusals(t *testing.T) {
+	t.Parallel()
+	sim, client, _ := serve(t, geminisim.Config{})
+	if w := call(t, sim, "POST", "/upload/v1beta/files", `{}`); w.Code != 400 {
+		t.Errorf("another protocol: %d %s", w.Code, w.Body)
+	}
+	if w := call(t, sim, "POST", "/upload/v1beta/files/x", ``); w.Code != 404 {
+		t.Errorf("a session that was not started: %d %s", w.Code, w.Body)
+	}
+	if w := call(t, sim, "GET", "/v1beta/files/x", ``); w.Code != 403 {
+		t.Errorf("a file that was not uploaded: %d %s", w.Code, w.Body)
+	}
+	config := &genai.UploadFileConfig{MIMEType: "text/plain", Name: "files/mine"}
+	if _, err := client.Files.Upload(t.Context(), strings.NewReader("x"), config); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Files.Upload(t.Context(), strings.NewReader("x"), config); err == nil ||
+		!strings.Contains(err.Error(), "already exists") {
+		t.Errorf("the same name again: %v", err)
+	}
+}
