@@ -1,9 +1,11 @@
 package console
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // addresses are all pages of a filled world.
@@ -96,3 +98,37 @@ func TestWrongAddresses(t *testing.T) {
 		t.Errorf("another address: %d", answer.Code)
 	}
 }
+
+// TestStoreFails: a page whose ledger cannot be read says so, and what still works; it stays live. The
+// settings are shown all the same, and nothing is acted on.
+func TestStoreFails(t *testing.T) {
+	t.Parallel()
+	w := acting(t)
+	form := w.question(everyAction[0].address())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w.console.ledger = broken{w.console.ledger, ctx}
+	for address, code := range map[string]int{
+		"/": 503, "/console/operations": 503, "/console/operation?key=batches%2Fdead": 503, "/console/effects": 503,
+		"/console/effects?show=dead": 503, "/console/quarantine": 503, "/console/intents": 503, "/console/settings": 200,
+	} {
+		answer := w.get(address)
+		body := answer.Body.String()
+		if answer.Code != code || !strings.Contains(body, "hx-sse:connect") || !strings.Contains(body, "<nav") ||
+			strings.Contains(body, "<strong>Not everything can be shown.</strong>") != (code == 503) ||
+			strings.Contains(body, "It is tried again while this page is open.") != (code == 503) {
+			t.Errorf("%s: %d %s", address, answer.Code, body)
+		}
+	}
+	if answer := w.post(form); answer.Code != 503 || !strings.Contains(answer.Body.String(), "Nothing was done.") {
+		t.Errorf("%d %s", answer.Code, answer.Body)
+	}
+}
+
+// broken is a ledger whose store cannot be read: each call ends as one whose time is over.
+type broken struct {
+	reader
+	ended context.Context
+}
+
+func (b broken) Now(context.Context) (time.Time, error) { return b.reader.Now(b.ended) }

@@ -1,6 +1,9 @@
 package console
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
 )
@@ -9,8 +12,24 @@ import (
 type effectsPage struct {
 	listPage[ledger.Effect]
 	Show   string
-	Groups []phrase.FailureGroup // of the dead effects of this page
-	Replay string                // the command that replays all dead effects
+	Error  string         // only dead effects whose last error contains it
+	Groups []failureGroup // of the dead effects of this page
+	Total  string         // how many operations have a dead effect
+	Replay command        // that replays all of these dead effects
+}
+
+// A failureGroup is the effects of a page that died of the same.
+type failureGroup struct {
+	phrase.FailureGroup
+	Address string // of the page of these alone
+}
+
+// A command is the line that does something to all that a filter finds, and the same to try first.
+type command struct{ Try, Line string }
+
+// bulk returns the command for a filter, written as its flags.
+func bulk(line, storeFlag string) command {
+	return command{Try: line + " --dry-run" + storeFlag, Line: line + storeFlag}
 }
 
 // deadRows is of how many operations a page shows the dead effects: each is a document of its own.
@@ -31,16 +50,40 @@ func loadEffects(c *Console, r *request) (any, error) {
 		p.Broken, p.Next = page.Broken, nextPage("/console/effects", page.Next)
 		return p, err
 	case "dead":
-		page, err := c.deadEffects(r, after, deadRows)
-		p.Rows, p.Broken, p.Groups = page.Items, page.Broken, phrase.GroupFailures(page.Items)
-		p.Replay = "opledger replay --dead" + c.view(r).StoreFlag()
-		if next := nextPage("/console/effects", page.Next); next != "" {
-			p.Next = next + "&show=dead"
-		}
+		err := p.loadDead(c, r, after)
 		return p, err
 	default:
 		return p, bad("show: %q is neither empty nor dead", p.Show)
 	}
+}
+
+func (p *effectsPage) loadDead(c *Console, r *request, after ledger.Cursor) error {
+	p.Error = r.query.Get("error")
+	page, err := c.deadEffects(r, after, deadRows)
+	p.Rows = slices.DeleteFunc(page.Items, func(e ledger.Effect) bool { return !strings.Contains(e.LastError, p.Error) })
+	p.Broken = page.Broken
+	for _, g := range phrase.GroupFailures(p.Rows) {
+		p.Groups = append(p.Groups, failureGroup{g, deadAddress(g)})
+	}
+	line := "opledger replay --dead"
+	if p.Error != "" {
+		line += " --error " + phrase.ShellWord(p.Error)
+	}
+	p.Replay = bulk(line, c.view(r).StoreFlag())
+	if page.Next.Path != "" {
+		p.Next = link("/console/effects", "show", "dead", "error", p.Error, "after", phrase.Cursor(page.Next))
+	}
+	if err != nil {
+		return err
+	}
+	total, err := c.ledger.CountOperations(r, ledger.Filter{Dead: true})
+	p.Total = total.String()
+	return err
+}
+
+// deadAddress is the address of the dead effects of one group.
+func deadAddress(g phrase.FailureGroup) string {
+	return link("/console/effects", "show", "dead", "error", g.Contains)
 }
 
 // deadEffects reads the dead effects of the newest operations that have one. limit is that of the

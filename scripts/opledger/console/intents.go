@@ -45,6 +45,7 @@ func loadIntents(c *Console, r *request) (any, error) {
 // An intentPage is what intent.html shows.
 type intentPage struct {
 	ledger.Intent
+	Remedies []remedy
 	ShowLine string // the command that prints the same
 }
 
@@ -54,7 +55,19 @@ func loadIntent(c *Console, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return intentPage{
-		Intent: intent, ShowLine: "opledger show --intent " + phrase.ShellWord(id) + c.view(r).StoreFlag(),
-	}, nil
+	word, store := phrase.ShellWord(id), c.view(r).StoreFlag()
+	p := intentPage{Intent: intent, ShowLine: "opledger show --intent " + word + store}
+	if intent.State == ledger.IntentOpen || intent.State == ledger.IntentAbandoned {
+		p.Remedies = []remedy{
+			{
+				Label: "Register its operation", Line: "opledger register NAME --correlation-id " + word + store,
+				Explains: "If the submitter's log has the name that Gemini gave. The intent is then bound to it.",
+			},
+			{
+				Label: "Forget it", Line: "opledger forget --intent " + word + store,
+				Explains: "If nothing was submitted. If you leave it, it expires, and what appears until then is bound to it.",
+			},
+		}
+	}
+	return p, nil
 }

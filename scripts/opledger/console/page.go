@@ -20,23 +20,25 @@ type page struct {
 	// load reads what the template shows. It may return both: what it read, and the error that kept
 	// it from reading the rest.
 	load func(*Console, *request) (any, error)
+	// apart: it needs no ledger.
+	apart bool
 }
 
 // pages are all pages, in the order of the navigation. A page without a title is not in it.
 var pages = []page{
-	{"/{$}", "Overview", "overview.html", loadOverview},
-	{"/console/operations", "Operations", "operations.html", loadOperations},
-	{"/console/operation", "", "operation.html", loadOperation},
-	{"/console/effects", "Effects", "effects.html", loadEffects},
-	{"/console/intents", "Intents", "intents.html", loadIntents},
-	{"/console/intent", "", "intent.html", loadIntent},
-	{"/console/quarantine", "Quarantine", "quarantine.html", loadQuarantine},
-	{"/console/quarantined", "", "quarantined.html", loadQuarantined},
-	{"/console/settings", "Settings", "settings.html", loadSettings},
+	{"/{$}", "Overview", "overview.html", loadOverview, false},
+	{"/console/operations", "Operations", "operations.html", loadOperations, false},
+	{"/console/operation", "", "operation.html", loadOperation, false},
+	{"/console/effects", "Effects", "effects.html", loadEffects, false},
+	{"/console/intents", "Intents", "intents.html", loadIntents, false},
+	{"/console/intent", "", "intent.html", loadIntent, false},
+	{"/console/quarantine", "Quarantine", "quarantine.html", loadQuarantine, false},
+	{"/console/quarantined", "", "quarantined.html", loadQuarantined, false},
+	{"/console/settings", "Settings", "settings.html", loadSettings, true},
 }
 
 // asking is the page of a question before an action.
-var asking = page{askPath, "", "ask.html", loadQuestion}
+var asking = page{askPath, "", "ask.html", loadQuestion, false}
 
 // A request is what a page is loaded for.
 type request struct {
@@ -72,7 +74,9 @@ type main struct {
 	Now     time.Time
 	Heading string // of the error
 	Error   string // why a part is missing, or all; empty: nothing is
-	Data    any    // of the page's own type; nil where nothing could be read
+	// StoreFailed: the ledger could not be read, and may be soon.
+	StoreFailed bool
+	Data        any // of the page's own type; nil where nothing could be read
 }
 
 // Title is what the navigation calls the page.
@@ -149,6 +153,9 @@ func withLive(query url.Values) string {
 func (c *Console) load(ctx context.Context, p page, query url.Values) (main, int) {
 	now, err := c.ledger.Now(ctx)
 	m := main{Now: now}
+	if p.apart {
+		err = nil
+	}
 	if err == nil {
 		m.Data, err = p.load(c, &request{Context: ctx, query: query, now: now})
 	}
@@ -158,7 +165,8 @@ func (c *Console) load(ctx context.Context, p page, query url.Values) (main, int
 	m.Error, m.Heading = err.Error(), "Not everything can be shown."
 	status := statusOf(err, http.StatusServiceUnavailable)
 	left := ctx.Err() != nil && !errors.Is(err, context.DeadlineExceeded)
-	if status == http.StatusServiceUnavailable && !left {
+	m.StoreFailed = status == http.StatusServiceUnavailable
+	if m.StoreFailed && !left {
 		c.options.Log.WarnContext(ctx, "a page of the console is incomplete", "event", "console", "page", p.Path(),
 			"error", err)
 	}

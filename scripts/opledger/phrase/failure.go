@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/ledger"
@@ -24,6 +27,19 @@ type FailureGroup struct {
 	Failure string    `json:"error"`
 	Count   int       `json:"count"`
 	Newest  time.Time `json:"newest,omitzero"` // when the last of them died
+	// Contains is what the last error of each contains, byte for byte, for opledger replay --error.
+	Contains string `json:"-"`
+}
+
+// contained is the beginning of an effect's own error, up to what a command line cannot hold.
+func contained(e ledger.Effect) string {
+	text := gaveUp.ReplaceAllString(e.LastError, "")
+	end := strings.IndexFunc(text, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) })
+	if end >= 0 {
+		text = text[:end]
+	}
+	const most = 160 // bytes
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
 // GroupFailures groups dead effects by why they died, the largest group first.
@@ -31,7 +47,7 @@ func GroupFailures(effects []ledger.Effect) []FailureGroup {
 	groups := map[string]FailureGroup{}
 	for _, e := range effects {
 		g := groups[Failure(e)]
-		g.Failure = Failure(e)
+		g.Failure, g.Contains = Failure(e), contained(e)
 		g.Count++
 		if e.DiedAt.After(g.Newest) {
 			g.Newest = e.DiedAt

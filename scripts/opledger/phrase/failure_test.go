@@ -2,6 +2,7 @@ package phrase
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,8 +18,25 @@ func TestGroupFailures(t *testing.T) {
 		{LastError: "failed attempts: 31 within 24h40m11s; the last error: it is down", DiedAt: newest},
 		{LastError: "failed attempts: 10 within 24h0m0s; the last error: it is down", DiedAt: newest.Add(-time.Hour)},
 	}
-	want := []FailureGroup{{Failure: "it is down", Count: 2, Newest: newest}, {Failure: "it said no", Count: 1}}
+	want := []FailureGroup{
+		{Failure: "it is down", Count: 2, Newest: newest, Contains: "it is down"},
+		{Failure: "it said no", Count: 1, Contains: "it said no"},
+	}
 	if got := GroupFailures(effects); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestContained: what a group is found by is in the error of each of its effects, whatever is in it.
+func TestContained(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"it said no", "line one\nline two", "a\x1b[2J", strings.Repeat("ä", 300), "failed attempts: 3 within 1m; the last " +
+			"error: 500", "\xff", "",
+	} {
+		e := ledger.Effect{LastError: text}
+		if got := GroupFailures([]ledger.Effect{e})[0].Contains; !strings.Contains(text, got) || len(got) > 160 {
+			t.Errorf("%q is not in %q", got, text)
+		}
 	}
 }
