@@ -29,10 +29,11 @@ var functions = template.FuncMap{
 	"path": func(key operation.Key) string {
 		return "/console/operation?" + url.Values{theKey: {string(key)}}.Encode()
 	},
-	"json":  indented,
-	"short": short,
-	"since": func(from, to time.Time) time.Duration { return to.Sub(from) },
-	"count": phrase.Counted,
+	"json":   indented,
+	"short":  short,
+	"before": func(key operation.Key) string { return strings.TrimSuffix(string(key), short(key)) },
+	"since":  func(from, to time.Time) time.Duration { return to.Sub(from) },
+	"count":  phrase.Counted,
 }
 
 // at is a time in the zone of this machine, with its offset; in UTC when it is hovered over.
