@@ -11,6 +11,8 @@ import (
 // addresses are all pages of a filled world.
 var addresses = []string{
 	"/", "/console/operations", "/console/operations?show=pending", "/console/operations?show=dead",
+	"/console/operations?show=conflict", "/console/operations?show=dead&since=night&collection=batches", "/console/passes",
+	"/console/effects?show=dead&error=the+receiver",
 	"/console/operations?state=SUCCEEDED&since=24h", "/console/operation?key=batches%2Fdone",
 	"/console/operation?key=batches%2Fdead", "/console/operation?key=batches%2Ffailing",
 	"/console/operation?key=batches%2Fmissing", "/console/operation?key=batches%2Fstranger", "/console/effects",
@@ -75,7 +77,7 @@ func TestWrongAddresses(t *testing.T) {
 	}{
 		"/console/operations?state=GONE":      {400, "is not one of PENDING, "},
 		"/console/operations?collection=x":    {400, "is not one of operations, batches"},
-		"/console/operations?show=x":          {400, "neither pending nor dead"},
+		"/console/operations?show=x":          {400, "none of pending, dead and conflict"},
 		"/console/operations?since=5m":        {400, "night, 24h, 72h and 168h"},
 		"/console/operations?after=x":         {400, "this is not where a list continues"},
 		"/console/operations?job=%5B":         {400, "pattern"},

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -11,11 +12,13 @@ import (
 // effectsPage is what effects.html shows.
 type effectsPage struct {
 	listPage[ledger.Effect]
-	Show   string
-	Error  string         // only dead effects whose last error contains it
-	Groups []failureGroup // of the dead effects of this page
-	Total  string         // how many operations have a dead effect
-	Replay command        // that replays all of these dead effects
+	Show    string
+	Error   string         // only dead effects whose last error contains it
+	Groups  []failureGroup // of the dead effects of this page
+	Total   string         // how many operations have a dead effect
+	Replay  command        // that replays all of these dead effects
+	Paused  string         // why none is run, and how to end that; empty: they are not paused
+	Unpause []remedy
 }
 
 // A failureGroup is the effects of a page that died of the same.
@@ -48,7 +51,11 @@ func loadEffects(c *Console, r *request) (any, error) {
 			p.Rows = append(p.Rows, due.Effect)
 		}
 		p.Broken, p.Next = page.Broken, nextPage("/console/effects", page.Next)
-		return p, err
+		paused, by, pauseErr := c.pause(r)
+		if paused {
+			p.Paused, p.Unpause = by, unpause
+		}
+		return p, errors.Join(err, pauseErr)
 	case "dead":
 		err := p.loadDead(c, r, after)
 		return p, err
@@ -62,9 +69,7 @@ func (p *effectsPage) loadDead(c *Console, r *request, after ledger.Cursor) erro
 	page, err := c.deadEffects(r, after, deadRows)
 	p.Rows = slices.DeleteFunc(page.Items, func(e ledger.Effect) bool { return !strings.Contains(e.LastError, p.Error) })
 	p.Broken = page.Broken
-	for _, g := range phrase.GroupFailures(p.Rows) {
-		p.Groups = append(p.Groups, failureGroup{g, deadAddress(g)})
-	}
+	p.Groups = failureGroups(phrase.GroupFailures(p.Rows), deadAddress)
 	line := "opledger replay --dead"
 	if p.Error != "" {
 		line += " --error " + phrase.ShellWord(p.Error)
@@ -85,6 +90,9 @@ func (p *effectsPage) loadDead(c *Console, r *request, after ledger.Cursor) erro
 func deadAddress(g phrase.FailureGroup) string {
 	return link("/console/effects", "show", "dead", "error", g.Contains)
 }
+
+// failingAddress is the address of the effects that are tried again.
+func failingAddress(phrase.FailureGroup) string { return "/console/effects" }
 
 // deadEffects reads the dead effects of the newest operations that have one. limit is that of the
 // operations.

@@ -31,6 +31,7 @@ var functions = template.FuncMap{
 	},
 	"json":   indented,
 	"short":  short,
+	"table":  newTable,
 	"before": func(key operation.Key) string { return strings.TrimSuffix(string(key), short(key)) },
 	"since":  func(from, to time.Time) time.Duration { return to.Sub(from) },
 	"count":  phrase.Counted,
@@ -82,4 +83,25 @@ func short(key operation.Key) string {
 func indented(v any) (string, error) {
 	text, err := json.MarshalIndent(v, "", "  ")
 	return string(text), err
+}
+
+// An operationTable is rows of operations, as a template shows them.
+type operationTable struct {
+	Pending bool // they are waited for
+	Rows    []operationRow
+}
+
+// An operationRow is one of them.
+type operationRow struct {
+	Now     time.Time
+	Pending bool
+	Record  operation.Record
+}
+
+func newTable(now time.Time, pending bool, records []operation.Record) operationTable {
+	t := operationTable{Pending: pending}
+	for _, rec := range records {
+		t.Rows = append(t.Rows, operationRow{now, pending, rec})
+	}
+	return t
 }

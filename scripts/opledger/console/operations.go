@@ -1,11 +1,13 @@
 package console
 
 import (
+	"errors"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -29,13 +31,28 @@ type operationsPage struct {
 	Filtered    bool
 	Rows        []operation.Record
 	Broken      []ledger.Broken
-	Next        string // the address of the next page; empty at the end
-	Empty       string // what an empty list means
+	Next        string             // the address of the next page; empty at the end
+	Empty       string             // what an empty list means
+	Total       string             // how many the filter finds in all; empty: no index counts them
+	First       []operation.Record // what needs attention, of the first page without a filter
+	ForAll      *bulkCommand       // what can be done to all that the filter finds
+	Remedies    []remedy           // what can be done to one or all of them
 }
 
+// A bulkCommand is what can be done to all that a filter finds.
+type bulkCommand struct {
+	command
+	Note string
+}
+
+// firstRows is how many operations that need attention the first page begins with, of each kind.
+const firstRows = 5
+
 var (
-	showChoices = []choice{{"", "all, newest first"}, {"pending", "pending, by next look-up"},
-		{"dead", "with a dead effect"}}
+	showChoices = []choice{
+		{"", "all, newest first"}, {"pending", "pending, by next look-up"},
+		{"dead", "with a dead effect"}, {"conflict", "ended in two ways"},
+	}
 	// sinceChoices are durations, and "night": since 18:00 of the day before, in this machine's zone.
 	sinceChoices = []choice{
 		{"", "any time"}, {"night", "last night"}, {"24h", "the last 24 hours"}, {"72h", "the last 3 days"},
@@ -55,10 +72,9 @@ func loadOperations(c *Console, r *request) (any, error) {
 	p.State = operation.State(r.query.Get("state"))
 	p.Filter = ledger.Filter{
 		JobKind: r.query.Get("job"), Collection: operation.Collection(r.query.Get("collection")),
-		Pending: p.Show == "pending", Dead: p.Show == "dead", After: after, Limit: rows,
+		Pending: p.Show == "pending", Dead: p.Show == "dead", Conflict: p.Show == "conflict", After: after, Limit: rows,
 	}
-	since, err := p.check(r.now)
-	if err != nil {
+	if p.Filter.Since, err = p.check(r.now); err != nil {
 		return p, err
 	}
 	if p.State != "" {
@@ -71,18 +87,46 @@ func loadOperations(c *Console, r *request) (any, error) {
 		return p, err
 	}
 	p.Rows, p.Broken = page.Items, page.Broken
-	more := page.Next.Path != ""
-	if !since.IsZero() {
-		p.Rows = slices.DeleteFunc(page.Items, func(rec operation.Record) bool { return rec.CreatedAt.Before(since) })
-		// The list is in the order of CreatedAt, so that what follows is older still; a pending one is not.
-		more = more && (p.Filter.Pending || !page.Next.At.Before(since))
-	}
-	if more {
+	if page.Next.Path != "" {
 		p.Next = link("/console/operations", "state", string(p.State), "collection", string(p.Filter.Collection),
 			"job", p.Filter.JobKind, "show", p.Show, "since", p.Since, "after", phrase.Cursor(page.Next))
 		p.Empty = "None of those that were read matches these filters. There are more."
 	}
-	return p, nil
+	p.advise(c.view(r), r.now)
+	return p, errors.Join(p.count(c, r), p.first(c, r))
+}
+
+// count counts what the filter finds, where an index can.
+func (p *operationsPage) count(c *Console, r *request) error {
+	if !p.Filter.Counted() {
+		return nil
+	}
+	total, err := c.ledger.CountOperations(r, p.Filter)
+	p.Total = total.String()
+	return err
+}
+
+// first puts what needs attention before the first page of all operations.
+func (p *operationsPage) first(c *Console, r *request) error {
+	if p.Filtered || p.Filter.After.Path != "" {
+		return nil
+	}
+	for _, filter := range []ledger.Filter{
+		{Dead: true, Limit: firstRows},
+		{Conflict: true, Since: r.now.Add(-overview.ConflictsFor), Limit: firstRows},
+	} {
+		page, err := c.ledger.List(r, filter)
+		if err != nil {
+			return err
+		}
+		for _, rec := range page.Items {
+			same := func(other operation.Record) bool { return other.Key == rec.Key }
+			if !slices.ContainsFunc(p.First, same) {
+				p.First, p.Rows = append(p.First, rec), slices.DeleteFunc(p.Rows, same)
+			}
+		}
+	}
+	return nil
 }
 
 // check refuses what is no choice, and returns the time of Since.
@@ -96,7 +140,7 @@ func (p operationsPage) check(now time.Time) (since time.Time, err error) {
 	case !matchable(p.Filter.JobKind):
 		return since, bad("job kind: %q is no pattern such as nightly-*", p.Filter.JobKind)
 	case !slices.ContainsFunc(showChoices, is(p.Show)):
-		return since, bad("show: %q is neither pending nor dead", p.Show)
+		return since, bad("show: %q is none of pending, dead and conflict", p.Show)
 	case !slices.ContainsFunc(sinceChoices, is(p.Since)):
 		return since, bad("since: %q is not one of night, 24h, 72h and 168h", p.Since)
 	case p.Since == "":
@@ -135,6 +179,8 @@ func (p operationsPage) emptyWords() string {
 		return "No operation is waited for."
 	case p.Show == "dead" && only:
 		return "No effect is dead."
+	case p.Show == "conflict" && only:
+		return "No operation ended in two ways."
 	case p.Filtered:
 		return "No operation matches these filters."
 	default:

@@ -1,9 +1,8 @@
 package console
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/operation"
 )
 
 // overviewPage is what overview.html shows.
@@ -22,102 +20,155 @@ type overviewPage struct {
 	Partial   bool // there may be more than Attention
 }
 
-// A tile is one number, and where to see what it counts.
+// A tile is one fact, and where to see more of it.
 type tile struct {
-	Label, Number, Sub, Link string
+	Number, Label, Sub, Link string
 	Tone                     phrase.Tone
 }
 
-// An attention is something that a person should look at.
+// An attention is something that an operator should look at.
 type attention struct {
-	Tone                phrase.Tone
-	Words, Detail, Link string
+	Tone        phrase.Tone
+	Words, Link string
+	Detail      string
+	Command     string // that helps, or shows more
+	Groups      []failureGroup
 }
 
-// overviewEnds is how many ends the picture shows at most: twice as many as the overview reads of a
-// list, so that fewer are read where each costs.
-const overviewEnds = 50
-
-// overviewLinks are the pages of what an overview tells about.
+// overviewLinks are the pages of what an overview tells about. Each names what can be done.
 var overviewLinks = map[string]string{
 	overview.AboutDead: "/console/effects?show=dead", overview.AboutEffects: "/console/effects",
 	overview.AboutPending: "/console/operations?show=pending", overview.AboutQuarantine: "/console/quarantine",
 	overview.AboutIntents: "/console/intents", overview.AboutDocuments: "/console/operations",
-	overview.AboutConflicts: "/console/operations", overview.AboutPasses: "/console/settings",
-	overview.AboutWebhook: "/console/settings",
+	overview.AboutConflicts: "/console/operations?show=conflict", overview.AboutPasses: passesLink,
+	overview.AboutWebhook: passesLink,
 }
+
+// passesLink is the page about the scheduled passes and what they saw.
+const passesLink = "/console/passes"
 
 func loadOverview(c *Console, r *request) (any, error) {
 	o, err := overview.Read(r, c.ledger, overview.Options{
 		Interval: c.options.Interval, Most: c.options.Most, Paused: c.options.Effects.Paused,
 	})
-	newest, endsErr := c.ledger.Ends(r, ledger.Cursor{}, min(overviewEnds, 2*c.options.Most))
-	return overviewPage{Tiles: tiles(o), Attention: c.attention(o), Ends: drawEnds(newest.Items), Partial: o.Partial},
-		errors.Join(err, endsErr)
+	newest, endsErr := c.ledger.Ends(r, ledger.Cursor{}, c.options.Ends)
+	p := overviewPage{
+		Tiles: tiles(o), Attention: c.attention(o), Ends: drawEnds(newest.Items), Partial: o.Partial,
+	}
+	return p, errors.Join(err, endsErr)
 }
 
 func tiles(o overview.Overview) []tile {
-	dead := tile{Label: "with a dead effect", Number: o.Dead.String(), Sub: "nothing to decide",
+	dead := tile{Label: things(o.Dead.Total, "operation") + " with a dead effect", Number: o.Dead.String(), Sub: "nothing to decide",
 		Link: overviewLinks[overview.AboutDead]}
 	if o.Dead.N > 0 {
 		dead.Tone, dead.Sub = phrase.Bad, "the newest died "+phrase.Relative(newestDeath(o.Dead.Errors), o.At)
 	}
-	open := tile{Label: "effects to perform", Number: o.Effects.Open.String(), Sub: "none waits, none runs",
+	open := tile{Label: things(o.Effects.Open, "effect") + " to perform", Number: o.Effects.Open.String(), Sub: "none waits, none runs",
 		Link: overviewLinks[overview.AboutEffects]}
 	if o.Effects.Open.N > 0 {
 		open.Sub = o.Effects.Running.String() + " of them running"
 	}
-	pending := tile{Label: "pending operations", Number: o.Pending.String(), Sub: "Gemini owes nothing",
+	if o.Paused {
+		open.Tone, open.Sub = phrase.Warn, "paused: none is run"
+	}
+	pending := tile{Label: "pending " + things(o.Pending.Total, "operation"), Number: o.Pending.String(), Sub: "no end is waited for",
 		Link: overviewLinks[overview.AboutPending]}
 	if o.Pending.Oldest != "" {
 		pending.Sub = "of those due next, the oldest for " + phrase.Span(o.At.Sub(o.Pending.SubmittedAt))
+	}
+	conflicts := tile{Label: "ended in two ways this week", Number: o.Conflicts.String(), Sub: "no end is contradicted",
+		Link: overviewLinks[overview.AboutConflicts]}
+	if o.Conflicts.N > 0 {
+		conflicts.Tone, conflicts.Sub = phrase.Warn, "the newest "+phrase.Relative(o.Conflicts.At, o.At)
 	}
 	quarantine := tile{Label: "in quarantine", Number: o.Unread.String(), Sub: "every delivery could be read",
 		Link: overviewLinks[overview.AboutQuarantine]}
 	if o.Unread.N > 0 {
 		quarantine.Tone, quarantine.Sub = phrase.Warn, "signed, and could not be read"
 	}
-	intents := tile{Label: "open intents", Number: o.Intents.String(), Sub: "every submission is known",
+	intents := tile{Label: "open " + things(o.Intents.Total, "intent"), Number: o.Intents.String(), Sub: "every submission is known",
 		Link: overviewLinks[overview.AboutIntents]}
 	if o.Intents.N > 0 {
 		intents.Sub = "their operation is not known yet"
 	}
-	return []tile{dead, open, pending, quarantine, intents}
+	return append([]tile{dead, open, pending, conflicts, quarantine, intents}, passTiles(o)...)
+}
+
+// things is a word for as many as a total.
+func things(t ledger.Total, word string) string {
+	if t.N == 1 && !t.More {
+		return word
+	}
+	return word + "s"
+}
+
+// passTiles are what the last pass left behind.
+func passTiles(o overview.Overview) []tile {
+	pass := tile{Number: "none yet", Label: "last pass", Sub: o.PassWords(), Link: passesLink}
+	if last := o.LastPass.Ended; !last.IsZero() {
+		pass.Number = phrase.Relative(last, o.At)
+		_, pass.Sub, _ = strings.Cut(o.PassWords(), ": ")
+	}
+	webhook := tile{Number: string(cmp.Or(o.LastPass.Webhook, ledger.WebhookUnknown)), Label: "webhook", Link: passesLink,
+		Sub: "as the last pass saw it"}
+	for _, problem := range o.Problems {
+		switch problem.About {
+		case overview.AboutPasses:
+			pass.Tone = phrase.Warn
+		case overview.AboutWebhook:
+			webhook.Tone = phrase.Warn
+		}
+	}
+	return []tile{pass, webhook}
 }
 
 // attention is the overview's problems, and what is on its way to become one.
 func (c *Console) attention(o overview.Overview) []attention {
 	var all []attention
-	if c.options.Effects.Paused {
-		all = append(all, attention{
-			Tone: phrase.Warn, Words: "Effects are paused: they are planned and not performed.", Link: "/console/settings",
-			Detail: "OPLEDGER_EFFECTS_PAUSED is true for this process. Once it is false, what is due is performed.",
-		})
-	}
 	for _, problem := range o.Problems {
-		a := attention{Tone: phrase.Warn, Words: problem.Words, Detail: problem.Command, Link: overviewLinks[problem.About]}
+		a := attention{Tone: phrase.Warn, Words: problem.Words, Command: problem.Command, Link: overviewLinks[problem.About]}
 		if problem.About == overview.AboutDead {
-			a.Tone, a.Detail = phrase.Bad, failureWords(o.Dead.Errors)
+			a.Tone, a.Groups = phrase.Bad, failureGroups(o.Dead.Errors, deadAddress)
 		}
 		all = append(all, a)
+	}
+	if o.Paused {
+		paused := attention{
+			Tone: phrase.Warn, Words: "effects are paused: they are planned, and none is run", Link: "/console/effects",
+			Detail: c.pausedBy(o),
+		}
+		behind := slices.IndexFunc(all, func(a attention) bool { return a.Tone != phrase.Bad })
+		if behind < 0 {
+			behind = len(all)
+		}
+		all = slices.Insert(all, behind, paused)
 	}
 	if o.Effects.Failing > 0 {
 		all = append(all, attention{
 			Tone: phrase.Warn, Words: phrase.Counted(o.Effects.Failing, "effect") +
 				" failed at the last attempt, and will be tried again",
-			Detail: failureWords(o.Effects.Errors), Link: overviewLinks[overview.AboutEffects],
+			Groups: failureGroups(o.Effects.Errors, failingAddress), Link: overviewLinks[overview.AboutEffects],
 		})
 	}
 	return all
 }
 
-// failureWords are errors with how many effects failed with each.
-func failureWords(groups []phrase.FailureGroup) string {
-	words := make([]string, len(groups))
-	for i, g := range groups {
-		words[i] = fmt.Sprintf("%d: %s", g.Count, g.Failure)
+// pausedBy says how it is known that effects are paused.
+func (c *Console) pausedBy(o overview.Overview) string {
+	if o.LastPass.Effects == ledger.EffectsPaused {
+		return "as the last pass saw it, " + phrase.Relative(o.LastPass.Ended, o.At)
 	}
-	return "of those that were read: " + strings.Join(words, " · ")
+	return "OPLEDGER_EFFECTS_PAUSED is true for the process of this console"
+}
+
+func failureGroups(
+	all []phrase.FailureGroup, address func(phrase.FailureGroup) string,
+) (groups []failureGroup) {
+	for _, g := range all {
+		groups = append(groups, failureGroup{g, address(g)})
+	}
+	return groups
 }
 
 func newestDeath(groups []phrase.FailureGroup) (at time.Time) {
@@ -127,49 +178,4 @@ func newestDeath(groups []phrase.FailureGroup) (at time.Time) {
 		}
 	}
 	return at
-}
-
-// ends are the newest ends as a picture: a bar for each, as high as the logarithm of its delay.
-type ends struct {
-	Bars          []endBar
-	Webhook       int // settled by it, of the bars
-	Width, Height int
-}
-
-// An endBar is one end.
-type endBar struct {
-	Key     operation.Key
-	By      operation.Source
-	X, Y, H int
-	Words   string
-}
-
-// The measures of the picture, in pixels.
-const (
-	endWidth  = 20
-	endHeight = 120
-)
-
-// drawEnds draws those of the operations that have ended.
-func drawEnds(records []operation.Record) ends {
-	settled := slices.DeleteFunc(records, func(rec operation.Record) bool { return !rec.Settled() })
-	slices.SortFunc(settled, func(a, b operation.Record) int { return a.SettledAt.Compare(b.SettledAt) })
-	all := ends{Width: endWidth * len(settled), Height: endHeight}
-	for i, rec := range settled {
-		delay, words := time.Duration(0), "the time of its end is not known"
-		if !rec.UpdateTime.IsZero() {
-			delay = max(0, rec.SettledAt.Sub(rec.UpdateTime))
-			words = phrase.Took(delay) + " after its end"
-		}
-		// A millisecond is 4 pixels high, and a day all of it.
-		height := min(endHeight, 4+int(13*math.Log10(1+float64(delay.Milliseconds()))))
-		all.Bars = append(all.Bars, endBar{
-			Key: rec.Key, By: rec.SettledBy, X: i * endWidth, Y: endHeight - height, H: height,
-			Words: fmt.Sprintf("%s %s, settled by %s: %s", rec.Key, rec.State, rec.SettledBy, words),
-		})
-		if rec.SettledBy == operation.Webhook {
-			all.Webhook++
-		}
-	}
-	return all
 }

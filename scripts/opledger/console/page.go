@@ -34,6 +34,7 @@ var pages = []page{
 	{"/console/intent", "", "intent.html", loadIntent, false},
 	{"/console/quarantine", "Quarantine", "quarantine.html", loadQuarantine, false},
 	{"/console/quarantined", "", "quarantined.html", loadQuarantined, false},
+	{"/console/passes", "Passes", "passes.html", loadPasses, false},
 	{"/console/settings", "Settings", "settings.html", loadSettings, true},
 }
 

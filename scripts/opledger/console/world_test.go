@@ -48,7 +48,7 @@ func newWorld(t *testing.T) *world {
 		Ledger: w.Ledger.Reading(), Effects: phrase.EffectView{Max: 10, RetryFor: 24 * time.Hour, Store: "sqlite:demo.db"},
 		Where: "sqlite:demo.db", Interval: 5 * time.Minute,
 		Settings: []config.Described{{Name: "OPLEDGER_INTERVAL", Value: "5m0s"}},
-		Every:    20 * time.Millisecond, Most: 100, Log: slog.New(slog.DiscardHandler),
+		Every:    20 * time.Millisecond, Most: 100, Ends: 50, Log: slog.New(slog.DiscardHandler),
 	})
 	t.Cleanup(w.console.Close)
 	return w
@@ -147,6 +147,13 @@ func (w *world) fill() {
 	w.do(err)
 	_, err = w.Intend(w.Context(), ledger.Intention{CorrelationID: "night-2"})
 	w.do(err)
+	lookups, err := w.BeginLookups(w.Context(), time.Minute)
+	w.do(err)
+	w.do(lookups.Report(w.Context(), ledger.Pass{
+		Began: w.now.Add(-2 * time.Second), Ended: w.now, Outcome: ledger.PassErrors, Due: 3, Checked: 2, Settled: 1,
+		Requeued: 1, Errors: 1, Error: "looking up batches/running: " + hostile, Webhook: ledger.WebhookDisabled,
+		Effects: ledger.EffectsPaused,
+	}))
 	w.pass(time.Second)
 }
 

@@ -21,8 +21,12 @@ import (
 // in this process.
 const consoleEvery = 2 * time.Second
 
-// consoleMost is how many documents of each list the overview reads, as opledger status does.
-const consoleMost = 100
+// consoleMost is how many documents of each list the overview reads, as opledger status does, and
+// consoleEnds how many of the newest ends.
+const (
+	consoleMost = 100
+	consoleEnds = 50
+)
 
 // Actions returns what an operator's actions are done with, in the functions' own way.
 func (s *Server) Actions() *actions.Actions {
@@ -56,7 +60,7 @@ func (s *Server) newConsole() {
 			Paused: s.settings.Handlers.Paused,
 		},
 		Where: s.options.Where, Interval: s.settings.Ledger.Interval, Settings: config.Describe(s.settings),
-		Most: consoleMost, Every: consoleEvery, Log: s.options.Log,
+		Most: consoleMost, Ends: consoleEnds, Every: consoleEvery, Log: s.options.Log,
 	}
 	if s.options.Operator != "" {
 		options.Actions = s.Actions()

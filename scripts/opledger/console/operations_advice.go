@@ -1,0 +1,57 @@
+package console
+
+import (
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+)
+
+// advise fills in what can be done to the operations that the page shows.
+func (p *operationsPage) advise(view phrase.EffectView, now time.Time) {
+	store := view.StoreFlag()
+	switch p.Show {
+	case "pending":
+		p.Remedies = []remedy{
+			{Label: "Look up all that is due", Line: "opledger reconcile" + store,
+				Explains: "Makes one pass, as the schedule does."},
+			{Label: "Stop waiting for one", Line: "opledger abandon NAME --reason 'WHY'" + store,
+				Explains: "If Gemini does not know it, because its name is wrong or the job is gone. Open it for more."},
+		}
+	case "conflict":
+		p.Remedies = []remedy{
+			{Label: "Ask Gemini which end is true", Line: "opledger reconcile NAME" + store,
+				Explains: "If the first one is, nothing is left to do. If not, undo by hand what its effects did."},
+			{Label: "Allow such a move", Line: "OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED",
+				Explains: "If it is usual in your workflow: a setting of the functions."},
+		}
+	case "dead":
+		p.ForAll = &bulkCommand{bulk("opledger replay --dead"+p.flags(now), store), ""}
+		if p.Since != "" {
+			p.ForAll.Note = "It takes the effects that died since then, of operations first heard of at any time."
+		}
+	default:
+		if flags := p.flags(now); flags != "" && p.Since == "" {
+			p.ForAll = &bulkCommand{bulk("opledger replay"+flags, store), "It takes their open and dead effects."}
+		}
+	}
+}
+
+// flags are the filter as the flags of a command.
+func (p *operationsPage) flags(now time.Time) string {
+	var flags strings.Builder
+	add := func(name, value string) {
+		if value != "" {
+			flags.WriteString(" --" + name + " " + phrase.ShellWord(value))
+		}
+	}
+	add("state", string(p.State))
+	add("collection", string(p.Filter.Collection))
+	add("job-kind", p.Filter.JobKind)
+	since := p.Since
+	if since == "night" {
+		since = lastEvening(now.Local()).UTC().Format(time.RFC3339)
+	}
+	add("since", since)
+	return flags.String()
+}

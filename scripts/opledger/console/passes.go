@@ -1,0 +1,70 @@
+package console
+
+import (
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/overview"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// passesPage is what passes.html shows.
+type passesPage struct {
+	ledger.Pass
+	Took     time.Duration
+	Every    time.Duration
+	Late     bool // the next pass should have been made long ago
+	Paused   bool
+	Remedies []remedy
+}
+
+func loadPasses(c *Console, r *request) (any, error) {
+	last, now, err := c.ledger.LastPass(r)
+	if err != nil {
+		return nil, err
+	}
+	p := passesPage{
+		Pass: last, Took: last.Ended.Sub(last.Began), Every: c.options.Interval,
+		Late:   !last.Ended.IsZero() && now.Sub(last.Ended) >= overview.LateAfter(c.options.Interval),
+		Paused: c.options.Effects.Paused || last.Effects == ledger.EffectsPaused,
+	}
+	view := c.view(r)
+	p.Remedies = []remedy{
+		{Label: "Make a pass now", Line: "opledger reconcile" + view.StoreFlag(), Explains: "Looks up what is due, and hands " +
+			"over due effects, as the schedule does. Its log says what fails."},
+		{Label: "Check the webhook", Line: "opledger webhook check", Explains: "Compares it with what Gemini has, and says " +
+			"what to do."},
+	}
+	return p, nil
+}
+
+// The remedy of a pause is a setting, which is nothing that a ledger holds.
+var unpause = []remedy{
+	{Label: "End the pause of a deployment", Line: "terraform -chdir=infra apply -var effects_paused=false",
+		Explains: "Effects that are due then run within about an interval."},
+	{Label: "End the pause of serve", Line: "OPLEDGER_EFFECTS_PAUSED=false opledger serve",
+		Explains: "Start it again without the pause."},
+}
+
+// pause returns whether effects are paused, as far as it is known, and who says so.
+func (c *Console) pause(r *request) (paused bool, by string, err error) {
+	last, now, err := c.ledger.LastPass(r)
+	o := overview.Overview{At: now, LastPass: last}
+	paused = c.options.Effects.Paused || last.Effects == ledger.EffectsPaused
+	if paused {
+		by = c.pausedBy(o)
+	}
+	return paused, by, err
+}
+
+// outcomes say in words how a pass ended.
+var passOutcomes = map[ledger.PassOutcome]string{
+	ledger.PassFailed: "nothing could be read", ledger.PassErrors: "some items could not be handled",
+	ledger.PassMore: "its time ended before everything due was handled", ledger.PassDone: "everything due was handled",
+}
+
+// Result says how the pass ended.
+func (p passesPage) Result() string { return phrase.Safe(passOutcomes[p.Outcome]) }
+
+// WebhookWords says what the pass saw of the webhook.
+func (p passesPage) WebhookWords() string { return overview.Overview{LastPass: p.Pass}.WebhookWords() }
