@@ -140,7 +140,8 @@ var table = []action{
 
 // storySubject is the operation that a story is about.
 func storySubject(story ledger.Story, view phrase.EffectView) subject {
-	return subject{Record: story.Record, view: view, Conflict: slices.ContainsFunc(story.Deliveries,
+	named := !story.Record.ConflictAt.IsZero() // absent where an earlier version ingested the event
+	return subject{Record: story.Record, view: view, Conflict: named || slices.ContainsFunc(story.Deliveries,
 		func(d ledger.Delivery) bool { return d.Outcome == ledger.Conflict })}
 }
 
@@ -201,6 +202,7 @@ type remedy struct {
 	Label, Explains string
 	Line            string // the command
 	Address         string // of the question; empty: only the terminal can
+	First           bool   // what is usually done
 }
 
 // remedies are what can be done about a subject: by a button where actions are allowed, and by a
@@ -210,7 +212,7 @@ func (c *Console) remedies(s subject) (all []remedy) {
 		if !a.can(s) {
 			continue
 		}
-		r := remedy{Label: a.label, Explains: a.happens[0], Line: a.line(s)}
+		r := remedy{Label: a.label, Explains: a.happens[0], Line: a.line(s), First: len(all) == 0 && a.name != "rerun"}
 		if c.allows(a) {
 			r.Address = a.question(s)
 		}

@@ -22,6 +22,7 @@ var functions = template.FuncMap{
 	"tone":      phrase.StateTone,
 	"status":    phrase.StatusTone,
 	"condition": phrase.Condition,
+	"conflict":  phrase.Conflict,
 	"pending":   phrase.WhyPending,
 	"abandoned": phrase.Abandoned,
 	"broken":    phrase.Broken,

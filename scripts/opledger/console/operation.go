@@ -102,15 +102,22 @@ func next(story ledger.Story, view phrase.EffectView) []string {
 	r, now := story.Record, view.Now
 	var words []string
 	if r.Version > 0 && r.Registered && !r.Settled() && r.Abandoned == nil {
-		words = append(words, fmt.Sprintf("Waits for its end: %s. Next look-up %s.",
-			phrase.WhyPending(r, now), phrase.Relative(r.DueAt, now)))
+		due := "The next look-up is " + phrase.Relative(r.DueAt, now) + "."
+		if r.DueAt.Before(now) {
+			due = "A look-up is due for " + phrase.Span(now.Sub(r.DueAt)) + "."
+		}
+		words = append(words, fmt.Sprintf("Waits for its end: %s. %s", phrase.WhyPending(r, now), due))
+		if !r.MissingSince.IsZero() {
+			words = append(words, "If its name is wrong, or the job is gone from Gemini: stop waiting for it. What Gemini "+
+				"reports later is still applied.")
+		}
 	}
 	for _, e := range story.Effects {
 		if standing := view.Standing(e); standing != "" && e.State != ledger.EffectDead {
 			words = append(words, strings.ReplaceAll(standing, "\n  ", "; "))
 		}
 	}
-	if len(words) == 0 && r.Closed() && !r.ExpireAt.IsZero() {
+	if len(words) == 0 && r.Closed() && r.ConflictAt.IsZero() && !r.ExpireAt.IsZero() {
 		words = append(words, "Nothing is left to do. The record expires "+phrase.Relative(r.ExpireAt, now)+".")
 	}
 	return words
