@@ -1,0 +1,112 @@
+package main
+
+import (
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A trouble is something that an operator must find on the overview, and its remedy behind the link.
+type trouble struct{ what, says, page, remedy, status string }
+
+var troubles = []trouble{
+	{"a receiver that answers 500", "1 operation with a dead effect", "/console/effects?show=dead",
+		"opledger replay --dead --dry-run", "1 operation with a dead effect"},
+	{"a job that Gemini does not know", "1 pending operation that Gemini does not know",
+		"/console/operations?show=pending", "opledger abandon NAME --reason &#39;WHY&#39;",
+		"1 pending operation that Gemini does not know"},
+	{"a conflicting end", "1 operation that ended in two ways", "/console/operations?show=conflict",
+		"opledger reconcile NAME", "1 operation that ended in two ways"},
+	{"a paused worker", "effects are paused", "/console/effects", "OPLEDGER_EFFECTS_PAUSED=false opledger serve",
+		"paused"},
+}
+
+// trial makes a ledger with the four troubles, each in the way it happens: by serve, and what it is
+// sent.
+func trial(t *testing.T) (file, []string) {
+	t.Helper()
+	f := newFile(t)
+	_, variables := fakeGemini(t, f)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	t.Cleanup(receiver.Close)
+	variables = append(variables,
+		"OPLEDGER_INTERVAL=50ms", "OPLEDGER_WEBHOOK_SECRET=whsec_dHJpYWwgdHJpYWwgdHJpYWwgdHJpYWw=",
+		"OPLEDGER_MAX_ATTEMPTS=1", "OPLEDGER_RETRY_FOR=0s", "OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
+		"OPLEDGER_EFFECTS=[{name: publish, on: [SUCCEEDED], do: http, url: '"+receiver.URL+"/hook'}, "+
+			"{name: note, on: [FAILED], do: log}]")
+	works := serving(t, variables)
+	cli(t, variables, "register", "batches/report", "--job-kind", "nightly").want(t, exitDone)
+	cli(t, variables, "register", "batches/twice").want(t, exitDone)
+	cli(t, variables, "register", "batches/gone").want(t, exitDone)
+	deliver := func(to, event, name string) {
+		t.Helper()
+		cli(t, variables, "deliver", event, name, "--to", to+"/webhook").want(t, exitDone)
+	}
+	deliver(works.url, "batch.succeeded", "batches/report")
+	deliver(works.url, "batch.failed", "batches/twice")
+	deliver(works.url, "batch.succeeded", "batches/twice")
+	f.become("batches/report", "publish", "DEAD")
+	works.stop()
+	paused := append(variables, "OPLEDGER_EFFECTS_PAUSED=true")
+	rests := serving(t, paused)
+	cli(t, paused, "register", "batches/waits").want(t, exitDone)
+	deliver(rests.url, "batch.failed", "batches/waits")
+	for limit := time.Now().Add(2 * time.Minute); ; {
+		if s := cli(t, nil, "status", "--store", f.store()); strings.Contains(s.out, "that Gemini does not know") {
+			break
+		} else if time.Now().After(limit) {
+			t.Fatalf("%s", s.out)
+		}
+	}
+	rests.stop()
+	return f, variables
+}
+
+var attentionLink = regexp.MustCompile(`<div class="problem [a-z]+"><a href="([^"]+)">([^<]+)</a>`)
+
+// TestTrial: an operator who is given the console alone finds every trouble named on the overview,
+// with a link to a page that names the remedy. The terminal says the same.
+func TestTrial(t *testing.T) {
+	t.Parallel()
+	f, variables := trial(t)
+	status := cli(t, nil, "status", "--store", f.store()).want(t, exitFailed).out
+	address, stop := consoleOver(t, f, variables, "--allow-actions")
+	defer stop()
+	_, overview := fetch(t, "GET", address+"/", "")
+	links := map[string]string{}
+	for _, found := range attentionLink.FindAllStringSubmatch(overview, -1) {
+		links[found[2]] = html.UnescapeString(found[1])
+	}
+	for _, trouble := range troubles {
+		link := ""
+		for words, to := range links {
+			if strings.HasPrefix(words, trouble.says) {
+				link = to
+			}
+		}
+		if link != trouble.page {
+			t.Errorf("%s: the overview leads to %q; it has %q", trouble.what, link, links)
+			continue
+		}
+		if code, page := fetch(t, "GET", address+link, ""); code != http.StatusOK ||
+			!strings.Contains(page, trouble.remedy) {
+			t.Errorf("%s: %s is answered %d, without %q: %s", trouble.what, link, code, trouble.remedy, page)
+		}
+		if !strings.Contains(status, trouble.status) {
+			t.Errorf("%s: status does not say %q: %s", trouble.what, trouble.status, status)
+		}
+	}
+	for page, action := range map[string]string{
+		"batches/report": "do=replay", "batches/gone": "do=abandon", "batches/twice": "do=lookup",
+	} {
+		if _, text := fetch(t, "GET", address+"/console/operation?key="+page, ""); !strings.Contains(text, action) {
+			t.Errorf("%s does not offer %s: %s", page, action, text)
+		}
+	}
+}
