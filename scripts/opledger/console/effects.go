@@ -36,7 +36,7 @@ func bulk(line, storeFlag string) command {
 }
 
 // deadRows is of how many operations a page shows the dead effects: each is a document of its own.
-const deadRows = 25
+const deadRows = 20
 
 func loadEffects(c *Console, r *request) (any, error) {
 	p := effectsPage{Show: r.query.Get("show")}

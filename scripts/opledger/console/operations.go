@@ -13,8 +13,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// rows is how many rows a page of a list has.
-const rows = 50
+// rows is how many rows a page of a list has. With a count, which costs ten reads at most, no page
+// costs more than 60 on Firestore.
+const rows = 45
 
 // A choice is one option of a filter.
 type choice struct{ Value, Label string }
@@ -96,9 +97,10 @@ func loadOperations(c *Console, r *request) (any, error) {
 	return p, errors.Join(p.count(c, r), p.first(c, r))
 }
 
-// count counts what the filter finds, where an index can.
+// count counts what the filter finds, where an index can. To count all operations costs more than it
+// tells.
 func (p *operationsPage) count(c *Console, r *request) error {
-	if !p.Filter.Counted() {
+	if !p.Filtered || !p.Filter.Counted() {
 		return nil
 	}
 	total, err := c.ledger.CountOperations(r, p.Filter)

@@ -59,40 +59,43 @@ func loadOverview(c *Console, r *request) (any, error) {
 }
 
 func tiles(o overview.Overview) []tile {
-	dead := tile{Label: things(o.Dead.Total, "operation") + " with a dead effect", Number: o.Dead.String(), Sub: "nothing to decide",
-		Link: overviewLinks[overview.AboutDead]}
+	dead := newTile(overview.AboutDead, o.Dead.Total, things(o.Dead.Total, "operation")+" with a dead effect",
+		"nothing to decide")
 	if o.Dead.N > 0 {
 		dead.Tone, dead.Sub = phrase.Bad, "the newest died "+phrase.Relative(newestDeath(o.Dead.Errors), o.At)
 	}
-	open := tile{Label: things(o.Effects.Open, "effect") + " to perform", Number: o.Effects.Open.String(), Sub: "none waits, none runs",
-		Link: overviewLinks[overview.AboutEffects]}
+	open := newTile(overview.AboutEffects, o.Effects.Open, things(o.Effects.Open, "effect")+" to perform",
+		"none waits, none runs")
 	if o.Effects.Open.N > 0 {
 		open.Sub = o.Effects.Running.String() + " of them running"
 	}
 	if o.Paused {
 		open.Tone, open.Sub = phrase.Warn, "paused: none is run"
 	}
-	pending := tile{Label: "pending " + things(o.Pending.Total, "operation"), Number: o.Pending.String(), Sub: "no end is waited for",
-		Link: overviewLinks[overview.AboutPending]}
+	pending := newTile(overview.AboutPending, o.Pending.Total, "pending "+things(o.Pending.Total, "operation"),
+		"no end is waited for")
 	if o.Pending.Oldest != "" {
 		pending.Sub = "of those due next, the oldest for " + phrase.Span(o.At.Sub(o.Pending.SubmittedAt))
 	}
-	conflicts := tile{Label: "ended in two ways this week", Number: o.Conflicts.String(), Sub: "no end is contradicted",
-		Link: overviewLinks[overview.AboutConflicts]}
+	conflicts := newTile(overview.AboutConflicts, o.Conflicts.Total, "ended in two ways this week",
+		"no end is contradicted")
 	if o.Conflicts.N > 0 {
 		conflicts.Tone, conflicts.Sub = phrase.Warn, "the newest "+phrase.Relative(o.Conflicts.At, o.At)
 	}
-	quarantine := tile{Label: "in quarantine", Number: o.Unread.String(), Sub: "every delivery could be read",
-		Link: overviewLinks[overview.AboutQuarantine]}
+	quarantine := newTile(overview.AboutQuarantine, o.Unread.Total, "in quarantine", "every delivery could be read")
 	if o.Unread.N > 0 {
 		quarantine.Tone, quarantine.Sub = phrase.Warn, "signed, and could not be read"
 	}
-	intents := tile{Label: "open " + things(o.Intents.Total, "intent"), Number: o.Intents.String(), Sub: "every submission is known",
-		Link: overviewLinks[overview.AboutIntents]}
+	intents := newTile(overview.AboutIntents, o.Intents.Total, "open "+things(o.Intents.Total, "intent"),
+		"every submission is known")
 	if o.Intents.N > 0 {
 		intents.Sub = "their operation is not known yet"
 	}
 	return append([]tile{dead, open, pending, conflicts, quarantine, intents}, passTiles(o)...)
+}
+
+func newTile(about string, n ledger.Total, label, sub string) tile {
+	return tile{Number: n.String(), Label: label, Sub: sub, Link: overviewLinks[about]}
 }
 
 // things is a word for as many as a total.

@@ -30,10 +30,10 @@ func loadPasses(c *Console, r *request) (any, error) {
 	}
 	view := c.view(r)
 	p.Remedies = []remedy{
-		{Label: "Make a pass now", Line: "opledger reconcile" + view.StoreFlag(), Explains: "Looks up what is due, and hands " +
-			"over due effects, as the schedule does. Its log says what fails."},
-		{Label: "Check the webhook", Line: "opledger webhook check", Explains: "Compares it with what Gemini has, and says " +
-			"what to do."},
+		{Label: "Make a pass now", Line: "opledger reconcile" + view.StoreFlag(),
+			Explains: "Looks up what is due, and hands over due effects, as the schedule does. Its log says what fails."},
+		{Label: "Check the webhook", Line: "opledger webhook check",
+			Explains: "Compares it with what Gemini has, and says what to do."},
 	}
 	return p, nil
 }
