@@ -32,9 +32,9 @@ func (f *serveFlags) ready(p ports, theirs, set []string, simulation simulated) 
 		least, most := f.simulate.runTime()
 		lines = append(lines,
 			fmt.Sprintf("a simulated Gemini answers on %s; its jobs end after %v to %v", simulation.url, least, most),
-			"for an SDK of Gemini and your submitter, in another terminal:",
+			"in another terminal, for Gemini's SDKs and your own programs:",
 			"  "+export(append(only(set, "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"), url)),
-			"or, for the commands of opledger too:",
+			"or all of it, for the commands of opledger too:",
 			"  . "+phrase.ShellWord(file),
 			"  "+self()+" submit batch --model gemini-3.5-flash --file files/reviews",
 			"watch in a browser: "+p.url(),
