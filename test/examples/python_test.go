@@ -17,7 +17,7 @@ func python(t *testing.T) string {
 
 func pythonSubmitter(python string, flags ...string) submitter {
 	return submitter{
-		dir: pythonDir, command: append([]string{python, "submit.py"}, flags...), ends: true,
+		dir: pythonDir, command: append([]string{python, "submit.py"}, flags...), kinds: allKinds, ends: true,
 		unanswered: "no answer says whether it was submitted", refused: "nothing runs",
 	}
 }

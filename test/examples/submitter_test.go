@@ -12,13 +12,14 @@ import (
 type submitter struct {
 	dir     string
 	command []string
+	kinds   []string
 	// ends: it waits for the end of what it submitted.
 	ends bool
 	// What it says of a creation that was answered 503, and of one that was answered 400.
 	unanswered, refused string
 }
 
-var kinds = []string{"batch", "video", "interaction"}
+var allKinds = []string{"batch", "video", "interaction"}
 
 // run starts the example in a world. The job's id is its kind.
 func (s submitter) run(t *testing.T, w *world, kind string) (string, bool) {
@@ -31,7 +32,7 @@ func (s submitter) run(t *testing.T, w *world, kind string) (string, bool) {
 // registered [G6, K6, L2].
 func (s submitter) submitsOnce(t *testing.T, w *world) {
 	t.Helper()
-	for _, kind := range kinds {
+	for _, kind := range s.kinds {
 		first, ok := s.run(t, w, kind)
 		name, _, submitted := strings.Cut(first, " submitted\n")
 		if !ok || !submitted || s.ends && !strings.Contains(first, " SUCCEEDED\n") {
@@ -64,7 +65,7 @@ func (s submitter) neverRepeats(t *testing.T) {
 	away, refusing := newWorld(t, nil), newWorld(t, nil)
 	away.refuse(http.StatusServiceUnavailable)
 	refusing.refuse(http.StatusBadRequest)
-	for _, kind := range kinds {
+	for _, kind := range s.kinds {
 		s.fails(t, refusing, kind, 1, s.refused)
 		s.fails(t, away, kind, 1, s.unanswered)
 		s.fails(t, away, kind, 0, "an earlier run may have submitted it")

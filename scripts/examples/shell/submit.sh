@@ -1,0 +1,32 @@
+#!/bin/sh
+# Submits a batch, once for its id however often it is started: the protocol in three requests, for
+# a language that has no client here.
+# usage: sh submit.sh batch FILE ID, such as: sh submit.sh batch files/reviews reviews-2026-11-22
+set -eu
+: "${OPLEDGER_URL:=http://127.0.0.1:8080}" "${GEMINI_API_KEY:?is not set; opledger serve --simulate prints one}"
+: "${GOOGLE_GEMINI_BASE_URL:=https://generativelanguage.googleapis.com}"
+auth=${OPLEDGER_TOKEN:+Authorization: Bearer $OPLEDGER_TOKEN}
+file=${2:?which file, such as files/reviews?} id=${3:?which id of your own, which no other job has?}
+
+# 1. The intent. Whatever dies from here on, the batch is found by its id.
+intent=$(curl -sS --fail-with-body -w ' %{http_code}' "$OPLEDGER_URL/register" \
+  -H "$auth" -H 'Content-Type: application/json' \
+  -d "{\"intent\":true,\"correlationId\":\"$id\",\"jobKind\":\"example-batch\",\"collection\":\"batches\"}")
+case $intent in
+*' 201') ;; # recorded now
+*'"state":"BOUND"'*) echo "$id was submitted before"; exit 0 ;;
+*) echo "$id: an earlier run may have submitted it; if it runs, its event or a reconcile pass registers it" >&2; exit 1 ;;
+esac
+
+# 2. The batch, with the id in it. This request is never repeated: Gemini runs, and charges for, both.
+batch=$(curl -sS --fail-with-body "$GOOGLE_GEMINI_BASE_URL/v1beta/models/gemini-3.5-flash:batchGenerateContent" \
+  -H "x-goog-api-key: $GEMINI_API_KEY" -H 'Content-Type: application/json' \
+  -d "{\"batch\":{\"displayName\":\"reviews opledger:$id\",\"inputConfig\":{\"fileName\":\"$file\"},
+      \"webhookConfig\":{\"userMetadata\":{\"opledger_correlation_id\":\"$id\"}}}}")
+name=$(printf %s "$batch" | grep -o '"batches/[^"]*"' | head -n 1 | tr -d '"')
+: "${name:?Gemini answered without a name: $batch}"
+
+# 3. The registration. It is repeated until it is answered.
+curl -sS --fail-with-body --retry 5 --retry-all-errors "$OPLEDGER_URL/register" \
+  -H "$auth" -H 'Content-Type: application/json' -d "{\"name\":\"$name\",\"correlationId\":\"$id\"}" >/dev/null
+echo "$name submitted"
