@@ -39,7 +39,7 @@ func newWorld(t *testing.T, env []string, args ...string) *world {
 	args = append([]string{
 		"serve", "--simulate", "--speed", "1000", "--port", "0", "--simulate-port", "0", "--store", store,
 	}, args...)
-	w.serve = start(t, t.TempDir(), append(env, "INVOICES="+w.invoices), opledger(t), args...)
+	w.serve = start(t, t.TempDir(), append(env, "INVOICES="+w.invoices, "TMPDIR="+t.TempDir()), opledger(t), args...)
 	exports := w.serve.await("export GEMINI_API_KEY=")
 	w.env = append(strings.Fields("GEMINI_API_KEY="+exports), "OPLEDGER_STORE="+store)
 	gemini, err := url.Parse(w.exported("GOOGLE_GEMINI_BASE_URL"))
