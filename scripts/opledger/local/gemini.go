@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 
+	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 )
@@ -27,8 +29,20 @@ type Gemini struct {
 // call Close.
 func StartGemini(c geminisim.Config, on net.Listener) *Gemini {
 	sim := geminisim.New(c)
-	api := serveOn(on, sim.Handler())
+	api := serveOn(on, onlyLoopback(sim))
 	return &Gemini{URL: api.url, KeysURL: api.url + geminisim.JWKSPath, sim: sim, api: api}
+}
+
+// onlyLoopback refuses a page whose name was rebound to this machine: the simulator posts to
+// whatever address a job names [G7].
+func onlyLoopback(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !server.NamesLoopback(r.Host) {
+			http.Error(w, "the simulated Gemini answers under the names of loopback alone", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // CreateWebhook makes Gemini deliver every event that a webhook can get to a URL. It returns the
