@@ -102,7 +102,7 @@ func openConsole(ctx context.Context, outside environment, store string, act boo
 func (o openedConsole) serve(ctx context.Context, outside environment, settings consoleSettings, port int) error {
 	options := console.Options{
 		Ledger: o.ledger, Where: o.where.String(), Interval: settings.Ledger.Interval, Settings: config.Describe(settings),
-		Most: 4, Ends: 20, Every: consoleEveryFirestore, // at most 60 reads for a page
+		Most: console.FirestoreMost, Ends: console.FirestoreEnds, Every: consoleEveryFirestore,
 		Effects: phrase.EffectView{
 			Max: settings.Ledger.MaxAttempts, RetryFor: settings.Ledger.RetryFor, Paused: settings.Handlers.Paused,
 			Store: o.where.String(),

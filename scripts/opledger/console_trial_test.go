@@ -110,3 +110,63 @@ func TestTrial(t *testing.T) {
 		}
 	}
 }
+
+var copied = regexp.MustCompile(`data-copy="opledger ([^"]*)"`)
+
+// words splits a command line as a shell does, which knows single quotes alone.
+func words(line string) (all []string) {
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			all = append(all, part)
+			continue
+		}
+		all = append(all, strings.Fields(part)...)
+	}
+	return all
+}
+
+// TestConsoleCommands: the terminal knows each command that a page names, with its flags; one that
+// changes nothing runs, and finds what the page shows.
+func TestConsoleCommands(t *testing.T) {
+	t.Parallel()
+	f, variables := trial(t)
+	address, stop := consoleOver(t, f, variables, "--allow-actions")
+	defer stop()
+	seen := map[string]bool{}
+	for _, page := range []string{
+		"/console/operation?key=batches/report", "/console/operation?key=batches/gone",
+		"/console/operation?key=batches/twice", "/console/operations?show=pending",
+		"/console/operations?show=dead&since=night&collection=batches", "/console/operations?show=conflict",
+		"/console/operations?state=SUCCEEDED&job=nightly", "/console/effects?show=dead",
+		"/console/effects?show=dead&error=500+Internal", "/console/passes",
+		"/console/ask?do=waive&key=batches/report&effect=publish",
+	} {
+		_, text := fetch(t, "GET", address+page, "")
+		found := copied.FindAllStringSubmatch(text, -1)
+		if len(found) == 0 {
+			t.Errorf("%s names no command: %s", page, text)
+		}
+		for _, match := range found {
+			seen[html.UnescapeString(match[1])] = true
+		}
+	}
+	for line := range seen {
+		args := words(line)
+		root := newRoot(environment{})
+		command, rest, err := root.Find(args)
+		if err == nil {
+			err = command.ParseFlags(rest)
+		}
+		if err != nil {
+			t.Errorf("opledger %s: %v", line, err)
+		}
+		if args[0] == "show" || strings.Contains(line, "--dry-run") {
+			if s := cli(t, variables, args...).want(t, exitDone); !strings.Contains(s.out, "batches/") {
+				t.Errorf("opledger %s found nothing: %s", line, s.out)
+			}
+		}
+	}
+	if len(seen) < 12 {
+		t.Errorf("%d commands: %v", len(seen), seen)
+	}
+}

@@ -33,6 +33,7 @@ type action struct {
 	happens []string
 	who     bool // the operator is recorded
 	why     bool // a reason must be given, and is recorded
+	runs    bool // an effect is run
 	command string
 	// can reports whether the state of the subject allows it.
 	can func(subject) bool
@@ -78,7 +79,7 @@ var table = []action{
 		},
 	},
 	{
-		name: "replay", label: "Run it again", command: "opledger replay NAME --effect EFFECT", who: true,
+		name: "replay", label: "Run it again", command: "opledger replay NAME --effect EFFECT", who: true, runs: true,
 		title: func(s subject) string { return fmt.Sprintf("Run %s of %s again?", s.Effect.Name, s.Record.Key) },
 		happens: []string{
 			"The effect is opened again with all its attempts, and a worker runs it.",
@@ -93,8 +94,9 @@ var table = []action{
 		},
 	},
 	{
-		name: "rerun", label: "Run it once more", command: "opledger replay NAME --effect EFFECT --rerun", who: true,
-		title: func(s subject) string { return fmt.Sprintf("Run %s of %s once more?", s.Effect.Name, s.Record.Key) },
+		name: "rerun", label: "Run it once more", who: true, runs: true,
+		command: "opledger replay NAME --effect EFFECT --rerun",
+		title:   func(s subject) string { return fmt.Sprintf("Run %s of %s once more?", s.Effect.Name, s.Record.Key) },
 		happens: []string{
 			"The effect is done. A new run of it is planned, with the same content.",
 			"The run has an idempotency key of its own: the receiver cannot recognise it as a repeat, and does the " +

@@ -70,11 +70,33 @@ func (c *Console) ask(r *request, form url.Values) (question, action, subject, e
 		Effect: s.Effect.Name, Seen: s.Seen(), Number: actions.NewNonce(r.now), By: c.options.Actions.By, AsksWho: a.who,
 		AsksWhy: a.why, Button: a.label,
 	}
+	if a.runs {
+		warning, err := c.pauseWarning(r)
+		if err != nil {
+			return q, a, s, err
+		}
+		q.Happens = append(slices.Clip(q.Happens), warning...)
+	}
 	if !a.can(s) {
 		q.Over, q.Title = true, "Nothing to do"
 		return q, a, s, stale{fmt.Errorf("it is %s now, so that there is nothing to do here", q.Seen)}
 	}
 	return q, a, s, nil
+}
+
+// pauseWarning says what becomes of an effect that is run again while effects are paused elsewhere.
+func (c *Console) pauseWarning(r *request) ([]string, error) {
+	given := c.options.Actions
+	paused, by, err := c.pause(r)
+	switch {
+	case !paused || given.Paused:
+		return nil, err
+	case given.Topic:
+		return []string{"Effects are paused (" + by + "): it runs when the pause ends."}, err
+	default:
+		return []string{"Effects are paused (" + by + "). This process runs it all the same: to keep the pause, start the " +
+			"console with OPLEDGER_EFFECTS_PAUSED=true."}, err
+	}
 }
 
 // subject reads what an action is to be done to, and returns the address of its page.

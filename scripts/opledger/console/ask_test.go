@@ -105,6 +105,9 @@ func TestActions(t *testing.T) {
 					t.Errorf("the question does not say %q: %s", words, page)
 				}
 			}
+			if row.runs != strings.Contains(page, "This process runs it all the same") {
+				t.Errorf("of the pause that the last pass saw: %s", page)
+			}
 			form := w.question(a.address())
 			if row.who != (form.Get("by") == "ada") {
 				t.Errorf("who decides: %q", form)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	protocol "github.com/chromedp/cdproto/page"
@@ -186,11 +187,11 @@ func TestBrowserPages(t *testing.T) {
 		b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(b.server+address),
 			chromedp.WaitVisible(chromedp.CSS("h1")))
 		value[any](b, axe+"; 0")
-		for _, finding := range value[[]string](b, `axe.run({resultTypes: ["violations"]}).then(found => found.violations
-			.filter(v => ["serious", "critical"].includes(v.impact))
-			.map(v => v.id + ": " + v.nodes.map(n => n.html).join(" ")))`) {
-			t.Errorf("%s: %s", address, finding)
-		}
+		b.accessible(address, `{resultTypes: ["violations"]}`)
+		b.scheme("dark")
+		b.accessible(address+" in the dark", `{runOnly: ["color-contrast"]}`)
+		b.screenshot(address+"&dark", 1280)
+		b.scheme("light")
 		for _, width := range []int64{1280, 390} {
 			b.do(chromedp.EmulateViewport(width, 900))
 			if wide := value[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
@@ -199,6 +200,29 @@ func TestBrowserPages(t *testing.T) {
 			b.screenshot(address, width)
 		}
 		b.quiet(address)
+	}
+}
+
+// accessible runs axe, with these options, and fails the test for each serious finding.
+func (b *browser) accessible(where, options string) {
+	b.Helper()
+	for _, finding := range value[[]string](b, `axe.run(`+options+`).then(found => found.violations
+		.filter(v => ["serious", "critical"].includes(v.impact))
+		.map(v => v.id + ": " + v.nodes.map(n => n.html).join(" ")))`) {
+		b.Errorf("%s: %s", where, finding)
+	}
+}
+
+// scheme makes the page believe that the operator prefers light or dark.
+func (b *browser) scheme(name string) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
+	defer cancel()
+	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+	})
+	if err != nil {
+		b.Fatal(err)
 	}
 }
 

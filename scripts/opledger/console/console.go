@@ -51,6 +51,13 @@ type Options struct {
 	Log   *slog.Logger
 }
 
+// Options.Most and Options.Ends over Firestore, which charges for every document: with them no page
+// costs more than 60 reads.
+const (
+	FirestoreMost = 4
+	FirestoreEnds = 20
+)
+
 // A Console serves the pages at / and below /console/.
 type Console struct {
 	options Options

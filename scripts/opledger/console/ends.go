@@ -15,6 +15,7 @@ type ends struct {
 	Bars          []endBar
 	Lines         []endLine
 	Webhook       int // settled by it, of the bars
+	Plot          int // the width without the names of the lines
 	Width, Height int
 }
 
@@ -36,7 +37,7 @@ type endLine struct {
 const (
 	endWidth  = 22
 	endHeight = 150
-	endLeft   = 40 // for the names of the lines
+	endRight  = 44 // for the names of the lines
 	endTop    = 12
 	leastEnds = 50 // the picture has room for so many at least
 )
@@ -45,8 +46,9 @@ const (
 func drawEnds(newestFirst []operation.Record) ends {
 	settled := slices.Clone(newestFirst)
 	slices.Reverse(settled)
-	left := endLeft + endWidth*max(0, leastEnds-len(settled))
-	all := ends{Width: left + endWidth*len(settled), Height: endTop + endHeight}
+	left := endWidth * max(0, leastEnds-len(settled))
+	all := ends{Plot: left + endWidth*len(settled), Height: endTop + endHeight}
+	all.Width = all.Plot + endRight
 	for _, line := range []struct {
 		delay time.Duration
 		words string

@@ -24,6 +24,7 @@ type world struct {
 	*testing.T
 	*ledger.Ledger
 	console *Console
+	store   ledger.Store
 	now     time.Time
 }
 
@@ -39,6 +40,7 @@ func newWorld(t *testing.T) *world {
 			t.Error(err)
 		}
 	})
+	w.store = store
 	settings := ledger.DefaultSettings()
 	settings.Rules = []ledger.Rule{{Name: "publish", On: []operation.State{operation.Succeeded, operation.Failed}}}
 	if w.Ledger, err = ledger.New(store, settings, ledger.Options{}); err != nil {

@@ -1,0 +1,65 @@
+package console
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// TestOperationsFirst: the first page of all operations begins with what needs attention, once; a page
+// with a filter has its order alone.
+func TestOperationsFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.fill()
+	w.register("batches/newest", "", "")
+	page := w.get("/console/operations").Body.String()
+	dead, conflict, newest := strings.Index(page, `id="row-batches/dead"`), strings.Index(page, `id="row-batches/done"`),
+		strings.Index(page, `id="row-batches/newest"`)
+	if dead < 0 || conflict < dead || newest < conflict || strings.Count(page, `id="row-batches/dead"`) != 1 {
+		t.Errorf("dead at %d, conflict at %d, newest at %d: %s", dead, conflict, newest, page)
+	}
+	if page := w.get("/console/operations?collection=batches").Body.String(); strings.Contains(page, "Needs attention") {
+		t.Errorf("%s", page)
+	}
+}
+
+// TestForAll: a page with a filter says how many operations it finds, and the command for all of them.
+func TestForAll(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.fill()
+	for address, want := range map[string][]string{
+		"/console/operations?show=dead":     {"1 in all.", "opledger replay --dead --dry-run --store sqlite:demo.db"},
+		"/console/operations?show=conflict": {"1 in all.", "opledger reconcile NAME --store sqlite:demo.db"},
+		"/console/operations?show=pending":  {"2 in all.", "opledger reconcile --store sqlite:demo.db"},
+		"/console/operations?show=dead&since=24h&job=night*": {
+			"opledger replay --dead --job-kind &#39;night*&#39; --since 24h --dry-run",
+		},
+		"/console/operations?state=SUCCEEDED&collection=batches": {
+			"4 in all.", "opledger replay --state SUCCEEDED --collection batches --dry-run",
+		},
+		"/console/effects?show=dead": {
+			"Operations with a dead effect in all: 1.", "opledger replay --dead --store sqlite:demo.db",
+		},
+		"/console/effects?show=dead&error=answered+400": {
+			"opledger replay --dead --error &#39;answered 400&#39; --dry-run --store sqlite:demo.db",
+		},
+		"/console/effects?show=dead&error=answered+410": {"None of those on this page."},
+	} {
+		page := w.get(address).Body.String()
+		for _, words := range want {
+			if !strings.Contains(page, words) {
+				t.Errorf("%s does not say %q: %s", address, words, page)
+			}
+		}
+	}
+	if page := w.get("/console/operations?since=24h").Body.String(); strings.Contains(page, "opledger replay") {
+		t.Errorf("a command for what no command finds: %s", page)
+	}
+	if page := w.get("/console/operations?show=conflict&state=FAILED").Body.String(); strings.Contains(page,
+		string(operation.Key("batches/done"))) {
+		t.Errorf("%s", page)
+	}
+}

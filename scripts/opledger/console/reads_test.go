@@ -1,0 +1,81 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// priced is a store that counts what Firestore charges for: each document that is read, each thousand
+// that are counted, and at least one for each query.
+type priced struct {
+	ledger.Store
+	reads atomic.Int64
+}
+
+func (p *priced) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
+	p.reads.Add(int64(len(paths)))
+	return p.Store.Get(ctx, paths...)
+}
+
+func (p *priced) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, error) {
+	found, err := p.Store.Query(ctx, q)
+	p.reads.Add(max(1, int64(len(found))))
+	return found, err
+}
+
+func (p *priced) Count(ctx context.Context, q ledger.Query, ceiling int) (int, error) {
+	n, err := p.Store.Count(ctx, q, ceiling)
+	p.reads.Add(max(1, int64(n+999)/1000))
+	return n, err
+}
+
+// TestReads: from Firestore no page costs more than 60 reads, however much the ledger has.
+func TestReads(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	store := &priced{Store: w.store}
+	l, err := ledger.New(store, w.Settings(), ledger.Options{})
+	w.do(err)
+	for i := range 70 {
+		dead, open := operation.Key(fmt.Sprintf("batches/dead%d", i)), operation.Key(fmt.Sprintf("batches/open%d", i))
+		w.register(dead, "nightly", "")
+		w.register(open, "nightly", "")
+		w.register(operation.Key(fmt.Sprintf("batches/pending%d", i)), "nightly", "")
+		for _, key := range []operation.Key{dead, open} {
+			w.event(key, "m-"+string(key), operation.Succeeded, operation.Webhook)
+		}
+		w.event(dead, "m-"+string(dead)+"-2", operation.Failed, operation.Webhook)
+		w.attempt(dead, func(ctx context.Context, lease ledger.Lease) error {
+			return w.MarkDead(ctx, lease, fmt.Errorf("the receiver answered %d", 400+i%2))
+		})
+		_, err := w.Quarantine(t.Context(), ledger.Suspect{ID: fmt.Sprint("msg", i), Reason: "malformed"})
+		w.do(err)
+		_, err = w.Intend(t.Context(), ledger.Intention{CorrelationID: fmt.Sprint("night-", i)})
+		w.do(err)
+	}
+	options := w.console.options
+	options.Ledger, options.Most, options.Ends = l.Reading(), FirestoreMost, FirestoreEnds
+	w.console = New(options)
+	t.Cleanup(w.console.Close)
+	for _, address := range []string{
+		"/", "/console/operations", "/console/operations?show=pending", "/console/operations?show=dead",
+		"/console/operations?show=conflict", "/console/operations?state=SUCCEEDED&since=24h", "/console/operation?key=dead1",
+		"/console/effects", "/console/effects?show=dead", "/console/intents", "/console/intent?key=night-1",
+		"/console/quarantine", "/console/quarantined?key=msg1", "/console/passes", "/console/settings",
+	} {
+		store.reads.Store(0)
+		if answer := w.get(address); answer.Code != 200 {
+			t.Errorf("%s: %d", address, answer.Code)
+		}
+		if n := store.reads.Load(); n > 60 {
+			t.Errorf("%s costs %d reads", address, n)
+		} else {
+			t.Logf("%s costs %d reads", address, n)
+		}
+	}
+}
