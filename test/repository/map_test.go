@@ -141,7 +141,7 @@ func imports(t *testing.T) map[string]map[string]bool {
 // heading of the document that it names.
 func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
-	all := documents(t)
+	all := everyDocument(t)
 	for name, text := range all {
 		for _, found := range link.FindAllStringSubmatch(text, -1) {
 			target, fragment, _ := strings.Cut(found[1], "#")
@@ -162,8 +162,8 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// documents returns every Markdown document, by its path from the root.
-func documents(t *testing.T) map[string]string {
+// everyDocument returns every Markdown document, by its path from the root.
+func everyDocument(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for file, text := range walk(t, func(path string) bool { return filepath.Ext(path) == ".md" }) {
