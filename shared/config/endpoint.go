@@ -37,8 +37,8 @@ func (k *WebhookKind) UnmarshalText(text []byte) error {
 
 // Endpoint is the webhook at Gemini: its kind, its address, and whether it may be enabled again.
 type Endpoint struct {
-	// Kind is which webhook there should be at Gemini: static (made once), dynamic (named in each request
-	// that submits) or none. Only a static one is checked, once its secret has a version.
+	// Kind is which webhook there should be at Gemini: static (made once), dynamic (named in each
+	// submission) or none. Only a static one is checked, once its secret has a version.
 	Kind WebhookKind `env:"OPLEDGER_WEBHOOK" envDefault:"static"`
 	// URL is the https address that Gemini delivers to. Passes check that its webhook exists and is enabled.
 	URL string `env:"OPLEDGER_WEBHOOK_URL"`

@@ -69,8 +69,8 @@ func (s Store) In(project Project) (Store, error) {
 
 // Place is where a command finds the ledger.
 type Place struct {
-	// Store is where the ledger is: firestore[:DATABASE], or sqlite:PATH, a file of mode 0600. Not set:
-	// firestore where a project is set, else sqlite:opledger.db. Deployed functions take only Firestore.
+	// Store is where the ledger is: firestore[:DATABASE] or sqlite:PATH. Not set: firestore where a project
+	// is set, else sqlite:opledger.db. Deployed functions take only Firestore.
 	Store Store `env:"OPLEDGER_STORE"`
 }
 

@@ -133,7 +133,8 @@ func (s *session) add(c Command) {
 // fails reports whether what is printed is an error.
 func (c Command) fails() bool {
 	text := strings.Join(c.Output, "\n")
-	return strings.Contains(text, "exit status") || strings.Contains(text, " problems, and nothing was done")
+	return strings.Contains(text, "exit status") || strings.Contains(text, " problems, and nothing was done") ||
+		strings.HasPrefix(text, `{"error":`)
 }
 
 // run types everything, and looks for what is printed.
