@@ -40,6 +40,13 @@ func TestPythonClient(t *testing.T) {
 	}
 }
 
+// serveFlask is flask run, on a port that it says.
+const serveFlask = `
+import receiver_flask, werkzeug.serving
+server = werkzeug.serving.make_server("127.0.0.1", 0, receiver_flask.app)
+print(f"receives on http://127.0.0.1:{server.server_port}/completions", flush=True)
+server.serve_forever()`
+
 // TestPythonPackages: the examples that need packages are at least Python; where the packages are
 // there, they are run.
 func TestPythonPackages(t *testing.T) {
@@ -60,8 +67,9 @@ func TestPythonPackages(t *testing.T) {
 			sdk.neverRepeats(t)
 		},
 		"standardwebhooks": func(t *testing.T) {
-			flask := `import os, receiver_flask; receiver_flask.app.run(port=int(os.environ["PORT"]))`
-			receiver{dir: pythonDir, command: []string{python, "-c", flask}}.needsSecret(t)
+			flask := receiver{dir: pythonDir, command: []string{python, "-c", serveFlask}}
+			flask.acceptsOnce(t, filepath.Join(t.TempDir(), "inbox"))
+			flask.needsSecret(t)
 		},
 	} {
 		t.Run(module, func(t *testing.T) {

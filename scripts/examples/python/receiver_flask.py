@@ -23,6 +23,7 @@ def receive() -> tuple[str, int]:
         completion = webhook.verify(request.get_data(), dict(request.headers))
     except (WebhookVerificationError, ValueError):  # ValueError: a signature that is no base64
         return "not signed by opledger", 401  # it is sent again
-    new = inbox.accept(completion["idempotencyKey"], completion)
-    app.logger.info("%s %s", "accepted" if new else "repeated", completion["idempotencyKey"])
+    key = completion["idempotencyKey"]
+    new = inbox.accept(key, completion)
+    print("accepted" if new else "repeated", key, completion["state"], flush=True)
     return "", 200  # a repeat, too: what it asks for is done
