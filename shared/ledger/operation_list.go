@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,9 @@ import (
 type Filter struct {
 	States     []operation.State // one of these; each must be there once
 	Collection operation.Collection
-	// JobKind is a pattern as of path.Match, such as "nightly-*". No index finds it: List reads the
-	// operations that the other fields choose, and leaves out the others.
+	// JobKind is a pattern as of path.Match, such as "nightly-*". An index finds it where it has no
+	// wildcard and stands alone or with Since. Else List reads the operations that the other fields
+	// choose, and leaves out the others.
 	JobKind string
 	Pending bool // only operations that have not ended, in due order
 	Dead    bool // only operations with a dead effect; not together with Pending
@@ -28,8 +30,10 @@ type Filter struct {
 	// Since leaves out operations that were created earlier, and with Conflict those whose event is
 	// older. With Pending it is matched as JobKind is.
 	Since time.Time
-	After Cursor // as List returned it
-	Limit int    // must be positive
+	// Search is how many operations List reads at most to find what no index finds; 0: 5,000.
+	Search int
+	After  Cursor // as List returned it
+	Limit  int    // must be positive
 }
 
 // validate returns an error for a filter that contradicts itself.
@@ -46,8 +50,15 @@ func (f Filter) validate() error {
 // Counted reports whether an index finds all that the filter chooses, so that CountOperations counts
 // it.
 func (f Filter) Counted() bool {
-	return f.JobKind == "" && !(f.Conflict && (len(f.States) > 0 || f.Collection != "")) &&
+	_, exact := f.exactKind()
+	return (f.JobKind == "" || exact) && !(f.Conflict && (len(f.States) > 0 || f.Collection != "")) &&
 		!(f.Pending && !f.Since.IsZero())
+}
+
+// exactKind returns the job kind, and reports whether an index finds it.
+func (f Filter) exactKind() (string, bool) {
+	alone := len(f.States) == 0 && f.Collection == "" && !f.Pending && !f.Dead && !f.Conflict
+	return f.JobKind, f.JobKind != "" && alone && !strings.ContainsAny(f.JobKind, `*?[\`)
 }
 
 // matches reports whether what the index cannot find matches.
@@ -68,7 +79,7 @@ func (f Filter) onlyDead() bool {
 	return f.Dead && len(f.States) == 0 && f.Collection == "" && f.JobKind == "" && f.Since.IsZero()
 }
 
-// maxSearched is how many operations one call of List reads at most to find what no index finds.
+// maxSearched is the default of Filter.Search.
 const maxSearched = 5000
 
 // List returns operations, newest first. With Dead, and without States, Collection and JobKind, it
@@ -76,7 +87,7 @@ const maxSearched = 5000
 // of these is a record without a Version, which names that one effect.
 //
 // It reads as many documents as it returns, at most as many again for each further state, and where
-// the filter is not Counted 5,000: then a page may have fewer than Limit, or none, and a Next. Errors:
+// the filter is not Counted those of Search: then a page may have fewer than Limit, or none, and a Next. Errors:
 // the store's.
 func (l *Ledger) List(ctx context.Context, f Filter) (Page[operation.Record], error) {
 	if err := f.validate(); err != nil {
@@ -110,9 +121,9 @@ func (l *Ledger) List(ctx context.Context, f Filter) (Page[operation.Record], er
 
 // listOperations is List for the operations alone.
 func (l *Ledger) listOperations(ctx context.Context, f Filter) (page Page[operation.Record], err error) {
-	chunk := f.Limit
+	chunk, most := f.Limit, cmp.Or(f.Search, maxSearched)
 	if !f.Counted() {
-		chunk = max(f.Limit, 200)
+		chunk = min(max(f.Limit, 200), most)
 	}
 	for searched := 0; ; searched += chunk {
 		found, err := l.queryStates(ctx, f, chunk)
@@ -135,7 +146,7 @@ func (l *Ledger) listOperations(ctx context.Context, f Filter) (page Page[operat
 			page.Next = Cursor{}
 			return page, nil
 		}
-		if f.After = page.Next; searched+chunk >= maxSearched {
+		if f.After = page.Next; searched+chunk >= most {
 			return page, nil
 		}
 	}

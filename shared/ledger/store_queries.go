@@ -35,7 +35,7 @@ func queryFailed(effect Path, after Cursor, limit int) Query {
 
 // queryList: operations newest first, or those with a dead effect, or pending ones in due order, or
 // those with another end than the one that stands. Each but the last perhaps of one collection, and
-// one query for each state that the filter names.
+// one query for each state that the filter names; or of one job kind.
 func queryList(f Filter) []Query {
 	q := Query{
 		Collection: OperationsCollection, OrderBy: FieldCreatedAt, Descending: true, NotBefore: f.Since, After: f.After,
@@ -50,6 +50,9 @@ func queryList(f Filter) []Query {
 	}
 	if f.Collection != "" {
 		q.Where = append(q.Where, Equal{Field: "collection", Value: string(f.Collection)})
+	}
+	if kind, ok := f.exactKind(); ok {
+		q.Where = append(q.Where, Equal{Field: "jobKind", Value: kind})
 	}
 	if f.Dead {
 		q.Where = append(q.Where, Equal{Field: "deadEffect", Value: true})
@@ -119,7 +122,9 @@ func QueryShapes() []Query {
 		queryQuarantined(QuarantineFilter{Limit: 1}),
 		queryQuarantined(QuarantineFilter{Reason: "malformed", Limit: 1}),
 	}
-	shapes = append(shapes, queryList(Filter{Conflict: true, Limit: 1})...)
+	for _, f := range []Filter{{Conflict: true, Limit: 1}, {JobKind: "nightly", Limit: 1}} {
+		shapes = append(shapes, queryList(f)...)
+	}
 	for _, states := range [][]operation.State{nil, {operation.Pending}} {
 		for _, collection := range []operation.Collection{"", operation.Batches} {
 			for _, f := range []Filter{{}, {Pending: true}, {Dead: true}} {

@@ -40,6 +40,7 @@ func Indexes() []Index {
 		{ledger.OperationsCollection, []IndexField{state, newest}},
 		{ledger.OperationsCollection, []IndexField{collection, newest}},
 		{ledger.OperationsCollection, []IndexField{state, collection, newest}},
+		{ledger.OperationsCollection, []IndexField{{Name: "jobKind"}, newest}},
 		// pending operations, in due order
 		{ledger.OperationsCollection, []IndexField{state, due}},
 		{ledger.OperationsCollection, []IndexField{collection, due}},

@@ -76,6 +76,9 @@ func token(version int64) ledger.Token { return ledger.Token(strconv.FormatInt(v
 // Commit checks every precondition and writes, all or nothing. Commits that wait at the same time
 // share a transaction and its fsync; each still succeeds or conflicts by itself.
 func (s *Store) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
+	if s.write == nil {
+		return nil, errReadOnly
+	}
 	rows := make([]row, len(writes))
 	bytes := 0
 	for i, w := range writes {
@@ -191,6 +194,9 @@ func (s *Store) prepare(ctx context.Context) error {
 			WHERE path = ? AND version = ?`},
 		{&s.remove, s.write, "DELETE FROM documents WHERE path = ? AND version = ?"},
 	} {
+		if statement.db == nil {
+			continue
+		}
 		var err error
 		if *statement.into, err = statement.db.PrepareContext(ctx, statement.text); err != nil {
 			return err

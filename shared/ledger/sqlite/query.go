@@ -12,7 +12,7 @@ import (
 
 // Query reads through one of the indexes of schema.sql.
 func (s *Store) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, error) {
-	text, args := statement(q)
+	text, args := s.statement(q)
 	rows, err := s.read.QueryContext(ctx, text, args...)
 	if err != nil {
 		return nil, classify("querying "+q.Collection, err)
@@ -30,22 +30,27 @@ func (s *Store) Count(ctx context.Context, q ledger.Query, ceiling int) (int, er
 		return 0, fmt.Errorf("counting %s: the ceiling %d is not positive: %w", q.Collection, ceiling, ledger.ErrInvalid)
 	}
 	q.Limit = ceiling
-	text, args := statement(q)
+	text, args := s.statement(q)
 	var found int
 	err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+")", args...).Scan(&found)
 	return found, classify("counting "+q.Collection, err)
 }
 
 // statement returns q in SQL.
-func statement(q ledger.Query) (text string, args []any) {
+func (s *Store) statement(q ledger.Query) (text string, args []any) {
+	index := ""
+	if s.indexed {
+		index = indexOf(q)
+	}
 	by := orderOf(q.OrderBy)
 	where := []string{by.sql + " IS NOT NULL"}
 	and := func(condition string, values ...any) {
 		where, args = append(where, condition), append(args, values...)
 	}
-	if q.Collection == ledger.OperationsCollection {
-		and("collection = 'operations'") // some indexes are of operations alone, which no parameter shows
-	} else {
+	switch q.Collection {
+	case ledger.OperationsCollection, ledger.EffectsCollection: // some indexes are of these, which no parameter shows
+		and("collection = '" + q.Collection + "'")
+	default:
 		and("collection = ?", q.Collection)
 	}
 	if q.Under != "" {
@@ -72,9 +77,42 @@ func statement(q ledger.Query) (text string, args []any) {
 		and(fmt.Sprintf("(%s, position) %s (?, replace(?, '/', char(1)))", by.sql, behind), at, string(q.After.Path))
 	}
 	return fmt.Sprintf(
-		"SELECT path, version, body, %s FROM documents WHERE %s ORDER BY %[1]s %[3]s, position %[3]s LIMIT ?", by.sql,
-		strings.Join(where, " AND "), direction,
+		"SELECT path, version, body, %s FROM documents %s WHERE %s ORDER BY %[1]s %[4]s, position %[4]s LIMIT ?", by.sql,
+		index, strings.Join(where, " AND "), direction,
 	), append(args, q.Limit)
+}
+
+// indexOf returns the index over a field of the body that answers q, with INDEXED BY: SQLite would
+// rather read everything in order, as long as it knows nothing of the values. Of several fields it is
+// the index that finds least. It is empty where another index answers q.
+func indexOf(q ledger.Query) string {
+	if q.Under != "" || q.OrderBy != ledger.FieldCreatedAt {
+		return ""
+	}
+	by := map[string]bool{}
+	for _, equal := range q.Where {
+		by[equal.Field] = true
+	}
+	index := ""
+	switch {
+	case q.Collection == ledger.EffectsCollection && by["withoutRecord"]:
+		index = "without_record"
+	case q.Collection != ledger.OperationsCollection:
+	case by["deadEffect"]:
+		index = "dead"
+	case by["jobKind"]:
+		index = "of_job_kind"
+	case by["state"] && by["collection"]:
+		index = "of_state_and_collection"
+	case by["state"]:
+		index = "of_state"
+	case by["collection"]:
+		index = "of_collection"
+	}
+	if index != "" {
+		index = "INDEXED BY " + index
+	}
+	return index
 }
 
 // An order is what a query orders by: an expression, and a time as the expression has it.

@@ -40,11 +40,13 @@ const (
 	busyTimeout = 10 * time.Second
 	// busyStep is how long SQLite itself waits: no context ends that wait.
 	busyStep = 100 * time.Millisecond
+	// readers is how many queries run at once.
+	readers = 8
 )
 
 // A Store is a ledger.Store in an SQLite file.
 type Store struct {
-	write *sql.DB // one connection: commits of this process queue here rather than in the file's lock
+	write *sql.DB // one connection: commits of this process queue here rather than in the file's lock; nil: only reads
 	read  *sql.DB
 	now   func() time.Time
 
@@ -53,6 +55,8 @@ type Store struct {
 	next, savepoint, undo, release, stored, insert, update, remove, get *sql.Stmt
 
 	queue queue
+
+	indexed bool // the file has the indexes of indexes.sql
 }
 
 // Open opens the file at path and creates what is missing, readable by its owner alone, because a
@@ -66,13 +70,17 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Store, error
 		s.write, err = open(path, 1, busyStep)
 	}
 	if err == nil {
-		s.read, err = open(path, 8, busyTimeout)
+		s.read, err = open(path, readers, busyTimeout)
 	}
 	if err == nil {
 		err = s.migrate(ctx)
 	}
 	if err == nil {
+		s.indexed = true
 		err = s.prepare(ctx)
+	}
+	if resultCode(err) == sqlite3.SQLITE_NOTADB {
+		err = fmt.Errorf("%w: name another file", err)
 	}
 	if resultCode(err) == sqlite3.SQLITE_CANTOPEN {
 		err = fmt.Errorf("%w: it must be a file, in a directory that exists and that one may write in", err)
@@ -132,29 +140,41 @@ func connect(path string, parameters url.Values) (*sql.DB, error) {
 // once.
 func (s *Store) migrate(ctx context.Context) error {
 	return s.transact(ctx, func(tx *sql.Tx) error {
-		var version int
-		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-			return err
+		empty, err := checkSchema(ctx, tx)
+		missing := indexes // in a file of an older revision
+		if empty {
+			missing = schema + indexes + fmt.Sprintf("\nPRAGMA user_version = %d;", schemaVersion)
 		}
-		switch version {
-		case schemaVersion:
-			_, err := tx.ExecContext(ctx, indexes)
-			return err
-		case 0:
-			var tables int
-			if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
-				return err
-			}
-			if tables > 0 {
-				return errors.New("the file is a database of another program: name another file")
-			}
-			_, err := tx.ExecContext(ctx, schema+indexes+fmt.Sprintf("\nPRAGMA user_version = %d;", schemaVersion))
-			return err
-		default:
-			return fmt.Errorf("the file has schema %d and this program knows %d: use the program that wrote it, or another file",
-				version, schemaVersion)
+		if err == nil {
+			_, err = tx.ExecContext(ctx, missing)
 		}
+		return err
 	})
+}
+
+// checkSchema returns an error for the file of another program or of another schema, and reports
+// whether there is nothing in the file yet.
+func checkSchema(ctx context.Context, db interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+},
+) (empty bool, err error) {
+	var version, tables int
+	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return false, err
+	}
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
+		return false, err
+	}
+	switch {
+	case version == schemaVersion:
+		return false, nil
+	case version == 0 && tables > 0:
+		return false, errors.New("the file is a database of another program: name another file")
+	case version == 0:
+		return true, nil
+	}
+	return false, fmt.Errorf("the file has schema %d and this program knows %d: use the program that wrote it, or another file",
+		version, schemaVersion)
 }
 
 func (s *Store) transact(ctx context.Context, do func(*sql.Tx) error) error {
@@ -203,6 +223,9 @@ func (s *Store) Close() error {
 // Expire deletes every document whose expireAt has passed, and returns how many. Firestore does
 // this by itself.
 func (s *Store) Expire(ctx context.Context) (int64, error) {
+	if s.write == nil {
+		return 0, errReadOnly
+	}
 	var deleted int64
 	err := s.join(ctx, &member{write: func(ctx context.Context, tx *sql.Tx, _ int64) error {
 		result, err := tx.ExecContext(ctx, "DELETE FROM documents WHERE expire_at <= ?", s.now().UnixMicro())

@@ -1,0 +1,92 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+var errReadOnly = fmt.Errorf("the ledger's file was opened to be read alone: %w", ledger.ErrInvalid)
+
+// OpenReader opens an existing file for reading alone: it creates and changes nothing, so that rights
+// to read the file are enough. Commit and Expire return ErrInvalid. A file of an older revision is
+// read as it is, without the indexes that it lacks. The error is or wraps fs.ErrNotExist where there
+// is no file, and one that is not a ledger's is refused.
+//
+// SQLite needs two files beside one that is in use. Where they are missing and cannot be created, the
+// file is read as one that nothing changes: what a program writes to it meanwhile may not be seen.
+func OpenReader(ctx context.Context, path string, now func() time.Time) (*Store, error) {
+	s, err := openReader(ctx, path, now)
+	if err != nil {
+		return nil, fmt.Errorf("opening the ledger in %s to read it: %w", path, err)
+	}
+	return s, nil
+}
+
+func openReader(ctx context.Context, path string, now func() time.Time) (*Store, error) {
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if info.IsDir() {
+		return nil, errors.New("it is a directory: name the file")
+	}
+	s, err := tryReader(ctx, path, now, url.Values{})
+	if code := resultCode(err); code != sqlite3.SQLITE_CANTOPEN && code != sqlite3.SQLITE_READONLY {
+		return s, err
+	}
+	log, logErr := os.Stat(path + "-wal")
+	if logErr == nil && log.Size() > 0 {
+		return nil, fmt.Errorf("%w: it was not closed, and its last commits are in %s-wal: copy both to a directory that one "+
+			"may write in", err, path)
+	}
+	if logErr != nil && !errors.Is(logErr, fs.ErrNotExist) {
+		return nil, errors.Join(err, logErr)
+	}
+	return tryReader(ctx, path, now, url.Values{"immutable": {"1"}})
+}
+
+// tryReader opens the file with more parameters, and checks that it is a ledger.
+func tryReader(ctx context.Context, path string, now func() time.Time, parameters url.Values) (s *Store, err error) {
+	parameters.Set("mode", "ro")
+	parameters.Set("_pragma", pragmaBusy(busyTimeout))
+	s = &Store{now: now}
+	if s.read, err = connect(path, parameters); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			s, err = nil, errors.Join(err, s.Close())
+		}
+	}()
+	s.read.SetMaxOpenConns(readers)
+	s.read.SetMaxIdleConns(readers)
+	empty, err := checkSchema(ctx, s.read)
+	switch {
+	case resultCode(err) == sqlite3.SQLITE_NOTADB:
+		return s, fmt.Errorf("%w: name another file", err)
+	case err != nil:
+		return s, err
+	case empty:
+		return s, errors.New("the file is empty: no ledger was written to it yet")
+	}
+	if s.indexed, err = hasIndexes(ctx, s.read); err != nil {
+		return s, err
+	}
+	return s, s.prepare(ctx)
+}
+
+// hasIndexes reports whether the file has every index that indexOf names.
+func hasIndexes(ctx context.Context, db *sql.DB) (bool, error) {
+	var found int
+	err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name IN
+		('dead', 'without_record', 'of_job_kind', 'of_state', 'of_collection', 'of_state_and_collection')`).Scan(&found)
+	return found == 6, err
+}

@@ -1,0 +1,263 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// shelf is a directory that is read-only to the code under test once sealed.
+func shelf(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "opledger-shelf-") // and not t.TempDir, which the owner alone enters
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(os.Chmod(dir, 0o700), os.RemoveAll(dir)); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// seal makes a directory and its files read-only.
+func seal(t *testing.T, dir string) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	for _, file := range files {
+		err = errors.Join(err, os.Chmod(filepath.Join(dir, file.Name()), 0o444))
+	}
+	if err = errors.Join(err, os.Chmod(dir, 0o555)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// record writes an operation with a state.
+func record(t *testing.T, s *Store, id string, state operation.State) {
+	t.Helper()
+	key := operation.Key("batches/" + id)
+	now := time.Now()
+	rec := operation.Record{
+		Schema: 1, Version: 1, Key: key, Collection: operation.Batches, State: state, JobKind: "nightly", CreatedAt: now,
+		SettledAt: now,
+	}
+	if _, err := s.Commit(t.Context(), ledger.Write{Path: ledger.OperationPath(key), Data: rec}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// found returns the ids that some filters find, and the newest ends.
+func found(t *testing.T, s *Store) string {
+	t.Helper()
+	l, err := ledger.New(s, ledger.DefaultSettings(), ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	add := func(page ledger.Page[operation.Record], err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var keys []string
+		for _, rec := range page.Items {
+			keys = append(keys, strings.TrimPrefix(string(rec.Key), "batches/"))
+		}
+		words = append(words, strings.Join(keys, " "))
+	}
+	failed := []operation.State{operation.Failed}
+	for _, f := range []ledger.Filter{
+		{}, {States: failed}, {Collection: operation.Batches}, {States: failed, Collection: operation.Batches},
+		{JobKind: "nightly"}, {Dead: true}, {Conflict: true},
+	} {
+		f.Limit = 10
+		add(l.List(t.Context(), f))
+	}
+	add(l.Ends(t.Context(), ledger.Cursor{}, 10))
+	return strings.Join(words, ",")
+}
+
+// TestReader: a file in a directory that one may only read is read, whether or not a program has it
+// open, and nothing is written.
+func TestReader(t *testing.T) {
+	t.Parallel()
+	for _, open := range []bool{false, true} {
+		t.Run(fmt.Sprintf("open %t", open), func(t *testing.T) {
+			t.Parallel()
+			dir := shelf(t)
+			path := filepath.Join(dir, "ledger.db")
+			writer, err := Open(t.Context(), path, time.Now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			record(t, writer, "a", operation.Succeeded)
+			record(t, writer, "b", operation.Failed)
+			if !open {
+				if err := writer.Close(); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				defer func() {
+					if err := errors.Join(os.Chmod(dir, 0o700), writer.Close()); err != nil {
+						t.Error(err)
+					}
+				}()
+			}
+			seal(t, dir)
+			asReader(t, func() {
+				reader, err := OpenReader(t.Context(), path, time.Now)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() {
+					if err := reader.Close(); err != nil {
+						t.Error(err)
+					}
+				}()
+				if got := found(t, reader); got != "b a,b,b a,b,b a,,,b a" {
+					t.Errorf("found %q", got)
+				}
+				write := ledger.Write{Path: "operations/x", Data: operation.Record{}}
+				if _, err := reader.Commit(t.Context(), write); !errors.Is(err, ledger.ErrInvalid) {
+					t.Errorf("Commit: %v", err)
+				}
+				if _, err := reader.Expire(t.Context()); !errors.Is(err, ledger.ErrInvalid) {
+					t.Errorf("Expire: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestReaderRefuses: what is no ledger is refused with what to do, and nothing is created.
+func TestReaderRefuses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := errors.Join(
+		os.WriteFile(at("empty"), nil, 0o600), os.WriteFile(at("text"), []byte(strings.Repeat("no database ", 99)), 0o600),
+	); err != nil {
+		t.Fatal(err)
+	}
+	raw(t, at("other"), "CREATE TABLE users (name TEXT)")
+	raw(t, at("newer"), "CREATE TABLE documents (path TEXT); PRAGMA user_version = 99")
+	for name, want := range map[string]string{
+		"missing": "no such file", "empty": "no ledger was written to it yet", "text": "name another file", ".": "name the file",
+		"other": "a database of another program: name another file", "newer": "the file has schema 99",
+	} {
+		before, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := OpenReader(t.Context(), at(name), time.Now)
+		if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, fs.ErrNotExist) != (name == "missing") {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+		if store != nil {
+			t.Errorf("%s: there is a store", name)
+		}
+		if after, err := os.ReadDir(dir); err != nil || len(after) != len(before) {
+			t.Errorf("%s: there were %v and are %v, %v", name, before, after, err)
+		}
+	}
+}
+
+// TestReaderOfACopy: a copy with commits that only its log has is not read without them.
+func TestReaderOfACopy(t *testing.T) {
+	t.Parallel()
+	dir, copied := t.TempDir(), shelf(t)
+	writer, err := Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record(t, writer, "a", operation.Succeeded)
+	for _, name := range []string{"ledger.db", "ledger.db-wal"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err = errors.Join(err, os.WriteFile(filepath.Join(copied, name), data, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	seal(t, copied)
+	asReader(t, func() {
+		_, err := OpenReader(t.Context(), filepath.Join(copied, "ledger.db"), time.Now)
+		if err == nil || !strings.Contains(err.Error(), "ledger.db-wal: copy both") {
+			t.Errorf("OpenReader: %v", err)
+		}
+	})
+}
+
+// TestFileOfAnOlderRevision: a file that lacks the indexes is read without them; opened to be written it
+// gets them, with what it holds; and an older revision that writes to it then keeps them up [L5].
+func TestFileOfAnOlderRevision(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	older := raw(t, path, schema+"PRAGMA journal_mode = WAL; PRAGMA user_version = 2;")
+	insert := func(id string, state operation.State) {
+		t.Helper()
+		rec, err := encode(ledger.Write{Path: ledger.OperationPath(operation.Key("batches/" + id)), Data: operation.Record{
+			Schema: 1, Version: 1, Key: operation.Key("batches/" + id), Collection: operation.Batches, State: state,
+			JobKind: "nightly", CreatedAt: time.Now(), SettledAt: time.Now(),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := older.ExecContext(t.Context(), `INSERT INTO documents
+			(path, collection, parent, version, body, due_at, listed_at, failed_at, expire_at)
+			VALUES (?, 'operations', '', 1, ?, NULL, ?, NULL, NULL)`, string(rec.path), string(rec.body), rec.listed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(open func(context.Context, string, func() time.Time) (*Store, error), indexed bool, want string) {
+		t.Helper()
+		s, err := open(t.Context(), path, time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := found(t, s); got != want || s.indexed != indexed {
+			t.Errorf("found %q with indexes %t, want %q with %t", got, s.indexed, want, indexed)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	insert("a", operation.Succeeded)
+	insert("b", operation.Failed)
+	const two, three = "b a,b,b a,b,b a,,,b a", "c b a,c b,c b a,c b,c b a,,,c b a"
+	check(OpenReader, false, two)
+	check(Open, true, two)
+	insert("c", operation.Failed)
+	check(Open, true, three)
+	check(OpenReader, true, three)
+	if _, err := older.ExecContext(t.Context(), `UPDATE documents SET body = replace(body, 'FAILED', 'EXPIRED')`); err != nil {
+		t.Fatal(err)
+	}
+	check(OpenReader, true, "c b a,,c b a,,c b a,,,c b a")
+}
+
+// raw makes a database without the ledger's code.
+func raw(t *testing.T, path, text string) *sql.DB {
+	t.Helper()
+	db, err := connect(path, url.Values{})
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
