@@ -30,7 +30,7 @@ func newForget(outside environment) *cobra.Command {
 			if err != nil && !intent {
 				return err
 			}
-			l, closeStore, err := openReader(cmd.Context(), outside, store)
+			l, closeStore, err := openLedger(cmd.Context(), outside, store, false)
 			if err != nil {
 				return err
 			}

@@ -44,6 +44,8 @@ type location struct {
 	config.Store
 	project string
 	topic   string // where effects are published; empty: they are run inside the process
+	// readOnly: a file is opened to be read alone, so that rights to read it are enough.
+	readOnly bool
 }
 
 // findStore locates the ledger. Its error also names the variables that no setting reads.

@@ -27,16 +27,28 @@ func openStore(ctx context.Context, outside environment, where location, mustExi
 			return nil, err
 		}
 	}
+	if where.readOnly {
+		return sqlite.OpenReader(ctx, where.SQLite, time.Now)
+	}
 	return sqlite.Open(ctx, where.SQLite, time.Now)
 }
 
-// openReader opens an existing ledger for a command that plans no effects. The returned function
-// closes it.
+// openReader opens an existing ledger for a command that changes nothing. The returned function closes
+// it.
 func openReader(ctx context.Context, outside environment, flag string) (*ledger.Ledger, func() error, error) {
+	return openLedger(ctx, outside, flag, true)
+}
+
+// openLedger opens an existing ledger for a command that plans no effects, perhaps to read it alone.
+// The returned function closes it.
+func openLedger(
+	ctx context.Context, outside environment, flag string, readOnly bool,
+) (*ledger.Ledger, func() error, error) {
 	where, err := findStore(outside, flag)
 	if err != nil {
 		return nil, nil, usageError{err}
 	}
+	where.readOnly = readOnly
 	store, err := openStore(ctx, outside, where, true)
 	if err != nil {
 		return nil, nil, err

@@ -45,6 +45,7 @@ func newRecover(outside environment) *cobra.Command {
 				}
 			}
 			printEffectNames(outside, settings.Ledger)
+			where.readOnly = dryRun
 			opened, err := openStore(cmd.Context(), outside, where, true)
 			if err != nil {
 				return err

@@ -142,6 +142,7 @@ func withReplayer(
 	if err := where.exists(); err != nil {
 		return err
 	}
+	where.readOnly = r.dryRun
 	if where.topic == "" {
 		printEffectNames(r.outside, settings.Ledger)
 	}

@@ -17,8 +17,8 @@ import (
 
 var errReadOnly = fmt.Errorf("the ledger's file was opened to be read alone: %w", ledger.ErrInvalid)
 
-// OpenReader opens an existing file for reading alone: it creates and changes nothing, so that rights
-// to read the file are enough. Commit and Expire return ErrInvalid. A file of an older revision is
+// OpenReader opens an existing file for reading alone: no document is written, and rights to read the
+// file are enough. Commit and Expire return ErrInvalid. A file of an older revision is
 // read as it is, without the indexes that it lacks. The error is or wraps fs.ErrNotExist where there
 // is no file, and one that is not a ledger's is refused.
 //
@@ -55,8 +55,9 @@ func openReader(ctx context.Context, path string, now func() time.Time) (*Store,
 
 // tryReader opens the file with more parameters, and checks that it is a ledger.
 func tryReader(ctx context.Context, path string, now func() time.Time, parameters url.Values) (s *Store, err error) {
-	parameters.Set("mode", "ro")
-	parameters.Set("_pragma", pragmaBusy(busyTimeout))
+	// With rights to write, SQLite removes the files beside this one when the last program closes it.
+	parameters.Set("mode", "rw")
+	parameters["_pragma"] = []string{pragmaBusy(busyTimeout), "query_only(1)"}
 	s = &Store{now: now}
 	if s.read, err = connect(path, parameters); err != nil {
 		return nil, err

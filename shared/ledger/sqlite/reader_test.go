@@ -173,6 +173,42 @@ func TestReaderRefuses(t *testing.T) {
 	}
 }
 
+// TestReaderLeavesNothing: reading a file changes nothing in its directory.
+func TestReaderLeavesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "ledger.db")
+	writer, err := Open(t.Context(), path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record(t, writer, "a", operation.Succeeded)
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := OpenReader(t.Context(), path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := found(t, reader); !strings.HasPrefix(got, "a,") {
+		t.Errorf("found %q", got)
+	}
+	if _, err := reader.read.ExecContext(t.Context(), "DELETE FROM documents"); err == nil {
+		t.Error("a connection of the reader wrote")
+	}
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.ReadFile(path)
+	if files, dirErr := os.ReadDir(dir); err != nil || dirErr != nil || string(after) != string(before) || len(files) != 1 {
+		t.Errorf("the file changed: %t; there are %v, %v, %v", string(after) != string(before), files, err, dirErr)
+	}
+}
+
 // TestReaderOfACopy: a copy with commits that only its log has is not read without them.
 func TestReaderOfACopy(t *testing.T) {
 	t.Parallel()
