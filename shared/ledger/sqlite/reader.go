@@ -44,8 +44,8 @@ func openReader(ctx context.Context, path string, now func() time.Time) (*Store,
 	}
 	log, logErr := os.Stat(path + "-wal")
 	if logErr == nil && log.Size() > 0 {
-		return nil, fmt.Errorf("%w: it was not closed, and its last commits are in %s-wal: copy both to a directory that one "+
-			"may write in", err, path)
+		return nil, fmt.Errorf("%w: it was not closed, and its last commits are in %s-wal: copy both to a directory that "+
+			"one may write in", err, path)
 	}
 	if logErr != nil && !errors.Is(logErr, fs.ErrNotExist) {
 		return nil, errors.Join(err, logErr)

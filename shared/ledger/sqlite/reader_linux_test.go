@@ -14,10 +14,10 @@ func asReader(t *testing.T, do func()) {
 		do()
 		return
 	}
-	const nobody = 65534
+	const another = 65534
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := syscall.Setfsuid(nobody); err != nil {
+	if err := syscall.Setfsuid(another); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {

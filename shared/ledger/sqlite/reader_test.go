@@ -153,7 +153,8 @@ func TestReaderRefuses(t *testing.T) {
 	raw(t, at("other"), "CREATE TABLE users (name TEXT)")
 	raw(t, at("newer"), "CREATE TABLE documents (path TEXT); PRAGMA user_version = 99")
 	for name, want := range map[string]string{
-		"missing": "no such file", "empty": "no ledger was written to it yet", "text": "name another file", ".": "name the file",
+		"missing": "no such file", "empty": "no ledger was written to it yet", "text": "name another file",
+		".":     "name the file",
 		"other": "a database of another program: name another file", "newer": "the file has schema 99",
 	} {
 		before, err := os.ReadDir(dir)
@@ -204,8 +205,9 @@ func TestReaderLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	after, err := os.ReadFile(path)
-	if files, dirErr := os.ReadDir(dir); err != nil || dirErr != nil || string(after) != string(before) || len(files) != 1 {
-		t.Errorf("the file changed: %t; there are %v, %v, %v", string(after) != string(before), files, err, dirErr)
+	files, dirErr := os.ReadDir(dir)
+	if changed := string(after) != string(before); err != nil || dirErr != nil || changed || len(files) != 1 {
+		t.Errorf("the file changed: %t; there are %v, %v, %v", changed, files, err, dirErr)
 	}
 }
 
@@ -253,7 +255,8 @@ func TestFileOfAnOlderRevision(t *testing.T) {
 		}
 		if _, err := older.ExecContext(t.Context(), `INSERT INTO documents
 			(path, collection, parent, version, body, due_at, listed_at, failed_at, expire_at)
-			VALUES (?, 'operations', '', 1, ?, NULL, ?, NULL, NULL)`, string(rec.path), string(rec.body), rec.listed); err != nil {
+			VALUES (?, 'operations', '', 1, ?, NULL, ?, NULL, NULL)`,
+			string(rec.path), string(rec.body), rec.listed); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -278,7 +281,8 @@ func TestFileOfAnOlderRevision(t *testing.T) {
 	insert("c", operation.Failed)
 	check(Open, true, three)
 	check(OpenReader, true, three)
-	if _, err := older.ExecContext(t.Context(), `UPDATE documents SET body = replace(body, 'FAILED', 'EXPIRED')`); err != nil {
+	if _, err := older.ExecContext(t.Context(),
+		`UPDATE documents SET body = replace(body, 'FAILED', 'EXPIRED')`); err != nil {
 		t.Fatal(err)
 	}
 	check(OpenReader, true, "c b a,,c b a,,c b a,,,c b a")

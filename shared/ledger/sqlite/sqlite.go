@@ -173,8 +173,8 @@ func checkSchema(ctx context.Context, db interface {
 	case version == 0:
 		return true, nil
 	}
-	return false, fmt.Errorf("the file has schema %d and this program knows %d: use the program that wrote it, or another file",
-		version, schemaVersion)
+	return false, fmt.Errorf("the file has schema %d and this program knows %d: use the program that wrote it, or "+
+		"another file", version, schemaVersion)
 }
 
 func (s *Store) transact(ctx context.Context, do func(*sql.Tx) error) error {
