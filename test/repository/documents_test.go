@@ -154,6 +154,17 @@ func TestDocumentedBlocks(t *testing.T) {
 	}
 }
 
+// TestDocumentedClient: the calls in README.md are those that the client itself shows.
+func TestDocumentedClient(t *testing.T) {
+	t.Parallel()
+	_, block, found := strings.Cut(read(t, "README.md"), "\n```python\n")
+	block, _, closed := strings.Cut(block, "\n```\n")
+	shown := "    " + strings.ReplaceAll(strings.ReplaceAll(block, "\n", "\n    "), "\n    \n", "\n\n") + "\n"
+	if !found || !closed || !strings.Contains(read(t, "scripts/examples/python/opledger_client.py"), shown) {
+		t.Errorf("opledger_client.py does not show\n%s", shown)
+	}
+}
+
 // TestDocumentedTests: a test that a document names is there.
 func TestDocumentedTests(t *testing.T) {
 	t.Parallel()
