@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+
+	"github.com/opledger/opledger/test/documents"
 )
 
 var command = regexp.MustCompile(`(?m)^\$ (.*)$`)
@@ -13,6 +15,7 @@ var command = regexp.MustCompile(`(?m)^\$ (.*)$`)
 func TestReadmes(t *testing.T) {
 	t.Parallel()
 	const serve = "go run ./scripts/opledger serve --simulate --forward-to http://127.0.0.1:9000/completions"
+	var all []string
 	for language, want := range map[string][]string{
 		"python": {serve, "python3 receiver.py", "python3 submit.py --stdlib batch files/reviews first"},
 		"typescript": {
@@ -34,6 +37,14 @@ func TestReadmes(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: the README says to run %q; the tests run %q", language, got, want)
+		}
+		all = append(all, want...)
+	}
+	for _, block := range documents.For(t, root, "TestReadmes") {
+		for _, command := range block.Commands {
+			if !slices.Contains(all, command.Text) {
+				t.Errorf("%s:%d: the tests do not run %q", block.Document, block.Line, command.Text)
+			}
 		}
 	}
 }
