@@ -16,6 +16,7 @@
 //	opledger recover     bring a ledger restored from a backup up to date with the log
 //	opledger deliver     sign and send a delivery, as Gemini does
 //	opledger canary      prove a deployment from end to end
+//	opledger completion  print what completes command lines in bash, zsh or fish
 //	opledger webhook     create, list, ping, rotate, delete, check the webhook at Gemini
 //
 // It exits with 0 on success, 1 on failure and 2 on wrong use, and with 141 where whatever reads its

@@ -82,7 +82,7 @@ func newRoot(outside environment) *cobra.Command {
 		Args:          usageArgs(cobra.NoArgs),
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetVersionTemplate(program + " {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
@@ -90,7 +90,8 @@ func newRoot(outside environment) *cobra.Command {
 		newWait(outside),
 		newSubmit(outside), newRegister(outside), newReconcile(outside), newReplay(outside), newAbandon(outside),
 		newForget(outside), newQuarantine(outside), newWebhook(outside), newDeliver(outside), newCanary(outside),
-		newBackup(outside), newRecover(outside),
+		newBackup(outside), newRecover(outside), newCompletion(outside),
 	)
+	complete(root, outside)
 	return root
 }

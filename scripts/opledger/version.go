@@ -9,7 +9,7 @@ import (
 // build recorded them, the commit, its time, and whether files were changed since.
 func versionText(info *debug.BuildInfo, ok bool) string {
 	if !ok || info.Main.Version == "" {
-		return "of an unknown version"
+		return "(unknown)"
 	}
 	settings := map[string]string{}
 	for _, s := range info.Settings {
