@@ -25,7 +25,7 @@ func TestCanaryRefused(t *testing.T) {
 		{"", []string{"--prefix", "prod"}, "--prefix: prod-effects is not the topic in OPLEDGER_TOPIC, staging-effects"},
 		{"", []string{"--region", ""}, "--region: it is empty"},
 		{"", []string{"--json", "--log"}, "--json and --log cannot be used together"},
-		{"", []string{"now"}, `it is used as "opledger canary [flags]", and was given "now"`},
+		{"", []string{"now"}, `wrong arguments: "now"; write opledger canary [flags]`},
 		{"OPLEDGER_WEBHOOK_URI=https://webhook.example", nil, "OPLEDGER_WEBHOOK_URI: there is no such setting"},
 		{"OPLEDGER_WEBHOOK_SECRET=whsec_x", nil, "OPLEDGER_WEBHOOK_SECRET: webhook secret is malformed"},
 	} {

@@ -124,7 +124,8 @@ func (values proposal) ofArgument(cmd *cobra.Command, args []string, _ string) (
 
 // distinctWith returns each value that is not empty once, behind what was typed before.
 func distinctWith(before string, values []string) []string {
-	values = slices.DeleteFunc(distinct(values, func(v string) string { return v }), func(v string) bool { return v == "" })
+	values = distinct(values, func(v string) string { return v })
+	values = slices.DeleteFunc(values, func(v string) bool { return v == "" })
 	for i := range values {
 		values[i] = before + values[i]
 	}

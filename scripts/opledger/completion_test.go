@@ -62,5 +62,6 @@ func TestCompletionScripts(t *testing.T) {
 			t.Errorf("%s: %.200q", shell, s.out)
 		}
 	}
-	cli(t, nil, "completion", "zhs").want(t, exitUsage, `the shell must be bash, zsh or fish, not "zhs"; did you mean zsh?`)
+	cli(t, nil, "completion", "zhs").want(t, exitUsage,
+		`the shell must be bash, zsh or fish, not "zhs"; did you mean zsh?`)
 }

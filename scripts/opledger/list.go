@@ -71,7 +71,7 @@ func newList(outside environment) *cobra.Command {
 		"the intents that wait for their operation, in the order of their next search")
 	flags.IntVar(&q.filter.Limit, "limit", 50, "at most this many operations or intents")
 	flags.StringVar(&after, "after", "", "continue after a page, with the value that it printed")
-	flags.BoolVar(&watch, "watch", false, "read and print it again every 5 s, until interrupted")
+	flags.BoolVar(&watch, "watch", false, "read and print again every 5 s, until you press Ctrl-C")
 	wideFlag(cmd, &wide)
 	jsonFlag(cmd, &outside)
 	exclusive(cmd, "pending", "dead")

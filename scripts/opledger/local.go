@@ -69,16 +69,16 @@ func newLocal(outside environment) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&options.Operations, "operations", 20, "how many operations to submit")
-	flags.Uint64Var(&options.Seed, "seed", 0, "the random seed (default another one each time; the summary names it)")
+	flags.Uint64Var(&options.Seed, "seed", 0, "the random seed of all faults (default a new one for each run, printed in the summary)")
 	flags.StringVar(&options.Faults, "faults", "normal",
 		"the faults of Gemini, the network and the receiver: none, normal or harsh")
 	flags.Float64Var(&options.Speed, "speed", 100,
-		"how much faster than in production grace, interval, leases, tolerance and the simulator are")
+		"divide every duration by this: 100 makes 5 minutes 3 s")
 	flags.DurationVar(&options.MaxTime, "max-time", local.DefaultMaxTime, "how long the run may take")
 	flags.StringVar(&f.store, "store", "",
 		"where to keep the ledger: sqlite:PATH, or firestore for Google's emulators (default a temporary file)")
 	jsonFlag(cmd, &outside)
-	flags.BoolVar(&f.keep, "keep", false, "keep everything running afterwards, until interrupted")
+	flags.BoolVar(&f.keep, "keep", false, "keep everything running after the summary, until you press Ctrl-C")
 	actionsFlag(cmd, &f.act)
 	flags.BoolVar(&f.verbose, "verbose", false, "print the functions' log on stderr")
 	return cmd
@@ -181,7 +181,7 @@ func runLocal(
 	}
 	if stay != nil {
 		o.Keep = func(s local.Summary, geminiURL string) error {
-			return stay(s, fmt.Sprintf("still up: the functions on http://%s, Gemini on %s, %s; interrupt to end",
+			return stay(s, fmt.Sprintf("still up: the functions on http://%s, Gemini on %s, %s; press Ctrl-C to stop",
 				o.Listen.Addr(), geminiURL, opened.access))
 		}
 	}

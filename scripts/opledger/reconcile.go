@@ -98,8 +98,8 @@ func reconcileAll(ctx context.Context, outside environment, s *server.Server) er
 			"the time ran out before everything due was checked: run it again, or leave the rest to the next pass")
 	}
 	if err == nil && summary.Errors > 0 {
-		err = fmt.Errorf("%d records could not be handled: the log says which and why; the next pass tries them again",
-			summary.Errors)
+		err = fmt.Errorf("%s failed: the log says which and why; the next pass tries again",
+			phrase.Counted(summary.Errors, "record"))
 	}
 	return err
 }

@@ -105,8 +105,9 @@ func (d recoverer) recover(ctx context.Context, lost evidence) error {
 		return err
 	}
 	n := len(missing.Intents) + len(missing.Operations) + len(missing.Effects)
-	question := fmt.Sprintf("Record %d intents, register %d operations, and record %d effects as done?",
-		len(missing.Intents), len(missing.Operations), len(missing.Effects))
+	question := fmt.Sprintf("Record %s, register %s, and record %s as done?",
+		phrase.Counted(len(missing.Intents), "intent"), phrase.Counted(len(missing.Operations), "operation"),
+		phrase.Counted(len(missing.Effects), "effect"))
 	if n > 0 && !d.dryRun {
 		if !d.yes && !confirmed(ctx, d.outside, question) {
 			return errors.New("nothing was changed; answer y, or pass --yes")
@@ -119,8 +120,8 @@ func (d recoverer) recover(ctx context.Context, lost evidence) error {
 		return err
 	}
 	if len(missing.Held) > 0 {
-		return fmt.Errorf("%d effects that were done are claimed now: make sure that OPLEDGER_EFFECTS_PAUSED=true is set "+
-			"where effects run, wait until the leases are over, and recover again", len(missing.Held))
+		return fmt.Errorf("%s in the log as done, and claimed now: set OPLEDGER_EFFECTS_PAUSED=true where effects run, "+
+			"wait until the leases are over, and recover again", phrase.Counted(len(missing.Held), "effect"))
 	}
 	return nil
 }
@@ -226,19 +227,18 @@ func (d recoverer) report(missing recovery) error {
 		verb = "missing"
 	}
 	lines := newTable(d.outside.out)
-	lines.line(fmt.Sprintf("%s: %d intents, %d operations, %d effects that were done",
-		verb, len(missing.Intents), len(missing.Operations), len(missing.Effects)))
+	lines.line(fmt.Sprintf("%s: %s, %s, done: %s", verb, phrase.Counted(len(missing.Intents), "intent"),
+		phrase.Counted(len(missing.Operations), "operation"), phrase.Counted(len(missing.Effects), "effect")))
 	if n := len(missing.Later); n > 0 {
-		lines.line(fmt.Sprintf("%d effects were done, but their operations have not ended in the ledger: "+
-			"recover again after a pass has settled them", n))
+		lines.line("done in the log, but not ended in the ledger: " + phrase.Counted(n, "effect") +
+			"; recover again after a pass has settled their operations")
 		for _, effect := range missing.Later {
 			lines.line("  "+phrase.Safe(string(effect.Operation)), phrase.Safe(effect.Effect))
 		}
 		lines.realign()
 	}
 	if n := len(missing.Open); n > 0 {
-		lines.line(fmt.Sprintf("%d effects are open, and the log does not show them as done: they run when the pause ends",
-			n))
+		lines.line("open, and not done in the log: " + phrase.Counted(n, "effect") + "; they run when the pause ends")
 		lines.line("OPERATION", "EFFECT", "STATE", "ATTEMPTS", "IDEMPOTENCY KEY")
 		for _, effect := range missing.Open {
 			lines.line(phrase.Safe(string(effect.Operation)), phrase.Safe(effect.Effect), effect.State, effect.Attempts,

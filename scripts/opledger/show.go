@@ -64,7 +64,7 @@ func newShow(outside environment) *cobra.Command {
 	}
 	storeFlag(cmd, &store)
 	cmd.Flags().BoolVar(&intent, "intent", false, "NAME is a correlation id: show its intent")
-	cmd.Flags().BoolVar(&watch, "watch", false, "read and print it again every 5 s, until interrupted")
+	cmd.Flags().BoolVar(&watch, "watch", false, "read and print again every 5 s, until you press Ctrl-C")
 	jsonFlag(cmd, &outside)
 	return cmd
 }

@@ -58,7 +58,7 @@ func newStatus(outside environment) *cobra.Command {
 		},
 	}
 	storeFlag(cmd, &store)
-	cmd.Flags().BoolVar(&watch, "watch", false, "read and print it again every 5 s, until interrupted")
+	cmd.Flags().BoolVar(&watch, "watch", false, "read and print again every 5 s, until you press Ctrl-C")
 	jsonFlag(cmd, &outside)
 	return cmd
 }

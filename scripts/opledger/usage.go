@@ -40,20 +40,21 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 			}
 			return usageErrorf(cmd, "there is no command %s%s", diag.Quote(args[0]), diag.DidYouMean(args[0], commands))
 		default:
-			return usageErrorf(cmd, "it is used as %q, and was given %s", cmd.UseLine(), quotedArgs(args))
+			return usageErrorf(cmd, "%s; write %s", foundArgs(args), cmd.UseLine())
 		}
 	}
 }
 
-func quotedArgs(args []string) string {
+// foundArgs says which arguments there are, where others belong.
+func foundArgs(args []string) string {
 	if len(args) == 0 {
-		return "no argument"
+		return "an argument is missing"
 	}
 	quoted := make([]string, len(args))
 	for i, arg := range args {
 		quoted[i] = diag.Quote(arg)
 	}
-	return strings.Join(quoted, " ")
+	return "wrong arguments: " + strings.Join(quoted, " ")
 }
 
 // required adds a text flag that must be given.
@@ -61,7 +62,7 @@ func required(cmd *cobra.Command, value *string, name, usage string) {
 	cmd.Flags().StringVar(value, name, "", usage+"; required")
 	beforeRun(cmd, func() error {
 		if *value == "" {
-			return usageErrorf(cmd, "--%s: it is missing", name)
+			return usageErrorf(cmd, "--%s is missing", name)
 		}
 		return nil
 	})

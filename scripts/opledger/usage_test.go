@@ -34,11 +34,11 @@ func TestUsageTexts(t *testing.T) {
 			`--intents and --pending cannot be used together; choose one; see opledger list --help`},
 		{[]string{
 			"list", "batches/a",
-		}, `it is used as "opledger list [flags]", and was given "batches/a"; see opledger list --help`},
-		{[]string{"show"}, `it is used as "opledger show NAME [flags]", and was given no argument; see opledger show --help`},
+		}, `wrong arguments: "batches/a"; write opledger list [flags]; see opledger list --help`},
+		{[]string{"show"}, `an argument is missing; write opledger show NAME [flags]; see opledger show --help`},
 		{[]string{
 			"show", "a\x1b[2J", "b",
-		}, `it is used as "opledger show NAME [flags]", and was given "a\x1b[2J" "b"; see opledger show --help`},
+		}, `wrong arguments: "a\x1b[2J" "b"; write opledger show NAME [flags]; see opledger show --help`},
 		{[]string{"register", "batch/zzz"}, `name: "batch/zzz" is not in a known collection; did you mean batches/zzz?`},
 	} {
 		s := cli(t, nil, c.args...).want(t, exitUsage)
