@@ -101,7 +101,7 @@ func TestReadRefused(t *testing.T) {
 		{http.MethodGet, "/operations/batches/abc?wait=soon", http.StatusBadRequest, "write 90s"},
 		{http.MethodGet, "/operations/batches/abc?wait=31s", http.StatusBadRequest, "from 0s to 30s"},
 		{http.MethodGet, "/operations/batches/abc?wait=-1s", http.StatusBadRequest, "from 0s to 30s"},
-		{http.MethodGet, "/operations/batches/abc?watch=1", http.StatusBadRequest, "there is wait"},
+		{http.MethodGet, "/operations/batches/abc?watch=1", http.StatusBadRequest, "the only one is wait"},
 		{http.MethodPost, "/operations/batches/abc", http.StatusMethodNotAllowed, "only GET"},
 	} {
 		r := w.get(c.method, c.target)

@@ -64,7 +64,7 @@ func TestIntentProblems(t *testing.T) {
 		body string
 		want []string // one part of each problem
 	}{
-		"nothing":      {`{"intent":true}`, []string{"correlationId: an intent is found by it"}},
+		"nothing":      {`{"intent":true}`, []string{"correlationId: it is missing"}},
 		"a garbled id": {`{"intent":true,"correlationId":"c\ud800"}`, []string{"correlationId: it has U+FFFD"}},
 		"empty id":     {`{"intent":true,"correlationId":""}`, []string{"correlationId"}},
 		"a name": {`{"intent":true,"correlationId":"c","name":"batches/a"}`,

@@ -140,7 +140,7 @@ func (request Request) intention() (ledger.Intention, []string) {
 	metadata, more := request.job()
 	problems = append(problems, more...)
 	if request.CorrelationID == "" {
-		problems = append(problems, "correlationId: an intent is found by it; make one that no other job has")
+		problems = append(problems, "correlationId: it is missing; an intent needs one that no other job has")
 	}
 	if request.SubmittedAt != nil {
 		problems = append(problems, "submittedAt: an intent is recorded before the operation is submitted")
@@ -182,7 +182,7 @@ func (request Request) job() (operation.Metadata, []string) {
 // unfit returns why a body is no JSON object, in JSON's words instead of those of Go's decoder.
 func unfit(err error) string {
 	if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
-		return fmt.Sprintf("it is no JSON (byte %d)", syntax.Offset)
+		return fmt.Sprintf("it is not JSON (byte %d)", syntax.Offset)
 	}
 	return "it is no JSON object"
 }

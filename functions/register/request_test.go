@@ -129,8 +129,8 @@ func TestUndecodableBody(t *testing.T) {
 	for sent, want := range map[string]string{
 		`{"name":"batches/a","metadata":5}`:   `metadata: metadata is not a JSON object, such as {"dataset":"a"}`,
 		`{"name":"batches/a","metadata":[1]}`: `metadata: metadata is not a JSON object, such as {"dataset":"a"}`,
-		`name=a`:                              body + "it is no JSON (byte 2)",
-		`{"name":"batches/a"`:                 body + "it is no JSON (byte 19)",
+		`name=a`:                              body + "it is not JSON (byte 2)",
+		`{"name":"batches/a"`:                 body + "it is not JSON (byte 19)",
 		`["batches/a"]`:                       body + "it is no JSON object",
 	} {
 		if r := w.post(sent); r.Status != http.StatusBadRequest || len(r.Error.Problems) != 1 || r.Error.Problems[0] != want {

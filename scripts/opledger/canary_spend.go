@@ -38,7 +38,7 @@ func (f *canarySpend) add(cmd *cobra.Command) {
 	beforeRun(cmd, func() error {
 		for _, name := range []string{"no-webhook", "model", "within", "yes"} {
 			if !f.on && cmd.Flags().Changed(name) {
-				return usageErrorf(cmd, "--%s: it is for --spend", name)
+				return usageErrorf(cmd, "--%s needs --spend", name)
 			}
 		}
 		if f.within <= 0 {

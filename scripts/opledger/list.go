@@ -32,7 +32,7 @@ func newList(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List operations, newest first",
-		Long: "Lists operations, newest first. --pending lists those that are waited for, and why. --dead lists\n" +
+		Long: "Lists operations, newest first. --pending lists those that have not ended, and why. --dead lists\n" +
 			"the dead effects, also of alerts, with when and why each died. --conflict lists operations that ended in\n" +
 			"two ways: the first end stands, and the other is beside it. --intents lists what submitters\n" +
 			"announced and no operation has been found for. On a terminal rows are cut to its width and times are\n" +
@@ -63,14 +63,14 @@ func newList(outside environment) *cobra.Command {
 	filterFlags(cmd, &q.filter, &states, &collection)
 	flags := cmd.Flags()
 	flags.BoolVar(&q.filter.Pending, "pending", false,
-		"only operations that are waited for, in the order of their next look-up")
-	flags.BoolVar(&q.filter.Dead, "dead", false, "dead effects, of operations and of other subjects of alerts")
+		"only pending operations, in the order of their next look-up")
+	flags.BoolVar(&q.filter.Dead, "dead", false, "dead effects, also those of alerts")
 	flags.BoolVar(&q.filter.Conflict, "conflict", false,
 		"operations for which an event named another end than the one that stands, the newest first")
 	flags.BoolVar(&q.intents, "intents", false,
 		"the intents that wait for their operation, in the order of their next search")
 	flags.IntVar(&q.filter.Limit, "limit", 50, "at most this many operations or intents")
-	flags.StringVar(&after, "after", "", "continue after a page, with the value that it printed")
+	flags.StringVar(&after, "after", "", "print the next page: the value that the last one printed after more")
 	flags.BoolVar(&watch, "watch", false, "read and print again every 5 s, until you press Ctrl-C")
 	wideFlag(cmd, &wide)
 	jsonFlag(cmd, &outside)
@@ -85,7 +85,7 @@ func newList(outside environment) *cobra.Command {
 
 // wideFlag adds --wide to a command that prints a table.
 func wideFlag(cmd *cobra.Command, wide *bool) {
-	cmd.Flags().BoolVar(wide, "wide", false, "cut nothing to the terminal's width, and print whole times")
+	cmd.Flags().BoolVar(wide, "wide", false, "cut nothing to the terminal's width, and print absolute times")
 }
 
 // print prints one page of the list.

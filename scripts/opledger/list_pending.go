@@ -12,7 +12,7 @@ import (
 // printPending prints the operations that are waited for, and why.
 func printPending(w io.Writer, s screen, page ledger.Page[operation.Record]) error {
 	if len(page.Items)+len(page.Broken) == 0 {
-		_, err := fmt.Fprintln(w, "no operation is waited for")
+		_, err := fmt.Fprintln(w, "no operation is pending")
 		return err
 	}
 	rows := make([][]any, len(page.Items))

@@ -22,7 +22,7 @@ func TestListPending(t *testing.T) {
 		t.Fatal(s)
 	}
 	cli(t, variables, "reconcile", sim.Batches()[0].Name).want(t, exitDone)
-	if s := cli(t, variables, "list", "--pending").want(t, exitDone); s.out != "no operation is waited for\n" {
+	if s := cli(t, variables, "list", "--pending").want(t, exitDone); s.out != "no operation is pending\n" {
 		t.Errorf("%q", s.out)
 	}
 	running := batch(t, sim, "running", geminisim.StateRunning)

@@ -2,7 +2,7 @@
 //
 //	opledger local       run everything on this machine, against a simulated Gemini with faults
 //	opledger serve       run the four functions on one port
-//	opledger status      say what waits, runs and is dead, and what needs an operator
+//	opledger status      show what is pending, running and dead, and what needs an operator
 //	opledger list, show  inspect the ledger
 //	opledger wait        wait until an operation is settled and its effects are done
 //	opledger submit      record an intent, start an operation at Gemini and register it

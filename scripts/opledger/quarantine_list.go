@@ -49,7 +49,7 @@ func newQuarantineList(outside environment) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&filter.Reason, "reason", "", "only those kept for this reason, such as malformed or unknown-type")
 	flags.IntVar(&filter.Limit, "limit", 50, "at most this many")
-	flags.StringVar(&after, "after", "", "continue after a page, with the value that it printed")
+	flags.StringVar(&after, "after", "", "print the next page: the value that the last one printed after more")
 	wideFlag(cmd, &wide)
 	jsonFlag(cmd, &outside)
 	return cmd

@@ -20,6 +20,9 @@ func newRegister(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "register NAME",
 		Short: "Record an operation that was submitted elsewhere",
+		Long: "Records an operation in the ledger. Of a known operation the first job kind, submission time,\n" +
+			"correlation id and metadata fields stay, and what is missing is added. It prints what was added and\n" +
+			"what was kept. If the operation has ended, its effects run.",
 		Example: "  opledger register batches/abc123 --job-kind batch-review-classify\n" +
 			"  opledger register batches/abc123 --metadata '{\"dataset\":\"2026-11\"}' --submitted-at 2026-11-21T02:00:00Z",
 		Args: usageArgs(cobra.ExactArgs(1)),

@@ -30,7 +30,7 @@ type replaySelection struct {
 }
 
 func (s *replaySelection) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.effect, "effect", "", "only this effect, with its runs; or this one run")
+	cmd.Flags().StringVar(&s.effect, "effect", "", "only this effect and its reruns, or one run, EFFECT@NONCE")
 	cmd.Flags().BoolVar(&s.dead, "dead", false, "only effects that are dead")
 	filterFlags(cmd, &s.filter, &s.states, &s.collection)
 	cmd.Flags().StringVar(&s.since, "since", "", "only operations that ended, or with --dead effects that died, since "+

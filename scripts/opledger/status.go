@@ -28,7 +28,7 @@ func newStatus(outside environment) *cobra.Command {
 	var watch bool
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Say what waits, runs and is dead, and what needs an operator",
+		Short: "Show what is pending, running and dead, and what needs an operator",
 		Long: "Says how much is pending and since when, how many effects run, which are dead and why, what is in\n" +
 			"quarantine, which intents wait, what ended in two ways within the last week, and how the last reconcile\n" +
 			"pass ended. Then it says what needs an operator, each with the command that shows it, and exits with 1\n" +

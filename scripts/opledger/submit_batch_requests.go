@@ -96,7 +96,7 @@ func decodeStrictly(text []byte, into any) error {
 		return err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("it is followed by more")
+		return errors.New("something follows the JSON object")
 	}
 	return nil
 }

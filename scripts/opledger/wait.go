@@ -106,7 +106,7 @@ func printWaited(outside environment, rec operation.Record) error {
 // unfinished returns an error if something of an operation will not be done by itself.
 func unfinished(rec operation.Record) error {
 	if !rec.Settled() {
-		return fmt.Errorf("the waiting for %s was abandoned %s",
+		return fmt.Errorf("%s was abandoned %s",
 			phrase.Safe(string(rec.Key)), phrase.Abandoned(*rec.Abandoned))
 	}
 	var left []string

@@ -11,7 +11,7 @@ func newWebhookPing(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ping [ID]",
 		Short: "Make Gemini send a ping to the webhook",
-		Long: "Makes Gemini send a ping to our webhook, or to the one with that id. Gemini answers the same whether\n" +
+		Long: "Makes Gemini send a ping to the webhook for $OPLEDGER_WEBHOOK_URL, or to the one with that id. Gemini answers the same whether\n" +
 			"the receiver can be reached or not: look for the ping itself, which the webhook function logs and\n" +
 			"keeps in the ledger's quarantine.",
 		Example: "  opledger webhook ping",

@@ -39,7 +39,7 @@ func latest(ctx context.Context, name secret.Name, emulator string) (string, err
 	}
 	text := strings.TrimSpace(string(data))
 	if text == "" {
-		return "", fmt.Errorf("the last version of %s is empty; add one that holds it", name)
+		return "", fmt.Errorf("the newest version of %s is empty; add a version that holds the API key", name)
 	}
 	return text, nil
 }

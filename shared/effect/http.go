@@ -36,7 +36,7 @@ func (d *DoHTTP) fields() []field {
 func (d *DoHTTP) check(_ Spec, wrong report) {
 	switch {
 	case d.Secrets.URL != (Source{}) && d.URL != "":
-		wrong("urlSecret", "url and urlSecret are both given; leave one of them out")
+		wrong("urlSecret", "url and urlSecret are both given; remove one of them")
 	case d.Secrets.URL != (Source{}):
 	case d.URL == "":
 		wrong("url", "http needs a url: the http or https URL to post to; or a urlSecret, the name of a secret that holds it")

@@ -129,11 +129,11 @@ func (s *Secrets) check(wrong report) {
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		switch {
 		case !headerName.MatchString(name):
-			wrong("headerSecrets", "headerSecrets: %s is no name of a header", diag.Quote(name))
+			wrong("headerSecrets", "headerSecrets: %s is not a valid header name", diag.Quote(name))
 		case slices.Contains(ownHeaders, name):
-			wrong("headerSecrets", "headerSecrets: the header %s is opledger's own", name)
+			wrong("headerSecrets", "headerSecrets: the header %s is set by opledger itself; use another name", name)
 		case name == authorization && s.Token != Source{}:
-			wrong("headerSecrets", "tokenSecret is sent as Authorization, which headerSecrets has too; leave one of them out")
+			wrong("headerSecrets", "tokenSecret is sent as Authorization, which headerSecrets has too; remove one of them")
 		}
 	}
 }

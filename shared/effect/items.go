@@ -55,7 +55,7 @@ func Each(one Handler, o EachOptions) Handler {
 var ErrNoAPIKey = errors.New("fetching results needs an API key")
 
 // errContinue ends an attempt whose time was over, and which did not fail.
-var errContinue = errors.New("the time is over; the rest of the items is handed on")
+var errContinue = errors.New("the attempt's time is over; the next attempt continues with the remaining items")
 
 // An itemRun is one attempt at an effect that runs once per item.
 type itemRun struct {
@@ -176,15 +176,15 @@ func (r *itemRun) ending(ctx context.Context, w window, err error) error {
 			return errContinue
 		}
 		// It is not handed on, since that could repeat for ever.
-		return r.later(fmt.Errorf("the time was over before a single item came to its end: %v", cmp.Or(r.cause, err)))
+		return r.later(fmt.Errorf("no item finished within the attempt's time: %v", cmp.Or(r.cause, err)))
 	case err != nil:
 		return unfetched(err)
 	case r.stuck:
 		return r.later(fmt.Errorf(
-			"nothing succeeded any more, so the rest is left for later, and %d items wait; the last: %w", waiting, r.cause))
+			"no item succeeds now, so the rest is left for later; items that wait: %d; the last error: %w", waiting, r.cause))
 	case waiting > 0:
 		cause := cmp.Or(r.cause, errUntried)
-		return r.later(fmt.Errorf("%d items failed and are tried again; the last one: %w", waiting, cause))
+		return r.later(fmt.Errorf("items that failed and are tried again: %d; the last error: %w", waiting, cause))
 	}
 	if r.at.Failed > 0 || r.at.Done < r.at.Total {
 		r.Log.ErrorContext(ctx, "not every item of the result is done", "event", "alert", "reason", "items-failed",

@@ -39,7 +39,7 @@ func (d *DoResults) check(s Spec, wrong report) {
 	case d.Collection != "":
 		wrong("bucket", "results are written to a collection or to a bucket; for both make two effects")
 	case s.Each != "":
-		wrong("each", "to a bucket the whole result is written as one object; leave each out")
+		wrong("each", "a bucket gets the whole result as one object; remove each")
 	default:
 		if _, err := parseFolder(d.Bucket); err != nil {
 			wrong("bucket", "%w", err)

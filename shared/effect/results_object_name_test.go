@@ -47,7 +47,7 @@ func TestBucketSpecs(t *testing.T) {
 		`bucket: "gs://abc/a b"`:                              "a prefix has at most 399",
 		`bucket: "gs://abc/` + strings.Repeat("a", 400) + `"`: "a prefix has at most 399",
 		`bucket: "gs://abc", collection: reviews`:             "make two effects",
-		`bucket: "gs://abc", each: item`:                      "leave each out",
+		`bucket: "gs://abc", each: item`:                      "remove each",
 		`timeout: 1s`:                                         "a bucket",
 	} {
 		specs, err := effect.ParseSpecs([]byte("[{name: keep, on: [SUCCEEDED], do: results, "+text+"}]"),

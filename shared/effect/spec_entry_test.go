@@ -92,16 +92,16 @@ var mistakes = []struct {
 		"headerSecrets: {a b: projects/p/secrets/s, X-A: hunter2}}, {name: e, on: [FAILED], do: http, url: \"https://x\", " +
 		"tokenSecret: projects/p/secrets/s, headerSecrets: {a b: \"env:A\", authorization: \"env:A\", " +
 		"idempotency-key: \"env:A\"}}, {name: f, on: [FAILED], do: log, tokenSecret: \"env:A\"}]", []string{
-		`effect "a": url and urlSecret are both given; leave one of them out`,
+		`effect "a": url and urlSecret are both given; remove one of them`,
 		`effect "b": urlSecret names no secret: it must be the name of a secret in Secret Manager, ` +
 			`projects/PROJECT/secrets/SECRET`,
 		`effect "b": tokenSecret names no secret: env: must be followed by the name of a variable, such as env:CRM_TOKEN`,
 		`effect "c": headerSecrets must be a mapping such as {X-Api-Key: projects/my-project/secrets/my-key}`,
 		`effect "d": headerSecrets has a header "X-A" that names no secret: it must be the name of a secret in Secret ` +
 			`Manager, projects/PROJECT/secrets/SECRET`,
-		`effect "e": tokenSecret is sent as Authorization, which headerSecrets has too; leave one of them out`,
-		`effect "e": headerSecrets: the header Idempotency-Key is opledger's own`,
-		`effect "e": headerSecrets: "a b" is no name of a header`,
+		`effect "e": tokenSecret is sent as Authorization, which headerSecrets has too; remove one of them`,
+		`effect "e": headerSecrets: the header Idempotency-Key is set by opledger itself; use another name`,
+		`effect "e": headerSecrets: "a b" is not a valid header name`,
 		`effect "f": tokenSecret is for do: http`,
 	}},
 	{"concurrency", "[{name: a, on: [FAILED], do: log, concurrency: 0}, {name: b, on: [FAILED], do: log, " +
@@ -138,7 +138,7 @@ var mistakes = []struct {
 		`effect "a": collection must be letters, digits, - and _, beginning with a letter, at most 63, not "no/slash"`,
 		`effect "b": results are written to a collection or to a bucket; for both make two effects`,
 		`effect "c": bucket is for do: results`,
-		`effect "d": to a bucket the whole result is written as one object; leave each out`,
+		`effect "d": a bucket gets the whole result as one object; remove each`,
 		`effect "d": only a batch that succeeded has items: on must be [SUCCEEDED]`,
 	}},
 	{"job kinds", `[{name: a, on: [FAILED], do: log, jobKinds: "batch-*"}, {name: b, on: [FAILED], do: log, ` +

@@ -38,7 +38,7 @@ func (i Intention) Validate() error {
 	}
 	switch {
 	case i.CorrelationID == "":
-		add("it has no correlation id; make one that no other job has")
+		add("its correlation id is missing; choose one that no other job has")
 	case len(i.CorrelationID) > MaxCorrelationBytes:
 		add("its correlation id has %d bytes, more than %d", len(i.CorrelationID), MaxCorrelationBytes)
 	case operation.Garbled(i.CorrelationID):

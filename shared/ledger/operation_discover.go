@@ -55,7 +55,7 @@ func (l *Ledger) Discover(ctx context.Context, found []Found) ([]Finding, error)
 		}
 		snapshot, err := l.store.Get(ctx, paths...)
 		if err != nil {
-			return nil, fmt.Errorf("finding %d operations that Gemini listed: %w", len(some), err)
+			return nil, fmt.Errorf("finding operations that Gemini listed (%d): %w", len(some), err)
 		}
 		for i, f := range some {
 			findings = append(findings, finding(f, snapshot.Documents[2*i], snapshot.Documents[2*i+1]))

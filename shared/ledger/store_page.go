@@ -56,7 +56,7 @@ func decode[T any](d Document, path func(T) Path) (T, error) {
 		return read, Broken{Path: d.Path, Err: err}
 	}
 	if own := path(read); own != d.Path {
-		return read, Broken{Path: d.Path, Err: fmt.Errorf("%w: what it holds belongs to %s", ErrForeign, own)}
+		return read, Broken{Path: d.Path, Err: fmt.Errorf("%w: its content belongs to %s", ErrForeign, own)}
 	}
 	return read, nil
 }

@@ -133,7 +133,7 @@ func metadataFields(text []byte) (map[string]json.RawMessage, error) {
 // unfit returns why a text is no metadata, in JSON's words instead of those of Go's decoder.
 func unfit(err error) error {
 	if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
-		return fmt.Errorf("%w: it is no JSON (byte %d)", ErrMetadata, syntax.Offset)
+		return fmt.Errorf("%w: it is not JSON (byte %d)", ErrMetadata, syntax.Offset)
 	}
 	return fmt.Errorf("%w, such as {\"dataset\":\"a\"}", ErrMetadata)
 }

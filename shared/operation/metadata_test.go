@@ -53,7 +53,7 @@ func inItsWords(err error) bool {
 	text := err.Error()
 	return !strings.Contains(text, "json:") && !strings.Contains(text, "Go value") &&
 		!strings.Contains(text, "invalid character") &&
-		(strings.HasSuffix(text, `, such as {"dataset":"a"}`) || strings.Contains(text, ": it is no JSON (byte "))
+		(strings.HasSuffix(text, `, such as {"dataset":"a"}`) || strings.Contains(text, ": it is not JSON (byte "))
 }
 
 func TestMetadataErrors(t *testing.T) {

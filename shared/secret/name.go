@@ -36,7 +36,7 @@ func ParseName(text string) (Name, error) {
 	}
 	parts := strings.Split(text, "/")
 	if len(parts) > 4 && parts[4] == "versions" {
-		return Name{}, fmt.Errorf("%w; leave away the version behind it: the enabled ones are found by themselves",
+		return Name{}, fmt.Errorf("%w; without a version: the enabled versions are found automatically",
 			errForm)
 	}
 	if len(parts) != 4 || parts[2] != "secrets" || !project.MatchString(parts[1]) || !id.MatchString(parts[3]) ||

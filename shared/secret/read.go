@@ -87,7 +87,7 @@ func (c *Client) Latest(ctx context.Context, name Name) ([]byte, error) {
 	defer cancel()
 	v, err := access(bounded, client, name.String()+"/versions/latest")
 	if status.Code(err) == codes.FailedPrecondition {
-		return nil, fmt.Errorf("reading %s: its last version %w; enable it, or add the one to be used again as a new version",
+		return nil, fmt.Errorf("reading %s: its newest version %w; enable it, or add a new version",
 			name, ErrNotEnabled)
 	}
 	if err != nil {

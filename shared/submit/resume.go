@@ -59,7 +59,7 @@ func (s *Submitter) resume(
 		)
 	case now.Sub(intent.AttemptedAt()) < settledAfter:
 		return earlier{}, fmt.Errorf(
-			"%w: a run with its intent began less than %v ago; try again after that", ErrUncertain, settledAfter,
+			"%w: another run recorded its intent less than %v ago; try again after that", ErrUncertain, settledAfter,
 		)
 	default:
 		return earlier{}, nil

@@ -88,7 +88,7 @@ func TestCloudServe(t *testing.T) {
 		t.Fatalf("listed %s", list.out)
 	}
 	pending := opledger(t, c.variables(), "list", "--pending").want(t, 0)
-	if pending.out != "no operation is waited for\n" {
+	if pending.out != "no operation is pending\n" {
 		t.Errorf("pending: %s", pending.out)
 	}
 	key := listed.Operations[0].Key

@@ -51,7 +51,7 @@ func (s Summary) Clean() bool {
 // Print writes the summary as text.
 func (s Summary) Print(w io.Writer) error {
 	if s.Wrong > 0 {
-		if _, err := fmt.Fprintf(w, "%d operations are settled with another state than at Gemini\n", s.Wrong); err != nil {
+		if _, err := fmt.Fprintf(w, "settled in another state than at Gemini: %d\n", s.Wrong); err != nil {
 			return err
 		}
 	}

@@ -54,7 +54,7 @@ func TestCheck(t *testing.T) {
 		{"a secret's name", []string{"webhook"}, deployed("OPLEDGER_WEBHOOK_SECRET=projects/p/secrets/w/versions/3"),
 			"check: OPLEDGER_WEBHOOK_SECRET: it must be the name of a secret in Secret Manager, " +
 				"projects/PROJECT/secrets/SECRET; " +
-				"leave away the version behind it: the enabled ones are found by themselves\n"},
+				"without a version: the enabled versions are found automatically\n"},
 		{"a handler that is not there", nil, deployed("OPLEDGER_EFFECTS=[{name: own, on: [FAILED], do: custom}]"),
 			"check: OPLEDGER_EFFECTS: effect \"own\": do is custom, and this program has no handler of that name; add it in " +
 				"functions/effects/custom.go\n"},

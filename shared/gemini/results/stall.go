@@ -12,7 +12,7 @@ import (
 // and nothing else bounds a download.
 const stallTimeout = time.Minute
 
-var errStalled = fmt.Errorf("nothing came for %v", stallTimeout)
+var errStalled = fmt.Errorf("no bytes arrived for %v", stallTimeout)
 
 // A stallable is the body of an answer that fails when a read stalls. The time between two reads
 // does not count.

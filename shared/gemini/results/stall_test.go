@@ -70,7 +70,7 @@ func TestStalled(t *testing.T) {
 				began := time.Now()
 				_, err = reader.Next()
 				if took := time.Since(began); err == nil || errors.Is(err, results.ErrLost) ||
-					!strings.Contains(err.Error(), "nothing came") ||
+					!strings.Contains(err.Error(), "no bytes arrived") ||
 					took != time.Minute {
 					t.Errorf("after %v: %v", took, err)
 				}
