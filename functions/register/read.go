@@ -63,14 +63,16 @@ func parseRead(r *http.Request) (name operation.Name, wait time.Duration, proble
 	query := r.URL.Query()
 	for parameter := range query {
 		if parameter != "wait" {
-			problems = append(problems, fmt.Sprintf("%s: there is no such parameter; the only one is wait", diag.Quote(parameter)))
+			problems = append(problems, fmt.Sprintf("%s: there is no such parameter; the only one is wait",
+				diag.Quote(parameter)))
 		}
 	}
 	if text := query.Get("wait"); text != "" {
 		if wait, err = time.ParseDuration(text); err != nil {
 			problems = append(problems, "wait: "+diag.Duration(text).Error())
 		} else if wait < 0 || wait > maxWait {
-			problems = append(problems, fmt.Sprintf("wait: it must be from 0s to %v, not %v; to wait longer, ask again", maxWait, wait))
+			problems = append(problems, fmt.Sprintf("wait: it must be from 0s to %v, not %v; to wait longer, ask again",
+				maxWait, wait))
 		}
 	}
 	return name, wait, problems

@@ -120,7 +120,7 @@ func (o openedConsole) serve(ctx context.Context, outside environment, settings 
 	if err != nil {
 		return fmt.Errorf("opening the port: %w; choose another with --port", err)
 	}
-	if _, err := fmt.Fprintf(outside.out, "the console is on http://%s, for this machine alone%s; interrupt to end\n",
+	if _, err := fmt.Fprintf(outside.out, "the console is on http://%s, for this machine alone%s; press Ctrl-C to stop\n",
 		listener.Addr(), acts); err != nil {
 		return errors.Join(fmt.Errorf("writing to stdout: %w", err), listener.Close())
 	}

@@ -115,7 +115,7 @@ func TestUnread(t *testing.T) {
 		for _, sub := range c.Commands() {
 			visit(sub)
 		}
-		if c.HasSubCommands() {
+		if c.HasSubCommands() || c.Name() == "completion" { // it reads no setting
 			return
 		}
 		commands++

@@ -69,7 +69,8 @@ func newLocal(outside environment) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&options.Operations, "operations", 20, "how many operations to submit")
-	flags.Uint64Var(&options.Seed, "seed", 0, "the random seed of all faults (default a new one for each run, printed in the summary)")
+	flags.Uint64Var(&options.Seed, "seed", 0,
+		"the random seed of all faults (default a new one for each run, printed in the summary)")
 	flags.StringVar(&options.Faults, "faults", "normal",
 		"the faults of Gemini, the network and the receiver: none, normal or harsh")
 	flags.Float64Var(&options.Speed, "speed", 100,

@@ -70,18 +70,18 @@ func TestRecover(t *testing.T) {
 			}
 			f.finish("batches/known")
 			command := []string{"recover", "--store", f.store(), "--log", lost(t, text), "--by", "ops"}
-			want := "missing: 1 intents, 1 operations, 1 effects that were done\n" +
-				"1 effects were done, but their operations have not ended in the ledger: recover again after a pass has " +
-				"settled them\n" +
+			want := "missing: 1 intent, 1 operation, done: 1 effect\n" +
+				"done in the log, but not ended in the ledger: 1 effect; recover again after a pass has settled their " +
+				"operations\n" +
 				"  batches/b  log\n" +
-				"1 effects are open, and the log does not show them as done: they run when the pause ends\n" +
+				"open, and not done in the log: 1 effect; they run when the pause ends\n" +
 				"OPERATION     EFFECT  STATE    ATTEMPTS  IDEMPOTENCY KEY\n" +
 				"batches/open  log     PENDING  0         gemini:batches/open#log\n"
 			if s := cli(t, nil, append(command, "--dry-run")...).want(t, exitDone); s.out != want {
 				t.Errorf("%s\nwant\n%s", s.out, want)
 			}
 			cli(t, nil, command...).want(t, exitFailed,
-				"Record 1 intents, register 1 operations, and record 1 effects as done? [y/N]", "nothing was changed")
+				"Record 1 intent, register 1 operation, and record 1 effect as done? [y/N]", "nothing was changed")
 			if e := f.effects("batches/a")["log"]; e.State != ledger.EffectPending {
 				t.Errorf("without a yes: %+v", e)
 			}

@@ -153,7 +153,7 @@ func TestSubmitRequests(t *testing.T) {
 		`{"key":"a","request":{"contents":[]}}`:                                       "no contents",
 		`{"key":"a","request":{"contents":[{}],"system_instruction":{}}}`:             "system_instruction",
 		`{"key":"a","request":{"contents":[{}],"generationConfig":{"temprature":1}}}`: "temprature",
-		`{"key":"a","request":{"contents":[{}]}} {}`:                                  "followed by more",
+		`{"key":"a","request":{"contents":[{}]}} {}`:                                  "something follows",
 		`{"contents":[{}]}`: "contents",
 		`{"key":"a","request":{"contents":[{}]}}` + "\n" + `{"key":"a","request":{"contents":[{}]}}`: "line 2",
 		strings.Repeat(" ", maxInline): "upload it",

@@ -20,9 +20,10 @@ func newWebhookCreate(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create",
 		Short: "Create the webhook at Gemini and store its signing secret",
-		Long: "Creates the webhook for $OPLEDGER_WEBHOOK_URL, subscribed to every event that Gemini accepts. Stores its signing\n" +
-			"secret as a new version in Secret Manager, and makes the secret there if it is missing. Refuses if a\n" +
-			"webhook for that URL exists. If the secret cannot be stored, the webhook is deleted again.",
+		Long: "Creates the webhook for $OPLEDGER_WEBHOOK_URL, subscribed to every event that Gemini accepts.\n" +
+			"Stores its signing secret as a new version in Secret Manager, and makes the secret there if it is\n" +
+			"missing. Refuses if a webhook for that URL exists. If the secret cannot be stored, the webhook is\n" +
+			"deleted again.",
 		Example: "  opledger webhook create --url https://webhook-abc-uc.a.run.app --secret " +
 			"projects/my-project/secrets/opledger-webhook-secret\n" +
 			"  opledger webhook create --print-secret",

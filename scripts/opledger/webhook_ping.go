@@ -11,9 +11,9 @@ func newWebhookPing(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ping [ID]",
 		Short: "Make Gemini send a ping to the webhook",
-		Long: "Makes Gemini send a ping to the webhook for $OPLEDGER_WEBHOOK_URL, or to the one with that id. Gemini answers the same whether\n" +
-			"the receiver can be reached or not: look for the ping itself, which the webhook function logs and\n" +
-			"keeps in the ledger's quarantine.",
+		Long: "Makes Gemini send a ping to the webhook for $OPLEDGER_WEBHOOK_URL, or to the one with that id. Gemini\n" +
+			"answers the same whether the receiver can be reached or not: look for the ping itself, which the\n" +
+			"webhook function logs and keeps in the ledger's quarantine.",
 		Example: "  opledger webhook ping",
 		Args:    usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {

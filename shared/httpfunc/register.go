@@ -104,7 +104,8 @@ func prepare[Settings, T any](
 		}
 		if s, ok := any(settings).(warner); ok {
 			if err := s.Warnings(); err != nil {
-				log.Warn("some settings should be changed; the function starts with them", "function", name, "problems", problems(err))
+				log.Warn("some settings should be changed; the function starts with them",
+					"function", name, "problems", problems(err))
 			}
 		}
 		parse = func() (Settings, error) { return settings, nil }

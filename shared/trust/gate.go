@@ -27,7 +27,7 @@ var (
 	// ErrAmbiguous is the [gemini.ErrSignature] for a static signature that also fits another
 	// division into id, timestamp and body. It is counted apart because only a holder of the secret
 	// can cause it, or a caller who divides a captured delivery.
-	ErrAmbiguous = fmt.Errorf("%w: the signed text is ambiguous: it can be split into id, timestamp and body in another way",
+	ErrAmbiguous = fmt.Errorf("%w: the signed text can be split into id, timestamp and body in another way",
 		gemini.ErrSignature)
 	// ErrUndated is the [gemini.ErrSignature] for a genuine token with neither exp nor iat, which a
 	// holder could use for ever. It is counted apart because Gemini may make such tokens one day.
