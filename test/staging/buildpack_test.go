@@ -40,7 +40,10 @@ type built struct {
 }
 
 var builds = func() map[string]func() (built, error) {
-	all := map[string]func() (built, error){"hello": sync.OnceValues(hello)}
+	all := map[string]func() (built, error){}
+	for name, further := range hellos {
+		all[name] = sync.OnceValues(func() (built, error) { return hello(name, further) })
+	}
 	for function := range functions {
 		all[function] = sync.OnceValues(func() (built, error) {
 			staged, err := stage()

@@ -28,14 +28,32 @@ func init() {
 }
 `
 
-// hello builds helloFunction with the modules that the functions are built with.
-func hello() (built, error) {
+// hellos are the functions that the others are measured beside: helloFunction, and the same with the
+// clients without which there is no ledger. It links them and uses neither, so that it is the floor of
+// what a function with a ledger can cost. Each has these files beside helloFunction.
+var hellos = map[string]map[string]string{
+	"hello": nil,
+	"clients": {"clients.go": `package app
+
+import (
+	_ "cloud.google.com/go/firestore"
+	_ "cloud.google.com/go/pubsub/v2"
+)
+`},
+}
+
+// hello builds helloFunction, with these further files, with the modules that the functions are built
+// with.
+func hello(name string, further map[string]string) (built, error) {
 	staged, err := stage()
 	if err != nil {
 		return built{}, err
 	}
-	source := filepath.Join(workDir, "hello-source")
+	source := filepath.Join(workDir, name+"-source")
 	err = errors.Join(os.Mkdir(source, 0o755), os.WriteFile(filepath.Join(source, "app.go"), []byte(helloFunction), 0o600))
+	for file, text := range further {
+		err = errors.Join(err, os.WriteFile(filepath.Join(source, file), []byte(text), 0o600))
+	}
 	for _, name := range []string{"go.mod", "go.sum"} {
 		text, readErr := os.ReadFile(filepath.Join(staged, "register", name))
 		err = errors.Join(err, readErr, os.WriteFile(filepath.Join(source, name), text, 0o600))
@@ -43,26 +61,29 @@ func hello() (built, error) {
 	if err != nil {
 		return built{}, fmt.Errorf("writing a hello-world function: %w", err)
 	}
-	return buildpack(source, filepath.Join(workDir, "hello"))
+	return buildpack(source, filepath.Join(workDir, name))
 }
 
 // BenchmarkColdStart measures from exec to the first answer, the memory that is resident then, and
 // the processor time of both, which other work on the machine changes least. It does so for each
-// function beside a hello-world function in the same run: medians, and how many times hello's. It
-// runs on one machine, without a container: the ratios count.
+// function, and for one that only links the clients, beside a hello-world function in the same run:
+// medians, and how many times hello's. It runs on one machine, without a container: the ratios count.
 //
 //	go test -run '^$' -bench ColdStart -benchtime 30x ./test/staging
 func BenchmarkColdStart(b *testing.B) {
 	if runtime.GOOS != "linux" {
 		b.Skip("resident memory is read from /proc, which only Linux has")
 	}
-	for _, function := range []string{"webhook", "register", "reconcile", "effects"} {
+	for _, function := range []string{"clients", "webhook", "register", "reconcile", "effects"} {
 		b.Run(function, func(b *testing.B) {
-			variables := append(environment(b, function, nil), nowhere...)
-			request := firstRequests[function]
+			target, request, variables := "Hello", firstRequest{method: http.MethodGet, path: "/"}, []string(nil)
+			if _, ours := functions[function]; ours {
+				target, request = functions[function], firstRequests[function]
+				variables = append(environment(b, function, nil), nowhere...)
+			}
 			var own, hellos sample
 			for b.Loop() {
-				own.add(b, build(b, function).binary, functions[function], request.method, request.path, request.body, variables)
+				own.add(b, build(b, function).binary, target, request.method, request.path, request.body, variables)
 				hellos.add(b, build(b, "hello").binary, "Hello", http.MethodGet, "/", "", nil)
 			}
 			b.ReportMetric(0, "ns/op")

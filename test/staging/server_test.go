@@ -136,11 +136,14 @@ func freePort() (int, error) {
 	return 0, fmt.Errorf("no port from %d on is free", firstPort)
 }
 
-// firstRequests are a request that each function refuses without a store, and its answer.
-var firstRequests = map[string]struct {
+// A firstRequest is answered without a store, with this status.
+type firstRequest struct {
 	method, path, body string
 	status             int
-}{
+}
+
+// firstRequests are one that each function refuses.
+var firstRequests = map[string]firstRequest{
 	"webhook":   {http.MethodGet, "/", "", http.StatusMethodNotAllowed},
 	"register":  {http.MethodGet, "/", "", http.StatusMethodNotAllowed},
 	"reconcile": {http.MethodGet, "/", "", http.StatusMethodNotAllowed},
