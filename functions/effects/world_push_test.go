@@ -34,8 +34,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("OPLEDGER_TEST_CHILD") != "" {
 		program()
 	}
-	// Firestore's client links OpenCensus, which starts this when the program does.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	goleak.VerifyTestMain(m)
 }
 
 const key operation.Key = "batches/a"

@@ -27,8 +27,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Firestore's client links OpenCensus, which starts this when the program does.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	goleak.VerifyTestMain(m)
 }
 
 // overdueLedger returns a ledger with two operations that are stuck.

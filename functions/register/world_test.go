@@ -22,8 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Firestore's client links OpenCensus, which starts this when the program does.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	goleak.VerifyTestMain(m)
 }
 
 // A world is the function behind a real HTTP server, over a real store whose clock stands still at

@@ -32,9 +32,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv("FUNCTION_TARGET") != "" {
 		os.Exit(m.Run()) // a deployed function, which keeps what it opens
 	}
-	// Firestore's client links OpenCensus, which starts this when the program does.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
-		// Gates that read Secret Manager are made for a process's whole life.
+	// Gates that read Secret Manager are made for a process's whole life.
+	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("google.golang.org/grpc/internal/grpcsync.(*CallbackSerializer).run"))
 }
 

@@ -15,9 +15,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The worker is of a library that Google's clients bring.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
-		// Gates that read Secret Manager are made for a process's whole life.
+	// Gates that read Secret Manager are made for a process's whole life.
+	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("google.golang.org/grpc/internal/grpcsync.(*CallbackSerializer).run"))
 }
 

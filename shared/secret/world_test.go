@@ -13,8 +13,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The worker is of a library that Google's clients bring.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	goleak.VerifyTestMain(m)
 }
 
 // start returns a simulator and a client for it; a call ends after the timeout.

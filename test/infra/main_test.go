@@ -11,8 +11,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("FUNCTION_TARGET") != "" {
 		serveOnce() // the deployed program, for a child process
 	}
-	// Firestore's client links OpenCensus, which starts this when the program does.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
-		// A gate that reads Secret Manager is made for a process's whole life.
+	// A gate that reads Secret Manager is made for a process's whole life.
+	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("google.golang.org/grpc/internal/grpcsync.(*CallbackSerializer).run"))
 }

@@ -37,7 +37,7 @@ var hellos = map[string]map[string]string{
 
 import (
 	_ "cloud.google.com/go/firestore"
-	_ "cloud.google.com/go/pubsub/v2"
+	_ "cloud.google.com/go/pubsub/v2/apiv1"
 )
 `},
 }

@@ -14,8 +14,8 @@ func TestMain(m *testing.M) {
 	harness.AtOnce(8) // they wait for whole runs of the job
 	code := m.Run()
 	http.DefaultClient.CloseIdleConnections()
-	if code == 0 { // the worker is of a library that the functions bring
-		if err := goleak.Find(goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")); err != nil {
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
 			_, _ = os.Stderr.WriteString(err.Error())
 			code = 1
 		}

@@ -7,8 +7,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The worker is of a library that the functions bring.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
-		// A server that reads Secret Manager is made for a process's whole life.
+	// A server that reads Secret Manager is made for a process's whole life.
+	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("google.golang.org/grpc/internal/grpcsync.(*CallbackSerializer).run"))
 }

@@ -17,8 +17,7 @@ import (
 func TestMain(m *testing.M) {
 	harness.AtOnce(12) // they wait for the emulator, and for pauses after injected faults
 	code := harness.Main(m)
-	// OpenCensus, which the client links, starts one goroutine for the life of the process.
-	ignored := []goleak.Option{goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")}
+	var ignored []goleak.Option
 	if theClientsOwn != nil {
 		ignored = append(ignored, theClientsOwn)
 	}
