@@ -81,7 +81,7 @@ func TestCloudServe(t *testing.T) {
 	list := opledger(t, c.variables(), "list", "--state", "succeeded", "--collection", "batches", "--limit",
 		"500", "--json").want(t, 0)
 	if err := json.Unmarshal([]byte(list.out), &listed); err != nil ||
-		list.err != "opledger: the ledger is in firestore\n" {
+		list.err != `{"note":"the ledger is in firestore"}`+"\n" {
 		t.Errorf("%v; stderr %q", err, list.err)
 	}
 	if len(listed.Operations) < operations/2 {
