@@ -66,7 +66,7 @@ func (s *Server) newConsole() {
 		options.Actions = s.Actions()
 	}
 	s.console = console.New(options)
-	s.inside.Handle("/{$}", s.console)
+	s.inside.Handle("GET /{$}", s.console)
 	s.inside.Handle("/console/", s.console)
 }
 
