@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opledger/opledger/scripts/opledger/console"
 	"github.com/opledger/opledger/scripts/opledger/overview"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/config"
@@ -34,8 +35,9 @@ func newStatus(outside environment) *cobra.Command {
 			"pass ended. Then it says what needs an operator, each with the command that shows it, and exits with 1\n" +
 			"if something does. A pass that ended longer than three intervals ago does. Set $OPLEDGER_INTERVAL to the\n" +
 			"value of the functions. The webhook's health and the pause are those that the last pass saw; effects\n" +
-			"count as paused, too, where $OPLEDGER_EFFECTS_PAUSED is true. It reads the beginning of each list, about\n" +
-			"700 documents at most, and counts to 10,000.",
+			"count as paused, too, where $OPLEDGER_EFFECTS_PAUSED is true. It reads the first 100\n" +
+			"documents of each list, and counts to 10,000. From Firestore it reads the first 4, as the console does:\n" +
+			"at most 60 reads, and one more for each further 1,000 that it counts.",
 		Example: "  opledger status\n" +
 			"  opledger status --json",
 		Args: usageArgs(cobra.NoArgs),
@@ -48,10 +50,20 @@ func newStatus(outside environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			options := overview.Options{
+				Interval: settings.Passes.Interval, Most: console.FirestoreMost, Paused: settings.Effects.Paused,
+			}
+			where, err := findStore(outside, store) // it was found before
+			if err != nil {
+				return errors.Join(err, closeStore())
+			}
+			if where.SQLite != "" {
+				options.Most = 100
+			}
 			s := screen{width: outside.width(false)}
 			var needs error
 			err = repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
-				needs, err = status(cmd.Context(), w, l, settings, s, outside.json)
+				needs, err = status(cmd.Context(), w, l, options, s, outside.json)
 				return err
 			})
 			return errors.Join(err, closeStore(), needs)
@@ -65,11 +77,9 @@ func newStatus(outside environment) *cobra.Command {
 
 // status prints the overview. needs is not nil if something needs an operator.
 func status(
-	ctx context.Context, w io.Writer, l *ledger.Ledger, settings statusSettings, s screen, asJSON bool,
+	ctx context.Context, w io.Writer, l *ledger.Ledger, options overview.Options, s screen, asJSON bool,
 ) (needs, err error) {
-	o, err := overview.Read(ctx, l, overview.Options{
-		Interval: settings.Passes.Interval, Most: 100, Paused: settings.Effects.Paused,
-	})
+	o, err := overview.Read(ctx, l, options)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,10 +29,8 @@ type Filter struct {
 	// Since leaves out operations that were created earlier, and with Conflict those whose event is
 	// older. With Pending it is matched as JobKind is.
 	Since time.Time
-	// Search is how many operations List reads at most to find what no index finds; 0: 5,000.
-	Search int
-	After  Cursor // as List returned it
-	Limit  int    // must be positive
+	After Cursor // as List returned it
+	Limit int    // must be positive
 }
 
 // validate returns an error for a filter that contradicts itself.
@@ -79,7 +76,7 @@ func (f Filter) onlyDead() bool {
 	return f.Dead && len(f.States) == 0 && f.Collection == "" && f.JobKind == "" && f.Since.IsZero()
 }
 
-// maxSearched is the default of Filter.Search.
+// maxSearched is how many operations one call of List reads at most to find what no index finds.
 const maxSearched = 5000
 
 // List returns operations, newest first. With Dead, and without States, Collection and JobKind, it
@@ -87,7 +84,7 @@ const maxSearched = 5000
 // of these is a record without a Version, which names that one effect.
 //
 // It reads as many documents as it returns, at most as many again for each further state, and where
-// the filter is not Counted those of Search: then a page may have fewer than Limit, or none, and a Next. Errors:
+// the filter is not Counted 5,000: then a page may have fewer than Limit, or none, and a Next. Errors:
 // the store's.
 func (l *Ledger) List(ctx context.Context, f Filter) (Page[operation.Record], error) {
 	if err := f.validate(); err != nil {
@@ -121,9 +118,9 @@ func (l *Ledger) List(ctx context.Context, f Filter) (Page[operation.Record], er
 
 // listOperations is List for the operations alone.
 func (l *Ledger) listOperations(ctx context.Context, f Filter) (page Page[operation.Record], err error) {
-	chunk, most := f.Limit, cmp.Or(f.Search, maxSearched)
+	chunk := f.Limit
 	if !f.Counted() {
-		chunk = min(max(f.Limit, 200), most)
+		chunk = max(f.Limit, 200)
 	}
 	for searched := 0; ; searched += chunk {
 		found, err := l.queryStates(ctx, f, chunk)
@@ -146,7 +143,7 @@ func (l *Ledger) listOperations(ctx context.Context, f Filter) (page Page[operat
 			page.Next = Cursor{}
 			return page, nil
 		}
-		if f.After = page.Next; searched+chunk >= most {
+		if f.After = page.Next; searched+chunk >= maxSearched {
 			return page, nil
 		}
 	}

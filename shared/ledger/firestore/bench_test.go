@@ -12,6 +12,7 @@ import (
 	cloud "cloud.google.com/go/firestore"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // BenchmarkIngest ingests one completion of each of b.N registered operations, with 1, 16 and 64
@@ -22,18 +23,18 @@ func BenchmarkIngest(b *testing.B) {
 	for _, callers := range []int{1, 16, 64} {
 		for _, way := range ways() {
 			b.Run(fmt.Sprintf("callers=%d/%s", callers, way.name), func(b *testing.B) {
-				var m meter
-				store, client := both(b, m.dial()...)
+				var m harness.Meter
+				store, client := both(b, m.Dial()...)
 				l := newLedger(b, store, &outbox{})
 				concurrently(b, 32, func(i int) error {
 					_, err := l.Register(b.Context(), ledger.Registration{Name: nameOf(i), SubmittedAt: today})
 					return err
 				})
-				m.collect()
+				m.Collect()
 				b.ResetTimer()
 				took := concurrently(b, callers, func(i int) error { return way.ingest(b.Context(), l, client, i) })
 				b.StopTimer()
-				report(b, m.collect(), took)
+				report(b, m.Collect(), took)
 			})
 		}
 	}
@@ -132,8 +133,8 @@ func BenchmarkManyAtOnce(b *testing.B) {
 		for _, identical := range []bool{true, false} {
 			for _, queue := range []bool{false, true} {
 				b.Run(fmt.Sprintf("callers=%d/identical=%v/queue=%v", callers, identical, queue), func(b *testing.B) {
-					var m meter
-					var store ledger.Store = open(b, m.dial()...)
+					var m harness.Meter
+					var store ledger.Store = open(b, m.Dial()...)
 					defer func() { _ = store.Close() }()
 					ledgers := []*ledger.Ledger{newLedger(b, store, &outbox{})}
 					for !queue && len(ledgers) < callers {
@@ -147,7 +148,7 @@ func BenchmarkManyAtOnce(b *testing.B) {
 							b.Fatal(err)
 						}
 						if i == 0 {
-							m.collect()
+							m.Collect()
 						}
 						b.StartTimer()
 						start := time.Now()
@@ -158,10 +159,10 @@ func BenchmarkManyAtOnce(b *testing.B) {
 					}
 					b.StopTimer()
 					slices.Sort(times)
-					total := m.collect()
+					total := m.Collect()
 					b.ReportMetric(float64(times[len(times)/2].Milliseconds()), "ms/burst(p50)")
 					b.ReportMetric(float64(times[len(times)-1].Milliseconds()), "ms/burst(max)")
-					b.ReportMetric(float64(total.requests())/float64(b.N*callers), "rpcs/event")
+					b.ReportMetric(float64(total.Requests())/float64(b.N*callers), "rpcs/event")
 					b.ReportMetric(float64(total.Reads)/float64(b.N*callers), "reads/event")
 				})
 			}
@@ -192,14 +193,14 @@ func concurrently(b *testing.B, callers int, do func(i int) error) []time.Durati
 	return took
 }
 
-func report(b *testing.B, total bill, took []time.Duration) {
+func report(b *testing.B, total harness.Metered, took []time.Duration) {
 	b.Helper()
 	slices.Sort(took)
 	n := float64(b.N)
 	b.ReportMetric(n/b.Elapsed().Seconds(), "events/s")
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ms(p50)")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "ms(p99)")
-	b.ReportMetric(float64(total.requests())/n, "rpcs/event")
+	b.ReportMetric(float64(total.Requests())/n, "rpcs/event")
 	b.ReportMetric(float64(total.Reads)/n, "reads/event")
 	b.ReportMetric(float64(total.Writes)/n, "writes/event")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/harness"
 )
 
 const publish = "publish"
@@ -138,8 +139,8 @@ func TestALifeThroughFaults(t *testing.T) {
 // TestWhatALifeCosts pins the requests, reads and writes of every call: test/README.md states them.
 func TestWhatALifeCosts(t *testing.T) {
 	t.Parallel()
-	var m meter
-	store := opened(t, m.dial()...)
+	var m harness.Meter
+	store := opened(t, m.Dial()...)
 	l := newLedger(t, store, &outbox{})
 	item := ledgertest.BillItem
 	want := map[string]struct {
@@ -165,15 +166,15 @@ func TestWhatALifeCosts(t *testing.T) {
 			_, err := l.Ingest(t.Context(), e)
 			return err
 		}})
-	var total bill
+	var total harness.Metered
 	for _, s := range steps {
 		if err := s.call(); err != nil {
 			t.Fatalf("%s: %v", s.name, err)
 		}
-		got, w := m.collect(), want[s.name]
-		if got.requests() != w.requests || got.Reads != w.bill.Reads || got.Writes != w.bill.Writes {
+		got, w := m.Collect(), want[s.name]
+		if got.Requests() != w.requests || got.Reads != w.bill.Reads || got.Writes != w.bill.Writes {
 			t.Errorf("%s cost %d requests, %d reads and %d writes, want %+v (%v)",
-				s.name, got.requests(), got.Reads, got.Writes, w, got.RPCs)
+				s.name, got.Requests(), got.Reads, got.Writes, w, got.RPCs)
 		}
 		if slices.Contains([]string{"register", "webhook", "claim", "finish"}, s.name) {
 			total.Reads, total.Writes = total.Reads+got.Reads, total.Writes+got.Writes

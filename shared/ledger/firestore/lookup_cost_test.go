@@ -6,6 +6,7 @@ import (
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // TestWhatALookUpCosts pins what a pass asks of Firestore where nothing has changed: for each
@@ -14,8 +15,8 @@ import (
 func TestWhatALookUpCosts(t *testing.T) {
 	t.Parallel()
 	const pending = 20
-	var m meter
-	l := newLedger(t, opened(t, m.dial()...), &outbox{})
+	var m harness.Meter
+	l := newLedger(t, opened(t, m.Dial()...), &outbox{})
 	running := make(map[operation.Key]operation.Event, pending)
 	for i := range pending {
 		r := ledger.Registration{Name: nameOf(i), SubmittedAt: time.Now().Add(-5 * time.Hour)} // not stuck yet
@@ -30,14 +31,14 @@ func TestWhatALookUpCosts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m.collect()
+	m.Collect()
 	costs := func(what string, requests, reads, writes int) {
 		t.Helper()
-		if got := m.collect(); got.requests() > requests || got.Reads != reads || got.Writes != writes {
+		if got := m.Collect(); got.Requests() > requests || got.Reads != reads || got.Writes != writes {
 			t.Errorf("%s cost %d requests, %d reads and %d writes, want at most %d, %d and %d (%v)",
-				what, got.requests(), got.Reads, got.Writes, requests, reads, writes, got.RPCs)
+				what, got.Requests(), got.Reads, got.Writes, requests, reads, writes, got.RPCs)
 		} else {
-			t.Logf("%s cost %d requests, %d reads and %d writes", what, got.requests(), got.Reads, got.Writes)
+			t.Logf("%s cost %d requests, %d reads and %d writes", what, got.Requests(), got.Reads, got.Writes)
 		}
 	}
 	lookups, err := l.BeginLookups(t.Context(), time.Minute)

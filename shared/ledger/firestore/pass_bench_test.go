@@ -16,6 +16,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/reconcile"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // BenchmarkPass makes passes over 20 pending operations in ledgers of more and more settled ones,
@@ -25,8 +26,8 @@ func BenchmarkPass(b *testing.B) {
 	least := 0
 	for _, settled := range []int{100, 100_000} {
 		b.Run(fmt.Sprintf("settled=%d", settled), func(b *testing.B) {
-			var m meter
-			store, client := both(b, m.dial()...)
+			var m harness.Meter
+			store, client := both(b, m.Dial()...)
 			l := newLedger(b, store, &outbox{})
 			fill(b, client, l, settled)
 			gemini, requests := running(b)
@@ -45,13 +46,13 @@ func BenchmarkPass(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				m.collect()
+				m.Collect()
 				b.StartTimer()
 				if got, err := reconciler.Pass(b.Context()); err != nil || got.Running != pending || got.Errors != 0 {
 					b.Fatalf("%+v %v", got, err)
 				}
 				b.StopTimer()
-				reads += m.collect().Reads
+				reads += m.Collect().Reads
 				passes++
 				b.StartTimer()
 			}

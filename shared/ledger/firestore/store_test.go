@@ -73,8 +73,8 @@ func TestFoundByATime(t *testing.T) {
 
 func TestReadTimes(t *testing.T) {
 	t.Parallel()
-	var m meter
-	store := opened(t, m.dial()...)
+	var m harness.Meter
+	store := opened(t, m.Dial()...)
 	before := time.Now().Add(-time.Second)
 	check := func(what string, at time.Time) {
 		t.Helper()
@@ -97,7 +97,7 @@ func TestReadTimes(t *testing.T) {
 	if !missing.ReadTime.After(none.ReadTime) {
 		t.Errorf("read times do not grow: %v, then %v", none.ReadTime, missing.ReadTime)
 	}
-	if got := m.collect(); got.requests() != 2 || got.Reads != 3 {
+	if got := m.Collect(); got.Requests() != 2 || got.Reads != 3 {
 		t.Errorf("two Gets of one and two documents cost %+v", got)
 	}
 	commit(t, store, ledger.Write{Path: ledger.EffectPath("a", "x"), Data: ledger.Effect{DueAt: today}})
@@ -107,7 +107,7 @@ func TestReadTimes(t *testing.T) {
 	if err != nil || len(found) != 1 {
 		t.Fatalf("Query: %d documents, %v", len(found), err)
 	}
-	if got := m.collect(); got.RPCs["RunQuery"] != 1 || got.requests() != 2 || got.Reads != 1 || got.Writes != 1 {
+	if got := m.Collect(); got.RPCs["RunQuery"] != 1 || got.Requests() != 2 || got.Reads != 1 || got.Writes != 1 {
 		t.Errorf("a commit and a page cost %+v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package firestore_test
+package harness
 
 import (
 	"context"
@@ -12,16 +12,17 @@ import (
 	"google.golang.org/grpc"
 )
 
-// A bill is what requests cost, counted as Firestore's price list does: a read for each document
+// A Metered is what requests cost, counted as Firestore's price list does: a read for each document
 // that was requested or found, at least one for each query, and a write for each document that was
 // written.
-type bill struct {
+type Metered struct {
 	RPCs   map[string]int // by method; a repeated request counts again
 	Reads  int
 	Writes int
 }
 
-func (b bill) requests() int {
+// Requests returns how many requests there were.
+func (b Metered) Requests() int {
 	n := 0
 	for _, count := range b.RPCs {
 		n += count
@@ -29,29 +30,29 @@ func (b bill) requests() int {
 	return n
 }
 
-// A meter keeps the bill of a connection.
-type meter struct {
+// A Meter keeps the bill of a connection.
+type Meter struct {
 	mu   sync.Mutex
-	bill bill
+	bill Metered
 }
 
-// dial returns the options that put the meter into a connection. Behind a layer that injects faults
+// Dial returns the options that put the meter into a connection. Behind a layer that injects faults
 // it sees what the server sees, before one what the client requested.
-func (m *meter) dial() []grpc.DialOption {
+func (m *Meter) Dial() []grpc.DialOption {
 	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(m.unary), grpc.WithChainStreamInterceptor(m.stream)}
 }
 
-// collect returns the bill since the last call.
-func (m *meter) collect() bill {
+// Collect returns the bill since the last call.
+func (m *Meter) Collect() Metered {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	taken := m.bill
 	taken.RPCs = maps.Clone(taken.RPCs)
-	m.bill = bill{}
+	m.bill = Metered{}
 	return taken
 }
 
-func (m *meter) count(method string, reads, writes int) {
+func (m *Meter) count(method string, reads, writes int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if method != "" {
@@ -64,7 +65,7 @@ func (m *meter) count(method string, reads, writes int) {
 	m.bill.Writes += writes
 }
 
-func (m *meter) unary(
+func (m *Meter) unary(
 	ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
 	opts ...grpc.CallOption,
 ) error {
@@ -77,7 +78,7 @@ func (m *meter) unary(
 	return err
 }
 
-func (m *meter) stream(
+func (m *Meter) stream(
 	ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer,
 	opts ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
@@ -88,7 +89,7 @@ func (m *meter) stream(
 
 type meteredStream struct {
 	grpc.ClientStream
-	meter *meter
+	meter *Meter
 	reads int
 }
 
@@ -96,6 +97,10 @@ func (s *meteredStream) RecvMsg(into any) error {
 	err := s.ClientStream.RecvMsg(into)
 	read := false
 	switch response := into.(type) {
+	case *firestorepb.RunAggregationQueryResponse:
+		for _, counted := range response.GetResult().GetAggregateFields() { // one read for each 1,000, and at least one
+			s.meter.count("", max(1, int(counted.GetIntegerValue()+999)/1000), 0)
+		}
 	case *firestorepb.BatchGetDocumentsResponse:
 		read = err == nil && response.GetResult() != nil
 	case *firestorepb.RunQueryResponse:

@@ -1,0 +1,86 @@
+package overview_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/scripts/opledger/console"
+	"github.com/opledger/opledger/scripts/opledger/overview"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/firestore"
+	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/harness"
+)
+
+// TestReads: what status and the console's Overview read of Firestore, as it bills them, is at most 60
+// documents with the newest ends, however much of everything there is.
+func TestReads(t *testing.T) {
+	t.Parallel()
+	var m harness.Meter
+	store, err := firestore.Open(t.Context(), harness.ProjectID(t), "",
+		harness.ClientOptions(harness.Firestore(t), m.Dial()...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for i := range 25 {
+		if _, err := store.Commit(t.Context(), troubles(i)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := ledger.New(store, ledger.DefaultSettings(), ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Collect()
+	o, err := overview.Read(t.Context(), l, overview.Options{Interval: 5 * time.Minute, Most: console.FirestoreMost})
+	if err != nil || o.Pending.N != 25 || o.Dead.N != 25 || o.Conflicts.N != 25 || o.Unread.N != 25 || o.Intents.N != 25 {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	status := m.Collect().Reads
+	ends, err := l.Ends(t.Context(), ledger.Cursor{}, console.FirestoreEnds)
+	if err != nil || len(ends.Items) != console.FirestoreEnds {
+		t.Fatalf("%d ends, %v", len(ends.Items), err)
+	}
+	both := status + m.Collect().Reads
+	t.Logf("status reads %d, and the Overview %d", status, both)
+	if status < 1+6*console.FirestoreMost || both > 60 {
+		t.Errorf("status reads %d, and the Overview %d, want 60 at most", status, both)
+	}
+}
+
+// troubles returns one of each: an operation that ended in two ways with a dead effect, a pending one,
+// an open effect, a quarantined body and an intent.
+func troubles(i int) []ledger.Write {
+	at := time.Now().Add(-time.Duration(i) * time.Minute)
+	ended := operation.Record{
+		Schema: 1, Version: 1, Key: operation.Key(fmt.Sprint("batches/dead", i)), State: operation.Succeeded,
+		Registered: true, CreatedAt: at, SettledAt: at, ConflictAt: at, ConflictState: operation.Failed,
+	}
+	ended = ended.WithEffect("publish", operation.EffectDead).WithEffect("page", operation.EffectOpen)
+	pending := operation.Record{
+		Schema: 1, Version: 1, Key: operation.Key(fmt.Sprint("batches/pending", i)), State: operation.Running,
+		Registered: true, CreatedAt: at, SubmittedAt: at, DueAt: at,
+	}
+	dead := ledger.Effect{
+		Schema: 1, Version: 1, Operation: ended.Key, Name: "publish", State: ledger.EffectDead, CreatedAt: at, DiedAt: at,
+	}
+	open := ledger.Effect{
+		Schema: 1, Version: 1, Operation: ended.Key, Name: "page", State: ledger.EffectPending, CreatedAt: at, DueAt: at,
+	}
+	id := fmt.Sprint("id-", i)
+	return []ledger.Write{
+		{Path: ledger.OperationPath(ended.Key), Data: ended}, {Path: ledger.OperationPath(pending.Key), Data: pending},
+		{Path: ledger.EffectPath(ended.Key, dead.Name), Data: dead},
+		{Path: ledger.EffectPath(ended.Key, open.Name), Data: open},
+		{Path: ledger.Path("quarantine/" + id), Data: ledger.Quarantined{Schema: 1, ID: id, Reason: "x", ReceivedAt: at}},
+		{Path: ledger.Path("intents/" + id), Data: ledger.Intent{
+			Schema: 1, Version: 1, CorrelationID: id, State: ledger.IntentOpen, CreatedAt: at, DueAt: at,
+		}},
+	}
+}
