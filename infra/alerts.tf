@@ -21,11 +21,20 @@ locals {
     }) if can(signal.alert)
   }
 
-  # The text of each playbook, with the names of this deployment in its commands.
+  # The text of each playbook, whose first command names this deployment.
   playbooks = {
-    for file in fileset("${path.module}/playbooks", "*.md") : file => replace(replace(
-    file("${path.module}/playbooks/${file}"), "PREFIX", var.name_prefix), "REGION", var.region)
+    for file in fileset("${path.module}/playbooks", "*.md") : file => replace(
+      file("${path.module}/playbooks/${file}"), "--project=PROJECT --region=REGION --prefix=PREFIX",
+    "--project=${var.project} --region=${var.region} --prefix=${var.name_prefix}")
   }
+
+  # What each alert links, behind its playbook. An alert may have three links.
+  alert_links = [
+    { name = "Dashboard", url = local.dashboard_url },
+    { name = "Ledger", url = local.ledger_url },
+  ]
+  dashboard_url = "https://console.cloud.google.com/monitoring/dashboards/builder/${basename(google_monitoring_dashboard.this.id)}?project=${var.project}"
+  ledger_url    = "https://console.cloud.google.com/firestore/databases/${var.firestore_database == "(default)" ? "-default-" : var.firestore_database}/data/panel/operations?project=${var.project}"
 }
 
 resource "google_monitoring_alert_policy" "signal" {
@@ -180,9 +189,13 @@ resource "google_monitoring_alert_policy" "signal" {
     mime_type = "text/markdown"
     content   = local.playbooks[each.value.playbook]
 
-    links {
-      display_name = "Playbook"
-      url          = "${var.playbooks_url}/${each.value.playbook}"
+    dynamic "links" {
+      for_each = concat([{ name = "Playbook", url = "${var.playbooks_url}/${each.value.playbook}" }], local.alert_links)
+
+      content {
+        display_name = links.value.name
+        url          = links.value.url
+      }
     }
   }
 
@@ -221,9 +234,13 @@ resource "google_monitoring_alert_policy" "webhook_unreachable" {
     mime_type = "text/markdown"
     content   = local.playbooks["webhook-unreachable.md"]
 
-    links {
-      display_name = "Playbook"
-      url          = "${var.playbooks_url}/webhook-unreachable.md"
+    dynamic "links" {
+      for_each = concat([{ name = "Playbook", url = "${var.playbooks_url}/webhook-unreachable.md" }], local.alert_links)
+
+      content {
+        display_name = links.value.name
+        url          = links.value.url
+      }
     }
   }
 }

@@ -43,10 +43,10 @@ output "next" {
 
 output "dashboard_url" {
   description = "The charts."
-  value       = "https://console.cloud.google.com/monitoring/dashboards/builder/${basename(google_monitoring_dashboard.this.id)}?project=${var.project}"
+  value       = local.dashboard_url
 }
 
 output "ledger_url" {
   description = "The ledger in the Firestore console."
-  value       = "https://console.cloud.google.com/firestore/databases/${var.firestore_database == "(default)" ? "-default-" : var.firestore_database}/data/panel/operations?project=${var.project}"
+  value       = local.ledger_url
 }

@@ -41,9 +41,13 @@ resource "google_monitoring_alert_policy" "platform" {
     mime_type = "text/markdown"
     content   = local.playbooks[each.value.alert.playbook]
 
-    links {
-      display_name = "Playbook"
-      url          = "${var.playbooks_url}/${each.value.alert.playbook}"
+    dynamic "links" {
+      for_each = concat([{ name = "Playbook", url = "${var.playbooks_url}/${each.value.alert.playbook}" }], local.alert_links)
+
+      content {
+        display_name = links.value.name
+        url          = links.value.url
+      }
     }
   }
 

@@ -2,6 +2,10 @@ mock_provider "google" {
   mock_data "google_project" {
     defaults = { number = "123456789012" }
   }
+
+  mock_resource "google_monitoring_dashboard" {
+    defaults = { id = "projects/123456789012/dashboards/7" }
+  }
 }
 
 variables {
@@ -29,9 +33,19 @@ run "alerts_tell_somebody_what_to_do" {
     condition = alltrue([
       for policy in concat(values(google_monitoring_alert_policy.signal), values(google_monitoring_alert_policy.platform), [google_monitoring_alert_policy.webhook_unreachable[0]]) :
       fileexists("./playbooks/${basename(policy.documentation[0].links[0].url)}") && startswith(policy.documentation[0].content, "# ") &&
-      length(policy.documentation[0].content) < 8192 && !strcontains(policy.documentation[0].content, "PREFIX") && !strcontains(policy.documentation[0].content, "REGION")
+      length(policy.documentation[0].content) < 8192 &&
+      strcontains(policy.documentation[0].content, "opledger environment --project=a-project --region=europe-west1 --prefix=opledger)")
     ])
-    error_message = "Every alert must link its playbook and carry its text, with the names of this deployment."
+    error_message = "Every alert must link its playbook and carry its text, which begins with the settings of this deployment."
+  }
+
+  assert {
+    condition = alltrue([
+      for policy in concat(values(google_monitoring_alert_policy.signal), values(google_monitoring_alert_policy.platform), [google_monitoring_alert_policy.webhook_unreachable[0]]) :
+      [for link in policy.documentation[0].links : link.display_name] == ["Playbook", "Dashboard", "Ledger"] &&
+      policy.documentation[0].links[1].url == output.dashboard_url && policy.documentation[0].links[2].url == output.ledger_url
+    ])
+    error_message = "Every alert must link its playbook, the dashboard and the ledger."
   }
 
   assert {
@@ -183,9 +197,10 @@ run "scripts_make_the_same" {
   assert {
     condition = alltrue([
       for policy in concat(values(google_monitoring_alert_policy.signal), values(google_monitoring_alert_policy.platform)) :
-      policy.documentation[0].content == replace(replace(file("./playbooks/${basename(policy.documentation[0].links[0].url)}"), "PREFIX", "staging"), "REGION", "us-central1")
+      policy.documentation[0].content == replace(file("./playbooks/${basename(policy.documentation[0].links[0].url)}"),
+      "--project=PROJECT --region=REGION --prefix=PREFIX", "--project=a-project --region=us-central1 --prefix=staging")
     ])
-    error_message = "Every alert must carry its playbook with the names of this deployment."
+    error_message = "Every alert must carry its playbook, whose first command names this deployment."
   }
 }
 

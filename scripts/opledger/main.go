@@ -17,6 +17,7 @@
 //	opledger deliver     sign and send a delivery, as Gemini does
 //	opledger canary      prove a deployment from end to end
 //	opledger completion  print what completes command lines in bash, zsh or fish
+//	opledger environment print the settings of a deployment, for the other commands
 //	opledger webhook     create, list, ping, rotate, delete, check the webhook at Gemini
 //
 // It exits with 0 on success, 1 on failure and 2 on wrong use, and with 141 where whatever reads its

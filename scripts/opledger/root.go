@@ -90,7 +90,7 @@ func newRoot(outside environment) *cobra.Command {
 		newWait(outside),
 		newSubmit(outside), newRegister(outside), newReconcile(outside), newReplay(outside), newAbandon(outside),
 		newForget(outside), newQuarantine(outside), newWebhook(outside), newDeliver(outside), newCanary(outside),
-		newBackup(outside), newRecover(outside), newCompletion(outside),
+		newEnvironment(outside), newBackup(outside), newRecover(outside), newCompletion(outside),
 	)
 	complete(root, outside)
 	return root

@@ -85,22 +85,13 @@ func TestEnvironmentIsReadBack(t *testing.T) {
 	}
 }
 
-// TestPlaybooksConfigureCommands: a playbook with commands of opledger's says first how to give them the
-// settings of the functions.
-func TestPlaybooksConfigureCommands(t *testing.T) {
+// TestReconcileHasTheSettingsOfCommands: `opledger environment` prints what Reconcile is deployed with,
+// which has all that commands read.
+func TestReconcileHasTheSettingsOfCommands(t *testing.T) {
 	t.Parallel()
-	paths, err := filepath.Glob(filepath.Join(root, "infra", "playbooks", "*.md"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no playbooks: %v", err)
-	}
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		before, _, has := strings.Cut(string(text), "go run ./scripts/opledger ")
-		if has && !strings.Contains(before, `eval "$(terraform -chdir=infra output -raw environment)"`) {
-			t.Errorf("%s does not", filepath.Base(path))
+	for _, s := range readTable[[]setting](t, "settings.json") {
+		if s.Commands && (s.Set == "never" || !slices.Contains(s.Functions, "reconcile")) {
+			t.Errorf("commands read %s, which Reconcile is not deployed with", s.Name)
 		}
 	}
 }

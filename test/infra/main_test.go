@@ -13,5 +13,11 @@ func TestMain(m *testing.M) {
 	}
 	// A gate that reads Secret Manager is made for a process's whole life.
 	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("google.golang.org/grpc/internal/grpcsync.(*CallbackSerializer).run"))
+		goleak.IgnoreAnyFunction("google.golang.org/grpc/internal/grpcsync.(*CallbackSerializer).run"),
+		goleak.Cleanup(func(code int) {
+			if programDir != "" {
+				_ = os.RemoveAll(programDir) // what is left is in the folder for what is temporary
+			}
+			os.Exit(code)
+		}))
 }

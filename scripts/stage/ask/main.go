@@ -3,7 +3,7 @@
 //	go run ./scripts/stage/ask tables
 //	OPLEDGER_CONFIRM=always go run ./scripts/stage/ask needs
 //	OPLEDGER_EFFECTS=[…] go run ./scripts/stage/ask masked
-//	go run ./scripts/stage/ask watch OUT_DIR PREFIX REGION INTERVAL CHANNELS
+//	go run ./scripts/stage/ask watch OUT_DIR PROJECT DATABASE PREFIX REGION INTERVAL CHANNELS
 //
 // tables prints which settings there are and what reads them (settings.json), what the ledger needs of
 // Firestore (firestore.json), who may do what (roles.json), and what watches (signals.json,
@@ -43,19 +43,21 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 		code, err = wrong, needs(environ, stdout)
 	case question == "masked" && len(args) == 1:
 		err = masked(environ, stdout)
-	case question == "watch" && len(args) == 6:
+	case question == "watch" && len(args) == 8:
 		err = inInfra(func(infra string) error {
-			every, err := time.ParseDuration(args[4])
+			every, err := time.ParseDuration(args[6])
 			if err != nil {
 				return fmt.Errorf("the interval of the schedule: %w", err)
 			}
 			return watch(infra, args[1], signals.Deployment{
-				Prefix: args[2], Region: args[3], Interval: every, Channels: strings.Fields(args[5]),
+				Project: args[2], Database: args[3], Prefix: args[4], Region: args[5], Interval: every,
+				Channels: strings.Fields(args[7]),
 			})
 		})
 	default:
 		code = wrong
-		err = fmt.Errorf("%s is no question; ask for tables, needs, masked or watch OUT_DIR PREFIX REGION INTERVAL CHANNELS",
+		err = fmt.Errorf("%s is no question; ask for tables, needs, masked or "+
+			"watch OUT_DIR PROJECT DATABASE PREFIX REGION INTERVAL CHANNELS",
 			diag.Quote(strings.Join(args, " ")))
 	}
 	if err == nil {

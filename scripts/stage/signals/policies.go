@@ -3,6 +3,7 @@ package signals
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -79,10 +80,9 @@ func Policies(infra string, table []Signal, platform []Measure, d Deployment) (m
 			Channels: append([]string{}, d.Channels...), UserLabels: map[string]string{"app": d.Prefix}, Conditions: conditions,
 			Documentation: Documentation{
 				MimeType: "text/markdown",
-				Content:  strings.NewReplacer("PREFIX", d.Prefix, "REGION", d.Region).Replace(string(text)),
-				Links: []Link{
-					{DisplayName: "Playbook", URL: "https://github.com/opledger/opledger/blob/main/infra/playbooks/" + playbook},
-				},
+				Content: strings.ReplaceAll(string(text), "--project=PROJECT --region=REGION --prefix=PREFIX",
+					fmt.Sprintf("--project=%s --region=%s --prefix=%s", d.Project, d.Region, d.Prefix)),
+				Links: d.links(playbook),
 			},
 		}
 		return nil
@@ -113,6 +113,25 @@ func Policies(infra string, table []Signal, platform []Measure, d Deployment) (m
 		}
 	}
 	return policies, nil
+}
+
+// links are what an alert links. It may have three.
+func (d Deployment) links(playbook string) []Link {
+	const console = "https://console.cloud.google.com/"
+	dashboard := "monitoring/dashboards"
+	if d.Dashboard != "" {
+		dashboard += "/builder/" + path.Base(d.Dashboard)
+	}
+	database := d.Database
+	if database == "(default)" {
+		database = "-default-"
+	}
+	ledger := "firestore/databases/" + database + "/data/panel/operations"
+	return []Link{
+		{DisplayName: "Playbook", URL: "https://github.com/opledger/opledger/blob/main/infra/playbooks/" + playbook},
+		{DisplayName: "Dashboard", URL: console + dashboard + "?project=" + d.Project},
+		{DisplayName: "Ledger", URL: console + ledger + "?project=" + d.Project},
+	}
 }
 
 // metric is the filter for the numbers of the signal.

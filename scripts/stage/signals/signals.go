@@ -42,7 +42,10 @@ type Alert struct {
 
 // A Deployment holds what a policy depends on besides the table.
 type Deployment struct {
+	Project        string
+	Database       string // of the ledger, or (default)
 	Prefix, Region string
+	Dashboard      string        // its name; empty: there is none, and the list of all is linked
 	Interval       time.Duration // of the schedule
 	Channels       []string      // notification channels, by their full names
 }

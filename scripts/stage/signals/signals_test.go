@@ -43,8 +43,9 @@ func policies(t *testing.T, d Deployment) map[string]Policy {
 // Terraform compares its own. The texts of the playbooks are not in it.
 func TestTerraformMakesTheSame(t *testing.T) {
 	t.Parallel()
-	d := Deployment{Prefix: "staging", Region: "us-central1", Interval: 10 * time.Minute,
-		Channels: []string{"projects/a-project/notificationChannels/7"}}
+	d := Deployment{Project: "a-project", Database: "opledger", Prefix: "staging", Region: "us-central1",
+		Interval: 10 * time.Minute, Channels: []string{"projects/a-project/notificationChannels/7"},
+		Dashboard: "projects/123456789012/dashboards/7"}
 	made := struct {
 		Metrics  map[string]Metric `json:"metrics"`
 		Policies map[string]Policy `json:"policies"`
@@ -83,19 +84,28 @@ func TestTerraformMakesTheSame(t *testing.T) {
 	}
 }
 
-// TestPlaybooks: a notification contains the playbook with the names of this deployment, and a link
-// to it.
+// TestPlaybooks: a notification contains the playbook, whose first command names this deployment, and
+// links it, the dashboard and the ledger.
 func TestPlaybooks(t *testing.T) {
 	t.Parallel()
-	for name, policy := range policies(t, Deployment{Prefix: "staging", Region: "us-central1", Interval: time.Minute}) {
-		_, file, _ := strings.Cut(policy.Documentation.Links[0].URL, "/main/infra/playbooks/")
+	const console = "https://console.cloud.google.com/"
+	d := Deployment{Project: "my-project", Database: "(default)", Prefix: "staging", Region: "us-central1",
+		Interval: time.Minute}
+	for name, policy := range policies(t, d) {
+		links := policy.Documentation.Links
+		_, file, _ := strings.Cut(links[0].URL, "/main/infra/playbooks/")
 		text, err := os.ReadFile(filepath.Join(infra, "playbooks", file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := strings.ReplaceAll(strings.ReplaceAll(string(text), "PREFIX", "staging"), "REGION",
-			"us-central1"); policy.Documentation.Content != want {
+		if want := strings.Replace(string(text), "--project=PROJECT --region=REGION --prefix=PREFIX",
+			"--project=my-project --region=us-central1 --prefix=staging", 1); policy.Documentation.Content != want ||
+			want == string(text) {
 			t.Errorf("%s says %q, want %q", name, policy.Documentation.Content, want)
+		}
+		if links[1].URL != console+"monitoring/dashboards?project=my-project" ||
+			links[2].URL != console+"firestore/databases/-default-/data/panel/operations?project=my-project" {
+			t.Errorf("%s links %+v", name, links)
 		}
 		if policy.Channels == nil {
 			t.Errorf("%s: channels that are left out would be kept by an update", name)

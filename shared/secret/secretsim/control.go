@@ -45,6 +45,9 @@ func (s *Sim) Exists(name string) bool {
 // SetDisabled disables a version, given by its full name.
 func (s *Sim) SetDisabled(version string) { s.set(version, secretmanagerpb.SecretVersion_DISABLED) }
 
+// SetEnabled enables a disabled version, given by its full name.
+func (s *Sim) SetEnabled(version string) { s.set(version, secretmanagerpb.SecretVersion_ENABLED) }
+
 // SetDestroyed destroys a version, given by its full name.
 func (s *Sim) SetDestroyed(version string) { s.set(version, secretmanagerpb.SecretVersion_DESTROYED) }
 

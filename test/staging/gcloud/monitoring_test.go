@@ -70,7 +70,7 @@ func TestWatching(t *testing.T) {
 				switch {
 				case strings.HasPrefix(call.Line, "go run ./scripts/stage/ask watch "):
 					steps = append(steps, "files")
-					compare(t, call.Args[4:], []string{"dist/watch", "opledger", "europe-west1", "10m",
+					compare(t, call.Args[4:], []string{"dist/watch", "my-project", "opledger", "opledger", "europe-west1", "10m",
 						"projects/my-project/notificationChannels/1\nprojects/my-project/notificationChannels/7"})
 				case strings.HasPrefix(call.Line, "gcloud logging metrics") && call.Args[3] != "list":
 					steps = append(steps, call.Args[3]+" "+call.Args[4]+" "+call.flag("--config-from-file"))
@@ -153,7 +153,7 @@ func TestWatchWritesTheTable(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	command := exec.CommandContext(t.Context(), "go", "run", "github.com/opledger/opledger/scripts/stage/ask", "watch",
-		dir, "opledger", "europe-west1", "5m", "")
+		dir, "my-project", "opledger", "opledger", "europe-west1", "5m", "")
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -1,0 +1,200 @@
+package infra_test
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+func drills() []drill {
+	return slices.Concat(drillsOfPasses, drillsOfOperations, drillsOfWebhook, drillsOfEffects, drillsOfPlatform)
+}
+
+// done plans the effects of an operation that ended, and returns its name.
+func (o *oncall) done(name string, state operation.State) string {
+	o.Helper()
+	n := o.registered(o.named(name))
+	o.end(n, state)
+	return string(n.Key)
+}
+
+// answers makes the receiver of effects answer with a status.
+func (o *oncall) answers(status int) { o.answer.Store(int32(status)) }
+
+// pause sets the pause of effects.
+func (o *oncall) pause(paused string) { o.settings["effects"]["OPLEDGER_EFFECTS_PAUSED"] = paused }
+
+// running makes a batch at Gemini and registers it.
+func (o *oncall) running(label string) string {
+	o.Helper()
+	return string(o.registered(o.batch(label, geminisim.StateRunning)).Key)
+}
+
+var drillsOfPasses = []drill{
+	{
+		playbook: "reconcile-absent", about: "the job was paused", signal: "passes",
+		trouble: func(o *oncall, _ *shell) { o.paused = true; o.tick() },
+		sees:    []string{"PAUSED"}, fix: []string{"jobs resume"},
+		after: (*oncall).tick, over: []string{"ENABLED", "0"},
+	},
+	{
+		playbook: "schedule-failing", about: "the scheduler may not call Reconcile",
+		trouble: func(o *oncall, _ *shell) {
+			o.revoke("run opledger-reconcile", "roles/run.invoker", member("scheduler"))
+			o.tick()
+		},
+		sees: []string{"1 PERMISSION_DENIED\tOriginal HTTP response code number = 403", "ENABLED\t2026-11-21T12:00:00Z\t7"},
+		fix:  []string{"add-iam-policy-binding"}, after: (*oncall).tick, over: []string{"\t0"},
+	},
+	{
+		playbook: "reconcile-errors", about: "a document was changed by hand", signal: "reconcile-errors",
+		trouble: func(o *oncall, s *shell) {
+			s.given["OPERATION"] = o.running("a")
+			o.spoil(ledger.OperationPath(operation.Key(s.given["OPERATION"])), `"many"`)
+			o.tick()
+			s.may = []string{"opledger show"}
+		},
+		sees: []string{"attempts"},
+		repaired: func(o *oncall, s *shell) {
+			o.spoil(ledger.OperationPath(operation.Key(s.given["OPERATION"])), "0")
+		},
+		fix: []string{"opledger list --wide"}, after: (*oncall).tick, gone: []string{"jsonPayload", "cannot be read"},
+		over: []string{"errors 0"},
+	},
+	{
+		playbook: "behind", about: "Gemini asks to be left alone", signal: "behind",
+		trouble: func(o *oncall, s *shell) {
+			s.given["OPERATION"] = o.running("a")
+			o.intended("c-1", operation.Batches) // it is searched for after the look-ups
+			slower := geminisim.ErrorAnswer(http.StatusTooManyRequests, "slower")
+			slower.Header = http.Header{"Retry-After": {"3600"}}
+			o.sim.AnswerNext(geminisim.OpGet, "", slower)
+			o.tick()
+		},
+		sees: []string{"rate-limited"}, fix: []string{"jobs run"}, over: []string{"Z\t"},
+		after: (*oncall).tick,
+	},
+	{
+		playbook: "overdue", about: "effects are paused", signal: "overdue",
+		trouble: func(o *oncall, s *shell) {
+			o.pause("true")
+			s.given["OPERATION"] = o.done("batches/a", operation.Expired)
+			o.deliverAll()
+			o.clock.advance(2 * time.Hour)
+			o.tick()
+		},
+		sees: []string{"paused", "true"}, fix: []string{"OPLEDGER_EFFECTS_PAUSED=false"},
+		after: func(o *oncall) { o.tick(); o.deliverAll(); o.later(); o.lately(); o.tick() },
+		over:  []string{"done"}, gone: []string{"Z\t"},
+	},
+}
+
+var drillsOfOperations = []drill{
+	{
+		playbook: "stuck", about: "its result is not needed", signal: "stuck",
+		trouble: func(o *oncall, s *shell) {
+			s.given["OPERATION"] = o.running("a")
+			o.clock.advance(o.ledger.Settings().StuckAfter)
+			o.tick()
+		},
+		sees: []string{"RUNNING"}, fix: []string{"opledger abandon"},
+		after: func(o *oncall) { o.clock.advance(o.ledger.Settings().AlertEvery); o.tick() },
+		gone:  []string{"batches/"},
+	},
+	missingAs("the name was mistyped", "opledger register", func(o *oncall, s *shell) {
+		s.given["RIGHT"] = string(o.batch("right", geminisim.StateRunning).Key)
+	}),
+	missingAs("it was deleted", "deleted at Gemini", func(*oncall, *shell) {}),
+	unboundAs("it runs, under a name that is found", "opledger register", []string{"bound"}, func(o *oncall, s *shell) {
+		s.given["OPERATION"] = string(o.batch("found", geminisim.StateRunning).Key)
+	}),
+	unboundAs("its submitter died", "opledger forget", nil, func(*oncall, *shell) {}),
+	{
+		playbook: "conflicts", about: "the other end is not true", signal: "conflicts",
+		trouble: func(o *oncall, s *shell) {
+			name := o.registered(o.batch("a", geminisim.StateSucceeded))
+			s.given["OPERATION"] = string(name.Key)
+			o.deliver(geminisim.Delivery{ID: "m1", Type: "batch.succeeded", Name: name.Resource})
+			o.deliver(geminisim.Delivery{ID: "m2", Type: "batch.failed", Name: name.Resource})
+		},
+		sees: []string{"m2", "m1"}, fix: []string{"opledger reconcile"},
+		after: func(o *oncall) {
+			for _, batch := range o.sim.Batches() { // redelivered
+				o.deliver(geminisim.Delivery{ID: "m2", Type: "batch.failed", Name: batch.Name})
+			}
+		},
+	},
+	{
+		playbook: "unmatched", about: "a submitter does not register", signal: "unmatched",
+		trouble: func(o *oncall, s *shell) {
+			name := o.batch("a", geminisim.StateSucceeded)
+			s.given["OPERATION"] = string(name.Key)
+			o.deliver(geminisim.Delivery{ID: "m1", Type: "batch.succeeded", Name: name.Resource})
+		},
+		sees: []string{"1 batches/"}, fix: []string{"opledger register"},
+		after: func(o *oncall) {
+			for _, batch := range o.sim.Batches() {
+				o.deliver(geminisim.Delivery{ID: "m2", Type: "batch.succeeded", Name: batch.Name})
+			}
+		},
+	},
+}
+
+// missingAs is the drill of an operation that Gemini does not know, for a reason.
+func missingAs(about, fix string, also func(*oncall, *shell)) drill {
+	return drill{
+		playbook: "missing", about: about, signal: "missing",
+		trouble: func(o *oncall, s *shell) {
+			s.given["OPERATION"] = string(o.registered(o.named("batches/none")).Key)
+			o.tick()
+			o.clock.advance(time.Hour)
+			o.tick()
+			also(o, s)
+		},
+		sees: []string{"batches/none"}, fix: []string{fix},
+		after: func(o *oncall) { o.clock.advance(o.ledger.Settings().AlertEvery); o.tick() },
+		gone:  []string{"batches/none"},
+	}
+}
+
+// unboundAs is the drill of an intent of which nothing came.
+func unboundAs(about, fix string, over []string, also func(*oncall, *shell)) drill {
+	return drill{
+		playbook: "unbound", about: about, signal: "unbound",
+		trouble: func(o *oncall, s *shell) {
+			o.intended("c-1", operation.Batches)
+			o.clock.advance(o.ledger.Settings().StuckAfter)
+			o.tick()
+			s.given["ID"] = "c-1"
+			also(o, s)
+		},
+		sees: []string{"intents/c-1", "nothing was found"}, fix: []string{fix},
+		after: func(o *oncall) { o.clock.advance(o.ledger.Settings().AlertEvery); o.tick() },
+		gone:  []string{"c-1"},
+	}
+}
+
+// spoil sets the attempts of a document, bypassing the store's checks.
+func (o *oncall) spoil(path ledger.Path, attempts string) {
+	o.Helper()
+	o.setField(path, "$.attempts", attempts)
+}
+
+// renamed has the functions know an effect under another name.
+func (o *oncall) renamed(from, to string) {
+	o.Helper()
+	o.effects = slices.Clone(o.effects)
+	for i, spec := range o.effects {
+		if spec.Name == from {
+			o.effects[i] = effect.Spec{Name: to, Do: spec.Do, On: spec.On, Alerts: spec.Alerts, Each: spec.Each}
+		}
+	}
+	_ = o.store.Close()
+	o.openLedger()
+	o.deploy()
+}
