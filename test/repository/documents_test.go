@@ -13,7 +13,7 @@ import (
 // A limit is how long a document may be. A reader finishes what is short.
 type limit struct{ lines, bytes int }
 
-// limits are those of every README.md whose text is written by hand.
+// limits are those of every README.md; 0: none, where most of it is generated.
 var limits = map[string]limit{
 	"README.md":                   {220, 13 << 10},
 	"functions/README.md":         {180, 0},
@@ -21,6 +21,7 @@ var limits = map[string]limit{
 	"shared/README.md":            {120, 0},
 	"shared/submit/README.md":     {120, 0},
 	"shared/config/README.md":     {80, 0},
+	"scripts/opledger/README.md":  {0, 0},
 	"infra/README.md":             {320, 0},
 	"infra/playbooks/README.md":   {60, 0},
 	"test/README.md":              {170, 0},
@@ -39,7 +40,8 @@ func TestDocumentsAreShort(t *testing.T) {
 	all := everyDocument(t)
 	for name, most := range limits {
 		text, found := all[name]
-		if lines := strings.Count(text, "\n") - strings.Count(text, "\n<!--"); !found || lines > most.lines {
+		lines := strings.Count(text, "\n") - strings.Count(text, "\n<!--")
+		if !found || most.lines > 0 && lines > most.lines {
 			t.Errorf("%s has %d lines, more than %d", name, lines, most.lines)
 		}
 		if most.bytes > 0 && len(text) > most.bytes {
