@@ -31,7 +31,7 @@ func TestJSONEverywhere(t *testing.T) {
 	t.Parallel()
 	without := map[string]string{
 		"serve": "it runs until it is stopped, and its log is JSON", "console": "so does it",
-		"completion": "a shell reads what it prints",
+		"completion": "a shell reads what it prints", "environment": "so does it",
 	}
 	for path, command := range leaves() {
 		flag := command.Flags().Lookup("json")

@@ -11,7 +11,7 @@ import (
 
 // envTypeScript names a copy of scripts/examples/typescript with its packages installed; "none"
 // leaves these tests out.
-const envTypeScript = "OPLEDGER_EXAMPLES_TYPESCRIPT"
+const envTypeScript = "EXAMPLES_TYPESCRIPT"
 
 // TestTypeScript: the client's own tests, then the examples.
 func TestTypeScript(t *testing.T) {

@@ -101,7 +101,7 @@ var intentRecord = []ledgerTest{
 			metadata bool
 			says     []string
 		}{
-			{func(i *ledger.Intention) { i.CorrelationID = "" }, false, []string{"no correlation id"}},
+			{func(i *ledger.Intention) { i.CorrelationID = "" }, false, []string{"correlation id is missing"}},
 			{func(i *ledger.Intention) {
 				i.CorrelationID = strings.Repeat("x", ledger.MaxCorrelationBytes+1)
 			}, false, []string{"257 bytes"}},
@@ -115,7 +115,7 @@ var intentRecord = []ledgerTest{
 			{func(i *ledger.Intention) { i.Collection = "Batches" }, false, []string{"not a collection"}},
 			{func(i *ledger.Intention) {
 				i.CorrelationID, i.Metadata, i.Collection = "", "{", "x"
-			}, true, []string{"no correlation id", "JSON", `"x"`}},
+			}, true, []string{"correlation id is missing", "JSON", `"x"`}},
 		} {
 			i := w.intention("i-1")
 			c.change(&i)
