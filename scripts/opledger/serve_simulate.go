@@ -33,13 +33,13 @@ type simulateFlags struct {
 }
 
 // aboveServe is how far the simulator's port is above that of serve, unless it is given.
-const aboveServe = 10
+const aboveServe = 20 // 10 above is the console's own
 
 func (f *simulateFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.on, "simulate", false, "run a simulated Gemini in this process, for which no account is needed")
 	flags.IntVar(&f.port, "simulate-port", 0,
-		"port of the simulated Gemini, on loopback; 0 chooses a free one (default ten above --port)")
+		"port of the simulated Gemini, on loopback; 0 chooses a free one (default 20 above --port)")
 	flags.StringVar(&f.faults, "faults", "none", "the faults of the simulated Gemini: none, normal or harsh")
 	flags.Float64Var(&f.speed, "speed", 100,
 		"how much faster than in production the simulated Gemini, grace, interval and leases are")

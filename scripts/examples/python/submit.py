@@ -48,7 +48,10 @@ def main(arguments: list[str]) -> None:
     if stdlib:
         from gemini_stdlib import CREATE
     else:
-        from gemini_sdk import CREATE
+        try:
+            from gemini_sdk import CREATE
+        except ModuleNotFoundError as missing:
+            sys.exit(f"{missing}: pip install -r requirements.txt, or give --stdlib first")
     try:
         run(CREATE, *arguments)
     except (ValueError, OpledgerError, SubmitError, NotSettledError) as error:
