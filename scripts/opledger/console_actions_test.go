@@ -122,9 +122,9 @@ func TestConsoleActs(t *testing.T) {
 	press(pressed{"lookup", running, ""}, running+" is RUNNING at Gemini: applied (advanced); the ledger says RUNNING")
 	press(pressed{"abandon", "batches/page3", ""}, "batches/page3 abandoned by "+who+" at ")
 	press(pressed{"waive", "batches/page2", "log"}, "effect log of batches/page2 abandoned by "+who+" at ")
-	press(pressed{"replay", "batches/page", "log"}, "effect log of batches/page is being run by this process")
+	press(pressed{"replay", "batches/page", "log"}, "effect log of batches/page was started by this process")
 	page := f.become("batches/page", "log", ledger.EffectDone)
-	press(pressed{"rerun", "batches/page", "log"}, "effect log of batches/page is being run by this process")
+	press(pressed{"rerun", "batches/page", "log"}, "effect log of batches/page was started by this process")
 	press(pressed{"retry", "msg_3", ""}, "msg_3: applied (advanced); batches/page3 is SUCCEEDED")
 	f.become("batches/page3", "log", ledger.EffectDone)
 	if log := stop(); strings.Contains(log, "ERROR") {
@@ -211,7 +211,7 @@ func TestServeActs(t *testing.T) {
 	s := serving(t, append(variables, "OPLEDGER_STORE="+f.store()), "--allow-actions")
 	defer s.stop()
 	code, page := send(t, s.url, pressed{"replay", "batches/page", "log"}.form(t, s.url))
-	if code != http.StatusOK || !strings.Contains(page, "is being run by this process") {
+	if code != http.StatusOK || !strings.Contains(page, "was started by this process") {
 		t.Errorf("%d %s", code, page)
 	}
 	f.become("batches/page", "log", ledger.EffectDone)

@@ -37,8 +37,16 @@ func NewNonce(now time.Time) string {
 	return now.UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:8])
 }
 
+// A GoneError: Gemini answered that it does not know the operation. Its text says so, and what follows.
+type GoneError struct {
+	Record operation.Record // as it is after the answer
+	error
+}
+
+func (e GoneError) Unwrap() error { return e.error }
+
 // LookUp asks Gemini about an operation now, and ingests the answer. An inconclusive look-up is an
-// error.
+// error: a [GoneError] where Gemini does not know the operation.
 func (a *Actions) LookUp(ctx context.Context, key operation.Key) (ledger.Receipt, string, error) {
 	answer, receipt, err := a.One(ctx, key)
 	switch {
@@ -58,14 +66,24 @@ func (a *Actions) inconclusive(ctx context.Context, key operation.Key, answer lo
 	if readErr != nil {
 		return fmt.Errorf("%w; %w", err, readErr)
 	}
-	next := "it is not looked up again: it is not waited for"
-	if !rec.DueAt.IsZero() {
+	next := "no pass looks it up again"
+	switch {
+	case rec.Settled():
+		next = string(rec.State) + " stands"
+	case !rec.DueAt.IsZero():
 		next = "it is looked up again at " + phrase.LocalTime(rec.DueAt)
 	}
 	if rec.HasCondition() {
 		next = phrase.Condition(rec) + "; " + next
 	}
-	return fmt.Errorf("%w; %s", err, next)
+	if answer.Reason != lookup.NotFound {
+		return fmt.Errorf("%w; %s", err, next)
+	}
+	if rec.Settled() {
+		return GoneError{rec, fmt.Errorf("%w; Gemini does not know it any more, and nothing more can be learned from it; %s",
+			err, next)}
+	}
+	return GoneError{rec, fmt.Errorf("%w; %s", err, next)}
 }
 
 // A Decision is the abandonment that stands, and whether it is the one that was asked for.
@@ -113,11 +131,11 @@ func (a *Actions) Replay(ctx context.Context, m ledger.Message) (string, error) 
 	what := fmt.Sprintf("effect %s of %s", phrase.Safe(m.Effect), phrase.Safe(string(m.Operation)))
 	switch {
 	case a.Paused:
-		return "accepted for " + what + ": it runs when the pause by OPLEDGER_EFFECTS_PAUSED ends", nil
+		return what + " is accepted: it runs when the pause by OPLEDGER_EFFECTS_PAUSED ends", nil
 	case a.Topic:
-		return "published a message for " + what + "; a worker runs it", nil
+		return "a message for " + what + " was published; a worker runs it", nil
 	default:
-		return what + " is being run by this process", nil
+		return what + " was started by this process", nil
 	}
 }
 

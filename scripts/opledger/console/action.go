@@ -38,7 +38,15 @@ type action struct {
 	// can reports whether the state of the subject allows it.
 	can func(subject) bool
 	// do does it, and says what became of it. nil: only the terminal can.
-	do func(context.Context, *actions.Actions, subject, decision) (string, error)
+	do func(context.Context, *actions.Actions, subject, decision) (outcome, error)
+}
+
+// An outcome is what became of an action.
+type outcome struct {
+	Title string // "Done", where it is empty
+	Words string
+	Then  []string // what follows, and what is left to do
+	Part  string   // of the page of its subject, that shows more; empty: its beginning
 }
 
 // table is what an operator can do, in the order of the buttons.
@@ -49,14 +57,12 @@ var table = []action{
 		happens: []string{
 			"Gemini is asked about this operation now, whether or not a look-up is due.",
 			"Its answer is applied as a scheduled pass applies it: an end settles the operation and plans its effects.",
+			"An end that stands already stays, unless OPLEDGER_TERMINAL_TRANSITIONS allows the move.",
 		},
 		can: func(s subject) bool {
 			return s.ofOperation() && s.Record.Version > 0 && (!s.Record.Settled() || s.Conflict)
 		},
-		do: func(ctx context.Context, a *actions.Actions, s subject, _ decision) (string, error) {
-			_, words, err := a.LookUp(ctx, s.Record.Key)
-			return words, err
-		},
+		do: lookUp,
 	},
 	{
 		name: "register", label: "Register it", command: "opledger register NAME",
@@ -68,14 +74,14 @@ var table = []action{
 		title: func(s subject) string { return fmt.Sprintf("Stop waiting for %s?", s.Record.Key) },
 		happens: []string{
 			"The operation is no longer looked up, and raises no more alerts. Its state stays.",
-			"An end that is reported later is still applied, and still runs its effects.",
+			laterEnd,
 		},
 		can: func(s subject) bool {
 			return s.ofOperation() && s.Record.Registered && !s.Record.Settled() && s.Record.Abandoned == nil
 		},
-		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (string, error) {
+		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
 			_, words, err := a.Abandon(ctx, s.Record.Key, "", ledger.Abandonment{By: d.By, Why: d.Why})
-			return words, err
+			return outcome{Words: words, Then: []string{laterEnd}}, err
 		},
 	},
 	{
@@ -87,10 +93,8 @@ var table = []action{
 			"If it runs once per item, only the items that failed or are not done are tried.",
 		},
 		can: func(s subject) bool { return s.Effect.State == ledger.EffectDead || s.withheld() },
-		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (string, error) {
-			return a.Replay(ctx, ledger.Message{
-				Operation: s.Record.Key, Effect: s.Effect.Name, By: d.By, ID: "replay-" + d.Question,
-			})
+		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
+			return run(ctx, a, s, d, "")
 		},
 	},
 	{
@@ -105,10 +109,8 @@ var table = []action{
 		can: func(s subject) bool {
 			return s.Effect.State == ledger.EffectDone && ledger.RuleOf(s.Effect.Name) == s.Effect.Name
 		},
-		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (string, error) {
-			return a.Replay(ctx, ledger.Message{
-				Operation: s.Record.Key, Effect: s.Effect.Name, Rerun: d.Question, By: d.By, ID: "replay-" + d.Question,
-			})
+		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
+			return run(ctx, a, s, d, d.Question)
 		},
 	},
 	{
@@ -120,9 +122,9 @@ var table = []action{
 			"Its failed items are waived with it. It can still be run again until its record expires.",
 		},
 		can: func(s subject) bool { return s.Effect.State == ledger.EffectDead && s.Effect.Abandoned == nil },
-		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (string, error) {
+		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
 			_, words, err := a.Abandon(ctx, s.Record.Key, s.Effect.Name, ledger.Abandonment{By: d.By, Why: d.Why})
-			return words, err
+			return outcome{Words: words}, err
 		},
 	},
 	{
@@ -133,9 +135,9 @@ var table = []action{
 			"The body stays in quarantine until its retention ends.",
 		},
 		can: func(s subject) bool { return s.Delivery != nil && !ingested(s.Delivery.Outcome) },
-		do: func(ctx context.Context, a *actions.Actions, s subject, _ decision) (string, error) {
+		do: func(ctx context.Context, a *actions.Actions, s subject, _ decision) (outcome, error) {
 			_, words, err := a.Retry(ctx, s.Delivery.ID)
-			return words, err
+			return outcome{Words: words}, err
 		},
 	},
 }
@@ -214,9 +216,16 @@ func (c *Console) remedies(s subject) (all []remedy) {
 		if !a.can(s) {
 			continue
 		}
-		r := remedy{Label: a.label, Explains: a.happens[0], Line: a.line(s), First: len(all) == 0 && a.name != "rerun"}
+		resumes := a.name == "lookup" && s.Record.Abandoned != nil // what is rarely wanted
+		r := remedy{
+			Label: a.label, Explains: a.happens[0], Line: a.line(s),
+			First: len(all) == 0 && a.name != "rerun" && !resumes,
+		}
 		if c.allows(a) {
 			r.Address = a.question(s)
+			if a.runs && c.overrides(s.view.Paused) {
+				r.Explains += " Effects are paused, and this process runs it all the same."
+			}
 		}
 		all = append(all, r)
 	}

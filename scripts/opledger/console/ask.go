@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,8 +33,9 @@ type question struct {
 	AsksWho     bool
 	AsksWhy     bool
 	Button      string
-	Done        string // what became of it; empty: nothing has been done
-	Over        bool   // there is nothing more to ask
+	Warning     string  // before all else; empty: none
+	Done        outcome // what became of it; without Words nothing has been done
+	Over        bool    // there is nothing more to ask
 }
 
 // actionTime bounds an action, which the browser's leaving does not end.
@@ -71,11 +73,9 @@ func (c *Console) ask(r *request, form url.Values) (question, action, subject, e
 		AsksWhy: a.why, Button: a.label,
 	}
 	if a.runs {
-		warning, err := c.pauseWarning(r)
-		if err != nil {
+		if q.Warning, err = c.pauseWarning(r); err != nil {
 			return q, a, s, err
 		}
-		q.Happens = append(slices.Clip(q.Happens), warning...)
 	}
 	if !a.can(s) {
 		q.Over, q.Title = true, "Nothing to do"
@@ -85,18 +85,24 @@ func (c *Console) ask(r *request, form url.Values) (question, action, subject, e
 }
 
 // pauseWarning says what becomes of an effect that is run again while effects are paused elsewhere.
-func (c *Console) pauseWarning(r *request) ([]string, error) {
-	given := c.options.Actions
+func (c *Console) pauseWarning(r *request) (string, error) {
 	paused, by, err := c.pause(r)
 	switch {
-	case !paused || given.Paused:
-		return nil, err
-	case given.Topic:
-		return []string{"Effects are paused (" + by + "): it runs when the pause ends."}, err
+	case !paused:
+		return "", err
+	case c.overrides(paused):
+		return "Effects are paused (" + by + "). This process runs it all the same. To keep the pause, start the console " +
+			"with OPLEDGER_EFFECTS_PAUSED=true.", err
 	default:
-		return []string{"Effects are paused (" + by + "). This process runs it all the same: to keep the pause, start the " +
-			"console with OPLEDGER_EFFECTS_PAUSED=true."}, err
+		return "Effects are paused (" + by + "). It runs when the pause ends.", err
 	}
+}
+
+// overrides reports whether this process runs what an action starts, although effects are paused
+// elsewhere.
+func (c *Console) overrides(paused bool) bool {
+	given := c.options.Actions
+	return paused && given != nil && !given.Paused && !given.Topic
 }
 
 // subject reads what an action is to be done to, and returns the address of its page.
@@ -173,7 +179,7 @@ func (c *Console) act(ctx context.Context, form url.Values) answered {
 	default:
 		q.Over, q.Title = true, "Not done"
 		if q.Done, err = a.do(ctx, c.options.Actions, s, d); err == nil {
-			q.Title = "Done"
+			q.Title = cmp.Or(q.Done.Title, "Done")
 		}
 	}
 	m := main{Now: now, Data: q.shown()}

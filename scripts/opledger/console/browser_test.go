@@ -284,7 +284,7 @@ func TestBrowserAction(t *testing.T) {
 	b.shows("Run publish of batches/dead again?")
 	b.shows("keeps its idempotency key")
 	press(`form.question button`)
-	b.shows("effect publish of batches/dead is being run by this process")
+	b.shows("effect publish of batches/dead was started by this process")
 	press(`main a.button`)
 	b.shows("replayed by ada")
 	b.do(chromedp.WaitNotPresent(chromedp.CSS(".problem")))

@@ -17,6 +17,7 @@ type effectsPage struct {
 	Groups  []failureGroup // of the dead effects of this page
 	Total   string         // how many operations have a dead effect
 	Replay  command        // that replays all of these dead effects
+	Once    string         // when that is sensible
 	Paused  string         // why none is run, and how to end that; empty: they are not paused
 	Unpause []remedy
 }
@@ -53,7 +54,7 @@ func loadEffects(c *Console, r *request) (any, error) {
 		p.Broken, p.Next = page.Broken, nextPage("/console/effects", page.Next)
 		paused, by, pauseErr := c.pause(r)
 		if paused {
-			p.Paused, p.Unpause = by, unpause
+			p.Paused, p.Unpause = by, c.unpause()
 		}
 		return p, errors.Join(err, pauseErr)
 	case "dead":
@@ -70,6 +71,7 @@ func (p *effectsPage) loadDead(c *Console, r *request, after ledger.Cursor) erro
 	p.Rows = slices.DeleteFunc(page.Items, func(e ledger.Effect) bool { return !strings.Contains(e.LastError, p.Error) })
 	p.Broken = page.Broken
 	p.Groups = failureGroups(phrase.GroupFailures(p.Rows), deadAddress)
+	p.Once = onceAgain(p.Rows)
 	line := "opledger replay --dead"
 	if p.Error != "" {
 		line += " --error " + phrase.ShellWord(p.Error)
@@ -84,6 +86,19 @@ func (p *effectsPage) loadDead(c *Console, r *request, after ledger.Cursor) erro
 	total, err := c.ledger.CountOperations(r, ledger.Filter{Dead: true})
 	p.Total = total.String()
 	return err
+}
+
+// onceAgain says when to run effects again: once their receiver answers, where they have one in common.
+func onceAgain(dead []ledger.Effect) string {
+	var hosts []string
+	for _, e := range dead {
+		hosts = append(hosts, phrase.Receiver(e.LastError))
+	}
+	slices.Sort(hosts)
+	if hosts = slices.Compact(hosts); len(hosts) == 1 && hosts[0] != "" {
+		return "Once " + hosts[0] + " answers as it should"
+	}
+	return "Once the cause is gone"
 }
 
 // deadAddress is the address of the dead effects of one group.

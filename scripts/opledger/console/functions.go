@@ -36,6 +36,7 @@ var functions = template.FuncMap{
 	"before": func(key operation.Key) string { return strings.TrimSuffix(string(key), short(key)) },
 	"since":  func(from, to time.Time) time.Duration { return to.Sub(from) },
 	"count":  phrase.Counted,
+	"fine":   fine, "attempts": phrase.Attempts, "readable": phrase.Readable, "trueEnd": trueEnd,
 }
 
 // at is a time in the zone of this machine, with its offset; in UTC when it is hovered over.
@@ -43,9 +44,18 @@ func at(t time.Time) template.HTML {
 	if t.IsZero() {
 		return `<span class="none">–</span>`
 	}
-	const form = "2006-01-02 15:04:05"
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s UTC">%s</time>`, // digits and signs alone
-		t.UTC().Format(time.RFC3339Nano), t.UTC().Format(form+".000"), phrase.LocalTime(t)))
+	return element(t, phrase.LocalTime(t))
+}
+
+// fine is at with milliseconds.
+func fine(t time.Time) template.HTML {
+	return element(t, t.Local().Format("2006-01-02 15:04:05.000-07:00"))
+}
+
+// element is a time with these words, which are digits and signs alone.
+func element(t time.Time, words string) template.HTML {
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s UTC">%s</time>`,
+		t.UTC().Format(time.RFC3339Nano), t.UTC().Format("2006-01-02 15:04:05.000"), words))
 }
 
 // ago is a time as seen from now: "3m12s ago", or "in 3m12s".

@@ -61,6 +61,8 @@ func loadOperation(c *Console, r *request) (any, error) {
 	}
 	intent, err := c.ledger.IntentOf(r, story.Record)
 	view := c.view(r)
+	paused, _, pauseErr := c.pause(r)
+	view.Paused, err = paused, errors.Join(err, pauseErr)
 	itself := storySubject(story, view)
 	itself.Record.Key = key
 	p := operationPage{
@@ -97,20 +99,23 @@ func (c *Console) view(r *request) phrase.EffectView {
 	return view
 }
 
-// next says in one sentence what the ledger waits for.
+// next says what the ledger waits for, or no longer.
 func next(story ledger.Story, view phrase.EffectView) []string {
 	r, now := story.Record, view.Now
 	var words []string
 	if r.Version > 0 && r.Registered && !r.Settled() && r.Abandoned == nil {
 		due := "The next look-up is " + phrase.Relative(r.DueAt, now) + "."
 		if r.DueAt.Before(now) {
-			due = "A look-up is due for " + phrase.Span(now.Sub(r.DueAt)) + "."
+			due = "A look-up is " + phrase.Due(r.DueAt, now) + "."
 		}
 		words = append(words, fmt.Sprintf("Waits for its end: %s. %s", phrase.WhyPending(r, now), due))
 		if !r.MissingSince.IsZero() {
-			words = append(words, "If its name is wrong, or the job is gone from Gemini: stop waiting for it. What Gemini "+
-				"reports later is still applied.")
+			words = append(words, "If its name is wrong, or the job is gone from Gemini: stop waiting for it. "+laterEnd)
 		}
+	}
+	if r.Abandoned != nil && !r.Settled() {
+		words = append(words, fmt.Sprintf("This is decided: it is waited for no longer, and stays %s. %s No pass looks it up "+
+			"again. “Look up now” asks Gemini once.", r.State, laterEnd))
 	}
 	for _, e := range story.Effects {
 		if standing := view.Standing(e); standing != "" && e.State != ledger.EffectDead {

@@ -21,7 +21,8 @@ func (p *operationsPage) advise(view phrase.EffectView, now time.Time) {
 	case "conflict":
 		p.Remedies = []remedy{
 			{Label: "Ask Gemini which end is true", Line: "opledger reconcile NAME" + store,
-				Explains: "If the first one is, nothing is left to do. If not, undo by hand what its effects did."},
+				Explains: "If the one in the column State is, nothing is left to do. If the other is, undo by hand what the " +
+					"effects did. If Gemini does not know it any more, compare with your own records."},
 			{Label: "Allow such a move", Line: "OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED",
 				Explains: "If it is usual in your workflow: a setting of the functions."},
 		}

@@ -115,6 +115,9 @@ func passTiles(o overview.Overview) []tile {
 	}
 	webhook := tile{Number: string(cmp.Or(o.LastPass.Webhook, ledger.WebhookUnknown)), Label: "webhook", Link: passesLink,
 		Sub: "as the last pass saw it"}
+	if o.LastPass.Webhook == ledger.WebhookNone { // deliveries may come all the same
+		webhook.Number, webhook.Sub = "none known", "to the last pass"
+	}
 	for _, problem := range o.Problems {
 		switch problem.About {
 		case overview.AboutPasses:
@@ -130,7 +133,10 @@ func passTiles(o overview.Overview) []tile {
 func (c *Console) attention(o overview.Overview) []attention {
 	var all []attention
 	for _, problem := range o.Problems {
-		a := attention{Tone: phrase.Warn, Words: problem.Words, Command: problem.Command, Link: overviewLinks[problem.About]}
+		a := attention{
+			Tone: phrase.Warn, Words: phrase.Sentence(problem.Words), Command: problem.Command,
+			Link: overviewLinks[problem.About],
+		}
 		if problem.About == overview.AboutDead {
 			a.Tone, a.Groups = phrase.Bad, failureGroups(o.Dead.Errors, deadAddress)
 		}
@@ -138,7 +144,7 @@ func (c *Console) attention(o overview.Overview) []attention {
 	}
 	if o.Paused {
 		paused := attention{
-			Tone: phrase.Warn, Words: "effects are paused: they are planned, and none is run", Link: "/console/effects",
+			Tone: phrase.Warn, Words: "Effects are paused: they are planned, and none is run", Link: "/console/effects",
 			Detail: c.pausedBy(o),
 		}
 		behind := slices.IndexFunc(all, func(a attention) bool { return a.Tone != phrase.Bad })

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -22,24 +23,26 @@ type page struct {
 	load func(*Console, *request) (any, error)
 	// apart: it needs no ledger.
 	apart bool
+	// under is the path of the page that the navigation shows for it; empty: its own.
+	under string
 }
 
 // pages are all pages, in the order of the navigation. A page without a title is not in it.
 var pages = []page{
-	{"/{$}", "Overview", "overview.html", loadOverview, false},
-	{"/console/operations", "Operations", "operations.html", loadOperations, false},
-	{"/console/operation", "", "operation.html", loadOperation, false},
-	{"/console/effects", "Effects", "effects.html", loadEffects, false},
-	{"/console/intents", "Intents", "intents.html", loadIntents, false},
-	{"/console/intent", "", "intent.html", loadIntent, false},
-	{"/console/quarantine", "Quarantine", "quarantine.html", loadQuarantine, false},
-	{"/console/quarantined", "", "quarantined.html", loadQuarantined, false},
-	{"/console/passes", "Passes", "passes.html", loadPasses, false},
-	{"/console/settings", "Settings", "settings.html", loadSettings, true},
+	{"/{$}", "Overview", "overview.html", loadOverview, false, ""},
+	{"/console/operations", "Operations", "operations.html", loadOperations, false, ""},
+	{"/console/operation", "", "operation.html", loadOperation, false, "/console/operations"},
+	{"/console/effects", "Effects", "effects.html", loadEffects, false, ""},
+	{"/console/intents", "Intents", "intents.html", loadIntents, false, ""},
+	{"/console/intent", "", "intent.html", loadIntent, false, "/console/intents"},
+	{"/console/quarantine", "Quarantine", "quarantine.html", loadQuarantine, false, ""},
+	{"/console/quarantined", "", "quarantined.html", loadQuarantined, false, "/console/quarantine"},
+	{"/console/passes", "Passes", "passes.html", loadPasses, false, ""},
+	{"/console/settings", "Settings", "settings.html", loadSettings, true, ""},
 }
 
 // asking is the page of a question before an action.
-var asking = page{askPath, "", "ask.html", loadQuestion, false}
+var asking = page{askPath, "", "ask.html", loadQuestion, false, ""}
 
 // A request is what a page is loaded for.
 type request struct {
@@ -61,6 +64,7 @@ func (p page) templates() *template.Template {
 type shown struct {
 	Title   string
 	Path    string // of the page, for the navigation
+	Inside  bool   // the page is one behind that path
 	Address string // of the page's stream; empty: it has none
 	Query   string // of the search
 	Main    main
@@ -124,7 +128,8 @@ func (c *Console) handler(p page) http.Handler {
 			address = "" // nothing to wait for, a filter that may read thousands of documents, or a form
 		}
 		c.write(w, templates, status, shown{
-			Title: title, Path: p.Path(), Address: address, Query: query.Get("q"), Main: m,
+			Title: title, Path: cmp.Or(p.under, p.Path()), Inside: p.under != "", Address: address, Query: query.Get("q"),
+			Main: m,
 		})
 	})
 }

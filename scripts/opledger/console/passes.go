@@ -1,6 +1,7 @@
 package console
 
 import (
+	"strings"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/overview"
@@ -38,12 +39,21 @@ func loadPasses(c *Console, r *request) (any, error) {
 	return p, nil
 }
 
-// The remedy of a pause is a setting, which is nothing that a ledger holds.
-var unpause = []remedy{
-	{Label: "End the pause of a deployment", Line: "terraform -chdir=infra apply -var effects_paused=false",
-		Explains: "Effects that are due then run within about an interval."},
-	{Label: "End the pause of serve", Line: "OPLEDGER_EFFECTS_PAUSED=false opledger serve",
-		Explains: "Start it again without the pause."},
+// unpause is how to end a pause: by a setting, which is nothing that a ledger holds.
+func (c *Console) unpause() []remedy {
+	serve := remedy{
+		Label: "End the pause of serve", Line: "OPLEDGER_EFFECTS_PAUSED=false opledger serve",
+		Explains: "This ledger is a SQLite file, which opledger serve works on. Start serve again without the pause.",
+	}
+	if strings.HasPrefix(c.options.Where, "sqlite:") {
+		return []remedy{serve}
+	}
+	serve.Explains = "If opledger serve works on this ledger: start it again without the pause."
+	return []remedy{{
+		Label: "End the pause of a deployment", Line: "terraform -chdir=infra apply -var effects_paused=false",
+		Explains: "This ledger is in Firestore, which deployed functions work on. Effects that are due then run within about " +
+			"an interval.",
+	}, serve}
 }
 
 // pause returns whether effects are paused, as far as it is known, and who says so.
@@ -64,7 +74,15 @@ var passOutcomes = map[ledger.PassOutcome]string{
 }
 
 // Result says how the pass ended.
-func (p passesPage) Result() string { return phrase.Safe(passOutcomes[p.Outcome]) }
+func (p passesPage) Result() string {
+	if p.Outcome == ledger.PassDone && p.Pass.Effects == ledger.EffectsPaused && p.Requeued > 0 {
+		return "everything due was handled, but for effects, which are paused"
+	}
+	return phrase.Safe(passOutcomes[p.Outcome])
+}
+
+// HandedOver says what the pass did with effects that were due.
+func (p passesPage) HandedOver() string { return overview.HandedOver(p.Pass) }
 
 // WebhookWords says what the pass saw of the webhook.
 func (p passesPage) WebhookWords() string { return overview.Overview{LastPass: p.Pass}.WebhookWords() }

@@ -51,5 +51,3 @@ func loadQuarantined(c *Console, r *request) (any, error) {
 	p.Text, p.Bytes = strings.ToValidUTF8(string(body), "\uFFFD"), hex.Dump(body[:min(len(body), 4<<10)])
 	return p, nil
 }
-
-func loadSettings(c *Console, _ *request) (any, error) { return c.options.Settings, nil }

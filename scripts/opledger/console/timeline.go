@@ -15,6 +15,7 @@ type mark struct {
 	phrase.Event
 	N       int  // from 1; what is yet to come is counted, too
 	Future  bool // it is expected then
+	Fine    bool // another is within the same second, so that its time needs milliseconds
 	X, Y, W int  // W is 0 for a moment
 }
 
@@ -40,6 +41,9 @@ type timeline struct {
 	Width, Height int
 }
 
+// timelinePart is the picture and its list, in the address of the page of an operation.
+const timelinePart = "timeline"
+
 // The measures of the picture, in pixels.
 const (
 	laneTop     = 34 // above the first lane are the gaps
@@ -56,6 +60,9 @@ func draw(events []phrase.Event, effects []ledger.Effect, now time.Time) timelin
 	var t timeline
 	for i, e := range events {
 		t.Marks = append(t.Marks, mark{Event: e, N: i + 1, Future: e.At.After(now)})
+		if i > 0 && events[i-1].At.Truncate(time.Second).Equal(e.At.Truncate(time.Second)) {
+			t.Marks[i-1].Fine, t.Marks[i].Fine = true, true
+		}
 	}
 	lanes := []string{phrase.LaneOperation, phrase.LaneDeliveries, phrase.LaneLookUps}
 	for _, e := range effects {
@@ -138,9 +145,9 @@ func (t *timeline) scale(now time.Time) places {
 	for i := range all {
 		all[i].x = laneLabels + stretch*all[i].x
 		if i > 0 && all[i].x-all[i-1].x >= namedGap {
-			t.Gaps = append(t.Gaps, gap{
-				X: int(all[i].x+all[i-1].x) / 2, Words: phrase.Took(all[i].at.Sub(all[i-1].at)),
-			})
+			if took := all[i].at.Sub(all[i-1].at); took >= time.Millisecond {
+				t.Gaps = append(t.Gaps, gap{X: int(all[i].x+all[i-1].x) / 2, Words: phrase.Took(took)})
+			}
 		}
 		if all[i].lane == present {
 			t.Now = int(math.Round(all[i].x))

@@ -41,6 +41,12 @@ func TestDraw(t *testing.T) {
 	if later.X >= drawn.Now || drawn.Now >= expected.X || expected.X > drawn.Width {
 		t.Errorf("now is at %d, between %d and %d of %d", drawn.Now, later.X, expected.X, drawn.Width)
 	}
+	if !span.Fine || !soon.Fine || late.Fine || expected.Fine {
+		t.Errorf("milliseconds belong to steps within one second: %+v", drawn.Marks)
+	}
+	if slices.ContainsFunc(drawn.Gaps, func(g gap) bool { return g.Words == "0ms" }) {
+		t.Errorf("gaps: %+v", drawn.Gaps)
+	}
 	if drawn.Width > 2*leastWidth {
 		t.Errorf("%d pixels wide", drawn.Width)
 	}

@@ -72,7 +72,20 @@ func (o Overview) PassWords() string {
 	case ledger.PassDone:
 	}
 	return words + phrase.Counted(last.Checked, "look-up") + ", " + phrase.Counted(last.Settled, "end") + " found, " +
-		phrase.Counted(last.Requeued, "effect") + " handed over again"
+		HandedOver(last)
+}
+
+// HandedOver says what a pass did with the effects that were due. In a pause a worker runs none.
+func HandedOver(p ledger.Pass) string {
+	words := phrase.Counted(p.Requeued, "effect")
+	switch {
+	case p.Effects != ledger.EffectsPaused || p.Requeued == 0:
+		return words + " handed over again"
+	case p.Requeued == 1:
+		return words + " waits for the pause to end"
+	default:
+		return words + " wait for the pause to end"
+	}
 }
 
 // WebhookWords says what the last pass saw of the webhook.
@@ -85,7 +98,7 @@ func (o Overview) WebhookWords() string {
 	case ledger.WebhookMissing:
 		return "missing: Gemini has none for the configured address"
 	case ledger.WebhookNone:
-		return "none is configured, or none was created yet"
+		return "none is known to the pass: none is configured, or none was created yet"
 	case ledger.WebhookUnknown:
 	}
 	return "not known"

@@ -34,7 +34,7 @@ func TestJudgePass(t *testing.T) {
 		{
 			ended(15*time.Minute, ledger.PassMore, ledger.WebhookNone),
 			"15m00s ago, in 1s: its time ended before everything due was handled, " + did,
-			"none is configured, or none was created yet", []string{
+			"none is known to the pass: none is configured, or none was created yet", []string{
 				"the last pass ended 15m00s ago, and one is made every 5m00s: do the scheduled passes run? | opledger reconcile",
 			},
 		},
@@ -73,6 +73,22 @@ func TestJudgePass(t *testing.T) {
 		}
 		if words := c.o.WebhookWords(); words != c.webhook {
 			t.Errorf("the webhook: %q, want %q", words, c.webhook)
+		}
+	}
+}
+
+// TestHandedOver: in a pause no worker runs what a pass hands over, and no words say that it was.
+func TestHandedOver(t *testing.T) {
+	t.Parallel()
+	for want, pass := range map[string]ledger.Pass{
+		"2 effects handed over again":         {Requeued: 2, Effects: ledger.EffectsRunning},
+		"1 effect handed over again":          {Requeued: 1},
+		"1 effect waits for the pause to end": {Requeued: 1, Effects: ledger.EffectsPaused},
+		"3 effects wait for the pause to end": {Requeued: 3, Effects: ledger.EffectsPaused},
+		"0 effects handed over again":         {Effects: ledger.EffectsPaused},
+	} {
+		if got := HandedOver(pass); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func LastError(e ledger.Effect) string {
 	if e.State == ledger.EffectDone {
 		return "-"
 	}
-	return Safe(e.LastError)
+	return Readable(e.LastError)
 }
 
 // Standing says what an effect waits for; if it is dead, why, and what to do. It is empty for an
@@ -55,16 +55,20 @@ func (v EffectView) Standing(e ledger.Effect) string {
 	case e.State == ledger.EffectDead && e.Abandoned == nil:
 		commands := v.Commands(e)
 		return fmt.Sprintf("%s is dead: %s\n  run it again:  %s\n  or waive it:   %s",
-			name, Safe(e.LastError), commands["replay"], commands["abandon"])
+			name, Readable(e.LastError), commands["replay"], commands["abandon"])
 	case e.State == ledger.EffectClaimed && early > 0:
 		return fmt.Sprintf("%s is being run: %s; the lease ends in %s", name, attempt, Span(early))
 	case e.State == ledger.EffectClaimed:
 		return fmt.Sprintf("%s can be seized: %s; the lease ended at %s", name, attempt, LocalTime(e.ClaimableAt))
 	case e.State == ledger.EffectPending && early > 0:
 		return fmt.Sprintf("%s backs off: %s; the next is in %s\n  last error: %s", name, attempt, Span(early),
-			Safe(e.LastError))
+			Readable(e.LastError))
+	case e.State == ledger.EffectPending && v.Paused && e.Failing != nil:
+		return fmt.Sprintf("%s waits for the pause to end: %s\n  last error: %s", name, attempt, Readable(e.LastError))
+	case e.State == ledger.EffectPending && v.Paused:
+		return name + " waits for the pause to end: effects are paused"
 	case e.State == ledger.EffectPending && e.Failing != nil:
-		return fmt.Sprintf("%s is due to be tried again: %s\n  last error: %s", name, attempt, Safe(e.LastError))
+		return fmt.Sprintf("%s is due to be tried again: %s\n  last error: %s", name, attempt, Readable(e.LastError))
 	default:
 		return ""
 	}

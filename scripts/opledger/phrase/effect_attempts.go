@@ -29,6 +29,25 @@ func (v EffectView) Attempt(e ledger.Effect) string {
 	}
 }
 
+// Attempts counts an effect's attempts: those since the last replay, and all where the history tells
+// which are which.
+func Attempts(e ledger.Effect) string {
+	words := Counted(e.Attempts, "attempt")
+	if len(e.Replays) == 0 {
+		return words
+	}
+	replayed, since := e.Replays[len(e.Replays)-1].At, 0
+	for _, a := range e.History {
+		if !a.Began.Before(replayed) {
+			since++
+		}
+	}
+	if since != e.Attempts || int64(since) == e.Fence { // it does not tell, or there was none before
+		return words
+	}
+	return fmt.Sprintf("%s since the replay, %d in all", words, e.Fence)
+}
+
 // NotGivenUpBefore is the earliest time at which an effect is given up, however often it fails;
 // zero if it does not fail or is no longer tried.
 func (v EffectView) NotGivenUpBefore(e ledger.Effect) time.Time {

@@ -46,3 +46,30 @@ func TestAttempt(t *testing.T) {
 		t.Errorf("%q, want %q", got, long)
 	}
 }
+
+// TestAttempts: after a replay the attempts before it are counted, too, where the history tells.
+func TestAttempts(t *testing.T) {
+	t.Parallel()
+	at := func(minutes int) time.Time { return time.Unix(0, 0).Add(time.Duration(minutes) * time.Minute) }
+	made := func(minutes ...int) (history []ledger.Attempt) {
+		for _, m := range minutes {
+			history = append(history, ledger.Attempt{Began: at(m)})
+		}
+		return history
+	}
+	replays := []ledger.Replay{{At: at(5)}}
+	for want, e := range map[string]ledger.Effect{
+		"1 attempt":                             {Attempts: 1, Fence: 1, History: made(1)},
+		"1 attempt since the replay, 2 in all":  {Attempts: 1, Fence: 2, History: made(1, 5), Replays: replays},
+		"0 attempts since the replay, 1 in all": {Fence: 1, History: made(1), Replays: replays},
+		"10 attempts since the replay, 14 in all": {
+			Attempts: 10, Fence: 14, History: made(6, 6, 6, 6, 6, 7, 7, 7, 7, 8), Replays: replays,
+		},
+		"3 attempts": {Attempts: 3, Fence: 9, History: made(6), Replays: replays},
+		"2 attempts": {Attempts: 2, Fence: 2, History: made(6, 7), Replays: replays},
+	} {
+		if got := Attempts(e); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -30,7 +30,7 @@ func (v EffectView) FailedItems(e ledger.Effect) []string {
 			kept = "its response is not kept; Gemini has it until about " + LocalTime(item.FetchableUntil)
 		}
 		words[i] = fmt.Sprintf("%s, item %d, failed after %s: %s; %s",
-			Safe(item.Key), item.Index, Counted(item.Attempts, "attempt"), Safe(item.LastError), kept)
+			Safe(item.Key), item.Index, Counted(item.Attempts, "attempt"), Readable(item.LastError), kept)
 	}
 	if more := e.Progress.Failed - int64(len(items)); len(items) > 0 && more > 0 {
 		words = append(words, fmt.Sprintf("and %d more", more))

@@ -5,8 +5,10 @@ package phrase
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Safe makes a text from outside printable: other characters could break a table or command the
@@ -21,6 +23,38 @@ func Safe(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// quoted is a text that an error quotes as Go does, perhaps cut before its end.
+var quoted = regexp.MustCompile(`"((?:[^"\\]|\\.)*)(?:"|$)`)
+
+// Readable is an error as a person reads it: what it quotes is without its escapes.
+func Readable(text string) string {
+	return Safe(quoted.ReplaceAllStringFunc(text, func(part string) string {
+		inner := quoted.FindStringSubmatch(part)[1]
+		whole, err := strconv.Unquote(`"` + inner + `"`)
+		if err != nil || whole == inner {
+			return part
+		}
+		return whole
+	}))
+}
+
+// receiver is the host of an address in an error.
+var receiver = regexp.MustCompile(`https?://([^/\s"'?#@]+?)[:,;.]?(?:[/\s"'?#]|$)`)
+
+// Receiver is the host, with its port, whose address an error names; empty where it names none.
+func Receiver(text string) string {
+	if found := receiver.FindStringSubmatch(text); found != nil {
+		return Safe(found[1])
+	}
+	return ""
+}
+
+// Sentence is a text that begins with a capital.
+func Sentence(text string) string {
+	_, size := utf8.DecodeRuneInString(text)
+	return strings.ToUpper(text[:size]) + text[size:]
 }
 
 // plain is a text that a shell takes as one word.

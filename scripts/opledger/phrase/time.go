@@ -38,6 +38,15 @@ func Took(d time.Duration) string {
 	return Span(d)
 }
 
+// Due says for how long something is due: "due now" or "due for 40s".
+func Due(since, now time.Time) string {
+	late := now.Sub(since)
+	if late < time.Second {
+		return "due now"
+	}
+	return "due for " + Span(late)
+}
+
 // Relative is a time as it is seen from now: "3m05s ago" or "in 40s".
 func Relative(t, now time.Time) string {
 	switch {

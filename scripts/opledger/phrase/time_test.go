@@ -16,3 +16,15 @@ func TestSpan(t *testing.T) {
 		}
 	}
 }
+
+func TestDue(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	for late, want := range map[time.Duration]string{
+		0: "due now", 999 * time.Millisecond: "due now", time.Second: "due for 1s", time.Hour: "due for 1h00m",
+	} {
+		if got := Due(now.Add(-late), now); got != want {
+			t.Errorf("%v: %q, want %q", late, got, want)
+		}
+	}
+}

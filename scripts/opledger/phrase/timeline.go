@@ -81,7 +81,11 @@ func (t *telling) record(r operation.Record) {
 		ended = t.view.Now
 	}
 	if ended.After(r.SubmittedAt) {
-		t.span(r.SubmittedAt, ended, LaneOperation, StateTone(r.State), "submitted")
+		tone := Neutral // how it ended is said where it ends
+		if !r.Settled() {
+			tone = Busy
+		}
+		t.span(r.SubmittedAt, ended, LaneOperation, tone, "submitted")
 	} else {
 		t.add(r.SubmittedAt, LaneOperation, Neutral, "submitted")
 	}
@@ -136,7 +140,7 @@ func (t *telling) effect(e ledger.Effect) {
 		t.add(e.Recovered.At, name, Neutral, "recovered as done by %s", Safe(e.Recovered.By))
 	case !told:
 		t.add(e.DoneAt, name, Good, "done")
-		t.add(e.DiedAt, name, Bad, "dead: %s", Safe(e.LastError))
+		t.add(e.DiedAt, name, Bad, "dead: %s", Readable(e.LastError))
 	}
 	if e.Abandoned != nil {
 		t.add(e.Abandoned.At, name, Neutral, "waived by %s: %s", Safe(e.Abandoned.By), Safe(e.Abandoned.Why))
@@ -144,6 +148,8 @@ func (t *telling) effect(e ledger.Effect) {
 	switch at := NextAttempt(e); {
 	case e.State == ledger.EffectClaimed:
 		t.add(e.ClaimableAt, name, Busy, "%s", t.view.due("the lease ends", e.ClaimableAt))
+	case !at.IsZero() && t.view.Paused && !at.After(t.view.Now):
+		t.add(at, name, Warn, "the next attempt, when the pause ends")
 	case !at.IsZero():
 		t.add(at, name, Busy, "%s", t.view.due("the next attempt", at))
 	}
@@ -167,7 +173,7 @@ func (v EffectView) attempted(e ledger.Effect, a ledger.Attempt) string {
 		words += fmt.Sprintf(", status %d", a.Status)
 	}
 	if a.Error != "" {
-		words += ": " + Safe(a.Error)
+		words += ": " + Readable(a.Error)
 	}
 	return words
 }
@@ -177,5 +183,5 @@ func (v EffectView) due(what string, at time.Time) string {
 	if at.After(v.Now) {
 		return what + ", in " + Span(at.Sub(v.Now))
 	}
-	return what + ", due for " + Span(v.Now.Sub(at))
+	return what + ", " + Due(at, v.Now)
 }

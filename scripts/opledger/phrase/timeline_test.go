@@ -55,3 +55,29 @@ func TestTimeline(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
+
+// TestTimelineTones: an end has the tone of its state, and what was delivered that of the decision.
+func TestTimelineTones(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	s := ledger.Story{
+		Record: operation.Record{
+			Registered: true, State: operation.Failed, SubmittedAt: start, CreatedAt: start,
+			SettledAt: start.Add(time.Minute), SettledBy: operation.Webhook,
+		},
+		Deliveries: []ledger.Delivery{
+			{ReceivedAt: start.Add(time.Minute), State: operation.Failed, Outcome: ledger.Applied},
+			{ReceivedAt: start.Add(time.Hour), State: operation.Succeeded, Outcome: ledger.Conflict},
+		},
+		Effects: []ledger.Effect{{Name: "note", State: ledger.EffectPending, ClaimableAt: start.Add(time.Minute)}},
+	}
+	var got []string
+	for _, e := range (EffectView{Now: start.Add(2 * time.Hour), Paused: true}).Timeline(s, ledger.Intent{}) {
+		got = append(got, fmt.Sprintf("%s: %s", e.Tone, e.Words))
+	}
+	want := "neutral: submitted, neutral: - FAILED: applied, bad: settled FAILED by webhook, " +
+		"warn: the next attempt, when the pause ends, warn: - SUCCEEDED: conflict"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("%s\nwant\n%s", strings.Join(got, ", "), want)
+	}
+}

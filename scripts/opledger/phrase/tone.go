@@ -50,15 +50,12 @@ func StatusTone(status operation.EffectStatus) Tone {
 	}
 }
 
+// deliveryTone is that of the decision: the end itself has the tone of its state.
 func deliveryTone(d ledger.Delivery) Tone {
-	switch d.Outcome {
-	case ledger.Applied:
-		return Good
-	case ledger.Conflict:
-		return Bad
-	default:
-		return Neutral
+	if d.Outcome == ledger.Conflict {
+		return Warn
 	}
+	return Neutral
 }
 
 func attemptTone(e ledger.Effect, a ledger.Attempt) Tone {

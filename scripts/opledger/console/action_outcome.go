@@ -1,0 +1,89 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/opledger/opledger/scripts/opledger/actions"
+	"github.com/opledger/opledger/scripts/opledger/overview"
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// laterEnd is what stays true of an operation that is waited for no longer [R4].
+const laterEnd = "An end that is reported later still counts: it is applied, and runs its effects."
+
+// conflictsPlaybook says more of what to do about two ends.
+const conflictsPlaybook = "infra/playbooks/conflicts.md"
+
+// lookUp asks Gemini. That Gemini does not know the operation is an answer, too.
+func lookUp(ctx context.Context, a *actions.Actions, s subject, _ decision) (outcome, error) {
+	_, words, err := a.LookUp(ctx, s.Record.Key)
+	if gone, is := errors.AsType[actions.GoneError](err); is {
+		return goneOutcome(gone.Record), nil
+	}
+	done := outcome{Words: words}
+	if err == nil && s.Conflict {
+		done.Then = []string{trueEnd(s.Record)}
+	}
+	return done, err
+}
+
+// goneOutcome is what follows where Gemini does not know an operation.
+func goneOutcome(r operation.Record) outcome {
+	key := phrase.Safe(string(r.Key))
+	switch {
+	case r.Settled():
+		return outcome{
+			Title: "Gemini does not know it any more",
+			Words: "Gemini does not know " + key + " any more: nothing more can be learned from it. " +
+				string(r.State) + " stands.",
+			Then: []string{
+				"Compare with your own records, such as the output of the job, which end is true.", trueEnd(r),
+				fmt.Sprintf("Nothing has to be acknowledged. The remark leaves the overview %d days after the other end was "+
+					"reported.", int(overview.ConflictsFor.Hours()/24)),
+				"The playbook " + conflictsPlaybook + " says more.",
+			},
+		}
+	case r.Abandoned != nil:
+		return outcome{
+			Title: "Gemini does not know it",
+			Words: "Gemini does not know " + key + ". It is waited for no longer, and stays " + string(r.State) + ".",
+			Then:  []string{laterEnd},
+		}
+	default:
+		return outcome{
+			Title: "Gemini does not know it",
+			Words: "Gemini does not know " + key + ". It is looked up again at " + phrase.LocalTime(r.DueAt) + ".",
+			Then: []string{
+				"Not being found is no end: Gemini has been seen to find an operation again after days.",
+				"If its name is wrong, or the job is gone from Gemini: stop waiting for it. " + laterEnd,
+			},
+		}
+	}
+}
+
+// trueEnd says what to do once it is known which of two ends is true.
+func trueEnd(r operation.Record) string {
+	other := "the other end"
+	if r.ConflictState != "" {
+		other = phrase.Safe(string(r.ConflictState))
+	}
+	return fmt.Sprintf("If %s is true, nothing is left to do. If %s is, undo by hand what the effects of %[1]s did.",
+		r.State, other)
+}
+
+// run hands an effect to the workers, as a run of its own with rerun.
+func run(ctx context.Context, a *actions.Actions, s subject, d decision, rerun string) (outcome, error) {
+	words, err := a.Replay(ctx, ledger.Message{
+		Operation: s.Record.Key, Effect: s.Effect.Name, Rerun: rerun, By: d.By, ID: "replay-" + d.Question,
+	})
+	done := outcome{Title: "Started", Words: words, Part: timelinePart,
+		Then: []string{"How it ends is not known yet: the timeline shows it."}}
+	if a.Topic || a.Paused {
+		done.Title = "Handed over"
+	}
+	return done, err
+}

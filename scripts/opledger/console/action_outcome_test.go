@@ -1,0 +1,189 @@
+package console
+
+import (
+	"context"
+	"html"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// says checks that a page has these words in this order.
+func says(t *testing.T, page string, words ...string) {
+	t.Helper()
+	rest := page
+	for _, word := range words {
+		_, after, found := strings.Cut(rest, html.EscapeString(word))
+		if !found {
+			t.Errorf("without %q after what is before it: %s", word, page)
+			return
+		}
+		rest = after
+	}
+}
+
+// TestGone: that Gemini does not know an operation is an answer, which says what follows from it: for
+// one that ended in two ways, one that is waited for, and one that is waited for no longer.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	w := acting(t)
+	lookUp := func(key string) string {
+		t.Helper()
+		answer := w.post(w.question(link(askPath, "do", "lookup", theKey, key)))
+		if answer.Code != http.StatusOK {
+			t.Errorf("%s: %d", key, answer.Code)
+		}
+		return answer.Body.String()
+	}
+	says(t, w.get("/console/operation?key=batches%2Fdone").Body.String(), "It ended in two ways.", "SUCCEEDED stands",
+		"Ask Gemini which end is true", "If SUCCEEDED is true, nothing is left to do. If FAILED is, undo by hand")
+	says(t, lookUp("batches/done"), "Gemini does not know it any more",
+		"nothing more can be learned from it. SUCCEEDED stands.", "Compare with your own records",
+		"If FAILED is, undo by hand what the effects of SUCCEEDED did.", "leaves the overview 7 days after", conflictsPlaybook)
+	says(t, lookUp("batches/missing"), "Gemini does not know batches/missing. It is looked up again at ",
+		"stop waiting for it. "+laterEnd)
+	form := w.question(everyAction[1].address())
+	form.Set("why", "lost")
+	says(t, w.post(form).Body.String(), "batches/missing abandoned by ada", laterEnd)
+	says(t, lookUp("batches/missing"), "It is waited for no longer, and stays PENDING.", laterEnd)
+	page := w.get("/console/operation?key=batches%2Fmissing").Body.String()
+	says(t, page, "This is decided: it is waited for no longer, and stays PENDING.", laterEnd, "asks Gemini once",
+		"Look up now")
+	if strings.Contains(page, "button primary") {
+		t.Errorf("what is decided is asked once more: %s", page)
+	}
+}
+
+// TestLaterEnd: an end that is reported after the waiting was ended is applied, and runs its effects, as
+// the pages say [R4].
+func TestLaterEnd(t *testing.T) {
+	t.Parallel()
+	w := acting(t)
+	form := w.question(everyAction[1].address())
+	form.Set("why", "lost")
+	w.post(form)
+	w.event("batches/missing", "late", operation.Succeeded, operation.Webhook)
+	story, err := w.Show(t.Context(), "batches/missing")
+	w.do(err)
+	if story.Record.State != operation.Succeeded || len(story.Effects) != 1 {
+		t.Errorf("%+v", story)
+	}
+}
+
+// TestStarted: what runs on is not said to be done; its answer leads to the timeline, and the page
+// counts the attempts since.
+func TestStarted(t *testing.T) {
+	t.Parallel()
+	w := acting(t)
+	answer := w.post(w.question(everyAction[2].address())).Body.String()
+	says(t, answer, "Started", "was started by this process", "the timeline shows it")
+	if !strings.Contains(answer, "#timeline\">See its timeline") || strings.Contains(answer, "<h1>Done") {
+		t.Errorf("%s", answer)
+	}
+	w.attempt("batches/dead", func(ctx context.Context, lease ledger.Lease) error { return w.Finish(ctx, lease) })
+	says(t, w.get("/console/operation?key=batches%2Fdead").Body.String(), "1 attempt since the replay, 2 in all")
+	w.console.options.Actions.Topic = true
+	says(t, w.post(w.question(everyAction[3].address())).Body.String(), "Handed over", "a worker runs it")
+}
+
+// TestPausedFirst: that an action overrides a pause is said first, on the page that offers it, too; an
+// effect that is due says that it waits.
+func TestPausedFirst(t *testing.T) {
+	t.Parallel()
+	w := acting(t)
+	const all = "This process runs it all the same."
+	says(t, w.get(everyAction[2].address()).Body.String(), "Run publish of batches/dead again?", all, "What will happen")
+	if page := w.get(everyAction[2].address()).Body.String(); !strings.Contains(page,
+		`<p class="problem warn" role="alert">Effects are paused`) {
+		t.Errorf("%s", page)
+	}
+	const dead, failing = "/console/operation?key=batches%2Fdead", "/console/operation?key=batches%2Ffailing"
+	says(t, w.get(dead).Body.String(), "Run it again", "Effects are paused, and this process runs it all the same.")
+	w.pass(2 * time.Hour)
+	says(t, w.get(failing).Body.String(), "publish waits for the pause to end", "the next attempt, when the pause ends")
+	w.console.options.Actions.Topic = true
+	says(t, w.get(everyAction[2].address()).Body.String(), "It runs when the pause ends.", "What will happen")
+	if page := w.get(dead).Body.String(); strings.Contains(page, "all the same") {
+		t.Errorf("a worker does not run it: %s", page)
+	}
+}
+
+// TestPauseDiffers: the settings say where this process and the last pass do not agree, and the page of
+// the effects which remedy is whose.
+func TestPauseDiffers(t *testing.T) {
+	t.Parallel()
+	w := acting(t)
+	const settings = "/console/settings"
+	says(t, w.get(settings).Body.String(), "saw that effects are paused. For this process they are not.",
+		"runs in spite of the pause")
+	w.console.options.Effects.Paused = true
+	if page := w.get(settings).Body.String(); strings.Contains(page, "differs") {
+		t.Errorf("%s", page)
+	}
+	report := func(pass ledger.Pass) {
+		t.Helper()
+		lookups, err := w.BeginLookups(t.Context(), time.Second)
+		w.do(err)
+		pass.Began, pass.Ended = w.now, w.now
+		w.do(lookups.Report(t.Context(), pass))
+	}
+	w.pass(time.Second)
+	report(ledger.Pass{Outcome: ledger.PassDone, Effects: ledger.EffectsRunning, Webhook: ledger.WebhookNone})
+	says(t, w.get(settings).Body.String(), "saw that effects are running. For this process they are paused.")
+	says(t, w.get("/").Body.String(), "none known", "to the last pass")
+	w.pass(time.Second)
+	report(ledger.Pass{Outcome: ledger.PassDone, Effects: ledger.EffectsPaused, Requeued: 1})
+	says(t, w.get("/console/passes").Body.String(), "everything due was handled, but for effects, which are paused",
+		"1 effect waits for the pause to end")
+	file := w.get("/console/effects").Body.String()
+	says(t, file, "This ledger is a SQLite file", "OPLEDGER_EFFECTS_PAUSED=false opledger serve")
+	if strings.Contains(file, "terraform") {
+		t.Errorf("%s", file)
+	}
+	w.console.options.Where = "firestore:(default)"
+	says(t, w.get("/console/effects").Body.String(), "This ledger is in Firestore", "terraform", "opledger serve")
+}
+
+// TestNavigation: a page that has no name of its own in the navigation is shown behind its list.
+func TestNavigation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.fill()
+	for address, current := range map[string]string{
+		"/": `href="/" aria-current="page"`, "/console/effects": `href="/console/effects" aria-current="page"`,
+		"/console/operation?key=batches%2Fdead": `href="/console/operations" aria-current="true"`,
+		"/console/intent?key=night-2":           `href="/console/intents" aria-current="true"`,
+		"/console/quarantined?key=msg_bad":      `href="/console/quarantine" aria-current="true"`,
+	} {
+		if page := w.get(address).Body.String(); !strings.Contains(page, current) {
+			t.Errorf("%s: without %s: %s", address, current, page)
+		}
+	}
+}
+
+// TestOnceAgain: dead effects that have one receiver are run again once it answers.
+func TestOnceAgain(t *testing.T) {
+	t.Parallel()
+	dead := func(texts ...string) (all []ledger.Effect) {
+		for _, text := range texts {
+			all = append(all, ledger.Effect{LastError: text})
+		}
+		return all
+	}
+	const a = "https://a.example answered 500"
+	for want, effects := range map[string][]ledger.Effect{
+		"Once a.example answers as it should": dead(a, a+" again"),
+		"Once the cause is gone":              dead(a, "https://b.example answered 500"),
+	} {
+		if got := onceAgain(effects); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := onceAgain(dead(a, "the topic is gone")); got != "Once the cause is gone" {
+		t.Errorf("%q", got)
+	}
+}
