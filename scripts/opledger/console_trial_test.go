@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
 )
 
 // A trouble is something that an operator must find on the overview, and its remedy behind the link.
@@ -107,6 +109,44 @@ func TestTrial(t *testing.T) {
 	} {
 		if _, text := fetch(t, "GET", address+"/console/operation?key="+page, ""); !strings.Contains(text, action) {
 			t.Errorf("%s does not offer %s: %s", page, action, text)
+		}
+	}
+}
+
+// TestTrialRemedies: the operator who presses what the pages offer comes to an end of each trouble:
+// Gemini's 404 is an answer, a replay is started under a warning of the pause, and both say what follows.
+func TestTrialRemedies(t *testing.T) {
+	t.Parallel()
+	f, variables := trial(t)
+	address, stop := consoleOver(t, f, variables, "--allow-actions")
+	defer stop()
+	for _, c := range []struct {
+		pressed
+		asks, says string
+	}{
+		{pressed{"lookup", "batches/twice", ""}, "What will happen", "nothing more can be learned from it. FAILED stands."},
+		{pressed{"lookup", "batches/gone", ""}, "What will happen", "It is looked up again at "},
+		{pressed{"replay", "batches/report", "publish"}, "This process runs it all the same.", "<h1>Started</h1>"},
+	} {
+		_, question := fetch(t, "GET", address+"/console/ask?do="+c.do+"&key="+c.key+"&effect="+c.effect, "")
+		if !strings.Contains(question, c.asks) {
+			t.Errorf("%v: the question does not say %q: %s", c.pressed, c.asks, question)
+		}
+		if code, page := send(t, address, c.form(t, address)); code != http.StatusOK || !strings.Contains(page, c.says) {
+			t.Errorf("%v: %d, without %q: %s", c.pressed, code, c.says, page)
+		}
+	}
+	for limit := time.Now().Add(2 * time.Minute); ; { // until the second attempt has failed
+		if e := f.effects("batches/report")["publish"]; e.State == ledger.EffectDead && e.Fence == 2 {
+			break
+		} else if time.Now().After(limit) {
+			t.Fatalf("%+v", e)
+		}
+	}
+	_, page := fetch(t, "GET", address+"/console/operation?key=batches/report", "")
+	for _, want := range []string{"since the replay, 2 in all", "Effects are paused, and this process runs it all the same."} {
+		if !strings.Contains(page, want) {
+			t.Errorf("without %q: %s", want, page)
 		}
 	}
 }
