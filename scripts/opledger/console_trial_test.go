@@ -144,7 +144,9 @@ func TestTrialRemedies(t *testing.T) {
 		}
 	}
 	_, page := fetch(t, "GET", address+"/console/operation?key=batches/report", "")
-	for _, want := range []string{"since the replay, 2 in all", "Effects are paused, and this process runs it all the same."} {
+	for _, want := range []string{
+		"since the replay, 2 in all", "Effects are paused, and this process runs it all the same.",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("without %q: %s", want, page)
 		}

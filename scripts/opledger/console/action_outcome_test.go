@@ -43,7 +43,8 @@ func TestGone(t *testing.T) {
 		"Ask Gemini which end is true", "If SUCCEEDED is true, nothing is left to do. If FAILED is, undo by hand")
 	says(t, lookUp("batches/done"), "Gemini does not know it any more",
 		"nothing more can be learned from it. SUCCEEDED stands.", "Compare with your own records",
-		"If FAILED is, undo by hand what the effects of SUCCEEDED did.", "leaves the overview 7 days after", conflictsPlaybook)
+		"If FAILED is, undo by hand what the effects of SUCCEEDED did.", "leaves the overview 7 days after",
+		conflictsPlaybook)
 	says(t, lookUp("batches/missing"), "Gemini does not know batches/missing. It is looked up again at ",
 		"stop waiting for it. "+laterEnd)
 	form := w.question(everyAction[1].address())

@@ -114,8 +114,8 @@ func next(story ledger.Story, view phrase.EffectView) []string {
 		}
 	}
 	if r.Abandoned != nil && !r.Settled() {
-		words = append(words, fmt.Sprintf("This is decided: it is waited for no longer, and stays %s. %s No pass looks it up "+
-			"again. “Look up now” asks Gemini once.", r.State, laterEnd))
+		words = append(words, fmt.Sprintf("This is decided: it is waited for no longer, and stays %s. %s No pass looks it "+
+			"up again. “Look up now” asks Gemini once.", r.State, laterEnd))
 	}
 	for _, e := range story.Effects {
 		if standing := view.Standing(e); standing != "" && e.State != ledger.EffectDead {

@@ -51,8 +51,8 @@ func (c *Console) unpause() []remedy {
 	serve.Explains = "If opledger serve works on this ledger: start it again without the pause."
 	return []remedy{{
 		Label: "End the pause of a deployment", Line: "terraform -chdir=infra apply -var effects_paused=false",
-		Explains: "This ledger is in Firestore, which deployed functions work on. Effects that are due then run within about " +
-			"an interval.",
+		Explains: "This ledger is in Firestore, which deployed functions work on. Effects that are due then run within " +
+			"about an interval.",
 	}, serve}
 }
 
