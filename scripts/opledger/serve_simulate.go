@@ -127,10 +127,11 @@ func (s simulated) close() error {
 }
 
 // writeExports writes a file for a shell that sets what other processes need, and returns its path.
-// It may hold secrets.
+// First it unsets what a terminal may have of a real deployment. It may hold secrets.
 func (s simulated) writeExports(variables []string) (string, error) {
 	path := filepath.Join(s.folder, "env")
-	if err := os.WriteFile(path, []byte(export(variables)+"\n"), 0o600); err != nil {
+	script := "unset " + strings.Join(replaced(), " ") + "\n" + export(variables) + "\n"
+	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
 		return "", fmt.Errorf("writing what to export: %w", err)
 	}
 	return path, nil

@@ -42,10 +42,15 @@ func (s served) exports() string {
 	return ""
 }
 
-// environ returns the variables that the file exports, as a shell reads them.
+// environ returns the variables of a shell that has read the file. Before, it had those of a real
+// deployment.
 func (s served) environ() []string {
 	s.t.Helper()
-	out, err := exec.CommandContext(s.t.Context(), "env", "-i", "/bin/sh", "-c", ". "+s.exports()+" && env").Output()
+	shell := exec.CommandContext(s.t.Context(), "/bin/sh", "-ec", ". "+s.exports()+"; env")
+	for _, name := range replaced() {
+		shell.Env = append(shell.Env, name+"=real")
+	}
+	out, err := shell.Output()
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -216,6 +221,9 @@ func TestSimulateItems(t *testing.T) {
 		if !strings.HasSuffix(keys[i], end) {
 			t.Errorf("%q, want one that ends with %q", keys, end)
 		}
+	}
+	if all := strings.Join(s.environ(), "\n") + "\n"; strings.Contains(all, "=real\n") {
+		t.Errorf("a terminal keeps what is real: %s", all)
 	}
 	file, store := s.exports(), s.variable("OPLEDGER_STORE")
 	s.stop()
