@@ -25,7 +25,8 @@ func newEnvironment(outside environment) *cobra.Command {
 		Short: "Print the settings of a deployment, for the other commands",
 		Long: "Prints the settings of a deployment as a script for a shell, so that the other commands plan and read what\n" +
 			"its functions do. It asks gcloud about the function Reconcile, which has all of them. Secrets are printed as\n" +
-			"their names in Secret Manager, and effects without what looks like a secret in their URLs.\n\n" +
+			"their names in Secret Manager, and effects without what looks like a secret in their URLs. Settings that\n" +
+			"the deployment does not have are unset: a shell may hold those of a simulation.\n\n" +
 			"The script also exports REGION and PREFIX, and makes the project that of gcloud: the playbooks of alerts use\n" +
 			"all three.",
 		Example: "  eval \"$(opledger environment --project my-project)\"\n" +
@@ -50,8 +51,8 @@ func (d deployed) print(ctx context.Context, outside environment) error {
 	}
 	values := map[string]string{}
 	for name, value := range described {
-		if !strings.HasPrefix(name, "OPLEDGER_") && !strings.HasPrefix(name, "GOOGLE_") {
-			continue // of the platform, or a secret itself
+		if !ofDeployment(name) || name == "GEMINI_API_KEY" {
+			continue // of the platform, or a secret itself, whose name is exported
 		}
 		if config.Unread([]string{name + "=set"}) != nil {
 			_, _ = fmt.Fprintf(outside.err, "opledger: %s is left out: this program is of another version than the deployment\n",
@@ -60,8 +61,16 @@ func (d deployed) print(ctx context.Context, outside environment) error {
 		}
 		values[name] = effect.Masked(value)
 	}
+	foreign, err := config.Names()
+	if err != nil {
+		return err
+	}
+	foreign = slices.DeleteFunc(foreign, func(name string) bool {
+		_, exported := values[name]
+		return exported || !ofDeployment(name)
+	})
 	script := []string{
-		"unset GEMINI_API_KEY", // the name of its secret is exported
+		"unset " + strings.Join(foreign, " "),
 		assigned("CLOUDSDK_CORE_PROJECT", d.project), assigned("REGION", d.region), assigned("PREFIX", d.prefix),
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -69,6 +78,13 @@ func (d deployed) print(ctx context.Context, outside environment) error {
 	}
 	_, err = fmt.Fprintln(outside.out, strings.Join(script, "\n"))
 	return err
+}
+
+// ofDeployment reports whether a variable is a setting, or the project; an emulator's address is neither.
+func ofDeployment(name string) bool {
+	return slices.ContainsFunc([]string{"OPLEDGER_", "GEMINI_", "GOOGLE_"}, func(prefix string) bool {
+		return strings.HasPrefix(name, prefix)
+	})
 }
 
 // assigned is a line that sets a variable in a shell to exactly this value, with its lines.

@@ -39,6 +39,20 @@ func besides() []string {
 	return []string{"OPLEDGER_URL", "OPLEDGER_TOKEN", "OPLEDGER_REQUIRE_EMULATORS", "OPLEDGER_SOAK"}
 }
 
+// Names returns the name of every variable that a function or a command reads as a setting.
+func Names() ([]string, error) {
+	params, err := env.GetFieldParams(&everyGroup{})
+	if err != nil {
+		return nil, fmt.Errorf("listing the settings: %w", err)
+	}
+	var names []string
+	for _, param := range params {
+		names = append(names, param.Key)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
 // Unread reports each variable in environ, which has the form of os.Environ, that begins with
 // OPLEDGER_ and that no function and no command reads. Most likely another variable was meant,
 // whose default applies unnoticed. A variable of another function is no problem. The error joins
@@ -49,16 +63,12 @@ func besides() []string {
 // Gemini's deliveries otherwise, for a variable that changes nothing; and a revision that the
 // operator rolls back to may be older than a variable that is set.
 func Unread(environ []string) error {
-	params, err := env.GetFieldParams(&everyGroup{})
+	known, err := Names()
 	if err != nil {
-		return fmt.Errorf("listing the settings: %w", err)
-	}
-	known := besides()
-	for _, param := range params {
-		known = append(known, param.Key)
+		return err
 	}
 	var names []string // without the prefix, which would make short names seem alike
-	for _, name := range known {
+	for _, name := range append(besides(), known...) {
 		if name, ok := strings.CutPrefix(name, ours); ok {
 			names = append(names, name)
 		}
