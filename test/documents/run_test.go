@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -141,7 +142,7 @@ func (c Command) fails() bool {
 func (s *session) run() {
 	s.t.Helper()
 	command := exec.CommandContext(s.t.Context(), "bash")
-	command.Dir, command.Stdin = s.work, strings.NewReader(s.script.String())
+	command.Dir, command.Stdin, command.Env = s.work, strings.NewReader(s.script.String()), unset(os.Environ())
 	if out, err := command.CombinedOutput(); err != nil {
 		s.t.Fatalf("%v: %s\n%s", err, out, s.script.String())
 	}
@@ -155,6 +156,31 @@ func (s *session) run() {
 				s.t.Errorf("%s does not print %q, but\n%s", c.Text, line, got)
 			}
 		}
+	}
+}
+
+// unset returns variables without those that name a Gemini, a ledger or a project of the reader.
+func unset(variables []string) []string {
+	return slices.DeleteFunc(slices.Clone(variables), func(v string) bool {
+		return slices.ContainsFunc([]string{"OPLEDGER_", "GEMINI_", "GOOGLE_", "CLOUDSDK_"}, func(prefix string) bool {
+			return strings.HasPrefix(v, prefix)
+		})
+	})
+}
+
+// TestTerminal: a document's commands see no setting of the process that runs the tests.
+func TestTerminal(t *testing.T) { //nolint:paralleltest // it sets variables
+	harness.Program(t, "bash", "the commands of the documents are not run")
+	theirs := []string{"GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT", "OPLEDGER_TOPIC", "CLOUDSDK_CORE_PROJECT"}
+	for _, name := range theirs {
+		t.Setenv(name, "real")
+	}
+	s := &session{t: t, work: t.TempDir()}
+	s.line("env >out")
+	s.run()
+	got, err := os.ReadFile(filepath.Join(s.work, "out"))
+	if err != nil || strings.Contains(string(got), "=real") || !strings.Contains(string(got), "PATH=") {
+		t.Errorf("%v: %s", err, got)
 	}
 }
 
