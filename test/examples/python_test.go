@@ -1,6 +1,8 @@
 package examples
 
 import (
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,6 +37,29 @@ func TestPython(t *testing.T) {
 		submitter: pythonSubmitter(python, "--stdlib"),
 		receiver:  receiver{dir: pythonDir, command: []string{python, "receiver.py"}},
 	}.test(t)
+}
+
+// TestPythonReceiverLength: a length that is none is answered 400.
+func TestPythonReceiverLength(t *testing.T) {
+	t.Parallel()
+	r := receiver{dir: pythonDir, command: []string{python(t), "receiver.py"}}
+	_, url := r.start(t, filepath.Join(t.TempDir(), "inbox"))
+	host := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/completions")
+	for _, length := range []string{"-1", "many", strings.Repeat("9", 5000)} {
+		conn, err := net.Dial("tcp", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.WriteString(conn, "POST /completions HTTP/1.0\r\nContent-Length: "+length+"\r\n\r\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.0 400 ") {
+			t.Errorf("the length %.10s is answered %q, %v", length, answer, err)
+		}
+		_ = conn.Close()
+	}
 }
 
 // TestPythonClient: the client's own tests.

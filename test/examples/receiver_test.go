@@ -1,6 +1,7 @@
 package examples
 
 import (
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -41,6 +42,9 @@ func (r receiver) acceptsOnce(t *testing.T, inbox string) {
 				t.Errorf("a request with another body is answered %d", status)
 			}
 		}
+		if i == 0 {
+			refusesTooMuch(t, url)
+		}
 		for range 2 {
 			if status := post(t, url, completion, completion); status != http.StatusOK {
 				t.Errorf("a signed request is answered %d", status)
@@ -58,6 +62,34 @@ func (r receiver) acceptsOnce(t *testing.T, inbox string) {
 			t.Errorf("process %d accepted the key %d times, want %d", i+1, accepted, 1-i)
 		}
 	}
+}
+
+// refusesTooMuch: a body that is too long is answered 413, and not kept.
+func refusesTooMuch(t *testing.T, url string) {
+	t.Helper()
+	const length = 64<<20 + 1
+	body := io.LimitReader(zeros{}, length)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.ContentLength = length
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatalf("a body that is too long is not answered: %v", err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("a body that is too long is answered %d", response.StatusCode)
+	}
+}
+
+// zeros is a body without an end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }
 
 // needsSecret: without a secret, with which everyone could sign, the example does not start.

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -16,13 +17,21 @@ MAX_BODY = 64 << 20  # bytes; an item of a batch has 32 MiB at most
 
 
 class Receiver(BaseHTTPRequestHandler):
+    timeout = 60  # seconds of silence
     verifier: Verifier
     inbox: Inbox
 
     def do_POST(self) -> None:
-        length = int(self.headers.get("Content-Length", 0))
+        announced = self.headers.get("Content-Length", "")
+        if not re.fullmatch("[0-9]{1,18}", announced):
+            self.answer(400)
+            return
+        length = int(announced)
         if length > MAX_BODY:
             self.answer(413)
+            # What is left unread would reset the connection, and the answer would be lost.
+            while length > 0 and (part := self.rfile.read(min(length, 1 << 16))):
+                length -= len(part)
             return
         try:
             completion = self.verifier.verify(self.headers, self.rfile.read(length))

@@ -13,6 +13,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from inbox import Inbox
 
 app = Flask(__name__)
+app.config["MAX_CONTENT_LENGTH"] = 64 << 20  # bytes; an item of a batch has 32 MiB at most
 webhook = Webhook(os.environ["OPLEDGER_EFFECT_SECRET"])  # refuses an empty one
 inbox = Inbox(os.environ.get("INBOX", "inbox.db"))
 

@@ -25,9 +25,9 @@ async function receive(request: IncomingMessage): Promise<number> {
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MAX_BODY) return 413;
-    chunks.push(chunk);
+    if (size <= MAX_BODY) chunks.push(chunk);
   }
+  if (size > MAX_BODY) return 413; // not in the loop: leaving it ends the connection, unanswered
   const body = Buffer.concat(chunks);
   let completion: Completion;
   try {
