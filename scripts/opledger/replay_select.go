@@ -81,6 +81,7 @@ type replayTarget struct {
 	ran bool
 	// Of one that is run in this process: it has no handler here, or a newer revision wrote it.
 	unknown, newer bool
+	looks          int // that found no document of it
 }
 
 // unplanned is the status of an effect that no rule planned when the operation reached its state.

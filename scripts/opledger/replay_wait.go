@@ -18,6 +18,9 @@ import (
 const (
 	lookAtOnce = 100
 	lookEvery  = 2 * time.Second
+	// mostLooks bounds how often an effect without a document is looked for, over at least five minutes:
+	// no rule may plan it, or it was deleted meanwhile.
+	mostLooks = 150
 )
 
 // unreadable is the status of an effect whose document cannot be read.
@@ -90,13 +93,22 @@ func (r *replayer) look(ctx context.Context, run *replayRun, some []int) (open [
 			delete(waiting, b.Path)
 		}
 		for _, e := range effects {
-			path := ledger.EffectPath(e.Operation, e.Name)
-			if run.targets[waiting[path]].see(e, run.Began) {
-				delete(waiting, path)
+			i := waiting[ledger.EffectPath(e.Operation, e.Name)]
+			delete(waiting, ledger.EffectPath(e.Operation, e.Name))
+			if !run.targets[i].see(e, run.Began) {
+				open = append(open, i)
 			}
 		}
-		open = append(open, slices.Sorted(maps.Values(waiting))...)
+		for i := range maps.Values(waiting) { // these have no document
+			target := &run.targets[i]
+			if target.looks++; target.looks < mostLooks {
+				open = append(open, i)
+			} else {
+				target.Status = unplanned
+			}
+		}
 	}
+	slices.Sort(open)
 	return open, nil
 }
 

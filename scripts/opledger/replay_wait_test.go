@@ -104,6 +104,26 @@ func TestReplayWaits(t *testing.T) {
 	}
 }
 
+// TestReplayGone: an effect that has no document, such as one that was deleted meanwhile, is not
+// waited for without end [G5].
+func TestReplayGone(t *testing.T) {
+	t.Parallel()
+	w := newReplayWorld(t, "batches/a")
+	looks := 0
+	s := w.replay(replayer{topic: "effects"}, func(_, interrupt func()) {
+		if looks++; looks == 1 {
+			cli(t, w.variables, "forget", "batches/a", "--yes").want(t, exitDone)
+		}
+		if looks > 2*mostLooks {
+			interrupt()
+		}
+	})
+	if want := "batches/a  log  never planned\n"; !strings.HasPrefix(s.out, want) ||
+		!strings.HasPrefix(s.err, "not done: 1 of 1 effect") || looks > mostLooks {
+		t.Errorf("after %d looks %+v", looks, s)
+	}
+}
+
 // TestReplayUnwatched: a replay that is told not to wait, or not for ever, says what it does not
 // know.
 func TestReplayUnwatched(t *testing.T) {
