@@ -26,8 +26,27 @@ func (o *oncall) done(name string, state operation.State) string {
 // answers makes the receiver of effects answer with a status.
 func (o *oncall) answers(status int) { o.answer.Store(int32(status)) }
 
-// pause sets the pause of effects.
-func (o *oncall) pause(paused string) { o.settings["effects"]["OPLEDGER_EFFECTS_PAUSED"] = paused }
+// pause sets the pause of effects, as a deployment does.
+func (o *oncall) pause(paused string) {
+	for _, function := range []string{"effects", "reconcile"} {
+		o.settings[function]["OPLEDGER_EFFECTS_PAUSED"] = paused
+	}
+}
+
+// pauseOf is what a function is told of the pause.
+func (o *oncall) pauseOf(function string) ledger.Pause {
+	return ledger.PauseOf(o.settings[function]["OPLEDGER_EFFECTS_PAUSED"] == "true")
+}
+
+// pauseIsKnown makes a pass, and checks that it stores the pause that Effects has.
+func (o *oncall) pauseIsKnown(after string) {
+	o.Helper()
+	o.tick()
+	last, _, err := o.ledger.LastPass(o.Context())
+	if want := o.pauseOf("effects"); err != nil || last.Effects != want {
+		o.Errorf("the pass stores that effects are %s, %v; they are %s, after\n%s", last.Effects, err, want, after)
+	}
+}
 
 // running makes a batch at Gemini and registers it.
 func (o *oncall) running(label string) string {

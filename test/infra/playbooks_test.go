@@ -107,6 +107,9 @@ func (d drill) run(t *testing.T, book playbook, signals []signal) {
 	var fixed strings.Builder
 	for _, block := range d.fixes(t, book) {
 		fixed.WriteString(s.run(block))
+		if strings.Contains(block, "OPLEDGER_EFFECTS_PAUSED") {
+			o.pauseIsKnown(block)
+		}
 	}
 	o.later()
 	o.lately()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/ledger"
 	secrets "github.com/opledger/opledger/shared/secret"
 	"github.com/opledger/opledger/shared/trust"
 )
@@ -41,6 +42,7 @@ func (o *oncall) run() {
 		o.Fatal(err)
 	}
 	o.at.Reenable = o.settings["reconcile"]["OPLEDGER_WEBHOOK_REENABLE"] == "true"
+	o.knows = o.pauseOf("reconcile")
 	o.pass(o.at)
 }
 
@@ -96,7 +98,7 @@ func (o *oncall) redeliver() {
 		}
 		answer := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(o.Context(), http.MethodPost, "/", strings.NewReader(push(body)))
-		o.runs(o.settings["effects"]["OPLEDGER_EFFECTS_PAUSED"] == "true", nil).ServeHTTP(answer, r)
+		o.runs(o.pauseOf("effects") == ledger.EffectsPaused, nil).ServeHTTP(answer, r)
 		if answer.Code/100 != 2 {
 			o.platform("effects", answer.Code, "CloudPubSub-Google")
 			o.waiting = append(o.waiting, body)

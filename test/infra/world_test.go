@@ -44,6 +44,7 @@ type world struct {
 	effects  []effect.Spec
 	receiver *httptest.Server // of the http effect
 	answer   atomic.Int32     // its status
+	knows    ledger.Pause     // of Reconcile
 }
 
 var ends = []operation.State{operation.Succeeded, operation.Failed, operation.Cancelled, operation.Expired}
