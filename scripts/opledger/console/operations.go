@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -61,25 +62,39 @@ var (
 	}
 )
 
-func loadOperations(c *Console, r *request) (any, error) {
-	p := operationsPage{
-		Show: r.query.Get("show"), Since: r.query.Get("since"), States: operation.States(),
+// chosen is the page with its filter, and nothing read yet.
+func chosen(query url.Values, now time.Time) (p operationsPage, err error) {
+	p = operationsPage{
+		Show: query.Get("show"), Since: query.Get("since"), States: operation.States(),
 		Collections: operation.Collections(), Shows: showChoices, Sinces: sinceChoices,
 	}
-	after, err := phrase.ParseCursor(r.query.Get("after"))
+	after, err := phrase.ParseCursor(query.Get("after"))
 	if err != nil {
 		return p, bad("after: %w", err)
 	}
-	p.State = operation.State(r.query.Get("state"))
+	p.State = operation.State(query.Get("state"))
 	p.Filter = ledger.Filter{
-		JobKind: r.query.Get("job"), Collection: operation.Collection(r.query.Get("collection")),
+		JobKind: query.Get("job"), Collection: operation.Collection(query.Get("collection")),
 		Pending: p.Show == "pending", Dead: p.Show == "dead", Conflict: p.Show == "conflict", After: after, Limit: rows,
-	}
-	if p.Filter.Since, err = p.check(r.now); err != nil {
-		return p, err
 	}
 	if p.State != "" {
 		p.Filter.States = []operation.State{p.State}
+	}
+	p.Filter.Since, err = p.check(now)
+	return p, err
+}
+
+// counted reports whether an index counts all that the page's filter finds. To read any other page
+// again and again may cost thousands of documents each time.
+func counted(query url.Values) bool {
+	p, err := chosen(query, time.Now())
+	return err == nil && p.Filter.Counted()
+}
+
+func loadOperations(c *Console, r *request) (any, error) {
+	p, err := chosen(r.query, r.now)
+	if err != nil {
+		return p, err
 	}
 	p.Filtered = p.Filter.JobKind != "" || p.State != "" || p.Filter.Collection != "" || p.Show != "" || p.Since != ""
 	p.Empty = p.emptyWords()
@@ -89,7 +104,7 @@ func loadOperations(c *Console, r *request) (any, error) {
 	}
 	p.Rows, p.Broken = page.Items, page.Broken
 	if page.Next.Path != "" {
-		p.Next = link("/console/operations", "state", string(p.State), "collection", string(p.Filter.Collection),
+		p.Next = link(operationsPath, "state", string(p.State), "collection", string(p.Filter.Collection),
 			"job", p.Filter.JobKind, "show", p.Show, "since", p.Since, "after", phrase.Cursor(page.Next))
 		p.Empty = "None of those that were read matches these filters. There are more."
 	}

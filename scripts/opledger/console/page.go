@@ -27,11 +27,14 @@ type page struct {
 	under string
 }
 
+// operationsPath is the path of the list of operations.
+const operationsPath = "/console/operations"
+
 // pages are all pages, in the order of the navigation. A page without a title is not in it.
 var pages = []page{
 	{"/{$}", "Overview", "overview.html", loadOverview, false, ""},
-	{"/console/operations", "Operations", "operations.html", loadOperations, false, ""},
-	{"/console/operation", "", "operation.html", loadOperation, false, "/console/operations"},
+	{operationsPath, "Operations", "operations.html", loadOperations, false, ""},
+	{"/console/operation", "", "operation.html", loadOperation, false, operationsPath},
 	{"/console/effects", "Effects", "effects.html", loadEffects, false, ""},
 	{"/console/intents", "Intents", "intents.html", loadIntents, false, ""},
 	{"/console/intent", "", "intent.html", loadIntent, false, "/console/intents"},
@@ -110,6 +113,10 @@ func (c *Console) handler(p page) http.Handler {
 		query := r.URL.Query()
 		if query.Has("live") {
 			query.Del("live")
+			if !p.updates(query) {
+				w.WriteHeader(http.StatusNoContent) // an EventSource does not come back after it
+				return
+			}
 			address := p.Path() + "?" + query.Encode()
 			c.live.serve(w, r, address, func(ctx context.Context) []byte {
 				m, _ := load(ctx, query)
@@ -123,15 +130,19 @@ func (c *Console) handler(p page) http.Handler {
 			title = query.Get(theKey)
 		}
 		address := p.Path() + "?" + withLive(query)
-		if status != http.StatusOK && status != http.StatusServiceUnavailable || query.Get("job") != "" ||
-			p.pattern == askPath {
-			address = "" // nothing to wait for, a filter that may read thousands of documents, or a form
+		if status != http.StatusOK && status != http.StatusServiceUnavailable || !p.updates(query) {
+			address = "" // nothing to wait for
 		}
 		c.write(w, templates, status, shown{
 			Title: title, Path: cmp.Or(p.under, p.Path()), Inside: p.under != "", Address: address, Query: query.Get("q"),
 			Main: m,
 		})
 	})
+}
+
+// updates reports whether the page has a stream. A form has none, nor what costs too much to read again.
+func (p page) updates(query url.Values) bool {
+	return p.pattern != askPath && (p.pattern != operationsPath || counted(query))
 }
 
 // write answers with a whole page.

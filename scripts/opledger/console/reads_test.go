@@ -3,6 +3,8 @@ package console
 import (
 	"context"
 	"fmt"
+	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -34,7 +36,8 @@ func (p *priced) Count(ctx context.Context, q ledger.Query, ceiling int) (int, e
 	return n, err
 }
 
-// TestReads: from Firestore no page costs more than 60 reads, however much the ledger has.
+// TestReads: from Firestore no page costs more than 60 reads, however much the ledger has. What no index
+// counts costs more, and so is read once: its page has no stream, also for a request that asks for one.
 func TestReads(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -76,6 +79,21 @@ func TestReads(t *testing.T) {
 			t.Errorf("%s costs %d reads", address, n)
 		} else {
 			t.Logf("%s costs %d reads", address, n)
+		}
+	}
+	for _, filter := range []string{
+		"show=conflict&state=SUCCEEDED", "show=conflict&collection=batches", "show=pending&since=24h", "job=night*",
+	} {
+		address := "/console/operations?" + filter
+		if answer := w.get(address); answer.Code != 200 || strings.Contains(answer.Body.String(), "hx-sse:connect") {
+			t.Errorf("%s: %d, or a page with a stream", address, answer.Code)
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		leave() // a stream would end at once
+		answer := httptest.NewRecorder()
+		w.console.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, "GET", address+"&live=1", nil))
+		if answer.Code != 204 {
+			t.Errorf("%s: %d of the stream", address, answer.Code)
 		}
 	}
 }
