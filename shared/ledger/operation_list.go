@@ -73,7 +73,7 @@ func (f Filter) matches(rec operation.Record) bool {
 // onlyDead reports whether the filter also finds dead effects that no record names: they have no
 // state, collection or job kind.
 func (f Filter) onlyDead() bool {
-	return f.Dead && len(f.States) == 0 && f.Collection == "" && f.JobKind == "" && f.Since.IsZero()
+	return f.Dead && len(f.States) == 0 && f.Collection == "" && f.JobKind == ""
 }
 
 // maxSearched is how many operations one call of List reads at most to find what no index finds.
@@ -103,7 +103,7 @@ func (l *Ledger) List(ctx context.Context, f Filter) (Page[operation.Record], er
 		f.After = Cursor{}
 		f.Limit -= len(page.Items) + len(page.Broken)
 	}
-	alone, err := find(ctx, l.store, queryWithoutRecord(f.After, f.Limit), func(doc Document) (operation.Record, error) {
+	alone, err := find(ctx, l.store, queryWithoutRecord(f), func(doc Document) (operation.Record, error) {
 		effect, err := readEffect(doc)
 		rec := operation.Record{Key: effect.Operation, CreatedAt: effect.CreatedAt}
 		return rec.WithEffect(effect.Name, effect.Status()), err
@@ -193,7 +193,7 @@ func (l *Ledger) CountOperations(ctx context.Context, f Filter) (Total, error) {
 	f.After, f.Limit = Cursor{}, 1
 	queries := queryList(f)
 	if f.onlyDead() {
-		queries = append(queries, queryWithoutRecord(Cursor{}, 1))
+		queries = append(queries, queryWithoutRecord(f))
 	}
 	return l.count(ctx, "operations", queries...)
 }

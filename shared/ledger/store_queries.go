@@ -83,11 +83,11 @@ func queryRunning(after Cursor, limit int) Query {
 	}
 }
 
-// queryWithoutRecord: dead effects that no record names, newest first.
-func queryWithoutRecord(after Cursor, limit int) Query {
+// queryWithoutRecord: dead effects that no record names, newest first, as a filter's Since chooses.
+func queryWithoutRecord(f Filter) Query {
 	return Query{
 		Collection: EffectsCollection, Where: []Equal{{Field: "withoutRecord", Value: true}},
-		OrderBy: FieldCreatedAt, Descending: true, After: after, Limit: limit,
+		OrderBy: FieldCreatedAt, Descending: true, NotBefore: f.Since, After: f.After, Limit: f.Limit,
 	}
 }
 
@@ -116,7 +116,7 @@ func QueryShapes() []Query {
 		queryChildren("", DeliveriesCollection, FieldReceivedAt, Cursor{}, 1),
 		queryChildren("", EffectsCollection, FieldCreatedAt, Cursor{}, 1),
 		queryItems(EffectPath("", ""), 1),
-		queryWithoutRecord(Cursor{}, 1),
+		queryWithoutRecord(Filter{Limit: 1}),
 		queryEnds(Cursor{}, 1),
 		queryFailed(EffectPath("", ""), Cursor{}, 1),
 		queryQuarantined(QuarantineFilter{Limit: 1}),

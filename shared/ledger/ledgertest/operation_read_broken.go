@@ -159,7 +159,12 @@ var operationReadBroken = []ledgerTest{
 		page, err := w.ledger().List(w.ctx, ledger.Filter{Dead: true, Limit: 9})
 		if err != nil || len(page.Items) != 3 || page.Items[1].Effects[second] != operation.EffectDead ||
 			page.Items[1].Version != 0 {
-			w.Errorf("%+v, %v", page, err)
+			w.Fatalf("%+v, %v", page, err)
+		}
+		since := ledger.Filter{Dead: true, Since: page.Items[1].CreatedAt}
+		dead("[webhooks/second]", since)
+		if total, err := w.ledger().CountOperations(w.ctx, since); err != nil || total.N != 1 {
+			w.Errorf("counted since then: %v, %v", total, err)
 		}
 		equal(w, "all operations", fmt.Sprint(w.list(ledger.Filter{})), fmt.Sprint([]operation.Key{record}))
 		w.replay(w.asked(second, "m1"))
