@@ -45,7 +45,7 @@ func (f Filter) validate() error {
 }
 
 // Counted reports whether an index finds all that the filter chooses, so that CountOperations counts
-// it.
+// it. The count of conflicts has also those that an older revision kept, though it applied the end.
 func (f Filter) Counted() bool {
 	_, exact := f.exactKind()
 	return (f.JobKind == "" || exact) && !(f.Conflict && (len(f.States) > 0 || f.Collection != "")) &&
@@ -62,7 +62,7 @@ func (f Filter) exactKind() (string, bool) {
 func (f Filter) matches(rec operation.Record) bool {
 	ok, _ := path.Match(f.JobKind, rec.JobKind) // validate has tried the pattern
 	switch {
-	case f.JobKind != "" && !ok, f.Pending && rec.CreatedAt.Before(f.Since):
+	case f.JobKind != "" && !ok, f.Pending && rec.CreatedAt.Before(f.Since), f.Conflict && !rec.Conflicted():
 		return false
 	case f.Conflict && len(f.States) > 0 && !slices.Contains(f.States, rec.State):
 		return false

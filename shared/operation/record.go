@@ -71,7 +71,8 @@ type Record struct {
 	SettledAt time.Time `json:"settledAt,omitzero" firestore:"settledAt,omitempty"`
 	SettledBy Source    `json:"settledBy,omitempty" firestore:"settledBy,omitempty"`
 	// ConflictAt is when an event last named another end than State, which stands [M5]. ConflictState is
-	// that end, and ConflictBy the path of that event. Absent: none ever did.
+	// that end, and ConflictBy the path of that event. Absent: none did, or that end was applied
+	// later.
 	ConflictAt    time.Time `json:"conflictAt,omitzero" firestore:"conflictAt,omitempty"`
 	ConflictState State     `json:"conflictState,omitempty" firestore:"conflictState,omitempty"`
 	ConflictBy    Source    `json:"conflictBy,omitempty" firestore:"conflictBy,omitempty"`

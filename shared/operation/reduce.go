@@ -58,7 +58,8 @@ func Reduce(r Record, e Event, allowed Transitions) Decision {
 
 // Apply returns r after an applied event. now is the store's time, and becomes SettledAt where the
 // event settles the operation. The same state again only fills in empty fields of the result. A new
-// state brings its own result. Either way the record has no condition any more.
+// state brings its own result, and ends a conflict about itself [M5]. Either way the record has no
+// condition any more.
 func Apply(r Record, e Event, now time.Time) Record {
 	r = r.WithoutCondition()
 	if r.State == e.State {
@@ -70,6 +71,9 @@ func Apply(r Record, e Event, now time.Time) Record {
 		}
 	}
 	r.State, r.UpdateTime = e.State, Instant(e.UpdateTime)
+	if r.ConflictState == r.State {
+		r.ConflictAt, r.ConflictState, r.ConflictBy = time.Time{}, "", ""
+	}
 	return r
 }
 
@@ -80,3 +84,7 @@ func Refuse(r Record, e Event, now time.Time) Record {
 	r.ConflictAt, r.ConflictState, r.ConflictBy = Instant(now), e.State, e.Source
 	return r
 }
+
+// Conflicted reports whether an event has named another end than the one that stands [M5]. An older
+// revision keeps the conflict about an end that it has applied since.
+func (r Record) Conflicted() bool { return !r.ConflictAt.IsZero() && r.ConflictState != r.State }

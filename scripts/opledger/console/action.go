@@ -144,7 +144,7 @@ var table = []action{
 
 // storySubject is the operation that a story is about.
 func storySubject(story ledger.Story, view phrase.EffectView) subject {
-	named := !story.Record.ConflictAt.IsZero() // absent where an earlier version ingested the event
+	named := story.Record.Conflicted() // absent where an earlier version ingested the event
 	return subject{Record: story.Record, view: view, Conflict: named || slices.ContainsFunc(story.Deliveries,
 		func(d ledger.Delivery) bool { return d.Outcome == ledger.Conflict })}
 }

@@ -122,7 +122,7 @@ func next(story ledger.Story, view phrase.EffectView) []string {
 			words = append(words, strings.ReplaceAll(standing, "\n  ", "; "))
 		}
 	}
-	if len(words) == 0 && r.Closed() && r.ConflictAt.IsZero() && !r.ExpireAt.IsZero() {
+	if len(words) == 0 && r.Closed() && !r.Conflicted() && !r.ExpireAt.IsZero() {
 		words = append(words, "Nothing is left to do. The record expires "+phrase.Relative(r.ExpireAt, now)+".")
 	}
 	return words

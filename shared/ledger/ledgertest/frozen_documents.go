@@ -18,9 +18,9 @@ func at(minutes int) time.Time {
 func FrozenDocuments() []Frozen {
 	return []Frozen{
 		{Kind: "operation", Data: frozenRecord(), Added: map[string]string{
-			"ConflictAt":    "lasting: another end was refused then, whatever is refused later",
-			"ConflictState": "lasting: that end",
-			"ConflictBy":    "lasting: the path of that end",
+			"ConflictAt":    "lasting: another end was refused then; it is absent again once that end is applied",
+			"ConflictState": "lasting: that end, as long as ConflictAt is there",
+			"ConflictBy":    "lasting: the path of that end, as long as ConflictAt is there",
 		}},
 		{Kind: "delivery", Data: ledger.Delivery{
 			Schema: 1, ID: "msg_1", Source: operation.Webhook, Type: "batch.succeeded", Name: "batches/abc-123",

@@ -153,13 +153,15 @@ var operationIngest = []ledgerTest{
 		w.published()
 	}},
 	{"a transition that the settings allow is applied [M5]", func(w *world) {
+		w.succeed()
+		w.finish(w.granted(publish))
+		w.published(publish)
+		equal(w, "before it is allowed", w.ingest(w.event("d1", operation.Failed, time.Minute)).Outcome, ledger.Conflict)
+		refused := w.record()
 		var err error
 		if w.settings.Transitions, err = operation.ParseTransitions("SUCCEEDED:FAILED"); err != nil {
 			w.Fatal(err)
 		}
-		w.succeed()
-		w.finish(w.granted(publish))
-		w.published(publish)
 		stale := w.ingest(w.event("d2", operation.Failed, time.Second))
 		equal(w, "not newer", stale.Reason, operation.StaleOrEqualUpdateTime)
 		r := w.ingest(w.event("d3", operation.Failed, time.Hour))
@@ -168,6 +170,12 @@ var operationIngest = []ledgerTest{
 		w.published(alarm)
 		rec := w.record()
 		equal(w, "state", rec.State, operation.Failed)
+		equal(w, "a conflict", !rec.ConflictAt.IsZero() || rec.ConflictState != "" || rec.ConflictBy != "", false)
+		kept := rec // by an older revision
+		kept.ConflictAt, kept.ConflictState, kept.ConflictBy = refused.ConflictAt, refused.ConflictState, refused.ConflictBy
+		w.delete(ledger.OperationPath(w.name.Key))
+		w.plant(ledger.OperationPath(w.name.Key), kept)
+		equal(w, "listed conflicts", len(w.list(ledger.Filter{Conflict: true})), 0)
 		equal(w, "the alarm", rec.Effects[alarm], operation.EffectOpen)
 		equal(w, "the first effect", rec.Effects[publish], operation.EffectDone)
 		equal(w, "and back", w.ingest(w.event("d4", operation.Succeeded, 2*time.Hour)).Outcome, ledger.Conflict)
