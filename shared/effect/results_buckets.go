@@ -84,7 +84,7 @@ func (b *Buckets) check(ctx context.Context, bucket string) error {
 	}
 }
 
-// newStorage returns a client whose requests are recorded for diag.Watch, with the credentials
+// newStorage returns a client whose requests are noted for watchSent, with the credentials
 // that it adds to them.
 func newStorage(ctx context.Context, options []option.ClientOption) (*storage.Service, error) {
 	base := http.DefaultTransport

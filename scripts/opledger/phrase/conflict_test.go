@@ -11,7 +11,8 @@ import (
 func TestConflict(t *testing.T) {
 	t.Parallel()
 	r := operation.Record{
-		State: operation.Succeeded, ConflictAt: time.Unix(0, 0), ConflictState: operation.Failed, ConflictBy: operation.Webhook,
+		State: operation.Succeeded, ConflictAt: time.Unix(0, 0), ConflictState: operation.Failed,
+		ConflictBy: operation.Webhook,
 	}
 	want := "FAILED was reported by webhook on " + LocalTime(r.ConflictAt) + ", and not applied: SUCCEEDED stands"
 	if got := Conflict(r); got != want {

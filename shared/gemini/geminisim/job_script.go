@@ -16,7 +16,7 @@ type Script struct {
 	// HiddenFor is how long, before Config.Speed, a get does not find the job after its creation
 	// was answered.
 	HiddenFor time.Duration
-	// Items is how many results a batch with file input has.
+	// Items is how many results a batch with file input has; that of an uploaded file has its requests.
 	Items int
 	// Faults replaces Config.Faults for the job's end and for its deliveries; windows and API
 	// faults stay those of Config.

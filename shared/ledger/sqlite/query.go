@@ -10,7 +10,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Query reads through one of the indexes of schema.sql.
+// Query reads through one of the indexes of schema.sql and indexes.sql.
 func (s *Store) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, error) {
 	text, args := s.statement(q)
 	rows, err := s.read.QueryContext(ctx, text, args...)
