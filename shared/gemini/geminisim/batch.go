@@ -1,6 +1,9 @@
 package geminisim
 
-import "net/http"
+import (
+	"errors"
+	"net/http"
+)
 
 func (s *Sim) batchRoutes(mux *http.ServeMux, models verbs) {
 	models["batchGenerateContent"] = s.serve(OpCreate, labelled(batchLabel), s.createBatch)
@@ -36,6 +39,9 @@ func (s *Sim) newBatch(req *createRequest, model string) (operation, error) {
 	defer s.mu.Unlock()
 	var keys []string
 	if file := s.uploads[in.FileName]; file != nil {
+		if !file.final {
+			return operation{}, errors.New("the file " + in.FileName + " is not uploaded yet: its last bytes are missing.")
+		}
 		var err error
 		if keys, err = keysIn(file.content); err != nil {
 			return operation{}, err

@@ -2,6 +2,7 @@ package geminisim_test
 
 import (
 	"bytes"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -81,5 +82,25 @@ func TestUploadRefusals(t *testing.T) {
 	if _, err := client.Files.Upload(t.Context(), strings.NewReader("x"), config); err == nil ||
 		!strings.Contains(err.Error(), "already exists") {
 		t.Errorf("the same name again: %v", err)
+	}
+}
+
+// TestBatchOfAnUnfinishedUpload: a file whose last bytes did not come is no input of a batch.
+func TestBatchOfAnUnfinishedUpload(t *testing.T) {
+	t.Parallel()
+	sim, _, _ := serve(t, geminisim.Config{})
+	r := httptest.NewRequestWithContext(t.Context(), "POST", "/upload/v1beta/files",
+		strings.NewReader(`{"file":{"name":"files/mine"}}`))
+	r.Header.Set("X-Goog-Api-Key", "key")
+	r.Header.Set("X-Goog-Upload-Protocol", "resumable")
+	r.Header.Set("X-Goog-Upload-Command", "start")
+	w := httptest.NewRecorder()
+	if sim.ServeHTTP(w, r); w.Code != 200 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	w = call(t, sim, "POST", "/v1beta/models/m:batchGenerateContent",
+		`{"batch":{"displayName":"job","inputConfig":{"fileName":"files/mine"}}}`)
+	if w.Code != 400 || !strings.Contains(w.Body.String(), "not uploaded yet") {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
