@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import hmac
 import json
+import math
 import random
 import time
 import urllib.error
@@ -31,6 +32,7 @@ Outcome = Literal["refused", "earlier-run", "unanswered", "unregistered"]
 _TERMINAL = frozenset({"SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED"})
 _RETRIED = frozenset({0, 408, 429, 500, 502, 503, 504})  # 0: no answer
 _TIMEOUT = 60.0  # seconds, of one request; longer than _LONGEST_WAIT
+_GRACE = 5.0  # seconds after wait's time, in which its last request may be answered
 _LONGEST_WAIT = 30.0  # that opledger allows in one request
 _LONGEST_PAUSE = 60.0  # between two attempts, also where Retry-After asks for more
 _ATTEMPTS = 4  # within 4 s
@@ -76,10 +78,14 @@ class SubmitError(Exception):
 
 
 class NotSettledError(TimeoutError):
-    """wait ended before the operation. operation is its record as it was then."""
+    """wait ended before the operation. operation is its record as it was then.
 
-    def __init__(self, operation: Operation) -> None:
-        super().__init__(f"{operation.key} is still {operation.state or 'unknown'}; wait again")
+    Where opledger never answered, the record has no state. The cause is the last error, if any.
+    """
+
+    def __init__(self, operation: Operation, why: object = None) -> None:
+        state = f"{operation.state or 'unknown'}{f' ({why})' if why else ''}"
+        super().__init__(f"{operation.key} is still {state}; wait again")
         self.operation = operation
 
 
@@ -209,10 +215,14 @@ class Opledger:
     def wait(self, name: str, timeout: float = 600.0) -> Operation:
         """Waits until an operation is settled; NotSettledError where timeout seconds are over."""
         deadline = self._clock() + timeout
+        operation = Operation(name, name, "", {}, {})
         while True:
             began = self._clock()
             asked = max(0.0, min(_LONGEST_WAIT, deadline - began))
-            operation = self._read(name, asked)
+            try:
+                operation = self._read(name, asked, deadline)
+            except _LateError as late:
+                raise NotSettledError(operation, late.__cause__) from late.__cause__
             if operation.settled:
                 return operation
             if self._clock() >= deadline:
@@ -223,27 +233,38 @@ class Opledger:
     def _register(self, body: Mapping[str, Any]) -> Operation:
         return _operation(self._call("POST", "/register", body, _PATIENT_ATTEMPTS)[1])
 
-    def _read(self, name: str, wait: float) -> Operation:
+    def _read(self, name: str, wait: float, deadline: float = math.inf) -> Operation:
         path = f"/operations/{urllib.parse.quote(name)}?wait={int(wait * 1000)}ms"
-        return _operation(self._call("GET", path, None, _PATIENT_ATTEMPTS)[1])
+        return _operation(self._call("GET", path, None, _PATIENT_ATTEMPTS, deadline)[1])
 
     def _call(
-        self, method: str, path: str, body: Mapping[str, Any] | None, attempts: int = _ATTEMPTS
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None,
+        attempts: int = _ATTEMPTS,
+        deadline: float = math.inf,
     ) -> tuple[int, Any]:
         """Repeats a request until it is answered: at opledger every request may be repeated."""
         pause = 0.5
         while True:
             try:
-                return self._send(method, path, body)
+                limit = min(_TIMEOUT, max(0.0, deadline - self._clock()) + _GRACE)
+                return self._send(method, path, body, limit)
             except OpledgerError as error:
                 attempts -= 1
                 if attempts == 0 or error.code not in _RETRIED:
                     raise
-                wanted = max(error.retry_after, self._uniform(pause / 2, pause))
-            self._sleep(min(wanted, _LONGEST_PAUSE))
+                asked = max(error.retry_after, self._uniform(pause / 2, pause))
+                wanted = min(asked, _LONGEST_PAUSE)
+                if self._clock() + wanted > deadline:
+                    raise _LateError from error
+            self._sleep(wanted)
             pause = min(2 * pause, 8.0)
 
-    def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[int, Any]:
+    def _send(
+        self, method: str, path: str, body: Mapping[str, Any] | None, timeout: float
+    ) -> tuple[int, Any]:
         request = urllib.request.Request(self._url + path, method=method)
         if body is not None:
             request.data = json.dumps({k: v for k, v in body.items() if v}).encode()
@@ -252,7 +273,7 @@ class Opledger:
             request.add_header("Authorization", f"Bearer {token}")
         what = f"{method} {self._url}{path}"
         try:
-            with self._opener.open(request, timeout=_TIMEOUT) as response:
+            with self._opener.open(request, timeout=timeout) as response:
                 return response.status, json.load(response)
         except urllib.error.HTTPError as error:
             raise _refusal(what, error) from None
@@ -297,6 +318,10 @@ class Verifier:
             state=payload["state"], result=payload["result"], item=payload.get("item"),
             payload=payload,
         )
+
+
+class _LateError(Exception):
+    """The next attempt would come after the deadline. The cause is the last attempt's error."""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

@@ -263,6 +263,21 @@ class WaitTest(ClientTest):
         self.assertEqual(self.pauses, [2, 1])
 
 
+    def test_retries_end_with_its_timeout(self) -> None:
+        self.answers((200, RECORD), (503, ""), (503, "", {"Retry-After": "60"}))
+        with self.assertRaisesRegex(NotSettledError, "still RUNNING .*503") as raised:
+            self.client.wait("batches/abc", timeout=10)
+        self.assertIsInstance(raised.exception.__cause__, OpledgerError)
+        self.assertEqual(self.pauses, [2, 0.5])
+
+    def test_ends_where_nothing_answers(self) -> None:
+        self.answers(*[None] * 8)
+        with self.assertRaisesRegex(NotSettledError, "batches/abc is still unknown") as raised:
+            self.client.wait("batches/abc", timeout=3)
+        self.assertEqual(raised.exception.operation.state, "")
+        self.assertEqual(self.pauses, [0.5, 1])
+
+
 class MarkTest(unittest.TestCase):
     def test_display_name(self) -> None:
         mark = Mark("night-1")

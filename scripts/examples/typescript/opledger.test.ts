@@ -240,6 +240,27 @@ describe("wait", () => {
   });
 });
 
+describe("a wait whose requests fail", () => {
+  it("stops repeating them with its time", async () => {
+    answers = [
+      { status: 200, body: RECORD },
+      AWAY,
+      { status: 503, body: "", headers: { "Retry-After": "60" } },
+    ];
+    const error = await failure(client.wait("batches/abc", 10_000), NotSettledError);
+    assert.match(error.message, /still RUNNING .*503/);
+    assert.ok(error.cause instanceof OpledgerError);
+    assert.deepEqual(pauses, [2_000, 500]);
+  });
+
+  it("ends where nothing answers", async () => {
+    const error = await failure(client.wait("batches/abc", 3_000), NotSettledError);
+    assert.match(error.message, /batches\/abc is still unknown/);
+    assert.equal(error.operation.state, "");
+    assert.deepEqual(pauses, [500, 1_000]);
+  });
+});
+
 describe("a mark", () => {
   it("is the last word of the display name", () => {
     const mark = new Mark("night-1");

@@ -126,13 +126,21 @@ export class SubmitError extends Error {
   }
 }
 
-/** wait ended before the operation. */
+/** wait ended before the operation. The cause is the last request's error, if there is one. */
 export class NotSettledError extends Error {
   override name = "NotSettledError";
 
-  /** @param operation its record as it was then */
-  constructor(readonly operation: Operation) {
-    super(`${operation.key} is still ${operation.state || "unknown"}; wait again`);
+  /** @param operation its record as it was then, without a state where opledger never answered */
+  constructor(readonly operation: Operation, cause?: Error) {
+    const state = `${operation.state || "unknown"}${cause ? ` (${cause.message})` : ""}`;
+    super(`${operation.key} is still ${state}; wait again`, { cause });
+  }
+}
+
+/** The next attempt would come after the deadline. */
+class LateError extends Error {
+  constructor(readonly last: OpledgerError) {
+    super(last.message);
   }
 }
 
@@ -177,6 +185,7 @@ const REAL: Environment = {
 const TERMINAL: readonly string[] = ["SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED"];
 const RETRIED: readonly number[] = [0, 408, 429, 500, 502, 503, 504]; // 0: no answer
 const TIMEOUT_MS = 60_000; // of one request; longer than LONGEST_WAIT_MS
+const GRACE_MS = 5_000; // after wait's time, in which its last request may be answered
 const LONGEST_WAIT_MS = 30_000; // that opledger allows in one request
 const LONGEST_PAUSE_MS = 60_000; // between two attempts, also where Retry-After asks for more
 const ATTEMPTS = 4; // within 4 s
@@ -249,10 +258,15 @@ export class Opledger {
   async wait(name: string, timeoutMs = 600_000): Promise<Operation> {
     const { now, sleep } = this.#environment;
     const deadline = now() + timeoutMs;
+    let operation: Operation = { key: name, name, state: "" };
     for (;;) {
       const began = now();
       const asked = Math.max(0, Math.min(LONGEST_WAIT_MS, deadline - began));
-      const operation = await this.#read(name, asked);
+      try {
+        operation = await this.#read(name, asked, deadline);
+      } catch (error) {
+        throw error instanceof LateError ? new NotSettledError(operation, error.last) : error;
+      }
       if (settled(operation)) return operation;
       if (now() >= deadline) throw new NotSettledError(operation);
       // A server that is stopping answers early: the next one is not asked at once.
@@ -260,31 +274,35 @@ export class Opledger {
     }
   }
 
-  async #read(name: string, waitMs: number): Promise<Operation> {
+  async #read(name: string, waitMs: number, deadline = Infinity): Promise<Operation> {
     const quoted = name.split("/").map(encodeURIComponent).join("/");
     const path = `/operations/${quoted}?wait=${Math.floor(waitMs)}ms`;
-    return (await this.#call<Operation>("GET", path, undefined, PATIENT_ATTEMPTS)).answer;
+    const called = this.#call<Operation>("GET", path, undefined, PATIENT_ATTEMPTS, deadline);
+    return (await called).answer;
   }
 
   /** Repeats a request until it is answered: at opledger every request may be repeated. */
   async #call<T>(
-    method: string, path: string, body?: object, attempts = ATTEMPTS,
+    method: string, path: string, body?: object, attempts = ATTEMPTS, deadline = Infinity,
   ): Promise<{ status: number; answer: T }> {
+    const { now, sleep, random } = this.#environment;
     for (let attempt = 1, pause = 500; ; attempt++, pause = Math.min(2 * pause, 8_000)) {
       try {
-        return await this.#send<T>(method, path, body);
+        const limit = Math.min(TIMEOUT_MS, Math.max(0, deadline - now()) + GRACE_MS);
+        return await this.#send<T>(method, path, body, limit);
       } catch (error) {
         const repeat = error instanceof OpledgerError && RETRIED.includes(error.code);
         if (!repeat || attempt === attempts) throw error;
-        const jittered = pause * (0.5 + this.#environment.random() / 2);
-        const wanted = Math.max(error.retryAfterMs, jittered);
-        await this.#environment.sleep(Math.min(wanted, LONGEST_PAUSE_MS));
+        const jittered = pause * (0.5 + random() / 2);
+        const wanted = Math.min(Math.max(error.retryAfterMs, jittered), LONGEST_PAUSE_MS);
+        if (now() + wanted > deadline) throw new LateError(error);
+        await sleep(wanted);
       }
     }
   }
 
   async #send<T>(
-    method: string, path: string, body?: object,
+    method: string, path: string, body: object | undefined, limitMs: number,
   ): Promise<{ status: number; answer: T }> {
     const headers = new Headers();
     if (body) headers.set("Content-Type", "application/json");
@@ -298,7 +316,7 @@ export class Opledger {
         headers,
         body: body ? JSON.stringify(body) : null,
         redirect: "manual", // another host must not get the token
-        signal: AbortSignal.timeout(TIMEOUT_MS),
+        signal: AbortSignal.timeout(Math.ceil(limitMs)),
       });
       text = await response.text();
     } catch (error) {
