@@ -93,6 +93,11 @@ func newBrowser(w *world) *browser {
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
 		w.Fatal(err)
 	}
+	// A page that another window hides opens no stream.
+	focus := emulation.SetFocusEmulationEnabledParams{Enabled: true}
+	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, focus); err != nil {
+		w.Fatal(err)
+	}
 	return b
 }
 
