@@ -84,10 +84,15 @@ func tryReader(ctx context.Context, path string, now func() time.Time, parameter
 	return s, s.prepare(ctx)
 }
 
-// hasIndexes reports whether the file has every index that indexOf names.
+// hasIndexes reports whether the file has every index of indexes.sql.
 func hasIndexes(ctx context.Context, db *sql.DB) (bool, error) {
-	var found int
-	err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name IN
-		('dead', 'without_record', 'of_job_kind', 'of_state', 'of_collection', 'of_state_and_collection')`).Scan(&found)
-	return found == 6, err
+	for _, index := range indexes() {
+		var found bool
+		err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = ?",
+			index.name).Scan(&found)
+		if err != nil || !found {
+			return false, err
+		}
+	}
+	return true, nil
 }

@@ -286,6 +286,13 @@ func TestFileOfAnOlderRevision(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(OpenReader, true, "c b a,,c b a,,c b a,,,c b a")
+	for _, index := range indexes() { // any one that is missing
+		if _, err := older.ExecContext(t.Context(), "DROP INDEX "+index.name); err != nil {
+			t.Fatal(err)
+		}
+		check(OpenReader, false, "c b a,,c b a,,c b a,,,c b a")
+		check(Open, true, "c b a,,c b a,,c b a,,,c b a")
+	}
 }
 
 // raw makes a database without the ledger's code.

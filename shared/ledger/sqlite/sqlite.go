@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"modernc.org/sqlite"
@@ -28,7 +29,7 @@ var (
 	//go:embed schema.sql
 	schema string
 	//go:embed indexes.sql
-	indexes string
+	indexesText string
 )
 
 // schemaVersion is the number of schema.sql, kept in the file's user_version.
@@ -136,20 +137,46 @@ func connect(path string, parameters url.Values) (*sql.DB, error) {
 	return sql.Open("sqlite", dsn.String())
 }
 
-// migrate brings the file to this schema, in one transaction so that two processes may start at
-// once.
+// migrate brings the file to this schema. Two processes may start at once: each step is a transaction.
+// In a large file of an older revision an index takes a while, and others commit between two of them.
 func (s *Store) migrate(ctx context.Context) error {
-	return s.transact(ctx, func(tx *sql.Tx) error {
+	err := s.transact(ctx, func(tx *sql.Tx) error {
 		empty, err := checkSchema(ctx, tx)
-		missing := indexes // in a file of an older revision
-		if empty {
-			missing = schema + indexes + fmt.Sprintf("\nPRAGMA user_version = %d;", schemaVersion)
-		}
-		if err == nil {
-			_, err = tx.ExecContext(ctx, missing)
+		if err == nil && empty {
+			_, err = tx.ExecContext(ctx, schema+indexesText+fmt.Sprintf("\nPRAGMA user_version = %d;", schemaVersion))
 		}
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	if all, err := hasIndexes(ctx, s.write); err != nil || all {
+		return err
+	}
+	for _, index := range indexes() {
+		if err := s.transact(ctx, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, index.sql)
+			return err
+		}); err != nil {
+			return fmt.Errorf("making the index %s: %w", index.name, err)
+		}
+	}
+	return nil
+}
+
+// An index is a statement of indexes.sql, and the name of what it makes.
+type index struct{ name, sql string }
+
+// indexes returns what indexes.sql makes.
+func indexes() []index {
+	var all []index
+	for _, text := range strings.SplitAfter(indexesText, ";\n") {
+		if _, rest, ok := strings.Cut(text, "IF NOT EXISTS "); ok {
+			name, _, _ := strings.Cut(rest, " ")
+			all = append(all, index{name, text})
+		}
+	}
+	return all
 }
 
 // checkSchema returns an error for the file of another program or of another schema, and reports
