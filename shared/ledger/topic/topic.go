@@ -15,6 +15,8 @@ import (
 	pubsub "cloud.google.com/go/pubsub/v2/apiv1"
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"google.golang.org/api/option"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
 
 	"github.com/opledger/opledger/shared/ledger"
 )
@@ -40,7 +42,9 @@ func Open(ctx context.Context, project, name string, options ...option.ClientOpt
 	if !strings.Contains(name, "/") {
 		name = "projects/" + project + "/topics/" + name
 	}
-	client, err := pubsub.NewTopicAdminClient(ctx, options...)
+	// Without keepalive a connection that was dropped in silence costs each message its whole time.
+	alive := option.WithGRPCDialOption(grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 5 * time.Minute}))
+	client, err := pubsub.NewTopicAdminClient(ctx, append([]option.ClientOption{alive}, options...)...)
 	if err != nil {
 		return nil, fmt.Errorf("making a Pub/Sub client for topic %s: %w", name, err)
 	}
