@@ -83,12 +83,20 @@ func Unperformable(ctx context.Context, specs []effect.Spec, settings config.Han
 }
 
 // UnusableTopic returns why no effect can be run that is published to the topic of a command, as
-// far as that can be found out within 2 s; nil where it may be possible.
-func UnusableTopic(ctx context.Context, topics *effect.Topics, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+// far as that can be found out within a time; nil where it may be possible.
+func UnusableTopic(ctx context.Context, topics *effect.Topics, name string, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	if err := topics.Check(ctx, name); err != nil {
-		return fmt.Errorf("OPLEDGER_TOPIC: %w", withRemedy(err))
+	checked := make(chan error, 1)
+	go func() { checked <- topics.Check(ctx, name) }() // connecting to Google ignores the context
+	late := time.NewTimer(within + allTimeout - probeTimeout)
+	defer late.Stop()
+	select {
+	case err := <-checked:
+		if err != nil {
+			return fmt.Errorf("OPLEDGER_TOPIC: %w", withRemedy(err))
+		}
+	case <-late.C:
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -42,14 +43,18 @@ func (s *Server) newEffects(ctx context.Context, settings Settings) error {
 	return nil
 }
 
+// defaultTopicTimeout is how long Pub/Sub may take to answer before a topic is taken for usable.
+const defaultTopicTimeout = 2 * time.Second
+
 // CheckEffects logs each effect that cannot succeed now, and returns a line for each, in the order
 // of their names: its address is private, its topic does not exist, or a secret or credentials are
 // missing. Before them comes the topic that all are published to. Such effects are planned and
-// tried all the same, because that may be fixed later. It takes 5 seconds at most.
+// tried all the same, because that may be fixed later. It takes 6 seconds at most.
 func (s *Server) CheckEffects(ctx context.Context) []string {
 	var lines []string
 	if s.options.Topic != "" {
-		if why := cloud.UnusableTopic(ctx, s.topics, s.options.Topic); why != nil {
+		within := cmp.Or(s.options.TopicTimeout, defaultTopicTimeout)
+		if why := cloud.UnusableTopic(ctx, s.topics, s.options.Topic, within); why != nil {
 			s.options.Log.WarnContext(ctx, "no effect can be run now", "event", "effect", "outcome", "unperformable",
 				"reason", "settings", "error", why)
 			lines = append(lines, "no effect can be run now: "+oneLine(why))

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/test/harness"
 )
@@ -15,7 +16,7 @@ func TestCheckEffects(t *testing.T) {
 	t.Setenv("PUBSUB_EMULATOR_HOST", "127.0.0.1:1")
 	log := &harness.Log{}
 	s, listener := open(t, filepath.Join(t.TempDir(), "ledger.db"), "http://127.0.0.1:1", Options{
-		Topic: "projects/p/topics/effects", Log: slog.New(slog.NewJSONHandler(log, nil)),
+		Topic: "projects/p/topics/effects", TopicTimeout: time.Minute, Log: slog.New(slog.NewJSONHandler(log, nil)),
 	})
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)

@@ -51,6 +51,8 @@ type Options struct {
 	// Topic names the Pub/Sub topic that Publisher publishes to, for CheckEffects; empty: it is not
 	// checked.
 	Topic string
+	// TopicTimeout bounds that check; 0: 2 s.
+	TopicTimeout time.Duration
 	// Schedule is how often a reconcile pass is made, the first one at once; 0: only by POST
 	// /reconcile. Without passes, or without the API key, due effects are swept at the interval of
 	// the ledger's settings.
