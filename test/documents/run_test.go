@@ -118,6 +118,9 @@ func (s *session) add(c Command) {
 	if delivers.MatchString(text) { // to the port 8080, unless the flag names another
 		text += " --to http://127.0.0.1:" + s.port + "/webhook"
 	}
+	if strings.Contains(text, " --simulate") {
+		text += " --simulate-port 0"
+	}
 	s.line("%s", s.each)
 	if serves.MatchString(text) {
 		s.line(`[ -z "$server" ] || { kill $server; wait $server || :; }`)
