@@ -7,7 +7,6 @@ import (
 	"net"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,13 +23,6 @@ type consoleSettings struct {
 	Ledger   config.Ledger
 	Handlers config.Handlers
 }
-
-// How often a page that is being watched is read again: a file costs nothing, and Firestore charges
-// for every document.
-const (
-	consoleEvery          = 2 * time.Second
-	consoleEveryFirestore = 30 * time.Second
-)
 
 func newConsole(outside environment) *cobra.Command {
 	var store string
@@ -102,15 +94,11 @@ func openConsole(ctx context.Context, outside environment, store string, act boo
 func (o openedConsole) serve(ctx context.Context, outside environment, settings consoleSettings, port int) error {
 	options := console.Options{
 		Ledger: o.ledger, Where: o.where.String(), Interval: settings.Ledger.Interval, Settings: config.Describe(settings),
-		Most: console.FirestoreMost, Ends: console.FirestoreEnds, Every: consoleEveryFirestore,
 		Effects: phrase.EffectView{
 			Max: settings.Ledger.MaxAttempts, RetryFor: settings.Ledger.RetryFor, Paused: settings.Handlers.Paused,
 			Store: o.where.String(),
 		},
 		Log: logging.New(outside.err, ""),
-	}
-	if o.where.SQLite != "" {
-		options.Most, options.Ends, options.Every = 100, 50, consoleEvery
 	}
 	acts := ""
 	if o.server != nil {
@@ -129,7 +117,7 @@ func (o openedConsole) serve(ctx context.Context, outside environment, settings 
 	if o.server != nil {
 		working.Go(func() { o.server.Work(ctx) })
 	}
-	err = server.ServeConsole(ctx, console.New(options), listener, options.Log)
+	err = server.ServeConsole(ctx, console.New(options.Limited()), listener, options.Log)
 	end()
 	working.Wait()
 	return err

@@ -170,8 +170,10 @@ func ingested(o ledger.Outcome) bool {
 // Seen is what a question was asked about, in words. While it stays the same, so does the answer.
 func (s subject) Seen() string {
 	switch {
+	case s.Delivery != nil && s.Delivery.Outcome == "":
+		return "not retried"
 	case s.Delivery != nil:
-		return strings.TrimSpace("retried: " + phrase.Safe(string(s.Delivery.Outcome)))
+		return "retried: " + phrase.Safe(string(s.Delivery.Outcome))
 	case s.withheld():
 		return "withheld"
 	case s.Effect.Name != "":

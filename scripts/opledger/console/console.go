@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
@@ -57,6 +58,16 @@ const (
 	FirestoreMost = 4
 	FirestoreEnds = 20
 )
+
+// Limited returns the options with what fits their ledger, which Where names: a page of a SQLite file
+// costs nothing.
+func (o Options) Limited() Options {
+	o.Most, o.Ends, o.Every = FirestoreMost, FirestoreEnds, 30*time.Second
+	if strings.Contains(o.Where, "sqlite:") {
+		o.Most, o.Ends, o.Every = 100, 50, 2*time.Second
+	}
+	return o
+}
 
 // A Console serves the pages at / and below /console/.
 type Console struct {

@@ -17,17 +17,6 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 )
 
-// consoleEvery is how often a page of the console that is being watched is read again, from a store
-// in this process.
-const consoleEvery = 2 * time.Second
-
-// consoleMost is how many documents of each list the overview reads, as opledger status does, and
-// consoleEnds how many of the newest ends.
-const (
-	consoleMost = 100
-	consoleEnds = 50
-)
-
 // Actions returns what an operator's actions are done with, in the functions' own way.
 func (s *Server) Actions() *actions.Actions {
 	topic := s.options.Publisher != nil
@@ -60,12 +49,12 @@ func (s *Server) newConsole() {
 			Paused: s.settings.Handlers.Paused,
 		},
 		Where: s.options.Where, Interval: s.settings.Ledger.Interval, Settings: config.Describe(s.settings),
-		Most: consoleMost, Ends: consoleEnds, Every: consoleEvery, Log: s.options.Log,
+		Log: s.options.Log,
 	}
 	if s.options.Operator != "" {
 		options.Actions = s.Actions()
 	}
-	s.console = console.New(options)
+	s.console = console.New(options.Limited())
 	s.inside.Handle("GET /{$}", s.console)
 	s.inside.Handle("/console/", s.console)
 }
