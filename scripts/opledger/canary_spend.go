@@ -69,10 +69,7 @@ func (f *canarySpend) agree(ctx context.Context, outside environment, rules []le
 	}
 	question := fmt.Sprintf("--spend submits a batch of one request to %s, which costs money. Its job kind is %s, "+
 		"for which OPLEDGER_EFFECTS has %s. Go on?", f.model, canary.JobKind, effects)
-	if !confirmed(ctx, outside, question) {
-		return errors.New("nothing was sent; answer y, or pass --yes")
-	}
-	return nil
+	return agree(ctx, outside, question, "nothing was sent")
 }
 
 // open returns what the step works with.

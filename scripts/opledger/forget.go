@@ -34,16 +34,16 @@ func newForget(outside environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			agree := func(question string) error {
-				if yes || confirmed(cmd.Context(), outside, question) {
+			ask := func(question string) error {
+				if yes {
 					return nil
 				}
-				return errors.New("nothing was deleted; answer y, or pass --yes")
+				return agree(cmd.Context(), outside, question, "nothing was deleted")
 			}
 			if intent {
-				err = forgetIntent(cmd.Context(), outside, l, args[0], agree)
+				err = forgetIntent(cmd.Context(), outside, l, args[0], ask)
 			} else {
-				err = forget(cmd.Context(), outside, l, name, agree)
+				err = forget(cmd.Context(), outside, l, name, ask)
 			}
 			return errors.Join(withRemedy(err), closeStore())
 		},

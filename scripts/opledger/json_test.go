@@ -127,3 +127,21 @@ func TestJSONErrors(t *testing.T) {
 		objects(t, s.err)
 	}
 }
+
+// TestJSONAsksNothing: with --json a command that would ask does nothing, and says how to do it.
+func TestJSONAsksNothing(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.dead("batches/a")
+	for kept, args := range map[string][]string{
+		"nothing was deleted":   {"forget", "a"},
+		"nothing was published": {"replay", "--dead"},
+	} {
+		s := cli(t, nil, append(args, "--json", "--store", f.store())...).want(t, exitUsage)
+		lines := objects(t, s.err)
+		said, _ := lines[len(lines)-1]["error"].(map[string]any)
+		if said["message"] != kept+"; with --json no question is asked: pass --yes" || s.out != "" {
+			t.Errorf("%v: %s%s", args, s.out, s.err)
+		}
+	}
+}

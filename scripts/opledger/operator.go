@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os/user"
 	"strings"
@@ -15,6 +16,18 @@ func operatorName() (string, error) {
 		return "", fmt.Errorf("finding the user of this machine: %w; name one with --by", err)
 	}
 	return who.Username, nil
+}
+
+// agree asks, and returns an error that begins with kept, such as "nothing was deleted", where the
+// answer is not yes. With --json it asks nothing: stderr has one object on each line.
+func agree(ctx context.Context, outside environment, question, kept string) error {
+	if outside.json {
+		return usageError{errors.New(kept + "; with --json no question is asked: pass --yes")}
+	}
+	if !confirmed(ctx, outside, question) {
+		return errors.New(kept + "; answer y, or pass --yes")
+	}
+	return nil
 }
 
 // confirmed asks on stderr and reads the answer from stdin; no answer means no, and so does an

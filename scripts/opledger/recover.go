@@ -109,8 +109,10 @@ func (d recoverer) recover(ctx context.Context, lost evidence) error {
 		phrase.Counted(len(missing.Intents), "intent"), phrase.Counted(len(missing.Operations), "operation"),
 		phrase.Counted(len(missing.Effects), "effect"))
 	if n > 0 && !d.dryRun {
-		if !d.yes && !confirmed(ctx, d.outside, question) {
-			return errors.New("nothing was changed; answer y, or pass --yes")
+		if !d.yes {
+			if err := agree(ctx, d.outside, question, "nothing was changed"); err != nil {
+				return err
+			}
 		}
 		if err := d.write(ctx, missing); err != nil {
 			return err

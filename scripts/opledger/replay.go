@@ -171,8 +171,10 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, run *r
 		question = fmt.Sprintf("Continue with the remaining %d of %s?", len(run.targets)-run.sent, howMany(run.targets))
 	}
 	asks := selection.name.Key == "" || selection.rerun && len(run.targets) > 1
-	if asks && !r.yes && !confirmed(ctx, r.outside, question) {
-		return errors.New("nothing was published; answer y, or pass --yes")
+	if asks && !r.yes {
+		if err := agree(ctx, r.outside, question, "nothing was published"); err != nil {
+			return err
+		}
 	}
 	if err := prefixed("--journal", r.journal.begin(run)); err != nil {
 		return err

@@ -33,6 +33,9 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 	switch {
 	case len(targets) == 0:
 		out.line("nothing to run again; --rerun runs what is done once more")
+	case !ran && run.sent > 0:
+		out.line(fmt.Sprintf("would run the remaining %d of %s again; this call published nothing",
+			len(targets)-run.sent, howMany(targets)))
 	case !ran:
 		out.line("would run " + howMany(targets) + " again; nothing was published")
 	case r.unwatched():

@@ -86,6 +86,9 @@ func (f *serveFlags) run(cmd *cobra.Command, outside environment) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
+	if f.simulate.on && len(only(theirs, "OPLEDGER_EFFECTS")) > 0 {
+		printRealEffects(outside, settings.Ledger)
+	}
 	operator, err := actingOperator(f.act)
 	if err != nil {
 		return err

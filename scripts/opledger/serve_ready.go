@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/config"
 )
 
 // ready returns the lines on stdout that say that serve is ready, and what to do next. theirs are
@@ -74,6 +75,16 @@ func printReplaced(outside environment, theirs []string) {
 	if set := names(only(theirs, replaced()...)); len(set) > 0 {
 		_, _ = fmt.Fprintf(outside.err, "opledger: --simulate leaves out %s\n", strings.Join(set, ", "))
 	}
+}
+
+// printRealEffects says on stderr what simulated operations lead to outside of this process.
+func printRealEffects(outside environment, settings config.Ledger) {
+	names := make([]string, len(settings.Effects))
+	for i, effect := range settings.Effects {
+		names[i] = effect.Name
+	}
+	_, _ = fmt.Fprintln(outside.err, "opledger: the effects of OPLEDGER_EFFECTS run for real: "+
+		strings.Join(names, ", ")+"; unset it to leave them out")
 }
 
 // names returns the names of the variables that are set, and not empty, each once.

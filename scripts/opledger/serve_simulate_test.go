@@ -226,7 +226,9 @@ func TestSimulateItems(t *testing.T) {
 		t.Errorf("a terminal keeps what is real: %s", all)
 	}
 	file, store := s.exports(), s.variable("OPLEDGER_STORE")
-	s.stop()
+	if log := s.stop(); !strings.Contains(log, "opledger: the effects of OPLEDGER_EFFECTS run for real: store; ") {
+		t.Errorf("it does not say what it runs for real: %s", log)
+	}
 	if _, err := os.Stat(filepath.Dir(file)); !errors.Is(err, fs.ErrNotExist) || store != f.store() {
 		t.Errorf("%s is left (%v), and the ledger is in %s", file, err, store)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -26,9 +25,11 @@ func newWebhookDelete(outside environment) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if !yes && !confirmed(ctx, outside, fmt.Sprintf("Delete webhook %s, which delivers to %s?",
-					phrase.Safe(hook.ID), phrase.Safe(hook.URI))) {
-					return errors.New("nothing was deleted; answer y, or pass --yes")
+				if !yes {
+					question := fmt.Sprintf("Delete webhook %s, which delivers to %s?", phrase.Safe(hook.ID), phrase.Safe(hook.URI))
+					if err := agree(ctx, outside, question, "nothing was deleted"); err != nil {
+						return err
+					}
 				}
 				if err := a.gemini.Delete(ctx, hook.ID); err != nil {
 					return err
