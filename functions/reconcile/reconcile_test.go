@@ -88,7 +88,7 @@ func TestPass(t *testing.T) {
 	sim.AnswerNext(geminisim.OpGet, "", geminisim.ErrorAnswer(503, "later")) // the other is not found
 	api := httptest.NewServer(sim.Handler())
 	defer api.Close()
-	client, err := lookup.NewClient(t.Context(), lookup.Options{APIKey: "k", BaseURL: api.URL, HTTP: api.Client()})
+	client, err := lookup.NewClient(lookup.Options{APIKey: "k", BaseURL: api.URL, HTTP: api.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,7 @@ func newWorld(t *testing.T, o options) *world {
 	if o.gate == nil {
 		o.gate = func(*world) *trust.Gate { return w.fixedGate(o) }
 	}
-	client, err := lookup.NewClient(t.Context(), lookup.Options{APIKey: "key", BaseURL: w.api.URL, HTTP: w.api.Client(),
+	client, err := lookup.NewClient(lookup.Options{APIKey: "key", BaseURL: w.api.URL, HTTP: w.api.Client(),
 		Now: w.clock.Now})
 	if err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ func (f *canarySpend) open(ctx context.Context, settings config.Gemini, endpoint
 	if err != nil {
 		return nil, err
 	}
-	hooks, err := webhooks.NewClient(ctx, webhooks.Options{APIKey: key, BaseURL: settings.BaseURL})
+	hooks, err := webhooks.NewClient(webhooks.Options{APIKey: key, BaseURL: settings.BaseURL})
 	if err != nil {
 		return nil, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
 	}

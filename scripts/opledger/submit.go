@@ -127,7 +127,7 @@ func (f *submitFlags) submit(
 func newSubmitter(
 	ctx context.Context, l *ledger.Ledger, settings config.Gemini, key string, redactor *diag.Redactor,
 ) (*submit.Submitter, error) {
-	lists, err := lookup.NewClient(ctx, lookup.Options{APIKey: key, BaseURL: settings.BaseURL})
+	lists, err := lookup.NewClient(lookup.Options{APIKey: key, BaseURL: settings.BaseURL})
 	if err != nil {
 		return nil, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
 	}

@@ -111,7 +111,7 @@ func openWebhookAdmin(ctx context.Context, outside environment, flags webhookFla
 	if err != nil {
 		return nil, err
 	}
-	admin.gemini, err = webhooks.NewClient(ctx, webhooks.Options{APIKey: key, BaseURL: settings.Gemini.BaseURL})
+	admin.gemini, err = webhooks.NewClient(webhooks.Options{APIKey: key, BaseURL: settings.Gemini.BaseURL})
 	if err != nil {
 		return nil, err
 	}

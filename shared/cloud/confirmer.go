@@ -19,7 +19,7 @@ func Confirmer(l *ledger.Ledger, settings config.Gemini) *confirm.Confirmer {
 			return nil, err
 		}
 		// The client outlives the request that needs it first.
-		return lookup.NewClient(context.WithoutCancel(ctx), lookup.Options{APIKey: key, BaseURL: settings.BaseURL})
+		return lookup.NewClient(lookup.Options{APIKey: key, BaseURL: settings.BaseURL})
 	}
 	return confirm.New(confirm.Options{Ledger: l, Gemini: connect, Now: time.Now})
 }

@@ -30,12 +30,12 @@ func Reconciler(ctx context.Context, settings Reconcile, log *slog.Logger) (reco
 		return reconcile.Options{}, err
 	}
 	o := reconcile.Options{Adopt: settings.Discovery.Adopt, Dynamic: settings.Endpoint.Dynamic(), Log: log}
-	o.Gemini, err = lookup.NewClient(ctx, lookup.Options{APIKey: key, BaseURL: settings.Gemini.BaseURL})
+	o.Gemini, err = lookup.NewClient(lookup.Options{APIKey: key, BaseURL: settings.Gemini.BaseURL})
 	if err != nil {
 		return o, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
 	}
 	if settings.Endpoint.Checked() {
-		client, err := webhooks.NewClient(ctx, webhooks.Options{APIKey: key, BaseURL: settings.Gemini.BaseURL})
+		client, err := webhooks.NewClient(webhooks.Options{APIKey: key, BaseURL: settings.Gemini.BaseURL})
 		if err != nil {
 			return o, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
 		}

@@ -22,7 +22,7 @@ const endpointURL = "https://webhook-abc-uc.a.run.app/"
 // endpoint returns the webhook's client, and creates the webhook in a state, unless that is empty.
 func (w *world) endpoint(state string) (*reconcile.Endpoint, string) {
 	w.Helper()
-	client, err := webhooks.NewClient(w.Context(), webhooks.Options{APIKey: "key", BaseURL: w.server.URL,
+	client, err := webhooks.NewClient(webhooks.Options{APIKey: "key", BaseURL: w.server.URL,
 		HTTP: w.server.Client()})
 	if err != nil {
 		w.Fatal(err)

@@ -82,7 +82,7 @@ func newWorldWith(t testing.TB, s setting) *world {
 	t.Cleanup(w.sim.Close)
 	w.server = httptest.NewServer(http.HandlerFunc(w.gemini))
 	t.Cleanup(w.server.Close)
-	w.client, err = lookup.NewClient(t.Context(), lookup.Options{APIKey: "key", BaseURL: w.server.URL,
+	w.client, err = lookup.NewClient(lookup.Options{APIKey: "key", BaseURL: w.server.URL,
 		HTTP: w.server.Client()})
 	if err != nil {
 		t.Fatal(err)

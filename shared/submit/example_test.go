@@ -38,7 +38,7 @@ func nightly(ctx context.Context, night time.Time) (err error) {
 	if err != nil {
 		return err
 	}
-	lists, err := lookup.NewClient(ctx, lookup.Options{APIKey: key})
+	lists, err := lookup.NewClient(lookup.Options{APIKey: key})
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 
 	"google.golang.org/genai/interactions/models/interactions"
 	"google.golang.org/genai/interactions/models/operations"
+	"google.golang.org/genai/interactions/retry"
 
-	"github.com/opledger/opledger/shared/gemini/genaisdk"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -24,8 +24,9 @@ func (s *Submitter) Interaction(
 	}
 	return s.Submit(ctx, job, operation.Interactions, func(ctx context.Context, mark Mark) (string, error) {
 		// This half of the SDK retries four times by default, even a creation.
+		once := operations.WithRetries(retry.Config{Strategy: "none"})
 		created, err := s.options.Gemini.Interactions.Create(
-			ctx, operations.CreateInteractionRequest{Body: mark.interaction(body)}, genaisdk.Once(),
+			ctx, operations.CreateInteractionRequest{Body: mark.interaction(body)}, once,
 		)
 		if err != nil {
 			return "", err

@@ -82,7 +82,7 @@ func (w *world) submitterAt(url string) *submit.Submitter {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	lists, err := lookup.NewClient(w.t.Context(), lookup.Options{APIKey: "key", BaseURL: url, HTTP: w.http})
+	lists, err := lookup.NewClient(lookup.Options{APIKey: "key", BaseURL: url, HTTP: w.http})
 	if err != nil {
 		w.t.Fatal(err)
 	}

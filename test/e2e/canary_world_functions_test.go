@@ -42,7 +42,7 @@ func (d *deployment) webhookFunction() http.Handler {
 		Transport: d.api.Client().Transport, Log: slog.New(slog.DiscardHandler),
 	})
 	d.must(err)
-	client, err := lookup.NewClient(d.Context(), lookup.Options{APIKey: "key", BaseURL: d.api.URL})
+	client, err := lookup.NewClient(lookup.Options{APIKey: "key", BaseURL: d.api.URL})
 	d.must(err)
 	gate, err := trust.New(trust.Options{
 		Dynamic:   tokens,
@@ -77,7 +77,7 @@ func (d *deployment) effectsFunction() http.Handler {
 
 func (d *deployment) reconcileFunction() http.Handler {
 	d.Helper()
-	client, err := lookup.NewClient(d.Context(), lookup.Options{APIKey: "key", BaseURL: d.api.URL})
+	client, err := lookup.NewClient(lookup.Options{APIKey: "key", BaseURL: d.api.URL})
 	d.must(err)
 	log := d.printer("opledger-reconcile")
 	return reconcile.New(reconcile.Options{

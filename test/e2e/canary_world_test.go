@@ -145,7 +145,7 @@ func (d *deployment) openGemini() {
 // registerWebhook creates the webhook at Gemini, and stores its secret. It returns its id.
 func (d *deployment) registerWebhook() string {
 	d.Helper()
-	client, err := webhooks.NewClient(d.Context(), webhooks.Options{APIKey: "key", BaseURL: d.api.URL})
+	client, err := webhooks.NewClient(webhooks.Options{APIKey: "key", BaseURL: d.api.URL})
 	d.must(err)
 	made, err := client.Create(d.Context(), "opledger", d.webhook.URL)
 	d.must(err)

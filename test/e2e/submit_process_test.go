@@ -99,7 +99,7 @@ func (s submission) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	lists, err := lookup.NewClient(ctx, lookup.Options{APIKey: "submitter"})
+	lists, err := lookup.NewClient(lookup.Options{APIKey: "submitter"})
 	if err != nil {
 		return err
 	}

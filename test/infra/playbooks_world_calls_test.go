@@ -35,7 +35,7 @@ func (o *oncall) run() {
 	o.code = 0
 	var err error
 	versions := o.secrets.Versions(storedKey)
-	o.client, err = lookup.NewClient(o.Context(), lookup.Options{
+	o.client, err = lookup.NewClient(lookup.Options{
 		APIKey: versions[0].Data, BaseURL: o.gemini.URL, HTTP: o.gemini.Client(), Now: o.clock.Now,
 	})
 	if err != nil {

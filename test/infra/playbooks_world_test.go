@@ -156,7 +156,7 @@ func (o *oncall) openSite() {
 	o.Cleanup(o.site.Close)
 	o.sim.Close()
 	o.sim = geminisim.New(geminisim.Config{Now: o.clock.Now, Audience: audience, HTTP: o.site.Client()})
-	client, err := webhooks.NewClient(o.Context(), webhooks.Options{APIKey: "key", BaseURL: o.gemini.URL})
+	client, err := webhooks.NewClient(webhooks.Options{APIKey: "key", BaseURL: o.gemini.URL})
 	if err != nil {
 		o.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func (w *world) pass(at *sharedreconcile.Endpoint) {
 // endpoint makes Gemini's webhook in a state; none if that is empty.
 func (w *world) endpoint(state string) *sharedreconcile.Endpoint {
 	w.Helper()
-	client, err := webhooks.NewClient(w.Context(), webhooks.Options{APIKey: "key", BaseURL: w.api.URL,
+	client, err := webhooks.NewClient(webhooks.Options{APIKey: "key", BaseURL: w.api.URL,
 		HTTP: w.api.Client()})
 	if err != nil {
 		w.Fatal(err)

@@ -27,7 +27,7 @@ func (w *world) openGemini() {
 		w.api.Close()
 	})
 	var err error
-	w.client, err = lookup.NewClient(w.Context(), lookup.Options{APIKey: "key", BaseURL: w.api.URL, HTTP: w.api.Client(),
+	w.client, err = lookup.NewClient(lookup.Options{APIKey: "key", BaseURL: w.api.URL, HTTP: w.api.Client(),
 		Now: w.clock.Now})
 	if err != nil {
 		w.Fatal(err)

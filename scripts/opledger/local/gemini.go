@@ -48,7 +48,7 @@ func onlyLoopback(next http.Handler) http.Handler {
 // CreateWebhook makes Gemini deliver every event that a webhook can get to a URL. It returns the
 // secret that signs them.
 func (g *Gemini) CreateWebhook(ctx context.Context, url string) (secret string, err error) {
-	client, err := webhooks.NewClient(ctx, webhooks.Options{APIKey: APIKey, BaseURL: g.URL})
+	client, err := webhooks.NewClient(webhooks.Options{APIKey: APIKey, BaseURL: g.URL})
 	if err != nil {
 		return "", err
 	}

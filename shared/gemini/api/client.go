@@ -1,12 +1,9 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -15,8 +12,6 @@ import (
 )
 
 const (
-	// defaultMaxAnswer is what one answer to the SDK may have, in bytes.
-	defaultMaxAnswer = 32 << 20
 	// maxHeaderBytes bounds the headers of one answer.
 	maxHeaderBytes = 64 << 10
 	// headerTimeout ends a request whose answer does not begin.
@@ -38,9 +33,6 @@ type Options struct {
 	// Timeout ends a request and the reading of its answer, where HTTP is nil. Zero: what the
 	// package that uses the options documents.
 	Timeout time.Duration
-	// MaxAnswer bounds, in bytes, an answer that the SDK reads, which is held in memory. Zero: 32
-	// MiB.
-	MaxAnswer int64
 	// Now tells the time, which turns the date in a Retry-After header into a duration. Nil:
 	// time.Now.
 	Now func() time.Time
@@ -74,7 +66,6 @@ func CheckKey(text string) (string, error) {
 type Client struct {
 	http      *http.Client
 	base, key string
-	maxAnswer int64
 	redactor  *diag.Redactor // of what others say of requests
 	now       func() time.Time
 }
@@ -90,10 +81,7 @@ func New(o Options) (*Client, error) {
 	if err := CheckBaseURL(base); err != nil {
 		return nil, fmt.Errorf("the base URL of Gemini: %w", err)
 	}
-	c := &Client{base: base, key: key, maxAnswer: o.MaxAnswer, redactor: diag.ForAPIKey(key, base), now: o.Now}
-	if c.maxAnswer <= 0 {
-		c.maxAnswer = defaultMaxAnswer
-	}
+	c := &Client{base: base, key: key, redactor: diag.ForAPIKey(key, base), now: o.Now}
 	if c.now == nil {
 		c.now = time.Now
 	}
@@ -127,51 +115,3 @@ func (c *Client) GoString() string { return c.String() }
 // Redact returns at most limit bytes of a text that a server chose, without the API key and without
 // what the base URL holds beside the host.
 func (c *Client) Redact(text string, limit int) string { return c.redactor.Cut(text, limit) }
-
-// Get asks for a resource, such as "batches/abc", and returns the body of a 200 to be read as it
-// comes, of any size. The caller must close it; ctx must live as long as it is read.
-//
-// Any other answer is an *Error. An error, of Get or of the body, that wraps ErrInterrupted is of
-// the connection.
-func (c *Client) Get(ctx context.Context, resource string, query url.Values) (io.ReadCloser, error) {
-	address, err := url.JoinPath(c.base, version, resource)
-	if err != nil {
-		return nil, fmt.Errorf("making the address of %s: %w", resource, c.redactor.Error(err))
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
-	if err != nil {
-		return nil, fmt.Errorf("making the request for %s: %w", resource, c.redactor.Error(err))
-	}
-	request.URL.RawQuery = query.Encode()
-	request.Header.Set("X-Goog-Api-Key", c.key)
-	response, err := c.http.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("fetching %s: %w", resource, interrupted{c.redactor.Error(err)})
-	}
-	if response.StatusCode == http.StatusOK {
-		return &body{ReadCloser: response.Body}, nil
-	}
-	defer response.Body.Close() //nolint:errcheck // the answer has been judged by its status
-	return nil, c.refusal(resource, response)
-}
-
-// An Access is what a client of the official SDK needs to send through a Client. It is never
-// printed, because it holds the key.
-type Access struct {
-	HTTP                  *http.Client
-	BaseURL, Version, Key string
-}
-
-// String shows neither the key nor the address.
-func (a Access) String() string { return "api.Access" }
-
-// GoString is String, for %#v.
-func (a Access) GoString() string { return a.String() }
-
-// Access returns what the SDK needs to send through c. Each of its calls must be made under a
-// context of [Client.Watch].
-func (c *Client) Access() Access {
-	guarded := *c.http
-	guarded.Transport = &transport{next: guarded.Transport, client: c}
-	return Access{HTTP: &guarded, BaseURL: c.base, Version: version, Key: c.key}
-}

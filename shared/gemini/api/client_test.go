@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -47,12 +46,9 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestNewEnvironment: the environment may say where Gemini is, but neither which key nor which
-// service to use. Not parallel, because it sets variables.
+// TestNewEnvironment: the environment may say where Gemini is, but not which key to use. Not
+// parallel, because it sets variables.
 func TestNewEnvironment(t *testing.T) {
-	t.Setenv("GOOGLE_GENAI_USE_VERTEXAI", "1")
-	t.Setenv("GOOGLE_CLOUD_PROJECT", "p")
-	t.Setenv("GOOGLE_CLOUD_LOCATION", "l")
 	t.Setenv("GEMINI_API_KEY", "another-key")
 	var asked []string
 	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -63,7 +59,7 @@ func TestNewEnvironment(t *testing.T) {
 		t.Setenv("GOOGLE_GEMINI_BASE_URL", o.BaseURL)
 		o.BaseURL = ""
 	})
-	if err := errors.Join(get(t.Context(), client), bySDK(t.Context(), client)); err != nil {
+	if err := errors.Join(get(t.Context(), client), call(t.Context(), client)); err != nil {
 		t.Error(err)
 	}
 	want := "/v1beta/batches/abc " + apiKey + ", /v1beta/operations/abc " + apiKey
@@ -76,24 +72,6 @@ func TestNewEnvironment(t *testing.T) {
 	t.Setenv("GOOGLE_GEMINI_BASE_URL", "http://elsewhere")
 	if client, err := api.New(api.Options{APIKey: apiKey}); err == nil || client != nil {
 		t.Error("the environment makes it send the key in clear text")
-	}
-}
-
-// TestGet: one GET, the key in a header only, and the query as it was given.
-func TestGet(t *testing.T) {
-	t.Parallel()
-	client := serve(t, func(_ http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet || r.URL.RequestURI() != "/v1beta/files/a:download?alt=media" ||
-			r.Header.Get("X-Goog-Api-Key") != apiKey {
-			t.Errorf("%s %s with key %q", r.Method, r.URL, r.Header.Get("X-Goog-Api-Key"))
-		}
-	})
-	body, err := client.Get(t.Context(), "files/a:download", url.Values{"alt": {"media"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := body.Close(); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -5,10 +5,11 @@
 //     loopback interface. Redirects are not followed, because net/http would carry the header
 //     along.
 //   - An answer is bounded: its headers, unless Options.HTTP has a transport of its own, what is
-//     read of a refusal, and what the SDK holds in memory. [Client.Get] returns a body of any size,
-//     for [NewJSON] to read one value at a time.
+//     read of a refusal, and what is held in memory. [Client.Get] returns a body of any size, for
+//     [NewJSON] to read one value at a time.
 //   - An answer other than 200 is an [*Error] with its HTTP status and what it asks to wait.
 //   - No error and no printed value holds the API key, or a password in the base URL.
 //
-// Nothing is repeated here: not by this package, and not by the SDK, given [Once].
+// Nothing is repeated here. The official SDK is not used: what it imports would start with every
+// function. The tests of the three packages hold their requests and answers against it.
 package api

@@ -39,8 +39,7 @@ func (e interrupted) Unwrap() error { return e.error }
 
 func (interrupted) Is(target error) bool { return target == ErrInterrupted }
 
-// An Error is an answer other than 200. It holds no error of the SDK, because those can hold a
-// whole answer and whatever a server repeats of the request, the API key among it.
+// An Error is an answer other than 200.
 type Error struct {
 	// Resource is what was asked for.
 	Resource string

@@ -15,7 +15,7 @@ import (
 	"github.com/opledger/opledger/shared/gemini/api"
 )
 
-// TestError: what an answer other than 200 says, the same for Get and for the SDK.
+// TestError: what an answer other than 200 says, the same for Get and Call.
 func TestError(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-	"google.golang.org/genai"
 
 	"github.com/opledger/opledger/shared/gemini/api"
-	"github.com/opledger/opledger/shared/gemini/genaisdk"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -47,16 +45,10 @@ func get(ctx context.Context, c *api.Client) error {
 	return body.Close()
 }
 
-// bySDK makes a request with the SDK.
-func bySDK(ctx context.Context, c *api.Client) error {
-	sdk, err := genaisdk.New(ctx, c)
-	if err != nil {
-		return err
-	}
-	ctx, x := c.Watch(ctx)
-	_, err = sdk.Operations.GetVideosOperation(ctx, &genai.GenerateVideosOperation{Name: "operations/abc"}, nil)
-	return x.Err(err)
+// call makes a request with Call.
+func call(ctx context.Context, c *api.Client) error {
+	return c.Call(ctx, http.MethodGet, "operations/abc", nil, nil, &struct{}{})
 }
 
 // ways are the two ways to make a request.
-var ways = map[string]func(context.Context, *api.Client) error{"Get": get, "SDK": bySDK}
+var ways = map[string]func(context.Context, *api.Client) error{"Get": get, "Call": call}

@@ -32,8 +32,8 @@ const (
 	// BadAnswer: an answer that is not what the API promises, such as HTML, or one about another
 	// operation. Malformed inline results alone do not make a batch a bad answer.
 	BadAnswer = "bad-answer"
-	// TooLarge: an answer larger than Options.MaxAnswer, a page of too many batches, or a batch
-	// with one value of more than 32 MiB. A batch may have any number of inline results.
+	// TooLarge: an answer about a video or an interaction of more than 32 MiB, a page of too many
+	// batches, or a batch with one value of more than 32 MiB. It may have any number of inline results.
 	TooLarge = "too-large"
 	// Indeterminate: Gemini says that the operation is done, but not how it ended, as it did for
 	// live videos.

@@ -3,7 +3,6 @@ package lookup
 import (
 	"context"
 	"io"
-	"net/url"
 	"strings"
 	"time"
 
@@ -15,31 +14,16 @@ import (
 // lookupBatch looks up one batch.
 func (c *Client) lookupBatch(ctx context.Context, name operation.Name, path string) Answer {
 	var batch resource
-	failure := c.get(ctx, path, nil, func(body io.Reader) (err error) {
+	failure := c.get(ctx, name.Resource, path, nil, func(body io.Reader) (err error) {
 		if batch, err = readBatch(body); err == nil {
 			err = isAbout(name, batch.name)
 		}
 		return err
 	})
 	if failure != nil {
-		failure.Resource = name.Resource
 		return unknown(failure)
 	}
 	return c.batchAnswer(name.Resource, batch)
-}
-
-// get requests path without the SDK and calls read with the body of a 200, which is streamed. It
-// returns nil or what went wrong.
-func (c *Client) get(ctx context.Context, path string, query url.Values, read func(io.Reader) error) *LookupError {
-	body, err := c.api.Get(ctx, path, query)
-	if err == nil {
-		defer func() { _ = body.Close() }()
-		err = read(body)
-	}
-	if err != nil {
-		return c.failure(path, err)
-	}
-	return nil
 }
 
 // batchAnswer returns the answer that a batch gives.

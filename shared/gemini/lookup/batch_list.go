@@ -15,6 +15,8 @@ import (
 const (
 	// MaxPageSize is the largest number of batches in a page.
 	MaxPageSize = 1000
+	// batches is the collection that is listed.
+	batches = string(operation.Batches)
 	// maxDisplayName and maxPageToken bound, in bytes, what a page keeps of texts from outside.
 	maxDisplayName = 512
 	maxPageToken   = 4 << 10
@@ -59,7 +61,7 @@ func (c *Client) ListBatches(ctx context.Context, pageSize int, pageToken string
 		page  Page
 		whole resource
 	)
-	failure := c.get(ctx, string(operation.Batches), query, func(body io.Reader) (err error) {
+	failure := c.get(ctx, batches, batches, query, func(body io.Reader) (err error) {
 		whole, err = readPage(body, &page.NextPageToken, func(batch resource) error {
 			if len(page.Batches) == MaxPageSize {
 				return fmt.Errorf("%w: the page has more than %d batches", api.ErrTooLarge, MaxPageSize)
@@ -73,7 +75,7 @@ func (c *Client) ListBatches(ctx context.Context, pageSize int, pageToken string
 		return err
 	})
 	if failure == nil && whole.failed {
-		failure = c.problem(string(operation.Batches), NoState, "the answer is not a page of batches%s", whole.complaint())
+		failure = c.problem(batches, NoState, "the answer is not a page of batches%s", whole.complaint())
 	}
 	if failure != nil {
 		page.NextPageToken = "" // not to be followed past what was not read
@@ -91,7 +93,7 @@ func (c *Client) entry(batch resource) Batch {
 	entry := Batch{DisplayName: diag.Cut(batch.displayName, maxDisplayName)}
 	if err != nil {
 		entry.Answer = batch.describe(
-			unknown(c.problem(string(operation.Batches), BadAnswer, "an entry of the page: %s", err)),
+			unknown(c.problem(batches, BadAnswer, "an entry of the page: %s", err)),
 		)
 		return entry
 	}

@@ -1,35 +1,26 @@
 package lookup
 
 import (
-	"context"
 	"fmt"
 	"time"
 
-	"google.golang.org/genai"
-
 	"github.com/opledger/opledger/shared/gemini/api"
-	"github.com/opledger/opledger/shared/gemini/genaisdk"
 )
 
 // defaultTimeout bounds a request and the reading of its answer. Gemini itself was reported to give
 // up on some batches after 60 s.
 const defaultTimeout = 30 * time.Second
 
-// Options says how to reach Gemini. Its Timeout is by default 30 s. Its MaxAnswer bounds the answer
-// about a video or an interaction, so that one record cannot exhaust the memory of a pass [R6].
-// Batches are streamed and may have any size; over 1 GB was seen.
+// Options says how to reach Gemini. Its Timeout is by default 30 s.
 type Options = api.Options
 
 // A Client looks operations up at Gemini. It is safe for concurrent use and needs no closing. It
 // never repeats a failed request (the next pass does), and never changes anything at Gemini.
-type Client struct {
-	api *api.Client
-	sdk *genai.Client
-}
+type Client struct{ api *api.Client }
 
 // NewClient returns a client for the Gemini API. It sends nothing. Errors: as [api.New]; they hold
 // neither the key nor the address.
-func NewClient(ctx context.Context, o Options) (*Client, error) {
+func NewClient(o Options) (*Client, error) {
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout
 	}
@@ -37,11 +28,7 @@ func NewClient(ctx context.Context, o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a client for look-ups: %w", err)
 	}
-	sdk, err := genaisdk.New(ctx, base)
-	if err != nil {
-		return nil, fmt.Errorf("making a client for look-ups: %w", err)
-	}
-	return &Client{api: base, sdk: sdk}, nil
+	return &Client{api: base}, nil
 }
 
 // String never shows the key.

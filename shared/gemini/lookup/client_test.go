@@ -12,12 +12,12 @@ import (
 func TestNewClient(t *testing.T) {
 	t.Parallel()
 	for _, o := range []lookup.Options{{}, {APIKey: apiKey, BaseURL: "http://elsewhere"}} {
-		if client, err := lookup.NewClient(t.Context(), o); err == nil || client != nil ||
+		if client, err := lookup.NewClient(o); err == nil || client != nil ||
 			strings.Contains(err.Error(), apiKey) {
 			t.Errorf("%v, %v", client, err)
 		}
 	}
-	client, err := lookup.NewClient(t.Context(), lookup.Options{APIKey: apiKey})
+	client, err := lookup.NewClient(lookup.Options{APIKey: apiKey})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,16 +4,13 @@
 // word, after 404, 5xx or HTML, or with an error body under a 200. Only a known terminal state
 // ends an operation [R4].
 //
-// Each kind of operation has a file of its own:
+// Each kind of operation has a file of its own. Batches are streamed, one by one and in the pages of
+// [Client.ListBatches], which finds those that were never registered [G6]: their inline results can
+// be over 1 GB. A video or an interaction is held in memory and so is bounded: one record cannot
+// exhaust the memory of a pass [R6].
 //
-//   - Batches are read without the SDK. The SDK drops their error and their counts, and decodes
-//     their inline results into memory: these can be over 1 GB, or have a form that it cannot
-//     decode. [Client.ListBatches] streams pages of batches in the same way, to find those that
-//     were never registered [G6].
-//   - Videos (operations) and interactions are read with the official SDK.
-//
-// Every failed request gets its reason in one place, failure.go, from the HTTP status and not from
-// the SDK's five types of errors. No error, log line or printed value holds the API key.
+// Every failed request gets its reason in one place, failure.go, from the HTTP status. No error, log
+// line or printed value holds the API key.
 //
 // An answer becomes an operation.Event and is ingested like a delivery [M7]. The reducer does not
 // depend on which came first.

@@ -13,16 +13,15 @@ import (
 )
 
 const (
-	// maxErrorText bounds LookupError.Message, in bytes. Some of the SDK's errors hold the whole
-	// answer.
+	// maxErrorText bounds LookupError.Message, in bytes.
 	maxErrorText = 512
 	// maxQuoted bounds, in bytes, what an error repeats of a name.
 	maxQuoted = 120
 )
 
 // A LookupError says why an operation's state, or a page of a listing, is not known. It wraps
-// nothing but the end of a context: an error of the SDK can hold a whole answer, in which a server
-// may repeat the API key.
+// nothing but the end of a context: another error may quote the answer, in which a server may repeat
+// the API key.
 type LookupError struct {
 	// Resource is the requested name.
 	Resource string

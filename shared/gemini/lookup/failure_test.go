@@ -287,7 +287,7 @@ func timeAndTransport(t *testing.T, raw string) {
 	})
 	t.Run("no server", func(t *testing.T) {
 		t.Parallel()
-		client, err := lookup.NewClient(t.Context(), lookup.Options{APIKey: apiKey, BaseURL: "http://127.0.0.1:1"})
+		client, err := lookup.NewClient(lookup.Options{APIKey: apiKey, BaseURL: "http://127.0.0.1:1"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,16 +22,14 @@ func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 // answering returns a client whose every request is answered with a 200 and the present body.
 func answering(tb testing.TB, body *[]byte) *lookup.Client {
 	tb.Helper()
-	client, err := lookup.NewClient(
-		tb.Context(),
-		lookup.Options{APIKey: apiKey, BaseURL: "https://gemini.test", HTTP: &http.Client{
-			Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
-				return &http.Response{
-					StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: -1,
-					Body: io.NopCloser(bytes.NewReader(*body)), Request: req,
-				}, nil
-			}),
-		}},
+	client, err := lookup.NewClient(lookup.Options{APIKey: apiKey, BaseURL: "https://gemini.test", HTTP: &http.Client{
+		Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+			return &http.Response{
+				StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: -1,
+				Body: io.NopCloser(bytes.NewReader(*body)), Request: req,
+			}, nil
+		}),
+	}},
 	)
 	if err != nil {
 		tb.Fatal(err)

@@ -3,97 +3,88 @@ package lookup
 import (
 	"context"
 	"encoding/json"
-	"errors"
-
-	"google.golang.org/genai/interactions/models/interactions"
-	"google.golang.org/genai/interactions/models/operations"
+	"io"
 
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini"
-	"github.com/opledger/opledger/shared/gemini/genaisdk"
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// lookupInteraction looks up one interaction, by its id alone: the SDK would escape a slash in a
-// name.
-func (c *Client) lookupInteraction(ctx context.Context, name operation.Name, id string) (answer Answer) {
-	defer c.survive(name, &answer)
-	ctx, x := c.api.Watch(ctx)
-	response, err := c.sdk.Interactions.Get(ctx, operations.GetInteractionByIDRequest{ID: id},
-		genaisdk.Once())
-	if err == nil {
-		if response.InteractionSSEStreamEvent != nil {
-			_ = response.InteractionSSEStreamEvent.Close()
+// An interaction is what the ledger needs of Gemini's answer.
+type interaction struct {
+	ID      string `json:"id"`
+	Status  string `json:"status"`
+	Created string `json:"created"`
+	Updated string `json:"updated"`
+	Errors  []struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	} `json:"errors"`
+	Webhook struct {
+		UserMetadata json.RawMessage `json:"user_metadata"`
+	} `json:"webhook_config"`
+}
+
+// lookupInteraction looks up one interaction.
+func (c *Client) lookupInteraction(ctx context.Context, name operation.Name, path string) Answer {
+	var i interaction
+	failure := c.get(ctx, name.Resource, path, nil, func(body io.Reader) error {
+		if err := api.ReadObject(body, &i); err != nil {
+			return err
 		}
-		err = errors.New("the answer is a stream")
-		if response.Interaction != nil {
-			err = isAbout(name, text(response.Interaction.ID))
-		}
+		return isAbout(name, i.ID)
+	})
+	if failure != nil {
+		return unknown(failure)
 	}
-	if err := x.Err(err); err != nil {
-		return unknown(c.failure(name.Resource, err))
-	}
-	return c.interactionAnswer(name, response.Interaction)
+	return c.interactionAnswer(name, i)
 }
 
 // interactionAnswer returns the answer that an interaction gives.
-func (c *Client) interactionAnswer(name operation.Name, interaction *interactions.Interaction) Answer {
+func (c *Client) interactionAnswer(name operation.Name, i interaction) Answer {
 	var result operation.Result
-	if len(interaction.Errors) > 0 {
-		result.ErrorCode, result.ErrorMessage = c.errorTexts(
-			text(interaction.Errors[0].Code), text(interaction.Errors[0].Message),
-		)
+	if len(i.Errors) > 0 {
+		result.ErrorCode, result.ErrorMessage = c.errorTexts(i.Errors[0].Code, i.Errors[0].Message)
 	}
 	var answer Answer
-	switch state := interactionState(interaction.Status); {
+	switch state := interactionState(i.Status); {
 	case state.Known():
-		if interaction.Status == interactions.InteractionStatusIncomplete ||
-			interaction.Status == interactions.InteractionStatusBudgetExceeded {
-			result.ErrorCode = string(interaction.Status) // a failure without an error code [M1]
+		if i.Status == incomplete || i.Status == budgetExceeded {
+			result.ErrorCode = i.Status // a failure without an error code [M1]
 		}
-		answer = known(state, instant(text(interaction.Updated)), result)
-	case interaction.Status == "":
+		answer = known(state, instant(i.Updated), result)
+	case i.Status == "":
 		answer = unknown(c.problem(name.Resource, NoState, "the answer has no status"))
 	default:
 		answer = unknown(
-			c.problem(
-				name.Resource, UnknownState, "status %s is not known", diag.QuoteUpTo(string(interaction.Status), maxQuoted),
-			),
+			c.problem(name.Resource, UnknownState, "status %s is not known", diag.QuoteUpTo(i.Status, maxQuoted)),
 		)
 	}
-	answer.CreateTime = operation.Instant(instant(text(interaction.Created)))
-	if metadata, err := json.Marshal(interaction.WebhookConfig.GetUserMetadata()); err == nil {
-		answer.CorrelationID = gemini.CorrelationOf(metadata)
-	}
+	answer.CreateTime = operation.Instant(instant(i.Created))
+	answer.CorrelationID = gemini.CorrelationOf(i.Webhook.UserMetadata)
 	return answer
 }
 
+// The statuses of a failure that has no error code.
+const incomplete, budgetExceeded = "incomplete", "budget_exceeded"
+
 // interactionState maps Gemini's states to the ledger's, and any other word to operation.Unknown.
-func interactionState(status interactions.InteractionStatus) operation.State {
+func interactionState(status string) operation.State {
 	switch status {
-	case interactions.InteractionStatusQueued:
+	case "queued":
 		return operation.Pending
-	case interactions.InteractionStatusInProgress:
+	case "in_progress":
 		return operation.Running
-	case interactions.InteractionStatusRequiresAction, interactions.InteractionStatusRequiresContinuation:
+	case "requires_action", "requires_continuation":
 		return operation.RequiresAction
-	case interactions.InteractionStatusCompleted:
+	case "completed":
 		return operation.Succeeded
-	case interactions.InteractionStatusFailed,
-		interactions.InteractionStatusIncomplete,
-		interactions.InteractionStatusBudgetExceeded:
+	case "failed", incomplete, budgetExceeded:
 		return operation.Failed
-	case interactions.InteractionStatusCancelled:
+	case "cancelled":
 		return operation.Cancelled
 	default:
 		return operation.Unknown
 	}
-}
-
-// text returns "" for nil.
-func text(p *string) string {
-	if p == nil {
-		return ""
-	}
-	return *p
 }

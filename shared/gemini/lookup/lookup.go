@@ -3,6 +3,8 @@ package lookup
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/url"
 	"strings"
 
 	"github.com/opledger/opledger/shared/diag"
@@ -26,7 +28,7 @@ func (c *Client) Lookup(ctx context.Context, name operation.Name) Answer {
 	case operation.Operations:
 		path, ask = videoPath(name), c.lookupVideo
 	case operation.Interactions:
-		path, ask = name.Key.ID(), c.lookupInteraction
+		path, ask = string(name.Key), c.lookupInteraction
 	default:
 		return unknown(c.problem(name.Resource, Unsupported, "operations of this collection cannot be looked up"))
 	}
@@ -65,11 +67,18 @@ func isAbout(name operation.Name, said string) error {
 	return nil
 }
 
-// survive, deferred around a call of the SDK, turns a panic into an answer. The SDK asserts the
-// types of what the server sent, and panics on a 200 whose body is "null" or whose response is a
-// text. One such answer must not end a pass [R6].
-func (c *Client) survive(name operation.Name, answer *Answer) {
-	if problem := recover(); problem != nil {
-		*answer = unknown(c.problem(name.Resource, BadAnswer, "the client could not read the answer: %v", problem))
+// get requests path and calls read with the body of a 200, which is streamed. It returns nil or what
+// went wrong with the look-up of resource.
+func (c *Client) get(
+	ctx context.Context, resource, path string, query url.Values, read func(io.Reader) error,
+) *LookupError {
+	body, err := c.api.Get(ctx, path, query)
+	if err == nil {
+		defer func() { _ = body.Close() }()
+		err = read(body)
 	}
+	if err != nil {
+		return c.failure(resource, err)
+	}
+	return nil
 }

@@ -2,12 +2,12 @@ package lookup
 
 import (
 	"context"
+	"io"
 	"strconv"
 	"strings"
 	"time"
 
-	"google.golang.org/genai"
-
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -26,51 +26,67 @@ func videoPath(name operation.Name) string {
 	return strings.Join(append(segments[:max(len(segments)-2, 0)], string(name.Key)), "/")
 }
 
+// A video is what the ledger needs of Gemini's answer.
+type video struct {
+	Name     string         `json:"name"`
+	Done     bool           `json:"done"`
+	Error    map[string]any `json:"error"`
+	Response struct {
+		Generated struct {
+			Samples []struct {
+				Video struct {
+					URI     string `json:"uri"`
+					Encoded string `json:"encodedVideo"`
+				} `json:"video"`
+			} `json:"generatedSamples"`
+			FilteredCount   int      `json:"raiMediaFilteredCount"`
+			FilteredReasons []string `json:"raiMediaFilteredReasons"`
+		} `json:"generateVideoResponse"`
+	} `json:"response"`
+}
+
 // lookupVideo looks up one video.
-func (c *Client) lookupVideo(ctx context.Context, name operation.Name, path string) (answer Answer) {
-	defer c.survive(name, &answer)
-	ctx, x := c.api.Watch(ctx)
-	video, err := c.sdk.Operations.GetVideosOperation(ctx, &genai.GenerateVideosOperation{Name: path}, nil)
-	if err = x.Err(err); err == nil {
-		err = isAbout(name, video.Name)
+func (c *Client) lookupVideo(ctx context.Context, name operation.Name, path string) Answer {
+	var v video
+	failure := c.get(ctx, name.Resource, path, nil, func(body io.Reader) error {
+		if err := api.ReadObject(body, &v); err != nil {
+			return err
+		}
+		return isAbout(name, v.Name)
+	})
+	if failure != nil {
+		return unknown(failure)
 	}
-	if err != nil {
-		return unknown(c.failure(name.Resource, err))
-	}
-	return c.videoAnswer(name, video)
+	return c.videoAnswer(name, v)
 }
 
 // videoAnswer returns the answer that a video gives. Gemini gives no time for a video, so the
 // answer loses every tie [M4].
-func (c *Client) videoAnswer(name operation.Name, video *genai.GenerateVideosOperation) Answer {
-	code, message := errorOf(video.Error)
+func (c *Client) videoAnswer(name operation.Name, v video) Answer {
+	code, message := errorOf(v.Error)
 	switch {
-	case !video.Done && len(video.Error) > 0:
+	case !v.Done && len(v.Error) > 0:
 		return unknown(c.problem(name.Resource, NoState, "the answer is an error: %s: %s", code, message))
-	case !video.Done && video.Name == "":
+	case !v.Done && v.Name == "":
 		return unknown(c.problem(name.Resource, NoState, "the answer has no name and no state"))
-	case !video.Done:
+	case !v.Done:
 		return known(operation.Running, time.Time{}, operation.Result{})
-	case len(video.Error) > 0:
+	case len(v.Error) > 0:
 		state := operation.Failed
 		if code == codeCancelled {
 			state = operation.Cancelled
 		}
 		return c.ended(state, code, message)
 	}
-	response := video.Response
-	if response == nil {
-		response = new(genai.GenerateVideosResponse)
-	}
-	for _, sample := range response.GeneratedVideos {
-		if sample != nil && sample.Video != nil && (sample.Video.URI != "" || len(sample.Video.VideoBytes) > 0) {
+	for _, sample := range v.Response.Generated.Samples {
+		if sample.Video.URI != "" || sample.Video.Encoded != "" {
 			return known(operation.Succeeded, time.Time{}, operation.Result{
 				OutputFile: sample.Video.URI, Inline: sample.Video.URI == "",
 			})
 		}
 	}
-	if response.RAIMediaFilteredCount > 0 {
-		return c.ended(operation.Failed, filtered, strings.Join(response.RAIMediaFilteredReasons, "; "))
+	if v.Response.Generated.FilteredCount > 0 {
+		return c.ended(operation.Failed, filtered, strings.Join(v.Response.Generated.FilteredReasons, "; "))
 	}
 	return unknown(c.problem(name.Resource, Indeterminate, "it is done, and has neither a video nor an error"))
 }

@@ -33,7 +33,7 @@ func serve(t *testing.T, handler http.HandlerFunc, change ...func(*lookup.Option
 	for _, f := range change {
 		f(&opts)
 	}
-	client, err := lookup.NewClient(t.Context(), opts)
+	client, err := lookup.NewClient(opts)
 	if err != nil {
 		t.Fatal(err)
 	}

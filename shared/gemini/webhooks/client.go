@@ -1,14 +1,10 @@
 package webhooks
 
 import (
-	"context"
 	"fmt"
 	"time"
 
-	"google.golang.org/genai"
-
 	"github.com/opledger/opledger/shared/gemini/api"
-	"github.com/opledger/opledger/shared/gemini/genaisdk"
 )
 
 // timeout bounds one call of a Client.
@@ -19,23 +15,16 @@ type Options = api.Options
 
 // A Client manages webhooks. Every error of its methods is an *Error, or wraps ErrID. It is safe
 // for concurrent use and needs no closing.
-type Client struct {
-	api *api.Client
-	sdk *genai.Client
-}
+type Client struct{ api *api.Client }
 
 // NewClient returns a client for the Gemini API. It sends nothing. Errors: as [api.New]; they hold
 // neither the key nor the address.
-func NewClient(ctx context.Context, o Options) (*Client, error) {
+func NewClient(o Options) (*Client, error) {
 	base, err := api.New(o)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for webhooks: %w", err)
 	}
-	sdk, err := genaisdk.New(ctx, base)
-	if err != nil {
-		return nil, fmt.Errorf("making a client for webhooks: %w", err)
-	}
-	return &Client{api: base, sdk: sdk}, nil
+	return &Client{api: base}, nil
 }
 
 // String never shows the key.

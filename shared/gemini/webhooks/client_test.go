@@ -12,12 +12,12 @@ import (
 func TestNewClient(t *testing.T) {
 	t.Parallel()
 	for _, o := range []webhooks.Options{{}, {APIKey: apiKey, BaseURL: "http://elsewhere"}} {
-		if client, err := webhooks.NewClient(t.Context(), o); err == nil || client != nil ||
+		if client, err := webhooks.NewClient(o); err == nil || client != nil ||
 			strings.Contains(err.Error(), apiKey) {
 			t.Errorf("%v, %v", client, err)
 		}
 	}
-	client, err := webhooks.NewClient(t.Context(), webhooks.Options{APIKey: apiKey})
+	client, err := webhooks.NewClient(webhooks.Options{APIKey: apiKey})
 	if err != nil {
 		t.Fatal(err)
 	}

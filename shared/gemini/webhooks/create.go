@@ -7,11 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"google.golang.org/genai/interactions/models/operations"
-	sdk "google.golang.org/genai/interactions/models/webhooks"
-
-	"github.com/opledger/opledger/shared/gemini/genaisdk"
 )
 
 // Created is a new webhook, with its secret.
@@ -53,26 +48,20 @@ func (c *Client) Create(ctx context.Context, name, uri string) (Created, error) 
 }
 
 func (c *Client) create(ctx context.Context, name, uri string, events []string) (Created, error) {
-	body := sdk.WebhookInput{URI: uri}
-	if name != "" {
-		body.Name = &name
-	}
-	for _, event := range events {
-		body.SubscribedEvents = append(body.SubscribedEvents, sdk.WebhookSubscribedEvent(event))
-	}
+	body := struct {
+		Name   string   `json:"name,omitempty"`
+		Events []string `json:"subscribed_events"`
+		URI    string   `json:"uri"`
+	}{name, events, uri}
 	creating := call{doing: "creating a webhook for " + uri}
-	answer, err := do(ctx, c, creating, func(ctx context.Context) (*operations.CreateWebhookResponse, error) {
-		return c.sdk.Webhooks.Create(ctx, operations.CreateWebhookRequest{Body: body}, genaisdk.Once())
-	})
-	if err != nil {
+	var answer wire
+	if err := c.do(ctx, creating, http.MethodPost, collection, nil, body, &answer); err != nil {
 		return Created{}, err
 	}
-	created := Created{Webhook: fromSDK(answer.Webhook)}
-	if created.ID == "" {
+	if answer.ID == "" {
 		return Created{}, creating.unreadable("an answer without a webhook")
 	}
-	created.Secret = value(answer.Webhook.NewSigningSecret)
-	return created, nil
+	return Created{Webhook: answer.webhook(), Secret: answer.NewSecret}, nil
 }
 
 // listed matches the words before a list of accepted events, as in "Supported values: …".

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/opledger/opledger/shared/gemini/api"
@@ -16,8 +17,8 @@ const maxMessage = 512
 // ErrID says that an id is not a webhook's. Nothing was sent.
 var ErrID = errors.New("a webhook's id is letters, digits, - and _ only")
 
-// An Error says that a call failed. It wraps nothing but the end of a context: an error of the SDK
-// can hold a whole answer.
+// An Error says that a call failed. It wraps nothing but the end of a context: another error may
+// quote the answer.
 type Error struct {
 	// Doing is what was attempted, such as "pinging webhook abc".
 	Doing string
@@ -71,26 +72,26 @@ func (e *Error) advice() string {
 	}
 }
 
-// A call is one call of the SDK: what is attempted, and whether that changes nothing.
+// A call is one request: what is attempted, and whether that changes nothing.
 type call struct {
 	doing string
 	read  bool
 }
 
-// do makes a call of the SDK, bounded by timeout.
-func do[T any](ctx context.Context, c *Client, what call, ask func(context.Context) (T, error)) (answer T, err error) {
+// do makes a request, bounded by timeout, and reads the answer into answer. in and query may be nil.
+func (c *Client) do(
+	ctx context.Context, what call, method, resource string, query url.Values, in, answer any,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	ctx, x := c.api.Watch(ctx)
-	answer, err = ask(ctx)
-	if err := x.Err(err); err != nil {
-		return answer, what.failed(c, err)
+	if err := c.api.Call(ctx, method, resource, query, in, answer); err != nil {
+		return what.failed(c, err)
 	}
-	return answer, nil
+	return nil
 }
 
-// failed returns the Error for an error of package api, or of the SDK about a 200. The SDK quotes
-// such an answer, which may hold a secret, so its error is not repeated.
+// failed returns the Error for an error of package api. One about a 200 is not repeated: the answer
+// may hold a secret.
 func (what call) failed(c *Client, err error) *Error {
 	e := &Error{Doing: what.doing, read: what.read}
 	var refused *api.Error

@@ -3,13 +3,13 @@ package webhooks
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
-
-	"google.golang.org/genai/interactions/models/operations"
-	sdk "google.golang.org/genai/interactions/models/webhooks"
-
-	"github.com/opledger/opledger/shared/gemini/genaisdk"
 )
+
+// collection is where Gemini has the webhooks.
+const collection = "webhooks"
 
 // maxPages bounds List: a project has fewer than twenty thousand webhooks, and a page that leads to
 // itself must end.
@@ -20,27 +20,23 @@ func (c *Client) List(ctx context.Context) ([]Webhook, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout) // for all pages together
 	defer cancel()
 	listing := call{doing: "listing the webhooks", read: true}
-	size := 1000
-	request := operations.ListWebhooksRequest{PageSize: &size}
+	query := url.Values{"page_size": {"1000"}}
 	hooks := []Webhook{}
 	for range maxPages {
-		answer, err := do(ctx, c, listing, func(ctx context.Context) (*operations.ListWebhooksResponse, error) {
-			return c.sdk.Webhooks.List(ctx, request, genaisdk.Once())
-		})
-		if err != nil {
+		var page struct {
+			Webhooks      []wire `json:"webhooks"`
+			NextPageToken string `json:"next_page_token"`
+		}
+		if err := c.do(ctx, listing, http.MethodGet, collection, query, nil, &page); err != nil {
 			return nil, err
 		}
-		page := answer.WebhookListResponse
-		if page == nil {
-			return nil, listing.unreadable("an answer without a list")
+		for _, hook := range page.Webhooks {
+			hooks = append(hooks, hook.webhook())
 		}
-		for i := range page.Webhooks {
-			hooks = append(hooks, fromSDK(&page.Webhooks[i]))
-		}
-		if value(page.NextPageToken) == "" {
+		if page.NextPageToken == "" {
 			return hooks, nil
 		}
-		request.PageToken = page.NextPageToken
+		query.Set("page_token", page.NextPageToken)
 	}
 	return nil, listing.unreadable(fmt.Sprintf("more than %d pages", maxPages))
 }
@@ -59,96 +55,66 @@ func (c *Client) Find(ctx context.Context, uri string) ([]Webhook, error) {
 
 // Get returns a webhook.
 func (c *Client) Get(ctx context.Context, id string) (Webhook, error) {
-	reading, err := about("reading", id)
-	if err != nil {
+	var answer wire
+	if err := c.one(ctx, call{doing: "reading", read: true}, http.MethodGet, id, "", nil, &answer); err != nil {
 		return Webhook{}, err
 	}
-	reading.read = true
-	answer, err := do(ctx, c, reading, func(ctx context.Context) (*operations.GetWebhookResponse, error) {
-		return c.sdk.Webhooks.Get(ctx, operations.GetWebhookRequest{ID: id}, genaisdk.Once())
-	})
-	if err != nil {
-		return Webhook{}, err
-	}
-	return fromSDK(answer.Webhook), nil
+	return answer.webhook(), nil
 }
 
 // Ping makes Gemini send a ping to the webhook's address. nil means only that Gemini will try: it
 // does not report whether the receiver was reached.
 func (c *Client) Ping(ctx context.Context, id string) error {
-	pinging, err := about("pinging", id)
-	if err != nil {
-		return err
-	}
-	_, err = do(ctx, c, pinging, func(ctx context.Context) (*operations.PingWebhookResponse, error) {
-		return c.sdk.Webhooks.Ping(ctx, operations.PingWebhookRequest{ID: id}, genaisdk.Once())
-	})
-	return err
+	return c.one(ctx, call{doing: "pinging"}, http.MethodPost, id, ":ping", nil, &struct{}{})
 }
 
 // Rotate makes a new signing secret and returns it; Gemini returns it only here. Older secrets stay
 // valid for 24 hours, in which a delivery has a signature of each; revokeNow ends them at once. If
 // the error is Unanswered the secret may have been rotated; rotate again.
 func (c *Client) Rotate(ctx context.Context, id string, revokeNow bool) (string, error) {
-	rotating, err := about("rotating the secret of", id)
-	if err != nil {
-		return "", err
-	}
-	behaviour := sdk.RevocationBehaviorRevokePreviousSecretsAfterH24
+	rotating := call{doing: "rotating the secret of"}
+	in := map[string]string{"revocation_behavior": "revoke_previous_secrets_after_h24"}
 	if revokeNow {
-		behaviour = sdk.RevocationBehaviorRevokePreviousSecretsImmediately
+		in["revocation_behavior"] = "revoke_previous_secrets_immediately"
 	}
-	answer, err := do(ctx, c, rotating, func(ctx context.Context) (*operations.RotateSigningSecretResponse, error) {
-		return c.sdk.Webhooks.RotateSigningSecret(ctx, operations.RotateSigningSecretRequest{
-			ID: id, Body: sdk.RotateSigningSecretRequest{RevocationBehavior: &behaviour},
-		}, genaisdk.Once())
-	})
-	if err != nil {
+	var answer struct {
+		Secret string `json:"secret"`
+	}
+	if err := c.one(ctx, rotating, http.MethodPost, id, ":rotateSigningSecret", in, &answer); err != nil {
 		return "", err
 	}
-	rotated := answer.WebhookRotateSigningSecretResponse
-	if rotated == nil || value(rotated.Secret) == "" {
-		return "", rotating.unreadable("an answer without a secret")
+	if answer.Secret == "" {
+		return "", rotating.of(id).unreadable("an answer without a secret")
 	}
-	return value(rotated.Secret), nil
+	return answer.Secret, nil
 }
 
 // Delete deletes a webhook. Nothing more is delivered.
 func (c *Client) Delete(ctx context.Context, id string) error {
-	deleting, err := about("deleting", id)
-	if err != nil {
-		return err
-	}
-	_, err = do(ctx, c, deleting, func(ctx context.Context) (*operations.DeleteWebhookResponse, error) {
-		return c.sdk.Webhooks.Delete(ctx, operations.DeleteWebhookRequest{ID: id}, genaisdk.Once())
-	})
-	return err
+	return c.one(ctx, call{doing: "deleting"}, http.MethodDelete, id, "", nil, &struct{}{})
 }
 
 // Enable switches a webhook on and returns it. An enabled one stays so.
 func (c *Client) Enable(ctx context.Context, id string) (Webhook, error) {
-	enabling, err := about("enabling", id)
-	if err != nil {
+	var answer wire
+	in := map[string]string{"state": Enabled}
+	if err := c.one(ctx, call{doing: "enabling"}, http.MethodPatch, id, "", in, &answer); err != nil {
 		return Webhook{}, err
 	}
-	state := sdk.WebhookUpdateStateEnabled
-	answer, err := do(ctx, c, enabling, func(ctx context.Context) (*operations.UpdateWebhookResponse, error) {
-		return c.sdk.Webhooks.Update(ctx, operations.UpdateWebhookRequest{
-			ID: id, Body: sdk.WebhookUpdate{State: &state},
-		}, genaisdk.Once())
-	})
-	if err != nil {
-		return Webhook{}, err
-	}
-	return fromSDK(answer.Webhook), nil
+	return answer.webhook(), nil
 }
 
-// about returns a call about one webhook. The error wraps ErrID for an id that would change the
+// one makes a request about one webhook. The error wraps ErrID for an id that would change the
 // request.
-func about(doing, id string) (call, error) {
+func (c *Client) one(ctx context.Context, what call, method, id, verb string, in, answer any) error {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	if id == "" || strings.Trim(id, letters+"0123456789-_") != "" {
-		return call{}, fmt.Errorf("%s a webhook: %w", doing, ErrID)
+		return fmt.Errorf("%s a webhook: %w", what.doing, ErrID)
 	}
-	return call{doing: doing + " webhook " + id}, nil
+	return c.do(ctx, what.of(id), method, collection+"/"+id+verb, nil, in, answer)
+}
+
+// of returns the call with the webhook's id in what is attempted.
+func (what call) of(id string) call {
+	return call{doing: what.doing + " webhook " + id, read: what.read}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/genai/interactions/models/operations"
+	sdk "google.golang.org/genai/interactions/models/webhooks"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
@@ -118,5 +120,121 @@ func TestNoOtherRequest(t *testing.T) {
 	}
 	if sent := w.requests(); len(sent) != 0 {
 		t.Errorf("sent %s", sent)
+	}
+}
+
+// TestAsSDK: each call is the request that the official SDK makes for the same, and finds in the
+// answer what the SDK finds.
+func TestAsSDK(t *testing.T) {
+	t.Parallel()
+	w, ctx := start(t), t.Context()
+	created, err := w.client.Create(ctx, "opledger", ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, name, size := created.ID, "opledger", 1000
+	enabled, now := sdk.WebhookUpdateStateEnabled, sdk.RevocationBehaviorRevokePreviousSecretsImmediately
+	later := sdk.RevocationBehaviorRevokePreviousSecretsAfterH24
+	rotate := func(how *sdk.RevocationBehavior) error {
+		_, err := w.sdk.Webhooks.RotateSigningSecret(ctx, operations.RotateSigningSecretRequest{
+			ID: id, Body: sdk.RotateSigningSecretRequest{RevocationBehavior: how},
+		})
+		return err
+	}
+	events := []sdk.WebhookSubscribedEvent{}
+	for _, event := range webhooks.Events() {
+		events = append(events, sdk.WebhookSubscribedEvent(event))
+	}
+	for what, ways := range map[string][2]func() error{
+		"create": {
+			func() error {
+				_, err := w.sdk.Webhooks.Create(ctx, operations.CreateWebhookRequest{
+					Body: sdk.WebhookInput{Name: &name, SubscribedEvents: events, URI: ours},
+				})
+				return err
+			},
+			func() error { _, err := w.client.Create(ctx, name, ours); return err },
+		},
+		"list": {
+			func() error {
+				_, err := w.sdk.Webhooks.List(ctx, operations.ListWebhooksRequest{PageSize: &size})
+				return err
+			},
+			func() error { _, err := w.client.List(ctx); return err },
+		},
+		"get": {
+			func() error { _, err := w.sdk.Webhooks.Get(ctx, operations.GetWebhookRequest{ID: id}); return err },
+			func() error { _, err := w.client.Get(ctx, id); return err },
+		},
+		"ping": {
+			func() error { _, err := w.sdk.Webhooks.Ping(ctx, operations.PingWebhookRequest{ID: id}); return err },
+			func() error { return w.client.Ping(ctx, id) },
+		},
+		"rotate": {
+			func() error { return rotate(&later) },
+			func() error { _, err := w.client.Rotate(ctx, id, false); return err },
+		},
+		"rotate now": {
+			func() error { return rotate(&now) },
+			func() error { _, err := w.client.Rotate(ctx, id, true); return err },
+		},
+		"enable": {
+			func() error {
+				_, err := w.sdk.Webhooks.Update(ctx, operations.UpdateWebhookRequest{
+					ID: id, Body: sdk.WebhookUpdate{State: &enabled},
+				})
+				return err
+			},
+			func() error { _, err := w.client.Enable(ctx, id); return err },
+		},
+		"delete": {
+			func() error {
+				_, err := w.sdk.Webhooks.Delete(ctx, operations.DeleteWebhookRequest{ID: "h"})
+				return err
+			},
+			func() error { return w.client.Delete(ctx, "h") },
+		},
+	} {
+		if what == "create" || what == "delete" { // neither is to change what the others see
+			w.instead(func(rw http.ResponseWriter, _ *http.Request) bool { says(rw, 200, `{"id":"h","uri":"x"}`); return true })
+		}
+		w.requests()
+		for _, way := range ways {
+			if err := way(); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		forms := w.forms
+		if sent := w.requests(); len(sent) != 2 || sent[0] != sent[1] || forms[0] != forms[1] {
+			t.Errorf("%s: requests of the SDK and of the client: %q %q", what, sent, forms)
+		}
+		w.instead(nil)
+	}
+	if _, err := w.client.Rotate(ctx, id, false); err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := w.sdk.Webhooks.Get(ctx, operations.GetWebhookRequest{ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hook, err := w.client.Get(ctx, id)
+	if err != nil || len(hook.Secrets) != 2 {
+		t.Fatalf("%+v, %v", hook, err)
+	}
+	want := webhooks.Webhook{
+		ID: *theirs.Webhook.ID, Name: *theirs.Webhook.Name, URI: theirs.Webhook.URI, State: string(*theirs.Webhook.State),
+	}
+	for _, event := range theirs.Webhook.SubscribedEvents {
+		want.Events = append(want.Events, string(event))
+	}
+	for _, secret := range theirs.Webhook.SigningSecrets {
+		listed := webhooks.Secret{Truncated: *secret.TruncatedSecret}
+		if secret.ExpireTime != nil {
+			listed.Expires = *secret.ExpireTime
+		}
+		want.Secrets = append(want.Secrets, listed)
+	}
+	if diff := cmp.Diff(want, hook); diff != "" {
+		t.Errorf("a webhook, -the SDK's +the client's\n%s", diff)
 	}
 }

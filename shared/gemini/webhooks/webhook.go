@@ -4,8 +4,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	sdk "google.golang.org/genai/interactions/models/webhooks"
 )
 
 // The states of a webhook.
@@ -65,29 +63,30 @@ func (s Secret) Of(secret string) bool {
 		strings.HasSuffix(secret, tail)
 }
 
-// fromSDK converts a webhook of the SDK. Missing fields are empty.
-func fromSDK(w *sdk.Webhook) Webhook {
-	hook := Webhook{Events: []string{}, Secrets: []Secret{}}
-	if w == nil {
-		return hook
-	}
-	hook.ID, hook.Name, hook.URI, hook.State = value(w.ID), value(w.Name), w.URI, string(value(w.State))
-	for _, event := range w.SubscribedEvents {
-		hook.Events = append(hook.Events, string(event))
-	}
-	for _, secret := range w.SigningSecrets {
-		hook.Secrets = append(
-			hook.Secrets, Secret{Truncated: value(secret.TruncatedSecret), Expires: value(secret.ExpireTime)},
-		)
-	}
-	return hook
+// A wire is a webhook as Gemini writes it.
+type wire struct {
+	ID             string   `json:"id"`
+	Name           string   `json:"name"`
+	URI            string   `json:"uri"`
+	State          string   `json:"state"`
+	Events         []string `json:"subscribed_events"`
+	SigningSecrets []struct {
+		Truncated string    `json:"truncated_secret"`
+		Expires   time.Time `json:"expire_time"`
+	} `json:"signing_secrets"`
+	// NewSecret is the whole secret, in the answer to a creation alone.
+	NewSecret string `json:"new_signing_secret"`
 }
 
-func value[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
+// webhook converts what Gemini wrote. Missing lists are empty.
+func (w wire) webhook() Webhook {
+	hook := Webhook{
+		ID: w.ID, Name: w.Name, URI: w.URI, State: w.State, Events: append([]string{}, w.Events...), Secrets: []Secret{},
 	}
-	return v
+	for _, secret := range w.SigningSecrets {
+		hook.Secrets = append(hook.Secrets, Secret(secret))
+	}
+	return hook
 }
 
 // SameURL reports whether two addresses are the same target. It ignores the case of the host, port

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+	"google.golang.org/genai"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
@@ -27,9 +28,11 @@ const (
 type world struct {
 	sim    *geminisim.Sim
 	client *webhooks.Client
+	sdk    *genai.Client
 
 	mu     sync.Mutex
 	sent   []string // METHOD path body
+	forms  []string // the Api-Revision of each
 	answer func(w http.ResponseWriter, r *http.Request) bool
 }
 
@@ -44,8 +47,14 @@ func start(t *testing.T) *world {
 		w.sim.Close()
 	})
 	var err error
-	w.client, err = webhooks.NewClient(t.Context(), webhooks.Options{
-		APIKey: apiKey, BaseURL: server.URL, HTTP: &http.Client{Transport: transport},
+	ours := &http.Client{Transport: transport}
+	w.client, err = webhooks.NewClient(webhooks.Options{APIKey: apiKey, BaseURL: server.URL, HTTP: ours})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.sdk, err = genai.NewClient(t.Context(), &genai.ClientConfig{
+		APIKey: apiKey, Backend: genai.BackendGeminiAPI, HTTPClient: ours,
+		HTTPOptions: genai.HTTPOptions{BaseURL: server.URL},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +66,7 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	w.mu.Lock()
+	w.forms = append(w.forms, r.Header.Get("Api-Revision"))
 	w.sent = append(w.sent, strings.TrimSpace(r.Method+" "+r.URL.String()+" "+string(body)))
 	answer := w.answer
 	w.mu.Unlock()
@@ -76,7 +86,7 @@ func (w *world) requests() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	sent := w.sent
-	w.sent = nil
+	w.sent, w.forms = nil, nil
 	return sent
 }
 

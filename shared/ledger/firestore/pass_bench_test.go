@@ -116,7 +116,7 @@ func running(b *testing.B) (*lookup.Client, *atomic.Int64) {
 		_, _ = w.Write([]byte(body))
 	}))
 	b.Cleanup(server.Close)
-	client, err := lookup.NewClient(b.Context(), lookup.Options{APIKey: "key", BaseURL: server.URL, HTTP: server.Client()})
+	client, err := lookup.NewClient(lookup.Options{APIKey: "key", BaseURL: server.URL, HTTP: server.Client()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -127,7 +127,7 @@ func newSubmitter(ctx context.Context, s settings, store ledger.Store) (*submit.
 	if err != nil {
 		return nil, err
 	}
-	lists, err := lookup.NewClient(ctx, lookup.Options{APIKey: s.Gemini.APIKey, BaseURL: s.Gemini.BaseURL})
+	lists, err := lookup.NewClient(lookup.Options{APIKey: s.Gemini.APIKey, BaseURL: s.Gemini.BaseURL})
 	if err != nil {
 		return nil, err
 	}
