@@ -94,12 +94,12 @@ func TestLive(t *testing.T) {
 // until waits for a condition, which another goroutine fulfils.
 func (w *world) until(condition func() bool) {
 	w.Helper()
-	limit := time.After(time.Minute)
+	limit := time.After(5 * time.Minute)
 	for !condition() {
 		select {
 		case <-time.After(5 * time.Millisecond):
 		case <-limit:
-			w.Fatal("not within a minute")
+			w.Fatal("not within five minutes")
 		}
 	}
 }

@@ -1,0 +1,212 @@
+package console
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	protocol "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/opledger/opledger/test/harness"
+)
+
+// axe finds what a screen reader or a keyboard cannot use. testdata/axe.LICENSE is its licence.
+//
+//go:embed testdata/axe.min.js
+var axe string
+
+// A browser is a real one, and what it complained about.
+type browser struct {
+	*testing.T
+	ctx    context.Context
+	server string
+
+	mu       sync.Mutex
+	problems []string
+}
+
+// chromium is one process for all tests: each has a window of its own, since a hidden tab is not live.
+var chromium struct {
+	sync.Mutex
+	ctx  context.Context
+	stop func()
+}
+
+func TestMain(m *testing.M) { os.Exit(runMain(m)) }
+
+func runMain(m *testing.M) int {
+	defer func() {
+		if chromium.stop != nil {
+			chromium.stop()
+		}
+	}()
+	return m.Run()
+}
+
+// startChromium starts the one process, or returns it.
+func startChromium(path string) (context.Context, error) {
+	chromium.Lock()
+	defer chromium.Unlock()
+	if chromium.ctx != nil {
+		return chromium.ctx, nil
+	}
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.NoSandbox)...)
+	ctx, leave := chromedp.NewContext(allocator)
+	if err := chromedp.Do(ctx); err != nil {
+		leave()
+		stop()
+		return nil, err
+	}
+	chromium.ctx, chromium.stop = ctx, func() { leave(); stop() }
+	return ctx, nil
+}
+
+// newBrowser opens a window of Chromium on a console, or on a handler in front of it. Where there is no
+// Chromium, the test is skipped, or fails with OPLEDGER_REQUIRE_EMULATORS=1.
+func newBrowser(w *world, handler http.Handler) *browser {
+	w.Helper()
+	path := harness.Program(w, "chromium", "the pages are not tested in a browser")
+	server := httptest.NewServer(handler)
+	w.Cleanup(server.Close)
+	w.Cleanup(w.console.Close) // before it: the server waits for the streams
+	process, err := startChromium(path)
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, leave := chromedp.NewContext(process, chromedp.WithNewBrowserContext())
+	w.Cleanup(leave)
+	b := &browser{T: w.T, ctx: ctx, server: server.URL}
+	if err := chromedp.Listen(ctx, b.listen); err != nil {
+		w.Fatal(err)
+	}
+	return b
+}
+
+// listen notes every complaint, and every request to another host.
+func (b *browser) listen(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	note := func(format string, args ...any) { b.problems = append(b.problems, fmt.Sprintf(format, args...)) }
+	switch e := event.(type) {
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
+			note("%s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL)
+		}
+	case *runtime.EventExceptionThrown:
+		note("exception: %s", e.ExceptionDetails.Text)
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == "error" || e.Type == "warning" {
+			note("console.%s: %v", e.Type, e.Args)
+		}
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, b.server) {
+			note("a request to %s", e.Request.URL)
+		}
+	case *protocol.EventJavascriptDialogOpening:
+		note("a dialog: %s", e.Message)
+	}
+}
+
+// do runs steps, for at most two minutes.
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// value is what a script returns, once its promise is kept.
+func value[T any](b *browser, script string) T {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
+	defer cancel()
+	got, err := chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return got
+}
+
+// shows waits until the page's main part contains a text. A page that is being left has none.
+func (b *browser) shows(text string) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
+	defer cancel()
+	script := fmt.Sprintf("document.querySelector('main')?.innerText.includes(%q) ?? false", text)
+	for {
+		_, err := chromedp.Run(ctx, chromedp.Poll[bool](script))
+		switch {
+		case err == nil:
+			return
+		case ctx.Err() != nil:
+			b.Fatalf("%q is not shown: %v", text, err)
+		}
+	}
+}
+
+// quiet fails the test for every complaint since the last call.
+func (b *browser) quiet(where string) {
+	b.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, problem := range b.problems {
+		b.Errorf("%s: %s", where, problem)
+	}
+	b.problems = nil
+}
+
+// accessible runs axe, with these options, and fails the test for each serious finding.
+func (b *browser) accessible(where, options string) {
+	b.Helper()
+	for _, finding := range value[[]string](b, `axe.run(`+options+`).then(found => found.violations
+		.filter(v => ["serious", "critical"].includes(v.impact))
+		.map(v => v.id + ": " + v.nodes.map(n => n.html).join(" ")))`) {
+		b.Errorf("%s: %s", where, finding)
+	}
+}
+
+// scheme makes the page believe that the operator prefers light or dark.
+func (b *browser) scheme(name string) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
+	defer cancel()
+	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// screenshot keeps a picture of the page in the folder OPLEDGER_SCREENSHOTS, if that is set.
+func (b *browser) screenshot(address string, width int64) {
+	dir := os.Getenv("OPLEDGER_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.Fatal(err)
+	}
+	name := fmt.Sprintf("%s-%d.png", strings.NewReplacer("/", "_", "?", "_", "=", "_", "%2F", "_", "&", "_").
+		Replace(address), width)
+	if err := os.WriteFile(filepath.Join(dir, name), picture, 0o600); err != nil {
+		b.Error(err)
+	}
+}
