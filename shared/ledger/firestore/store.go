@@ -32,16 +32,22 @@ func Open(ctx context.Context, projectID, databaseID string, opts ...option.Clie
 	if databaseID == "" {
 		databaseID = cloud.DefaultDatabaseID
 	}
-	counting := grpc.WithChainUnaryInterceptor(countAttempts)
-	own, release := option.WithGRPCDialOption(counting), func() error { return nil }
+	counting := []grpc.DialOption{
+		grpc.WithChainUnaryInterceptor(countAttempts), grpc.WithChainStreamInterceptor(countStreams),
+	}
+	var own []option.ClientOption
+	for _, dial := range counting {
+		own = append(own, option.WithGRPCDialOption(dial))
+	}
+	release := func() error { return nil }
 	if addr := os.Getenv(emulatorVariable); addr != "" {
-		conn, err := dialEmulator(addr, counting)
+		conn, err := dialEmulator(addr, counting...)
 		if err != nil {
 			return nil, fmt.Errorf("connecting to the Firestore emulator at %s=%s: %w", emulatorVariable, addr, err)
 		}
-		own, release = option.WithGRPCConn(conn), conn.Close
+		own, release = []option.ClientOption{option.WithGRPCConn(conn)}, conn.Close
 	}
-	opts = append([]option.ClientOption{own}, opts...) // before others: they may answer in its place
+	opts = append(own, opts...) // before others: they may answer in its place
 	client, err := cloud.NewClientWithDatabase(ctx, projectID, databaseID, opts...)
 	if err != nil {
 		err = errors.Join(err, release())
@@ -58,7 +64,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Get reads all paths in one request and as of one instant, which is ReadTime. Errors: ErrInvalid,
+// Get reads all paths in one request and as of one instant, which is ReadTime. Where the answer broke
+// off in the middle, and the client read the rest by itself, all is read again. Errors: ErrInvalid,
 // for a malformed path; ErrUnavailable; the context's.
 func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
 	// A document that is requested twice is read, and paid for, once.
@@ -97,12 +104,17 @@ func (s *Store) getAll(ctx context.Context, paths []ledger.Path) ([]ledger.Docum
 	}
 	bounded, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	snapshots, err := s.client.GetAll(bounded, refs)
-	if err != nil {
-		return nil, time.Time{}, classify(ctx, "reading documents", err)
+	for {
+		var read streams
+		snapshots, err := s.client.GetAll(read.count(bounded), refs)
+		if err != nil {
+			return nil, time.Time{}, classify(ctx, "reading documents", err)
+		}
+		if !read.torn() {
+			documents, readTime := documentsOf(snapshots)
+			return documents, readTime, nil
+		}
 	}
-	documents, readTime := documentsOf(snapshots)
-	return documents, readTime, nil
 }
 
 // documentsOf turns the snapshots of one request into documents. Their read times may grow from one

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -113,4 +115,38 @@ func TestAStoreThatIsDown(t *testing.T) {
 			t.Errorf("Commit: %v, want ErrUnavailable alone", err)
 		}
 	})
+}
+
+// TestABrokenReadIsOfOneInstant: the client resumes a read whose answer breaks off, and so reads the
+// rest later. What was written in between must not show in a half of the documents.
+func TestABrokenReadIsOfOneInstant(t *testing.T) {
+	t.Parallel()
+	var w wires
+	store := opened(t, w.options()...)
+	a, b := ledger.OperationPath("a"), ledger.OperationPath("b")
+	both := func(version int64, tokens ...ledger.Token) []ledger.Token {
+		made, err := store.Commit(t.Context(),
+			ledger.Write{Path: a, Token: tokens[0], Data: operation.Record{Key: "a", Version: version}},
+			ledger.Write{Path: b, Token: tokens[1], Data: operation.Record{Key: "b", Version: version}})
+		if err != nil {
+			t.Error(err)
+		}
+		return made
+	}
+	tokens := both(1, "", "")
+	s := &script{fault: wireFault{name: "broken", place: midwayLate, code: codes.Unavailable}, wires: &w}
+	s.late = func() { both(2, tokens...) }
+	ctx := s.begin(t.Context())
+	defer s.end()
+	snapshot, err := store.Get(ctx, a, b)
+	if err != nil || s.injected != 1 {
+		t.Fatalf("Get: %v, through %d faults", err, s.injected)
+	}
+	var first, second operation.Record
+	if err := errors.Join(snapshot.Documents[0].Decode(&first), snapshot.Documents[1].Decode(&second)); err != nil {
+		t.Fatal(err)
+	}
+	if first.Version != 2 || second.Version != 2 {
+		t.Errorf("of two documents of one commit the versions %d and %d were read", first.Version, second.Version)
+	}
 }
