@@ -95,6 +95,7 @@ func TestBrowserLate(t *testing.T) {
 	}))
 	b.do(chromedp.Navigate(b.server + "/console/intents"))
 	w.until(func() bool { return w.console.live.count() == 1 })
+	b.contains("#live-state", "Live")
 	b.quiet("late")
 }
 

@@ -143,19 +143,25 @@ func value[T any](b *browser, script string) T {
 	return got
 }
 
-// shows waits until the page's main part contains a text. A page that is being left has none.
+// shows waits until the page's main part contains a text.
 func (b *browser) shows(text string) {
+	b.Helper()
+	b.contains("main", text)
+}
+
+// contains waits until a part of the page contains a text. A page that is being left has no parts.
+func (b *browser) contains(part, text string) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
 	defer cancel()
-	script := fmt.Sprintf("document.querySelector('main')?.innerText.includes(%q) ?? false", text)
+	script := fmt.Sprintf("document.querySelector(%q)?.innerText.includes(%q) ?? false", part, text)
 	for {
 		_, err := chromedp.Run(ctx, chromedp.Poll[bool](script))
 		switch {
 		case err == nil:
 			return
 		case ctx.Err() != nil:
-			b.Fatalf("%q is not shown: %v", text, err)
+			b.Fatalf("%s does not show %q: %v", part, text, err)
 		}
 	}
 }

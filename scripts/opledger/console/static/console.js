@@ -13,7 +13,7 @@
     const button = document.getElementById("live-pause");
     button.setAttribute("aria-pressed", String(paused()));
     button.textContent = paused() ? "Resume live updates" : "Pause live updates";
-    say(paused() ? "Paused" : "Live");
+    if (paused()) say("Paused");
   };
 
   document.addEventListener("DOMContentLoaded", () => {
