@@ -141,6 +141,19 @@ var operationRegister = []ledgerTest{
 		w.ingest(w.event("d2", operation.Running, time.Minute))
 		equal(w, "name after another delivery", w.record().Name, "projects/p/locations/us/batches/abc-123")
 	}},
+	{"a submitter's clock that runs ahead postpones no look-up [R1]", func(w *world) {
+		before := w.now()
+		r := w.registration()
+		r.SubmittedAt = before.Add(time.Hour)
+		if _, err := w.ledger().Register(w.ctx, r); err != nil {
+			w.Fatal(err)
+		}
+		rec := w.record()
+		equal(w, "submitted at", rec.SubmittedAt, r.SubmittedAt)
+		if latest := w.now().Add(w.settings.Grace); rec.DueAt.Before(before.Add(w.settings.Grace)) || rec.DueAt.After(latest) {
+			w.Errorf("due at %v, want a grace after the registration, at %v", rec.DueAt, latest)
+		}
+	}},
 	{"a rule may list job kinds", func(w *world) {
 		w.settings.Rules[0].JobKinds = []string{"review-*"}
 		w.register()
