@@ -1,0 +1,189 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/ledgertest"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A checker holds a world to its invariants: those of each commit in the step in which it is made,
+// the others when the world has come to rest.
+type checker struct {
+	w      *World
+	writes *ledgertest.Checked
+	fences map[ledger.Path]int64
+
+	mu         sync.Mutex
+	violations []string
+}
+
+func newChecker(w *World) *checker {
+	c := &checker{w: w, fences: map[ledger.Path]int64{}}
+	c.writes = ledgertest.Check(complaints{c: c}, accepting{})
+	return c
+}
+
+// violated records an invariant that does not hold.
+func (c *checker) violated(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.violations = append(c.violations, fmt.Sprintf(format, args...))
+	if c.w.gate.trace != nil {
+		c.w.gate.note("VIOLATION", c.violations[len(c.violations)-1])
+	}
+}
+
+// complaints is a test whose failures are violations.
+type complaints struct {
+	testing.TB
+	c *checker
+}
+
+func (c complaints) Errorf(format string, args ...any) { c.c.violated(format, args...) }
+
+// accepting is a store that accepts every commit: the checks of ledgertest stand in front of one.
+type accepting struct{ ledger.Store }
+
+func (accepting) Commit(context.Context, ...ledger.Write) ([]ledger.Token, error) { return nil, nil }
+
+// commit checks a commit before it is made.
+func (c *checker) commit(s *store, writes []ledger.Write) {
+	_, _ = c.writes.Commit(context.Background(), writes...) // it accepts all, and complains by itself
+	for _, w := range writes {
+		before := s.documents[w.Path]
+		switch after := w.Data.(type) {
+		case operation.Record:
+			if was, ok := dataOf[operation.Record](before); ok {
+				c.record(was, after)
+			}
+			if after.Registered && !after.Settled() && after.Abandoned == nil && after.DueAt.IsZero() {
+				c.violated("%s is pending and has no dueAt [L3]", after.Key)
+			}
+		case ledger.Effect:
+			was, _ := dataOf[ledger.Effect](before)
+			c.effect(w.Path, was, after)
+		case nil:
+			if was, ok := dataOf[ledger.Intent](before); w.Path.Collection() != ledger.PassesCollection &&
+				(!ok || was.State == ledger.IntentBound) {
+				c.violated("%s is deleted", w.Path)
+			}
+		}
+	}
+}
+
+func dataOf[T any](d *document) (T, bool) {
+	if d == nil {
+		var none T
+		return none, false
+	}
+	data, ok := d.data.(T)
+	return data, ok
+}
+
+// record checks that a record does not go back.
+func (c *checker) record(was, is operation.Record) {
+	switch {
+	case was.Settled() && is.State != was.State:
+		c.violated("%s was %s and is %s [M5, M9]", is.Key, was.State, is.State)
+	case is.State.Rank() < was.State.Rank():
+		c.violated("%s was %s and is %s [M3]", is.Key, was.State, is.State)
+	case was.Registered && !is.Registered:
+		c.violated("%s is no longer registered", is.Key)
+	case is.Version != was.Version+1:
+		c.violated("%s: version %d follows %d [M6]", is.Key, is.Version, was.Version)
+	case is.Attempts == was.Attempts+1 && was.DueAt.After(c.w.store.now()):
+		c.violated("%s is looked up before it is due [R6]", is.Key)
+	}
+	for name, status := range was.Effects {
+		switch now := is.Effects[name]; {
+		case now == status:
+		case status == operation.EffectDone, status == operation.EffectOpen && now == "":
+			c.violated("%s says %s of %s, and said %s [L1]", is.Key, now, name, status)
+		}
+	}
+}
+
+// effect checks what a commit makes of an effect.
+func (c *checker) effect(path ledger.Path, was, is ledger.Effect) {
+	switch {
+	case is.Fence < c.fences[path] || is.Fence < was.Fence:
+		c.violated("%s: fence %d follows %d [S6]", path, is.Fence, max(was.Fence, c.fences[path]))
+	case was.State == ledger.EffectDone:
+		c.violated("%s was DONE and is written again [S2]", path)
+	case was.State == ledger.EffectClaimed && is.State == ledger.EffectClaimed && is.Fence != was.Fence &&
+		c.w.store.now().Before(was.ClaimableAt):
+		c.violated("%s is seized before its lease is over [S2]", path)
+	case is.State == ledger.EffectClaimed && is.Owner != was.Owner && is.Fence <= was.Fence:
+		c.violated("%s is claimed, and its fence does not rise [S6]", path)
+	case was.State != "" && is.Version != was.Version+1:
+		c.violated("%s: version %d follows %d [M6]", path, is.Version, was.Version)
+	case was.State != "" && (was.IdempotencyKey != is.IdempotencyKey || was.Payload != is.Payload):
+		c.violated("%s: its key or payload changes [K4]", path)
+	case is.State == ledger.EffectDone && was.State != ledger.EffectClaimed:
+		c.violated("%s is DONE, and no worker held it [S2]", path)
+	}
+	c.fences[path] = max(c.fences[path], is.Fence)
+	if is.State == ledger.EffectDone && !slices.ContainsFunc(c.w.receiver.receipts, func(r receipt) bool {
+		return r.key == is.IdempotencyKey && r.fence == is.Fence
+	}) {
+		c.violated("%s is DONE by fence %d, which the receiver never saw [S4]", path, is.Fence)
+	}
+}
+
+// sent checks the lease under which a handler sends a request.
+func (c *checker) sent(task effect.Task) {
+	if task.Operation == "" || task.Fence == 0 || task.IdempotencyKey == "" {
+		c.violated("a handler runs without a claim: %+v [S1]", task)
+	}
+}
+
+// The published costs of calls that nothing disturbed, in RPCs, documents read and documents written.
+var (
+	costOfRegister  = cost{calls: 2, reads: 1, writes: 1}
+	costOfWebhook   = cost{calls: 2, reads: 2, writes: 3}
+	costOfDuplicate = cost{calls: 1, reads: 2}
+	costOfDrop      = cost{calls: 2, reads: 2, writes: 1}
+	costOfConflict  = cost{calls: 2, reads: 2, writes: 2}
+	costOfEffect    = cost{calls: 4, reads: 4, writes: 3}
+)
+
+// within checks the cost of a call against the published one.
+func (c *checker) within(a *actor, what string, most cost) {
+	ordinary := !a.disturbed && a.process.frozen.IsZero()
+	if is := a.cost; ordinary && (is.calls > most.calls || is.reads > most.reads || is.writes > most.writes) {
+		c.violated("%s: %s cost %+v, and %+v is published", a.name, what, is, most)
+	}
+}
+
+func (c *checker) registered(a *actor, r ledger.Registered) {
+	most := costOfRegister
+	most.writes += r.Planned // where its end is known already
+	c.within(a, "a registration", most)
+}
+
+func (c *checker) ingested(a *actor, r ledger.Receipt) {
+	switch {
+	case !r.Registered || r.Bound || r.Correlated || r.Disputed != "":
+	case r.Outcome == ledger.Duplicate:
+		c.within(a, "a duplicate", costOfDuplicate)
+	case r.Outcome == ledger.Dropped:
+		c.within(a, "a drop", costOfDrop)
+	case r.Outcome == ledger.Conflict:
+		c.within(a, "a conflict", costOfConflict)
+	default:
+		c.within(a, "a delivery", costOfWebhook)
+	}
+}
+
+func (c *checker) ran(a *actor, r effect.Report) {
+	if r.Outcome == effect.Finished && r.Replay.Outcome == "" {
+		c.within(a, "an effect", costOfEffect)
+	}
+}

@@ -1,0 +1,192 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// unfinished returns what is left to do in the world; empty where it is at rest.
+func (c *checker) unfinished() string {
+	var left []string
+	for _, path := range slices.Sorted(maps.Keys(c.w.store.documents)) {
+		if text := c.open(c.w.store.documents[path]); text != "" {
+			left = append(left, text)
+		}
+	}
+	for _, o := range c.w.orders {
+		if !o.over {
+			left = append(left, o.id+" may be submitted")
+		}
+		for _, j := range o.jobs {
+			if rec, ok := c.recordOf(j); !o.promised() || ok && rec.Registered {
+				continue
+			}
+			left = append(left, fmt.Sprintf("%s, which %s started, is not registered", short(j.name.Key), o.id))
+		}
+	}
+	return strings.Join(left, "; ")
+}
+
+// open returns what a document still waits for.
+func (c *checker) open(d *document) string {
+	switch data := d.data.(type) {
+	case ledger.Effect:
+		if data.State == ledger.EffectPending || data.State == ledger.EffectClaimed {
+			return fmt.Sprintf("%s is %s", short(d.path), data.State)
+		}
+	case operation.Record:
+		j := c.jobOf(data.Key)
+		switch {
+		case !data.Registered || data.Settled():
+		case j == nil:
+			return fmt.Sprintf("%s is no job", data.Key)
+		case !j.ends.IsZero():
+			return fmt.Sprintf("%s is %s", short(d.path), data.State)
+		case data.StuckSince.IsZero():
+			return fmt.Sprintf("%s is %s, and not found stuck", short(d.path), data.State)
+		}
+	case ledger.Intent:
+		if data.State == ledger.IntentOpen {
+			return fmt.Sprintf("%s is OPEN", short(d.path))
+		}
+	}
+	return ""
+}
+
+func (c *checker) jobOf(key operation.Key) *job {
+	for _, j := range c.w.gemini.jobs {
+		if j.name.Key == key {
+			return j
+		}
+	}
+	return nil
+}
+
+func (c *checker) recordOf(j *job) (operation.Record, bool) {
+	return dataOf[operation.Record](c.w.store.documents[ledger.OperationPath(j.name.Key)])
+}
+
+// promised reports whether the ledger promises that the order's job is registered: its intent was
+// recorded before it was submitted [G6]. A submitter without an intent must register it itself [L2].
+func (o *order) promised() bool { return o.intent || o.registered }
+
+// end checks what must hold when the world has come to rest.
+func (c *checker) end() {
+	for _, o := range c.w.orders {
+		if len(o.jobs) > 1 {
+			c.violated("%s was submitted %d times under one correlation id [G6]", o.id, len(o.jobs))
+		}
+		for _, j := range o.jobs {
+			if o.promised() {
+				c.job(j)
+			}
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(c.w.store.documents)) {
+		d := c.w.store.documents[path]
+		if !d.times.DueAt.IsZero() && !d.times.ExpireAt.IsZero() {
+			c.violated("%s is due and expires [L3]", path)
+		}
+		if e, ok := d.data.(ledger.Effect); ok {
+			c.performed(e)
+		}
+	}
+	c.visible()
+	c.asked()
+}
+
+// job checks that a job's end is in the ledger, with its effect.
+func (c *checker) job(j *job) {
+	rec, ok := c.recordOf(j)
+	switch {
+	case !ok || !rec.Registered:
+		c.violated("%s is lost: it is not registered [G6, L2]", j.name.Key)
+	case j.ends.IsZero() && !rec.Settled() && rec.DueAt.IsZero():
+		c.violated("%s is pending and has no dueAt [R2]", j.name.Key)
+	case j.ends.IsZero() && !rec.StuckSince.IsZero() && rec.Effects[pageRule+"@stuck-1"] == "":
+		c.violated("%s is stuck, and no alert says so [R4]", j.name.Key)
+	case j.ends.IsZero():
+	case rec.State != j.end && !(j.forged && rec.State == other(j.end)):
+		c.violated("%s ended %s, and the ledger says %s [R2]", j.name.Key, j.end, rec.State)
+	case rec.Effects[publishRule] == "":
+		c.violated("%s ended, and its effect was never planned [S2]", j.name.Key)
+	}
+}
+
+// performed checks what the receiver got of an effect against the promise: a repeat has the same key
+// and the same bytes, belongs to a claim of its own, and comes only where no claim's outcome was
+// recorded as done.
+func (c *checker) performed(e ledger.Effect) {
+	fences := map[int64]int{}
+	for _, r := range c.w.receiver.receipts {
+		if r.key != e.IdempotencyKey {
+			continue
+		}
+		fences[r.fence]++
+		if r.payload != e.Payload {
+			c.violated("%s was sent with other bytes by fence %d [K4]", e.IdempotencyKey, r.fence)
+		}
+		if r.fence > e.Fence {
+			c.violated("%s was performed by fence %d, after its last claim, %d [S6]", e.IdempotencyKey, r.fence, e.Fence)
+		}
+	}
+	for fence, times := range fences {
+		if times > 1 {
+			c.violated("%s was performed %d times by fence %d [S3]", e.IdempotencyKey, times, fence)
+		}
+	}
+	if status := c.statusOf(e); status != "" && status != e.Status() {
+		c.violated("%s is %s, and its record says %s [L1]", e.IdempotencyKey, e.State, status)
+	}
+	if e.State == ledger.EffectDone && len(fences) == 0 {
+		c.violated("%s is DONE and was never performed [S4]", e.IdempotencyKey)
+	}
+}
+
+func (c *checker) statusOf(e ledger.Effect) operation.EffectStatus {
+	rec, _ := dataOf[operation.Record](c.w.store.documents[ledger.OperationPath(e.Operation)])
+	return rec.Effects[e.Name]
+}
+
+// visible checks that every DEAD effect is in the list of dead letters.
+func (c *checker) visible() {
+	dead := c.w.dead()
+	if len(dead) == 0 {
+		return
+	}
+	l, err := ledger.New(observer{c.w.store}, c.w.settings, ledger.Options{})
+	if err != nil {
+		c.violated("%v", err)
+		return
+	}
+	page, err := l.List(context.Background(), ledger.Filter{Dead: true, Limit: 100})
+	if err != nil {
+		c.violated("listing what is DEAD: %v", err)
+		return
+	}
+	listed, _, err := l.DeadEffects(context.Background(), page.Items)
+	if err != nil {
+		c.violated("reading what is DEAD: %v", err)
+	}
+	for _, e := range dead {
+		if !slices.ContainsFunc(listed, func(l ledger.Effect) bool { return l.IdempotencyKey == e.IdempotencyKey }) {
+			c.violated("%s is DEAD, and no list shows it [S2]", e.IdempotencyKey)
+		}
+	}
+}
+
+// asked checks that no operation was looked up more often than its record counts.
+func (c *checker) asked() {
+	for _, j := range c.w.gemini.jobs {
+		rec, ok := c.recordOf(j)
+		if asked := c.w.gemini.asked[j.name.Key]; ok && asked > rec.Attempts {
+			c.violated("%s was looked up %d times, and its record counts %d [R3]", j.name.Key, asked, rec.Attempts)
+		}
+	}
+}

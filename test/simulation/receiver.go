@@ -1,0 +1,60 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/opledger/opledger/shared/effect"
+)
+
+// A receipt is one request of an effect that reached its receiver, and was done.
+type receipt struct {
+	key, payload string
+	fence        int64
+	step         int
+}
+
+// A receiver is what effects are sent to. It does what it gets, and does not deduplicate: what the
+// promise leaves to real receivers is counted here.
+type receiver struct {
+	w        *World
+	receipts []receipt
+}
+
+var errDeclined = errors.New("simulated: refused for good")
+
+// perform sends one request, as a handler does.
+func (r *receiver) perform(ctx context.Context, a *actor, task effect.Task) error {
+	g := r.w.gate
+	one := receipt{key: task.IdempotencyKey, payload: string(task.Payload), fence: task.Fence}
+	send := &call{
+		label: func() string { return fmt.Sprintf("%s: perform %s, fence %d", a.name, short(one.key), one.fence) },
+		fates: performFates, unavailable: errNoAnswer,
+		do: func() error {
+			one.step = g.steps
+			r.receipts = append(r.receipts, one)
+			return nil
+		},
+	}
+	r.w.check.sent(task)
+	send.handle = func(f fate) bool {
+		switch f {
+		case declined:
+			g.reply(send, effect.Permanent(errDeclined))
+		case hours: // the lease is extended meanwhile, which costs more
+			a.disturbed = true
+			g.replyLater(send, send.do(), takesLong)
+		case stopped:
+			if g.choose(Orphan, 2) == 1 {
+				_ = send.do() // it always succeeds
+			}
+			a.process.stopping = true
+			a.process.stop(effect.ErrStopped)
+		default:
+			return false
+		}
+		return true
+	}
+	return a.send(ctx, send)
+}

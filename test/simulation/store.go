@@ -1,0 +1,262 @@
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A store is a simulated Firestore. It promises what Firestore promises and no more: a commit is
+// atomic and every write in it has a precondition; a read or a query sees one instant; a document
+// that is created again never has an old token; a write that changes nothing keeps the token. All of
+// it happens in the steps of the gate.
+type store struct {
+	skew      time.Duration // of its clock
+	documents map[ledger.Path]*document
+	commits   int64
+	broken    Flaw
+	check     *checker
+}
+
+// A document is one version of a document.
+type document struct {
+	path  ledger.Path
+	token ledger.Token
+	body  []byte
+	data  any // as it was written
+	times times
+}
+
+// times are the fields that queries order by.
+type times struct {
+	DueAt, CreatedAt, ReceivedAt, FailedAt, SettledAt, ConflictAt, ExpireAt time.Time
+}
+
+func (t *times) of(field string) time.Time {
+	switch field {
+	case ledger.FieldDueAt:
+		return t.DueAt
+	case ledger.FieldCreatedAt:
+		return t.CreatedAt
+	case ledger.FieldReceivedAt:
+		return t.ReceivedAt
+	case ledger.FieldFailedAt:
+		return t.FailedAt
+	case ledger.FieldSettledAt:
+		return t.SettledAt
+	default:
+		return t.ConflictAt
+	}
+}
+
+// A cost is what calls of the store are charged for.
+type cost struct{ calls, reads, writes int }
+
+func newStore(check *checker) *store {
+	return &store{documents: map[ledger.Path]*document{}, check: check}
+}
+
+func (s *store) now() time.Time { return operation.Instant(time.Now().Add(s.skew)) }
+
+func (s *store) get(c *cost, paths []ledger.Path) ledger.Snapshot {
+	snapshot := ledger.Snapshot{ReadTime: s.now(), Documents: make([]ledger.Document, len(paths))}
+	c.calls++
+	for i, path := range paths {
+		snapshot.Documents[i] = ledger.Document{Path: path}
+		if d := s.documents[path]; d != nil {
+			snapshot.Documents[i] = d.read()
+			c.reads++
+		}
+	}
+	return snapshot
+}
+
+// read returns the document as the ledger sees it.
+func (d *document) read() ledger.Document {
+	return ledger.NewDocument(d.path, d.token, func(into any) error { return json.Unmarshal(d.body, into) })
+}
+
+func (s *store) commit(c *cost, writes []ledger.Write) ([]ledger.Token, error) {
+	c.calls++
+	for _, w := range writes {
+		if s.documents[w.Path].version() != w.Token && s.broken != PreconditionsIgnored {
+			return nil, fmt.Errorf("simulated: %s: %w", w.Path, ledger.ErrConflict)
+		}
+	}
+	s.check.commit(s, writes)
+	s.commits++
+	tokens := make([]ledger.Token, len(writes))
+	for i, w := range writes {
+		c.writes++
+		if w.Data == nil {
+			delete(s.documents, w.Path)
+			continue
+		}
+		d, err := encode(w)
+		if err != nil {
+			return nil, err
+		}
+		d.token = ledger.Token(strconv.FormatInt(s.commits, 10))
+		if before := s.documents[w.Path]; before != nil && string(before.body) == string(d.body) {
+			d.token = before.token
+		}
+		s.documents[w.Path], tokens[i] = d, d.token
+	}
+	return tokens, nil
+}
+
+func (d *document) version() ledger.Token {
+	if d == nil {
+		return ""
+	}
+	return d.token
+}
+
+func encode(w ledger.Write) (*document, error) {
+	body, err := json.Marshal(w.Data)
+	if err != nil {
+		return nil, fmt.Errorf("simulated: encoding %s: %w: %w", w.Path, ledger.ErrInvalid, err)
+	}
+	d := &document{path: w.Path, body: body, data: w.Data}
+	if err := json.Unmarshal(body, &d.times); err != nil {
+		return nil, fmt.Errorf("simulated: reading %s: %w: %w", w.Path, ledger.ErrInvalid, err)
+	}
+	return d, nil
+}
+
+func (s *store) query(c *cost, q ledger.Query) []ledger.Document {
+	var found []*document
+	for _, d := range s.documents {
+		if d.path.Collection() == q.Collection && d.matches(q) {
+			found = append(found, d)
+		}
+	}
+	direction := 1
+	if q.Descending {
+		direction = -1
+	}
+	slices.SortFunc(found, func(a, b *document) int {
+		return direction * compare(a.times.of(q.OrderBy), a.path, b.times.of(q.OrderBy), b.path)
+	})
+	c.calls++
+	var documents []ledger.Document
+	for _, d := range found[:min(len(found), q.Limit)] {
+		document := d.read()
+		document.At = d.times.of(q.OrderBy)
+		documents = append(documents, document)
+		c.reads++
+	}
+	return documents
+}
+
+// compare orders by time, then by path, segment by segment.
+func compare(at time.Time, path ledger.Path, otherAt time.Time, other ledger.Path) int {
+	if order := at.Compare(otherAt); order != 0 {
+		return order
+	}
+	return slices.Compare(strings.Split(string(path), "/"), strings.Split(string(other), "/"))
+}
+
+func (d *document) matches(q ledger.Query) bool {
+	at := d.times.of(q.OrderBy)
+	switch {
+	case at.IsZero(), q.Under != "" && d.path.Parent() != q.Under,
+		!q.NotBefore.IsZero() && at.Before(q.NotBefore), !q.NotAfter.IsZero() && at.After(q.NotAfter):
+		return false
+	}
+	if q.After.Path != "" {
+		order := compare(at, d.path, q.After.At, q.After.Path)
+		if order == 0 || order < 0 != q.Descending {
+			return false
+		}
+	}
+	if len(q.Where) == 0 {
+		return true
+	}
+	var fields map[string]any
+	if json.Unmarshal(d.body, &fields) != nil {
+		return false
+	}
+	return !slices.ContainsFunc(q.Where, func(equal ledger.Equal) bool { return fields[equal.Field] != equal.Value })
+}
+
+// expire deletes what may be deleted now, as a TTL policy does.
+func (s *store) expire() (deleted int) {
+	now := s.now()
+	for path, d := range s.documents {
+		if !d.times.ExpireAt.IsZero() && d.times.ExpireAt.Before(now) {
+			delete(s.documents, path)
+			deleted++
+		}
+	}
+	return deleted
+}
+
+// An observer is the store as it is, for a ledger that only reads it: outside of the gate, at no cost.
+type observer struct{ *store }
+
+func (o observer) Get(_ context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
+	return o.get(&cost{}, paths), nil
+}
+
+func (o observer) Commit(context.Context, ...ledger.Write) ([]ledger.Token, error) {
+	return nil, errors.New("an observer does not write")
+}
+
+func (o observer) Query(_ context.Context, q ledger.Query) ([]ledger.Document, error) {
+	return o.query(&cost{}, q), nil
+}
+
+func (o observer) Count(_ context.Context, q ledger.Query, ceiling int) (int, error) {
+	q.Limit = ceiling
+	return len(o.query(&cost{}, q)), nil
+}
+
+func (o observer) Close() error { return nil }
+
+// namesOf returns paths as a trace shows them, in an order of their own.
+func namesOf(paths []ledger.Path) string {
+	if len(paths) == 0 {
+		return "the time"
+	}
+	names := make([]string, len(paths))
+	for i, path := range paths {
+		names[i] = short(path)
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+// written returns writes as a trace shows them.
+func written(writes []ledger.Write) string {
+	names := make([]string, len(writes))
+	for i, w := range writes {
+		names[i] = short(w.Path) + said(w.Data)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// said returns what a trace shows of a document.
+func said(data any) string {
+	switch d := data.(type) {
+	case operation.Record:
+		return fmt.Sprintf("(%s, registered %v, v%d)", d.State, d.Registered, d.Version)
+	case ledger.Effect:
+		return fmt.Sprintf("(%s, fence %d, attempts %d)", d.State, d.Fence, d.Attempts)
+	case ledger.Intent:
+		return fmt.Sprintf("(%s)", d.State)
+	case nil:
+		return "(deleted)"
+	default:
+		return ""
+	}
+}
