@@ -14,7 +14,7 @@ import (
 )
 
 // TestWhatAnEffectCosts pins the reads and writes of an effect, with its handler between claim and
-// finish. test/README.md states them. TestWhatALifeCosts of the Firestore store pins what each costs
+// finish. test/load/README.md states them. TestWhatALifeCosts of the Firestore store pins what each costs
 // there.
 func TestWhatAnEffectCosts(t *testing.T) {
 	t.Parallel()

@@ -46,14 +46,14 @@ func TestCosts(t *testing.T) {
 		strings.Join(strings.Fields(read(t, "README.md")), " "), want) {
 		t.Errorf("README.md does not say: %s", want)
 	}
-	measured := read(t, "test/README.md")
+	measured := read(t, "test/load/README.md")
 	for step, bill := range map[string]ledgertest.Bill{
 		"register": ledgertest.BillRegister, "webhook": ledgertest.BillWebhook,
 		"claim an effect": ledgertest.BillClaim, "finish it": ledgertest.BillFinish,
 	} {
 		row := fmt.Sprintf(`(?m)^\| %s \| \d \| %d \| %d \|$`, step, bill.Reads, bill.Writes)
 		if !regexp.MustCompile(row).MatchString(measured) {
-			t.Errorf("test/README.md has no row like %s", row)
+			t.Errorf("test/load/README.md has no row like %s", row)
 		}
 	}
 	lines := 2 + len(perThousand(t)) + len(perMonth(t)) + len(perGiB(t))

@@ -136,7 +136,7 @@ func TestALifeThroughFaults(t *testing.T) {
 	}
 }
 
-// TestWhatALifeCosts pins the requests, reads and writes of every call: test/README.md states them.
+// TestWhatALifeCosts pins the requests, reads and writes of every call: test/load/README.md states them.
 func TestWhatALifeCosts(t *testing.T) {
 	t.Parallel()
 	var m harness.Meter

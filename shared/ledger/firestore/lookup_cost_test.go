@@ -11,7 +11,7 @@ import (
 
 // TestWhatALookUpCosts pins what a pass asks of Firestore where nothing has changed: for each
 // operation one read, as the query finds it, and one write in two requests at most. The query, the
-// mark and its end are shared by a page of a hundred. test/README.md states it [L4].
+// mark and its end are shared by a page of a hundred. test/load/README.md states it [L4].
 func TestWhatALookUpCosts(t *testing.T) {
 	t.Parallel()
 	const pending = 20
