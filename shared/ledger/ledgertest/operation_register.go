@@ -150,7 +150,8 @@ var operationRegister = []ledgerTest{
 		}
 		rec := w.record()
 		equal(w, "submitted at", rec.SubmittedAt, r.SubmittedAt)
-		if latest := w.now().Add(w.settings.Grace); rec.DueAt.Before(before.Add(w.settings.Grace)) || rec.DueAt.After(latest) {
+		earliest, latest := before.Add(w.settings.Grace), w.now().Add(w.settings.Grace)
+		if rec.DueAt.Before(earliest) || rec.DueAt.After(latest) {
 			w.Errorf("due at %v, want a grace after the registration, at %v", rec.DueAt, latest)
 		}
 	}},
