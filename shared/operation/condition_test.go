@@ -23,6 +23,11 @@ func TestWithoutCondition(t *testing.T) {
 	if !complete().HasCondition() || got.HasCondition() {
 		t.Errorf("a condition: %v before, %v after", complete().HasCondition(), got.HasCondition())
 	}
+	for _, r := range []operation.Record{{Condition: "404"}, {MissingSince: early}} {
+		if !r.HasCondition() {
+			t.Errorf("%+v has no condition", r)
+		}
+	}
 	applied := operation.Apply(complete(), event(operation.Failed, late.Add(time.Hour)), now)
 	if applied.HasCondition() || applied.Abandoned == nil {
 		t.Errorf("an applied event left %+v", applied)

@@ -72,9 +72,6 @@ func (r Result) fill(other Result) Result {
 // Gemini sends nanoseconds, stores keep microseconds, and a stored time must equal itself [M4].
 // Zero stays zero.
 func Instant(t time.Time) time.Time {
-	if t.IsZero() {
-		return time.Time{}
-	}
 	return t.UTC().Truncate(time.Microsecond)
 }
 

@@ -138,6 +138,30 @@ func TestSettledOnce(t *testing.T) {
 	}
 }
 
+// TestConflictStandsBesideTheEnd: another end than the one that stands is kept, until that end is
+// itself applied. A conflict that an older revision left about the end that stands is none [M5].
+func TestConflictStandsBesideTheEnd(t *testing.T) {
+	t.Parallel()
+	r := operation.Refuse(record(operation.Succeeded, early), event(operation.Failed, late), now)
+	if !r.Conflicted() || r.ConflictState != operation.Failed || !r.ConflictAt.Equal(now) {
+		t.Errorf("refused, it is %+v", r)
+	}
+	if again := operation.Apply(r, event(operation.Succeeded, late), now); !again.Conflicted() {
+		t.Errorf("the end that stands, again, leaves %+v", again)
+	}
+	moved := operation.Apply(r, event(operation.Failed, late), now)
+	if moved.Conflicted() || moved.ConflictState != "" || moved.ConflictBy != "" || !moved.ConflictAt.IsZero() {
+		t.Errorf("the other end, applied, leaves %+v", moved)
+	}
+	r.State = operation.Failed
+	if r.Conflicted() {
+		t.Error("a conflict about the end that stands counts")
+	}
+	if record(operation.Failed, early).Conflicted() {
+		t.Error("a record without a conflict has one")
+	}
+}
+
 // TestApplyCutsTimes: both times that Apply writes are cut to microseconds, the server's and the
 // store's. A missing one stays missing [M4].
 func TestApplyCutsTimes(t *testing.T) {

@@ -79,6 +79,21 @@ func TestMetadataErrors(t *testing.T) {
 	}
 }
 
+// TestMetadataSaysWhatIsWrong: who wrote it learns where it stops being JSON, or that it is JSON of
+// another form. What is not UTF-8 would be stored as other text than it was [K1].
+func TestMetadataSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"a":}`:           "it is not JSON (byte 6)",
+		`[]`:               `is not a JSON object, such as {"dataset":"a"}`,
+		"{\"a\":\"\xff\"}": "it is not UTF-8",
+	} {
+		if got, err := operation.ParseMetadata([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("ParseMetadata(%q) = %q, %v, want the error %q", text, got, err, want)
+		}
+	}
+}
+
 // TestMetadataAdd: a second registration may add fields, but never change one.
 func TestMetadataAdd(t *testing.T) {
 	t.Parallel()

@@ -49,7 +49,7 @@ type Key string
 // Collection returns the key's collection, or "" if it has none.
 func (k Key) Collection() Collection {
 	word, id, _ := strings.Cut(string(k), "/")
-	if c, ok := ParseCollection(word); ok && string(c) == word && id != "" && !strings.Contains(id, "/") {
+	if c, _ := ParseCollection(word); string(c) == word && id != "" && !strings.Contains(id, "/") {
 		return c
 	}
 	return ""
@@ -91,10 +91,9 @@ var ErrName = errors.New("not an operation's name")
 // text, or Garbled. A retry does not help.
 func ParseName(raw string, fallback Collection) (Name, error) {
 	resource := trim(raw)
-	if path := withoutURL(resource); path != resource {
-		if _, _, ok := splitName(path); ok {
-			resource = path
-		}
+	path := withoutURL(resource)
+	if _, _, ok := splitName(path); ok {
+		resource = path
 	}
 	switch {
 	case resource == "":
@@ -120,7 +119,8 @@ func ParseName(raw string, fallback Collection) (Name, error) {
 // different ids may look the same then, so a garbled id identifies nothing [K1].
 func Garbled(text string) bool { return strings.ContainsRune(text, utf8.RuneError) }
 
-// splitName returns the collection and the id at the end of a name.
+// splitName returns the collection and the id at the end of a name. The name is trimmed, so that the
+// id is not empty.
 func splitName(name string) (c Collection, id string, ok bool) {
 	segments := strings.FieldsFunc(name, func(r rune) bool { return r == '/' })
 	n := len(segments)
@@ -128,8 +128,7 @@ func splitName(name string) (c Collection, id string, ok bool) {
 		return "", "", false
 	}
 	c, ok = ParseCollection(segments[n-2])
-	id = strings.TrimSpace(segments[n-1])
-	return c, id, ok && id != ""
+	return c, strings.TrimSpace(segments[n-1]), ok
 }
 
 // withoutURL removes an API's address, version and query from a name that is a URL.
@@ -139,7 +138,7 @@ func withoutURL(name string) string {
 		return name
 	}
 	path := strings.TrimLeft(trim(u.Path), "/")
-	if first, rest, ok := strings.Cut(path, "/"); ok && isAPIVersion(first) {
+	if first, rest, _ := strings.Cut(path, "/"); isAPIVersion(first) {
 		return rest
 	}
 	return path

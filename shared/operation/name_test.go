@@ -71,6 +71,19 @@ var names = []struct {
 		resource: "batches/abc"},
 	{about: "a version is cut only once", raw: "https://h/v1/v1/batches/abc", key: "batches/abc",
 		resource: "v1/batches/abc"},
+	{about: "URL of the first version", raw: "https://h/v0/batches/abc", key: "batches/abc", resource: "batches/abc"},
+	{about: "URL of the last version", raw: "https://h/v9/batches/abc", key: "batches/abc", resource: "batches/abc"},
+
+	// What stands where a version would, and is none.
+	{about: "a letter alone", raw: "https://h/v/batches/abc", key: "batches/abc", resource: "v/batches/abc"},
+	{about: "another letter", raw: "https://h/x1/batches/abc", key: "batches/abc", resource: "x1/batches/abc"},
+	{about: "a letter for the digit", raw: "https://h/vx/batches/abc", key: "batches/abc", resource: "vx/batches/abc"},
+	{about: "a dash for the digit", raw: "https://h/v-1/batches/abc", key: "batches/abc",
+		resource: "v-1/batches/abc"},
+
+	// An address has a scheme and a host.
+	{about: "no scheme", raw: "//h/v1/batches/abc", key: "batches/abc"},
+	{about: "no host", raw: "file:///v1/batches/abc", key: "batches/abc"},
 
 	{about: "URL that fits nothing", raw: "https://h/foo/", key: "https://h/foo", resource: "https://h/foo"},
 	{about: "bucket", raw: "gs://bucket/object", key: "gs://bucket/object"},
@@ -186,7 +199,8 @@ func TestParseCollection(t *testing.T) {
 // TestKeyWithoutCollection: a key without a collection is all id [K2].
 func TestKeyWithoutCollection(t *testing.T) {
 	t.Parallel()
-	for _, key := range []operation.Key{"", "abc", "batches", "files/abc", "BATCHES/abc", "/batches/abc", "batch/abc"} {
+	for _, key := range []operation.Key{"", "abc", "batches", "files/abc", "BATCHES/abc", "/batches/abc", "batch/abc",
+		"batches/abc/def"} {
 		if key.Collection() != "" || key.ID() != string(key) {
 			t.Errorf("%q is %q and %q, want no collection and all of it", key, key.Collection(), key.ID())
 		}

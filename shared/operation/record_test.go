@@ -55,6 +55,20 @@ func TestClosed(t *testing.T) {
 	}
 }
 
+// TestClosedEffects: what is done, waived or withheld needs nothing more. What is open, dead or of an
+// unknown word keeps the record [L3].
+func TestClosedEffects(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[operation.EffectStatus]bool{
+		operation.EffectDone: true, operation.EffectWaived: true, operation.EffectWithheld: true,
+		operation.EffectOpen: false, operation.EffectDead: false, "later": false, "": false,
+	} {
+		if got := status.Closed(); got != want {
+			t.Errorf("an effect that is %q: closed is %v, want %v", status, got, want)
+		}
+	}
+}
+
 // TestLifetime: the truth table of when a record is looked up again and when it is deleted [L3,
 // L4]. Every row is tried with and without an earlier DueAt and ExpireAt, in every state, abandoned
 // or not.

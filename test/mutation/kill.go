@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/opledger/opledger/test/mutation/switchboard"
+)
+
+// patience is how long a test may take under a mutant: an endless loop must end, and a busy machine
+// must not kill anything.
+func patience(took time.Duration) time.Duration { return 20*took + time.Minute }
+
+// A hunt tries mutants on tests.
+type hunt struct {
+	mutants []mutant
+	turn    chan struct{} // as many as run at once
+
+	mu     sync.Mutex
+	killed map[int]string // by the number of the mutant: the test that fails
+}
+
+// each calls do for mutants, as many at once as there are turns.
+func (h *hunt) each(ids []int, what string, do func(id int) (killer string, err error)) error {
+	errs := make(chan error, len(ids))
+	start, done := time.Now(), 0
+	for _, id := range ids {
+		h.turn <- struct{}{}
+		go func() {
+			defer func() { <-h.turn }()
+			killer, err := do(id)
+			h.mu.Lock()
+			if killer != "" {
+				h.killed[id] = killer
+			}
+			done++
+			if done%100 == 0 {
+				fmt.Fprintf(os.Stderr, "%s: %d of %d mutants, %v\n", what, done, len(ids), time.Since(start).Round(time.Second))
+			}
+			h.mu.Unlock()
+			errs <- err
+		}()
+	}
+	var all []error // every one has ended, so that killed is whole
+	for range ids {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
+}
+
+// alive are the mutants among ids that no test has killed.
+func (h *hunt) alive(ids []int) (alive []int) {
+	for _, id := range ids {
+		if h.killed[id] == "" {
+			alive = append(alive, id)
+		}
+	}
+	return alive
+}
+
+// again runs for each mutant the test of a binary that killed it the last time.
+func (h *hunt) again(ctx context.Context, b *binary, ids []int, last map[string]string) error {
+	var known []int
+	tests := map[int]string{}
+	for _, id := range ids {
+		if pkg, name, _ := strings.Cut(last[h.mutants[id].key()], " "); pkg == b.pkg {
+			known = append(known, id)
+			tests[id] = name
+		}
+	}
+	return h.each(known, "the last run's tests", func(id int) (string, error) {
+		return h.try(ctx, id, b, pattern(tests[id]), tests[id], patience(5*time.Second))
+	})
+}
+
+// all runs for each mutant the tests that reach it, until one fails.
+func (h *hunt) all(ctx context.Context, ids []int, units []*unit) error {
+	reach := map[int][]*unit{}
+	for _, u := range units {
+		for _, id := range u.reaches {
+			reach[id] = append(reach[id], u)
+		}
+	}
+	return h.each(ids, "every test that reaches it", func(id int) (string, error) {
+		for _, g := range groups(h.mutants[id].Package, reach[id]) {
+			name := g.units[0].name
+			killer, err := h.try(ctx, id, g.units[0].binary, g.pattern(), name, patience(g.took()))
+			if killer != "" || err != nil {
+				return killer, err
+			}
+		}
+		return "", nil
+	})
+}
+
+// try runs tests under a mutant, and returns the one that fails.
+func (h *hunt) try(ctx context.Context, id int, b *binary, tests, name string, limit time.Duration) (string, error) {
+	ended, err := b.run(ctx, tests, limit, switchboard.Chosen+"="+strconv.Itoa(id))
+	if err != nil || !ended.failed || ctx.Err() != nil {
+		return "", errors.Join(err, ctx.Err())
+	}
+	return b.pkg + " " + failing(ended.output, name), nil
+}
+
+// A group is what one process runs: tests beside each other.
+type group struct{ units []*unit }
+
+func (g group) took() (sum time.Duration) {
+	for _, u := range g.units {
+		sum += u.took
+	}
+	return sum
+}
+
+func (g group) pattern() string {
+	if len(g.units) == 1 {
+		return pattern(g.units[0].name)
+	}
+	var last []string
+	for _, u := range g.units {
+		last = append(last, strings.TrimSuffix(strings.TrimPrefix(pattern(path.Base(u.name)), "^"), "$"))
+	}
+	beside := "^(" + strings.Join(last, "|") + ")$"
+	if parent := path.Dir(g.units[0].name); parent != "." {
+		return pattern(parent) + "/" + beside
+	}
+	return beside
+}
+
+// groups orders the tests that reach a mutant: those of its own package first, the quick before the
+// slow, and of these the ones that reach least, since they are about it. The first few run alone,
+// the rest with what is beside them.
+func groups(pkg string, units []*unit) (all []group) {
+	const alone = 6
+	rank := func(u *unit) int {
+		rank := 0
+		switch {
+		case u.took > 2*time.Second:
+			rank = 4
+		case u.took > 300*time.Millisecond:
+			rank = 2
+		}
+		if u.binary.pkg != pkg {
+			rank++
+		}
+		return rank
+	}
+	units = slices.Clone(units)
+	slices.SortStableFunc(units, func(a, b *unit) int {
+		if r := rank(a) - rank(b); r != 0 {
+			return r
+		}
+		return len(a.reaches) - len(b.reaches)
+	})
+	at := map[string]int{}
+	for i, u := range units {
+		beside := fmt.Sprint(u.binary.pkg, " ", path.Dir(u.name), rank(u))
+		if g, ok := at[beside]; ok && i >= alone {
+			all[g].units = append(all[g].units, u)
+			continue
+		}
+		all = append(all, group{[]*unit{u}})
+		if i >= alone {
+			at[beside] = len(all) - 1
+		}
+	}
+	return all
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const guarded = "test/mutation/testdata/guarded"
+
+func root(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// TestHunt: each mutant of a small package is killed by the test that proves its guard, and named
+// with it; the boundary that no test is about survives, and the copy lies beside the source.
+func TestHunt(t *testing.T) {
+	t.Parallel()
+	tree := &tree{root: root(t), scratch: t.TempDir()}
+	if err := tree.mutate(t.Context(), []string{guarded}); err != nil {
+		t.Fatal(err)
+	}
+	if tree.skipped != 1 {
+		t.Errorf("%d mutants do not compile, want the one in a constant", tree.skipped)
+	}
+	h := &hunt{mutants: tree.mutants, killed: map[int]string{}, turn: make(chan struct{}, 2)}
+	if err := (options{tests: []string{guarded}}).hunt(t.Context(), h, tree, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"Divide\tb == 0\tnever":                               "TestDivide/zero",
+		"Divide\tb == 0\talways":                              "TestDivide/numbers",
+		"Divide\ta > 1000\tnever":                             "TestDivide/large",
+		"Divide\ta > 1000\talways":                            "TestDivide/numbers",
+		"Divide\ta > 1000\tshifted":                           "",
+		"Late\tcase closed && inAConstant\tnever":             "TestLate",
+		"Late\tcase closed && inAConstant\talways":            "TestLate",
+		"Late\tclosed of closed && inAConstant\twithout":      "TestLate",
+		"Late\tinAConstant of closed && inAConstant\twithout": "",
+		"Late\tat.After(limit)\tshifted":                      "TestLate",
+	}
+	for _, m := range tree.mutants[1:] {
+		key := strings.TrimPrefix(m.key(), guarded+"\t")
+		killer, listed := want[key]
+		if killer != "" {
+			killer = guarded + " " + killer
+		}
+		if got := h.killed[m.id]; !listed || got != killer {
+			t.Errorf("%q is killed by %q, want %q", key, got, killer)
+		}
+		delete(want, key)
+	}
+	for key := range want {
+		t.Errorf("%q is no mutant", key)
+	}
+	source, err := os.ReadFile("testdata/guarded/guarded.go")
+	if err != nil || strings.Contains(string(source), "mutant_") {
+		t.Errorf("the source has a mutant (%v)", err)
+	}
+}
+
+// TestSurvivorsAreThere: each mutant that has a reason to survive is one of the source as it is. A
+// reason goes with its guard.
+func TestSurvivorsAreThere(t *testing.T) {
+	t.Parallel()
+	reasons, err := readReasons(root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := &tree{root: root(t), scratch: t.TempDir()}
+	if err := tree.write(targets, nil); err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	for _, m := range tree.mutants[1:] {
+		there[m.key()] = true
+	}
+	if len(there) < 1000 {
+		t.Fatalf("only %d mutants", len(there))
+	}
+	for key := range reasons {
+		if !there[key] {
+			t.Errorf("%s has a reason for what is no mutant: take it out\n\t%s", reasonsFile, key)
+		}
+	}
+}
