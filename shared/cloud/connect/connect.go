@@ -15,7 +15,8 @@ import (
 
 // Ledger opens the ledger in Firestore, which publishes planned effects to the topic. The function
 // that it returns closes it; a function that lives as long as its process does not need it. It
-// sends no request.
+// sends no request. Missing credentials fail it: Firestore's client looks for those that the topic
+// uses, too. That of the topic is made for the first message, because most starts publish none.
 func Ledger(ctx context.Context, store config.Firestore, to config.Topic, settings config.Ledger) (
 	*ledger.Ledger, func() error, error,
 ) {
@@ -23,10 +24,7 @@ func Ledger(ctx context.Context, store config.Firestore, to config.Topic, settin
 	if err != nil {
 		return nil, nil, err
 	}
-	messages, err := topic.Open(ctx, store.ProjectID, to.Name)
-	if err != nil {
-		return nil, nil, errors.Join(err, documents.Close())
-	}
+	messages := topic.New(store.ProjectID, to.Name)
 	closeBoth := func() error { return errors.Join(messages.Close(), documents.Close()) }
 	l, err := ledger.New(documents, settings.Settings(), ledger.Options{Publisher: messages})
 	if err != nil {

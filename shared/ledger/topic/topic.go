@@ -24,31 +24,59 @@ import (
 // A Topic is a ledger.Publisher. It sends each message by itself, and at once: its caller waits for
 // it. The library's own publisher, which gathers messages, would add to every cold start.
 type Topic struct {
-	client *pubsub.TopicAdminClient
-	name   string // projects/P/topics/T
+	name    string // projects/P/topics/T
+	options []option.ClientOption
 
 	mu      sync.Mutex
 	closed  bool
 	sending sync.WaitGroup
+
+	making sync.Mutex
+	client *pubsub.TopicAdminClient // nil until it is needed
 }
 
 // publishTimeout bounds how long a message is repeated, also one whose caller's context has ended.
 // The client's default is a minute, and Close waits for it. The sweep publishes what was lost.
 const publishTimeout = 5 * time.Second
 
-// Open returns the topic with that name, or with that full name (projects/P/topics/T). It respects
-// PUBSUB_EMULATOR_HOST. It sends nothing: a topic that does not exist fails Publish.
-func Open(ctx context.Context, project, name string, options ...option.ClientOption) (*Topic, error) {
+// New returns the topic with that name, or with that full name (projects/P/topics/T). It makes its
+// client for the first message, for which a process that publishes none pays nothing. It respects
+// PUBSUB_EMULATOR_HOST.
+func New(project, name string, options ...option.ClientOption) *Topic {
 	if !strings.Contains(name, "/") {
 		name = "projects/" + project + "/topics/" + name
 	}
+	return &Topic{name: name, options: options}
+}
+
+// Open is New with the client made, so that missing credentials show at once. It sends nothing: a
+// topic that does not exist fails Publish.
+func Open(ctx context.Context, project, name string, options ...option.ClientOption) (*Topic, error) {
+	t := New(project, name, options...)
+	_, err := t.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// connect returns the client, made at the first call. If it could not be made, the next call tries
+// again.
+func (t *Topic) connect(ctx context.Context) (*pubsub.TopicAdminClient, error) {
+	t.making.Lock()
+	defer t.making.Unlock()
+	if t.client != nil {
+		return t.client, nil
+	}
 	// Without keepalive a connection that was dropped in silence costs each message its whole time.
 	alive := option.WithGRPCDialOption(grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 5 * time.Minute}))
-	client, err := pubsub.NewTopicAdminClient(ctx, append([]option.ClientOption{alive}, options...)...)
+	options := append([]option.ClientOption{alive}, t.options...)
+	client, err := pubsub.NewTopicAdminClient(context.WithoutCancel(ctx), options...)
 	if err != nil {
-		return nil, fmt.Errorf("making a Pub/Sub client for topic %s: %w", name, err)
+		return nil, fmt.Errorf("making a Pub/Sub client for topic %s: %w", t.name, err)
 	}
-	return &Topic{client: client, name: name}, nil
+	t.client = client
+	return client, nil
 }
 
 // Publish returns when Pub/Sub has stored the message. A message goes on where its caller leaves: what
@@ -81,9 +109,12 @@ func (t *Topic) send(ctx context.Context, data []byte) <-chan error {
 	t.sending.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
 		defer cancel()
-		_, err := t.client.Publish(ctx, &pubsubpb.PublishRequest{
-			Topic: t.name, Messages: []*pubsubpb.PubsubMessage{{Data: data}},
-		})
+		client, err := t.connect(ctx)
+		if err == nil {
+			_, err = client.Publish(ctx, &pubsubpb.PublishRequest{
+				Topic: t.name, Messages: []*pubsubpb.PubsubMessage{{Data: data}},
+			})
+		}
 		sent <- err
 	})
 	return sent
@@ -91,11 +122,14 @@ func (t *Topic) send(ctx context.Context, data []byte) <-chan error {
 
 var errClosed = errors.New("the Pub/Sub client is closed")
 
-// Close waits for what is being sent, and closes the connection.
+// Close waits for what is being sent, and closes the connection, if there is one.
 func (t *Topic) Close() error {
 	t.mu.Lock()
 	t.closed = true
 	t.mu.Unlock()
 	t.sending.Wait()
+	if t.client == nil {
+		return nil
+	}
 	return t.client.Close()
 }

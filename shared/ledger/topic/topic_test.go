@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"cloud.google.com/go/pubsub/v2"
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"go.uber.org/goleak"
+	"google.golang.org/api/option"
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/topic"
@@ -168,6 +170,24 @@ func TestNoTopic(t *testing.T) {
 	defer p.close(to)
 	if err := to.Publish(t.Context(), ledger.Message{}); err == nil || !strings.Contains(err.Error(), "gone") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestNoCredentials: a client that cannot be made fails Open, and each message of New's topic.
+func TestNoCredentials(t *testing.T) {
+	t.Parallel()
+	none := option.WithAuthCredentialsFile(option.ServiceAccount, filepath.Join(t.TempDir(), "none.json"))
+	if to, err := topic.Open(t.Context(), "p", name, none); err == nil || !strings.Contains(err.Error(), name) {
+		t.Errorf("opened %v, %v", to, err)
+	}
+	to := topic.New("p", name, none)
+	for range 2 {
+		if err := to.Publish(t.Context(), ledger.Message{}); err == nil || !strings.Contains(err.Error(), "none.json") {
+			t.Errorf("published: %v", err)
+		}
+	}
+	if err := to.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
