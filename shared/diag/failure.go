@@ -1,10 +1,5 @@
 package diag
 
-import (
-	"regexp"
-	"sync"
-)
-
 // margin is how far behind the limit a text is searched: what is farther is not worth the time.
 const margin = 8 << 10
 
@@ -13,15 +8,11 @@ const slashes = `:(?:\\*/){2}`
 
 // urls matches a URL in a text: its scheme, its userinfo, its host, and what is behind the host.
 // What ends a sentence does not belong to it.
-var urls = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`((?i:https?|wss?)` + slashes + `)` + `([^\s/?#"'<>@]*@)?` + `([^\s/?#"'<>@\\]+)` +
-		`([/?#\\](?:[^\s"'<>]*[^\s"'<>.,:;)])?)?`)
-})
+var urls = Pattern(`((?i:https?|wss?)` + slashes + `)` + `([^\s/?#"'<>@]*@)?` + `([^\s/?#"'<>@\\]+)` +
+	`([/?#\\](?:[^\s"'<>]*[^\s"'<>.,:;)])?)?`)
 
 // userinfos matches the beginning of a URL with userinfo, of any scheme, such as a database's.
-var userinfos = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`((?i:[a-z][a-z0-9+.-]*)` + slashes + `)[^\s/"'<>]*@`)
-})
+var userinfos = Pattern(`((?i:[a-z][a-z0-9+.-]*)` + slashes + `)[^\s/"'<>]*@`)
 
 // Failure returns the beginning of the text of a failure from outside, in at most limit bytes: of
 // each URL without the userinfo, of HTTP and WebSocket also without the path and the query, and

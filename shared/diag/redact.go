@@ -7,10 +7,8 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 const (
@@ -180,13 +178,10 @@ func replaced(text string, spans []span) string {
 }
 
 // credentials matches what looks like a credential: access tokens, API keys, JSON Web Tokens,
-// webhooks' secrets, and parameters of URLs. Like all patterns here it is compiled when it is needed,
-// which a function's start does not wait for.
-var credentials = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`ya29\.[\w-]{10,}` + `|AIza[\w-]{30,}` + `|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*` +
-		`|whsec_[A-Za-z0-9+/=_-]{16,}` + `|(?i:bearer)\s+[\w.~+/-]{20,}=*` +
-		`|[?&](?i:key|token|access_token|id_token|upload_id|sig|signature|x-goog-signature)=[^&\s"'<>]+`)
-})
+// webhooks' secrets, and parameters of URLs.
+var credentials = Pattern(`ya29\.[\w-]{10,}` + `|AIza[\w-]{30,}` + `|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*` +
+	`|whsec_[A-Za-z0-9+/=_-]{16,}` + `|(?i:bearer)\s+[\w.~+/-]{20,}=*` +
+	`|[?&](?i:key|token|access_token|id_token|upload_id|sig|signature|x-goog-signature)=[^&\s"'<>]+`)
 
 // Cut returns the beginning of the redacted text, in at most limit bytes of UTF-8. The order
 // matters: of a value that was cut first, the rest would not be found.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -34,7 +33,7 @@ func (s Source) String() string {
 
 const fromVariable = "env:"
 
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variable = diag.Pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // parseSource reads projects/P/secrets/S or env:VARIABLE. The error does not repeat a text that may
 // be a secret itself.
@@ -44,7 +43,7 @@ func parseSource(text string) (Source, error) {
 		name, err := secret.ParseName(text)
 		return Source{Secret: name}, err
 	}
-	if !variable.MatchString(name) {
+	if !variable().MatchString(name) {
 		return Source{}, errors.New("env: must be followed by the name of a variable, such as env:CRM_TOKEN")
 	}
 	return Source{Variable: name}, nil
@@ -113,7 +112,7 @@ func headers(into *map[string]Source) func(ast.Node) error {
 	}
 }
 
-var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+var headerName = diag.Pattern("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
 // ownHeaders are those that the handler or the connection sets.
 var ownHeaders = []string{
@@ -128,7 +127,7 @@ const authorization = "Authorization"
 func (s *Secrets) check(wrong report) {
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		switch {
-		case !headerName.MatchString(name):
+		case !headerName().MatchString(name):
 			wrong("headerSecrets", "headerSecrets: %s is not a valid header name", diag.Quote(name))
 		case slices.Contains(ownHeaders, name):
 			wrong("headerSecrets", "headerSecrets: the header %s is set by opledger itself; use another name", name)

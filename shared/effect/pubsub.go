@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -33,12 +32,12 @@ type DoPubSub struct {
 func (d *DoPubSub) fields() []field { return []field{{"topic", text(&d.Topic)}} }
 
 // topicName is what Pub/Sub accepts as a topic, with or without its project.
-var topicName = regexp.MustCompile(`^(projects/[a-z0-9][a-z0-9.:-]*/topics/)?[A-Za-z][A-Za-z0-9_.~+%-]+$`)
+var topicName = diag.Pattern(`^(projects/[a-z0-9][a-z0-9.:-]*/topics/)?[A-Za-z][A-Za-z0-9_.~+%-]+$`)
 
 const minTopic, maxTopic = 3, 255 // bytes, without the project
 
 func (d *DoPubSub) check(_ Spec, wrong report) {
-	if n := len(path.Base(d.Topic)); !topicName.MatchString(d.Topic) || n < minTopic || n > maxTopic {
+	if n := len(path.Base(d.Topic)); !topicName().MatchString(d.Topic) || n < minTopic || n > maxTopic {
 		wrong("topic", "topic must be projects/PROJECT/topics/TOPIC or TOPIC, not %s", diag.Quote(d.Topic))
 	}
 }

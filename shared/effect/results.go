@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -106,7 +106,7 @@ func Results(collection string) Handler {
 	})
 }
 
-var collectionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+var collectionName = diag.Pattern(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
 const maxCollection = 63 // bytes
 
@@ -118,7 +118,7 @@ func checkCollection(name string) error {
 		ledger.PassesCollection,
 	}
 	switch {
-	case !collectionName.MatchString(name) || len(name) > maxCollection:
+	case !collectionName().MatchString(name) || len(name) > maxCollection:
 		return fmt.Errorf("collection must be letters, digits, - and _, beginning with a letter, at most 63, not %q", name)
 	case slices.Contains(own, name):
 		return fmt.Errorf("collection %s is the ledger's own; name another", name)

@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -18,8 +18,8 @@ type folder struct {
 }
 
 var (
-	bucketName   = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]+[a-z0-9]$`)
-	objectPrefix = regexp.MustCompile(`^[A-Za-z0-9_=][A-Za-z0-9._=-]*(/[A-Za-z0-9_=][A-Za-z0-9._=-]*)*$`)
+	bucketName   = diag.Pattern(`^[a-z0-9][a-z0-9._-]+[a-z0-9]$`)
+	objectPrefix = diag.Pattern(`^[A-Za-z0-9_=][A-Za-z0-9._=-]*(/[A-Za-z0-9_=][A-Za-z0-9._=-]*)*$`)
 )
 
 const (
@@ -36,11 +36,11 @@ func parseFolder(text string) (folder, error) {
 	if prefix = strings.TrimSuffix(prefix, "/"); prefix != "" {
 		prefix += "/"
 	}
-	ok := prefix == "" || objectPrefix.MatchString(strings.TrimSuffix(prefix, "/")) && len(prefix) <= maxPrefixBytes
+	ok := prefix == "" || objectPrefix().MatchString(strings.TrimSuffix(prefix, "/")) && len(prefix) <= maxPrefixBytes
 	switch {
 	case !isURL || bucket == "":
 		return folder{}, fmt.Errorf("bucket must be gs://BUCKET or gs://BUCKET/PREFIX, not %q", text)
-	case !bucketName.MatchString(bucket) || len(bucket) > maxBucketBytes:
+	case !bucketName().MatchString(bucket) || len(bucket) > maxBucketBytes:
 		return folder{}, fmt.Errorf("bucket %q: a bucket's name has 3 to 222 lower-case letters, digits and . _ -, "+
 			"and begins and ends with a letter or digit; %q is none", text, bucket)
 	case !ok:
@@ -59,19 +59,19 @@ func (f folder) object(key operation.Key, effect string) string {
 // url returns the gs:// URL of an object.
 func (f folder) url(object string) string { return "gs://" + f.bucket + "/" + object }
 
-var safeSegment = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._@-]*$`)
+var safeSegment = diag.Pattern(`^[A-Za-z0-9_-][A-Za-z0-9._@-]*$`)
 
 // segment turns any text into a part of an object's name, so that different texts have different
 // parts. A text that is long, or holds what not every tool accepts in a name, ends in a hash of the
 // whole.
 func segment(text string) string {
-	if safeSegment.MatchString(text) && len(text) <= maxSegment {
+	if safeSegment().MatchString(text) && len(text) <= maxSegment {
 		return text
 	}
 	sum := sha256.Sum256([]byte(text))
 	const longest = 100
 	safe := strings.Map(func(r rune) rune {
-		if r < 0x80 && safeSegment.MatchString(string(r)) {
+		if r < 0x80 && safeSegment().MatchString(string(r)) {
 			return r
 		}
 		return '_'

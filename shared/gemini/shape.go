@@ -3,9 +3,10 @@ package gemini
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // maxPaths bounds what KeyPaths returns.
@@ -62,7 +63,7 @@ func collectPaths(seen map[string]bool, path string, value any, depth int) {
 }
 
 // longID is an id that Gemini issued for a batch.
-var longID = regexp.MustCompile(`^[a-z0-9]{36}$`)
+var longID = diag.Pattern(`^[a-z0-9]{36}$`)
 
 // IDForm describes the name in an event without the name itself: what is before the id, and the
 // form of the id, which is ID36 for 36 lower-case letters and digits, v1_ID, or ID.
@@ -75,7 +76,7 @@ func IDForm(name string) string {
 		before = "…/" + segments[len(segments)-2] + "/"
 	}
 	switch {
-	case longID.MatchString(id):
+	case longID().MatchString(id):
 		return before + "ID36"
 	case strings.HasPrefix(id, "v1_"):
 		return before + "v1_ID"

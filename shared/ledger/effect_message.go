@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -39,7 +39,7 @@ func (m Message) FromOperator() bool { return m.Attempt < 1 }
 var ErrMessage = errors.New("malformed effect message")
 
 // nonce is what may follow the '@' in a run's name: it becomes part of keys and document ids.
-var nonce = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var nonce = diag.Pattern(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 const maxNonce = 64 // bytes
 
@@ -51,7 +51,7 @@ func (m Message) Validate() error {
 		return fmt.Errorf("%w: it names no effect", ErrMessage)
 	case m.Rerun == "":
 		return nil
-	case !nonce.MatchString(m.Rerun) || len(m.Rerun) > maxNonce || isAlertRun(m.Rerun):
+	case !nonce().MatchString(m.Rerun) || len(m.Rerun) > maxNonce || isAlertRun(m.Rerun):
 		return fmt.Errorf("%w: \"anew\": %.80q must be up to 64 letters, digits, '.', '_' and '-', beginning with a letter "+
 			"or digit, and not the name of an alert such as stuck-1", ErrMessage, m.Rerun)
 	case !m.FromOperator():

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 
 	"github.com/opledger/opledger/shared/diag"
@@ -23,7 +22,7 @@ type Rule struct {
 	JobKinds []string
 }
 
-var effectName = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
+var effectName = diag.Pattern(`^[a-z][a-z0-9_-]*$`)
 
 const maxEffectName = 63 // bytes
 
@@ -66,7 +65,7 @@ func RuleProblems(rules []Rule, allowed operation.Transitions) [][]error {
 func (r Rule) problems(allowed operation.Transitions) []error {
 	var problems []error
 	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	if !effectName.MatchString(r.Name) || len(r.Name) > maxEffectName {
+	if !effectName().MatchString(r.Name) || len(r.Name) > maxEffectName {
 		add("its name must be lower-case letters, digits, - and _, beginning with a letter, at most 63")
 	}
 	if len(r.On) == 0 && len(r.Alerts) == 0 {

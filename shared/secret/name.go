@@ -3,7 +3,6 @@ package secret
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/opledger/opledger/shared/diag"
@@ -17,8 +16,8 @@ func (n Name) String() string { return "projects/" + n.Project + "/secrets/" + n
 
 var (
 	// A project is an id, with or without a domain, or a number.
-	project = regexp.MustCompile(`^[a-z0-9][a-z0-9.:-]*$`)
-	id      = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	project = diag.Pattern(`^[a-z0-9][a-z0-9.:-]*$`)
+	id      = diag.Pattern(`^[A-Za-z0-9_-]+$`)
 )
 
 const (
@@ -39,7 +38,7 @@ func ParseName(text string) (Name, error) {
 		return Name{}, fmt.Errorf("%w; without a version: the enabled versions are found automatically",
 			errForm)
 	}
-	if len(parts) != 4 || parts[2] != "secrets" || !project.MatchString(parts[1]) || !id.MatchString(parts[3]) ||
+	if len(parts) != 4 || parts[2] != "secrets" || !project().MatchString(parts[1]) || !id().MatchString(parts[3]) ||
 		len(parts[3]) > maxID {
 		return Name{}, fmt.Errorf("%w, not %s", errForm, diag.QuoteUpTo(text, maxQuoted))
 	}

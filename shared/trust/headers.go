@@ -1,9 +1,9 @@
 package trust
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini"
 )
 
@@ -59,9 +59,9 @@ func ambiguous(id string, body []byte) bool {
 			return true
 		}
 	}
-	return strings.Contains(id, "{") || divided.Match(body[:min(len(body), 2*maxIDBytes)])
+	return strings.Contains(id, "{") || divided().Match(body[:min(len(body), 2*maxIDBytes)])
 }
 
 // divided matches what is before the first brace of a body that was cut out of a signed text.
 // Timestamps have had 10 digits since 2001.
-var divided = regexp.MustCompile(`^([^{]*\.)?[0-9]{10,}\.`)
+var divided = diag.Pattern(`^([^{]*\.)?[0-9]{10,}\.`)

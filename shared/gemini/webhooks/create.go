@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/opledger/opledger/shared/diag"
 )
 
 // Created is a new webhook, with its secret.
@@ -65,12 +66,12 @@ func (c *Client) create(ctx context.Context, name, uri string, events []string) 
 }
 
 // listed matches the words before a list of accepted events, as in "Supported values: …".
-var listed = regexp.MustCompile(`(?i)\b(?:supported|valid|allowed|accepted|one of)\b`)
+var listed = diag.Pattern(`(?i)\b(?:supported|valid|allowed|accepted|one of)\b`)
 
 // accepted returns those of Events that a refusal lists as accepted: those after the last match of
 // listed. The refused ones come before it.
 func accepted(refusal string) []string {
-	places := listed.FindAllStringIndex(refusal, -1)
+	places := listed().FindAllStringIndex(refusal, -1)
 	if len(places) == 0 {
 		return AcceptedEvents()
 	}
