@@ -70,7 +70,7 @@ type Effect struct {
 	DiedAt time.Time `json:"diedAt,omitzero" firestore:"diedAt,omitempty"`
 	// ClaimableAt is when the effect may next be claimed: the end of the lease while CLAIMED, the
 	// end of the back-off while PENDING. DueAt is only when the sweep publishes it again.
-	// Unanswered counts the sweep's messages since the last claim.
+	// Unanswered counts the sweep's messages since the last claim, or the end of its attempt.
 	ClaimableAt time.Time `json:"claimableAt,omitzero" firestore:"claimableAt,omitempty"`
 	DueAt       time.Time `json:"dueAt,omitzero" firestore:"dueAt,omitempty"`
 	Unanswered  int       `json:"unanswered,omitempty" firestore:"unanswered,omitempty"`

@@ -23,7 +23,7 @@ func (l *Ledger) Continue(ctx context.Context, lease Lease) (unsent, err error) 
 		case !effect.heldBy(lease):
 			return ErrLeaseLost
 		}
-		effect.State = EffectPending
+		effect.State, effect.Unanswered = EffectPending, 0
 		effect.finished(AttemptContinued, nil, now)
 		effect.Attempts = max(effect.Attempts-1, 0)
 		m.Attempt = effect.Attempts + 1

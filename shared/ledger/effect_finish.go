@@ -62,7 +62,7 @@ func (l *Ledger) ending(
 func (l *Ledger) end(
 	ctx context.Context, doc, recordDoc Document, effect Effect, state EffectState, now time.Time, extra []Write,
 ) error {
-	effect.State = state
+	effect.State, effect.Unanswered = state, 0
 	effect.ClaimableAt, effect.DueAt, effect.DiedAt = time.Time{}, time.Time{}, time.Time{}
 	if state == EffectDead {
 		effect.DiedAt = now

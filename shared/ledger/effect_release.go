@@ -66,7 +66,7 @@ func (l *Ledger) Release(ctx context.Context, lease Lease, cause error, retryAft
 			failure = effect.failure(now)
 			return l.die(ctx, docs[0], effect, now)
 		}
-		effect.State = EffectPending
+		effect.State, effect.Unanswered = EffectPending, 0
 		effect.finished(AttemptFailed, cause, now)
 		wait := max(l.backoff(effect.Failing.Times, jitter), retryAfter)
 		effect.ClaimableAt = operation.Instant(now.Add(wait))

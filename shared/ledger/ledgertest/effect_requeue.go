@@ -90,6 +90,26 @@ var effectRequeue = join([]ledgerTest{
 		}
 		equal(w, "seized", w.granted(publish).Seized, true)
 	}},
+	{"a holder that ends after its lease answers the message that the sweep sent meanwhile [R5]", func(w *world) {
+		for name, end := range map[string]func(ledger.Lease) error{
+			"batches/done":      func(lease ledger.Lease) error { return w.ledger().Finish(w.ctx, lease) },
+			"batches/dead":      func(lease ledger.Lease) error { return w.ledger().MarkDead(w.ctx, lease, errFailed) },
+			"batches/released":  func(lease ledger.Lease) error { w.release(lease, time.Hour); return nil },
+			"batches/continued": func(lease ledger.Lease) error { _, err := w.ledger().Continue(w.ctx, lease); return err },
+		} {
+			w.name = nameOf(w, name)
+			w.succeed()
+			lease := w.granted(publish)
+			w.store.Advance(w.settings.ClaimTTL + time.Second)
+			if w.sweep() == 0 {
+				w.Fatal("nothing was swept")
+			}
+			if err := end(lease); err != nil {
+				w.Fatal(err)
+			}
+			equal(w, name+" has unanswered messages", w.effect(publish).Unanswered, 0)
+		}
+	}},
 	{"what backs off is swept when it may be claimed [S4]", func(w *world) {
 		w.succeed()
 		wait := w.release(w.granted(publish), time.Hour)
