@@ -21,11 +21,12 @@ type checker struct {
 	fences map[ledger.Path]int64
 
 	mu         sync.Mutex
+	accepted   map[string]bool // by the id of the delivery
 	violations []string
 }
 
 func newChecker(w *World) *checker {
-	c := &checker{w: w, fences: map[ledger.Path]int64{}}
+	c := &checker{w: w, fences: map[ledger.Path]int64{}, accepted: map[string]bool{}}
 	c.writes = ledgertest.Check(complaints{c: c}, accepting{})
 	return c
 }
@@ -168,7 +169,15 @@ func (c *checker) registered(a *actor, r ledger.Registered) {
 	c.within(a, "a registration", most)
 }
 
-func (c *checker) ingested(a *actor, r ledger.Receipt) {
+// ingested checks what became of a delivery.
+func (c *checker) ingested(a *actor, e operation.Event, r ledger.Receipt) {
+	c.mu.Lock()
+	again := c.accepted[e.DeliveryID]
+	c.accepted[e.DeliveryID] = again || r.Outcome != ledger.Duplicate
+	c.mu.Unlock()
+	if again && r.Outcome != ledger.Duplicate {
+		c.violated("delivery %s was accepted, and is %s now [W4]", e.DeliveryID, r.Outcome)
+	}
 	switch {
 	case !r.Registered || r.Bound || r.Correlated || r.Disputed != "":
 	case r.Outcome == ledger.Duplicate:

@@ -10,15 +10,6 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// A Flaw breaks one guard of the simulated parts, to show that the invariants notice.
-type Flaw uint8
-
-// The flaws.
-const (
-	Sound                Flaw = iota
-	PreconditionsIgnored      // the store takes every write, whatever was read
-)
-
 // A Script sets a world up: it starts what happens in it.
 type Script func(w *World)
 
@@ -46,7 +37,7 @@ func Run(t *testing.T, chooser Chooser, o Options) Result {
 	var result Result
 	synctest.Test(t, func(*testing.T) {
 		w := newWorld(chooser)
-		w.store.broken = o.Flaw
+		w.store.flaw = o.Flaw
 		if o.Trace {
 			w.gate.trace = &trace{began: time.Now()}
 		}

@@ -22,7 +22,7 @@ type store struct {
 	skew      time.Duration // of its clock
 	documents map[ledger.Path]*document
 	commits   int64
-	broken    Flaw
+	flaw      Flaw
 	check     *checker
 }
 
@@ -72,7 +72,7 @@ func (s *store) get(c *cost, paths []ledger.Path) ledger.Snapshot {
 	for i, path := range paths {
 		snapshot.Documents[i] = ledger.Document{Path: path}
 		if d := s.documents[path]; d != nil {
-			snapshot.Documents[i] = d.read()
+			snapshot.Documents[i] = d.read(s.flaw)
 			c.reads++
 		}
 	}
@@ -80,14 +80,17 @@ func (s *store) get(c *cost, paths []ledger.Path) ledger.Snapshot {
 }
 
 // read returns the document as the ledger sees it.
-func (d *document) read() ledger.Document {
-	return ledger.NewDocument(d.path, d.token, func(into any) error { return json.Unmarshal(d.body, into) })
+func (d *document) read(flaw Flaw) ledger.Document {
+	return ledger.NewDocument(d.path, d.token, func(into any) error {
+		defer flaw.shows(into)
+		return json.Unmarshal(d.body, into)
+	})
 }
 
 func (s *store) commit(c *cost, writes []ledger.Write) ([]ledger.Token, error) {
 	c.calls++
 	for _, w := range writes {
-		if s.documents[w.Path].version() != w.Token && s.broken != PreconditionsIgnored {
+		if !s.flaw.holds(s.documents[w.Path], w) {
 			return nil, fmt.Errorf("simulated: %s: %w", w.Path, ledger.ErrConflict)
 		}
 	}
@@ -96,6 +99,10 @@ func (s *store) commit(c *cost, writes []ledger.Write) ([]ledger.Token, error) {
 	tokens := make([]ledger.Token, len(writes))
 	for i, w := range writes {
 		c.writes++
+		w, kept := s.flaw.stores(w, s.commits)
+		if !kept {
+			continue
+		}
 		if w.Data == nil {
 			delete(s.documents, w.Path)
 			continue
@@ -149,7 +156,7 @@ func (s *store) query(c *cost, q ledger.Query) []ledger.Document {
 	c.calls++
 	var documents []ledger.Document
 	for _, d := range found[:min(len(found), q.Limit)] {
-		document := d.read()
+		document := d.read(s.flaw)
 		document.At = d.times.of(q.OrderBy)
 		documents = append(documents, document)
 		c.reads++

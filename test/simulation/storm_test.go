@@ -2,22 +2,33 @@ package simulation
 
 import (
 	"flag"
+	"fmt"
+	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/opledger/opledger/test/harness"
 )
 
-var seedToRepeat = flag.Int64("seed", -1, "repeat the schedule of this seed, and print its trace")
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestStorm runs the schedules of as many seeds as OPLEDGER_SOAK says, beginning with 0. A seed that
-// breaks an invariant is shrunk, and printed with the command that repeats it.
+var (
+	from    = flag.Uint64("from", 0, "the seed of the first schedule")
+	seed    = flag.Int64("seed", -1, "repeat the schedule of this seed alone, and print its trace with -v")
+	choices = flag.String("choices", "", "repeat the schedule of these choices, such as 0,2,0,1, instead")
+)
+
+// TestStorm runs the schedules of as many seeds as OPLEDGER_SOAK says. A seed that breaks an invariant
+// is shrunk, and printed with the command that repeats it.
 func TestStorm(t *testing.T) {
-	if *seedToRepeat >= 0 {
-		r := Run(t, Random(uint64(*seedToRepeat)), Options{Trace: true})
-		t.Logf("seed %d:\n%s", *seedToRepeat, r.Trace)
+	if chooser := chosen(t); chooser != nil {
+		r := Run(t, chooser, Options{Trace: true})
+		t.Logf("\n%s", r.Trace)
 		for _, violation := range r.Violations {
 			t.Error(violation)
 		}
@@ -29,24 +40,62 @@ func TestStorm(t *testing.T) {
 		for range runtime.GOMAXPROCS(0) {
 			t.Run("", func(t *testing.T) {
 				t.Parallel()
-				for seed := next.Add(1) - 1; seed < schedules && !t.Failed(); seed = next.Add(1) - 1 {
-					r := Run(t, Random(seed), Options{})
+				for i := next.Add(1) - 1; i < schedules && !t.Failed(); i = next.Add(1) - 1 {
+					r := Run(t, Random(*from+i), Options{})
 					steps.Add(uint64(r.Steps)) //nolint:gosec // it is positive
 					if len(r.Violations) > 0 {
-						report(t, seed, r)
+						report(t, *from+i, r)
 					}
 				}
 			})
 		}
 	})
-	t.Logf("%d schedules of %d steps", schedules, steps.Load())
+	t.Logf("%d schedules of %d steps", min(next.Load(), schedules), steps.Load())
+}
+
+// chosen returns the chooser of the flags; nil where they name none.
+func chosen(t *testing.T) Chooser {
+	t.Helper()
+	if *choices == "" && *seed < 0 {
+		return nil
+	}
+	if *choices == "" {
+		return Random(uint64(*seed))
+	}
+	var made []int
+	for text := range strings.SplitSeq(*choices, ",") {
+		choice, err := strconv.Atoi(text)
+		if err != nil || choice < 0 {
+			t.Fatalf("-choices has %q; it must be numbers such as 0,2,0,1", text)
+		}
+		made = append(made, choice)
+	}
+	return Replay(made)
+}
+
+// ruleOf finds the rules that a violation names.
+var ruleOf = regexp.MustCompile(`\[[A-Z0-9, ]+\]`)
+
+// least shrinks a schedule as long as it breaks the same rule. It returns the choices that are left.
+func least(t *testing.T, r Result, o Options) []int {
+	t.Helper()
+	rule := ruleOf.FindString(r.Violations[0])
+	return Shrink(r.Choices, 3000, func(choices []int) bool {
+		again := Run(t, Replay(choices), o)
+		return len(again.Violations) > 0 && ruleOf.FindString(again.Violations[0]) == rule
+	})
 }
 
 // report fails the test with a schedule as a person can read it.
 func report(t *testing.T, seed uint64, r Result) {
 	t.Helper()
-	t.Errorf("seed %d breaks an invariant: %s\nrepeat it: go test ./test/simulation -run TestStorm -v -seed %[1]d",
-		seed, strings.Join(r.Violations, "\n"))
+	left := least(t, r, Options{})
+	shown := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(left)), ","), "[]")
+	shrunk := Run(t, Replay(left), Options{Trace: true})
+	t.Errorf("seed %d: %s\n\nShrunk to:\n%s\n"+
+		"repeat it:    go test ./test/simulation -run TestStorm -v -seed %[1]d\n"+
+		"or as shrunk: go test ./test/simulation -run TestStorm -v -choices %[4]s",
+		seed, strings.Join(r.Violations, "\n"), shrunk.Trace, shown)
 }
 
 // TestOneSeedIsOneSchedule: the same seed leads to the same trace, byte for byte, however many
@@ -65,5 +114,30 @@ func TestOneSeedIsOneSchedule(t *testing.T) {
 		if again := Run(t, Replay(first.Choices), Options{Trace: true}); again.Trace != first.Trace {
 			t.Fatalf("seed %d replayed:\n%s\nand at first:\n%s", seed, again.Trace, first.Trace)
 		}
+	}
+}
+
+// TestFlawsAreFound: each broken guard breaks an invariant in one of few schedules, and what is left
+// after shrinking still does.
+func TestFlawsAreFound(t *testing.T) {
+	t.Parallel()
+	const most = 200
+	for _, flaw := range Flaws() {
+		t.Run(flaw.String(), func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(most) {
+				r := Run(t, Random(seed), Options{Flaw: flaw})
+				if len(r.Violations) == 0 {
+					continue
+				}
+				left := least(t, r, Options{Flaw: flaw})
+				if again := Run(t, Replay(left), Options{Flaw: flaw}); len(again.Violations) == 0 {
+					t.Errorf("what seed %d shrinks to, %v, breaks nothing", seed, left)
+				}
+				t.Logf("found by schedule %d: %s; %d choices shrink to %d", seed+1, r.Violations[0], len(r.Choices), len(left))
+				return
+			}
+			t.Errorf("none of %d schedules found it", most)
+		})
 	}
 }

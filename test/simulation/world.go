@@ -88,7 +88,7 @@ func (w *World) deliver(e operation.Event, copies int) {
 		err := w.serve(p, what, patience, func(ctx context.Context, a *actor) error {
 			receipt, err := a.ledger().Ingest(ctx, e)
 			if err == nil {
-				w.check.ingested(a, receipt)
+				w.check.ingested(a, e, receipt)
 			}
 			return err
 		})

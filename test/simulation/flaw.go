@@ -1,0 +1,56 @@
+package simulation
+
+import (
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// A Flaw breaks one guard of the protocol, by what the store does with the ledger's documents. The
+// invariants must notice each.
+type Flaw uint8
+
+// The flaws.
+const (
+	Sound        Flaw = iota
+	NoCondition       // the store takes every write, whatever was read before it [M6]
+	NoDelivery        // deliveries are not kept, so that none is recognised [W4]
+	NoDueAt           // what a worker gave back is not due [R5]
+	NoLease           // the leases of others are not seen [S2]
+	NoFence           // each claim sees the fence of the first [S6]
+	NoLastCommit      // one commit in eight is answered and not made
+)
+
+// String names the flaw as a test's name does.
+func (f Flaw) String() string {
+	return [...]string{"sound", "no-condition", "no-delivery", "no-due-at", "no-lease", "no-fence", "no-commit"}[f]
+}
+
+// Flaws returns every flaw.
+func Flaws() []Flaw { return []Flaw{NoCondition, NoDelivery, NoDueAt, NoLease, NoFence, NoLastCommit} }
+
+// holds reports whether a write's precondition holds, as far as the store looks.
+func (f Flaw) holds(d *document, w ledger.Write) bool {
+	return d.version() == w.Token || f == NoCondition
+}
+
+// stores returns what the store keeps of a write, and whether it keeps anything.
+func (f Flaw) stores(w ledger.Write, commit int64) (ledger.Write, bool) {
+	if e, ok := w.Data.(ledger.Effect); ok && f == NoDueAt && e.State == ledger.EffectPending && e.Fence > 0 {
+		e.DueAt = time.Time{}
+		w.Data = e
+	}
+	unkept := f == NoDelivery && w.Path.Collection() == ledger.DeliveriesCollection
+	return w, !unkept && (f != NoLastCommit || commit%8 != 0)
+}
+
+// shows changes what is read into a struct.
+func (f Flaw) shows(into any) {
+	e, ok := into.(*ledger.Effect)
+	switch {
+	case ok && f == NoLease && e.State == ledger.EffectClaimed:
+		e.ClaimableAt = time.Time{}
+	case ok && f == NoFence:
+		e.Fence = min(e.Fence, 1)
+	}
+}
