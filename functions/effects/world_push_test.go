@@ -25,6 +25,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // program is set where the framework is linked: the deployed program, for a child process.
@@ -34,6 +35,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("OPLEDGER_TEST_CHILD") != "" {
 		program()
 	}
+	harness.InMemory()
 	goleak.VerifyTestMain(m)
 }
 

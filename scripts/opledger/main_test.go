@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -13,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/opledger/opledger/test/harness"
 )
 
 // binDir outlives every single test, so that the binary is built once.
@@ -21,11 +22,7 @@ var binDir string
 // built makes the binary: exit codes and signals are part of its contract.
 var built = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(binDir, "opledger")
-	// What only a debugger reads is left out: it is a third of the linking.
-	if out, err := exec.Command("go", "build", "-ldflags=-w", "-o", path, ".").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building opledger: %w\n%s", err, out)
-	}
-	return path, nil
+	return path, harness.Build("", "github.com/opledger/opledger/scripts/opledger", path)
 })
 
 func build(t *testing.T) string {

@@ -53,7 +53,7 @@ func TestVersionOfABuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary := filepath.Join(t.TempDir(), "opledger")
+	binary := filepath.Join(binDir, "opledger-of-a-commit")
 	build := exec.Command("go", "build", "-buildvcs=true", "-ldflags=-w", "-o", binary, ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

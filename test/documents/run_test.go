@@ -73,10 +73,8 @@ func TestDocumentedCommands(t *testing.T) {
 func programsIn(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(folder, "opledger"), "./scripts/opledger")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if err := harness.Build(root, "./scripts/opledger", filepath.Join(folder, "opledger")); err != nil {
+		t.Fatal(err)
 	}
 	from, err := filepath.Abs(root)
 	if err != nil {

@@ -112,10 +112,9 @@ func binaryAsReleased(t *testing.T) string {
 	if !raceEnabled {
 		return binary(t)
 	}
-	built := filepath.Join(t.TempDir(), "opledger")
-	command := exec.CommandContext(t.Context(), "go", "build", noDebug, "-o", built, module+"scripts/opledger")
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("building opledger: %v\n%s", err, out)
+	built := filepath.Join(binDir, "opledger-as-released")
+	if err := harness.Build("", module+"scripts/opledger", built); err != nil {
+		t.Fatal(err)
 	}
 	return built
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -31,6 +30,7 @@ func runMain(m *testing.M) (code int) {
 		return 1
 	}
 	harness.AtOnce(12) // they wait for leases and for other processes
+	harness.InMemory() // what is behind the folder of programs
 	code = harness.Main(m)
 	if code == 0 {
 		// OpenCensus, which Google's clients link, starts one goroutine for the life of the process.
@@ -43,20 +43,17 @@ func runMain(m *testing.M) (code int) {
 	return code
 }
 
-// noDebug leaves out what only a debugger reads, which is a third of the linking.
-const noDebug = "-ldflags=-w"
+// asTested are the flags that give a program the race detector where its test has it.
+func asTested() []string {
+	if raceEnabled {
+		return []string{"-race"}
+	}
+	return nil
+}
 
 var build = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(binDir, "opledger")
-	args := []string{"build", noDebug, "-o", path}
-	if raceEnabled {
-		args = append(args, "-race")
-	}
-	out, err := exec.Command("go", append(args, "github.com/opledger/opledger/scripts/opledger")...).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building opledger: %w\n%s", err, out)
-	}
-	return path, nil
+	return path, harness.Build("", module+"scripts/opledger", path, asTested()...)
 })
 
 // binary returns the path of the built opledger.

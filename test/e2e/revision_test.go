@@ -95,12 +95,7 @@ func buildRevision(revision string, rewrites []rewrite) (string, error) {
 	if err := os.WriteFile(list, overlay, 0o600); err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "build", noDebug, "-overlay", list, "-o", program, module+"deployed/revision")
-	out, err := build.CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building the %s revision: %w\n%s", revision, err, out)
-	}
-	return program, nil
+	return program, harness.Build("", module+"deployed/revision", program, "-overlay", list)
 }
 
 // An upgraded is a ledger that programs of several revisions write, one after the other.

@@ -3,9 +3,7 @@
 package examples
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -39,13 +37,7 @@ var (
 func binary(name, room string, flags ...string) func(*testing.T) string {
 	build := sync.OnceValues(func() (string, error) {
 		path := filepath.Join(binDir, name)
-		args := append([]string{"build", "-ldflags=-w"}, flags...)
-		command := exec.Command("go", append(args, "-o", path, room)...)
-		command.Dir = root
-		if out, err := command.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("building %s: %w\n%s", room, err, out)
-		}
-		return path, nil
+		return path, harness.Build(root, room, path, flags...)
 	})
 	return func(t *testing.T) string {
 		t.Helper()

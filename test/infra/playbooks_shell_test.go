@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/opledger/opledger/test/harness"
 )
 
 // programDir is where opledger was built; empty if no test needed it.
@@ -23,12 +25,7 @@ var program = sync.OnceValues(func() (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(programDir, "opledger")
-	out, err := exec.Command("go", "build", "-ldflags=-w", "-o", path,
-		"github.com/opledger/opledger/scripts/opledger").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building opledger: %w\n%s", err, out)
-	}
-	return path, nil
+	return path, harness.Build("", "github.com/opledger/opledger/scripts/opledger", path)
 })
 
 // A shell is that of the operator on call: gcloud and opledger in the PATH, no source tree, and what the

@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,7 +21,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	harness.AtOnce(8) // they wait for the disk, and for each other's locks
+	harness.AtOnce(8) // they wait for each other's locks
+	harness.InMemory()
 	goleak.VerifyTestMain(m)
 }
 
@@ -27,8 +30,40 @@ func TestMain(m *testing.M) {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	ledgertest.Run(t, func(t *testing.T) ledger.Store {
-		return open(t, filepath.Join(t.TempDir(), "ledger.db"))
+		return open(t, fresh(t))
 	})
+}
+
+// empty is the file of an empty ledger. Making its schema takes as long as most tests.
+var empty = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "opledger-empty-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // an empty ledger stays
+	path := filepath.Join(dir, "ledger.db")
+	store, err := sqlite.Open(context.Background(), path, time.Now)
+	if err == nil {
+		err = store.Close() // which leaves nothing beside the file
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// fresh returns the path of an empty ledger.
+func fresh(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	file, err := empty()
+	if err == nil {
+		err = os.WriteFile(path, file, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // TestTwoHandlesConformance runs it with the calls alternating between two handles on one file, as
@@ -36,7 +71,7 @@ func TestConformance(t *testing.T) {
 func TestTwoHandlesConformance(t *testing.T) {
 	t.Parallel()
 	ledgertest.Run(t, func(t *testing.T) ledger.Store {
-		path := filepath.Join(t.TempDir(), "ledger.db")
+		path := fresh(t)
 		return &alternating{stores: [2]ledger.Store{open(t, path), open(t, path)}}
 	})
 }

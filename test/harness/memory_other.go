@@ -1,0 +1,6 @@
+//go:build !linux
+
+package harness
+
+// InMemory does nothing: there is no file system in memory.
+func InMemory() {}
