@@ -19,7 +19,7 @@ import (
 // report runs the canary with --json, and returns what it says about the batch.
 func (d *deployment) report(code int, args ...string) (canary.Step, string) {
 	d.Helper()
-	run := d.canary(append([]string{"--spend", "--yes", "--json"}, args...)...)
+	run := d.canary(append([]string{"--spend", "--yes", "--json", "--within=3m"}, args...)...)
 	var report canary.Report
 	if err := json.Unmarshal([]byte(run.out), &report); err != nil || run.code != code || len(report.Steps) != 4 {
 		d.Fatalf("%v, exit code %d: %s %s", err, run.code, run.out, run.err)

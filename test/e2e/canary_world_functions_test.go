@@ -61,6 +61,8 @@ func (d *deployment) webhookFunction() http.Handler {
 		Ledger: d.ledger, Gate: gate, Confirm: trust.Dynamic, Now: time.Now, Log: d.printer("opledger-webhook"),
 		Confirmer: confirm.New(confirm.Options{
 			Ledger: d.ledger, Gemini: func(context.Context) (*lookup.Client, error) { return client, nil }, Now: time.Now,
+			// A redelivery is looked up again. Where that is too soon it is left to the next pass, and there is none.
+			Gap: time.Second,
 		}),
 	})
 }
@@ -143,7 +145,7 @@ type canaryRun struct {
 // canary runs `opledger canary`.
 func (d *deployment) canary(args ...string) canaryRun {
 	d.Helper()
-	ctx, cancel := context.WithTimeout(d.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(d.Context(), 10*time.Minute) // longer than it waits: it names what did not come
 	defer cancel()
 	command := exec.CommandContext(ctx, binary(d.T), append([]string{"canary"}, args...)...)
 	command.Env = slices.Clone(d.variables)
