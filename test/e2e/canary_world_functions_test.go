@@ -59,9 +59,10 @@ func (d *deployment) webhookFunction() http.Handler {
 	d.must(err)
 	return webhook.New(webhook.Options{
 		Ledger: d.ledger, Gate: gate, Confirm: trust.Dynamic, Now: time.Now, Log: d.printer("opledger-webhook"),
+		Timeout: 50 * time.Second, // the canary waits a minute: many deployments share the emulator of a loaded machine
 		Confirmer: confirm.New(confirm.Options{
 			Ledger: d.ledger, Gemini: func(context.Context) (*lookup.Client, error) { return client, nil }, Now: time.Now,
-			// A redelivery is looked up again. Where that is too soon it is left to the next pass, and there is none.
+			// A redelivery is looked up again. One within the gap is left to the next pass, and there is none.
 			Gap: time.Second,
 		}),
 	})
@@ -145,7 +146,7 @@ type canaryRun struct {
 // canary runs `opledger canary`.
 func (d *deployment) canary(args ...string) canaryRun {
 	d.Helper()
-	ctx, cancel := context.WithTimeout(d.Context(), 10*time.Minute) // longer than it waits: it names what did not come
+	ctx, cancel := context.WithTimeout(d.Context(), 10*time.Minute) // it ends before, and names what did not come
 	defer cancel()
 	command := exec.CommandContext(ctx, binary(d.T), append([]string{"canary"}, args...)...)
 	command.Env = slices.Clone(d.variables)

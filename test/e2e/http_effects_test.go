@@ -39,7 +39,7 @@ func TestHTTPStoreDown(t *testing.T) {
 	t.Parallel()
 	f, url := alone(t)
 	path, _ := strings.CutPrefix(f.backend.variables[0], "OPLEDGER_STORE=sqlite:")
-	db, err := sql.Open("sqlite", path)
+	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(120000)")
 	if err == nil {
 		_, err = db.Exec("DROP TABLE documents")
 	}

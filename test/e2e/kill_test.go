@@ -143,7 +143,7 @@ func (f *fleet) play(n int) outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.within(2*time.Minute, "every operation is settled and its effect done",
+	f.within(5*time.Minute, "every operation is settled and its effect done",
 		func() bool { return watch.closed() >= len(names) })
 	rest()
 	roam.Wait()

@@ -47,7 +47,7 @@ const stopped = "the submitter stops here"
 // startSubmitter starts this test's own program as a submitter.
 func startSubmitter(t *testing.T, s submission) (*process, error) {
 	p := &process{id: s.correlation, ready: make(chan struct{}), done: make(chan struct{})}
-	p.command = exec.Command(os.Args[0], "-test.run=^TestSubmitterProcess$", "-test.v")
+	p.command = exec.Command(os.Args[0])
 	p.command.Env = []string{
 		"TMPDIR=" + t.TempDir(), submissionVariable + "=" + s.kind, "STEP=" + s.step, "STORE=" + s.store,
 		"GOOGLE_GEMINI_BASE_URL=" + s.gemini, "CORRELATION=" + s.correlation,
@@ -59,18 +59,17 @@ func startSubmitter(t *testing.T, s submission) (*process, error) {
 	}, p.logged)
 }
 
-// TestSubmitterProcess is what a submitter's process runs; by itself it is no test.
-func TestSubmitterProcess(t *testing.T) {
+// runSubmitter is what a submitter's process runs, instead of tests.
+func runSubmitter(kind string) (code int) {
 	s := submission{
-		kind: os.Getenv(submissionVariable), step: os.Getenv("STEP"), store: os.Getenv("STORE"),
+		kind: kind, step: os.Getenv("STEP"), store: os.Getenv("STORE"),
 		gemini: os.Getenv("GOOGLE_GEMINI_BASE_URL"), correlation: os.Getenv("CORRELATION"),
 	}
-	if s.kind == "" {
-		t.Skip("it is the process of another test")
+	if err := s.run(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
-	if err := s.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	return 0
 }
 
 // at stops the process for good if this is its step.

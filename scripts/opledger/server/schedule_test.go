@@ -82,7 +82,7 @@ func awaited(t *testing.T, arrived <-chan struct{}, what string) {
 	t.Helper()
 	select {
 	case <-arrived:
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		t.Fatal(what)
 	}
 }

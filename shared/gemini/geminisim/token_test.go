@@ -241,7 +241,7 @@ func TestCloseEndsWhatHangs(t *testing.T) {
 	sim, _, srv := serve(t, geminisim.Config{})
 	sim.AnswerNext(geminisim.OpJWKS, "", geminisim.Answer{Hang: true})
 	hung := make(chan error, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	go func() {
 		// No GET that the client quietly repeats.

@@ -57,10 +57,10 @@ func create(t *testing.T, client *genai.Client, displayName string) *genai.Batch
 	return job
 }
 
-// wait waits for the counters, at most half a minute.
+// wait waits for the counters, at most five minutes.
 func wait(t *testing.T, sim *geminisim.Sim, cond func(geminisim.Stats) bool) {
 	t.Helper()
-	waitWithin(t, 30*time.Second, sim, cond)
+	waitWithin(t, 5*time.Minute, sim, cond)
 }
 
 // waitWithin is wait for tests on a fake clock, where weeks are nothing.

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	startTimeout = 60 * time.Second // they need 1 to 2 s, many times that on a loaded machine
+	startTimeout = 2 * time.Minute // they need 1 to 2 s, many times that on a loaded machine
 	pollEvery    = 25 * time.Millisecond
 	stopTimeout  = 5 * time.Second // they need 0.3 s after SIGTERM
 )

@@ -187,13 +187,10 @@ func TestWhatALifeCosts(t *testing.T) {
 // its own id.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, callers := range []int{50, 200} {
+	for _, callers := range []int{50, harness.Soak(t, 100, 200, 500)} {
 		for _, identical := range []bool{true, false} {
 			t.Run(fmt.Sprintf("callers=%d/identical=%v", callers, identical), func(t *testing.T) {
 				t.Parallel()
-				if testing.Short() && callers > 50 {
-					t.Skip("left out with -short: so many callers take long")
-				}
 				var published outbox
 				store := opened(t)
 				ledgers := make([]*ledger.Ledger, callers) // as many processes: in one, they would queue up

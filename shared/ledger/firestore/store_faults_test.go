@@ -106,9 +106,6 @@ func TestAStoreThatIsDown(t *testing.T) {
 	})
 	t.Run("no deadline", func(t *testing.T) {
 		t.Parallel()
-		if testing.Short() {
-			t.Skip("left out with -short: takes as long as a commit may take")
-		}
 		store := opened(t, inject(down...).dial())
 		_, err := store.Commit(t.Context(), ledger.Write{Path: ledger.OperationPath("a"), Data: fullRecord()})
 		if !errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
