@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -102,18 +103,18 @@ func (s *signalling) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestLocalKeep: with --keep the summary is printed first; everything then keeps running, the
-// ledger can be read, and an interrupt ends it with success.
-func TestLocalKeep(t *testing.T) {
-	t.Parallel()
+// keeping runs local with --keep until it is still up. It calls while with what it had printed by then,
+// and with where the ledger is; an interrupt must then end it with success.
+func keeping(t *testing.T, while func(out, store string), args ...string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var out bytes.Buffer
 	stderr := &signalling{words: "still up", seen: make(chan string, 1)}
 	ended := make(chan int)
 	go func() {
-		ended <- run(ctx, []string{"local", "--operations", "3", "--speed", "400", "--faults", "none", "--json", "--keep"},
-			environment{in: strings.NewReader(""), out: &out, err: stderr})
+		ended <- run(ctx, append([]string{"local", "--operations", "3", "--speed", "400", "--faults", "none", "--keep"},
+			args...), environment{in: strings.NewReader(""), out: &out, err: stderr})
 	}()
 	select {
 	case said := <-stderr.seen:
@@ -121,12 +122,7 @@ func TestLocalKeep(t *testing.T) {
 		if store == nil {
 			t.Fatalf("it does not say where the ledger is: %q", said)
 		}
-		if err := json.Unmarshal(out.Bytes(), &map[string]float64{}); err != nil {
-			t.Errorf("the summary was not there first: %v %q", err, out.String())
-		}
-		if s := cli(t, nil, "list", "--store", store[1]).want(t, exitDone); strings.Count(s.out, "SUCCEEDED") != 3 {
-			t.Errorf("%s", s.out)
-		}
+		while(out.String(), store[1])
 	case code := <-ended:
 		t.Fatalf("it did not stay up: %d %s", code, stderr.String())
 	}
@@ -134,4 +130,48 @@ func TestLocalKeep(t *testing.T) {
 	if code := <-ended; code != exitDone {
 		t.Errorf("exit code %d: %s", code, stderr.String())
 	}
+}
+
+// TestLocalKeep: with --keep the summary is printed first; everything then keeps running, the
+// ledger can be read, and an interrupt ends it with success.
+func TestLocalKeep(t *testing.T) {
+	t.Parallel()
+	keeping(t, func(out, store string) {
+		if err := json.Unmarshal([]byte(out), &map[string]float64{}); err != nil {
+			t.Errorf("the summary was not there first: %v %q", err, out)
+		}
+		if s := cli(t, nil, "list", "--store", store).want(t, exitDone); strings.Count(s.out, "SUCCEEDED") != 3 {
+			t.Errorf("%s", s.out)
+		}
+	}, "--json")
+}
+
+// TestLocalActs: with --allow-actions the pages of a run act, and without it they only read.
+func TestLocalActs(t *testing.T) {
+	t.Parallel()
+	address := regexp.MustCompile(`watch it in a browser: (http://127\.0\.0\.1:\d+)\n`)
+	first := func(out, store string) (url, key, page string) {
+		var l listed
+		oneObject(t, cli(t, nil, "list", "--json", "--store", store).want(t, exitDone).out, &l)
+		url, key = address.FindStringSubmatch(out)[1], l.keys()[0]
+		_, page = fetch(t, "GET", url+"/console/operation?key="+key, "")
+		return url, key, page
+	}
+	keeping(t, func(out, store string) {
+		url, key, page := first(out, store)
+		offered := regexp.MustCompile(`do=rerun&amp;effect=([a-z]+)`).FindStringSubmatch(page)
+		if offered == nil {
+			t.Fatalf("no action is offered: %s", page)
+		}
+		p := pressed{"rerun", key, offered[1]}
+		if code, answer := send(t, url, p.form(t, url)); code != http.StatusOK ||
+			!strings.Contains(answer, "was started by this process") {
+			t.Errorf("%v: %d %s", p, code, answer)
+		}
+	}, "--allow-actions")
+	keeping(t, func(out, store string) {
+		if _, _, page := first(out, store); strings.Contains(page, "/console/ask") {
+			t.Errorf("an action is offered: %s", page)
+		}
+	})
 }
