@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,13 +29,8 @@ func newAbandon(outside environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if strings.TrimSpace(decision.Why) == "" {
-				return usageError{errors.New("--reason: give the reason; it is recorded")}
-			}
-			if decision.By == "" {
-				if decision.By, err = operatorName(); err != nil {
-					return err
-				}
+			if err := completeDecision(&decision); err != nil {
+				return err
 			}
 			return change(cmd.Context(), outside, store, func(w writer) error {
 				key, err := name.key(cmd.Context(), w.Ledger)
@@ -48,8 +42,7 @@ func newAbandon(outside environment) *cobra.Command {
 		},
 	}
 	storeFlag(cmd, &store)
-	cmd.Flags().StringVar(&decision.Why, "reason", "", "why; required")
-	cmd.Flags().StringVar(&decision.By, "by", "", "who decided (default the user of this machine)")
+	decisionFlags(cmd, &decision)
 	cmd.Flags().StringVar(&effect, "effect", "", "waive this dead effect instead of abandoning the operation")
 	jsonFlag(cmd, &outside)
 	return cmd

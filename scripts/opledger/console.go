@@ -39,7 +39,8 @@ func newConsole(outside environment) *cobra.Command {
 			"With --allow-actions a page of one operation, effect or delivery also offers to look it up, to run it\n" +
 			"again, to waive or to abandon it. Each asks first, and records what the command of that name records.\n" +
 			"It needs the settings that those commands need: OPLEDGER_EFFECTS, OPLEDGER_TOPIC of a deployed ledger,\n" +
-			"and for look-ups GEMINI_API_KEY. Without a topic this process runs the effects.",
+			"and for look-ups GEMINI_API_KEY. Without a topic this process runs the effects, but none\n" +
+			"in a pause that the last pass saw. With OPLEDGER_EFFECTS_PAUSED=false it runs them all the same.",
 		Example: "  opledger console\n" +
 			"  opledger console --store sqlite:demo.db --port 8090\n" +
 			"  GOOGLE_CLOUD_PROJECT=my-project opledger console --store firestore:opledger\n" +

@@ -42,7 +42,7 @@ func openActing(ctx context.Context, outside environment, store string) (openedC
 	}
 	printEffectNames(outside, settings.Ledger)
 	s, closeStore, err := openServer(ctx, outside, settings, where,
-		server.Options{Log: logging.New(outside.err, ""), Operator: operator})
+		server.Options{Log: logging.New(outside.err, ""), Operator: operator, FollowPause: true})
 	if err != nil {
 		return openedConsole{}, err
 	}

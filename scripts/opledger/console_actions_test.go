@@ -77,7 +77,9 @@ func troubled(t *testing.T) (f file, running string, variables []string) {
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(receiver.Close)
 	f.dead("batches/page", "batches/terminal", "batches/page2", "batches/terminal2")
-	f.register("batches/page3", "batches/terminal3")
+	f.register("batches/page3", "batches/terminal3", "batches/page4", "batches/terminal4")
+	f.endTwice("batches/page4")
+	f.endTwice("batches/terminal4")
 	running = batch(t, sim, "job", geminisim.StateRunning)
 	f.register(running)
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
@@ -125,12 +127,14 @@ func TestConsoleActs(t *testing.T) {
 	press(pressed{"replay", "batches/page", "log"}, "effect log of batches/page was started by this process")
 	page := f.become("batches/page", "log", ledger.EffectDone)
 	press(pressed{"rerun", "batches/page", "log"}, "effect log of batches/page was started by this process")
+	press(pressed{"resolve", "batches/page4", ""}, "the two ends of batches/page4 resolved by "+who+" at ")
 	press(pressed{"retry", "msg_3", ""}, "msg_3: applied (advanced); batches/page3 is SUCCEEDED")
 	f.become("batches/page3", "log", ledger.EffectDone)
 	if log := stop(); strings.Contains(log, "ERROR") {
 		t.Errorf("%s", log)
 	}
 	cli(t, variables, "abandon", "batches/terminal3", "--reason", "by hand").want(t, exitDone)
+	cli(t, variables, "resolve", "batches/terminal4", "--reason", "by hand").want(t, exitDone)
 	cli(t, variables, "abandon", "batches/terminal2", "--effect", "log", "--reason", "by hand").want(t, exitDone)
 	cli(t, variables, "replay", "batches/terminal").want(t, exitDone)
 	terminal := f.effects("batches/terminal")["log"]
@@ -142,17 +146,22 @@ func TestConsoleActs(t *testing.T) {
 	if waived == nil || also == nil || waived.By != also.By || waived.Why != also.Why {
 		t.Errorf("waived by the page %+v, by the terminal %+v", waived, also)
 	}
-	f.with(func(ctx context.Context, l *ledger.Ledger) error {
-		one, err := l.Record(ctx, "batches/page3")
-		if err != nil {
+	for n, decided := range map[string]func(operation.Record) operation.Abandonment{
+		"3": func(r operation.Record) operation.Abandonment { return *r.Abandoned },
+		"4": func(r operation.Record) operation.Abandonment { return *r.ConflictResolved },
+	} {
+		f.with(func(ctx context.Context, l *ledger.Ledger) error {
+			page, err := l.Record(ctx, operation.Key("batches/page"+n))
+			if err != nil {
+				return err
+			}
+			terminal, err := l.Record(ctx, operation.Key("batches/terminal"+n))
+			if one, other := decided(page), decided(terminal); err == nil && (one.By != other.By || one.Why != other.Why) {
+				t.Errorf("decided by the page %+v, by the terminal %+v", one, other)
+			}
 			return err
-		}
-		other, err := l.Record(ctx, "batches/terminal3")
-		if err == nil && (one.Abandoned.By != other.Abandoned.By || one.Abandoned.Why != other.Abandoned.Why) {
-			t.Errorf("abandoned by the page %+v, by the terminal %+v", one.Abandoned, other.Abandoned)
-		}
-		return err
-	})
+		})
+	}
 }
 
 // TestConsoleActsReach: no other origin, no other host and no GET acts, whatever the action; and no
@@ -168,7 +177,7 @@ func TestConsoleActsReach(t *testing.T) {
 	defer server.stop()
 	for _, p := range []pressed{
 		{"lookup", running, ""}, {"abandon", "batches/page3", ""}, {"waive", "batches/page2", "log"},
-		{"replay", "batches/page", "log"}, {"retry", "msg_3", ""},
+		{"replay", "batches/page", "log"}, {"retry", "msg_3", ""}, {"resolve", "batches/page4", ""},
 	} {
 		form := p.form(t, address)
 		for _, header := range [][]string{

@@ -82,9 +82,15 @@ func openServer(
 		options.Publisher, options.Topic = messages, where.topic
 		closeAll = func() error { return errors.Join(messages.Close(), store.Close()) }
 	}
+	options.FollowPause = options.FollowPause && followsPause(outside, where)
 	s, err := server.New(ctx, settings, options)
 	if err != nil {
 		return nil, nil, errors.Join(err, closeAll())
+	}
+	if options.FollowPause {
+		if err := notePause(ctx, outside, s); err != nil {
+			return nil, nil, errors.Join(err, s.Close(), closeAll())
+		}
 	}
 	return s, func() error { return errors.Join(s.Close(), closeAll()) }, nil
 }
@@ -111,7 +117,7 @@ func newWriter(ctx context.Context, outside environment, where location, setting
 	printEffectNames(outside, settings.Ledger)
 	s, closeStore, err := openServer(ctx, outside, server.Settings{
 		Project: settings.Project, Ledger: settings.Ledger, Handlers: settings.Handlers, Results: settings.Results,
-	}, where, server.Options{Log: logging.New(outside.err, "")})
+	}, where, server.Options{Log: logging.New(outside.err, ""), FollowPause: true})
 	if err != nil {
 		return writer{}, err
 	}

@@ -12,6 +12,28 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
+// endTwice ends an operation, and ingests an event of another end after it.
+func (f file) endTwice(key operation.Key) {
+	f.t.Helper()
+	f.settle(key, operation.Succeeded, operation.Result{})
+	f.reported(key, "other", operation.Failed)
+}
+
+// reported ingests a delivery.
+func (f file) reported(key operation.Key, id string, state operation.State) {
+	f.t.Helper()
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		name, err := operation.ParseName(string(key), "")
+		if err != nil {
+			return err
+		}
+		_, err = l.Ingest(ctx, operation.Event{
+			Name: name, DeliveryID: id, Source: operation.Webhook, State: state, UpdateTime: time.Now(),
+		})
+		return err
+	})
+}
+
 // TestListConflicts: an operation that ended in two ways is found by status, list and show, which name
 // both ends [M5].
 func TestListConflicts(t *testing.T) {
@@ -19,17 +41,7 @@ func TestListConflicts(t *testing.T) {
 	f := newFile(t)
 	f.register("batches/a", "batches/b")
 	cli(t, nil, "list", "--conflict", "--store", f.store()).want(t, exitDone).says(t, "no operation ended in two ways\n")
-	f.settle("batches/a", operation.Succeeded, operation.Result{})
-	f.with(func(ctx context.Context, l *ledger.Ledger) error {
-		name, err := operation.ParseName("batches/a", "")
-		if err != nil {
-			return err
-		}
-		_, err = l.Ingest(ctx, operation.Event{
-			Name: name, DeliveryID: "other", Source: operation.Webhook, State: operation.Failed, UpdateTime: time.Now(),
-		})
-		return err
-	})
+	f.endTwice("batches/a")
 	s := cli(t, nil, "list", "--conflict", "--store", f.store()).want(t, exitDone)
 	row := regexp.MustCompile(`\nbatches/a +SUCCEEDED +\w+ +` + localPattern + ` +FAILED +webhook +` + localPattern)
 	if !row.MatchString(s.out) || strings.Contains(s.out, "batches/b") {

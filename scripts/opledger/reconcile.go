@@ -31,8 +31,8 @@ func newReconcile(outside environment) *cobra.Command {
 		Use:   "reconcile [NAME]",
 		Short: "Make one pass, or look one operation up, now",
 		Long: "Makes one pass over everything that is due. With NAME it looks one operation up, due or not, and\n" +
-			"applies Gemini's answer. Without a topic it runs due effects in this process. While effects are paused,\n" +
-			"set OPLEDGER_EFFECTS_PAUSED=true for this command, too: it cannot see the pause of another process.",
+			"applies Gemini's answer. Without a topic it runs due effects in this process, but none in a pause that\n" +
+			"the last pass saw. With OPLEDGER_EFFECTS_PAUSED=false it runs them all the same.",
 		Example: "  opledger reconcile\n" +
 			"  opledger reconcile batches/abc123",
 		Args: usageArgs(cobra.MaximumNArgs(1)),
@@ -57,7 +57,7 @@ func newReconcile(outside environment) *cobra.Command {
 				Project: settings.Project, Ledger: settings.Ledger, Gemini: settings.Gemini,
 				Discovery: settings.Discovery, Endpoint: settings.Endpoint, Handlers: settings.Handlers,
 				Results: settings.Results, Webhook: config.Webhook{SigningSecrets: settings.Signing},
-			}, where, server.Options{Log: logging.New(outside.err, "")})
+			}, where, server.Options{Log: logging.New(outside.err, ""), FollowPause: true})
 			if err != nil {
 				return err
 			}

@@ -23,6 +23,8 @@ func withRemedy(err error) error {
 		return fmt.Errorf("%w; opledger list --intents shows those that wait for their operation", err)
 	case errors.Is(err, ledger.ErrUnregistered):
 		return fmt.Errorf("%w; opledger register NAME registers it", err)
+	case errors.Is(err, ledger.ErrNoConflict):
+		return fmt.Errorf("%w; opledger list --conflict shows those that did", err)
 	case errors.Is(err, ledger.ErrNewer):
 		return fmt.Errorf("%w; use that revision, or a later one", err)
 	default:

@@ -45,7 +45,7 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 		out.line("published " + phrase.Counted(run.sent, "message") + " for " + howMany(targets))
 		out.line(outcomes(targets))
 	case r.paused:
-		out.line("paused by OPLEDGER_EFFECTS_PAUSED: accepted " + howMany(targets) +
+		out.line("effects are paused: accepted " + howMany(targets) +
 			"; what is open runs when the pause ends, and serve sweeps")
 	default:
 		out.line(howManyRan(targets))

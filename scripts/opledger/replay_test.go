@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -113,8 +114,8 @@ func TestReplayPaused(t *testing.T) {
 	f.dead("batches/a")
 	variables := []string{"OPLEDGER_STORE=" + f.store(), "OPLEDGER_EFFECTS_PAUSED=true"}
 	s := cli(t, variables, "replay", "batches/a").want(t, exitDone, `"outcome":"paused"`)
-	want := "batches/a  log  open\npaused by OPLEDGER_EFFECTS_PAUSED: accepted 1 effect of 1 operation; what is open " +
-		"runs when the pause ends, and serve sweeps\n"
+	want := "batches/a  log  open\neffects are paused: accepted 1 effect of 1 operation; what is open runs when the " +
+		"pause ends, and serve sweeps\n"
 	if s.out != want {
 		t.Errorf("%q, want %q", s.out, want)
 	}
@@ -134,6 +135,45 @@ func TestReplayPaused(t *testing.T) {
 			t.Errorf("%s: %+v", name, effect)
 		}
 	}
+}
+
+// TestFollowsPause: on a file a command starts no effect in the pause that the last pass saw, as with a
+// topic: what it asks for waits. A variable for the command decides otherwise [G5, R5].
+func TestFollowsPause(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.dead("batches/a")
+	f.saw(ledger.EffectsPaused)
+	store := "OPLEDGER_STORE=" + f.store()
+	const note = "effects are paused, as the last pass saw: what this command starts waits for the end of the pause; " +
+		"OPLEDGER_EFFECTS_PAUSED=false runs it all the same"
+	cli(t, []string{store}, "replay", "batches/a").want(t, exitDone, note).
+		says(t, "batches/a  log  open\neffects are paused: accepted 1 effect of 1 operation;")
+	cli(t, []string{store}, "quarantine", "retry", "none").want(t, exitFailed, note) // it may plan effects
+	if e := f.effects("batches/a")["log"]; e.State != ledger.EffectPending || e.Fence != 1 || len(e.Replays) != 1 {
+		t.Errorf("%+v", e)
+	}
+	s := cli(t, []string{store, "OPLEDGER_EFFECTS_PAUSED=false"}, "replay", "batches/a").want(t, exitDone)
+	if e := f.effects("batches/a")["log"]; e.State != ledger.EffectDone || strings.Contains(s.err, "paused") {
+		t.Errorf("%+v: %s", e, s.err)
+	}
+	f.dead("batches/b")
+	f.saw(ledger.EffectsRunning)
+	cli(t, []string{store}, "replay", "batches/b").want(t, exitDone).says(t, "ran 1 effect of 1 operation")
+}
+
+// saw reports a pass that saw effects paused, or not.
+func (f file) saw(pause ledger.Pause) {
+	f.t.Helper()
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		lookups, err := l.BeginLookups(ctx, time.Second)
+		if err != nil {
+			return err
+		}
+		return lookups.Report(ctx, ledger.Pass{
+			Began: time.Now(), Ended: time.Now(), Outcome: ledger.PassDone, Webhook: ledger.WebhookNone, Effects: pause,
+		})
+	})
 }
 
 // TestReplayRerun: a done effect runs once more as a run of its own; the same nonce is the same

@@ -89,6 +89,7 @@ func newRoot(outside environment) *cobra.Command {
 		newLocal(outside), newServe(outside), newConsole(outside), newStatus(outside), newList(outside), newShow(outside),
 		newWait(outside),
 		newSubmit(outside), newRegister(outside), newReconcile(outside), newReplay(outside), newAbandon(outside),
+		newResolve(outside),
 		newForget(outside), newQuarantine(outside), newWebhook(outside), newDeliver(outside), newCanary(outside),
 		newEnvironment(outside), newBackup(outside), newRecover(outside), newCompletion(outside),
 	)

@@ -2,7 +2,8 @@ package operation
 
 import "time"
 
-// An Abandonment says who ended the waiting for something, when and why [R4].
+// An Abandonment says who ended the waiting for something [R4], or the concern about two ends [M5], when
+// and why.
 type Abandonment struct {
 	At  time.Time `json:"at" firestore:"at"` // the store's time
 	By  string    `json:"by,omitempty" firestore:"by,omitempty"`

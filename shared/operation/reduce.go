@@ -72,19 +72,32 @@ func Apply(r Record, e Event, now time.Time) Record {
 	}
 	r.State, r.UpdateTime = e.State, Instant(e.UpdateTime)
 	if r.ConflictState == r.State {
-		r.ConflictAt, r.ConflictState, r.ConflictBy = time.Time{}, "", ""
+		r.ConflictAt, r.ConflictState, r.ConflictBy, r.ConflictResolved = time.Time{}, "", "", nil
 	}
 	return r
 }
 
 // Refuse returns r after an event that Reduce dropped as a TerminalConflict: the end that stands does
-// not change, and the other one stands beside it, so that an operator finds it. now is the store's
-// time.
+// not change, and the other one stands beside it, so that an operator finds it. That an operator has
+// resolved stays so while the same end is reported again. now is the store's time.
 func Refuse(r Record, e Event, now time.Time) Record {
-	r.ConflictAt, r.ConflictState, r.ConflictBy = Instant(now), e.State, e.Source
+	if r.Resolved() && r.ConflictState == e.State {
+		return r
+	}
+	r.ConflictAt, r.ConflictState, r.ConflictBy, r.ConflictResolved = Instant(now), e.State, e.Source, nil
 	return r
 }
 
 // Conflicted reports whether an event has named another end than the one that stands [M5]. An older
 // revision keeps the conflict about an end that it has applied since.
 func (r Record) Conflicted() bool { return !r.ConflictAt.IsZero() && r.ConflictState != r.State }
+
+// Resolved reports whether an operator has dealt with the two ends, and no further one was reported.
+func (r Record) Resolved() bool { return r.ConflictResolved != nil && r.ConflictAt.IsZero() }
+
+// Resolve returns r after an operator has dealt with its two ends. The other end stays beside the one
+// that stands.
+func Resolve(r Record, by Abandonment) Record {
+	r.ConflictAt, r.ConflictResolved = time.Time{}, &by
+	return r
+}

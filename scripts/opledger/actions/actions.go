@@ -26,8 +26,11 @@ type Actions struct {
 	Send func(context.Context, ledger.Message) error
 	// Topic: the workers are not in this process.
 	Topic bool
-	// Paused: the workers in this process perform no effects now.
-	Paused bool
+	// Paused reports whether the workers in this process perform no effects now; nil: they always do, or
+	// are not in this process.
+	Paused func(context.Context) (bool, error)
+	// Overrides: the workers in this process perform effects even while another process has paused them.
+	Overrides bool
 	// By is the operator whom a page proposes to record.
 	By string
 }
@@ -97,45 +100,67 @@ type Decision struct {
 func (a *Actions) Abandon(
 	ctx context.Context, key operation.Key, effect string, d ledger.Abandonment,
 ) (Decision, string, error) {
-	what := string(key)
+	if effect == "" {
+		return a.decide(ctx, d, string(key), "abandoned", func() (operation.Abandonment, error) {
+			return a.Ledger.Abandon(ctx, key, d)
+		})
+	}
+	return a.decide(ctx, d, "effect "+effect+" of "+string(key), "abandoned", func() (operation.Abandonment, error) {
+		return a.Ledger.AbandonEffect(ctx, key, effect, d)
+	})
+}
+
+// decide records a decision, and says what was done with what, or which earlier decision stands.
+func (a *Actions) decide(
+	ctx context.Context, d ledger.Abandonment, what, done string, record func() (operation.Abandonment, error),
+) (stands Decision, words string, err error) {
 	began, err := a.Ledger.Now(ctx)
 	if err != nil {
 		return Decision{}, "", err
 	}
-	stands := Decision{Recorded: true}
-	if effect == "" {
-		stands.Abandonment, err = a.Ledger.Abandon(ctx, key, d)
-	} else {
-		what = "effect " + effect + " of " + what
-		stands.Abandonment, err = a.Ledger.AbandonEffect(ctx, key, effect, d)
-	}
-	if err != nil {
+	stands.Recorded = true
+	if stands.Abandonment, err = record(); err != nil {
 		return Decision{}, "", err
 	}
 	already, yours := "", ""
 	if stands.At.Before(operation.Instant(began)) && (stands.By != d.By || stands.Why != d.Why) {
 		stands.Recorded, already, yours = false, "already ", "; yours was not recorded"
 	}
-	return stands, fmt.Sprintf("%s %sabandoned by %s at %s: %s%s", phrase.Safe(what), already, phrase.Safe(stands.By),
+	return stands, fmt.Sprintf("%s %s%s by %s at %s: %s%s", phrase.Safe(what), already, done, phrase.Safe(stands.By),
 		phrase.LocalTime(stands.At), phrase.Safe(stands.Why), yours), nil
 }
 
+// Resolve records that an operator has dealt with the two ends of an operation [M5]. It says which
+// decision stands, which may be an earlier one.
+func (a *Actions) Resolve(ctx context.Context, key operation.Key, d ledger.Abandonment) (Decision, string, error) {
+	return a.decide(ctx, d, "the two ends of "+string(key), "resolved", func() (operation.Abandonment, error) {
+		return a.Ledger.ResolveConflict(ctx, key, d)
+	})
+}
+
 // Replay asks the workers to run an effect again, or with m.Rerun once more as a run of its own [G5].
-func (a *Actions) Replay(ctx context.Context, m ledger.Message) (string, error) {
+// now: a worker in this process runs it at once, and does not only accept it.
+func (a *Actions) Replay(ctx context.Context, m ledger.Message) (words string, now bool, err error) {
 	if err := m.Validate(); err != nil {
-		return "", err
+		return "", false, err
+	}
+	paused := false
+	if a.Paused != nil {
+		if paused, err = a.Paused(ctx); err != nil {
+			return "", false, fmt.Errorf("%w; nothing was done", err)
+		}
 	}
 	if err := a.Send(ctx, m); err != nil {
-		return "", fmt.Errorf("publishing the message: %w; nothing was done", err)
+		return "", false, fmt.Errorf("publishing the message: %w; nothing was done", err)
 	}
 	what := fmt.Sprintf("effect %s of %s", phrase.Safe(m.Effect), phrase.Safe(string(m.Operation)))
 	switch {
-	case a.Paused:
-		return what + " is accepted: it runs when the pause by OPLEDGER_EFFECTS_PAUSED ends", nil
+	case paused:
+		return what + " is accepted: it runs when the pause by OPLEDGER_EFFECTS_PAUSED ends", false, nil
 	case a.Topic:
-		return "a message for " + what + " was published; a worker runs it", nil
+		return "a message for " + what + " was published; a worker runs it", false, nil
 	default:
-		return what + " was started by this process", nil
+		return what + " was started by this process", true, nil
 	}
 }
 

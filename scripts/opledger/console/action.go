@@ -65,6 +65,20 @@ var table = []action{
 		do: lookUp,
 	},
 	{
+		name: "resolve", label: "It is dealt with", command: "opledger resolve NAME --reason 'WHY'", who: true, why: true,
+		title: func(s subject) string { return fmt.Sprintf("Are the two ends of %s dealt with?", s.Record.Key) },
+		happens: []string{
+			"The operation no longer needs an operator for its two ends. What you decided is recorded.",
+			"The first end stands as before, and no effect runs.",
+			"A report of a further, different end is a new conflict.",
+		},
+		can: func(s subject) bool { return s.ofOperation() && s.Record.Conflicted() },
+		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
+			_, words, err := a.Resolve(ctx, s.Record.Key, ledger.Abandonment{By: d.By, Why: d.Why})
+			return outcome{Words: words}, err
+		},
+	},
+	{
 		name: "register", label: "Register it", command: "opledger register NAME",
 		happens: []string{"What is known already is applied, and the effects of its end are planned."},
 		can:     func(s subject) bool { return s.ofOperation() && s.Record.Version > 0 && !s.Record.Registered },
@@ -144,8 +158,9 @@ var table = []action{
 
 // storySubject is the operation that a story is about.
 func storySubject(story ledger.Story, view phrase.EffectView) subject {
-	named := story.Record.Conflicted() // absent where an earlier version ingested the event
-	return subject{Record: story.Record, view: view, Conflict: named || slices.ContainsFunc(story.Deliveries,
+	r := story.Record
+	return subject{Record: r, view: view, Conflict: r.Conflicted() || !r.Resolved() && slices.ContainsFunc(
+		story.Deliveries, // the record does not say so where an earlier version ingested the event
 		func(d ledger.Delivery) bool { return d.Outcome == ledger.Conflict })}
 }
 

@@ -42,8 +42,8 @@ func goneOutcome(r operation.Record) outcome {
 				string(r.State) + " stands.",
 			Then: []string{
 				"Compare with your own records, such as the output of the job, which end is true.", trueEnd(r),
-				fmt.Sprintf("Nothing has to be acknowledged. The remark leaves the overview %d days after the other end was "+
-					"reported.", int(overview.ConflictsFor.Hours()/24)),
+				fmt.Sprintf("Then say that it is dealt with. Else the remark leaves the overview %d days after the other end "+
+					"was reported.", int(overview.ConflictsFor.Hours()/24)),
 				"The playbook " + conflictsPlaybook + " says more.",
 			},
 		}
@@ -77,12 +77,12 @@ func trueEnd(r operation.Record) string {
 
 // run hands an effect to the workers, as a run of its own with rerun.
 func run(ctx context.Context, a *actions.Actions, s subject, d decision, rerun string) (outcome, error) {
-	words, err := a.Replay(ctx, ledger.Message{
+	words, now, err := a.Replay(ctx, ledger.Message{
 		Operation: s.Record.Key, Effect: s.Effect.Name, Rerun: rerun, By: d.By, ID: "replay-" + d.Question,
 	})
 	done := outcome{Title: "Started", Words: words, Part: timelinePart,
 		Then: []string{"How it ends is not known yet: the timeline shows it."}}
-	if a.Topic || a.Paused {
+	if !now {
 		done.Title = "Handed over"
 	}
 	return done, err

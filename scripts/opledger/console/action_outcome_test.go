@@ -87,7 +87,7 @@ func TestStarted(t *testing.T) {
 	}
 	w.attempt("batches/dead", func(ctx context.Context, lease ledger.Lease) error { return w.Finish(ctx, lease) })
 	says(t, w.get("/console/operation?key=batches%2Fdead").Body.String(), "1 attempt since the replay, 2 in all")
-	w.console.options.Actions.Topic = true
+	w.console.options.Actions.Topic, w.console.options.Actions.Overrides = true, false
 	says(t, w.post(w.question(everyAction[3].address())).Body.String(), "Handed over", "a worker runs it")
 }
 
@@ -106,7 +106,7 @@ func TestPausedFirst(t *testing.T) {
 	says(t, w.get(dead).Body.String(), "Run it again", "Effects are paused, and this process runs it all the same.")
 	w.pass(2 * time.Hour)
 	says(t, w.get(failing).Body.String(), "publish waits for the pause to end", "the next attempt, when the pause ends")
-	w.console.options.Actions.Topic = true
+	w.console.options.Actions.Topic, w.console.options.Actions.Overrides = true, false
 	says(t, w.get(everyAction[2].address()).Body.String(), "It runs when the pause ends.", "What will happen")
 	if page := w.get(dead).Body.String(); strings.Contains(page, "all the same") {
 		t.Errorf("a worker does not run it: %s", page)
@@ -187,4 +187,30 @@ func TestOnceAgain(t *testing.T) {
 	if got := onceAgain(dead(a, "the topic is gone")); got != "Once the cause is gone" {
 		t.Errorf("%q", got)
 	}
+}
+
+// TestResolved: two ends that are dealt with call for no operator, and the page says who decided what.
+func TestResolved(t *testing.T) {
+	t.Parallel()
+	w := acting(t)
+	const done = "/console/operation?key=batches%2Fdone"
+	says(t, w.get("/console/operations?show=conflict").Body.String(), "opledger resolve NAME",
+		"Let FAILED replace SUCCEEDED from now on", "A later FAILED is then applied",
+		"OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED")
+	form := w.question(link(askPath, "do", "resolve", theKey, "batches/done"))
+	form.Set("why", "SUCCEEDED is true")
+	says(t, w.post(form).Body.String(), "the two ends of batches/done resolved by ada at ", ": SUCCEEDED is true")
+	page := w.get(done).Body.String()
+	says(t, page, "Other end", "FAILED was reported by webhook, and not applied: SUCCEEDED stands; resolved ",
+		"by ada: SUCCEEDED is true")
+	if strings.Contains(page, "It ended in two ways") || strings.Contains(page, "do=resolve") {
+		t.Errorf("%s", page)
+	}
+	says(t, w.get("/").Body.String(), "no end is contradicted")
+	says(t, w.get("/console/operations?show=conflict").Body.String(), "No operation ended in two ways.")
+	w.event("batches/done", "m5", operation.Failed, operation.Reconcile)
+	says(t, w.get("/").Body.String(), "no end is contradicted")
+	w.event("batches/done", "m6", operation.Cancelled, operation.Webhook)
+	says(t, w.get("/").Body.String(), "1 operation that ended in two ways")
+	says(t, w.get(done).Body.String(), "It ended in two ways", "CANCELLED was reported by webhook")
 }

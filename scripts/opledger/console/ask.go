@@ -91,8 +91,8 @@ func (c *Console) pauseWarning(r *request) (string, error) {
 	case !paused:
 		return "", err
 	case c.overrides(paused):
-		return "Effects are paused (" + by + "). This process runs it all the same. To keep the pause, start the console " +
-			"with OPLEDGER_EFFECTS_PAUSED=true.", err
+		return "Effects are paused (" + by + "). This process runs it all the same. It has " +
+			"OPLEDGER_EFFECTS_PAUSED=false.", err
 	default:
 		return "Effects are paused (" + by + "). It runs when the pause ends.", err
 	}
@@ -102,7 +102,7 @@ func (c *Console) pauseWarning(r *request) (string, error) {
 // elsewhere.
 func (c *Console) overrides(paused bool) bool {
 	given := c.options.Actions
-	return paused && given != nil && !given.Paused && !given.Topic
+	return paused && given != nil && given.Overrides
 }
 
 // subject reads what an action is to be done to, and returns the address of its page.
@@ -202,7 +202,7 @@ func statusOf(err error, other int) int {
 	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, ledger.ErrNoIntent):
 		return http.StatusNotFound
 	case errors.As(err, new(stale)), errors.Is(err, ledger.ErrSettled), errors.Is(err, ledger.ErrNotDead),
-		errors.Is(err, ledger.ErrUnregistered):
+		errors.Is(err, ledger.ErrUnregistered), errors.Is(err, ledger.ErrNoConflict):
 		return http.StatusConflict
 	default:
 		return other

@@ -26,7 +26,7 @@ func acting(t *testing.T) *world {
 	w.fill()
 	options := w.console.options
 	options.Actions = &actions.Actions{
-		Ledger: w.Ledger, By: "ada", Send: func(ctx context.Context, m ledger.Message) error {
+		Ledger: w.Ledger, By: "ada", Overrides: true, Send: func(ctx context.Context, m ledger.Message) error {
 			_, err := w.Replay(ctx, m)
 			return err
 		},
@@ -79,6 +79,8 @@ var everyAction = []asked{
 	{"replay", "/console/operation?key=batches%2Fdead", "batches/dead", "publish", "was started by this process"},
 	{"rerun", "/console/operation?key=batches%2Fdone", "batches/done", "publish", "was started by this process"},
 	{"waive", "/console/operation?key=batches%2Fdead", "batches/dead", "publish", "abandoned by ada at "},
+	{"resolve", "/console/operation?key=batches%2Fdone", "batches/done", "",
+		"the two ends of batches/done resolved by ada at "},
 	{"retry", "/console/quarantined?key=msg_bad", "msg_bad", "", "this revision cannot read it either"},
 }
 

@@ -1,10 +1,12 @@
 package console
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // advise fills in what can be done to the operations that the page shows.
@@ -23,8 +25,14 @@ func (p *operationsPage) advise(view phrase.EffectView, now time.Time) {
 			{Label: "Ask Gemini which end is true", Line: "opledger reconcile NAME" + store,
 				Explains: "If the one in the column State is, nothing is left to do. If the other is, undo by hand what the " +
 					"effects did. If Gemini does not know it any more, compare with your own records."},
-			{Label: "Allow such a move", Line: "OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED",
-				Explains: "If it is usual in your workflow: a setting of the functions."},
+			{Label: "Say that one is dealt with", Line: "opledger resolve NAME --reason 'WHY'" + store,
+				Explains: "It then leaves this list, and needs no operator any more. Open it for more."},
+		}
+		for _, r := range p.Rows {
+			if r.Conflicted() {
+				p.Remedies = append(p.Remedies, allowMove(r))
+				break
+			}
 		}
 	case "dead":
 		p.ForAll = &bulkCommand{bulk("opledger replay --dead"+p.flags(now), store), ""}
@@ -35,6 +43,18 @@ func (p *operationsPage) advise(view phrase.EffectView, now time.Time) {
 		if flags := p.flags(now); flags != "" && p.Since == "" {
 			p.ForAll = &bulkCommand{bulk("opledger replay"+flags, store), "It takes their open and dead effects."}
 		}
+	}
+}
+
+// allowMove is how such a second end as that of an operation is applied in the future.
+func allowMove(r operation.Record) remedy {
+	stands, refused := string(r.State), phrase.Safe(string(r.ConflictState))
+	return remedy{
+		Label: "Let " + refused + " replace " + stands + " from now on",
+		Line:  "OPLEDGER_TERMINAL_TRANSITIONS=" + stands + ":" + refused,
+		Explains: fmt.Sprintf("A setting of the functions, FROM:TO, for a workflow in which an operation that has %s may "+
+			"still become %s. A later %[2]s is then applied, and its effects run beside those of %[1]s. What was refused "+
+			"stays refused.", stands, refused),
 	}
 }
 

@@ -38,6 +38,7 @@ type attention struct {
 // overviewLinks are the pages of what an overview tells about. Each names what can be done.
 var overviewLinks = map[string]string{
 	overview.AboutDead: "/console/effects?show=dead", overview.AboutEffects: "/console/effects",
+	overview.AboutPause:   "/console/effects",
 	overview.AboutPending: "/console/operations?show=pending", overview.AboutQuarantine: "/console/quarantine",
 	overview.AboutIntents: "/console/intents", overview.AboutDocuments: "/console/operations",
 	overview.AboutConflicts: "/console/operations?show=conflict", overview.AboutPasses: passesLink,
@@ -75,7 +76,10 @@ func tiles(o overview.Overview) []tile {
 	pending := newTile(overview.AboutPending, o.Pending.Total, "pending "+things(o.Pending.Total, "operation"),
 		"no end is waited for")
 	if o.Pending.Oldest != "" {
-		pending.Sub = "of those due next, the oldest for " + phrase.Span(o.At.Sub(o.Pending.SubmittedAt))
+		pending.Sub = "the oldest of the next for " + phrase.Span(o.At.Sub(o.Pending.SubmittedAt)) + "; " + nextLookUp(o)
+	}
+	if isProblem(o, overview.AboutPending) {
+		pending.Tone = phrase.Warn
 	}
 	conflicts := newTile(overview.AboutConflicts, o.Conflicts.Total, "ended in two ways this week",
 		"no end is contradicted")
@@ -98,6 +102,19 @@ func newTile(about string, n ledger.Total, label, sub string) tile {
 	return tile{Number: n.String(), Label: label, Sub: sub, Link: overviewLinks[about]}
 }
 
+// nextLookUp says when the next look-up is made. One that is due is made by the next pass.
+func nextLookUp(o overview.Overview) string {
+	if !o.Pending.DueSince.IsZero() {
+		return "a look-up is due"
+	}
+	return "a look-up " + phrase.Relative(o.Pending.NextAt, o.At)
+}
+
+// isProblem reports whether something of that kind needs an operator.
+func isProblem(o overview.Overview, about string) bool {
+	return slices.ContainsFunc(o.Problems, func(p overview.Problem) bool { return p.About == about })
+}
+
 // things is a word for as many as a total.
 func things(t ledger.Total, word string) string {
 	if t.N == 1 && !t.More {
@@ -118,13 +135,11 @@ func passTiles(o overview.Overview) []tile {
 	if o.LastPass.Webhook == ledger.WebhookNone { // deliveries may come all the same
 		webhook.Number, webhook.Sub = "none known", "to the last pass"
 	}
-	for _, problem := range o.Problems {
-		switch problem.About {
-		case overview.AboutPasses:
-			pass.Tone = phrase.Warn
-		case overview.AboutWebhook:
-			webhook.Tone = phrase.Warn
-		}
+	if isProblem(o, overview.AboutPasses) {
+		pass.Tone = phrase.Warn
+	}
+	if isProblem(o, overview.AboutWebhook) {
+		webhook.Tone = phrase.Warn
 	}
 	return []tile{pass, webhook}
 }
@@ -140,11 +155,14 @@ func (c *Console) attention(o overview.Overview) []attention {
 		if problem.About == overview.AboutDead {
 			a.Tone, a.Groups = phrase.Bad, failureGroups(o.Dead.Errors, deadAddress)
 		}
+		if problem.About == overview.AboutPause {
+			a.Detail = c.pausedBy(o)
+		}
 		all = append(all, a)
 	}
-	if o.Paused {
+	if o.Paused && !isProblem(o, overview.AboutPause) {
 		paused := attention{
-			Tone: phrase.Warn, Words: "Effects are paused: they are planned, and none is run", Link: "/console/effects",
+			Tone: phrase.Warn, Words: "Effects are paused, and none waits for the end of the pause", Link: "/console/effects",
 			Detail: c.pausedBy(o),
 		}
 		behind := slices.IndexFunc(all, func(a attention) bool { return a.Tone != phrase.Bad })

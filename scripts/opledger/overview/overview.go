@@ -64,7 +64,8 @@ type Pending struct {
 	// Oldest was submitted first of those that are looked up next; empty: nothing is pending.
 	Oldest      operation.Key `json:"oldest,omitempty"`
 	SubmittedAt time.Time     `json:"submittedAt,omitzero"`
-	// DueSince is since when the next look-up is due; zero: none is.
+	// NextAt is when the next look-up is due, and DueSince the same where that is past, else zero.
+	NextAt   time.Time `json:"nextAt,omitzero"`
 	DueSince time.Time `json:"dueSince,omitzero"`
 	// Stuck and Missing count those of the ones looked up next that are pending for too long, and that Gemini does
 	// not know.
@@ -118,8 +119,8 @@ type Conflicts struct {
 	At     time.Time     `json:"at,omitzero"`
 }
 
-// ConflictsFor is how long a conflict stays among the problems. Nothing else ends it: the operator
-// decides which end is true, and the ledger keeps both.
+// ConflictsFor is how long a conflict stays among the problems, unless an operator resolves it before.
+// The ledger keeps both ends for as long as the record.
 const ConflictsFor = 7 * 24 * time.Hour
 
 // Read reads the overview. A part that cannot be read is zero, beside the others, and the error joins
@@ -147,6 +148,9 @@ func (o *Overview) readPending(ctx context.Context, l Reader, most int) error {
 	}
 	o.Broken, o.Pending.more = append(o.Broken, page.Broken...), o.partial(page.Next)
 	for i, r := range page.Items {
+		if i == 0 {
+			o.Pending.NextAt = r.DueAt
+		}
 		if i == 0 && r.DueAt.Before(o.At) {
 			o.Pending.DueSince = r.DueAt
 		}

@@ -2,6 +2,7 @@ package overview
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -39,7 +40,7 @@ func TestJudge(t *testing.T) {
 	}
 	want := []string{
 		"10,000+ operations with a dead effect | opledger list --dead",
-		"effects could have been run for 2h00m: are they paused, do their workers and the scheduled passes run?" +
+		"effects could have been run for 2h00m: do their workers and the scheduled passes run?" +
 			" | opledger show batches/a",
 		"a look-up is due for 2h00m: do the scheduled passes run? | opledger list --pending",
 		"2 pending operations that Gemini does not know | opledger list --pending",
@@ -51,5 +52,28 @@ func TestJudge(t *testing.T) {
 	}
 	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
 		t.Errorf("%q\nwant\n%q", got, want)
+	}
+}
+
+// TestJudgePause: a pause needs an operator as soon as it holds an effect, since nothing else ends it;
+// one that holds none does not.
+func TestJudgePause(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	holds := Overview{
+		At: now, Paused: true,
+		Effects: Effects{Open: ledger.Total{N: 3}, ClaimableSince: now.Add(-2 * time.Minute), First: "batches/a"},
+	}
+	holds.judge(5 * time.Minute)
+	want := []Problem{{
+		AboutPause, "effects are paused, and the first of 3 has waited for 2m00s: end the pause once you can",
+		"opledger show batches/a",
+	}}
+	if !slices.Equal(holds.Problems, want) {
+		t.Errorf("%+v", holds.Problems)
+	}
+	idle := Overview{At: now, Paused: true, Effects: Effects{Open: ledger.Total{N: 1}}} // it backs off
+	if idle.judge(5 * time.Minute); len(idle.Problems) != 0 {
+		t.Errorf("%+v", idle.Problems)
 	}
 }

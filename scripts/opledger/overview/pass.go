@@ -27,7 +27,7 @@ func (o *Overview) readPass(ctx context.Context, l Reader) error {
 
 // judgePass adds what an operator must do about the passes and the webhook. Where no pass has
 // reported, what is due for too long is all that can be told.
-func (o *Overview) judgePass(interval time.Duration, add func(is bool, about, command, format string, args ...any)) {
+func (o *Overview) judgePass(interval time.Duration, add adder) {
 	last := o.LastPass
 	if last.Ended.IsZero() {
 		return

@@ -15,6 +15,7 @@ const (
 	AboutConflicts  = "conflicts"
 	AboutDead       = "dead effects"
 	AboutEffects    = "effects"
+	AboutPause      = "pause"
 	AboutPending    = "pending operations"
 	AboutQuarantine = "quarantine"
 	AboutIntents    = "intents"
@@ -32,11 +33,14 @@ type Problem struct {
 // alerts: three intervals, and an hour at least [R8].
 func OverdueAfter(interval time.Duration) time.Duration { return max(3*interval, time.Hour) }
 
+// An adder adds a problem, if it is one.
+type adder func(is bool, about, command, format string, args ...any)
+
 // judge fills in the Problems.
 func (o *Overview) judge(interval time.Duration) {
 	overdue := OverdueAfter(interval)
 	o.Problems = []Problem{}
-	add := func(is bool, about, command, format string, args ...any) {
+	var add adder = func(is bool, about, command, format string, args ...any) {
 		if is {
 			o.Problems = append(o.Problems, Problem{About: about, Words: fmt.Sprintf(format, args...),
 				Command: "opledger " + command})
@@ -44,9 +48,7 @@ func (o *Overview) judge(interval time.Duration) {
 	}
 	late := func(since time.Time) bool { return !since.IsZero() && o.At.Sub(since) >= overdue }
 	add(o.Dead.N > 0, AboutDead, "list --dead", "%s with a dead effect", plural(o.Dead.Total, "operation"))
-	add(late(o.Effects.ClaimableSince), AboutEffects, "show "+phrase.ShellWord(string(o.Effects.First)),
-		"effects could have been run for %s: are they paused, do their workers and the scheduled passes run?",
-		phrase.Span(o.At.Sub(o.Effects.ClaimableSince)))
+	o.judgeEffects(late, add)
 	o.judgePass(interval, add)
 	add(late(o.Pending.DueSince), AboutPending, "list --pending", "a look-up is due for %s: do the scheduled passes run?",
 		phrase.Span(o.At.Sub(o.Pending.DueSince)))
@@ -61,6 +63,17 @@ func (o *Overview) judge(interval time.Duration) {
 	add(o.Intents.Abandoned > 0, AboutIntents, "list --intents", "%s given up: no operation was found",
 		atLeast(o.Intents.more, o.Intents.Abandoned, "intent"))
 	add(len(o.Broken) > 0, AboutDocuments, "list", "%s that cannot be read", phrase.Counted(len(o.Broken), "document"))
+}
+
+// judgeEffects adds what an operator must do about effects that wait. Only an operator ends a pause, so
+// one that holds an effect is a problem at once.
+func (o *Overview) judgeEffects(late func(time.Time) bool, add adder) {
+	first, since := "show "+phrase.ShellWord(string(o.Effects.First)), o.Effects.ClaimableSince
+	waits := phrase.Span(o.At.Sub(since))
+	add(o.Paused && !since.IsZero(), AboutPause, first,
+		"effects are paused, and the first of %s has waited for %s: end the pause once you can", o.Effects.Open, waits)
+	add(!o.Paused && late(since), AboutEffects, first,
+		"effects could have been run for %s: do their workers and the scheduled passes run?", waits)
 }
 
 func plural(t ledger.Total, thing string) string {

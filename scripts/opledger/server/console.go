@@ -21,7 +21,10 @@ import (
 func (s *Server) Actions() *actions.Actions {
 	topic := s.options.Publisher != nil
 	a := &actions.Actions{
-		Ledger: s.Ledger, Send: s.Publish, Topic: topic, Paused: s.effects.Paused && !topic, By: s.options.Operator,
+		Ledger: s.Ledger, Send: s.Publish, Topic: topic, By: s.options.Operator,
+	}
+	if !topic {
+		a.Paused, a.Overrides = s.Paused, !s.effects.Paused && !s.options.FollowPause
 	}
 	if s.Reconciler != nil {
 		a.One = s.Reconciler.One

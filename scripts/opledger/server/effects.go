@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -83,7 +84,34 @@ func (s *Server) Publish(ctx context.Context, m ledger.Message) error {
 // Run handles one message now, and returns the outcome. Messages that it publishes inside this
 // process wait for Drain.
 func (s *Server) Run(ctx context.Context, m ledger.Message) (effect.Report, error) {
-	return s.effects.Run(ctx, m)
+	return s.attempt(ctx, m)
+}
+
+// Paused reports whether effects whose messages are in this process are not run now: by its own
+// settings, or where it follows the pause of another process, as the last pass saw it.
+func (s *Server) Paused(ctx context.Context) (bool, error) {
+	if s.effects.Paused || !s.options.FollowPause {
+		return s.effects.Paused, nil
+	}
+	last, _, err := s.Ledger.LastPass(ctx)
+	if errors.As(err, new(ledger.Broken)) { // then no pass says anything
+		return false, nil
+	}
+	return last.Effects == ledger.EffectsPaused, err
+}
+
+// attempt hands a message to the function that runs effects, unless they are paused. The error is in
+// the log.
+func (s *Server) attempt(ctx context.Context, m ledger.Message) (effect.Report, error) {
+	paused, err := s.Paused(ctx)
+	if err != nil {
+		s.options.Log.ErrorContext(ctx, "an effect is not run", "event", "effect", "outcome", "error", "operation",
+			m.Operation, "effect", m.Effect, "error", err)
+		return effect.Report{}, err
+	}
+	effects := s.effects
+	effects.Paused = paused
+	return effects.Run(ctx, m)
 }
 
 // Drain handles the messages in the queue inside this process, once each.
@@ -92,7 +120,7 @@ func (s *Server) Drain(ctx context.Context) { s.queue.Drain(ctx, s.run) }
 // run makes an attempt at an effect. It drops the error, which is in the log and, if it could be
 // recorded, in the ledger.
 func (s *Server) run(ctx context.Context, m ledger.Message) (again bool, after time.Duration) {
-	report, err := s.effects.Run(ctx, m)
+	report, err := s.attempt(ctx, m)
 	if err != nil {
 		return true, 0
 	}

@@ -75,6 +75,9 @@ type Options struct {
 	Where   string
 	// StoreFlag is the --store for the commands on the console's pages; empty: they need none.
 	StoreFlag string
+	// FollowPause keeps the pause of another process: without a Publisher, no effect is run here while
+	// the last pass says that effects are paused.
+	FollowPause bool
 	// Operator lets the console act, as well as read, and is whom it proposes to record; empty: it only
 	// reads.
 	Operator string
@@ -147,7 +150,11 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		}
 		passes.Ledger, passes.Budget = s.Ledger, o.Budget
 		if o.Publisher == nil { // or another process runs what is published
-			passes.Effects = ledger.PauseOf(settings.Handlers.Paused)
+			paused, err := s.Paused(ctx)
+			if err != nil {
+				return nil, err
+			}
+			passes.Effects = ledger.PauseOf(paused)
 		}
 		s.Reconciler = reconcile.New(passes)
 		s.reconcile = reconcilefn.New(reconcilefn.Options{

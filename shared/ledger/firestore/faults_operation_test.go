@@ -73,6 +73,12 @@ var operationCalls = []faultCall{
 	{name: "Abandon", arrange: (*faultWorld).register, act: func(w *faultWorld) (any, error) {
 		return w.l.Abandon(w.ctx, key, ledger.Abandonment{By: "an operator", Why: "it is gone"})
 	}},
+	{name: "ResolveConflict", arrange: func(w *faultWorld) {
+		w.succeed()
+		got[any](w)(ingests(ended("d3", operation.Failed))(w))
+	}, act: func(w *faultWorld) (any, error) {
+		return w.l.ResolveConflict(w.ctx, key, ledger.Abandonment{By: "an operator", Why: "the first is true"})
+	}},
 	{name: "NoteCondition", arrange: (*faultWorld).register, act: notes},
 	{name: "NoteCondition/missing for long [R4]", arrange: func(w *faultWorld) {
 		w.register()
