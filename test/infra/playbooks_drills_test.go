@@ -12,7 +12,8 @@ import (
 )
 
 func drills() []drill {
-	return slices.Concat(drillsOfPasses, drillsOfOperations, drillsOfWebhook, drillsOfEffects, drillsOfPlatform)
+	return slices.Concat(drillsOfPasses, drillsOfOperations, drillsOfWebhook, drillsOfEffects, drillsOfPlatform,
+		drillsOfServe())
 }
 
 // done plans the effects of an operation that ended, and returns its name.
@@ -106,10 +107,12 @@ var drillsOfPasses = []drill{
 			o.deliverAll()
 			o.clock.advance(2 * time.Hour)
 			o.tick()
+			s.may = []string{"opledger status"}
 		},
-		sees: []string{"paused", "true"}, fix: []string{"OPLEDGER_EFFECTS_PAUSED=false"},
+		sees:  []string{"effects are paused, and the first of 1 has waited", "opledger show batches/a", "true"},
+		fix:   []string{"OPLEDGER_EFFECTS_PAUSED=false"},
 		after: func(o *oncall) { o.tick(); o.deliverAll(); o.later(); o.lately(); o.tick() },
-		over:  []string{"done"}, gone: []string{"Z\t"},
+		over:  []string{"attempt, done"},
 	},
 }
 
@@ -141,7 +144,8 @@ var drillsOfOperations = []drill{
 			o.deliver(geminisim.Delivery{ID: "m1", Type: "batch.succeeded", Name: name.Resource})
 			o.deliver(geminisim.Delivery{ID: "m2", Type: "batch.failed", Name: name.Resource})
 		},
-		sees: []string{"m2", "m1"}, fix: []string{"opledger reconcile"},
+		sees: []string{"m2", "m1", "NOT APPLIED"}, fix: []string{"opledger reconcile", "opledger resolve"},
+		over: []string{"no operation ended in two ways"}, gone: []string{"batches/"},
 		after: func(o *oncall) {
 			for _, batch := range o.sim.Batches() { // redelivered
 				o.deliver(geminisim.Delivery{ID: "m2", Type: "batch.failed", Name: batch.Name})

@@ -11,6 +11,7 @@ import (
 type drill struct {
 	playbook, about string
 	signal          string // of signals.json that counts the trouble; empty: only Google Cloud sees it
+	serve           bool   // the ledger is that of opledger serve: without a topic and without gcloud
 	trouble         func(o *oncall, s *shell)
 	sees            []string // in what the commands in front of the fix print
 	repaired        func(o *oncall, s *shell)
@@ -66,8 +67,25 @@ func TestPlaybooks(t *testing.T) {
 // blocks are those of a playbook that a drill runs, in this order.
 func (d drill) blocks(t *testing.T, book playbook) []string {
 	t.Helper()
-	all := slices.Concat(book.blocks["How many, and which error"], book.blocks["One first"])
-	return slices.Concat(all, d.fixes(t, book), book.blocks["Over"])
+	return slices.Concat(d.begins(book), d.fixes(t, book), d.applying(book.blocks["Over"]))
+}
+
+// begins are the blocks in front of the fix.
+func (d drill) begins(book playbook) []string {
+	return d.applying(slices.Concat(book.blocks["How many, and which error"], book.blocks["One first"]))
+}
+
+// withServe begins a block that is for opledger serve alone.
+const withServe = "# with serve\n"
+
+// applying are those of some blocks that the drill's operator runs.
+func (d drill) applying(blocks []string) []string {
+	return slices.DeleteFunc(slices.Clone(blocks), func(block string) bool {
+		if d.serve {
+			return strings.Contains(block, "gcloud ")
+		}
+		return strings.HasPrefix(block, withServe)
+	})
 }
 
 // fixes are the blocks of a playbook's fix that the drill names.
@@ -86,14 +104,18 @@ func (d drill) fixes(t *testing.T, book playbook) (all []string) {
 func (d drill) run(t *testing.T, book playbook, signals []signal) {
 	o := newOncall(t)
 	s := &shell{o: o, given: map[string]string{}}
-	s.run(strings.NewReplacer("=PROJECT", "="+shiftProject, "=REGION", "=europe-west1", "=PREFIX", "=opledger").
-		Replace(book.begins))
+	if d.serve {
+		s.run(o.serveSettings())
+	} else {
+		s.run(strings.NewReplacer("=PROJECT", "="+shiftProject, "=REGION", "=europe-west1", "=PREFIX", "=opledger").
+			Replace(book.begins))
+	}
 
 	o.lately()
 	d.trouble(o, s)
 	d.counts(t, o, signals, true)
 	var printed strings.Builder
-	for _, block := range slices.Concat(book.blocks["How many, and which error"], book.blocks["One first"]) {
+	for _, block := range d.begins(book) {
 		printed.WriteString(s.run(block))
 	}
 	for _, text := range d.sees {
@@ -118,7 +140,7 @@ func (d drill) run(t *testing.T, book playbook, signals []signal) {
 		d.after(o)
 	}
 	var ended strings.Builder
-	for _, block := range book.blocks["Over"] {
+	for _, block := range d.applying(book.blocks["Over"]) {
 		ended.WriteString(s.run(block))
 	}
 	d.counts(t, o, signals, false)

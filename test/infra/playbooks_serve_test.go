@@ -1,0 +1,37 @@
+package infra_test
+
+import "fmt"
+
+// drillsOfServe are the drills of those playbooks that say what to do with opledger serve, on its ledger in
+// a file: the same trouble, and the commands that need no gcloud.
+func drillsOfServe() (all []drill) {
+	instead := map[string]drill{
+		"overdue": {sees: []string{"effects are paused, and the first of 1 has waited", "effects are paused: accepted"},
+			repaired: func(o *oncall, _ *shell) { o.pause("false") }}, // it is started again without the pause
+		"missing":      {sees: []string{"not found"}},
+		"conflicts":    {sees: []string{"NOT APPLIED"}},
+		"effects-dead": {sees: []string{"410"}},
+	}
+	for _, drills := range [][]drill{drillsOfPasses, drillsOfOperations, drillsOfEffects} {
+		for _, d := range drills {
+			other, ok := instead[d.playbook]
+			if !ok {
+				continue
+			}
+			d.serve, d.about, d.sees = true, d.about+" (serve)", other.sees
+			if other.repaired != nil { // and no command does it
+				d.repaired, d.fix = other.repaired, nil
+			}
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// serveSettings are the variables of opledger serve, as a shell sets them.
+func (o *oncall) serveSettings() string {
+	settings := o.settings["effects"]
+	return fmt.Sprintf("export OPLEDGER_STORE='%s' OPLEDGER_EFFECTS='%s' OPLEDGER_EFFECT_ALLOW_PRIVATE=true "+
+		"GEMINI_API_KEY=key GOOGLE_GEMINI_BASE_URL='%s'\n", settings["OPLEDGER_STORE"], settings["OPLEDGER_EFFECTS"],
+		settings["GOOGLE_GEMINI_BASE_URL"])
+}
