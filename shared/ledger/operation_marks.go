@@ -196,7 +196,7 @@ func (k *Lookups) Conclude(key operation.Key) {
 	delete(k.open, key)
 }
 
-// unanswered returns what Claim postponed and Conclude did not conclude.
+// unanswered returns what Claim postponed and Conclude did not conclude, in the order of the keys.
 func (k *Lookups) unanswered() []LookedUp {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -204,6 +204,7 @@ func (k *Lookups) unanswered() []LookedUp {
 	for _, looked := range k.open {
 		open = append(open, looked)
 	}
+	slices.SortFunc(open, func(a, b LookedUp) int { return cmp.Compare(a.Key, b.Key) })
 	return open
 }
 
