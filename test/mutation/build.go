@@ -20,6 +20,7 @@ const module = "github.com/opledger/opledger"
 type tree struct {
 	root    string
 	scratch string
+	without string            // the pattern of tests that are left out
 	copies  map[string]string // of a mutated copy: the file that it lies over
 	mutants []mutant          // its index is its number; 0 is none
 	skipped int               // mutants that do not compile
@@ -30,6 +31,7 @@ type binary struct {
 	pkg       string // "shared/operation"
 	path      string
 	dir       string // where its tests run
+	skip      string // the pattern of tests that are left out
 	emulators bool   // its tests use Google's emulators
 }
 
@@ -129,7 +131,7 @@ func (t *tree) learn(skip map[string]map[int]bool, output string) (more bool) {
 
 // test builds the test binary of a package.
 func (t *tree) test(ctx context.Context, pkg string) (*binary, error) {
-	b := &binary{pkg: pkg, dir: filepath.Join(t.root, pkg)}
+	b := &binary{pkg: pkg, dir: filepath.Join(t.root, pkg), skip: t.without}
 	b.path = filepath.Join(t.scratch, strings.ReplaceAll(pkg, "/", ".")+".test")
 	build := exec.CommandContext(ctx, "go", "test", "-c", "-ldflags=-w", "-overlay", t.overlay(), "-o", b.path, "./"+pkg)
 	build.Dir = t.root

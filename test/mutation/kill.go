@@ -17,7 +17,7 @@ import (
 
 // patience is how long a test may take under a mutant: an endless loop must end, and a busy machine
 // must not kill anything.
-func patience(took time.Duration) time.Duration { return 20*took + time.Minute }
+func patience(took time.Duration) time.Duration { return min(20*took, 2*time.Minute) + time.Minute }
 
 // A hunt tries mutants on tests.
 type hunt struct {

@@ -51,6 +51,8 @@ type options struct {
 	jobs     int
 	tests    []string
 	packages []string
+	kinds    []kind
+	skip     string
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -59,6 +61,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.BoolVar(&o.write, "write", false, "write the tables in "+folder)
 	flags.BoolVar(&o.quick, "quick", false, "try each mutant on the test in its table alone, and believe the reasons")
 	flags.IntVar(&o.jobs, "jobs", 2, "how many tests run at once")
+	flags.StringVar(&o.skip, "skip", "", "the pattern of tests that are not run, as go test has it")
+	kinds := flags.String("kinds", "", "the mutations that are tried, by comma; all if empty")
 	tests := flags.String("tests", "", "the packages whose tests are run, by comma; all that can reach a mutant if empty")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -72,6 +76,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		o.packages = nil
 		for _, arg := range flags.Args() {
 			o.packages = append(o.packages, strings.TrimPrefix(filepath.ToSlash(filepath.Clean(arg)), "./"))
+		}
+	}
+	if *kinds != "" {
+		for k := range strings.SplitSeq(*kinds, ",") {
+			o.kinds = append(o.kinds, kind(k))
 		}
 	}
 	if *tests != "" {
@@ -108,27 +117,41 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(scratch)
-	t := &tree{root: o.root, scratch: scratch}
+	t := &tree{root: o.root, scratch: scratch, without: o.skip}
 	if err := t.mutate(ctx, o.packages); err != nil {
 		return err
 	}
 	h := &hunt{mutants: t.mutants, killed: map[int]string{}, turn: make(chan struct{}, o.jobs)}
 	hunted := o.hunt(ctx, h, t, last, reasons)
-	if hunted != nil { // what the last run knew of the mutants that were not tried stands
-		for _, m := range t.mutants[1:] {
-			if h.killed[m.id] == "" && last[m.key()] != "" {
-				h.killed[m.id] = last[m.key()]
-			}
-		}
-	}
 	if o.write {
-		for _, pkg := range o.packages {
-			if err := writeTable(o.root, pkg, t.mutants[1:], h.killed, reasons); err != nil {
-				return err
-			}
+		if err := o.writeTables(t, h.killed, last, reasons, hunted == nil); err != nil {
+			return errors.Join(hunted, err)
 		}
 	}
-	return errors.Join(hunted, report(out, o.packages, t, h.killed, reasons))
+	if hunted != nil {
+		return hunted
+	}
+	t.mutants = slices.DeleteFunc(t.mutants, func(m mutant) bool { return m.id > 0 && !o.tries(m) })
+	return report(out, o.packages, t, h.killed, reasons)
+}
+
+// tries reports whether a mutant is one of those that are asked for.
+func (o options) tries(m mutant) bool { return len(o.kinds) == 0 || slices.Contains(o.kinds, m.Kind) }
+
+// writeTables writes the table of each package. What the last run knew of a mutant that was not tried
+// stands. whole says that the run has come to its end.
+func (o options) writeTables(t *tree, killed map[int]string, last, reasons map[string]string, whole bool) error {
+	for _, m := range t.mutants[1:] {
+		if (!whole || !o.tries(m)) && killed[m.id] == "" && last[m.key()] != "" {
+			killed[m.id] = last[m.key()]
+		}
+	}
+	for _, pkg := range o.packages {
+		if err := writeTable(o.root, pkg, t.mutants[1:], killed, reasons, whole && len(o.kinds) == 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // hunt tries every mutant: first on the test that killed it the last time, then on every test that
@@ -137,6 +160,9 @@ func (o options) hunt(ctx context.Context, h *hunt, t *tree, last, reasons map[s
 	var ids []int
 	needed := map[string]bool{}
 	for _, m := range t.mutants[1:] {
+		if !o.tries(m) {
+			continue
+		}
 		ids = append(ids, m.id)
 		pkg, _, _ := strings.Cut(last[m.key()], " ")
 		needed[pkg] = true

@@ -48,11 +48,14 @@ func (b *binary) run(ctx context.Context, tests string, limit time.Duration, env
 	if err != nil {
 		return outcome{}, err
 	}
-	defer os.RemoveAll(scratch) // what a killed test leaves behind
+	defer os.RemoveAll(scratch)                      // what a killed test leaves behind
+	if err := os.Chmod(scratch, 0o755); err != nil { // some tests are another user
+		return outcome{}, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	command := exec.CommandContext(ctx, b.path, "-test.run", tests, "-test.timeout", limit.String(),
-		"-test.failfast", "-test.v")
+	command := exec.CommandContext(ctx, b.path, "-test.run", tests, "-test.skip", b.skip, "-test.timeout", limit.String(),
+		"-test.v")
 	command.Dir = b.dir
 	command.Env = append(append(os.Environ(), "TMPDIR="+scratch), env...)
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

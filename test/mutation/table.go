@@ -44,8 +44,11 @@ func readTable(root, pkg string) (map[string]string, error) {
 	return killers, nil
 }
 
-// writeTable writes a package's table: its mutants in the order of the source.
-func writeTable(root, pkg string, mutants []mutant, killed map[int]string, reasons map[string]string) error {
+// writeTable writes a package's table: its mutants in the order of the source. Where not all were
+// tried, one of which nothing is known has no row.
+func writeTable(
+	root, pkg string, mutants []mutant, killed map[int]string, reasons map[string]string, all bool,
+) error {
 	var out strings.Builder
 	out.WriteString(header)
 	for _, m := range mutants {
@@ -53,6 +56,9 @@ func writeTable(root, pkg string, mutants []mutant, killed map[int]string, reaso
 			continue
 		}
 		end := killed[m.id]
+		if end == "" && !all && reasons[m.key()] == "" {
+			continue
+		}
 		if end == "" {
 			end = survives + reasons[m.key()]
 		}

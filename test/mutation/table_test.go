@@ -18,7 +18,7 @@ func TestTable(t *testing.T) {
 	mutants := []mutant{{}, killed, alive, other}
 	tests := map[int]string{1: "shared/a TestF/error", 3: "shared/b TestF"}
 	reasons := map[string]string{alive.key(): "Both are the same.", other.key(): "It was so once."}
-	if err := writeTable(root, "shared/a", mutants, tests, reasons); err != nil {
+	if err := writeTable(root, "shared/a", mutants, tests, reasons, true); err != nil {
 		t.Fatal(err)
 	}
 	got, err := readTable(root, "shared/a")
