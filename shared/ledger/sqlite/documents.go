@@ -21,7 +21,9 @@ func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot,
 	if len(paths) == 0 {
 		// Returning the clock alone would not show that the store can be read.
 		var any bool
-		err := s.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM documents)").Scan(&any)
+		err := s.reading(ctx, func() error {
+			return s.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM documents)").Scan(&any)
+		})
 		snapshot.ReadTime = s.readTime()
 		return snapshot, classify("reading the time", err)
 	}
@@ -34,11 +36,14 @@ func (s *Store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot,
 	if err != nil {
 		return ledger.Snapshot{}, fmt.Errorf("reading documents: %w", err)
 	}
-	rows, err := s.get.QueryContext(ctx, string(list))
-	if err != nil {
-		return ledger.Snapshot{}, classify("reading documents", err)
-	}
-	found, err := scan(rows)
+	var found []ledger.Document
+	err = s.reading(ctx, func() error {
+		rows, err := s.get.QueryContext(ctx, string(list))
+		if err == nil {
+			found, err = scan(rows)
+		}
+		return err
+	})
 	if err != nil {
 		return ledger.Snapshot{}, classify("reading documents", err)
 	}

@@ -12,12 +12,15 @@ import (
 
 // Query reads through one of the indexes of schema.sql and indexes.sql.
 func (s *Store) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, error) {
-	text, args := s.statement(q)
-	rows, err := s.read.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, classify("querying "+q.Collection, err)
-	}
-	found, err := scan(rows)
+	var found []ledger.Document
+	err := s.reading(ctx, func() error {
+		text, args := s.statement(q)
+		rows, err := s.read.QueryContext(ctx, text, args...)
+		if err == nil {
+			found, err = scan(rows)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, classify("querying "+q.Collection, err)
 	}
@@ -30,9 +33,11 @@ func (s *Store) Count(ctx context.Context, q ledger.Query, ceiling int) (int, er
 		return 0, fmt.Errorf("counting %s: the ceiling %d is not positive: %w", q.Collection, ceiling, ledger.ErrInvalid)
 	}
 	q.Limit = ceiling
-	text, args := s.statement(q)
 	var found int
-	err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+")", args...).Scan(&found)
+	err := s.reading(ctx, func() error {
+		text, args := s.statement(q)
+		return s.read.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+")", args...).Scan(&found)
+	})
 	return found, classify("counting "+q.Collection, err)
 }
 

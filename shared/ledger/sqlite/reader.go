@@ -23,7 +23,8 @@ var errReadOnly = fmt.Errorf("the ledger's file was opened to be read alone: %w"
 // is no file, and one that is not a ledger's is refused.
 //
 // SQLite needs two files beside one that is in use. Where they are missing and cannot be created, the
-// file is read as one that nothing changes: what a program writes to it meanwhile may not be seen.
+// file is read as one that nothing changes. Each read checks that nothing has, and otherwise opens the
+// file again.
 func OpenReader(ctx context.Context, path string, now func() time.Time) (*Store, error) {
 	s, err := openReader(ctx, path, now)
 	if err != nil {
@@ -50,7 +51,7 @@ func openReader(ctx context.Context, path string, now func() time.Time) (*Store,
 	if logErr != nil && !errors.Is(logErr, fs.ErrNotExist) {
 		return nil, errors.Join(err, logErr)
 	}
-	return tryReader(ctx, path, now, url.Values{"immutable": {"1"}})
+	return openStill(ctx, path, now)
 }
 
 // tryReader opens the file with more parameters, and checks that it is a ledger.

@@ -58,6 +58,8 @@ type Store struct {
 	queue queue
 
 	indexed bool // the file has the indexes of indexes.sql
+
+	still *still // the file is read as one that nothing changes; nil: as any other
 }
 
 // Open opens the file at path and creates what is missing, readable by its owner alone, because a
