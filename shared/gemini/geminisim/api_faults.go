@@ -72,7 +72,7 @@ func (s *Sim) faultyAnswer(op Op, of subject) (a Answer, stale, ok bool) {
 	case x < f.APIErrors+f.APIRateLimited+f.APIHollow && op != OpDownload:
 		s.countLocked(func(st *Stats) { st.APIHollow++ })
 		return hollow(op, of, r.IntN(3)), false, true
-	case x < f.APIErrors+f.APIRateLimited+f.APIHollow+f.APIStale && op != OpDownload:
+	case x < f.APIErrors+f.APIRateLimited+f.APIHollow+f.APIStale && op.changes():
 		s.countLocked(func(st *Stats) { st.APIStale++ })
 		return Answer{}, true, false
 	}

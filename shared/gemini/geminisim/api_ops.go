@@ -19,6 +19,7 @@ const (
 	OpDelete   Op = "delete"   // batches
 	OpDownload Op = "download" // of a batch's result file, or a video
 	OpUpload   Op = "upload"   // of a file, each of its requests
+	OpFileGet  Op = "file get" // what an uploaded file is, without its content
 	OpWebhook  Op = "webhook"  // any request about webhooks
 	OpJWKS     Op = "jwks"     // GET JWKSPath
 
@@ -37,8 +38,11 @@ func (op Op) creates() bool {
 
 // reads reports whether the shares of Faults for reading requests apply.
 func (op Op) reads() bool {
-	return op == OpGet || op == OpList || op == OpDownload || op == OpVideoGet || op == OpInteractionGet
+	return op == OpGet || op == OpList || op == OpDownload || op == OpFileGet || op == OpVideoGet || op == OpInteractionGet
 }
+
+// changes reports whether what such a request reads has had another state before.
+func (op Op) changes() bool { return op != OpDownload && op != OpFileGet }
 
 // errors returns the form of errors for such a request.
 func (op Op) errors() func(status int, message string) Answer {

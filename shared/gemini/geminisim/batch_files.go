@@ -13,7 +13,10 @@ const resultPrefix = "batch-"
 // fileRoutes serves result files and videos. The documented path begins with /download; SDK v1.77.0
 // omits it.
 func (s *Sim) fileRoutes(mux *http.ServeMux) {
-	download := verbs{"download": s.serve(OpDownload, resultSubject, s.downloadResults), "": s.getFile}
+	download := verbs{
+		"download": s.serve(OpDownload, resultSubject, s.downloadResults),
+		"":         s.serve(OpFileGet, fileSubject, s.getFile),
+	}
 	mux.Handle("GET /v1beta/files/{id}", download)
 	mux.Handle("GET /download/v1beta/files/{id}", download)
 }
@@ -21,6 +24,8 @@ func (s *Sim) fileRoutes(mux *http.ServeMux) {
 func resultSubject(r *http.Request) subject {
 	return subject{id: strings.TrimPrefix(r.PathValue("id"), resultPrefix), name: "files/" + r.PathValue("id")}
 }
+
+func fileSubject(r *http.Request) subject { return subject{name: "files/" + r.PathValue("id")} }
 
 // downloadResults streams the results of a batch that succeeded, one JSON object per line, or a
 // text in place of a video.

@@ -85,6 +85,29 @@ func TestUploadRefusals(t *testing.T) {
 	}
 }
 
+// TestFaultsOfAFile: what an uploaded file is comes through the same door as every other answer.
+func TestFaultsOfAFile(t *testing.T) {
+	t.Parallel()
+	sim, client, _ := serve(t, geminisim.Config{})
+	config := &genai.UploadFileConfig{MIMEType: "text/plain", Name: "files/mine"}
+	if _, err := client.Files.Upload(t.Context(), strings.NewReader("x"), config); err != nil {
+		t.Fatal(err)
+	}
+	sim.AnswerNext(geminisim.OpFileGet, "files/mine", geminisim.ErrorAnswer(503, "later"))
+	for _, want := range []int{503, 200} {
+		if w := call(t, sim, "GET", "/v1beta/files/mine", ``); w.Code != want {
+			t.Errorf("%d %s, want %d", w.Code, w.Body, want)
+		}
+	}
+	faulty, client, _ := serve(t, geminisim.Config{Faults: geminisim.Faults{APIErrors: 1}})
+	if _, err := client.Files.Upload(t.Context(), strings.NewReader("x"), config); err != nil {
+		t.Fatal(err)
+	}
+	if w := call(t, faulty, "GET", "/v1beta/files/mine", ``); w.Code < 500 || faulty.Stats().APIErrors == 0 {
+		t.Errorf("where each read fails: %d %s, %d errors", w.Code, w.Body, faulty.Stats().APIErrors)
+	}
+}
+
 // TestBatchOfAnUnfinishedUpload: a file whose last bytes did not come is no input of a batch.
 func TestBatchOfAnUnfinishedUpload(t *testing.T) {
 	t.Parallel()
