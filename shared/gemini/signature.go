@@ -92,7 +92,18 @@ func NewVerifier(secrets ...string) (*Verifier, error) {
 }
 
 func newSigningKey(key []byte) *signingKey {
-	return &signingKey{pool: sync.Pool{New: func() any { return &signer{mac: hmac.New(sha256.New, key)} }}}
+	return &signingKey{pool: sync.Pool{New: func() any { return newSigner(key) }}}
+}
+
+func newSigner(key []byte) *signer { return &signer{mac: hmac.New(sha256.New, key)} }
+
+// sign makes text the signature of these contents.
+func (s *signer) sign(id, stamp string, body []byte) {
+	s.mac.Reset()
+	s.head = append(append(append(append(s.head[:0], id...), '.'), stamp...), '.')
+	s.mac.Write(s.head)
+	s.mac.Write(body)
+	base64.StdEncoding.Encode(s.text[:], s.mac.Sum(s.sum[:0]))
 }
 
 // Verify returns nil if the headers carry a valid signature of the body, else ErrSignature,
@@ -133,12 +144,7 @@ func ParseTimestamp(text string) (time.Time, bool) {
 func (k *signingKey) signed(id, stamp string, body []byte, headers []string) bool {
 	s := k.pool.Get().(*signer)
 	defer k.putBack(s)
-	s.mac.Reset()
-	s.head = append(append(append(append(s.head[:0], id...), '.'), stamp...), '.')
-	s.mac.Write(s.head)
-	s.mac.Write(body)
-	base64.StdEncoding.Encode(s.text[:], s.mac.Sum(s.sum[:0]))
-
+	s.sign(id, stamp, body)
 	fits := false
 	for _, header := range headers {
 		for more := true; more; {

@@ -1,9 +1,6 @@
 package gemini
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -19,13 +16,12 @@ func SignedHeader(secret, id string, at time.Time, body []byte) (http.Header, er
 		return nil, fmt.Errorf("%w: it %w", ErrSecret, err)
 	}
 	stamp := strconv.FormatInt(at.Unix(), 10)
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(id + "." + stamp + "."))
-	mac.Write(body)
+	s := newSigner(key)
+	s.sign(id, stamp, body)
 	h := http.Header{}
 	h.Set("Content-Type", "application/json")
 	h.Set(HeaderID, id)
 	h.Set(HeaderTimestamp, stamp)
-	h.Set(HeaderSignature, signaturePrefix+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	h.Set(HeaderSignature, signaturePrefix+string(s.text[:]))
 	return h, nil
 }
