@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -60,7 +59,7 @@ func forwardSettings(variables []string, to string) []string {
 	if !slices.Contains(names(variables), "OPLEDGER_EFFECT_SECRET") {
 		set = append(set, "OPLEDGER_EFFECT_SECRET="+newSigningSecret())
 	}
-	if u, err := url.Parse(to); err == nil && isThisMachine(u.Hostname()) {
+	if u, err := url.Parse(to); err == nil && api.NamesLoopback(u.Hostname()) {
 		set = append(set, "OPLEDGER_EFFECT_ALLOW_PRIVATE=true")
 	}
 	return set
@@ -71,10 +70,4 @@ func newSigningSecret() string {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // it never fails
 	return "whsec_" + base64.StdEncoding.EncodeToString(key)
-}
-
-// isThisMachine reports whether a host is loopback's, written as localhost or as an address.
-func isThisMachine(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/diag"
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/trust"
 )
@@ -103,7 +104,7 @@ func (g *guard) protect(next http.Handler, admit func(*http.Request) *refusal) h
 }
 
 func (g *guard) checkHost(r *http.Request) *refusal {
-	if host := hostname(r.Host); !isLoopbackName(host) && !slices.Contains(g.hosts, host) {
+	if host := hostname(r.Host); !api.NamesLoopback(host) && !slices.Contains(g.hosts, host) {
 		return refuse(http.StatusForbidden, "host",
 			"nothing is served here under the host %s; serve --allow-host allows one", diag.QuoteUpTo(r.Host, 100))
 	}
@@ -159,7 +160,7 @@ func (g *guard) admitPush(r *http.Request) *refusal {
 func (g *guard) local(r *http.Request) bool {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	return !g.exposed && err == nil && peer.Addr().Unmap().IsLoopback() &&
-		isLoopbackName(hostname(r.Host)) && !forwarded(r.Header)
+		api.NamesLoopback(hostname(r.Host)) && !forwarded(r.Header)
 }
 
 // forwarded reports whether a proxy or a tunnel has forwarded a request.
@@ -197,17 +198,12 @@ func sameToken(a, b string) bool {
 
 // NamesLoopback reports whether a Host header names this machine, as localhost or by an address. To a
 // browser a page whose name is rebound to 127.0.0.1 has the same origin as what is served there.
-func NamesLoopback(host string) bool { return isLoopbackName(hostname(host)) }
+func NamesLoopback(host string) bool { return api.NamesLoopback(hostname(host)) }
 
 // hostname returns the name in a Host header, without its port.
 func hostname(host string) string {
 	u := url.URL{Host: host}
 	return strings.ToLower(u.Hostname())
-}
-
-func isLoopbackName(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
 // IsLoopback reports whether only this machine can connect to a listener with that address.

@@ -35,15 +35,21 @@ func CheckBaseURL(text string) error {
 }
 
 // SecureURL reports whether requests to u and their answers can be neither read nor replaced on the
-// way: u is https, or http on the loopback interface, written as localhost or as an address.
+// way: u is https, or http on a host that [NamesLoopback].
 func SecureURL(u *url.URL) bool {
 	switch u.Scheme {
 	case "https":
 		return true
 	case "http":
-		ip, err := netip.ParseAddr(u.Hostname())
-		return strings.EqualFold(u.Hostname(), "localhost") || err == nil && ip.Unmap().IsLoopback()
+		return NamesLoopback(u.Hostname())
 	default:
 		return false
 	}
+}
+
+// NamesLoopback reports whether a host, without a port, is this machine's loopback interface, written as
+// localhost or as an address.
+func NamesLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }
