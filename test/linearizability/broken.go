@@ -32,7 +32,8 @@ func breakGuard(store ledger.Store, guard string) ledger.Store {
 // A careless is a store that writes over whatever is there.
 type careless struct{ ledger.Store }
 
-// Commit is the store's, on the versions that are there now. It is made late, after the writes of others.
+// Commit is the store's, on the versions that are there now. It is made late, after the writes of
+// others.
 func (s careless) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
 	<-time.After(rand.N(2 * tick))
 	paths := make([]ledger.Path, len(writes))

@@ -157,9 +157,10 @@ func (c *client) call(in input, do func() (output, error)) output {
 	})
 }
 
-// proves reports whether an answer after a commit whose answer was lost is that of a call which took
-// effect once: the call has found its own write. A registration has none to find. One whose lease
-// was lost in a release may have lost it to a claim after its own release; a finish is for good.
+// proves reports whether an answer after a commit whose answer was lost is that of a call which
+// took effect once: the call has found its own write. A registration has none to find. One whose
+// lease was lost in a release may have lost it to a claim after its own release; a finish is for
+// good.
 func proves(in input, out output) bool {
 	switch in.Call {
 	case ingest, finish:

@@ -2,13 +2,15 @@
 // concurrent processes were answered could also have been answered one call after the other, in an
 // order that agrees with when the calls were made [M6, S3, S6].
 //
-// Several processes share one store. Each has a few clients, which call the ledger about the same few
-// operations at random, and write every call and every answer into a file, with the time of a clock
-// that all processes of the machine share. One of the processes is killed in each round, at one of its
-// commits. Porcupine then searches an order of all calls about one operation that the model allows.
+// Several processes share one store. Each has a few clients, which call the ledger about the same
+// few operations at random, and write every call and every answer into a file, with the time of a
+// clock that all processes of the machine share. One of the processes is killed in each round, at
+// one of its commits. Porcupine then searches an order of all calls about one operation that the
+// model allows.
 //
-// The model (model.go, effect.go) is a specification of one operation, written from the rules and not
-// from the ledger's code, which it does not import. It knows no store, no version token and no retry.
+// The model (model.go, effect.go) is a specification of one operation, written from the rules and
+// not from the ledger's code, which it does not import. It knows no store, no version token and no
+// retry.
 //
 // # Unknown answers
 //

@@ -3,8 +3,8 @@ package linearizability
 // effects is how many effects the rules of the histories have.
 const effects = 2
 
-// effectNames are the names of the effects: publish runs at every success and failure, notify at the
-// success of an operation of the job kind.
+// effectNames are the names of the effects: publish runs at every success and failure, notify at
+// the success of an operation of the job kind.
 var effectNames = [effects]string{"publish", "notify"}
 
 // jobKind is the one for which the rules have notify.
@@ -18,7 +18,8 @@ const (
 	dead    = "DEAD"
 )
 
-// interruptions times MaxAttempts is how many leases of an effect may run out before it is dead [S4].
+// interruptions times MaxAttempts is how many leases of an effect may run out before it is dead
+// [S4].
 const interruptions = 3
 
 // An effect is one side effect of the operation.
@@ -113,8 +114,8 @@ func (e *effect) claim(s bounds, out output) bool {
 		out.Payload == e.payload
 }
 
-// finish makes the effect done, once, where the fence is that of its last claim [S6]. The same again
-// changes nothing.
+// finish makes the effect done, once, where the fence is that of its last claim [S6]. The same
+// again changes nothing.
 func (e *effect) finish(in input, out output) bool {
 	if in.Fence != e.fence || e.state != claimed && e.state != done {
 		return out.Lost

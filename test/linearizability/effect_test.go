@@ -41,7 +41,8 @@ func seizure(fence int64) output {
 func finishes(fence int64) input { return input{Call: finish, Fence: fence} }
 func releases(fence int64) input { return input{Call: release, Fence: fence} }
 
-// at returns a call that is answered in an interval, in seconds. Its time of return is its answer's.
+// at returns a call that is answered in an interval, in seconds. Its time of return is its
+// answer's.
 func at(began, ended float64, in input, out output) porcupine.Operation {
 	out.Began, out.Ended = int64(began*1e9), int64(ended*1e9)
 	op := porcupine.Operation{Input: in, Output: out, Call: out.Began, Return: out.Ended}
@@ -57,8 +58,8 @@ func begun(more ...porcupine.Operation) []porcupine.Operation {
 	}, more...)
 }
 
-// TestClaims: of concurrent claims one is granted, until its lease is over, and every claim has a fence
-// of its own [S3, S6]. A lease lasts 10 s.
+// TestClaims: of concurrent claims one is granted, until its lease is over, and every claim has a
+// fence of its own [S3, S6]. A lease lasts 10 s.
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -95,7 +96,8 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestEnds: a lease that was lost cannot be finished or released, and an end is for good [S2, S4, S6].
+// TestEnds: a lease that was lost cannot be finished or released, and an end is for good [S2, S4,
+// S6].
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	twice := begun(at(1, 2, aClaim, granted), at(13, 14, aClaim, seized))
@@ -129,8 +131,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestUnknownAnswers: a call that was not answered may have taken effect at any time since, or not at
-// all, but not before it was made.
+// TestUnknownAnswers: a call that was not answered may have taken effect at any time since, or not
+// at all, but not before it was made.
 func TestUnknownAnswers(t *testing.T) {
 	t.Parallel()
 	unknown := output{Unknown: "killed"}

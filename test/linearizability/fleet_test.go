@@ -99,8 +99,8 @@ func (f *fleet) end() {
 }
 
 // round lets the workers play a round about operations of its own, one of them to its death, and
-// reports whether what they were answered is linearizable. It is a failure where it is not, unless a
-// guard is broken.
+// reports whether what they were answered is linearizable. It is a failure where it is not, unless
+// a guard is broken.
 func (f *fleet) round() bool {
 	f.t.Helper()
 	f.rounds++
@@ -202,7 +202,8 @@ const slack = 40 * time.Millisecond
 
 func (f *fleet) check(all []porcupine.Operation) bool {
 	f.t.Helper()
-	// Those that are not known return last: in the order of their calls, so that files are compared easily.
+	// Those that are not known return last: in the order of their calls, so that files are compared
+	// easily.
 	slices.SortStableFunc(all, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
 	model := specification(bounds{ClaimTTL: claimTTL, MaxAttempts: maxAttempts, Slack: slack})
 	result, info := porcupine.CheckOperationsVerbose(model, all, patience)

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clock returns the nanoseconds of a clock that all processes of the machine share, and that no one sets.
+// clock returns the nanoseconds of a clock that all processes of the machine share, and that no one
+// sets.
 func clock() int64 {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
@@ -32,8 +33,8 @@ type line struct {
 	Output *output `json:"output,omitempty"`
 }
 
-// A history is the file of one process in one round. Each line is one write, so that a process which
-// is killed leaves all lines but perhaps the last one whole.
+// A history is the file of one process in one round. Each line is one write, so that a process
+// which is killed leaves all lines but perhaps the last one whole.
 type history struct {
 	mu    sync.Mutex
 	file  *os.File

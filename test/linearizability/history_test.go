@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestHistory: a history is read back as it was written; where its process was killed, calls without
-// an answer are unknown and never return.
+// TestHistory: a history is read back as it was written; where its process was killed, calls
+// without an answer are unknown and never return.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "history.jsonl")

@@ -29,9 +29,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestLinearizable: what three processes with three clients each are answered on one store could have
-// been answered one call after the other [M6, M7, S3, S6, W4, W5], with one process killed in each
-// round and one commit in twenty going wrong.
+// TestLinearizable: what three processes with three clients each are answered on one store could
+// have been answered one call after the other [M6, M7, S3, S6, W4, W5], with one process killed in
+// each round and one commit in twenty going wrong.
 func TestLinearizable(t *testing.T) {
 	t.Parallel()
 	for name, place := range stores {
@@ -52,8 +52,8 @@ func TestLinearizable(t *testing.T) {
 	}
 }
 
-// TestBrokenGuardsAreFound: where the store loses its preconditions, or one process has a clock that is
-// ahead of the others', the histories show it within a few rounds.
+// TestBrokenGuardsAreFound: where the store loses its preconditions, or one process has a clock
+// that is ahead of the others', the histories show it within a few rounds.
 func TestBrokenGuardsAreFound(t *testing.T) {
 	t.Parallel()
 	for _, guard := range []string{noPreconditions, fastClock} {

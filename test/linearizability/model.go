@@ -68,8 +68,8 @@ type output struct {
 	Dead bool `json:"dead,omitzero"` // of release: the effect was given up
 }
 
-// A record is what is seen of an operation's record, and all of it in the model. The zero record does
-// not exist.
+// A record is what is seen of an operation's record, and all of it in the model. The zero record
+// does not exist.
 type record struct {
 	Version    int64           `json:"version"` // counts the writes
 	State      string          `json:"state"`
@@ -126,8 +126,8 @@ func specification(s bounds) porcupine.Model {
 	}
 }
 
-// step returns the state after a call, and whether the call may be answered so in the state before. An
-// unknown call takes effect where it can, and is allowed in any state.
+// step returns the state after a call, and whether the call may be answered so in the state before.
+// An unknown call takes effect where it can, and is allowed in any state.
 func (s bounds) step(before state, in input, out output) (state, bool) {
 	var expected output
 	after := before

@@ -6,8 +6,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// TestRegisterAndIngest: what one caller is answered is the one answer that the model allows, and any
-// other is refused [M3, M5, W4, W5].
+// TestRegisterAndIngest: what one caller is answered is the one answer that the model allows, and
+// any other is refused [M3, M5, W4, W5].
 func TestRegisterAndIngest(t *testing.T) {
 	t.Parallel()
 	running := input{Call: ingest, Source: "webhook", Delivery: 1, State: "RUNNING", UpdateTime: 10}
@@ -122,8 +122,8 @@ type step struct {
 // second is the time between two steps, far above the lease and the slack.
 const second = int64(1e9)
 
-// allows reports whether the model allows the steps, one after the other, each in a second of its own.
-// With t it wants that.
+// allows reports whether the model allows the steps, one after the other, each in a second of its
+// own. With t it wants that.
 func allows(t *testing.T, want bool, steps ...step) bool {
 	history := make([]porcupine.Operation, len(steps))
 	for i, s := range steps {

@@ -20,8 +20,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 )
 
-// workerVariable is the environment variable that makes the test's own program a worker: its value is
-// an assignment.
+// workerVariable is the environment variable that makes the test's own program a worker: its value
+// is an assignment.
 const workerVariable = "OPLEDGER_LINEARIZABILITY_WORKER"
 
 // An assignment is what a worker is told when it starts.
@@ -34,8 +34,8 @@ type assignment struct {
 	Epoch             int64 // the time of the SQLite store when clock() is 0, in nanoseconds of Unix time
 }
 
-// A round is a line on a worker's stdin. The worker answers it with a line on stdout when its clients
-// have made all their calls.
+// A round is a line on a worker's stdin. The worker answers it with a line on stdout when its
+// clients have made all their calls.
 type round struct {
 	History string // the file to write
 	Keys    []string
@@ -46,7 +46,8 @@ type round struct {
 	DieWithin time.Duration
 }
 
-// now is the time of the SQLite store. No one sets it, so that a lease lasts as long as the histories say.
+// now is the time of the SQLite store. No one sets it, so that a lease lasts as long as the
+// histories say.
 func (a assignment) now() time.Time { return time.Unix(0, a.Epoch+clock()) }
 
 func (a assignment) open(ctx context.Context) (ledger.Store, error) {
@@ -104,8 +105,8 @@ func (r round) play(ctx context.Context, clients []*client) error {
 	return h.close()
 }
 
-// A mortal is a store whose process dies at one of its commits. One commit in four comes late, so that
-// what was read before it is often out of date.
+// A mortal is a store whose process dies at one of its commits. One commit in four comes late, so
+// that what was read before it is often out of date.
 type mortal struct {
 	ledger.Store
 	commits, dieAt atomic.Int64

@@ -1,0 +1,85 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/opledger/opledger/test/harness"
+)
+
+// TestSmallWorlds: whatever the order in which the calls of a small world arrive, and whichever
+// process dies, no invariant is broken [S3, S4, S6, G5, G6, K6]. Each walk is complete: it has left
+// every state by every way.
+func TestSmallWorlds(t *testing.T) {
+	t.Parallel()
+	short := map[string]Small{
+		"two workers, a crash":                   OneEffect(2, 0, 1),
+		"three workers, a crash":                 OneEffect(3, 0, 1),
+		"a worker, a replay, a crash":            OneEffect(1, 1, 1),
+		"two workers, a crash, a lease runs out": OneEffect(2, 0, 1, leaseOver),
+	}
+	gate := map[string]Small{
+		"a worker, two replays, a crash":                 OneEffect(1, 2, 1),
+		"an intent, two names, an event, a pass, expiry": TwoNames(),
+	}
+	long := map[string]Small{
+		"three workers, two replays, a crash": OneEffect(3, 2, 1),
+		"three workers, a replay, a crash":    OneEffect(3, 1, 1),
+		"three workers, a lease runs out":     OneEffect(3, 0, 0, leaseOver),
+	}
+	for _, worlds := range harness.Soak(t, []map[string]Small{short}, []map[string]Small{short, gate},
+		[]map[string]Small{short, gate, long}) {
+		for name, small := range worlds {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				walked := Walk(t, small)
+				if walked.Violation != "" {
+					t.Fatalf("%s\n%s", walked.Violation, walked.Trace)
+				}
+				if !walked.Complete {
+					t.Errorf("not every state was left by every way")
+				}
+				t.Log(walked)
+			})
+		}
+	}
+}
+
+// TestWalkIsTheSame: a second walk finds the same states by the same schedules.
+func TestWalkIsTheSame(t *testing.T) {
+	t.Parallel()
+	first, second := Walk(t, OneEffect(2, 0, 1, leaseOver)), Walk(t, OneEffect(2, 0, 1, leaseOver))
+	if first != second || first.States < 300 {
+		t.Errorf("first %v, then %v", first, second)
+	}
+}
+
+// TestWalkFindsFlaws: a store without preconditions breaks an invariant in each small world, and
+// the schedule that leads there is told.
+func TestWalkFindsFlaws(t *testing.T) {
+	t.Parallel()
+	leaseless, effect, names := OneEffect(2, 0, 0), OneEffect(2, 0, 0), TwoNames()
+	leaseless.Flaw, effect.Flaw, names.Flaw = NoLease, NoCondition, NoCondition
+	for name, small := range map[string]Small{
+		"one effect, no lease": leaseless, "one effect, no condition": effect, "two names, no condition": names,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			walked := Walk(t, small)
+			if walked.Violation == "" || !strings.Contains(walked.Trace, walked.Violation) {
+				t.Errorf("not found: %v\n%s", walked, walked.Trace)
+			}
+			t.Logf("found in schedule %d: %s", walked.Schedules, walked.Violation)
+		})
+	}
+}
+
+// TestWalkStops: a walk that meets more states than its bound is not complete.
+func TestWalkStops(t *testing.T) {
+	t.Parallel()
+	small := OneEffect(2, 0, 1)
+	small.Most = 10
+	if walked := Walk(t, small); walked.Complete || walked.States > small.Most+20 {
+		t.Errorf("bounded by %d: %v", small.Most, walked)
+	}
+}
