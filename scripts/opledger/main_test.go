@@ -78,20 +78,21 @@ func TestExitCodes(t *testing.T) {
 func TestEndedLocal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		end  func(*exec.Cmd, io.Closer) error
-		code int
+		operations string // enough that a signal comes before the end, on any machine
+		end        func(*exec.Cmd, io.Closer) error
+		code       int
 	}{
-		"Ctrl-C":    {func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(os.Interrupt) }, exitFailed},
-		"SIGTERM":   {func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGTERM) }, exitFailed},
-		"SIGHUP":    {func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGHUP) }, exitFailed},
-		"| head -1": {func(_ *exec.Cmd, stdout io.Closer) error { return stdout.Close() }, exitPipe},
+		"Ctrl-C":    {"5000", func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(os.Interrupt) }, exitFailed},
+		"SIGTERM":   {"5000", func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGTERM) }, exitFailed},
+		"SIGHUP":    {"5000", func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGHUP) }, exitFailed},
+		"| head -1": {"20", func(_ *exec.Cmd, stdout io.Closer) error { return stdout.Close() }, exitPipe},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			temp := t.TempDir()
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			command := exec.CommandContext(ctx, build(t), "local", "--speed", "20")
+			command := exec.CommandContext(ctx, build(t), "local", "--speed", "20", "--operations", c.operations)
 			command.Env = []string{"TMPDIR=" + temp}
 			var stderr bytes.Buffer
 			command.Stderr = &stderr
