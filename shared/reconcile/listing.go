@@ -28,8 +28,10 @@ const (
 type listing struct {
 	gemini *lookup.Client
 	pace   *pacer
+	// reading holds a value while one caller reads pages. The others wait no longer than their time.
+	reading chan struct{}
 
-	mu      sync.Mutex
+	mu      sync.Mutex // held for no request
 	batches map[operation.Key]lookup.Batch
 	next    string // token of the next page
 	pages   int    // pages requested
@@ -38,7 +40,9 @@ type listing struct {
 }
 
 func newListing(client *lookup.Client, pace *pacer) *listing {
-	return &listing{gemini: client, pace: pace, batches: map[operation.Key]lookup.Batch{}}
+	return &listing{
+		gemini: client, pace: pace, reading: make(chan struct{}, 1), batches: map[operation.Key]lookup.Batch{},
+	}
 }
 
 // known returns what the pages that were read say of an operation.
@@ -51,10 +55,7 @@ func (l *listing) known(key operation.Key) (lookup.Answer, bool) {
 
 // find reads more pages, up to findPages, until the list says the operation's state.
 func (l *listing) find(ctx context.Context, key operation.Key) (lookup.Answer, bool) {
-	l.mu.Lock()
-	worth := l.pages + findPages
-	l.mu.Unlock()
-	_ = l.readTo(ctx, worth, func() bool { // pages read before an error are kept
+	_ = l.read(ctx, findPages, func() bool { // pages read before an error are kept
 		listed, found := l.batches[key]
 		return found && listed.Known()
 	})
@@ -71,9 +72,8 @@ func (l *listing) prepare(ctx context.Context, due []operation.Key) {
 			missing++
 		}
 	}
-	worth := l.pages + missing/worthAPage
 	l.mu.Unlock()
-	_ = l.readTo(ctx, worth, func() bool { // batches on unread pages are looked up one by one
+	_ = l.read(ctx, missing/worthAPage, func() bool { // batches on unread pages are looked up one by one
 		for _, key := range due {
 			if _, found := l.batches[key]; !found {
 				return false
@@ -86,7 +86,7 @@ func (l *listing) prepare(ctx context.Context, due []operation.Key) {
 // all reads the list to its end and returns what it has. The error says why that may not be
 // everything.
 func (l *listing) all(ctx context.Context) ([]lookup.Batch, error) {
-	err := l.readTo(ctx, maxPages, func() bool { return false })
+	err := l.read(ctx, maxPages, func() bool { return false })
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil && !l.ended {
@@ -95,32 +95,53 @@ func (l *listing) all(ctx context.Context) ([]lookup.Batch, error) {
 	return slices.Collect(maps.Values(l.batches)), err
 }
 
-// readTo reads pages until enough returns true, with the lock held, or the number of pages is
-// reached. The error says why a page could not be read. After an error of Gemini no more pages are
-// read in this pass; those read before are kept.
-func (l *listing) readTo(ctx context.Context, pages int, enough func() bool) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for l.err == nil && !l.ended && l.pages < min(pages, maxPages) && !enough() {
+// read reads up to so many more pages, until enough returns true, with the lock held. The error says
+// why a page could not be read. After an error of Gemini no more pages are read in this pass; those
+// read before are kept.
+func (l *listing) read(ctx context.Context, more int, enough func() bool) error {
+	select {
+	case l.reading <- struct{}{}:
+		defer func() { <-l.reading }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	pages := min(l.pages+more, maxPages)
+	for l.wants(pages, enough) {
 		if err := l.pace.wait(ctx); err != nil {
 			return err
 		}
 		page, err := l.gemini.ListBatches(ctx, listedPerPage, l.next)
 		l.pace.note(err)
-		l.pages++
-		for _, listed := range page.Batches {
-			if listed.Name.Key != "" { // else it cannot be read
-				l.batches[listed.Name.Key] = listed
-			}
-		}
-		switch {
-		case err == nil:
-			l.next, l.ended = page.NextPageToken, page.NextPageToken == ""
-		case ctx.Err() != nil: // a caller with more time may go on
+		broken := err != nil && ctx.Err() == nil
+		l.keep(page, err, broken)
+		if err != nil && !broken { // a caller with more time may go on
 			return err
-		default:
-			l.err = err
 		}
 	}
 	return l.err
+}
+
+// wants reports whether another page is to be read.
+func (l *listing) wants(pages int, enough func() bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err == nil && !l.ended && l.pages < pages && !enough()
+}
+
+// keep keeps what was read of a page. broken: err ends the reading of pages in this pass.
+func (l *listing) keep(page lookup.Page, err error, broken bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pages++
+	for _, listed := range page.Batches {
+		if listed.Name.Key != "" { // else it cannot be read
+			l.batches[listed.Name.Key] = listed
+		}
+	}
+	switch {
+	case err == nil:
+		l.next, l.ended = page.NextPageToken, page.NextPageToken == ""
+	case broken:
+		l.err = err
+	}
 }

@@ -26,7 +26,9 @@
 // Every call that leaves a process waits at one gate (gate.go). When all goroutines of the bubble of
 // testing/synctest wait, a [Chooser] decides which of the waiting calls goes next, and what becomes
 // of it (fate.go). Nothing else decides anything: nonces and random pauses follow from the step, and
-// calls that arrive between two steps are sorted. So the list of choices is the schedule.
+// calls that arrive between two steps are sorted. So the list of choices is the schedule. A mutex that
+// is held during a call stops the bubble, and the test until its -timeout: a caller that waits for it could
+// not end with its context.
 //
 // # Invariants
 //
