@@ -22,7 +22,9 @@ const maxStarts = 5
 // StartFirestore starts a Firestore emulator on a free loopback port and returns when it answers.
 // ctx bounds the start only; Stop ends the emulator. The error wraps ErrMissing where something
 // must be installed first.
-func StartFirestore(ctx context.Context) (*Process, error) {
+func StartFirestore(ctx context.Context) (*Process, error) { return startFirestore(ctx) }
+
+func startFirestore(ctx context.Context, more ...string) (*Process, error) {
 	installed, err := Find()
 	if installed.Java == "" || installed.Firestore == "" {
 		return nil, fmt.Errorf("the Firestore emulator cannot be started: %w", err)
@@ -32,7 +34,7 @@ func StartFirestore(ctx context.Context) (*Process, error) {
 		return slices.Concat([]string{installed.Java}, javaOptions, []string{
 			"-Duser.language=en", "-cp", installed.Firestore,
 			"com.google.cloud.datastore.emulator.firestore.CloudFirestore", "start", "--host=" + host, "--port=" + port,
-		})
+		}, more)
 	})
 }
 

@@ -1,0 +1,67 @@
+package emulator_test
+
+import (
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/opledger/opledger/shared/ledger/emulator"
+)
+
+// TestRestartFirestore: what a project held is there after the restart as it was, also types that an
+// export could change.
+func TestRestartFirestore(t *testing.T) {
+	t.Parallel()
+	need(t)
+	const project = "restarted"
+	before, err := emulator.StartFirestore(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(before.Stop)
+	// An empty array is not: it comes back as none.
+	type kept struct {
+		At    time.Time
+		Large int64
+		Text  string
+		Map   map[string]bool
+	}
+	want := kept{
+		At: time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC), Large: 1<<53 + 1, Text: "ünï\x00",
+		Map: map[string]bool{"a.b": true},
+	}
+	at := func(p *emulator.Process) *firestore.DocumentRef {
+		client, err := firestore.NewClient(t.Context(), project, emulator.ClientOptions(p.Addr())...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := client.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return client.Doc("kept/document~with/under/it")
+	}
+	if _, err := at(before).Set(t.Context(), want); err != nil {
+		t.Fatal(err)
+	}
+	after, err := emulator.RestartFirestore(t.Context(), before, project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(after.Stop)
+	<-before.Exited()
+	document, err := at(after).Get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got kept
+	if err := document.DataTo(&got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
