@@ -2,16 +2,13 @@ package e2e
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -239,40 +236,4 @@ func TestCloudStoreComesLater(t *testing.T) {
 }
 
 // open passes connections to door on to the Firestore emulator.
-func (c *cloud) open(door *net.TCPAddr) {
-	c.t.Helper()
-	listener, err := net.ListenTCP("tcp4", door)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	var running sync.WaitGroup
-	pass := func(from net.Conn) {
-		defer func() { _ = from.Close() }() // once either side has closed nothing more is said
-		defer context.AfterFunc(c.t.Context(), func() { _ = from.Close() })()
-		to, err := net.Dial("tcp", c.firestore)
-		if err != nil {
-			return
-		}
-		running.Go(func() {
-			_, _ = io.Copy(from, to)
-			_ = from.Close()
-		})
-		_, _ = io.Copy(to, from)
-		_ = to.Close()
-	}
-	running.Go(func() {
-		for {
-			from, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			running.Go(func() { pass(from) })
-		}
-	})
-	c.t.Cleanup(func() {
-		if err := listener.Close(); err != nil {
-			c.t.Error(err)
-		}
-		running.Wait()
-	})
-}
+func (c *cloud) open(door *net.TCPAddr) { newWire(c.t, door.String()).join(c.firestore) }

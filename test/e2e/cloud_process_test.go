@@ -14,14 +14,21 @@ import (
 // startFunction starts a deployed function with exactly these variables beside what Cloud Run sets,
 // and does not wait for it.
 func startFunction(t *testing.T, id, function string, variables []string) (*process, error) {
+	return startFunctionOf(functionBinary(t, function), id, function, variables, false)
+}
+
+// startFunctionOf is startFunction with a program that the caller has built. A rough one is of the
+// revisions that left SIGTERM to the system, and the errors of a function to the framework's log.
+func startFunctionOf(program, id, function string, variables []string, rough bool) (*process, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
 	target := strings.TrimPrefix(function, team)
-	p := &process{function: function, id: id, ready: make(chan struct{}), done: make(chan struct{})}
+	p := newProcess(id)
+	p.function, p.rough = function, rough
 	p.address = "http://127.0.0.1:" + strconv.Itoa(port)
-	p.command = exec.Command(functionBinary(t, function))
+	p.command = exec.Command(program)
 	p.command.Env = append([]string{
 		"GORACE=halt_on_error=1", "FUNCTION_TARGET=" + target, "PORT=" + strconv.Itoa(port),
 		"K_SERVICE=" + target, "K_REVISION=1", "K_CONFIGURATION=" + target,
@@ -53,14 +60,14 @@ func (p *process) awaitPort(port int) {
 
 // printed takes what a function writes to stdout: its log, and the empty line that the framework flushes with.
 func (p *process) printed(line string) {
-	if line != "" {
+	if line != "" && !p.counted(line) {
 		p.logged(line)
 	}
 }
 
 // grumbled takes what a function writes to stderr.
 func (p *process) grumbled(line string) {
-	if line == "" {
+	if line == "" || p.rough && strings.HasPrefix(line, "Function error: ") {
 		return
 	}
 	p.mu.Lock()

@@ -26,7 +26,13 @@ const topicID = "effects"
 
 func newCloud(t *testing.T) *cloud {
 	t.Helper()
-	c := &cloud{t: t, project: harness.ProjectID(t), firestore: harness.Firestore(t), pubsub: harness.PubSub(t)}
+	return newCloudAt(t, harness.Firestore(t), harness.PubSub(t))
+}
+
+// newCloudAt is newCloud on emulators at these addresses.
+func newCloudAt(t *testing.T, store, topics string) *cloud {
+	t.Helper()
+	c := &cloud{t: t, project: harness.ProjectID(t), firestore: store, pubsub: topics}
 	var err error
 	c.admin, err = pubsub.NewClient(t.Context(), c.project, harness.ClientOptions(c.pubsub)...)
 	if err != nil {
@@ -80,19 +86,24 @@ const pushPath = "/projects/"
 // lives.
 func (c *cloud) push(url, deadLetter string) {
 	c.t.Helper()
-	subscription := &pubsubpb.Subscription{
-		Name: c.subscription("push"), Topic: c.topic(topicID),
-		PushConfig: &pubsubpb.PushConfig{PushEndpoint: url}, AckDeadlineSeconds: 60,
-		RetryPolicy: &pubsubpb.RetryPolicy{
-			MinimumBackoff: durationpb.New(time.Second), MaximumBackoff: durationpb.New(2 * time.Second),
-		},
-	}
+	subscription := c.pushTo(url)
 	if deadLetter != "" {
 		subscription.DeadLetterPolicy = &pubsubpb.DeadLetterPolicy{
 			DeadLetterTopic: c.topic(deadLetter), MaxDeliveryAttempts: 5,
 		}
 	}
 	c.subscribe(subscription)
+}
+
+// pushTo describes a subscription like that of a deployment.
+func (c *cloud) pushTo(url string) *pubsubpb.Subscription {
+	return &pubsubpb.Subscription{
+		Name: c.subscription("push"), Topic: c.topic(topicID),
+		PushConfig: &pubsubpb.PushConfig{PushEndpoint: url}, AckDeadlineSeconds: 60,
+		RetryPolicy: &pubsubpb.RetryPolicy{
+			MinimumBackoff: durationpb.New(time.Second), MaximumBackoff: durationpb.New(2 * time.Second),
+		},
+	}
 }
 
 func (c *cloud) subscribe(subscription *pubsubpb.Subscription) {

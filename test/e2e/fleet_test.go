@@ -24,8 +24,10 @@ type backend struct {
 }
 
 // inFile is one SQLite file.
-func inFile(t *testing.T) backend {
-	path := filepath.Join(t.TempDir(), "ledger.db")
+func inFile(t *testing.T) backend { return inFolder(t.TempDir()) }
+
+func inFolder(dir string) backend {
+	path := filepath.Join(dir, "ledger.db")
 	return backend{
 		variables: []string{"OPLEDGER_STORE=sqlite:" + path},
 		open:      func(ctx context.Context) (ledger.Store, error) { return sqlite.Open(ctx, path, time.Now) },
@@ -46,6 +48,7 @@ type fleet struct {
 	settings  []string                 // variables beside those that every fleet needs
 	own       func(id string) []string // and those that are a process's own; may be nil
 	args      []string                 // of every process
+	programs  func(id string) program  // that its processes are runs of; nil: those of the source as it is
 	effect    string                   // more fields of the effect's YAML
 	receiver  *receiver
 	killer    *killer
@@ -63,6 +66,7 @@ type instance struct {
 	// function is the one that its processes serve, as deployed, and path what requests for it
 	// begin with; both are empty for `opledger serve`, which has all four.
 	function, path string
+	spared         bool // never killed
 
 	gone chan struct{} // closed when it is not started again; only the test's goroutine looks
 
@@ -118,18 +122,23 @@ func (f *fleet) run(i *instance) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	id := fmt.Sprintf("%s%d", i.name, len(i.runs)+1)
-	var p *process
-	var err error
-	if i.function == "" {
-		p, err = startProcess(f.t, id, f.variables(id), f.args...)
-	} else {
-		p, err = startFunction(f.t, id, i.function, f.variables(id))
-	}
+	p, err := f.startOne(i, id)
 	if err != nil {
 		f.t.Errorf("starting %s: %v", id, err)
 		return
 	}
 	i.runs = append(i.runs, p)
+}
+
+func (f *fleet) startOne(i *instance, id string) (*process, error) {
+	switch variables := f.variables(id); {
+	case f.programs != nil:
+		return f.programs(id).start(id, i.function, variables)
+	case i.function == "":
+		return startProcess(f.t, id, variables, f.args...)
+	default:
+		return startFunction(f.t, id, i.function, variables)
+	}
 }
 
 // variables is the environment of a process: short durations, and its own name in whatever it calls.
@@ -161,7 +170,7 @@ func (f *fleet) keep(i *instance) {
 		if ending {
 			return
 		}
-		if !p.wasKilled() {
+		if !p.wasKilled() && !p.leftGently() {
 			f.t.Errorf("%s ended by itself: %v\n%s", p.id, p.err, p.tail())
 			return
 		}
@@ -210,7 +219,14 @@ func (f *fleet) find(id string) *process {
 	return nil
 }
 
-func (f *fleet) kill(id string) bool { return f.find(id).kill() }
+func (f *fleet) kill(id string) bool {
+	for _, i := range f.instances {
+		if i.spared && i.name == id[:len(i.name)] {
+			return false
+		}
+	}
+	return f.find(id).kill()
+}
 
 func (f *fleet) isDead(id string) bool { return f.find(id).wasKilled() }
 
@@ -226,33 +242,6 @@ func (f *fleet) pick(path string) *process {
 	i := serving[f.random.IntN(len(serving))]
 	f.mu.Unlock()
 	return i.process()
-}
-
-// operationOf takes the operation out of an idempotency key.
-func operationOf(key string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(key, "gemini:"), "#publish")
-}
-
-// mayRepeat reports whether the ledger could not learn how the attempt of a process at the effect
-// of that key ended: the process was killed before it said so or its commit was made, its lease was
-// lost, or it could not reach the ledger.
-func (f *fleet) mayRepeat(id, key string) bool {
-	p := f.find(id)
-	said := p.about(operationOf(key))
-	if slices.Contains(said, "lease-lost") || slices.Contains(said, "error") {
-		return true
-	}
-	return p.wasKilled() && !slices.Contains(said, "finished") && !f.store.finished(id, key)
-}
-
-// whoFinished returns the processes that say they finished the effect of that key.
-func (f *fleet) whoFinished(key string) (ids []string) {
-	for _, p := range f.processes() {
-		if slices.Contains(p.about(operationOf(key)), "finished") {
-			ids = append(ids, p.id)
-		}
-	}
-	return ids
 }
 
 // patience is how long a test waits for what other processes do. It takes moments on an idle machine; a

@@ -144,7 +144,7 @@ func (f *fleet) play(n int) outcome {
 		t.Fatal(err)
 	}
 	f.within(5*time.Minute, "every operation is settled and its effect done",
-		func() bool { return watch.closed() >= len(names) })
+		func() bool { return watch.rested() >= len(names) })
 	rest()
 	roam.Wait()
 	o := outcome{operations: len(names), kills: f.killer.rest()}
@@ -208,7 +208,7 @@ func (f *fleet) endGently() {
 		case <-time.After(patience):
 			f.t.Fatalf("%s does not end", p.id)
 		}
-		if p.err != nil {
+		if !p.endedWell() {
 			f.t.Errorf("%s ended with %v:\n%s", p.id, p.err, p.tail())
 		}
 	}
@@ -241,7 +241,11 @@ func (f *fleet) check(watch *watch, names map[string]bool, o *outcome) {
 			o.byReconcile++
 		}
 		key := operation.IdempotencyKey(operation.Key(batch.Name), "publish")
-		if err := checkStory(story, batch, key, keys[key]); err != nil {
+		check := checkStory
+		if f.receiver.refusesForGood(key) {
+			check = checkDead
+		}
+		if err := check(story, batch, key, keys[key]); err != nil {
 			t.Errorf("%s: %v", batch.Name, err)
 		}
 		delete(keys, key)
@@ -255,7 +259,7 @@ func (f *fleet) check(watch *watch, names map[string]bool, o *outcome) {
 	}
 	problems, repeats := f.receiver.audit()
 	for _, problem := range problems {
-		t.Errorf("doubled: %s", problem)
+		t.Errorf("doubled: %s\n%s", problem, f.saidAbout(problem))
 	}
 	o.repeats = repeats
 	for _, p := range f.processes() {

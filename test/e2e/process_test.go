@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,11 +22,17 @@ type process struct {
 	done     chan struct{} // closed when it has ended and all that it wrote is in the log
 	err      error         // how it ended; after done
 
-	mu     sync.Mutex
-	killed bool
-	log    []logLine
-	raw    []string // the same lines, as they were written
-	noise  []string // lines on stderr that are no log lines: a panic, or a race that the detector found
+	rough      bool     // SIGTERM ends it without an exit code, and it may log as the framework does
+	goroutines chan int // how many there are, whenever a program that can was asked
+
+	mu       sync.Mutex
+	killed   bool
+	leaving  bool // told to end, so that another takes its place
+	log      []logLine
+	diskFull int                 // lines that say so
+	outcomes map[string][]string // of its attempts at effects, by operation
+	raw      []string            // the same lines, as they were written
+	noise    []string            // lines on stderr that are no log lines: a panic, or a race that the detector found
 }
 
 // A logLine is what the tests read in a line of the log.
@@ -46,10 +53,23 @@ type logLine struct {
 
 const readyWords = "opledger serves on "
 
+// newProcess makes a process that is still to be started.
+func newProcess(id string) *process {
+	return &process{
+		id: id, ready: make(chan struct{}), done: make(chan struct{}),
+		goroutines: make(chan int, 1), outcomes: map[string][]string{},
+	}
+}
+
 // startProcess starts `opledger serve` on a free port with exactly these variables, and does not wait for it.
 func startProcess(t *testing.T, id string, variables []string, args ...string) (*process, error) {
-	p := &process{id: id, ready: make(chan struct{}), done: make(chan struct{})}
-	p.command = exec.Command(binary(t), append([]string{"serve", "--port", "0"}, args...)...)
+	return startServe(binary(t), id, variables, args...)
+}
+
+// startServe is startProcess with a program that the caller has built.
+func startServe(program, id string, variables []string, args ...string) (*process, error) {
+	p := newProcess(id)
+	p.command = exec.Command(program, append([]string{"serve", "--port", "0"}, args...)...)
 	p.command.Env = append([]string{"GORACE=halt_on_error=1", "TMPDIR=" + os.TempDir()}, variables...)
 	return p, p.start(p.said, p.logged)
 }
@@ -92,6 +112,9 @@ func eachLine(r io.Reader, do func(string)) {
 }
 
 func (p *process) said(line string) {
+	if p.counted(line) {
+		return
+	}
 	if address, ok := strings.CutPrefix(line, readyWords); ok && p.address == "" {
 		p.address = address
 		close(p.ready)
@@ -103,7 +126,13 @@ func (p *process) logged(text string) {
 	defer p.mu.Unlock()
 	var line logLine
 	if err := json.Unmarshal([]byte(text), &line); err == nil {
+		if strings.Contains(line.Error, "disk is full") {
+			p.diskFull++
+		}
 		p.log, p.raw = append(p.log, line), append(p.raw, text)
+		if line.Event == "effect" {
+			p.outcomes[line.Operation] = append(p.outcomes[line.Operation], line.Outcome)
+		}
 	} else if !strings.HasPrefix(text, "opledger: the ledger is in ") {
 		p.noise = append(p.noise, text)
 	}
@@ -145,15 +174,10 @@ func (p *process) lines() []logLine {
 }
 
 // about returns the outcomes of the process's attempts at effects of an operation.
-func (p *process) about(operation string) (outcomes []string) {
+func (p *process) about(operation string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i := range p.log {
-		if line := &p.log[i]; line.Event == "effect" && line.Operation == operation {
-			outcomes = append(outcomes, line.Outcome)
-		}
-	}
-	return outcomes
+	return slices.Clone(p.outcomes[operation])
 }
 
 // tail is the end of what the process said, for the reader of a failure.

@@ -20,6 +20,10 @@ type receiver struct {
 	refuseEvery int
 	// hold, if not nil, is called with the request before it is looked at, and says whether its sender still waits.
 	hold func(*http.Request) bool
+	// misbehaves, if not nil, says what becomes of the nth request.
+	misbehaves func(n int) misdeed
+	// hopeless, if not nil, names the keys that are refused for good.
+	hopeless func(key string) bool
 
 	mu       sync.Mutex
 	seen     int
@@ -31,8 +35,9 @@ type receiver struct {
 // An attempt is one request that reached the receiver.
 type attempt struct {
 	process string
-	number  int // as opledger counts
-	refused bool
+	number  int  // as opledger counts
+	refused bool // it was not told that anything was done
+	misdeed misdeed
 	repeat  bool // what it asks for was done before
 	known   bool // and the ledger knew
 	over    bool // answered, or its process is dead
@@ -56,6 +61,9 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	a, status := r.arrive(process, request.Header, body)
 	defer r.end(a)
+	if a.misdeed.before(w, request) {
+		return
+	}
 	if killer.strike(beforeEffect, process, key) {
 		panic(http.ErrAbortHandler)
 	}
@@ -64,6 +72,9 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		if killer.strike(duringEffect, process, key) {
 			panic(http.ErrAbortHandler)
 		}
+	}
+	if a.misdeed == doesAndHidesIt {
+		panic(http.ErrAbortHandler)
 	}
 	// With its length known the answer is whole once it is flushed, and the process at work on it.
 	w.Header().Set("Content-Length", "0")
@@ -85,7 +96,10 @@ func (r *receiver) arrive(process string, header http.Header, body []byte) (*att
 		if !other.over && !r.fleet.isDead(other.process) {
 			r.problem("%s and %s were at %s at once", other.process, process, key)
 		}
-		if number <= other.number {
+		// An attempt that SIGTERM interrupted is not counted. And a request with an Idempotency-Key is
+		// sent again by Go itself where a connection that was in use before is closed.
+		again := r.fleet.find(other.process).isLeaving() || other.process == process && other.misdeed.hidesIt()
+		if number < other.number || number == other.number && !again {
 			r.problem("%s: attempt %d came after attempt %d", key, number, other.number)
 		}
 	}
@@ -96,11 +110,26 @@ func (r *receiver) arrive(process string, header http.Header, body []byte) (*att
 	a := &attempt{process: process, number: number, repeat: repeat, known: r.fleet.store.done(key)}
 	r.attempts[key] = append(r.attempts[key], a)
 	r.seen++
+	if r.refusesForGood(key) {
+		a.refused, a.over = true, true
+		return a, http.StatusUnprocessableEntity
+	}
+	if r.misbehaves != nil {
+		a.misdeed = r.misbehaves(r.seen)
+		a.refused, a.over = a.misdeed != none, a.misdeed == hangs
+	}
 	if r.refuseEvery > 0 && r.seen%r.refuseEvery == 0 {
 		a.refused = true
 		return a, http.StatusServiceUnavailable
 	}
 	return a, http.StatusOK
+}
+
+// count returns how many keys were accepted.
+func (r *receiver) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.accepted)
 }
 
 // accept does what the key asks for, unless that was done.

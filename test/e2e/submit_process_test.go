@@ -46,7 +46,7 @@ const stopped = "the submitter stops here"
 
 // startSubmitter starts this test's own program as a submitter.
 func startSubmitter(t *testing.T, s submission) (*process, error) {
-	p := &process{id: s.correlation, ready: make(chan struct{}), done: make(chan struct{})}
+	p := newProcess(s.correlation)
 	p.command = exec.Command(os.Args[0])
 	p.command.Env = []string{
 		"TMPDIR=" + t.TempDir(), submissionVariable + "=" + s.kind, "STEP=" + s.step, "STORE=" + s.store,

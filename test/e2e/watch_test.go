@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"sync"
 	"time"
@@ -16,11 +17,12 @@ type watch struct {
 	ledger *ledger.Ledger
 	store  ledger.Store
 	stop   context.CancelFunc
-	ended  chan struct{}
+	over   chan struct{}
 
 	mu      sync.Mutex
 	records map[operation.Key]operation.Record
 	looks   int
+	ended   int // registered operations that are settled with every effect done or, where it was given up, dead
 }
 
 func (f *fleet) watch() *watch {
@@ -35,20 +37,21 @@ func (f *fleet) watch() *watch {
 		f.t.Fatal(err)
 	}
 	w := &watch{
-		fleet: f, ledger: l, store: store, stop: stop, ended: make(chan struct{}),
+		fleet: f, ledger: l, store: store, stop: stop, over: make(chan struct{}),
 		records: map[operation.Key]operation.Record{},
 	}
 	go func() {
-		defer close(w.ended)
-		tick := time.NewTicker(200 * time.Millisecond)
-		defer tick.Stop()
-		for {
+		defer close(w.over)
+		const least = 200 * time.Millisecond
+		for pause := least; ; {
 			select {
 			case <-ctx.Done():
 				return
-			case <-tick.C:
-				w.look(ctx)
+			case <-time.After(pause):
 			}
+			began := time.Now()
+			w.look(ctx)
+			pause = max(least, 10*time.Since(began)) // a large ledger is read less often
 		}
 	}()
 	f.t.Cleanup(w.close)
@@ -57,7 +60,7 @@ func (f *fleet) watch() *watch {
 
 func (w *watch) close() {
 	w.stop()
-	<-w.ended
+	<-w.over
 	if err := w.store.Close(); err != nil {
 		w.fleet.t.Error(err)
 	}
@@ -70,6 +73,9 @@ func (w *watch) look(ctx context.Context) {
 		page, err := w.ledger.List(ctx, filter)
 		if ctx.Err() != nil {
 			return
+		}
+		if errors.Is(err, ledger.ErrUnavailable) {
+			return // what was seen last still holds; the next look shows more
 		}
 		if err != nil {
 			w.fleet.t.Errorf("watching the ledger: %v", err)
@@ -85,6 +91,15 @@ func (w *watch) look(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.looks++
+	w.ended = 0
+	for _, record := range now {
+		if record.Registered && rests(record) {
+			w.ended++
+		}
+		if record.Registered && !record.Settled() && record.DueAt.IsZero() {
+			w.fleet.t.Errorf("%s is pending and never due: %+v", record.Key, record)
+		}
+	}
 	for key, before := range w.records {
 		w.compare(before, now[key])
 	}
@@ -117,13 +132,19 @@ func (w *watch) seen() (map[operation.Key]operation.Record, int) {
 	return maps.Clone(w.records), w.looks
 }
 
-// closed counts the registered operations that are settled with every effect done.
-func (w *watch) closed() (n int) {
-	records, _ := w.seen()
-	for _, record := range records {
-		if record.Registered && record.Closed() {
-			n++
+// rests reports whether an operation is settled and no effect of it is open.
+func rests(record operation.Record) bool {
+	for _, status := range record.Effects {
+		if !status.Closed() && status != operation.EffectDead {
+			return false
 		}
 	}
-	return n
+	return record.Settled()
+}
+
+// rested counts the registered operations that rest.
+func (w *watch) rested() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ended
 }

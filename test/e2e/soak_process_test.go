@@ -1,0 +1,33 @@
+package e2e
+
+import "syscall"
+
+// leave tells a process to end. It must exit with 0, unless it is killed meanwhile.
+func (p *process) leave() {
+	p.mu.Lock()
+	p.leaving = true
+	p.mu.Unlock()
+	_ = p.command.Process.Signal(syscall.SIGTERM) // it may be dead
+}
+
+func (p *process) isLeaving() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.leaving
+}
+
+// leftGently reports whether a process ended because it was told to, and well.
+func (p *process) leftGently() bool {
+	return p.isLeaving() && p.endedWell()
+}
+
+// endedWell reports whether a process that got SIGTERM ended as it should.
+func (p *process) endedWell() bool { return p.err == nil || p.rough }
+
+// start starts a function, or `opledger serve` where that is empty.
+func (p program) start(id, function string, variables []string) (*process, error) {
+	if function == "" {
+		return startServe(p.path, id, variables)
+	}
+	return startFunctionOf(p.path, id, function, variables, p.old)
+}

@@ -1,0 +1,202 @@
+package e2e
+
+import (
+	"context"
+	"hash/crc32"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/test/harness"
+)
+
+// TestSoak: two of everything, of this revision and of one that is older, on each store, while
+// processes are killed with SIGKILL and replaced by the other revision, the disk is full, both
+// emulators are restarted, the receiver misbehaves, and Gemini loses, repeats, delays and reorders.
+// After each trouble the work goes on. In the end everything rests: nothing is lost [L2, R1, R5,
+// R6], repeated where the ledger knew of it [S3, S4, S6] or went back [M5, M9, L5]. What is dead is
+// listed, and what is open is due [L4]. The processes that lived all the time have not grown.
+//
+// The level decides how long trouble is made, and not how long anything may take.
+func TestSoak(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		d := newDisk(t)
+		b := inFile(t)
+		if d != nil {
+			b = inFolder(d.dir)
+		}
+		f := newFleet(t, b, 3, soakConfig(21))
+		f.instances[0].spared = true
+		s := newSoak(t, f, serveRoom)
+		if d != nil {
+			s.troubles = append(s.troubles, trouble{"a full disk", func() { s.fullDisk(d) }})
+		}
+		s.run()
+	})
+	t.Run("firestore", func(t *testing.T) {
+		t.Parallel()
+		c := newSoakedCloud(t)
+		f := c.fleet(t, soakConfig(22))
+		s := newSoak(t, f, functionsRoom)
+		s.troubles = append(s.troubles,
+			trouble{"Firestore restarted", c.restartFirestore}, trouble{"Pub/Sub restarted", c.restartPubSub})
+		for range 2 {
+			stop := f.schedule(time.Second)
+			t.Cleanup(stop)
+		}
+		s.run()
+	})
+}
+
+func soakConfig(seed uint64) geminisim.Config {
+	return geminisim.Config{
+		Seed: seed, Faults: geminisim.Harsh(), Speed: 200, RunTime: [2]time.Duration{time.Minute, 8 * time.Minute},
+	}
+}
+
+// A soak is a fleet that meets every trouble in turn, for as long as the level says and at least once.
+type soak struct {
+	*fleet
+	revisions []program
+	troubles  []trouble
+	met       map[string]int // by the trouble
+	watch     *watch
+	names     map[string]bool // of the operations that were submitted
+}
+
+// A trouble returns when it is over.
+type trouble struct {
+	name string
+	make func()
+}
+
+func newSoak(t *testing.T, f *fleet, room string) *soak {
+	t.Helper()
+	revisions, err := buildSoak(room)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &soak{fleet: f, revisions: revisions, met: map[string]int{}, names: map[string]bool{}}
+	if len(revisions) == 1 {
+		t.Log("no earlier revision: there is no git here, or no history of an earlier day")
+	}
+	f.programs = s.turn
+	f.settings = []string{"OPLEDGER_CLAIM_TTL=8s"}
+	f.effect = ", timeout: 3s"
+	f.receiver.misbehaves = inTurns(9)
+	f.receiver.hopeless = func(key string) bool { return crc32.ChecksumIEEE([]byte(key))%10 == 0 }
+	const always = 1 << 30
+	f.killer = newKiller(f, 5, map[moment]*quota{
+		anyMoment:    {kills: always, every: 1},
+		delivering:   {kills: always, every: 60, offset: 10},
+		registering:  {kills: always, every: 40, offset: 5},
+		lookingUp:    {kills: always, every: 60, offset: 10},
+		reconciling:  {kills: always, every: 40, offset: 10},
+		pushed:       {kills: always, every: 80, offset: 10},
+		beforeEffect: {kills: always, every: 40, offset: 4},
+		duringEffect: {kills: always, every: 40, offset: 8},
+		afterEffect:  {kills: always, every: 40, offset: 12},
+	})
+	s.troubles = []trouble{{"replaced by the other revision", s.replace}}
+	return s
+}
+
+// turn chooses the revision of a process. An instance that is killed or replaced goes on with the
+// other revision; one that is spared is of the newest.
+func (s *soak) turn(id string) program {
+	for _, i := range s.instances {
+		if number, ok := strings.CutPrefix(id, i.name); ok && !i.spared {
+			n, err := strconv.Atoi(number)
+			if err != nil {
+				s.t.Errorf("the process %q has no number", id)
+			}
+			return s.revisions[n%len(s.revisions)]
+		}
+	}
+	return s.revisions[0]
+}
+
+// replace ends every process that is not spared, as a deployment does, with SIGTERM.
+func (s *soak) replace() {
+	for _, i := range s.instances {
+		if i.spared {
+			continue
+		}
+		p := i.process()
+		p.leave()
+		s.within(patience, "the next process of "+i.name+" is ready", func() bool {
+			next := i.process()
+			return next != p && next.url() != ""
+		})
+	}
+}
+
+// fullDisk fills the disk until processes have met that, and frees it.
+func (s *soak) fullDisk(d *disk) {
+	before := s.metFullDisk()
+	d.fill()
+	s.within(patience, "three writes have met the full disk", func() bool { return s.metFullDisk() >= before+3 })
+	d.free()
+}
+
+func (s *soak) metFullDisk() (n int) {
+	for _, p := range s.processes() {
+		p.mu.Lock()
+		n += p.diskFull
+		p.mu.Unlock()
+	}
+	return n
+}
+
+// run plays it all, checks it, and logs what it came to.
+func (s *soak) run() {
+	t, began := s.t, time.Now()
+	s.start()
+	for _, i := range s.instances {
+		s.within(patience, i.name+" is ready", func() bool { return i.process().url() != "" })
+	}
+	s.watch = s.fleet.watch()
+	s.submit(func(submitted int) bool { return submitted < 10 })
+	s.rest()
+	first := s.usages()
+	s.trouble()
+	s.killer.rest()
+	s.rest()
+	last := s.flat(first)
+	deliveries := s.sim.Stats()
+	s.endGently()
+	s.watch.look(t.Context())
+	o := outcome{kills: s.killer.rest(), operations: len(s.names), stats: deliveries, took: time.Since(began)}
+	s.check(s.watch, s.names, &o)
+	dead := s.checkListed()
+	t.Logf("%s\nrevisions %s; kills %v; troubles %v; %d dead, all listed\n%s", o, s.of(), o.kills, s.met, dead,
+		grown(first, last))
+}
+
+// trouble makes every trouble in turn, under load and random kills.
+func (s *soak) trouble() {
+	lasts := harness.Soak(s.t, 0, 45*time.Second, time.Hour)
+	more := harness.Soak(s.t, 3, 10, 30) // operations that must be done after each trouble
+	roaming, over := context.WithCancel(s.t.Context())
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer over()
+	group.Go(func() { s.submit(func(int) bool { return roaming.Err() == nil }) })
+	group.Go(func() {
+		s.killer.roam(roaming, harness.Soak(s.t, 2*time.Second, 4*time.Second, 15*time.Second))
+	})
+	began := time.Now()
+	for i := 0; i < len(s.troubles) || time.Since(began) < lasts; i++ {
+		next := s.troubles[i%len(s.troubles)]
+		next.make()
+		s.met[next.name]++
+		done := s.receiver.count()
+		s.within(patience, "the work goes on after: "+next.name,
+			func() bool { return s.receiver.count() >= done+more })
+	}
+}
