@@ -21,8 +21,9 @@ func (p *process) leftGently() bool {
 	return p.isLeaving() && p.endedWell()
 }
 
-// endedWell reports whether a process that got SIGTERM ended as it should.
-func (p *process) endedWell() bool { return p.err == nil || p.rough }
+// endedWell reports whether a process that got SIGTERM ended as it should. One that does not serve
+// yet may not have come to where it waits for the signal, and has nothing to end.
+func (p *process) endedWell() bool { return p.err == nil || p.rough || p.url() == "" }
 
 // start starts a function, or `opledger serve` where that is empty.
 func (p program) start(id, function string, variables []string) (*process, error) {
