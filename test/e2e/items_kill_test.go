@@ -123,7 +123,7 @@ func binaryAsReleased(t *testing.T) string {
 func (r *itemRun) begin() *process {
 	r.t.Helper()
 	i := r.instances[0]
-	p := &process{id: fmt.Sprint("a", len(i.runs)+1), ready: make(chan struct{}), done: make(chan struct{})}
+	p := newProcess(fmt.Sprint("a", len(i.runs)+1))
 	p.command = exec.Command(r.binary, "serve", "--port", "0")
 	p.command.Env = slices.Concat([]string{"TMPDIR=" + os.TempDir()}, r.variables(p.id), []string{
 		"GOOGLE_GEMINI_BASE_URL=" + r.door.URL,

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/opledger/opledger/test/harness"
 )
 
 // A program is one of the soak's, of a revision: `opledger`, or all the functions in one. It can be
@@ -136,12 +138,8 @@ func buildSoakProgram(root, dir, room string, replace map[string]string) (string
 		return "", err
 	}
 	path := filepath.Join(dir, "program")
-	args := []string{"build", noDebug, "-buildvcs=false", "-overlay", list, "-o", path}
-	if raceEnabled {
-		args = append(args, "-race")
-	}
-	if out, err := exec.Command("go", append(args, module+room)...).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building %s: %w\n%s", dir, err, out)
+	if err := harness.Build("", module+room, path, append(asTested(), "-overlay", list)...); err != nil {
+		return "", fmt.Errorf("building %s: %w", dir, err)
 	}
 	return path, nil
 }

@@ -81,6 +81,7 @@ func newSoak(t *testing.T, f *fleet, room string) *soak {
 	if err != nil {
 		t.Fatal(err)
 	}
+	binary(t) // that of the operator's list, too, is built from the source as it is now
 	s := &soak{fleet: f, revisions: revisions, met: map[string]int{}, names: map[string]bool{}}
 	if len(revisions) == 1 {
 		t.Log("no earlier revision: there is no git here, or no history of an earlier day")
