@@ -100,6 +100,9 @@ func (s *soak) checkListed() int {
 
 // of says which revisions there were.
 func (s *soak) of() string {
+	if s.revisions == nil {
+		return "now"
+	}
 	var names []string
 	for _, p := range s.revisions {
 		names = append(names, p.revision)

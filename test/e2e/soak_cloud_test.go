@@ -12,8 +12,8 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// A soakedCloud is a cloud on emulators of its own, which are ended and started again. They are
-// found at the ends of two wires.
+// A soakedCloud is a cloud whose emulators are found at the ends of two wires. They are its own, and
+// are ended and started again, where the level is thorough.
 type soakedCloud struct {
 	*cloud
 	f *fleet
@@ -24,10 +24,22 @@ type soakedCloud struct {
 
 func newSoakedCloud(t *testing.T) *soakedCloud {
 	t.Helper()
+	c := &soakedCloud{firestoreWire: newWire(t, "127.0.0.1:0"), pubsubWire: newWire(t, "127.0.0.1:0")}
+	if thorough(t) {
+		c.startEmulators(t)
+	} else {
+		c.firestoreWire.join(harness.Firestore(t))
+		c.pubsubWire.join(harness.PubSub(t))
+	}
+	c.cloud = newCloudAt(t, c.firestoreWire.address, c.pubsubWire.address)
+	return c
+}
+
+func (c *soakedCloud) startEmulators(t *testing.T) {
+	t.Helper()
 	if _, err := emulator.Find(); err != nil {
 		harness.Missing(t, err.Error())
 	}
-	c := &soakedCloud{}
 	var err error
 	if c.firestore, err = emulator.StartFirestore(t.Context()); err != nil {
 		t.Fatal(err)
@@ -37,14 +49,19 @@ func newSoakedCloud(t *testing.T) *soakedCloud {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.pubsub.Stop() })
-	c.firestoreWire, c.pubsubWire = newWire(t, "127.0.0.1:0"), newWire(t, "127.0.0.1:0")
 	c.firestoreWire.join(c.firestore.Addr())
 	c.pubsubWire.join(c.pubsub.Addr())
-	c.cloud = newCloudAt(t, c.firestoreWire.address, c.pubsubWire.address)
-	return c
 }
 
-// fleet makes the fleet: two of every function.
+// troubles are those that the emulators make.
+func (c *soakedCloud) troubles() []trouble {
+	if c.firestore == nil {
+		return []trouble{{"Firestore cut off", c.firestoreWire.blink}, {"Pub/Sub cut off", c.pubsubWire.blink}}
+	}
+	return []trouble{{"Firestore restarted", c.restartFirestore}, {"Pub/Sub restarted", c.restartPubSub}}
+}
+
+// fleet makes the fleet: two of every function, or one at the short level.
 func (c *soakedCloud) fleet(t *testing.T, config geminisim.Config) *fleet {
 	t.Helper()
 	c.f = newFleet(t, c.backend(), 0, config)
@@ -52,7 +69,11 @@ func (c *soakedCloud) fleet(t *testing.T, config geminisim.Config) *fleet {
 		{"w", "v", "Webhook", "/webhook"}, {"r", "q", "Register", "/register"},
 		{"s", "u", "Reconcile", "/reconcile"}, {"e", "d", "Effects", pushPath},
 	} {
-		for _, name := range []string{pair.spared, pair.other} {
+		names := []string{pair.spared, pair.other}
+		if !thorough(t) {
+			names = names[1:]
+		}
+		for _, name := range names {
 			c.f.instances = append(c.f.instances, &instance{
 				name: name, function: pair.function, path: pair.path, spared: name == pair.spared,
 			})

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
+	"flag"
 	"hash/crc32"
 	"strconv"
 	"strings"
@@ -20,7 +22,9 @@ import (
 // R6], repeated where the ledger knew of it [S3, S4, S6] or went back [M5, M9, L5]. What is dead is
 // listed, and what is open is due [L4]. The processes that lived all the time have not grown.
 //
-// The level decides how long trouble is made, and not how long anything may take.
+// The level decides how long trouble is made, and not how long anything may take. The short one
+// makes each trouble once with half the processes, none of which is old or spared; the emulators
+// are cut off from them and run on.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
@@ -30,8 +34,8 @@ func TestSoak(t *testing.T) {
 		if d != nil {
 			b = inFolder(d.dir)
 		}
-		f := newFleet(t, b, 3, soakConfig(21))
-		f.instances[0].spared = true
+		f := newFleet(t, b, harness.Soak(t, 2, 3, 3), soakConfig(21))
+		f.instances[0].spared = thorough(t)
 		s := newSoak(t, f, serveRoom)
 		if d != nil {
 			s.troubles = append(s.troubles, trouble{"a full disk", func() { s.fullDisk(d) }})
@@ -43,15 +47,20 @@ func TestSoak(t *testing.T) {
 		c := newSoakedCloud(t)
 		f := c.fleet(t, soakConfig(22))
 		s := newSoak(t, f, functionsRoom)
-		s.troubles = append(s.troubles,
-			trouble{"Firestore restarted", c.restartFirestore}, trouble{"Pub/Sub restarted", c.restartPubSub})
-		for range 2 {
+		s.troubles = append(s.troubles, c.troubles()...)
+		for range harness.Soak(t, 1, 2, 2) {
 			stop := f.schedule(time.Second)
 			t.Cleanup(stop)
 		}
 		s.run()
 	})
 }
+
+// soakFor makes a soak longer or shorter than its level does: go test -run TestSoak ./test/e2e -soak 25m
+var soakFor = flag.Duration("soak", 0, "how long TestSoak makes trouble; 0: as long as OPLEDGER_SOAK says")
+
+// thorough reports whether the level has time for programs and emulators of the soak's own.
+func thorough(t *testing.T) bool { return harness.Soak(t, false, true, true) }
 
 func soakConfig(seed uint64) geminisim.Config {
 	return geminisim.Config{
@@ -77,16 +86,18 @@ type trouble struct {
 
 func newSoak(t *testing.T, f *fleet, room string) *soak {
 	t.Helper()
-	revisions, err := buildSoak(room)
-	if err != nil {
-		t.Fatal(err)
-	}
 	binary(t) // that of the operator's list, too, is built from the source as it is now
-	s := &soak{fleet: f, revisions: revisions, met: map[string]int{}, names: map[string]bool{}}
-	if len(revisions) == 1 {
-		t.Log("no earlier revision: there is no git here, or no history of an earlier day")
+	s := &soak{fleet: f, met: map[string]int{}, names: map[string]bool{}}
+	if thorough(t) {
+		var err error
+		if s.revisions, err = buildSoak(room); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.revisions) == 1 {
+			t.Log("no earlier revision: there is no git here, or no history of an earlier day")
+		}
+		f.programs = s.turn
 	}
-	f.programs = s.turn
 	f.settings = []string{"OPLEDGER_CLAIM_TTL=8s"}
 	f.effect = ", timeout: 3s"
 	f.receiver.misbehaves = inTurns(9)
@@ -103,7 +114,7 @@ func newSoak(t *testing.T, f *fleet, room string) *soak {
 		duringEffect: {kills: always, every: 40, offset: 8},
 		afterEffect:  {kills: always, every: 40, offset: 12},
 	})
-	s.troubles = []trouble{{"replaced by the other revision", s.replace}}
+	s.troubles = []trouble{{"replaced by another revision", s.replace}}
 	return s
 }
 
@@ -181,7 +192,7 @@ func (s *soak) run() {
 
 // trouble makes every trouble in turn, under load and random kills.
 func (s *soak) trouble() {
-	lasts := harness.Soak(s.t, 0, 45*time.Second, time.Hour)
+	lasts := cmp.Or(*soakFor, harness.Soak(s.t, 0, 45*time.Second, time.Hour))
 	more := harness.Soak(s.t, 3, 10, 30) // operations that must be done after each trouble
 	roaming, over := context.WithCancel(s.t.Context())
 	var group sync.WaitGroup

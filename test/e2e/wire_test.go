@@ -65,6 +65,15 @@ func (w *wire) cut() {
 	clear(w.open)
 }
 
+// blink cuts the wire and joins it again: only what was under way is lost.
+func (w *wire) blink() {
+	w.mu.Lock()
+	server := w.server
+	w.mu.Unlock()
+	w.cut()
+	w.join(server)
+}
+
 func (w *wire) pass(from net.Conn) {
 	to := w.reach(from)
 	if to == nil {
