@@ -1,6 +1,10 @@
 package e2e
 
-import "syscall"
+import (
+	"context"
+	"strings"
+	"syscall"
+)
 
 // leave tells a process to end. It must exit with 0, unless it is killed meanwhile.
 func (p *process) leave() {
@@ -24,6 +28,12 @@ func (p *process) leftGently() bool {
 // endedWell reports whether a process that got SIGTERM ended as it should. One that does not serve
 // yet may not have come to where it waits for the signal, and has nothing to end.
 func (p *process) endedWell() bool { return p.err == nil || p.rough || p.url() == "" }
+
+// toldAtStart reports whether a line says that the process got SIGTERM before it served: what it was
+// at, such as opening the ledger, ends.
+func (p *process) toldAtStart(line string) bool {
+	return p.url() == "" && strings.HasSuffix(line, ": "+context.Canceled.Error())
+}
 
 // start starts a function, or `opledger serve` where that is empty.
 func (p program) start(id, function string, variables []string) (*process, error) {
