@@ -96,7 +96,7 @@ func (c *cache[T]) refresh(ctx context.Context, now time.Time, join bool) {
 	c.mu.Lock()
 	flight := c.flight
 	if flight == nil {
-		if !c.tried.IsZero() && now.Sub(c.tried) < c.Gap {
+		if now.Sub(c.tried) < c.Gap {
 			c.mu.Unlock()
 			return
 		}

@@ -144,7 +144,7 @@ func gravest(problems []error) error {
 			worst = err
 		case !errors.Is(err, gemini.ErrSignature):
 			return err
-		case err != gemini.ErrSignature && worst == gemini.ErrSignature: //nolint:errorlint // what wraps it is counted apart
+		case worst == gemini.ErrSignature: //nolint:errorlint // what wraps it is counted apart
 			worst = err
 		}
 	}

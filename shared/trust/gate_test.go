@@ -122,6 +122,7 @@ func TestGateWithoutOneKind(t *testing.T) {
 		{"static without secrets", neither, headers(start, static), gemini.ErrNoSecret},
 		{"token without an audience", neither, headers(start, token), trust.ErrNoAudience},
 		{"nothing at all", neither, headers(start), gemini.ErrSignature},
+		{"what is no token", neither, headers(start, "v2,AAAA"), gemini.ErrSignature},
 		{"both, neither can be judged", neither, headers(start, static, token), gemini.ErrNoSecret},
 		{"fixed secret", onlyStatic, headers(start, static), nil},
 		{"fixed secret, wrong", onlyStatic, headers(start, "v1,AAAA"), gemini.ErrSignature},
@@ -130,7 +131,7 @@ func TestGateWithoutOneKind(t *testing.T) {
 		{"no version yet, and a token", w.gate, headers(start, static, token), nil},
 		{"no version yet, and a wrong token", w.gate, headers(start, static, "a.b.c"), gemini.ErrNoSecret},
 	} {
-		if _, err := test.gate.Verify(t.Context(), test.h, whole([]byte(body)), start); !errors.Is(err, test.want) {
+		if _, err := test.gate.Verify(t.Context(), test.h, whole([]byte(body)), start); err != test.want { //nolint:errorlint // exactly
 			t.Errorf("W1 %s: got %v, want %v", test.name, err, test.want)
 		}
 	}
@@ -155,6 +156,7 @@ func TestMistakesInOptions(t *testing.T) {
 		"": true, "https://keys.example/jwks": true, "http://127.0.0.1:8080/jwks": true, "http://[::1]/jwks": true,
 		"http://localhost:8080/jwks": true, "http://keys.example/jwks": false, "http://127.0.0.1.keys.example/": false,
 		"http://10.0.0.1/jwks": false, "file:///etc/jwks": false, "https://": false, "keys.example": false, ":": false,
+		"https://me@keys.example/jwks": false,
 	} {
 		if _, err := trust.NewTokens(trust.TokensOptions{Audiences: good, KeysURL: url}); (err == nil) != ok {
 			t.Errorf("keys at %q: %v", url, err)

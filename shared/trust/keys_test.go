@@ -60,20 +60,25 @@ func TestKeysSurviveABadAnswer(t *testing.T) {
 	other := httptest.NewServer(says(http.StatusOK, good))
 	t.Cleanup(other.Close)
 	for name, bad := range map[string]http.HandlerFunc{
-		"500":        says(http.StatusInternalServerError, good),
-		"404":        says(http.StatusNotFound, good),
-		"203":        says(http.StatusNonAuthoritativeInfo, good),
-		"garbage":    says(http.StatusOK, "<html>"),
-		"list":       says(http.StatusOK, "["+good+"]"),
-		"null":       says(http.StatusOK, "null"),
-		"empty":      says(http.StatusOK, ""),
-		"no keys":    says(http.StatusOK, keySet()),
-		"small keys": says(http.StatusOK, keySet(jwk(&smallKey().PublicKey, keyID))),
-		"2 MB":       says(http.StatusOK, strings.Repeat(" ", 2<<20)+good),
-		"2 MB after": says(http.StatusOK, good+strings.Repeat(" ", 2<<20)),
-		"truncated":  says(http.StatusOK, good[:len(good)-3]),
-		"redirect":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) },
-		"hangs up":   func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"500":             says(http.StatusInternalServerError, good),
+		"404":             says(http.StatusNotFound, good),
+		"203":             says(http.StatusNonAuthoritativeInfo, good),
+		"garbage":         says(http.StatusOK, "<html>"),
+		"list":            says(http.StatusOK, "["+good+"]"),
+		"null":            says(http.StatusOK, "null"),
+		"empty":           says(http.StatusOK, ""),
+		"no keys":         says(http.StatusOK, keySet()),
+		"small keys":      says(http.StatusOK, keySet(jwk(&smallKey().PublicKey, keyID))),
+		"2 MB":            says(http.StatusOK, strings.Repeat(" ", 2<<20)+good),
+		"a byte too many": says(http.StatusOK, good+strings.Repeat(" ", 1<<20+1-len(good))),
+		"2 MB after":      says(http.StatusOK, good+strings.Repeat(" ", 2<<20)),
+		"truncated":       says(http.StatusOK, good[:len(good)-3]),
+		"breaks off": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "9999")
+			fmt.Fprint(w, good) //nolint:errcheck // the client may have gone
+		},
+		"redirect": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) },
+		"hangs up": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -105,6 +110,17 @@ func TestKeysSurviveABadAnswer(t *testing.T) {
 	}
 }
 
+// TestLargestKeys: a key set of exactly a mebibyte is read.
+func TestLargestKeys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	good := keySet(jwk(&publishedKey().PublicKey, keyID))
+	w.keys.set(good+strings.Repeat(" ", 1<<20-len(good)), nil)
+	if err := w.verify(headers(start, goodToken(start)), start); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestKeysDownIsLoggedOnce: that keys cannot be fetched is logged once, and once that they can
 // again.
 func TestKeysDownIsLoggedOnce(t *testing.T) {
@@ -112,10 +128,11 @@ func TestKeysDownIsLoggedOnce(t *testing.T) {
 	w := newWorld(t)
 	good := keySet(jwk(&publishedKey().PublicKey, keyID))
 	for i, test := range []struct {
-		text  string
-		err   error
-		lines int
-	}{{good, nil, 0}, {"", errDown, 1}, {"", errDown, 0}, {"garbage", nil, 1}, {good, nil, 1}, {good, nil, 0}} {
+		text    string
+		err     error
+		outcome any
+	}{{good, nil, nil}, {"", errDown, "stale-keys"}, {"", errDown, nil}, {"garbage", nil, "stale-keys"},
+		{good, nil, "renewed"}, {good, nil, nil}} {
 		w.keys.set(test.text, test.err)
 		now := start.Add(time.Hour + time.Duration(i)*time.Minute)
 		if i == 0 {
@@ -124,13 +141,13 @@ func TestKeysDownIsLoggedOnce(t *testing.T) {
 		if err := w.verify(headers(now, goodToken(now)), now); err != nil {
 			t.Fatal(err)
 		}
-		if lines := w.log.Drain(t); len(lines) != test.lines {
-			t.Errorf("step %d: logged %v", i, lines)
+		if lines := w.log.Drain(t); !outcome(lines, test.outcome) {
+			t.Errorf("step %d: logged %v, want %v", i, lines, test.outcome)
 		}
 	}
 }
 
-// TestKeysErrorKeepsQuery: a token in the URL of the keys is in no error, neither from net/http nor
+// TestKeysErrorKeepsQuery: the query in the URL of the keys is in no error, neither from net/http nor
 // from the server's status.
 func TestKeysErrorKeepsQuery(t *testing.T) {
 	t.Parallel()
@@ -138,7 +155,7 @@ func TestKeysErrorKeepsQuery(t *testing.T) {
 	defer server.Close()
 	for _, address := range []string{server.URL, "http://127.0.0.1:1"} {
 		tokens, err := trust.NewTokens(trust.TokensOptions{
-			Audiences: []string{audience}, KeysURL: address + "/jwks?token=hunter2-hunter2",
+			Audiences: []string{audience}, KeysURL: address + "/jwks?tenant=hunter2-hunter2",
 			Transport: &http.Transport{DisableKeepAlives: true},
 		})
 		if err != nil {

@@ -87,27 +87,43 @@ func TestMalformedIsLoggedOncePerChange(t *testing.T) {
 	w := newWorld(t)
 	now := start
 	for _, test := range []struct {
-		values []string
-		lines  int
+		values  []string
+		outcome any
 	}{
-		{[]string{secretA}, 0},
-		{[]string{secretA, "hunter2"}, 1},
-		{[]string{secretA, "hunter2"}, 0},
-		{[]string{secretA, "whsec_"}, 1},
-		{[]string{secretA, "whsec_", "hunter2"}, 1},
-		{[]string{secretA}, 1},
-		{[]string{secretA}, 0},
+		{[]string{secretA}, nil},
+		{[]string{secretA, "hunter2"}, "stale-secrets"},
+		{[]string{secretA, "hunter2"}, nil},
+		{[]string{secretA, "whsec_"}, "stale-secrets"},
+		{[]string{secretA, "whsec_", "hunter2"}, "stale-secrets"},
+		{[]string{secretA}, "renewed"},
+		{[]string{secretA}, nil},
 	} {
 		w.secrets.set(versions(test.values...), nil)
 		if err := w.verify(headers(now, sign(secretA, now)), now); err != nil {
 			t.Fatal(err)
 		}
 		lines := w.log.Drain(t)
-		if len(lines) != test.lines {
-			t.Errorf("G3 %q: logged %v", test.values, lines)
+		if !outcome(lines, test.outcome) {
+			t.Errorf("G3 %q: logged %v, want %v", test.values, lines, test.outcome)
 		}
 		silent(t, fmt.Sprint(lines), "hunter2", secretA)
 		now = now.Add(10 * time.Minute)
+	}
+}
+
+// TestForgeryIsCheckedOnce: where no newer secret is fetched, a forged body is hashed once [W7].
+func TestForgeryIsCheckedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 2 { // the first delivery fetches the secrets, the second comes within the gap
+		asked := 0
+		_, err := w.gate.Verify(t.Context(), headers(start, sign(secretB, start)), func() ([]byte, error) {
+			asked++
+			return []byte(body), nil
+		}, start)
+		if !errors.Is(err, gemini.ErrSignature) || asked != 1 {
+			t.Errorf("delivery %d: %v, the body was asked for %d times, want once", i, err, asked)
+		}
 	}
 }
 

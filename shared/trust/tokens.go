@@ -126,7 +126,7 @@ func canonical(token string) bool {
 		return false
 	}
 	for part := range strings.SplitSeq(token, ".") {
-		if _, err := base64.RawURLEncoding.Strict().DecodeString(part); err != nil || part == "" {
+		if _, err := base64.RawURLEncoding.Strict().DecodeString(part); err != nil {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/elliptic"
 	"crypto/hmac"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
@@ -79,6 +80,8 @@ func TestTokenTable(t *testing.T) {
 		{name: "not yet valid within the leeway", token: claims("nbf", soon.Unix())},
 		{name: "issued early within the leeway", token: claims("iat", soon.Unix())},
 		{name: "key without use and algorithm", token: good, keys: keySet(jwk(&key.PublicKey, keyID, "use", "", "alg", ""))},
+		{name: "key beside two without an id", token: good, keys: keySet(
+			jwk(&forgersKey().PublicKey, ""), jwk(&forgersKey().PublicKey, ""), jwk(&key.PublicKey, keyID))},
 		{name: "key beside others", token: good, keys: keySet(
 			`{"kty":"new","kid":"a"}`, `{}`, `1`, jwk(&curve.PublicKey, "key-1"), jwk(&smallKey().PublicKey, keyID),
 			jwk(&key.PublicKey, keyID))},
@@ -139,8 +142,10 @@ func TestTokenTable(t *testing.T) {
 		{name: "kid in other letters", token: rs256(key, `{"alg":"RS256","KID":"key-1"}`, payload),
 			want: gemini.ErrSignature},
 		{name: "unknown kid", token: rs256(key, `{"alg":"RS256","kid":"key-2"}`, payload), want: gemini.ErrSignature},
-		{name: "long kid", token: rs256(key, `{"alg":"RS256","kid":"`+strings.Repeat("k", 300)+`"}`, payload),
-			want: gemini.ErrSignature},
+		{name: "longest kid", token: rs256(key, `{"alg":"RS256","kid":"`+strings.Repeat("k", 256)+`"}`, payload),
+			keys: keySet(jwk(&key.PublicKey, strings.Repeat("k", 256)))},
+		{name: "long kid", token: rs256(key, `{"alg":"RS256","kid":"`+strings.Repeat("k", 257)+`"}`, payload),
+			keys: keySet(jwk(&key.PublicKey, strings.Repeat("k", 257))), want: gemini.ErrSignature},
 
 		{name: "other audience", token: claims("aud", "https://receiver.example/"), want: gemini.ErrSignature},
 		{name: "no audience", token: claims("aud", nil), want: gemini.ErrSignature},
@@ -176,8 +181,8 @@ func TestTokenTable(t *testing.T) {
 		{name: "standard alphabet", token: strings.NewReplacer("-", "+", "_", "/").Replace(good), want: gemini.ErrSignature},
 		{name: "JSON serialization", token: `{"payload":"` + parts[1] + `","protected":"` + parts[0] + `","signature":"` +
 			parts[2] + `"}`, want: gemini.ErrSignature},
-		{name: "too long", token: rs256(key, goodHeader, goodClaims(start,
-			map[string]any{"x": strings.Repeat("x", 16<<10)})), want: gemini.ErrSignature},
+		{name: "as long as may be", token: long(key, 16<<10)},
+		{name: "too long", token: long(key, 16<<10+1), want: gemini.ErrSignature},
 		{name: "deep header", token: encode(`{"alg":"RS256","kid":"key-1","x":`+strings.Repeat("[", 11000)) + ".AA.AA",
 			want: gemini.ErrSignature},
 
@@ -211,6 +216,19 @@ func TestTokenTable(t *testing.T) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
 		})
+	}
+}
+
+// long returns a good token of so many bytes.
+func long(key *rsa.PrivateKey, size int) string {
+	const signature = 342                       // of 256 bytes
+	for header := goodHeader; ; header += " " { // base64 makes not every length of one part
+		for n := size*3/4 - 500; n < size*3/4; n++ {
+			payload := goodClaims(start, map[string]any{"x": strings.Repeat("x", n)})
+			if len(encode(header))+1+len(encode(payload))+1+signature == size {
+				return rs256(key, header, payload)
+			}
+		}
 	}
 }
 

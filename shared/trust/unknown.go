@@ -30,9 +30,7 @@ func (u *unknownIDs) has(id string, now time.Time) bool {
 func (u *unknownIDs) add(id string, now time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if len(u.until) >= maxUnknown {
-		maps.DeleteFunc(u.until, func(_ string, until time.Time) bool { return !now.Before(until) })
-	}
+	maps.DeleteFunc(u.until, func(_ string, until time.Time) bool { return !now.Before(until) })
 	if len(u.until) >= maxUnknown {
 		return
 	}

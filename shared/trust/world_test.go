@@ -218,6 +218,14 @@ func jwk(key any, id string, changes ...string) string {
 
 func keySet(keys ...string) string { return `{"keys":[` + strings.Join(keys, ",") + `]}` }
 
+// outcome reports whether one line was logged, with that outcome, or none if it is nil.
+func outcome(lines []map[string]any, want any) bool {
+	if want == nil {
+		return len(lines) == 0
+	}
+	return len(lines) == 1 && lines[0]["outcome"] == want
+}
+
 // silent fails if any of the texts was printed or logged.
 func silent(t testing.TB, printed string, secret ...string) {
 	t.Helper()
