@@ -48,11 +48,13 @@ type options struct {
 	root     string
 	write    bool
 	quick    bool
+	unknown  bool
 	jobs     int
 	tests    []string
 	packages []string
 	kinds    []kind
 	skip     string
+	last     map[string]string // the tests that the tables name, by the keys of their mutants
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -60,6 +62,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("mutation", flag.ContinueOnError)
 	flags.BoolVar(&o.write, "write", false, "write the tables in "+folder)
 	flags.BoolVar(&o.quick, "quick", false, "try each mutant on the test in its table alone, and believe the reasons")
+	flags.BoolVar(&o.unknown, "unknown", false, "try only the mutants for which a table names no test")
 	flags.IntVar(&o.jobs, "jobs", 2, "how many tests run at once")
 	flags.StringVar(&o.skip, "skip", "", "the pattern of tests that are not run, as go test has it")
 	kinds := flags.String("kinds", "", "the mutations that are tried, by comma; all if empty")
@@ -102,14 +105,14 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	last := map[string]string{}
+	o.last = map[string]string{}
 	for _, pkg := range o.packages {
 		table, err := readTable(o.root, pkg)
 		if err != nil {
 			return err
 		}
 		for key, killer := range table {
-			last[key] = killer
+			o.last[key] = killer
 		}
 	}
 	scratch, err := os.MkdirTemp("", "mutation")
@@ -122,9 +125,9 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	h := &hunt{mutants: t.mutants, killed: map[int]string{}, turn: make(chan struct{}, o.jobs)}
-	hunted := o.hunt(ctx, h, t, last, reasons)
+	hunted := o.hunt(ctx, h, t, reasons)
 	if o.write {
-		if err := o.writeTables(t, h.killed, last, reasons, hunted == nil); err != nil {
+		if err := o.writeTables(t, h.killed, reasons, hunted == nil); err != nil {
 			return errors.Join(hunted, err)
 		}
 	}
@@ -136,14 +139,16 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 }
 
 // tries reports whether a mutant is one of those that are asked for.
-func (o options) tries(m mutant) bool { return len(o.kinds) == 0 || slices.Contains(o.kinds, m.Kind) }
+func (o options) tries(m mutant) bool {
+	return (len(o.kinds) == 0 || slices.Contains(o.kinds, m.Kind)) && !(o.unknown && o.last[m.key()] != "")
+}
 
 // writeTables writes the table of each package. What the last run knew of a mutant that was not tried
 // stands. whole says that the run has come to its end.
-func (o options) writeTables(t *tree, killed map[int]string, last, reasons map[string]string, whole bool) error {
+func (o options) writeTables(t *tree, killed map[int]string, reasons map[string]string, whole bool) error {
 	for _, m := range t.mutants[1:] {
-		if (!whole || !o.tries(m)) && killed[m.id] == "" && last[m.key()] != "" {
-			killed[m.id] = last[m.key()]
+		if (!whole || !o.tries(m)) && killed[m.id] == "" && o.last[m.key()] != "" {
+			killed[m.id] = o.last[m.key()]
 		}
 	}
 	for _, pkg := range o.packages {
@@ -156,7 +161,7 @@ func (o options) writeTables(t *tree, killed map[int]string, last, reasons map[s
 
 // hunt tries every mutant: first on the test that killed it the last time, then on every test that
 // reaches it, a package of tests after the other.
-func (o options) hunt(ctx context.Context, h *hunt, t *tree, last, reasons map[string]string) error {
+func (o options) hunt(ctx context.Context, h *hunt, t *tree, reasons map[string]string) error {
 	var ids []int
 	needed := map[string]bool{}
 	for _, m := range t.mutants[1:] {
@@ -164,7 +169,7 @@ func (o options) hunt(ctx context.Context, h *hunt, t *tree, last, reasons map[s
 			continue
 		}
 		ids = append(ids, m.id)
-		pkg, _, _ := strings.Cut(last[m.key()], " ")
+		pkg, _, _ := strings.Cut(o.last[m.key()], " ")
 		needed[pkg] = true
 	}
 	emulators := &emulators{}
@@ -185,7 +190,7 @@ func (o options) hunt(ctx context.Context, h *hunt, t *tree, last, reasons map[s
 		if err != nil {
 			return err
 		}
-		if err := h.again(ctx, b, alive, last); err != nil {
+		if err := h.again(ctx, b, alive, o.last); err != nil {
 			return err
 		}
 		if alive = h.alive(alive); o.quick || len(alive) == 0 {

@@ -30,7 +30,7 @@ func TestHunt(t *testing.T) {
 		t.Errorf("%d mutants do not compile, want the one in a constant", tree.skipped)
 	}
 	h := &hunt{mutants: tree.mutants, killed: map[int]string{}, turn: make(chan struct{}, 2)}
-	if err := (options{tests: []string{guarded}}).hunt(t.Context(), h, tree, nil, nil); err != nil {
+	if err := (options{tests: []string{guarded}}).hunt(t.Context(), h, tree, nil); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{

@@ -26,7 +26,7 @@ func (w *faultWorld) beside(t testing.TB) *faultWorld {
 		}
 	})
 	other.store = ledgertest.Skew(store)
-	other.l, err = ledger.New(other.store, w.l.Settings(), ledger.Options{Jitter: func() float64 { return 0 }})
+	other.l, err = ledger.New(unreadable{other.store}, w.l.Settings(), ledger.Options{Jitter: func() float64 { return 0 }})
 	other.must(err)
 	return other
 }

@@ -68,7 +68,7 @@ func newFaultWorld(t testing.TB) *faultWorld {
 		{Name: alarm, On: []operation.State{operation.Failed}},
 		{Name: page, Alerts: ledger.Alerts()},
 	}
-	w.l, err = ledger.New(w.store, settings, ledger.Options{Publisher: &w.outbox, Jitter: func() float64 { return 0 }})
+	w.l, err = ledger.New(unreadable{w.store}, settings, ledger.Options{Publisher: &w.outbox, Jitter: func() float64 { return 0 }})
 	w.must(err)
 	return w
 }
