@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -17,11 +18,17 @@ func TestParseMessage(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{
-		"", "{}", "[]", "null", `{"operation":"batches/a"}`, `{"effect":"publish"}`, `{"operation":7,"effect":"x"}`,
+	const form, name = `it must be {"operation"`, "operation: "
+	for text, want := range map[string]string{
+		"": form, "[]": form, `{"operation":7,"effect":"x"}`: form,
+		"{}": name, "null": name, `{"effect":"publish"}`: name,
+		`{"operation":"a","effect":"publish"}`:                                `"a" has no collection; write batches/a`,
+		`{"operation":"batches/a"}`:                                           "it names no effect",
+		`{"operation":"batches/a","effect":"publish","anew":"x","attempt":1}`: `"anew" is for an operator's message`,
+		`{"operation":"batches/a","effect":"publish@x","anew":"y"}`:           `name the effect "publish"`,
 	} {
-		if _, err := ParseMessage([]byte(text)); !errors.Is(err, ErrMessage) {
-			t.Errorf("%s: %v, want ErrMessage", text, err)
+		if _, err := ParseMessage([]byte(text)); !errors.Is(err, ErrMessage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want ErrMessage with %s", text, err, want)
 		}
 	}
 }

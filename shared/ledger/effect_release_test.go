@@ -5,6 +5,18 @@ import (
 	"time"
 )
 
+// TestItemsBackoff: where no item has failed the rest are left alone for no time.
+func TestItemsBackoff(t *testing.T) {
+	t.Parallel()
+	l, err := New(nil, DefaultSettings(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if none, once := l.ItemsBackoff(ItemProgress{}), l.ItemsBackoff(ItemProgress{Tries: 1}); none != 0 || once <= 0 {
+		t.Errorf("without a failure %v, after one %v", none, once)
+	}
+}
+
 // TestBackoff: the back-off grows, is bounded by six leases, and holds for any number of failures
 // [S4].
 func TestBackoff(t *testing.T) {

@@ -50,10 +50,7 @@ func DefaultSettings() Settings {
 // the claims made after its backup, so fences continue from RestoredAt, in milliseconds of Unix
 // time. No effect has been claimed that often, and a second restore is later.
 func (s Settings) nextFence(before int64) int64 {
-	if s.RestoredAt.IsZero() {
-		return before + 1
-	}
-	return max(before+1, s.RestoredAt.UnixMilli())
+	return max(before+1, s.RestoredAt.UnixMilli()) // without a restore, that is below zero
 }
 
 // lookupMax returns LookupMaxInterval or its default.

@@ -19,7 +19,7 @@ func TestSettingsProblems(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := Settings{
-		MaxAttempts: 0, RetryFor: -time.Second, Transitions: allowed,
+		MaxAttempts: 0, RetryFor: -time.Second, LookupMaxInterval: -1, Transitions: allowed,
 		Rules: []Rule{
 			{Name: "Bad Name", On: []operation.State{operation.Succeeded}},
 			{Name: "twice", On: []operation.State{operation.Pending, operation.Pending}},
@@ -29,6 +29,7 @@ func TestSettingsProblems(t *testing.T) {
 			{Name: "page@stuck-1", Alerts: []Alert{AlertStuck, AlertStuck, "LATE"}},
 			{Name: "kind", Alerts: []Alert{AlertMissing, AlertUnbound}, JobKinds: []string{"*"}},
 			{Name: "glob", On: []operation.State{operation.Failed}, JobKinds: []string{"[a"}},
+			{On: []operation.State{operation.Failed}},
 		},
 	}
 	_, err = New(nil, bad, Options{})
@@ -37,6 +38,7 @@ func TestSettingsProblems(t *testing.T) {
 	}
 	for _, want := range []string{
 		"grace", "interval", "stuck-after", "alert-every", "retention", "claim TTL", "max attempts", "retry-for",
+		"lookup-max-interval, -1ns, must not be shorter than interval", "effect 9: its name must be",
 		`"Bad Name": its name must be`, "its name is used twice", "lists PENDING twice",
 		`"NO_STATE" is neither a state nor an alert`, "lists no state or alert",
 		`"page@stuck-1": its name must be`, "lists STUCK twice",

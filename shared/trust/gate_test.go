@@ -131,7 +131,8 @@ func TestGateWithoutOneKind(t *testing.T) {
 		{"no version yet, and a token", w.gate, headers(start, static, token), nil},
 		{"no version yet, and a wrong token", w.gate, headers(start, static, "a.b.c"), gemini.ErrNoSecret},
 	} {
-		if _, err := test.gate.Verify(t.Context(), test.h, whole([]byte(body)), start); err != test.want { //nolint:errorlint // exactly
+		_, err := test.gate.Verify(t.Context(), test.h, whole([]byte(body)), start)
+		if err != test.want { //nolint:errorlint // exactly
 			t.Errorf("W1 %s: got %v, want %v", test.name, err, test.want)
 		}
 	}

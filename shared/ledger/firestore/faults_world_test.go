@@ -52,8 +52,8 @@ type faultWorld struct {
 func newFaultWorld(t testing.TB) *faultWorld {
 	t.Helper()
 	w := &faultWorld{TB: t, ctx: t.Context(), project: harness.ProjectID(t), start: operation.Instant(time.Now())}
-	options := harness.ClientOptions(harness.Firestore(t), w.wires.options()...)
-	store, err := firestore.Open(t.Context(), w.project, "", options...)
+	client := harness.ClientOptions(harness.Firestore(t), w.wires.options()...)
+	store, err := firestore.Open(t.Context(), w.project, "", client...)
 	w.must(err)
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
@@ -68,7 +68,8 @@ func newFaultWorld(t testing.TB) *faultWorld {
 		{Name: alarm, On: []operation.State{operation.Failed}},
 		{Name: page, Alerts: ledger.Alerts()},
 	}
-	w.l, err = ledger.New(unreadable{w.store}, settings, ledger.Options{Publisher: &w.outbox, Jitter: func() float64 { return 0 }})
+	options := ledger.Options{Publisher: &w.outbox, Jitter: func() float64 { return 0 }}
+	w.l, err = ledger.New(unreadable{w.store}, settings, options)
 	w.must(err)
 	return w
 }

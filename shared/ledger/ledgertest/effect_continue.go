@@ -32,6 +32,18 @@ var effectContinue = join([]ledgerTest{
 			w.Errorf("Continue: %v, %v", unsent, err)
 		}
 	}},
+	{"without a publisher the rest waits for the sweep, and the caller is told so [S4]", func(w *world) {
+		w.succeed()
+		lease := w.granted(publish)
+		l, err := ledger.New(w.store, w.settings, ledger.Options{})
+		if err != nil {
+			w.Fatal(err)
+		}
+		if unsent, err := l.Continue(w.ctx, lease); unsent == nil || err != nil {
+			w.Errorf("Continue: %v, %v", unsent, err)
+		}
+		equal(w, "due", len(w.dueEffects().Items), 1)
+	}},
 },
 	lostly("Continue: continued, once [S4]", func(w *world, l *ledger.Ledger) {
 		w.succeed()

@@ -249,6 +249,17 @@ var itemRecord = join([]ledgerTest{
 		w.recordItems(lease, at, numbered(1, 1))
 		w.stands("and on", "done 3 failed 0 of 0, next 3, waiting []")
 	}),
+	lostly("UpdateProgress: refused under another lease, and nothing is written [S6]", func(w *world, l *ledger.Ledger) {
+		w.succeed()
+		lease := w.granted(publish)
+		w.store.Advance(w.settings.ClaimTTL + time.Second)
+		w.granted(publish)
+		version := w.effect(publish).Version
+		if _, err := l.UpdateProgress(w.ctx, lease, ledger.ItemProgress{Total: 7}); !errors.Is(err, ledger.ErrLeaseLost) {
+			w.Errorf("UpdateProgress: %v, want ErrLeaseLost", err)
+		}
+		equal(w, "version", w.effect(publish).Version, version)
+	}),
 	lostly("UpdateProgress: recorded, in the record, too [L1]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
 		lease := w.granted(publish)

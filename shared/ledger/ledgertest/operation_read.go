@@ -175,6 +175,22 @@ var operationRead = []ledgerTest{
 			w.Error("they are not in order")
 		}
 	}},
+	{"a bare id means each operation that has it, also one that cannot be read [K1]", func(w *world) {
+		w.register()
+		w.name = nameOf(w, "operations/abc-123")
+		w.register()
+		w.raise(ledger.OperationPath(w.name.Key))
+		for raw, want := range map[string]string{
+			"abc-123": "[batches/abc-123 operations/abc-123]", "unknown": "[]", "batches/unknown": "[batches/unknown]",
+		} {
+			found, err := w.ledger().Find(w.ctx, nameOf(w, raw))
+			if err != nil {
+				w.Fatal(err)
+			}
+			slices.Sort(found)
+			equal(w, raw, fmt.Sprint(found), want)
+		}
+	}},
 	{"what the ledger does not know", func(w *world) {
 		if _, err := w.ledger().Show(w.ctx, "batches/unknown"); !errors.Is(err, ledger.ErrNotFound) {
 			w.Errorf("Show: %v, want ErrNotFound", err)
