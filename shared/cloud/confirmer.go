@@ -18,7 +18,6 @@ func Confirmer(l *ledger.Ledger, settings config.Gemini) *confirm.Confirmer {
 		if err != nil {
 			return nil, err
 		}
-		// The client outlives the request that needs it first.
 		return lookup.NewClient(lookup.Options{APIKey: key, BaseURL: settings.BaseURL})
 	}
 	return confirm.New(confirm.Options{Ledger: l, Gemini: connect, Now: time.Now})

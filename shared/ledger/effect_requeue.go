@@ -12,9 +12,9 @@ const maxRequeueWait = time.Hour
 
 // Requeue publishes an effect to the workers again. It moves the due time before it publishes, so
 // that two passes publish once [R5]. Each unanswered message doubles the wait for the next: with an
-// interval of 5 minutes 5, 10, 20 and 40 minutes, then an hour. A claim is an answer, and so is
-// Decline. Where the message cannot be published the effect is due again at once, for the next
-// pass.
+// interval of 5 minutes 5, 10, 20 and 40 minutes, then an hour. A claim is an answer, and so are the
+// end of an attempt and Decline. Where the message cannot be published the effect is due again at
+// once, for the next pass.
 //
 // ErrConflict: another call has changed the effect; leave it alone. Any other error loses nothing:
 // the effect is due again within an hour.

@@ -25,8 +25,9 @@ func (c *Client) Get(ctx context.Context, resource string, query url.Values) (io
 	return c.send(ctx, http.MethodGet, resource, query, nil)
 }
 
-// Call makes one request, with in as JSON unless it is nil, and reads the answer into answer, as
-// [ReadObject] does. Errors: as Get and ReadObject.
+// Call makes one request, with in as JSON unless it is nil, and reads the answer, a JSON object, into
+// answer, a pointer to a struct. It holds the whole of it: one larger than MaxValueBytes is an error
+// that wraps ErrTooLarge. Other errors: as Get, or about what the answer is.
 func (c *Client) Call(ctx context.Context, method, resource string, query url.Values, in, answer any) error {
 	var text []byte
 	if in != nil {
@@ -40,13 +41,10 @@ func (c *Client) Call(ctx context.Context, method, resource string, query url.Va
 		return err
 	}
 	defer body.Close() //nolint:errcheck // it was read, or cannot be
-	return ReadObject(body, answer)
+	return readObject(body, answer)
 }
 
-// ReadObject reads an answer that is a JSON object into answer, a pointer to a struct. It holds the
-// whole of it: one larger than MaxValueBytes is an error that wraps ErrTooLarge. An error of body is
-// wrapped; any other is about what the answer is.
-func ReadObject(body io.Reader, answer any) error {
+func readObject(body io.Reader, answer any) error {
 	text, err := io.ReadAll(io.LimitReader(body, MaxValueBytes+1))
 	switch {
 	case err != nil:

@@ -50,7 +50,7 @@ func TestCall(t *testing.T) {
 			}
 			if got := r.Method + " " + r.RequestURI + " " + string(body); got != "PATCH /v1beta/"+c.resource+"?q=1 "+c.body ||
 				r.Header.Get("X-Goog-Api-Key") != apiKey || r.Header.Get("Content-Type") != c.kind ||
-				r.Header.Get("Api-Revision") != c.revision {
+				r.Header.Get("Api-Revision") != c.revision || (r.Header.Get("Accept") != "") != (c.revision != "") {
 				t.Errorf("%s with %v", got, r.Header)
 			}
 			_, _ = io.WriteString(w, ` {"a":"b","c":[1]} `)
@@ -104,9 +104,9 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestReadObject: one object is read, of exactly the limit at most. Nothing else is taken for an
+// TestCallAnswer: one object is read, of exactly the limit at most. Nothing else is taken for an
 // object without members.
-func TestReadObject(t *testing.T) {
+func TestCallAnswer(t *testing.T) {
 	t.Parallel()
 	padding := strings.Repeat(" ", api.MaxValueBytes-len(`{"a":"b"}`))
 	for _, c := range []struct {
@@ -122,7 +122,8 @@ func TestReadObject(t *testing.T) {
 		{`{"a":"b"}{}`, nil, "after top-level value"},
 	} {
 		var answer struct{ A string }
-		err := api.ReadObject(strings.NewReader(c.text), &answer)
+		client := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, c.text) })
+		err := client.Call(t.Context(), http.MethodGet, "webhooks/a", nil, nil, &answer)
 		if c.says == "" && (err != nil || answer.A != "b") ||
 			c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) || errors.Is(err, api.ErrInterrupted)) ||
 			c.want != nil && !errors.Is(err, c.want) {

@@ -124,12 +124,26 @@ func (j *JSON) List(item func() error) error {
 	if token != json.Delim('[') {
 		return errors.New("the value is not a list")
 	}
+	return j.items(item)
+}
+
+// Each is List, but skips any other value.
+func (j *JSON) Each(item func() error) error {
+	token, err := j.token()
+	if err != nil || token != json.Delim('[') {
+		return j.skipRest(token, err)
+	}
+	return j.items(item)
+}
+
+// items reads a list whose first token was read.
+func (j *JSON) items(item func() error) error {
 	for j.decoder.More() {
 		if err := item(); err != nil {
 			return err
 		}
 	}
-	_, err = j.token()
+	_, err := j.token()
 	return err
 }
 
@@ -200,6 +214,26 @@ func (j *JSON) Scalar(to *string) error {
 		*to = value.String()
 	}
 	return j.skipRest(token, err)
+}
+
+// Bool reads a value that must be true or false.
+func (j *JSON) Bool(to *bool) error {
+	token, err := j.token()
+	if err != nil {
+		return err
+	}
+	value, ok := token.(bool)
+	if !ok {
+		return errors.New("the value is not true or false")
+	}
+	*to = value
+	return nil
+}
+
+// Raw reads any value into to, as it was written.
+func (j *JSON) Raw(to *json.RawMessage) error {
+	j.meter.read = 0
+	return unexpected(j.decoder.Decode(to))
 }
 
 // A meter fails the reading of a token that is too large, which a decoder would hold.

@@ -156,3 +156,39 @@ func FuzzJSON(f *testing.F) {
 		}
 	})
 }
+
+// TestBool: only true and false decide.
+func TestBool(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{`{"a":true}`: true, `{"a":false}`: false} {
+		var got bool
+		j := api.NewJSON(strings.NewReader(text))
+		if err := j.Document(func(string) error { return j.Bool(&got) }); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{`{"a":"true"}`, `{"a":1}`, `{"a":null}`, `{"a":[true]}`} {
+		got := false
+		j := api.NewJSON(strings.NewReader(text))
+		if err := j.Document(func(string) error { return j.Bool(&got) }); err == nil || got {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+}
+
+// TestRaw: any value, as it was written.
+func TestRaw(t *testing.T) {
+	t.Parallel()
+	var raw json.RawMessage
+	var after string
+	j := api.NewJSON(strings.NewReader(`{"raw": {"a":[1, 2]} ,"after":"b"}`))
+	err := j.Document(func(key string) error {
+		if key == "raw" {
+			return j.Raw(&raw)
+		}
+		return j.Text(&after)
+	})
+	if err != nil || string(raw) != `{"a":[1, 2]}` || after != "b" {
+		t.Errorf("%s, %q, %v", raw, after, err)
+	}
+}

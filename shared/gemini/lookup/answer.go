@@ -3,6 +3,7 @@ package lookup
 import (
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -32,8 +33,8 @@ const (
 	// BadAnswer: an answer that is not what the API promises, such as HTML, or one about another
 	// operation. Malformed inline results alone do not make a batch a bad answer.
 	BadAnswer = "bad-answer"
-	// TooLarge: an answer about a video or an interaction of more than 32 MiB, a page of too many
-	// batches, or a batch with one value of more than 32 MiB. It may have any number of inline results.
+	// TooLarge: an answer with one value of more than 32 MiB, or a page of too many batches. A batch
+	// may have any number of inline results.
 	TooLarge = "too-large"
 	// Indeterminate: Gemini says that the operation is done, but not how it ended, as it did for
 	// live videos.
@@ -121,4 +122,26 @@ func known(state operation.State, updated time.Time, result operation.Result) An
 // unknown returns an inconclusive answer.
 func unknown(failure *LookupError) Answer {
 	return Answer{Reason: failure.Reason, RetryAfter: failure.RetryAfter, Err: failure}
+}
+
+// A reported error is one that Gemini put into its answer.
+type reported struct {
+	there                 bool
+	code, status, message string
+}
+
+// read reads an error. Anything but an object with members is none.
+func (e *reported) read(s *api.JSON) error {
+	return s.Object(func(key string) error {
+		e.there = true
+		switch key {
+		case "code":
+			return s.Scalar(&e.code)
+		case "status":
+			return s.Text(&e.status)
+		case "message":
+			return s.Text(&e.message)
+		}
+		return s.Skip()
+	})
 }

@@ -95,8 +95,7 @@ func TestListStreams(t *testing.T) {
 	}
 }
 
-// TestStreamsNoGiant: one text is held in memory, and so is bounded. So is the whole answer about a
-// video or an interaction, which fails its own look-up only [R6].
+// TestStreamsNoGiant: one text is held in memory, and so is bounded. It fails its own look-up only [R6].
 func TestStreamsNoGiant(t *testing.T) {
 	t.Parallel()
 	part := strings.Repeat("x", 1<<20)

@@ -4,10 +4,10 @@
 // word, after 404, 5xx or HTML, or with an error body under a 200. Only a known terminal state
 // ends an operation [R4].
 //
-// Each kind of operation has a file of its own. Batches are streamed, one by one and in the pages of
-// [Client.ListBatches], which finds those that were never registered [G6]: their inline results can
-// be over 1 GB. A video or an interaction is held in memory and so is bounded: one record cannot
-// exhaust the memory of a pass [R6].
+// Each kind of operation has a file of its own. Answers are streamed, because the inline results of a
+// batch can be over 1 GB: one record cannot exhaust the memory of a pass [R6]. A detail of another
+// type than the API promises hides no state. [Client.ListBatches] finds the batches that were never
+// registered [G6].
 //
 // Every failed request gets its reason in one place, failure.go, from the HTTP status. No error, log
 // line or printed value holds the API key.

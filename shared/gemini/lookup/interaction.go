@@ -13,27 +13,20 @@ import (
 
 // An interaction is what the ledger needs of Gemini's answer.
 type interaction struct {
-	ID      string `json:"id"`
-	Status  string `json:"status"`
-	Created string `json:"created"`
-	Updated string `json:"updated"`
-	Errors  []struct {
-		Code    string `json:"code"`
-		Message string `json:"message"`
-	} `json:"errors"`
-	Webhook struct {
-		UserMetadata json.RawMessage `json:"user_metadata"`
-	} `json:"webhook_config"`
+	id, status, created, updated string
+	failure                      reported
+	metadata                     json.RawMessage
 }
 
 // lookupInteraction looks up one interaction.
 func (c *Client) lookupInteraction(ctx context.Context, name operation.Name, path string) Answer {
 	var i interaction
 	failure := c.get(ctx, name.Resource, path, nil, func(body io.Reader) error {
-		if err := api.ReadObject(body, &i); err != nil {
+		s := api.NewJSON(body)
+		if err := s.Document(func(key string) error { return i.readMember(s, key) }); err != nil {
 			return err
 		}
-		return isAbout(name, i.ID)
+		return isAbout(name, i.id)
 	})
 	if failure != nil {
 		return unknown(failure)
@@ -41,28 +34,56 @@ func (c *Client) lookupInteraction(ctx context.Context, name operation.Name, pat
 	return c.interactionAnswer(name, i)
 }
 
+func (i *interaction) readMember(s *api.JSON, key string) error {
+	switch key {
+	case "id":
+		return s.Text(&i.id)
+	case "status":
+		return s.Text(&i.status)
+	case "created":
+		return s.Text(&i.created)
+	case "updated":
+		return s.Text(&i.updated)
+	case "errors":
+		return s.Each(func() error {
+			if i.failure.there {
+				return s.Skip() // the first says what went wrong
+			}
+			return i.failure.read(s)
+		})
+	case "webhook_config":
+		return s.Object(func(key string) error {
+			if key == "user_metadata" {
+				return s.Raw(&i.metadata)
+			}
+			return s.Skip()
+		})
+	}
+	return s.Skip()
+}
+
 // interactionAnswer returns the answer that an interaction gives.
 func (c *Client) interactionAnswer(name operation.Name, i interaction) Answer {
 	var result operation.Result
-	if len(i.Errors) > 0 {
-		result.ErrorCode, result.ErrorMessage = c.errorTexts(i.Errors[0].Code, i.Errors[0].Message)
+	if i.failure.there {
+		result.ErrorCode, result.ErrorMessage = c.errorTexts(i.failure.code, i.failure.message)
 	}
 	var answer Answer
-	switch state := interactionState(i.Status); {
+	switch state := interactionState(i.status); {
 	case state.Known():
-		if i.Status == incomplete || i.Status == budgetExceeded {
-			result.ErrorCode = i.Status // a failure without an error code [M1]
+		if i.status == incomplete || i.status == budgetExceeded {
+			result.ErrorCode = i.status // a failure without an error code [M1]
 		}
-		answer = known(state, instant(i.Updated), result)
-	case i.Status == "":
+		answer = known(state, instant(i.updated), result)
+	case i.status == "":
 		answer = unknown(c.problem(name.Resource, NoState, "the answer has no status"))
 	default:
 		answer = unknown(
-			c.problem(name.Resource, UnknownState, "status %s is not known", diag.QuoteUpTo(i.Status, maxQuoted)),
+			c.problem(name.Resource, UnknownState, "status %s is not known", diag.QuoteUpTo(i.status, maxQuoted)),
 		)
 	}
-	answer.CreateTime = operation.Instant(instant(i.Created))
-	answer.CorrelationID = gemini.CorrelationOf(i.Webhook.UserMetadata)
+	answer.CreateTime = operation.Instant(instant(i.created))
+	answer.CorrelationID = gemini.CorrelationOf(i.metadata)
 	return answer
 }
 

@@ -77,7 +77,20 @@ func TestLookupInteraction(t *testing.T) {
 		{"R4 empty", ``, lookup.Answer{}, lookup.BadAnswer},
 		{"R4 HTML", `<html>`, lookup.Answer{}, lookup.BadAnswer},
 		{"R4 a list", `[]`, lookup.Answer{}, lookup.BadAnswer},
-		{"R4 status is a number", `{"id":"v1_ChdOdXRo","status":7}`, lookup.Answer{}, lookup.BadAnswer},
+		{"R4 status is a number", `{"id":"v1_ChdOdXRo","status":7}`, lookup.Answer{}, lookup.NoState},
+		{
+			"R4 status in other letters", interaction(`"Status":"completed","\u017ftatus":"completed"`),
+			lookup.Answer{}, lookup.NoState,
+		},
+		{
+			"R4 details of other types hide no end",
+			`{"status":"failed","updated":1700000000,"webhook_config":[],"errors":[{"code":13,"message":{}},null]}`,
+			lookup.Answer{State: operation.Failed, Result: operation.Result{ErrorCode: "13"}}, "",
+		},
+		{
+			"R4 other errors hide no end", `{"status":"failed","errors":"quota"}`,
+			lookup.Answer{State: operation.Failed}, "",
+		},
 		{"R4 cut short", `{"id":"v1_ChdOdXRo","status":"completed"`, lookup.Answer{}, lookup.BadAnswer},
 	} {
 		t.Run(test.name, func(t *testing.T) {

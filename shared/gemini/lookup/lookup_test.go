@@ -116,8 +116,8 @@ func TestAsksOnce(t *testing.T) {
 	}
 }
 
-// TestLookupAsSDK: a look-up is the request that the official SDK makes for the same operation, and
-// finds in the answer what the SDK finds.
+// TestLookupAsSDK: a look-up makes the request that the official SDK makes for the same operation, of
+// the same method, address and revision, and finds in the answer what the SDK finds.
 func TestLookupAsSDK(t *testing.T) {
 	t.Parallel()
 	aVideo := func(ctx context.Context, sdk *genai.Client) (string, error) {

@@ -1,6 +1,7 @@
 package lookup
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"strconv"
@@ -28,31 +29,24 @@ func videoPath(name operation.Name) string {
 
 // A video is what the ledger needs of Gemini's answer.
 type video struct {
-	Name     string         `json:"name"`
-	Done     bool           `json:"done"`
-	Error    map[string]any `json:"error"`
-	Response struct {
-		Generated struct {
-			Samples []struct {
-				Video struct {
-					URI     string `json:"uri"`
-					Encoded string `json:"encodedVideo"`
-				} `json:"video"`
-			} `json:"generatedSamples"`
-			FilteredCount   int      `json:"raiMediaFilteredCount"`
-			FilteredReasons []string `json:"raiMediaFilteredReasons"`
-		} `json:"generateVideoResponse"`
-	} `json:"response"`
+	name     string
+	done     bool
+	failure  reported
+	made     bool
+	uri      string // of the first that was made; "" if it is in the answer
+	filtered string // how many were withheld
+	reasons  []string
 }
 
 // lookupVideo looks up one video.
 func (c *Client) lookupVideo(ctx context.Context, name operation.Name, path string) Answer {
 	var v video
 	failure := c.get(ctx, name.Resource, path, nil, func(body io.Reader) error {
-		if err := api.ReadObject(body, &v); err != nil {
+		s := api.NewJSON(body)
+		if err := s.Document(func(key string) error { return v.readMember(s, key) }); err != nil {
 			return err
 		}
-		return isAbout(name, v.Name)
+		return isAbout(name, v.name)
 	})
 	if failure != nil {
 		return unknown(failure)
@@ -60,33 +54,87 @@ func (c *Client) lookupVideo(ctx context.Context, name operation.Name, path stri
 	return c.videoAnswer(name, v)
 }
 
+func (v *video) readMember(s *api.JSON, key string) error {
+	switch key {
+	case "name":
+		return s.Text(&v.name)
+	case "done":
+		return s.Bool(&v.done)
+	case "error":
+		return v.failure.read(s)
+	case "response":
+		return s.Object(func(key string) error {
+			if key == "generateVideoResponse" {
+				return s.Object(func(key string) error { return v.readResponse(s, key) })
+			}
+			return s.Skip()
+		})
+	}
+	return s.Skip()
+}
+
+func (v *video) readResponse(s *api.JSON, key string) error {
+	switch key {
+	case "generatedSamples":
+		return s.Each(func() error {
+			return s.Object(func(key string) error {
+				if key == "video" {
+					return v.readSample(s)
+				}
+				return s.Skip()
+			})
+		})
+	case "raiMediaFilteredCount":
+		return s.Scalar(&v.filtered)
+	case "raiMediaFilteredReasons":
+		return s.Each(func() error {
+			v.reasons = append(v.reasons, "")
+			return s.Text(&v.reasons[len(v.reasons)-1])
+		})
+	}
+	return s.Skip()
+}
+
+// readSample reads where one video is.
+func (v *video) readSample(s *api.JSON) error {
+	var uri, encoded string
+	err := s.Object(func(key string) error {
+		switch key {
+		case "uri":
+			return s.Text(&uri)
+		case "encodedVideo":
+			return s.Text(&encoded)
+		}
+		return s.Skip()
+	})
+	if !v.made && (uri != "" || encoded != "") {
+		v.made, v.uri = true, uri
+	}
+	return err
+}
+
 // videoAnswer returns the answer that a video gives. Gemini gives no time for a video, so the
 // answer loses every tie [M4].
 func (c *Client) videoAnswer(name operation.Name, v video) Answer {
-	code, message := errorOf(v.Error)
+	code := cmp.Or(v.failure.code, v.failure.status) // a gRPC code, or else a word
 	switch {
-	case !v.Done && len(v.Error) > 0:
-		return unknown(c.problem(name.Resource, NoState, "the answer is an error: %s: %s", code, message))
-	case !v.Done && v.Name == "":
+	case !v.done && v.failure.there:
+		return unknown(c.problem(name.Resource, NoState, "the answer is an error: %s: %s", code, v.failure.message))
+	case !v.done && v.name == "":
 		return unknown(c.problem(name.Resource, NoState, "the answer has no name and no state"))
-	case !v.Done:
+	case !v.done:
 		return known(operation.Running, time.Time{}, operation.Result{})
-	case len(v.Error) > 0:
+	case v.failure.there:
 		state := operation.Failed
 		if code == codeCancelled {
 			state = operation.Cancelled
 		}
-		return c.ended(state, code, message)
+		return c.ended(state, code, v.failure.message)
+	case v.made:
+		return known(operation.Succeeded, time.Time{}, operation.Result{OutputFile: v.uri, Inline: v.uri == ""})
 	}
-	for _, sample := range v.Response.Generated.Samples {
-		if sample.Video.URI != "" || sample.Video.Encoded != "" {
-			return known(operation.Succeeded, time.Time{}, operation.Result{
-				OutputFile: sample.Video.URI, Inline: sample.Video.URI == "",
-			})
-		}
-	}
-	if v.Response.Generated.FilteredCount > 0 {
-		return c.ended(operation.Failed, filtered, strings.Join(v.Response.Generated.FilteredReasons, "; "))
+	if n, err := strconv.Atoi(v.filtered); err == nil && n > 0 {
+		return c.ended(operation.Failed, filtered, strings.Join(v.reasons, "; "))
 	}
 	return unknown(c.problem(name.Resource, Indeterminate, "it is done, and has neither a video nor an error"))
 }
@@ -95,18 +143,4 @@ func (c *Client) videoAnswer(name operation.Name, v video) Answer {
 func (c *Client) ended(state operation.State, code, message string) Answer {
 	code, message = c.errorTexts(code, message)
 	return known(state, time.Time{}, operation.Result{ErrorCode: code, ErrorMessage: message})
-}
-
-// errorOf returns an operation's error. Its code is a gRPC code, or else a word.
-func errorOf(failure map[string]any) (code, message string) {
-	switch value := failure["code"].(type) {
-	case float64:
-		code = strconv.FormatFloat(value, 'f', -1, 64)
-	case string:
-		code = value
-	default:
-		code, _ = failure["status"].(string)
-	}
-	message, _ = failure["message"].(string)
-	return code, message
 }

@@ -105,9 +105,18 @@ func TestLookupVideo(t *testing.T) {
 		{"R6 null", `null`, lookup.Answer{}, lookup.BadAnswer},
 		{
 			"R6 response is a text", video(`,"done":true,"response":{"generateVideoResponse":"` + apiKey + `"}`),
-			lookup.Answer{}, lookup.BadAnswer,
+			lookup.Answer{}, lookup.Indeterminate,
 		},
-		{"R6 samples are a text", generated(`"generatedSamples":"x"`), lookup.Answer{}, lookup.BadAnswer},
+		{"R6 samples are a text", generated(`"generatedSamples":"x"`), lookup.Answer{}, lookup.Indeterminate},
+		{
+			"R4 the count is a text", generated(`"raiMediaFilteredCount":"1","raiMediaFilteredReasons":[7,"unsafe"]`),
+			failed(operation.Failed, "filtered", "; unsafe"), "",
+		},
+		{
+			"R4 odd samples hide no error",
+			video(`,"done":true,"error":{"code":13},"response":{"generateVideoResponse":{"generatedSamples":{}}}`),
+			failed(operation.Failed, "13", ""), "",
+		},
 		{"R4 a sample is null", generated(`"generatedSamples":[null]`), lookup.Answer{}, lookup.Indeterminate},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -36,7 +36,8 @@ type Topic struct {
 }
 
 // publishTimeout bounds how long a message is repeated, also one whose caller's context has ended.
-// The client's default is a minute, and Close waits for it. The sweep publishes what was lost.
+// The client's default is a minute, and Close waits for it. The sweep publishes what was lost. It does
+// not bound how long the first message looks for credentials: the client keeps the context.
 const publishTimeout = 5 * time.Second
 
 // New returns the topic with that name, or with that full name (projects/P/topics/T). It makes its
@@ -127,7 +128,7 @@ func (t *Topic) Close() error {
 	t.mu.Lock()
 	t.closed = true
 	t.mu.Unlock()
-	t.sending.Wait()
+	t.sending.Wait() // after it nothing makes a client
 	if t.client == nil {
 		return nil
 	}
