@@ -47,7 +47,7 @@ func TestLinearizable(t *testing.T) {
 			if missing := f.seen.tooKind(); missing != "" {
 				t.Errorf("the histories prove too little: they have no %s", missing)
 			}
-			t.Log(f.seen)
+			t.Logf("on %s: %v", name, f.seen)
 		})
 	}
 }
@@ -63,7 +63,7 @@ func TestBrokenGuardsAreFound(t *testing.T) {
 			const enough = 20
 			for n := range enough {
 				if !f.round() {
-					t.Logf("found in round %d", n+1)
+					t.Logf("on SQLite, with %s: found in round %d", guard, n+1)
 					return
 				}
 			}
