@@ -40,7 +40,7 @@ func (w *World) before() *ledger.Ledger {
 func OneEffect(workers, replays, crashes int, jumps ...time.Duration) Small {
 	const resource = "batches/000000000000000000000000000000000001"
 	return Small{
-		Crashes: crashes, Jumps: jumps,
+		Crashes: crashes, Jumps: jumps, Pivot: ledger.EffectPath(resource, publishRule),
 		Setup: func(w *World, x *Walking) {
 			name := operation.Name{Key: resource, Resource: resource}
 			l, ctx := w.before(), context.Background()
@@ -62,7 +62,7 @@ func OneEffect(workers, replays, crashes int, jumps ...time.Duration) Small {
 				work("worker", i, ledger.Message{Attempt: 1})
 			}
 			for i := range replays {
-				work("replay", i, ledger.Message{ID: fmt.Sprintf("replay-%d", i+1), By: "operator"})
+				work("replay", i, ledger.Message{ID: fmt.Sprintf("replay %d", i+1), By: "operator"})
 			}
 		},
 	}

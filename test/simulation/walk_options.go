@@ -31,7 +31,7 @@ func (x *Walking) options() []func() {
 		if x.crashes < x.small.Crashes && a.began {
 			arrives = append(arrives, func() { x.die(a, i) }, func() { x.die(a, nil) })
 		}
-		if strings.Contains(label, performs) && x.jumps == len(x.small.Jumps) {
+		if x.unseen(label) || x.follows(a, label) {
 			return arrives
 		}
 		options = append(options, arrives...)
@@ -39,7 +39,7 @@ func (x *Walking) options() []func() {
 	if len(options) == 0 {
 		return nil
 	}
-	if x.jumps < len(x.small.Jumps) {
+	if !x.timeless() {
 		options = append(options, func() { x.jumps++; time.Sleep(x.small.Jumps[x.jumps-1]) })
 	}
 	return options
@@ -52,20 +52,6 @@ func (x *Walking) stateOf(p *process) *actorState {
 		}
 	}
 	return nil
-}
-
-// waits reports whether another process of the same group must begin first. Which of them does
-// makes no difference.
-func (x *Walking) waits(a *actorState) bool {
-	for _, other := range x.actors {
-		if other == a {
-			return false
-		}
-		if other.group == a.group && !other.began {
-			return true
-		}
-	}
-	return false
 }
 
 // die lets a process die. If last is not nil this call arrives, and no other.
@@ -90,25 +76,18 @@ const (
 	performs = ": perform "
 )
 
-// doomed reports whether a call is a commit that can only be refused: a document has changed since
-// it was read, and no token comes back. It changes nothing whenever it arrives, so it arrives
-// first.
-func (x *Walking) doomed(a *actorState, label string) bool {
-	_, text, isCommit := strings.Cut(label, commits)
-	if !isCommit || x.w.store.flaw != Sound {
-		return false
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.ContainsFunc(a.writes[text], func(w ledger.Write) bool {
-		return x.w.store.documents[w.Path].version() != w.Token
-	})
-}
-
 // A hand is a process's client of the store, which keeps what is on its way.
 type hand struct {
 	connection
 	state *actorState
+}
+
+// commit returns the writes of a call that is a commit; none of any other call.
+func (a *actorState) commit(label string) []ledger.Write {
+	_, text, _ := strings.Cut(label, commits)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.writes[text]
 }
 
 // Commit is the connection's.

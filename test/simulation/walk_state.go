@@ -19,10 +19,12 @@ type actorState struct {
 	process *process
 	group   string // of processes that do the same
 	began   bool   // one of its calls has arrived
-	// past is what it asked and was answered. Of a try that lost a race only that it did is kept:
-	// the next one reads all again. beforeTry is the past before the try, while it has only read.
+	// past is what it asked and was answered, and when. Of a try that lost a race only that it did is
+	// kept: the next one reads all again. beforeTry is the past before the try, while the process has
+	// only read, one call at a time.
 	past, beforeTry uint64
 	onlyRead        bool
+	reads           int // of the try
 
 	mu     sync.Mutex
 	done   bool
@@ -34,35 +36,49 @@ type actorState struct {
 func (x *Walking) arrive(i *item, a *actorState, label string) {
 	x.take(i)
 	x.picked = 0
-	store, before := x.documents(), x.w.store.commits
+	store, before, now := x.documents(), x.w.store.commits, uint64(time.Now().UnixNano())
 	i.run()
 	if a == nil {
 		return
 	}
 	a.began = true
+	if x.w.gate.busy(a.process) { // with two calls at once it is not told which try each is of
+		a.onlyRead = false
+		defer func() { a.onlyRead = false }()
+	}
 	switch {
 	case strings.Contains(label, commits):
-		x.committed(a, x.w.store.commits > before)
+		a.reads = 0
+		if x.small.Pivot != "" && !x.writesPivot(a.commit(label)) {
+			x.w.check.violated("%s does not write %s, on which the walk relies", label, x.small.Pivot)
+		}
+		x.committed(a, x.w.store.commits > before, now)
 	case strings.Contains(label, performs):
-		a.onlyRead = false
-		a.past = mix(a.past, label, x.picked)
+		a.onlyRead, a.reads = false, 0
+		a.past = mix(a.past, label, x.picked, now)
 	default:
 		if !a.onlyRead {
-			a.beforeTry, a.onlyRead = a.past, true
+			a.beforeTry, a.onlyRead, a.reads = a.past, true, 0
 		}
-		a.past = mix(a.past, label, store, uint64(time.Now().UnixNano()))
+		a.reads++
+		a.past = mix(a.past, label, store, now)
 	}
 }
 
-func (x *Walking) committed(a *actorState, won bool) {
+func (x *Walking) committed(a *actorState, won bool, now uint64) {
 	switch {
 	case won:
-		a.past, a.onlyRead = mix(a.past, "won"), false
+		a.past, a.onlyRead = mix(a.past, "won", now), false
 	case a.onlyRead:
-		a.past = mix(a.beforeTry, "again")
+		a.past = mix(a.beforeTry, "again", now)
 	default:
-		a.past = mix(a.past, "lost")
+		a.past = mix(a.past, "lost", now)
 	}
+}
+
+// busy reports whether a call of a process is on its way.
+func (g *gate) busy(p *process) bool {
+	return slices.ContainsFunc(g.items, func(i *item) bool { return i.of == p })
 }
 
 // take takes an item out of what can happen.
@@ -82,7 +98,10 @@ func (x *Walking) state() uint64 {
 		}
 		hash = mix(hash, "", past)
 	}
-	for _, r := range x.w.receiver.receipts { // in any order
+	for _, i := range x.w.gate.items { // in any order, like what the receiver got
+		hash += mix(1, i.label())
+	}
+	for _, r := range x.w.receiver.receipts {
 		hash += mix(0, r.payload, uint64(r.fence))
 	}
 	return hash
