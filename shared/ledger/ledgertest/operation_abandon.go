@@ -132,7 +132,9 @@ var operationAbandon = join([]ledgerTest{
 		first := w.waive(publish)
 		w.waivedForGood()
 		w.store.Advance(time.Hour)
+		version := w.effect(publish).Version
 		equal(w, "the first stands", w.waive(publish), first)
+		equal(w, "version", w.effect(publish).Version, version)
 		equal(w, "claim", w.claim(publish).Verdict, ledger.Dead)
 		// A record that is created again shows it as waived.
 		w.delete(ledger.OperationPath(w.name.Key))
