@@ -195,18 +195,6 @@ func (d *document) matches(q ledger.Query) bool {
 	return !slices.ContainsFunc(q.Where, func(equal ledger.Equal) bool { return fields[equal.Field] != equal.Value })
 }
 
-// expire deletes what may be deleted now, as a TTL policy does.
-func (s *store) expire() (deleted int) {
-	now := s.now()
-	for path, d := range s.documents {
-		if !d.times.ExpireAt.IsZero() && d.times.ExpireAt.Before(now) {
-			delete(s.documents, path)
-			deleted++
-		}
-	}
-	return deleted
-}
-
 // An observer is the store as it is, for a ledger that only reads it: outside of the gate, at no cost.
 type observer struct{ *store }
 
