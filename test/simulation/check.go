@@ -20,13 +20,15 @@ type checker struct {
 	writes *ledgertest.Checked
 	fences map[ledger.Path]int64
 
+	holders map[ledger.Path]string // the request that holds an effect, or held it last
+
 	mu         sync.Mutex
 	accepted   map[string]bool // by the id of the delivery
 	violations []string
 }
 
 func newChecker(w *World) *checker {
-	c := &checker{w: w, fences: map[ledger.Path]int64{}, accepted: map[string]bool{}}
+	c := &checker{w: w, fences: map[ledger.Path]int64{}, accepted: map[string]bool{}, holders: map[ledger.Path]string{}}
 	c.writes = ledgertest.Check(complaints{c: c}, accepting{})
 	return c
 }
@@ -55,7 +57,7 @@ type accepting struct{ ledger.Store }
 func (accepting) Commit(context.Context, ...ledger.Write) ([]ledger.Token, error) { return nil, nil }
 
 // commit checks a commit before it is made.
-func (c *checker) commit(s *store, writes []ledger.Write) {
+func (c *checker) commit(s *store, by string, writes []ledger.Write) {
 	_, _ = c.writes.Commit(context.Background(), writes...) // it accepts all, and complains by itself
 	for _, w := range writes {
 		before := s.documents[w.Path]
@@ -70,6 +72,7 @@ func (c *checker) commit(s *store, writes []ledger.Write) {
 		case ledger.Effect:
 			was, _ := dataOf[ledger.Effect](before)
 			c.effect(w.Path, was, after)
+			c.holder(w.Path, by, was, after)
 		case nil:
 			if was, ok := dataOf[ledger.Intent](before); w.Path.Collection() != ledger.PassesCollection &&
 				(!ok || was.State == ledger.IntentBound) {
@@ -135,6 +138,17 @@ func (c *checker) effect(path ledger.Path, was, is ledger.Effect) {
 		return r.key == is.IdempotencyKey && r.fence == is.Fence
 	}) {
 		c.violated("%s is DONE by fence %d, which the receiver never saw [S4]", path, is.Fence)
+	}
+}
+
+// holder checks that only the request which was granted a claim extends or ends it.
+func (c *checker) holder(path ledger.Path, by string, was, is ledger.Effect) {
+	switch {
+	case is.State == ledger.EffectClaimed && is.Owner != was.Owner:
+		c.holders[path] = by
+	case was.State == ledger.EffectClaimed && is.Fence == was.Fence && by != c.holders[path] &&
+		!is.ClaimableAt.Equal(was.ClaimableAt):
+		c.violated("%s, which %s holds, is ended or extended by %s [S6]", path, c.holders[path], by)
 	}
 }
 

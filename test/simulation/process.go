@@ -147,7 +147,7 @@ func (c connection) Commit(ctx context.Context, writes ...ledger.Write) ([]ledge
 	err := c.send(ctx, &call{
 		label: func() string { return c.name + ": commit " + written(writes) }, fates: commitFates,
 		unavailable: errUnavailable,
-		do:          func() (err error) { tokens, err = c.w.store.commit(&c.cost, writes); return err },
+		do:          func() (err error) { tokens, err = c.w.store.commit(&c.cost, c.name, writes); return err },
 	})
 	if err != nil {
 		return nil, err

@@ -87,14 +87,14 @@ func (d *document) read(flaw Flaw) ledger.Document {
 	})
 }
 
-func (s *store) commit(c *cost, writes []ledger.Write) ([]ledger.Token, error) {
+func (s *store) commit(c *cost, by string, writes []ledger.Write) ([]ledger.Token, error) {
 	c.calls++
 	for _, w := range writes {
 		if !s.flaw.holds(s.documents[w.Path], w) {
 			return nil, fmt.Errorf("simulated: %s: %w", w.Path, ledger.ErrConflict)
 		}
 	}
-	s.check.commit(s, writes)
+	s.check.commit(s, by, writes)
 	s.commits++
 	tokens := make([]ledger.Token, len(writes))
 	for i, w := range writes {

@@ -18,7 +18,7 @@ type direct struct{ observer }
 
 // Commit is the store's.
 func (d direct) Commit(_ context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
-	return d.commit(&cost{}, writes)
+	return d.commit(&cost{}, "the script", writes)
 }
 
 // before returns a ledger over the store without the gate.
