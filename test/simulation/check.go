@@ -171,7 +171,7 @@ var (
 
 // within checks the cost of a call against the published one.
 func (c *checker) within(a *actor, what string, most cost) {
-	ordinary := !a.disturbed && a.process.frozen.IsZero()
+	ordinary := !a.disturbed.Load() && a.process.frozen.IsZero()
 	if is := a.cost; ordinary && (is.calls > most.calls || is.reads > most.reads || is.writes > most.writes) {
 		c.violated("%s: %s cost %+v, and %+v is published", a.name, what, is, most)
 	}

@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/opledger/opledger/shared/effect"
@@ -48,7 +49,7 @@ type actor struct {
 	name    string
 	cost    cost
 	// disturbed: a call was not answered in the ordinary way, so that its cost is not the published one.
-	disturbed bool
+	disturbed atomic.Bool
 }
 
 // serve runs a request in a process.
@@ -110,7 +111,7 @@ func (a *actor) submitter() *submit.Submitter {
 func (a *actor) send(ctx context.Context, c *call) error {
 	err := a.w.gate.send(ctx, a, c)
 	if err != nil {
-		a.disturbed = true
+		a.disturbed.Store(true)
 	}
 	return err
 }

@@ -43,7 +43,7 @@ func (r *receiver) perform(ctx context.Context, a *actor, task effect.Task) erro
 		case declined:
 			g.reply(send, effect.Permanent(errDeclined))
 		case hours: // the lease is extended meanwhile, which costs more
-			a.disturbed = true
+			a.disturbed.Store(true)
 			g.replyLater(send, send.do(), takesLong)
 		case stopped:
 			if g.choose(Orphan, 2) == 1 {
