@@ -1,49 +1,51 @@
 // Package simulation runs the protocol as a small world, in which one seed is one schedule. Three
-// processes serve one to three jobs, from their submission to the end of their effects, while calls
-// fail, processes die and stand still, messages are lost and doubled, and clocks differ. Then the
-// faults end, and the world must come to rest with everything done.
+// processes serve one to three jobs, from their submission to the end of their effects, while
+// calls fail, processes die and stand still, messages are lost and doubled, and clocks differ.
+// Then the faults end, and the world must come to rest with everything done.
 //
 // # What is real and what is simulated
 //
-// Real: the ledger, the effect runner, the reconcile pass, the submitter, the client of Gemini's API.
+// Real: the ledger, the effect runner, the reconcile pass, the submitter, the client of Gemini's
+// API.
 //
 // Simulated, with the semantics that the ledger relies on and no others:
 //
-//   - the store: atomic commits with preconditions, reads and queries of one instant, tokens that never
-//     come back, and a clock of its own. What was read may be old when it arrives; a commit whose
-//     answer is lost was made, was not made, or is made later.
-//   - Gemini: jobs that run and end, a list of them, events that carry the submitter's id. It may not
-//     find what it has, answer what was true minutes ago, or ask for patience (429).
+//   - the store: atomic commits with preconditions, reads and queries of one instant, tokens that
+//     never come back, and a clock of its own. What was read may be old when it arrives; a commit
+//     whose answer is lost was made, was not made, or is made later.
+//   - Gemini: jobs that run and end, a list of them, events that carry the submitter's id. It may
+//     not find what it has, answer what was true minutes ago, or ask for patience (429).
 //   - the topic: messages are delivered at least once, late, in any order; it may lose one.
 //   - the receivers of effects: each request is counted. It may arrive after its sender gave up.
-//   - the processes: one dies before or after any call, stands still for longer than a lease, or is
-//     told to stop. Each request has a ledger of its own: no memory that requests share is relied on.
+//   - the processes: one dies before or after any call, stands still for longer than a lease, or
+//     is told to stop. Each request has a ledger of its own: no memory that requests share is
+//     relied on.
 //   - the clocks: the store's, Gemini's and the submitters' differ by minutes. The processes' own
 //     clocks measure durations alone [M4].
 //
 // # One seed, one schedule
 //
-// Every call that leaves a process waits at one gate (gate.go). When all goroutines of the bubble of
-// testing/synctest wait, a [Chooser] decides which of the waiting calls goes next, and what becomes
-// of it (fate.go). Nothing else decides anything: nonces and random pauses follow from the step, and
-// calls that arrive between two steps are sorted. So the list of choices is the schedule. A mutex that
-// is held during a call stops the bubble, and the test until its -timeout: a caller that waits for it could
-// not end with its context.
+// Every call that leaves a process waits at one gate (gate.go). When all goroutines of the bubble
+// of testing/synctest wait, a [Chooser] decides which of the waiting calls goes next, and what
+// becomes of it (fate.go). Nothing else decides anything: nonces and random pauses follow from the
+// step, and calls that arrive between two steps are sorted. So the list of choices is the
+// schedule. A mutex that is held during a call stops the bubble, and the test until its -timeout:
+// a caller that waits for it could not end with its context.
 //
 // # Invariants
 //
 // In the step of each commit (check.go): what ledgertest.Check demands of documents, among it that
-// nothing is due and expires, and that what is open is due [L3, R5]; a state never goes back [M3, M5,
-// M9]; versions count each write [M6]; fences rise, and a claim is seized only past its lease [S2,
-// S6]; DONE is final, and recorded only for what its claim performed [S2, S4]; keys and payloads are
-// frozen [K4]; an operation is looked up when it is due [R6].
+// nothing is due and expires, and that what is open is due [L3, R5]; a state never goes back [M3,
+// M5, M9]; versions count each write [M6]; fences rise, and a claim is seized only past its lease
+// [S2, S6]; DONE is final, and recorded only for what its claim performed [S2, S4]; keys and
+// payloads are frozen [K4]; an operation is looked up when it is due [R6].
 //
 // At rest (check_end.go): every job whose submitter registered it, or recorded its intent, is
-// registered, has the end that Gemini reports and its effect [L2, G6, R2]; no job was submitted twice
-// [G6]; each effect is DONE and was performed, or is DEAD and in the list [S2, S4]; it was performed
-// at most once for each claim, with the same bytes [S3, K4], and not by a claim after its end; what
-// is stuck has its alert [R4]; Gemini was asked no more often than the record counts [R3]. Calls that
-// nothing disturbed cost no more than test/README.md publishes.
+// registered, has the end that Gemini reports and its effect [L2, G6, R2]; no job was submitted
+// twice [G6]; each effect is DONE and was performed, or is DEAD and in the list [S2, S4]; it was
+// performed at most once for each claim, with the same bytes [S3, K4], and not by a claim after
+// its end; what is stuck has its alert [R4]; Gemini was asked no more often than the record counts
+// [R3]. Calls that nothing disturbed cost no more than test/README.md publishes.
 //
 // # To repeat a seed
 //

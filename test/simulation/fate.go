@@ -39,6 +39,8 @@ const (
 	frozenFor = 11*time.Minute + 131*time.Millisecond // longer than a lease
 	takesLong = 16*time.Minute + 173*time.Millisecond
 	staleBy   = 5 * time.Minute
+
+	listStaleBy = 3 * time.Minute
 )
 
 // The fates of the kinds of calls.

@@ -139,7 +139,7 @@ func (s *service) serve(a *actor, r *http.Request) (*http.Response, error) {
 	ask.handle = func(f fate) bool {
 		switch f {
 		case stale:
-			body = s.answer(path, s.now().Add(-staleBy))
+			body = s.answer(path, s.now().Add(-staleFor(path)))
 		case missing:
 			status = http.StatusNotFound
 		case busy:
@@ -162,6 +162,15 @@ func (s *service) serve(a *actor, r *http.Request) (*http.Response, error) {
 	answer.Body = io.NopCloser(strings.NewReader(string(body)))
 	answer.Header.Set("Content-Type", "application/json")
 	return answer, nil
+}
+
+// staleFor returns how old a stale answer is. The submitter relies on a list that has what was created
+// five minutes ago [G6]; an answer about one job may be older.
+func staleFor(path string) time.Duration {
+	if path == string(operation.Batches) {
+		return listStaleBy
+	}
+	return staleBy
 }
 
 // answer returns what Gemini says of a resource at a time; nil where it has none of that name.
