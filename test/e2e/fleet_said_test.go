@@ -11,6 +11,10 @@ func operationOf(key string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(key, "gemini:"), "#publish")
 }
 
+// cutOff is here the outcome of an attempt that was ended before its answer came, because its lease
+// could not be extended.
+const cutOff = "cut off"
+
 // mayRepeat reports whether the ledger could not learn how the attempt of a process at the effect
 // of that key ended: the process was killed before it said so or its commit was made, its lease was
 // lost, it could not reach the ledger, or it was told to stop.
@@ -18,7 +22,8 @@ func (f *fleet) mayRepeat(id, key string) bool {
 	p := f.find(id)
 	said := p.about(operationOf(key))
 	if slices.ContainsFunc(said, func(outcome string) bool {
-		return outcome == "lease-lost" || outcome == "error" || outcome == "continued" && p.isLeaving()
+		unknown := []string{"lease-lost", "error", "unrecorded", cutOff}
+		return slices.Contains(unknown, outcome) || outcome == "continued" && p.isLeaving()
 	}) {
 		return true
 	}

@@ -131,7 +131,11 @@ func (p *process) logged(text string) {
 		}
 		p.log, p.raw = append(p.log, line), append(p.raw, text)
 		if line.Event == "effect" {
-			p.outcomes[line.Operation] = append(p.outcomes[line.Operation], line.Outcome)
+			outcome := line.Outcome
+			if strings.Contains(line.Error, "the lease ends and could not be extended") {
+				outcome = cutOff
+			}
+			p.outcomes[line.Operation] = append(p.outcomes[line.Operation], outcome)
 		}
 	} else if !strings.HasPrefix(text, "opledger: the ledger is in ") {
 		p.noise = append(p.noise, text)
