@@ -47,6 +47,9 @@ func TestLinearizable(t *testing.T) {
 			if missing := f.seen.tooKind(); missing != "" {
 				t.Errorf("the histories prove too little: they have no %s", missing)
 			}
+			if f.seen.tooVague() {
+				t.Errorf("the histories prove too little: %v", f.seen)
+			}
 			t.Logf("on %s: %v", name, f.seen)
 		})
 	}

@@ -74,6 +74,9 @@ func (s *tally) tooKind() string {
 	return strings.Join(missing, ", ")
 }
 
+// tooVague reports whether so many answers are unknown that the histories prove little.
+func (s *tally) tooVague() bool { return s.unknown > s.calls/10 }
+
 func (s tally) String() string {
 	return fmt.Sprintf("%d histories of %d calls, %d of them unknown, %d processes killed; answers: %v",
 		s.histories, s.calls, s.unknown, s.kills, s.of)

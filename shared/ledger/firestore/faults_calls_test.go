@@ -150,6 +150,9 @@ func (c faultCall) through(
 	defer s.end()
 	value, err := c.act(w)
 	w.ctx = t.Context()
+	if s.injected == 0 {
+		t.Errorf("the fault was not met, and the call ended with %v", err)
+	}
 	c.judge(t, fault, err)
 	if err == nil && !fault.isLate() && resultText(value) != want.result {
 		t.Errorf("the result is\n%s\nwant\n%s", resultText(value), want.result)
