@@ -127,7 +127,8 @@ func TestConsoleActs(t *testing.T) {
 	press(pressed{"replay", "batches/page", "log"}, "effect log of batches/page was started by this process")
 	page := f.become("batches/page", "log", ledger.EffectDone)
 	press(pressed{"rerun", "batches/page", "log"}, "effect log of batches/page was started by this process")
-	press(pressed{"resolve", "batches/page4", ""}, "the two ends of batches/page4 resolved by "+who+" at ")
+	press(pressed{"resolve", "batches/page4", ""}, "the two ends of batches/page4, SUCCEEDED and FAILED, resolved by "+who+
+		" at ")
 	press(pressed{"retry", "msg_3", ""}, "msg_3: applied (advanced); batches/page3 is SUCCEEDED")
 	f.become("batches/page3", "log", ledger.EffectDone)
 	if log := stop(); strings.Contains(log, "ERROR") {
@@ -148,7 +149,7 @@ func TestConsoleActs(t *testing.T) {
 	}
 	for n, decided := range map[string]func(operation.Record) operation.Abandonment{
 		"3": func(r operation.Record) operation.Abandonment { return *r.Abandoned },
-		"4": func(r operation.Record) operation.Abandonment { return *r.ConflictResolved },
+		"4": func(r operation.Record) operation.Abandonment { return r.ConflictResolved["FAILED"].Abandonment },
 	} {
 		f.with(func(ctx context.Context, l *ledger.Ledger) error {
 			page, err := l.Record(ctx, operation.Key("batches/page"+n))

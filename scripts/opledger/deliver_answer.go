@@ -117,6 +117,8 @@ func dropped(key string, reason operation.Reason) string {
 		return key + " has gone further than that, and does not go back"
 	case operation.StaleOrEqualUpdateTime:
 		return key + " was known to be in that state, at that time or later; nothing changes"
+	case operation.TerminalConflict:
+		return key + " had ended in another state, which stays, and an operator has resolved that"
 	default:
 		return fmt.Sprintf("nothing changes (%s)", reason)
 	}

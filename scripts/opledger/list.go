@@ -34,10 +34,10 @@ func newList(outside environment) *cobra.Command {
 		Short: "List operations, newest first",
 		Long: "Lists operations, newest first. --pending lists those that have not ended, and why. --dead lists\n" +
 			"the dead effects, also of alerts, with when and why each died. --conflict lists operations that ended in\n" +
-			"two ways: the first end stands, and the other is beside it. --intents lists what submitters\n" +
-			"announced and no operation has been found for. On a terminal rows are cut to its width and times are\n" +
-			"relative; --wide shows all. A document that cannot be read, or that another program wrote, is left\n" +
-			"alone and has a row that says so.",
+			"two ways, until resolve records that they are dealt with: the first end stands, and the other is\n" +
+			"beside it. --intents lists what submitters announced and no operation has been found for. On a\n" +
+			"terminal rows are cut to its width and times are relative; --wide shows all. A document that cannot\n" +
+			"be read, or that another program wrote, is left alone and has a row that says so.",
 		Example: "  opledger list\n" +
 			"  opledger list --state FAILED,EXPIRED --job-kind 'nightly-*' --json\n" +
 			"  opledger list --pending --watch\n" +
@@ -66,7 +66,8 @@ func newList(outside environment) *cobra.Command {
 		"only pending operations, in the order of their next look-up")
 	flags.BoolVar(&q.filter.Dead, "dead", false, "dead effects, also those of alerts")
 	flags.BoolVar(&q.filter.Conflict, "conflict", false,
-		"operations for which an event named another end than the one that stands, the newest first")
+		"operations for which an event named another end than the one that stands, the newest first;\n"+
+			"without those that were resolved")
 	flags.BoolVar(&q.intents, "intents", false,
 		"the intents that wait for their operation, in the order of their next search")
 	flags.IntVar(&q.filter.Limit, "limit", 50, "at most this many operations or intents")

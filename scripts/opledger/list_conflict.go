@@ -9,10 +9,11 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// printConflicts prints the operations that ended in two ways: the end that stands, and the other.
+// printConflicts prints the operations that ended in two ways, and that no operator has resolved: the
+// end that stands, and the other.
 func printConflicts(w io.Writer, s screen, page ledger.Page[operation.Record]) error {
 	if len(page.Items)+len(page.Broken) == 0 {
-		_, err := fmt.Fprintln(w, "no operation ended in two ways")
+		_, err := fmt.Fprintln(w, "no conflict waits for an operator")
 		return err
 	}
 	rows := make([][]any, len(page.Items))

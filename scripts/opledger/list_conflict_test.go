@@ -40,7 +40,8 @@ func TestListConflicts(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	f.register("batches/a", "batches/b")
-	cli(t, nil, "list", "--conflict", "--store", f.store()).want(t, exitDone).says(t, "no operation ended in two ways\n")
+	cli(t, nil, "list", "--conflict", "--store", f.store()).want(t, exitDone).
+		says(t, "no conflict waits for an operator\n")
 	f.endTwice("batches/a")
 	s := cli(t, nil, "list", "--conflict", "--store", f.store()).want(t, exitDone)
 	row := regexp.MustCompile(`\nbatches/a +SUCCEEDED +\w+ +` + localPattern + ` +FAILED +webhook +` + localPattern)
@@ -48,7 +49,7 @@ func TestListConflicts(t *testing.T) {
 		t.Errorf("%s", s.out)
 	}
 	cli(t, nil, "list", "--conflict", "--state", "FAILED", "--store", f.store()).want(t, exitDone).
-		says(t, "no operation ended in two ways\n")
+		says(t, "no conflict waits for an operator\n")
 	cli(t, nil, "list", "--conflict", "--dead", "--store", f.store()).want(t, exitUsage)
 	cli(t, nil, "show", "batches/a", "--store", f.store()).want(t, exitDone).
 		says(t, "FAILED was reported by webhook on ", "and not applied: SUCCEEDED stands")

@@ -24,7 +24,7 @@ func withRemedy(err error) error {
 	case errors.Is(err, ledger.ErrUnregistered):
 		return fmt.Errorf("%w; opledger register NAME registers it", err)
 	case errors.Is(err, ledger.ErrNoConflict):
-		return fmt.Errorf("%w; opledger list --conflict shows those that did", err)
+		return fmt.Errorf("%w; opledger list --conflict shows those that have one", err)
 	case errors.Is(err, ledger.ErrNewer):
 		return fmt.Errorf("%w; use that revision, or a later one", err)
 	default:

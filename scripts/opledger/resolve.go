@@ -18,9 +18,10 @@ func newResolve(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resolve NAME --reason TEXT",
 		Short: "Record that an operation which ended in two ways was dealt with",
-		Long: "Records that you have dealt with an operation which ended in two ways: who, when and why. It leaves\n" +
-			"list --conflict, and status needs no operator for it. The first end stands as before, the record keeps\n" +
-			"the other, and no effect runs. A report of a further, different end is a new conflict.",
+		Long: "Records that you have dealt with an operation which ended in two ways: who, when and why. It names\n" +
+			"both ends. It leaves list --conflict, and status needs no operator for it. The first end stands as\n" +
+			"before, the record keeps the other, and no effect runs. The same end reported again is dropped, and a\n" +
+			"further, different one is a new conflict.",
 		Example: "  opledger resolve batches/abc123 --reason 'SUCCEEDED is true, as Gemini says'",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,12 +37,18 @@ func newResolve(outside environment) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				stands, words, err := (&actions.Actions{Ledger: w.Ledger}).Resolve(cmd.Context(), key, d)
+				seen, err := w.Ledger.Record(cmd.Context(), key)
+				if err != nil {
+					return withRemedy(err)
+				}
+				stands, words, err := (&actions.Actions{Ledger: w.Ledger}).Resolve(cmd.Context(), seen, d)
 				switch {
 				case err != nil:
 					return withRemedy(err)
 				case outside.json:
-					return printJSON(outside.out, resolvedJSON{key, stands.Abandonment, stands.Recorded})
+					return printJSON(outside.out, resolvedJSON{
+						key, seen.State, seen.ConflictState, stands.Abandonment, stands.Recorded,
+					})
 				}
 				_, err = fmt.Fprintln(outside.out, words)
 				return err
@@ -57,6 +64,8 @@ func newResolve(outside environment) *cobra.Command {
 // A resolvedJSON is the resolution that stands as JSON, and whether it is this one.
 type resolvedJSON struct {
 	Operation operation.Key         `json:"operation"`
+	Stands    operation.State       `json:"stands"`
+	Other     operation.State       `json:"other"`
 	Resolved  operation.Abandonment `json:"resolved"`
 	Recorded  bool                  `json:"recorded"`
 }

@@ -51,12 +51,12 @@ type Receipt struct {
 // it returns without an error the decision is durable [W3].
 //
 // A delivery that was ingested before is a Duplicate and writes nothing [W4]. An event that the
-// reducer drops leaves its delivery document and nothing else; a Conflict is noted in the record, too
-// [M5]. One that it applies changes the record, leaves its delivery and plans the effects of the new
-// state, in one commit; then their messages are published. An unknown operation becomes an
-// unregistered record, which runs no effect [W5]. Where an intent waits for the event's correlation
-// id, the commit registers the operation and binds the intent to it, whatever the reducer decides
-// about the event itself [G6].
+// reducer drops leaves its delivery document and nothing else; a Conflict is noted in the record, too,
+// and an end that an operator has resolved is Dropped [M5]. One that it applies changes the record,
+// leaves its delivery and plans the effects of the new state, in one commit; then their messages are
+// published. An unknown operation becomes an unregistered record, which runs no effect [W5]. Where an
+// intent waits for the event's correlation id, the commit registers the operation and binds the intent
+// to it, whatever the reducer decides about the event itself [G6].
 //
 // An event under another name than the operation that was registered with its correlation id is
 // about that operation only where Gemini did not issue the name. Otherwise it is about the
@@ -220,6 +220,7 @@ func (c *ingestion) decide(e operation.Event, at reading) (decision, error) {
 		d.rec, d.intents = rec, append(d.intents, write)
 	}
 	reduced := operation.Reduce(d.rec, e, l.settings.Transitions)
+	_, resolved := d.rec.Resolution(e.State)
 	d.applied = reduced.Applied
 	d.receipt = Receipt{
 		Key: e.Key, Reason: reduced.Reason, Registered: d.rec.Registered, State: d.rec.State,
@@ -229,7 +230,7 @@ func (c *ingestion) decide(e operation.Event, at reading) (decision, error) {
 	switch {
 	case reduced.Applied:
 		d.receipt.Outcome = Applied
-	case reduced.Reason == operation.TerminalConflict:
+	case reduced.Reason == operation.TerminalConflict && !resolved:
 		d.receipt.Outcome = Conflict
 	default:
 		d.receipt.Outcome = Dropped

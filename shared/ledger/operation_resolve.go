@@ -3,47 +3,65 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// ErrNoConflict: no event has named another end than the one that stands.
-var ErrNoConflict = errors.New("it did not end in two ways")
+// The errors of ResolveConflict.
+var (
+	// ErrNoConflict: the record has no other end beside the one that stands.
+	ErrNoConflict = errors.New("its record has no other end that waits for an operator")
+	// ErrEndsChanged: the operator has not seen the ends that the record has now.
+	ErrEndsChanged = errors.New("another end was reported meanwhile; look at it first")
+)
 
-// ResolveConflict records that an operator has dealt with the two ends of an operation [M5]. The end
-// that stands does not change, and no effect runs. The conflict leaves the lists, and the record
-// keeps the other end. A further, different end is a new conflict. It returns the resolution that
-// stands: of several the first. Calling it again is safe.
+// ResolveConflict records that an operator has dealt with the two ends of an operation [M5], as they
+// are in seen, the record that the operator saw. The end that stands does not change, and no effect
+// runs. The conflict leaves the lists, and the record keeps the other end. The same end again is no
+// news, and a further, different one is a new conflict. It returns the resolution that stands: of
+// several about one end the first. Calling it again is safe.
 //
-// Errors: ErrNotFound; ErrNoConflict; ErrNoReason; else as Ingest.
+// Errors: ErrNotFound; ErrNoConflict; ErrEndsChanged; ErrNoReason; else as Ingest.
 func (l *Ledger) ResolveConflict(
-	ctx context.Context, key operation.Key, a Abandonment,
-) (operation.Abandonment, error) {
-	var stands operation.Abandonment
-	err := l.decide(ctx, "resolving the conflict of "+string(key), func(int) error {
-		snapshot, err := l.store.Get(ctx, OperationPath(key))
+	ctx context.Context, seen operation.Record, a Abandonment,
+) (operation.Resolution, error) {
+	var stands operation.Resolution
+	err := l.decide(ctx, "resolving the conflict of "+string(seen.Key), func(int) error {
+		snapshot, err := l.store.Get(ctx, OperationPath(seen.Key))
 		if err != nil {
 			return err
 		}
 		doc, now := snapshot.Documents[0], snapshot.ReadTime
 		rec, err := readRecord(doc)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
+		}
+		before, resolved := rec.Resolution(seen.ConflictState)
+		switch {
 		case a.Why == "":
 			return ErrNoReason
 		case !doc.Exists():
 			return ErrNotFound
-		case rec.Resolved(): // before, perhaps by this call, whose answer was lost
-			stands = *rec.ConflictResolved
+		case resolved: // before, perhaps by this call, whose answer was lost
+			stands = before
 			return nil
 		case !rec.Conflicted():
 			return ErrNoConflict
+		case !sameEnds(rec, seen):
+			return fmt.Errorf("%w: %s by %s at %s, beside %s", ErrEndsChanged, rec.ConflictState, rec.ConflictBy,
+				rec.ConflictAt.Format(time.RFC3339), rec.State)
 		}
 		rec = operation.Resolve(rec, *a.at(now))
-		stands = *rec.ConflictResolved
+		stands, _ = rec.Resolution(rec.ConflictState)
 		_, write := l.writeRecord(doc, rec, now)
 		return l.commit(ctx, write)
 	})
 	return stands, err
+}
+
+// sameEnds reports whether nothing was reported between two readings of a conflict.
+func sameEnds(a, b operation.Record) bool {
+	return a.State == b.State && a.ConflictState == b.ConflictState && a.ConflictAt.Equal(b.ConflictAt)
 }

@@ -10,6 +10,12 @@ type Abandonment struct {
 	Why string    `json:"why" firestore:"why"`
 }
 
+// A Resolution is an operator's decision that another end beside the one that stands is dealt with [M5].
+type Resolution struct {
+	Stands State `json:"stands" firestore:"stands"` // the end that stood; beside another it does not count
+	Abandonment
+}
+
 // HasCondition reports whether the record has a condition: its last look-ups were inconclusive, or
 // the operation is missing.
 func (r Record) HasCondition() bool { return r.Condition != "" || !r.MissingSince.IsZero() }

@@ -76,9 +76,9 @@ type Record struct {
 	ConflictAt    time.Time `json:"conflictAt,omitzero" firestore:"conflictAt,omitempty"`
 	ConflictState State     `json:"conflictState,omitempty" firestore:"conflictState,omitempty"`
 	ConflictBy    Source    `json:"conflictBy,omitempty" firestore:"conflictBy,omitempty"`
-	// ConflictResolved is set once an operator has dealt with the two ends. Then ConflictAt is absent, and
-	// the rest stays. Beside a ConflictAt, which an older revision sets again, it counts no longer.
-	ConflictResolved *Abandonment `json:"conflictResolved,omitempty" firestore:"conflictResolved,omitempty"`
+	// ConflictResolved says by other end what an operator decided about it and the one that stood. Once
+	// ConflictState is in it ConflictAt is absent, and the rest stays.
+	ConflictResolved map[string]Resolution `json:"conflictResolved,omitempty" firestore:"conflictResolved,omitempty"`
 	// Attempts counts how often reconciliation looked the operation up.
 	Attempts int      `json:"attempts" firestore:"attempts"`
 	Result   Result   `json:"result,omitzero" firestore:"result,omitempty"`

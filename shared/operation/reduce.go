@@ -1,6 +1,9 @@
 package operation
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // A Reason says why an event was applied or dropped. Logs and metrics count it.
 type Reason string
@@ -72,32 +75,45 @@ func Apply(r Record, e Event, now time.Time) Record {
 	}
 	r.State, r.UpdateTime = e.State, Instant(e.UpdateTime)
 	if r.ConflictState == r.State {
-		r.ConflictAt, r.ConflictState, r.ConflictBy, r.ConflictResolved = time.Time{}, "", "", nil
+		r.ConflictAt, r.ConflictState, r.ConflictBy = time.Time{}, "", ""
 	}
 	return r
 }
 
-// Refuse returns r after an event that Reduce dropped as a TerminalConflict: the end that stands does
-// not change, and the other one stands beside it, so that an operator finds it. That an operator has
-// resolved stays so while the same end is reported again. now is the store's time.
+// Refuse returns r after an event that Reduce dropped as a TerminalConflict, and whose end no operator
+// has resolved: the end that stands does not change, and the other one stands beside it, so that an
+// operator finds it. now is the store's time.
 func Refuse(r Record, e Event, now time.Time) Record {
-	if r.Resolved() && r.ConflictState == e.State {
-		return r
-	}
-	r.ConflictAt, r.ConflictState, r.ConflictBy, r.ConflictResolved = Instant(now), e.State, e.Source, nil
+	r.ConflictAt, r.ConflictState, r.ConflictBy = Instant(now), e.State, e.Source
 	return r
 }
 
-// Conflicted reports whether an event has named another end than the one that stands [M5]. An older
-// revision keeps the conflict about an end that it has applied since.
-func (r Record) Conflicted() bool { return !r.ConflictAt.IsZero() && r.ConflictState != r.State }
+// Conflicted reports whether an event has named another end than the one that stands, and no operator
+// has dealt with the two [M5]. An older revision keeps the conflict about an end that it has applied
+// since, and notes one again that was resolved.
+func (r Record) Conflicted() bool {
+	return !r.ConflictAt.IsZero() && r.ConflictState != r.State && !r.Resolved()
+}
 
-// Resolved reports whether an operator has dealt with the two ends, and no further one was reported.
-func (r Record) Resolved() bool { return r.ConflictResolved != nil && r.ConflictAt.IsZero() }
+// Resolved reports whether an operator has dealt with the other end that was noted last.
+func (r Record) Resolved() bool {
+	_, is := r.Resolution(r.ConflictState)
+	return is
+}
+
+// Resolution returns what an operator has decided about another end than the one that stands. A
+// decision made while another end stood does not count.
+func (r Record) Resolution(other State) (Resolution, bool) {
+	decided, is := r.ConflictResolved[string(other)]
+	return decided, is && decided.Stands == r.State
+}
 
 // Resolve returns r after an operator has dealt with its two ends. The other end stays beside the one
-// that stands.
+// that stands, and so do earlier decisions about further ones. r itself is unchanged.
 func Resolve(r Record, by Abandonment) Record {
-	r.ConflictAt, r.ConflictResolved = time.Time{}, &by
+	resolved := make(map[string]Resolution, len(r.ConflictResolved)+1)
+	maps.Copy(resolved, r.ConflictResolved)
+	resolved[string(r.ConflictState)] = Resolution{Stands: r.State, Abandonment: by}
+	r.ConflictAt, r.ConflictResolved = time.Time{}, resolved
 	return r
 }

@@ -145,7 +145,7 @@ var drillsOfOperations = []drill{
 			o.deliver(geminisim.Delivery{ID: "m2", Type: "batch.failed", Name: name.Resource})
 		},
 		sees: []string{"m2", "m1", "NOT APPLIED"}, fix: []string{"opledger reconcile", "opledger resolve"},
-		over: []string{"no operation ended in two ways"}, gone: []string{"batches/"},
+		over: []string{"no conflict waits for an operator"}, gone: []string{"batches/"},
 		after: func(o *oncall) {
 			for _, batch := range o.sim.Batches() { // redelivered
 				o.deliver(geminisim.Delivery{ID: "m2", Type: "batch.failed", Name: batch.Name})

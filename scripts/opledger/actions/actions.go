@@ -130,11 +130,13 @@ func (a *Actions) decide(
 		phrase.LocalTime(stands.At), phrase.Safe(stands.Why), yours), nil
 }
 
-// Resolve records that an operator has dealt with the two ends of an operation [M5]. It says which
-// decision stands, which may be an earlier one.
-func (a *Actions) Resolve(ctx context.Context, key operation.Key, d ledger.Abandonment) (Decision, string, error) {
-	return a.decide(ctx, d, "the two ends of "+string(key), "resolved", func() (operation.Abandonment, error) {
-		return a.Ledger.ResolveConflict(ctx, key, d)
+// Resolve records that an operator has dealt with the two ends of an operation, as they are in seen
+// [M5]. It says which ends, and which decision stands, which may be an earlier one.
+func (a *Actions) Resolve(ctx context.Context, seen operation.Record, d ledger.Abandonment) (Decision, string, error) {
+	what := fmt.Sprintf("the two ends of %s, %s and %s,", seen.Key, seen.State, seen.ConflictState)
+	return a.decide(ctx, d, what, "resolved", func() (operation.Abandonment, error) {
+		stands, err := a.Ledger.ResolveConflict(ctx, seen, d)
+		return stands.Abandonment, err
 	})
 }
 

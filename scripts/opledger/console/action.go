@@ -74,7 +74,7 @@ var table = []action{
 		},
 		can: func(s subject) bool { return s.ofOperation() && s.Record.Conflicted() },
 		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.Resolve(ctx, s.Record.Key, ledger.Abandonment{By: d.By, Why: d.Why})
+			_, words, err := a.Resolve(ctx, s.Record, ledger.Abandonment{By: d.By, Why: d.Why})
 			return outcome{Words: words}, err
 		},
 	},
@@ -194,6 +194,8 @@ func (s subject) Seen() string {
 	case s.Effect.Name != "":
 		return fmt.Sprintf("%s, after %s and %s", phrase.EffectState(s.Effect), phrase.Counted(int(s.Effect.Fence), "claim"),
 			phrase.Counted(s.Effect.Runs, "rerun"))
+	case s.Record.Conflicted():
+		return phrase.State(s.Record) + ", while " + phrase.Conflict(s.Record)
 	default:
 		return phrase.State(s.Record)
 	}

@@ -42,9 +42,7 @@ func goneOutcome(r operation.Record) outcome {
 				string(r.State) + " stands.",
 			Then: []string{
 				"Compare with your own records, such as the output of the job, which end is true.", trueEnd(r),
-				fmt.Sprintf("Then say that it is dealt with. Else the remark leaves the overview %d days after the other end "+
-					"was reported.", int(overview.ConflictsFor.Hours()/24)),
-				"The playbook " + conflictsPlaybook + " says more.",
+				remark(r) + "The playbook " + conflictsPlaybook + " says more.",
 			},
 		}
 	case r.Abandoned != nil:
@@ -65,14 +63,28 @@ func goneOutcome(r operation.Record) outcome {
 	}
 }
 
-// trueEnd says what to do once it is known which of two ends is true.
+// remark says how long the overview tells of two ends that are not dealt with; empty where it does not.
+func remark(r operation.Record) string {
+	if !r.Conflicted() {
+		return ""
+	}
+	return fmt.Sprintf("Else the remark leaves the overview %d days after the other end was reported. ",
+		int(overview.ConflictsFor.Hours()/24))
+}
+
+// trueEnd says what to do once it is known which of two ends is true. An operator can say that they are
+// dealt with only where the record has both.
 func trueEnd(r operation.Record) string {
 	other := "the other end"
 	if r.ConflictState != "" {
 		other = phrase.Safe(string(r.ConflictState))
 	}
-	return fmt.Sprintf("If %s is true, nothing is left to do. If %s is, undo by hand what the effects of %[1]s did.",
+	words := fmt.Sprintf("If %s is true, nothing is to be undone. If %s is, undo by hand what the effects of %[1]s did.",
 		r.State, other)
+	if r.Conflicted() {
+		words += " Then say that it is dealt with."
+	}
+	return words
 }
 
 // run hands an effect to the workers, as a run of its own with rerun.

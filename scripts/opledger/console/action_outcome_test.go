@@ -40,11 +40,11 @@ func TestGone(t *testing.T) {
 		return answer.Body.String()
 	}
 	says(t, w.get("/console/operation?key=batches%2Fdone").Body.String(), "It ended in two ways.", "SUCCEEDED stands",
-		"Ask Gemini which end is true", "If SUCCEEDED is true, nothing is left to do. If FAILED is, undo by hand")
+		"Ask Gemini which end is true", "If SUCCEEDED is true, nothing is to be undone. If FAILED is, undo by hand")
 	says(t, lookUp("batches/done"), "Gemini does not know it any more",
 		"nothing more can be learned from it. SUCCEEDED stands.", "Compare with your own records",
-		"If FAILED is, undo by hand what the effects of SUCCEEDED did.", "leaves the overview 7 days after",
-		conflictsPlaybook)
+		"If FAILED is, undo by hand what the effects of SUCCEEDED did. Then say that it is dealt with.",
+		"leaves the overview 7 days after", conflictsPlaybook)
 	says(t, lookUp("batches/missing"), "Gemini does not know batches/missing. It is looked up again at ",
 		"stop waiting for it. "+laterEnd)
 	form := w.question(everyAction[1].address())
@@ -199,18 +199,48 @@ func TestResolved(t *testing.T) {
 		"OPLEDGER_TERMINAL_TRANSITIONS=SUCCEEDED:FAILED")
 	form := w.question(link(askPath, "do", "resolve", theKey, "batches/done"))
 	form.Set("why", "SUCCEEDED is true")
-	says(t, w.post(form).Body.String(), "the two ends of batches/done resolved by ada at ", ": SUCCEEDED is true")
+	says(t, w.post(form).Body.String(), "the two ends of batches/done, SUCCEEDED and FAILED, resolved by ada at ",
+		": SUCCEEDED is true")
 	page := w.get(done).Body.String()
 	says(t, page, "Other end", "FAILED was reported by webhook, and not applied: SUCCEEDED stands; resolved ",
 		"by ada: SUCCEEDED is true")
 	if strings.Contains(page, "It ended in two ways") || strings.Contains(page, "do=resolve") {
 		t.Errorf("%s", page)
 	}
-	says(t, w.get("/").Body.String(), "no end is contradicted")
-	says(t, w.get("/console/operations?show=conflict").Body.String(), "No operation ended in two ways.")
+	says(t, w.get("/").Body.String(), "no conflict waits for an operator")
+	says(t, w.get("/console/operations?show=conflict").Body.String(), "No conflict waits for an operator.")
 	w.event("batches/done", "m5", operation.Failed, operation.Reconcile)
-	says(t, w.get("/").Body.String(), "no end is contradicted")
+	says(t, w.get("/").Body.String(), "no conflict waits for an operator")
 	w.event("batches/done", "m6", operation.Cancelled, operation.Webhook)
 	says(t, w.get("/").Body.String(), "1 operation that ended in two ways")
-	says(t, w.get(done).Body.String(), "It ended in two ways", "CANCELLED was reported by webhook")
+	says(t, w.get(done).Body.String(), "It ended in two ways", "CANCELLED was reported by webhook",
+		"FAILED was resolved ", "by ada: SUCCEEDED is true")
+}
+
+// TestUnseenEnd: an end that arrived after the question was asked is not resolved with it [M5].
+func TestUnseenEnd(t *testing.T) {
+	t.Parallel()
+	w := acting(t)
+	form := w.question(link(askPath, "do", "resolve", theKey, "batches/done"))
+	form.Set("why", "SUCCEEDED is true")
+	w.event("batches/done", "m5", operation.Expired, operation.Webhook)
+	answer := w.post(form)
+	if answer.Code != http.StatusConflict {
+		t.Errorf("%d", answer.Code)
+	}
+	says(t, answer.Body.String(), "Nothing was done.", "FAILED was reported by webhook on ", "when this was asked",
+		"EXPIRED was reported by webhook on ")
+	says(t, w.get("/").Body.String(), "1 operation that ended in two ways")
+}
+
+// TestConflictInDeliveriesAlone: where only the deliveries tell of another end, no text asks to say that
+// it is dealt with, which is not offered.
+func TestConflictInDeliveriesAlone(t *testing.T) {
+	t.Parallel()
+	alone := operation.Record{Key: "batches/done", State: operation.Succeeded}
+	for _, text := range append(goneOutcome(alone).Then, trueEnd(alone)) {
+		if strings.Contains(text, "dealt with") || strings.Contains(text, "overview") {
+			t.Errorf("%q", text)
+		}
+	}
 }

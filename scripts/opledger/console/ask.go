@@ -202,7 +202,8 @@ func statusOf(err error, other int) int {
 	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, ledger.ErrNoIntent):
 		return http.StatusNotFound
 	case errors.As(err, new(stale)), errors.Is(err, ledger.ErrSettled), errors.Is(err, ledger.ErrNotDead),
-		errors.Is(err, ledger.ErrUnregistered), errors.Is(err, ledger.ErrNoConflict):
+		errors.Is(err, ledger.ErrUnregistered), errors.Is(err, ledger.ErrNoConflict),
+		errors.Is(err, ledger.ErrEndsChanged):
 		return http.StatusConflict
 	default:
 		return other

@@ -80,7 +80,7 @@ var everyAction = []asked{
 	{"rerun", "/console/operation?key=batches%2Fdone", "batches/done", "publish", "was started by this process"},
 	{"waive", "/console/operation?key=batches%2Fdead", "batches/dead", "publish", "abandoned by ada at "},
 	{"resolve", "/console/operation?key=batches%2Fdone", "batches/done", "",
-		"the two ends of batches/done resolved by ada at "},
+		"the two ends of batches/done, SUCCEEDED and FAILED, resolved by ada at "},
 	{"retry", "/console/quarantined?key=msg_bad", "msg_bad", "", "this revision cannot read it either"},
 }
 

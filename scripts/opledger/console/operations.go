@@ -197,7 +197,7 @@ func (p operationsPage) emptyWords() string {
 	case p.Show == "dead" && only:
 		return "No effect is dead."
 	case p.Show == "conflict" && only:
-		return "No operation ended in two ways."
+		return "No conflict waits for an operator."
 	case p.Filtered:
 		return "No operation matches these filters."
 	default:

@@ -23,7 +23,7 @@ func (p *operationsPage) advise(view phrase.EffectView, now time.Time) {
 	case "conflict":
 		p.Remedies = []remedy{
 			{Label: "Ask Gemini which end is true", Line: "opledger reconcile NAME" + store,
-				Explains: "If the one in the column State is, nothing is left to do. If the other is, undo by hand what the " +
+				Explains: "If the one in the column State is, nothing is to be undone. If the other is, undo by hand what the " +
 					"effects did. If Gemini does not know it any more, compare with your own records."},
 			{Label: "Say that one is dealt with", Line: "opledger resolve NAME --reason 'WHY'" + store,
 				Explains: "It then leaves this list, and needs no operator any more. Open it for more."},

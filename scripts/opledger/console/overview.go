@@ -82,7 +82,7 @@ func tiles(o overview.Overview) []tile {
 		pending.Tone = phrase.Warn
 	}
 	conflicts := newTile(overview.AboutConflicts, o.Conflicts.Total, "ended in two ways this week",
-		"no end is contradicted")
+		"no conflict waits for an operator")
 	if o.Conflicts.N > 0 {
 		conflicts.Tone, conflicts.Sub = phrase.Warn, "the newest "+phrase.Relative(o.Conflicts.At, o.At)
 	}

@@ -29,4 +29,10 @@ func TestConflict(t *testing.T) {
 	if got := Conflict(r); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	r = operation.Refuse(r, operation.Event{State: operation.Expired, Source: operation.Reconcile}, time.Unix(60, 0))
+	want = "EXPIRED was reported by reconcile on " + LocalTime(r.ConflictAt) + ", and not applied: SUCCEEDED stands; " +
+		"FAILED was resolved " + LocalTime(time.Unix(0, 0)) + " by ada: it is true"
+	if got := Conflict(r); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }

@@ -77,7 +77,11 @@ var operationCalls = []faultCall{
 		w.succeed()
 		got[any](w)(ingests(ended("d3", operation.Failed))(w))
 	}, act: func(w *faultWorld) (any, error) {
-		return w.l.ResolveConflict(w.ctx, key, ledger.Abandonment{By: "an operator", Why: "the first is true"})
+		seen, err := w.l.Record(w.ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		return w.l.ResolveConflict(w.ctx, seen, ledger.Abandonment{By: "an operator", Why: "the first is true"})
 	}},
 	{name: "NoteCondition", arrange: (*faultWorld).register, act: notes},
 	{name: "NoteCondition/missing for long [R4]", arrange: func(w *faultWorld) {

@@ -19,10 +19,10 @@ func FrozenDocuments() []Frozen {
 	return []Frozen{
 		{Kind: "operation", Data: frozenRecord(), Added: map[string]string{
 			"ConflictAt":    "lasting: another end was refused then; it is absent again once that end is applied",
-			"ConflictState": "lasting: that end, as long as ConflictAt or ConflictResolved is there",
+			"ConflictState": "lasting: the end that was refused last; it is absent again once that end is applied",
 			"ConflictBy":    "lasting: the path of that end, as long as ConflictState is there",
-			"ConflictResolved": "lasting: an operator decided so; an older revision that refuses an end again sets " +
-				"ConflictAt, beside which it does not count",
+			"ConflictResolved": "lasting: an operator decided so about these two ends; it counts for no other two, " +
+				"whichever an older revision applies or refuses",
 		}},
 		{Kind: "delivery", Data: ledger.Delivery{
 			Schema: 1, ID: "msg_1", Source: operation.Webhook, Type: "batch.succeeded", Name: "batches/abc-123",

@@ -152,40 +152,6 @@ var operationIngest = []ledgerTest{
 		equal(w, "the alarm", w.claim(alarm).Verdict, ledger.Absent)
 		w.published()
 	}},
-	{"two ends that an operator has dealt with are no news, and a further end is [M5]", func(w *world) {
-		_, err := w.ledger().ResolveConflict(w.ctx, w.name.Key, givingUp)
-		equal(w, "absent", errors.Is(err, ledger.ErrNotFound), true)
-		w.succeed()
-		_, err = w.ledger().ResolveConflict(w.ctx, w.name.Key, givingUp)
-		equal(w, "one end", errors.Is(err, ledger.ErrNoConflict), true)
-		w.ingest(w.event("d2", operation.Failed, time.Hour))
-		_, err = w.ledger().ResolveConflict(w.ctx, w.name.Key, ledger.Abandonment{By: "ops"})
-		equal(w, "without a reason", errors.Is(err, ledger.ErrNoReason), true)
-		first, err := w.ledger().ResolveConflict(w.ctx, w.name.Key, givingUp)
-		equal(w, "resolved", err, nil)
-		equal(w, "why", first.Why, givingUp.Why)
-		w.store.Advance(time.Minute)
-		again, err := w.ledger().ResolveConflict(w.ctx, w.name.Key, ledger.Abandonment{By: "another", Why: "other"})
-		equal(w, "again", err, nil)
-		equal(w, "the first stands", again, first)
-		resolved := func(is bool) {
-			w.Helper()
-			rec := w.record()
-			equal(w, "resolved", rec.Resolved(), is)
-			equal(w, "in conflict", rec.Conflicted(), !is)
-			equal(w, "state", rec.State, operation.Succeeded)
-			equal(w, "listed", len(w.list(ledger.Filter{Conflict: true})) == 0, is)
-		}
-		resolved(true)
-		equal(w, "the same end", w.ingest(w.event("d3", operation.Failed, 2*time.Hour)).Outcome, ledger.Conflict)
-		resolved(true)
-		equal(w, "a further end", w.ingest(w.event("d4", operation.Expired, 3*time.Hour)).Outcome, ledger.Conflict)
-		resolved(false)
-		equal(w, "the alarm", w.claim(alarm).Verdict, ledger.Absent)
-		older := w.record() // an older revision keeps the resolution beside the conflict that it notes
-		older.ConflictResolved = &first
-		equal(w, "noted by an older revision", older.Resolved() || !older.Conflicted(), false)
-	}},
 	{"a transition that the settings allow is applied [M5]", func(w *world) {
 		w.succeed()
 		w.finish(w.granted(publish))

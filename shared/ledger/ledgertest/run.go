@@ -27,6 +27,7 @@ var ledgerGroups = []struct {
 	tests []ledgerTest
 }{
 	{"OperationIngest", operationIngest},
+	{"OperationResolve", operationResolve},
 	{"OperationIngestRaces", operationIngestRaces},
 	{"OperationRegister", operationRegister},
 	{"IntentCorrelation", intentCorrelation},
