@@ -83,7 +83,7 @@ func (l *Ledger) plan(
 func (l *Ledger) late(rec operation.Record, bound Intent) bool {
 	end := rec.UpdateTime
 	if end.Unix() <= 0 { // a missing time may also arrive as 1970 [M4]
-		end = rec.SubmittedAt
+		end = rec.Submitted()
 	}
 	if !rec.Settled() || rec.CreatedAt.Sub(end) <= l.settings.Retention {
 		return false

@@ -37,7 +37,7 @@ type Noted struct {
 // withStuck returns a pending record as a pass finds it at now: stuck if it was submitted longer than
 // StuckAfter ago, and alert if that is to be alerted now, which is once in every AlertEvery [R4].
 func (l *Ledger) withStuck(rec operation.Record, now time.Time) (_ operation.Record, stuck, alert bool) {
-	if now.Sub(rec.SubmittedAt) <= l.settings.StuckAfter {
+	if now.Sub(rec.Submitted()) <= l.settings.StuckAfter {
 		return rec, false, false
 	}
 	if rec.StuckSince.IsZero() {
@@ -52,13 +52,13 @@ func (l *Ledger) withStuck(rec operation.Record, now time.Time) (_ operation.Rec
 // nextStuck returns when a pass is to alert next that the operation is stuck.
 func (l *Ledger) nextStuck(rec operation.Record) time.Time {
 	if rec.AlertedAt.IsZero() {
-		return operation.Instant(rec.SubmittedAt.Add(l.settings.StuckAfter + time.Microsecond)) // longer than StuckAfter
+		return operation.Instant(rec.Submitted().Add(l.settings.StuckAfter + time.Microsecond)) // longer than StuckAfter
 	}
 	return operation.Instant(rec.AlertedAt.Add(l.settings.AlertEvery))
 }
 
 func stuckDetail(rec operation.Record) string {
-	detail := fmt.Sprintf("it was submitted at %s and is %s", rec.SubmittedAt.Format(time.RFC3339), rec.State)
+	detail := fmt.Sprintf("it was submitted at %s and is %s", rec.Submitted().Format(time.RFC3339), rec.State)
 	if rec.Condition != "" {
 		detail += "; look-ups have been inconclusive since " + rec.ConditionSince.Format(time.RFC3339) + ": " + rec.Condition
 	}

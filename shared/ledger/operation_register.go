@@ -151,11 +151,7 @@ func (l *Ledger) merge(rec operation.Record, r Registration, now time.Time) (ope
 		}
 	}
 	if !rec.Settled() && rec.Abandoned == nil && rec.DueAt.IsZero() {
-		submitted := rec.SubmittedAt
-		if submitted.After(now) { // a submitter's clock that runs ahead postpones no look-up
-			submitted = now
-		}
-		rec.DueAt = submitted.Add(l.settings.Grace)
+		rec.DueAt = rec.Submitted().Add(l.settings.Grace)
 	}
 	var err error
 	if rec.Metadata, err = rec.Metadata.Add(r.Metadata); err == nil && len(rec.Metadata) > MaxMetadataBytes {

@@ -117,6 +117,15 @@ type Record struct {
 	ExpireAt time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
 }
 
+// Submitted returns when the operation was submitted, and at the latest when the ledger first heard of
+// it: a submitter's clock that runs ahead postpones neither a look-up nor an alert [R1, R4].
+func (r Record) Submitted() time.Time {
+	if r.SubmittedAt.After(r.CreatedAt) {
+		return r.CreatedAt
+	}
+	return r.SubmittedAt
+}
+
 // Settled reports whether the ledger has a terminal state for the operation.
 func (r Record) Settled() bool { return r.State.Terminal() }
 

@@ -155,6 +155,21 @@ var operationRegister = []ledgerTest{
 			w.Errorf("due at %v, want a grace after the registration, at %v", rec.DueAt, latest)
 		}
 	}},
+	{"a submitter's clock that runs ahead postpones no alert [R4]", func(w *world) {
+		w.settings.StuckAfter = time.Hour
+		r := w.registration()
+		r.SubmittedAt = w.now().Add(24 * time.Hour)
+		if _, err := w.ledger().Register(w.ctx, r); err != nil {
+			w.Fatal(err)
+		}
+		due, now := w.stuck()
+		if age := now.Sub(w.record().CreatedAt); age > w.settings.StuckAfter+w.settings.Interval {
+			w.Errorf("stuck %v after the registration", age)
+		}
+		p, err := w.ledger().Postpone(w.ctx, due, now)
+		equal(w, "postponing", err, nil)
+		equal(w, "alert", p.Stuck && p.Alert, true)
+	}},
 	{"a rule may list job kinds", func(w *world) {
 		w.settings.Rules[0].JobKinds = []string{"review-*"}
 		w.register()
