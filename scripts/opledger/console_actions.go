@@ -41,12 +41,12 @@ func openActing(ctx context.Context, outside environment, store string) (openedC
 		return openedConsole{}, err
 	}
 	printEffectNames(outside, settings.Ledger)
-	s, closeStore, err := openServer(ctx, outside, settings, where,
+	s, err := openServer(ctx, outside, settings, where,
 		server.Options{Log: logging.New(outside.err, ""), Operator: operator, FollowPause: true})
 	if err != nil {
 		return openedConsole{}, err
 	}
-	return openedConsole{ledger: s.Ledger.Reading(), where: where, server: s, close: closeStore}, nil
+	return openedConsole{ledger: s.Ledger.Reading(), where: where, server: s.Server, close: s.close}, nil
 }
 
 // parseActing reads the settings of a console that acts. Only look-ups need those for Gemini.

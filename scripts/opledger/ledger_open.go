@@ -61,13 +61,13 @@ func openLedger(
 }
 
 // openServer makes the functions over the store and the topic of a location, and adds both to
-// options. The returned function closes what it opened.
+// options.
 func openServer(
 	ctx context.Context, outside environment, settings server.Settings, where location, options server.Options,
-) (*server.Server, func() error, error) {
+) (writer, error) {
 	store, err := openStore(ctx, outside, where, false)
 	if err != nil {
-		return nil, nil, err
+		return writer{}, err
 	}
 	closeAll := store.Close
 	options.Store, options.Now = store, time.Now
@@ -77,7 +77,7 @@ func openServer(
 	if where.topic != "" {
 		messages, err := topic.Open(ctx, where.project, where.topic)
 		if err != nil {
-			return nil, nil, errors.Join(err, store.Close())
+			return writer{}, errors.Join(err, store.Close())
 		}
 		options.Publisher, options.Topic = messages, where.topic
 		closeAll = func() error { return errors.Join(messages.Close(), store.Close()) }
@@ -85,14 +85,18 @@ func openServer(
 	options.FollowPause = options.FollowPause && followsPause(outside, where)
 	s, err := server.New(ctx, settings, options)
 	if err != nil {
-		return nil, nil, errors.Join(err, closeAll())
+		return writer{}, errors.Join(err, closeAll())
 	}
-	if options.FollowPause {
-		if err := notePause(ctx, outside, s); err != nil {
-			return nil, nil, errors.Join(err, s.Close(), closeAll())
+	w := writer{Server: s, close: func() error { return errors.Join(s.Close(), closeAll()) }}
+	if where.topic == "" {
+		if w.paused, err = s.Paused(ctx); err != nil {
+			return writer{}, errors.Join(err, w.close())
 		}
 	}
-	return s, func() error { return errors.Join(s.Close(), closeAll()) }, nil
+	if w.paused && options.FollowPause {
+		outside.note(pauseNote)
+	}
+	return w, nil
 }
 
 // writerSettings are the settings of a command that changes the ledger: no webhook, and Gemini only
@@ -108,20 +112,17 @@ type writerSettings struct {
 // published.
 type writer struct {
 	*server.Server
-	close func() error
+	close  func() error // of all that was opened
+	paused bool         // effects were not run in this process when it was opened, only accepted
 }
 
 // newWriter opens the ledger with the settings of the functions, and prints on stderr which effects
 // may be planned.
 func newWriter(ctx context.Context, outside environment, where location, settings writerSettings) (writer, error) {
 	printEffectNames(outside, settings.Ledger)
-	s, closeStore, err := openServer(ctx, outside, server.Settings{
+	return openServer(ctx, outside, server.Settings{
 		Project: settings.Project, Ledger: settings.Ledger, Handlers: settings.Handlers, Results: settings.Results,
 	}, where, server.Options{Log: logging.New(outside.err, ""), FollowPause: true})
-	if err != nil {
-		return writer{}, err
-	}
-	return writer{Server: s, close: closeStore}, nil
 }
 
 // do calls change, runs the effects that were planned in the process, and closes the ledger.

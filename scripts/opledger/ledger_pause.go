@@ -1,11 +1,8 @@
 package main
 
 import (
-	"context"
 	"slices"
 	"strings"
-
-	"github.com/opledger/opledger/scripts/opledger/server"
 )
 
 // followsPause reports whether a command that runs effects keeps the pause of another process: none
@@ -17,12 +14,6 @@ func followsPause(outside environment, where location) bool {
 	})
 }
 
-// notePause says that a command runs no effects because another process has paused them.
-func notePause(ctx context.Context, outside environment, s *server.Server) error {
-	paused, err := s.Paused(ctx)
-	if paused {
-		outside.note("effects are paused, as the last pass saw: what this command starts waits for the end of the pause; " +
-			"OPLEDGER_EFFECTS_PAUSED=false runs it all the same")
-	}
-	return err
-}
+// pauseNote says that a command runs no effects because another process has paused them.
+const pauseNote = "effects are paused, as the ledger says: what this command starts waits for the end of the pause; " +
+	"OPLEDGER_EFFECTS_PAUSED=false runs it all the same"

@@ -31,8 +31,8 @@ func newReconcile(outside environment) *cobra.Command {
 		Use:   "reconcile [NAME]",
 		Short: "Make one pass, or look one operation up, now",
 		Long: "Makes one pass over everything that is due. With NAME it looks one operation up, due or not, and\n" +
-			"applies Gemini's answer. Without a topic it runs due effects in this process, but none in a pause that\n" +
-			"the last pass saw. With OPLEDGER_EFFECTS_PAUSED=false it runs them all the same.",
+			"applies Gemini's answer. Without a topic it runs due effects in this process, but none in a pause of\n" +
+			"opledger serve. With OPLEDGER_EFFECTS_PAUSED=false it runs them all the same.",
 		Example: "  opledger reconcile\n" +
 			"  opledger reconcile batches/abc123",
 		Args: usageArgs(cobra.MaximumNArgs(1)),
@@ -53,7 +53,7 @@ func newReconcile(outside environment) *cobra.Command {
 				return err
 			}
 			printEffectNames(outside, settings.Ledger)
-			s, closeStore, err := openServer(ctx, outside, server.Settings{
+			s, err := openServer(ctx, outside, server.Settings{
 				Project: settings.Project, Ledger: settings.Ledger, Gemini: settings.Gemini,
 				Discovery: settings.Discovery, Endpoint: settings.Endpoint, Handlers: settings.Handlers,
 				Results: settings.Results, Webhook: config.Webhook{SigningSecrets: settings.Signing},
@@ -62,12 +62,12 @@ func newReconcile(outside environment) *cobra.Command {
 				return err
 			}
 			if len(args) == 1 {
-				err = reconcileOne(ctx, outside, s, name)
+				err = reconcileOne(ctx, outside, s.Server, name)
 			} else {
-				err = reconcileAll(ctx, outside, s)
+				err = reconcileAll(ctx, outside, s.Server)
 			}
 			s.Drain(ctx)
-			return errors.Join(err, closeStore())
+			return errors.Join(err, s.close())
 		},
 	}
 	storeFlag(cmd, &store)

@@ -44,7 +44,7 @@ func newReplay(outside environment) *cobra.Command {
 			"With --journal the same command continues a replay that was stopped. The file is removed when the\n" +
 			"outcome of every effect is known. It exits with 1 if an effect is not done.\n\n" +
 			"While effects are paused, messages are accepted, and run when the pause ends. Where this process runs\n" +
-			"the effects, it keeps the pause that the last pass saw. With OPLEDGER_EFFECTS_PAUSED=false it runs them\n" +
+			"the effects, it keeps the pause of opledger serve. With OPLEDGER_EFFECTS_PAUSED=false it runs them\n" +
 			"all the same.",
 		Example: "  opledger replay batches/abc123\n" +
 			"  opledger replay batches/abc123 --effect publish --rerun\n" +
@@ -147,20 +147,14 @@ func withReplayer(
 	if where.topic == "" {
 		printEffectNames(r.outside, settings.Ledger)
 	}
-	s, closeStore, err := openServer(ctx, r.outside, server.Settings{
+	w, err := openServer(ctx, r.outside, server.Settings{
 		Project: settings.Project, Ledger: settings.Ledger, Handlers: settings.Handlers, Results: settings.Results,
 	}, where, server.Options{Log: logging.New(r.outside.err, ""), FollowPause: true})
 	if err != nil {
 		return err
 	}
-	r.server, r.topic = s, where.topic
-	if where.topic == "" {
-		r.paused, err = s.Paused(ctx)
-	}
-	if err == nil {
-		err = do(&r)
-	}
-	return errors.Join(err, closeStore())
+	r.server, r.topic, r.paused = w.Server, where.topic, w.paused
+	return errors.Join(do(&r), w.close())
 }
 
 // replay selects effects, asks if they are several, sends a message for each, and prints what became

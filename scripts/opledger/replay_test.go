@@ -145,7 +145,7 @@ func TestFollowsPause(t *testing.T) {
 	f.dead("batches/a")
 	f.saw(ledger.EffectsPaused)
 	store := "OPLEDGER_STORE=" + f.store()
-	const note = "effects are paused, as the last pass saw: what this command starts waits for the end of the pause; " +
+	const note = "effects are paused, as the ledger says: what this command starts waits for the end of the pause; " +
 		"OPLEDGER_EFFECTS_PAUSED=false runs it all the same"
 	cli(t, []string{store}, "replay", "batches/a").want(t, exitDone, note).
 		says(t, "batches/a  log  open\neffects are paused: accepted 1 effect of 1 operation;")

@@ -101,10 +101,11 @@ func (f *serveFlags) run(cmd *cobra.Command, outside environment) (err error) {
 	if !f.schedule {
 		options.Schedule = 0
 	}
-	s, closeStore, err := openServer(ctx, outside, settings, where, options)
+	s, err := openServer(ctx, outside, settings, where, options)
 	if err != nil {
 		return err
 	}
+	s.StorePause(ctx)
 	for _, line := range s.CheckEffects(ctx) {
 		_, _ = fmt.Fprintln(outside.err, "opledger: "+line) // it is also in the log
 	}
@@ -113,9 +114,9 @@ func (f *serveFlags) run(cmd *cobra.Command, outside environment) (err error) {
 		_, err = io.WriteString(outside.out, ready)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("printing that it is ready: %w", err), closeStore())
+		return errors.Join(fmt.Errorf("printing that it is ready: %w", err), s.close())
 	}
-	return errors.Join(s.Serve(ctx, ports.main, ports.webhooks...), closeStore())
+	return errors.Join(s.Serve(ctx, ports.main, ports.webhooks...), s.close())
 }
 
 // check returns where to listen, or every problem of the flags and of the settings.

@@ -235,7 +235,7 @@ func (k *Lookups) write(ctx context.Context, moved []LookedUp, until time.Time) 
 		}
 		next := Marks{
 			Schema: max(k.marks.Schema, operation.SchemaVersion), Version: k.marks.Version + 1, Marks: marks,
-			Last: cmp.Or(k.last, k.marks.Last),
+			Last: k.lastPass(),
 		}
 		same := len(marks) == len(k.marks.Marks) && (len(marks) == 0 || reflect.DeepEqual(marks, k.marks.Marks))
 		if same && reflect.DeepEqual(next.Last, k.marks.Last) {

@@ -30,9 +30,13 @@ type Pass struct {
 	Error string `json:"error,omitempty" firestore:"error,omitempty"`
 	// Webhook is the health of the webhook, as the pass saw it.
 	Webhook WebhookHealth `json:"webhook" firestore:"webhook"`
-	// Effects says whether effects are paused; empty where the pass cannot know.
+	// Effects says whether effects are paused; empty where no process that knows has stored it. It may
+	// stand here before the first pass has ended [G5].
 	Effects Pause `json:"effects,omitempty" firestore:"effects,omitempty"`
 }
+
+// IsZero reports whether no pass has ended: then a Pass says at most whether effects are paused.
+func (p Pass) IsZero() bool { return p.Ended.IsZero() }
 
 // A PassOutcome says how a pass ended, in words that pages and commands print.
 type PassOutcome string
@@ -80,12 +84,50 @@ const maxPassError = 200
 // PassError returns the text of an error as a Pass keeps it.
 func PassError(err error) string { return diag.Failure(err.Error(), maxPassError) }
 
-// Report stores how the pass ended, in one commit. Where the marks cannot be read it stores nothing,
-// because a newer revision may have written them [L6]. The error is the store's.
+// Report stores how the pass ended, in one commit. A pass that cannot know whether effects are paused
+// keeps what is stored of that [G5]. Where the marks cannot be read it stores nothing, because a newer
+// revision may have written them [L6]. The error is the store's.
 func (k *Lookups) Report(ctx context.Context, pass Pass) error {
 	pass.Began, pass.Ended = operation.Instant(pass.Began), operation.Instant(pass.Ended)
 	k.last = &pass
 	return k.write(ctx, k.unanswered(), k.start)
+}
+
+// lastPass is what the marks are to hold of the last pass: this one, once it has ended.
+func (k *Lookups) lastPass() *Pass {
+	if k.last == nil {
+		return k.marks.Last
+	}
+	last := *k.last
+	if last.Effects == "" && k.marks.Last != nil {
+		last.Effects = k.marks.Last.Effects
+	}
+	return &last
+}
+
+// StorePause stores whether effects are paused, as a process knows that runs them [G5]: one read, and
+// one write where it is news. Where the marks cannot be read it stores nothing [L6]. The error is the
+// store's.
+func (l *Ledger) StorePause(ctx context.Context, pause Pause) error {
+	return l.decide(ctx, "storing whether effects are paused", func(int) error {
+		k := &Lookups{ledger: l}
+		if _, err := k.read(ctx); err != nil || k.unreadable != nil {
+			return err
+		}
+		var last Pass
+		if k.marks.Last != nil {
+			last = *k.marks.Last
+		}
+		if last.Effects == pause {
+			return nil
+		}
+		last.Effects = pause
+		next := Marks{
+			Schema: max(k.marks.Schema, operation.SchemaVersion), Version: k.marks.Version + 1, Marks: k.marks.Marks,
+			Last: &last,
+		}
+		return l.commit(ctx, Write{Path: marksPath, Token: k.token, Data: next})
+	})
 }
 
 // LastPass returns how the last pass ended, and the store's time: one document read. The zero Pass:

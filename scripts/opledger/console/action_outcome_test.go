@@ -119,7 +119,7 @@ func TestPauseDiffers(t *testing.T) {
 	t.Parallel()
 	w := acting(t)
 	const settings = "/console/settings"
-	says(t, w.get(settings).Body.String(), "saw that effects are paused. For this process they are not.",
+	says(t, w.get(settings).Body.String(), "says that effects are paused. For this process they are not.",
 		"runs in spite of the pause")
 	w.console.options.Effects.Paused = true
 	if page := w.get(settings).Body.String(); strings.Contains(page, "differs") {
@@ -134,7 +134,7 @@ func TestPauseDiffers(t *testing.T) {
 	}
 	w.pass(time.Second)
 	report(ledger.Pass{Outcome: ledger.PassDone, Effects: ledger.EffectsRunning, Webhook: ledger.WebhookNone})
-	says(t, w.get(settings).Body.String(), "saw that effects are running. For this process they are paused.")
+	says(t, w.get(settings).Body.String(), "says that effects are running. For this process they are paused.")
 	says(t, w.get("/").Body.String(), "none known", "to the last pass")
 	w.pass(time.Second)
 	report(ledger.Pass{Outcome: ledger.PassDone, Effects: ledger.EffectsPaused, Requeued: 1})

@@ -91,8 +91,8 @@ func (c *Console) pauseWarning(r *request) (string, error) {
 	case !paused:
 		return "", err
 	case c.overrides(paused):
-		return "Effects are paused (" + by + "). This process runs it all the same. It has " +
-			"OPLEDGER_EFFECTS_PAUSED=false.", err
+		return "Effects are paused (" + by + "). This process runs it all the same. It does not " +
+			"keep the pause.", err
 	default:
 		return "Effects are paused (" + by + "). It runs when the pause ends.", err
 	}

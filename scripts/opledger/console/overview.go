@@ -162,7 +162,7 @@ func (c *Console) attention(o overview.Overview) []attention {
 	}
 	if o.Paused && !isProblem(o, overview.AboutPause) {
 		paused := attention{
-			Tone: phrase.Warn, Words: "Effects are paused, and none waits for the end of the pause", Link: "/console/effects",
+			Tone: phrase.Warn, Words: "Effects are paused: they are planned, and none is run", Link: "/console/effects",
 			Detail: c.pausedBy(o),
 		}
 		behind := slices.IndexFunc(all, func(a attention) bool { return a.Tone != phrase.Bad })
@@ -183,7 +183,10 @@ func (c *Console) attention(o overview.Overview) []attention {
 
 // pausedBy says how it is known that effects are paused.
 func (c *Console) pausedBy(o overview.Overview) string {
-	if o.LastPass.Effects == ledger.EffectsPaused {
+	switch {
+	case o.LastPass.Effects == ledger.EffectsPaused && o.LastPass.IsZero():
+		return "since opledger serve was started"
+	case o.LastPass.Effects == ledger.EffectsPaused:
 		return "as the last pass saw it, " + phrase.Relative(o.LastPass.Ended, o.At)
 	}
 	return "OPLEDGER_EFFECTS_PAUSED is true for the process of this console"

@@ -26,7 +26,7 @@ func loadPasses(c *Console, r *request) (any, error) {
 	}
 	p := passesPage{
 		Pass: last, Took: last.Ended.Sub(last.Began), Every: c.options.Interval,
-		Late:   !last.Ended.IsZero() && now.Sub(last.Ended) >= overview.LateAfter(c.options.Interval),
+		Late:   !last.IsZero() && now.Sub(last.Ended) >= overview.LateAfter(c.options.Interval),
 		Paused: c.options.Effects.Paused || last.Effects == ledger.EffectsPaused,
 	}
 	view := c.view(r)

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/ledger"
 )
@@ -9,25 +8,25 @@ import (
 // settingsPage is what settings.html shows.
 type settingsPage struct {
 	Settings []config.Described
-	Differs  string // how this process differs from what the last pass saw; empty: it does not, or none tells
+	Differs  string // how this process differs from what the ledger says; empty: it does not, or nothing is said
 }
 
-// loadSettings needs no ledger: one that cannot be read has no last pass to compare with.
+// loadSettings needs no ledger: one that cannot be read says nothing to compare with.
 func loadSettings(c *Console, r *request) (any, error) {
 	p, here := settingsPage{Settings: c.options.Settings}, c.options.Effects.Paused
-	last, now, err := c.ledger.LastPass(r)
+	last, _, err := c.ledger.LastPass(r)
 	if err != nil {
 		return p, nil
 	}
-	saw := "The last pass, " + phrase.Relative(last.Ended, now) + ", saw that effects are "
+	const says = "The ledger says that effects are "
 	switch {
 	case last.Effects == ledger.EffectsPaused && !here:
-		p.Differs = saw + "paused. For this process they are not."
+		p.Differs = says + "paused. For this process they are not."
 		if c.overrides(true) {
 			p.Differs += " What this console starts again runs in spite of the pause."
 		}
 	case last.Effects == ledger.EffectsRunning && here:
-		p.Differs = saw + "running. For this process they are paused."
+		p.Differs = says + "running. For this process they are paused."
 	}
 	return p, nil
 }

@@ -27,7 +27,7 @@ type Overview struct {
 	// LastPass is how the last reconcile pass ended, with the webhook's health as it saw it; the zero
 	// Pass where none has reported.
 	LastPass ledger.Pass `json:"lastPass,omitzero"`
-	// Paused: the last pass, or the process that reads, knows that effects are paused.
+	// Paused: the ledger, or the process that reads, says that effects are paused.
 	Paused    bool      `json:"paused"`
 	Conflicts Conflicts `json:"conflicts"`
 	Problems  []Problem `json:"problems"` // what needs an operator, the most urgent first

@@ -55,25 +55,28 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJudgePause: a pause needs an operator as soon as it holds an effect, since nothing else ends it;
-// one that holds none does not.
+// TestJudgePause: a pause needs an operator once it has held an effect for an hour; one that is shorter,
+// as a planned one may be, or holds none does not.
 func TestJudgePause(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 	holds := Overview{
 		At: now, Paused: true,
-		Effects: Effects{Open: ledger.Total{N: 3}, ClaimableSince: now.Add(-2 * time.Minute), First: "batches/a"},
+		Effects: Effects{Open: ledger.Total{N: 3}, ClaimableSince: now.Add(-time.Hour), First: "batches/a"},
 	}
 	holds.judge(5 * time.Minute)
 	want := []Problem{{
-		AboutPause, "effects are paused, and the first of 3 has waited for 2m00s: end the pause once you can",
+		AboutPause, "effects are paused, and the first of 3 has waited for 1h00m: end the pause once you can",
 		"opledger show batches/a",
 	}}
 	if !slices.Equal(holds.Problems, want) {
 		t.Errorf("%+v", holds.Problems)
 	}
-	idle := Overview{At: now, Paused: true, Effects: Effects{Open: ledger.Total{N: 1}}} // it backs off
-	if idle.judge(5 * time.Minute); len(idle.Problems) != 0 {
-		t.Errorf("%+v", idle.Problems)
+	for _, since := range []time.Time{{}, now.Add(time.Second - time.Hour)} { // without any, what is open backs off
+		quiet := holds
+		quiet.Effects.ClaimableSince = since
+		if quiet.judge(5 * time.Minute); len(quiet.Problems) != 0 {
+			t.Errorf("since %v: %+v", since, quiet.Problems)
+		}
 	}
 }

@@ -29,7 +29,7 @@ func (o *Overview) readPass(ctx context.Context, l Reader) error {
 // reported, what is due for too long is all that can be told.
 func (o *Overview) judgePass(interval time.Duration, add adder) {
 	last := o.LastPass
-	if last.Ended.IsZero() {
+	if last.IsZero() {
 		return
 	}
 	age := o.At.Sub(last.Ended)
@@ -58,7 +58,7 @@ func (o *Overview) judgePass(interval time.Duration, add adder) {
 // PassWords says when the last pass ended and what it did, or that none has reported.
 func (o Overview) PassWords() string {
 	last := o.LastPass
-	if last.Ended.IsZero() {
+	if last.IsZero() {
 		return "none has reported yet"
 	}
 	words := phrase.Relative(last.Ended, o.At) + ", in " + phrase.Took(last.Ended.Sub(last.Began)) + ": "

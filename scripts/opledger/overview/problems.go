@@ -65,12 +65,12 @@ func (o *Overview) judge(interval time.Duration) {
 	add(len(o.Broken) > 0, AboutDocuments, "list", "%s that cannot be read", phrase.Counted(len(o.Broken), "document"))
 }
 
-// judgeEffects adds what an operator must do about effects that wait. Only an operator ends a pause, so
-// one that holds an effect is a problem at once.
+// judgeEffects adds what an operator must do about effects that wait: nothing in a planned pause that is
+// short, as in any short wait.
 func (o *Overview) judgeEffects(late func(time.Time) bool, add adder) {
 	first, since := "show "+phrase.ShellWord(string(o.Effects.First)), o.Effects.ClaimableSince
 	waits := phrase.Span(o.At.Sub(since))
-	add(o.Paused && !since.IsZero(), AboutPause, first,
+	add(o.Paused && late(since), AboutPause, first,
 		"effects are paused, and the first of %s has waited for %s: end the pause once you can", o.Effects.Open, waits)
 	add(!o.Paused && late(since), AboutEffects, first,
 		"effects could have been run for %s: do their workers and the scheduled passes run?", waits)

@@ -88,7 +88,7 @@ func (s *Server) Run(ctx context.Context, m ledger.Message) (effect.Report, erro
 }
 
 // Paused reports whether effects whose messages are in this process are not run now: by its own
-// settings, or where it follows the pause of another process, as the last pass saw it.
+// settings, or where it follows the pause of another process, as the ledger says.
 func (s *Server) Paused(ctx context.Context) (bool, error) {
 	if s.effects.Paused || !s.options.FollowPause {
 		return s.effects.Paused, nil
@@ -98,6 +98,33 @@ func (s *Server) Paused(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	return last.Effects == ledger.EffectsPaused, err
+}
+
+// pause is what this process knows of the workers, once it serves; empty where effects are published
+// to a topic, because other processes run them.
+func (s *Server) pause() ledger.Pause {
+	if s.options.Publisher != nil {
+		return ""
+	}
+	return ledger.PauseOf(s.effects.Paused)
+}
+
+// storePauseWithin bounds StorePause: a store that does not answer keeps no server from starting.
+const storePauseWithin = 5 * time.Second
+
+// StorePause stores whether effects are paused by this process, which is about to serve: commands on
+// the same ledger keep that [G5]. Its passes store it, too. Call it before anything says that the
+// server is ready. The error is in the log.
+func (s *Server) StorePause(ctx context.Context) {
+	pause := s.pause()
+	if pause == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, storePauseWithin)
+	defer cancel()
+	if err := s.Ledger.StorePause(ctx, pause); err != nil {
+		s.options.Log.ErrorContext(ctx, "commands cannot know whether effects are paused", "error", err)
+	}
 }
 
 // attempt hands a message to the function that runs effects, unless they are paused. The error is in

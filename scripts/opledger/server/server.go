@@ -76,7 +76,7 @@ type Options struct {
 	// StoreFlag is the --store for the commands on the console's pages; empty: they need none.
 	StoreFlag string
 	// FollowPause keeps the pause of another process: without a Publisher, no effect is run here while
-	// the last pass says that effects are paused.
+	// the ledger says that effects are paused.
 	FollowPause bool
 	// Operator lets the console act, as well as read, and is whom it proposes to record; empty: it only
 	// reads.
@@ -149,13 +149,6 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 			return nil, err
 		}
 		passes.Ledger, passes.Budget = s.Ledger, o.Budget
-		if o.Publisher == nil { // or another process runs what is published
-			paused, err := s.Paused(ctx)
-			if err != nil {
-				return nil, err
-			}
-			passes.Effects = ledger.PauseOf(paused)
-		}
 		s.Reconciler = reconcile.New(passes)
 		s.reconcile = reconcilefn.New(reconcilefn.Options{
 			Reconciler: s.Reconciler, Now: o.Now, Log: o.Log, Quiet: o.QuietPasses,
@@ -217,6 +210,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, webhooks ...n
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	s.warnDisabled(ctx)
+	if s.Reconciler != nil {
+		s.Reconciler.Effects = s.pause()
+	}
 	var background sync.WaitGroup
 	background.Go(func() { s.queue.Run(ctx, work, cmp.Or(s.options.Workers, defaultWorkers), s.run) })
 	background.Go(func() { s.schedule(ctx) })

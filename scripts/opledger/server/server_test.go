@@ -184,6 +184,54 @@ func TestServePaused(t *testing.T) {
 	}
 }
 
+// TestStorePause: a server stores its pause when it starts, and its passes do; neither a server that
+// does not serve stores one, nor one whose effects other processes run [G5].
+func TestStorePause(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	open := func(o Options, more ...string) (*Server, net.Listener) {
+		t.Helper()
+		s, listener := open(t, path, "http://127.0.0.1:1", o, more...)
+		t.Cleanup(func() { _ = listener.Close() })
+		return s, listener
+	}
+	stored := func(s *Server, want ledger.Pause) {
+		t.Helper()
+		if last, _, err := s.Ledger.LastPass(t.Context()); err != nil || last.Effects != want {
+			t.Errorf("effects are %q, %v; want %q", last.Effects, err, want)
+		}
+	}
+	pass := func(s *Server) {
+		t.Helper()
+		if _, err := s.Reconciler.Pass(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const paused, running = "OPLEDGER_EFFECTS_PAUSED=true", "OPLEDGER_EFFECTS_PAUSED=false"
+	alone, _ := open(Options{}, paused)
+	pass(alone)
+	stored(alone, "")
+	serves, listener := open(Options{}, paused)
+	serves.StorePause(t.Context())
+	stored(serves, ledger.EffectsPaused)
+	command, _ := open(Options{}, running)
+	pass(command)
+	stored(command, ledger.EffectsPaused)
+	elsewhere, _ := open(Options{Publisher: loser{}}, running)
+	elsewhere.StorePause(t.Context())
+	stored(elsewhere, ledger.EffectsPaused)
+	again, _ := open(Options{})
+	again.StorePause(t.Context())
+	stored(again, ledger.EffectsRunning)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := serves.Serve(ended, listener); err != nil {
+		t.Error(err)
+	}
+	pass(serves)
+	stored(serves, ledger.EffectsPaused)
+}
+
 // A loser reports success without publishing, like a process that dies at that moment.
 type loser struct{}
 

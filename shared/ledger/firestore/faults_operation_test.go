@@ -83,6 +83,9 @@ var operationCalls = []faultCall{
 		}
 		return w.l.ResolveConflict(w.ctx, seen, ledger.Abandonment{By: "an operator", Why: "the first is true"})
 	}},
+	{name: "StorePause", arrange: nothing, act: func(w *faultWorld) (any, error) {
+		return nil, w.l.StorePause(w.ctx, ledger.EffectsPaused)
+	}},
 	{name: "NoteCondition", arrange: (*faultWorld).register, act: notes},
 	{name: "NoteCondition/missing for long [R4]", arrange: func(w *faultWorld) {
 		w.register()

@@ -70,6 +70,40 @@ var passLast = join([]ledgerTest{
 			equal(w, "its writes", all.Writes-began.Writes, 1)
 		}
 	}},
+	{"a process that runs effects stores the pause, and passes that cannot know keep it [G5]", func(w *world) {
+		store := func(pause ledger.Pause) {
+			w.Helper()
+			if err := w.ledger().StorePause(w.ctx, pause); err != nil {
+				w.Fatal(err)
+			}
+		}
+		report := func(k *ledger.Lookups, pass ledger.Pass) {
+			w.Helper()
+			pass.Began, pass.Ended = k.Start(), k.Start().Add(time.Second)
+			if err := k.Report(w.ctx, pass); err != nil {
+				w.Fatal(err)
+			}
+		}
+		store(ledger.EffectsPaused)
+		equal(w, "before the first pass", w.last(), ledger.Pass{Effects: ledger.EffectsPaused})
+		equal(w, "a pass has ended", !w.last().IsZero(), false)
+		before := w.document(marksPath).Token
+		store(ledger.EffectsPaused)
+		equal(w, "what is no news is not written", w.document(marksPath).Token, before)
+		report(w.begun(w.ledger()), ledger.Pass{Outcome: ledger.PassDone, Checked: 1})
+		equal(w, "after a pass that cannot know", w.last().Effects, ledger.EffectsPaused)
+		overlaps := w.begun(w.ledger())
+		store(ledger.EffectsRunning)
+		equal(w, "the pass beside it", w.last().Checked, 1)
+		report(overlaps, ledger.Pass{Outcome: ledger.PassDone, Checked: 2})
+		equal(w, "after a pass that began before", w.last().Effects, ledger.EffectsRunning)
+		report(w.begun(w.ledger()), ledger.Pass{Outcome: ledger.PassDone, Effects: ledger.EffectsPaused})
+		equal(w, "after a pass that knows", w.last().Effects, ledger.EffectsPaused)
+		w.raise(marksPath)
+		before = w.document(marksPath).Token
+		store(ledger.EffectsRunning)
+		equal(w, "what a newer revision wrote [L6]", w.document(marksPath).Token, before)
+	}},
 	{"the marks of passes come and go beside it [R6]", func(w *world) {
 		pass := w.reported(w.begun(w.ledger()), 0)
 		w.aged()
@@ -123,4 +157,8 @@ var passLast = join([]ledgerTest{
 		pass := w.reported(w.begun(lossy()), 2)
 		equal(w, "the last pass", w.last(), pass)
 	}
+	if err := lossy().StorePause(w.ctx, ledger.EffectsPaused); err != nil {
+		w.Fatal(err)
+	}
+	equal(w, "the pause", w.last().Effects, ledger.EffectsPaused)
 }))
