@@ -126,7 +126,8 @@ func TestTrialRemedies(t *testing.T) {
 	}{
 		{pressed{"lookup", "batches/twice", ""}, "What will happen", "nothing more can be learned from it. FAILED stands."},
 		{pressed{"lookup", "batches/gone", ""}, "What will happen", "It is looked up again at "},
-		{pressed{"resolve", "batches/twice", ""}, "What will happen", "the two ends of batches/twice resolved by "},
+		{pressed{"resolve", "batches/twice", ""}, "What will happen", "the two ends of batches/twice, FAILED and " +
+			"SUCCEEDED, resolved by "},
 		{pressed{"replay", "batches/report", "publish"}, "It runs when the pause ends.", "<h1>Handed over</h1>"},
 	} {
 		_, question := fetch(t, "GET", address+"/console/ask?do="+c.do+"&key="+c.key+"&effect="+c.effect, "")
