@@ -69,7 +69,7 @@ func TestCloudServe(t *testing.T) {
 	if outcome.repeats != 0 {
 		t.Errorf("%d effects were repeated", outcome.repeats)
 	}
-	t.Log(outcome)
+	t.Logf("%s; %s", outcome, verdict(t))
 	if m, err := ledger.ParseMessage(c.pull("copy").GetData()); err != nil || m.Effect != "publish" {
 		t.Errorf("published %+v, %v", m, err)
 	}

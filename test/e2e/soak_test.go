@@ -19,8 +19,8 @@ import (
 // processes are killed with SIGKILL and replaced by the other revision, the disk is full, both
 // emulators are restarted, the receiver misbehaves, and Gemini loses, repeats, delays and reorders.
 // After each trouble the work goes on. In the end everything rests: nothing is lost [L2, R1, R5,
-// R6], repeated where the ledger knew of it [S3, S4, S6] or went back [M5, M9, L5]. What is dead is
-// listed, and what is open is due [L4]. The processes that lived all the time have not grown.
+// R6], repeated after a process said that it was done [S3, S4, S6], or went back [M5, M9, L5]. What is
+// dead is listed, and what is open is due [L4]. The processes that lived all the time have not grown.
 //
 // The level decides how long trouble is made, and not how long anything may take. The short one
 // makes each trouble once with half the processes, none of which is old or spared; the emulators
@@ -186,8 +186,8 @@ func (s *soak) run() {
 	o := outcome{kills: s.killer.rest(), operations: len(s.names), stats: deliveries, took: time.Since(began)}
 	s.check(s.watch, s.names, &o)
 	dead := s.checkListed()
-	t.Logf("%s\nrevisions %s; kills %v; troubles %v; %d dead, all listed\n%s", o, s.of(), o.kills, s.met, dead,
-		grown(first, last))
+	t.Logf("%s; %s\nrevisions %s; kills %v; troubles %v; %d dead, all listed\n%s", o, verdict(t), s.of(), o.kills, s.met,
+		dead, grown(first, last))
 }
 
 // trouble makes every trouble in turn, under load and random kills.
