@@ -42,7 +42,8 @@ func newReplay(outside environment) *cobra.Command {
 			"and prints what became of them. It reads at most 50 documents a second. Interrupt it to stop waiting:\n" +
 			"the effects go on. With a ledger in a file and no topic it runs the effects in this process.\n\n" +
 			"With --journal the same command continues a replay that was stopped. The file is removed when the\n" +
-			"outcome of every effect is known. It exits with 1 if an effect is not done.\n\n" +
+			"outcome of every effect is known. It exits with 1 if an effect is not done; in a pause of this process,\n" +
+			"if one is neither done nor accepted.\n\n" +
 			"While effects are paused, messages are accepted, and run when the pause ends. Where this process runs\n" +
 			"the effects, it keeps the pause of opledger serve. With OPLEDGER_EFFECTS_PAUSED=false it runs them\n" +
 			"all the same.",
