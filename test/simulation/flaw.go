@@ -12,22 +12,24 @@ type Flaw uint8
 
 // The flaws.
 const (
-	Sound        Flaw = iota
-	NoCondition       // the store takes every write, whatever was read before it [M6]
-	NoDelivery        // deliveries are not kept, so that none is recognised [W4]
-	NoDueAt           // what a worker gave back is not due [R5]
-	NoLease           // the leases of others are not seen [S2]
-	NoFence           // each claim sees the fence of the first [S6]
-	NoLastCommit      // one commit in eight is answered and not made
+	Sound          Flaw = iota
+	NoCondition         // the store takes every write, whatever was read before it [M6]
+	NoDelivery          // deliveries are not kept, so that none is recognised [W4]
+	NoDueAt             // what a worker gave back is not due [R5]
+	NoLease             // the leases of others are not seen [S2]
+	NoFence             // each claim sees the fence of the first [S6]
+	NoEighthCommit      // one commit in eight is answered and not made
 )
 
 // String names the flaw as a test's name does.
 func (f Flaw) String() string {
-	return [...]string{"sound", "no-condition", "no-delivery", "no-due-at", "no-lease", "no-fence", "no-commit"}[f]
+	return [...]string{"sound", "no-condition", "no-delivery", "no-due-at", "no-lease", "no-fence", "no-eighth-commit"}[f]
 }
 
 // Flaws returns every flaw.
-func Flaws() []Flaw { return []Flaw{NoCondition, NoDelivery, NoDueAt, NoLease, NoFence, NoLastCommit} }
+func Flaws() []Flaw {
+	return []Flaw{NoCondition, NoDelivery, NoDueAt, NoLease, NoFence, NoEighthCommit}
+}
 
 // holds reports whether a write's precondition holds, as far as the store looks.
 func (f Flaw) holds(d *document, w ledger.Write) bool {
@@ -41,7 +43,7 @@ func (f Flaw) stores(w ledger.Write, commit int64) (ledger.Write, bool) {
 		w.Data = e
 	}
 	unkept := f == NoDelivery && w.Path.Collection() == ledger.DeliveriesCollection
-	return w, !unkept && (f != NoLastCommit || commit%8 != 0)
+	return w, !unkept && (f != NoEighthCommit || commit%8 != 0)
 }
 
 // shows changes what is read into a struct.

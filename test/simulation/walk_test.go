@@ -69,7 +69,7 @@ func TestWalkFindsFlaws(t *testing.T) {
 		"one effect, no fence":     {OneEffect(1, 1, 0), NoFence},
 		"one effect, no due-at":    {OneEffect(1, 1, 1), NoDueAt},
 		"two names, no condition":  {TwoNames(), NoCondition},
-		"two names, a lost commit": {TwoNames(), NoLastCommit},
+		"two names, a lost commit": {TwoNames(), NoEighthCommit},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
