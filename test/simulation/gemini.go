@@ -47,7 +47,7 @@ type service struct {
 	w     *World
 	skew  time.Duration
 	jobs  []*job
-	asked map[operation.Key]int // look-ups that arrived
+	asked map[operation.Key]int // requests about one job that arrived, whatever they were answered
 }
 
 func (s *service) now() time.Time { return time.Now().Add(s.skew) }
@@ -133,7 +133,11 @@ func (s *service) serve(a *actor, r *http.Request) (*http.Response, error) {
 	ask := &call{
 		label: func() string { return a.name + ": ask Gemini for " + short(path) }, fates: askFates,
 		unavailable: errNoAnswer,
-		do:          func() error { body = s.answer(path, s.now()); return nil },
+		do: func() error {
+			s.asked[operation.Key(path)]++
+			body = s.answer(path, s.now())
+			return nil
+		},
 	}
 	status := 0
 	ask.handle = func(f fate) bool {
@@ -147,6 +151,7 @@ func (s *service) serve(a *actor, r *http.Request) (*http.Response, error) {
 		default:
 			return false
 		}
+		s.asked[operation.Key(path)]++
 		s.w.gate.reply(ask, nil)
 		return true
 	}
@@ -184,7 +189,6 @@ func (s *service) answer(path string, at time.Time) []byte {
 		}
 		return encoded(map[string]any{"operations": list})
 	}
-	s.asked[operation.Key(path)]++
 	i := slices.IndexFunc(s.jobs, func(j *job) bool { return j.name.Resource == path })
 	if i < 0 || s.jobs[i].created.After(at) {
 		return nil
