@@ -16,6 +16,8 @@ type call struct {
 	label func() string
 	// fates are what may become of it, beside that it works.
 	fates []fate
+	// outside: the call is to Gemini or to a receiver.
+	outside bool
 	// do is what happens where the request arrives. Its error is the answer.
 	do func() error
 	// unavailable is the answer where there is none.
@@ -58,10 +60,14 @@ func (g *gate) arrives(ctx context.Context, c *call) {
 		g.reply(c, errDied)
 		return
 	}
-	chosen := works
-	if n := g.choose(Fate, len(c.fates)+1); n > 0 {
+	about, chosen := Fate, works
+	if c.outside {
+		about = Outside
+	}
+	if n := g.choose(about, len(c.fates)+1); n > 0 {
 		chosen = c.fates[n-1]
 	}
+	g.met[chosen.String()]++
 	if c.handle != nil && c.handle(chosen) {
 		g.noteFate(c, chosen, nil)
 		return

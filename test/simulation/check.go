@@ -105,6 +105,12 @@ func (c *checker) record(was, is operation.Record) {
 	case is.Attempts == was.Attempts+1 && was.DueAt.After(c.w.store.now()):
 		c.violated("%s is looked up before it is due [R6]", is.Key)
 	}
+	if was.MissingSince.IsZero() && !is.MissingSince.IsZero() {
+		c.w.gate.met[metMissing]++
+	}
+	if was.StuckSince.IsZero() && !is.StuckSince.IsZero() {
+		c.w.gate.met[metStuck]++
+	}
 	for name, status := range was.Effects {
 		switch now := is.Effects[name]; {
 		case now == status:
@@ -132,6 +138,15 @@ func (c *checker) effect(path ledger.Path, was, is ledger.Effect) {
 		c.violated("%s: its key or payload changes [K4]", path)
 	case is.State == ledger.EffectDone && was.State != ledger.EffectClaimed:
 		c.violated("%s is DONE, and no worker held it [S2]", path)
+	}
+	met := c.w.gate.met
+	switch {
+	case was.State == ledger.EffectDead && is.State == ledger.EffectPending:
+		met[metReopened]++
+	case was.State == ledger.EffectClaimed && is.State == ledger.EffectClaimed && is.Fence > was.Fence:
+		met[metSeized]++
+	case is.State == ledger.EffectDone && len(is.Replays) > 0:
+		met[metRevived]++
 	}
 	c.fences[path] = max(c.fences[path], is.Fence)
 	if is.State == ledger.EffectDone && !slices.ContainsFunc(c.w.receiver.receipts, func(r receipt) bool {

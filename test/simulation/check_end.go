@@ -136,6 +136,9 @@ func (c *checker) performed(e ledger.Effect) {
 			c.violated("%s was performed by fence %d, after its last claim, %d [S6]", e.IdempotencyKey, r.fence, e.Fence)
 		}
 	}
+	if len(fences) > 1 {
+		c.w.gate.met[metRepeated]++
+	}
 	for fence, times := range fences {
 		if times > 1 {
 			c.violated("%s was performed %d times by fence %d [S3]", e.IdempotencyKey, times, fence)
@@ -160,6 +163,7 @@ func (c *checker) visible() {
 	if len(dead) == 0 {
 		return
 	}
+	c.w.gate.met[metDead]++
 	l, err := ledger.New(observer{c.w.store}, c.w.settings, ledger.Options{})
 	if err != nil {
 		c.violated("%v", err)

@@ -8,11 +8,12 @@ type Question uint8
 
 // The questions.
 const (
-	Plan   Question = iota // of the world: how many jobs there are, when they end, and by which end
-	Next                   // which of the things that can happen now happens
-	Fate                   // what becomes of a call: 0 is that it works
-	Where                  // which process a call is for
-	Orphan                 // whether a request whose caller is gone arrives: 0 is that it does not
+	Plan    Question = iota // of the world: how many jobs there are, when they end, and by which end
+	Next                    // which of the things that can happen now happens
+	Fate                    // what becomes of a call: 0 is that it works
+	Outside                 // the same, of a call to Gemini or to a receiver, of which there are few
+	Where                   // which process a call is for
+	Orphan                  // whether a request whose caller is gone arrives: 0 is that it does not
 )
 
 // A Chooser makes every decision of a schedule. The choices, in their order, are the schedule: the
@@ -37,11 +38,16 @@ type random struct {
 	faults, reordering float64
 }
 
+// outsideMore is how much more often a call to Gemini or to a receiver is disturbed than one of the
+// many calls to the store and to the topic.
+const outsideMore = 3
+
 func (c *random) Choose(about Question, n int) int {
 	switch {
-	case about == Fate && c.r.Float64() >= c.faults, about == Next && c.r.Float64() >= c.reordering:
+	case about == Fate && c.r.Float64() >= c.faults, about == Outside && c.r.Float64() >= outsideMore*c.faults,
+		about == Next && c.r.Float64() >= c.reordering:
 		return 0
-	case about == Fate:
+	case about == Fate, about == Outside:
 		return 1 + c.r.IntN(n-1)
 	default:
 		return c.r.IntN(n)

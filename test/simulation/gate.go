@@ -20,6 +20,7 @@ type gate struct {
 	trace   *trace
 	limit   int // of steps: more is a world that does not come to rest
 
+	met   Met
 	steps int     // calls and events so far
 	items []*item // what can happen, in its order
 
@@ -42,7 +43,7 @@ type item struct {
 }
 
 func newGate(chooser Chooser) *gate {
-	return &gate{chooser: chooser, wake: make(chan struct{}, 1), limit: maxSteps}
+	return &gate{chooser: chooser, wake: make(chan struct{}, 1), limit: maxSteps, met: Met{}}
 }
 
 // maxSteps bounds a schedule, far above what any needs.

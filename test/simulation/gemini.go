@@ -80,6 +80,9 @@ func (s *service) start(o *order, correlation string) *job {
 	}
 	s.jobs = append(s.jobs, j)
 	o.jobs = append(o.jobs, j)
+	if o.silent {
+		return j
+	}
 	s.announce(j, "running", operation.Running, j.runs, o.runsAfter)
 	if o.endsAfter > 0 {
 		s.announce(j, "end", j.end, j.ends, o.endsAfter)

@@ -6,13 +6,13 @@ import (
 	"fmt"
 
 	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // A receipt is one request of an effect that reached its receiver, and was done.
 type receipt struct {
 	key, payload string
 	fence        int64
-	step         int
 }
 
 // A receiver is what effects are sent to. It does what it gets, and does not deduplicate: what the
@@ -24,6 +24,16 @@ type receiver struct {
 
 var errDeclined = errors.New("simulated: refused for good")
 
+// receive does what a request asks for, or refuses it for good.
+func (r *receiver) receive(of operation.Key, one receipt) error {
+	if o := r.w.orderOf(of); o != nil && o.declines > 0 {
+		o.declines--
+		return effect.Permanent(errDeclined)
+	}
+	r.receipts = append(r.receipts, one)
+	return nil
+}
+
 // perform sends one request, as a handler does.
 func (r *receiver) perform(ctx context.Context, a *actor, task effect.Task) error {
 	g := r.w.gate
@@ -31,11 +41,8 @@ func (r *receiver) perform(ctx context.Context, a *actor, task effect.Task) erro
 	send := &call{
 		label: func() string { return fmt.Sprintf("%s: perform %s, fence %d", a.name, short(one.key), one.fence) },
 		fates: performFates, unavailable: errNoAnswer,
-		do: func() error {
-			one.step = g.steps
-			r.receipts = append(r.receipts, one)
-			return nil
-		},
+		outside: true,
+		do:      func() error { return r.receive(task.Operation, one) },
 	}
 	r.w.check.sent(task)
 	send.handle = func(f fate) bool {
@@ -47,7 +54,7 @@ func (r *receiver) perform(ctx context.Context, a *actor, task effect.Task) erro
 			g.replyLater(send, send.do(), takesLong)
 		case stopped:
 			if g.choose(Orphan, 2) == 1 {
-				_ = send.do() // it always succeeds
+				_ = send.do() // its caller gets no answer
 			}
 			a.process.stopping = true
 			a.process.stop(effect.ErrStopped)

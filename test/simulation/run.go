@@ -22,6 +22,8 @@ type Result struct {
 	Violations []string
 	// Trace is what happened, a line for each step; empty unless it was asked for.
 	Trace string
+	// Met is what the schedule met.
+	Met Met
 }
 
 // Options say how a schedule is run.
@@ -50,7 +52,7 @@ func Run(t *testing.T, chooser Chooser, o Options) Result {
 			w.gate.abandon()
 		}
 		w.check.end()
-		result = Result{Choices: w.gate.choices, Steps: w.gate.steps, Violations: w.check.violations}
+		result = Result{Choices: w.gate.choices, Steps: w.gate.steps, Violations: w.check.violations, Met: w.gate.met}
 		if w.gate.trace != nil {
 			result.Trace = w.gate.trace.String()
 		}
@@ -74,6 +76,8 @@ func Storm(w *World) {
 			endsAfter: choose(20*time.Second, 3*time.Minute, 9*time.Minute, 14*time.Minute, 0),
 			end:       ends[w.gate.choose(Plan, len(ends))],
 			forged:    w.gate.choose(Plan, 8) == 1,
+			silent:    w.gate.choose(Plan, 3) == 1,
+			declines:  []int{0, 0, 0, 0, 1, 2}[w.gate.choose(Plan, 6)],
 			intent:    w.gate.choose(Plan, 2) == 0,
 			skew:      choose(0, 10*time.Minute, -10*time.Minute),
 		}

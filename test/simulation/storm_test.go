@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -36,6 +37,8 @@ func TestStorm(t *testing.T) {
 	}
 	schedules := harness.Soak(t, uint64(500), 20_000, 1_000_000)
 	var next, steps atomic.Uint64
+	var mu sync.Mutex
+	met := Met{}
 	t.Run("schedules", func(t *testing.T) {
 		for range runtime.GOMAXPROCS(0) {
 			t.Run("", func(t *testing.T) {
@@ -43,6 +46,11 @@ func TestStorm(t *testing.T) {
 				for i := next.Add(1) - 1; i < schedules && !t.Failed(); i = next.Add(1) - 1 {
 					r := Run(t, Random(*from+i), Options{})
 					steps.Add(uint64(r.Steps)) //nolint:gosec // it is positive
+					mu.Lock()
+					for what, times := range r.Met {
+						met[what] += times
+					}
+					mu.Unlock()
 					if len(r.Violations) > 0 {
 						report(t, *from+i, r)
 					}
@@ -50,7 +58,21 @@ func TestStorm(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("%d schedules of %d steps", min(next.Load(), schedules), steps.Load())
+	t.Logf("%d schedules of %d steps met %v", min(next.Load(), schedules), steps.Load(), met)
+	if *from == 0 && !t.Failed() { // the same at every run
+		met.missed(t)
+	}
+}
+
+// missed fails the test where the schedules met too little to be worth their time.
+func (m Met) missed(t *testing.T) {
+	t.Helper()
+	for _, what := range append(fateNames[:],
+		metDead, metReopened, metRevived, metSeized, metRepeated, metMissing, metStuck) {
+		if m[what] == 0 {
+			t.Errorf("no schedule met: %s", what)
+		}
+	}
 }
 
 // chosen returns the chooser of the flags; nil where they name none.

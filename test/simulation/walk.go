@@ -144,7 +144,7 @@ func (x *Walking) Choose(about Question, n int) int {
 	switch {
 	case about == Orphan:
 		return x.lands
-	case about == Fate && n != 2:
+	case about == Outside, about == Fate && n != 2:
 		return 0
 	}
 	if x.depth == len(x.path) {

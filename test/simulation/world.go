@@ -108,6 +108,7 @@ func (w *World) arrival(what string, fates []fate, arrive, again func()) (gone b
 			chosen = fates[n-1]
 			w.gate.note("  "+what, chosen.String())
 		}
+		w.gate.met[chosen.String()]++
 		if chosen == twice {
 			again()
 		}
@@ -187,12 +188,24 @@ type order struct {
 	runsAfter, endsAfter time.Duration
 	end                  operation.State
 	forged               bool
+	silent               bool // Gemini sends no event of its job
+	declines             int  // so many requests of its effects their receiver refuses for good
 	intent               bool // it is submitted with an intent; else it is registered once its name is known
 	skew                 time.Duration
 
 	jobs       []*job
 	registered bool // the submitter knows that its job is registered
 	over       bool // its program is not started again
+}
+
+// orderOf returns the order of an operation; nil where there is none.
+func (w *World) orderOf(key operation.Key) *order {
+	for _, o := range w.orders {
+		if slices.ContainsFunc(o.jobs, func(j *job) bool { return j.name.Key == key }) {
+			return o
+		}
+	}
+	return nil
 }
 
 // submit is a submitter's program: it is started again where it did not end well.

@@ -1,0 +1,16 @@
+package simulation
+
+// Met counts what a schedule met, by the names of the fates and of the outcomes: what no schedule
+// meets is not tested.
+type Met map[string]int
+
+// The outcomes that are counted.
+const (
+	metDead     = "an effect is DEAD at the end"
+	metReopened = "an operator reopens what is DEAD"
+	metRevived  = "what was DEAD is DONE"
+	metSeized   = "a claim is seized"
+	metRepeated = "an effect is performed again by another claim"
+	metMissing  = "Gemini does not know an operation"
+	metStuck    = "an operation is stuck"
+)
