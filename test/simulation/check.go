@@ -167,10 +167,17 @@ func (c *checker) holder(path ledger.Path, by string, was, is ledger.Effect) {
 	}
 }
 
-// sent checks the lease under which a handler sends a request.
+// sent checks the claim under which a handler sends a request: its outcome is not recorded. A claim
+// that was seized may still send, where its worker stood still.
 func (c *checker) sent(task effect.Task) {
 	if task.Operation == "" || task.Fence == 0 || task.IdempotencyKey == "" {
 		c.violated("a handler runs without a claim: %+v [S1]", task)
+		return
+	}
+	path := ledger.EffectPath(task.Operation, task.Effect)
+	e, _ := dataOf[ledger.Effect](c.w.store.documents[path])
+	if e.Fence == task.Fence && e.State != ledger.EffectClaimed {
+		c.violated("%s is sent by fence %d, which made it %s [S6]", path, task.Fence, e.State)
 	}
 }
 

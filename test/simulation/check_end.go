@@ -120,8 +120,7 @@ func (c *checker) job(j *job) {
 }
 
 // performed checks what the receiver got of an effect against the promise: a repeat has the same key
-// and the same bytes, belongs to a claim of its own, and comes only where no claim's outcome was
-// recorded as done.
+// and the same bytes, and belongs to a claim of its own.
 func (c *checker) performed(e ledger.Effect) {
 	fences := map[int64]int{}
 	for _, r := range c.w.receiver.receipts {

@@ -43,9 +43,13 @@
 // At rest (check_end.go): every job whose submitter registered it, or recorded its intent, is
 // registered, has the end that Gemini reports and its effect [L2, G6, R2]; no job was submitted
 // twice [G6]; each effect is DONE and was performed, or is DEAD and in the list [S2, S4]; it was
-// performed at most once for each claim, with the same bytes [S3, K4], and not by a claim after
-// its end; what is stuck has its alert [R4]; Gemini was asked no more often than the record counts
-// [R3]. Calls that nothing disturbed cost no more than test/README.md publishes.
+// performed at most once for each claim, with the same bytes [S3, K4], and not sent by a claim
+// whose outcome is recorded [S6]; what is stuck has its alert [R4]; Gemini was asked no more often
+// than the record counts [R3]. Calls that nothing disturbed cost no more than test/load/README.md
+// publishes.
+//
+// TestStorm fails where its schedules never meet one of the fates, or one of the outcomes that an
+// invariant is about (met.go).
 //
 // # To repeat a seed
 //
