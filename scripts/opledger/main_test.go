@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -77,22 +78,25 @@ func TestExitCodes(t *testing.T) {
 // SIGPIPE, and nothing is said.
 func TestEndedLocal(t *testing.T) {
 	t.Parallel()
+	// Under nohup this process ignores SIGHUP, and the programs that it starts would, too.
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangup) })
 	for name, c := range map[string]struct {
-		operations string // enough that a signal comes before the end, on any machine
-		end        func(*exec.Cmd, io.Closer) error
-		code       int
+		end  func(*exec.Cmd, io.Closer) error
+		code int
 	}{
-		"Ctrl-C":    {"5000", func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(os.Interrupt) }, exitFailed},
-		"SIGTERM":   {"5000", func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGTERM) }, exitFailed},
-		"SIGHUP":    {"5000", func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGHUP) }, exitFailed},
-		"| head -1": {"20", func(_ *exec.Cmd, stdout io.Closer) error { return stdout.Close() }, exitPipe},
+		"Ctrl-C":    {func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(os.Interrupt) }, exitFailed},
+		"SIGTERM":   {func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGTERM) }, exitFailed},
+		"SIGHUP":    {func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGHUP) }, exitFailed},
+		"| head -1": {func(_ *exec.Cmd, stdout io.Closer) error { return stdout.Close() }, exitPipe},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			temp := t.TempDir()
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			command := exec.CommandContext(ctx, build(t), "local", "--speed", "20", "--operations", c.operations)
+			command := exec.CommandContext(ctx, build(t), "local", "--speed", "20")
 			command.Env = []string{"TMPDIR=" + temp}
 			var stderr bytes.Buffer
 			command.Stderr = &stderr
