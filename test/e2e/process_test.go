@@ -132,7 +132,7 @@ func (p *process) logged(text string) {
 		p.log, p.raw = append(p.log, line), append(p.raw, text)
 		if line.Event == "effect" {
 			outcome := line.Outcome
-			if strings.Contains(line.Error, "the lease ends and could not be extended") {
+			if outcome == "failed" && strings.Contains(line.Error, "the lease ends and could not be extended") {
 				outcome = cutOff
 			}
 			p.outcomes[line.Operation] = append(p.outcomes[line.Operation], outcome)
