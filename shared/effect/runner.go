@@ -92,10 +92,14 @@ func (r *Runner) attempt(ctx context.Context, handler Handler, report Report, be
 	return report, err
 }
 
-// perform calls the handler with a context that ends while the lease is surely still held.
+// perform calls the handler with a context that ends while the lease is surely still held. Where the
+// claim's answer came too late for that, it calls no handler [S6].
 func (r *Runner) perform(ctx context.Context, handler Handler, lease ledger.Lease, began time.Time) (
 	extra []ledger.Write, err error,
 ) {
+	if !time.Now().Before(began.Add(r.heldFor())) {
+		return nil, errLeaseEnds
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	kept := make(chan struct{})
 	go func() {

@@ -19,7 +19,7 @@ func (r *Runner) keep(ctx context.Context, end context.CancelCauseFunc, lease le
 	ttl := r.ledger.Settings().ClaimTTL
 	next := granted.Add(ttl - ttl/3)
 	for {
-		cutoff := granted.Add(ttl - ttl/10)
+		cutoff := granted.Add(r.heldFor())
 		if !wait(ctx, time.Until(next)) {
 			return
 		}
@@ -43,6 +43,12 @@ func (r *Runner) keep(ctx context.Context, end context.CancelCauseFunc, lease le
 			return
 		}
 	}
+}
+
+// heldFor is how long after a claim or an extension was asked for its lease is surely held.
+func (r *Runner) heldFor() time.Duration {
+	ttl := r.ledger.Settings().ClaimTTL
+	return ttl - ttl/10
 }
 
 // wait reports whether d passed before ctx ended.

@@ -68,6 +68,30 @@ func TestExtensionFails(t *testing.T) {
 	})
 }
 
+// TestLateClaim: a claim whose answer comes when its lease may have ended calls no handler [S6].
+func TestLateClaim(t *testing.T) {
+	inWorld(t, func(w *world) {
+		late := time.Duration(0)
+		store := ledgertest.InjectFunc(w.store, func() ledgertest.Fault {
+			time.Sleep(late)
+			late = 0
+			return ledgertest.None
+		})
+		var p performances
+		late = ttl * 9 / 10
+		report, err := w.runnerOver(store, p.that(succeeds)).Run(w.ctx, message)
+		if err != nil || report.Outcome != effect.Failed || len(p.tasks()) != 0 ||
+			!strings.Contains(report.Cause.Error(), "the lease ends") {
+			w.Errorf("report %+v %v, performed %d times", report, err, len(p.tasks()))
+		}
+		time.Sleep(ttl) // past the pause before the next attempt
+		w.run(w.runnerOver(store, p.that(succeeds)), effect.Finished)
+		if len(p.tasks()) != 1 {
+			w.Errorf("performed %d times", len(p.tasks()))
+		}
+	})
+}
+
 // TestExtensionRecovers: one extension that fails while there is time for another does not end the
 // handler.
 func TestExtensionRecovers(t *testing.T) {
