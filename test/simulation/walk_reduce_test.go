@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,9 @@ import (
 
 // A finding is what a walk finds, apart from the order in which it happens.
 type finding struct{ ends, violations map[string]bool }
+
+// anyName is the name of one of several workers or processes, which are alike.
+var anyName = regexp.MustCompile(`\b(worker|process) \d+`)
 
 // find walks through all of a small world of so many workers and replays.
 func find(t *testing.T, small Small, workers, replays int) (finding, Walked) {
@@ -25,7 +29,7 @@ func find(t *testing.T, small Small, workers, replays int) (finding, Walked) {
 	for violation := range x.found {
 		for line := range strings.Lines(violation) { // in any order
 			_, what, _ := strings.Cut(strings.TrimSpace(line), "no store should see: ")
-			found.violations[cmp.Or(what, strings.TrimSpace(line))] = true
+			found.violations[anyName.ReplaceAllString(cmp.Or(what, strings.TrimSpace(line)), "$1")] = true
 		}
 	}
 	return found, walked

@@ -63,11 +63,7 @@ var operationCalls = []faultCall{
 			e.Name = operation.Name{Key: "batches/other-form", Resource: "batches/other-form"}
 			return e
 		})},
-	{name: "MakeDueNow", arrange: func(w *faultWorld) {
-		r := w.registration()
-		r.SubmittedAt = w.start.Add(time.Hour)
-		got[ledger.Registered](w)(w.l.Register(w.ctx, r))
-	}, act: func(w *faultWorld) (any, error) {
+	{name: "MakeDueNow", timely: true, arrange: (*faultWorld).register, act: func(w *faultWorld) (any, error) {
 		return w.l.MakeDueNow(w.ctx, key)
 	}},
 	{name: "Abandon", arrange: (*faultWorld).register, act: func(w *faultWorld) (any, error) {
