@@ -167,17 +167,19 @@ func (c *checker) holder(path ledger.Path, by string, was, is ledger.Effect) {
 	}
 }
 
-// sent checks the claim under which a handler sends a request: its outcome is not recorded. A claim
-// that was seized may still send, where its worker stood still.
+// sent checks the claim under which a handler is called: it has not ended, and its lease has not run
+// out. A request that leaves the handler may still arrive later.
 func (c *checker) sent(task effect.Task) {
-	if task.Operation == "" || task.Fence == 0 || task.IdempotencyKey == "" {
-		c.violated("a handler runs without a claim: %+v [S1]", task)
-		return
-	}
 	path := ledger.EffectPath(task.Operation, task.Effect)
-	e, _ := dataOf[ledger.Effect](c.w.store.documents[path])
-	if e.Fence == task.Fence && e.State != ledger.EffectClaimed {
-		c.violated("%s is sent by fence %d, which made it %s [S6]", path, task.Fence, e.State)
+	switch e, _ := dataOf[ledger.Effect](c.w.store.documents[path]); {
+	case task.Operation == "" || task.Fence == 0 || task.IdempotencyKey == "":
+		c.violated("a handler runs without a claim: %+v [S1]", task)
+	case e.Fence != task.Fence:
+		c.violated("%s is sent by fence %d, and held by %d [S6]", path, task.Fence, e.Fence)
+	case e.State != ledger.EffectClaimed:
+		c.violated("%s is sent by fence %d, whose claim has ended: it is %s [S6]", path, task.Fence, e.State)
+	case !c.w.store.now().Before(e.ClaimableAt):
+		c.violated("%s is sent by fence %d past its lease [S6]", path, task.Fence)
 	}
 }
 
