@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,12 +30,14 @@ func (nowhere) Get(_ context.Context, paths ...ledger.Path) (ledger.Snapshot, er
 
 func (nowhere) Commit(context.Context, ...ledger.Write) ([]ledger.Token, error) { return nil, nil }
 
-// BenchmarkDelivery: one delivery from the request to the answer, without the network.
+// BenchmarkDelivery: one delivery from the request to the answer, without the network. With 64 callers
+// at once and -cpuprofile it shows what limits the rate.
 func BenchmarkDelivery(b *testing.B) {
-	b.Run("store=none/applied", func(b *testing.B) { benchmark(b, nowhere{}, fresh) })
-	b.Run("store=sqlite/applied", func(b *testing.B) { benchmark(b, onDisk(b), fresh) })
-	b.Run("store=sqlite/duplicate", func(b *testing.B) { benchmark(b, onDisk(b), same) })
-	b.Run("store=none/refused", func(b *testing.B) { benchmark(b, nowhere{}, forged) })
+	b.Run("store=none/applied", func(b *testing.B) { benchmark(b, nowhere{}, fresh, 1) })
+	b.Run("store=sqlite/applied", func(b *testing.B) { benchmark(b, onDisk(b), fresh, 1) })
+	b.Run("store=sqlite/applied/callers=64", func(b *testing.B) { benchmark(b, onDisk(b), fresh, 64) })
+	b.Run("store=sqlite/duplicate", func(b *testing.B) { benchmark(b, onDisk(b), same, 1) })
+	b.Run("store=none/refused", func(b *testing.B) { benchmark(b, nowhere{}, forged, 1) })
 }
 
 func onDisk(b *testing.B) ledger.Store {
@@ -57,7 +61,7 @@ const (
 	forged             // signed with another key
 )
 
-func benchmark(b *testing.B, store ledger.Store, kind kind) {
+func benchmark(b *testing.B, store ledger.Store, kind kind, callers int) {
 	settings := ledger.DefaultSettings()
 	settings.Rules = []ledger.Rule{{Name: "publish", On: []operation.State{operation.Succeeded}}}
 	l, err := ledger.New(store, settings, ledger.Options{})
@@ -79,19 +83,28 @@ func benchmark(b *testing.B, store ledger.Store, kind kind) {
 	if kind == forged {
 		key, want = other, http.StatusUnauthorized
 	}
+	var sent atomic.Int64
+	var group sync.WaitGroup
 	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		if kind == same {
-			i = 0
-		}
-		id := fmt.Sprintf("msg_%d", i)
-		body := []byte(event("batch.succeeded", fmt.Sprintf("batches/b%d", i), t1))
-		request := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/webhook", bytes.NewReader(body))
-		request.Header = signed(key, id, time.Now(), body)
-		w := httptest.NewRecorder()
-		function.ServeHTTP(w, request)
-		if w.Code != want {
-			b.Fatalf("%d %s", w.Code, w.Body)
-		}
+	b.ResetTimer()
+	for range callers {
+		group.Go(func() {
+			for n := sent.Add(1); n <= int64(b.N); n = sent.Add(1) {
+				if kind == same {
+					n = 0
+				}
+				id := fmt.Sprintf("msg_%d", n)
+				body := []byte(event("batch.succeeded", fmt.Sprintf("batches/b%d", n), t1))
+				request := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/webhook", bytes.NewReader(body))
+				request.Header = signed(key, id, time.Now(), body)
+				w := httptest.NewRecorder()
+				function.ServeHTTP(w, request)
+				if w.Code != want {
+					b.Errorf("%d %s", w.Code, w.Body)
+					return
+				}
+			}
+		})
 	}
+	group.Wait()
 }
