@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,41 +16,24 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/ledgertest/calls"
 	"github.com/opledger/opledger/test/harness"
 )
 
-// A faultCall is one call of the ledger, as its caller makes it.
-type faultCall struct {
-	// name is the method's, perhaps with a case behind a slash.
-	name    string
-	arrange func(w *faultWorld)
-	// act makes the call. Its result must be that of the call without a fault.
-	act func(w *faultWorld) (any, error)
-	// again is what the caller does afterwards: a redelivery, the next message or pass. nil: the same
-	// call. Where once is set it does so only after an error.
-	again func(w *faultWorld) error
-	once  bool
-	// settled are the errors of again that say that nothing is left to do.
-	settled []error
-	// loose are the fields that may differ where the call was made twice: counts of attempts.
-	loose []string
-	// reads: it writes nothing, so that all its faults meet one arrangement.
-	reads bool
-	// timely: what it does depends on the time, so that none passes meanwhile.
-	timely bool
-}
+// A faultCall is one call of the ledger, which meets faults.
+type faultCall struct{ calls.Call }
 
 func (c faultCall) repeat(w *faultWorld, failed bool) error {
-	if c.once && !failed {
+	if c.Once && !failed {
 		return nil
 	}
 	err := error(nil)
-	if c.again != nil {
-		err = c.again(w)
+	if c.Again != nil {
+		err = c.Again(w.World)
 	} else {
-		_, err = c.act(w)
+		_, err = c.Act(w.World)
 	}
-	if slices.ContainsFunc(c.settled, func(settled error) bool { return errors.Is(err, settled) }) {
+	if slices.ContainsFunc(c.Settled, func(settled error) bool { return errors.Is(err, settled) }) {
 		return nil
 	}
 	return err
@@ -68,23 +50,24 @@ func TestEveryCallThroughEveryFault(t *testing.T) {
 	t.Parallel()
 	raw := rawClient(t)
 	populated := newFaultWorld(t)
-	populate(populated)
+	calls.Populate(populated.World)
 	sample := harness.Soak(t, uint32(32), 4, 1)
 	var injected, cases, requests atomic.Int64
 	t.Cleanup(func() {
 		t.Logf("%d calls make %d requests; %d cases injected %d faults",
-			len(faultCalls()), requests.Load(), cases.Load(), injected.Load())
+			len(calls.All()), requests.Load(), cases.Load(), injected.Load())
 	})
-	for _, call := range faultCalls() {
-		t.Run(call.name, func(t *testing.T) {
+	for _, each := range calls.All() {
+		call := faultCall{each}
+		t.Run(call.Name, func(t *testing.T) {
 			t.Parallel()
 			want := call.withoutFault(t, raw, populated)
 			requests.Add(int64(len(want.requests)))
 			for i, method := range want.requests {
 				for _, fault := range wireFaults() {
 					name := fmt.Sprintf("%s %d %s", method, i, fault.name)
-					chosen := crc32.ChecksumIEEE([]byte(call.name+name))%sample == 0
-					if !fault.meets(method) || fault.isLate() && (call.reads || call.timely) || !chosen {
+					chosen := crc32.ChecksumIEEE([]byte(call.Name+name))%sample == 0
+					if !fault.meets(method) || fault.isLate() && (call.Reads || call.Timely) || !chosen {
 						continue
 					}
 					cases.Add(1)
@@ -108,11 +91,11 @@ type unfaulted struct {
 // world returns what the call is made on, over a connection of its own.
 func (c faultCall) world(t *testing.T, populated *faultWorld) *faultWorld {
 	t.Helper()
-	if c.reads {
+	if c.Reads {
 		return populated.beside(t)
 	}
 	w := newFaultWorld(t)
-	c.arrange(w)
+	c.Arrange(w.World)
 	return w
 }
 
@@ -120,25 +103,25 @@ func (c faultCall) withoutFault(t *testing.T, raw firestorepb.FirestoreClient, p
 	t.Helper()
 	w := c.world(t, populated)
 	s := &script{at: -1}
-	w.ctx = s.begin(t.Context())
+	w.Ctx = s.begin(t.Context())
 	defer s.end()
-	value, err := c.act(w)
-	w.ctx = t.Context()
+	value, err := c.Act(w.World)
+	w.Ctx = t.Context()
 	if err != nil {
 		t.Fatalf("without a fault: %v", err)
 	}
 	u := unfaulted{requests: s.requests, result: resultText(value)}
-	if c.reads {
+	if c.Reads {
 		if slices.Contains(s.requests, "Commit") {
 			t.Fatalf("a call that only reads made the requests %q", s.requests)
 		}
 		return u
 	}
-	u.first = w.documents(raw, c.loose...)
+	u.first = w.documents(raw, c.Loose...)
 	if err := c.repeat(w, false); err != nil {
 		t.Fatalf("again, without a fault: %v", err)
 	}
-	u.after = w.documents(raw, c.loose...)
+	u.after = w.documents(raw, c.Loose...)
 	return u
 }
 
@@ -148,10 +131,10 @@ func (c faultCall) through(
 	w *faultWorld, t *testing.T, raw firestorepb.FirestoreClient, want unfaulted, index int, fault wireFault,
 ) int {
 	s := &script{fault: fault, at: index, late: w.overtake, wires: &w.wires}
-	w.ctx = s.begin(t.Context())
+	w.Ctx = s.begin(t.Context())
 	defer s.end()
-	value, err := c.act(w)
-	w.ctx = t.Context()
+	value, err := c.Act(w.World)
+	w.Ctx = t.Context()
 	if s.injected == 0 {
 		t.Errorf("the fault was not met, and the call ended with %v", err)
 	}
@@ -159,12 +142,12 @@ func (c faultCall) through(
 	if err == nil && !fault.isLate() && resultText(value) != want.result {
 		t.Errorf("the result is\n%s\nwant\n%s", resultText(value), want.result)
 	}
-	if c.reads {
+	if c.Reads {
 		return s.injected
 	}
 	overtaken := w.rivals != nil
 	if err == nil && !overtaken {
-		if diff := difference(w.documents(raw, c.loose...), want.first); diff != "" {
+		if diff := difference(w.documents(raw, c.Loose...), want.first); diff != "" {
 			t.Errorf("there was no error, but %s", diff)
 		}
 	}
@@ -177,7 +160,7 @@ func (c faultCall) through(
 		}
 		return s.injected
 	}
-	if diff := difference(w.documents(raw, c.loose...), want.after); diff != "" {
+	if diff := difference(w.documents(raw, c.Loose...), want.after); diff != "" {
 		t.Errorf("after the next call %s", diff)
 	}
 	return s.injected
@@ -195,7 +178,7 @@ func (c faultCall) judge(t *testing.T, fault wireFault, err error) {
 	allowed := []error{ledger.ErrUnavailable}
 	switch {
 	case fault.endsCaller():
-		allowed = append(allowed, errDeadline)
+		allowed = append(allowed, context.DeadlineExceeded)
 	case fault.isLate():
 		allowed = []error{ledger.ErrLeaseLost, ledger.ErrConflict}
 	case fault.conflicts():
@@ -210,27 +193,6 @@ func (c faultCall) judge(t *testing.T, fault wireFault, err error) {
 	}
 	if fault.place == refused && errors.Is(err, ledger.ErrUnavailable) && !strings.Contains(err.Error(), said) {
 		t.Errorf("%v does not say why", err)
-	}
-}
-
-// TestEveryCallHasFaults: no method of the ledger that asks the store is without a row.
-func TestEveryCallHasFaults(t *testing.T) {
-	t.Parallel()
-	without := []string{"Settings", "ItemsBackoff", "GiveUpAnyway", "Reading", "Start", "Conclude"} // they ask nothing
-	rows := map[string]bool{}
-	for _, call := range faultCalls() {
-		method, _, _ := strings.Cut(call.name, "/")
-		rows[method] = true
-	}
-	for _, of := range []reflect.Type{
-		reflect.TypeFor[*ledger.Ledger](), reflect.TypeFor[*ledger.Lookups](), reflect.TypeFor[ledger.Reading](),
-	} {
-		prefix := map[reflect.Type]string{reflect.TypeFor[*ledger.Lookups](): "Lookups."}[of]
-		for i := range of.NumMethod() {
-			if name := of.Method(i).Name; !rows[prefix+name] && !slices.Contains(without, name) {
-				t.Errorf("faultCalls has no row for %s of %s", name, of)
-			}
-		}
 	}
 }
 

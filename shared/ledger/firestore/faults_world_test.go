@@ -1,7 +1,6 @@
 package firestore_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -16,136 +15,58 @@ import (
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/firestore"
-	"github.com/opledger/opledger/shared/ledger/ledgertest"
-	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/ledger/ledgertest/calls"
 	"github.com/opledger/opledger/test/harness"
 )
 
-// The effects of a faultWorld's rules.
-const (
-	alarm = "alarm" // when an operation fails
-	page  = "page"  // for every alert
-)
-
-// A faultWorld is one call of the ledger on an empty project: what is arranged before it, and what it
-// left behind.
+// A faultWorld is what a call is made on, on an empty project.
 type faultWorld struct {
-	testing.TB
-	ctx     context.Context // of the call; without faults while it is arranged
+	*calls.World
 	project string
 	wires   wires
-	store   *ledgertest.Skewed
-	outbox  harness.Outbox
-	l       *ledger.Ledger
-	start   time.Time
-
-	// What is arranged, for the call.
-	lease     ledger.Lease
-	operation ledger.DueOperation
-	effect    ledger.DueEffect
-	waiting   ledger.DueIntent
-	lookups   *ledger.Lookups
 	// rivals is what the documents of a leased effect were after another worker had claimed it.
 	rivals *string
 }
 
 func newFaultWorld(t testing.TB) *faultWorld {
 	t.Helper()
-	w := &faultWorld{TB: t, ctx: t.Context(), project: harness.ProjectID(t), start: operation.Instant(time.Now())}
-	client := harness.ClientOptions(harness.Firestore(t), w.wires.options()...)
-	store, err := firestore.Open(t.Context(), w.project, "", client...)
-	w.must(err)
+	w := &faultWorld{project: harness.ProjectID(t)}
+	w.World = calls.New(t, w.open(t))
+	return w
+}
+
+// beside returns the world over a connection of its own.
+func (w *faultWorld) beside(t testing.TB) *faultWorld {
+	t.Helper()
+	other := &faultWorld{project: w.project}
+	other.World = calls.New(t, other.open(t))
+	other.Start = w.Start
+	return other
+}
+
+// open opens the world's project over its own wires.
+func (w *faultWorld) open(t testing.TB) *firestore.Store {
+	t.Helper()
+	store, err := firestore.Open(t.Context(), w.project, "",
+		harness.ClientOptions(harness.Firestore(t), w.wires.options()...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	w.store = ledgertest.Skew(ledgertest.Check(t, store))
-	settings := ledger.DefaultSettings()
-	settings.MaxAttempts, settings.RetryFor = 2, 0
-	settings.Rules = []ledger.Rule{
-		{Name: publish, On: []operation.State{operation.Succeeded}},
-		{Name: alarm, On: []operation.State{operation.Failed}},
-		{Name: page, Alerts: ledger.Alerts()},
-	}
-	options := ledger.Options{Publisher: &w.outbox, Jitter: func() float64 { return 0 }}
-	w.l, err = ledger.New(unreadable{w.store}, settings, options)
-	w.must(err)
-	return w
-}
-
-func (w *faultWorld) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
-}
-
-// got returns a value without its error, which fails the test.
-func got[T any](w *faultWorld) func(T, error) T {
-	return func(value T, err error) T {
-		w.Helper()
-		w.must(err)
-		return value
-	}
-}
-
-// key is the operation that most calls are about.
-var key = nameOf(1).Key
-
-func (w *faultWorld) registration() ledger.Registration {
-	return ledger.Registration{Name: nameOf(1), JobKind: "kind", SubmittedAt: w.start, CorrelationID: "c-1"}
-}
-
-func (w *faultWorld) event(delivery string, state operation.State) operation.Event {
-	e := success(1, delivery)
-	e.State, e.UpdateTime = state, w.start.Add(time.Second)
-	return e
-}
-
-func (w *faultWorld) register() { got[ledger.Registered](w)(w.l.Register(w.ctx, w.registration())) }
-
-func (w *faultWorld) succeed() {
-	w.register()
-	got[ledger.Receipt](w)(w.l.Ingest(w.ctx, w.event("success", operation.Succeeded)))
-}
-
-func (w *faultWorld) claim() {
-	w.succeed()
-	w.claimAgain()
-}
-
-func (w *faultWorld) claimAgain() {
-	w.Helper()
-	grant := got[ledger.Grant](w)(w.l.Claim(w.ctx, key, publish))
-	if w.lease = grant.Lease; grant.Verdict != ledger.Claimed {
-		w.Fatalf("the claim is %s", grant.Verdict)
-	}
-}
-
-func (w *faultWorld) die() {
-	w.claim()
-	w.must(w.l.MarkDead(w.ctx, w.lease, errBroken))
-}
-
-// pass begins a pass after d, and finds the operation that is due.
-func (w *faultWorld) pass(d time.Duration) {
-	w.Helper()
-	w.store.Advance(d)
-	w.lookups = got[*ledger.Lookups](w)(w.l.BeginLookups(w.ctx, time.Minute))
-	found := got[ledger.Page[ledger.DueOperation]](w)(w.l.DueOperations(w.ctx, w.lookups.Start(), ledger.Cursor{}, 10))
-	if len(found.Items) > 0 {
-		w.operation = found.Items[0]
-	}
+	return store
 }
 
 // overtake is another worker that claims the effect of a lease once that has run out.
 func (w *faultWorld) overtake() {
-	w.store.Advance(w.l.Settings().ClaimTTL + time.Second)
-	if w.lease.Effect == "" {
+	w.Store.Advance(w.Ledger.Settings().ClaimTTL + time.Second)
+	if w.Lease.Effect == "" {
 		return
 	}
-	grant, err := w.l.Claim(w.TB.Context(), w.lease.Operation, w.lease.Effect)
+	grant, err := w.Ledger.Claim(w.Context(), w.Lease.Operation, w.Lease.Effect)
 	if err != nil {
 		w.Errorf("the next worker's claim: %v", err)
 	}
@@ -156,7 +77,7 @@ func (w *faultWorld) overtake() {
 
 // leased returns the documents about the lease's effect.
 func (w *faultWorld) leased() string {
-	snapshot, err := w.store.Get(w.TB.Context(), ledger.EffectPath(w.lease.Operation, w.lease.Effect))
+	snapshot, err := w.Store.Get(w.Context(), ledger.EffectPath(w.Lease.Operation, w.Lease.Effect))
 	if err != nil {
 		w.Error(err)
 		return ""
@@ -174,8 +95,10 @@ func (w *faultWorld) documents(raw firestorepb.FirestoreClient, loose ...string)
 			From: []*firestorepb.StructuredQuery_CollectionSelector{{AllDescendants: true}},
 		}},
 	}
-	stream, err := raw.RunQuery(w.TB.Context(), everything, grpc.MaxCallRecvMsgSize(1<<26))
-	w.must(err)
+	stream, err := raw.RunQuery(w.Context(), everything, grpc.MaxCallRecvMsgSize(1<<26))
+	if err != nil {
+		w.Fatal(err)
+	}
 	documents := map[string]string{}
 	for {
 		answer, err := stream.Recv()

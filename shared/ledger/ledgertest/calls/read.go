@@ -1,73 +1,58 @@
-package firestore_test
+package calls
 
 import (
 	"context"
 	"fmt"
-	"testing"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/ledger/firestore"
-	"github.com/opledger/opledger/shared/ledger/ledgertest"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/harness"
 )
 
-// beside returns the world over a connection of its own.
-func (w *faultWorld) beside(t testing.TB) *faultWorld {
-	t.Helper()
-	other := &faultWorld{TB: t, ctx: t.Context(), project: w.project, start: w.start}
-	options := harness.ClientOptions(harness.Firestore(t), other.wires.options()...)
-	store, err := firestore.Open(t.Context(), w.project, "", options...)
-	other.must(err)
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	other.store = ledgertest.Skew(store)
-	other.l, err = ledger.New(unreadable{other.store}, w.l.Settings(), ledger.Options{Jitter: func() float64 { return 0 }})
-	other.must(err)
-	return other
-}
-
-// populate arranges several of all that a list may show.
-func populate(w *faultWorld) {
+// Populate arranges several of all that a list may show.
+func Populate(w *World) {
 	failedItems(w)
 	for i := 2; i < 5; i++ {
 		for _, n := range []int{i, 10 + i} {
-			r := ledger.Registration{Name: nameOf(n), SubmittedAt: w.start.Add(-time.Hour)}
-			got[ledger.Registered](w)(w.l.Register(w.ctx, r))
+			r := ledger.Registration{Name: nameOf(n), SubmittedAt: w.Start.Add(-time.Hour)}
+			got[ledger.Registered](w)(w.Ledger.Register(w.Ctx, r))
 		}
-		got[ledger.Receipt](w)(w.l.Ingest(w.ctx, success(i, fmt.Sprint("delivery-", i))))
-		got[ledger.Intent](w)(w.l.Intend(w.ctx, ledger.Intention{CorrelationID: fmt.Sprint("open-", i)}))
+		got[ledger.Receipt](w)(w.Ledger.Ingest(w.Ctx, success(w, i)))
+		got[ledger.Intent](w)(w.Ledger.Intend(w.Ctx, ledger.Intention{CorrelationID: fmt.Sprint("open-", i)}))
 		s := suspect
 		s.ID = fmt.Sprint("suspect-", i)
-		got[bool](w)(w.l.Quarantine(w.ctx, s))
+		got[bool](w)(w.Ledger.Quarantine(w.Ctx, s))
 	}
-	got[ledger.Grant](w)(w.l.Claim(w.ctx, nameOf(2).Key, publish))
-	pass := got[*ledger.Lookups](w)(w.l.BeginLookups(w.ctx, time.Minute))
-	w.must(pass.Report(w.ctx, ledger.Pass{Outcome: ledger.PassDone}))
+	got[ledger.Grant](w)(w.Ledger.Claim(w.Ctx, nameOf(2).Key, publish))
+	pass := got[*ledger.Lookups](w)(w.Ledger.BeginLookups(w.Ctx, time.Minute))
+	w.must(pass.Report(w.Ctx, ledger.Pass{Outcome: ledger.PassDone}))
+}
+
+// success is the end of one of several operations.
+func success(w *World, i int) operation.Event {
+	e := w.event(fmt.Sprint("delivery-", i), operation.Succeeded)
+	e.Name = nameOf(i)
+	return e
 }
 
 // reading is the row of a call that only reads.
-func reading[T any](name string, read func(ctx context.Context, l *ledger.Ledger) (T, error)) faultCall {
-	return faultCall{name: name, reads: true, act: func(w *faultWorld) (any, error) {
-		return read(w.ctx, w.l)
+func reading[T any](name string, read func(ctx context.Context, l *ledger.Ledger) (T, error)) Call {
+	return Call{Name: name, Reads: true, Act: func(w *World) (any, error) {
+		return read(w.Ctx, w.Ledger)
 	}}
 }
 
 // later is a time at which all is due.
 func later() time.Time { return time.Now().Add(100 * 24 * time.Hour) }
 
-func readCalls() []faultCall {
+func readCalls() []Call {
 	type (
 		ctx    = context.Context
 		l      = *ledger.Ledger
 		record = operation.Record
 	)
 	var start ledger.Cursor
-	return []faultCall{
+	return []Call{
 		reading("Now", func(c ctx, l l) (bool, error) { now, err := l.Now(c); return now.IsZero(), err }),
 		reading("LastPass", func(c ctx, l l) (ledger.Pass, error) { last, _, err := l.LastPass(c); return last, err }),
 		reading("Record", func(c ctx, l l) (record, error) { return l.Record(c, key) }),
@@ -112,15 +97,15 @@ func readCalls() []faultCall {
 			_, body, err := l.ReadQuarantined(c, "suspect-2")
 			return string(body), err
 		}),
-		reading("Effects", func(c ctx, l l) ([]ledger.Effect, error) {
-			effects, _, err := l.Effects(c, ledger.EffectName{Operation: key, Effect: publish},
+		reading("Effects", func(c ctx, l l) ([]any, error) {
+			effects, broken, err := l.Effects(c, ledger.EffectName{Operation: key, Effect: publish},
 				ledger.EffectName{Operation: nameOf(2).Key, Effect: publish})
-			return effects, err
+			return []any{effects, broken}, err
 		}),
-		reading("DeadEffects", func(c ctx, l l) ([]ledger.Effect, error) {
+		reading("DeadEffects", func(c ctx, l l) ([]any, error) {
 			rec := record{Key: key}.WithEffect(publish, operation.EffectDead)
-			effects, _, err := l.DeadEffects(c, []record{rec})
-			return effects, err
+			effects, broken, err := l.DeadEffects(c, []record{rec})
+			return []any{effects, broken}, err
 		}),
 		reading("FailedItems", func(c ctx, l l) (ledger.Page[ledger.Item], error) {
 			return l.FailedItems(c, key, publish, start, 10)

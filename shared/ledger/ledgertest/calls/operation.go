@@ -1,0 +1,177 @@
+package calls
+
+import (
+	"errors"
+	"time"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+var errBroken = errors.New("the receiver refused it")
+
+func nothing(*World) {}
+
+func ingests(e func(w *World) operation.Event) func(w *World) (any, error) {
+	return func(w *World) (any, error) { return w.Ledger.Ingest(w.Ctx, e(w)) }
+}
+
+func ended(delivery string, state operation.State) func(w *World) operation.Event {
+	return func(w *World) operation.Event { return w.event(delivery, state) }
+}
+
+// marked is an event with the correlation id of the world's operation.
+func marked(w *World) operation.Event {
+	e := w.event("d1", operation.Succeeded)
+	e.CorrelationID = "c-1"
+	return e
+}
+
+// misnamed is a marked event under a name that Gemini did not issue.
+func misnamed(w *World) operation.Event {
+	e := marked(w)
+	e.Name = operation.Name{Key: "batches/other-form", Resource: "batches/other-form"}
+	return e
+}
+
+func (w *World) intend() {
+	got[ledger.Intent](w)(w.Ledger.Intend(w.Ctx, ledger.Intention{CorrelationID: "c-1", JobKind: "kind"}))
+}
+
+var registers = func(w *World) (any, error) {
+	registered, err := w.Ledger.Register(w.Ctx, w.registration())
+	return registered.Record.State, err // after a lost answer the operation counts as known
+}
+
+var operationCalls = []Call{
+	{Name: "Register/a new one", Arrange: nothing, Act: registers},
+	{Name: "Register/with an intent", Arrange: (*World).intend, Act: registers},
+	{Name: "Register/after its end [W5]", Arrange: func(w *World) {
+		got[any](w)(ingests(ended("early", operation.Succeeded))(w))
+	}, Act: registers},
+	{Name: "Register/after its end under another name [K6]", Arrange: func(w *World) {
+		got[any](w)(ingests(misnamed)(w))
+	}, Act: registers},
+	{Name: "Ingest/applied", Arrange: (*World).register, Act: ingests(ended("d1", operation.Succeeded))},
+	{Name: "Ingest/dropped", Arrange: (*World).succeed, Act: ingests(ended("d2", operation.Running))},
+	{Name: "Ingest/another end [M5]", Arrange: (*World).succeed, Act: ingests(ended("d3", operation.Failed))},
+	{Name: "Ingest/unregistered [W5]", Arrange: nothing, Act: ingests(marked)},
+	{Name: "Ingest/binds an intent [G6]", Arrange: (*World).intend, Act: ingests(marked)},
+	{Name: "Ingest/under another name [K6]", Arrange: (*World).register,
+		Act: ingests(misnamed)},
+	{Name: "MakeDueNow", Timely: true, Arrange: (*World).register, Act: func(w *World) (any, error) {
+		return w.Ledger.MakeDueNow(w.Ctx, key)
+	}},
+	{Name: "Abandon", Arrange: (*World).register, Act: func(w *World) (any, error) {
+		return w.Ledger.Abandon(w.Ctx, key, ledger.Abandonment{By: "an operator", Why: "it is gone"})
+	}},
+	{Name: "ResolveConflict", Arrange: func(w *World) {
+		w.succeed()
+		got[any](w)(ingests(ended("d3", operation.Failed))(w))
+	}, Act: func(w *World) (any, error) {
+		seen, err := w.Ledger.Record(w.Ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		return w.Ledger.ResolveConflict(w.Ctx, seen, ledger.Abandonment{By: "an operator", Why: "the first is true"})
+	}},
+	{Name: "StorePause", Arrange: nothing, Act: func(w *World) (any, error) {
+		return nil, w.Ledger.StorePause(w.Ctx, ledger.EffectsPaused)
+	}},
+	{Name: "NoteCondition", Arrange: (*World).register, Act: notes},
+	{Name: "NoteCondition/missing for long [R4]", Arrange: func(w *World) {
+		w.register()
+		got[any](w)(notes(w))
+		w.Store.Advance(24 * time.Hour)
+	}, Act: notes},
+	{Name: "AlertAbout", Arrange: nothing, Act: func(w *World) (any, error) {
+		alerted, err := w.Ledger.AlertAbout(w.Ctx, "webhooks/w1", ledger.AlertDisabled, w.Start, "switched off")
+		return alerted.Asked, err
+	}},
+	{Name: "Forget", Arrange: func(w *World) {
+		w.claim()
+		w.record(0, 3)
+		w.must(w.Ledger.Finish(w.Ctx, w.Lease))
+	}, Act: func(w *World) (any, error) { return w.Ledger.Forget(w.Ctx, key) }, Settled: []error{ledger.ErrNotFound}},
+}
+
+func notes(w *World) (any, error) {
+	return w.Ledger.NoteCondition(w.Ctx, key, ledger.ConditionNotFound)
+}
+
+// due is a pass that has found the world's operation an hour after its submission.
+func due(w *World) {
+	w.register()
+	w.pass(time.Hour)
+}
+
+// claimed is due, with the operation claimed by the pass.
+func claimed(w *World) {
+	due(w)
+	p, err := w.lookups.Claim(w.Ctx, w.operation)
+	w.must(err)
+	w.operation = p.Operation
+}
+
+func postpones(w *World) (any, error) {
+	p, err := w.Ledger.Postpone(w.Ctx, w.operation, w.lookups.Start())
+	return []any{p.Stuck, p.Alert, p.Planned}, err
+}
+
+// old is a pass that finds an operation whose look-ups are widened, and leaves a mark for it.
+func old(w *World) {
+	r := w.registration()
+	r.SubmittedAt = w.Start.Add(-5 * time.Hour)
+	got[ledger.Registered](w)(w.Ledger.Register(w.Ctx, r))
+	w.pass(0)
+}
+
+func prepares(w *World) (any, error) {
+	page := []ledger.DueOperation{w.operation}
+	err := w.lookups.Prepare(w.Ctx, page, true)
+	w.operation = page[0]
+	return nil, err
+}
+
+// died is a pass that begins after another one died between its move and its answer.
+func died(w *World) {
+	old(w)
+	got[any](w)(prepares(w))
+	got[ledger.Postponed](w)(w.lookups.Claim(w.Ctx, w.operation))
+	w.pass(2 * time.Minute)
+}
+
+var passCalls = []Call{
+	{Name: "Postpone", Arrange: due, Act: postpones, Settled: []error{ledger.ErrConflict}},
+	{Name: "Postpone/stuck [R4]", Arrange: func(w *World) {
+		w.register()
+		w.pass(24 * time.Hour)
+	}, Act: postpones, Settled: []error{ledger.ErrConflict}},
+	{Name: "IngestAnswer/ended", Arrange: claimed, Act: func(w *World) (any, error) {
+		e := w.event("reconcile-1", operation.Succeeded)
+		e.Source = operation.Reconcile
+		return w.Ledger.IngestAnswer(w.Ctx, w.operation, e)
+	}},
+	{Name: "NoteAnswer", Arrange: claimed, Act: func(w *World) (any, error) {
+		return w.Ledger.NoteAnswer(w.Ctx, w.operation, ledger.ConditionNotFound)
+	}},
+	{Name: "Lookups.Prepare", Arrange: old, Act: prepares},
+	{Name: "Lookups.Claim", Arrange: old, Act: func(w *World) (any, error) {
+		_, err := w.lookups.Claim(w.Ctx, w.operation)
+		return nil, err
+	}, Settled: []error{ledger.ErrConflict}},
+	{Name: "Lookups.Recover", Arrange: died, Act: func(w *World) (any, error) {
+		return nil, errors.Join(w.lookups.Recover(w.Ctx)...)
+	}},
+	{Name: "Lookups.End", Arrange: func(w *World) {
+		old(w)
+		got[any](w)(prepares(w))
+	}, Act: func(w *World) (any, error) { return nil, w.lookups.End(w.Ctx) }},
+	{Name: "Lookups.Report", Arrange: func(w *World) { w.pass(0) }, Act: func(w *World) (any, error) {
+		return nil, w.lookups.Report(w.Ctx, ledger.Pass{Began: w.Start, Ended: w.Start, Outcome: ledger.PassDone})
+	}},
+	{Name: "BeginLookups", Act: func(w *World) (any, error) {
+		_, err := w.Ledger.BeginLookups(w.Ctx, time.Minute)
+		return nil, err
+	}, Reads: true, Spares: ledger.PassesCollection},
+}
