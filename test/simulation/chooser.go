@@ -1,6 +1,10 @@
 package simulation
 
-import "math/rand/v2"
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
 
 // A Question says what a Chooser decides about. It is for choosers that weigh: the number of the
 // options alone defines the schedule.
@@ -25,18 +29,25 @@ type Chooser interface {
 }
 
 // Random returns the chooser of a seed. Each seed has its own rates of faults and of reordering, so
-// that some schedules are nearly calm and others a storm.
+// that some schedules are nearly calm and others a storm. Its String is the flag of TestStorm that
+// repeats the schedule.
 func Random(seed uint64) Chooser {
 	r := rand.New(rand.NewPCG(seed, 0x6f706c6564676572)) //nolint:gosec // not a secret: it is to be repeated
 	faults := []float64{0, 0.02, 0.05, 0.1, 0.2}
 	reordering := []float64{0, 0.1, 0.3, 1}
-	return &random{r: r, faults: faults[r.IntN(len(faults))], reordering: reordering[r.IntN(len(reordering))]}
+	return &random{
+		Rand: r, seed: seed, faults: faults[r.IntN(len(faults))], reordering: reordering[r.IntN(len(reordering))],
+	}
 }
 
 type random struct {
-	r                  *rand.Rand
+	*rand.Rand
+
+	seed               uint64
 	faults, reordering float64
 }
+
+func (c *random) String() string { return fmt.Sprintf("-seed %d", c.seed) }
 
 // outsideMore is how much more often a call to Gemini or to a receiver is disturbed than one of the
 // many calls to the store and to the topic.
@@ -44,21 +55,26 @@ const outsideMore = 3
 
 func (c *random) Choose(about Question, n int) int {
 	switch {
-	case about == Fate && c.r.Float64() >= c.faults, about == Outside && c.r.Float64() >= outsideMore*c.faults,
-		about == Next && c.r.Float64() >= c.reordering:
+	case about == Fate && c.Float64() >= c.faults, about == Outside && c.Float64() >= outsideMore*c.faults,
+		about == Next && c.Float64() >= c.reordering:
 		return 0
 	case about == Fate, about == Outside:
-		return 1 + c.r.IntN(n-1)
+		return 1 + c.IntN(n-1)
 	default:
-		return c.r.IntN(n)
+		return c.IntN(n)
 	}
 }
 
 // Replay returns a chooser that makes these choices, and then 0 for ever. A choice that is not among
-// the options is 0.
-func Replay(choices []int) Chooser { return &replay{choices: choices} }
+// the options is 0. Its String is the flag of TestStorm that repeats the schedule.
+func Replay(choices []int) Chooser { return &replay{choices: choices, all: choices} }
 
-type replay struct{ choices []int }
+// A replay makes the choices that are left of all.
+type replay struct{ choices, all []int }
+
+func (c *replay) String() string {
+	return "-choices " + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(c.all)), ","), "[]")
+}
 
 func (c *replay) Choose(_ Question, n int) int {
 	if len(c.choices) == 0 {

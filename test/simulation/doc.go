@@ -54,4 +54,7 @@
 // # To repeat a seed
 //
 //	go test ./test/simulation -run TestStorm -v -seed 42
+//
+// The test prints this command where an invariant breaks, and Go prints it with the goroutines of a
+// schedule that panics, deadlocks or hangs until the test's -timeout.
 package simulation

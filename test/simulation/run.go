@@ -1,7 +1,9 @@
 package simulation
 
 import (
+	"context"
 	"fmt"
+	"runtime/pprof"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,29 +36,37 @@ type Options struct {
 }
 
 // Run runs one schedule in a bubble of its own. It fails no test: what is wrong is in the result.
-func Run(t *testing.T, chooser Chooser, o Options) Result {
+//
+// A panic, a deadlock and a mutex that stops the bubble end the test's process, and no result is left.
+// So each goroutine of the schedule is labelled with the chooser. What Go then prints of a goroutine
+// has its label, see TestBrokenOffScheduleIsTold.
+func Run(t *testing.T, chooser Chooser, o Options) (result Result) {
 	t.Helper()
-	var result Result
-	synctest.Test(t, func(*testing.T) {
-		w := newWorld(chooser)
-		w.store.flaw = o.Flaw
-		if o.Trace {
-			w.gate.trace = &trace{began: time.Now()}
-		}
-		if o.Script == nil {
-			o.Script = Storm
-		}
-		o.Script(w)
-		if err := w.gate.drive(); err != nil {
-			w.check.violated("%v", err)
-			w.gate.abandon()
-		}
-		w.check.end()
-		result = Result{Choices: w.gate.choices, Steps: w.gate.steps, Violations: w.check.violations, Met: w.gate.met}
-		if w.gate.trace != nil {
-			result.Trace = w.gate.trace.String()
-		}
+	label := pprof.Labels("repeat it", fmt.Sprintf("go test ./test/simulation -run TestStorm -v %v", chooser))
+	pprof.Do(context.Background(), label, func(context.Context) {
+		synctest.Test(t, func(*testing.T) { result = newWorld(chooser).run(o) })
 	})
+	return result
+}
+
+func (w *World) run(o Options) Result {
+	w.store.flaw = o.Flaw
+	if o.Trace {
+		w.gate.trace = &trace{began: time.Now()}
+	}
+	if o.Script == nil {
+		o.Script = Storm
+	}
+	o.Script(w)
+	if err := w.gate.drive(); err != nil {
+		w.check.violated("%v", err)
+		w.gate.abandon()
+	}
+	w.check.end()
+	result := Result{Choices: w.gate.choices, Steps: w.gate.steps, Violations: w.check.violations, Met: w.gate.met}
+	if w.gate.trace != nil {
+		result.Trace = w.gate.trace.String()
+	}
 	return result
 }
 

@@ -2,7 +2,7 @@ package simulation
 
 import (
 	"flag"
-	"fmt"
+	"os"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -16,7 +16,13 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// What Go prints of a goroutine that breaks off has its labels, see Run.
+	if err := os.Setenv("GODEBUG", os.Getenv("GODEBUG")+",tracebacklabels=1"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var (
 	from    = flag.Uint64("from", 0, "the seed of the first schedule")
@@ -112,12 +118,11 @@ func least(t *testing.T, r Result, o Options) []int {
 func report(t *testing.T, seed uint64, r Result) {
 	t.Helper()
 	left := least(t, r, Options{})
-	shown := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(left)), ","), "[]")
 	shrunk := Run(t, Replay(left), Options{Trace: true})
 	t.Errorf("seed %d: %s\n\nShrunk to:\n%s\n"+
-		"repeat it:    go test ./test/simulation -run TestStorm -v -seed %[1]d\n"+
-		"or as shrunk: go test ./test/simulation -run TestStorm -v -choices %[4]s",
-		seed, strings.Join(r.Violations, "\n"), shrunk.Trace, shown)
+		"repeat it:    go test ./test/simulation -run TestStorm -v %v\n"+
+		"or as shrunk: go test ./test/simulation -run TestStorm -v %v",
+		seed, strings.Join(r.Violations, "\n"), shrunk.Trace, Random(seed), Replay(left))
 }
 
 // TestOneSeedIsOneSchedule: the same seed leads to the same trace, byte for byte, however many
