@@ -91,20 +91,21 @@ func dataOf[T any](d *document) (T, bool) {
 	return data, ok
 }
 
+// must records a violation where something does not hold.
+func (c *checker) must(holds bool, format string, args ...any) {
+	if !holds {
+		c.violated(format, args...)
+	}
+}
+
 // record checks that a record does not go back.
 func (c *checker) record(was, is operation.Record) {
-	switch {
-	case was.Settled() && is.State != was.State:
-		c.violated("%s was %s and is %s [M5, M9]", is.Key, was.State, is.State)
-	case is.State.Rank() < was.State.Rank():
-		c.violated("%s was %s and is %s [M3]", is.Key, was.State, is.State)
-	case was.Registered && !is.Registered:
-		c.violated("%s is no longer registered", is.Key)
-	case is.Version != was.Version+1:
-		c.violated("%s: version %d follows %d [M6]", is.Key, is.Version, was.Version)
-	case is.Attempts == was.Attempts+1 && was.DueAt.After(c.w.store.now()):
-		c.violated("%s is looked up before it is due [R6]", is.Key)
-	}
+	c.must(!was.Settled() || is.State == was.State, "%s was %s and is %s [M5, M9]", is.Key, was.State, is.State)
+	c.must(is.State.Rank() >= was.State.Rank(), "%s was %s and is %s [M3]", is.Key, was.State, is.State)
+	c.must(!was.Registered || is.Registered, "%s is no longer registered [L2]", is.Key)
+	c.must(is.Version == was.Version+1, "%s: version %d follows %d [M6]", is.Key, is.Version, was.Version)
+	c.must(is.Attempts != was.Attempts+1 || !was.DueAt.After(c.w.store.now()),
+		"%s is looked up before it is due [R6]", is.Key)
 	if was.MissingSince.IsZero() && !is.MissingSince.IsZero() {
 		c.w.gate.met[metMissing]++
 	}
@@ -122,23 +123,19 @@ func (c *checker) record(was, is operation.Record) {
 
 // effect checks what a commit makes of an effect.
 func (c *checker) effect(path ledger.Path, was, is ledger.Effect) {
-	switch {
-	case is.Fence < c.fences[path] || is.Fence < was.Fence:
-		c.violated("%s: fence %d follows %d [S6]", path, is.Fence, max(was.Fence, c.fences[path]))
-	case was.State == ledger.EffectDone:
-		c.violated("%s was DONE and is written again [S2]", path)
-	case was.State == ledger.EffectClaimed && is.State == ledger.EffectClaimed && is.Fence != was.Fence &&
-		c.w.store.now().Before(was.ClaimableAt):
-		c.violated("%s is seized before its lease is over [S2]", path)
-	case is.State == ledger.EffectClaimed && is.Owner != was.Owner && is.Fence <= was.Fence:
-		c.violated("%s is claimed, and its fence does not rise [S6]", path)
-	case was.State != "" && is.Version != was.Version+1:
-		c.violated("%s: version %d follows %d [M6]", path, is.Version, was.Version)
-	case was.State != "" && (was.IdempotencyKey != is.IdempotencyKey || was.Payload != is.Payload):
-		c.violated("%s: its key or payload changes [K4]", path)
-	case is.State == ledger.EffectDone && was.State != ledger.EffectClaimed:
-		c.violated("%s is DONE, and no worker held it [S2]", path)
-	}
+	known, claimed := was.State != "", is.State == ledger.EffectClaimed
+	c.must(is.Fence >= max(was.Fence, c.fences[path]),
+		"%s: fence %d follows %d [S6]", path, is.Fence, max(was.Fence, c.fences[path]))
+	c.must(!claimed || is.Owner == was.Owner || is.Fence > was.Fence,
+		"%s is claimed, and its fence does not rise [S6]", path)
+	c.must(was.State != ledger.EffectDone, "%s was DONE and is written again [S2]", path)
+	c.must(was.State != ledger.EffectClaimed || !claimed || is.Fence == was.Fence ||
+		!c.w.store.now().Before(was.ClaimableAt), "%s is seized before its lease is over [S2]", path)
+	c.must(is.State != ledger.EffectDone || was.State == ledger.EffectClaimed,
+		"%s is DONE, and no worker held it [S2]", path)
+	c.must(!known || is.Version == was.Version+1, "%s: version %d follows %d [M6]", path, is.Version, was.Version)
+	c.must(!known || was.IdempotencyKey == is.IdempotencyKey && was.Payload == is.Payload,
+		"%s: its key or payload changes [K4]", path)
 	met := c.w.gate.met
 	switch {
 	case was.State == ledger.EffectDead && is.State == ledger.EffectPending:
@@ -180,57 +177,5 @@ func (c *checker) sent(task effect.Task) {
 		c.violated("%s is sent by fence %d, whose claim has ended: it is %s [S6]", path, task.Fence, e.State)
 	case !c.w.store.now().Before(e.ClaimableAt):
 		c.violated("%s is sent by fence %d past its lease [S6]", path, task.Fence)
-	}
-}
-
-// The published costs of calls that nothing disturbed, in RPCs, documents read and documents written.
-var (
-	costOfRegister  = cost{calls: 2, reads: 1, writes: 1}
-	costOfWebhook   = cost{calls: 2, reads: 2, writes: 3}
-	costOfDuplicate = cost{calls: 1, reads: 2}
-	costOfDrop      = cost{calls: 2, reads: 2, writes: 1}
-	costOfConflict  = cost{calls: 2, reads: 2, writes: 2}
-	costOfEffect    = cost{calls: 4, reads: 4, writes: 3}
-)
-
-// within checks the cost of a call against the published one.
-func (c *checker) within(a *actor, what string, most cost) {
-	ordinary := !a.disturbed.Load() && a.process.frozen.IsZero()
-	if is := a.cost; ordinary && (is.calls > most.calls || is.reads > most.reads || is.writes > most.writes) {
-		c.violated("%s: %s cost %+v, and %+v is published", a.name, what, is, most)
-	}
-}
-
-func (c *checker) registered(a *actor, r ledger.Registered) {
-	most := costOfRegister
-	most.writes += r.Planned // where its end is known already
-	c.within(a, "a registration", most)
-}
-
-// ingested checks what became of a delivery.
-func (c *checker) ingested(a *actor, e operation.Event, r ledger.Receipt) {
-	c.mu.Lock()
-	again := c.accepted[e.DeliveryID]
-	c.accepted[e.DeliveryID] = again || r.Outcome != ledger.Duplicate
-	c.mu.Unlock()
-	if again && r.Outcome != ledger.Duplicate {
-		c.violated("delivery %s was accepted, and is %s now [W4]", e.DeliveryID, r.Outcome)
-	}
-	switch {
-	case !r.Registered || r.Bound || r.Correlated || r.Disputed != "":
-	case r.Outcome == ledger.Duplicate:
-		c.within(a, "a duplicate", costOfDuplicate)
-	case r.Outcome == ledger.Dropped:
-		c.within(a, "a drop", costOfDrop)
-	case r.Outcome == ledger.Conflict:
-		c.within(a, "a conflict", costOfConflict)
-	default:
-		c.within(a, "a delivery", costOfWebhook)
-	}
-}
-
-func (c *checker) ran(a *actor, r effect.Report) {
-	if r.Outcome == effect.Finished && r.Replay.Outcome == "" {
-		c.within(a, "an effect", costOfEffect)
 	}
 }

@@ -37,7 +37,7 @@ func (c *checker) unfinished() string {
 func (c *checker) open(d *document) string {
 	switch data := d.data.(type) {
 	case ledger.Effect:
-		if data.State == ledger.EffectPending || data.State == ledger.EffectClaimed {
+		if d.waits() {
 			return fmt.Sprintf("%s is %s", short(d.path), data.State)
 		}
 	case operation.Record:
@@ -52,11 +52,25 @@ func (c *checker) open(d *document) string {
 			return fmt.Sprintf("%s is %s, and not found stuck", short(d.path), data.State)
 		}
 	case ledger.Intent:
-		if data.State == ledger.IntentOpen {
+		if d.waits() {
 			return fmt.Sprintf("%s is OPEN", short(d.path))
 		}
 	}
 	return ""
+}
+
+// waits reports whether something is still to be done about a document, by any pass.
+func (d *document) waits() bool {
+	switch data := d.data.(type) {
+	case ledger.Effect:
+		return data.State == ledger.EffectPending || data.State == ledger.EffectClaimed
+	case operation.Record:
+		return data.Registered && !data.Settled() && data.Abandoned == nil
+	case ledger.Intent:
+		return data.State == ledger.IntentOpen
+	default:
+		return false
+	}
 }
 
 func (c *checker) jobOf(key operation.Key) *job {
@@ -92,6 +106,9 @@ func (c *checker) end() {
 		d := c.w.store.documents[path]
 		if !d.times.DueAt.IsZero() && !d.times.ExpireAt.IsZero() {
 			c.violated("%s is due and expires [L3]", path)
+		}
+		if d.waits() && d.times.DueAt.IsZero() {
+			c.violated("%s is open and not due [R5]", path)
 		}
 		if e, ok := d.data.(ledger.Effect); ok {
 			c.performed(e)

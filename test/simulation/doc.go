@@ -39,7 +39,8 @@
 // M5, M9]; versions count each write [M6]; fences rise, and a claim is seized only past its lease
 // [S2, S6]; DONE is final, and recorded only for what its claim performed [S2, S4]; keys and
 // payloads are frozen [K4]; an operation is looked up when it is due [R6]. Between commits: a handler
-// is called under a claim that has not ended, before its lease is over [S6].
+// is called under a claim that has not ended, before its lease is over [S6]; what a submitter or a
+// webhook is answered is stored [L2, W3].
 //
 // At rest (check_end.go): every job whose submitter registered it, or recorded its intent, is
 // registered, has the end that Gemini reports and its effect [L2, G6, R2]; no job was submitted

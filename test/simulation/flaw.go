@@ -31,6 +31,16 @@ func Flaws() []Flaw {
 	return []Flaw{NoCondition, NoDelivery, NoDueAt, NoLease, NoFence, NoEighthCommit}
 }
 
+// Rules returns the rules that the flaw breaks. It is found by a violation that names one of them:
+// another may be a consequence, or of something else. A lost commit is that of a registration, of a
+// delivery or of a look-up.
+func (f Flaw) Rules() []string {
+	return [...][]string{
+		NoCondition: {"M6"}, NoDelivery: {"W4"}, NoDueAt: {"R5"}, NoLease: {"S2"}, NoFence: {"S6"},
+		NoEighthCommit: {"L2", "W3", "R3"},
+	}[f]
+}
+
 // holds reports whether a write's precondition holds, as far as the store looks.
 func (f Flaw) holds(d *document, w ledger.Write) bool {
 	return d.version() == w.Token || f == NoCondition

@@ -19,7 +19,8 @@ type Small struct {
 	// Jumps are times that may pass at once, at any time and in their order, while calls are on
 	// their way: a lease, or the patience with an intent.
 	Jumps []time.Duration
-	Flaw  Flaw
+	// Flaw is a broken guard. Then the walk ends at a violation of its own rules alone.
+	Flaw Flaw
 	// Pivot is a document that every commit writes; empty: there is none. A commit that does not is a
 	// violation.
 	Pivot ledger.Path
@@ -195,9 +196,9 @@ func (x *Walking) judge() {
 		for _, violation := range violations {
 			x.found[violation] = true
 		}
-	} else if len(violations) > 0 {
-		x.result.Violation = violations[0]
+		return
 	}
+	x.result.Violation = breaks(violations, x.small.Flaw.Rules())
 }
 
 // drive runs the schedule until nothing can happen. It reports whether the state is a new one: at

@@ -38,15 +38,21 @@ func setUpTwoNames(w *World, x *Walking) {
 		w.orders = append(w.orders, &order{id: resource, jobs: []*job{j}, registered: true, over: true})
 		x.Start(resource, fmt.Sprintf("submitter %d", i+1), func(ctx context.Context, _ *actor, l *ledger.Ledger) error {
 			_, err := l.Register(ctx, ledger.Registration{Name: j.name, CorrelationID: submittedTwice})
+			if err == nil {
+				w.check.keeps(j.name.Key)
+			}
 			return err
 		})
 	}
 	first := w.gemini.jobs[0]
 	x.Start("webhook", "webhook", func(ctx context.Context, _ *actor, l *ledger.Ledger) error {
-		_, err := l.Ingest(ctx, operation.Event{
+		receipt, err := l.Ingest(ctx, operation.Event{
 			Name: first.name, DeliveryID: "msg", Source: operation.Webhook, State: first.end, UpdateTime: first.ends,
 			CorrelationID: submittedTwice,
 		})
+		if err == nil {
+			w.check.keepsDelivery(receipt.Key, "msg")
+		}
 		return err
 	})
 	x.Start("pass", "pass", func(ctx context.Context, _ *actor, l *ledger.Ledger) error {

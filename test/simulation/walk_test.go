@@ -54,9 +54,9 @@ func TestWalkIsTheSame(t *testing.T) {
 	}
 }
 
-// TestWalkFindsFlaws: each broken guard that a small world rests on breaks an invariant there, and
-// the schedule that leads there is told. Deliveries are no part of these worlds: nothing is
-// delivered twice.
+// TestWalkFindsFlaws: each broken guard that a small world rests on breaks its own rule there, and the
+// schedule that leads there is told. Deliveries are no part of these worlds: nothing is delivered
+// twice.
 func TestWalkFindsFlaws(t *testing.T) {
 	t.Parallel()
 	type broken struct {

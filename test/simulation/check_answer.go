@@ -1,0 +1,78 @@
+package simulation
+
+import (
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// The published costs of calls that nothing disturbed, in RPCs, documents read and documents written.
+var (
+	costOfRegister  = cost{calls: 2, reads: 1, writes: 1}
+	costOfWebhook   = cost{calls: 2, reads: 2, writes: 3}
+	costOfDuplicate = cost{calls: 1, reads: 2}
+	costOfDrop      = cost{calls: 2, reads: 2, writes: 1}
+	costOfConflict  = cost{calls: 2, reads: 2, writes: 2}
+	costOfEffect    = cost{calls: 4, reads: 4, writes: 3}
+)
+
+// within checks the cost of a call against the published one.
+func (c *checker) within(a *actor, what string, most cost) {
+	ordinary := !a.disturbed.Load() && a.process.frozen.IsZero()
+	if is := a.cost; ordinary && (is.calls > most.calls || is.reads > most.reads || is.writes > most.writes) {
+		c.violated("%s: %s cost %+v, and %+v is published", a.name, what, is, most)
+	}
+}
+
+// registered checks what a submitter is told of its registration.
+func (c *checker) registered(a *actor, r ledger.Registered) {
+	c.keeps(r.Record.Key)
+	most := costOfRegister
+	most.writes += r.Planned // where its end is known already
+	c.within(a, "a registration", most)
+}
+
+// keeps checks that an operation whose registration was answered is registered.
+func (c *checker) keeps(key operation.Key) {
+	rec, _ := dataOf[operation.Record](c.w.store.documents[ledger.OperationPath(key)])
+	c.must(rec.Registered, "the registration of %s was answered, and is not stored [L2]", key)
+}
+
+// keepsDelivery checks that a delivery which was answered is stored.
+func (c *checker) keepsDelivery(key operation.Key, id string) {
+	for path, d := range c.w.store.documents {
+		if seen, ok := d.data.(ledger.Delivery); ok && seen.ID == id && path.Parent() == ledger.OperationPath(key) {
+			return
+		}
+	}
+	c.violated("delivery %s of %s was answered, and is not stored [W3]", id, key)
+}
+
+// ingested checks what became of a delivery.
+func (c *checker) ingested(a *actor, e operation.Event, r ledger.Receipt) {
+	c.keepsDelivery(r.Key, e.DeliveryID)
+	c.mu.Lock()
+	again := c.accepted[e.DeliveryID]
+	c.accepted[e.DeliveryID] = again || r.Outcome != ledger.Duplicate
+	c.mu.Unlock()
+	if again && r.Outcome != ledger.Duplicate {
+		c.violated("delivery %s was accepted, and is %s now [W4]", e.DeliveryID, r.Outcome)
+	}
+	switch {
+	case !r.Registered || r.Bound || r.Correlated || r.Disputed != "":
+	case r.Outcome == ledger.Duplicate:
+		c.within(a, "a duplicate", costOfDuplicate)
+	case r.Outcome == ledger.Dropped:
+		c.within(a, "a drop", costOfDrop)
+	case r.Outcome == ledger.Conflict:
+		c.within(a, "a conflict", costOfConflict)
+	default:
+		c.within(a, "a delivery", costOfWebhook)
+	}
+}
+
+func (c *checker) ran(a *actor, r effect.Report) {
+	if r.Outcome == effect.Finished && r.Replay.Outcome == "" {
+		c.within(a, "an effect", costOfEffect)
+	}
+}
