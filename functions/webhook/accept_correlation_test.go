@@ -65,7 +65,7 @@ func TestUnverifiedOtherNameSameID(t *testing.T) {
 		if due := w.show(w.key(mine)).Record.DueAt; !due.Equal(w.clock.Now()) {
 			t.Errorf("%s: due at %s, want %s", id, due, w.clock.Now())
 		}
-		w.clock.advance(gap)
+		w.clock.Advance(gap)
 	}
 	w.wantState(other, operation.Succeeded)
 	w.wantLookUps(2)

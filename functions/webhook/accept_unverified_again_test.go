@@ -46,7 +46,7 @@ func TestUnconfirmed(t *testing.T) {
 				"event": "ingest", "outcome": "unconfirmed", "reason": c.reason, "severity": "WARNING", "operation": name,
 				"delivery": "m1",
 			})
-			w.clock.advance(gap)
+			w.clock.Advance(gap)
 			w.wantAccepted(w.unverified("m1", body), "applied", "advanced", true)
 			w.wantLookUps(2)
 		})
@@ -72,7 +72,7 @@ func TestUnverifiedRepeated(t *testing.T) {
 	body := event("batch.succeeded", name, t1)
 	w.wantAccepted(w.unverified("m1", body), "applied", "advanced", true)
 	for _, after := range []time.Duration{0, gap, 20 * time.Hour} {
-		w.clock.advance(after)
+		w.clock.Advance(after)
 		w.unwritten(func() { w.wantAccepted(w.unverified("m1", body), "duplicate", "", true) })
 	}
 	w.wantLookUps(1)
@@ -87,7 +87,7 @@ func TestUnverifiedTooSoon(t *testing.T) {
 	w.register(name)
 	w.wantAccepted(w.unverified("m1", event("batch.running", name, t1)), "applied", "advanced", true)
 	w.set(name, geminisim.StateSucceeded)
-	w.clock.advance(gap - time.Second)
+	w.clock.Advance(gap - time.Second)
 	if due := w.show(w.key(name)).Record.DueAt; !due.After(w.clock.Now()) {
 		t.Fatalf("due at %s already", due)
 	}
@@ -105,7 +105,7 @@ func TestUnverifiedTooSoon(t *testing.T) {
 		w.wantAccepted(w.unverified("m3", event("batch.succeeded", name, t1)), "ignored", "due-now", true)
 	})
 
-	w.clock.advance(time.Second)
+	w.clock.Advance(time.Second)
 	w.wantAccepted(w.unverified("m2", event("batch.succeeded", name, t1)), "applied", "advanced", true)
 	w.unwritten(func() {
 		w.wantAccepted(w.unverified("m4", event("batch.failed", name, t1)), "ignored", "settled", true)
@@ -126,7 +126,7 @@ func TestUnverifiedTooSoonUnregistered(t *testing.T) {
 	if last := all[len(all)-1]; last["reason"] != "asked-lately" || last["severity"] != "WARNING" {
 		t.Errorf("logged %v", last)
 	}
-	w.clock.advance(gap)
+	w.clock.Advance(gap)
 	w.wantAccepted(w.unverified("m2", event("batch.succeeded", name, t1)), "applied", "advanced", false)
 }
 
@@ -146,7 +146,7 @@ func TestUnverifiedAbandoned(t *testing.T) {
 	w.unwritten(func() { w.want503(w.unverified("m1", end), 30) })
 	w.wantLog(map[string]any{"event": "ingest", "outcome": "unconfirmed", "reason": "asked-lately"})
 	w.set(name, geminisim.StateSucceeded)
-	w.clock.advance(gap)
+	w.clock.Advance(gap)
 	w.wantAccepted(w.unverified("m1", end), "applied", "advanced", true)
 	if n := len(w.outbox.All()); n != 1 {
 		t.Errorf("%d effects, want 1", n)
@@ -166,7 +166,7 @@ func TestUnverifiedAbandonedAndNotFound(t *testing.T) {
 		ledger.Abandonment{By: "me", Why: "not found"}); err != nil {
 		t.Fatal(err)
 	}
-	w.clock.advance(gap)
+	w.clock.Advance(gap)
 	w.unwritten(func() { w.want503(w.unverified("m1", end), 30) })
 }
 
@@ -183,7 +183,7 @@ func TestUnverifiedEndTooEarly(t *testing.T) {
 		t.Errorf("applied: due at %s, want %s", due, w.clock.Now())
 	}
 	// A pass has looked the operation up; now the answer is nothing new.
-	w.clock.advance(gap)
+	w.clock.Advance(gap)
 	w.postponed(w.key(name))
 	w.wantAccepted(w.unverified("m2", event("batch.succeeded", name, t1)), "dropped", "stale-or-equal-update-time", true)
 	if due := w.show(w.key(name)).Record.DueAt; !due.Equal(w.clock.Now()) {

@@ -92,7 +92,7 @@ func TestUnverifiedByRate(t *testing.T) {
 	w.wantAccepted(send(w.token(map[string]any{"jti": "another"}, geminisim.TokenOptions{}), mine), "applied",
 		"advanced", true)
 	w.wantLookUps(1)
-	w.clock.advance(time.Second)
+	w.clock.Advance(time.Second)
 	w.wantAccepted(send(token, "batches/later"), "ignored", "not-found", false)
 	if r := send(token, "batches/too-soon"); r.Status != http.StatusServiceUnavailable {
 		t.Errorf("%d, want 503", r.Status)

@@ -55,7 +55,7 @@ func TestNameKept(t *testing.T) {
 	if intent.State != ledger.IntentOpen || intent.Operation != "" || len(intent.Names) != 1 || intent.Names[0] != want {
 		t.Errorf("%+v, want it to wait, with %+v", intent, want)
 	}
-	w.clock.advance(gap)
+	w.clock.Advance(gap)
 	w.unwritten(func() { w.wantAccepted(w.vouched("m1", "job-7", body), "kept", "not-found", false) })
 	w.wantLookUps(2)
 
@@ -118,7 +118,7 @@ func TestVouchedWithoutAState(t *testing.T) {
 	name := w.batch("a", "BATCH_STATE_PAUSED")
 	w.intend("job-7", operation.Batches)
 	w.unwritten(func() { w.want503(w.unverified("m1", event("batch.succeeded", name, t1)), 30) })
-	w.clock.advance(gap)
+	w.clock.Advance(gap)
 	w.wantAccepted(w.vouched("m1", "job-7", event("batch.succeeded", name, t1)), "dropped", "lower-rank", true)
 	intent, rec := w.intent("job-7"), w.show(w.key(name)).Record
 	if intent.State != ledger.IntentBound || intent.Operation != w.key(name) || rec.State != operation.Pending ||

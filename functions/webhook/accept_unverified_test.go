@@ -79,7 +79,7 @@ func TestUnverifiedAboutAnother(t *testing.T) {
 	w.wantState(mine, operation.Pending)
 
 	// By the id alone, which only helps to find the operation [K6].
-	w.clock.advance(gap)
+	w.clock.Advance(gap)
 	w.set(other, geminisim.StateSucceeded)
 	body := `{"type":"batch.failed","data":{"id":"another-form","user_metadata":{"opledger_correlation_id":"job-other"}}}`
 	w.wantAccepted(w.unverified("m2", body), "applied", "advanced", true)
@@ -105,7 +105,7 @@ func TestUnverifiedAboutNothing(t *testing.T) {
 		w.unwritten(func() { w.wantAccepted(w.unverified(id, c.body), "ignored", c.reason, false) })
 		w.wantLog(map[string]any{"event": "ingest", "outcome": "ignored", "reason": c.reason, "delivery": id, "bound": false})
 	}
-	w.clock.advance(gap)
+	w.clock.Advance(gap)
 	w.unwritten(func() {
 		w.wantAccepted(w.unverified("unknown", event("batch.succeeded", "batches/unknown", t1)), "ignored", "not-found",
 			false)
@@ -217,7 +217,7 @@ func TestSignedAndNotConfirmable(t *testing.T) {
 	w.register("batchJobs/a")
 	end := event("batch.succeeded", "batchJobs/a", t1)
 	w.wantAccepted(w.unverified("m1", end), "ignored", "unsupported", true)
-	w.clock.advance(gap)
+	w.clock.Advance(gap)
 	w.wantAccepted(w.deliver("m2", end), "applied", "advanced", true)
 	w.wantState("batchJobs/a", operation.Succeeded)
 }

@@ -29,7 +29,7 @@ func TestForgers(t *testing.T) {
 	signature := w.token(map[string]any{}, geminisim.TokenOptions{})
 	signature = signature[strings.LastIndex(signature, "."):]
 	for gap := 1; gap <= gaps; gap++ {
-		w.clock.advance(time.Minute) // both gaps, and never a time to live
+		w.clock.Advance(time.Minute) // both gaps, and never a time to live
 		body := event("batch.succeeded", "batches/forged", t1)
 		claims := encode(`{"aud":"` + audience + `"}`)
 		before := w.stored()

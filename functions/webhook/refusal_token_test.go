@@ -45,7 +45,7 @@ func TestTokenKeysRotate(t *testing.T) {
 		"advanced",
 		false)
 	w.sim.RotateJWKS()
-	w.clock.advance(time.Minute)
+	w.clock.Advance(time.Minute)
 	w.wantAccepted(w.unverified("m2", event("batch.succeeded", w.batch("b", geminisim.StateSucceeded), t1)), "applied",
 		"advanced",
 		false)
@@ -159,7 +159,7 @@ func TestKeysUnavailable(t *testing.T) {
 			if n := w.sim.Stats().JWKSRequests; n != 1 {
 				t.Errorf("the keys were fetched %d times within the gap", n)
 			}
-			w.clock.advance(time.Minute)
+			w.clock.Advance(time.Minute)
 			w.wantAccepted(w.unverified("m1", body), "applied", "advanced", false)
 		})
 	}

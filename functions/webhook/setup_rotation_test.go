@@ -97,13 +97,13 @@ func TestRotation(t *testing.T) {
 		}
 	}
 	w.wantTaken(w.by("before", secret))
-	w.clock.advance(time.Minute)
+	w.clock.Advance(time.Minute)
 	w.wantRefused(w.by("m1", other)) // not stored yet
 	lists(2)
 	secrets.Put(stored, other+"\n", time.Now()) // as echo stores it
 	w.wantRefused(w.by("m1", other))            // within the gap nothing is fetched
 	lists(2)
-	w.clock.advance(secretsGap)
+	w.clock.Advance(secretsGap)
 	w.wantTaken(w.by("m1", other)) // the sender has delivered it again
 	lists(3)
 	w.wantTaken(w.by("old", secret))
@@ -113,9 +113,9 @@ func TestRotation(t *testing.T) {
 	lists(3)
 
 	secrets.SetDisabled(old)
-	w.clock.advance(secretsTTL - time.Second)
+	w.clock.Advance(secretsTTL - time.Second)
 	w.wantTaken(w.by("still", secret))
-	w.clock.advance(time.Second)
+	w.clock.Advance(time.Second)
 	w.wantRefused(w.by("revoked", secret))
 	lists(4) // what was just fetched is not fetched again for a forger
 	w.wantTaken(w.by("after", other))
@@ -142,7 +142,7 @@ func TestFirstSecret(t *testing.T) {
 			w.unwritten(func() { w.want503(w.by("m1", secret), 1) })
 			secrets.ClearFaults()
 			secrets.Put(stored, secret, time.Now())
-			w.clock.advance(secretsGap)
+			w.clock.Advance(secretsGap)
 			w.wantTaken(w.by("m1", secret))
 		})
 	}
@@ -157,7 +157,7 @@ func TestSecretManagerDown(t *testing.T) {
 	w := newDeployed(t, secrets)
 	secrets.Fail("ListSecretVersions", codes.Internal, -1)
 	for _, id := range []string{"a", "b"} {
-		w.clock.advance(secretsTTL)
+		w.clock.Advance(secretsTTL)
 		w.wantTaken(w.by(id, secret))
 	}
 	stale := 0
@@ -169,10 +169,10 @@ func TestSecretManagerDown(t *testing.T) {
 	if stale != 1 {
 		t.Errorf("said %d times", stale)
 	}
-	w.clock.advance(2 * time.Hour)
+	w.clock.Advance(2 * time.Hour)
 	w.unwritten(func() { w.want503(w.by("c", secret), 1) })
 	secrets.ClearFaults()
-	w.clock.advance(secretsGap)
+	w.clock.Advance(secretsGap)
 	w.wantTaken(w.by("c", secret))
 }
 
@@ -184,7 +184,7 @@ func TestMalformedVersion(t *testing.T) {
 	secrets.Put(stored, secret, time.Now())
 	w := newDeployed(t, secrets)
 	bad := secrets.Put(stored, "whsec_hunter2", time.Now())
-	w.clock.advance(secretsTTL)
+	w.clock.Advance(secretsTTL)
 	w.wantTaken(w.by("later", secret))
 
 	settings, err := config.Parse[struct{ Webhook config.Webhook }]([]string{

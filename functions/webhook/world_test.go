@@ -48,7 +48,7 @@ const (
 // moves.
 type world struct {
 	*testing.T
-	clock  *clock
+	clock  *harness.Clock
 	file   string
 	store  *sqlite.Store
 	ledger *ledger.Ledger
@@ -73,7 +73,7 @@ type options struct {
 func newWorld(t *testing.T, o options) *world {
 	t.Helper()
 	w := &world{
-		T: t, clock: &clock{now: time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)},
+		T: t, clock: harness.NewClock(time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)),
 		file: filepath.Join(t.TempDir(), "ledger.db"), outbox: &harness.Outbox{}, log: &harness.Log{},
 	}
 	var err error
@@ -139,26 +139,6 @@ func (w *world) fixedGate(o options) *trust.Gate {
 	}
 	return gate
 }
-
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) Set(t time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = t
-}
-
-// advance moves the clock.
-func (c *clock) advance(d time.Duration) { c.Set(c.Now().Add(d)) }
 
 // logged returns the log lines since the last call.
 func (w *world) logged() []map[string]any {

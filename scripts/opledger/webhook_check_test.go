@@ -58,8 +58,8 @@ func TestWebhookOfAnotherKind(t *testing.T) {
 // wrong.
 func TestWebhookCheck(t *testing.T) {
 	t.Parallel()
-	clock := newHandClock()
-	w := newHookWorldAt(t, clock.now)
+	clock := hookClock()
+	w := newHookWorldAt(t, clock.Now)
 	w.do("check").want(t, exitFailed, "2 of 2 findings are wrong").
 		says(t, "wrong  there is no webhook for "+hookURL, "opledger webhook create", "gcloud secrets create")
 	w.do("create").want(t, exitDone)
@@ -84,14 +84,14 @@ func TestWebhookCheck(t *testing.T) {
 	w.do("check").want(t, exitDone).says(t, "note   "+w.only()+" signs with", "any one signature is enough")
 	w.secrets.SetDisabled(versions[0].Name)
 	w.do("check").want(t, exitFailed).says(t, "wrong  secret "+hookSecret+" has no enabled version")
-	w.secrets.Put(hookSecret, "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n", clock.now())
+	w.secrets.Put(hookSecret, "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n", clock.Now())
 	w.do("check").want(t, exitFailed, "1 of ").says(t,
 		"which the webhook function does not know; run opledger webhook rotate "+w.only(),
 		"note   no webhook signs with projects/")
 	w.do("rotate").want(t, exitDone)
 	w.do("check").want(t, exitDone)
 
-	w.secrets.Put(hookSecret, "not a signing secret", clock.now())
+	w.secrets.Put(hookSecret, "not a signing secret", clock.Now())
 	s := w.do("check", "--json").want(t, exitFailed, "1 of ")
 	oneObject(t, s.out, &answer)
 	if answer.OK || !strings.Contains(s.out, "is not a signing secret") || !strings.Contains(s.out,

@@ -12,8 +12,8 @@ import (
 // TestWebhookList: a table and JSON, with the last characters of secrets and no secret.
 func TestWebhookList(t *testing.T) {
 	t.Parallel()
-	clock := newHandClock()
-	w := newHookWorldAt(t, clock.now)
+	clock := hookClock()
+	w := newHookWorldAt(t, clock.Now)
 	if s := w.do("list").want(t, exitDone); s.out != "no webhooks\n" {
 		t.Errorf("%q", s.out)
 	}
@@ -23,7 +23,7 @@ func TestWebhookList(t *testing.T) {
 		"enabled",
 		"batch.succeeded batch.failed",
 		"whsec_..."+w.told()[1][len(w.told()[1])-4:]+", whsec_..."+w.told()[0][len(w.told()[0])-4:]+" until "+
-			phrase.LocalTime(clock.now().Add(24*time.Hour)))
+			phrase.LocalTime(clock.Now().Add(24*time.Hour)))
 	if strings.Count(s.out, "\n") != 2 {
 		t.Errorf("%s", s.out)
 	}

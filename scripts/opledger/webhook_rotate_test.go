@@ -5,39 +5,18 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/codes"
 )
 
-// handClock is a clock that a test moves.
-type handClock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (c *handClock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *handClock) forward(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
-
-func newHandClock() *handClock { return &handClock{at: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)} }
-
 // TestWebhookRotate: the new secret is stored before success is reported. The old one stays enabled
 // while Gemini signs with it, and a later rotation disables it [G3].
 func TestWebhookRotate(t *testing.T) {
 	t.Parallel()
-	clock := newHandClock()
-	w := newHookWorldAt(t, clock.now)
+	clock := hookClock()
+	w := newHookWorldAt(t, clock.Now)
 	w.do("create").want(t, exitDone)
 	first := w.told()[0]
 	s := w.do("rotate").want(t, exitDone).
@@ -48,16 +27,16 @@ func TestWebhookRotate(t *testing.T) {
 		t.Errorf("%s", s.out)
 	}
 
-	clock.forward(24*time.Hour + 30*time.Minute) // Gemini signs with it no more; a delivery may still be under way
+	clock.Advance(24*time.Hour + 30*time.Minute) // Gemini signs with it no more; a delivery may still be under way
 	w.do("rotate").want(t, exitDone)
 	third := w.told()[2]
 	w.wantStored(third, second, first)
 
-	clock.forward(time.Hour)
+	clock.Advance(time.Hour)
 	w.do("rotate", w.only()).want(t, exitDone).says(t, "disabled", "/versions/1")
 	w.wantStored(w.told()[3], third, second, "-"+first)
 
-	clock.forward(26 * time.Hour)
+	clock.Advance(26 * time.Hour)
 	var answer struct {
 		Webhook          string
 		DisabledVersions []string

@@ -136,14 +136,14 @@ func TestWebhookRevokeListed(t *testing.T) {
 	} {
 		t.Run(c.about, func(t *testing.T) {
 			t.Parallel()
-			clock := newHandClock()
-			w := newHookWorldAt(t, clock.now)
+			clock := hookClock()
+			w := newHookWorldAt(t, clock.Now)
 			w.do("create").want(t, exitDone)
 			ours, first := w.only(), w.told()[0]
 			listedFor := map[string]string{"ours": ours, "other": "other"}[c.hook]
 			var end time.Time
 			if c.end != 0 {
-				end = clock.now().Add(c.end)
+				end = clock.Now().Add(c.end)
 			}
 			w.showing(map[string]map[string]time.Time{listedFor: {first: end}})
 			w.do("rotate", ours, "--revoke-now").want(t, exitDone).says(t, "the old secrets are revoked")
@@ -160,13 +160,13 @@ func TestWebhookRevokeListed(t *testing.T) {
 // Gemini lists as expired.
 func TestWebhookRotateListedExpired(t *testing.T) {
 	t.Parallel()
-	clock := newHandClock()
-	w := newHookWorldAt(t, clock.now)
+	clock := hookClock()
+	w := newHookWorldAt(t, clock.Now)
 	w.do("create").want(t, exitDone)
 	id, first := w.only(), w.told()[0]
 	w.do("rotate").want(t, exitDone)
-	clock.forward(26 * time.Hour)
-	w.showing(map[string]map[string]time.Time{id: {first: clock.now().Add(-2 * time.Hour)}})
+	clock.Advance(26 * time.Hour)
+	w.showing(map[string]map[string]time.Time{id: {first: clock.Now().Add(-2 * time.Hour)}})
 	w.do("rotate", id).want(t, exitDone).says(t, "disabled", "/versions/1")
 	w.wantStored(w.told()[2], w.told()[1], "-"+first)
 }
@@ -190,10 +190,10 @@ func TestWebhookRevokePrinted(t *testing.T) {
 // TestWebhookRevokeKeepsNewer: a version that was stored after the new secret is not an old one.
 func TestWebhookRevokeKeepsNewer(t *testing.T) {
 	t.Parallel()
-	clock := newHandClock()
-	w := newHookWorldAt(t, clock.now)
+	clock := hookClock()
+	w := newHookWorldAt(t, clock.Now)
 	w.do("create").want(t, exitDone)
-	newer := w.secrets.Put(hookSecret, "newer", clock.now().Add(time.Minute))
+	newer := w.secrets.Put(hookSecret, "newer", clock.Now().Add(time.Minute))
 	s := w.do("rotate", "--revoke-now", "--json").want(t, exitDone)
 	var answer struct{ DisabledVersions []string }
 	oneObject(t, s.out, &answer)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/secret/secretsim"
+	"github.com/opledger/opledger/test/harness"
 )
 
 const (
@@ -42,6 +43,11 @@ type hookWorld struct {
 func newHookWorld(t *testing.T) *hookWorld {
 	t.Helper()
 	return newHookWorldAt(t, time.Now)
+}
+
+// hookClock returns a clock for newHookWorldAt.
+func hookClock() *harness.Clock {
+	return harness.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 }
 
 func newHookWorldAt(t *testing.T, now func() time.Time) *hookWorld {

@@ -37,7 +37,7 @@ const (
 // between, on one clock that the test moves.
 type world struct {
 	testing.TB
-	clock  *clock
+	clock  *harness.Clock
 	file   string
 	store  *sqlite.Store
 	ledger *ledger.Ledger
@@ -67,7 +67,7 @@ func newWorld(t testing.TB) *world {
 func newWorldWith(t testing.TB, s setting) *world {
 	t.Helper()
 	w := &world{
-		TB: t, clock: &clock{now: time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)},
+		TB: t, clock: harness.NewClock(time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)),
 		file:   filepath.Join(t.TempDir(), "ledger.db"),
 		outbox: &harness.Outbox{}, log: &harness.Log{}, asked: map[string]int{},
 	}
@@ -135,24 +135,6 @@ func (w *world) lookups() map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.asked)
-}
-
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-// Advance moves the clock.
-func (c *clock) Advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }
 
 // logged returns the lines since the last call.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // secret is what the tests sign with.
@@ -215,7 +216,7 @@ func TestCloudWebhookWithoutASecret(t *testing.T) {
 func TestCloudStoreComesLater(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
-	port, err := freePort()
+	port, err := harness.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}

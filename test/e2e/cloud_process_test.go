@@ -1,14 +1,14 @@
 package e2e
 
 import (
-	"fmt"
 	"net"
 	"os/exec"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/opledger/opledger/test/harness"
 )
 
 // startFunction starts a deployed function with exactly these variables beside what Cloud Run sets,
@@ -20,7 +20,7 @@ func startFunction(t *testing.T, id, function string, variables []string) (*proc
 // startFunctionOf is startFunction with a program that the caller has built. A rough one is of the
 // revisions that left SIGTERM to the system, and the errors of a function to the framework's log.
 func startFunctionOf(program, id, function string, variables []string, rough bool) (*process, error) {
-	port, err := freePort()
+	port, err := harness.FreePort()
 	if err != nil {
 		return nil, err
 	}
@@ -73,25 +73,6 @@ func (p *process) grumbled(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.noise = append(p.noise, line)
-}
-
-// The framework cannot be told to choose a port, nor say which it chose, so one is found before. It
-// must not be taken in between, which is why it is outside the range that systems give to outgoing
-// connections.
-const firstPort, ports = 20000, 9000
-
-var nextPort atomic.Int64
-
-func init() { nextPort.Store(time.Now().UnixNano() % ports) } // other programs may look for ports at the same time
-
-func freePort() (int, error) {
-	for range ports {
-		port := firstPort + int(nextPort.Add(1)%ports)
-		if listener, err := net.Listen("tcp", ":"+strconv.Itoa(port)); err == nil {
-			return port, listener.Close()
-		}
-	}
-	return 0, fmt.Errorf("no port from %d on is free", firstPort)
 }
 
 // uses are the variables that each function is deployed with: its own and no other.

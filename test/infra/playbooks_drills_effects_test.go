@@ -44,20 +44,20 @@ var drillsOfEffects = []drill{
 		playbook: "effects-failing", about: "the receiver was away", signal: "effects-failing",
 		trouble: func(o *oncall, s *shell) { o.fails(s, http.StatusServiceUnavailable) },
 		sees:    []string{"503", "batches/a\tpublish"}, repaired: receives,
-		after: func(o *oncall) { o.clock.advance(time.Hour); o.tick(); another(o) },
+		after: func(o *oncall) { o.clock.Advance(time.Hour); o.tick(); another(o) },
 		over:  []string{"finished\tpublish"}, gone: []string{"failed"},
 	},
 	{
 		playbook: "effects-failing-long", about: "the receiver is away for days", signal: "effects-failing-long",
 		trouble: func(o *oncall, s *shell) {
 			o.fails(s, http.StatusServiceUnavailable)
-			o.clock.advance(2 * time.Hour)
+			o.clock.Advance(2 * time.Hour)
 			o.tick()
 			o.deliverAll()
 		},
 		sees: []string{"503", "batches/a\tpublish"}, repaired: receives,
 		fix:   []string{"PAUSED=true", "PAUSED=false"},
-		after: func(o *oncall) { o.clock.advance(2 * time.Hour); o.tick(); o.deliverAll(); another(o) },
+		after: func(o *oncall) { o.clock.Advance(2 * time.Hour); o.tick(); o.deliverAll(); another(o) },
 		over:  []string{"done"},
 	},
 	{
@@ -95,7 +95,7 @@ var drillsOfEffects = []drill{
 			s.given["OPERATION"] = o.done("batches/a", operation.Expired)
 			m := o.message("publish")
 			o.takeOver(m)
-			o.clock.advance(o.ledger.Settings().ClaimTTL)
+			o.clock.Advance(o.ledger.Settings().ClaimTTL)
 			o.pause("false")
 			o.outboxed(m)
 			o.exceeds("effects")
@@ -111,7 +111,7 @@ var drillsOfEffects = []drill{
 			o.deliverAll()
 			o.pause("false")
 			o.renamed("publish", "tell")
-			o.clock.advance(time.Hour)
+			o.clock.Advance(time.Hour)
 			o.tick()
 			o.deliverAll()
 		},

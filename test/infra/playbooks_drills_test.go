@@ -105,7 +105,7 @@ var drillsOfPasses = []drill{
 			o.pause("true")
 			s.given["OPERATION"] = o.done("batches/a", operation.Expired)
 			o.deliverAll()
-			o.clock.advance(2 * time.Hour)
+			o.clock.Advance(2 * time.Hour)
 			o.tick()
 			s.may = []string{"opledger status"}
 		},
@@ -121,11 +121,11 @@ var drillsOfOperations = []drill{
 		playbook: "stuck", about: "its result is not needed", signal: "stuck",
 		trouble: func(o *oncall, s *shell) {
 			s.given["OPERATION"] = o.running("a")
-			o.clock.advance(o.ledger.Settings().StuckAfter)
+			o.clock.Advance(o.ledger.Settings().StuckAfter)
 			o.tick()
 		},
 		sees: []string{"RUNNING"}, fix: []string{"opledger abandon"},
-		after: func(o *oncall) { o.clock.advance(o.ledger.Settings().AlertEvery); o.tick() },
+		after: func(o *oncall) { o.clock.Advance(o.ledger.Settings().AlertEvery); o.tick() },
 		gone:  []string{"batches/"},
 	},
 	missingAs("the name was mistyped", "opledger register", func(o *oncall, s *shell) {
@@ -175,12 +175,12 @@ func missingAs(about, fix string, also func(*oncall, *shell)) drill {
 		trouble: func(o *oncall, s *shell) {
 			s.given["OPERATION"] = string(o.registered(o.named("batches/none")).Key)
 			o.tick()
-			o.clock.advance(time.Hour)
+			o.clock.Advance(time.Hour)
 			o.tick()
 			also(o, s)
 		},
 		sees: []string{"batches/none"}, fix: []string{fix},
-		after: func(o *oncall) { o.clock.advance(o.ledger.Settings().AlertEvery); o.tick() },
+		after: func(o *oncall) { o.clock.Advance(o.ledger.Settings().AlertEvery); o.tick() },
 		gone:  []string{"batches/none"},
 	}
 }
@@ -191,13 +191,13 @@ func unboundAs(about, fix string, over []string, also func(*oncall, *shell)) dri
 		playbook: "unbound", about: about, signal: "unbound",
 		trouble: func(o *oncall, s *shell) {
 			o.intended("c-1", operation.Batches)
-			o.clock.advance(o.ledger.Settings().StuckAfter)
+			o.clock.Advance(o.ledger.Settings().StuckAfter)
 			o.tick()
 			s.given["ID"] = "c-1"
 			also(o, s)
 		},
 		sees: []string{"intents/c-1", "nothing was found"}, fix: []string{fix},
-		after: func(o *oncall) { o.clock.advance(o.ledger.Settings().AlertEvery); o.tick() },
+		after: func(o *oncall) { o.clock.Advance(o.ledger.Settings().AlertEvery); o.tick() },
 		gone:  []string{"c-1"},
 	}
 }

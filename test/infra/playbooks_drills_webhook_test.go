@@ -155,7 +155,7 @@ var drillsOfWebhook = []drill{
 		},
 		sees: []string{"unavailable", "SUCCEEDED"},
 		after: func(o *oncall) {
-			o.clock.advance(time.Hour)
+			o.clock.Advance(time.Hour)
 			for _, batch := range o.sim.Batches() {
 				o.deliver(geminisim.Delivery{ID: "m1", Type: "batch.succeeded", Name: batch.Name, Dynamic: true})
 			}

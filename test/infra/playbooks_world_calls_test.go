@@ -69,7 +69,7 @@ func (o *oncall) push() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.follows {
-		o.clock.advance(max(0, time.Until(o.clock.Now())*-1))
+		o.clock.Advance(max(0, time.Until(o.clock.Now())*-1))
 	}
 	var bodies []string
 	for _, m := range o.outbox.Drain() {

@@ -73,7 +73,7 @@ func newOncall(t *testing.T) *oncall {
 		t.Fatal(err)
 	}
 	w := newWorld(t)
-	w.clock.now = time.Now().UTC().Truncate(time.Second).Add(-12 * time.Hour)
+	w.clock.Set(time.Now().UTC().Truncate(time.Second).Add(-12 * time.Hour))
 	o := &oncall{
 		world: w, folder: t.TempDir(), since: lines{}, broken: map[string]bool{},
 		revision: map[string][]string{}, active: map[string]string{}, settings: map[string]map[string]string{},

@@ -129,7 +129,7 @@ var ofEffects = []situation{
 		m := w.planned("publish")
 		w.answer.Store(http.StatusServiceUnavailable)
 		w.run(m, nil)
-		w.clock.advance(time.Hour)
+		w.clock.Advance(time.Hour)
 		w.forget()
 		w.run(m, nil)
 	}, []string{"effects", "effects-failing", "effects-failing-long"}},
@@ -156,13 +156,13 @@ var ofEffects = []situation{
 	{"effects: a claim that was left behind", func(w *world) {
 		m := w.planned("own")
 		w.takeOver(m)
-		w.clock.advance(w.ledger.Settings().ClaimTTL)
+		w.clock.Advance(w.ledger.Settings().ClaimTTL)
 		w.run(m, nil)
 	}, []string{"effects", "effects-uncertain"}},
 	{"effects: the lease is lost", func(w *world) {
 		m := w.planned("own")
 		w.run(m, func() {
-			w.clock.advance(w.ledger.Settings().ClaimTTL)
+			w.clock.Advance(w.ledger.Settings().ClaimTTL)
 			w.takeOver(m)
 		})
 	}, []string{"effects", "effects-uncertain"}},

@@ -19,7 +19,7 @@ const endpointURL = "https://webhook-abc-uc.a.run.app/"
 // is nil.
 func (w *world) pass(at *sharedreconcile.Endpoint) {
 	w.Helper()
-	w.clock.advance(w.ledger.Settings().Interval)
+	w.clock.Advance(w.ledger.Settings().Interval)
 	w.post(reconcile.New(reconcile.Options{
 		Reconciler: sharedreconcile.New(sharedreconcile.Options{
 			Ledger: w.ledger, Gemini: w.client, Endpoint: at, Effects: w.knows, Log: w.log("reconcile"),
@@ -106,7 +106,7 @@ var ofReconcile = []situation{
 	}, []string{"passes"}},
 	{"reconcile: an end longer ago than the retention", func(w *world) {
 		name := w.batch("a", geminisim.StateSucceeded)
-		w.clock.advance(15 * 24 * time.Hour)
+		w.clock.Advance(15 * 24 * time.Hour)
 		w.registered(name)
 		w.pass(nil)
 	}, []string{"passes", "recovered", "withheld"}},
@@ -122,7 +122,7 @@ var ofReconcile = []situation{
 	}, []string{"passes", "recovered", "reconcile-errors"}},
 	{"reconcile: pending for too long", func(w *world) {
 		w.registered(w.batch("a", geminisim.StateRunning))
-		w.clock.advance(w.ledger.Settings().StuckAfter)
+		w.clock.Advance(w.ledger.Settings().StuckAfter)
 		w.pass(nil)
 	}, []string{"passes", "stuck", "overdue"}},
 	{"reconcile: Gemini asks to be left alone for longer than a pass lasts", func(w *world) {
@@ -136,7 +136,7 @@ var ofReconcile = []situation{
 	}, []string{"passes", "look-ups-without-answer", "behind"}},
 	{"reconcile: no worker has answered for more than an hour", func(w *world) {
 		w.end(w.registered(w.named("batches/a")), operation.Expired)
-		w.clock.advance(time.Hour)
+		w.clock.Advance(time.Hour)
 		w.pass(nil)
 	}, []string{"passes", "overdue"}},
 	{"reconcile: not found", func(w *world) {
@@ -146,13 +146,13 @@ var ofReconcile = []situation{
 	{"reconcile: not found for an hour", func(w *world) {
 		w.registered(w.named("batches/none"))
 		w.pass(nil)
-		w.clock.advance(time.Hour)
+		w.clock.Advance(time.Hour)
 		w.forget()
 		w.pass(nil)
 	}, []string{"passes", "look-ups-without-answer", "missing", "overdue"}},
 	{"reconcile: an intent of which nothing came", func(w *world) {
 		w.intended("c-1", operation.Interactions)
-		w.clock.advance(w.ledger.Settings().StuckAfter)
+		w.clock.Advance(w.ledger.Settings().StuckAfter)
 		w.pass(nil)
 	}, []string{"passes", "unbound"}},
 	{"reconcile: an intent whose batch is found", func(w *world) {

@@ -122,7 +122,7 @@ func (w *world) ended(name string) {
 	w.registered(w.named(name))
 	w.delivered("end", w.event("batch.succeeded", name))
 	w.forget()
-	w.clock.advance(time.Minute)
+	w.clock.Advance(time.Minute)
 }
 
 var ofWebhook = []situation{

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,7 +27,7 @@ import (
 // Logging.
 type world struct {
 	*testing.T
-	clock  *clock
+	clock  *harness.Clock
 	file   string
 	store  *sqlite.Store
 	ledger *ledger.Ledger
@@ -52,7 +51,7 @@ var ends = []operation.State{operation.Succeeded, operation.Failed, operation.Ca
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
-		T: t, clock: &clock{now: time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)},
+		T: t, clock: harness.NewClock(time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC)),
 		file:   filepath.Join(t.TempDir(), "ledger.db"),
 		outbox: &harness.Outbox{}, logs: map[string]*harness.Log{}, extra: lines{},
 	}
@@ -175,21 +174,4 @@ func (w *world) message(effect string) ledger.Message {
 		w.Fatalf("no message about %s in %v", effect, sent)
 	}
 	return sent[i]
-}
-
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }

@@ -2,17 +2,16 @@ package staging
 
 import (
 	"bytes"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/opledger/opledger/test/harness"
 )
 
 // client keeps no connections, so that a server that is killed leaves nothing behind.
@@ -31,7 +30,7 @@ type server struct {
 // for it. It ends with the test.
 func start(t testing.TB, binary, target string, variables ...string) *server {
 	t.Helper()
-	port, err := freePort()
+	port, err := harness.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,24 +115,6 @@ func (s *server) send(method, path, body string, header http.Header) (status int
 	text, err := io.ReadAll(response.Body)
 	_ = response.Body.Close() // it was read to its end
 	return response.StatusCode, string(text), err
-}
-
-// The framework cannot say which port it took, so one is found before, outside the range that
-// systems give to outgoing connections.
-const firstPort, ports = 20000, 9000
-
-var nextPort atomic.Int64
-
-func init() { nextPort.Store(time.Now().UnixNano() % ports) } // other programs may look for ports at the same time
-
-func freePort() (int, error) {
-	for range ports {
-		port := firstPort + int(nextPort.Add(1)%ports)
-		if listener, err := net.Listen("tcp", ":"+strconv.Itoa(port)); err == nil {
-			return port, listener.Close()
-		}
-	}
-	return 0, fmt.Errorf("no port from %d on is free", firstPort)
 }
 
 // A firstRequest is answered without a store, with this status.
