@@ -101,7 +101,7 @@ func testZombieClocks(t *testing.T, clocks map[string]string) {
 	if took := e.DoneAt.Sub(e.CreatedAt); e.Fence != 2 || took < ttl || took > time.Hour/2 {
 		t.Errorf("done %v after it was planned, by the claim %d", took, e.Fence)
 	}
-	if problems, repeats := f.receiver.audit(); len(problems) > 0 || repeats != 1 {
+	if problems, repeats, _ := f.receiver.audit(); len(problems) > 0 || repeats != 1 {
 		t.Errorf("%d repeats; %q", repeats, problems)
 	}
 	for _, p := range []*process{zombie, successor} {

@@ -55,9 +55,10 @@ type fleet struct {
 	store     *storeDoor // where the processes reach their store; nil: they do so themselves
 	instances []*instance
 
-	mu     sync.Mutex
-	random *rand.Rand
-	ending bool
+	mu        sync.Mutex
+	random    *rand.Rand
+	ending    bool
+	downtimes []downtime // of the ledger, which the test made
 }
 
 // An instance is a place where one process runs at a time.

@@ -48,4 +48,8 @@ func (m misdeed) before(w http.ResponseWriter, r *http.Request) bool {
 func (m misdeed) hidesIt() bool { return m == hangsUp || m == doesAndHidesIt }
 
 // refusesForGood reports whether a key is never accepted, so that its effect must be dead.
-func (r *receiver) refusesForGood(key string) bool { return r.hopeless != nil && r.hopeless(key) }
+func (r *receiver) refusesForGood(key string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.hopeless[key]
+}

@@ -91,7 +91,7 @@ func (f *fleet) audit(names []string, effects map[string]*writtenEffect) map[mom
 	if len(effects) != len(names) {
 		f.t.Errorf("%d effects of %d operations", len(effects), len(names))
 	}
-	problems, _ := f.receiver.audit()
+	problems, _, _ := f.receiver.audit()
 	for _, problem := range problems {
 		f.t.Errorf("doubled: %s", problem)
 	}
@@ -122,8 +122,8 @@ func (f *fleet) auditEffect(key string, e *writtenEffect) {
 		f.t.Errorf("%s: %d requests, finished by %+v, and in the ledger it is %+v", key, len(attempts), finishes, e)
 		return
 	}
-	if e.State != ledger.EffectDone || e.Fence < 1 || int64(e.Attempts) != e.Fence {
-		f.t.Errorf("%s is %s after %d attempts with the fence %d", key, e.State, e.Attempts, e.Fence)
+	if err := f.checkHistory(e.Effect); e.State != ledger.EffectDone || err != nil {
+		f.t.Errorf("%s is %s: %v", key, e.State, err)
 	}
 	if string(body) != e.Payload {
 		f.t.Errorf("%s: the receiver did %q, its payload is %q", key, body, e.Payload)

@@ -29,10 +29,10 @@ type process struct {
 	killed   bool
 	leaving  bool // told to end, so that another takes its place
 	log      []logLine
-	diskFull int                 // lines that say so
-	outcomes map[string][]string // of its attempts at effects, by operation
-	raw      []string            // the same lines, as they were written
-	noise    []string            // lines on stderr that are no log lines: a panic, or a race that the detector found
+	diskFull int                  // lines that say so
+	effects  map[string][]logLine // about effects, by operation
+	raw      []string             // the same lines, as they were written
+	noise    []string             // lines on stderr that are no log lines: a panic, or a race that the detector found
 }
 
 // A logLine is what the tests read in a line of the log.
@@ -44,6 +44,7 @@ type logLine struct {
 	Source    string `json:"source"`
 	Outcome   string `json:"outcome"`
 	Reason    string `json:"reason"`
+	Attempt   int    `json:"attempt"`
 	Seized    bool   `json:"seized"`
 	Severity  string `json:"severity"`
 	Time      string `json:"time"`
@@ -57,7 +58,7 @@ const readyWords = "opledger serves on "
 func newProcess(id string) *process {
 	return &process{
 		id: id, ready: make(chan struct{}), done: make(chan struct{}),
-		goroutines: make(chan int, 1), outcomes: map[string][]string{},
+		goroutines: make(chan int, 1), effects: map[string][]logLine{},
 	}
 }
 
@@ -131,11 +132,7 @@ func (p *process) logged(text string) {
 		}
 		p.log, p.raw = append(p.log, line), append(p.raw, text)
 		if line.Event == "effect" {
-			outcome := line.Outcome
-			if outcome == "failed" && strings.Contains(line.Error, "the lease ends and could not be extended") {
-				outcome = cutOff
-			}
-			p.outcomes[line.Operation] = append(p.outcomes[line.Operation], outcome)
+			p.effects[line.Operation] = append(p.effects[line.Operation], line)
 		}
 	} else if !strings.HasPrefix(text, "opledger: the ledger is in ") {
 		p.noise = append(p.noise, text)
@@ -177,11 +174,19 @@ func (p *process) lines() []logLine {
 	return append([]logLine(nil), p.log...)
 }
 
-// about returns the outcomes of the process's attempts at effects of an operation.
-func (p *process) about(operation string) []string {
+// effectLines returns what the process logged of effects of an operation.
+func (p *process) effectLines(operation string) []logLine {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Clone(p.outcomes[operation])
+	return slices.Clone(p.effects[operation])
+}
+
+// about returns the outcomes of the process's attempts at effects of an operation.
+func (p *process) about(operation string) (outcomes []string) {
+	for _, line := range p.effectLines(operation) {
+		outcomes = append(outcomes, line.Outcome)
+	}
+	return outcomes
 }
 
 // tail is the end of what the process said, for the reader of a failure.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // A receiver is a service at the other end of the http effect as functions/effects/README.md asks for one: it
@@ -22,21 +23,23 @@ type receiver struct {
 	hold func(*http.Request) bool
 	// misbehaves, if not nil, says what becomes of the nth request.
 	misbehaves func(n int) misdeed
-	// hopeless, if not nil, names the keys that are refused for good.
-	hopeless func(key string) bool
+	// hopelessEvery makes every so many keys, from the first on, be refused for good; 0 none.
+	hopelessEvery int
 
 	mu       sync.Mutex
 	seen     int
 	attempts map[string][]*attempt // by idempotency key, in the order they came
 	accepted map[string][]byte     // the body
+	hopeless map[string]bool       // the keys that are refused for good
 	problems []string
 }
 
 // An attempt is one request that reached the receiver.
 type attempt struct {
 	process string
-	number  int  // as opledger counts
-	refused bool // it was not told that anything was done
+	number  int // as opledger counts
+	came    time.Time
+	refused bool // it was not told that anything was done, and is to try again
 	misdeed misdeed
 	repeat  bool // what it asks for was done before
 	known   bool // and the ledger knew
@@ -44,7 +47,7 @@ type attempt struct {
 }
 
 func newReceiver(f *fleet) *receiver {
-	return &receiver{fleet: f, attempts: map[string][]*attempt{}, accepted: map[string][]byte{}}
+	return &receiver{fleet: f, attempts: map[string][]*attempt{}, accepted: map[string][]byte{}, hopeless: map[string]bool{}}
 }
 
 const sinkPath = "/sink/"
@@ -106,12 +109,16 @@ func (r *receiver) arrive(process string, header http.Header, body []byte) (*att
 	if first, there := r.accepted[key]; there && !bytes.Equal(first, body) {
 		r.problem("%s was repeated with other bytes:\n%s\n%s", key, first, body)
 	}
+	if r.hopelessEvery > 0 && len(r.attempts[key]) == 0 && len(r.attempts)%r.hopelessEvery == 0 {
+		r.hopeless[key] = true
+	}
 	_, repeat := r.accepted[key]
-	a := &attempt{process: process, number: number, repeat: repeat, known: r.fleet.store.done(key)}
+	a := &attempt{
+		process: process, number: number, came: time.Now(), repeat: repeat, known: r.fleet.store.done(key),
+	}
 	r.attempts[key] = append(r.attempts[key], a)
 	r.seen++
-	if r.refusesForGood(key) {
-		a.refused, a.over = true, true
+	if r.hopeless[key] {
 		return a, http.StatusUnprocessableEntity
 	}
 	if r.misbehaves != nil {
@@ -165,34 +172,39 @@ func (r *receiver) of(key string) ([]*attempt, []byte) {
 	return slices.Clone(r.attempts[key]), r.accepted[key]
 }
 
-// audit returns what was wrong, and how many attempts were repeats of what had been done: only
-// where the ledger could not know of it.
-func (r *receiver) audit() (problems []string, repeats int) {
+// audit returns what was wrong, how many attempts were repeats of what had been done, and why there
+// was another after one that was answered for good: only where the ledger could not know of it.
+func (r *receiver) audit() (problems []string, repeats int, excused map[excuse]int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	problems = r.problems
+	problems, excused = r.problems, map[excuse]int{}
 	for key, attempts := range r.attempts {
 		for i, a := range attempts[1:] {
 			before := attempts[i]
 			if a.repeat {
 				repeats++
 			}
-			if a.known && !slices.Contains(r.fleet.find(a.process).about(operationOf(key)), "lease-lost") {
+			if a.known && r.fleet.excuseOf(a, key) != leaseLost {
 				problems = append(problems,
 					fmt.Sprintf("%s: %s repeated what the ledger knew was done", key, a.process))
 			}
-			if !before.refused && !r.fleet.mayRepeat(before.process, key) {
-				problems = append(problems,
-					fmt.Sprintf("%s: %s repeated the attempt of %s, which had ended", key, a.process, before.process))
+			if before.refused {
+				continue
+			}
+			if why := r.fleet.excuseOf(before, key); why != "" {
+				excused[why]++
+			} else {
+				problems = append(problems, fmt.Sprintf("%s: %s repeated attempt %d, of %s, which had ended", key, a.process,
+					before.number, before.process))
 			}
 		}
 		last := attempts[len(attempts)-1]
-		for _, process := range r.fleet.whoFinished(key) {
-			if process != last.process {
-				problems = append(problems,
-					fmt.Sprintf("%s: %s says that it finished, but %s came after it", key, process, last.process))
+		for _, by := range r.fleet.whoFinished(key) {
+			if by.process != last.process || by.number != last.number {
+				problems = append(problems, fmt.Sprintf("%s: %s says that its attempt %d finished, but %d, of %s, came last",
+					key, by.process, by.number, last.number, last.process))
 			}
 		}
 	}
-	return problems, repeats
+	return problems, repeats, excused
 }

@@ -55,10 +55,12 @@ func (c *soakedCloud) startEmulators(t *testing.T) {
 
 // troubles are those that the emulators make.
 func (c *soakedCloud) troubles() []trouble {
+	firestore, pubsub := c.restartFirestore, c.restartPubSub
+	what := " restarted"
 	if c.firestore == nil {
-		return []trouble{{"Firestore cut off", c.firestoreWire.blink}, {"Pub/Sub cut off", c.pubsubWire.blink}}
+		firestore, pubsub, what = c.firestoreWire.blink, c.pubsubWire.blink, " cut off"
 	}
-	return []trouble{{"Firestore restarted", c.restartFirestore}, {"Pub/Sub restarted", c.restartPubSub}}
+	return []trouble{{"Firestore" + what, func() { c.f.downWhile(firestore) }}, {"Pub/Sub" + what, pubsub}}
 }
 
 // fleet makes the fleet: two of every function, or one at the short level.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"flag"
-	"hash/crc32"
 	"strconv"
 	"strings"
 	"sync"
@@ -101,7 +100,7 @@ func newSoak(t *testing.T, f *fleet, room string) *soak {
 	f.settings = []string{"OPLEDGER_CLAIM_TTL=8s"}
 	f.effect = ", timeout: 3s"
 	f.receiver.misbehaves = inTurns(9)
-	f.receiver.hopeless = func(key string) bool { return crc32.ChecksumIEEE([]byte(key))%10 == 0 }
+	f.receiver.hopelessEvery = 10
 	const always = 1 << 30
 	f.killer = newKiller(f, 5, map[moment]*quota{
 		anyMoment:    {kills: always, every: 1},
@@ -151,9 +150,11 @@ func (s *soak) replace() {
 // fullDisk fills the disk until processes have met that, and frees it.
 func (s *soak) fullDisk(d *disk) {
 	before := s.metFullDisk()
-	d.fill()
-	s.within(patience, "three writes have met the full disk", func() bool { return s.metFullDisk() >= before+3 })
-	d.free()
+	s.downWhile(func() {
+		d.fill()
+		s.within(patience, "three writes have met the full disk", func() bool { return s.metFullDisk() >= before+3 })
+		d.free()
+	})
 }
 
 func (s *soak) metFullDisk() (n int) {

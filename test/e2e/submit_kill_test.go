@@ -132,7 +132,7 @@ func (f *fleet) killSubmitters(all []submission, faults geminisim.Faults) {
 	for key, s := range want {
 		f.checkSubmitted(operation.Key(operationOf(key)), s)
 	}
-	problems, repeats := f.receiver.audit()
+	problems, repeats, _ := f.receiver.audit()
 	if len(problems) > 0 || repeats > 0 {
 		t.Errorf("%d effects were repeated; %v", repeats, problems)
 	}

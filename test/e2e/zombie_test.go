@@ -90,7 +90,7 @@ func TestZombie(t *testing.T) {
 	if e := f.theEffect(operation.Key(name)); e.State != ledger.EffectDone || e.Attempts != 2 || e.Fence != 2 {
 		t.Errorf("%+v", e)
 	}
-	problems, repeats := f.receiver.audit()
+	problems, repeats, _ := f.receiver.audit()
 	for _, problem := range problems {
 		t.Error(problem)
 	}
