@@ -80,6 +80,9 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadGateway)
 		return
 	}
+	if response.StatusCode/100 == 2 {
+		p.answered.Add(1)
+	}
 	if key, ends := f.fleet.store.acknowledges(p, response.StatusCode, body); ends &&
 		f.fleet.killer.strike(acknowledging, p.id, key) {
 		http.Error(w, "it died", http.StatusBadGateway)

@@ -118,18 +118,9 @@ func (o outcome) String() string {
 		"%d operations in %.1f s, %d settled by reconciliation, %d unregistered; "+
 			"deliveries %d, lost %d, repeated %d, late %d, retried %d; "+
 			"effects repeated with the same bytes %d, attempts repeated although answered %v; ledger read %d times",
-		o.operations,
-		o.took.Seconds(),
-		o.byReconcile,
-		o.unregistered,
-		o.stats.Deliveries,
-		o.stats.Lost,
-		o.stats.Repeated,
-		o.stats.Late,
-		o.stats.Retries,
-		o.repeats,
-		o.excused,
-		o.looks,
+		o.operations, o.took.Seconds(), o.byReconcile, o.unregistered,
+		o.stats.Deliveries, o.stats.Lost, o.stats.Repeated, o.stats.Late, o.stats.Retries,
+		o.repeats, o.excused, o.looks,
 	)
 }
 

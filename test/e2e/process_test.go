@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -22,8 +23,10 @@ type process struct {
 	done     chan struct{} // closed when it has ended and all that it wrote is in the log
 	err      error         // how it ended; after done
 
-	rough      bool     // SIGTERM ends it without an exit code, and it may log as the framework does
-	goroutines chan int // how many there are, whenever a program that can was asked
+	rough    bool         // SIGTERM ends it without an exit code, and it may log as the framework does
+	revision string       // of its program, where there are several
+	answered atomic.Int64 // requests, with 2xx
+	usages   chan usage   // what it takes, whenever a program that can say it was asked
 
 	mu       sync.Mutex
 	killed   bool
@@ -58,7 +61,7 @@ const readyWords = "opledger serves on "
 func newProcess(id string) *process {
 	return &process{
 		id: id, ready: make(chan struct{}), done: make(chan struct{}),
-		goroutines: make(chan int, 1), effects: map[string][]logLine{},
+		usages: make(chan usage, 1), effects: map[string][]logLine{},
 	}
 }
 

@@ -110,11 +110,53 @@ func (s *soak) of() string {
 	return strings.Join(names, " and ")
 }
 
+// wasHard checks that a soak has proven something: every trouble was met, processes of each kind were
+// killed, something died, and each revision answered as each kind of process. It returns how many
+// processes of each kind were killed.
+func (s *soak) wasHard(dead int) (kills map[string]int) {
+	kills = map[string]int{}
+	answers := map[string]int64{}
+	for _, i := range s.instances {
+		kills[i.process().kind()] += 0
+		for _, p := range s.revisions {
+			answers[i.process().kind()+" of revision "+p.revision] += 0
+		}
+	}
+	for _, p := range s.processes() {
+		if p.wasKilled() {
+			kills[p.kind()]++
+		}
+		if s.revisions != nil {
+			answers[p.kind()+" of revision "+p.revision] += p.answered.Load()
+		}
+	}
+	for kind, n := range kills {
+		if n == 0 {
+			s.t.Errorf("no %s was killed", kind)
+		}
+	}
+	for who, n := range answers {
+		if n == 0 {
+			s.t.Errorf("no %s answered", who)
+		}
+	}
+	for _, trouble := range s.troubles {
+		if s.met[trouble.name] == 0 {
+			s.t.Errorf("there was no trouble of the kind: %s", trouble.name)
+		}
+	}
+	if dead == 0 {
+		s.t.Error("no effect is dead")
+	}
+	return kills
+}
+
 // grown says what the processes took that lived all the time.
-func grown(first, last map[string]usage) string {
+func (s *soak) grown() string {
 	var text strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(first)) {
-		fmt.Fprintf(&text, "%s: at first %v; at last %v\n", name, first[name], last[name])
+	for _, name := range slices.Sorted(maps.Keys(s.last)) {
+		fmt.Fprintf(&text, "%s: at first %v; at most in the first half %v; at last %v\n", name,
+			s.measured[0][name], s.first[name], s.last[name])
 	}
 	return text.String()
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"syscall"
@@ -36,9 +37,17 @@ func (p *process) toldAtStart(line string) bool {
 }
 
 // start starts a function, or `opledger serve` where that is empty.
-func (p program) start(id, function string, variables []string) (*process, error) {
+func (p program) start(id, function string, variables []string) (started *process, err error) {
 	if function == "" {
-		return startServe(p.path, id, variables)
+		started, err = startServe(p.path, id, variables)
+	} else {
+		started, err = startFunctionOf(p.path, id, function, variables, p.old)
 	}
-	return startFunctionOf(p.path, id, function, variables, p.old)
+	if err == nil {
+		started.revision = p.revision
+	}
+	return started, err
 }
+
+// kind says what a process is: a function, or `opledger serve`.
+func (p *process) kind() string { return cmp.Or(p.function, "serve") }

@@ -14,7 +14,7 @@ import (
 )
 
 // A program is one of the soak's, of a revision: `opledger`, or all the functions in one. It can be
-// asked how many goroutines it has.
+// asked what it takes of its machine.
 type program struct {
 	revision, path string
 	old            bool // not of the source as it is
@@ -131,7 +131,7 @@ func buildSoakProgram(root, dir, room string, replace map[string]string) (string
 	}
 	source, list := filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json")
 	replace[filepath.Join(root, functionsRoom, "main.go")] = source
-	replace[filepath.Join(root, room, "goroutines.go")] = filepath.Join(root, "test/e2e/testdata/soak/goroutines.go")
+	replace[filepath.Join(root, room, "soak.go")] = filepath.Join(root, "test/e2e/testdata/soak/soak.go")
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	err = errors.Join(err, os.WriteFile(source, []byte(text), 0o600), os.WriteFile(list, overlay, 0o600))
 	if err != nil {

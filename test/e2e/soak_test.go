@@ -75,6 +75,11 @@ type soak struct {
 	met       map[string]int // by the trouble
 	watch     *watch
 	names     map[string]bool // of the operations that were submitted
+
+	// What the processes took that lived all the time: at each measurement, at most in the first half
+	// of those, and in the end.
+	measured    []map[string]usage
+	first, last map[string]usage
 }
 
 // A trouble returns when it is over.
@@ -113,7 +118,7 @@ func newSoak(t *testing.T, f *fleet, room string) *soak {
 		duringEffect: {kills: always, every: 40, offset: 8},
 		afterEffect:  {kills: always, every: 40, offset: 12},
 	})
-	s.troubles = []trouble{{"replaced by another revision", s.replace}}
+	s.troubles = []trouble{{"killed", s.killEach}, {"replaced by another revision", s.replace}}
 	return s
 }
 
@@ -130,6 +135,17 @@ func (s *soak) turn(id string) program {
 		}
 	}
 	return s.revisions[0]
+}
+
+// killEach kills a process of each kind, whatever it does.
+func (s *soak) killEach() {
+	struck := map[string]bool{}
+	for _, i := range s.instances {
+		if kind := i.process().kind(); !i.spared && !struck[kind] {
+			struck[kind] = true
+			s.within(patience, "a "+kind+" is killed", func() bool { return s.killer.kill(anyMoment, i.process().id) })
+		}
+	}
 }
 
 // replace ends every process that is not spared, as a deployment does, with SIGTERM.
@@ -176,19 +192,20 @@ func (s *soak) run() {
 	s.watch = s.fleet.watch()
 	s.submit(func(submitted int) bool { return submitted < 10 })
 	s.rest()
-	first := s.usages()
+	s.measure()
 	s.trouble()
 	s.killer.rest()
 	s.rest()
-	last := s.flat(first)
+	s.flat()
 	deliveries := s.sim.Stats()
 	s.endGently()
 	s.watch.look(t.Context())
 	o := outcome{kills: s.killer.rest(), operations: len(s.names), stats: deliveries, took: time.Since(began)}
 	s.check(s.watch, s.names, &o)
 	dead := s.checkListed()
-	t.Logf("%s; %s\nrevisions %s; kills %v; troubles %v; %d dead, all listed\n%s", o, verdict(t), s.of(), o.kills, s.met,
-		dead, grown(first, last))
+	kinds := s.wasHard(dead)
+	t.Logf("%s; %s\nrevisions %s; kills %v, %v; troubles %v; %d dead, all listed\n%s", o, verdict(t), s.of(), kinds,
+		o.kills, s.met, dead, s.grown())
 }
 
 // trouble makes every trouble in turn, under load and random kills.
@@ -211,5 +228,6 @@ func (s *soak) trouble() {
 		done := s.receiver.count()
 		s.within(patience, "the work goes on after: "+next.name,
 			func() bool { return s.receiver.count() >= done+more })
+		s.measure()
 	}
 }

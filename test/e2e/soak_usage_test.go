@@ -10,47 +10,64 @@ import (
 	"time"
 )
 
-// A usage is what a process takes of its machine.
+// A usage is what a process takes of its machine when it has given back what it can.
 type usage struct {
-	goroutines, threads int
-	rss                 int // KiB
+	goroutines, threads, files int
+	heap, resident             int // KiB
 }
 
 func (u usage) String() string {
-	return fmt.Sprintf("%d goroutines, %d threads, %d MiB", u.goroutines, u.threads, u.rss>>10)
+	return fmt.Sprintf("%d goroutines, %d threads, %d files, heap %d KiB, resident %d MiB", u.goroutines, u.threads,
+		u.files, u.heap, u.resident>>10)
 }
 
-// counted takes a line of a program of the soak's that says how many goroutines it has.
-func (p *process) counted(line string) bool {
-	text, ok := strings.CutPrefix(line, "goroutines ")
-	n, err := strconv.Atoi(text)
-	if ok = ok && err == nil; ok {
-		p.goroutines <- n
+// atMost returns the larger of each.
+func (u usage) atMost(v usage) usage {
+	return usage{
+		goroutines: max(u.goroutines, v.goroutines), threads: max(u.threads, v.threads), files: max(u.files, v.files),
+		heap: max(u.heap, v.heap), resident: max(u.resident, v.resident),
 	}
-	return ok
+}
+
+// counted takes a line of a program of the soak's that says what it takes.
+func (p *process) counted(line string) bool {
+	var u usage
+	n, err := fmt.Sscanf(line, "usage %d %d", &u.goroutines, &u.heap)
+	if err != nil || n != 2 {
+		return false
+	}
+	u.heap >>= 10
+	p.usages <- u
+	return true
 }
 
 // usage asks a process what it takes.
 func (p *process) usage() (u usage, err error) {
 	if err := p.command.Process.Signal(syscall.SIGUSR1); err != nil {
-		return u, fmt.Errorf("asking %s for its goroutines: %w", p.id, err)
+		return u, fmt.Errorf("asking %s what it takes: %w", p.id, err)
 	}
 	select {
-	case u.goroutines = <-p.goroutines:
+	case u = <-p.usages:
 	case <-p.done:
 		return u, fmt.Errorf("%s has ended", p.id)
 	case <-time.After(patience):
-		return u, fmt.Errorf("%s does not say how many goroutines it has", p.id)
+		return u, fmt.Errorf("%s does not say what it takes", p.id)
 	}
 	if runtime.GOOS != "linux" {
-		return u, nil // there the goroutines alone are compared
+		return u, nil // elsewhere what the program itself knows is compared
 	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
+	proc := fmt.Sprintf("/proc/%d/", p.command.Process.Pid)
+	files, err := os.ReadDir(proc + "fd")
+	if err != nil {
+		return u, err
+	}
+	u.files = len(files)
+	status, err := os.ReadFile(proc + "status")
 	for line := range strings.Lines(string(status)) {
 		switch fields := strings.Fields(line); {
 		case len(fields) < 2:
 		case fields[0] == "VmRSS:":
-			u.rss, err = strconv.Atoi(fields[1])
+			u.resident, err = strconv.Atoi(fields[1])
 		case fields[0] == "Threads:":
 			u.threads, err = strconv.Atoi(fields[1])
 		}
@@ -58,8 +75,8 @@ func (p *process) usage() (u usage, err error) {
 	return u, err
 }
 
-// usages returns what the processes take that are never killed.
-func (s *soak) usages() map[string]usage {
+// measure asks the processes that are never killed what they take, and keeps it.
+func (s *soak) measure() map[string]usage {
 	s.t.Helper()
 	all := map[string]usage{}
 	for _, i := range s.instances {
@@ -72,26 +89,35 @@ func (s *soak) usages() map[string]usage {
 		}
 		all[i.name] = u
 	}
+	s.measured = append(s.measured, all)
 	return all
 }
 
-// flat checks that the processes which lived all the time take no more than when they had just done
-// their first work. What they did last may take a while to be put away.
-func (s *soak) flat(first map[string]usage) (last map[string]usage) {
+// flat checks that the processes which lived all the time take no more in the end, at rest, than
+// they took at most in the first half, under load. So what is lost with each request or each trouble
+// shows, however little it is.
+func (s *soak) flat() {
 	s.t.Helper()
-	s.within(patience, "no process has more goroutines than at first", func() bool {
-		last = s.usages()
-		for name, u := range last {
-			if u.goroutines > first[name].goroutines+first[name].goroutines/4+10 {
+	s.first = map[string]usage{}
+	for _, all := range s.measured[:len(s.measured)/2+1] {
+		for name, u := range all {
+			s.first[name] = u.atMost(s.first[name])
+		}
+	}
+	s.within(patience, "no process takes more than in the first half", func() bool {
+		s.last = s.measure()
+		for name, u := range s.last {
+			if most := s.first[name]; u.goroutines > most.goroutines || u.files > most.files || u.heap > most.heap {
 				return false
 			}
 		}
 		return true
 	})
-	for name, u := range last {
-		if most := 2*first[name].rss + 64<<10; u.rss > most {
-			s.t.Errorf("%s has %d MiB, had %d", name, u.rss>>10, first[name].rss>>10)
+	for name, u := range s.last {
+		// The runtime ends no thread, and some memory it cannot give back.
+		most := s.first[name]
+		if u.threads > most.threads+most.threads/4 || u.resident > most.resident+most.resident/8 {
+			s.t.Errorf("%s takes %v in the end, and took in the first half at most %v", name, u, most)
 		}
 	}
-	return last
 }
