@@ -58,6 +58,10 @@ func TestSoak(t *testing.T) {
 // soakFor makes a soak longer or shorter than its level does: go test -run TestSoak ./test/e2e -soak 25m
 var soakFor = flag.Duration("soak", 0, "how long TestSoak makes trouble; 0: as long as OPLEDGER_SOAK says")
 
+// With "none" the soak goes without its full disk, or without its earlier revision, where all that
+// it needs is required.
+const envDisk, envHistory = "SOAK_DISK", "SOAK_HISTORY"
+
 // thorough reports whether the level has time for programs and emulators of the soak's own.
 func thorough(t *testing.T) bool { return harness.Soak(t, false, true, true) }
 
@@ -98,7 +102,7 @@ func newSoak(t *testing.T, f *fleet, room string) *soak {
 			t.Fatal(err)
 		}
 		if len(s.revisions) == 1 {
-			t.Log("no earlier revision: there is no git here, or no history of an earlier day")
+			harness.Without(t, envHistory, "no earlier revision is in the soak: git or the history of an earlier day is not here")
 		}
 		f.programs = s.turn
 	}

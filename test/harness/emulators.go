@@ -90,6 +90,17 @@ func Missing(t testing.TB, message string) {
 	t.Skip(message)
 }
 
+// Without lets a test go on that cannot try a part of what it tries: it logs a message that says what
+// is not tried and why. Where OPLEDGER_REQUIRE_EMULATORS=1 it fails the test, unless the environment
+// variable is "none": the gate sets that when it has printed that the part is not run.
+func Without(t testing.TB, variable, message string) {
+	t.Helper()
+	if os.Getenv(envRequire) == "1" && os.Getenv(variable) != "none" {
+		t.Fatalf("%s; %s=none lets the test pass without it", message, variable)
+	}
+	t.Logf("NOT RUN: %s", message)
+}
+
 // Program returns where a program is. A test that needs it is ended by Missing where it is not
 // installed; what says what is not tested without it.
 func Program(t testing.TB, name, what string) string {
