@@ -47,7 +47,9 @@ type attempt struct {
 }
 
 func newReceiver(f *fleet) *receiver {
-	return &receiver{fleet: f, attempts: map[string][]*attempt{}, accepted: map[string][]byte{}, hopeless: map[string]bool{}}
+	return &receiver{
+		fleet: f, attempts: map[string][]*attempt{}, accepted: map[string][]byte{}, hopeless: map[string]bool{},
+	}
 }
 
 const sinkPath = "/sink/"

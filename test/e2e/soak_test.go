@@ -102,7 +102,7 @@ func newSoak(t *testing.T, f *fleet, room string) *soak {
 			t.Fatal(err)
 		}
 		if len(s.revisions) == 1 {
-			harness.Without(t, envHistory, "no earlier revision is in the soak: git or the history of an earlier day is not here")
+			harness.Without(t, envHistory, "no earlier revision is in the soak: git, or history of an earlier day, is missing")
 		}
 		f.programs = s.turn
 	}
