@@ -15,9 +15,11 @@ import (
 	"github.com/opledger/opledger/test/mutation/switchboard"
 )
 
-// patience is how long a test may take under a mutant: an endless loop must end, and a busy machine
-// must not kill anything.
-func patience(took time.Duration) time.Duration { return min(20*took, 2*time.Minute) + time.Minute }
+// patience is how long a test may take under a mutant: what waits forever must end, and a busy
+// machine must not kill anything. An endless loop ends sooner, by its processor time.
+func patience(took time.Duration) limits {
+	return limits{wall: min(20*took, 2*time.Minute) + time.Minute, processor: 10*took + 5*time.Second}
+}
 
 // A hunt tries mutants on tests.
 type hunt struct {
@@ -77,7 +79,11 @@ func (h *hunt) again(ctx context.Context, b *binary, ids []int, last map[string]
 		}
 	}
 	return h.each(known, "the last run's tests", func(id int) (string, error) {
-		return h.try(ctx, id, b, pattern(tests[id]), tests[id], patience(5*time.Second))
+		failed, _, err := h.try(ctx, id, b, pattern(tests[id]), time.Second)
+		if err != nil || !failed {
+			return "", err
+		}
+		return b.pkg + " " + tests[id], nil
 	})
 }
 
@@ -91,8 +97,7 @@ func (h *hunt) all(ctx context.Context, ids []int, units []*unit) error {
 	}
 	return h.each(ids, "every test that reaches it", func(id int) (string, error) {
 		for _, g := range groups(h.mutants[id].Package, reach[id]) {
-			name := g.units[0].name
-			killer, err := h.try(ctx, id, g.units[0].binary, g.pattern(), name, patience(g.took()))
+			killer, err := h.killer(ctx, id, g)
 			if killer != "" || err != nil {
 				return killer, err
 			}
@@ -101,13 +106,37 @@ func (h *hunt) all(ctx context.Context, ids []int, units []*unit) error {
 	})
 }
 
-// try runs tests under a mutant, and returns the one that fails.
-func (h *hunt) try(ctx context.Context, id int, b *binary, tests, name string, limit time.Duration) (string, error) {
-	ended, err := b.run(ctx, tests, limit, switchboard.Chosen+"="+strconv.Itoa(id))
-	if err != nil || !ended.failed || ctx.Err() != nil {
-		return "", errors.Join(err, ctx.Err())
+// killer returns the test of a group that fails under a mutant, by itself and again: one that fails
+// by chance proves nothing.
+func (h *hunt) killer(ctx context.Context, id int, g group) (string, error) {
+	b := g.units[0].binary
+	failed, output, err := h.try(ctx, id, b, g.pattern(), g.took())
+	if err != nil || !failed {
+		return "", err
 	}
-	return b.pkg + " " + failing(ended.output, name), nil
+	suspects := []string{failing(output)}
+	for _, u := range g.units {
+		suspects = append(suspects, u.name)
+	}
+	for _, name := range slices.Compact(suspects) {
+		if name == "" || strings.HasPrefix(g.units[0].name, name+"/") {
+			continue // it did not say which, or not which part
+		}
+		failed, _, err := h.try(ctx, id, b, pattern(name), g.took())
+		if err != nil || failed {
+			return b.pkg + " " + name, err
+		}
+	}
+	fmt.Fprintf(os.Stderr, "%s failed once, by chance or for what is beside it, under\n\t%s\n", g, h.mutants[id].key())
+	return "", nil
+}
+
+// try runs tests that usually take so long under a mutant.
+func (h *hunt) try(ctx context.Context, id int, b *binary, tests string, usually time.Duration) (
+	failed bool, output string, err error,
+) {
+	ended, err := b.run(ctx, tests, patience(usually), switchboard.Chosen+"="+strconv.Itoa(id))
+	return ended.failed, ended.output, errors.Join(err, ctx.Err())
 }
 
 // A group is what one process runs: tests beside each other.
@@ -119,6 +148,8 @@ func (g group) took() (sum time.Duration) {
 	}
 	return sum
 }
+
+func (g group) String() string { return g.units[0].binary.pkg + " " + g.pattern() }
 
 func (g group) pattern() string {
 	if len(g.units) == 1 {

@@ -65,6 +65,75 @@ func TestHunt(t *testing.T) {
 	}
 }
 
+// mutants are the keys of the mutants of the source as it is.
+func mutants(t *testing.T) (there map[string]bool) {
+	t.Helper()
+	tree := &tree{root: root(t), scratch: t.TempDir()}
+	if err := tree.write(targets, nil); err != nil {
+		t.Fatal(err)
+	}
+	there = map[string]bool{}
+	for _, m := range tree.mutants[1:] {
+		there[m.key()] = true
+	}
+	if len(there) < 1000 {
+		t.Fatalf("only %d mutants", len(there))
+	}
+	return there
+}
+
+// TestTablesAreTrue: each row is of a mutant of the source as it is, and names a test that is there,
+// or the reason as it is. A row goes with its guard.
+func TestTablesAreTrue(t *testing.T) {
+	t.Parallel()
+	reasons, err := readReasons(root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, tests := mutants(t), map[string]string{}
+	for _, pkg := range targets {
+		rows, err := readRows(root(t), pkg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, end := range rows {
+			if reason, survived := strings.CutPrefix(end, survives); survived {
+				if reason != reasons[key] {
+					t.Errorf("%s has not this reason for\n\t%s", reasonsFile, key)
+				}
+			} else if !hasTest(t, tests, end) {
+				t.Errorf("%s is no test, and kills nothing of\n\t%s", end, key)
+			}
+			if !there[key] {
+				t.Errorf("no guard is left for\n\t%s\nthis tries the one in its place:\n\t"+
+					"go run ./test/mutation -write -unknown -kinds %s %s", key, key[strings.LastIndex(key, "\t")+1:], pkg)
+			}
+		}
+	}
+}
+
+// hasTest reports whether a test is there: "shared/operation TestX/part". sources are those of tests
+// by their packages.
+func hasTest(t *testing.T, sources map[string]string, test string) bool {
+	t.Helper()
+	pkg, name, _ := strings.Cut(test, " ")
+	if sources[pkg] == "" {
+		files, err := filepath.Glob(filepath.Join(root(t), pkg, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files {
+			source, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources[pkg] += string(source)
+		}
+	}
+	name, _, _ = strings.Cut(name, "/")
+	return strings.Contains(sources[pkg], "\nfunc "+name+"(")
+}
+
 // TestSurvivorsAreThere: each mutant that has a reason to survive is one of the source as it is. A
 // reason goes with its guard.
 func TestSurvivorsAreThere(t *testing.T) {
@@ -73,17 +142,7 @@ func TestSurvivorsAreThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree := &tree{root: root(t), scratch: t.TempDir()}
-	if err := tree.write(targets, nil); err != nil {
-		t.Fatal(err)
-	}
-	there := map[string]bool{}
-	for _, m := range tree.mutants[1:] {
-		there[m.key()] = true
-	}
-	if len(there) < 1000 {
-		t.Fatalf("only %d mutants", len(there))
-	}
+	there := mutants(t)
 	for key := range reasons {
 		if !there[key] {
 			t.Errorf("%s has a reason for what is no mutant: take it out\n\t%s", reasonsFile, key)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -41,9 +42,12 @@ type outcome struct {
 	took   time.Duration
 }
 
-// run runs the tests of a binary that match, with the given variables set. A process that takes
-// longer than its limit is killed with all that it started, and has failed.
-func (b *binary) run(ctx context.Context, tests string, limit time.Duration, env ...string) (outcome, error) {
+// limits bound a process: the time that passes, and the time of processors that it may use.
+type limits struct{ wall, processor time.Duration }
+
+// run runs the tests of a binary that match, with the given variables set. A process that reaches a
+// limit is killed with all that it started, and has failed.
+func (b *binary) run(ctx context.Context, tests string, most limits, env ...string) (outcome, error) {
 	scratch, err := os.MkdirTemp("", "mutant")
 	if err != nil {
 		return outcome{}, err
@@ -52,10 +56,11 @@ func (b *binary) run(ctx context.Context, tests string, limit time.Duration, env
 	if err := os.Chmod(scratch, 0o755); err != nil { // some tests are another user
 		return outcome{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, most.wall)
 	defer cancel()
-	command := exec.CommandContext(ctx, b.path, "-test.run", tests, "-test.skip", b.skip, "-test.timeout", limit.String(),
-		"-test.v")
+	command := exec.CommandContext(ctx, "sh", "-c", `ulimit -t "$1"; shift; exec "$@"`, "sh",
+		strconv.Itoa(int(most.processor.Seconds())), b.path, "-test.run", tests, "-test.skip", b.skip,
+		"-test.timeout", most.wall.String(), "-test.v")
 	command.Dir = b.dir
 	command.Env = append(append(os.Environ(), "TMPDIR="+scratch), env...)
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -74,16 +79,13 @@ func (b *binary) run(ctx context.Context, tests string, limit time.Duration, env
 
 var result = regexp.MustCompile(`(?m)^\s*--- (PASS|FAIL|SKIP): (\S+) \((\d+\.\d+)s\)`)
 
-// failing is the name of the test that failed: the innermost of the first.
-func failing(output, otherwise string) string {
-	name := ""
+// failing is the name of the test that failed: the innermost of the first. It is empty where the
+// process ended before it could say so.
+func failing(output string) (name string) {
 	for _, found := range result.FindAllStringSubmatch(output, -1) {
 		if found[1] == "FAIL" && (name == "" || strings.HasPrefix(found[2], name+"/")) {
 			name = found[2]
 		}
-	}
-	if name == "" || strings.HasPrefix(otherwise, name+"/") {
-		return otherwise
 	}
 	return name
 }
@@ -92,7 +94,7 @@ func failing(output, otherwise string) string {
 // takes long is taken apart, so that few processes take long.
 func (b *binary) units(ctx context.Context, mutants int, turn chan struct{}) ([]*unit, error) {
 	turn <- struct{}{}
-	whole, err := b.run(ctx, ".", 10*time.Minute)
+	whole, err := b.run(ctx, ".", limits{wall: 10 * time.Minute, processor: 10 * time.Minute})
 	<-turn
 	if err != nil {
 		return nil, err
@@ -179,7 +181,8 @@ func (u *unit) record(ctx context.Context, mutants int) error {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	ended, err := u.binary.run(ctx, pattern(u.name), 5*time.Minute, switchboard.Reached+"="+file.Name())
+	most := limits{wall: 5 * time.Minute, processor: 5 * time.Minute}
+	ended, err := u.binary.run(ctx, pattern(u.name), most, switchboard.Reached+"="+file.Name())
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,10 +25,17 @@ func tableFile(pkg string) string {
 // readTable returns the tests that killed a package's mutants in the run that wrote its table, by
 // the key of the mutant. A table that is not there is empty.
 func readTable(root, pkg string) (map[string]string, error) {
-	killers := map[string]string{}
+	rows, err := readRows(root, pkg)
+	maps.DeleteFunc(rows, func(_, end string) bool { return strings.HasPrefix(end, survives) })
+	return rows, err
+}
+
+// readRows returns the last column of a package's table, by the key of the mutant.
+func readRows(root, pkg string) (map[string]string, error) {
+	rows := map[string]string{}
 	content, err := os.ReadFile(filepath.Join(root, tableFile(pkg)))
 	if errors.Is(err, os.ErrNotExist) {
-		return killers, nil
+		return rows, nil
 	}
 	if err != nil {
 		return nil, err
@@ -37,11 +45,11 @@ func readTable(root, pkg string) (map[string]string, error) {
 		if len(columns) != 4 {
 			return nil, fmt.Errorf("%s:%d has %d columns, not 4", tableFile(pkg), i+1, len(columns))
 		}
-		if i > 0 && !strings.HasPrefix(columns[3], survives) {
-			killers[strings.Join([]string{pkg, columns[0], columns[1], columns[2]}, "\t")] = columns[3]
+		if i > 0 {
+			rows[strings.Join([]string{pkg, columns[0], columns[1], columns[2]}, "\t")] = columns[3]
 		}
 	}
-	return killers, nil
+	return rows, nil
 }
 
 // writeTable writes a package's table: its mutants in the order of the source. Where not all were
