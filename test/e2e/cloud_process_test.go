@@ -14,19 +14,18 @@ import (
 // startFunction starts a deployed function with exactly these variables beside what Cloud Run sets,
 // and does not wait for it.
 func startFunction(t *testing.T, id, function string, variables []string) (*process, error) {
-	return startFunctionOf(functionBinary(t, function), id, function, variables, false)
+	return startFunctionOf(functionBinary(t, function), id, function, variables)
 }
 
-// startFunctionOf is startFunction with a program that the caller has built. A rough one is of the
-// revisions that left SIGTERM to the system, and the errors of a function to the framework's log.
-func startFunctionOf(program, id, function string, variables []string, rough bool) (*process, error) {
+// startFunctionOf is startFunction with a program that the caller has built.
+func startFunctionOf(program, id, function string, variables []string) (*process, error) {
 	port, err := harness.FreePort()
 	if err != nil {
 		return nil, err
 	}
 	target := strings.TrimPrefix(function, team)
 	p := newProcess(id)
-	p.function, p.rough = function, rough
+	p.function = function
 	p.address = "http://127.0.0.1:" + strconv.Itoa(port)
 	p.command = exec.Command(program)
 	p.command.Env = append([]string{
@@ -67,7 +66,7 @@ func (p *process) printed(line string) {
 
 // grumbled takes what a function writes to stderr.
 func (p *process) grumbled(line string) {
-	if line == "" || p.rough && strings.HasPrefix(line, "Function error: ") {
+	if line == "" {
 		return
 	}
 	p.mu.Lock()

@@ -1,10 +1,9 @@
 package e2e
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
@@ -36,27 +35,27 @@ func (f *fleet) excuseOf(a *attempt, key string) excuse {
 		case line.Outcome == "unrecorded" && f.wasDown(a.came, line):
 			return unrecorded
 		case line.Outcome == "failed" && strings.Contains(line.Error, "the lease ends and could not be extended") &&
-			f.wasDown(a.came, line):
+			time.Duration(line.Took)*time.Millisecond >= f.lease*9/10 && f.wasDown(a.came, line):
 			return cutOff
 		}
 	}
 	switch {
-	case len(said) > 0 || f.store.finished(a.process, key):
+	case len(said) > 0 || !p.wasKilled() || f.store.finished(a.process, key):
 		return ""
-	case p.wasKilled():
+	case p.isLeaving():
+		return toldToStop // and killed before it said so
+	default:
 		return killed
-	case p.rough && p.isLeaving():
-		return toldToStop
 	}
-	return ""
 }
 
-// allows reports whether what the ledger keeps of an attempt fits its excuse.
-func (e excuse) allows(outcome ledger.AttemptOutcome) bool {
-	switch e {
-	case cutOff:
+// allows reports whether what the ledger keeps of an attempt, and the number of the next one that
+// came, fit the excuse of the first. An attempt that was told to stop is not counted.
+func (e excuse) allows(outcome ledger.AttemptOutcome, before, next *attempt) bool {
+	switch {
+	case e == cutOff:
 		return outcome == ledger.AttemptFailed
-	case toldToStop: // the attempt was not counted, and its number is the next one's
+	case e == toldToStop && next.number == before.number:
 		return true
 	default:
 		return outcome == ledger.AttemptInterrupted
@@ -91,57 +90,57 @@ func (f *fleet) wasDown(came time.Time, line logLine) bool {
 	})
 }
 
-// checkHistory holds what the ledger keeps of the attempts at an effect against the attempts that
-// came: only the last of them ended the effect [S4], each waited for the end of the lease before it
-// [S3], and one that was repeated with an excuse ended as the excuse says.
-func (f *fleet) checkHistory(e ledger.Effect) error {
-	var problems []error
-	fail := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	attempts, _ := f.receiver.of(e.IdempotencyKey)
-	last := len(e.History) - 1
-	if last < 0 || e.History[last].Fence != e.Fence {
-		fail("its last claim has the fence %d, its history is %+v", e.Fence, e.History)
+// TestExcuses: an attempt that was answered for good is excused by what its process said of that very
+// attempt, and by nothing else.
+func TestExcuses(t *testing.T) {
+	t.Parallel()
+	const about, key = "batches/a", "gemini:batches/a#publish"
+	came := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	line := func(attempt int, outcome string) logLine {
+		return logLine{Attempt: attempt, Outcome: outcome, Time: came.Add(11 * time.Second).Format(time.RFC3339Nano)}
 	}
-	for i, entry := range e.History {
-		if ends := entry.Outcome == ledger.AttemptDone || entry.Outcome == ledger.AttemptDead; ends != (i == last) {
-			fail("attempt %d of %d was %q: %+v", i+1, last+1, entry.Outcome, e.History)
+	with := func(l logLine, change func(*logLine)) logLine { change(&l); return l }
+	lateCut := func(l *logLine) { l.Error, l.Took = "the lease ends and could not be extended", 7200 }
+	sigterm := func(l *logLine) { l.Reason = "stopped" }
+	down := []downtime{{came.Add(-4 * time.Second), came.Add(-2 * time.Second)}}
+	for _, c := range []struct {
+		name            string
+		said            []logLine
+		killed, leaving bool
+		downtimes       []downtime
+		want            excuse
+	}{
+		{name: "alive and silent"},
+		{name: "killed and silent", killed: true, want: killed},
+		{name: "killed when it had finished", said: []logLine{line(2, "finished")}, killed: true},
+		{name: "killed when it had failed", said: []logLine{line(2, "failed")}, killed: true},
+		{name: "killed when it had said something of another attempt", said: []logLine{line(1, "failed")}, killed: true,
+			want: killed},
+		{name: "an error about a message without an attempt", said: []logLine{line(0, "error")}},
+		{name: "lease lost", said: []logLine{line(2, "lease-lost")}, want: leaseLost},
+		{name: "another attempt's lease lost", said: []logLine{line(1, "lease-lost"), line(2, "finished")}},
+		{name: "unrecorded", said: []logLine{line(2, "unrecorded")}, downtimes: down, want: unrecorded},
+		{name: "unrecorded in a ledger that was there", said: []logLine{line(2, "unrecorded")}},
+		{name: "unrecorded, and a downtime long ago", said: []logLine{line(2, "unrecorded")},
+			downtimes: []downtime{{came.Add(-5 * time.Second), came.Add(-4 * time.Second)}}},
+		{name: "unrecorded, and a downtime after it", said: []logLine{line(2, "unrecorded")},
+			downtimes: []downtime{{came.Add(12 * time.Second), came.Add(20 * time.Second)}}},
+		{name: "cut off", said: []logLine{with(line(2, "failed"), lateCut)}, downtimes: down, want: cutOff},
+		{name: "cut off before its lease ends", downtimes: down,
+			said: []logLine{with(line(2, "failed"), func(l *logLine) { lateCut(l); l.Took = 7199 })}},
+		{name: "cut off from a ledger that was there", said: []logLine{with(line(2, "failed"), lateCut)}},
+		{name: "stopped", said: []logLine{with(line(2, "continued"), sigterm)}, leaving: true, want: toldToStop},
+		{name: "stopped without a signal", said: []logLine{with(line(2, "continued"), sigterm)}},
+		{name: "killed while it stopped", killed: true, leaving: true, want: toldToStop},
+	} {
+		p := newProcess("a1")
+		p.killed, p.leaving, p.effects[about] = c.killed, c.leaving, c.said
+		f := &fleet{
+			t: t, lease: 8 * time.Second, downtimes: c.downtimes,
+			instances: []*instance{{name: "a", runs: []*process{p}}},
 		}
-		if i > 0 && entry.Began.Before(e.History[i-1].Ended) {
-			fail("it was claimed at %v, held until %v: %+v", entry.Began, e.History[i-1].Ended, e.History)
+		if got := f.excuseOf(&attempt{process: "a1", number: 2, came: came}, key); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	// A claim that was given back at SIGTERM is not counted.
-	if back := e.Fence - int64(e.Attempts); e.Attempts < 1 || back < 0 || back > f.givenBack(e.IdempotencyKey) {
-		fail("%d attempts have the fence %d", e.Attempts, e.Fence)
-	}
-	forgotten := e.Attempts - len(e.History) // only the last ten are kept
-	for i, a := range attempts[:max(0, len(attempts)-1)] {
-		at := a.number - 1 - forgotten
-		if at > last {
-			fail("attempt %d came to the receiver, of %d", a.number, e.Attempts)
-			continue
-		}
-		why := f.excuseOf(a, e.IdempotencyKey)
-		if !a.refused && at >= 0 && !why.allows(e.History[at].Outcome) {
-			fail("attempt %d, of %s, was repeated by %s and excused as %q, but the ledger says %q: %+v",
-				a.number, a.process, attempts[i+1].process, why, e.History[at].Outcome, e.History)
-		}
-	}
-	return errors.Join(problems...)
-}
-
-// givenBack returns how many claims of the effect of a key may have been given back at SIGTERM: those
-// of which that is logged, and one of each process that was killed meanwhile.
-func (f *fleet) givenBack(key string) (n int64) {
-	for _, p := range f.processes() {
-		for _, line := range p.effectLines(operationOf(key)) {
-			if line.Outcome == "continued" {
-				n++
-			}
-		}
-		if p.isLeaving() && p.wasKilled() {
-			n++
-		}
-	}
-	return n
 }

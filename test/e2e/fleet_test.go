@@ -45,6 +45,7 @@ type fleet struct {
 	sink      *httptest.Server
 	front     *httptest.Server
 	secret    string
+	lease     time.Duration            // as the settings have it, where the ledger may be down
 	settings  []string                 // variables beside those that every fleet needs
 	own       func(id string) []string // and those that are a process's own; may be nil
 	args      []string                 // of every process

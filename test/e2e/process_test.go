@@ -23,7 +23,6 @@ type process struct {
 	done     chan struct{} // closed when it has ended and all that it wrote is in the log
 	err      error         // how it ended; after done
 
-	rough    bool         // SIGTERM ends it without an exit code, and it may log as the framework does
 	revision string       // of its program, where there are several
 	answered atomic.Int64 // requests, with 2xx
 	usages   chan usage   // what it takes, whenever a program that can say it was asked
@@ -48,6 +47,7 @@ type logLine struct {
 	Outcome   string `json:"outcome"`
 	Reason    string `json:"reason"`
 	Attempt   int    `json:"attempt"`
+	Took      int64  `json:"duration_ms"`
 	Seized    bool   `json:"seized"`
 	Severity  string `json:"severity"`
 	Time      string `json:"time"`

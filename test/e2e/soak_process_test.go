@@ -28,7 +28,7 @@ func (p *process) leftGently() bool {
 
 // endedWell reports whether a process that got SIGTERM ended as it should. One that does not serve
 // yet may not have come to where it waits for the signal, and has nothing to end.
-func (p *process) endedWell() bool { return p.err == nil || p.rough || p.url() == "" }
+func (p *process) endedWell() bool { return p.err == nil || p.url() == "" }
 
 // toldAtStart reports whether a line says that the process got SIGTERM before it served: what it was
 // at, such as opening the ledger, ends.
@@ -41,7 +41,7 @@ func (p program) start(id, function string, variables []string) (started *proces
 	if function == "" {
 		started, err = startServe(p.path, id, variables)
 	} else {
-		started, err = startFunctionOf(p.path, id, function, variables, p.old)
+		started, err = startFunctionOf(p.path, id, function, variables)
 	}
 	if err == nil {
 		started.revision = p.revision

@@ -17,7 +17,6 @@ import (
 // asked what it takes of its machine.
 type program struct {
 	revision, path string
-	old            bool // not of the source as it is
 }
 
 // The packages of the soak's programs. The second is in the overlay alone.
@@ -47,7 +46,7 @@ func buildSoak(room string) (all []program, err error) {
 		return nil, err
 	}
 	earlier, err := buildSoakProgram(root, filepath.Join(dir, commit), room, replace)
-	return []program{{path: now, revision: "now"}, {path: earlier, revision: commit[:7], old: true}}, err
+	return []program{{path: now, revision: "now"}, {path: earlier, revision: commit[:7]}}, err
 }
 
 // earlierRevision returns the last commit of a day before that of the source: what may have been

@@ -106,7 +106,8 @@ func newSoak(t *testing.T, f *fleet, room string) *soak {
 		}
 		f.programs = s.turn
 	}
-	f.settings = []string{"OPLEDGER_CLAIM_TTL=8s"}
+	f.lease = 8 * time.Second
+	f.settings = []string{"OPLEDGER_CLAIM_TTL=" + f.lease.String()}
 	f.effect = ", timeout: 3s"
 	f.receiver.misbehaves = inTurns(9)
 	f.receiver.hopelessEvery = 10

@@ -114,9 +114,10 @@ func (s *soak) flat() {
 		return true
 	})
 	for name, u := range s.last {
-		// The runtime ends no thread, and some memory it cannot give back.
+		// The runtime ends no thread: how many there are depends on chance, and one that is lost has a
+		// goroutine, too. Some memory it cannot give back.
 		most := s.first[name]
-		if u.threads > most.threads+most.threads/4 || u.resident > most.resident+most.resident/8 {
+		if u.threads > 2*most.threads || u.resident > most.resident+most.resident/8 {
 			s.t.Errorf("%s takes %v in the end, and took in the first half at most %v", name, u, most)
 		}
 	}
