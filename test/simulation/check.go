@@ -21,6 +21,8 @@ type checker struct {
 	fences map[ledger.Path]int64
 
 	holders map[ledger.Path]string // the request that holds an effect, or held it last
+	done    map[ledger.Path]bool   // effects that were DONE, whether or not they have expired
+	expired map[ledger.Path]bool   // what the store has deleted
 
 	mu         sync.Mutex
 	accepted   map[string]bool // by the id of the delivery
@@ -28,7 +30,10 @@ type checker struct {
 }
 
 func newChecker(w *World) *checker {
-	c := &checker{w: w, fences: map[ledger.Path]int64{}, accepted: map[string]bool{}, holders: map[ledger.Path]string{}}
+	c := &checker{
+		w: w, fences: map[ledger.Path]int64{}, accepted: map[string]bool{}, holders: map[ledger.Path]string{},
+		done: map[ledger.Path]bool{}, expired: map[ledger.Path]bool{},
+	}
 	c.writes = ledgertest.Check(complaints{c: c}, accepting{})
 	return c
 }
@@ -63,9 +68,8 @@ func (c *checker) commit(s *store, by string, writes []ledger.Write) {
 		before := s.documents[w.Path]
 		switch after := w.Data.(type) {
 		case operation.Record:
-			if was, ok := dataOf[operation.Record](before); ok {
-				c.record(was, after)
-			}
+			was, known := dataOf[operation.Record](before)
+			c.record(was, after, known)
 			if after.Registered && !after.Settled() && after.Abandoned == nil && after.DueAt.IsZero() {
 				c.violated("%s is pending and has no dueAt [L3]", after.Key)
 			}
@@ -99,7 +103,13 @@ func (c *checker) must(holds bool, format string, args ...any) {
 }
 
 // record checks that a record does not go back.
-func (c *checker) record(was, is operation.Record) {
+func (c *checker) record(was, is operation.Record, known bool) {
+	if is.Effects[publishRule] == operation.EffectWithheld && was.Effects[publishRule] == "" {
+		c.w.gate.met[metWithheld]++
+	}
+	if !known {
+		return
+	}
 	c.must(!was.Settled() || is.State == was.State, "%s was %s and is %s [M5, M9]", is.Key, was.State, is.State)
 	c.must(is.State.Rank() >= was.State.Rank(), "%s was %s and is %s [M3]", is.Key, was.State, is.State)
 	c.must(!was.Registered || is.Registered, "%s is no longer registered [L2]", is.Key)
@@ -138,6 +148,8 @@ func (c *checker) effect(path ledger.Path, was, is ledger.Effect) {
 		"%s: its key or payload changes [K4]", path)
 	met := c.w.gate.met
 	switch {
+	case !known:
+		c.planned(path, is)
 	case was.State == ledger.EffectDead && is.State == ledger.EffectPending:
 		met[metReopened]++
 	case was.State == ledger.EffectClaimed && is.State == ledger.EffectClaimed && is.Fence > was.Fence:
@@ -146,6 +158,7 @@ func (c *checker) effect(path ledger.Path, was, is ledger.Effect) {
 		met[metRevived]++
 	}
 	c.fences[path] = max(c.fences[path], is.Fence)
+	c.done[path] = c.done[path] || is.State == ledger.EffectDone
 	if is.State == ledger.EffectDone && !slices.ContainsFunc(c.w.receiver.receipts, func(r receipt) bool {
 		return r.key == is.IdempotencyKey && r.fence == is.Fence
 	}) {

@@ -27,6 +27,9 @@ func (c *checker) within(a *actor, what string, most cost) {
 // registered checks what a submitter is told of its registration.
 func (c *checker) registered(a *actor, r ledger.Registered) {
 	c.keeps(r.Record.Key)
+	if r.Withheld > 0 || c.expired[ledger.OperationPath(r.Record.Key)] { // it looked for effects of before
+		return
+	}
 	most := costOfRegister
 	most.writes += r.Planned // where its end is known already
 	c.within(a, "a registration", most)
@@ -34,8 +37,9 @@ func (c *checker) registered(a *actor, r ledger.Registered) {
 
 // keeps checks that an operation whose registration was answered is registered.
 func (c *checker) keeps(key operation.Key) {
-	rec, _ := dataOf[operation.Record](c.w.store.documents[ledger.OperationPath(key)])
-	c.must(rec.Registered, "the registration of %s was answered, and is not stored [L2]", key)
+	path := ledger.OperationPath(key)
+	rec, _ := dataOf[operation.Record](c.w.store.documents[path])
+	c.must(rec.Registered || c.expired[path], "the registration of %s was answered, and is not stored [L2]", key)
 }
 
 // keepsDelivery checks that a delivery which was answered is stored.
@@ -45,7 +49,7 @@ func (c *checker) keepsDelivery(key operation.Key, id string) {
 			return
 		}
 	}
-	c.violated("delivery %s of %s was answered, and is not stored [W3]", id, key)
+	c.must(c.expired[ledger.OperationPath(key)], "delivery %s of %s was answered, and is not stored [W3]", id, key)
 }
 
 // ingested checks what became of a delivery.
@@ -60,6 +64,7 @@ func (c *checker) ingested(a *actor, e operation.Event, r ledger.Receipt) {
 	}
 	switch {
 	case !r.Registered || r.Bound || r.Correlated || r.Disputed != "":
+	case c.expired[ledger.OperationPath(r.Key)]: // it looked for effects of before
 	case r.Outcome == ledger.Duplicate:
 		c.within(a, "a duplicate", costOfDuplicate)
 	case r.Outcome == ledger.Dropped:

@@ -24,7 +24,7 @@ func (c *checker) unfinished() string {
 			left = append(left, o.id+" may be submitted")
 		}
 		for _, j := range o.jobs {
-			if rec, ok := c.recordOf(j); !o.promised() || ok && rec.Registered {
+			if rec, _ := c.recordOf(j); !o.promised() || rec.Registered || c.forgotten(j) {
 				continue
 			}
 			left = append(left, fmt.Sprintf("%s, which %s started, is not registered", short(j.name.Key), o.id))
@@ -58,6 +58,9 @@ func (c *checker) open(d *document) string {
 	}
 	return ""
 }
+
+// forgotten reports whether a record of the job has expired.
+func (c *checker) forgotten(j *job) bool { return c.expired[ledger.OperationPath(j.name.Key)] }
 
 // waits reports whether something is still to be done about a document, by any pass.
 func (d *document) waits() bool {
@@ -122,6 +125,7 @@ func (c *checker) end() {
 func (c *checker) job(j *job) {
 	rec, ok := c.recordOf(j)
 	switch {
+	case !rec.Registered && c.forgotten(j):
 	case !ok || !rec.Registered:
 		c.violated("%s is lost: it is not registered [G6, L2]", j.name.Key)
 	case j.ends.IsZero() && !rec.Settled() && rec.DueAt.IsZero():

@@ -1,7 +1,8 @@
 // Package simulation runs the protocol as a small world, in which one seed is one schedule. Three
 // processes serve one to three jobs, from their submission to the end of their effects, while
 // calls fail, processes die and stand still, messages are lost and doubled, and clocks differ.
-// Then the faults end, and the world must come to rest with everything done.
+// Then the faults end, and the world must come to rest with everything done. In some the retention
+// passes twice: documents expire among further faults, and what is past comes again.
 //
 // # What is real and what is simulated
 //
@@ -12,7 +13,8 @@
 //
 //   - the store: atomic commits with preconditions, reads and queries of one instant, tokens that
 //     never come back, and a clock of its own. What was read may be old when it arrives; a commit
-//     whose answer is lost was made, was not made, or is made later.
+//     whose answer is lost was made, was not made, or is made later. What has expired is deleted,
+//     late and in any order [L3].
 //   - Gemini: jobs that run and end, a list of them, events that carry the submitter's id. It may
 //     not find what it has, answer what was true minutes ago, or ask for patience (429).
 //   - the topic: messages are delivered at least once, late, in any order; it may lose one.
@@ -41,6 +43,9 @@
 // payloads are frozen [K4]; an operation is looked up when it is due [R6]. Between commits: a handler
 // is called under a claim that has not ended, before its lease is over [S6]; what a submitter or a
 // webhook is answered is stored [L2, W3].
+//
+// As the store deletes (check_expiry.go): nothing that expires is open or DEAD, nor has an effect that
+// is; what was DONE is never planned again [L3, S7], whatever comes again.
 //
 // At rest (check_end.go): every job whose submitter registered it, or recorded its intent, is
 // registered, has the end that Gemini reports and its effect [L2, G6, R2]; no job was submitted

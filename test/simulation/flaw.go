@@ -19,16 +19,20 @@ const (
 	NoLease             // the leases of others are not seen [S2]
 	NoFence             // each claim sees the fence of the first [S6]
 	NoEighthCommit      // one commit in eight is answered and not made
+	NoDeadLetter        // what is DEAD expires as if it were DONE [L3]
 )
 
 // String names the flaw as a test's name does.
 func (f Flaw) String() string {
-	return [...]string{"sound", "no-condition", "no-delivery", "no-due-at", "no-lease", "no-fence", "no-eighth-commit"}[f]
+	return [...]string{
+		"sound", "no-condition", "no-delivery", "no-due-at", "no-lease", "no-fence", "no-eighth-commit",
+		"no-dead-letter",
+	}[f]
 }
 
 // Flaws returns every flaw.
 func Flaws() []Flaw {
-	return []Flaw{NoCondition, NoDelivery, NoDueAt, NoLease, NoFence, NoEighthCommit}
+	return []Flaw{NoCondition, NoDelivery, NoDueAt, NoLease, NoFence, NoEighthCommit, NoDeadLetter}
 }
 
 // Rules returns the rules that the flaw breaks. It is found by a violation that names one of them:
@@ -37,7 +41,7 @@ func Flaws() []Flaw {
 func (f Flaw) Rules() []string {
 	return [...][]string{
 		NoCondition: {"M6"}, NoDelivery: {"W4"}, NoDueAt: {"R5"}, NoLease: {"S2"}, NoFence: {"S6"},
-		NoEighthCommit: {"L2", "W3", "R3"},
+		NoEighthCommit: {"L2", "W3", "R3"}, NoDeadLetter: {"L3"},
 	}[f]
 }
 
@@ -50,6 +54,10 @@ func (f Flaw) holds(d *document, w ledger.Write) bool {
 func (f Flaw) stores(w ledger.Write, commit int64) (ledger.Write, bool) {
 	if e, ok := w.Data.(ledger.Effect); ok && f == NoDueAt && e.State == ledger.EffectPending && e.Fence > 0 {
 		e.DueAt = time.Time{}
+		w.Data = e
+	}
+	if e, ok := w.Data.(ledger.Effect); ok && f == NoDeadLetter && e.State == ledger.EffectDead {
+		e.ExpireAt = e.DiedAt.Add(time.Hour)
 		w.Data = e
 	}
 	unkept := f == NoDelivery && w.Path.Collection() == ledger.DeliveriesCollection

@@ -44,10 +44,12 @@ func (j *job) state(at time.Time) (operation.State, time.Time) {
 
 // A service is a simulated Gemini.
 type service struct {
-	w     *World
-	skew  time.Duration
-	jobs  []*job
-	asked map[operation.Key]int // requests about one job that arrived, whatever they were answered
+	w    *World
+	skew time.Duration
+	jobs []*job
+	// announced are the events of its jobs.
+	announced []operation.Event
+	asked     map[operation.Key]int // requests about one job that arrived, whatever they were answered
 }
 
 func (s *service) now() time.Time { return time.Now().Add(s.skew) }
@@ -108,10 +110,8 @@ func (s *service) announce(j *job, what string, state operation.State, since tim
 		Name: j.name, DeliveryID: id, Source: operation.Webhook, Type: "batch." + what, State: state, UpdateTime: since,
 		CorrelationID: j.correlation,
 	}
-	s.w.gate.spawn(func() {
-		time.Sleep(after)
-		s.w.deliver(e, 1)
-	})
+	s.announced = append(s.announced, e)
+	s.w.at(after, func() { s.w.deliver(e, 1) })
 }
 
 // lookups is the real client of the look-ups. It is one for all worlds: the context of a request says

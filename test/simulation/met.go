@@ -13,4 +13,8 @@ const (
 	metRepeated = "an effect is performed again by another claim"
 	metMissing  = "Gemini does not know an operation"
 	metStuck    = "an operation is stuck"
+
+	metRecordExpired = "a record expires"
+	metEffectExpired = "an effect expires"
+	metWithheld      = "an effect is withheld"
 )

@@ -99,19 +99,18 @@ func Storm(w *World) {
 	}
 	passes := 1 + w.gate.choose(Plan, 3)
 	for i := range passes {
-		w.gate.spawn(func() {
-			time.Sleep(time.Duration(i+1) * w.settings.Interval)
-			w.pass()
-		})
+		w.at(time.Duration(i+1)*w.settings.Interval, w.pass)
 	}
-	operator := w.gate.choose(Plan, 2) == 1
-	w.gate.spawn(func() {
-		time.Sleep(time.Duration(passes)*w.settings.Interval + 2*time.Minute)
+	operator, ages := w.gate.choose(Plan, 2) == 1, w.gate.choose(Plan, 8) == 1
+	w.at(time.Duration(passes)*w.settings.Interval+2*time.Minute, func() {
 		if operator {
 			w.replay()
 		}
 		w.gate.event("the faults end", func() { w.gate.calm = true })
 		w.rest()
+		if ages {
+			w.age()
+		}
 	})
 }
 
