@@ -28,8 +28,6 @@ type Call struct {
 	// Spares is the collection whose documents the call leaves alone where they cannot be read, and
 	// goes on; empty: it returns that as an error, or in its result.
 	Spares string
-	// Timely: what it does depends on the time, so that none may pass meanwhile.
-	Timely bool
 }
 
 // All returns every call.

@@ -59,7 +59,7 @@ var operationCalls = []Call{
 	{Name: "Ingest/binds an intent [G6]", Arrange: (*World).intend, Act: ingests(marked)},
 	{Name: "Ingest/under another name [K6]", Arrange: (*World).register,
 		Act: ingests(misnamed)},
-	{Name: "MakeDueNow", Timely: true, Arrange: (*World).register, Act: func(w *World) (any, error) {
+	{Name: "MakeDueNow", Arrange: (*World).registerEarly, Act: func(w *World) (any, error) {
 		return w.Ledger.MakeDueNow(w.Ctx, key)
 	}},
 	{Name: "Abandon", Arrange: (*World).register, Act: func(w *World) (any, error) {

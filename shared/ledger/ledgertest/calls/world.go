@@ -51,10 +51,14 @@ func New(t testing.TB, store ledger.Store) *World {
 		{Name: alarm, On: []operation.State{operation.Failed}},
 		{Name: page, Alerts: ledger.Alerts()},
 	}
+	w.open(settings)
+	return w
+}
+
+func (w *World) open(settings ledger.Settings) {
 	l, err := ledger.New(w.Store, settings, ledger.Options{Publisher: &w.outbox, Jitter: func() float64 { return 0 }})
 	w.must(err)
 	w.Ledger = l
-	return w
 }
 
 // An outbox drops what is published, or fails.
@@ -112,6 +116,14 @@ func (w *World) event(delivery string, state operation.State) operation.Event {
 }
 
 func (w *World) register() { got[ledger.Registered](w)(w.Ledger.Register(w.Ctx, w.registration())) }
+
+// registerEarly registers an operation that is not due before a lease is over.
+func (w *World) registerEarly() {
+	settings := w.Ledger.Settings()
+	settings.Grace = 10 * settings.ClaimTTL
+	w.open(settings)
+	w.register()
+}
 
 func (w *World) succeed() {
 	w.register()
