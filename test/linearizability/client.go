@@ -143,18 +143,29 @@ func (c *client) call(in input, do func() (output, error)) output {
 	return c.history.call(c.id, in, func() output {
 		c.misled, c.races = false, 0
 		out, err := do()
+		out = answer(in, out, err, c.misled)
 		out.Races = c.races
-		switch {
-		case err != nil:
-			return output{Unknown: err.Error(), Races: c.races}
-		case c.misled && !proves(in, out):
-			return output{
-				Unknown: "a commit's answer was lost, and the call's does not say what it did", Races: c.races,
-			}
-		}
 		c.ended[in.Key] = c.ended[in.Key] || ranks[out.State] == ended
 		return out
 	})
+}
+
+// answer returns what a call's answer proves. misled: it has met a commit whose answer was not the
+// truth. Of the ledger's errors one alone does not say whether the writes were made, and one says
+// that they were not. No other may come of these calls.
+func answer(in input, out output, err error, misled bool) output {
+	switch {
+	case errors.Is(err, ledger.ErrUnavailable):
+		return output{Unknown: err.Error()}
+	case errors.Is(err, ledger.ErrContention) && !misled:
+		return output{Refused: true}
+	case err != nil && !errors.Is(err, ledger.ErrContention):
+		return output{Failed: err.Error()}
+	case misled && (err != nil || !proves(in, out)):
+		return output{Unknown: "a commit's answer was lost, and the call's does not say what it did"}
+	default:
+		return out
+	}
 }
 
 // proves reports whether an answer after a commit whose answer was lost is that of a call which

@@ -15,10 +15,13 @@
 // # Unknown answers
 //
 // A call is unknown when its process was killed in it, or when its error does not say whether the
-// writes were made. It may have taken effect at any time since, also much later or never, so it
-// returns at the end of time, where the model allows it whatever the state. Faults are injected
-// between the ledger and the store: a commit whose answer was lost, or that was made twice. A call
-// that met one is unknown, too, unless its answer proves that it took effect once.
+// writes were made: ledger.ErrUnavailable alone. It may have taken effect at any time since, also
+// much later or never, so it returns at the end of time, where the model allows it whatever the
+// state. Faults are injected between the ledger and the store: a commit whose answer was lost, or
+// that was made twice. A call that met one is unknown, too, unless its answer proves that it took
+// effect once.
+//
+// After ledger.ErrContention a call has changed nothing. No other error is linearizable.
 //
 // # Time
 //

@@ -45,6 +45,10 @@ type output struct {
 	Ended int64 `json:"ended"`
 	// Unknown says why the answer is not known, in which case it has nothing else.
 	Unknown string `json:"unknown,omitempty"`
+	// Refused: the call changed nothing, because others changed the same documents all the time.
+	Refused bool `json:"refused,omitzero"`
+	// Failed is an error that no call may return.
+	Failed string `json:"failed,omitempty"`
 	// Races is how many commits of the call another call's commit came before.
 	Races int `json:"races,omitempty"`
 
@@ -129,6 +133,12 @@ func specification(s bounds) porcupine.Model {
 // step returns the state after a call, and whether the call may be answered so in the state before.
 // An unknown call takes effect where it can, and is allowed in any state.
 func (s bounds) step(before state, in input, out output) (state, bool) {
+	switch {
+	case out.Failed != "":
+		return before, false
+	case out.Refused:
+		return before, true
+	}
 	var expected output
 	after := before
 	switch in.Call {

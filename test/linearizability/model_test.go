@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"math"
 	"testing"
 
 	"github.com/anishathalye/porcupine"
@@ -110,6 +111,35 @@ func TestReduce(t *testing.T) {
 		if outcome != tt.outcome || reason != tt.reason {
 			t.Errorf("%+v: %s, %s", tt, outcome, reason)
 		}
+	}
+}
+
+// TestErrors: a call that was refused has changed nothing, one whose answer is unknown may have, and
+// one that failed is not allowed.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	call := input{Call: register}
+	seen, none := record{Version: 1, State: "PENDING", Registered: true}, record{}
+	for _, tt := range []struct {
+		out    output
+		after  record
+		allows bool
+	}{
+		{output{Refused: true}, none, true},
+		{output{Refused: true}, seen, false},
+		{output{Unknown: "the store is unavailable"}, none, true},
+		{output{Unknown: "the store is unavailable"}, seen, true},
+		{output{Failed: "broken"}, none, false},
+		{output{Failed: "broken"}, seen, false},
+	} {
+		first := porcupine.Operation{Input: call, Output: tt.out, Call: 0, Return: second}
+		if tt.out.Unknown != "" {
+			first.Return = math.MaxInt64
+		}
+		last := porcupine.Operation{
+			Input: input{Call: read}, Output: output{Record: tt.after}, Call: 2 * second, Return: 3 * second,
+		}
+		linearizable(t, tt.allows, first, last)
 	}
 }
 

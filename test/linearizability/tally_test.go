@@ -35,6 +35,8 @@ func (s *tally) add(all []porcupine.Operation) {
 			continue
 		}
 		switch {
+		case out.Refused:
+			s.of["refused"]++
 		case in.Call == register && out.Created:
 			s.of["register created"]++
 		case in.Call == register:
