@@ -50,7 +50,7 @@ func (l *Ledger) ReadUnverified(
 		if key := intent.elsewhere(name.Key); key != "" {
 			return l.ReadUnverified(ctx, operation.Name{Key: key, Resource: string(key)}, "", deliveryID)
 		}
-		found.Disputed, found.Waiting = intent.disputed(name.Key), intent.Waiting()
+		found.Disputed, found.Waiting = intent.registered(name.Key), intent.Waiting()
 	}
 	if rec.Name != "" {
 		found.Name.Resource = rec.Name

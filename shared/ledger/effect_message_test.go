@@ -18,7 +18,7 @@ func TestParseMessage(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
 		}
 	}
-	const form, name = `it must be {"operation"`, "operation: "
+	const form, name = `it must be {"operation"`, "operation: not an operation's name: it is empty"
 	for text, want := range map[string]string{
 		"": form, "[]": form, `{"operation":7,"effect":"x"}`: form,
 		"{}": name, "null": name, `{"effect":"publish"}`: name,

@@ -102,8 +102,8 @@ func (b *binding) adoptSeen(
 //
 // A submitter knows its operation's name, so another name under its id is another form of that name
 // [K6]. That holds only for a name that Gemini did not issue: an issued one names another
-// operation, see disputed. An intent that an event bound proves nothing about other names: they may
-// be those of a job that was submitted twice.
+// operation, see Receipt.Disputed. An intent that an event bound proves nothing about other names: they
+// may be those of a job that was submitted twice.
 func (i Intent) elsewhere(key operation.Key) operation.Key {
 	if key.Issued() {
 		return ""
@@ -111,18 +111,8 @@ func (i Intent) elsewhere(key operation.Key) operation.Key {
 	return i.registered(key)
 }
 
-// disputed returns the operation that a submitter registered with the intent's id, where an event
-// has the id and the issued name of another operation; "" where it does not. The event changes
-// nothing about the returned operation, but makes it due.
-func (i Intent) disputed(key operation.Key) operation.Key {
-	if !key.Issued() {
-		return ""
-	}
-	return i.registered(key)
-}
-
 // registered returns the operation that a submitter registered with the intent's id, if that is not
-// key.
+// key. An event with the id that is about key, and not elsewhere, disputes it.
 func (i Intent) registered(key operation.Key) operation.Key {
 	if i.State != IntentBound || i.BoundBy != BySubmitter || i.Operation == key {
 		return ""

@@ -12,7 +12,7 @@ type chunk struct {
 	ledger   *Ledger
 	lease    Lease
 	now      time.Time
-	record   Document   // of the operation
+	record   operation.Record
 	before   []Document // of the items that have an outcome already, in order
 	progress ItemProgress
 	advanced bool // an item was done, or failed permanently
@@ -38,11 +38,7 @@ func (c *chunk) add(outcomes []ItemOutcome) error {
 		} else {
 			c.progress.Next = o.Index + 1
 		}
-		item, err := c.outcome(item, o)
-		if err != nil {
-			return err
-		}
-		c.items = append(c.items, Write{Path: path, Token: doc.Token, Data: item})
+		c.items = append(c.items, Write{Path: path, Token: doc.Token, Data: c.outcome(item, o)})
 	}
 	return nil
 }
@@ -51,7 +47,7 @@ func (c *chunk) add(outcomes []ItemOutcome) error {
 func (l Lease) itemPath(o ItemOutcome) Path { return ItemPath(l.Operation, l.Effect, printable(o.Key)) }
 
 // outcome counts an item's outcome, and returns its document.
-func (c *chunk) outcome(item Item, o ItemOutcome) (Item, error) {
+func (c *chunk) outcome(item Item, o ItemOutcome) Item {
 	if item.State == ItemFailed { // returned by a replay
 		c.progress.Returned--
 		item.Attempts, item.Failures, item.FailingSince = 0, 0, time.Time{}
@@ -63,7 +59,7 @@ func (c *chunk) outcome(item Item, o ItemOutcome) (Item, error) {
 	item.Fence = c.lease.Fence
 	c.progress.Waiting = c.progress.Waiting.Without(o.Index)
 	if o.Untried {
-		return c.waits(item), nil
+		return c.waits(item)
 	}
 	item.Attempts++
 	if o.Err != nil {
@@ -75,7 +71,7 @@ func (c *chunk) outcome(item Item, o ItemOutcome) (Item, error) {
 	item.State, item.ExpireAt = ItemDone, c.expiry()
 	item.FailingSince, item.FailedAt, item.FetchableUntil = time.Time{}, time.Time{}, time.Time{}
 	item.Response, item.Error = "", ""
-	return item, nil
+	return item
 }
 
 func (c *chunk) expiry() time.Time { return c.now.Add(2 * c.ledger.settings.Retention) }
@@ -92,7 +88,7 @@ func (c *chunk) waits(item Item) Item {
 }
 
 // failed counts a failure of an item, and gives the item up where it is one too many.
-func (c *chunk) failed(item Item, o ItemOutcome) (Item, error) {
+func (c *chunk) failed(item Item, o ItemOutcome) Item {
 	item.LastError, item.LastStatus = causeText(o.Err), httpStatus(o.Err)
 	item.LastFailedAt = operation.Instant(c.now)
 	if item.FailingSince.IsZero() {
@@ -104,7 +100,7 @@ func (c *chunk) failed(item Item, o ItemOutcome) (Item, error) {
 	c.advanced = c.advanced || o.Permanent
 	if !o.Permanent && !c.ledger.givesUpItem(item, c.now) {
 		c.progress.Tries = max(c.progress.Tries, item.Attempts)
-		return c.waits(item), nil
+		return c.waits(item)
 	}
 	c.progress.Failed++
 	item.State, item.FailedAt, item.ExpireAt = ItemFailed, operation.Instant(c.now), time.Time{}
@@ -112,12 +108,10 @@ func (c *chunk) failed(item Item, o ItemOutcome) (Item, error) {
 	if size > 0 && size <= MaxKeptBytes && valid {
 		item.Response, item.Error = string(o.Response), string(o.Error)
 	}
-	if item.Response != "" || item.Error != "" {
-		return item, nil
+	if item.Response == "" && item.Error == "" {
+		item.FetchableUntil = fetchableUntil(c.record)
 	}
-	rec, err := readRecord(c.record)
-	item.FetchableUntil = fetchableUntil(rec)
-	return item, err
+	return item
 }
 
 // givesUpItem reports whether an item with these failures is given up [S4].

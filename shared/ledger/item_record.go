@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // An ItemOutcome is the result of one attempt at an item.
@@ -79,12 +81,15 @@ func (l *Ledger) RecordItems(
 		if next = effect.progress(); next.Chunks == at.Chunks+1 { // by this call before, whose answer was lost
 			return nil
 		}
-		c := chunk{ledger: l, lease: lease, now: now, record: docs[1], before: docs[2:], progress: at}
-		if err := c.add(outcomes); err != nil {
+		rec, err := readRecord(docs[1])
+		if err != nil {
+			return err
+		}
+		c := chunk{ledger: l, lease: lease, now: now, record: rec, before: docs[2:], progress: at}
+		if err = c.add(outcomes); err != nil {
 			return err
 		}
 		if tries++; tries > 1 { // perhaps because of an extra write
-			var err error
 			if c.extra, err = l.versioned(ctx, c.extra); err != nil {
 				return err
 			}
@@ -96,10 +101,7 @@ func (l *Ledger) RecordItems(
 		}
 		effect.ClaimableAt = now.Add(l.settings.ClaimTTL)
 		effect.DueAt = effect.ClaimableAt
-		told, err := l.tell(docs[1], effect, now, tellEvery)
-		if err != nil {
-			return err
-		}
+		told := l.tell(docs[1], rec, effect, now, tellEvery)
 		writes := slices.Concat([]Write{l.writeEffect(docs[0], effect)}, c.items, told, unversioned(c.extra))
 		return l.commit(ctx, writes...)
 	}, paths...)
@@ -121,7 +123,8 @@ func (l *Ledger) UpdateProgress(ctx context.Context, lease Lease, at ItemProgres
 		changed := known.Total != at.Total || known.Length != at.Length
 		known.Total, known.Length = at.Total, at.Length
 		effect.Progress = &known
-		writes, err := l.tell(docs[1], effect, now, 0)
+		rec, err := readRecord(docs[1])
+		writes := l.tell(docs[1], rec, effect, now, 0)
 		if err != nil || !changed && len(writes) == 0 {
 			return err
 		}
@@ -135,12 +138,13 @@ func (l *Ledger) UpdateProgress(ctx context.Context, lease Lease, at ItemProgres
 
 // tell returns the write that updates the progress in an operation's record, where it changed and
 // the record was last updated at least every ago.
-func (l *Ledger) tell(doc Document, effect Effect, now time.Time, every time.Duration) ([]Write, error) {
-	rec, err := readRecord(doc)
+func (l *Ledger) tell(
+	doc Document, rec operation.Record, effect Effect, now time.Time, every time.Duration,
+) []Write {
 	progress := effect.Progress.counts()
-	if err != nil || !doc.Exists() || rec.Progress[effect.Name] == progress || now.Sub(rec.ProgressAt) < every {
-		return nil, err
+	if !doc.Exists() || rec.Progress[effect.Name] == progress || now.Sub(rec.ProgressAt) < every {
+		return nil
 	}
 	_, write := l.writeRecord(doc, rec.WithProgress(effect.Name, progress, now), now)
-	return []Write{write}, nil
+	return []Write{write}
 }

@@ -61,7 +61,8 @@ func (f *forgetting) try(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := readRecord(record); err != nil { // before anything is deleted: it may be another program's
+	rec, err := readRecord(record)
+	if err != nil { // before anything is deleted: it may be another program's
 		return err
 	}
 	for _, children := range family {
@@ -71,7 +72,7 @@ func (f *forgetting) try(ctx context.Context) error {
 			}
 		}
 	}
-	last, err := f.root(ctx, record)
+	last, err := f.root(ctx, record, rec)
 	if err != nil {
 		return err
 	}
@@ -139,13 +140,12 @@ func (f *forgetting) items(ctx context.Context, effect Path) error {
 
 // root returns the record and its intent, where they exist. A concurrent write to the record, which
 // may have added documents under it, makes their commit conflict.
-func (f *forgetting) root(ctx context.Context, record Document) ([]Document, error) {
+func (f *forgetting) root(ctx context.Context, record Document, rec operation.Record) ([]Document, error) {
 	if !record.Exists() {
 		return nil, nil
 	}
-	rec, err := readRecord(record)
-	if err != nil || rec.CorrelationID == "" {
-		return []Document{record}, err
+	if rec.CorrelationID == "" {
+		return []Document{record}, nil
 	}
 	doc, intent, err := f.ledger.intent(ctx, rec.CorrelationID)
 	if err != nil || !doc.Exists() || intent.Operation != f.key {

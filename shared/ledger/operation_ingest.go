@@ -224,7 +224,7 @@ func (c *ingestion) decide(e operation.Event, at reading) (decision, error) {
 	d.applied = reduced.Applied
 	d.receipt = Receipt{
 		Key: e.Key, Reason: reduced.Reason, Registered: d.rec.Registered, State: d.rec.State,
-		Bound: bound, Correlated: at.correlated, Disputed: at.correlation.intent.disputed(e.Key),
+		Bound: bound, Correlated: at.correlated, Disputed: at.correlation.intent.registered(e.Key),
 		CorrelationID: d.rec.CorrelationID,
 	}
 	switch {

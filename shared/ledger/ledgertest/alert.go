@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,9 +106,12 @@ var alertTests = []ledgerTest{
 		}
 		equal(w, "again in the same period", w.postpone().Planned, 0)
 		w.published()
+		w.note("overloaded")
 		w.store.Advance(w.settings.AlertEvery)
 		equal(w, "in the next period", w.postpone().Planned, 1)
 		w.published("page@stuck-2")
+		equal(w, "it says what look-ups say",
+			strings.Contains(w.alert("page@stuck-2", "stuck").Detail, "inconclusive since "), true)
 		// With another period no number is reused.
 		w.settings.AlertEvery *= 100
 		w.store.Advance(w.settings.AlertEvery)
@@ -134,10 +138,12 @@ var alertTests = []ledgerTest{
 		w.paged()
 		w.settings.Rules[2].JobKinds, w.settings.Rules[2].Alerts = []string{"other-*"}, []ledger.Alert{ledger.AlertStuck}
 		due, now := w.stuck()
-		p, err := w.ledger().Postpone(w.ctx, due, now)
+		counting := Count(w.store)
+		p, err := w.over(counting).Postpone(w.ctx, due, now)
 		if err != nil || !p.Alert || p.Planned != 0 {
 			w.Errorf("%+v, %v", p, err)
 		}
+		equal(w, "reads", counting.Counts().Gets, 0)
 		equal(w, "effects", len(w.record().Effects), 0)
 		alerted, err := w.ledger().AlertAbout(w.ctx, "webhooks/w1", ledger.AlertDisabled, w.start, "")
 		if err != nil || alerted.Asked || alerted.Planned != 0 {
@@ -193,11 +199,13 @@ var alertTests = []ledgerTest{
 		w.paged()
 		const subject operation.Key = "webhooks/w1"
 		var one, two ledger.Alerted
+		counting := Count(w.store)
 		for _, a := range []*ledger.Alerted{&one, &two} {
-			if err := w.alerting(subject, a)(w.ledger()); err != nil {
+			if err := w.alerting(subject, a)(w.over(counting)); err != nil {
 				w.Fatal(err)
 			}
 		}
+		equal(w, "commits", counting.Counts().Commits, 1)
 		equal(w, "planned", fmt.Sprint(one.Asked, one.Planned, two.Asked, two.Planned), "true 1 true 0")
 		names := w.alertsOf(subject)
 		equal(w, "effects", len(names), 1)
@@ -224,6 +232,18 @@ var alertTests = []ledgerTest{
 		}
 		equal(w, "dead", w.claim(second).Verdict, ledger.Dead)
 		equal(w, "a record, after all", w.document(ledger.OperationPath(subject)).Exists(), false)
+	}},
+	{"an alert that cannot be written is an error, and plans nothing [R4]", func(w *world) {
+		w.paged()
+		if err := w.alerting("webhooks", new(ledger.Alerted))(w.ledger()); !errors.Is(err, ledger.ErrInvalid) {
+			w.Errorf("AlertAbout what is no subject: %v, want ErrInvalid", err)
+		}
+		never := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+		if a, err := w.ledger().AlertAbout(w.ctx, "webhooks/w1", ledger.AlertDisabled, never, ""); err == nil {
+			w.Errorf("AlertAbout at a time that JSON does not have: %+v", a)
+		}
+		equal(w, "effects", len(w.alertsOf("webhooks/w1")), 0)
+		w.published()
 	}},
 	{"one without a record is marked dead, too [S2]", func(w *world) {
 		w.paged()

@@ -215,7 +215,7 @@ var effectReplay = join([]ledgerTest{
 		w.ingest(w.event("d1", operation.Running, time.Second))
 		w.refused(w.asked(publish, "m1"), "not registered")
 		w.register()
-		w.refused(w.asked(publish, "m1"), "RUNNING")
+		w.refused(w.asked(publish, "m1"), "RUNNING; its effects are planned when it ends")
 		w.ingest(w.event("d2", operation.Failed, 2*time.Second))
 		w.refused(w.asked(publish, "m1"), "FAILED")
 		w.refused(w.asked("strange", "m1"), `no effect is named "strange"`)

@@ -72,6 +72,17 @@ var effectRerun = join([]ledgerTest{
 		equal(w, "effects", len(w.show().Effects), 3)
 		equal(w, "runs", w.effect(publish).Runs, 2)
 		w.finish(w.granted("publish@b"))
+		w.delete(ledger.EffectPath(w.name.Key, "publish@b"))
+		w.refused(w.again("b", "m5"), "the document of that run is gone")
+	}},
+	{"a first run whose payload cannot be read has no rerun [G5]", func(w *world) {
+		w.done()
+		doc, first := w.document(ledger.EffectPath(w.name.Key, publish)), w.effect(publish)
+		first.Version, first.Payload = first.Version+1, "{"
+		if _, err := w.store.Commit(w.ctx, ledger.Write{Path: doc.Path, Token: doc.Token, Data: first}); err != nil {
+			w.Fatal(err)
+		}
+		w.refused(w.again("a", "m1"), "the payload of the first run")
 	}},
 	{"a run that died is reopened as any effect is [G5]", func(w *world) {
 		w.done()

@@ -174,6 +174,7 @@ var itemReturned = []ledgerTest{
 			w.Errorf("Forget: %d, %v", n, err)
 		}
 		w.forgotten()
+		equal(w, "items left", w.items(), 0)
 	}},
 }
 

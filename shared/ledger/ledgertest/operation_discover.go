@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,6 +10,20 @@ import (
 )
 
 var operationDiscover = []ledgerTest{
+	{"of what cannot be read only that is known [R6]", func(w *world) {
+		w.register()
+		w.plant("intents/odd", garbage{Version: "not a number"})
+		findings, err := w.ledger().Discover(w.ctx, []ledger.Found{{Name: w.name, CorrelationID: "odd"}, {Name: w.name}})
+		if err != nil || len(findings) != 2 {
+			w.Fatalf("%+v, %v", findings, err)
+		}
+		if odd := findings[0]; !errors.As(odd.Err, new(ledger.Broken)) || odd.Standing != ledger.StandingNone {
+			w.Errorf("%+v", odd)
+		}
+		if other := findings[1]; other.Err != nil || other.Standing != ledger.StandingRegistered {
+			w.Errorf("beside it: %+v", other)
+		}
+	}},
 	{"what the ledger knows of listed operations, with one read and no write [G6, L4]", func(w *world) {
 		for _, id := range []string{"open", "given-up", "named", "unsaid"} {
 			w.intend(id)

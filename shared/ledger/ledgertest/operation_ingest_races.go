@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
@@ -61,6 +62,26 @@ var operationIngestRaces = join(
 			w.Fatal(err)
 		}
 		equal(w, "deliveries", len(w.show().Deliveries), 3)
+	}}, {"the wait for another event of the process ends with the caller's time", func(w *world) {
+		pause := PauseBeforeCommit(w.store)
+		l := w.over(pause)
+		slow := make(chan error, 1)
+		go func() {
+			_, err := l.Ingest(w.ctx, w.event("d1", operation.Running, 0))
+			slow <- err
+		}()
+		<-pause.Reached()
+		ctx, cancel := context.WithCancel(w.ctx)
+		cancel()
+		_, err := l.Ingest(ctx, w.event("d2", operation.Running, 0))
+		pause.Resume()
+		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "waiting to ingest") {
+			w.Errorf("Ingest: %v, want that it waited", err)
+		}
+		if err := <-slow; err != nil {
+			w.Error(err)
+		}
+		equal(w, "deliveries", len(w.show().Deliveries), 1)
 	}}},
 	both("two first sightings [M6]", func(w *world) (a, b move, check func()) {
 		var one, two ledger.Receipt

@@ -1,6 +1,8 @@
 package ledgertest
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,6 +29,24 @@ func (w *world) many(n int) {
 	}
 }
 
+// An endless store finds as many documents as a query may return: its first one, repeated.
+type endless struct {
+	ledger.Store
+	found int
+}
+
+func (s *endless) Query(ctx context.Context, q ledger.Query) ([]ledger.Document, error) {
+	if s.found >= 10000 {
+		return nil, errors.New("the search does not end")
+	}
+	limit := q.Limit
+	q.Limit, q.After = 1, ledger.Cursor{}
+	found, err := s.Store.Query(ctx, q)
+	found = slices.Repeat(found, limit)
+	s.found += len(found)
+	return found, err
+}
+
 var operationList = []ledgerTest{
 	{"several states at once, in their common order, across pages", func(w *world) {
 		w.many(12)
@@ -46,6 +66,11 @@ var operationList = []ledgerTest{
 		f := ledger.Filter{JobKind: "nightly-*"}
 		equal(w, "found", fmt.Sprint(w.list(f)),
 			"[batches/n10 batches/n08 batches/n06 batches/n04 batches/n02 batches/n00]")
+		counting := Count(w.store)
+		if _, err := w.over(counting).List(w.ctx, ledger.Filter{JobKind: "nightly-*", Limit: 2}); err != nil {
+			w.Fatal(err)
+		}
+		equal(w, "queries", counting.Counts().Queries, 1)
 		f.States = []operation.State{operation.Failed}
 		equal(w, "failed", fmt.Sprint(w.list(f)), "[batches/n08 batches/n02]")
 		f.JobKind = "none"
@@ -54,6 +79,15 @@ var operationList = []ledgerTest{
 		if _, err := w.ledger().List(w.ctx, f); err == nil {
 			w.Error("a pattern that is none was accepted")
 		}
+	}},
+	{"a search that finds nothing ends, and says where to continue [L4]", func(w *world) {
+		w.many(1)
+		endless := &endless{Store: w.store}
+		page, err := w.over(endless).List(w.ctx, ledger.Filter{JobKind: "none-*", Limit: 1})
+		if err != nil || len(page.Items) != 0 || page.Next.Path == "" {
+			w.Errorf("%+v, %v", page, err)
+		}
+		equal(w, "documents read", endless.found, 5000)
 	}},
 	{"counts what it lists, without reading it", func(w *world) {
 		w.many(12)

@@ -84,8 +84,12 @@ var operationMarks = join([]ledgerTest{
 			w.Fatalf("the marks are %+v", marks)
 		}
 		k.Conclude(due.Record.Key)
+		if err := k.Prepare(w.ctx, nil, true); err != nil {
+			w.Fatal(err)
+		}
+		equal(w, "marks, after a page that moves nothing for long", len(w.marked()), 1)
 		w.ended(k)
-		equal(w, "marks", len(w.marked()), 0)
+		equal(w, "there are marks", w.document(marksPath).Exists(), false)
 		equal(w, "due after an interval", w.dueToNext(w.settings.Interval), 0)
 		equal(w, "due after an hour", w.dueToNext(time.Hour), 1)
 	}},

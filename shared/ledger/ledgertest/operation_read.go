@@ -22,6 +22,9 @@ func (w *world) list(f ledger.Filter) []operation.Key {
 		for _, rec := range page.Items {
 			keys = append(keys, rec.Key)
 		}
+		if n := len(page.Items) + len(page.Broken); n > f.Limit {
+			w.Errorf("List %+v: a page of %d", f, n)
+		}
 		if page.Next.Path == "" {
 			return keys
 		}
@@ -115,14 +118,17 @@ var operationRead = []ledgerTest{
 		var want []operation.Key
 		for i := range 5 {
 			name := nameOf(w, fmt.Sprint("batches/", i))
-			rec := operation.Record{Version: 1, Key: name.Key, Name: name.Resource, State: operation.Pending, CreatedAt: w.start}
+			state := []operation.State{operation.Pending, operation.Running}[i%2]
+			rec := operation.Record{Version: 1, Key: name.Key, Name: name.Resource, State: state, CreatedAt: w.start}
 			if _, err := w.store.Commit(w.ctx, ledger.Write{Path: ledger.OperationPath(name.Key), Data: rec}); err != nil {
 				w.Fatal(err)
 			}
 			want = append([]operation.Key{name.Key}, want...)
 		}
-		if got := w.list(ledger.Filter{}); !slices.Equal(got, want) {
-			w.Errorf("%q, want %q", got, want)
+		for _, states := range [][]operation.State{nil, {operation.Pending, operation.Running}} {
+			if got := w.list(ledger.Filter{States: states}); !slices.Equal(got, want) {
+				w.Errorf("of %q: %q, want %q", states, got, want)
+			}
 		}
 	}},
 	{"a story is whole and in order [G4]", func(w *world) {
@@ -190,6 +196,28 @@ var operationRead = []ledgerTest{
 			slices.Sort(found)
 			equal(w, raw, fmt.Sprint(found), want)
 		}
+		if found, err := w.ledger().Find(w.ctx, operation.Name{}); !errors.Is(err, operation.ErrName) {
+			w.Errorf("without a name: %q, %v", found, err)
+		}
+	}},
+	{"what names nothing reads nothing [L4]", func(w *world) {
+		w.register()
+		counting := Count(w.store)
+		l := w.over(counting)
+		_, _, err := l.Effects(w.ctx)
+		_, intentErr := l.IntentOf(w.ctx, w.record())
+		forgetErr := l.CanForgetIntent(w.ctx, ledger.Intent{CorrelationID: "c-1"})
+		equal(w, "errors", errors.Join(err, intentErr, forgetErr), nil)
+		equal(w, "reads", counting.Counts().Gets, 0)
+		if _, err := l.Ingest(w.ctx, w.event("d1", operation.Running, time.Second)); err != nil {
+			w.Fatal(err)
+		}
+		equal(w, "reads of an event about a registered operation", counting.Counts().Gets, 1)
+		counting.Reset()
+		if _, err := l.Forget(w.ctx, w.name.Key); err != nil {
+			w.Fatal(err)
+		}
+		equal(w, "reads that delete a record without an id, and a delivery", counting.Counts().Gets, 2)
 	}},
 	{"what the ledger does not know", func(w *world) {
 		if _, err := w.ledger().Show(w.ctx, "batches/unknown"); !errors.Is(err, ledger.ErrNotFound) {

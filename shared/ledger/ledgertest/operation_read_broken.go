@@ -35,6 +35,9 @@ func left[T any](w *world, what string, items int, broken ...ledger.Path) func(l
 		var paths []ledger.Path
 		for _, b := range page.Broken {
 			paths = append(paths, b.Path)
+			if errors.As(b.Err, new(ledger.Broken)) {
+				w.Errorf("%s: twice broken: %v", what, b)
+			}
 		}
 		if err != nil || len(page.Items) != items || fmt.Sprint(paths) != fmt.Sprint(broken) {
 			w.Errorf("%s: %d items, left alone %q, %v; want %d, %q", what, len(page.Items), paths, err, items, broken)
@@ -96,6 +99,10 @@ var operationReadBroken = []ledgerTest{
 		planted := map[ledger.Path]any{
 			"apps/x/operations/y": rec, "apps/x/operations/y/effects/publish": effect, "apps/x/intents/z": intent,
 			"operations/batches:taken": rec, "operations/batches:taken/effects/publish": effect, "intents/taken": intent,
+			"intents/bound": ledger.Intent{
+				Version: 1, CorrelationID: "another", State: ledger.IntentBound, Operation: other.Key,
+				BoundBy: ledger.BySubmitter, CreatedAt: w.start, ExpireAt: w.start.Add(day),
+			},
 		}
 		before := map[ledger.Path]ledger.Token{}
 		for path, data := range planted {
@@ -121,6 +128,10 @@ var operationReadBroken = []ledgerTest{
 		for what, do := range map[string]func() error{
 			"Ingest": func() error {
 				_, err := l.Ingest(w.ctx, w.event("d9", operation.Succeeded, time.Minute))
+				return err
+			},
+			"Ingest by its id": func() error {
+				_, err := l.Ingest(w.ctx, w.renamed("d9", "bound"))
 				return err
 			},
 			"Register":      func() error { _, err := l.Register(w.ctx, w.registration()); return err },

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -109,6 +110,25 @@ var operationRegister = []ledgerTest{
 		equal(w, "job kind", rec.JobKind, "kind")
 		equal(w, "metadata", rec.Metadata, `{"a":1,"b":3}`)
 		equal(w, "submitted at", rec.SubmittedAt, w.start)
+	}},
+	{"metadata that is none, or too much, is refused", func(w *world) {
+		r := w.registration()
+		refused := func(metadata operation.Metadata) {
+			w.Helper()
+			r.Metadata = metadata
+			if _, err := w.ledger().Register(w.ctx, r); !errors.Is(err, operation.ErrMetadata) {
+				w.Errorf("Register with %.9q: %v, want ErrMetadata", metadata, err)
+			}
+		}
+		refused("{")
+		equal(w, "registered", w.record().Registered, false)
+		half := strings.Repeat("x", ledger.MaxMetadataBytes/2)
+		r.Metadata = operation.Metadata(`{"a":"` + half + `"}`)
+		if _, err := w.ledger().Register(w.ctx, r); err != nil {
+			w.Fatal(err)
+		}
+		refused(operation.Metadata(`{"b":"` + half + `"}`))
+		equal(w, "bytes of metadata", len(w.record().Metadata), len(half)+len(`{"a":""}`))
 	}},
 	{"registering late plans what is known, in the same commit [W5]", func(w *world) {
 		w.ingest(w.event("d1", operation.Succeeded, time.Second))

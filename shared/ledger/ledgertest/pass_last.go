@@ -88,7 +88,7 @@ var passLast = join([]ledgerTest{
 		equal(w, "before the first pass", w.last(), ledger.Pass{Effects: ledger.EffectsPaused})
 		equal(w, "a pass has ended", !w.last().IsZero(), false)
 		before := w.document(marksPath).Token
-		store(ledger.EffectsPaused)
+		store(ledger.PauseOf(true))
 		equal(w, "what is no news is not written", w.document(marksPath).Token, before)
 		report(w.begun(w.ledger()), ledger.Pass{Outcome: ledger.PassDone, Checked: 1})
 		equal(w, "after a pass that cannot know", w.last().Effects, ledger.EffectsPaused)

@@ -78,6 +78,23 @@ var quarantineTests = join([]ledgerTest{
 			w.Errorf("%d bytes of %d came back, in %d parts, %v", len(body), len(s.Body), q.Parts, err)
 		}
 	}},
+	{"a body that cannot be put together again is an error, and no other body [W6]", func(w *world) {
+		w.keep(suspect("d1"))
+		whole := w.quarantined()[0].Body
+		for id, body := range map[string][]byte{"other": []byte("no gzip"), "cut": whole[:len(whole)-1], "parts": whole} {
+			parts := 1
+			if id == "parts" {
+				parts = 2
+				w.plant("quarantine/parts/parts/2", struct {
+					Body int `json:"body" firestore:"body"`
+				}{2})
+			}
+			w.plant(ledger.Path("quarantine/"+id), ledger.Quarantined{ID: id, Body: body, Parts: parts, ReceivedAt: w.start})
+			if _, body, err := w.ledger().ReadQuarantined(w.ctx, id); err == nil || body != nil {
+				w.Errorf("%s: %d bytes, %v", id, len(body), err)
+			}
+		}
+	}},
 	{"the same delivery again changes nothing [W4, W6]", func(w *world) {
 		for i := range 3 {
 			s := suspect("d1")

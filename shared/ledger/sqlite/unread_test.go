@@ -40,6 +40,9 @@ func TestEveryCallThatCannotRead(t *testing.T) {
 				store.Store = own
 				call.Arrange(w)
 			}
+			store.arm(never, never, []error{errRefused})
+			value, err := call.Act(w)
+			store.judge(t, value, err, call.Spares)
 			for _, commits := range [][]error{{ledger.ErrConflict, errRefused}, nil} {
 				for i, met := 0, true; met; i++ {
 					store.arm(i, never, commits)

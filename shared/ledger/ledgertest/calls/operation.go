@@ -2,6 +2,7 @@ package calls
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
@@ -27,10 +28,25 @@ func marked(w *World) operation.Event {
 	return e
 }
 
+// past is an end longer ago than the retention.
+func past(w *World) operation.Event {
+	e := w.event("past", operation.Succeeded)
+	e.UpdateTime = w.Start.Add(-30 * 24 * time.Hour)
+	return e
+}
+
 // misnamed is a marked event under a name that Gemini did not issue.
 func misnamed(w *World) operation.Event {
 	e := marked(w)
 	e.Name = operation.Name{Key: "batches/other-form", Resource: "batches/other-form"}
+	return e
+}
+
+// disputing is a marked event under a name that Gemini issued to another operation.
+func disputing(w *World) operation.Event {
+	e := marked(w)
+	issued := "batches/" + strings.Repeat("a", 36)
+	e.Name = operation.Name{Key: operation.Key(issued), Resource: issued}
 	return e
 }
 
@@ -52,13 +68,27 @@ var operationCalls = []Call{
 	{Name: "Register/after its end under another name [K6]", Arrange: func(w *World) {
 		got[any](w)(ingests(misnamed)(w))
 	}, Act: registers},
+	{Name: "Register/long after its end [L3]", Arrange: func(w *World) { got[any](w)(ingests(past)(w)) }, Act: registers},
+	{Name: "Register/where effects of a former record are left [L3]", Arrange: func(w *World) {
+		w.succeed()
+		w.expire(ledger.OperationPath(key))
+		got[any](w)(ingests(ended("early", operation.Succeeded))(w))
+	}, Act: registers},
 	{Name: "Ingest/applied", Arrange: (*World).register, Act: ingests(ended("d1", operation.Succeeded))},
+	{Name: "Ingest/with its id [K6]", Arrange: (*World).register, Act: ingests(marked)},
+	{Name: "Ingest/long after its end [L3]", Arrange: (*World).register, Act: ingests(past)},
+	{Name: "Ingest/where effects of a former record are left [L3]", Arrange: func(w *World) {
+		w.succeed()
+		w.expire(ledger.OperationPath(key))
+		w.register()
+	}, Act: ingests(ended("d1", operation.Succeeded))},
 	{Name: "Ingest/dropped", Arrange: (*World).succeed, Act: ingests(ended("d2", operation.Running))},
 	{Name: "Ingest/another end [M5]", Arrange: (*World).succeed, Act: ingests(ended("d3", operation.Failed))},
 	{Name: "Ingest/unregistered [W5]", Arrange: nothing, Act: ingests(marked)},
 	{Name: "Ingest/binds an intent [G6]", Arrange: (*World).intend, Act: ingests(marked)},
 	{Name: "Ingest/under another name [K6]", Arrange: (*World).register,
 		Act: ingests(misnamed)},
+	{Name: "Ingest/of another operation [K6]", Arrange: (*World).registerEarly, Act: ingests(disputing)},
 	{Name: "MakeDueNow", Arrange: (*World).registerEarly, Act: func(w *World) (any, error) {
 		return w.Ledger.MakeDueNow(w.Ctx, key)
 	}},

@@ -42,6 +42,11 @@ func reading[T any](name string, read func(ctx context.Context, l *ledger.Ledger
 	}}
 }
 
+func (c Call) sparing(collection string) Call {
+	c.Spares = collection
+	return c
+}
+
 // later is a time at which all is due.
 func later() time.Time { return time.Now().Add(100 * 24 * time.Hour) }
 
@@ -57,6 +62,9 @@ func readCalls() []Call {
 		reading("LastPass", func(c ctx, l l) (ledger.Pass, error) { last, _, err := l.LastPass(c); return last, err }),
 		reading("Record", func(c ctx, l l) (record, error) { return l.Record(c, key) }),
 		reading("Find", func(c ctx, l l) ([]operation.Key, error) { return l.Find(c, nameOf(2)) }),
+		reading("Find/of a bare id", func(c ctx, l l) ([]operation.Key, error) {
+			return l.Find(c, operation.Name{Key: "2", Resource: "2"})
+		}).sparing(ledger.OperationsCollection),
 		reading("Show", func(c ctx, l l) (ledger.Story, error) { return l.Show(c, key) }),
 		reading("Ends", func(c ctx, l l) (ledger.Page[record], error) { return l.Ends(c, start, 10) }),
 		reading("List", func(c ctx, l l) (ledger.Page[record], error) { return l.List(c, ledger.Filter{Limit: 10}) }),

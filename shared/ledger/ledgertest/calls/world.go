@@ -148,6 +148,13 @@ func (w *World) die() {
 	w.must(w.Ledger.MarkDead(w.Ctx, w.Lease, errBroken))
 }
 
+// expire deletes a document, as the store does when it has expired.
+func (w *World) expire(path ledger.Path) {
+	w.Helper()
+	found := got[ledger.Snapshot](w)(w.Store.Get(w.Ctx, path)).Documents[0]
+	got[[]ledger.Token](w)(w.Store.Commit(w.Ctx, ledger.Write{Path: path, Token: found.Token}))
+}
+
 // pass begins a pass after d, and finds the operation that is due.
 func (w *World) pass(d time.Duration) {
 	w.Helper()
