@@ -128,7 +128,19 @@ var openErrors = []struct {
 		path := filepath.Join(dir, "ledger.db")
 		write(t, path, strings.Repeat("this is not a database", 1000), 0o600)
 		return path
-	}, []string{"not a database"}},
+	}, []string{"not a database", "name another file"}},
+	{"a ledger without its documents", func(t *testing.T, dir string) string {
+		path := filepath.Join(dir, "ledger.db")
+		closed(t, open(t, path))
+		raw(t, path, "DROP TABLE documents")
+		return path
+	}, []string{"making the index", "no such table"}},
+	{"a ledger without its sequence", func(t *testing.T, dir string) string {
+		path := filepath.Join(dir, "ledger.db")
+		closed(t, open(t, path))
+		raw(t, path, "DROP TABLE sequence")
+		return path
+	}, []string{"no such table: sequence"}},
 	{"a directory without write permission", func(t *testing.T, dir string) string {
 		if os.Geteuid() == 0 {
 			t.Skip(forRoot)
@@ -168,6 +180,41 @@ func TestOpenErrors(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOpenCutOff: an opening that waits for another process ends with its context, and says so.
+func TestOpenCutOff(t *testing.T) {
+	t.Parallel()
+	path := fresh(t)
+	other, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := other.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := sqlite.Open(ctx, path, time.Now); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Open: %v, want the context's end", err)
+	}
+	if err := errors.Join(tx.Rollback(), other.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOpenNowhere: in a working directory that is gone no path means a file, nor an unnamed one.
+func TestOpenNowhere(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.Remove(dir); err != nil {
+		t.Skip("the system keeps a directory that is in use:", err)
+	}
+	if store, err := sqlite.Open(t.Context(), "ledger.db", time.Now); err == nil {
+		closed(t, store)
+		t.Error("it was opened")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -138,4 +139,26 @@ func TestReaderOfAFileThatIsGone(t *testing.T) {
 			t.Errorf("Get: %v, want ErrUnavailable", err)
 		}
 	})
+}
+
+// TestReaderOfALogThatCannotBeFound: commits may be in it, so the file alone is not read as the ledger.
+func TestReaderOfALogThatCannotBeFound(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	writer, err := Open(t.Context(), path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Base(path)+"-wal", path+"-wal"); err != nil { // it leads to itself
+		t.Fatal(err)
+	}
+	if reader, err := OpenReader(t.Context(), path, time.Now); !errors.Is(err, syscall.ELOOP) {
+		t.Errorf("%v, want ELOOP", err)
+		if err == nil {
+			t.Error(reader.Close())
+		}
+	}
 }

@@ -212,15 +212,14 @@ func checkSchema(ctx context.Context, db interface {
 
 func (s *Store) transact(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := s.begin(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		if err = do(tx); err != nil {
+			err = errors.Join(err, tx.Rollback())
+		} else {
+			err = tx.Commit()
+		}
 	}
-	if err = do(tx); err != nil {
-		err = errors.Join(err, tx.Rollback())
-	} else {
-		err = tx.Commit()
-	}
-	if err != nil && ctx.Err() != nil { // database/sql may only report that the transaction is over
+	if err != nil && ctx.Err() != nil { // SQLite and database/sql may not say that this is why
 		return fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	return err
@@ -230,13 +229,8 @@ func (s *Store) transact(ctx context.Context, do func(*sql.Tx) error) error {
 func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
 	for giveUp := time.Now().Add(busyTimeout); ; {
 		tx, err := s.write.BeginTx(ctx, nil)
-		switch {
-		case err == nil:
-			return tx, nil
-		case ctx.Err() != nil:
-			return nil, fmt.Errorf("%w: %w", ctx.Err(), err)
-		case resultCode(err) != sqlite3.SQLITE_BUSY || time.Now().After(giveUp):
-			return nil, err
+		if err == nil || resultCode(err) != sqlite3.SQLITE_BUSY || time.Now().After(giveUp) {
+			return tx, err
 		}
 	}
 }
@@ -282,8 +276,6 @@ func classify(doing string, err error) error {
 	case errors.Is(err, ledger.ErrConflict), errors.Is(err, ledger.ErrInvalid),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: %w", doing, err)
-	case resultCode(err) == sqlite3.SQLITE_TOOBIG:
-		return fmt.Errorf("%s: %w: %w", doing, ledger.ErrInvalid, err)
 	default:
 		return fmt.Errorf("%s: %w: %w", doing, ledger.ErrUnavailable, err)
 	}
