@@ -5,7 +5,8 @@ import "testing"
 // TestReadEffects: a document that is not there is no effect.
 func TestReadEffects(t *testing.T) {
 	t.Parallel()
-	if effects, err := readEffects([]Document{{Path: EffectPath("batches/a", "publish")}}); err != nil || len(effects) > 0 {
+	effects, err := readEffects([]Document{{Path: EffectPath("batches/a", "publish")}})
+	if err != nil || len(effects) > 0 {
 		t.Errorf("%+v, %v", effects, err)
 	}
 }

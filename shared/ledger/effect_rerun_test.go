@@ -14,7 +14,8 @@ func TestWithKey(t *testing.T) {
 		t.Errorf("%s, %v, want %s", got, err, want)
 	}
 	for broken, want := range map[string]string{
-		"": "reading it: EOF", "{!": "reading it: invalid", `{"n":!`: "reading its n: ", `{"n":1}`: "it has no idempotencyKey",
+		"": "reading it: EOF", "{!": "reading it: invalid", `{"n":!`: "reading its n: ",
+		`{"n":1}`: "it has no idempotencyKey",
 	} {
 		if got, err := withKey(broken, "new"); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %s, %v, want %s", broken, got, err, want)

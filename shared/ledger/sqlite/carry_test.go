@@ -15,7 +15,8 @@ func TestWithUnknown(t *testing.T) {
 		{`{"Text":"new"}`, `{"text":`, `{"Text":"new"}`},
 		{`{"Text":"new"}`, `["text"]`, `{"Text":"new"}`},
 	} {
-		if got, err := withUnknown([]byte(c.body), []byte(c.stored), reflect.TypeFor[doc]()); err != nil || string(got) != c.want {
+		got, err := withUnknown([]byte(c.body), []byte(c.stored), reflect.TypeFor[doc]())
+		if err != nil || string(got) != c.want {
 			t.Errorf("%s over %s: %s, %v, want %s", c.body, c.stored, got, err, c.want)
 		}
 	}
