@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -212,9 +213,12 @@ func TestOpenNowhere(t *testing.T) {
 	if err := os.Remove(dir); err != nil {
 		t.Skip("the system keeps a directory that is in use:", err)
 	}
-	if store, err := sqlite.Open(t.Context(), "ledger.db", time.Now); err == nil {
+	store, err := sqlite.Open(t.Context(), "ledger.db", time.Now)
+	if err == nil {
 		closed(t, store)
-		t.Error("it was opened")
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, want that the directory is not there", err)
 	}
 }
 

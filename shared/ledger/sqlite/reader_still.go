@@ -53,8 +53,8 @@ func (s *still) changed() bool {
 // maxReopens bounds how often one read opens the file again.
 const maxReopens = 3
 
-// reading runs a read of the file. Where the file changed before it or meanwhile, the file is opened
-// again, and read again.
+// reading runs a read of the file. Where the file has changed by its end, the file is opened again, and
+// read again.
 func (s *Store) reading(ctx context.Context, read func() error) error {
 	if s.still == nil {
 		return read()
@@ -72,13 +72,10 @@ func (s *Store) reading(ctx context.Context, read func() error) error {
 	return fmt.Errorf("%w: another program changes the ledger's file all the time", ledger.ErrUnavailable)
 }
 
-// readStill runs a read, and reports whether the file was the same from before it until after it.
+// readStill runs a read, and reports whether the file was the one that was opened until after it.
 func (s *Store) readStill(read func() error) (unchanged bool, err error) {
 	s.still.mu.RLock()
 	defer s.still.mu.RUnlock()
-	if s.still.changed() {
-		return false, nil
-	}
 	err = read()
 	return !s.still.changed(), err
 }
