@@ -77,6 +77,10 @@ func (c *checker) commit(s *store, by string, writes []ledger.Write) {
 			was, _ := dataOf[ledger.Effect](before)
 			c.effect(w.Path, was, after)
 			c.holder(w.Path, by, was, after)
+		case ledger.Item:
+			if after.State == ledger.ItemFailed {
+				c.w.gate.met[metItemFailed]++
+			}
 		case nil:
 			if was, ok := dataOf[ledger.Intent](before); w.Path.Collection() != ledger.PassesCollection &&
 				(!ok || was.State == ledger.IntentBound) {
@@ -159,10 +163,12 @@ func (c *checker) effect(path ledger.Path, was, is ledger.Effect) {
 	}
 	c.fences[path] = max(c.fences[path], is.Fence)
 	c.done[path] = c.done[path] || is.State == ledger.EffectDone
-	if is.State == ledger.EffectDone && !slices.ContainsFunc(c.w.receiver.receipts, func(r receipt) bool {
-		return r.key == is.IdempotencyKey && r.fence == is.Fence
-	}) {
-		c.violated("%s is DONE by fence %d, which the receiver never saw [S4]", path, is.Fence)
+	for _, key := range c.keysOf(is) {
+		seen := slices.ContainsFunc(c.w.receiver.receipts, func(r receipt) bool {
+			return r.key == key && (r.fence == is.Fence || key != is.IdempotencyKey)
+		})
+		c.must(is.State != ledger.EffectDone || seen, "%s is DONE by fence %d, and the receiver never saw %s [S4]",
+			path, is.Fence, key)
 	}
 }
 
@@ -180,6 +186,7 @@ func (c *checker) holder(path ledger.Path, by string, was, is ledger.Effect) {
 // sent checks the claim under which a handler is called: it has not ended, and its lease has not run
 // out. A request that leaves the handler may still arrive later.
 func (c *checker) sent(task effect.Task) {
+	c.sentItem(task)
 	path := ledger.EffectPath(task.Operation, task.Effect)
 	switch e, _ := dataOf[ledger.Effect](c.w.store.documents[path]); {
 	case task.Operation == "" || task.Fence == 0 || task.IdempotencyKey == "":

@@ -72,12 +72,14 @@ func (c *checker) ingested(a *actor, e operation.Event, r ledger.Receipt) {
 	case r.Outcome == ledger.Conflict:
 		c.within(a, "a conflict", costOfConflict)
 	default:
-		c.within(a, "a delivery", costOfWebhook)
+		most := costOfWebhook
+		most.writes += max(r.Planned-1, 0)
+		c.within(a, "a delivery", most)
 	}
 }
 
 func (c *checker) ran(a *actor, r effect.Report) {
-	if r.Outcome == effect.Finished && r.Replay.Outcome == "" {
+	if r.Outcome == effect.Finished && ledger.RuleOf(r.Lease.Effect) != eachRule && r.Replay.Outcome == "" {
 		c.within(a, "an effect", costOfEffect)
 	}
 }

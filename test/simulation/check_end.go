@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -59,6 +60,11 @@ func (c *checker) open(d *document) string {
 	return ""
 }
 
+// toBeDone reports whether an effect is open.
+func toBeDone(e ledger.Effect) bool {
+	return e.State == ledger.EffectPending || e.State == ledger.EffectClaimed
+}
+
 // forgotten reports whether a record of the job has expired.
 func (c *checker) forgotten(j *job) bool { return c.expired[ledger.OperationPath(j.name.Key)] }
 
@@ -66,7 +72,7 @@ func (c *checker) forgotten(j *job) bool { return c.expired[ledger.OperationPath
 func (d *document) waits() bool {
 	switch data := d.data.(type) {
 	case ledger.Effect:
-		return data.State == ledger.EffectPending || data.State == ledger.EffectClaimed
+		return toBeDone(data)
 	case operation.Record:
 		return data.Registered && !data.Settled() && data.Abandoned == nil
 	case ledger.Intent:
@@ -137,38 +143,54 @@ func (c *checker) job(j *job) {
 		c.violated("%s ended %s, and the ledger says %s [R2]", j.name.Key, j.end, rec.State)
 	case rec.Effects[publishRule] == "":
 		c.violated("%s ended, and its effect was never planned [S2]", j.name.Key)
+	case rec.State == operation.Succeeded && rec.JobKind == batchKind && rec.Effects[eachRule] == "":
+		c.violated("%s succeeded, and its effect for each item was never planned [S2]", j.name.Key)
 	}
 }
 
-// performed checks what the receiver got of an effect against the promise: a repeat has the same key
-// and the same bytes, and belongs to a claim of its own.
+// performed checks what the receiver got of an effect against the promise.
 func (c *checker) performed(e ledger.Effect) {
-	fences := map[int64]int{}
-	for _, r := range c.w.receiver.receipts {
-		if r.key != e.IdempotencyKey {
-			continue
-		}
-		fences[r.fence]++
-		if r.payload != e.Payload {
-			c.violated("%s was sent with other bytes by fence %d [K4]", e.IdempotencyKey, r.fence)
-		}
-		if r.fence > e.Fence {
-			c.violated("%s was performed by fence %d, after its last claim, %d [S6]", e.IdempotencyKey, r.fence, e.Fence)
-		}
-	}
-	if len(fences) > 1 {
-		c.w.gate.met[metRepeated]++
-	}
-	for fence, times := range fences {
-		if times > 1 {
-			c.violated("%s was performed %d times by fence %d [S3]", e.IdempotencyKey, times, fence)
-		}
+	for _, key := range c.keysOf(e) {
+		c.repeated(e, key)
 	}
 	if status := c.statusOf(e); status != "" && status != e.Status() {
 		c.violated("%s is %s, and its record says %s [L1]", e.IdempotencyKey, e.State, status)
 	}
+}
+
+// repeated checks what the receiver got under a key: a repeat has the same bytes, and belongs to a
+// claim of its own.
+func (c *checker) repeated(e ledger.Effect, key string) {
+	fences, payload := map[int64]int{}, ""
+	if key == e.IdempotencyKey {
+		payload = e.Payload
+	}
+	for _, r := range c.w.receiver.receipts {
+		if r.key != key {
+			continue
+		}
+		fences[r.fence]++
+		payload = cmp.Or(payload, r.payload)
+		if r.payload != payload {
+			c.violated("%s was sent with other bytes by fence %d [K4]", key, r.fence)
+		}
+		if r.fence > e.Fence {
+			c.violated("%s was performed by fence %d, after its last claim, %d [S6]", key, r.fence, e.Fence)
+		}
+	}
+	if len(fences) > 1 {
+		c.w.gate.met[metRepeated]++
+		if key != e.IdempotencyKey {
+			c.w.gate.met[metItemRepeated]++
+		}
+	}
+	for fence, times := range fences {
+		if times > 1 {
+			c.violated("%s was performed %d times by fence %d [S3]", key, times, fence)
+		}
+	}
 	if e.State == ledger.EffectDone && len(fences) == 0 {
-		c.violated("%s is DONE and was never performed [S4]", e.IdempotencyKey)
+		c.violated("%s is DONE and was never performed [S4]", key)
 	}
 }
 

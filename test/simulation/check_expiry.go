@@ -18,7 +18,7 @@ func (c *checker) expires(s *store, d *document) {
 		for _, other := range s.documents {
 			e, ok := other.data.(ledger.Effect)
 			if ok && e.Operation == data.Key {
-				c.must(!other.waits() && !deadLetter(e), "%s expires, and its effect %s is %s [L3]", d.path, e.Name, e.State)
+				c.must(!toBeDone(e) && !deadLetter(e), "%s expires, and its effect %s is %s [L3]", d.path, e.Name, e.State)
 			}
 			if seen, ok := other.data.(ledger.Delivery); ok && other.path.Parent() == d.path {
 				c.forget(seen)
@@ -30,8 +30,11 @@ func (c *checker) expires(s *store, d *document) {
 		c.must(!deadLetter(data), "%s expires, and is DEAD [L3]", d.path)
 		// An alert about a record that is new may have the same number, and is another.
 		delete(c.fences, d.path)
-		r := c.w.receiver
-		r.receipts = slices.DeleteFunc(r.receipts, func(r receipt) bool { return r.key == data.IdempotencyKey })
+		r, keys := c.w.receiver, c.keysOf(data)
+		r.receipts = slices.DeleteFunc(r.receipts, func(r receipt) bool { return slices.Contains(keys, r.key) })
+	case ledger.Item:
+		e, _ := dataOf[ledger.Effect](s.documents[ledger.EffectPath(data.Operation, data.Effect)])
+		c.must(!toBeDone(e) && !deadLetter(e), "%s expires, and its effect is %s [L3]", d.path, e.State)
 	case ledger.Delivery:
 		c.forget(data)
 	}

@@ -6,8 +6,8 @@
 //
 // # What is real and what is simulated
 //
-// Real: the ledger, the effect runner, the reconcile pass, the submitter, the client of Gemini's
-// API.
+// Real: the ledger, the effect runner, what runs an effect once per item, the reconcile pass, the
+// submitter, the clients of Gemini's API and of its results.
 //
 // Simulated, with the semantics that the ledger relies on and no others:
 //
@@ -41,7 +41,8 @@
 // M5, M9]; versions count each write [M6]; fences rise, and a claim is seized only past its lease
 // [S2, S6]; DONE is final, and recorded only for what its claim performed [S2, S4]; keys and
 // payloads are frozen [K4]; an operation is looked up when it is due [R6]. Between commits: a handler
-// is called under a claim that has not ended, before its lease is over [S6]; what a submitter or a
+// is called under a claim that has not ended, before its lease is over [S6], and for no item that is
+// DONE [S2]; what a submitter or a
 // webhook is answered is stored [L2, W3].
 //
 // As the store deletes (check_expiry.go): nothing that expires is open or DEAD, nor has an effect that
@@ -49,8 +50,9 @@
 //
 // At rest (check_end.go): every job whose submitter registered it, or recorded its intent, is
 // registered, has the end that Gemini reports and its effect [L2, G6, R2]; no job was submitted
-// twice [G6]; each effect is DONE and was performed, or is DEAD and in the list [S2, S4]; it was
-// performed at most once for each claim, with the same bytes [S3, K4]; what is stuck has its alert
+// twice [G6]; each effect is DONE and was performed, for every item where it runs for each, or is
+// DEAD and in the list [S2, S4]; it was performed at most once for each claim, with the same bytes,
+// as was each item [S3, K4]; what is stuck has its alert
 // [R4]; Gemini was asked no more often than the record counts [R3]. Calls that nothing disturbed
 // cost no more than test/load/README.md publishes.
 //

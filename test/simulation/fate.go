@@ -49,6 +49,7 @@ var (
 	commitFates  = []fate{refused, answerLost, late, slow, frozen, diesBefore, diesAfter}
 	publishFates = []fate{refused, answerLost, slow, dropped, twice, diesBefore, diesAfter}
 	askFates     = []fate{refused, slow, frozen, diesBefore, diesAfter, missing, stale, busy}
+	fetchFates   = []fate{refused, slow, frozen, diesBefore, diesAfter, missing, busy}
 	createFates  = []fate{refused, answerLost, late, slow, diesBefore, diesAfter, declined}
 	performFates = []fate{refused, answerLost, late, slow, frozen, diesBefore, diesAfter, stopped, declined, hours}
 	messageFates = []fate{dropped, late, twice}

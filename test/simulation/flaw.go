@@ -20,19 +20,20 @@ const (
 	NoFence             // each claim sees the fence of the first [S6]
 	NoEighthCommit      // one commit in eight is answered and not made
 	NoDeadLetter        // what is DEAD expires as if it were DONE [L3]
+	NoProgress          // each run begins at the first item [S2]
 )
 
 // String names the flaw as a test's name does.
 func (f Flaw) String() string {
 	return [...]string{
 		"sound", "no-condition", "no-delivery", "no-due-at", "no-lease", "no-fence", "no-eighth-commit",
-		"no-dead-letter",
+		"no-dead-letter", "no-progress",
 	}[f]
 }
 
 // Flaws returns every flaw.
 func Flaws() []Flaw {
-	return []Flaw{NoCondition, NoDelivery, NoDueAt, NoLease, NoFence, NoEighthCommit, NoDeadLetter}
+	return []Flaw{NoCondition, NoDelivery, NoDueAt, NoLease, NoFence, NoEighthCommit, NoDeadLetter, NoProgress}
 }
 
 // Rules returns the rules that the flaw breaks. It is found by a violation that names one of them:
@@ -41,7 +42,7 @@ func Flaws() []Flaw {
 func (f Flaw) Rules() []string {
 	return [...][]string{
 		NoCondition: {"M6"}, NoDelivery: {"W4"}, NoDueAt: {"R5"}, NoLease: {"S2"}, NoFence: {"S6"},
-		NoEighthCommit: {"L2", "W3", "R3"}, NoDeadLetter: {"L3"},
+		NoEighthCommit: {"L2", "W3", "R3"}, NoDeadLetter: {"L3"}, NoProgress: {"S2"},
 	}[f]
 }
 
@@ -70,6 +71,8 @@ func (f Flaw) shows(into any) {
 	switch {
 	case ok && f == NoLease && e.State == ledger.EffectClaimed:
 		e.ClaimableAt = time.Time{}
+	case ok && f == NoProgress:
+		e.Progress = nil
 	case ok && f == NoFence:
 		e.Fence = min(e.Fence, 1)
 	}

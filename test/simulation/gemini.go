@@ -26,6 +26,7 @@ type job struct {
 	created     time.Time // by Gemini's clock, like the others
 	runs, ends  time.Time // ends is zero where it never does
 	end         operation.State
+	items       int // of its result
 	// forged: a delivery names another end.
 	forged bool
 }
@@ -75,7 +76,7 @@ func (s *service) start(o *order, correlation string) *job {
 	now := s.now()
 	j := &job{
 		name: operation.Name{Key: operation.Key(resource), Resource: resource}, correlation: correlation,
-		created: now, runs: now.Add(o.runsAfter), end: o.end, forged: o.forged,
+		created: now, runs: now.Add(o.runsAfter), end: o.end, items: o.items, forged: o.forged,
 	}
 	if o.endsAfter > 0 {
 		j.ends = now.Add(o.endsAfter)
@@ -126,18 +127,29 @@ var lookups = sync.OnceValue(func() *lookup.Client {
 	return client
 })
 
-// serve answers a request of the real client.
-func (s *service) serve(a *actor, r *http.Request) (*http.Response, error) {
+// What requests are for.
+const (
+	lookingUp = "ask Gemini for"
+	fetching  = "fetch the result of"
+)
+
+// serve answers a request of a real client, whose purpose the label names.
+func (s *service) serve(a *actor, r *http.Request, purpose string, fates []fate) (*http.Response, error) {
 	_, path, _ := strings.Cut(r.URL.Path, "/v1beta/")
 	answer := &http.Response{
 		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Request: r,
 	}
+	asked := func() {
+		if purpose == lookingUp {
+			s.asked[operation.Key(path)]++
+		}
+	}
 	var body []byte
 	ask := &call{
-		label: func() string { return a.name + ": ask Gemini for " + short(path) }, fates: askFates,
+		label: func() string { return a.name + ": " + purpose + " " + short(path) }, fates: fates,
 		unavailable: errNoAnswer,
 		do: func() error {
-			s.asked[operation.Key(path)]++
+			asked()
 			body = s.answer(path, s.now())
 			return nil
 		},
@@ -154,7 +166,7 @@ func (s *service) serve(a *actor, r *http.Request) (*http.Response, error) {
 		default:
 			return false
 		}
-		s.asked[operation.Key(path)]++
+		asked()
 		s.w.gate.reply(ask, nil)
 		return true
 	}
@@ -202,10 +214,14 @@ func (s *service) answer(path string, at time.Time) []byte {
 // resource is the job as the API shows it.
 func (j *job) resource(at time.Time) map[string]any {
 	state, since := j.state(at)
-	return map[string]any{"name": j.name.Resource, "metadata": map[string]any{
+	metadata := map[string]any{
 		"state": "BATCH_STATE_" + string(state), "displayName": simulated.DisplayName("", j.correlation),
 		"createTime": j.created.UTC().Format(time.RFC3339Nano), "updateTime": since.UTC().Format(time.RFC3339Nano),
-	}}
+	}
+	if output := j.output(state); output != nil {
+		metadata["output"] = output
+	}
+	return map[string]any{"name": j.name.Resource, "metadata": metadata}
 }
 
 func encoded(value any) []byte {

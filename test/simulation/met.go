@@ -6,13 +6,15 @@ type Met map[string]int
 
 // The outcomes that are counted.
 const (
-	metDead     = "an effect is DEAD at the end"
-	metReopened = "an operator reopens what is DEAD"
-	metRevived  = "what was DEAD is DONE"
-	metSeized   = "a claim is seized"
-	metRepeated = "an effect is performed again by another claim"
-	metMissing  = "Gemini does not know an operation"
-	metStuck    = "an operation is stuck"
+	metDead         = "an effect is DEAD at the end"
+	metReopened     = "an operator reopens what is DEAD"
+	metRevived      = "what was DEAD is DONE"
+	metSeized       = "a claim is seized"
+	metRepeated     = "an effect is performed again by another claim"
+	metItemRepeated = "an item is performed again by another claim"
+	metItemFailed   = "an item is given up"
+	metMissing      = "Gemini does not know an operation"
+	metStuck        = "an operation is stuck"
 
 	metRecordExpired = "a record expires"
 	metEffectExpired = "an effect expires"

@@ -92,7 +92,9 @@ func (a *actor) runner() *effect.Runner {
 	perform := effect.HandlerFunc(func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
 		return nil, a.w.receiver.perform(ctx, a, task)
 	})
-	return effect.NewRunner(a.ledger(), map[string]effect.Handler{publishRule: perform, pageRule: perform})
+	return effect.NewRunner(a.ledger(), map[string]effect.Handler{
+		publishRule: perform, pageRule: perform, eachRule: a.each(perform),
+	})
 }
 
 // reconciler returns the real reconciler, whose look-ups ask the simulated Gemini.
@@ -209,5 +211,5 @@ func (roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !ok {
 		return nil, errors.New("simulated: a request of no actor")
 	}
-	return a.w.gemini.serve(a, r)
+	return a.w.gemini.serve(a, r, lookingUp, askFates)
 }

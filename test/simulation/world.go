@@ -27,7 +27,7 @@ type World struct {
 	passes    int
 }
 
-// The rules: one effect at every end, and one for every alert.
+// The rules: one effect at every end, one for every alert, and one of [eachRule].
 const publishRule, pageRule = "publish", "page"
 
 // settings are the defaults, shortened where a schedule would be long without showing more.
@@ -38,6 +38,7 @@ func settings() ledger.Settings {
 		{Name: publishRule, On: []operation.State{
 			operation.Succeeded, operation.Failed, operation.Cancelled, operation.Expired,
 		}},
+		{Name: eachRule, On: []operation.State{operation.Succeeded}, JobKinds: []string{batchKind}},
 		{Name: pageRule, Alerts: ledger.Alerts()},
 	}
 	return s
@@ -188,6 +189,7 @@ type order struct {
 	runsAfter, endsAfter time.Duration
 	end                  operation.State
 	forged               bool
+	items                int  // of its result; 0: no effect runs for each
 	silent               bool // Gemini sends no event of its job
 	declines             int  // so many requests of its effects their receiver refuses for good
 	intent               bool // it is submitted with an intent; else it is registered once its name is known
@@ -232,7 +234,7 @@ func (w *World) submit(o *order) {
 
 func (w *World) submitWithIntent(ctx context.Context, a *actor, o *order) error {
 	create := func(ctx context.Context, mark submit.Mark) (string, error) { return w.gemini.create(ctx, a, o, mark) }
-	_, err := a.submitter().Submit(ctx, submit.Job{CorrelationID: o.id, JobKind: "nightly"}, operation.Batches, create)
+	_, err := a.submitter().Submit(ctx, submit.Job{CorrelationID: o.id, JobKind: o.kind()}, operation.Batches, create)
 	return err
 }
 
@@ -246,7 +248,7 @@ func (w *World) register(ctx context.Context, a *actor, o *order) error {
 		j = o.jobs[0]
 	})
 	registered, err := a.ledger().Register(ctx, ledger.Registration{
-		Name: j.name, JobKind: "nightly", SubmittedAt: time.Now().Add(o.skew),
+		Name: j.name, JobKind: o.kind(), SubmittedAt: time.Now().Add(o.skew),
 	})
 	if err == nil {
 		w.check.registered(a, registered)
