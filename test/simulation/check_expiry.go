@@ -34,7 +34,8 @@ func (c *checker) expires(s *store, d *document) {
 		r.receipts = slices.DeleteFunc(r.receipts, func(r receipt) bool { return slices.Contains(keys, r.key) })
 	case ledger.Item:
 		e, _ := dataOf[ledger.Effect](s.documents[ledger.EffectPath(data.Operation, data.Effect)])
-		c.must(!toBeDone(e) && !deadLetter(e), "%s expires, and its effect is %s [L3]", d.path, e.State)
+		c.must(data.State != ledger.ItemFailed || !toBeDone(e) && !deadLetter(e),
+			"%s is FAILED and expires, and its effect is %s [L3]", d.path, e.State)
 	case ledger.Delivery:
 		c.forget(data)
 	}

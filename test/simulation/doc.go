@@ -40,21 +40,23 @@
 // nothing is due and expires, and that what is open is due [L3, R5]; a state never goes back [M3,
 // M5, M9]; versions count each write [M6]; fences rise, and a claim is seized only past its lease
 // [S2, S6]; DONE is final, and recorded only for what its claim performed [S2, S4]; keys and
-// payloads are frozen [K4]; an operation is looked up when it is due [R6]. Between commits: a handler
-// is called under a claim that has not ended, before its lease is over [S6], and for no item that is
-// DONE [S2]; what a submitter or a
-// webhook is answered is stored [L2, W3].
+// payloads are frozen [K4]; an operation is looked up when it is due [R6].
+//
+// Between commits: a handler is called under a claim that has not ended, before its lease is over
+// [S6], and for no item that is DONE [S2]; what a submitter or a webhook is answered is stored [L2,
+// W3].
 //
 // As the store deletes (check_expiry.go): nothing that expires is open or DEAD, nor has an effect that
-// is; what was DONE is never planned again [L3, S7], whatever comes again.
+// is, and no item of a DEAD effect is FAILED; what was DONE is never planned again, whatever comes
+// again [L3, S7].
 //
 // At rest (check_end.go): every job whose submitter registered it, or recorded its intent, is
 // registered, has the end that Gemini reports and its effect [L2, G6, R2]; no job was submitted
 // twice [G6]; each effect is DONE and was performed, for every item where it runs for each, or is
 // DEAD and in the list [S2, S4]; it was performed at most once for each claim, with the same bytes,
-// as was each item [S3, K4]; what is stuck has its alert
-// [R4]; Gemini was asked no more often than the record counts [R3]. Calls that nothing disturbed
-// cost no more than test/load/README.md publishes.
+// as was each item [S3, K4]; what is stuck has its alert [R4]; Gemini was asked no more often than
+// the record counts [R3]. Calls that nothing disturbed cost no more than test/load/README.md
+// publishes.
 //
 // TestStorm fails where its schedules never meet one of the fates, or one of the outcomes that an
 // invariant is about (met.go).
