@@ -150,13 +150,3 @@ func (s *soak) wasHard(dead int) (kills map[string]int) {
 	}
 	return kills
 }
-
-// grown says what the processes took that lived all the time.
-func (s *soak) grown() string {
-	var text strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(s.last)) {
-		fmt.Fprintf(&text, "%s: at first %v; at most in the first half %v; at last %v\n", name,
-			s.measured[0][name], s.first[name], s.last[name])
-	}
-	return text.String()
-}

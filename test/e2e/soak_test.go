@@ -79,11 +79,6 @@ type soak struct {
 	met       map[string]int // by the trouble
 	watch     *watch
 	names     map[string]bool // of the operations that were submitted
-
-	// What the processes took that lived all the time: at each measurement, at most in the first half
-	// of those, and in the end.
-	measured    []map[string]usage
-	first, last map[string]usage
 }
 
 // A trouble returns when it is over.
@@ -197,11 +192,17 @@ func (s *soak) run() {
 	s.watch = s.fleet.watch()
 	s.submit(func(submitted int) bool { return submitted < 10 })
 	s.rest()
-	s.measure()
+	first := s.measure()
 	s.trouble()
+	var half map[string]usage
+	if thorough(t) { // else no process lives all the time
+		s.rest()
+		half = s.measure()
+		s.trouble()
+	}
 	s.killer.rest()
 	s.rest()
-	s.flat()
+	last := s.flat(half)
 	deliveries := s.sim.Stats()
 	s.endGently()
 	s.watch.look(t.Context())
@@ -210,12 +211,12 @@ func (s *soak) run() {
 	dead := s.checkListed()
 	kinds := s.wasHard(dead)
 	t.Logf("%s; %s\nrevisions %s; kills %v, %v; troubles %v; %d dead, all listed\n%s", o, verdict(t), s.of(), kinds,
-		o.kills, s.met, dead, s.grown())
+		o.kills, s.met, dead, grown(first, half, last))
 }
 
-// trouble makes every trouble in turn, under load and random kills.
+// trouble makes every trouble in turn, under load and random kills, for half of the soak's time.
 func (s *soak) trouble() {
-	lasts := cmp.Or(*soakFor, harness.Soak(s.t, 0, 45*time.Second, time.Hour))
+	lasts := cmp.Or(*soakFor, harness.Soak(s.t, 0, 45*time.Second, time.Hour)) / 2
 	more := harness.Soak(s.t, 3, 10, 30) // operations that must be done after each trouble
 	roaming, over := context.WithCancel(s.t.Context())
 	var group sync.WaitGroup
@@ -233,6 +234,5 @@ func (s *soak) trouble() {
 		done := s.receiver.count()
 		s.within(patience, "the work goes on after: "+next.name,
 			func() bool { return s.receiver.count() >= done+more })
-		s.measure()
 	}
 }
