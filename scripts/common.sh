@@ -202,6 +202,24 @@ depending() {
   fi
 }
 
+# matches LINES PATTERN reports whether a line matches. It starts no grep, because a process for each of some hundred patterns is
+# most of the time that the scripts take by themselves.
+matches() {
+  local line result=1 IFS=$'\n'
+  set -f
+  for line in $1; do
+    if [[ $line =~ $2 ]]; then
+      result=0
+      break
+    fi
+  done
+  set +f
+  return "$result"
+}
+
+# holds LINES LINE reports whether it is one of them.
+holds() { [[ $'\n'$1$'\n' == *$'\n'"$2"$'\n'* ]]; }
+
 # unless_listed VARIABLE PATTERN COMMAND… runs a command, one of those that run or print, if no line of a captured list
 # matches; if_listed if one does.
 unless_listed() { listing '!' "$@"; }
@@ -212,7 +230,7 @@ listing() {
   shift 3
   if [ -n "$dry_run" ]; then
     printf 'if %sgrep -qE %s <<<"$%s"; then\n  %s\nfi\n' "${not:+! }" "$(quoted "$pattern")" "$list" "$("$@")"
-  elif grep -qE "$pattern" <<<"${!list}"; then
+  elif matches "${!list}" "$pattern"; then
     [ -n "$not" ] || "$@"
   else
     [ -z "$not" ] || "$@"

@@ -31,11 +31,11 @@ expiry_pattern() { printf '^%s %s   (CREATING|ACTIVE)$' "$1" "$2"; }
 # or if nothing matches. READY is an index that serves, ACTIVE a TTL policy. The states are in the last column of composite indexes,
 # whose second is a scope in capitals, and in the last two of fields.
 unready() {
-  grep -E -- "$2" <<<"$1" | awk '{
+  pattern=$2 awk '$0 ~ ENVIRON["pattern"] {
     n = split($0, column, / /)
     m = split($2 ~ /^[A-Z_]+$/ ? column[n] : column[n - 1] "," column[n], state, /,/)
     for (i = 1; i <= m; i++) if (state[i] !~ /^(READY|ACTIVE|)$/ && !seen[state[i]]++) { printf "%s%s", separator, state[i]; separator = "," }
-  }' || true
+  }' <<<"$1"
 }
 
 # make_index makes one index of the table.

@@ -72,7 +72,7 @@ policy_command() {
 # asking has the functions that call Gemini with these settings, and the secrets that effects name, as scripts/stage/ask needs
 # prints them.
 asking=''
-asks() { grep -qx "$1" <<<"$asking"; }
+asks() { holds "$asking" "$1"; }
 
 # grantees WHO ONLY prints the members who get a role of the table, with the deployment's choices.
 grantees() {

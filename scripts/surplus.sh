@@ -70,9 +70,12 @@ ours_on() {
 
 # surplus PATTERN GRANT… prints what of a policy, on standard input, matches the pattern and is none of the grants.
 surplus() {
-  local pattern=$1
+  local pattern=$1 line granted IFS=$'\n'
   shift
-  grep -E -- "$pattern" | grep -vxF "$(printf '%s\n' "$@")" || true
+  granted=$'\n'$*$'\n'
+  while IFS= read -r line; do
+    [[ ! $line =~ $pattern || $granted == *$'\n'"$line"$'\n'* ]] || printf '%s\n' "$line"
+  done
 }
 
 # removal COMMAND LINE keeps in the array removing the call of gcloud that takes away what a line of a policy says. ACTION in the
