@@ -83,7 +83,8 @@ func (l *Ledger) decide(ctx context.Context, what string, try func(tries int) er
 		case err == nil:
 			return nil
 		case errors.Is(err, ErrUnavailable):
-			if unavailable++; unavailable >= maxUnavailable {
+			// After the last try, too: ErrContention would say that nothing was written.
+			if unavailable++; unavailable >= maxUnavailable || tries == maxTries-1 {
 				return fmt.Errorf("%s: %w", what, err)
 			}
 		case !errors.Is(err, ErrConflict):

@@ -24,6 +24,16 @@ var ledgerFaults = []ledgerTest{
 		equal(w, "the redelivery", w.ingest(e).Outcome, ledger.Applied)
 		w.plannedOnce()
 	}},
+	{"out of retries after a lost answer it is not said that nothing was written [M6, W3]", func(w *world) {
+		w.register()
+		const before = 19 // tries; the next is the last
+		_, err := w.over(Inject(w.store, append(Times(before, Abort), LoseAnswer)...)).Ingest(
+			w.ctx, w.event("d1", operation.Succeeded, time.Second))
+		if !errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrContention) {
+			w.Errorf("Ingest: %v, want ErrUnavailable", err)
+		}
+		equal(w, "state", w.record().State, operation.Succeeded)
+	}},
 	{"a store that is down fails the call soon [W3]", func(w *world) {
 		w.register()
 		e := w.event("d1", operation.Succeeded, time.Second)
