@@ -69,11 +69,13 @@ func (c *Canary) passed(ctx context.Context, s *Step, before job, by caller, sin
 		s.did("%s", passWords(s.Counts))
 		return true, nil
 	}
-	if err := c.refusedAtDoor(ctx, id, since, by); err != nil {
-		return false, err
-	}
+	// The log of a refusal is written before the job has its code: read in this order, a code that is
+	// there has its reason, too.
 	after, err := c.job(ctx)
 	if err != nil {
+		return false, err
+	}
+	if err := c.refusedAtDoor(ctx, id, since, by); err != nil {
 		return false, err
 	}
 	if code := codes.Code(after.Status.Code); after.LastAttemptTime.After(before.LastAttemptTime) && code != codes.OK {
