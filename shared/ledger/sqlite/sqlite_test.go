@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -235,64 +234,6 @@ func TestReadersDoNotWait(t *testing.T) {
 	}
 	if err := errors.Join(tx.Rollback(), other.Close()); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestRefusedDocuments: a document that could not be read again is refused, and the error says why.
-func TestRefusedDocuments(t *testing.T) {
-	t.Parallel()
-	store := open(t, fresh(t))
-	defer closed(t, store)
-	for want, data := range map[string]any{
-		"year outside": doc{ExpireAt: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
-		"cannot parse": struct {
-			DueAt string `json:"dueAt"`
-		}{"tomorrow"},
-	} {
-		_, err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: data})
-		if !errors.Is(err, ledger.ErrInvalid) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want ErrInvalid that says %q", data, err, want)
-		}
-	}
-}
-
-// TestTimeOfADamagedFile: a ledger that cannot be read does not tell the time either, because the answer
-// is taken for a sign that it can.
-func TestTimeOfADamagedFile(t *testing.T) {
-	t.Parallel()
-	path := fresh(t)
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range file[4096:] { // all pages but the first
-		file[4096+i] = 0xff
-	}
-	store := open(t, path)
-	defer closed(t, store)
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if s, err := store.Get(t.Context()); !errors.Is(err, ledger.ErrUnavailable) {
-		t.Errorf("Get: %+v, %v, want ErrUnavailable", s, err)
-	}
-}
-
-// TestQueryBesideTheIndexes: a query that none of the ledger's indexes answers is answered all the same.
-func TestQueryBesideTheIndexes(t *testing.T) {
-	t.Parallel()
-	store := open(t, fresh(t))
-	defer closed(t, store)
-	effect := ledger.Effect{Version: 1, State: ledger.EffectDone, CreatedAt: time.Unix(1, 0)}
-	if _, err := store.Commit(t.Context(), ledger.Write{Path: "operations/a/effects/b", Data: effect}); err != nil {
-		t.Fatal(err)
-	}
-	found, err := store.Query(t.Context(), ledger.Query{
-		Collection: ledger.EffectsCollection, Where: []ledger.Equal{{Field: "state", Value: string(ledger.EffectDone)}},
-		OrderBy: ledger.FieldCreatedAt, Limit: 9,
-	})
-	if err != nil || len(found) != 1 {
-		t.Errorf("%+v, %v", found, err)
 	}
 }
 
