@@ -95,6 +95,18 @@ func TestGroupConflict(t *testing.T) {
 	}
 }
 
+// TestUndoInMemory: what a savepoint may undo is kept in memory, since a file for it costs time.
+func TestUndoInMemory(t *testing.T) {
+	t.Parallel()
+	s := openTemp(t)
+	const memory = 2
+	var place int
+	row := s.write.QueryRowContext(t.Context(), "PRAGMA temp_store")
+	if err := row.Scan(&place); err != nil || place != memory {
+		t.Errorf("temporary files are at %d, %v, want %d", place, err, memory)
+	}
+}
+
 // TestGroupError: an error that is no conflict, or a panic, rolls the whole group back. Its members
 // are repeated alone, so that it is one member's error.
 func TestGroupError(t *testing.T) {
