@@ -91,6 +91,11 @@ func (s *soak) measure() map[string]usage {
 // trouble shows. What they did last may take a while to be put away.
 func (s *soak) flat(half map[string]usage) (last map[string]usage) {
 	s.t.Helper()
+	defer func() {
+		if s.t.Failed() {
+			s.t.Logf("half-way the processes took %v, in the end %v", half, last)
+		}
+	}()
 	s.within(patience, "no process takes more goroutines and memory than after the first half", func() bool {
 		last = s.measure()
 		for name, u := range last {
