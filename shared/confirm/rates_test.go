@@ -56,6 +56,9 @@ func TestTokensForgotten(t *testing.T) {
 	if r.of("new", now) != r.of("newer", now) {
 		t.Error("a token beyond those that are remembered has a rate of its own")
 	}
+	if r.of("0", now) == r.of("new", now) {
+		t.Error("a token that is remembered has no rate of its own")
+	}
 	if now = now.Add(time.Hour); r.of("new", now) == r.of("newer", now) || len(r.tokens) > 2 {
 		t.Errorf("%d tokens are remembered after an hour, want 2", len(r.tokens))
 	}

@@ -2,6 +2,7 @@ package effect
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,9 +119,7 @@ const maxHeaderBytes = 64 << 10
 // The receiver gets the request at least once. It gets it again, with the same key and the same
 // bytes, if it accepted an attempt whose outcome did not reach the ledger.
 func HTTP(o HTTPOptions) Handler {
-	if o.Timeout == 0 {
-		o.Timeout = defaultTimeout
-	}
+	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -1,6 +1,8 @@
 package effect
 
 import (
+	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"testing"
@@ -73,5 +75,21 @@ func TestPublicAddresses(t *testing.T) {
 	}
 	if err := refusePrivate("unix", "/var/run/docker.sock", nil); err == nil {
 		t.Error("what is no address is not refused")
+	}
+}
+
+// TestUnknownAddress: what is no address is refused, though another attempt may have one. A text that
+// is no URL, and a resolver that does not answer, prove nothing about the receiver.
+func TestUnknownAddress(t *testing.T) {
+	t.Parallel()
+	if err := refusePrivate("tcp", "nowhere", nil); err == nil || IsPermanent(err) || errors.Is(err, ErrPrivateAddress) {
+		t.Error(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, url := range []string{"http://[", "https://receiver.example/"} {
+		if err := checkReceiver(over, url, false); err != nil {
+			t.Errorf("%s: %v", url, err)
+		}
 	}
 }

@@ -169,8 +169,6 @@ func leaseLost(ctx context.Context) error {
 func (r *itemRun) ending(ctx context.Context, w window, err error) error {
 	waiting := r.at.Waiting.Count() + r.at.Returned
 	switch {
-	case noResult(err):
-		return unfetched(err)
 	case errors.Is(err, errContinue), err != nil && w.over():
 		if r.advanced {
 			return errContinue
@@ -217,10 +215,7 @@ func (r *itemRun) settle(ctx context.Context, end error) error {
 		return nil
 	}
 	return insist(context.WithoutCancel(ctx), func(ctx context.Context) error {
-		next, err := r.Ledger.UpdateProgress(ctx, r.task.Lease, r.at)
-		if err == nil {
-			r.at = next
-		}
+		_, err := r.Ledger.UpdateProgress(ctx, r.task.Lease, r.at)
 		return err
 	})
 }

@@ -57,12 +57,9 @@ func (d *DoResults) handler(_ Spec, o HandlerOptions) (Handler, error) {
 }
 
 func (d *DoResults) unperformable(ctx context.Context, o HandlerOptions) error {
-	if d.Bucket == "" {
-		return nil
-	}
 	to, err := parseFolder(d.Bucket)
 	if err != nil {
-		return nil // ParseSpecs has refused it
+		return nil // it writes to a collection; any other mistake ParseSpecs has refused
 	}
 	return o.Buckets.check(ctx, to.bucket)
 }

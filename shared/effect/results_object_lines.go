@@ -101,11 +101,8 @@ func (l *resultLines) advance(ctx context.Context) error {
 		}
 		item, err = l.reader.Next()
 	}
-	switch {
-	case errors.Is(err, io.EOF):
-		return io.EOF
-	case err != nil:
-		return err
+	if err != nil {
+		return err // io.EOF after the last, as it is
 	}
 	l.next++
 	if item.Error != nil {

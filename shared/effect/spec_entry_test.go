@@ -67,6 +67,11 @@ var mistakes = []struct {
 		`effect "b": do must be one of log, http, pubsub, custom, results, not "mail"`,
 		`effect "c": do must be one of log, http, pubsub, custom, results, not ""`,
 	}},
+	{"a header twice", "[{name: a, on: [FAILED], do: http, url: \"https://x\", headerSecrets: " +
+		"{X-A: projects/p/secrets/s, x-a: projects/p/secrets/t}}]", []string{
+		`effect "a": headerSecrets has the header "X-A" twice`,
+	}},
+	{"do is no text", "[{name: a, on: [FAILED], do: [log]}]", []string{`effect "a": do must be a text`}},
 	{"unknown states", "[{name: a, on: [SUCCEDED, STUK, DONE, failed], do: log}]", []string{
 		`effect "a": "SUCCEDED"` + noWord + `; did you mean SUCCEEDED?`,
 		`effect "a": "STUK"` + noWord + `; did you mean STUCK?`,

@@ -195,6 +195,35 @@ func (w *world) done(m ledger.Message) {
 	}
 }
 
+// TestEndpointStaysDisabled: where Gemini does not enable the webhook again, that counts as an error,
+// and the alert stands [R4].
+func TestEndpointStaysDisabled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at, id := w.endpoint(webhooks.DisabledByFailures)
+	at.Reenable, at.ToCheck = true, "look at it"
+	gemini := w.server.Config.Handler
+	w.server.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			http.Error(rw, `{"error":{"message":"no rights"}}`, http.StatusForbidden)
+			return
+		}
+		gemini.ServeHTTP(rw, r)
+	})
+	if got := w.passWith(reconcile.Options{Endpoint: at}); got != (reconcile.Summary{Errors: 1}) {
+		t.Errorf("R4: %+v", got)
+	}
+	for _, line := range w.log.Drain(t) {
+		if line["outcome"] == "webhook-enabled" {
+			t.Errorf("R4: %v", line)
+		}
+		says := fmt.Sprint(line["message"])
+		if line["event"] == "alert" && !strings.HasSuffix(says, "delivered; look at it") {
+			t.Errorf("R4: the alert about %s says %q", id, says)
+		}
+	}
+}
+
 // TestEndpointCannotBeRead: where Gemini does not return the webhook's state, that counts as an
 // error and is no alert.
 func TestEndpointCannotBeRead(t *testing.T) {

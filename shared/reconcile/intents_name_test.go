@@ -80,6 +80,7 @@ func TestNameThatIsNeverFound(t *testing.T) {
 	w := newWorld(t)
 	w.intend("c-1", ledger.Intention{Collection: operation.Operations})
 	w.keep("c-1", named(w, "models/veo/operations/unknown"))
+	ended := 0
 	for range 80 * 12 {
 		w.clock.Advance(interval)
 		w.passWith(reconcile.Options{})
@@ -89,6 +90,14 @@ func TestNameThatIsNeverFound(t *testing.T) {
 			}
 			w.says("unbound", "intents/c-1", "models/veo/operations/unknown", "does not know")
 		}
+		for _, line := range w.logged() {
+			if line["outcome"] == "search-ended" && line["correlation"] == "c-1" {
+				ended++
+			}
+		}
+	}
+	if ended != 1 {
+		t.Errorf("G6: the log says %d times that the search has ended", ended)
 	}
 	asked := w.lookups()["models/veo/operations/unknown"]
 	if intent := w.intent("c-1"); asked < 70 || asked > 140 || intent.State != ledger.IntentAbandoned ||

@@ -94,3 +94,33 @@ func TestListingTurn(t *testing.T) {
 		})
 	}
 }
+
+// TestListingStops: no page is requested where Gemini's pause outlasts the pass, and the end of the
+// pass is the error also where it cut off the last page that may be read [R6].
+func TestListingStops(t *testing.T) {
+	t.Parallel()
+	over := errors.New("the pass is over")
+	for name, c := range map[string]struct {
+		arrange func(l *listing)
+		asked   int
+		want    error
+	}{
+		"R6: paused":    {func(l *listing) { l.pace.note(limited(time.Hour)) }, 0, errNoTime},
+		"R6: last page": {func(l *listing) { l.pages = maxPages - 1 }, 1, over},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				list := &slowList{takes: 20 * time.Second}
+				l := list.listing(t)
+				c.arrange(l)
+				ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Second, over)
+				defer cancel()
+				if _, err := l.all(ctx); list.asked != c.asked || c.want == errNoTime && !errors.Is(err, errNoTime) ||
+					strings.Contains(err.Error(), "more than") {
+					t.Errorf("R6: %d requests, %v; want %d, %v", list.asked, err, c.asked, c.want)
+				}
+			})
+		})
+	}
+}

@@ -145,8 +145,10 @@ func TestPaceCancelled(t *testing.T) {
 		if err := p.wait(ctx); !errors.Is(err, gone) || time.Since(began) != time.Second {
 			t.Errorf("R6: %v after %v", err, time.Since(began))
 		}
-		if err := p.wait(ctx); !errors.Is(err, gone) {
-			t.Errorf("R6: %v", err)
+		for about, p := range map[string]*pacer{"a pause": p, "no pause": newPacer()} {
+			if err := p.wait(ctx); !errors.Is(err, gone) {
+				t.Errorf("R6: %s: %v", about, err)
+			}
 		}
 	})
 }

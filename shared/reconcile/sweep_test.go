@@ -111,6 +111,11 @@ func TestGeminiHangs(t *testing.T) {
 	if len(swept) != 1 {
 		t.Errorf("the sweep waited for Gemini: %v", swept)
 	}
+	for _, line := range w.logged() {
+		if line["outcome"] == "unknown" {
+			t.Errorf("R6: the end of the pass is logged as an inconclusive look-up: %v", line)
+		}
+	}
 	w.inFront(nil)
 	rest := 19 - atOnce // no pass has claimed them: they are still due
 	w.pass(reconcile.Summary{Due: rest, Checked: rest, Running: rest})

@@ -50,13 +50,12 @@ func refusal(status int) bool {
 	return status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != clientClosedRequest
 }
 
-// statusOf returns the HTTP status in an error of the SDK; 0 for any other error. The two halves of
-// the SDK have their own errors, and that of interactions has several.
+// statusOf returns the HTTP status in an error of the SDK that may be a refusal; 0 for any other error.
+// The two halves of the SDK have their own errors, and that of interactions has several.
 func statusOf(err error) int {
 	var (
 		classic genai.APIError // by value: the SDK returns no pointer
 		client  *apierrors.CreateInteractionClientError
-		server  *apierrors.CreateInteractionServerError
 		invalid *apierrors.ResponseValidationError
 		other   *apierrors.APIError
 	)
@@ -66,8 +65,6 @@ func statusOf(err error) int {
 		return classic.Code
 	case errors.As(err, &client):
 		response = client.HTTPMeta.Response
-	case errors.As(err, &server):
-		response = server.HTTPMeta.Response
 	case errors.As(err, &invalid):
 		return invalid.StatusCode
 	case errors.As(err, &other):

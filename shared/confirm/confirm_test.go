@@ -1,0 +1,174 @@
+package confirm_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opledger/opledger/shared/confirm"
+	"github.com/opledger/opledger/shared/gemini/lookup"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+var errStore = errors.New("the store is down")
+
+// issued is a name as Gemini issues them: under the id of another operation it is not that one.
+const issued operation.Key = "batches/03e2hck8te3656ezvcti3zjg6vtvlrxhg4et"
+
+// A store counts reads, and fails those and the commits about a collection.
+type store struct {
+	ledger.Store
+	reads          int
+	getFails       bool
+	commitsFailing string // a collection
+}
+
+func (s *store) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
+	s.reads++
+	if s.getFails {
+		return ledger.Snapshot{}, errStore
+	}
+	return s.Store.Get(ctx, paths...)
+}
+
+func (s *store) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
+	if s.commitsFailing != "" && strings.HasPrefix(string(writes[0].Path), s.commitsFailing) {
+		return nil, errStore
+	}
+	return s.Store.Commit(ctx, writes...)
+}
+
+// hints returns a confirmer over a real ledger, at a Gemini that knows no operation.
+func hints(t *testing.T) (*store, *ledger.Ledger, *confirm.Confirmer) {
+	t.Helper()
+	now := func() time.Time { return time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC) }
+	real, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gemini := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"error":{"code":404,"message":"not found"}}`, http.StatusNotFound)
+	}))
+	t.Cleanup(func() {
+		gemini.Close()
+		if err := real.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	client, err := lookup.NewClient(lookup.Options{APIKey: "key", BaseURL: gemini.URL, HTTP: gemini.Client()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &store{Store: real}
+	l, err := ledger.New(s, ledger.DefaultSettings(), ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, l, confirm.New(confirm.Options{
+		Ledger: l, Now: now, Gemini: func(context.Context) (*lookup.Client, error) { return client, nil },
+	})
+}
+
+// hint is an unverified delivery about a batch, with a correlation id.
+func hint(name operation.Key, correlation, vouched string) confirm.Hint {
+	return confirm.Hint{Vouched: vouched, Event: operation.Event{
+		Name:       operation.Name{Key: name, Resource: string(name)},
+		DeliveryID: "m-1", Source: operation.Webhook, State: operation.Succeeded, CorrelationID: correlation,
+	}}
+}
+
+// TestHintThatFails: where the ledger cannot be read or written the error is the store's, so that the
+// delivery is redelivered [W4, M7].
+func TestHintThatFails(t *testing.T) {
+	t.Parallel()
+	for about, c := range map[string]struct {
+		arrange func(s *store, l *ledger.Ledger) error
+		hint    confirm.Hint
+	}{
+		"the operation is not read": {func(s *store, _ *ledger.Ledger) error {
+			s.getFails = true
+			return nil
+		}, hint(issued, "", "")},
+		"the name is not kept": {func(s *store, l *ledger.Ledger) error {
+			_, err := l.Intend(t.Context(), ledger.Intention{CorrelationID: "c-1"})
+			s.commitsFailing = "intents/"
+			return err
+		}, hint(issued, "c-1", "c-1")},
+		"the other operation is not made due": {func(s *store, l *ledger.Ledger) error {
+			err := dispute(t, l)
+			s.commitsFailing = "operations/"
+			return err
+		}, hint(issued, "c-1", "")},
+	} {
+		t.Run("W4: "+about, func(t *testing.T) {
+			t.Parallel()
+			s, l, c2 := hints(t)
+			if err := c.arrange(s, l); err != nil {
+				t.Fatal(err)
+			}
+			if receipt, err := c2.Confirm(t.Context(), c.hint); !errors.Is(err, errStore) {
+				t.Errorf("W4: %+v, %v", receipt, err)
+			}
+		})
+	}
+}
+
+// dispute registers an operation with the correlation id c-1.
+func dispute(t *testing.T, l *ledger.Ledger) error {
+	t.Helper()
+	if _, err := l.Intend(t.Context(), ledger.Intention{CorrelationID: "c-1"}); err != nil {
+		return err
+	}
+	_, err := l.Register(t.Context(), ledger.Registration{
+		Name: operation.Name{Key: "batches/a", Resource: "batches/a"}, CorrelationID: "c-1",
+	})
+	return err
+}
+
+// TestHintOfAnother: a hint with the id of another operation makes that one due. One that has expired
+// meanwhile is no error, and without such an id nothing more is read [M7].
+func TestHintOfAnother(t *testing.T) {
+	t.Parallel()
+	s, l, c := hints(t)
+	if err := dispute(t, l); err != nil {
+		t.Fatal(err)
+	}
+	path := ledger.OperationPath("batches/a")
+	snapshot, err := s.Store.Get(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Store.Commit(t.Context(), ledger.Write{Path: path, Token: snapshot.Documents[0].Token}); err != nil {
+		t.Fatal(err) // it has expired
+	}
+	for name, want := range map[operation.Key]struct {
+		correlation string
+		reads       int
+	}{issued: {"c-1", 2}, "batches/c": {"", 1}} {
+		s.reads = 0
+		receipt, err := c.Confirm(t.Context(), hint(name, want.correlation, ""))
+		if err != nil || receipt.Outcome != confirm.Ignored || s.reads != want.reads {
+			t.Errorf("M7: %s: %+v, %v, after %d reads, want %d", name, receipt, err, s.reads, want.reads)
+		}
+	}
+}
+
+// TestUnconfirmedError: the error says whether Gemini was asked.
+func TestUnconfirmedError(t *testing.T) {
+	t.Parallel()
+	e := &confirm.UnconfirmedError{Operation: "batches/a", Reason: confirm.Busy}
+	if got, want := e.Error(), "what the delivery says of batches/a is not confirmed yet (busy)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	e.Reason, e.Err = "timeout", errStore
+	if got, want := e.Error(), "Gemini could not confirm what the delivery says of batches/a (timeout)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

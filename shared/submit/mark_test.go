@@ -1,0 +1,33 @@
+package submit
+
+import (
+	"net/http"
+	"testing"
+
+	"google.golang.org/genai"
+	"google.golang.org/genai/interactions/models/apierrors"
+)
+
+// TestOnce: what the caller set for the request stays, and the SDK sends it once.
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	own := &genai.HTTPOptions{BaseURL: "https://proxy", Headers: http.Header{"X-Team": {"reviews"}}}
+	got := once(own)
+	if got.BaseURL != own.BaseURL || got.Headers.Get("X-Team") != "reviews" || *got.RetryOptions.Attempts != 1 ||
+		own.RetryOptions != nil {
+		t.Errorf("%+v, of %+v", got, own)
+	}
+	if got := once(nil); *got.RetryOptions.Attempts != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestRefusedByStatus: an error of the SDK that has only a status is judged by it.
+func TestRefusedByStatus(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]bool{http.StatusForbidden: true, http.StatusBadGateway: false} {
+		if got := refused(&apierrors.APIError{StatusCode: status}); got != want {
+			t.Errorf("%d is refused: %v", status, got)
+		}
+	}
+}
