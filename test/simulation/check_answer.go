@@ -27,7 +27,7 @@ func (c *checker) within(a *actor, what string, most cost) {
 // registered checks what a submitter is told of its registration.
 func (c *checker) registered(a *actor, r ledger.Registered) {
 	c.keeps(r.Record.Key)
-	if r.Withheld > 0 || c.expired[ledger.OperationPath(r.Record.Key)] { // it looked for effects of before
+	if r.Withheld > 0 || c.hadExpired(r.Record.Key) { // it looked for effects of before
 		return
 	}
 	most := costOfRegister
@@ -37,19 +37,29 @@ func (c *checker) registered(a *actor, r ledger.Registered) {
 
 // keeps checks that an operation whose registration was answered is registered.
 func (c *checker) keeps(key operation.Key) {
-	path := ledger.OperationPath(key)
-	rec, _ := dataOf[operation.Record](c.w.store.documents[path])
-	c.must(rec.Registered || c.expired[path], "the registration of %s was answered, and is not stored [L2]", key)
+	c.w.store.mu.RLock()
+	rec, _ := dataOf[operation.Record](c.w.store.documents[ledger.OperationPath(key)])
+	c.w.store.mu.RUnlock()
+	c.must(rec.Registered || c.hadExpired(key), "the registration of %s was answered, and is not stored [L2]", key)
 }
 
 // keepsDelivery checks that a delivery which was answered is stored.
 func (c *checker) keepsDelivery(key operation.Key, id string) {
+	c.w.store.mu.RLock()
+	kept := false
 	for path, d := range c.w.store.documents {
-		if seen, ok := d.data.(ledger.Delivery); ok && seen.ID == id && path.Parent() == ledger.OperationPath(key) {
-			return
-		}
+		seen, ok := d.data.(ledger.Delivery)
+		kept = kept || ok && seen.ID == id && path.Parent() == ledger.OperationPath(key)
 	}
-	c.must(c.expired[ledger.OperationPath(key)], "delivery %s of %s was answered, and is not stored [W3]", id, key)
+	c.w.store.mu.RUnlock()
+	c.must(kept || c.hadExpired(key), "delivery %s of %s was answered, and is not stored [W3]", id, key)
+}
+
+// hadExpired reports whether a record of the operation has expired.
+func (c *checker) hadExpired(key operation.Key) bool {
+	c.w.store.mu.RLock()
+	defer c.w.store.mu.RUnlock()
+	return c.expired[ledger.OperationPath(key)]
 }
 
 // ingested checks what became of a delivery.
@@ -64,7 +74,7 @@ func (c *checker) ingested(a *actor, e operation.Event, r ledger.Receipt) {
 	}
 	switch {
 	case !r.Registered || r.Bound || r.Correlated || r.Disputed != "":
-	case c.expired[ledger.OperationPath(r.Key)]: // it looked for effects of before
+	case c.hadExpired(r.Key): // it looked for effects of before
 	case r.Outcome == ledger.Duplicate:
 		c.within(a, "a duplicate", costOfDuplicate)
 	case r.Outcome == ledger.Dropped:

@@ -10,7 +10,6 @@ import (
 // expires checks a document that the store deletes: nothing waits for it, and nothing is DEAD [L3].
 func (c *checker) expires(s *store, d *document) {
 	c.must(!d.waits() && d.times.DueAt.IsZero(), "%s expires, and is open [L3]", d.path)
-	c.expired[d.path] = true
 	switch data := d.data.(type) {
 	case operation.Record:
 		c.w.gate.met[metRecordExpired]++

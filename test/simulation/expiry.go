@@ -120,5 +120,8 @@ func (s *store) expire(path ledger.Path) {
 		return
 	}
 	s.check.expires(s, d)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	delete(s.documents, path)
+	s.check.expired[path] = true
 }

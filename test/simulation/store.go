@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
@@ -19,7 +20,10 @@ import (
 // that is created again never has an old token; a write that changes nothing keeps the token. All of
 // it happens in the steps of the gate.
 type store struct {
-	skew      time.Duration // of its clock
+	skew time.Duration // of its clock
+	// mu guards documents, and what has expired, while a step writes them: a process that was not
+	// answered, but waited long enough, may check them meanwhile. Steps read them without it.
+	mu        sync.RWMutex
 	documents map[ledger.Path]*document
 	commits   int64
 	flaw      Flaw
@@ -104,7 +108,7 @@ func (s *store) commit(c *cost, by string, writes []ledger.Write) ([]ledger.Toke
 			continue
 		}
 		if w.Data == nil {
-			delete(s.documents, w.Path)
+			s.set(w.Path, nil)
 			continue
 		}
 		d, err := encode(w)
@@ -115,9 +119,21 @@ func (s *store) commit(c *cost, by string, writes []ledger.Write) ([]ledger.Toke
 		if before := s.documents[w.Path]; before != nil && string(before.body) == string(d.body) {
 			d.token = before.token
 		}
-		s.documents[w.Path], tokens[i] = d, d.token
+		s.set(w.Path, d)
+		tokens[i] = d.token
 	}
 	return tokens, nil
+}
+
+// set stores a version of a document; nil deletes it.
+func (s *store) set(path ledger.Path, d *document) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d == nil {
+		delete(s.documents, path)
+		return
+	}
+	s.documents[path] = d
 }
 
 func (d *document) version() ledger.Token {
