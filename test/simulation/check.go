@@ -172,13 +172,15 @@ func (c *checker) effect(path ledger.Path, was, is ledger.Effect) {
 	}
 }
 
-// holder checks that only the request which was granted a claim extends or ends it.
+// holder checks that only the request which was granted a claim extends or ends it. Past its lease
+// another may give the effect up.
 func (c *checker) holder(path ledger.Path, by string, was, is ledger.Effect) {
+	givenUp := is.State == ledger.EffectDead && !c.w.store.now().Before(was.ClaimableAt)
 	switch {
 	case is.State == ledger.EffectClaimed && is.Owner != was.Owner:
 		c.holders[path] = by
 	case was.State == ledger.EffectClaimed && is.Fence == was.Fence && by != c.holders[path] &&
-		!is.ClaimableAt.Equal(was.ClaimableAt):
+		!is.ClaimableAt.Equal(was.ClaimableAt) && !givenUp:
 		c.violated("%s, which %s holds, is ended or extended by %s [S6]", path, c.holders[path], by)
 	}
 }

@@ -100,8 +100,9 @@ func (w *World) comeAgain(intents bool) {
 			w.at(w.later(), func() { w.submit(o) })
 		}
 	}
-	for range 2 {
-		w.at(w.later(), w.pass)
+	// A pass reads of Gemini's list the last days alone, so that without passes an operation is missed.
+	for after := time.Duration(0); after < ageing; after += 12 * time.Hour {
+		w.at(after+11*time.Second, w.pass)
 	}
 }
 
