@@ -210,8 +210,10 @@ func TestAsSDK(t *testing.T) {
 		}
 		w.instead(nil)
 	}
-	if _, err := w.client.Rotate(ctx, id, false); err != nil {
-		t.Fatal(err)
+	for _, now := range []bool{true, false} { // whatever was rotated before, two secrets are left
+		if _, err := w.client.Rotate(ctx, id, now); err != nil {
+			t.Fatal(err)
+		}
 	}
 	theirs, err := w.sdk.Webhooks.Get(ctx, operations.GetWebhookRequest{ID: id})
 	if err != nil {
