@@ -169,6 +169,8 @@ func leaseLost(ctx context.Context) error {
 func (r *itemRun) ending(ctx context.Context, w window, err error) error {
 	waiting := r.at.Waiting.Count() + r.at.Returned
 	switch {
+	case noResult(err): // also where the time is over: a later attempt would find none either
+		return unfetched(err)
 	case errors.Is(err, errContinue), err != nil && w.over():
 		if r.advanced {
 			return errContinue
