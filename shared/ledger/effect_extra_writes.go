@@ -19,18 +19,22 @@ func replaces(w Write) bool { return w.Token == Replace }
 // versioned returns extra writes with the current versions of the documents that they replace. It
 // is called where one of them replaces, or after a commit with them lost a race, perhaps because of
 // one of them. ErrExists: one can never be written. ErrContention: the version that one requires is
-// outdated, so that the caller must read again. Both name the document.
-func (l *Ledger) versioned(ctx context.Context, extra []Write) ([]Write, error) {
-	paths := make([]Path, len(extra))
-	for i, w := range extra {
-		paths[i] = w.Path
+// outdated, so that the caller must read again. Both name the document. ErrConflict: the effect has
+// changed since it was read, so that the documents may be those of its next holder.
+func (l *Ledger) versioned(ctx context.Context, effect Document, extra []Write) ([]Write, error) {
+	paths := []Path{effect.Path}
+	for _, w := range extra {
+		paths = append(paths, w.Path)
 	}
 	snapshot, err := l.store.Get(ctx, paths...)
 	if err != nil {
 		return nil, err
 	}
+	if snapshot.Documents[0].Token != effect.Token {
+		return nil, ErrConflict
+	}
 	extra = slices.Clone(extra)
-	for i, doc := range snapshot.Documents {
+	for i, doc := range snapshot.Documents[1:] {
 		switch w := &extra[i]; {
 		case replaces(*w):
 			w.Token = doc.Token

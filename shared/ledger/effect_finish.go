@@ -50,7 +50,7 @@ func (l *Ledger) ending(
 		writes := extra
 		if tries++; len(extra) > 0 && (tries > 1 || slices.ContainsFunc(extra, replaces)) {
 			var err error
-			if writes, err = l.versioned(ctx, extra); err != nil {
+			if writes, err = l.versioned(ctx, docs[0], extra); err != nil {
 				return err
 			}
 		}

@@ -90,7 +90,7 @@ func (l *Ledger) RecordItems(
 			return err
 		}
 		if tries++; tries > 1 { // perhaps because of an extra write
-			if c.extra, err = l.versioned(ctx, c.extra); err != nil {
+			if c.extra, err = l.versioned(ctx, docs[0], c.extra); err != nil {
 				return err
 			}
 		}

@@ -2,8 +2,10 @@ package ledgertest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -229,6 +231,18 @@ var effectClaim = []ledgerTest{
 		}
 		equal(w, "the extra write", read[note](w, pathC).Text, "new")
 	}},
+	{"what another worker wrote meanwhile is a lost lease, and no document that exists [S6]", func(w *world) {
+		w.succeed()
+		lease, extra := w.granted(publish), ledger.Write{Path: pathC, Data: note{Text: "once"}}
+		overtaken := &overtaken{Store: Inject(w.store, Abort), at: pathC, by: func() {
+			w.store.Advance(w.settings.ClaimTTL + time.Second)
+			w.finish(w.granted(publish), extra)
+		}}
+		if err := w.over(overtaken).Finish(w.ctx, lease, extra); !errors.Is(err, ledger.ErrLeaseLost) {
+			w.Errorf("Finish: %v, want ErrLeaseLost", err)
+		}
+		equal(w, "the effect", w.effect(publish).State, ledger.EffectDone)
+	}},
 	{"the text of an error is cut to what can be stored", func(w *world) {
 		w.succeed()
 		for _, cause := range []string{strings.Repeat("é", 3000), "\xff\xfe not text", strings.Repeat("x", 1999) + "é", ""} {
@@ -243,6 +257,21 @@ var effectClaim = []ledgerTest{
 			w.store.Advance(failure.Wait)
 		}
 	}},
+}
+
+// overtaken lets another caller act before the first read of a document.
+type overtaken struct {
+	ledger.Store
+	at ledger.Path
+	by func()
+}
+
+func (s *overtaken) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snapshot, error) {
+	if act := s.by; act != nil && slices.Contains(paths, s.at) {
+		s.by = nil
+		act()
+	}
+	return s.Store.Get(ctx, paths...)
 }
 
 // deadForGood checks that the effect "publish" is dead, that the record says so, and that neither
