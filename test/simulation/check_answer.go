@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"strings"
+
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
@@ -46,7 +48,10 @@ func (c *checker) keeps(key operation.Key) {
 // keepsDelivery checks that a delivery which was answered is stored.
 func (c *checker) keepsDelivery(key operation.Key, id string) {
 	c.w.store.mu.RLock()
-	kept := false
+	kept := false // or expired since it was read
+	for path := range c.expired {
+		kept = kept || strings.HasPrefix(string(path), string(ledger.OperationPath(key))+"/"+ledger.DeliveriesCollection+"/")
+	}
 	for path, d := range c.w.store.documents {
 		seen, ok := d.data.(ledger.Delivery)
 		kept = kept || ok && seen.ID == id && path.Parent() == ledger.OperationPath(key)
