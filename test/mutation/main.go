@@ -135,7 +135,12 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 		return hunted
 	}
 	t.mutants = slices.DeleteFunc(t.mutants, func(m mutant) bool { return m.id > 0 && !o.tries(m) })
-	return report(out, o.packages, t, h.killed, reasons)
+	err = report(out, o.packages, t, h.killed, reasons)
+	if o.quick && errors.Is(err, errSurvivors) {
+		err = fmt.Errorf("%w; a guard or the test in its table has changed, and this tries every test:\n\t"+
+			"go run ./test/mutation -write %s", err, strings.Join(o.packages, " "))
+	}
+	return err
 }
 
 // tries reports whether a mutant is one of those that are asked for.

@@ -65,6 +65,32 @@ func TestHunt(t *testing.T) {
 	}
 }
 
+// TestQuick: a mutant survives if the test in its table no longer fails, though another would, and
+// if no table has it. One with a reason is not tried.
+func TestQuick(t *testing.T) {
+	t.Parallel()
+	tree := &tree{root: root(t), scratch: t.TempDir()}
+	if err := tree.mutate(t.Context(), []string{guarded}); err != nil {
+		t.Fatal(err)
+	}
+	key := func(rest string) string { return guarded + "\t" + rest }
+	proved, weakened := key("Divide\tb == 0\tnever"), key("Divide\ta > 1000\tnever")
+	reasoned := key("Late\tinAConstant of closed && inAConstant\twithout")
+	last := map[string]string{
+		proved: guarded + " TestDivide/zero", weakened: guarded + " TestLate", reasoned: guarded + " TestDivide/zero",
+	}
+	h := &hunt{mutants: tree.mutants, killed: map[int]string{}, turn: make(chan struct{}, 2)}
+	o := options{tests: []string{guarded}, quick: true, last: last}
+	if err := o.hunt(t.Context(), h, tree, map[string]string{reasoned: "It is a constant."}); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range tree.mutants[1:] {
+		if killed := h.killed[m.id] != ""; killed != (m.key() == proved) {
+			t.Errorf("%q is killed by %q", m.key(), h.killed[m.id])
+		}
+	}
+}
+
 // mutants are the keys of the mutants of the source as it is.
 func mutants(t *testing.T) (there map[string]bool) {
 	t.Helper()
