@@ -4,15 +4,16 @@ import (
 	"context"
 	"crypto"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
+	"crypto/sha3"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"maps"
+	"math/big"
 	"net/http"
 	"strconv"
 	"strings"
@@ -42,17 +43,39 @@ const (
 
 var start = time.Unix(1700000000, 0)
 
-// Keys take long to make, so all tests share them.
+// Searching a key's primes takes long, so each is written as the distance from the number that its
+// text stands for.
 var (
-	publishedKey = sync.OnceValue(func() *rsa.PrivateKey { return newKey(2048) })
-	forgersKey   = sync.OnceValue(func() *rsa.PrivateKey { return newKey(2048) })
-	smallKey     = sync.OnceValue(func() *rsa.PrivateKey { return newKey(1024) })
+	publishedKey = key(2048, prime{"published p", 1944}, prime{"published q", 570})
+	forgersKey   = key(2048, prime{"forger's p", 627}, prime{"forger's q", 198})
+	smallKey     = key(1024, prime{"small p", 371}, prime{"small q", 41})
 )
 
-func newKey(bits int) *rsa.PrivateKey {
-	key, err := rsa.GenerateKey(rand.Reader, bits)
-	if err != nil {
-		panic(err)
+type prime struct {
+	text   string
+	behind int64 // that number
+}
+
+func key(bits int, primes ...prime) func() *rsa.PrivateKey {
+	return sync.OnceValue(func() *rsa.PrivateKey { return newKey(bits, primes) })
+}
+
+func newKey(bits int, primes []prime) *rsa.PrivateKey {
+	key := &rsa.PrivateKey{PublicKey: rsa.PublicKey{N: big.NewInt(1), E: 65537}}
+	one, totient := big.NewInt(1), big.NewInt(1)
+	for _, p := range primes {
+		digits := sha3.SumSHAKE256([]byte(p.text), bits/8/len(primes))
+		digits[0] |= 0b1100_0000 // so that the product has all bits
+		found := new(big.Int).SetBytes(digits)
+		found.Add(found, big.NewInt(p.behind))
+		key.Primes = append(key.Primes, found)
+		key.N.Mul(key.N, found)
+		totient.Mul(totient, new(big.Int).Sub(found, one))
+	}
+	key.D = new(big.Int).ModInverse(big.NewInt(int64(key.E)), totient)
+	key.Precompute()
+	if err := key.Validate(); err != nil || key.N.BitLen() != bits {
+		panic(fmt.Sprintf("%v is no key of %d bits: %v", primes, bits, err))
 	}
 	return key
 }
