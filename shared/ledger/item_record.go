@@ -119,14 +119,17 @@ func (l *Ledger) UpdateProgress(ctx context.Context, lease Lease, at ItemProgres
 		if !effect.heldBy(lease) {
 			return ErrLeaseLost
 		}
+		rec, err := readRecord(docs[1])
+		if err != nil {
+			return err
+		}
 		known := effect.progress()
 		changed := known.Total != at.Total || known.Length != at.Length
 		known.Total, known.Length = at.Total, at.Length
 		effect.Progress = &known
-		rec, err := readRecord(docs[1])
 		writes := l.tell(docs[1], rec, effect, now, 0)
-		if err != nil || !changed && len(writes) == 0 {
-			return err
+		if !changed && len(writes) == 0 {
+			return nil
 		}
 		return l.commit(ctx, append(writes, l.writeEffect(docs[0], effect))...)
 	}, OperationPath(lease.Operation))

@@ -50,8 +50,8 @@ func TestAgainAfterALostAnswer(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		submittedAt := w.clock()
-		w.pass(time.Hour)
+		submittedAt := w.clock.Now()
+		w.clock.Advance(time.Hour)
 		creates := w.sim.Stats().Creates
 		got, err := k.submit(w, submit.Job{CorrelationID: "c"})
 		if n := w.sim.Stats().Creates; n != creates {
@@ -81,14 +81,14 @@ func TestAgainWhereNothingWasSubmitted(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, d := range []time.Duration{0, 5*time.Minute - time.Second} {
-			w.pass(d)
+			w.clock.Advance(d)
 			got, err := k.submit(w, job)
 			w.wantError(err, submit.ErrUncertain)
 			if got.CorrelationID != "c" {
 				t.Errorf("%+v", got)
 			}
 		}
-		w.pass(time.Second)
+		w.clock.Advance(time.Second)
 		got, err := k.submit(w, job)
 		if k.collection != operation.Batches {
 			w.wantError(err, submit.ErrUncertain)
@@ -111,7 +111,7 @@ func TestAgainWithoutTheList(t *testing.T) {
 	if _, err := w.ledger.Intend(t.Context(), ledger.Intention{CorrelationID: "c"}); err != nil {
 		t.Fatal(err)
 	}
-	w.pass(time.Hour)
+	w.clock.Advance(time.Hour)
 	w.sim.AnswerNext(geminisim.OpList, "", geminisim.ErrorAnswer(503, "down"))
 	if _, err := k.submit(w, submit.Job{CorrelationID: "c"}); err == nil || !strings.Contains(err.Error(), "503") {
 		t.Error(err)
@@ -189,18 +189,18 @@ func TestAgainAfterARunThatStartedAgain(t *testing.T) {
 	t.Parallel()
 	w, k, job := newWorld(t), kinds[0], submit.Job{CorrelationID: "c"}
 	w.died("c")
-	w.pass(6 * time.Minute)
+	w.clock.Advance(6 * time.Minute)
 	w.sim.AnswerNext(k.create, "", geminisim.LostAnswer())
 	_, err := k.submit(w, job)
 	w.wantError(err, submit.ErrUnanswered)
 
 	w.sim.AnswerNext(geminisim.OpList, "", geminisim.Answer{Body: []byte(`{}`), Times: 2})
 	for _, d := range []time.Duration{time.Second, 4 * time.Minute} {
-		w.pass(d)
+		w.clock.Advance(d)
 		_, err = k.submit(w, job)
 		w.wantError(err, submit.ErrUncertain)
 	}
-	w.pass(time.Minute)
+	w.clock.Advance(time.Minute)
 	got, err := k.submit(w, job)
 	if err != nil || !got.Known {
 		t.Errorf("%+v, %v", got, err)
@@ -215,7 +215,7 @@ func TestAgainWhileAnotherRunIs(t *testing.T) {
 	t.Parallel()
 	w, k, job := newWorld(t), kinds[0], submit.Job{CorrelationID: "c"}
 	w.died("c")
-	w.pass(6 * time.Minute)
+	w.clock.Advance(6 * time.Minute)
 	slow := w.submitter
 	w.registrar.beforeRenew = func() { // the slow run has seen the list
 		w.registrar.beforeRenew = nil
@@ -239,12 +239,12 @@ func TestAgainAfterItWasGivenUp(t *testing.T) {
 	t.Parallel()
 	w, k, job := newWorld(t), kinds[0], submit.Job{CorrelationID: "c"}
 	w.died("c")
-	w.pass(ledger.DefaultSettings().StuckAfter + time.Hour)
-	page, err := w.ledger.DueIntents(t.Context(), w.clock(), ledger.Cursor{}, 10)
+	w.clock.Advance(ledger.DefaultSettings().StuckAfter + time.Hour)
+	page, err := w.ledger.DueIntents(t.Context(), w.clock.Now(), ledger.Cursor{}, 10)
 	if err != nil || len(page.Items) != 1 {
 		t.Fatalf("%+v, %v", page, err)
 	}
-	if err := w.ledger.AbandonIntent(t.Context(), page.Items[0], w.clock()); err != nil {
+	if err := w.ledger.AbandonIntent(t.Context(), page.Items[0], w.clock.Now()); err != nil {
 		t.Fatal(err)
 	}
 	w.wantIntent("")
@@ -263,7 +263,7 @@ func TestAgainAfterItWasGivenUp(t *testing.T) {
 
 	// What is refused on the way leaves nothing either.
 	w.died("d")
-	w.pass(6 * time.Minute)
+	w.clock.Advance(6 * time.Minute)
 	w.sim.AnswerNext(k.create, "", geminisim.ErrorAnswer(http.StatusForbidden, "no"))
 	_, err = k.submit(w, submit.Job{CorrelationID: "d"})
 	w.wantError(err, submit.ErrRefused)

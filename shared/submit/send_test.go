@@ -230,7 +230,7 @@ func TestUnregistered(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := w.ledger.Ingest(t.Context(), operation.Event{
-			Name: name, DeliveryID: "msg_1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: w.clock(),
+			Name: name, DeliveryID: "msg_1", Source: operation.Webhook, State: operation.Succeeded, UpdateTime: w.clock.Now(),
 			CorrelationID: "c",
 		}); err != nil {
 			t.Fatal(err)

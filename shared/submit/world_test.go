@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +21,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/submit"
+	"github.com/opledger/opledger/test/harness"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -38,18 +38,16 @@ type world struct {
 	ledger    *ledger.Ledger
 	registrar *registrar
 	submitter *submit.Submitter
-
-	mu  sync.Mutex
-	now time.Time
+	clock     *harness.Clock
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, now: time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)}
-	w.sim = geminisim.New(geminisim.Config{Seed: 1, Now: w.clock})
+	w := &world{t: t, clock: harness.NewClock(time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC))}
+	w.sim = geminisim.New(geminisim.Config{Seed: 1, Now: w.clock.Now})
 	server := httptest.NewServer(w.sim.Handler())
 	w.url, w.http = server.URL, &http.Client{Transport: &http.Transport{}}
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), w.clock)
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), w.clock.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,19 +85,6 @@ func (w *world) submitterAt(url string) *submit.Submitter {
 		w.t.Fatal(err)
 	}
 	return submit.New(submit.Options{Ledger: w.registrar, Gemini: client, Lookup: lists})
-}
-
-func (w *world) clock() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.now
-}
-
-// pass lets time pass.
-func (w *world) pass(d time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.now = w.now.Add(d)
 }
 
 // A registrar is the ledger, with failures.
