@@ -146,8 +146,12 @@ func (c connection) Get(ctx context.Context, paths ...ledger.Path) (ledger.Snaps
 
 // Commit writes all or nothing.
 func (c connection) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.Token, error) {
+	writes, err := sent(writes)
+	if err != nil {
+		return nil, err
+	}
 	var tokens []ledger.Token
-	err := c.send(ctx, &call{
+	err = c.send(ctx, &call{
 		label: func() string { return c.name + ": commit " + written(writes) }, fates: commitFates,
 		unavailable: errUnavailable,
 		do:          func() (err error) { tokens, err = c.w.store.commit(&c.cost, c.name, writes); return err },

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -141,6 +142,27 @@ func (d *document) version() ledger.Token {
 		return ""
 	}
 	return d.token
+}
+
+// sent returns writes as they leave a process: a commit that arrives late holds what its data held
+// then, whatever the process does with them meanwhile.
+func sent(writes []ledger.Write) ([]ledger.Write, error) {
+	writes = slices.Clone(writes)
+	for i, w := range writes {
+		if w.Data == nil {
+			continue
+		}
+		body, err := json.Marshal(w.Data)
+		if err != nil {
+			return nil, fmt.Errorf("simulated: encoding %s: %w: %w", w.Path, ledger.ErrInvalid, err)
+		}
+		data := reflect.New(reflect.TypeOf(w.Data))
+		if err := json.Unmarshal(body, data.Interface()); err != nil {
+			return nil, fmt.Errorf("simulated: reading %s: %w: %w", w.Path, ledger.ErrInvalid, err)
+		}
+		writes[i].Data = data.Elem().Interface()
+	}
+	return writes, nil
 }
 
 func encode(w ledger.Write) (*document, error) {
