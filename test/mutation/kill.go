@@ -87,7 +87,8 @@ func (h *hunt) again(ctx context.Context, b *binary, ids []int, last map[string]
 	})
 }
 
-// all runs for each mutant the tests that reach it, until one fails.
+// all runs for each mutant the tests that reach it, until one fails: the few that are likely to for
+// every mutant first, so that a run that is interrupted has found most.
 func (h *hunt) all(ctx context.Context, ids []int, units []*unit) error {
 	reach := map[int][]*unit{}
 	for _, u := range units {
@@ -95,15 +96,25 @@ func (h *hunt) all(ctx context.Context, ids []int, units []*unit) error {
 			reach[id] = append(reach[id], u)
 		}
 	}
-	return h.each(ids, "every test that reaches it", func(id int) (string, error) {
-		for _, g := range groups(h.mutants[id].Package, reach[id]) {
-			killer, err := h.killer(ctx, id, g)
-			if killer != "" || err != nil {
-				return killer, err
+	likely := func(all []group) []group { return all[:min(alone, len(all))] }
+	rest := func(all []group) []group { return all[min(alone, len(all)):] }
+	for _, round := range []struct {
+		what string
+		of   func([]group) []group
+	}{{"the likely tests", likely}, {"the other tests that reach it", rest}} {
+		if err := h.each(h.alive(ids), round.what, func(id int) (string, error) {
+			for _, g := range round.of(groups(h.mutants[id].Package, reach[id])) {
+				killer, err := h.killer(ctx, id, g)
+				if killer != "" || err != nil {
+					return killer, err
+				}
 			}
+			return "", nil
+		}); err != nil {
+			return err
 		}
-		return "", nil
-	})
+	}
+	return nil
 }
 
 // killer returns the test of a group that fails under a mutant, by itself and again: one that fails
@@ -166,11 +177,13 @@ func (g group) pattern() string {
 	return beside
 }
 
+// alone is how many of the tests that reach a mutant run by themselves.
+const alone = 6
+
 // groups orders the tests that reach a mutant: those of its own package first, the quick before the
 // slow, and of these the ones that reach least, since they are about it. The first few run alone,
 // the rest with what is beside them.
 func groups(pkg string, units []*unit) (all []group) {
-	const alone = 6
 	rank := func(u *unit) int {
 		rank := 0
 		switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -42,10 +43,29 @@ func openUnderVariable(t *testing.T, addr string) error {
 
 func TestOpenHonoursTheEmulatorsVariable(t *testing.T) {
 	addr := harness.Firestore(t)
-	for _, given := range []string{addr, "http://" + addr} {
+	for _, given := range []string{addr, "http://" + addr, "dns:///" + addr} {
 		if err := openUnderVariable(t, given); err != nil {
 			t.Errorf("%s: %v", given, err)
 		}
+	}
+}
+
+// TestOpenErrors: an address that is none is named with its variable, and what is closed says so.
+func TestOpenErrors(t *testing.T) {
+	t.Setenv("FIRESTORE_EMULATOR_HOST", "%zz")
+	store, err := firestore.Open(t.Context(), harness.ProjectID(t), "")
+	if err == nil || !strings.Contains(err.Error(), "emulator at FIRESTORE_EMULATOR_HOST=%zz") {
+		t.Errorf("Open: %v, %v, want an error with the variable", store, err)
+	}
+	theClientsOwn = goleak.IgnoreCurrent()
+}
+
+func TestCloseTwice(t *testing.T) {
+	t.Parallel()
+	store := open(t)
+	first, second := store.Close(), store.Close()
+	if first != nil || second == nil {
+		t.Errorf("closed: %v, then %v, want an error from the second alone", first, second)
 	}
 }
 

@@ -15,10 +15,6 @@ import (
 // classify wraps an error of a read in the ledger's error for it.
 func classify(ctx context.Context, doing string, err error) error {
 	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, ledger.ErrInvalid):
-		return fmt.Errorf("%s: %w", doing, err)
 	case ctx.Err() != nil: // the caller's context ended: Firestore's error adds nothing
 		return fmt.Errorf("%s: %w", doing, ctx.Err())
 	case errors.Is(err, context.DeadlineExceeded): // of this store or the client, not the caller's
@@ -51,7 +47,7 @@ func classifyCommit(ctx context.Context, err error, sent int) error {
 			return fmt.Errorf("%s: %w: %w", doing, ledger.ErrUnavailable, err)
 		}
 	}
-	if err != nil && sent == 0 && unencodable(err) {
+	if sent == 0 && unencodable(err) {
 		return fmt.Errorf("%s: %w: %w", doing, ledger.ErrInvalid, err)
 	}
 	return classify(ctx, doing, err)

@@ -98,10 +98,12 @@ func TestNothingIsNull(t *testing.T) {
 		Ignored string             `firestore:"-"`
 		Named   map[string]fault   `firestore:"named"`
 		Plain   operation.Metadata // no tag: its own name
+		None    []string           `firestore:"none"` // empty, and stored so
+		hidden  int                // not exported
 	}
 	content := document{
 		Empty: []string{}, Nested: operation.Result{Inline: true}, Ignored: "x",
-		Named: map[string]fault{"a": abort}, Plain: "{}",
+		Named: map[string]fault{"a": abort}, Plain: "{}", None: []string{}, hidden: 1,
 	}
 	path := ledger.OperationPath("a")
 	commit(t, store, ledger.Write{Path: path, Data: content})
@@ -112,7 +114,8 @@ func TestNothingIsNull(t *testing.T) {
 		}
 		fields := snapshot.Data()
 		delete(fields, "_revision") // the store's own
-		if got, want := slices.Sorted(maps.Keys(fields)), []string{"Plain", "named", "nested"}; !slices.Equal(got, want) {
+		want := []string{"Plain", "named", "nested", "none"}
+		if got := slices.Sorted(maps.Keys(fields)); !slices.Equal(got, want) {
 			t.Errorf("%s: fields %q, want %q", when, got, want)
 		}
 		if got, ok := snapshot.Data()["nested"].(map[string]any); !ok || len(got) != 1 {
@@ -122,7 +125,7 @@ func TestNothingIsNull(t *testing.T) {
 	check("created")
 	full := document{
 		Map: map[string]string{"a": "b"}, Slice: []string{"a"}, Body: []byte("a"), Zero: operation.Result{Inline: true},
-		Plain: "full",
+		Plain: "full", hidden: 2,
 	}
 	commit(t, store, ledger.Write{Path: path, Token: get(t, store, path).Token, Data: full})
 	commit(t, store, ledger.Write{Path: path, Token: get(t, store, path).Token, Data: &content})
@@ -139,6 +142,9 @@ func TestWhatHasNoFormIsInvalid(t *testing.T) {
 		"a function": struct {
 			F func() `firestore:"f"`
 		}{func() {}},
+		"bytes that Firestore would refuse for load": struct {
+			B []byte `firestore:"b"`
+		}{make([]byte, 20<<20)},
 		"a request larger than one may be": struct {
 			S string `firestore:"s"`
 		}{strings.Repeat("x", 20<<20)},
