@@ -1,21 +1,14 @@
 package e2e
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
-	"github.com/opledger/opledger/test/harness"
 )
 
 // The revisions of which programs are built. The first is the source as it is. The next adds a field
@@ -45,115 +38,6 @@ var (
 	raises = append(adds[:len(adds):len(adds)],
 		rewrite{"shared/operation/record.go", `SchemaVersion = 1`, "SchemaVersion = 2"})
 )
-
-// buildRevisions builds a program of each revision.
-var buildRevisions = sync.OnceValues(func() (programs map[string]string, err error) {
-	programs = map[string]string{}
-	for revision, rewrites := range map[string][]rewrite{oldRevision: nil, newRevision: adds, raisedRevision: raises} {
-		program, buildErr := buildRevision(revision, rewrites)
-		programs[revision], err = program, errors.Join(err, buildErr)
-	}
-	return programs, err
-})
-
-func buildRevision(revision string, rewrites []rewrite) (string, error) {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(binDir, "revision-"+revision)
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return "", err
-	}
-	replace := map[string]string{
-		filepath.Join(root, "deployed/revision/main.go"): filepath.Join(root, "test/e2e/testdata/revision/main.go"),
-	}
-	for i, r := range rewrites {
-		path := filepath.Join(root, r.file)
-		from := path
-		if replace[path] != "" {
-			from = replace[path]
-		}
-		text, err := os.ReadFile(from)
-		if err != nil {
-			return "", err
-		}
-		pattern := regexp.MustCompile(r.pattern)
-		if !pattern.Match(text) {
-			return "", fmt.Errorf("%s has no %s: make the newer revision in another way", r.file, r.pattern)
-		}
-		replace[path] = filepath.Join(dir, fmt.Sprintf("%d.go", i))
-		if err := os.WriteFile(replace[path], pattern.ReplaceAll(text, []byte(r.by)), 0o600); err != nil {
-			return "", err
-		}
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
-	list, program := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "program")
-	if err := os.WriteFile(list, overlay, 0o600); err != nil {
-		return "", err
-	}
-	return program, harness.Build("", module+"deployed/revision", program, "-overlay", list)
-}
-
-// An upgraded is a ledger that programs of several revisions write, one after the other.
-type upgraded struct {
-	*testing.T
-	programs  map[string]string
-	where     string
-	variables []string
-}
-
-// onBothStores runs a test on a ledger in each store.
-func onBothStores(t *testing.T, test func(u upgraded)) {
-	t.Parallel()
-	if err := dependOnSources(); err != nil {
-		t.Fatal(err)
-	}
-	programs, err := buildRevisions()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		test(upgraded{t, programs, filepath.Join(t.TempDir(), "ledger.db"), nil})
-	})
-	t.Run("firestore", func(t *testing.T) {
-		t.Parallel()
-		test(upgraded{t, programs, "firestore:" + harness.ProjectID(t), []string{
-			"FIRESTORE_EMULATOR_HOST=" + harness.Firestore(t),
-		}})
-	})
-}
-
-// newerThan is the exit code of a call about what a newer revision wrote.
-const newerThan = 3
-
-// call makes a call as a revision, and returns its exit code and what it printed.
-func (u upgraded) call(revision, call string, args ...string) (code int, out string) {
-	u.Helper()
-	command := exec.CommandContext(u.Context(), u.programs[revision], append([]string{u.where, call}, args...)...)
-	command.Env = append([]string{"TMPDIR=" + u.TempDir()}, u.variables...)
-	var stdout, stderr bytes.Buffer
-	command.Stdout, command.Stderr = &stdout, &stderr
-	_ = command.Run() // the code says it
-	if code = command.ProcessState.ExitCode(); code != 0 && code != newerThan {
-		u.Fatalf("%s: %s %v: %d\n%s", revision, call, args, code, stderr.String())
-	}
-	return code, strings.TrimSpace(stdout.String())
-}
-
-// must makes a call that succeeds.
-func (u upgraded) must(revision, call string, args ...string) string {
-	u.Helper()
-	code, out := u.call(revision, call, args...)
-	if code != 0 {
-		u.Fatalf("%s: %s %v: a newer revision wrote it", revision, call, args)
-	}
-	return out
-}
 
 // counts are a document's version and number, and how many of its writes a newer revision made.
 type counts struct{ Schema, Version, Added int64 }
@@ -185,6 +69,10 @@ func TestRevisionsTakeTurns(t *testing.T) {
 		for first, turns := range [][2]string{{newRevision, oldRevision}, {oldRevision, newRevision}} {
 			name, lease := fmt.Sprintf("batches/turn-%d", first), ""
 			u.must(newRevision, "intend", name)
+			var before [3]counts
+			if err := json.Unmarshal([]byte(u.must(newRevision, "intent", name)), &before[2]); err != nil {
+				u.Fatal(err)
+			}
 			for i, step := range [][]string{
 				{"register"}, {"event", string(operation.Running)}, {"note", "rate-limited"}, {"note", "not-found"},
 				{"event", string(operation.Succeeded)}, {"claim"}, {"extend"}, {"extend"}, {"finish"},
@@ -194,17 +82,12 @@ func TestRevisionsTakeTurns(t *testing.T) {
 				if step[0] == "extend" || step[0] == "finish" {
 					args = append(args, lease)
 				}
-				var before [3]counts
-				if i > 0 {
-					before = u.stored(name)
-				} else if err := json.Unmarshal([]byte(u.must(newRevision, "intent", name)), &before[2]); err != nil {
-					u.Fatal(err)
-				}
 				out := u.must(revision, step[0], args...)
 				if step[0] == "claim" {
 					lease = out
 				}
-				for kind, after := range u.stored(name) {
+				all := u.stored(name)
+				for kind, after := range all {
 					writes := after.Version - before[kind].Version
 					if revision == oldRevision {
 						writes = 0
@@ -213,6 +96,7 @@ func TestRevisionsTakeTurns(t *testing.T) {
 						u.Errorf("%s: %v of document %d: %+v became %+v", revision, step, kind, before[kind], after)
 					}
 				}
+				before = all
 			}
 			u.done(name, 1)
 		}
@@ -257,7 +141,7 @@ func TestRevisionRolledBack(t *testing.T) {
 			{"event", "batches/raised", succeeded}, {"register", "batches/raised"}, {"note", "batches/raised", "x"},
 			{"claim", "batches/open"}, {"claim", "batches/both"}, {"event", "batches/both", "FAILED"},
 		} {
-			if code, out := u.call(oldRevision, c[0], c[1:]...); code != newerThan {
+			if newer, out := u.call(oldRevision, c[0], c[1:]...); !newer {
 				u.Errorf("rolled back behind it: %v: %s", c, out)
 			}
 		}

@@ -1,5 +1,5 @@
-// Command revision makes one call to the ledger in a store, as the revision that it is built of. It
-// exits with 3 where a newer revision wrote what the call is about.
+// Command revision makes calls to the ledger in a store, as the revision that it is built of: one for
+// each line of its input, which is a call and its arguments. It answers each with a line.
 package main
 
 import (
@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -18,16 +19,46 @@ import (
 )
 
 func main() {
-	out, err := run(context.Background(), os.Args[1], os.Args[2], os.Args[3:])
-	_ = json.NewEncoder(os.Stdout).Encode(out)
-	if err != nil {
+	if err := serve(context.Background(), os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-	}
-	switch {
-	case errors.Is(err, ledger.ErrNewer):
-		os.Exit(3)
-	case err != nil:
 		os.Exit(1)
+	}
+}
+
+// An answer says what came of a call. Newer is whether a newer revision wrote what it is about.
+type answer struct {
+	Out   any
+	Newer bool
+	Error string
+}
+
+func serve(ctx context.Context, where string) (err error) {
+	store, err := open(ctx, where)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	settings := ledger.DefaultSettings()
+	settings.Rules = []ledger.Rule{{Name: "publish", On: []operation.State{operation.Succeeded}}}
+	l, err := ledger.New(store, settings, ledger.Options{})
+	if err != nil {
+		return err
+	}
+	calls, answers := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	for {
+		var call []string
+		if err := calls.Decode(&call); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		var a answer
+		if a.Out, err = run(ctx, l, call[0], call[1:]); err != nil {
+			a.Newer, a.Error = errors.Is(err, ledger.ErrNewer), err.Error()
+		}
+		if err := answers.Encode(a); err != nil {
+			return err
+		}
 	}
 }
 
@@ -38,18 +69,7 @@ func open(ctx context.Context, where string) (ledger.Store, error) {
 	return sqlite.Open(ctx, where, time.Now)
 }
 
-func run(ctx context.Context, where, call string, args []string) (out any, err error) {
-	store, err := open(ctx, where)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	settings := ledger.DefaultSettings()
-	settings.Rules = []ledger.Rule{{Name: "publish", On: []operation.State{operation.Succeeded}}}
-	l, err := ledger.New(store, settings, ledger.Options{})
-	if err != nil {
-		return nil, err
-	}
+func run(ctx context.Context, l *ledger.Ledger, call string, args []string) (out any, err error) {
 	key := operation.Key(args[0])
 	name := operation.Name{Key: key, Resource: string(key)}
 	var lease ledger.Lease
