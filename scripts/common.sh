@@ -44,6 +44,8 @@ name_everything() {
   effect_secret=$prefix-effect-secret
   store=firestore:$database
   [ "$database" != '(default)' ] || store=firestore
+  accounts_at=$project.iam.gserviceaccount.com
+  case $project in *:*) accounts_at=${project#*:}.${project%%:*}.iam.gserviceaccount.com ;; esac # of the form example.com:project
 }
 
 functions=(effects webhook register reconcile) # in the order of deploying: first what a new message may need
@@ -52,11 +54,7 @@ apis=(artifactregistry cloudbuild cloudfunctions cloudresourcemanager cloudsched
   run secretmanager storage)
 
 # account prints the address of one of the service accounts.
-account() {
-  local host=$project
-  case $project in *:*) host=${project#*:}.${project%%:*} ;; esac # of the form example.com:project
-  printf '%s@%s.iam.gserviceaccount.com' "$prefix-$1" "$host"
-}
+account() { printf %s "$prefix-$1@$accounts_at"; }
 
 # schedule prints the schedule of passes at an interval; those that do not divide the hour have none.
 schedule() {
@@ -155,7 +153,7 @@ run() {
     quoted patiently "$@"
     printf '\n'
   else
-    printf '+ %s\n' "$(shown "$@")" >&2
+    { printf '+ '; shown "$@"; printf '\n'; } >&2
     patiently "$@"
   fi
 }
@@ -194,7 +192,7 @@ depending() {
   shift
   check+=("--project=$project" --quiet)
   if [ -n "$dry_run" ]; then
-    printf 'if %s%s >/dev/null 2>&1; then\n  %s\nfi\n' "${not:+! }" "$(quoted "${check[@]}")" "$(gc "$@")"
+    printf 'if %s' "${not:+! }"; quoted "${check[@]}"; printf ' >/dev/null 2>&1; then\n  '; gc "$@"; printf 'fi\n'
   elif "${check[@]}" >/dev/null 2>&1; then
     [ -n "$not" ] || gc "$@"
   else
@@ -229,7 +227,7 @@ listing() {
   local not=$1 list=$2 pattern=$3
   shift 3
   if [ -n "$dry_run" ]; then
-    printf 'if %sgrep -qE %s <<<"$%s"; then\n  %s\nfi\n' "${not:+! }" "$(quoted "$pattern")" "$list" "$("$@")"
+    printf 'if %sgrep -qE ' "${not:+! }"; quoted "$pattern"; printf ' <<<"$%s"; then\n  ' "$list"; "$@"; printf 'fi\n'
   elif matches "${!list}" "$pattern"; then
     [ -n "$not" ] || "$@"
   else

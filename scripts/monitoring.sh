@@ -33,7 +33,10 @@ monitoring_list() {
 
 # monitoring_name TITLE prints the name of what has the title, from a list as monitoring_list prints it; nothing if there is none.
 monitoring_name() {
-  awk -v title="$1" '{ name = $1; sub(/^[^ ]+ [0-9]+ /, "") } $0 == title { print name; exit }'
+  local name title
+  while read -r name _ title; do
+    [ "$title" != "$1" ] || { printf '%s\n' "$name"; return; }
+  done
 }
 
 # make_channels WHO… makes the notification channels of the e-mail addresses that have none, and prints the name of each.

@@ -29,12 +29,12 @@ add_caller() {
 policy_flags=('--flatten=bindings[].members'
   '--format=value[separator="|"](bindings.members,bindings.role,bindings.condition.title,bindings.condition.expression)')
 
-# member prints who has a role, in the form of IAM.
+# member keeps in the variable text who has a role, in the form of IAM.
 member() {
   case $1 in
-    everybody) printf allUsers ;;
-    pubsub) printf 'serviceAccount:service-%s@gcp-sa-pubsub.iam.gserviceaccount.com' "$project_number" ;;
-    *) printf 'serviceAccount:%s' "$(account "$1")" ;;
+    everybody) text=allUsers ;;
+    pubsub) text=serviceAccount:service-$project_number@gcp-sa-pubsub.iam.gserviceaccount.com ;;
+    *) text=serviceAccount:$prefix-$1@$accounts_at ;;
   esac
 }
 
@@ -74,22 +74,23 @@ policy_command() {
 asking=''
 asks() { holds "$asking" "$1"; }
 
-# grantees WHO ONLY prints the members who get a role of the table, with the deployment's choices.
-grantees() {
+# grantees_of WHO ONLY keeps in the array grantees the members who get a role of the table, with the deployment's choices.
+grantees_of() {
+  grantees=()
   case $2 in
     webhook_asks_gemini) asks webhook || return 0 ;;
     effects_ask_gemini) asks effects || return 0 ;;
     sign_effects) [ -n "$sign_effects" ] || return 0 ;;
     public_webhook) [ -z "$private_webhook" ] || return 0 ;;
-    register_callers) [ ${#callers[@]} -gt 0 ] || return 0; printf '%s\n' "${callers[@]}"; return ;;
+    register_callers) grantees=(${callers[@]+"${callers[@]}"}); return ;;
   esac
   member "$1"
-  printf '\n'
+  grantees=("$text")
 }
 
 # grant KIND… gives the roles of the table that are on things of these kinds, for those of the deployment's choices that it has.
 grant() {
-  local who role kind name only why condition names one
+  local who role kind name only why condition names grantees one
   while read -r -u 3 who role kind name only why; do
     [[ " $* " == *" $kind "* && $only != public_webhook ]] || continue # which is a flag of functions deploy
     case $kind in # on the project, a role is for one part of it where that can be said
@@ -98,11 +99,12 @@ grant() {
       *) condition=() ;;
     esac
     names_of "$kind" "$name"
+    grantees_of "$who" "$only"
     for name in ${names[@]+"${names[@]}"}; do
       policy_command add-iam-policy-binding "$kind" "$name"
-      while read -r -u 4 one; do
+      for one in ${grantees[@]+"${grantees[@]}"}; do
         gc "${about[@]}" "--member=$one" "--role=$role" ${condition[@]+"${condition[@]}"} --format=none
-      done 4< <(grantees "$who" "$only")
+      done
     done
   done 3< <(table role)
 }

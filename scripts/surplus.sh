@@ -14,28 +14,35 @@ things() {
 
 # roles_on KIND NAME prints the entries of the table for one of the things, without its kind and name: "WHO ROLE CONDITION ONLY WHY…".
 roles_on() {
-  table role | awk -v kind="$1" -v name="$2" '
-    $3 == kind && ($4 == name || kind == "bucket" || kind == "own-secret") || kind == "project" && ($3 == "database" || $3 == "source") {
-      condition = $3 == "database" || $3 == "source" ? $3 : "-"
-      $4 = ""; $3 = condition; print
-    }'
+  local who role kind name rest condition IFS=' '
+  while read -r who role kind name rest; do
+    case $1:$kind:$name in
+      project:database:* | project:source:*) condition=$kind ;;
+      bucket:bucket:* | own-secret:own-secret:* | "$1:$1:$2") condition=- ;;
+      *) continue ;;
+    esac
+    printf '%s\n' "$who $role $condition $rest"
+  done < <(table role)
 }
 
-# granted_as MEMBER ROLE CONDITION prints a grant as policy_flags has it printed.
+# granted_as MEMBER ROLE CONDITION keeps in the variable text a grant as policy_flags has it printed.
 granted_as() {
   local condition='title=,expression='
   [ "$3" = - ] || condition=$(condition_on "$3")
   condition=${condition#title=}
-  printf '%s|%s|%s|%s\n' "$1" "$2" "${condition%%,expression=*}" "${condition#*,expression=}"
+  text="$1|$2|${condition%%,expression=*}|${condition#*,expression=}"
 }
 
-# wanted_on KIND NAME prints every grant that the table says for one of the things.
+# wanted_on KIND NAME keeps in the array wanted every grant that the table says for one of the things.
 wanted_on() {
-  local who role condition only one
+  local who role condition only grantees one
+  wanted=()
   while read -r who role condition only _; do
-    while read -r one; do
+    grantees_of "$who" "$only"
+    for one in ${grantees[@]+"${grantees[@]}"}; do
       granted_as "$one" "$role" "$condition"
-    done < <(grantees "$who" "$only")
+      wanted+=("$text")
+    done
   done < <(roles_on "$1" "$2")
 }
 
@@ -43,10 +50,8 @@ wanted_on() {
 # all that its accounts have, and all that makes a function public; who may call Register is its choice, too. On the project and on
 # the operator's buckets and secrets, where its accounts may have further roles, these are the roles that it grants there.
 ours_on() {
-  local roles='' role ours IFS='|' host
-  host=$(account '')
-  host=${host#*@}
-  ours="serviceAccount:$prefix-(${accounts[*]})@${host//./\\.}"
+  local roles='' role ours IFS='|'
+  ours="serviceAccount:$prefix-(${accounts[*]})@${accounts_at//./\\.}"
   case $1 in project | bucket | own-secret)
     while IFS=' ' read -r _ role _; do
       [[ "|$roles|" == *"|$role|"* ]] || roles+=${roles:+|}$role
@@ -138,11 +143,10 @@ quietly() { if [ -n "$dry_run" ]; then run "$@"; else patiently "$@"; fi; }
 
 # withdraw takes away the grants of an earlier run that are not in the table with the choices of this one.
 withdraw() {
-  local kind name line wanted about names
+  local kind name wanted about names
   capture secrets_there secrets list '--format=value(name.basename())'
   while read -r -u 3 kind name; do
-    wanted=()
-    while IFS= read -r line; do wanted+=("$line"); done < <(wanted_on "$kind" "$name")
+    wanted_on "$kind" "$name"
     policy_command ACTION "$kind" "$name"
     about=(take_away "${about[*]}" "$(ours_on "$kind" "$name")" ${wanted[@]+"${wanted[@]}"})
     if [ "$kind" = secret ]; then
