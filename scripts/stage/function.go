@@ -45,7 +45,7 @@ type module struct{ Path, Dir string }
 
 // find returns the functions of the module that the working directory is in.
 func find(ctx context.Context) ([]function, error) {
-	modules, err := list[module](ctx, "-m")
+	modules, err := list[module](ctx, "-m", "-json")
 	if err != nil {
 		return nil, err
 	}
@@ -68,18 +68,33 @@ func find(ctx context.Context) ([]function, error) {
 
 // A linked package is one that is compiled into a function.
 type linked struct {
-	Dir                 string
+	ImportPath, Dir     string
 	Module              *module
 	GoFiles, EmbedFiles []string
 	CgoFiles, SFiles    []string
+	Deps                []string // the import paths of all that it links
 }
 
-// files returns the files to upload for the function.
-func (f function) files(ctx context.Context) (files, error) {
-	packages, err := list[linked](ctx, "-deps", f.importPath)
+// link returns every package that one of the functions links, by its import path. It asks once for all,
+// and for these fields alone: to load a package again for each function is most of the time of staging.
+func link(ctx context.Context, functions []function) (map[string]linked, error) {
+	args := []string{"-deps", "-json=ImportPath,Dir,Module,GoFiles,EmbedFiles,CgoFiles,SFiles,Deps"}
+	for _, f := range functions {
+		args = append(args, f.importPath)
+	}
+	packages, err := list[linked](ctx, args...)
 	if err != nil {
 		return nil, err
 	}
+	all := map[string]linked{}
+	for _, p := range packages {
+		all[p.ImportPath] = p
+	}
+	return all, nil
+}
+
+// files returns the files to upload for the function.
+func (f function) files(packages map[string]linked) (files, error) {
 	all := files{root: fmt.Appendf(nil, rootFile, f.importPath)}
 	add := func(file string) error {
 		name, err := filepath.Rel(f.module.Dir, file)
@@ -93,8 +108,9 @@ func (f function) files(ctx context.Context) (files, error) {
 		all[filepath.ToSlash(name)] = content
 		return nil
 	}
-	err = errors.Join(add(filepath.Join(f.module.Dir, "go.mod")), add(filepath.Join(f.module.Dir, "go.sum")))
-	for _, p := range packages {
+	err := errors.Join(add(filepath.Join(f.module.Dir, "go.mod")), add(filepath.Join(f.module.Dir, "go.sum")))
+	for _, path := range append(packages[f.importPath].Deps, f.importPath) {
+		p := packages[path]
 		if p.Module == nil || p.Module.Path != f.module.Path {
 			continue // the standard library, or a module that go.mod names
 		}
@@ -108,9 +124,9 @@ func (f function) files(ctx context.Context) (files, error) {
 	return all, err
 }
 
-// list runs go list for the platform of deployed functions.
+// list runs go list for the platform of deployed functions; args say which fields it prints as JSON.
 func list[T any](ctx context.Context, args ...string) (all []T, err error) {
-	command := exec.CommandContext(ctx, "go", append([]string{"list", "-json"}, args...)...)
+	command := exec.CommandContext(ctx, "go", append([]string{"list"}, args...)...)
 	command.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "GOWORK=off")
 	var stderr bytes.Buffer
 	command.Stderr = &stderr

@@ -42,8 +42,12 @@ func stage(ctx context.Context, out string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	packages, err := link(ctx, functions)
+	if err != nil {
+		return err
+	}
 	for _, f := range functions {
-		files, err := f.files(ctx)
+		files, err := f.files(packages)
 		if err != nil {
 			return err
 		}

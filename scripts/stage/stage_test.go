@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -69,13 +70,13 @@ func equal(t *testing.T, what string, got, want files) {
 	}
 }
 
-// TestStage: staging twice makes the same bytes, whatever the times of the sources and whatever the
-// first run left behind. The zip holds what the folder does: one function with what it links, no
-// test, no embedded store.
+// TestStage: staging in another folder makes the same bytes, whatever the times of the sources and
+// whatever an earlier run left behind. The zip holds what the folder does: one function with what it
+// links, no test, no embedded store.
 func TestStage(t *testing.T) {
 	t.Parallel()
 	first, second := t.TempDir(), t.TempDir()
-	for _, out := range []string{first, second, second} {
+	run := func(out string) {
 		var said bytes.Buffer
 		if err := stage(t.Context(), out, &said); err != nil {
 			t.Fatal(err)
@@ -83,15 +84,14 @@ func TestStage(t *testing.T) {
 		if want := saying(t, out); said.String() != want {
 			t.Errorf("it said %s, want %s", &said, want)
 		}
-		if err := os.WriteFile(filepath.Join(out, "webhook", "left.go"), []byte("package app"), 0o600); err != nil {
-			t.Fatal(err)
-		}
 	}
-	for _, out := range []string{first, second} {
-		if err := os.Remove(filepath.Join(out, "webhook", "left.go")); err != nil {
-			t.Fatal(err)
-		}
+	run(first)
+	err := os.CopyFS(second, os.DirFS(first)) // an earlier run, and what is not of this one
+	if err = errors.Join(err, os.WriteFile(filepath.Join(second, "webhook", "left.go"), []byte("package app"), 0o600),
+		os.WriteFile(filepath.Join(second, "register.zip"), nil, 0o600)); err != nil {
+		t.Fatal(err)
 	}
+	run(second)
 	equal(t, "the second run", folder(t, second), folder(t, first))
 	for _, function := range []string{"webhook", "register", "reconcile", "effects"} {
 		staged := folder(t, filepath.Join(first, function))
