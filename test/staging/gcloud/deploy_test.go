@@ -26,12 +26,15 @@ var options = []string{
 	"--set", "OPLEDGER_EFFECTS=- {name: a, do: \"it's\"}\n- b", "--set", "OPLEDGER_INTERVAL=10m",
 }
 
-// A deployment costs a second of processor time. The tests that only look at one share these: what
-// --dry-run prints, and the runs in an empty project and in a deployed one.
+// A deployment costs a second of processor time. The tests that only look at one share these: the runs
+// in an empty project and in a deployed one; and with few entries in the tables, the same and what
+// --dry-run prints.
 var (
-	printed = once(func(t *testing.T) run { return deploy(t, nil, append(options, "--dry-run")...) })
-	first   = once(func(t *testing.T) run { return deploy(t, empty(), options...) })
-	second  = once(func(t *testing.T) run { return deploy(t, deployed(t), options...) })
+	first  = once(func(t *testing.T) run { return deploy(t, empty(), options...) })
+	second = once(func(t *testing.T) run { return deploy(t, deployed(t), options...) })
+
+	few     = once(func(t *testing.T) run { return deploy(t, empty().withFew(t), options...) })
+	printed = once(func(t *testing.T) run { return deploy(t, world{}.withFew(t), append(options, "--dry-run")...) })
 )
 
 // once returns a function that runs a script the first time that it is called, and wants it to
@@ -63,8 +66,9 @@ func script(t *testing.T, printed run) (file string) {
 // the same order, in an empty project and in a deployed one.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
-	compare(t, bash(t, empty(), "", script(t, printed(t))).want(t, 0).lines(), first(t).lines())
-	compare(t, bash(t, deployed(t), "", script(t, printed(t))).want(t, 0).lines(), second(t).lines())
+	compare(t, bash(t, empty(), "", script(t, printed(t))).want(t, 0).lines(), few(t).lines())
+	compare(t, bash(t, deployed(t), "", script(t, printed(t))).want(t, 0).lines(),
+		deploy(t, deployed(t).withFew(t), options...).want(t, 0).lines())
 }
 
 func compare(t *testing.T, got, want []string) {

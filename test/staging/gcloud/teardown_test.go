@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-func teardown(t *testing.T, typed string, args ...string) run {
+func teardown(t *testing.T, w world, typed string, args ...string) run {
 	t.Helper()
-	return bash(t, deployed(t), typed, append([]string{"scripts/teardown", "--project", project}, args...)...)
+	return bash(t, w, typed, append([]string{"scripts/teardown", "--project", project}, args...)...)
 }
 
 // TestTeardownAsks: nothing is deleted without the words that it asks for.
@@ -20,7 +20,7 @@ func TestTeardownAsks(t *testing.T) {
 	}{
 		{"", nil}, {"y\n", nil}, {"yes\n", nil}, {"opledger and more\n", nil}, {"opledger\n", []string{"--delete-database"}},
 	} {
-		if r := teardown(t, c.typed, c.args...).want(t, 1); len(r.calls) != 0 || !strings.Contains(r.stderr,
+		if r := teardown(t, nil, c.typed, c.args...).want(t, 1); len(r.calls) != 0 || !strings.Contains(r.stderr,
 			"nothing was deleted") {
 			t.Errorf("%q %q: called %q, said %s", c.typed, c.args, r.lines(), r.stderr)
 		}
@@ -46,7 +46,8 @@ func TestTeardown(t *testing.T) {
 		"iam service-accounts delete " + account("push"), "iam service-accounts delete " + account("build"),
 		monitoring + "projects/my-project/notificationChannels/1 ",
 	}
-	for _, r := range []run{teardown(t, "opledger\n"), teardown(t, "", "--yes")} {
+	some := deployed(t).withFew(t)
+	for _, r := range []run{teardown(t, deployed(t), "opledger\n"), teardown(t, some, "", "--yes")} {
 		r.want(t, 0)
 		position := -1
 		for _, part := range parts {
@@ -68,13 +69,12 @@ func TestTeardown(t *testing.T) {
 			t.Errorf("the ledger: %+v, %s", r.matching("firestore"), r.stderr)
 		}
 	}
-	r := teardown(t, "opledger and the database opledger\n", "--delete-database").want(t, 0)
+	r := teardown(t, some, "opledger and the database opledger\n", "--delete-database").want(t, 0)
 	if len(r.matching("firestore databases delete --database=opledger")) != 1 ||
 		len(r.matching("--no-delete-protection")) != 1 {
 		t.Errorf("the ledger: %q", r.lines())
 	}
-	for _, c := range bash(t, empty(), "", "scripts/teardown", "--project", project, "--yes", "--delete-database").want(t,
-		0).calls {
+	for _, c := range teardown(t, empty().withFew(t), "", "--yes", "--delete-database").want(t, 0).calls {
 		if !regexp.MustCompile(` (describe|get-iam-policy|print-access-token|list|GET) `).MatchString(c.Line) {
 			t.Errorf("nothing is there, and it called %s", c.Line)
 		}
@@ -84,7 +84,8 @@ func TestTeardown(t *testing.T) {
 // TestTeardownDryRun: it neither asks nor runs anything, and prints the calls of the real run.
 func TestTeardownDryRun(t *testing.T) {
 	t.Parallel()
-	printed := teardown(t, "", "--dry-run", "--delete-database").want(t, 0)
-	really := teardown(t, "", "--yes", "--delete-database").want(t, 0)
+	some := deployed(t).withFew(t)
+	printed := teardown(t, some, "", "--dry-run", "--delete-database").want(t, 0)
+	really := teardown(t, some, "", "--yes", "--delete-database").want(t, 0)
 	compare(t, bash(t, deployed(t), "", script(t, printed)).want(t, 0).lines(), really.lines())
 }

@@ -53,7 +53,7 @@ func TestDeployWaits(t *testing.T) {
 		w = append(w, r)
 		refusals[c.waitsFor] += 2
 	}
-	w = append(w, empty()...)
+	w = append(w, empty()...).withFew(t)
 	r := deploy(t, w, options...).want(t, 0)
 	var once []string // the calls without those that were refused
 	pause, waiting := 10, false
@@ -71,7 +71,7 @@ func TestDeployWaits(t *testing.T) {
 		}
 		once, waiting = append(once, line), false
 	}
-	compare(t, once, first(t).lines())
+	compare(t, once, few(t).lines())
 	for waitsFor, n := range refusals {
 		if got := strings.Count(r.stderr, " s for "+waitsFor); got != n {
 			t.Errorf("it waits %d times for %s, want %d: %s", got, waitsFor, n, r.stderr)
