@@ -1,20 +1,30 @@
 package infra_test
 
 import (
+	"bufio"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"net/http"
+	"net"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 )
 
-// pretendedGcloud hands its command line, and its input if it reads any, to the test.
+// pretendedGcloud hands its command line, and its input if it reads any, to the test, which answers with
+// whether the call failed, and what is printed. Bash connects by itself: a start of curl is as long as
+// one of opledger.
 const pretendedGcloud = `#!/bin/bash
 case "$*" in *--data-file=-*) set -- "$@" "stdin:$(cat)" ;; esac
-if answer=$(printf '%s\0' "$@" | curl -sS --fail-with-body --data-binary @- "$GCLOUD"); then
+exec 3<>"/dev/tcp/$GCLOUD"
+printf '%s\0' "$#" "$@" >&3
+read -r -u 3 failed
+IFS= read -r -d '' -u 3 answer # to its end
+if [ "$failed" = false ]; then
   [ -z "$answer" ] || printf '%s\n' "$answer"
 else
   printf 'ERROR: (gcloud) %s\n' "$answer" >&2
@@ -91,15 +101,51 @@ func (c called) printed(resources ...any) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// serveGcloud answers a call of gcloud; what is not known fails.
-func (o *oncall) serveGcloud(rw http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
+// serveGcloud listens for calls of gcloud, and returns its address as bash writes it.
+func (o *oncall) serveGcloud() (address string) {
+	o.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		http.Error(rw, err.Error(), http.StatusBadRequest)
-		return
+		o.Fatal(err)
 	}
+	var served sync.WaitGroup
+	served.Go(func() {
+		for {
+			wire, err := listener.Accept()
+			if err != nil {
+				return // it is closed
+			}
+			served.Go(func() {
+				defer wire.Close()
+				answer, err := o.hear(wire)
+				if err != nil {
+					answer = err.Error()
+				}
+				_, _ = fmt.Fprintf(wire, "%t\n%s", err != nil, strings.TrimRight(answer, "\n"))
+			})
+		}
+	})
+	o.Cleanup(func() {
+		_ = listener.Close()
+		served.Wait()
+	})
+	return strings.Replace(listener.Addr().String(), ":", "/", 1)
+}
+
+// hear reads a call of gcloud and answers it; what is not known fails.
+func (o *oncall) hear(wire io.Reader) (answer string, err error) {
 	var c called
-	for word := range strings.SplitSeq(strings.TrimSuffix(string(body), "\x00"), "\x00") {
+	reader := bufio.NewReader(wire)
+	next := func() string {
+		word, _ := reader.ReadString(0) // a call that is cut is none that is known
+		return strings.TrimSuffix(word, "\x00")
+	}
+	count, _ := strconv.Atoi(next())
+	if count < 2 {
+		return "", errors.New("this call of gcloud has no command")
+	}
+	for range count {
+		word := next()
 		if input, ok := strings.CutPrefix(word, "stdin:"); ok {
 			c.stdin = input
 		} else if strings.HasPrefix(word, "--") {
@@ -110,12 +156,7 @@ func (o *oncall) serveGcloud(rw http.ResponseWriter, r *http.Request) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	answer, err := o.answerCall(c)
-	if err != nil {
-		http.Error(rw, err.Error(), http.StatusBadRequest)
-		return
-	}
-	_, _ = io.WriteString(rw, answer)
+	return o.answerCall(c)
 }
 
 // answerCall answers a call. The caller holds mu.

@@ -73,7 +73,7 @@ func (s *shell) run(block string) string {
 	command.Env = []string{
 		"PATH=" + o.folder + ":/usr/bin:/bin", "HOME=" + o.folder, "SHIFT=" + o.folder,
 		"CURL_CA_BUNDLE=" + filepath.Join(o.folder, "site.pem"),
-		"SECRET_MANAGER_EMULATOR_HOST=" + o.secrets.Addr(), "PUBSUB_EMULATOR_HOST=" + o.topic.addr, "GCLOUD=" + o.gcloud.URL,
+		"SECRET_MANAGER_EMULATOR_HOST=" + o.secrets.Addr(), "PUBSUB_EMULATOR_HOST=" + o.topic.addr, "GCLOUD=" + o.gcloud,
 	}
 	var printed, complained bytes.Buffer
 	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(s.stdin), &printed, &complained

@@ -28,7 +28,7 @@ import (
 type oncall struct {
 	*world
 	folder string // of the operator: gcloud and opledger
-	gcloud *httptest.Server
+	gcloud string // its address
 	topic  *queue
 
 	secrets *secretsim.Sim
@@ -129,11 +129,10 @@ func (o *oncall) openGoogle() {
 		}
 		o.api.Config.Handler.ServeHTTP(rw, r)
 	}))
-	o.gcloud = httptest.NewServer(http.HandlerFunc(o.serveGcloud))
+	o.gcloud = o.serveGcloud()
 	o.Cleanup(func() {
 		o.gemini.CloseClientConnections()
 		o.gemini.Close()
-		o.gcloud.Close()
 	})
 }
 

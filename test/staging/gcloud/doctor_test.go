@@ -68,7 +68,7 @@ func TestDoctorChecksAll(t *testing.T) {
 func TestDoctorUnsigned(t *testing.T) {
 	t.Parallel()
 	w := append(world{{Pattern: `opledger-effect-secret`, Code: 1}}, unsigned(deployed(t))...)
-	r := doctor(t, w.withOnly(t, "role", "source")).want(t, 0)
+	r := doctor(t, w.withOnly(t, onSecrets...)).want(t, 0)
 	if len(r.matching("versions list opledger-effect-secret")) != 0 {
 		t.Errorf("it asked about the secret: %s", r.out)
 	}

@@ -94,6 +94,10 @@ func policies(t *testing.T) (all world) {
 	return all
 }
 
+// onSecrets are the roles of all who have one on a secret.
+var onSecrets = []string{"role webhook roles/secretmanager", "role reconcile roles/secretmanager",
+	"role effects roles/secretmanager"}
+
 // TestKeyGrants: the Gemini key is granted to exactly the functions that call Gemini with
 // the given settings, by the code; doctor expects it for no other.
 func TestKeyGrants(t *testing.T) {
@@ -102,7 +106,7 @@ func TestKeyGrants(t *testing.T) {
 		{"webhook\nreconcile\n", "webhook reconcile"}, {"reconcile\neffects\n", "reconcile effects"},
 	} {
 		says := world{{Pattern: `^` + needs + `$`, Out: c.asking}}
-		r := deploy(t, append(says, empty()...).withOnly(t, "role", "source"),
+		r := deploy(t, append(says, empty()...).withOnly(t, onSecrets...),
 			"--gemini-key-file", keyFile, "--set", "OPLEDGER_CONFIRM=never").want(t, 0)
 		if len(r.asked) != 1 || !slices.Contains(r.asked[0].Env, "OPLEDGER_CONFIRM=never") {
 			t.Errorf("asked by %+v", r.asked)
@@ -125,7 +129,7 @@ func TestKeyGrants(t *testing.T) {
 				`.*=value\(serviceConfig\.environmentVariables\.OPLEDGER_EFFECTS\)`,
 			Out: "- {name: a}\n- b\n",
 		}
-		r = doctor(t, append(append(says, held, settings), deployed(t)...).withOnly(t, "role", "source")).want(t, 0)
+		r = doctor(t, append(append(says, held, settings), deployed(t)...).withOnly(t, onSecrets...)).want(t, 0)
 		if len(r.asked) != 1 || !slices.Contains(r.asked[0].Env, "OPLEDGER_EFFECTS=- {name: a}\n- b") {
 			t.Errorf("asked by %+v", r.asked)
 		}

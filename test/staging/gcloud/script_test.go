@@ -43,7 +43,7 @@ func (w world) withOnly(t *testing.T, beginnings ...string) world {
 	t.Helper()
 	beginnings = append(beginnings, "setting", "command")
 	return w.withEntries(t, func(line string) bool {
-		return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(line, b+" ") })
+		return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(line, b) })
 	})
 }
 

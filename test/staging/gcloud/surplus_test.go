@@ -114,7 +114,7 @@ func TestDeployTakesAway(t *testing.T) {
 		t.Errorf("a second run with the same options took away %v", taken)
 	}
 
-	private := deploy(t, w, append(options, "--private-webhook")...).want(t, 0)
+	private := deploy(t, holding(t).withOnly(t, "role everybody"), append(options, "--private-webhook")...).want(t, 0)
 	if len(private.matching("run services remove-iam-policy-binding opledger-webhook", "--member=allUsers")) != 1 {
 		t.Errorf("a webhook that is not public any more is open to all: %q", private.matching("opledger-webhook"))
 	}
@@ -166,7 +166,7 @@ func TestDoctorListsWhatIsTooMuch(t *testing.T) {
 // TestTeardownTakesAway: no bucket of the operator keeps a grant to an account that is gone.
 func TestTeardownTakesAway(t *testing.T) {
 	t.Parallel()
-	w := holding(t).withOnly(t, "role", "source")
+	w := holding(t).withOnly(t, "role effects")
 	r := bash(t, w, "", "scripts/teardown", "--project", project, "--yes").want(t, 0)
 	for _, bucket := range []string{"my-old", "my-results"} {
 		taken := r.matching("storage buckets remove-iam-policy-binding gs://" + bucket + " ")
@@ -200,7 +200,7 @@ func TestOwnSecretsAreLeft(t *testing.T) {
 		return "gcloud secrets remove-iam-policy-binding " + name + " --project=my-project --member=" + member("effects") +
 			" --role=roles/secretmanager.secretAccessor"
 	}
-	w := withOwnSecrets(t).withOnly(t, "role", "source")
+	w := withOwnSecrets(t).withOnly(t, "role effects")
 	r := deploy(t, w).want(t, 0)
 	if taken := r.matching("secrets remove-iam-policy-binding crm-"); len(taken) != 0 {
 		t.Errorf("it took away %+v", taken)
@@ -210,7 +210,7 @@ func TestOwnSecretsAreLeft(t *testing.T) {
 		!strings.Contains(r.stderr, "what is granted on closed is not known\n") {
 		t.Errorf("it points out %d, and says %s", n, r.stderr)
 	}
-	dry := deploy(t, withOwnSecrets(t)[:1].withOnly(t, "role", "source"), "--dry-run")
+	dry := deploy(t, withOwnSecrets(t)[:1].withOnly(t, "role effects"), "--dry-run")
 	really := bash(t, w, "", script(t, dry)).want(t, 0)
 	compare(t, really.lines(), r.lines())
 	if !strings.Contains(really.stderr, "take it away: "+removal("crm-old")+"\n") {
