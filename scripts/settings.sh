@@ -31,7 +31,7 @@ check_settings() {
       operator) ;;
       deployment) wrong "--set $name: the deployment sets it itself" ;;
       never) wrong "--set $name: it is not for deployed functions" ;;
-      *) wrong "--set $name: there is no such setting" ;;
+      *) wrong "--set $name: there is no such setting; shared/config/README.md lists them" ;;
     esac
   done
 }

@@ -134,7 +134,7 @@ on_each() {
   list=$("${listing[@]}" '--format=value(name.basename())') || return
   while IFS= read -r -u 6 name; do
     [[ -n $name && " $* " != *" $name "* ]] || continue
-    "$act" "$things ACTION $form$name" "$pattern" || printf 'what is granted on %s is not known\n' "$form$name" >&2
+    "$act" "$things ACTION $form$name" "$pattern" || printf 'its policy cannot be read: what is granted on %s is not known\n' "$form$name" >&2
   done 6<<<"$list"
 }
 

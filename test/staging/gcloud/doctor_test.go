@@ -138,7 +138,8 @@ func TestDoctorLive(t *testing.T) {
 	}
 }
 
-// TestDoctorBackups: a ledger without a backup is reported, unless it was deployed so.
+// TestDoctorBackups: a ledger without a backup is reported, unless it was deployed so, which is in the
+// command that deploy prints.
 func TestDoctorBackups(t *testing.T) {
 	t.Parallel()
 	none := append(world{{Pattern: `^gcloud firestore backups schedules list`}}, deployed(t)...).withOnly(t)
@@ -147,6 +148,10 @@ func TestDoctorBackups(t *testing.T) {
 		t.Errorf("it says %s", r.out)
 	}
 	doctor(t, none, "--backup-days", "0").want(t, 0)
+	if r := deploy(t, none, "--backup-days", "0").want(t, 0); !regexp.MustCompile(`scripts/doctor .* --backup-days 0\n`).
+		MatchString(r.out) {
+		t.Errorf("deploy does not say how doctor is told of it: %s", r.out)
+	}
 }
 
 // TestDoctor: it reports exactly the missing parts, and what to do about each.

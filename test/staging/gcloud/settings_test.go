@@ -98,7 +98,7 @@ func TestOptions(t *testing.T) {
 	compare(t, strings.Split(got.out, "\n"), strings.Split(want.out, "\n"))
 	for content, want := range map[string]string{
 		"--region \"us-central1\"\n": "line 1 of " + file + ": write the value without quotes",
-		"\n--register-caller user:a@b.c # boss\n": "line 2 of " + file + ": write the value without quotes, and a remark " +
+		"\n--register-caller user:a@b.c # boss\n": "line 2 of " + file + ": write the value without quotes, and a comment " +
 			"on a line of its own",
 		"# nothing\n":          "there is no option in " + file,
 		"":                     "there is no option in " + file,
