@@ -48,13 +48,19 @@ func (s *store) Commit(ctx context.Context, writes ...ledger.Write) ([]ledger.To
 // hints returns a confirmer over a real ledger, at a Gemini that knows no operation.
 func hints(t *testing.T) (*store, *ledger.Ledger, *confirm.Confirmer) {
 	t.Helper()
+	return hintsAt(t, http.StatusNotFound, `{"error":{"code":404,"message":"not found"}}`)
+}
+
+// hintsAt is hints at a Gemini that gives that answer. A second client for it is an error.
+func hintsAt(t *testing.T, status int, answer string) (*store, *ledger.Ledger, *confirm.Confirmer) {
+	t.Helper()
 	now := func() time.Time { return time.Date(2026, 1, 22, 12, 0, 0, 0, time.UTC) }
 	real, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	gemini := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, `{"error":{"code":404,"message":"not found"}}`, http.StatusNotFound)
+		http.Error(w, answer, status)
 	}))
 	t.Cleanup(func() {
 		gemini.Close()
@@ -71,8 +77,14 @@ func hints(t *testing.T) (*store, *ledger.Ledger, *confirm.Confirmer) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	clients := 0
 	return s, l, confirm.New(confirm.Options{
-		Ledger: l, Now: now, Gemini: func(context.Context) (*lookup.Client, error) { return client, nil },
+		Ledger: l, Now: now, Gemini: func(context.Context) (*lookup.Client, error) {
+			if clients++; clients > 1 {
+				t.Error("a second client was made")
+			}
+			return client, nil
+		},
 	})
 }
 
@@ -156,6 +168,90 @@ func TestHintOfAnother(t *testing.T) {
 		receipt, err := c.Confirm(t.Context(), hint(name, want.correlation, ""))
 		if err != nil || receipt.Outcome != confirm.Ignored || s.reads != want.reads {
 			t.Errorf("M7: %s: %+v, %v, after %d reads, want %d", name, receipt, err, s.reads, want.reads)
+		}
+	}
+}
+
+// TestHintOfANewerOne: the other operation is a newer revision's, which looks it up: no error [L6].
+func TestHintOfANewerOne(t *testing.T) {
+	t.Parallel()
+	s, l, c := hints(t)
+	if err := dispute(t, l); err != nil {
+		t.Fatal(err)
+	}
+	path := ledger.OperationPath("batches/a")
+	snapshot, err := s.Store.Get(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Store.Commit(t.Context(), ledger.Write{Path: path, Token: snapshot.Documents[0].Token,
+		Data: operation.Record{Key: "batches/a", Schema: operation.NewestSchema + 1}}); err != nil {
+		t.Fatal(err)
+	}
+	receipt, err := c.Confirm(t.Context(), hint(issued, "c-1", ""))
+	if err != nil || receipt.Outcome != confirm.Ignored {
+		t.Errorf("L6: %+v, %v", receipt, err)
+	}
+}
+
+// TestHintOfAnAbandonedOne: of an operation that no pass looks up, only a reported end is redelivered
+// until Gemini shows it [R4].
+func TestHintOfAnAbandonedOne(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		state  operation.State
+		status int
+		reason string // of the error; "": the hint is ignored
+	}{
+		{operation.Running, http.StatusNotFound, ""},
+		{operation.Succeeded, http.StatusNotFound, confirm.NotYet},
+		{operation.Succeeded, http.StatusServiceUnavailable, lookup.Unavailable},
+	} {
+		_, l, c := hintsAt(t, test.status, `{}`)
+		name := operation.Name{Key: issued, Resource: string(issued)}
+		if _, err := l.Register(t.Context(), ledger.Registration{Name: name}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Abandon(t.Context(), issued, ledger.Abandonment{Why: "gone"}); err != nil {
+			t.Fatal(err)
+		}
+		said := hint(issued, "", "")
+		said.Event.State = test.state
+		receipt, err := c.Confirm(t.Context(), said)
+		var unconfirmed *confirm.UnconfirmedError
+		if errors.As(err, &unconfirmed) != (test.reason != "") || unconfirmed != nil && unconfirmed.Reason != test.reason {
+			t.Errorf("R4: %s with %d: %+v, %v", test.state, test.status, receipt, err)
+		}
+	}
+}
+
+// TestHintOfAnUnclearAnswer: an answer without a state binds an intent that the sender vouches for, and
+// nothing else; and a name is kept only where Gemini does not know it [M7].
+func TestHintOfAnUnclearAnswer(t *testing.T) {
+	t.Parallel()
+	const odd = `{"name":"` + string(issued) + `","metadata":{"state":"BATCH_STATE_ODD"}}`
+	for _, test := range []struct {
+		what             string
+		status           int
+		answer           string
+		intended         bool
+		vouched          string
+		bound, confirmed bool
+	}{
+		{"vouched for", http.StatusOK, odd, true, "c-1", true, true},
+		{"not vouched for", http.StatusOK, odd, true, "", false, false},
+		{"no intent", http.StatusOK, odd, false, "c-1", false, false},
+		{"Gemini is down", http.StatusServiceUnavailable, `{}`, true, "c-1", false, false},
+	} {
+		_, l, c := hintsAt(t, test.status, test.answer)
+		if test.intended {
+			if _, err := l.Intend(t.Context(), ledger.Intention{CorrelationID: "c-1"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		receipt, err := c.Confirm(t.Context(), hint(issued, "c-1", test.vouched))
+		if (err == nil) != test.confirmed || receipt.Bound != test.bound || receipt.Outcome == confirm.Kept {
+			t.Errorf("M7: %s: %+v, %v", test.what, receipt, err)
 		}
 	}
 }

@@ -63,3 +63,17 @@ func TestTokensForgotten(t *testing.T) {
 		t.Errorf("%d tokens are remembered after an hour, want 2", len(r.tokens))
 	}
 }
+
+// TestTokensAtTheBound: the token that is one too many has a rate of its own where another's is whole
+// again.
+func TestTokensAtTheBound(t *testing.T) {
+	t.Parallel()
+	r := newRates()
+	for i := range maxTokens {
+		r.of(fmt.Sprint(i), start).AllowN(start, tokenBurst)
+	}
+	now := start.Add(time.Hour)
+	if r.of("new", now) == r.of("", now) || len(r.tokens) != 2 {
+		t.Errorf("%d tokens are remembered, want the new one and the shared one", len(r.tokens))
+	}
+}

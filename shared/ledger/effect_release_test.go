@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"errors"
 	"testing"
 	"time"
 )
@@ -40,6 +41,50 @@ func TestBackoff(t *testing.T) {
 			if ttl >= time.Second && last < 3*ttl-1 {
 				t.Errorf("lease %v: the longest wait is %v", ttl, last)
 			}
+		}
+	}
+}
+
+// TestFailingForAnHour: that an effect fails is alerted once, after an hour.
+func TestFailingForAnHour(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		ago     time.Duration
+		alerted time.Time
+		want    time.Time
+	}{
+		{alertFailingAfter - 1, time.Time{}, time.Time{}}, {alertFailingAfter, time.Time{}, now},
+		{2 * alertFailingAfter, now.Add(-1), now.Add(-1)},
+	} {
+		e := Effect{Failing: &Failing{Since: now.Add(-test.ago), AlertedAt: test.alerted}}
+		if e.fail(errors.New("no"), now); !e.Failing.AlertedAt.Equal(test.want) {
+			t.Errorf("failing for %v, alerted at %v: now at %v, want %v", test.ago, test.alerted, e.Failing.AlertedAt, test.want)
+		}
+	}
+}
+
+// TestHeld: a lease that is over at this instant holds no longer, and the last claim is of one owner
+// and one fence.
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		effect Effect
+		want   bool
+	}{
+		{Effect{State: EffectClaimed, ClaimableAt: now.Add(1)}, true},
+		{Effect{State: EffectClaimed, ClaimableAt: now}, false},
+		{Effect{State: EffectPending, ClaimableAt: now.Add(1)}, false},
+	} {
+		if err := test.effect.held(now); (err != nil) != test.want {
+			t.Errorf("%+v: %v", test.effect, err)
+		}
+	}
+	e := Effect{Owner: "a", Fence: 2}
+	for lease, want := range map[[2]any]bool{{"a", int64(2)}: true, {"b", int64(2)}: false, {"a", int64(1)}: false} {
+		if got := e.lastHeldBy(Lease{Owner: lease[0].(string), Fence: lease[1].(int64)}); got != want {
+			t.Errorf("%v held it last: %v", lease, got)
 		}
 	}
 }

@@ -50,3 +50,37 @@ func TestSettingsProblems(t *testing.T) {
 		}
 	}
 }
+
+// TestRuleNames: a name is as long as may be, and one that is missing is not used twice.
+func TestRuleNames(t *testing.T) {
+	t.Parallel()
+	on := []operation.State{operation.Failed}
+	for name, want := range map[string]bool{
+		strings.Repeat("a", maxEffectName): true, strings.Repeat("a", maxEffectName+1): false, "A": false,
+	} {
+		if err := ValidateRules([]Rule{{Name: name, On: on}}, operation.Transitions{}); (err == nil) != want {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if err := ValidateRules([]Rule{{On: on}, {On: on}}, operation.Transitions{}); strings.Contains(err.Error(), "twice") {
+		t.Errorf("two rules without a name: %v", err)
+	}
+}
+
+// TestMatches: a rule is for a state and a job kind.
+func TestMatches(t *testing.T) {
+	t.Parallel()
+	rule := Rule{Name: "a", On: []operation.State{operation.Failed}, JobKinds: []string{"b-*"}}
+	for _, test := range []struct {
+		rec  operation.Record
+		want bool
+	}{
+		{operation.Record{State: operation.Failed, JobKind: "b-c"}, true},
+		{operation.Record{State: operation.Succeeded, JobKind: "b-c"}, false},
+		{operation.Record{State: operation.Failed, JobKind: "c"}, false},
+	} {
+		if got := rule.Matches(test.rec); got != test.want {
+			t.Errorf("%+v: %v", test.rec, got)
+		}
+	}
+}

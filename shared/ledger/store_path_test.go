@@ -158,3 +158,16 @@ func TestPaths(t *testing.T) {
 		}
 	}
 }
+
+// TestIDsAreReadable: what need not be escaped is kept, up to the longest id.
+func TestIDsAreReadable(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"a b", "é", strings.Repeat("x", maxIDBytes)} {
+		if id := escapeID(text); id != text {
+			t.Errorf("the id of %q is %q", text, id)
+		}
+	}
+	if id := escapeID("a\x7fb"); id != "a%7Fb" {
+		t.Errorf("a control character is kept in %q", id)
+	}
+}

@@ -18,4 +18,9 @@ func TestTotal(t *testing.T) {
 			t.Errorf("%+v: %s, want %s", total, got, want)
 		}
 	}
+	for _, more := range [][2]ledger.Total{{{More: true}, {N: 1}}, {{N: 1}, {More: true}}} {
+		if got := more[0].Plus(more[1]); got != (ledger.Total{N: 1, More: true}) {
+			t.Errorf("%v and %v: %v, want that there are more", more[0], more[1], got)
+		}
+	}
 }

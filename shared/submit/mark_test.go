@@ -1,6 +1,8 @@
 package submit
 
 import (
+	"io"
+	"net"
 	"net/http"
 	"testing"
 
@@ -25,9 +27,23 @@ func TestOnce(t *testing.T) {
 // TestRefusedByStatus: an error of the SDK that has only a status is judged by it.
 func TestRefusedByStatus(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[int]bool{http.StatusForbidden: true, http.StatusBadGateway: false} {
+	for status, want := range map[int]bool{
+		http.StatusBadRequest: true, http.StatusForbidden: true,
+		http.StatusInternalServerError: false, http.StatusBadGateway: false,
+	} {
 		if got := refused(&apierrors.APIError{StatusCode: status}); got != want {
 			t.Errorf("%d is refused: %v", status, got)
+		}
+	}
+}
+
+// TestRefusedByTheConnection: nothing was sent where there was no connection. What broke off later may
+// run.
+func TestRefusedByTheConnection(t *testing.T) {
+	t.Parallel()
+	for op, want := range map[string]bool{"dial": true, "write": false, "read": false} {
+		if got := refused(&net.OpError{Op: op, Err: io.ErrUnexpectedEOF}); got != want {
+			t.Errorf("%s: refused %v", op, got)
 		}
 	}
 }

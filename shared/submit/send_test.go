@@ -2,7 +2,9 @@ package submit_test
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"google.golang.org/genai"
@@ -31,7 +33,7 @@ func TestRefused(t *testing.T) {
 			w.sim.AnswerNext(k.create, "", answer)
 			got, err := k.submit(w, submit.Job{CorrelationID: "c"})
 			w.wantError(err, submit.ErrRefused)
-			if got.CorrelationID != "c" || got.Name != "" {
+			if got.CorrelationID != "c" || got.Name != "" || strings.Contains(err.Error(), "may stay recorded") {
 				t.Errorf("%+v beside %v", got, err)
 			}
 			w.wantIntent("")
@@ -97,8 +99,34 @@ func TestKeyInTheClear(t *testing.T) {
 		w.submitter = submit.New(submit.Options{Ledger: w.registrar, Gemini: client})
 		_, err = k.submit(w, submit.Job{CorrelationID: "c"})
 		w.wantError(err, submit.ErrJob)
+		_, err = w.submitter.Video(t.Context(), submit.Job{CorrelationID: "c"}, "veo", &genai.GenerateVideosSource{},
+			&genai.GenerateVideosConfig{HTTPOptions: &genai.HTTPOptions{Headers: http.Header{"X-Team": {"reviews"}}}})
+		w.wantError(err, submit.ErrJob) // the request's own options have no address
 		w.wantIntent("")
 	})
+}
+
+// TestAnswerOfAnotherType: an answer that was not asked for, such as a stream, or that names nothing,
+// says nothing of what runs.
+func TestAnswerOfAnotherType(t *testing.T) {
+	t.Parallel()
+	for contentType, body := range map[string]string{
+		"text/event-stream": "data: {}\n\n", "application/json": `{"id":null,"status":"in_progress"}`,
+	} {
+		w := newWorld(t)
+		w.http.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{
+				StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {contentType}}, Request: r,
+				Body: io.NopCloser(strings.NewReader(body)),
+			}, nil
+		})
+		_, err := w.submitter.Interaction(t.Context(), submit.Job{CorrelationID: "c"}, question("why?"))
+		w.wantError(err, submit.ErrUnanswered)
+		if !strings.Contains(err.Error(), "has no name") {
+			t.Errorf("%s: %v", contentType, err)
+		}
+		w.wantIntent("c")
+	}
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -242,4 +270,19 @@ func TestUnregistered(t *testing.T) {
 			t.Errorf("%+v, %v", again, err)
 		}
 	})
+}
+
+// TestUnregisteredName: what Gemini may not have called an operation is not registered, and is beside
+// the error.
+func TestUnregisteredName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	got, err := w.submitter.Submit(t.Context(), submit.Job{CorrelationID: "c"}, operation.Batches,
+		func(context.Context, submit.Mark) (string, error) { return "batches/\x1b", nil })
+	w.wantError(err, submit.ErrUnregistered, operation.ErrName)
+	if got.Name != "batches/\x1b" {
+		t.Errorf("%+v", got)
+	}
+	w.wantIntent("c")
+	w.wantRegistered()
 }

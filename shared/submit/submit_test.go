@@ -64,6 +64,18 @@ func TestSubmitMakesAnID(t *testing.T) {
 	})
 }
 
+// TestIDsOfTheCallersMaking: where the caller makes the unique texts, the id is one of them.
+func TestIDsOfTheCallersMaking(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.submitter = submit.New(submit.Options{Ledger: w.registrar, Nonce: func() string { return "own" }})
+	got, err := w.submitter.Submit(t.Context(), submit.Job{}, operation.Batches,
+		func(context.Context, submit.Mark) (string, error) { return "batches/a", nil })
+	if err != nil || got.CorrelationID != "own" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // TestConfigurationsHold: the caller's configuration is sent with the mark, and is not changed.
 func TestConfigurationsHold(t *testing.T) {
 	t.Parallel()
@@ -72,11 +84,13 @@ func TestConfigurationsHold(t *testing.T) {
 	own := map[string]any{"team": "reviews"}
 	webhook := &genai.WebhookConfig{Uris: []string{url}, UserMetadata: own}
 	batch := &genai.CreateBatchJobConfig{DisplayName: "nightly", WebhookConfig: webhook}
-	video := &genai.GenerateVideosConfig{AspectRatio: "16:9", WebhookConfig: webhook}
+	video := &genai.GenerateVideosConfig{
+		AspectRatio: "16:9", WebhookConfig: webhook, HTTPOptions: &genai.HTTPOptions{}, // the client's address holds
+	}
 	input := interactions.NewInteractionsInput("why?")
 	yes, no := true, false
 	asked := interactions.CreateModelInteraction{
-		Model: model, Input: &input, Background: &no, Store: &no,
+		Model: model, Input: &input, Background: &no, Store: &no, Stream: &no,
 		WebhookConfig: &interactions.WebhookConfig{Uris: []string{url}, UserMetadata: own},
 	}
 	agent := interactions.CreateAgentInteraction{
@@ -84,6 +98,7 @@ func TestConfigurationsHold(t *testing.T) {
 		Input:         asked.Input,
 		WebhookConfig: asked.WebhookConfig,
 		Background:    &yes,
+		Stream:        &no,
 	}
 	var bodies []map[string]any
 	w.http.Transport = watching{w.http.Transport, func(body map[string]any) { bodies = append(bodies, body) }}
