@@ -152,7 +152,7 @@ func TestFindSaysWhatIsMissing(t *testing.T) {
 // An SDK without emulators, reached through a link as most are.
 func TestFindSaysHowToInstallAComponent(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("makes programs out of empty files")
+		t.Skip("Windows takes no file without an ending such as .exe for a program, and those of this test have none")
 	}
 	sdk, bin := t.TempDir(), t.TempDir()
 	program := func(path string) {

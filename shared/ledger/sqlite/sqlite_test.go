@@ -177,17 +177,10 @@ func TestCommitCutOff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	store := open(t, path)
 	defer closed(t, store)
-	other, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tx, err := other.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, unlock := locked(t, path)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	_, err = store.Commit(ctx, ledger.Write{Path: "operations/a", Data: doc{}})
+	_, err := store.Commit(ctx, ledger.Write{Path: "operations/a", Data: doc{}})
 	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ledger.ErrConflict) ||
 		errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("Commit: %v, want the context's end alone", err)
@@ -198,9 +191,7 @@ func TestCommitCutOff(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("Get: %v, want the context's end alone", err)
 	}
-	if err := errors.Join(tx.Rollback(), other.Close()); err != nil {
-		t.Error(err)
-	}
+	unlock()
 	if _, there := get(t, store, "operations/a"); there {
 		t.Error("it was written")
 	}
@@ -218,23 +209,14 @@ func TestReadersDoNotWait(t *testing.T) {
 	if _, err := store.Commit(t.Context(), ledger.Write{Path: "operations/a", Data: doc{Text: "before"}}); err != nil {
 		t.Fatal(err)
 	}
-	other, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tx, err := other.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx, unlock := locked(t, path)
 	if _, err := tx.ExecContext(t.Context(), `UPDATE documents SET body = '{"text":"after"}'`); err != nil {
 		t.Error(err)
 	}
 	if got, _ := get(t, store, "operations/a"); got.Text != "before" {
 		t.Errorf("read %q", got.Text)
 	}
-	if err := errors.Join(tx.Rollback(), other.Close()); err != nil {
-		t.Error(err)
-	}
+	unlock()
 }
 
 // TestClosed: a closed store returns an error, not a missing document.
@@ -266,6 +248,24 @@ func open(t testing.TB, path string) *sqlite.Store {
 		t.Fatal(err)
 	}
 	return store
+}
+
+// locked takes SQLite's lock for writers, as another process does that is in a transaction.
+func locked(t *testing.T, path string) (tx *sql.Tx, unlock func()) {
+	t.Helper()
+	other, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tx, err = other.BeginTx(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return tx, func() {
+		t.Helper()
+		if err := errors.Join(tx.Rollback(), other.Close()); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func closed(t testing.TB, store *sqlite.Store) {
