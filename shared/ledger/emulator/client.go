@@ -18,6 +18,9 @@ func ClientOptions(addr string, dial ...grpc.DialOption) []option.ClientOption {
 		option.WithGRPCConnectionPool(1),
 		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())),
 		option.WithGRPCDialOption(grpc.WithPerRPCCredentials(owner{})),
+		// Windows of a fixed size. To find one, gRPC sends a ping for nearly every answer.
+		option.WithGRPCDialOption(grpc.WithInitialWindowSize(1 << 20)),
+		option.WithGRPCDialOption(grpc.WithInitialConnWindowSize(1 << 20)),
 	}
 	for _, d := range dial {
 		options = append(options, option.WithGRPCDialOption(d))

@@ -53,8 +53,8 @@ func (w *world) endSearches() {
 // far each was from the one before it.
 func (w *world) searches(id string) (gaps []time.Duration) {
 	w.Helper()
+	intent := w.intent(id)
 	for last := w.now(); len(gaps) < 1000; {
-		intent := w.intent(id)
 		if intent.DueAt.IsZero() {
 			return gaps
 		}
@@ -68,7 +68,8 @@ func (w *world) searches(id string) (gaps []time.Duration) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		equal(w, "the search goes on", goesOn, !w.intent(id).DueAt.IsZero())
+		intent = w.intent(id)
+		equal(w, "the search goes on", goesOn, !intent.DueAt.IsZero())
 		gaps, last = append(gaps, now.Sub(last)), now
 	}
 	w.Fatal("it is searched for without an end")
