@@ -13,6 +13,7 @@ import (
 
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // refusesBelow is a receiver that fails for the items before an index.
@@ -52,7 +53,8 @@ func TestReceiverDownForHours(t *testing.T) {
 	}{{2 * time.Hour, false}, {23 * time.Hour, false}, {30 * time.Hour, true}} {
 		t.Run(test.down.String(), func(t *testing.T) {
 			t.Parallel()
-			w := newItemsWorld(t, many(400)).end()
+			items := harness.Soak(t, 150, 400, 400)
+			w := newItemsWorld(t, many(items)).end()
 			c := newTally()
 			died := false
 			for down := time.Duration(0); down < test.down && !died; {
@@ -74,8 +76,8 @@ func TestReceiverDownForHours(t *testing.T) {
 				}
 			}
 			w.run(t.Context(), c.that(succeeds), effect.Finished)
-			w.stands("DONE done 400 failed 0 of 400")
-			if len(c.times) != 400 || len(c.differ) > 0 {
+			w.stands(fmt.Sprintf("DONE done %d failed 0 of %d", items, items))
+			if len(c.times) != items || len(c.differ) > 0 {
 				t.Errorf("%d items were performed, with other bytes: %v", len(c.times), c.differ)
 			}
 		})

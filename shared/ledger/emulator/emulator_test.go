@@ -25,7 +25,7 @@ const asParent = "OPLEDGER_TEST_AS_PARENT"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asParent) == "1" {
-		p, err := emulator.StartFirestore(context.Background())
+		p, err := emulator.StartPubSub(context.Background())
 		if err != nil {
 			fmt.Println(err)
 			os.Exit(1)
@@ -55,38 +55,47 @@ func listening(addr string) bool {
 	return err == nil && conn.Close() == nil
 }
 
+// TestStartAndStop is about Pub/Sub, and TestRestartFirestore tries the same with Firestore.
 func TestStartAndStop(t *testing.T) {
 	t.Parallel()
 	need(t)
-	for name, start := range starters() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			// The context is only for the start.
-			ctx, cancel := context.WithCancel(t.Context())
-			p, err := start(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			cancel()
-			response, err := http.Get("http://" + p.Addr() + "/")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
-				t.Errorf("GET / answers %s (%v)", response.Status, err)
-			}
-			select {
-			case <-p.Exited():
-				t.Error("it has ended before it was stopped")
-			default:
-			}
-			p.Stop()
-			<-p.Exited()
-			if listening(p.Addr()) {
-				t.Error("it still listens after it was stopped")
-			}
-			p.Stop()
-		})
+	p := started(t, emulator.StartPubSub)
+	p.Stop()
+	stopped(t, p)
+	p.Stop()
+}
+
+// started starts an emulator, which serves when the context of its start has ended.
+func started(t *testing.T, start starter) *emulator.Process {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	p, err := start(ctx)
+	cancel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Stop)
+	response, err := http.Get("http://" + p.Addr() + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("GET / answers %s (%v)", response.Status, err)
+	}
+	select {
+	case <-p.Exited():
+		t.Error("it has ended before it was stopped")
+	default:
+	}
+	return p
+}
+
+// stopped waits until an emulator has ended.
+func stopped(t *testing.T, p *emulator.Process) {
+	t.Helper()
+	<-p.Exited()
+	if listening(p.Addr()) {
+		t.Error("it still listens after it was stopped")
 	}
 }
 

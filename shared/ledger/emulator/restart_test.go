@@ -16,11 +16,7 @@ func TestRestartFirestore(t *testing.T) {
 	t.Parallel()
 	need(t)
 	const project = "restarted"
-	before, err := emulator.StartFirestore(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(before.Stop)
+	before := started(t, emulator.StartFirestore)
 	// An empty array is not: it comes back as none.
 	type kept struct {
 		At    time.Time
@@ -52,7 +48,7 @@ func TestRestartFirestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(after.Stop)
-	<-before.Exited()
+	stopped(t, before)
 	document, err := at(after).Get(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -64,4 +60,6 @@ func TestRestartFirestore(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	after.Stop()
+	stopped(t, after)
 }
