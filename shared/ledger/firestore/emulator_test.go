@@ -43,6 +43,16 @@ func openUnderVariable(t *testing.T, addr string) error {
 
 func TestOpenHonoursTheEmulatorsVariable(t *testing.T) {
 	addr := harness.Firestore(t)
+	// For its first commit the emulator loads much of itself. On a busy machine that may take longer
+	// than the store waits.
+	database := "projects/" + harness.ProjectID(t) + "/databases/(default)"
+	document := &firestorepb.Document{Name: database + "/documents/operations/a"}
+	if _, err := firestorepb.NewFirestoreClient(uncounted(t)).Commit(t.Context(), &firestorepb.CommitRequest{
+		Database: database,
+		Writes:   []*firestorepb.Write{{Operation: &firestorepb.Write_Update{Update: document}}},
+	}); err != nil {
+		t.Fatal(err)
+	}
 	for _, given := range []string{addr, "http://" + addr, "dns:///" + addr} {
 		if err := openUnderVariable(t, given); err != nil {
 			t.Errorf("%s: %v", given, err)
