@@ -40,9 +40,12 @@ func TestTimeOver(t *testing.T) {
 	// The message cannot be sent: the effect is due, and the sweep sends another.
 	w.outbox.err = errTarget
 	ctx, cancel = context.WithCancel(t.Context())
-	if report := w.run(ctx, c.that(func(_ context.Context, task effect.Task) ([]ledger.Write, error) {
-		if task.Item.Index == 370 {
+	if report := w.run(ctx, c.that(func(ctx context.Context, task effect.Task) ([]ledger.Write, error) {
+		switch at := task.Item.Index; {
+		case at == 370:
 			cancel()
+		case at > 370: // it runs beside the one that ends the time
+			<-ctx.Done()
 		}
 		return nil, nil
 	}), effect.Continued); report.Again() || !errors.Is(report.Cause, errTarget) {
