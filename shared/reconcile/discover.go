@@ -17,16 +17,16 @@ import (
 // Videos and interactions cannot be listed: only events bind them, and names that deliveries
 // reported.
 func (p *pass) discover(ctx context.Context) error {
-	waiting, list, err := p.waiting(ctx)
+	waiting, err := p.waiting(ctx)
 	if err != nil {
 		p.count.fail(ctx, "reading the waiting intents", err)
 		return err
 	}
 	var s search
-	if p.Adopt || list {
-		s = p.search(ctx)
+	if p.Adopt || waiting.list {
+		s = p.search(ctx, waiting.since)
 	}
-	if !waiting {
+	if !waiting.any {
 		return s.err
 	}
 	return each(ctx, p.count, p.start, p.Ledger.DueIntents, nil,
@@ -40,19 +40,31 @@ type search struct {
 	err    error // why it may be incomplete; it is counted
 }
 
-// window is how far back discovery searches. An intent is recorded before its batch is created, and
-// is searched for that long.
-func (p *pass) window() time.Duration { return p.Ledger.GiveUpAnyway() + ledger.SearchFor }
+// clocks is how much earlier than its intent a batch may say that it was created: two clocks differ.
+const clocks = time.Hour
 
-// search lists Gemini's batches and handles those that the ledger needs.
-func (p *pass) search(ctx context.Context) search {
+// oldest returns when the oldest batch was created that discovery handles. An intent is recorded
+// before its batch is created, and is searched for as long as this: longer only where no pass could
+// search for it, and then since is the oldest of them.
+func (p *pass) oldest(since time.Time) time.Time {
+	oldest := p.start.Add(-p.Ledger.GiveUpAnyway() - ledger.SearchFor)
+	if since = since.Add(-clocks); since.Before(oldest) {
+		return since
+	}
+	return oldest
+}
+
+// search lists Gemini's batches and handles those that the ledger needs. since is when the oldest
+// intent that is searched for was recorded.
+func (p *pass) search(ctx context.Context, since time.Time) search {
 	s := search{listed: map[string]operation.Key{}}
+	oldest := p.oldest(since)
 	listed, err := p.listing.all(ctx)
 	if err != nil {
 		p.count.fail(ctx, "listing Gemini's batches", err) // the listed ones are handled all the same
 	}
 	listed = slices.DeleteFunc(listed, func(l lookup.Batch) bool {
-		old := !l.CreateTime.IsZero() && p.start.Sub(l.CreateTime) > p.window()
+		old := !l.CreateTime.IsZero() && l.CreateTime.Before(oldest)
 		return old || l.CorrelationID == "" && !p.Adopt
 	})
 	for _, batch := range listed {

@@ -214,6 +214,29 @@ func TestTooOldToBeFound(t *testing.T) {
 	}
 }
 
+// TestFoundAfterALongOutage: where no pass could search for an intent in all the time in which it is
+// searched for, the first one that can still finds its batch [G6].
+func TestFoundAfterALongOutage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.intend("c-1", ledger.Intention{})
+	w.clock.Advance(-time.Minute) // Gemini's clock is behind the store's
+	batch := w.submit("opledger:c-1", geminisim.StateRunning)
+	w.clock.Advance(time.Minute + ledger.SearchFor + w.ledger.GiveUpAnyway() + 24*time.Hour)
+	w.passWith(reconcile.Options{})
+	if rec := w.record(batch); !rec.Registered {
+		t.Errorf("%+v", rec)
+	}
+	if intent, err := w.ledger.Intent(t.Context(), "c-1"); err != nil || intent.State != ledger.IntentBound {
+		t.Errorf("%+v, %v", intent, err)
+	}
+	for _, line := range w.logged() {
+		if line["outcome"] == "abandoned" {
+			t.Errorf("it was abandoned: %v", line)
+		}
+	}
+}
+
 // TestNothingToDiscover: where no open intent could be in the list, the list is not read.
 func TestNothingToDiscover(t *testing.T) {
 	t.Parallel()

@@ -6,27 +6,40 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// waiting reads the open and abandoned intents. some: there is at least one. list: Gemini's list of
-// batches is needed for one of them; reading stops there.
-func (p *pass) waiting(ctx context.Context) (some, list bool, err error) {
+// intents is what the waiting intents say of the search for their operations.
+type intents struct {
+	any  bool // there is at least one
+	list bool // Gemini's list of batches is needed for one of them
+	// since is when the oldest was recorded that is searched for; p.start if none was earlier.
+	since time.Time
+}
+
+// waiting reads the open and abandoned intents, in due order, until one needs the list. Those that
+// have waited longest come first, so that the oldest is among those that were read.
+func (p *pass) waiting(ctx context.Context) (w intents, err error) {
+	w.since = p.start
 	for after := (ledger.Cursor{}); ; {
 		page, err := p.Ledger.WaitingIntents(ctx, after, pageSize)
 		if err != nil {
-			return some, false, err
+			return w, err
 		}
-		some = some || len(page.Items)+len(page.Broken) > 0
-		list = list || slices.ContainsFunc(page.Broken,
+		w.any = w.any || len(page.Items)+len(page.Broken) > 0
+		w.list = w.list || slices.ContainsFunc(page.Broken,
 			func(b ledger.Broken) bool { return !errors.Is(b, ledger.ErrForeign) && !errors.Is(b, ledger.ErrNewer) })
 		for _, waiting := range page.Items {
-			list = list || p.listFor(waiting.Intent)
+			w.list = w.list || p.listFor(waiting.Intent)
+			if at := waiting.Intent.AttemptedAt(); waiting.Intent.Searched(p.start) && at.Before(w.since) {
+				w.since = at
+			}
 		}
-		if after = page.Next; list || after.Path == "" {
-			return some, list, nil
+		if after = page.Next; w.list || after.Path == "" {
+			return w, nil
 		}
 	}
 }
@@ -52,7 +65,8 @@ func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error
 	if !overdue && !p.claimIntent(ctx, due) {
 		return nil
 	}
-	for _, name := range intent.ToLookUp(p.start) {
+	// Each name is looked up that was to be when the intent became due: no pass may have come since.
+	for _, name := range intent.ToLookUp(intent.DueAt) {
 		if err := p.pace.wait(ctx); err != nil {
 			return err
 		}

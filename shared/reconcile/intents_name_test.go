@@ -109,6 +109,21 @@ func TestNameThatIsNeverFound(t *testing.T) {
 	}
 }
 
+// TestNameThroughALongOutage: a name is looked up at least once, also where no pass came in all the
+// time in which it is looked up [G6].
+func TestNameThroughALongOutage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.intend("c-1", ledger.Intention{Collection: operation.Operations})
+	video := w.video("known", geminisim.VideoRunning)
+	w.keep("c-1", video)
+	w.clock.Advance(ledger.SearchFor + 24*time.Hour)
+	w.passWith(reconcile.Options{})
+	if rec := w.record(video); !rec.Registered {
+		t.Errorf("%+v", rec)
+	}
+}
+
 // TestNameOfAnother: a name is not bound where Gemini reports another id for the operation, or
 // where the operation is registered: the id was vouched for, but not the name [G6, K6].
 func TestNameOfAnother(t *testing.T) {
