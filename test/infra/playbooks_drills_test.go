@@ -29,12 +29,14 @@ func (o *oncall) answers(status int) { o.answer.Store(int32(status)) }
 
 // pause sets the pause of effects, as a deployment does.
 func (o *oncall) pause(paused string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for _, function := range []string{"effects", "reconcile"} {
 		o.settings[function]["OPLEDGER_EFFECTS_PAUSED"] = paused
 	}
 }
 
-// pauseOf is what a function is told of the pause.
+// pauseOf is what a function is told of the pause. The caller holds mu.
 func (o *oncall) pauseOf(function string) ledger.Pause {
 	return ledger.PauseOf(o.settings[function]["OPLEDGER_EFFECTS_PAUSED"] == "true")
 }
@@ -44,6 +46,8 @@ func (o *oncall) pauseIsKnown(after string) {
 	o.Helper()
 	o.tick()
 	last, _, err := o.ledger.LastPass(o.Context())
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if want := o.pauseOf("effects"); err != nil || last.Effects != want {
 		o.Errorf("the pass stores that effects are %s, %v; they are %s, after\n%s", last.Effects, err, want, after)
 	}

@@ -178,11 +178,15 @@ var drillsOfWebhook = []drill{
 			o.raise(ledger.OperationPath(name.Key))
 			o.tick()
 			s.given["OPERATION"], s.given["REVISION"] = string(name.Key), "opledger-reconcile-00002-new"
+			o.mu.Lock()
+			defer o.mu.Unlock()
 			o.active["reconcile"] = "opledger-reconcile-00001-old"
 			s.may = []string{"opledger show"}
 		},
 		sees: []string{"left alone"}, fix: []string{"revisions list", "update-traffic"},
 		after: func(o *oncall) { // the revision with the traffic reads the number
+			o.mu.Lock()
+			defer o.mu.Unlock()
 			if o.active["webhook"] != "opledger-reconcile-00002-new" {
 				o.Errorf("the traffic goes to %v", o.active)
 			}

@@ -30,6 +30,8 @@ func drillsOfServe() (all []drill) {
 
 // serveSettings are the variables of opledger serve, as a shell sets them.
 func (o *oncall) serveSettings() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	settings := o.settings["effects"]
 	return fmt.Sprintf("export OPLEDGER_STORE='%s' OPLEDGER_EFFECTS='%s' OPLEDGER_EFFECT_ALLOW_PRIVATE=true "+
 		"GEMINI_API_KEY=key GOOGLE_GEMINI_BASE_URL='%s'\n", settings["OPLEDGER_STORE"], settings["OPLEDGER_EFFECTS"],
