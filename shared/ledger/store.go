@@ -25,7 +25,7 @@ type Store interface {
 	// Commit writes all or nothing, at once, and only if every write's precondition holds;
 	// otherwise it returns ErrConflict. On any other error the writes may or may not have been
 	// made: read again. It returns the new token of each document, in the order of writes; empty for
-	// one that was deleted. Data is encoded before Commit returns: who changes it afterwards changes
+	// one that was deleted. Data is encoded before Commit returns: a later change of it changes
 	// nothing of a commit that is still on its way.
 	Commit(ctx context.Context, writes ...Write) ([]Token, error)
 	// Query finds documents by one time field.
