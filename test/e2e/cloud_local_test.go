@@ -57,7 +57,7 @@ func runs(pid int) bool {
 func TestCloudLocalKilled(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux ties a child's life to its parent's")
+		harness.Missing(t, "only Linux ties a child's life to its parent's")
 	}
 	harness.Firestore(t)
 	harness.PubSub(t)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // teamEffects is the program of Effects as a team deploys it that has a handler of its own, the one in testdata.
@@ -31,7 +32,7 @@ var buildTeam = sync.OnceValues(func() (dir string, err error) {
 func needShiftedClocks(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skip("the clock of a process is set wrong in assembly, for Linux on amd64 alone")
+		harness.Missing(t, "the clock of a process is set wrong in assembly, for Linux on amd64 alone")
 	}
 }
 

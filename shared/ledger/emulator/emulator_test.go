@@ -115,7 +115,7 @@ func TestEndsWithParent(t *testing.T) {
 	t.Parallel()
 	need(t)
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux ties a child's life to its parent's")
+		harness.Missing(t, "only Linux ties a child's life to its parent's")
 	}
 	parent := exec.Command(os.Args[0])
 	parent.Env = append(os.Environ(), asParent+"=1")
@@ -161,7 +161,7 @@ func TestFindSaysWhatIsMissing(t *testing.T) {
 // An SDK without emulators, reached through a link as most are.
 func TestFindSaysHowToInstallAComponent(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("Windows takes no file without an ending such as .exe for a program, and those of this test have none")
+		harness.Missing(t, "Windows takes no file without an ending such as .exe for a program; those of this test have none")
 	}
 	sdk, bin := t.TempDir(), t.TempDir()
 	program := func(path string) {
