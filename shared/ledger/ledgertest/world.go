@@ -41,9 +41,6 @@ func newWorld(t *testing.T, store ledger.Store) *world {
 		{Name: publish, On: []operation.State{operation.Succeeded}},
 		{Name: alarm, On: []operation.State{operation.Failed, operation.Expired}},
 	}
-	if _, err := w.store.Get(w.ctx, ledger.OperationPath("none")); err != nil {
-		w.Fatalf("asking the store for its time: %v", err)
-	}
 	w.start = w.now()
 	return w
 }
@@ -97,7 +94,14 @@ func (w *world) over(store ledger.Store) *ledger.Ledger {
 }
 
 // now returns the store's time.
-func (w *world) now() time.Time { return operation.Instant(w.store.Now()) }
+func (w *world) now() time.Time {
+	w.Helper()
+	snapshot, err := w.store.Get(w.ctx, ledger.OperationPath("none"))
+	if err != nil {
+		w.Fatalf("asking the store for its time: %v", err)
+	}
+	return operation.Instant(snapshot.ReadTime)
+}
 
 // event returns a webhook's event about the world's operation; its server time is that of the
 // world's start plus at.
