@@ -144,6 +144,19 @@ func dispute(t *testing.T, l *ledger.Ledger) error {
 	return err
 }
 
+// replace replaces a document without the ledger; nil deletes it.
+func (s *store) replace(t *testing.T, path ledger.Path, data any) {
+	t.Helper()
+	snapshot, err := s.Store.Get(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := ledger.Write{Path: path, Token: snapshot.Documents[0].Token, Data: data}
+	if _, err := s.Store.Commit(t.Context(), write); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestHintOfAnother: a hint with the id of another operation makes that one due. One that has expired
 // meanwhile is no error, and without such an id nothing more is read [M7].
 func TestHintOfAnother(t *testing.T) {
@@ -152,14 +165,7 @@ func TestHintOfAnother(t *testing.T) {
 	if err := dispute(t, l); err != nil {
 		t.Fatal(err)
 	}
-	path := ledger.OperationPath("batches/a")
-	snapshot, err := s.Store.Get(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Store.Commit(t.Context(), ledger.Write{Path: path, Token: snapshot.Documents[0].Token}); err != nil {
-		t.Fatal(err) // it has expired
-	}
+	s.replace(t, ledger.OperationPath("batches/a"), nil) // it has expired
 	for name, want := range map[operation.Key]struct {
 		correlation string
 		reads       int
@@ -179,15 +185,8 @@ func TestHintOfANewerOne(t *testing.T) {
 	if err := dispute(t, l); err != nil {
 		t.Fatal(err)
 	}
-	path := ledger.OperationPath("batches/a")
-	snapshot, err := s.Store.Get(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Store.Commit(t.Context(), ledger.Write{Path: path, Token: snapshot.Documents[0].Token,
-		Data: operation.Record{Key: "batches/a", Schema: operation.NewestSchema + 1}}); err != nil {
-		t.Fatal(err)
-	}
+	newer := operation.Record{Key: "batches/a", Schema: operation.NewestSchema + 1}
+	s.replace(t, ledger.OperationPath("batches/a"), newer)
 	receipt, err := c.Confirm(t.Context(), hint(issued, "c-1", ""))
 	if err != nil || receipt.Outcome != confirm.Ignored {
 		t.Errorf("L6: %+v, %v", receipt, err)
