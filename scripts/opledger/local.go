@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/opledger/opledger/scripts/opledger/local"
+	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/logging"
@@ -31,6 +32,7 @@ var (
 type localFlags struct {
 	store              string
 	keep, verbose, act bool
+	operator           string // whom the console proposes to record; empty: it only reads
 }
 
 func newLocal(outside environment) *cobra.Command {
@@ -61,7 +63,7 @@ func newLocal(outside environment) *cobra.Command {
 				options.Seed = rand.Uint64N(1e6)
 			}
 			var err error
-			if options.Operator, err = actingOperator(f.act); err != nil {
+			if f.operator, err = actingOperator(f.act); err != nil {
 				return err
 			}
 			return f.run(cmd.Context(), outside, options)
@@ -87,10 +89,6 @@ func newLocal(outside environment) *cobra.Command {
 
 // run makes a run with these options, and prints its summary.
 func (f localFlags) run(ctx context.Context, outside environment, options local.Options) error {
-	options.Log = slog.New(slog.DiscardHandler)
-	if f.verbose {
-		options.Log = logging.New(outside.err, "")
-	}
 	options.View = chooseView(outside)
 	printed := false
 	show := func(s local.Summary) error {
@@ -108,7 +106,7 @@ func (f localFlags) run(ctx context.Context, outside environment, options local.
 			return err
 		}
 	}
-	summary, err := runLocal(ctx, outside, options, f.store, stay)
+	summary, err := f.runLocal(ctx, outside, options, stay)
 	if err != nil && ctx.Err() != nil {
 		return errCutShort
 	}
@@ -165,25 +163,34 @@ func chooseView(outside environment) local.View {
 
 // runLocal opens what the run needs, and closes it. stay, if not nil, gets the summary and a line
 // about what keeps running until ctx ends.
-func runLocal(
-	ctx context.Context, outside environment, o local.Options, flag string, stay func(local.Summary, string) error,
+func (f localFlags) runLocal(
+	ctx context.Context, outside environment, o local.Options, stay func(local.Summary, string) error,
 ) (_ local.Summary, err error) {
-	if o.Listen, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
 		return local.Summary{}, fmt.Errorf("opening a port on loopback: %w", err)
 	}
-	opened, err := openLocalStore(ctx, outside, o, flag)
+	o.Functions = "http://" + listener.Addr().String()
+	opened, err := openLocalStore(ctx, outside, o.Functions, f.store)
 	if err != nil {
-		return local.Summary{}, errors.Join(err, o.Listen.Close())
+		return local.Summary{}, errors.Join(err, listener.Close())
 	}
 	defer func() { err = errors.Join(err, opened.close()) }()
-	o.Store, o.Publisher, o.Where, o.StoreFlag = opened.store, opened.publisher, opened.where, opened.flag
 	if err := printConsole(outside, o); err != nil {
-		return local.Summary{}, errors.Join(err, o.Listen.Close())
+		return local.Summary{}, errors.Join(err, listener.Close())
 	}
+	log := slog.New(slog.DiscardHandler)
+	if f.verbose {
+		log = logging.New(outside.err, "")
+	}
+	o.Start = functionsOn(listener, server.Options{
+		Store: opened.store, Publisher: opened.publisher, Where: opened.where, StoreFlag: opened.flag,
+		Operator: f.operator, Log: log,
+	})
 	if stay != nil {
 		o.Keep = func(s local.Summary, geminiURL string) error {
-			return stay(s, fmt.Sprintf("still up: the functions on http://%s, Gemini on %s, %s; press Ctrl-C to stop",
-				o.Listen.Addr(), geminiURL, opened.access))
+			return stay(s, fmt.Sprintf("still up: the functions on %s, Gemini on %s, %s; press Ctrl-C to stop",
+				o.Functions, geminiURL, opened.access))
 		}
 	}
 	return local.Run(ctx, o)
@@ -194,7 +201,7 @@ func printConsole(outside environment, o local.Options) error {
 	if _, silent := o.View.(local.Silent); silent {
 		return nil
 	}
-	if _, err := fmt.Fprintf(outside.out, "watch it in a browser: http://%s\n", o.Listen.Addr()); err != nil {
+	if _, err := fmt.Fprintf(outside.out, "watch it in a browser: %s\n", o.Functions); err != nil {
 		return fmt.Errorf("writing to stdout: %w", err)
 	}
 	return nil

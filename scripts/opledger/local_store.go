@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/opledger/opledger/scripts/opledger/local"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 )
@@ -23,13 +22,14 @@ type localStore struct {
 	close     func() error
 }
 
-// openLocalStore opens the store that --store names, or makes a temporary one.
-func openLocalStore(ctx context.Context, outside environment, o local.Options, flag string) (localStore, error) {
+// openLocalStore opens the store that --store names, or makes a temporary one. functions is the URL
+// that effects are pushed to.
+func openLocalStore(ctx context.Context, outside environment, functions, flag string) (localStore, error) {
 	switch flag {
 	case "":
 		return openTemporaryStore(ctx)
 	case "firestore":
-		e, err := startEmulators(ctx, "http://"+o.Listen.Addr().String()+"/effects")
+		e, err := startEmulators(ctx, functions+"/effects")
 		if err != nil {
 			return localStore{}, err
 		}

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 
-	"github.com/opledger/opledger/scripts/opledger/server"
+	"github.com/opledger/opledger/shared/gemini/api"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/gemini/webhooks"
 )
@@ -37,7 +38,7 @@ func StartGemini(c geminisim.Config, on net.Listener) *Gemini {
 // whatever address a job names [G7].
 func onlyLoopback(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !server.NamesLoopback(r.Host) {
+		if !api.NamesLoopback((&url.URL{Host: r.Host}).Hostname()) {
 			http.Error(w, "the simulated Gemini answers under the names of loopback alone", http.StatusForbidden)
 			return
 		}
@@ -47,12 +48,12 @@ func onlyLoopback(next http.Handler) http.Handler {
 
 // CreateWebhook makes Gemini deliver every event that a webhook can get to a URL. It returns the
 // secret that signs them.
-func (g *Gemini) CreateWebhook(ctx context.Context, url string) (secret string, err error) {
+func (g *Gemini) CreateWebhook(ctx context.Context, to string) (secret string, err error) {
 	client, err := webhooks.NewClient(webhooks.Options{APIKey: APIKey, BaseURL: g.URL})
 	if err != nil {
 		return "", err
 	}
-	created, err := client.Create(ctx, "", url)
+	created, err := client.Create(ctx, "", to)
 	if err != nil {
 		return "", fmt.Errorf("creating the webhook: %w", err)
 	}

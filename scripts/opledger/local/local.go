@@ -10,16 +10,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"time"
 
-	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/config"
-	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
@@ -29,22 +25,27 @@ type Options struct {
 	Seed       uint64  // of all faults
 	Faults     string  // none, normal or harsh
 	Speed      float64 // every duration is divided by it
-	Store      ledger.Store
-	Where      string // names the store on the console's pages
-	StoreFlag  string // the --store for the commands there; empty: none reaches it
-	Operator   string // lets the console act, and is whom it proposes to record; empty: it only reads
-	// Publisher is where effects are published; nil: inside the process. If it is set, its messages
-	// must be pushed to the server from outside.
-	Publisher ledger.Publisher
-	// Listen is the address of the functions' server.
-	Listen net.Listener
-	Log    *slog.Logger
-	View   View
+	View       View
+	// Functions is the URL that the functions are served on, and Start makes them. Nothing is asked
+	// of them before serve is called. serve returns when its context has ended and they have, too.
+	Functions string
+	Start     func(context.Context, Deployment) (l *ledger.Ledger, serve func(context.Context) error, err error)
 	// MaxTime is how long the run may take; 0: DefaultMaxTime.
 	MaxTime time.Duration
 	// Keep, if not nil, gets the summary and Gemini's URL at the end of the run. Everything then
 	// keeps running until the context ends.
 	Keep func(s Summary, geminiURL string) error
+}
+
+// A Deployment is what the functions of a run are to be.
+type Deployment struct {
+	// Variables are the settings, as they stand in an environment.
+	Variables []string
+	// Budget is how long a reconcile pass may take, and Workers how many effects run at once.
+	Budget  time.Duration
+	Workers int
+	// Unreliable makes the publisher of effects lose and repeat messages. Start must call it.
+	Unreliable func(ledger.Publisher) ledger.Publisher
 }
 
 // DefaultMaxTime is enough for 20,000 operations on two cores, or 5,000 on a machine that is busy
@@ -71,7 +72,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 		return Summary{}, err
 	}
 	defer sink.close()
-	submitter, err := newSubmitter(ctx, gemini.URL, "http://"+o.Listen.Addr().String())
+	submitter, err := newSubmitter(ctx, gemini.URL, o.Functions)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -79,23 +80,28 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	settings, err := settings(o.Speed, secret, gemini.URL, sink.url)
+	deployment, err := o.deployment(secret, gemini.URL, sink.url)
 	if err != nil {
 		return Summary{}, err
 	}
-	functions, messages, err := newFunctions(ctx, o, settings)
+	var messages *unreliable
+	deployment.Unreliable = func(p ledger.Publisher) ledger.Publisher {
+		messages = newUnreliable(p, o.Seed, o.Faults)
+		return messages
+	}
+	l, serve, err := o.Start(ctx, deployment)
 	if err != nil {
 		return Summary{}, err
 	}
 	serving, stop := context.WithCancel(ctx)
 	served := make(chan error, 1)
-	go func() { served <- functions.Serve(serving, o.Listen) }()
+	go func() { served <- serve(serving) }()
 	audit := &audit{
-		ledger: functions.Ledger, receiver: receiver, sim: gemini.sim, messages: messages,
+		ledger: l, receiver: receiver, sim: gemini.sim, messages: messages,
 		wanted: o.Operations, acked: submitter.acked,
 	}
 	var ended ending
-	if audit.since, err = functions.Ledger.Now(ctx); err == nil {
+	if audit.since, err = l.Now(ctx); err == nil {
 		// All operations are submitted in the first simulated minutes, so that their ends overlap.
 		within := time.Duration(float64(3*time.Minute) / o.Speed)
 		ended, err = submitAndWatch(ctx, o, audit, func(ctx context.Context) error {
@@ -124,22 +130,6 @@ func (o Options) keepRunning(ctx context.Context, s Summary, geminiURL string) e
 	return nil
 }
 
-// newFunctions makes the server of the functions, whose messages pass an unreliable publisher.
-func newFunctions(
-	ctx context.Context, o Options, settings server.Settings,
-) (functions *server.Server, messages *unreliable, err error) {
-	functions, err = server.New(ctx, settings, server.Options{
-		Store: o.Store, Now: time.Now, Log: o.Log, Publisher: o.Publisher, Schedule: settings.Ledger.Interval,
-		Budget: max(time.Duration(float64(reconcile.DefaultBudget)/o.Speed), minBudget), Workers: effectsAtOnce,
-		Console: true, Where: o.Where, StoreFlag: o.StoreFlag, Operator: o.Operator,
-		Wrap: func(p ledger.Publisher) ledger.Publisher {
-			messages = newUnreliable(p, o.Seed, o.Faults)
-			return messages
-		},
-	})
-	return functions, messages, err
-}
-
 // Faster returns the settings of functions whose durations are those of production divided by
 // speed, down to what a machine can keep. They fit a simulator of that speed.
 func Faster(speed float64) []string {
@@ -156,22 +146,26 @@ func Faster(speed float64) []string {
 	}
 }
 
-// settings are those of a deployment with every duration divided by speed.
-func settings(speed float64, secret, geminiURL, sinkURL string) (server.Settings, error) {
-	parsed, err := config.Parse[server.Settings](append(Faster(speed),
+// deployment returns settings with every duration divided by the run's speed, and one effect: it
+// posts every end to sinkURL.
+func (o Options) deployment(secret, geminiURL, sinkURL string) (Deployment, error) {
+	variables := append(Faster(o.Speed),
 		"OPLEDGER_WEBHOOK_SECRET="+secret, "GEMINI_API_KEY="+APIKey, "GOOGLE_GEMINI_BASE_URL="+geminiURL,
 		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
-	))
+		fmt.Sprintf("OPLEDGER_EFFECTS=[{name: %s, on: [SUCCEEDED, FAILED, CANCELLED, EXPIRED], do: http, url: %q, "+
+			"concurrency: %d}]", publishEffect, sinkURL, effectsAtOnce),
+	)
+	usual, err := config.Parse[struct{ Webhook config.Webhook }](variables)
 	if err != nil {
-		return server.Settings{}, err
+		return Deployment{}, fmt.Errorf("dividing the settings by the speed: %w", err)
 	}
 	// A timestamp has whole seconds, and a loaded machine needs some of them.
-	parsed.Webhook.Tolerance = max(time.Duration(float64(parsed.Webhook.Tolerance)/speed), minTolerance)
-	parsed.Ledger.Effects = []effect.Spec{{
-		Name: publishEffect, Do: &effect.DoHTTP{URL: sinkURL}, Concurrency: effectsAtOnce,
-		On: []operation.State{operation.Succeeded, operation.Failed, operation.Cancelled, operation.Expired},
-	}}
-	return parsed, nil
+	tolerance := max(time.Duration(float64(usual.Webhook.Tolerance)/o.Speed), minTolerance)
+	return Deployment{
+		Variables: append(variables, "OPLEDGER_TOLERANCE="+tolerance.String()),
+		Budget:    max(time.Duration(float64(reconcile.DefaultBudget)/o.Speed), minBudget),
+		Workers:   effectsAtOnce,
+	}, nil
 }
 
 const (

@@ -10,19 +10,37 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opledger/opledger/scripts/opledger/server"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 )
 
 func runOn(t *testing.T, ctx context.Context, o Options) (Summary, error) {
 	t.Helper()
 	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "ledger.db"), time.Now)
-	if err == nil {
-		o.Listen, err = net.Listen("tcp", "127.0.0.1:0")
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Store, o.Log = store, slog.New(slog.DiscardHandler)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Functions = "http://" + listener.Addr().String()
+	o.Start = func(ctx context.Context, d Deployment) (*ledger.Ledger, func(context.Context) error, error) {
+		settings, err := config.Parse[server.Settings](d.Variables)
+		if err != nil {
+			return nil, nil, err
+		}
+		functions, err := server.New(ctx, settings, server.Options{
+			Store: store, Now: time.Now, Log: slog.New(slog.DiscardHandler), Schedule: settings.Ledger.Interval,
+			Budget: d.Budget, Workers: d.Workers, Wrap: d.Unreliable,
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		return functions.Ledger, func(ctx context.Context) error { return functions.Serve(ctx, listener) }, nil
+	}
 	summary, err := Run(ctx, o)
 	if err := store.Close(); err != nil {
 		t.Error(err)

@@ -196,10 +196,6 @@ func sameToken(a, b string) bool {
 	return subtle.ConstantTimeCompare(hashA[:], hashB[:]) == 1
 }
 
-// NamesLoopback reports whether a Host header names this machine, as localhost or by an address. To a
-// browser a page whose name is rebound to 127.0.0.1 has the same origin as what is served there.
-func NamesLoopback(host string) bool { return api.NamesLoopback(hostname(host)) }
-
 // hostname returns the name in a Host header, without its port.
 func hostname(host string) string {
 	u := url.URL{Host: host}
