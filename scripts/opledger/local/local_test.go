@@ -53,7 +53,7 @@ func TestRunHarsh(t *testing.T) {
 	t.Parallel()
 	var screen bytes.Buffer
 	s, err := runOn(t, t.Context(), Options{
-		Operations: 60, Seed: 1, Faults: "harsh", Speed: 200,
+		Operations: 60, Seed: 1, Faults: "harsh", Speed: 800,
 		View: &Table{W: &screen, Rows: 10, Size: func() (int, int) { return 40, 8 }},
 	})
 	if err != nil || !s.Clean() {
