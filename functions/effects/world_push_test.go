@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("OPLEDGER_TEST_CHILD") != "" {
 		program()
 	}
-	harness.InMemory()
+	harness.SpendMemory()
 	goleak.VerifyTestMain(m)
 }
 

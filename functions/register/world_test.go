@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	harness.InMemory()
+	harness.SpendMemory()
 	goleak.VerifyTestMain(m)
 }
 

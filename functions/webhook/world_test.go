@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("FUNCTION_TARGET") != "" {
 		os.Exit(m.Run()) // a deployed function, which keeps what it opens
 	}
-	harness.InMemory()
+	harness.SpendMemory()
 	// Gates that read Secret Manager are made for a process's whole life.
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("google.golang.org/grpc/internal/grpcsync.(*CallbackSerializer).run"))

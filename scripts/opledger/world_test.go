@@ -30,7 +30,7 @@ func runMain(m *testing.M) (code int) {
 		_, _ = os.Stderr.WriteString(err.Error())
 		return 1
 	}
-	harness.InMemory() // what is behind the folder of programs
+	harness.SpendMemory() // what is behind the folder of programs
 	code = m.Run()
 	http.DefaultClient.CloseIdleConnections()
 	if code == 0 { // the worker is of a library that the Firestore client brings

@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	harness.InMemory()
+	harness.SpendMemory()
 	code := harness.Main(m)
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)

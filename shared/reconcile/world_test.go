@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) {
 	harness.AtOnce(8) // they wait while a pass keeps its pace
-	harness.InMemory()
+	harness.SpendMemory()
 	goleak.VerifyTestMain(m)
 }
 

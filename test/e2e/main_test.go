@@ -32,8 +32,8 @@ func runMain(m *testing.M) (code int) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	harness.AtOnce(12) // they wait for leases and for other processes
-	harness.InMemory() // what is behind the folder of programs
+	harness.AtOnce(12)    // they wait for leases and for other processes
+	harness.SpendMemory() // what is behind the folder of programs
 	code = harness.Main(m)
 	if code == 0 {
 		// OpenCensus, which Google's clients link, starts one goroutine for the life of the process.

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,8 +21,7 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("GODEBUG", os.Getenv("GODEBUG")+",tracebacklabels=1"); err != nil {
 		panic(err)
 	}
-	// A schedule holds little and throws much away: collecting that took a quarter of the time.
-	debug.SetGCPercent(400)
+	harness.SpendMemory() // a schedule throws much away: collecting that took a quarter of the time
 	goleak.VerifyTestMain(m)
 }
 

@@ -48,7 +48,7 @@ var chromium struct {
 func TestMain(m *testing.M) { os.Exit(runMain(m)) }
 
 func runMain(m *testing.M) int {
-	harness.InMemory()
+	harness.SpendMemory()
 	defer func() {
 		if chromium.stop != nil {
 			chromium.stop()

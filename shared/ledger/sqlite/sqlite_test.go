@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	harness.AtOnce(8) // they wait for each other's locks
-	harness.InMemory()
+	harness.SpendMemory()
 	goleak.VerifyTestMain(m)
 }
 

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package harness
+
+// filesInMemory does nothing: there is no file system in memory.
+func filesInMemory() {}
