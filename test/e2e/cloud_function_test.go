@@ -67,7 +67,7 @@ func traced(header http.Header) http.Header {
 func TestCloudFunctions(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
-	f := newFleet(t, c.backend(), 0, geminisim.Config{Speed: 1000}) // for its Gemini
+	f := newFleet(t, c.backend, 0, geminisim.Config{Speed: 1000}) // for its Gemini
 	done := eventOf("batch.succeeded", "batches/a")
 	effect := push("batches/absent", "publish")
 	get := call{

@@ -16,7 +16,7 @@ import (
 func newCloudFleet(t *testing.T, c *cloud, config geminisim.Config) *fleet {
 	t.Helper()
 	functionBinary(t, "Effects") // building takes longer than anything here is given to start
-	f := newFleet(t, c.backend(), 0, config)
+	f := newFleet(t, c.backend, 0, config)
 	for _, function := range []struct{ name, function, path string }{
 		{"w", "Webhook", "/webhook"}, {"v", "Webhook", "/webhook"},
 		{"r", "Register", "/register"},

@@ -28,9 +28,11 @@ func emulatorsOf(t *testing.T, parent int) (pids []int) {
 		}
 		// PID (NAME) STATE PPID …, and a name may hold anything
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if len(fields) < 2 || fields[1] != strconv.Itoa(parent) {
+			continue
+		}
 		command, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if err != nil || len(fields) < 2 || fields[1] != strconv.Itoa(parent) ||
-			!strings.Contains(string(command), "-emulator") {
+		if err != nil || !strings.Contains(string(command), "-emulator") {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(dir))

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/opledger/opledger/test/harness"
 )
@@ -41,20 +40,20 @@ func startFunctionOf(program, id, function string, variables []string) (*process
 
 // awaitPort closes ready when the process takes connections. The framework does not say when that is.
 func (p *process) awaitPort(port int) {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if c, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
-			_ = c.Close() // it has proven what it was for
-			close(p.ready)
-			return
-		}
+	until(patience, func() bool {
 		select {
 		case <-p.done:
-			return
-		case <-tick.C:
+			return true
+		default:
 		}
-	}
+		c, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err != nil {
+			return false
+		}
+		_ = c.Close() // it has proven what it was for
+		close(p.ready)
+		return true
+	})
 }
 
 // printed takes what a function writes to stdout: its log, and the empty line that the framework flushes with.

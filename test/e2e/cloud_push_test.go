@@ -130,7 +130,7 @@ func testCloudPush(t *testing.T, serve bool) {
 	sink := &target{held: make(chan struct{}), release: make(chan struct{})}
 	sinkServer := httptest.NewServer(sink)
 	t.Cleanup(sinkServer.Close) // after the process, which may have a connection open
-	f := newFleet(t, c.backend(), 0, geminisim.Config{Speed: 1000})
+	f := newFleet(t, c.backend, 0, geminisim.Config{Speed: 1000})
 	variables := append(f.variables("x"), "OPLEDGER_CLAIM_TTL=10m", "OPLEDGER_INTERVAL=1h",
 		fmt.Sprintf("OPLEDGER_EFFECTS=[{name: publish, do: http, url: %q, on: [SUCCEEDED]}]", sinkServer.URL))
 	door := &pushDoor{t: t, answers: map[string][]pushAnswer{}}
@@ -206,7 +206,7 @@ func testCloudPush(t *testing.T, serve bool) {
 func TestCloudEventsFromEventarc(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
-	f := newFleet(t, c.backend(), 0, geminisim.Config{Speed: 1000})
+	f := newFleet(t, c.backend, 0, geminisim.Config{Speed: 1000})
 	f.plan("batches/binary", "batches/structured")
 	p := serveFunction(t, "Effects",
 		append(c.variables(), "OPLEDGER_EFFECTS=[{name: publish, do: log, on: [SUCCEEDED]}]")...)

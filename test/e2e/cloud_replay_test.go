@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -104,7 +103,7 @@ func TestCloudReplay(t *testing.T) {
 	sink := &strictTarget{refuses: refuses, attempts: map[string]int{}, accepted: map[string]string{}}
 	sinkServer := httptest.NewServer(sink)
 	t.Cleanup(sinkServer.Close)
-	f := newFleet(t, c.backend(), 0, geminisim.Config{Speed: 1000})
+	f := newFleet(t, c.backend, 0, geminisim.Config{Speed: 1000})
 	variables := append(c.variables(), "OPLEDGER_CLAIM_TTL=10m", "OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
 		fmt.Sprintf("OPLEDGER_EFFECTS=[{name: publish, do: http, url: %q, on: [SUCCEEDED]}]", sinkServer.URL))
 	door := &forgetfulDoor{pushDoor: pushDoor{t: t, answers: map[string][]pushAnswer{}}, seen: map[string]int{}}
@@ -199,18 +198,11 @@ func TestCloudReplay(t *testing.T) {
 // effect reads an effect; the zero Effect where there is none.
 func (c *cloud) effect(key operation.Key, name string) (effect ledger.Effect) {
 	c.t.Helper()
-	store, err := c.backend().open(c.t.Context())
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	snapshot, err := store.Get(context.Background(), ledger.EffectPath(key, name))
+	snapshot, err := c.backend.store().Get(c.t.Context(), ledger.EffectPath(key, name))
 	if err == nil {
 		err = snapshot.Documents[0].Decode(&effect)
 	}
 	if err != nil {
-		c.t.Error(err)
-	}
-	if err := store.Close(); err != nil {
 		c.t.Error(err)
 	}
 	return effect

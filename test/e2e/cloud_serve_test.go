@@ -57,7 +57,7 @@ func (r result) want(t *testing.T, code int) result {
 func TestCloudServe(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
-	f := newFleet(t, c.backend(), 2, geminisim.Config{
+	f := newFleet(t, c.backend, 2, geminisim.Config{
 		Seed: 5, Faults: geminisim.Normal(), Speed: 400, RunTime: [2]time.Duration{time.Minute, 4 * time.Minute},
 	})
 	// no process dies, and a busy machine must not look as if one had

@@ -97,22 +97,13 @@ func TestCloudSIGTERM(t *testing.T) {
 // planned. Nothing was published for them.
 func (c *cloud) planned(t *testing.T, effects string, key operation.Key) *ledger.Ledger {
 	t.Helper()
-	store, err := c.backend().open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	specs, err := effect.ParseSpecs([]byte(effects), operation.Transitions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	settings := ledger.DefaultSettings()
 	settings.Rules = effect.Rules(specs)
-	l, err := ledger.New(store, settings, ledger.Options{})
+	l, err := ledger.New(c.backend.store(), settings, ledger.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func newTeamFleet(t *testing.T, c *cloud, clocks map[string]string) *fleet {
 		functionBinary(t, program) // building takes longer than anything here is given to start
 	}
 	store := newStoreDoor(t, c.firestore)
-	f := newFleet(t, c.backend(), 0, geminisim.Config{Speed: 1000})
+	f := newFleet(t, c.backend, 0, geminisim.Config{Speed: 1000})
 	f.store, store.fleet = store, f
 	for _, name := range slices.Sorted(maps.Keys(clocks)) {
 		f.instances = append(f.instances, &instance{name: name, function: teamEffects, path: pushPath})

@@ -20,6 +20,7 @@ type cloud struct {
 	project           string
 	firestore, pubsub string // the emulators' addresses
 	admin             *pubsub.Client
+	backend           backend // keeps a fleet's ledger here
 }
 
 const topicID = "effects"
@@ -33,6 +34,9 @@ func newCloud(t *testing.T) *cloud {
 func newCloudAt(t *testing.T, store, topics string) *cloud {
 	t.Helper()
 	c := &cloud{t: t, project: harness.ProjectID(t), firestore: store, pubsub: topics}
+	c.backend = newBackend(t, func(ctx context.Context) (ledger.Store, error) {
+		return firestore.Open(ctx, c.project, "", harness.ClientOptions(c.firestore)...)
+	}, c.variables()...)
 	var err error
 	c.admin, err = pubsub.NewClient(t.Context(), c.project, harness.ClientOptions(c.pubsub)...)
 	if err != nil {
@@ -64,16 +68,6 @@ func (c *cloud) variables() []string {
 	return []string{
 		"GOOGLE_CLOUD_PROJECT=" + c.project, "FIRESTORE_EMULATOR_HOST=" + c.firestore,
 		"PUBSUB_EMULATOR_HOST=" + c.pubsub, "OPLEDGER_TOPIC=" + topicID,
-	}
-}
-
-// backend keeps a fleet's ledger in the cloud.
-func (c *cloud) backend() backend {
-	return backend{
-		variables: c.variables(),
-		open: func(ctx context.Context) (ledger.Store, error) {
-			return firestore.Open(ctx, c.project, "", harness.ClientOptions(c.firestore)...)
-		},
 	}
 }
 
@@ -150,22 +144,6 @@ func (c *cloud) pull(id string) *pubsubpb.PubsubMessage {
 				c.t.Error(err)
 			}
 			return received.GetMessage()
-		}
-	}
-}
-
-// eventually polls a condition that only other processes can make true.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !condition() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatalf("not within %v: %s", patience, what)
 		}
 	}
 }

@@ -20,18 +20,40 @@ import (
 // A backend is where the ledger of a fleet is: all that a test of another store has to bring.
 type backend struct {
 	variables []string // what the processes are told of it
-	open      func(context.Context) (ledger.Store, error)
+	store     func() ledger.Store
+}
+
+// newBackend makes a backend whose store the test, too, has open from its first use on until its end.
+func newBackend(t *testing.T, open func(context.Context) (ledger.Store, error), variables ...string) backend {
+	opened := sync.OnceValues(func() (ledger.Store, error) {
+		store, err := open(context.WithoutCancel(t.Context()))
+		if err == nil {
+			t.Cleanup(func() {
+				if err := store.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		return store, err
+	})
+	return backend{variables: variables, store: func() ledger.Store {
+		t.Helper()
+		store, err := opened()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}}
 }
 
 // inFile is one SQLite file.
-func inFile(t *testing.T) backend { return inFolder(t.TempDir()) }
+func inFile(t *testing.T) backend { return inFolder(t, t.TempDir()) }
 
-func inFolder(dir string) backend {
+func inFolder(t *testing.T, dir string) backend {
 	path := filepath.Join(dir, "ledger.db")
-	return backend{
-		variables: []string{"OPLEDGER_STORE=sqlite:" + path},
-		open:      func(ctx context.Context) (ledger.Store, error) { return sqlite.Open(ctx, path, time.Now) },
-	}
+	return newBackend(t, func(ctx context.Context) (ledger.Store, error) {
+		return sqlite.Open(ctx, path, time.Now)
+	}, "OPLEDGER_STORE=sqlite:"+path)
 }
 
 // A fleet is some instances of `opledger serve` over one ledger, with a Gemini that delivers to
@@ -180,6 +202,16 @@ func (f *fleet) keep(i *instance) {
 	}
 }
 
+// ledger is what the processes share, as a test reads it.
+func (f *fleet) ledger() *ledger.Ledger {
+	f.t.Helper()
+	l, err := ledger.New(f.backend.store(), ledger.DefaultSettings(), ledger.Options{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return l
+}
+
 // end kills what is left.
 func (f *fleet) end() {
 	f.killer.rest()
@@ -244,27 +276,4 @@ func (f *fleet) pick(path string) *process {
 	i := serving[f.random.IntN(len(serving))]
 	f.mu.Unlock()
 	return i.process()
-}
-
-// patience is how long a test waits for what other processes do. It takes moments on an idle machine; a
-// busy one must not fail the test.
-const patience = 5 * time.Minute
-
-// within polls a condition that only other processes can make true.
-func (f *fleet) within(limit time.Duration, what string, condition func() bool) {
-	f.t.Helper()
-	deadline := time.NewTimer(limit)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !condition() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			for _, i := range f.instances {
-				f.t.Logf("%s: %s", i.process().id, i.process().tail())
-			}
-			f.t.Fatalf("not within %v: %s", limit, what)
-		}
-	}
 }

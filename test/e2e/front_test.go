@@ -159,23 +159,19 @@ func (f *fleet) submit(displayName string) (name string, err error) {
 }
 
 // register tells one of the instances about an operation, and another one where that fails, until it was taken.
-func (f *fleet) register(name string) error {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(patience)
-	for {
-		status, answer, _, err := send(http.MethodPost, f.front.URL+"/register",
+func (f *fleet) register(name string) (err error) {
+	registered := until(patience, func() bool {
+		var status int
+		var answer []byte
+		status, answer, _, err = send(http.MethodPost, f.front.URL+"/register",
 			fmt.Appendf(nil, `{"name":%q,"jobKind":"e2e"}`, name), nil)
-		if err == nil && (status == http.StatusCreated || status == http.StatusOK) {
-			return nil
+		if err == nil && status != http.StatusCreated && status != http.StatusOK {
+			err = fmt.Errorf("registering %s: %d %s", name, status, answer)
 		}
-		if status/100 == 4 {
-			return fmt.Errorf("registering %s: %d %s", name, status, answer)
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			return fmt.Errorf("registering %s: %d %s %w", name, status, answer, err)
-		}
+		return err == nil || status/100 == 4
+	})
+	if !registered {
+		err = fmt.Errorf("not within %v: %w", patience, err)
 	}
+	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -81,13 +80,9 @@ func (f *fleet) plan(names ...string) {
 // planAndTell makes operations with an effect that is open, and hands its message over.
 func (f *fleet) planAndTell(publisher ledger.Publisher, names ...string) {
 	f.t.Helper()
-	store, err := f.backend.open(context.Background())
-	if err != nil {
-		f.t.Fatal(err)
-	}
 	settings := ledger.DefaultSettings()
 	settings.Rules = []ledger.Rule{{Name: "publish", On: []operation.State{operation.Succeeded}}}
-	l, err := ledger.New(store, settings, ledger.Options{Publisher: publisher})
+	l, err := ledger.New(f.backend.store(), settings, ledger.Options{Publisher: publisher})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -111,7 +106,7 @@ func (f *fleet) planAndTell(publisher ledger.Publisher, names ...string) {
 			return err
 		})
 	}
-	if err := errors.Join(group.Wait(), store.Close()); err != nil {
+	if err := group.Wait(); err != nil {
 		f.t.Fatal(err)
 	}
 }

@@ -37,7 +37,7 @@ func (r *itemRun) takeStock() {
 
 func (r *itemRun) get(paths ...ledger.Path) []ledger.Document {
 	r.t.Helper()
-	snapshot, err := r.store.Get(r.t.Context(), paths...)
+	snapshot, err := r.backend.store().Get(r.t.Context(), paths...)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -67,11 +67,7 @@ func (r *itemRun) isEnded(key operation.Key, name string, in ledger.EffectState)
 // checkFailed checks that the bad item, and no other, is FAILED, and that what Gemini said of it is kept.
 func (r *itemRun) checkFailed() {
 	r.t.Helper()
-	l, err := ledger.New(r.store, ledger.DefaultSettings(), ledger.Options{})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	failed, err := l.FailedItems(r.t.Context(), r.batch["published"], "publish", ledger.Cursor{}, 10)
+	failed, err := r.ledger().FailedItems(r.t.Context(), r.batch["published"], "publish", ledger.Cursor{}, 10)
 	if err != nil || len(failed.Items) != 1 {
 		r.t.Fatalf("FAILED are %+v: %v", failed, err)
 	}

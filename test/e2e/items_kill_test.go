@@ -68,7 +68,6 @@ type itemRun struct {
 	items  int64
 	kills  int
 	binary string
-	store  ledger.Store
 	door   *httptest.Server
 	files  *itemFiles
 	server *httptest.Server
@@ -90,18 +89,11 @@ func newItemRun(t *testing.T) *itemRun {
 	r.sink = newItemSink(r.items, r.kills, r.strike)
 	r.files = &itemFiles{gemini: r.sim.Handler(), sink: r.sink, lines: map[string][][]byte{}}
 	r.door, r.server = httptest.NewServer(r.files), httptest.NewServer(r.sink)
-	var err error
-	if r.store, err = r.backend.open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	r.binary = binaryAsReleased(t)
 	t.Cleanup(func() {
 		r.end()
 		r.door.Close()
 		r.server.Close()
-		if err := r.store.Close(); err != nil {
-			t.Error(err)
-		}
 	})
 	return r
 }

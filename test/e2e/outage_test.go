@@ -90,16 +90,7 @@ func TestReceiverDown(t *testing.T) {
 		body: fmt.Sprintf(`{"name":%q,"jobKind":"items"}`, name),
 	}.make(t, p.url())
 
-	store, err := f.backend.open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	l, err := ledger.New(store, defaults, ledger.Options{})
+	l, err := ledger.New(f.backend.store(), defaults, ledger.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

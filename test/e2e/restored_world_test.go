@@ -17,6 +17,7 @@ import (
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -209,11 +210,11 @@ func (r *restoration) attempts() (counts []string) {
 	return counts
 }
 
-// look reads the ledger as it stands.
+// look reads the ledger as it stands: its file is replaced.
 func (r *restoration) look(do func(*ledger.Ledger) error) {
 	t := r.fleet.t
 	t.Helper()
-	store, err := r.fleet.backend.open(t.Context())
+	store, err := sqlite.Open(t.Context(), r.ledger, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

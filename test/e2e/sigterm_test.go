@@ -54,20 +54,7 @@ func inEffect(t *testing.T, effect string) (f *fleet, key operation.Key, answer 
 // theEffect reads the operation's one effect from the ledger.
 func (f *fleet) theEffect(key operation.Key) ledger.Effect {
 	f.t.Helper()
-	store, err := f.backend.open(f.t.Context())
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	defer func() {
-		if err := store.Close(); err != nil {
-			f.t.Error(err)
-		}
-	}()
-	l, err := ledger.New(store, ledger.DefaultSettings(), ledger.Options{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	story, err := l.Show(f.t.Context(), key)
+	story, err := f.ledger().Show(f.t.Context(), key)
 	if err != nil || len(story.Effects) != 1 {
 		f.t.Fatalf("%+v, %v", story, err)
 	}

@@ -66,7 +66,7 @@ func (c *soakedCloud) troubles() []trouble {
 // fleet makes the fleet: two of every function, or one at the short level.
 func (c *soakedCloud) fleet(t *testing.T, config geminisim.Config) *fleet {
 	t.Helper()
-	c.f = newFleet(t, c.backend(), 0, config)
+	c.f = newFleet(t, c.backend, 0, config)
 	for _, pair := range []struct{ spared, other, function, path string }{
 		{"w", "v", "Webhook", "/webhook"}, {"r", "q", "Register", "/register"},
 		{"s", "u", "Reconcile", "/reconcile"}, {"e", "d", "Effects", pushPath},

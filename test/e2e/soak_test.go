@@ -31,7 +31,7 @@ func TestSoak(t *testing.T) {
 		d := newDisk(t)
 		b := inFile(t)
 		if d != nil {
-			b = inFolder(d.dir)
+			b = inFolder(t, d.dir)
 		}
 		f := newFleet(t, b, harness.Soak(t, 2, 3, 3), soakConfig(21))
 		f.instances[0].spared = thorough(t)

@@ -142,34 +142,32 @@ func (f *fleet) killSubmitters(all []submission, faults geminisim.Faults) {
 // at the first attempt.
 func (f *fleet) checkSubmitted(key operation.Key, s submission) {
 	f.t.Helper()
-	f.withLedger(func(l *ledger.Ledger) error {
-		story, err := l.Show(f.t.Context(), key)
-		if err != nil {
-			return err
-		}
-		r := story.Record
-		if !r.Registered || r.State != operation.Succeeded || r.CorrelationID != s.correlation || r.JobKind != "e2e" {
-			f.t.Errorf("%s, killed %s: %+v", s.correlation, s.step, r)
-		}
-		if e := story.Effects; len(e) != 1 || e[0].State != ledger.EffectDone || e[0].Attempts != 1 {
-			f.t.Errorf("%s, killed %s: the effects are %+v", s.correlation, s.step, e)
-		}
-		return nil
-	})
+	story, err := f.ledger().Show(f.t.Context(), key)
+	if err != nil {
+		f.t.Error(err)
+		return
+	}
+	r := story.Record
+	if !r.Registered || r.State != operation.Succeeded || r.CorrelationID != s.correlation || r.JobKind != "e2e" {
+		f.t.Errorf("%s, killed %s: %+v", s.correlation, s.step, r)
+	}
+	if e := story.Effects; len(e) != 1 || e[0].State != ledger.EffectDone || e[0].Attempts != 1 {
+		f.t.Errorf("%s, killed %s: the effects are %+v", s.correlation, s.step, e)
+	}
 }
 
 // allClosed reports whether n operations are registered, and all that are have ended with their effects done.
 func (f *fleet) allClosed(n int) bool {
 	registered := 0
-	f.withLedger(func(l *ledger.Ledger) error {
-		page, err := l.List(f.t.Context(), ledger.Filter{Limit: 500})
-		for _, r := range page.Items {
-			if r.Registered && r.Closed() {
-				registered++
-			}
+	page, err := f.ledger().List(f.t.Context(), ledger.Filter{Limit: 500})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, r := range page.Items {
+		if r.Registered && r.Closed() {
+			registered++
 		}
-		return err
-	})
+	}
 	return registered == n
 }
 
@@ -184,33 +182,14 @@ func (f *fleet) abandoned() (n int) {
 }
 
 func (f *fleet) openIntents() (ids []string) {
-	f.withLedger(func(l *ledger.Ledger) error {
-		page, err := l.WaitingIntents(f.t.Context(), ledger.Cursor{}, 500)
-		for _, item := range page.Items {
-			if item.Intent.State == ledger.IntentOpen { // what was given up is only searched for
-				ids = append(ids, item.Intent.CorrelationID)
-			}
-		}
-		return err
-	})
-	return ids
-}
-
-// withLedger reads the ledger that the processes share.
-func (f *fleet) withLedger(read func(*ledger.Ledger) error) {
-	f.t.Helper()
-	store, err := f.backend.open(f.t.Context())
+	page, err := f.ledger().WaitingIntents(f.t.Context(), ledger.Cursor{}, 500)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	l, err := ledger.New(store, ledger.DefaultSettings(), ledger.Options{})
-	if err == nil {
-		err = read(l)
+	for _, item := range page.Items {
+		if item.Intent.State == ledger.IntentOpen { // what was given up is only searched for
+			ids = append(ids, item.Intent.CorrelationID)
+		}
 	}
-	if err != nil {
-		f.t.Error(err)
-	}
-	if err := store.Close(); err != nil {
-		f.t.Error(err)
-	}
+	return ids
 }

@@ -15,7 +15,6 @@ import (
 type watch struct {
 	fleet  *fleet
 	ledger *ledger.Ledger
-	store  ledger.Store
 	stop   context.CancelFunc
 	over   chan struct{}
 
@@ -28,16 +27,8 @@ type watch struct {
 func (f *fleet) watch() *watch {
 	f.t.Helper()
 	ctx, stop := context.WithCancel(f.t.Context())
-	store, err := f.backend.open(ctx)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	l, err := ledger.New(store, ledger.DefaultSettings(), ledger.Options{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
 	w := &watch{
-		fleet: f, ledger: l, store: store, stop: stop, over: make(chan struct{}),
+		fleet: f, ledger: f.ledger(), stop: stop, over: make(chan struct{}),
 		records: map[operation.Key]operation.Record{},
 	}
 	go func() {
@@ -61,9 +52,6 @@ func (f *fleet) watch() *watch {
 func (w *watch) close() {
 	w.stop()
 	<-w.over
-	if err := w.store.Close(); err != nil {
-		w.fleet.t.Error(err)
-	}
 }
 
 // look reads the ledger and compares it with what was seen before.
