@@ -41,13 +41,13 @@ member() {
 # names_of KIND NAME keeps in the array names what an entry of the table is about: one thing, all of the buckets, or all of the
 # secrets that effects name.
 names_of() {
-  local line
+  local kind name
   names=("$2")
   case $1 in
     bucket) names=(${buckets[@]+"${buckets[@]}"}) ;;
     own-secret)
       names=()
-      while read -r line; do [ -z "$line" ] || names+=("$line"); done < <(sed -n 's/^secret //p' <<<"$asking")
+      while read -r kind name; do [ "$kind" != secret ] || names+=("$name"); done <<<"$asking"
       ;;
   esac
 }

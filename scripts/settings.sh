@@ -24,9 +24,10 @@ operator() {
 
 # check_settings refuses settings that the operator may not set.
 check_settings() {
-  local name set
+  local name set known by
   for name in ${set_names[@]+"${set_names[@]}"}; do
-    set=$(table setting | awk -v name="$name" '$1 == name { print $2 }')
+    set=''
+    while read -r known by _; do [ "$known" != "$name" ] || set=$by; done < <(table setting)
     case $set in
       operator) ;;
       deployment) wrong "--set $name: the deployment sets it itself" ;;

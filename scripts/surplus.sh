@@ -12,16 +12,18 @@ things() {
   done
 }
 
-# roles_on KIND NAME prints the entries of the table for one of the things, without its kind and name: "WHO ROLE CONDITION ONLY WHY…".
+# roles_on KIND NAME keeps in the variable entries those of the table for one of the things, without its kind and name, a line each:
+# "WHO ROLE CONDITION ONLY WHY…".
 roles_on() {
   local who role kind name rest condition IFS=' '
+  entries=''
   while read -r who role kind name rest; do
     case $1:$kind:$name in
       project:database:* | project:source:*) condition=$kind ;;
       bucket:bucket:* | own-secret:own-secret:* | "$1:$1:$2") condition=- ;;
       *) continue ;;
     esac
-    printf '%s\n' "$who $role $condition $rest"
+    entries+=${entries:+$'\n'}"$who $role $condition $rest"
   done < <(table role)
 }
 
@@ -35,27 +37,29 @@ granted_as() {
 
 # wanted_on KIND NAME keeps in the array wanted every grant that the table says for one of the things.
 wanted_on() {
-  local who role condition only grantees one
+  local entries who role condition only grantees one
   wanted=()
-  while read -r who role condition only _; do
+  roles_on "$1" "$2"
+  while read -r who role condition only _ && [ -n "$who" ]; do
     grantees_of "$who" "$only"
     for one in ${grantees[@]+"${grantees[@]}"}; do
       granted_as "$one" "$role" "$condition"
       wanted+=("$text")
     done
-  done < <(roles_on "$1" "$2")
+  done <<<"$entries"
 }
 
 # ours_on KIND NAME prints a pattern of the grants on a thing that are the deployment's to take away. On what it made itself, these are
 # all that its accounts have, and all that makes a function public; who may call Register is its choice, too. On the project and on
 # the operator's buckets and secrets, where its accounts may have further roles, these are the roles that it grants there.
 ours_on() {
-  local roles='' role ours IFS='|'
+  local entries roles='' role ours IFS='|'
   ours="serviceAccount:$prefix-(${accounts[*]})@${accounts_at//./\\.}"
   case $1 in project | bucket | own-secret)
+    roles_on "$1" "$2"
     while IFS=' ' read -r _ role _; do
       [[ "|$roles|" == *"|$role|"* ]] || roles+=${roles:+|}$role
-    done < <(roles_on "$1" "$2")
+    done <<<"$entries"
     ;;
   esac
   case $1 in

@@ -18,14 +18,16 @@ sleep() { pretend sleep "$@"; }
 
 # pretend PROGRAM ARGUMENT… records a call and answers it by the first rule that matches, otherwise with nothing and success.
 # A call is recorded as texts that end in NUL: the number of arguments, the arguments, the standard input of what reads it, the
-# number of variables and the variables, of what asks the code about settings or Gemini.
+# number of variables and the variables that opledger reads, of what asks the code about settings or Gemini.
 pretend() {
   local IFS=' ' i stdin='' variable variables=() answered candidates=()
   local line=$*
   case $line in curl\ * | *--data-file=-*) IFS= read -r -d '' stdin || : ;; esac
   case $line in
     'go run ./scripts/stage/check '* | 'go run ./scripts/stage/ask needs' | 'go run ./scripts/opledger '*)
-      while IFS= read -r -d '' variable; do variables+=("$variable"); done < <(env -0)
+      for variable in "${!OPLEDGER_@}" "${!GOOGLE_@}" "${!GEMINI_@}"; do
+        [[ ${!variable@a} != *x* ]] || variables+=("$variable=${!variable}")
+      done
       ;;
   esac
   printf '%s\0' "$#" "$@" "$stdin" "${#variables[@]}" ${variables[@]+"${variables[@]}"} >>"$PRETENDED/calls"
