@@ -5,8 +5,10 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/opledger/opledger/test/harness"
@@ -18,10 +20,22 @@ const envPython = "EXAMPLES_PYTHON"
 
 const pythonDir = root + "/scripts/examples/python"
 
+// python returns the interpreter. What is in the PATH may be a script that looks for it at each start,
+// which takes longer than Python.
 func python(t *testing.T) string {
 	t.Helper()
-	return harness.Program(t, "python3", "the examples in Python are not run")
+	harness.Program(t, "python3", "the examples in Python are not run")
+	path, err := interpreter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
+
+var interpreter = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+	return strings.TrimSpace(string(out)), err
+})
 
 func pythonSubmitter(python string, flags ...string) submitter {
 	return submitter{
