@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -128,6 +129,15 @@ func full(name string, v reflect.Value) error {
 	return errors.Join(errs...)
 }
 
+// frozenKinds are the types of FrozenDocuments. Every write of a checked store asks for them.
+var frozenKinds = sync.OnceValue(func() map[reflect.Type]bool {
+	kinds := map[reflect.Type]bool{}
+	for _, f := range FrozenDocuments() {
+		kinds[reflect.TypeOf(f.Data)] = true
+	}
+	return kinds
+})
+
 // checkFrozen checks that a document of the ledger's is of a kind that is frozen.
 func checkFrozen(w ledger.Write) error {
 	if w.Data == nil {
@@ -135,8 +145,7 @@ func checkFrozen(w ledger.Write) error {
 	}
 	kind := reflect.TypeOf(w.Data)
 	ledgers := []string{reflect.TypeFor[ledger.Effect]().PkgPath(), reflect.TypeFor[operation.Record]().PkgPath()}
-	frozen := slices.ContainsFunc(FrozenDocuments(), func(f Frozen) bool { return reflect.TypeOf(f.Data) == kind })
-	if slices.Contains(ledgers, kind.PkgPath()) && !frozen {
+	if slices.Contains(ledgers, kind.PkgPath()) && !frozenKinds()[kind] {
 		return fmt.Errorf("%T is stored, and FrozenDocuments has none [L5]", w.Data)
 	}
 	return nil
