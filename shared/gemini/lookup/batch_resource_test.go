@@ -61,10 +61,10 @@ func TestLookupStreams(t *testing.T) {
 	}
 }
 
-// TestListStreams: a page whose batches have 100 MB of inline results, each twice as in live
+// TestListStreams: a page whose batches have 40 MB of inline results, each twice as in live
 // answers. Not parallel, because it measures memory.
 func TestListStreams(t *testing.T) {
-	const batches, items = 16, 50
+	const batches, items = 16, 20
 	var most atomic.Uint64
 	client := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"operations":[`)
