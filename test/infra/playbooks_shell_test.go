@@ -88,7 +88,8 @@ func (s *shell) run(block string) string {
 			if running = false; err != nil {
 				o.Errorf("a block could not be run: %v\n%s\n%s", err, block, &complained)
 			}
-		case <-time.After(5 * time.Millisecond):
+		case <-o.topic.came:
+		case <-time.After(50 * time.Millisecond): // what the functions publish has its own queue
 		}
 		o.push()
 	}

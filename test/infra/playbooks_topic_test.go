@@ -15,6 +15,7 @@ import (
 type queue struct {
 	pubsubpb.UnimplementedPublisherServer
 	addr string
+	came chan struct{} // has a value after messages came
 
 	mu   sync.Mutex
 	sent []string
@@ -27,7 +28,7 @@ func newQueue(t *testing.T) *queue {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := &queue{addr: listener.Addr().String()}
+	q := &queue{addr: listener.Addr().String(), came: make(chan struct{}, 1)}
 	server := grpc.NewServer()
 	pubsubpb.RegisterPublisherServer(server, q)
 	served := make(chan error, 1)
@@ -50,6 +51,10 @@ func (q *queue) Publish(_ context.Context, r *pubsubpb.PublishRequest) (*pubsubp
 		q.ids++
 		q.sent = append(q.sent, string(m.GetData()))
 		answer.MessageIds = append(answer.MessageIds, strconv.Itoa(q.ids))
+	}
+	select {
+	case q.came <- struct{}{}:
+	default:
 	}
 	return answer, nil
 }
