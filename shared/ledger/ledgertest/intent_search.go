@@ -58,7 +58,7 @@ func (w *world) searches(id string) (gaps []time.Duration) {
 		if intent.DueAt.IsZero() {
 			return gaps
 		}
-		w.store.Advance(intent.DueAt.Sub(w.now()) + time.Second)
+		w.store.Advance(intent.DueAt.Sub(last) + time.Second)
 		items := w.dueIntents().Items
 		if len(items) != 1 {
 			w.Fatalf("%d intents are due", len(items))
