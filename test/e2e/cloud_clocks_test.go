@@ -68,7 +68,7 @@ func testZombieClocks(t *testing.T, clocks map[string]string) {
 	close(relay.stopped)
 	seized := make(chan struct{})
 	pushes.Go(func() {
-		tick := time.NewTicker(ttl / 90)
+		tick := time.NewTicker(ttl / 40)
 		defer tick.Stop()
 		for {
 			f.pushTo(successor, c, key) // the one that is granted the claim waits for the end of the relay
