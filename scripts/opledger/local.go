@@ -170,20 +170,26 @@ func (f localFlags) runLocal(
 	if err != nil {
 		return local.Summary{}, fmt.Errorf("opening a port on loopback: %w", err)
 	}
+	defer func() {
+		// The functions have closed it if they were served.
+		if closed := listener.Close(); !errors.Is(closed, net.ErrClosed) {
+			err = errors.Join(err, closed)
+		}
+	}()
 	o.Functions = "http://" + listener.Addr().String()
 	opened, err := openLocalStore(ctx, outside, o.Functions, f.store)
 	if err != nil {
-		return local.Summary{}, errors.Join(err, listener.Close())
+		return local.Summary{}, err
 	}
 	defer func() { err = errors.Join(err, opened.close()) }()
 	if err := printConsole(outside, o); err != nil {
-		return local.Summary{}, errors.Join(err, listener.Close())
+		return local.Summary{}, err
 	}
 	log := slog.New(slog.DiscardHandler)
 	if f.verbose {
 		log = logging.New(outside.err, "")
 	}
-	o.Start = functionsOn(listener, server.Options{
+	o.Make = functionsOn(listener, server.Options{
 		Store: opened.store, Publisher: opened.publisher, Where: opened.where, StoreFlag: opened.flag,
 		Operator: f.operator, Log: log,
 	})

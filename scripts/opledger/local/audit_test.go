@@ -53,7 +53,7 @@ func newScene(t *testing.T) *scene {
 	key := operation.Key(sim.Batches()[0].Name)
 
 	s := &scene{t: t, store: store, key: key, audit: &audit{
-		ledger: l, receiver: newReceiver(1, "none"), sim: sim, messages: newUnreliable(nil, 1, "none"), wanted: 1,
+		ledger: l, receiver: newReceiver(1, "none"), sim: sim, messages: newUnreliable(1, "none"), wanted: 1,
 		acked: func() []operation.Key { return []operation.Key{key} },
 	}}
 	name := operation.Name{Key: key, Resource: string(key)}

@@ -26,10 +26,10 @@ type Options struct {
 	Faults     string  // none, normal or harsh
 	Speed      float64 // every duration is divided by it
 	View       View
-	// Functions is the URL that the functions are served on, and Start makes them. Nothing is asked
-	// of them before serve is called. serve returns when its context has ended and they have, too.
+	// Functions is the URL that the functions are served on, and Make makes them. Nothing is asked of
+	// them before serve is called. serve returns when its context has ended and they have, too.
 	Functions string
-	Start     func(context.Context, Deployment) (l *ledger.Ledger, serve func(context.Context) error, err error)
+	Make      func(context.Context, Deployment) (l *ledger.Ledger, serve func(context.Context) error, err error)
 	// MaxTime is how long the run may take; 0: DefaultMaxTime.
 	MaxTime time.Duration
 	// Keep, if not nil, gets the summary and Gemini's URL at the end of the run. Everything then
@@ -44,7 +44,8 @@ type Deployment struct {
 	// Budget is how long a reconcile pass may take, and Workers how many effects run at once.
 	Budget  time.Duration
 	Workers int
-	// Unreliable makes the publisher of effects lose and repeat messages. Start must call it.
+	// Unreliable makes the publisher of effects lose and repeat messages. Run refuses functions that
+	// were made without it.
 	Unreliable func(ledger.Publisher) ledger.Publisher
 }
 
@@ -52,10 +53,12 @@ type Deployment struct {
 // with other work.
 const DefaultMaxTime = 10 * time.Minute
 
+// errReliable: the audit would count no lost or repeated message, as though none could be.
+var errReliable = errors.New("the functions of the run publish their effects without Deployment.Unreliable")
+
 // Run makes a run and returns its audit. The error says that the run was impossible or was cut
 // short; a Summary that is not clean is no error.
 func Run(ctx context.Context, o Options) (Summary, error) {
-	began := time.Now()
 	faults, err := geminisim.ParseFaults(o.Faults)
 	if err != nil {
 		return Summary{}, err
@@ -76,46 +79,50 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	secret, err := gemini.CreateWebhook(ctx, submitter.functions+"/webhook")
+	secret, err := gemini.CreateWebhook(ctx, o.Functions+"/webhook")
 	if err != nil {
 		return Summary{}, err
 	}
-	deployment, err := o.deployment(secret, gemini.URL, sink.url)
+	messages := newUnreliable(o.Seed, o.Faults)
+	deployment, err := o.deployment(secret, gemini.URL, sink.url, messages)
 	if err != nil {
 		return Summary{}, err
 	}
-	var messages *unreliable
-	deployment.Unreliable = func(p ledger.Publisher) ledger.Publisher {
-		messages = newUnreliable(p, o.Seed, o.Faults)
-		return messages
+	l, serve, err := o.Make(ctx, deployment)
+	if err == nil && messages.next == nil {
+		err = errReliable
 	}
-	l, serve, err := o.Start(ctx, deployment)
 	if err != nil {
 		return Summary{}, err
 	}
 	serving, stop := context.WithCancel(ctx)
 	served := make(chan error, 1)
 	go func() { served <- serve(serving) }()
-	audit := &audit{
-		ledger: l, receiver: receiver, sim: gemini.sim, messages: messages,
-		wanted: o.Operations, acked: submitter.acked,
+	summary, err := o.play(ctx, submitter, &audit{
+		ledger: l, receiver: receiver, sim: gemini.sim, messages: messages, wanted: o.Operations, acked: submitter.acked,
+	})
+	if err == nil {
+		err = o.keepRunning(ctx, summary, gemini.URL)
 	}
+	stop()
+	return summary, errors.Join(err, <-served)
+}
+
+// play submits the operations to functions that are served, and audits what becomes of them.
+func (o Options) play(ctx context.Context, submitter *submitter, audit *audit) (summary Summary, err error) {
+	began := time.Now()
 	var ended ending
-	if audit.since, err = l.Now(ctx); err == nil {
+	if audit.since, err = audit.ledger.Now(ctx); err == nil {
 		// All operations are submitted in the first simulated minutes, so that their ends overlap.
 		within := time.Duration(float64(3*time.Minute) / o.Speed)
 		ended, err = submitAndWatch(ctx, o, audit, func(ctx context.Context) error {
 			return submitter.submit(ctx, o.Operations, within)
 		})
 	}
-	summary := audit.summary(time.Since(began))
+	summary = audit.summary(time.Since(began))
 	summary.Seed, summary.ending = o.Seed, ended
 	o.View.End()
-	if err == nil {
-		err = o.keepRunning(ctx, summary, gemini.URL)
-	}
-	stop()
-	return summary, errors.Join(err, <-served)
+	return summary, err
 }
 
 // keepRunning calls Keep, if it is set, and waits until ctx ends.
@@ -147,8 +154,8 @@ func Faster(speed float64) []string {
 }
 
 // deployment returns settings with every duration divided by the run's speed, and one effect: it
-// posts every end to sinkURL.
-func (o Options) deployment(secret, geminiURL, sinkURL string) (Deployment, error) {
+// posts every end to sinkURL, and its messages pass through messages.
+func (o Options) deployment(secret, geminiURL, sinkURL string, messages *unreliable) (Deployment, error) {
 	variables := append(Faster(o.Speed),
 		"OPLEDGER_WEBHOOK_SECRET="+secret, "GEMINI_API_KEY="+APIKey, "GOOGLE_GEMINI_BASE_URL="+geminiURL,
 		"OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
@@ -162,9 +169,10 @@ func (o Options) deployment(secret, geminiURL, sinkURL string) (Deployment, erro
 	// A timestamp has whole seconds, and a loaded machine needs some of them.
 	tolerance := max(time.Duration(float64(usual.Webhook.Tolerance)/o.Speed), minTolerance)
 	return Deployment{
-		Variables: append(variables, "OPLEDGER_TOLERANCE="+tolerance.String()),
-		Budget:    max(time.Duration(float64(reconcile.DefaultBudget)/o.Speed), minBudget),
-		Workers:   effectsAtOnce,
+		Variables:  append(variables, "OPLEDGER_TOLERANCE="+tolerance.String()),
+		Budget:     max(time.Duration(float64(reconcile.DefaultBudget)/o.Speed), minBudget),
+		Workers:    effectsAtOnce,
+		Unreliable: messages.before,
 	}, nil
 }
 

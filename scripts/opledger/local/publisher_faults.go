@@ -12,7 +12,7 @@ import (
 // An unreliable publisher loses and repeats messages. A queue with at-least-once delivery may
 // repeat them, and a process that dies between commit and publish loses them.
 type unreliable struct {
-	next         ledger.Publisher
+	next         ledger.Publisher // set by before
 	lose, repeat float64
 
 	mu     sync.Mutex
@@ -21,14 +21,20 @@ type unreliable struct {
 	lost, repeated atomic.Int64
 }
 
-func newUnreliable(next ledger.Publisher, seed uint64, faults string) *unreliable {
-	u := &unreliable{next: next, random: rand.New(rand.NewPCG(seed, 2))}
+func newUnreliable(seed uint64, faults string) *unreliable {
+	u := &unreliable{random: rand.New(rand.NewPCG(seed, 2))}
 	switch faults {
 	case "normal":
 		u.lose, u.repeat = 0.02, 0.05
 	case "harsh":
 		u.lose, u.repeat = 0.15, 0.3
 	}
+	return u
+}
+
+// before puts it before next, and returns it.
+func (u *unreliable) before(next ledger.Publisher) ledger.Publisher {
+	u.next = next
 	return u
 }
 

@@ -20,7 +20,8 @@ func TestUnreliable(t *testing.T) {
 		{"harsh", n / 10, n / 5, n / 4, n * 2 / 5},
 	} {
 		arrived := 0
-		u := newUnreliable(publishing(func(ledger.Message) error { arrived++; return nil }), 1, c.faults)
+		u := newUnreliable(1, c.faults)
+		u.before(publishing(func(ledger.Message) error { arrived++; return nil }))
 		for range n {
 			if err := u.Publish(t.Context(), ledger.Message{}); err != nil {
 				t.Fatal(err)
@@ -35,7 +36,7 @@ func TestUnreliable(t *testing.T) {
 		}
 	}
 	down := errors.New("down")
-	u := newUnreliable(publishing(func(ledger.Message) error { return down }), 1, "none")
+	u := newUnreliable(1, "none").before(publishing(func(ledger.Message) error { return down }))
 	if err := u.Publish(t.Context(), ledger.Message{}); !errors.Is(err, down) {
 		t.Error(err)
 	}
