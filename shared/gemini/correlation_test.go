@@ -154,9 +154,10 @@ func TestDecodeEventIsCheap(t *testing.T) {
 			t.Errorf("W7: %s: a body of %d bytes", name, len(body))
 		}
 		took, plain := decodingTimes(t, body)
-		for range 2 { // something may have disturbed it
+		for range 4 { // something may have disturbed either of them, so the shortest time of each counts
 			if took > atMost*plain {
-				took, plain = decodingTimes(t, body)
+				again, plainAgain := decodingTimes(t, body)
+				took, plain = min(took, again), min(plain, plainAgain)
 			}
 		}
 		if took > atMost*plain {
