@@ -76,6 +76,7 @@ asks() { holds "$asking" "$1"; }
 
 # grantees_of WHO ONLY keeps in the array grantees the members who get a role of the table, with the deployment's choices.
 grantees_of() {
+  local text
   grantees=()
   case $2 in
     webhook_asks_gemini) asks webhook || return 0 ;;

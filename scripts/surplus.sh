@@ -37,7 +37,7 @@ granted_as() {
 
 # wanted_on KIND NAME keeps in the array wanted every grant that the table says for one of the things.
 wanted_on() {
-  local entries who role condition only grantees one
+  local entries who role condition only grantees one text
   wanted=()
   roles_on "$1" "$2"
   while read -r who role condition only _ && [ -n "$who" ]; do

@@ -137,6 +137,17 @@ func TestBucketsThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// TestGrantsKeepTheLastAnswer: granting and taking away leave alone what a setting was found to be.
+func TestGrantsKeepTheLastAnswer(t *testing.T) {
+	t.Parallel()
+	r := bash(t, nil, "", "-euc", `. scripts/common.sh; . scripts/roles.sh; . scripts/surplus.sh
+		project=my-project project_number=1 sign_effects='' private_webhook='' dry_run=yes; name_everything; read_tables
+		deployed_value OPLEDGER_TOPIC; grant subscription; withdraw; printf 'the answer is %s.\n' "$text"`).want(t, 0)
+	if !strings.Contains(r.out, "--member=") || !strings.HasSuffix(r.out, "the answer is opledger-effects.\n") {
+		t.Error(r.out)
+	}
+}
+
 // TestDoctorListsWhatIsTooMuch: each grant that deploy would take away is a line, with the command.
 func TestDoctorListsWhatIsTooMuch(t *testing.T) {
 	t.Parallel()
