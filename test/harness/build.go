@@ -13,6 +13,8 @@ import (
 func Build(dir, room, path string, flags ...string) error {
 	command := exec.Command("go", append(append([]string{"run", "-exec=cp"}, flags...), room, path)...)
 	command.Dir = dir
+	// The go command ends so soon that to collect its garbage only costs: a fifth of its time.
+	command.Env = append(command.Environ(), "GOGC=400")
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("building %s: %w\n%s", room, err, out)
 	}
