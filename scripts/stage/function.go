@@ -75,8 +75,8 @@ type linked struct {
 	Deps                []string // the import paths of all that it links
 }
 
-// link returns every package that one of the functions links, by its import path. It asks once for all,
-// and for these fields alone: to load a package again for each function is most of the time of staging.
+// link returns every package that one of the functions links, by its import path. It asks once, for
+// these fields alone: to load a package for each function again is most of the time of staging.
 func link(ctx context.Context, functions []function) (map[string]linked, error) {
 	args := []string{"-deps", "-json=ImportPath,Dir,Module,GoFiles,EmbedFiles,CgoFiles,SFiles,Deps"}
 	for _, f := range functions {
@@ -109,8 +109,8 @@ func (f function) files(packages map[string]linked) (files, error) {
 		return nil
 	}
 	err := errors.Join(add(filepath.Join(f.module.Dir, "go.mod")), add(filepath.Join(f.module.Dir, "go.sum")))
-	for _, path := range append(packages[f.importPath].Deps, f.importPath) {
-		p := packages[path]
+	for _, importPath := range append(packages[f.importPath].Deps, f.importPath) {
+		p := packages[importPath]
 		if p.Module == nil || p.Module.Path != f.module.Path {
 			continue // the standard library, or a module that go.mod names
 		}
@@ -124,7 +124,7 @@ func (f function) files(packages map[string]linked) (files, error) {
 	return all, err
 }
 
-// list runs go list for the platform of deployed functions; args say which fields it prints as JSON.
+// list runs go list for the platform of deployed functions; args say which fields it prints.
 func list[T any](ctx context.Context, args ...string) (all []T, err error) {
 	command := exec.CommandContext(ctx, "go", append([]string{"list"}, args...)...)
 	command.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "GOWORK=off")

@@ -49,7 +49,7 @@ type Cloud struct {
 	// where it was refused: the platform's own log of requests. It is set before the first request.
 	Log func(s Service, r *http.Request, status int)
 
-	key *ecdsa.PrivateKey // Google's is of RSA; that one takes long to make, and only the cloud looks at it
+	key *ecdsa.PrivateKey // Google's is of RSA; that one takes long to make, and only the cloud checks it
 	now func() time.Time
 
 	mu       sync.Mutex
