@@ -11,7 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	harness.AtOnce(8) // they wait for whole runs of the job
+	harness.AtOnce(8) // they wait for the disk
 	code := m.Run()
 	http.DefaultClient.CloseIdleConnections()
 	if code == 0 {
