@@ -16,9 +16,11 @@ func (i Intent) Overdue(now time.Time) bool { return i.State == IntentOpen && !n
 func (l *Ledger) GiveUpAnyway() time.Duration { return 2 * l.settings.StuckAfter }
 
 // AbandonIntent ends the waiting for an intent's operation, for a pass that began at now. It is
-// still searched for during SearchFor, where it can be listed; an operation that shows up later is
-// bound all the same. ErrConflict: the intent has changed since it was found; leave it alone. Other
-// errors: as Ingest, and the intent may still be due.
+// still searched for during SearchFor, where it can be listed, and its names are looked up once more
+// at least. An operation that shows up later is bound all the same.
+//
+// ErrConflict: the intent has changed since it was found; leave it alone. Other errors: as Ingest,
+// and the intent may still be due.
 func (l *Ledger) AbandonIntent(ctx context.Context, d DueIntent, now time.Time) error {
 	intent := d.Intent
 	intent.State, intent.AbandonedAt, intent.Writer = IntentAbandoned, operation.Instant(now), l.nonce()
@@ -34,7 +36,11 @@ func (l *Ledger) AbandonIntent(ctx context.Context, d DueIntent, now time.Time) 
 				return nil
 			}
 		}
-		return l.commit(ctx, l.writeIntent(d.doc, intent, now))
+		write := l.writeIntent(d.doc, intent, now)
+		if len(intent.Names) > 0 { // no pass may have come while they were to be looked up
+			write = prolonged(write, now)
+		}
+		return l.commit(ctx, write)
 	})
 	if err == nil && changed {
 		return fmt.Errorf("%s: %w", what, ErrConflict)

@@ -12,7 +12,8 @@ import (
 // How long, and how often, an intent's operation is searched for.
 const (
 	// SearchFor is how long an intent is still searched for after it was given up, and how long a
-	// kept name is looked up. A batch ends within 48 hours.
+	// kept name is looked up. A batch ends within 48 hours. Where Gemini could not be asked, passes
+	// go on: see [Ledger.ProlongSearch].
 	SearchFor = 72 * time.Hour
 	// seldom bounds the time between two searches.
 	seldom = time.Hour
@@ -57,6 +58,12 @@ func (i Intent) ToLookUp(now time.Time) []operation.Name {
 
 func (k KeptName) fresh(now time.Time) bool { return now.Before(k.At.Add(SearchFor)) }
 
+// SearchOver reports whether at now nothing is to be searched for any more: neither an intent that was
+// given up, nor a name.
+func (i Intent) SearchOver(now time.Time) bool {
+	return (i.State != IntentAbandoned || !i.Searched(now)) && len(i.ToLookUp(now)) == 0
+}
+
 // nextSearch returns when a pass processes an intent again that was given up, or has names to look
 // up; the zero Time where neither holds. The gap is half the age of the last news of the intent: an
 // interval at first, an hour at last.
@@ -67,8 +74,7 @@ func (l *Ledger) nextSearch(intent Intent, now time.Time) time.Time {
 			news = kept.At
 		}
 	}
-	searched := intent.State == IntentAbandoned && intent.Searched(now)
-	if !searched && len(intent.ToLookUp(now)) == 0 {
+	if intent.SearchOver(now) {
 		return time.Time{}
 	}
 	gap := max(l.settings.Interval, min(now.Sub(news)/2, seldom))
@@ -116,4 +122,23 @@ func (l *Ledger) PostponeIntent(ctx context.Context, d DueIntent, passStart time
 	}
 	postponed, ok := write.Data.(Intent)
 	return ok && !postponed.DueAt.IsZero(), nil
+}
+
+// ProlongSearch keeps up a search whose time is over, for a pass that began at passStart and could
+// not ask Gemini: the intent is due again in an hour. Errors: as PostponeIntent.
+func (l *Ledger) ProlongSearch(ctx context.Context, d DueIntent, passStart time.Time) error {
+	if err := l.commit(ctx, prolonged(l.writeIntent(d.doc, d.Intent, passStart), passStart)); err != nil {
+		return fmt.Errorf("prolonging the search for the intent %q: %w", d.Intent.CorrelationID, err)
+	}
+	return nil
+}
+
+// prolonged returns the write of an intent that is searched for although the time for it is over.
+func prolonged(write Write, now time.Time) Write {
+	intent, ok := write.Data.(Intent)
+	if ok && intent.DueAt.IsZero() {
+		intent.DueAt, intent.ExpireAt = operation.Instant(now.Add(seldom)), time.Time{}
+		write.Data = intent
+	}
+	return write
 }

@@ -40,15 +40,16 @@ type search struct {
 	err    error // why it may be incomplete; it is counted
 }
 
-// clocks is how much earlier than its intent a batch may say that it was created: two clocks differ.
-const clocks = time.Hour
+// maxClockSkew is how far Gemini's clock may be behind the store's, so that a batch seems to be older
+// than its intent.
+const maxClockSkew = time.Hour
 
 // oldest returns when the oldest batch was created that discovery handles. An intent is recorded
-// before its batch is created, and is searched for as long as this: longer only where no pass could
-// search for it, and then since is the oldest of them.
+// before its batch is created, and is usually searched for as long as this. Where passes could not
+// ask Gemini it is longer, and then since is the oldest intent.
 func (p *pass) oldest(since time.Time) time.Time {
 	oldest := p.start.Add(-p.Ledger.GiveUpAnyway() - ledger.SearchFor)
-	if since = since.Add(-clocks); since.Before(oldest) {
+	if since = since.Add(-maxClockSkew); since.Before(oldest) {
 		return since
 	}
 	return oldest
@@ -121,13 +122,13 @@ func (p *pass) found(ctx context.Context, listed []lookup.Batch) error {
 
 // bind ingests Gemini's answer about an operation whose correlation id has an open intent: the same
 // commit registers the operation. That needs no known state, since Gemini has the operation. bind
-// reports whether the operation is bound.
-func (p *pass) bind(ctx context.Context, name operation.Name, answer lookup.Answer) bool {
-	receipt, ok := p.ingest(ctx, answer.Event(name))
-	if ok && receipt.Bound {
+// reports whether the answer was ingested, and whether the operation is bound by that.
+func (p *pass) bind(ctx context.Context, name operation.Name, answer lookup.Answer) (bound, ingested bool) {
+	receipt, ingested := p.ingest(ctx, answer.Event(name))
+	if ingested && receipt.Bound {
 		p.tell(ctx, name.Key, answer.CorrelationID, "bound")
 	}
-	return ok && receipt.Bound
+	return ingested && receipt.Bound, ingested
 }
 
 // register registers a batch, and its correlation id binds the open intent. Look-ups do the rest.

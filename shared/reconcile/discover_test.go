@@ -237,6 +237,53 @@ func TestFoundAfterALongOutage(t *testing.T) {
 	}
 }
 
+// TestFoundAfterItWasAbandonedAndALongOutage: an intent that was given up while the list could not be
+// read is searched for until a pass has read it, however late, and although the first one after the
+// outage cannot either [G6].
+func TestFoundAfterItWasAbandonedAndALongOutage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.intend("c-1", ledger.Intention{})
+	batch := w.submit("opledger:c-1", geminisim.StateRunning)
+	unavailable := geminisim.ErrorAnswer(503, "later")
+	unavailable.Times = 2
+	w.sim.AnswerNext(geminisim.OpList, "", unavailable)
+	for _, outage := range []time.Duration{
+		w.ledger.GiveUpAnyway(), ledger.SearchFor + 24*time.Hour, time.Hour + interval,
+	} {
+		w.isNotRegistered("found too early", batch)
+		w.clock.Advance(outage)
+		w.passWith(reconcile.Options{})
+		intent := w.intent("c-1")
+		if intent.AbandonedAt.IsZero() || intent.State != ledger.IntentBound && intent.DueAt.IsZero() {
+			t.Errorf("after %v: %+v", outage, intent)
+		}
+	}
+	if rec := w.record(batch); !rec.Registered {
+		t.Errorf("%+v", rec)
+	}
+}
+
+// TestOldestOfManyIntents: the list is read back to the oldest intent, also where a hundred that were
+// recorded later are due before it [G6].
+func TestOldestOfManyIntents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.intend("old", ledger.Intention{})
+	batch := w.submit("opledger:old", geminisim.StateRunning)
+	w.clock.Advance(stuckAfter - time.Hour)
+	for i := range 101 {
+		id := fmt.Sprint("young-", i)
+		w.intend(id, ledger.Intention{})
+		w.keep(id, named(w, fmt.Sprint("models/veo/operations/", i))) // so that it is due in minutes
+	}
+	w.clock.Advance(ledger.SearchFor + w.ledger.GiveUpAnyway() + 3*time.Hour - stuckAfter)
+	w.passWith(reconcile.Options{})
+	if rec := w.record(batch); !rec.Registered {
+		t.Errorf("%+v", rec)
+	}
+}
+
 // TestNothingToDiscover: where no open intent could be in the list, the list is not read.
 func TestNothingToDiscover(t *testing.T) {
 	t.Parallel()

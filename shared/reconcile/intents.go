@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -16,12 +17,12 @@ import (
 type intents struct {
 	any  bool // there is at least one
 	list bool // Gemini's list of batches is needed for one of them
-	// since is when the oldest was recorded that is searched for; p.start if none was earlier.
+	// since is when the oldest was recorded that may be in the list; p.start if none was earlier.
 	since time.Time
 }
 
-// waiting reads the open and abandoned intents, in due order, until one needs the list. Those that
-// have waited longest come first, so that the oldest is among those that were read.
+// waiting reads the open and abandoned intents. All of them, because the one that was recorded first
+// may be due last.
 func (p *pass) waiting(ctx context.Context) (w intents, err error) {
 	w.since = p.start
 	for after := (ledger.Cursor{}); ; {
@@ -34,21 +35,21 @@ func (p *pass) waiting(ctx context.Context) (w intents, err error) {
 			func(b ledger.Broken) bool { return !errors.Is(b, ledger.ErrForeign) && !errors.Is(b, ledger.ErrNewer) })
 		for _, waiting := range page.Items {
 			w.list = w.list || p.listFor(waiting.Intent)
-			if at := waiting.Intent.AttemptedAt(); waiting.Intent.Searched(p.start) && at.Before(w.since) {
+			if at := waiting.Intent.AttemptedAt(); waiting.Intent.Listable() && at.Before(w.since) {
 				w.since = at
 			}
 		}
-		if after = page.Next; w.list || after.Path == "" {
+		if after = page.Next; after.Path == "" {
 			return w, nil
 		}
 	}
 }
 
-// listFor reports whether this pass reads the list for an intent. One that is younger than the
-// grace is most likely about to be registered. One that was abandoned is searched for less and less
-// often.
+// listFor reports whether this pass reads the list for a waiting intent. One that is younger than
+// the grace is most likely about to be registered. One that was abandoned is searched for when it is
+// due, less and less often.
 func (p *pass) listFor(intent ledger.Intent) bool {
-	if !intent.Searched(p.start) {
+	if !intent.Listable() {
 		return false
 	}
 	if intent.State == ledger.IntentAbandoned {
@@ -58,28 +59,35 @@ func (p *pass) listFor(intent ledger.Intent) bool {
 }
 
 // intent handles a due intent that no listed batch matched. It looks up the names that deliveries
-// reported, and abandons the intent when its time is over. The error is the context's.
+// reported. It abandons the intent when its time is over, and ends the search for one that was
+// abandoned: both only after Gemini said that it has nothing, or after twice the time. The error is
+// the context's.
 func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error {
 	intent := due.Intent
 	overdue := intent.Overdue(p.start)
-	if !overdue && !p.claimIntent(ctx, due) {
+	over := intent.State == ledger.IntentAbandoned && intent.SearchOver(p.start)
+	if !overdue && !over && !p.claimIntent(ctx, due) {
 		return nil
 	}
-	// Each name is looked up that was to be when the intent became due: no pass may have come since.
-	for _, name := range intent.ToLookUp(intent.DueAt) {
-		if err := p.pace.wait(ctx); err != nil {
-			return err
-		}
-		if p.named(ctx, name, intent.CorrelationID) {
-			return nil
-		}
-	}
-	if !overdue {
-		return nil
+	bound, unanswered, err := p.named(ctx, intent)
+	if err != nil || bound {
+		return err
 	}
 	doubt := doubtOf(intent, s)
-	if doubt == nil || p.start.Sub(intent.AttemptedAt()) >= p.Ledger.GiveUpAnyway() {
-		p.abandon(ctx, due, doubt)
+	if doubt == nil {
+		doubt = unanswered
+	}
+	switch {
+	case overdue:
+		if doubt == nil || p.start.Sub(intent.AttemptedAt()) >= p.Ledger.GiveUpAnyway() {
+			p.abandon(ctx, due, unbound(intent, doubt, unanswered == nil))
+		}
+	case over:
+		if doubt == nil || intent.SearchOver(intent.DueAt.Add(-ledger.SearchFor)) {
+			p.claimIntent(ctx, due) // for the last time
+		} else if err := p.Ledger.ProlongSearch(ctx, due, p.start); err != nil && !errors.Is(err, ledger.ErrConflict) {
+			p.count.fail(ctx, "prolonging the search for an intent's operation", err)
+		}
 	}
 	return nil
 }
@@ -103,17 +111,37 @@ func (p *pass) claimIntent(ctx context.Context, due ledger.DueIntent) bool {
 	return true
 }
 
-// named looks up a name that a delivery reported with a correlation id, and binds the operation if
-// Gemini has it with that id or without one. It reports whether it did.
-func (p *pass) named(ctx context.Context, name operation.Name, correlation string) bool {
-	answer := p.ask(ctx, name)
-	if !answer.Exists() {
-		return false
+// named looks up the names that deliveries reported for an intent, and binds the first operation that
+// Gemini has with the intent's id or without one. unanswered is why one of the others may be it. The
+// error is the context's.
+func (p *pass) named(ctx context.Context, intent ledger.Intent) (bound bool, unanswered, err error) {
+	for _, kept := range intent.Names {
+		if err := p.pace.wait(ctx); err != nil {
+			return false, nil, err
+		}
+		name := operation.Name{Key: kept.Key, Resource: kept.Name}
+		answer := p.ask(ctx, name)
+		if !answer.Exists() {
+			if !slices.Contains([]string{lookup.NotFound, lookup.InvalidName, lookup.Unsupported}, answer.Reason) {
+				unanswered = fmt.Errorf("%s, which a delivery named, could not be looked up: %w", kept.Name, answer.Err)
+			}
+			continue
+		}
+		if answer.CorrelationID == "" {
+			answer.CorrelationID = intent.CorrelationID
+		}
+		if answer.CorrelationID != intent.CorrelationID {
+			continue
+		}
+		bound, ingested := p.bind(ctx, name, answer)
+		if bound {
+			return true, nil, nil
+		}
+		if !ingested {
+			unanswered = fmt.Errorf("%s, which a delivery named, could not be bound", kept.Name)
+		}
 	}
-	if answer.CorrelationID == "" {
-		answer.CorrelationID = correlation
-	}
-	return answer.CorrelationID == correlation && p.bind(ctx, name, answer)
+	return false, unanswered, nil
 }
 
 // doubtOf returns why Gemini may have an operation for an intent that no look-up found; nil where
@@ -134,11 +162,11 @@ func doubtOf(intent ledger.Intent, s search) error {
 
 // abandon stops the waiting for an intent's operation, with an alert. An operation that appears
 // later is still bound. The alert is planned first, so that a pass that dies in between leaves both
-// to the next one. doubt is why there may be an operation.
-func (p *pass) abandon(ctx context.Context, due ledger.DueIntent, doubt error) {
+// to the next one. detail is its text.
+func (p *pass) abandon(ctx context.Context, due ledger.DueIntent, detail string) {
 	intent := due.Intent
 	err := p.alert(ctx, operation.Key("intents/"+intent.CorrelationID), ledger.AlertUnbound, intent.AttemptedAt(),
-		unbound(intent, doubt))
+		detail)
 	if err != nil {
 		return // it stays due for the next pass
 	}
@@ -152,8 +180,9 @@ func (p *pass) abandon(ctx context.Context, due ledger.DueIntent, doubt error) {
 	}
 }
 
-// unbound is the alert's text about an intent that is abandoned.
-func unbound(intent ledger.Intent, doubt error) string {
+// unbound is the alert's text about an intent that is abandoned. doubt is why there may be an
+// operation; answered: Gemini does not know the names.
+func unbound(intent ledger.Intent, doubt error, answered bool) string {
 	words := "nothing was found that has this correlation id: its submitter may have died before it submitted"
 	switch {
 	case doubt != nil:
@@ -169,5 +198,9 @@ func unbound(intent ledger.Intent, doubt error) string {
 	for i, kept := range intent.Names {
 		names[i] = kept.Name
 	}
-	return words + "; deliveries named " + strings.Join(names, ", ") + ", which Gemini does not know"
+	words += "; deliveries named " + strings.Join(names, ", ")
+	if answered {
+		words += ", which Gemini does not know"
+	}
+	return words
 }

@@ -124,6 +124,56 @@ func TestNameThroughALongOutage(t *testing.T) {
 	}
 }
 
+// TestNameWithoutAnAnswer: after a long outage a name is looked up until Gemini has answered, also when
+// its intent was given up meanwhile. The alert says that the job may be running [G6, R4].
+func TestNameWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.intend("c-1", ledger.Intention{Collection: operation.Operations})
+	video := w.video("known", geminisim.VideoRunning)
+	w.keep("c-1", video)
+	w.clock.Advance(ledger.SearchFor + 24*time.Hour)
+	unavailable := geminisim.ErrorAnswer(503, "later")
+	unavailable.Times = 2
+	w.sim.AnswerNext(geminisim.OpVideoGet, video.Resource, unavailable)
+	w.passWith(reconcile.Options{})
+	if intent := w.intent("c-1"); intent.State != ledger.IntentAbandoned || intent.DueAt.IsZero() {
+		t.Errorf("after the first pass: %+v", intent)
+	}
+	w.says("unbound", "intents/c-1", "may be running", "could not be looked up")
+	for range 2 {
+		w.clock.Advance(time.Hour + interval)
+		w.passWith(reconcile.Options{})
+		for _, line := range w.logged() {
+			if line["outcome"] == "search-ended" {
+				t.Errorf("%v", line)
+			}
+		}
+	}
+	if rec := w.record(video); !rec.Registered || w.lookups()[video.Resource] != 3 {
+		t.Errorf("after %d look-ups: %+v", w.lookups()[video.Resource], rec)
+	}
+}
+
+// TestNameThatIsNeverAnswered: a search that Gemini never answers ends after twice its time.
+func TestNameThatIsNeverAnswered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.intend("c-1", ledger.Intention{Collection: operation.Operations})
+	w.keep("c-1", named(w, "models/veo/operations/denied"))
+	denied := geminisim.ErrorAnswer(403, "not yours")
+	denied.Times = -1
+	w.sim.AnswerNext(geminisim.OpVideoGet, "models/veo/operations/denied", denied)
+	began := w.clock.Now()
+	for w.clock.Now().Sub(began) < 3*ledger.SearchFor && !w.intent("c-1").DueAt.IsZero() {
+		w.clock.Advance(time.Hour)
+		w.passWith(reconcile.Options{})
+	}
+	if took := w.clock.Now().Sub(began); took < 2*ledger.SearchFor || took > 2*ledger.SearchFor+4*time.Hour {
+		t.Errorf("the search took %v: %+v", took, w.intent("c-1"))
+	}
+}
+
 // TestNameOfAnother: a name is not bound where Gemini reports another id for the operation, or
 // where the operation is registered: the id was vouched for, but not the name [G6, K6].
 func TestNameOfAnother(t *testing.T) {

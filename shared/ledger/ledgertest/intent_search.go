@@ -138,6 +138,38 @@ var intentSearch = join([]ledgerTest{
 		}
 		equal(w, "due", len(w.dueIntents().Items), 0)
 	}},
+	{"a search that could not ask Gemini goes on after its time, by one pass, hourly [G6, L3]", func(w *world) {
+		w.givenUp("i-1", operation.Batches)
+		w.store.Advance(ledger.SearchFor + time.Second)
+		items := w.dueIntents().Items
+		if len(items) != 1 || !items[0].Intent.SearchOver(w.now()) {
+			w.Fatalf("due: %+v", items)
+		}
+		if err := w.ledger().ProlongSearch(w.ctx, items[0], w.now()); err != nil {
+			w.Fatal(err)
+		}
+		if err := w.ledger().ProlongSearch(w.ctx, items[0], w.now()); !isConflict(err) {
+			w.Errorf("again: %v, want ErrConflict", err)
+		}
+		intent := w.intent("i-1")
+		near(w, "due in", intent.DueAt.Sub(w.now()), time.Hour)
+		equal(w, "it expires while it is searched for", intent.ExpireAt.IsZero(), true)
+		w.store.Advance(time.Hour + time.Second)
+		goesOn, err := w.ledger().PostponeIntent(w.ctx, w.dueIntents().Items[0], w.now())
+		equal(w, "at last it is over", !goesOn && err == nil, true)
+	}},
+	{"names of before are looked up once more after their intent was given up [G6]", func(w *world) {
+		i := w.intention("i-1")
+		i.Collection = operation.Operations
+		if _, err := w.ledger().Intend(w.ctx, i); err != nil {
+			w.Fatal(err)
+		}
+		w.keepName("i-1", "operations/v1")
+		w.store.Advance(ledger.SearchFor + time.Second) // without a pass
+		w.giveUp()
+		near(w, "due in", w.intent("i-1").DueAt.Sub(w.now()), time.Hour)
+		equal(w, "it expires before", w.intent("i-1").ExpireAt.IsZero(), true)
+	}},
 	{"a name is kept with an OPEN intent, looked up soon, and delays nothing [G6, K6]", func(w *world) {
 		w.intend("i-1")
 		w.store.Advance(time.Minute)

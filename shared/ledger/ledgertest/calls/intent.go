@@ -47,6 +47,9 @@ var intentCalls = []Call{
 	{Name: "PostponeIntent", Arrange: searched, Act: func(w *World) (any, error) {
 		return w.Ledger.PostponeIntent(w.Ctx, w.waiting, w.Start.Add(7*time.Hour))
 	}, Settled: []error{ledger.ErrConflict}},
+	{Name: "ProlongSearch", Arrange: searched, Act: func(w *World) (any, error) {
+		return nil, w.Ledger.ProlongSearch(w.Ctx, w.waiting, w.Start.Add(7*time.Hour))
+	}, Settled: []error{ledger.ErrConflict}},
 	{Name: "AbandonIntent", Arrange: searched, Act: func(w *World) (any, error) {
 		return nil, w.Ledger.AbandonIntent(w.Ctx, w.waiting, w.Start.Add(7*time.Hour))
 	}, Settled: []error{ledger.ErrConflict}},
