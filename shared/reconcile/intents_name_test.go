@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -122,6 +123,36 @@ func TestNameThroughALongOutage(t *testing.T) {
 	if rec := w.record(video); !rec.Registered {
 		t.Errorf("%+v", rec)
 	}
+	if alerts := w.alerted(); len(alerts) > 0 {
+		t.Errorf("of what was found: %v", alerts)
+	}
+}
+
+// TestSearchThatTheStoreRefuses: a search ends only after what it found is recorded, and an error is
+// counted [G6].
+func TestSearchThatTheStoreRefuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.intend("c-1", ledger.Intention{Collection: operation.Operations})
+	video := w.video("known", geminisim.VideoRunning)
+	w.keep("c-1", video)
+	w.hide(video, 1)
+	w.clock.Advance(ledger.SearchFor)
+	w.passWith(reconcile.Options{}) // abandons it
+	for _, below := range []string{string(ledger.OperationPath(video.Key)), ledger.IntentsCollection} {
+		w.clock.Advance(time.Hour + interval)
+		got, err := w.reconciler(w.over(failing{w.store, below})).Pass(t.Context())
+		if intent := w.intent("c-1"); err != nil || got.Errors == 0 || intent.DueAt.IsZero() {
+			t.Errorf("no commit to %s: %+v, %v, %+v", below, got, err, intent)
+		}
+		w.sim.AnswerNext(geminisim.OpVideoGet, video.Resource, geminisim.ErrorAnswer(503, "later"))
+	}
+	w.passWith(reconcile.Options{}) // Gemini is down once more
+	w.clock.Advance(time.Hour + interval)
+	w.passWith(reconcile.Options{})
+	if rec := w.record(video); !rec.Registered {
+		t.Errorf("%+v", rec)
+	}
 }
 
 // TestNameWithoutAnAnswer: after a long outage a name is looked up until Gemini has answered, also when
@@ -189,6 +220,9 @@ func TestNameOfAnother(t *testing.T) {
 		t.Errorf("G6: %+v", intent)
 	}
 	w.isNotRegistered("another id", other)
+	if _, err := w.ledger.Record(t.Context(), other.Key); !errors.Is(err, ledger.ErrNotFound) {
+		t.Errorf("G6: the operation of another id is written: %v", err)
+	}
 	if rec := w.record(known); rec.CorrelationID != "" {
 		t.Errorf("G6: %+v", rec)
 	}
