@@ -15,8 +15,8 @@ const (
 	// kept name is looked up. A batch ends within 48 hours. Where Gemini could not be asked, passes
 	// go on: see [Ledger.ProlongSearch].
 	SearchFor = 72 * time.Hour
-	// seldom bounds the time between two searches.
-	seldom = time.Hour
+	// MaxSearchGap bounds the time between two searches.
+	MaxSearchGap = time.Hour
 	// maxNames bounds the names of an intent that are still looked up.
 	maxNames = 5
 )
@@ -77,7 +77,7 @@ func (l *Ledger) nextSearch(intent Intent, now time.Time) time.Time {
 	if intent.SearchOver(now) {
 		return time.Time{}
 	}
-	gap := max(l.settings.Interval, min(now.Sub(news)/2, seldom))
+	gap := max(l.settings.Interval, min(now.Sub(news)/2, MaxSearchGap))
 	return operation.Instant(now.Add(gap - l.early()))
 }
 
@@ -137,7 +137,7 @@ func (l *Ledger) ProlongSearch(ctx context.Context, d DueIntent, passStart time.
 func prolonged(write Write, now time.Time) Write {
 	intent, ok := write.Data.(Intent)
 	if ok && intent.DueAt.IsZero() {
-		intent.DueAt, intent.ExpireAt = operation.Instant(now.Add(seldom)), time.Time{}
+		intent.DueAt, intent.ExpireAt = operation.Instant(now.Add(MaxSearchGap)), time.Time{}
 		write.Data = intent
 	}
 	return write

@@ -284,6 +284,25 @@ func TestOldestOfManyIntents(t *testing.T) {
 	}
 }
 
+// TestManyYoungIntents: a pass does not read all intents that wait, where those that are due later are
+// younger [L4].
+func TestManyYoungIntents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const many = 250
+	for i := range many {
+		w.intend(fmt.Sprint("c-", i), ledger.Intention{})
+	}
+	w.clock.Advance(grace)
+	store := &billed{Store: w.store}
+	if got, err := w.reconciler(w.over(store)).Pass(t.Context()); err != nil || got.Errors != 0 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if lists := w.sim.Stats().BatchLists; lists != 1 || store.bill.Reads >= many {
+		t.Errorf("%d lists; %+v", lists, store.bill)
+	}
+}
+
 // TestNothingToDiscover: where no open intent could be in the list, the list is not read.
 func TestNothingToDiscover(t *testing.T) {
 	t.Parallel()

@@ -21,10 +21,11 @@ type intents struct {
 	since time.Time
 }
 
-// waiting reads the open and abandoned intents. All of them, because the one that was recorded first
-// may be due last.
+// waiting reads the open and abandoned intents, in due order, until one needs the list and none that
+// follows can be older.
 func (p *pass) waiting(ctx context.Context) (w intents, err error) {
 	w.since = p.start
+	var due time.Time // of the last one
 	for after := (ledger.Cursor{}); ; {
 		page, err := p.Ledger.WaitingIntents(ctx, after, pageSize)
 		if err != nil {
@@ -34,15 +35,22 @@ func (p *pass) waiting(ctx context.Context) (w intents, err error) {
 		w.list = w.list || slices.ContainsFunc(page.Broken,
 			func(b ledger.Broken) bool { return !errors.Is(b, ledger.ErrForeign) && !errors.Is(b, ledger.ErrNewer) })
 		for _, waiting := range page.Items {
+			due = waiting.Intent.DueAt
 			w.list = w.list || p.listFor(waiting.Intent)
 			if at := waiting.Intent.AttemptedAt(); waiting.Intent.Listable() && at.Before(w.since) {
 				w.since = at
 			}
 		}
-		if after = page.Next; after.Path == "" {
+		if after = page.Next; after.Path == "" || w.list && p.noneOlder(due, w.since) {
 			return w, nil
 		}
 	}
+}
+
+// noneOlder reports whether no intent that is due later was attempted before since: an abandoned one
+// is due within ledger.MaxSearchGap, and an open one StuckAfter its attempt at last.
+func (p *pass) noneOlder(due, since time.Time) bool {
+	return due.After(p.start.Add(ledger.MaxSearchGap)) && !due.Before(since.Add(p.Ledger.Settings().StuckAfter))
 }
 
 // listFor reports whether this pass reads the list for a waiting intent. One that is younger than
