@@ -202,7 +202,7 @@ func (s *soak) run() {
 	}
 	s.killer.rest()
 	s.rest()
-	last := s.flat(half)
+	last := s.flat(first, half)
 	deliveries := s.sim.Stats()
 	s.endGently()
 	s.watch.look(t.Context())
