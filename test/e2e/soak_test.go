@@ -202,7 +202,7 @@ func (s *soak) run() {
 	}
 	s.killer.rest()
 	s.rest()
-	last := s.flat(first, half)
+	last := s.flat(half)
 	deliveries := s.sim.Stats()
 	s.endGently()
 	s.watch.look(t.Context())
