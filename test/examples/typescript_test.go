@@ -1,6 +1,7 @@
 package examples
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,20 +10,13 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// envTypeScript names a copy of scripts/examples/typescript with its packages installed; "none"
-// leaves these tests out.
+// envTypeScript names a copy of scripts/examples/typescript with its packages installed.
 const envTypeScript = "EXAMPLES_TYPESCRIPT"
 
 // TestTypeScript: the client's own tests, then the examples.
 func TestTypeScript(t *testing.T) {
 	t.Parallel()
-	dir := os.Getenv(envTypeScript)
-	switch dir {
-	case "none":
-		t.Skipf("%s=none: the examples in TypeScript are not run", envTypeScript)
-	case "":
-		dir = root + "/scripts/examples/typescript"
-	}
+	dir := cmp.Or(os.Getenv(envTypeScript), root+"/scripts/examples/typescript")
 	node := harness.Program(t, "node", "the examples in TypeScript are not run")
 	npm := harness.Program(t, "npm", "the examples in TypeScript are not run")
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", "typescript")); err != nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/opledger/opledger/test/harness"
 )
 
 // helloFunction is a minimal function of the functions framework.
@@ -72,7 +74,7 @@ func hello(name string, further map[string]string) (built, error) {
 //	go test -run '^$' -bench ColdStart -benchtime 30x ./test/staging
 func BenchmarkColdStart(b *testing.B) {
 	if runtime.GOOS != "linux" {
-		b.Skip("resident memory is read from /proc, which only Linux has")
+		harness.Missing(b, "resident memory is read from /proc, which only Linux has")
 	}
 	for _, function := range []string{"clients", "webhook", "register", "reconcile", "effects"} {
 		b.Run(function, func(b *testing.B) {

@@ -144,27 +144,7 @@ var openErrors = []struct {
 		raw(t, path, "DROP TABLE sequence")
 		return path
 	}, []string{"no such table: sequence"}},
-	{"a directory without write permission", func(t *testing.T, dir string) string {
-		if os.Geteuid() == 0 {
-			t.Skip(forRoot)
-		}
-		if err := os.Chmod(dir, 0o500); err != nil { //nolint:gosec // a directory has to be entered
-			t.Fatal(err)
-		}
-		return filepath.Join(dir, "ledger.db")
-	}, []string{cantOpen}},
-	{"a file without write permission", func(t *testing.T, dir string) string {
-		if os.Geteuid() == 0 {
-			t.Skip(forRoot)
-		}
-		path := filepath.Join(dir, "ledger.db")
-		write(t, path, "", 0o400)
-		return path
-	}, []string{"readonly"}},
 }
-
-// forRoot is why root does not run a test; the gate runs it as another user.
-const forRoot = "nothing is forbidden to root: run it as another user"
 
 func TestOpenErrors(t *testing.T) {
 	t.Parallel()
