@@ -41,11 +41,13 @@ func (l *Ledger) requeueIntervals(unanswered int) int {
 }
 
 // unsent takes back the count of a message that was not published, unless the effect has changed
-// since. It does so even when the caller's time is over.
+// since. It does so even when the caller's time is over, within a time of its own: where that ends,
+// the error is ErrUnavailable and not the context's, which would be the caller's.
 func (l *Ledger) unsent(ctx context.Context, what string, d DueEffect) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
 	defer cancel()
-	return l.decide(ctx, what+", which was not published", func(int) error {
+	what += ", which was not published"
+	err := l.decide(ctx, what, func(int) error {
 		snapshot, err := l.store.Get(ctx, d.doc.Path)
 		if err != nil {
 			return err
@@ -57,4 +59,8 @@ func (l *Ledger) unsent(ctx context.Context, what string, d DueEffect) error {
 		effect.Unanswered, effect.DueAt = d.Effect.Unanswered, d.Effect.DueAt
 		return l.commit(ctx, l.writeEffect(snapshot.Documents[0], effect))
 	})
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%s: %w: no answer within %v", what, ErrUnavailable, publishTimeout)
+	}
+	return err
 }

@@ -16,8 +16,8 @@ func (i Intent) Overdue(now time.Time) bool { return i.State == IntentOpen && !n
 func (l *Ledger) GiveUpAnyway() time.Duration { return 2 * l.settings.StuckAfter }
 
 // AbandonIntent ends the waiting for an intent's operation, for a pass that began at now. It is
-// still searched for during SearchFor, where it can be listed, and its names are looked up once more
-// at least. An operation that shows up later is bound all the same.
+// still searched for during SearchFor, where it can be listed, and its names are looked up once
+// more at least. An operation that shows up later is bound all the same.
 //
 // ErrConflict: the intent has changed since it was found; leave it alone. Other errors: as Ingest,
 // and the intent may still be due.

@@ -15,9 +15,9 @@ const (
 	// kept name is looked up. A batch ends within 48 hours. Where Gemini could not be asked, passes
 	// go on: see [Ledger.ProlongSearch].
 	SearchFor = 72 * time.Hour
-	// MaxSearchGap bounds the time between two searches.
-	MaxSearchGap = time.Hour
-	// maxNames bounds the names of an intent that are still looked up.
+	// maxSearchGap bounds the time between two searches, unless passes are rarer.
+	maxSearchGap = time.Hour
+	// maxNames bounds the names that are kept with an intent.
 	maxNames = 5
 )
 
@@ -58,8 +58,8 @@ func (i Intent) ToLookUp(now time.Time) []operation.Name {
 
 func (k KeptName) fresh(now time.Time) bool { return now.Before(k.At.Add(SearchFor)) }
 
-// SearchOver reports whether at now nothing is to be searched for any more: neither an intent that was
-// given up, nor a name.
+// SearchOver reports whether an intent that was given up, and its names, have been searched for as
+// long as they are to be at now. While it is open its names alone count.
 func (i Intent) SearchOver(now time.Time) bool {
 	return (i.State != IntentAbandoned || !i.Searched(now)) && len(i.ToLookUp(now)) == 0
 }
@@ -77,13 +77,13 @@ func (l *Ledger) nextSearch(intent Intent, now time.Time) time.Time {
 	if intent.SearchOver(now) {
 		return time.Time{}
 	}
-	gap := max(l.settings.Interval, min(now.Sub(news)/2, MaxSearchGap))
+	gap := max(l.settings.Interval, min(now.Sub(news)/2, maxSearchGap))
 	return operation.Instant(now.Add(gap - l.early()))
 }
 
 // KeepName stores a name with the intent that waits under a correlation id, to be looked up by
 // passes. It reports whether the name is stored now. False: no intent waits under the id, or it has
-// maxNames to look up already. The caller vouches for the id, not for the name.
+// maxNames of less than SearchFor already. The caller vouches for the id, not for the name.
 //
 // Calling it again is safe. Errors: as Ingest.
 func (l *Ledger) KeepName(ctx context.Context, correlationID string, name operation.Name) (bool, error) {
@@ -103,9 +103,11 @@ func (l *Ledger) KeepName(ctx context.Context, correlationID string, name operat
 		if known || !kept {
 			return nil
 		}
-		intent.Names = append(slices.DeleteFunc(slices.Clone(intent.Names), func(k KeptName) bool {
-			return k.Key == name.Key || !k.fresh(now)
-		}), KeptName{Key: name.Key, Name: name.Resource, At: operation.Instant(now)})
+		names := slices.DeleteFunc(slices.Clone(intent.Names), func(k KeptName) bool { return k.Key == name.Key })
+		// The oldest gives up its place only where that is needed: it may not have been looked up
+		// yet.
+		names = names[max(0, len(names)-maxNames+1):]
+		intent.Names = append(names, KeptName{Key: name.Key, Name: name.Resource, At: operation.Instant(now)})
 		return l.commit(ctx, l.writeIntent(doc, intent, now))
 	})
 	return kept && err == nil, err
@@ -124,8 +126,9 @@ func (l *Ledger) PostponeIntent(ctx context.Context, d DueIntent, passStart time
 	return ok && !postponed.DueAt.IsZero(), nil
 }
 
-// ProlongSearch keeps up a search whose time is over, for a pass that began at passStart and could
-// not ask Gemini: the intent is due again in an hour. Errors: as PostponeIntent.
+// ProlongSearch keeps up a search whose time is over, for a pass that began at passStart. Gemini
+// did not answer it, or the ledger did not take the answer. The intent is due again in an hour.
+// Errors: as PostponeIntent.
 func (l *Ledger) ProlongSearch(ctx context.Context, d DueIntent, passStart time.Time) error {
 	if err := l.commit(ctx, prolonged(l.writeIntent(d.doc, d.Intent, passStart), passStart)); err != nil {
 		return fmt.Errorf("prolonging the search for the intent %q: %w", d.Intent.CorrelationID, err)
@@ -137,7 +140,7 @@ func (l *Ledger) ProlongSearch(ctx context.Context, d DueIntent, passStart time.
 func prolonged(write Write, now time.Time) Write {
 	intent, ok := write.Data.(Intent)
 	if ok && intent.DueAt.IsZero() {
-		intent.DueAt, intent.ExpireAt = operation.Instant(now.Add(MaxSearchGap)), time.Time{}
+		intent.DueAt, intent.ExpireAt = operation.Instant(now.Add(maxSearchGap)), time.Time{}
 		write.Data = intent
 	}
 	return write

@@ -40,13 +40,13 @@ type search struct {
 	err    error // why it may be incomplete; it is counted
 }
 
-// maxClockSkew is how far Gemini's clock may be behind the store's, so that a batch seems to be older
-// than its intent.
+// maxClockSkew is how far Gemini's clock may be behind the store's, so that a batch seems to be
+// older than its intent.
 const maxClockSkew = time.Hour
 
 // oldest returns when the oldest batch was created that discovery handles. An intent is recorded
 // before its batch is created, and is usually searched for as long as this. Where passes could not
-// ask Gemini it is longer, and then since is the oldest intent.
+// ask Gemini it is longer, and then since is the last attempt of the oldest intent.
 func (p *pass) oldest(since time.Time) time.Time {
 	oldest := p.start.Add(-p.Ledger.GiveUpAnyway() - ledger.SearchFor)
 	if since = since.Add(-maxClockSkew); since.Before(oldest) {
@@ -55,16 +55,20 @@ func (p *pass) oldest(since time.Time) time.Time {
 	return oldest
 }
 
-// search lists Gemini's batches and handles those that the ledger needs. since is when the oldest
-// intent that is searched for was recorded.
+// search lists Gemini's batches and handles those that the ledger needs. since is the oldest last
+// attempt to submit what is searched for. A batch without an id is nothing that was intended.
 func (p *pass) search(ctx context.Context, since time.Time) search {
 	s := search{listed: map[string]operation.Key{}}
-	oldest := p.oldest(since)
+	intended, adopted := p.oldest(since), p.oldest(p.start)
 	listed, err := p.listing.all(ctx)
 	if err != nil {
 		p.count.fail(ctx, "listing Gemini's batches", err) // the listed ones are handled all the same
 	}
 	listed = slices.DeleteFunc(listed, func(l lookup.Batch) bool {
+		oldest := intended
+		if l.CorrelationID == "" {
+			oldest = adopted
+		}
 		old := !l.CreateTime.IsZero() && l.CreateTime.Before(oldest)
 		return old || l.CorrelationID == "" && !p.Adopt
 	})

@@ -17,12 +17,13 @@ import (
 type intents struct {
 	any  bool // there is at least one
 	list bool // Gemini's list of batches is needed for one of them
-	// since is when the oldest was recorded that may be in the list; p.start if none was earlier.
+	// since is the oldest last attempt to submit what may be in the list; p.start if none was
+	// earlier.
 	since time.Time
 }
 
-// waiting reads the open and abandoned intents, in due order, until one needs the list and none that
-// follows can be older.
+// waiting reads the open and abandoned intents, in due order, until one needs the list and all that
+// are due were read: this pass ends the search for no other.
 func (p *pass) waiting(ctx context.Context) (w intents, err error) {
 	w.since = p.start
 	var due time.Time // of the last one
@@ -41,21 +42,15 @@ func (p *pass) waiting(ctx context.Context) (w intents, err error) {
 				w.since = at
 			}
 		}
-		if after = page.Next; after.Path == "" || w.list && p.noneOlder(due, w.since) {
+		if after = page.Next; after.Path == "" || w.list && due.After(p.start) {
 			return w, nil
 		}
 	}
 }
 
-// noneOlder reports whether no intent that is due later was attempted before since: an abandoned one
-// is due within ledger.MaxSearchGap, and an open one StuckAfter its attempt at last.
-func (p *pass) noneOlder(due, since time.Time) bool {
-	return due.After(p.start.Add(ledger.MaxSearchGap)) && !due.Before(since.Add(p.Ledger.Settings().StuckAfter))
-}
-
 // listFor reports whether this pass reads the list for a waiting intent. One that is younger than
-// the grace is most likely about to be registered. One that was abandoned is searched for when it is
-// due, less and less often.
+// the grace is most likely about to be registered. One that was abandoned is searched for when it
+// is due, less and less often.
 func (p *pass) listFor(intent ledger.Intent) bool {
 	if !intent.Listable() {
 		return false
@@ -92,7 +87,7 @@ func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error
 		}
 	case over:
 		if doubt == nil || intent.SearchOver(intent.DueAt.Add(-ledger.SearchFor)) {
-			p.claimIntent(ctx, due) // for the last time
+			p.claimIntent(ctx, due) // this ends the search
 		} else if err := p.Ledger.ProlongSearch(ctx, due, p.start); err != nil && !errors.Is(err, ledger.ErrConflict) {
 			p.count.fail(ctx, "prolonging the search for an intent's operation", err)
 		}
@@ -119,9 +114,9 @@ func (p *pass) claimIntent(ctx context.Context, due ledger.DueIntent) bool {
 	return true
 }
 
-// named looks up the names that deliveries reported for an intent, and binds the first operation that
-// Gemini has with the intent's id or without one. unanswered is why one of the others may be it. The
-// error is the context's.
+// named looks up the names that deliveries reported for an intent, and binds the first operation
+// that Gemini has with the intent's id or without one. unanswered is why one of the others may be
+// it. The error is the context's.
 func (p *pass) named(ctx context.Context, intent ledger.Intent) (bound bool, unanswered, err error) {
 	for _, kept := range intent.Names {
 		if err := p.pace.wait(ctx); err != nil {
@@ -189,7 +184,7 @@ func (p *pass) abandon(ctx context.Context, due ledger.DueIntent, detail string)
 }
 
 // unbound is the alert's text about an intent that is abandoned. doubt is why there may be an
-// operation; answered: Gemini does not know the names.
+// operation. answered: Gemini has answered about each of the names.
 func unbound(intent ledger.Intent, doubt error, answered bool) string {
 	words := "nothing was found that has this correlation id: its submitter may have died before it submitted"
 	switch {
@@ -208,7 +203,7 @@ func unbound(intent ledger.Intent, doubt error, answered bool) string {
 	}
 	words += "; deliveries named " + strings.Join(names, ", ")
 	if answered {
-		words += ", which Gemini does not know"
+		words += ", which Gemini does not know as this job's"
 	}
 	return words
 }

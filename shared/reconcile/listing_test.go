@@ -113,9 +113,7 @@ func TestGetFailsForEver(t *testing.T) {
 		w := newWorld(t)
 		names := w.manyBatches(5)
 		w.endAll(names, geminisim.StateSucceeded)
-		fails := geminisim.ErrorAnswer(status, "Deadline expired before operation could complete.")
-		fails.Times = -1
-		w.sim.AnswerNext(geminisim.OpGet, "", fails)
+		w.fails(geminisim.OpGet, "", status, -1)
 		w.clock.Advance(grace)
 		w.pass(reconcile.Summary{Due: 5, Checked: 5, Settled: 5})
 		if st := w.sim.Stats(); st.BatchLists != 1 {
@@ -152,9 +150,7 @@ func TestNotInTheList(t *testing.T) {
 	for i := range 3 {
 		w.registered(named(w, fmt.Sprint("batches/gone-", i)))
 	}
-	fails := geminisim.ErrorAnswer(503, "later")
-	fails.Times = -1
-	w.sim.AnswerNext(geminisim.OpGet, "", fails)
+	w.fails(geminisim.OpGet, "", 503, -1)
 	w.clock.Advance(grace)
 	w.pass(reconcile.Summary{Due: 3, Checked: 3, Unknown: 3})
 	if st := w.sim.Stats(); st.BatchGets != 3 || st.BatchLists != 1 {

@@ -148,6 +148,14 @@ func (w *world) intent(id string) ledger.Intent {
 	return intent
 }
 
+// isRegistered fails unless an operation is registered.
+func (w *world) isRegistered(name operation.Name) {
+	w.Helper()
+	if rec := w.record(name); !rec.Registered {
+		w.Errorf("%s is not registered: %+v", name.Key, rec)
+	}
+}
+
 // isNotRegistered fails if an operation is registered.
 func (w *world) isNotRegistered(what string, name operation.Name) {
 	w.Helper()
@@ -156,6 +164,14 @@ func (w *world) isNotRegistered(what string, name operation.Name) {
 	} else if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		w.Fatal(err)
 	}
+}
+
+// fails makes Gemini answer so many requests of a kind about a job with an error; -1: all from now
+// on. An empty name is every job's.
+func (w *world) fails(op geminisim.Op, name string, status, times int) {
+	answer := geminisim.ErrorAnswer(status, "not now")
+	answer.Times = times
+	w.sim.AnswerNext(op, name, answer)
 }
 
 // published returns the effects published since the last call, each once, as "operation effect".

@@ -143,6 +143,17 @@ func (w *world) logged() []map[string]any {
 	return w.log.Drain(w)
 }
 
+// outcomes counts the lines since the last call with an outcome.
+func (w *world) outcomes(outcome string) (n int) {
+	w.Helper()
+	for _, line := range w.logged() {
+		if line["outcome"] == outcome {
+			n++
+		}
+	}
+	return n
+}
+
 // move changes a batch's state at Gemini, a little later.
 func (w *world) move(name operation.Name, state geminisim.State) {
 	w.Helper()

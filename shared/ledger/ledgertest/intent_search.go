@@ -217,7 +217,13 @@ var intentSearch = join([]ledgerTest{
 		equal(w, "to be looked up in the end", len(w.intent("i-1").ToLookUp(w.now())), 0)
 		equal(w, "another, then", w.keepName("i-1", "operations/v6"), true)
 		equal(w, "one of before, then", w.keepName("i-1", "operations/v1"), true)
-		equal(w, "names", len(w.intent("i-1").Names), 2)
+		var names []operation.Key
+		for _, kept := range w.intent("i-1").Names {
+			names = append(names, kept.Key)
+		}
+		equal(w, "what stays, the oldest first", fmt.Sprint(names),
+			"[operations/v2 operations/v3 operations/v4 operations/v6 operations/v1]")
+		equal(w, "to be looked up for their time", len(w.intent("i-1").ToLookUp(w.now())), 2)
 	}},
 	{"a name is kept with an abandoned intent, also after its search, and looked up for 72 h [G6]", func(w *world) {
 		w.givenUp("i-1", operation.Operations)
