@@ -56,7 +56,8 @@ func TestLocalEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestLocalClosesItsPort: a run that fails before its functions are served leaves their port closed.
+// TestLocalClosesItsPort: a run that fails before its functions are served leaves their port
+// closed.
 func TestLocalClosesItsPort(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -64,7 +65,10 @@ func TestLocalClosesItsPort(t *testing.T) {
 	if _, err := (localFlags{}).runLocal(t.Context(), environment{out: &out}, options, nil); err == nil {
 		t.Fatal("there are no mild faults")
 	}
-	address := strings.TrimSpace(strings.TrimPrefix(out.String(), "watch it in a browser: http://"))
+	address, ok := strings.CutPrefix(strings.TrimSpace(out.String()), "watch it in a browser: http://")
+	if !ok {
+		t.Fatalf("it does not say where it is: %q", &out)
+	}
 	connection, err := net.Dial("tcp", address)
 	if err == nil {
 		t.Errorf("%s answers", connection.RemoteAddr())

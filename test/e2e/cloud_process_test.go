@@ -39,8 +39,9 @@ func startFunctionOf(program, id, function string, variables []string) (*process
 }
 
 // awaitPort closes ready when the process takes connections. The framework does not say when that is.
+// A process that never does is ended, so that nothing waits for it in vain.
 func (p *process) awaitPort(port int) {
-	until(patience, func() bool {
+	answers := until(patience, func() bool {
 		select {
 		case <-p.done:
 			return true
@@ -54,6 +55,9 @@ func (p *process) awaitPort(port int) {
 		close(p.ready)
 		return true
 	})
+	if !answers {
+		p.kill()
+	}
 }
 
 // printed takes what a function writes to stdout: its log, and the empty line that the framework flushes with.

@@ -23,7 +23,8 @@ type backend struct {
 	store     func() ledger.Store
 }
 
-// newBackend makes a backend whose store the test, too, has open from its first use on until its end.
+// newBackend makes a backend whose store the test, too, has open from its first use on until its
+// end.
 func newBackend(t *testing.T, open func(context.Context) (ledger.Store, error), variables ...string) backend {
 	opened := sync.OnceValues(func() (ledger.Store, error) {
 		store, err := open(context.WithoutCancel(t.Context()))

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what other processes do. It takes moments on an idle machine; a
-// busy one must not fail the test.
+// patience is how long a test waits for what other processes do. It takes moments on an idle
+// machine; a busy one must not fail the test.
 const patience = 5 * time.Minute
 
-// until asks whether a condition holds that only other processes can make true, and reports whether it
-// did before the limit. It asks at ever longer intervals: what comes soon is seen soon, and a long wait
-// costs those processes little.
+// until asks whether a condition holds that only other processes can make true, and reports whether
+// it did before the limit. It asks at ever longer intervals: what comes soon is seen soon, and a
+// long wait costs those processes little.
 func until(limit time.Duration, condition func() bool) bool {
 	const first, longest = 5 * time.Millisecond, 200 * time.Millisecond
 	deadline := time.Now().Add(limit)

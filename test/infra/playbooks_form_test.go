@@ -134,7 +134,7 @@ func TestGcloudKnowsTheCommands(t *testing.T) {
 			}
 		}
 	}
-	if len(lines) < 20 {
+	if len(lines) < 25 {
 		t.Fatalf("only %d commands of gcloud are found: has the form of playbooks changed?", len(lines))
 	}
 	file := filepath.Join(t.TempDir(), "commands.json")

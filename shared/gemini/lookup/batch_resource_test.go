@@ -12,6 +12,7 @@ import (
 
 	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/test/harness"
 )
 
 // inlineItem is a result of 64 KiB.
@@ -61,10 +62,11 @@ func TestLookupStreams(t *testing.T) {
 	}
 }
 
-// TestListStreams: a page whose batches have 40 MB of inline results, each twice as in live
-// answers. Not parallel, because it measures memory.
+// TestListStreams: a page whose batches have 100 MB of inline results, or 40 at the short level,
+// each twice as in live answers. Not parallel, because it measures memory.
 func TestListStreams(t *testing.T) {
-	const batches, items = 16, 20
+	const batches = 16
+	items := harness.Soak(t, 20, 50, 50)
 	var most atomic.Uint64
 	client := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"operations":[`)
