@@ -75,9 +75,10 @@ effects_slots=20
 # When Cloud Run ends a request to Effects, which is told so too: what it cannot do in that time it hands on.
 effects_timeout=540s
 
-# deployed_value keeps in the variable text what the deployment itself sets a setting to. Every function that answers with one
-# value does so, and prints nothing: a process for each of some hundred values is most of the time that the scripts take by
-# themselves. Any other function that calls one has a text of its own, because its caller may still need the last answer.
+# deployed_value keeps in the variable text what the deployment itself sets a setting to. Every function that answers with
+# one value does so, and prints nothing: a process for each of some hundred values is most of the time that the scripts
+# take by themselves. Any other function that calls one has a text of its own, because its caller may still need the last
+# answer.
 text=''
 deployed_value() {
   case $1 in

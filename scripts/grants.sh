@@ -9,7 +9,8 @@ granted() {
   report "$result" "$3" "$4"
 }
 
-# too_much LINES COMMAND PATTERN GRANT… reports what a policy has beside these grants, with the call of gcloud that takes it away.
+# too_much LINES COMMAND PATTERN GRANT… reports what a policy has beside these grants, with the call of gcloud that
+# takes it away.
 extra=0
 too_much() {
   local lines=$1 command=$2 line removing

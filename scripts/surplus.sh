@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # the names are of the scripts that read this file
-# How deploy, doctor and teardown find what accounts of the deployment have beside the roles of infra/roles.json, and take it away.
+# How deploy, doctor and teardown find what accounts of the deployment have beside the roles of infra/roles.json, and
+# take it away.
 
 # things prints what the roles of the table are on, each thing once: "KIND NAME". The project stands for its parts.
 things() {
@@ -12,8 +13,8 @@ things() {
   done
 }
 
-# roles_on KIND NAME keeps in the variable entries those of the table for one of the things, without its kind and name, a line each:
-# "WHO ROLE CONDITION ONLY WHY…".
+# roles_on KIND NAME keeps in the variable entries those of the table for one of the things, without its kind and name,
+# a line each: "WHO ROLE CONDITION ONLY WHY…".
 roles_on() {
   local who role kind name rest condition IFS=' '
   entries=''
@@ -49,9 +50,10 @@ wanted_on() {
   done <<<"$entries"
 }
 
-# ours_on KIND NAME prints a pattern of the grants on a thing that are the deployment's to take away. On what it made itself, these are
-# all that its accounts have, and all that makes a function public; who may call Register is its choice, too. On the project and on
-# the operator's buckets and secrets, where its accounts may have further roles, these are the roles that it grants there.
+# ours_on KIND NAME prints a pattern of the grants on a thing that are the deployment's to take away. On what it made
+# itself, these are all that its accounts have, and all that makes a function public; who may call Register is its
+# choice, too. On the project and on the operator's buckets and secrets, where its accounts may have further roles,
+# these are the roles that it grants there.
 ours_on() {
   local entries roles='' role ours IFS='|'
   ours="serviceAccount:$prefix-(${accounts[*]})@${accounts_at//./\\.}"
@@ -87,8 +89,8 @@ surplus() {
   done
 }
 
-# removal COMMAND LINE keeps in the array removing the call of gcloud that takes away what a line of a policy says. ACTION in the
-# command is its place.
+# removal COMMAND LINE keeps in the array removing the call of gcloud that takes away what a line of a policy says.
+# ACTION in the command is its place.
 removal() {
   local member role title expression
   IFS='|' read -r member role title expression <<<"$2"
@@ -97,7 +99,8 @@ removal() {
   [ -z "$title" ] || removing+=("--condition=title=$title,expression=$expression")
 }
 
-# surplus_of COMMAND PATTERN GRANT… prints what of the policy that a command reads is surplus. ACTION in the command is its place.
+# surplus_of COMMAND PATTERN GRANT… prints what of the policy that a command reads is surplus. ACTION in the command is
+# its place.
 surplus_of() {
   local reading list
   IFS=' ' read -ra reading <<<"gcloud ${1/ACTION/get-iam-policy} --project=$project --quiet"
@@ -129,8 +132,8 @@ point_out() {
   done <<<"$list"
 }
 
-# on_each take_away|point_out THINGS FORM PATTERN KEPT… does so for every bucket or secret of the project that is not kept. FORM is
-# before its name in a command. A policy that cannot be read is reported.
+# on_each take_away|point_out THINGS FORM PATTERN KEPT… does so for every bucket or secret of the project that is not
+# kept. FORM is before its name in a command. A policy that cannot be read is reported.
 on_each() {
   local act=$1 things=$2 form=$3 pattern=$4 listing list name
   shift 4
@@ -160,8 +163,8 @@ withdraw() {
     fi
   done 3< <(things)
   quietly on_each take_away "storage buckets" gs:// "$(ours_on bucket -)" ${buckets[@]+"${buckets[@]}"}
-  # Handlers in Go may read secrets that only the operator knows of, so what is on the others is left to the operator. A secret may be
-  # named with the project's number, so the last part of the name counts.
+  # Handlers in Go may read secrets that only the operator knows of, so what is on the others is left to the operator. A
+  # secret may be named with the project's number, so the last part of the name counts.
   names_of own-secret -
   quietly on_each point_out secrets '' "$(ours_on own-secret -)" "$webhook_secret" "$gemini_secret" "$effect_secret" \
     ${names[@]+"${names[@]##*/}"}

@@ -44,8 +44,8 @@ func number(t *testing.T, text string) float64 {
 	return n
 }
 
-// cost is what a formula comes to, as infra/README.md writes it: "free" where it is all of one unit and no more
-// than is free.
+// cost is what a formula comes to, as infra/README.md writes it: "free" where it is all of one unit
+// and no more than is free.
 func (p prices) cost(t *testing.T, formula string) string {
 	t.Helper()
 	dollars, free := p.value(t, formula)

@@ -89,7 +89,7 @@ func (s *shell) run(block string) string {
 				o.Errorf("a block could not be run: %v\n%s\n%s", err, block, &complained)
 			}
 		case <-o.topic.came:
-		case <-time.After(50 * time.Millisecond): // what the functions publish has its own queue
+		case <-time.After(50 * time.Millisecond): // nothing tells when the functions have published
 		}
 		o.push()
 	}

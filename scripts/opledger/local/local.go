@@ -26,8 +26,8 @@ type Options struct {
 	Faults     string  // none, normal or harsh
 	Speed      float64 // every duration is divided by it
 	View       View
-	// Functions is the URL that the functions are served on, and Make makes them. Nothing is asked of
-	// them before serve is called. serve returns when its context has ended and they have, too.
+	// Functions is the URL that the functions are served on, and Make makes them. Nothing is asked
+	// of them before serve is called. serve returns when its context has ended and they have, too.
 	Functions string
 	Make      func(context.Context, Deployment) (l *ledger.Ledger, serve func(context.Context) error, err error)
 	// MaxTime is how long the run may take; 0: DefaultMaxTime.
@@ -44,8 +44,8 @@ type Deployment struct {
 	// Budget is how long a reconcile pass may take, and Workers how many effects run at once.
 	Budget  time.Duration
 	Workers int
-	// Unreliable makes the publisher of effects lose and repeat messages. Run refuses functions that
-	// were made without it.
+	// Unreliable makes the publisher of effects lose and repeat messages. Run refuses functions
+	// that were made without it.
 	Unreliable func(ledger.Publisher) ledger.Publisher
 }
 

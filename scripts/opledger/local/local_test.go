@@ -8,8 +8,8 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 )
 
-// TestRunRefusesReliableMessages: a run that could lose and repeat no message is refused, before its
-// functions are served.
+// TestRunRefusesReliableMessages: a run that could lose and repeat no message is refused, before
+// its functions are served.
 func TestRunRefusesReliableMessages(t *testing.T) {
 	t.Parallel()
 	serve := func(context.Context) error {

@@ -12,8 +12,9 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// TestFileOfAnOlderRevision: a file that lacks the indexes is read without them; opened to be written it
-// gets them, with what it holds; and an older revision that writes to it then keeps them up [L5].
+// TestFileOfAnOlderRevision: a file that lacks the indexes is read without them; opened to be
+// written it gets them, with what it holds; and an older revision that writes to it then keeps them
+// up [L5].
 func TestFileOfAnOlderRevision(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger.db")

@@ -46,14 +46,14 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 }
 
-// goWithTables is the go command for bash, which has printed the tables before: each start of it loads
-// some hundred packages.
+// goWithTables is the go command for bash, but for the tables, which it has printed before: each
+// start of it loads some hundred packages.
 const goWithTables = `() {
 	[ "$*" = 'run ./scripts/stage/ask tables' ] || { command go "$@"; return; }
 	printf %s "$TABLES"
 }`
 
-// TestSettingsAreCheckedByTheCode: the same with the real programs.
+// TestSettingsAreCheckedByTheCode: the same, checked by the real program.
 func TestSettingsAreCheckedByTheCode(t *testing.T) {
 	t.Parallel()
 	dir, err := root()
