@@ -170,6 +170,13 @@ var intentSearch = join([]ledgerTest{
 		near(w, "due in", w.intent("i-1").DueAt.Sub(w.now()), time.Hour)
 		equal(w, "it expires before", w.intent("i-1").ExpireAt.IsZero(), true)
 	}},
+	{"an intent that is given up is searched for at once, also where its names are old [G6]", func(w *world) {
+		w.intend("i-1")
+		w.keepName("i-1", "operations/v1")
+		w.store.Advance(w.settings.StuckAfter + time.Second)
+		w.giveUp()
+		between(w, "due in", w.intent("i-1").DueAt.Sub(w.now()), w.settings.Interval*7/10, w.settings.Interval)
+	}},
 	{"a name is kept with an OPEN intent, looked up soon, and delays nothing [G6, K6]", func(w *world) {
 		w.intend("i-1")
 		w.store.Advance(time.Minute)
