@@ -60,7 +60,7 @@ func (l *Ledger) unsent(ctx context.Context, what string, d DueEffect) error {
 		return l.commit(ctx, l.writeEffect(snapshot.Documents[0], effect))
 	})
 	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("%s: %w: no answer within %v", what, ErrUnavailable, publishTimeout)
+		return fmt.Errorf("%s: %w: not done within %v: %v", what, ErrUnavailable, publishTimeout, err)
 	}
 	return err
 }

@@ -12,8 +12,8 @@ import (
 // How long, and how often, an intent's operation is searched for.
 const (
 	// SearchFor is how long an intent is still searched for after it was given up, and how long a
-	// kept name is looked up. A batch ends within 48 hours. Where Gemini could not be asked, passes
-	// go on: see [Ledger.ProlongSearch].
+	// kept name is looked up at least. A batch ends within 48 hours. Where Gemini could not be
+	// asked, passes go on: see [Ledger.ProlongSearch].
 	SearchFor = 72 * time.Hour
 	// maxSearchGap bounds the time between two searches, unless passes are rarer.
 	maxSearchGap = time.Hour
@@ -58,6 +58,12 @@ func (i Intent) ToLookUp(now time.Time) []operation.Name {
 
 func (k KeptName) fresh(now time.Time) bool { return now.Before(k.At.Add(SearchFor)) }
 
+// replaceable reports whether a kept name may give up its place: the time for it is over, and the
+// intent is not due, so that a pass is likely to have looked it up since.
+func (i Intent) replaceable(k KeptName, now time.Time) bool {
+	return !k.fresh(now) && (i.DueAt.IsZero() || now.Before(i.DueAt))
+}
+
 // SearchOver reports whether an intent that was given up, and its names, have been searched for as
 // long as they are to be at now. While it is open its names alone count.
 func (i Intent) SearchOver(now time.Time) bool {
@@ -83,7 +89,8 @@ func (l *Ledger) nextSearch(intent Intent, now time.Time) time.Time {
 
 // KeepName stores a name with the intent that waits under a correlation id, to be looked up by
 // passes. It reports whether the name is stored now. False: no intent waits under the id, or it has
-// maxNames of less than SearchFor already. The caller vouches for the id, not for the name.
+// maxNames names already, none of which may give up its place. The caller vouches for the id, not
+// for the name.
 //
 // Calling it again is safe. Errors: as Ingest.
 func (l *Ledger) KeepName(ctx context.Context, correlationID string, name operation.Name) (bool, error) {
@@ -99,14 +106,15 @@ func (l *Ledger) KeepName(ctx context.Context, correlationID string, name operat
 			return err
 		}
 		known := slices.ContainsFunc(intent.Names, func(k KeptName) bool { return k.Key == name.Key && k.fresh(now) })
-		kept = intent.Waiting() && (known || len(intent.ToLookUp(now)) < maxNames)
+		names := slices.DeleteFunc(slices.Clone(intent.Names), func(k KeptName) bool { return k.Key == name.Key })
+		full := len(names) == maxNames
+		kept = intent.Waiting() && (known || !full || intent.replaceable(names[0], now))
 		if known || !kept {
 			return nil
 		}
-		names := slices.DeleteFunc(slices.Clone(intent.Names), func(k KeptName) bool { return k.Key == name.Key })
-		// The oldest gives up its place only where that is needed: it may not have been looked up
-		// yet.
-		names = names[max(0, len(names)-maxNames+1):]
+		if full {
+			names = names[1:]
+		}
 		intent.Names = append(names, KeptName{Key: name.Key, Name: name.Resource, At: operation.Instant(now)})
 		return l.commit(ctx, l.writeIntent(doc, intent, now))
 	})

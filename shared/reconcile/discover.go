@@ -46,7 +46,7 @@ const maxClockSkew = time.Hour
 
 // oldest returns when the oldest batch was created that discovery handles. An intent is recorded
 // before its batch is created, and is usually searched for as long as this. Where passes could not
-// ask Gemini it is longer, and then since is the last attempt of the oldest intent.
+// ask Gemini it is longer, and then since is when the oldest intent was recorded.
 func (p *pass) oldest(since time.Time) time.Time {
 	oldest := p.start.Add(-p.Ledger.GiveUpAnyway() - ledger.SearchFor)
 	if since = since.Add(-maxClockSkew); since.Before(oldest) {
@@ -55,8 +55,9 @@ func (p *pass) oldest(since time.Time) time.Time {
 	return oldest
 }
 
-// search lists Gemini's batches and handles those that the ledger needs. since is the oldest last
-// attempt to submit what is searched for. A batch without an id is nothing that was intended.
+// search lists Gemini's batches and handles those that the ledger needs. since is when the
+// oldest intent was recorded. No intent is about a batch without an id, so that one is adopted in
+// the usual time alone.
 func (p *pass) search(ctx context.Context, since time.Time) search {
 	s := search{listed: map[string]operation.Key{}}
 	intended, adopted := p.oldest(since), p.oldest(p.start)

@@ -41,7 +41,7 @@ func TestFoundAfterALongOutage(t *testing.T) {
 	if intent := w.intent("c-1"); intent.State != ledger.IntentBound {
 		t.Errorf("%+v", intent)
 	}
-	if w.outcomes("abandoned") > 0 {
+	if w.outcomes("abandoned", "c-1") > 0 {
 		t.Error("it was abandoned")
 	}
 }
@@ -69,6 +69,22 @@ func TestFoundAfterItWasAbandonedAndALongOutage(t *testing.T) {
 	w.isRegistered(batch)
 }
 
+// TestFoundAfterItsSubmitterCameBack: what was submitted before an intent was renewed is found,
+// however long ago that was [G6].
+func TestFoundAfterItsSubmitterCameBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.intend("c-1", ledger.Intention{})
+	batch := w.submit("opledger:c-1", geminisim.StateRunning)
+	w.clock.Advance(ledger.SearchFor + w.ledger.GiveUpAnyway() + 24*time.Hour)
+	if _, err := w.ledger.Renew(t.Context(), w.intent("c-1")); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.Advance(grace)
+	w.passWith(reconcile.Options{})
+	w.isRegistered(batch)
+}
+
 // TestOldestOfManyIntents: the list is read back to the oldest intent, also where a hundred that
 // were recorded later are due before it [G6].
 func TestOldestOfManyIntents(t *testing.T) {
@@ -87,8 +103,7 @@ func TestOldestOfManyIntents(t *testing.T) {
 	w.isRegistered(batch)
 }
 
-// TestManyYoungIntents: a pass does not read all intents that wait, where those that are due later
-// are younger [L4].
+// TestManyYoungIntents: a pass does not read all intents that wait, where none is due [L4].
 func TestManyYoungIntents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

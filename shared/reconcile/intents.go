@@ -17,8 +17,7 @@ import (
 type intents struct {
 	any  bool // there is at least one
 	list bool // Gemini's list of batches is needed for one of them
-	// since is the oldest last attempt to submit what may be in the list; p.start if none was
-	// earlier.
+	// since is when the oldest was recorded that may be in the list; p.start if none was earlier.
 	since time.Time
 }
 
@@ -38,7 +37,7 @@ func (p *pass) waiting(ctx context.Context) (w intents, err error) {
 		for _, waiting := range page.Items {
 			due = waiting.Intent.DueAt
 			w.list = w.list || p.listFor(waiting.Intent)
-			if at := waiting.Intent.AttemptedAt(); waiting.Intent.Listable() && at.Before(w.since) {
+			if at := waiting.Intent.CreatedAt; waiting.Intent.Listable() && at.Before(w.since) {
 				w.since = at
 			}
 		}
@@ -83,7 +82,7 @@ func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error
 	switch {
 	case overdue:
 		if doubt == nil || p.start.Sub(intent.AttemptedAt()) >= p.Ledger.GiveUpAnyway() {
-			p.abandon(ctx, due, unbound(intent, doubt, unanswered == nil))
+			p.abandon(ctx, due, unbound(intent, doubt))
 		}
 	case over:
 		if doubt == nil || intent.SearchOver(intent.DueAt.Add(-ledger.SearchFor)) {
@@ -184,14 +183,14 @@ func (p *pass) abandon(ctx context.Context, due ledger.DueIntent, detail string)
 }
 
 // unbound is the alert's text about an intent that is abandoned. doubt is why there may be an
-// operation. answered: Gemini has answered about each of the names.
-func unbound(intent ledger.Intent, doubt error, answered bool) string {
+// operation.
+func unbound(intent ledger.Intent, doubt error) string {
 	words := "nothing was found that has this correlation id: its submitter may have died before it submitted"
 	switch {
 	case doubt != nil:
 		words = "its job may be running, so do not submit it again before you check: " + doubt.Error()
 	case !intent.Listable():
-		words = "no event had this correlation id, and Gemini has no list of " + string(intent.Collection) +
+		words = "no event bound an operation to it, and Gemini has no list of " + string(intent.Collection) +
 			": its submitter may have died before it submitted, or its job ended without an event"
 	}
 	if len(intent.Names) == 0 {
@@ -201,9 +200,5 @@ func unbound(intent ledger.Intent, doubt error, answered bool) string {
 	for i, kept := range intent.Names {
 		names[i] = kept.Name
 	}
-	words += "; deliveries named " + strings.Join(names, ", ")
-	if answered {
-		words += ", which Gemini does not know as this job's"
-	}
-	return words
+	return words + "; deliveries named " + strings.Join(names, ", ") + ", and nothing was bound: look at each"
 }

@@ -92,9 +92,9 @@ func TestNameThatIsNeverFound(t *testing.T) {
 			if intent.State != ledger.IntentAbandoned {
 				t.Errorf("G6: %+v", intent)
 			}
-			w.says("unbound", "intents/c-1", "models/veo/operations/unknown", "does not know")
+			w.says("unbound", "intents/c-1", "models/veo/operations/unknown", "nothing was bound")
 		}
-		ended += w.outcomes("search-ended")
+		ended += w.outcomes("search-ended", "c-1")
 	}
 	if ended != 1 {
 		t.Errorf("G6: the log says %d times that the search has ended", ended)
@@ -170,7 +170,7 @@ func TestNameWithoutAnAnswer(t *testing.T) {
 	for range 2 {
 		w.clock.Advance(time.Hour + interval)
 		w.passWith(reconcile.Options{})
-		if w.outcomes("search-ended") > 0 {
+		if w.outcomes("search-ended", "c-1") > 0 {
 			t.Error("the search has ended")
 		}
 	}

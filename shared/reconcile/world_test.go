@@ -143,11 +143,11 @@ func (w *world) logged() []map[string]any {
 	return w.log.Drain(w)
 }
 
-// outcomes counts the lines since the last call with an outcome.
-func (w *world) outcomes(outcome string) (n int) {
+// outcomes counts the lines since the last call about an intent with an outcome.
+func (w *world) outcomes(outcome, correlation string) (n int) {
 	w.Helper()
 	for _, line := range w.logged() {
-		if line["outcome"] == outcome {
+		if line["outcome"] == outcome && line["correlation"] == correlation {
 			n++
 		}
 	}

@@ -191,9 +191,9 @@ func (c faultCall) judge(t *testing.T, fault wireFault, err error) {
 	if strings.HasPrefix(err.Error(), "rpc error") {
 		t.Errorf("%v does not say what was attempted", err)
 	}
-	why := []string{said, "no answer"} // where this machine is so slow that a limit of the call's own ends it
-	explains := func(text string) bool { return strings.Contains(err.Error(), text) }
-	if fault.place == refused && errors.Is(err, ledger.ErrUnavailable) && !slices.ContainsFunc(why, explains) {
+	// On a machine that is so slow a limit of Requeue's own may end it in another place.
+	over := strings.HasPrefix(c.Name, "Requeue/") && strings.Contains(err.Error(), "not done within 2.5s")
+	if fault.place == refused && errors.Is(err, ledger.ErrUnavailable) && !strings.Contains(err.Error(), said) && !over {
 		t.Errorf("%v does not say why", err)
 	}
 }

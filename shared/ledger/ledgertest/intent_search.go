@@ -222,6 +222,8 @@ var intentSearch = join([]ledgerTest{
 		equal(w, "one of them again", w.keepName("i-1", "operations/v4"), true)
 		w.store.Advance(ledger.SearchFor + time.Second)
 		equal(w, "to be looked up in the end", len(w.intent("i-1").ToLookUp(w.now())), 0)
+		equal(w, "another, before a pass came", w.keepName("i-1", "operations/v6"), false)
+		w.giveUp()
 		equal(w, "another, then", w.keepName("i-1", "operations/v6"), true)
 		equal(w, "one of before, then", w.keepName("i-1", "operations/v1"), true)
 		var names []operation.Key
