@@ -108,7 +108,7 @@ func (l *Ledger) KeepName(ctx context.Context, correlationID string, name operat
 		known := slices.ContainsFunc(intent.Names, func(k KeptName) bool { return k.Key == name.Key && k.fresh(now) })
 		names := slices.DeleteFunc(slices.Clone(intent.Names), func(k KeptName) bool { return k.Key == name.Key })
 		full := len(names) == maxNames
-		kept = intent.Waiting() && (known || !full || intent.replaceable(names[0], now))
+		kept = intent.Waiting() && (!full || intent.replaceable(names[0], now))
 		if known || !kept {
 			return nil
 		}
