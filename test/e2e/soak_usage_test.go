@@ -22,8 +22,8 @@ type usage struct {
 }
 
 func (u usage) String() string {
-	return fmt.Sprintf("%d goroutines, %d of clients, %d of connections, %d threads, %d files, heap %d KiB, resident %d MiB",
-		u.goroutines, u.clients, u.connections, u.threads, u.files, u.heap, u.resident>>10)
+	return fmt.Sprintf("%d goroutines, %d of clients, %d of connections, %d threads, %d files, heap %d KiB, "+
+		"resident %d MiB", u.goroutines, u.clients, u.connections, u.threads, u.files, u.heap, u.resident>>10)
 }
 
 // counted takes a line of a program of the soak's that says what it takes.
