@@ -93,10 +93,14 @@ func (s *soak) measure() map[string]usage {
 // after the first, in which all was met that the second met. What is lost with each request or each
 // trouble shows. What they did last may take a while to be put away. A client has most of its
 // goroutines from its first use on, and those of its connection when it needs one: both may have
-// been missing half-way, so all that two clients can have is allowed.
+// been missing half-way, so all that two clients can have is allowed, and what one takes of the
+// heap where it is new.
 func (s *soak) flat(half map[string]usage) (last map[string]usage) {
 	s.t.Helper()
-	const clients = 9 // goroutines: 6 of Firestore's client, 3 of Pub/Sub's; as many of connections at most
+	const (
+		clients = 9   // goroutines: 6 of Firestore's client, 3 of Pub/Sub's; as many of connections at most
+		client  = 512 // KiB of the heap: 300 were seen of one and its connection
+	)
 	defer func() {
 		if s.t.Failed() {
 			s.t.Logf("half-way the processes took %v, in the end %v", half, last)
@@ -106,7 +110,11 @@ func (s *soak) flat(half map[string]usage) (last map[string]usage) {
 		last = s.measure()
 		for name, u := range last {
 			most := half[name]
-			if u.goroutines > most.goroutines || max(u.clients, u.connections) > clients || u.heap > most.heap+most.heap/16 {
+			heap := most.heap + most.heap/16
+			if u.clients > most.clients || u.connections > most.connections {
+				heap += client
+			}
+			if u.goroutines > most.goroutines || max(u.clients, u.connections) > clients || u.heap > heap {
 				return false
 			}
 		}
