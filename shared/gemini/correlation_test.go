@@ -158,12 +158,12 @@ func TestDecodeEventIsCheap(t *testing.T) {
 		// may help.
 		plain := time.Duration(math.MaxInt64)
 		for range 5 {
-			plain = min(plain, timeOf(t, func() error { var v any; return json.Unmarshal(body, &v) }))
+			plain = min(plain, timeOf(t, name, func() error { var v any; return json.Unmarshal(body, &v) }))
 		}
 		took := time.Duration(math.MaxInt64)
 		for range 3 {
 			if took > atMost*plain {
-				took = min(took, timeOf(t, func() error { _, err := gemini.DecodeEvent("d", body); return err }))
+				took = min(took, timeOf(t, name, func() error { _, err := gemini.DecodeEvent("d", body); return err }))
 			}
 		}
 		if took > atMost*plain {
@@ -172,12 +172,12 @@ func TestDecodeEventIsCheap(t *testing.T) {
 	}
 }
 
-// timeOf returns how long a decoding takes.
-func timeOf(t *testing.T, decode func() error) time.Duration {
+// timeOf returns how long the decoding of the body of that name takes.
+func timeOf(t *testing.T, name string, decode func() error) time.Duration {
 	t.Helper()
 	began := time.Now()
 	if err := decode(); err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %v", name, err)
 	}
 	return time.Since(began)
 }

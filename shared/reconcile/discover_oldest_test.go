@@ -85,8 +85,8 @@ func TestFoundAfterItsSubmitterCameBack(t *testing.T) {
 	w.isRegistered(batch)
 }
 
-// TestOldestOfManyIntents: the list is read back to the oldest intent, also where a hundred that
-// were recorded later are due before it [G6].
+// TestOldestOfManyIntents: the list is read back to the oldest intent that is due, also where a
+// hundred that were recorded later are due before it [G6].
 func TestOldestOfManyIntents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -1,6 +1,6 @@
-// Package main is given this file by the soak test: asked with SIGUSR1, the program says how many
-// goroutines it has, how many more those clients have that speak gRPC, and their connections. Then
-// it gives back what memory it can, and says how many bytes it still needs.
+// Package main is given this file by the soak test. Asked with SIGUSR1, the program gives back what
+// memory it can. Then it says how many goroutines it has of its own, of gRPC's clients and of their
+// connections, and how many bytes it still needs.
 package main
 
 import (
