@@ -36,23 +36,23 @@ var replays = []struct {
 	{"another operator's", "4", asked("dies", `,"by":"me","later":{"x":1}`), 200, "dead", "claimed", "reopened", ""},
 	{"of what is open", "5", asked("finishes", ""), 200, "finished", "claimed", "", ""},
 	{"of what is done", "6", asked("finishes", ""), 200, "skipped", "done", "", ""},
-	{"rerun", "8", asked("finishes", `,"anew":"fix-1","by":"me"`), 200, "finished", "claimed", "planned-anew", ""},
-	{"rerun, redelivered", "8", asked("finishes", `,"anew":"fix-1"`), 200, "skipped", "done", "repeated", ""},
-	{"the same run by another message", "9", asked("finishes", `,"anew":"fix-1"`), 200, "skipped", "done", "", ""},
-	{"another run", "9", asked("finishes", `,"anew":"fix-2"`), 200, "finished", "claimed", "planned-anew", ""},
-	{"rerun while the first is held", "10", asked("hangs", `,"anew":"fix-1"`), 200, "held", "held", "planned-anew", ""},
+	{"rerun", "8", asked("finishes", `,"rerun":"fix-1","by":"me"`), 200, "finished", "claimed", "planned-rerun", ""},
+	{"rerun, redelivered", "8", asked("finishes", `,"rerun":"fix-1"`), 200, "skipped", "done", "repeated", ""},
+	{"the same run by another message", "9", asked("finishes", `,"rerun":"fix-1"`), 200, "skipped", "done", "", ""},
+	{"another run", "9", asked("finishes", `,"rerun":"fix-2"`), 200, "finished", "claimed", "planned-rerun", ""},
+	{"rerun while the first is held", "10", asked("hangs", `,"rerun":"fix-1"`), 200, "held", "held", "planned-rerun", ""},
 	{"a rule's that no settings have", "11", asked("absent", ""), 200, "skipped", "absent", "", `no effect is named`},
 	{"of another revision's", "12", asked("stranger", ""), 503, "unknown", "", "", ""},
 	{"no such operation", "13", `{"operation":"batches/none","effect":"finishes"}`, 200, "skipped", "absent", "",
 		"no such operation"},
-	{"rerun of no such operation", "14", `{"operation":"batches/none","effect":"finishes","anew":"n"}`, 200, "skipped",
+	{"rerun of no such operation", "14", `{"operation":"batches/none","effect":"finishes","rerun":"n"}`, 200, "skipped",
 		"absent",
 		"", "no such operation"},
-	{"rerun, and no nonce", "15", asked("finishes", `,"anew":"a/b"`), 400, "", "", "", ""},
-	{"rerun, and no text", "15", asked("finishes", `,"anew":true`), 400, "", "", "", ""},
-	{"rerun of a run", "15", asked("finishes@fix-1", `,"anew":"b"`), 400, "", "", "", ""},
-	{"rerun with an alert's name", "15", asked("finishes", `,"anew":"stuck-1"`), 400, "", "", "", ""},
-	{"rerun by the ledger", "15", asked("finishes", `,"anew":"b","attempt":1`), 400, "", "", "", ""},
+	{"rerun, and no nonce", "15", asked("finishes", `,"rerun":"a/b"`), 400, "", "", "", ""},
+	{"rerun, and no text", "15", asked("finishes", `,"rerun":true`), 400, "", "", "", ""},
+	{"rerun of a run", "15", asked("finishes@fix-1", `,"rerun":"b"`), 400, "", "", "", ""},
+	{"rerun with an alert's name", "15", asked("finishes", `,"rerun":"stuck-1"`), 400, "", "", "", ""},
+	{"rerun by the ledger", "15", asked("finishes", `,"rerun":"b","attempt":1`), 400, "", "", "", ""},
 }
 
 // TestReplay: an operator's message, in every form, reopens what is dead, once. It reruns what is
@@ -82,7 +82,7 @@ func TestReplay(t *testing.T) {
 			w.server.Close()
 			log := w.log.String()
 			for _, line := range []string{`"replay":"reopened","by":"me","delivery":"4"`,
-				`"run":"finishes@fix-1","replay":"planned-anew","by":"me"`} {
+				`"run":"finishes@fix-1","replay":"planned-rerun","by":"me"`} {
 				if !strings.Contains(log, line) {
 					t.Errorf("the log has no %s: %s", line, log)
 				}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/opledger/opledger/scripts/opledger/actions"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
@@ -85,16 +84,10 @@ func newReplay(outside environment) *cobra.Command {
 	return cmd
 }
 
-// rerunFlag adds --rerun[=NONCE], which is also accepted as --anew.
+// rerunFlag adds --rerun[=NONCE].
 func rerunFlag(cmd *cobra.Command, nonce *string) {
-	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "anew" {
-			name = "rerun"
-		}
-		return pflag.NormalizedName(name)
-	})
 	cmd.Flags().StringVar(nonce, "rerun", "", "run even what is done, as a run of its own; the same `NONCE` always means "+
-		"the same run (default a new one; alias --anew)")
+		"the same run (default a new one)")
 	cmd.Flags().Lookup("rerun").NoOptDefVal = newNonce
 }
 

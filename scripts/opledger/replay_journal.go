@@ -21,7 +21,7 @@ type replayRun struct {
 	Words  []string  `json:"words"`
 	Began  time.Time `json:"began"` // by the store's clock
 	By     string    `json:"by"`
-	Nonce  string    `json:"anew,omitempty"`
+	Nonce  string    `json:"rerun,omitempty"`
 
 	targets []replayTarget
 	sent    int // messages for the first of the targets

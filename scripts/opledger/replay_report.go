@@ -18,7 +18,7 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 			Effects   []replayTarget `json:"effects"`
 			Published int            `json:"published"` // messages, to the topic or in this process
 			Outcomes  map[string]int `json:"outcomes,omitempty"`
-			Rerun     string         `json:"anew,omitempty"`
+			Rerun     string         `json:"rerun,omitempty"`
 			Paused    bool           `json:"paused,omitempty"` // effects run when the pause ends
 		}{Effects: append([]replayTarget{}, targets...), Published: run.sent, Rerun: run.Nonce, Paused: r.paused}
 		if ran && !r.unwatched() {

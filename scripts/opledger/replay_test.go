@@ -119,7 +119,7 @@ func TestReplayPaused(t *testing.T) {
 	if s.out != want {
 		t.Errorf("%q, want %q", s.out, want)
 	}
-	s = cli(t, variables, "replay", "batches/a", "--anew=fix-1", "--json").want(t, exitDone) // the alias of --rerun
+	s = cli(t, variables, "replay", "batches/a", "--rerun=fix-1", "--json").want(t, exitDone)
 	var report struct{ Paused bool }
 	if oneObject(t, s.out, &report); !report.Paused {
 		t.Errorf("%s", s.out)
@@ -200,7 +200,7 @@ func TestReplayRerun(t *testing.T) {
 	var report struct {
 		Effects   []map[string]string
 		Published int
-		Rerun     string `json:"anew"`
+		Rerun     string `json:"rerun"`
 	}
 	oneObject(t, s.out, &report)
 	if report.Published != 1 || len(report.Effects) != 1 ||

@@ -56,7 +56,7 @@ type Effect struct {
 	Replays []Replay `json:"replays,omitempty" firestore:"replays,omitempty"`
 	// Rerun is the nonce of a run that an operator requested. Runs, on the first run, counts them.
 	// At most one of them all is CLAIMED.
-	Rerun string `json:"anew,omitempty" firestore:"anew,omitempty"`
+	Rerun string `json:"rerun,omitempty" firestore:"rerun,omitempty"`
 	Runs  int    `json:"runs,omitempty" firestore:"runs,omitempty"`
 	// WithoutRecord: the effect is dead, and no record names it. A list finds it by this.
 	WithoutRecord bool `json:"withoutRecord,omitempty" firestore:"withoutRecord,omitempty"`

@@ -23,7 +23,7 @@ type Message struct {
 	// from an operator and goes through Replay.
 	Attempt int `json:"attempt,omitempty"`
 	// Rerun requests a run of its own, even of a DONE effect; the same text again is the same run.
-	Rerun string `json:"anew,omitempty"`
+	Rerun string `json:"rerun,omitempty"`
 	// By is who sent an operator's message, in their own words.
 	By string `json:"by,omitempty"`
 	// ID is the queue's id of the message, the same in every delivery; empty where it has none. It
@@ -52,24 +52,24 @@ func (m Message) Validate() error {
 	case m.Rerun == "":
 		return nil
 	case !nonce().MatchString(m.Rerun) || len(m.Rerun) > maxNonce || isAlertRun(m.Rerun):
-		return fmt.Errorf("%w: \"anew\": %.80q must be up to 64 letters, digits, '.', '_' and '-', beginning with a letter "+
+		return fmt.Errorf("%w: \"rerun\": %.80q must be up to 64 letters, digits, '.', '_' and '-', beginning with a letter "+
 			"or digit, and not the name of an alert such as stuck-1", ErrMessage, m.Rerun)
 	case !m.FromOperator():
-		return fmt.Errorf("%w: \"anew\" is for an operator's message, which has no attempt", ErrMessage)
+		return fmt.Errorf("%w: \"rerun\" is for an operator's message, which has no attempt", ErrMessage)
 	case RuleOf(m.Effect) != m.Effect:
-		return fmt.Errorf("%w: \"anew\": %q is itself one run; name the effect %q",
+		return fmt.Errorf("%w: \"rerun\": %q is itself one run; name the effect %q",
 			ErrMessage, m.Effect, RuleOf(m.Effect))
 	}
 	return nil
 }
 
 // ParseMessage reads a message: {"operation", "effect"}, the operation's name in any form [K1]. An
-// operator's may also have "anew" and "by". Unknown fields are ignored, because a later revision
+// operator's may also have "rerun" and "by". Unknown fields are ignored, because a later revision
 // may send them.
 func ParseMessage(data []byte) (Message, error) {
 	var m Message
 	if err := json.Unmarshal(data, &m); err != nil {
-		return m, fmt.Errorf("%w: %w; it must be {\"operation\":NAME,\"effect\":NAME}, perhaps with \"anew\":TEXT",
+		return m, fmt.Errorf("%w: %w; it must be {\"operation\":NAME,\"effect\":NAME}, perhaps with \"rerun\":TEXT",
 			ErrMessage, err)
 	}
 	name, err := operation.ParseName(string(m.Operation), "")

@@ -22,10 +22,10 @@ func TestParseMessage(t *testing.T) {
 	for text, want := range map[string]string{
 		"": form, "[]": form, `{"operation":7,"effect":"x"}`: form,
 		"{}": name, "null": name, `{"effect":"publish"}`: name,
-		`{"operation":"a","effect":"publish"}`:                                `"a" has no collection; write batches/a`,
-		`{"operation":"batches/a"}`:                                           "it names no effect",
-		`{"operation":"batches/a","effect":"publish","anew":"x","attempt":1}`: `"anew" is for an operator's message`,
-		`{"operation":"batches/a","effect":"publish@x","anew":"y"}`:           `name the effect "publish"`,
+		`{"operation":"a","effect":"publish"}`:                                 `"a" has no collection; write batches/a`,
+		`{"operation":"batches/a"}`:                                            "it names no effect",
+		`{"operation":"batches/a","effect":"publish","rerun":"x","attempt":1}`: `"rerun" is for an operator's message`,
+		`{"operation":"batches/a","effect":"publish@x","rerun":"y"}`:           `name the effect "publish"`,
 	} {
 		if _, err := ParseMessage([]byte(text)); !errors.Is(err, ErrMessage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want ErrMessage with %s", text, err, want)

@@ -22,10 +22,10 @@ type ReplayOutcome string
 // The outcomes of a replay. The zero one: nothing changed; the effect is done, or is retried
 // anyway.
 const (
-	Reopened     ReplayOutcome = "reopened"     // it was DEAD
-	PlannedLate  ReplayOutcome = "planned"      // it was never planned, and a rule lists it
-	PlannedRerun ReplayOutcome = "planned-anew" // as a run of its own
-	Repeated     ReplayOutcome = "repeated"     // the message was seen before
+	Reopened     ReplayOutcome = "reopened"      // it was DEAD
+	PlannedLate  ReplayOutcome = "planned"       // it was never planned, and a rule lists it
+	PlannedRerun ReplayOutcome = "planned-rerun" // as a run of its own
+	Repeated     ReplayOutcome = "repeated"      // the message was seen before
 )
 
 // Replayed reports what Replay did.

@@ -100,8 +100,8 @@ type Record struct {
 	// Condition is the reason of the last look-ups, which were inconclusive, such as "not-found" or
 	// "rate-limited"; ConditionSince is the time of the first of them. A conclusive report clears
 	// both.
-	Condition      string    `json:"trouble,omitempty" firestore:"trouble,omitempty"`
-	ConditionSince time.Time `json:"troubleSince,omitzero" firestore:"troubleSince,omitempty"`
+	Condition      string    `json:"condition,omitempty" firestore:"condition,omitempty"`
+	ConditionSince time.Time `json:"conditionSince,omitzero" firestore:"conditionSince,omitempty"`
 	// MissingSince is when Gemini first did not find the operation, and MissingAlertedAt when that was
 	// last alerted [R4]. Other conditions leave both as they are, because they do not say whether
 	// Gemini has the operation.

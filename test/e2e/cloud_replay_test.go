@@ -94,7 +94,7 @@ func (d *forgetfulDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // TestCloudReplay: through a real push subscription that delivers every message twice, what a
 // person publishes by hand, with exactly the text of functions/effects/README.md, reopens what is dead, once per
-// message; what is done is skipped, and with "anew" rerun as a run of its own that no receiver
+// message; what is done is skipped, and with "rerun" rerun as a run of its own that no receiver
 // swallows as a repeat [G5, K4, S2]. `opledger replay` publishes the same.
 func TestCloudReplay(t *testing.T) {
 	t.Parallel()
@@ -136,10 +136,10 @@ func TestCloudReplay(t *testing.T) {
 		t.Errorf("reopened and done: %+v", first)
 	}
 	told(byHand)
-	const rerun = `{"operation":"batches/abc","effect":"publish","anew":"fix-1"}`
+	const rerun = `{"operation":"batches/abc","effect":"publish","rerun":"fix-1"}`
 	told(rerun)
 	told(rerun)
-	told(`{"operation":"projects/p/locations/us/batches/abc/","effect":"publish","anew":"fix-2","by":"ops"}`)
+	told(`{"operation":"projects/p/locations/us/batches/abc/","effect":"publish","rerun":"fix-2","by":"ops"}`)
 	if n := sink.tried("gemini:batches/abc#publish"); n != 3 {
 		t.Errorf("%d attempts at the first run, want 3", n)
 	}
@@ -188,7 +188,7 @@ func TestCloudReplay(t *testing.T) {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
-	if once := opledger(t, variables, "replay", "batches/x", "--anew=fix-1", "--json"); once.code != 0 ||
+	if once := opledger(t, variables, "replay", "batches/x", "--rerun=fix-1", "--json"); once.code != 0 ||
 		!strings.Contains(once.out, `"published": 1`) || !strings.Contains(once.out, `"done": 1`) ||
 		c.effect("batches/x", "publish@fix-1").State != ledger.EffectDone {
 		t.Errorf("%+v", once)

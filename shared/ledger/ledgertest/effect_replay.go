@@ -221,7 +221,7 @@ var effectReplay = join([]ledgerTest{
 		w.refused(w.asked("strange", "m1"), `no effect is named "strange"`)
 		m := w.asked(alarm, "m1")
 		m.Rerun = "a/b"
-		w.refused(m, "anew")
+		w.refused(m, "rerun")
 		w.finish(w.granted(alarm))
 		w.delete(ledger.EffectPath(w.name.Key, alarm))
 		w.refused(w.asked(alarm, "m1"), "done")

@@ -142,8 +142,8 @@ var effectRerun = join([]ledgerTest{
 		w.register()
 		w.ingest(w.event("d1", operation.Succeeded, time.Second))
 		for nonce, words := range map[string]string{
-			"a b": "anew", "a/b": "anew", "a@b": "anew", ".": "anew", "-a": "anew", "é": "anew", strings.Repeat("n", 65): "anew",
-			"stuck-1": "alert", "Missing-7": "alert",
+			"a b": "rerun", "a/b": "rerun", "a@b": "rerun", ".": "rerun", "-a": "rerun", "é": "rerun",
+			strings.Repeat("n", 65): "rerun", "stuck-1": "alert", "Missing-7": "alert",
 		} {
 			w.refused(w.again(nonce, "m1"), words)
 		}
