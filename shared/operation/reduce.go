@@ -32,7 +32,8 @@ type Decision struct {
 // Reduce decides whether e may change r, and why [M2]. The zero Record is one that does not exist
 // yet. The order of the checks is part of the contract [M3]: a non-terminal event never changes a
 // settled record; a lower rank never wins; of two different terminal states the first stands,
-// unless allowed names the move [M5]; at equal rank only a newer server-side time passes.
+// unless allowed names the move, and the times say which came later [M5]; at equal rank only a newer
+// server-side time passes.
 //
 // A drop is final. While r is changed only by events that Reduce applied, a dropped event would be
 // dropped again at any later time. So callers may record a drop without guarding against a
@@ -40,13 +41,14 @@ type Decision struct {
 func Reduce(r Record, e Event, allowed Transitions) Decision {
 	was, is := r.State.Rank(), e.State.Rank()
 	conflict := r.State.Terminal() && e.State.Terminal() && r.State != e.State
-	newer := serverTime(e.UpdateTime).After(serverTime(r.UpdateTime))
+	before, after := serverTime(r.UpdateTime), serverTime(e.UpdateTime)
+	newer, older := after.After(before), after.After(serverTime(time.Time{})) && after.Before(before)
 	switch {
 	case r.State.Terminal() && !e.State.Terminal():
 		return Decision{Reason: RegressFromTerminal}
 	case is < was:
 		return Decision{Reason: LowerRank}
-	case conflict && !allowed.Allow(r.State, e.State):
+	case conflict && (!allowed.Allow(r.State, e.State) || !newer && !older):
 		return Decision{Reason: TerminalConflict}
 	case is > was:
 		return Decision{Applied: true, Reason: Advanced}

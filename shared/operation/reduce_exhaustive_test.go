@@ -128,8 +128,9 @@ func TestReasonsPartitionAllEvents(t *testing.T) {
 					settled = r.State.Terminal()
 					same    = r.State == e.State
 					moves   = level && settled && !same
-					refused = moves && !p.allowed.Allow(r.State, e.State)
 					newer   = operation.Instant(e.UpdateTime).After(r.UpdateTime)
+					older   = !e.UpdateTime.IsZero() && operation.Instant(e.UpdateTime).Before(r.UpdateTime)
+					refused = moves && (!p.allowed.Allow(r.State, e.State) || !newer && !older)
 				)
 				var fits []operation.Decision
 				for _, candidate := range []struct {

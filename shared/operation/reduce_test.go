@@ -134,15 +134,22 @@ func TestReduce(t *testing.T) {
 		{about: "same end, older", was: "SUCCEEDED", wasAt: late, is: "SUCCEEDED", isAt: early,
 			reason: "stale-or-equal-update-time"},
 
-		// An allowed move between ends is still decided by the time [M4, M5].
+		// An allowed move between ends is still decided by the time: without a newer one it is a conflict, which an
+		// operator sees, and an older one is stale [M4, M5].
 		{about: "allowed move, newer", was: "SUCCEEDED", wasAt: early, is: "FAILED", isAt: late, allowed: succeededFailed,
 			applied: true, reason: "transition"},
 		{about: "allowed move, same time", was: "SUCCEEDED", wasAt: early, is: "FAILED", isAt: early,
-			allowed: succeededFailed, reason: "stale-or-equal-update-time"},
+			allowed: succeededFailed, reason: "terminal-conflict"},
 		{about: "allowed move, older", was: "SUCCEEDED", wasAt: late, is: "FAILED", isAt: early, allowed: succeededFailed,
 			reason: "stale-or-equal-update-time"},
 		{about: "allowed move, time missing", was: "SUCCEEDED", wasAt: early, is: "FAILED", allowed: succeededFailed,
-			reason: "stale-or-equal-update-time"},
+			reason: "terminal-conflict"},
+		{about: "allowed move, time missing in both", was: "SUCCEEDED", is: "FAILED", allowed: succeededFailed,
+			reason: "terminal-conflict"},
+		{about: "allowed move, time is 1970", was: "SUCCEEDED", wasAt: early, is: "FAILED", isAt: time.Unix(0, 0),
+			allowed: succeededFailed, reason: "terminal-conflict"},
+		{about: "allowed move, the first had no time", was: "SUCCEEDED", is: "FAILED", isAt: early,
+			allowed: succeededFailed, applied: true, reason: "transition"},
 		{about: "allowed by way of another", was: "SUCCEEDED", wasAt: early, is: "EXPIRED", isAt: late,
 			allowed: "FAILED:EXPIRED SUCCEEDED:FAILED", applied: true, reason: "transition"},
 		{about: "same end where moves are allowed", was: "SUCCEEDED", wasAt: early, is: "SUCCEEDED", isAt: late,

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"time"
@@ -162,8 +163,7 @@ var operationIngest = []ledgerTest{
 		if w.settings.Transitions, err = operation.ParseTransitions("SUCCEEDED:FAILED"); err != nil {
 			w.Fatal(err)
 		}
-		stale := w.ingest(w.event("d2", operation.Failed, time.Second))
-		equal(w, "not newer", stale.Reason, operation.StaleOrEqualUpdateTime)
+		equal(w, "older", w.ingest(w.event("d2", operation.Failed, 0)).Reason, operation.StaleOrEqualUpdateTime)
 		r := w.ingest(w.event("d3", operation.Failed, time.Hour))
 		equal(w, "reason", r.Reason, operation.Transition)
 		equal(w, "planned", r.Planned, 1)
@@ -179,6 +179,28 @@ var operationIngest = []ledgerTest{
 		equal(w, "the alarm", rec.Effects[alarm], operation.EffectOpen)
 		equal(w, "the first effect", rec.Effects[publish], operation.EffectDone)
 		equal(w, "and back", w.ingest(w.event("d4", operation.Succeeded, 2*time.Hour)).Outcome, ledger.Conflict)
+	}},
+	{"an allowed transition without a newer time is a conflict [M5, M4]", func(w *world) {
+		var err error
+		if w.settings.Transitions, err = operation.ParseTransitions("SUCCEEDED:FAILED"); err != nil {
+			w.Fatal(err)
+		}
+		w.succeed()
+		untimed := w.lookup(operation.Failed, 0)
+		untimed.UpdateTime = time.Time{}
+		for _, e := range []operation.Event{w.event("d1", operation.Failed, time.Second), untimed} {
+			r := w.ingest(e)
+			equal(w, "outcome", r.Outcome, ledger.Conflict)
+			equal(w, "reason", r.Reason, operation.TerminalConflict)
+			rec := w.record()
+			equal(w, "state", rec.State, operation.Succeeded)
+			equal(w, "noted", fmt.Sprint(rec.Conflicted(), rec.ConflictState, rec.ConflictBy),
+				fmt.Sprint(true, operation.Failed, e.Source))
+		}
+		equal(w, "the alarm", w.claim(alarm).Verdict, ledger.Absent)
+		equal(w, "listed", len(w.list(ledger.Filter{Conflict: true})), 1)
+		equal(w, "newer, after all", w.ingest(w.event("d2", operation.Failed, time.Minute)).Reason, operation.Transition)
+		equal(w, "listed after it", len(w.list(ledger.Filter{Conflict: true})), 0)
 	}},
 	{"a waiting state plans its effect the first time only [S2]", func(w *world) {
 		w.settings.Rules = append(w.settings.Rules, ledger.Rule{Name: "ask", On: []operation.State{operation.RequiresAction}})
