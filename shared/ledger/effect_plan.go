@@ -35,13 +35,13 @@ type plan struct {
 
 // plan plans the effects of rec's state that a rule lists and the record does not name yet [S2,
 // S3]. It plans nothing for an unregistered operation [W5]. The effects of an operation that
-// outlived its retention are withheld [L3]. bound is the intent that the commit binds to the
-// operation, or the zero Intent.
+// outlived its retention are withheld [L3]. before is the record before the commit, and bound the
+// intent that the commit binds to the operation, or the zero Intent.
 //
 // existing are the known effect documents, by name. A record that has expired may leave some
 // behind; an existing effect is never planned again.
 func (l *Ledger) plan(
-	ctx context.Context, rec operation.Record, existing map[string]Effect, bound Intent, now time.Time,
+	ctx context.Context, before, rec operation.Record, existing map[string]Effect, bound Intent, now time.Time,
 ) (plan, error) {
 	p := plan{record: rec}
 	var names []string
@@ -50,7 +50,7 @@ func (l *Ledger) plan(
 			names = append(names, rule.Name)
 		}
 	}
-	late := len(names) > 0 && l.late(rec, bound)
+	late := len(names) > 0 && l.late(before, rec, bound)
 	if late { // no commit will meet existing effects, so they are read here, to be told from those that never ran
 		var err error
 		if existing, err = l.effects(ctx, rec.Key, names); err != nil {
@@ -78,14 +78,20 @@ func (l *Ledger) plan(
 // heard of it. Then its record has most likely expired, and its effects have run [L3]. Without a
 // server's time of the end, the time of submission counts.
 //
-// An intent that was recorded or renewed before the end proves that nothing has expired: it waited
-// for the operation until now. An intent made later may be a reused id.
-func (l *Ledger) late(rec operation.Record, bound Intent) bool {
+// What Gemini reported unfinished on the record before had not ended by then. An intent that was
+// recorded or renewed before the end proves that nothing has expired: it waited for the operation
+// until now. An intent made later may be a reused id.
+func (l *Ledger) late(before, rec operation.Record, bound Intent) bool {
+	past := func(end time.Time) bool { return rec.CreatedAt.Sub(end) > l.settings.Retention }
 	end := rec.UpdateTime
-	if end.Unix() <= 0 { // a missing time may also arrive as 1970 [M4]
+	if operation.Missing(end) {
 		end = rec.Submitted()
 	}
-	if !rec.Settled() || rec.CreatedAt.Sub(end) <= l.settings.Retention {
+	if !rec.Settled() || !past(end) {
+		return false
+	}
+	// A report without a time is a look-up's answer, or a delivery's of the last day.
+	if running := before.UpdateTime; before.ReportedUnfinished() && (operation.Missing(running) || !past(running)) {
 		return false
 	}
 	return !bound.Waiting() || bound.AttemptedAt().After(end)

@@ -16,8 +16,8 @@ func TestReadEffects(t *testing.T) {
 	}
 }
 
-// TestLate: an end that the ledger first received after the retention is too old for effects, unless an
-// intent was recorded or renewed before it [L3].
+// TestLate: an end that the ledger first received after the retention is too old for effects, unless
+// Gemini reported it unfinished since, or an intent was recorded or renewed before it [L3].
 func TestLate(t *testing.T) {
 	t.Parallel()
 	l, end := newLedger(t), time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -25,21 +25,31 @@ func TestLate(t *testing.T) {
 	in, pending := old, old
 	in.CreatedAt = end.Add(l.Settings().Retention)
 	pending.State = operation.Running
+	report := func(state operation.State, at time.Time) operation.Record {
+		return operation.Record{State: state, UpdateTime: at, CreatedAt: old.CreatedAt}
+	}
 	for _, test := range []struct {
-		what  string
-		rec   operation.Record
-		bound Intent
-		want  bool
+		what        string
+		before, rec operation.Record
+		bound       Intent
+		want        bool
 	}{
-		{"after the retention", old, Intent{}, true},
-		{"as it ends", in, Intent{}, false},
-		{"no end", pending, Intent{}, false},
-		{"an intent from before", old, Intent{State: IntentOpen, CreatedAt: end.Add(-1)}, false},
-		{"an intent renewed as it ended", old, Intent{State: IntentOpen, RenewedAt: end}, false},
-		{"an intent from after", old, Intent{State: IntentOpen, CreatedAt: end.Add(1)}, true},
-		{"an intent that waits no more", old, Intent{State: IntentBound, CreatedAt: end.Add(-1)}, true},
+		{"after the retention", operation.Record{}, old, Intent{}, true},
+		{"as it ends", operation.Record{}, in, Intent{}, false},
+		{"no end", operation.Record{}, pending, Intent{}, false},
+		{"an intent from before", operation.Record{}, old, Intent{State: IntentOpen, CreatedAt: end.Add(-1)}, false},
+		{"an intent renewed as it ended", operation.Record{}, old, Intent{State: IntentOpen, RenewedAt: end}, false},
+		{"an intent from after", operation.Record{}, old, Intent{State: IntentOpen, CreatedAt: end.Add(1)}, true},
+		{"an intent that waits no more", operation.Record{}, old, Intent{State: IntentBound, CreatedAt: end.Add(-1)}, true},
+		{"registered alone", report(operation.Pending, time.Time{}), old, Intent{}, true},
+		{"reported running", report(operation.Running, time.Time{}), old, Intent{}, false},
+		{"reported running, with a time", report(operation.Running, old.CreatedAt), old, Intent{}, false},
+		{"reported pending, with a time", report(operation.Pending, old.CreatedAt), old, Intent{}, false},
+		{"reported running, past the retention itself", report(operation.Running, end), old, Intent{}, true},
+		{"another end was reported", report(operation.Failed, old.CreatedAt), old, Intent{}, true},
+		{"a state that is not known", report("PAUSED", old.CreatedAt), old, Intent{}, true},
 	} {
-		if got := l.late(test.rec, test.bound); got != test.want {
+		if got := l.late(test.before, test.rec, test.bound); got != test.want {
 			t.Errorf("%s: late %v", test.what, got)
 		}
 	}

@@ -126,7 +126,7 @@ const geminiKeeps = 48 * time.Hour
 // fetchableUntil returns until when Gemini probably has an operation's result.
 func fetchableUntil(rec operation.Record) time.Time {
 	ended := rec.UpdateTime
-	if ended.Unix() <= 0 { // no event had a time [M4]
+	if operation.Missing(ended) { // no event had a time
 		ended = rec.SettledAt
 	}
 	return operation.Instant(ended.Add(geminiKeeps))

@@ -247,7 +247,7 @@ func (c *ingestion) plan(ctx context.Context, e operation.Event, at reading, d *
 			CorrelationID: e.CorrelationID,
 		}
 	}
-	before := rec.State
+	before := rec
 	switch {
 	case d.applied:
 		rec = operation.Apply(rec, e, at.now)
@@ -255,17 +255,17 @@ func (c *ingestion) plan(ctx context.Context, e operation.Event, at reading, d *
 		rec = operation.Refuse(rec, e, at.now)
 	}
 	planned := plan{record: rec}
-	if rec.State != before || d.receipt.Bound {
+	if rec.State != before.State || d.receipt.Bound {
 		existing, err := readEffects(at.effects)
 		if err != nil {
 			return plan{}, err
 		}
-		if planned, err = c.ledger.plan(ctx, rec, existing, at.correlation.intent, at.now); err != nil {
+		if planned, err = c.ledger.plan(ctx, before, rec, existing, at.correlation.intent, at.now); err != nil {
 			return plan{}, err
 		}
 	}
 	d.receipt.State = rec.State
-	d.receipt.Settled = rec.Settled() && rec.State != before
+	d.receipt.Settled = rec.Settled() && rec.State != before.State
 	d.receipt.Planned, d.receipt.Withheld = len(planned.messages), planned.withheld
 	return planned, nil
 }

@@ -53,7 +53,7 @@ func (r Registration) mergedInto(before operation.Record, refused bool) (Merged,
 	if !refused {
 		m.text("correlationId", before.CorrelationID, r.CorrelationID)
 	}
-	if at := operation.Instant(r.SubmittedAt); !at.IsZero() && !at.Equal(before.SubmittedAt) {
+	if at := operation.Instant(r.SubmittedAt); !operation.Missing(at) && !at.Equal(before.SubmittedAt) {
 		m.Kept = append(m.Kept, "submittedAt")
 	}
 	return m, m.metadata(before.Metadata, r.Metadata)

@@ -15,7 +15,7 @@ type Registration struct {
 	Name          operation.Name
 	JobKind       string
 	Metadata      operation.Metadata
-	SubmittedAt   time.Time // zero: now
+	SubmittedAt   time.Time // zero or 1970: now
 	CorrelationID string    // the submitter's own id of the job, if it has one [K6]
 	// By is the BoundBy of the intent; empty: BySubmitter.
 	By operation.Source
@@ -109,7 +109,7 @@ func (l *Ledger) register(ctx context.Context, r Registration, again bool) (Regi
 		if err != nil {
 			return Registered{}, nil, err
 		}
-		if planned, err = l.plan(ctx, rec, existing, bound.intent, now); err != nil {
+		if planned, err = l.plan(ctx, before, rec, existing, bound.intent, now); err != nil {
 			return Registered{}, nil, err
 		}
 	}
@@ -146,7 +146,7 @@ func (l *Ledger) merge(rec operation.Record, r Registration, now time.Time) (ope
 		rec.CorrelationID = r.CorrelationID
 	}
 	if rec.SubmittedAt.IsZero() {
-		if rec.SubmittedAt = operation.Instant(r.SubmittedAt); rec.SubmittedAt.IsZero() {
+		if rec.SubmittedAt = operation.Instant(r.SubmittedAt); operation.Missing(rec.SubmittedAt) {
 			rec.SubmittedAt = now
 		}
 	}

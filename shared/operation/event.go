@@ -75,6 +75,9 @@ func Instant(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
+// Missing reports whether a time was not given. A missing time may also arrive as 1970 [M4].
+func Missing(t time.Time) bool { return t.Unix() <= 0 }
+
 // serverTime is Instant with a missing time at the epoch, where it loses every tie [M4].
 func serverTime(t time.Time) time.Time {
 	if t.IsZero() {

@@ -126,6 +126,12 @@ func (r Record) Submitted() time.Time {
 	return r.SubmittedAt
 }
 
+// ReportedUnfinished reports whether Gemini has said that the operation had not ended: its state is
+// not that of a registration, or came with a time.
+func (r Record) ReportedUnfinished() bool {
+	return r.State.Known() && !r.Settled() && (r.State != Pending || !Missing(r.UpdateTime))
+}
+
 // Settled reports whether the ledger has a terminal state for the operation.
 func (r Record) Settled() bool { return r.State.Terminal() }
 

@@ -42,7 +42,7 @@ func Reduce(r Record, e Event, allowed Transitions) Decision {
 	was, is := r.State.Rank(), e.State.Rank()
 	conflict := r.State.Terminal() && e.State.Terminal() && r.State != e.State
 	before, after := serverTime(r.UpdateTime), serverTime(e.UpdateTime)
-	newer, older := after.After(before), after.After(serverTime(time.Time{})) && after.Before(before)
+	newer, older := after.After(before), after.Before(before) && !Missing(after)
 	switch {
 	case r.State.Terminal() && !e.State.Terminal():
 		return Decision{Reason: RegressFromTerminal}

@@ -8,8 +8,8 @@ import (
 )
 
 // Transitions says which terminal states may follow which, where the later report has a newer time.
-// The zero value allows none, which is the default: the first terminal state wins [M5]. A set is closed transitively, so that a dropped
-// event stays dropped however the record changes later.
+// The zero value allows none, which is the default: the first terminal state wins [M5]. A set is
+// closed transitively, so that a dropped event stays dropped however the record changes later.
 type Transitions struct {
 	follows map[State][]State
 }

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/opledger/opledger/shared/ledger"
@@ -83,6 +84,34 @@ var effectPlan = []ledgerTest{
 	{"a running video's time is not that of its end: what runs for long runs its effects [M4, L3]", func(w *world) {
 		w.register()
 		w.store.Advance(30 * day)
+		equal(w, "planned", w.ingest(untimed(w.lookup(operation.Succeeded, 0))).Planned, 1)
+		w.plannedOnce()
+	}},
+	{"what Gemini reported unfinished after its registration is not withheld, whatever its submitter said [M4, L3]",
+		func(w *world) {
+			for _, said := range []time.Time{w.start.Add(-15 * day), w.start.Add(-15 * 365 * day)} {
+				w.name = nameOf(w, fmt.Sprintf("models/veo/operations/%d", said.Unix()))
+				r := w.registration()
+				r.SubmittedAt = said
+				if _, err := w.ledger().Register(w.ctx, r); err != nil {
+					w.Fatal(err)
+				}
+				equal(w, "running", w.ingest(untimed(w.lookup(operation.Running, 0))).Outcome, ledger.Applied)
+				w.store.Advance(time.Minute)
+				equal(w, "withheld", w.ingest(untimed(w.lookup(operation.Succeeded, 0))).Withheld, 0)
+				w.plannedOnce()
+			}
+		}},
+	{"a time of submission in 1970 is not given [M4, L3]", func(w *world) {
+		r := w.registration()
+		r.SubmittedAt = time.Unix(0, 0)
+		for range 2 {
+			registered, err := w.ledger().Register(w.ctx, r)
+			if err != nil || len(registered.Kept) > 0 {
+				w.Fatalf("%+v, %v", registered, err)
+			}
+			near(w, "submitted", registered.Record.SubmittedAt.Sub(w.start), 0)
+		}
 		equal(w, "planned", w.ingest(untimed(w.lookup(operation.Succeeded, 0))).Planned, 1)
 		w.plannedOnce()
 	}},

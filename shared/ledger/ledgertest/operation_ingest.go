@@ -186,9 +186,9 @@ var operationIngest = []ledgerTest{
 			w.Fatal(err)
 		}
 		w.succeed()
-		untimed := w.lookup(operation.Failed, 0)
-		untimed.UpdateTime = time.Time{}
-		for _, e := range []operation.Event{w.event("d1", operation.Failed, time.Second), untimed} {
+		for _, e := range []operation.Event{
+			w.event("d1", operation.Failed, time.Second), untimed(w.lookup(operation.Failed, 0)),
+		} {
 			r := w.ingest(e)
 			equal(w, "outcome", r.Outcome, ledger.Conflict)
 			equal(w, "reason", r.Reason, operation.TerminalConflict)
