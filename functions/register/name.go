@@ -9,6 +9,20 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
+// parseName reads the name of an operation to register. It refuses one that no look-up could send:
+// the record keeps the first name that it was given, so that the operation would stay pending for
+// ever [K5]. The submitter can correct it.
+func parseName(text string) (operation.Name, error) {
+	name, err := operation.ParseName(text, "")
+	if err == nil {
+		err = checkCollection(name)
+	}
+	if err == nil {
+		_, err = name.Path()
+	}
+	return name, err //nolint:wrapcheck // it is about the field, which the caller names
+}
+
 // checkCollection refuses a name without a collection [L2, R2]. Reconciliation could never look it
 // up, and the operation's events have another name, so that it would stay pending for ever. The
 // submitter can correct it. Deliveries keep such a name [K2], and package submit records a name

@@ -48,3 +48,21 @@ func TestStrangeCollection(t *testing.T) {
 		t.Errorf("written: %v, %v", all, err)
 	}
 }
+
+// TestNameThatCannotBeAsked: a name that no look-up would send is answered 400, and nothing is
+// written. The right name can be registered later: the first would have been kept [K5].
+func TestNameThatCannotBeAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, name := range []string{"models/%2e%2e/operations/x", "batches/a?alt=media", "batches/a:cancel",
+		"models/veo:go/operations/x", "batches/..", "interactions/v1 x", "batchPredictionJobs/7#8"} {
+		r := w.post(fmt.Sprintf(`{"name":%q,"jobKind":"review"}`, name))
+		if r.Status != http.StatusBadRequest || len(r.Error.Problems) != 1 ||
+			!strings.Contains(r.Error.Problems[0], "cannot be part of a request; use the name that Gemini gave") {
+			t.Errorf("%s: %d %q, want 400", name, r.Status, r.Error.Problems)
+		}
+	}
+	if all, err := w.ledger.List(t.Context(), ledger.Filter{Limit: 10}); err != nil || len(all.Items) != 0 {
+		t.Errorf("written: %v, %v", all, err)
+	}
+}

@@ -106,10 +106,7 @@ func (request Request) Registration(now time.Time) (ledger.Registration, error) 
 
 func (request Request) registration(now time.Time) (ledger.Registration, []string) {
 	var problems []string
-	name, err := operation.ParseName(request.Name, "")
-	if err == nil {
-		err = checkCollection(name)
-	}
+	name, err := parseName(request.Name)
 	if err != nil {
 		problems = append(problems, "name: "+err.Error())
 	}

@@ -20,13 +20,6 @@ const (
 	codeCancelled = "1"
 )
 
-// videoPath is the name as Gemini gave it, with the model in front, because the API does not accept
-// the key alone [K5]. Only the collection is written as the API writes it.
-func videoPath(name operation.Name) string {
-	segments := strings.FieldsFunc(name.Resource, func(r rune) bool { return r == '/' })
-	return strings.Join(append(segments[:max(len(segments)-2, 0)], string(name.Key)), "/")
-}
-
 // A video is what the ledger needs of Gemini's answer.
 type video struct {
 	name     string
