@@ -49,6 +49,13 @@ func (l *Ledger) withStuck(rec operation.Record, now time.Time) (_ operation.Rec
 	return rec, true, alert
 }
 
+// AlertsStuck reports whether Postpone, by a pass that began at passStart, is to alert that the operation
+// is stuck.
+func (l *Ledger) AlertsStuck(d DueOperation, passStart time.Time) bool {
+	_, _, alert := l.withStuck(d.Record, passStart)
+	return alert
+}
+
 // nextStuck returns when a pass is to alert next that the operation is stuck.
 func (l *Ledger) nextStuck(rec operation.Record) time.Time {
 	if rec.AlertedAt.IsZero() {

@@ -21,7 +21,9 @@ func (l *Ledger) Now(ctx context.Context) (time.Time, error) {
 // A DueOperation is a pending operation that reconciliation should look up now.
 type DueOperation struct {
 	Record operation.Record
-	doc    Document
+	// Ended: Gemini has said that it has ended, so that its claim plans no alert.
+	Ended bool
+	doc   Document
 	// marked: its next look-up may be later than after one interval, since a mark of the pass says so.
 	marked bool
 	// widen: the look-ups of old operations are widened.
@@ -124,7 +126,8 @@ type Postponed struct {
 // moves the due time, so that an overlapping pass does not find the operation. The move is one
 // write on the version that the query found. Only after a conflict, or an answer that was lost, is
 // the record read again. A move of this very call is recognized by its due time, which no other
-// call writes. Where the operation is stuck, the alert is planned in the same commit [R4].
+// call writes. Where the operation is stuck and has not Ended, the alert is planned in the same commit
+// [R4].
 //
 // Errors: ErrConflict, where the operation is not due any more: another pass has claimed it, or it
 // has ended; otherwise as Ingest.
@@ -164,7 +167,9 @@ func (m *move) try(ctx context.Context, d DueOperation) error {
 	l, rec := m.ledger, d.Record
 	m.result, m.messages = Postponed{}, nil
 	rec.Attempts++
-	rec, m.result.Stuck, m.result.Alert = l.withStuck(rec, m.passStart)
+	if !m.found.Ended {
+		rec, m.result.Stuck, m.result.Alert = l.withStuck(rec, m.passStart)
+	}
 	d.Record = rec
 	rec.DueAt = l.nextLookUp(d, m.passStart).Add(-l.unique())
 	planned := plan{record: rec}

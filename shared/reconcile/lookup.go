@@ -29,22 +29,49 @@ func (p *pass) lookUp(ctx context.Context) error {
 	}
 	return each(ctx, p.count, p.start, p.Ledger.DueOperations, prepare, func(due ledger.DueOperation) error {
 		p.count.add(&p.count.Due)
-		answer, known := p.listing.known(due.Record.Key)
-		if !known {
-			if err := p.pace.wait(ctx); err != nil {
-				return err // it stays due
-			}
-		}
-		due, claimed := p.claim(ctx, due)
-		if !claimed {
-			return nil
-		}
-		if !known {
-			answer = p.ask(ctx, due.Name())
-		}
-		p.ingestAnswer(ctx, due, answer)
-		return nil
+		return p.lookUpOne(ctx, due)
 	})
+}
+
+// lookUpOne claims an operation for this pass, unless another pass did, and looks it up. One that is to
+// be alerted as stuck is asked for before its claim: what has ended is not alerted [R4]. After an error
+// it stays due.
+func (p *pass) lookUpOne(ctx context.Context, due ledger.DueOperation) error {
+	alerting := p.Ledger.AlertsStuck(due, p.start)
+	answer, known := p.listed(due, alerting)
+	if !known {
+		if err := p.pace.wait(ctx); err != nil {
+			return err
+		}
+	}
+	if !known && alerting {
+		answer, known = p.ask(ctx, due.Name()), true
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+	}
+	due.Ended = known && answer.Known() && answer.State.Terminal()
+	due, claimed := p.claim(ctx, due)
+	if !claimed {
+		return nil
+	}
+	if !known {
+		answer = p.ask(ctx, due.Name())
+	}
+	p.ingestAnswer(ctx, due, answer)
+	return nil
+}
+
+// nameEvery is how rarely an operation may be asked for by name that a list says is running: a row of
+// the list may stay as it is after the end.
+const nameEvery = 12
+
+// listed returns what Gemini's list says of an operation, unless that must not be relied on: it says
+// that the operation has not ended, which is to be alerted, or was last asked for by name long ago [R6].
+func (p *pass) listed(due ledger.DueOperation, alerting bool) (lookup.Answer, bool) {
+	answer, known := p.listing.known(due.Record.Key)
+	byName := alerting || (due.Record.Attempts+1)%nameEvery == 0
+	return answer, known && (answer.State.Terminal() || !byName)
 }
 
 func batchesAmong(due []ledger.DueOperation) []operation.Key {

@@ -31,9 +31,17 @@ func (s *Sim) list(r *http.Request, size, from int) listResponse {
 			resp.NextPageToken = pageToken(b.nth)
 			break
 		}
-		resp.Operations = append(resp.Operations, b.operation(b.seen(r)))
+		resp.Operations = append(resp.Operations, b.operation(b.row(r)))
 	}
 	return resp
+}
+
+// row returns the snapshot of the batch that a list shows.
+func (j *job) row(r *http.Request) snapshot {
+	if j.plan.staleRow && !j.runningAt.IsZero() {
+		return snapshot{state: j.kind.running, updateTime: j.runningAt}
+	}
+	return j.seen(r)
 }
 
 // listed returns all batches in the order of a list: newest first, as seen live, unless

@@ -52,6 +52,9 @@ type Faults struct {
 	APIRateLimited float64 `json:"apiRateLimited"`
 	APIStale       float64 `json:"apiStale"`
 	APIHollow      float64 `json:"apiHollow"`
+	// StaleRows is the share of batches that every list shows as running once they run, whatever
+	// becomes of them. A get tells the truth.
+	StaleRows float64 `json:"staleRows"`
 	// CreatesLost is the share of creations that are carried out while their answer is a 503: the
 	// job runs and its submitter does not know the name. Creating is not idempotent (documented).
 	CreatesLost float64 `json:"createsLost"`
@@ -91,7 +94,7 @@ func Harsh() Faults {
 		Reordered: 0.4, ReorderedBy: 5 * time.Minute,
 		BareIDs:     0.5,
 		WindowEvery: 5 * time.Minute, WindowLength: 90 * time.Second,
-		APIErrors: 0.1, APIRateLimited: 0.1, APIStale: 0.15, APIHollow: 0.05,
+		APIErrors: 0.1, APIRateLimited: 0.1, APIStale: 0.15, APIHollow: 0.05, StaleRows: 0.05,
 		CreatesLost: 0.05,
 		Hidden:      0.2, HiddenFor: 48 * time.Hour,
 	}

@@ -15,6 +15,7 @@ type plan struct {
 	itemErrors  float64
 	bareIDs     float64
 	hidden      time.Duration // from a get, after the creation
+	staleRow    bool          // a list never shows the end
 }
 
 // newPlan draws the plan of one job. Each draw has a fixed position, so that changing one share of
@@ -59,6 +60,7 @@ func (s *Sim) newPlan(k *kind, nth string, f Faults) plan {
 	if hidden && k.hides {
 		p.hidden = hiddenFor
 	}
+	p.staleRow = r.Float64() < f.StaleRows
 	return p
 }
 
