@@ -79,7 +79,6 @@ func (t *tree) write(packages []string, skip map[string]map[int]bool) error {
 		if err != nil || len(files) == 0 {
 			return fmt.Errorf("%s has no Go files (%w)", pkg, err)
 		}
-		counts := map[string]int{}
 		for _, path := range files {
 			if strings.HasSuffix(path, "_test.go") {
 				continue
@@ -88,7 +87,7 @@ func (t *tree) write(packages []string, skip map[string]map[int]bool) error {
 			if err != nil {
 				return err
 			}
-			mutated, found, err := mutateFile(pkg, path, source, &next, counts, skip[path])
+			mutated, found, err := mutateFile(pkg, path, source, &next, skip[path])
 			if err != nil {
 				return err
 			}

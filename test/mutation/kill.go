@@ -68,25 +68,6 @@ func (h *hunt) alive(ids []int) (alive []int) {
 	return alive
 }
 
-// again runs for each mutant the test of a binary that killed it the last time.
-func (h *hunt) again(ctx context.Context, b *binary, ids []int, last map[string]string) error {
-	var known []int
-	tests := map[int]string{}
-	for _, id := range ids {
-		if pkg, name, _ := strings.Cut(last[h.mutants[id].key()], " "); pkg == b.pkg {
-			known = append(known, id)
-			tests[id] = name
-		}
-	}
-	return h.each(known, "the last run's tests", func(id int) (string, error) {
-		failed, _, err := h.try(ctx, id, b, pattern(tests[id]), time.Second)
-		if err != nil || !failed {
-			return "", err
-		}
-		return b.pkg + " " + tests[id], nil
-	})
-}
-
 // all runs for each mutant the tests that reach it, until one fails: the few that are likely to for
 // every mutant first, so that a run that is interrupted has found most.
 func (h *hunt) all(ctx context.Context, ids []int, units []*unit) error {
@@ -138,7 +119,9 @@ func (h *hunt) killer(ctx context.Context, id int, g group) (string, error) {
 			return b.pkg + " " + name, err
 		}
 	}
-	fmt.Fprintf(os.Stderr, "%s failed once, by chance or for what is beside it, under\n\t%s\n", g, h.mutants[id].key())
+	m := h.mutants[id]
+	fmt.Fprintf(os.Stderr, "%s failed once, by chance or for what is beside it, under %s of\n\t%s\n",
+		g, m.Guard, m.place())
 	return "", nil
 }
 

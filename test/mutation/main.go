@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -46,23 +47,18 @@ func main() {
 
 type options struct {
 	root     string
-	write    bool
-	quick    bool
-	unknown  bool
+	list     bool
 	jobs     int
 	tests    []string
 	packages []string
 	kinds    []kind
 	skip     string
-	last     map[string]string // the tests that the tables name, by the keys of their mutants
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("mutation", flag.ContinueOnError)
-	flags.BoolVar(&o.write, "write", false, "write the tables in "+folder)
-	flags.BoolVar(&o.quick, "quick", false, "try each mutant on the test in its table alone, and believe the reasons")
-	flags.BoolVar(&o.unknown, "unknown", false, "try only the mutants for which a table names no test")
+	flags.BoolVar(&o.list, "list", false, "print each mutant that is killed, too, with the test")
 	flags.IntVar(&o.jobs, "jobs", 2, "how many tests run at once")
 	flags.StringVar(&o.skip, "skip", "", "the pattern of tests that are not run, as go test has it")
 	kinds := flags.String("kinds", "", "the mutations that are tried, by comma; all if empty")
@@ -101,19 +97,9 @@ func moduleRoot(ctx context.Context) (string, error) {
 }
 
 func (o options) run(ctx context.Context, out io.Writer) error {
-	reasons, err := readReasons(o.root)
+	allowed, err := readReasons(o.root)
 	if err != nil {
 		return err
-	}
-	o.last = map[string]string{}
-	for _, pkg := range o.packages {
-		table, err := readTable(o.root, pkg)
-		if err != nil {
-			return err
-		}
-		for key, killer := range table {
-			o.last[key] = killer
-		}
 	}
 	scratch, err := os.MkdirTemp("", "mutation")
 	if err != nil {
@@ -125,67 +111,29 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	h := &hunt{mutants: t.mutants, killed: map[int]string{}, turn: make(chan struct{}, o.jobs)}
-	hunted := o.hunt(ctx, h, t, reasons)
-	if o.write {
-		if err := o.writeTables(t, h.killed, reasons, hunted == nil); err != nil {
-			return errors.Join(hunted, err)
-		}
+	tried := slices.DeleteFunc(slices.Clone(t.mutants[1:]), func(m mutant) bool { return !o.tries(m.place()) })
+	if err := o.hunt(ctx, h, t, tried); err != nil {
+		return err
 	}
-	if hunted != nil {
-		return hunted
-	}
-	t.mutants = slices.DeleteFunc(t.mutants, func(m mutant) bool { return m.id > 0 && !o.tries(m) })
-	err = report(out, o.packages, t, h.killed, reasons)
-	if o.quick && errors.Is(err, errSurvivors) {
-		err = fmt.Errorf("%w; a guard or the test in its table has changed, and this tries every test:\n\t"+
-			"go run ./test/mutation -write %s", err, strings.Join(o.packages, " "))
-	}
-	return err
+	maps.DeleteFunc(allowed, func(p place, _ int) bool { return !o.tries(p) || !slices.Contains(o.packages, p.Package) })
+	return o.report(out, tried, t.skipped, h.killed, allowed)
 }
 
-// tries reports whether a mutant is one of those that are asked for.
-func (o options) tries(m mutant) bool {
-	return (len(o.kinds) == 0 || slices.Contains(o.kinds, m.Kind)) && !(o.unknown && o.last[m.key()] != "")
-}
+// tries reports whether what is done at a place is asked for.
+func (o options) tries(p place) bool { return len(o.kinds) == 0 || slices.Contains(o.kinds, p.Kind) }
 
-// writeTables writes the table of each package. What the last run knew of a mutant that was not tried
-// stands. whole says that the run has come to its end.
-func (o options) writeTables(t *tree, killed map[int]string, reasons map[string]string, whole bool) error {
-	for _, m := range t.mutants[1:] {
-		if (!whole || !o.tries(m)) && killed[m.id] == "" && o.last[m.key()] != "" {
-			killed[m.id] = o.last[m.key()]
-		}
-	}
-	for _, pkg := range o.packages {
-		if err := writeTable(o.root, pkg, t.mutants[1:], killed, reasons, whole && len(o.kinds) == 0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// hunt tries every mutant: first on the test that killed it the last time, then on every test that
-// reaches it, a package of tests after the other.
-func (o options) hunt(ctx context.Context, h *hunt, t *tree, reasons map[string]string) error {
+// hunt tries every mutant on every test that reaches it, a package of tests after the other.
+func (o options) hunt(ctx context.Context, h *hunt, t *tree, tried []mutant) error {
 	var ids []int
-	needed := map[string]bool{}
-	for _, m := range t.mutants[1:] {
-		if !o.tries(m) {
-			continue
-		}
+	for _, m := range tried {
 		ids = append(ids, m.id)
-		pkg, _, _ := strings.Cut(o.last[m.key()], " ")
-		needed[pkg] = true
 	}
 	emulators := &emulators{}
 	defer emulators.stop()
 	for _, pkg := range o.tests {
 		alive := h.alive(ids)
-		if o.quick {
-			alive = slices.DeleteFunc(alive, func(id int) bool { return reasons[t.mutants[id].key()] != "" })
-		}
-		if len(alive) == 0 || o.quick && !needed[pkg] {
-			continue
+		if len(alive) == 0 {
+			break
 		}
 		fmt.Fprintf(os.Stderr, "%d mutants left; building the tests of %s\n", len(alive), pkg)
 		b, err := t.test(ctx, pkg)
@@ -194,12 +142,6 @@ func (o options) hunt(ctx context.Context, h *hunt, t *tree, reasons map[string]
 		}
 		if err != nil {
 			return err
-		}
-		if err := h.again(ctx, b, alive, o.last); err != nil {
-			return err
-		}
-		if alive = h.alive(alive); o.quick || len(alive) == 0 {
-			continue
 		}
 		units, err := b.units(ctx, len(t.mutants), h.turn)
 		if err != nil {

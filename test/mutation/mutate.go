@@ -23,7 +23,7 @@ const (
 	negated kind = "negated" // a boolean that is returned or kept is the opposite
 )
 
-// A mutant is one change of one guard. Its key has no line, so that it stays when lines move.
+// A mutant is one change of one guard.
 type mutant struct {
 	id       int
 	Package  string // "shared/operation"
@@ -32,10 +32,6 @@ type mutant struct {
 	Kind     kind
 	file     string
 	line     int
-}
-
-func (m mutant) key() string {
-	return strings.Join([]string{m.Package, m.Function, m.Guard, string(m.Kind)}, "\t")
 }
 
 // A mutator finds the mutants of one file.
@@ -47,22 +43,19 @@ type mutator struct {
 	function string
 	next     *int
 	skip     map[int]bool // the lines whose mutants do not compile
-	counts   map[string]int
 	mutants  []mutant
 	edits    []edit
 }
 
 // mutateFile returns the mutated source of a file, and its mutants. next is the number of the next
-// mutant; counts tells guards of one text apart.
-func mutateFile(pkg, path string, source []byte, next *int, counts map[string]int, skip map[int]bool) (
-	string, []mutant, error,
-) {
+// mutant.
+func mutateFile(pkg, path string, source []byte, next *int, skip map[int]bool) (string, []mutant, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, path, source, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return "", nil, fmt.Errorf("reading %s: %w", path, err)
 	}
-	m := &mutator{fset: fset, pkg: pkg, path: path, source: source, next: next, counts: counts, skip: skip}
+	m := &mutator{fset: fset, pkg: pkg, path: path, source: source, next: next, skip: skip}
 	for _, decl := range file.Decls {
 		m.function = "var"
 		if f, ok := decl.(*ast.FuncDecl); ok {
@@ -99,10 +92,6 @@ func functionName(f *ast.FuncDecl) string {
 func (m *mutator) add(e ast.Expr, text string, k kind) (id int, ok bool) {
 	line := m.fset.Position(e.Pos()).Line
 	found := mutant{Package: m.pkg, Function: m.function, Guard: text, Kind: k, file: m.path, line: line}
-	m.counts[found.key()]++
-	if n := m.counts[found.key()]; n > 1 {
-		found.Guard = fmt.Sprintf("%s #%d", text, n)
-	}
 	if m.skip[line] {
 		return 0, false
 	}
