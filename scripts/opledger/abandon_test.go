@@ -57,7 +57,7 @@ func TestWaive(t *testing.T) {
 	f.register("batches/a")
 	f.settle("batches/a", operation.Succeeded, operation.Result{})
 	variables := []string{"OPLEDGER_STORE=" + f.store()}
-	waive := []string{"abandon", "batches/a", "--effect", "log", "--reason", "done by hand", "--by", "kim"}
+	waive := []string{"waive", "batches/a", "--effect", "log", "--reason", "done by hand", "--by", "kim"}
 	cli(t, variables, waive...).want(t, exitFailed, "not dead", "PENDING").complaint(t)
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
 		grant, err := l.Claim(ctx, "batches/a", "log")
@@ -67,12 +67,12 @@ func TestWaive(t *testing.T) {
 		return err
 	})
 	for range 2 {
-		cli(t, variables, waive...).want(t, exitDone).says(t, "effect log of batches/a abandoned by kim at ",
+		cli(t, variables, waive...).want(t, exitDone).says(t, "effect log of batches/a waived by kim at ",
 			": done by hand\n")
 	}
 	cli(t, variables, "list").want(t, exitDone).says(t, "log waived")
 	cli(t, variables, "show", "batches/a").want(t, exitDone).says(t, "DEAD (waived)", "\nlog waived ",
 		"by kim: done by hand\n")
-	cli(t, variables, "abandon", "batches/a", "--effect", "none", "--reason", "r").want(t, exitFailed,
+	cli(t, variables, "waive", "batches/a", "--effect", "none", "--reason", "r").want(t, exitFailed,
 		`has no effect "none"`, "opledger show batches/a").complaint(t)
 }

@@ -25,8 +25,8 @@ func newCompletion(outside environment) *cobra.Command {
 		Use:   "completion SHELL",
 		Short: "Print what completes command lines in bash, zsh or fish",
 		Long: "Prints a script for a shell: bash, zsh or fish. With it the Tab key completes commands, flags, states,\n" +
-			"collections and the effects in $OPLEDGER_EFFECTS. It completes the newest operations and their job\n" +
-			"kinds too, where the ledger is a file. It never reads Firestore.",
+			"collections and the effects in $OPLEDGER_EFFECTS. It completes the newest operations, their job kinds\n" +
+			"and the waiting intents too, where the ledger is a file. It never reads Firestore.",
 		Example: "  opledger completion bash > /etc/bash_completion.d/opledger\n" +
 			"  opledger completion zsh > \"${fpath[1]}/_opledger\"\n" +
 			"  opledger completion fish > ~/.config/fish/completions/opledger.fish",
@@ -56,7 +56,7 @@ func newCompletion(outside environment) *cobra.Command {
 // completeTimeout bounds how long the Tab key waits for a ledger.
 const completeTimeout = 2 * time.Second
 
-// completed are the newest operations that are proposed.
+// completed are how many operations or intents are proposed.
 const completed = 50
 
 // A proposal returns the values that a flag or an argument may have.
@@ -86,6 +86,8 @@ func complete(cmd *cobra.Command, outside environment) {
 	arguments := strings.NewReplacer("[", "", "]", "").Replace(cmd.Use)
 	switch {
 	case cmd.ValidArgs != nil || strings.Contains(arguments, " FILE"):
+	case strings.Contains(arguments, " CORRELATION-ID"):
+		cmd.ValidArgsFunction = proposal(func(cmd *cobra.Command) []string { return outside.intents(cmd) }).ofArgument
 	case strings.HasSuffix(arguments, " EVENT NAME"):
 		cmd.ValidArgsFunction = proposal(func(*cobra.Command) []string { return webhooks.Events() }).ofArgument
 	case strings.Contains(arguments, " NAME") && cmd.Name() != "register":
@@ -140,25 +142,44 @@ func texts[Word ~string](words []Word) []string {
 	return all
 }
 
-// newest returns the newest operations of a ledger that is a file. Another one is not read: each
-// document costs, and each answer takes time.
-func (e environment) newest(cmd *cobra.Command) []operation.Record {
+// newest returns the newest operations of a ledger that is a file.
+func (e environment) newest(cmd *cobra.Command) (operations []operation.Record) {
+	e.proposing(cmd, func(ctx context.Context, l *ledger.Ledger) {
+		page, _ := l.List(ctx, ledger.Filter{Limit: completed}) // without an answer nothing is proposed
+		operations = page.Items
+	})
+	return operations
+}
+
+// intents returns the correlation ids that wait for their operation in a ledger that is a file.
+func (e environment) intents(cmd *cobra.Command) (ids []string) {
+	e.proposing(cmd, func(ctx context.Context, l *ledger.Ledger) {
+		page, _ := l.WaitingIntents(ctx, ledger.Cursor{}, completed)
+		for _, item := range page.Items {
+			ids = append(ids, item.Intent.CorrelationID)
+		}
+	})
+	return ids
+}
+
+// proposing opens a ledger that is a file for read. Another one is not read: each document costs,
+// and each answer takes time.
+func (e environment) proposing(cmd *cobra.Command, read func(context.Context, *ledger.Ledger)) {
 	flag := ""
 	if store := cmd.Flags().Lookup("store"); store != nil {
 		flag = store.Value.String()
 	}
 	if where, err := findStore(e, flag); err != nil || where.SQLite == "" {
-		return nil
+		return
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
 	defer cancel()
 	l, closeStore, err := openReader(ctx, e, flag)
 	if err != nil {
-		return nil
+		return
 	}
-	page, _ := l.List(ctx, ledger.Filter{Limit: completed}) // without an answer nothing is proposed
+	read(ctx, l)
 	_ = closeStore()
-	return page.Items
 }
 
 // effectNames are the effects of the settings.

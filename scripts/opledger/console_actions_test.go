@@ -123,7 +123,7 @@ func TestConsoleActs(t *testing.T) {
 	}
 	press(pressed{"lookup", running, ""}, running+" is RUNNING at Gemini: applied (advanced); the ledger says RUNNING")
 	press(pressed{"abandon", "batches/page3", ""}, "batches/page3 abandoned by "+who+" at ")
-	press(pressed{"waive", "batches/page2", "log"}, "effect log of batches/page2 abandoned by "+who+" at ")
+	press(pressed{"waive", "batches/page2", "log"}, "effect log of batches/page2 waived by "+who+" at ")
 	press(pressed{"replay", "batches/page", "log"}, "effect log of batches/page was started by this process")
 	page := f.become("batches/page", "log", ledger.EffectDone)
 	press(pressed{"rerun", "batches/page", "log"}, "effect log of batches/page was started by this process")
@@ -136,7 +136,7 @@ func TestConsoleActs(t *testing.T) {
 	}
 	cli(t, variables, "abandon", "batches/terminal3", "--reason", "by hand").want(t, exitDone)
 	cli(t, variables, "resolve", "batches/terminal4", "--reason", "by hand").want(t, exitDone)
-	cli(t, variables, "abandon", "batches/terminal2", "--effect", "log", "--reason", "by hand").want(t, exitDone)
+	cli(t, variables, "waive", "batches/terminal2", "--effect", "log", "--reason", "by hand").want(t, exitDone)
 	cli(t, variables, "replay", "batches/terminal").want(t, exitDone)
 	terminal := f.effects("batches/terminal")["log"]
 	if len(page.Replays) != 1 || page.Replays[0].By != who || terminal.Replays[0].By != who ||

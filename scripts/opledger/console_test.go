@@ -107,7 +107,7 @@ func TestConsoleAgrees(t *testing.T) {
 	if !strings.Contains(first, problem) || !strings.Contains(status, problem) {
 		t.Errorf("%q is not on both: %s\n%s", problem, status, first)
 	}
-	for _, command := range []string{"opledger replay batches/a", "opledger abandon batches/a"} {
+	for _, command := range []string{"opledger replay batches/a", "opledger waive batches/a"} {
 		if !strings.Contains(shown, command) || !strings.Contains(page, command) {
 			t.Errorf("%q is not on both", command)
 		}

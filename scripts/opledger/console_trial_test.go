@@ -48,7 +48,7 @@ func trial(t *testing.T) (file, []string) {
 	cli(t, variables, "register", "batches/gone").want(t, exitDone)
 	deliver := func(to, event, name string) {
 		t.Helper()
-		cli(t, variables, "deliver", event, name, "--to", to+"/webhook").want(t, exitDone)
+		cli(t, variables, "webhook", "deliver", event, name, "--to", to+"/webhook").want(t, exitDone)
 	}
 	deliver(works.url, "batch.succeeded", "batches/report")
 	deliver(works.url, "batch.failed", "batches/twice")

@@ -14,45 +14,51 @@ import (
 
 func newForget(outside environment) *cobra.Command {
 	var store string
-	var yes, intent bool
+	var yes bool
 	cmd := &cobra.Command{
 		Use:   "forget NAME",
 		Short: "Delete an operation and everything recorded about it",
 		Long: "Permanently deletes an operation's record, its deliveries, its effects and its intent. It lists them\n" +
 			"and asks first. If the operation is registered or adopted again later, its effects run again: delete\n" +
-			"the job at Gemini, too. With --intent, NAME is the correlation id of an intent without an operation.",
+			"the job at Gemini, too.",
 		Example: "  opledger forget batches/abc123\n" +
-			"  opledger forget batches/abc123 --yes\n" +
-			"  opledger forget --intent nightly-2026-11-21",
+			"  opledger forget batches/abc123 --yes",
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := parseOperationName(args[0])
-			if err != nil && !intent {
-				return err
-			}
-			l, closeStore, err := openLedger(cmd.Context(), outside, store, false)
 			if err != nil {
 				return err
 			}
-			ask := func(question string) error {
-				if yes {
-					return nil
-				}
-				return agree(cmd.Context(), outside, question, "nothing was deleted")
-			}
-			if intent {
-				err = forgetIntent(cmd.Context(), outside, l, args[0], ask)
-			} else {
-				err = forget(cmd.Context(), outside, l, name, ask)
-			}
-			return errors.Join(withRemedy(err), closeStore())
+			return forgetting(cmd, outside, store, yes, func(l *ledger.Ledger, agree func(string) error) error {
+				return forget(cmd.Context(), outside, l, name, agree)
+			})
 		},
 	}
 	storeFlag(cmd, &store)
-	cmd.Flags().BoolVar(&intent, "intent", false, "NAME is a correlation id: delete its intent, which has no operation")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	yesFlag(cmd, &yes)
 	jsonFlag(cmd, &outside)
 	return cmd
+}
+
+// yesFlag adds --yes to a command that deletes.
+func yesFlag(cmd *cobra.Command, yes *bool) { cmd.Flags().BoolVar(yes, "yes", false, "do not ask") }
+
+// forgetting opens the ledger for do, which deletes from it if agree returns nil.
+func forgetting(
+	cmd *cobra.Command, outside environment, store string, yes bool,
+	do func(l *ledger.Ledger, agree func(string) error) error,
+) error {
+	l, closeStore, err := openLedger(cmd.Context(), outside, store, false)
+	if err != nil {
+		return err
+	}
+	err = do(l, func(question string) error {
+		if yes {
+			return nil
+		}
+		return agree(cmd.Context(), outside, question, "nothing was deleted")
+	})
+	return errors.Join(withRemedy(err), closeStore())
 }
 
 // forget lists what is recorded about an operation, and deletes it if agree returns nil.
@@ -109,38 +115,4 @@ func contents(s ledger.Story) string {
 		words = append(words, "intent: "+phrase.Safe(s.Record.CorrelationID))
 	}
 	return strings.Join(words, "; ")
-}
-
-// forgetIntent prints the intent of a correlation id, and deletes it if agree returns nil.
-func forgetIntent(
-	ctx context.Context, outside environment, l *ledger.Ledger, id string, agree func(string) error,
-) error {
-	intent, err := l.Intent(ctx, id)
-	if err != nil {
-		return err
-	}
-	switch err := l.CanForgetIntent(ctx, intent); {
-	case errors.Is(err, ledger.ErrIntentInUse):
-		return fmt.Errorf("%w; opledger forget %s deletes both", err, intent.Operation)
-	case err != nil:
-		return err
-	}
-	about := fmt.Sprintf("%s: %s", phrase.Safe(id), intent.State)
-	if intent.Operation != "" {
-		about += " with " + phrase.Safe(string(intent.Operation))
-	}
-	if intent.Waiting() {
-		about += "; a job that was submitted with it stays unregistered"
-	}
-	if err := agree("The intent " + about + ". Delete it permanently?"); err != nil {
-		return err
-	}
-	if err := l.ForgetIntent(ctx, intent); err != nil {
-		return err
-	}
-	if outside.json {
-		return printJSON(outside.out, map[string]any{"intent": id, "deleted": 1})
-	}
-	_, err = fmt.Fprintf(outside.out, "intent %s forgotten\n", phrase.Safe(id))
-	return err
 }

@@ -76,38 +76,6 @@ func TestForgetUnreadable(t *testing.T) {
 	}
 }
 
-// TestForgetIntent: an intent without an operation is deleted by its correlation id; another is
-// deleted with its operation [G6].
-func TestForgetIntent(t *testing.T) {
-	t.Parallel()
-	f := newFile(t)
-	f.with(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.Intend(ctx, ledger.Intention{CorrelationID: "night 1"})
-		name := operation.Name{Key: "batches/a", Resource: "batches/a"}
-		_, registerErr := l.Register(ctx, ledger.Registration{Name: name, CorrelationID: "night-2"})
-		return errors.Join(err, registerErr)
-	})
-	variables := []string{"OPLEDGER_STORE=" + f.store()}
-	s := answer(t, variables, "n\n", "forget", "--intent", "night 1")
-	s.want(t, exitFailed,
-		"The intent night 1: OPEN; a job that was submitted with it stays unregistered. Delete it permanently? [y/N] ",
-		"nothing was deleted")
-	if s := answer(t, variables, "y\n", "forget", "--intent", "night 1").want(t,
-		exitDone); s.out != "intent night 1 forgotten\n" {
-		t.Errorf("%q", s.out)
-	}
-	if s := answer(t, variables, "y\n", "forget", "--intent", "night 1").want(t, exitFailed,
-		"no such intent"); strings.Contains(s.err, "[y/N]") {
-		t.Errorf("it asks about what is not there: %s", s.err)
-	}
-	for _, yes := range []string{"--yes", "--yes=false"} {
-		cli(t, variables, "forget", "--intent", "night-2", yes).want(t, exitFailed, "belongs to an operation",
-			"forget batches/a").complaint(t)
-	}
-	answer(t, variables, "y\n", "forget", "batches/a").want(t, exitDone, "intent: night-2")
-	cli(t, variables, "show", "--intent", "night-2").want(t, exitFailed, "no such intent")
-}
-
 // TestForgetHeld: an effect that is being run is not deleted [S7].
 func TestForgetHeld(t *testing.T) {
 	t.Parallel()

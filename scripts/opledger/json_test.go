@@ -76,7 +76,7 @@ func TestJSONOfChanges(t *testing.T) {
 			map[string]any{"operation": "batches/b", "recorded": true}},
 		{[]string{"abandon", "b", "--reason", "again", "--by", "me"},
 			map[string]any{"operation": "batches/b", "recorded": false}},
-		{[]string{"abandon", "a", "--effect", "log", "--reason", "r"}, map[string]any{"effect": "log", "recorded": true}},
+		{[]string{"waive", "a", "--effect", "log", "--reason", "r"}, map[string]any{"effect": "log", "recorded": true}},
 		{[]string{"backup", copied}, map[string]any{"file": copied}},
 		{[]string{"forget", "c", "--yes"}, map[string]any{"operation": "batches/c", "deleted": 1.0}},
 		{[]string{"quarantine", "list"}, map[string]any{"next": ""}},

@@ -99,10 +99,13 @@ func TestUnread(t *testing.T) {
 	variables := []string{"OPLEDGER_STORE=" + f.store(), "OPLEDGER_GRACEE=topsecret", "GEMINI_API_KEY=k"}
 	needs := map[string][]string{
 		"opledger abandon": {"batches/a", "--reason", "r"}, "opledger forget": {"batches/a", "--yes"},
-		"opledger show": {"batches/a"}, "opledger wait": {"batches/a"}, "opledger deliver": {"batch.failed", "a"},
+		"opledger show": {"batches/a"}, "opledger wait": {"batches/a"}, "opledger webhook deliver": {"batch.failed", "a"},
 		"opledger register": {"batches/a"}, "opledger replay": {"batches/a"},
-		"opledger resolve": {"batches/a", "--reason", "r"},
-		"opledger backup":  {filepath.Join(t.TempDir(), "backup.db")}, "opledger recover": {"--log", lost(t, lostLog)},
+		"opledger resolve":     {"batches/a", "--reason", "r"},
+		"opledger waive":       {"batches/a", "--effect", "log", "--reason", "r"},
+		"opledger intent show": {"n"}, "opledger intent abandon": {"n", "--reason", "r"},
+		"opledger intent forget": {"n", "--yes"},
+		"opledger backup":        {filepath.Join(t.TempDir(), "backup.db")}, "opledger recover": {"--log", lost(t, lostLog)},
 		"opledger quarantine show": {"msg_1"}, "opledger quarantine retry": {"msg_1"},
 		"opledger submit batch": {"--model", "m", "--file", "files/x"}, "opledger submit video": {"--model", "m", "--prompt",
 			"p"},
@@ -141,7 +144,7 @@ func TestNoLedgerThere(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "none.db")
 	for _, args := range [][]string{
-		{"list"}, {"list", "--intents"}, {"show", "batches/a"}, {"abandon", "batches/a", "--reason", "r"},
+		{"list"}, {"intent", "list"}, {"show", "batches/a"}, {"abandon", "batches/a", "--reason", "r"},
 		{"forget", "batches/a", "--yes"},
 		{"quarantine", "list"}, {"quarantine", "show", "msg"}, {"quarantine", "retry", "msg"},
 	} {

@@ -19,13 +19,14 @@ import (
 
 // A listing is one call of list.
 type listing struct {
-	filter          ledger.Filter
-	asJSON, intents bool
-	width           int // of the terminal; 0: none, or --wide
+	filter ledger.Filter
+	asJSON bool
+	width  int // of the terminal; 0: none, or --wide
 }
 
 func newList(outside environment) *cobra.Command {
-	var store, collection, after string
+	var store, collection string
+	var from pageFlags
 	var states []string
 	var q listing
 	var wide, watch bool
@@ -34,22 +35,23 @@ func newList(outside environment) *cobra.Command {
 		Short: "List operations, newest first",
 		Long: "Lists operations, newest first. --pending lists those that have not ended, and why. --dead lists\n" +
 			"the dead effects, also of alerts, with when and why each died. --conflict lists operations that ended in\n" +
-			"two ways, until resolve records that they are dealt with: the first end stands, and the other is\n" +
-			"beside it. --intents lists what submitters announced and no operation has been found for. On a\n" +
-			"terminal rows are cut to its width and times are relative; --wide shows all. A document that cannot\n" +
-			"be read, or that another program wrote, is left alone and has a row that says so.",
+			"two ways, until opledger resolve: the first end stands, and the other is beside it. On a terminal\n" +
+			"rows are cut to its width and times are relative; --wide shows all. A document that cannot be read,\n" +
+			"or that another program wrote, is left alone and has a row that says so.",
 		Example: "  opledger list\n" +
 			"  opledger list --state FAILED,EXPIRED --job-kind 'nightly-*' --json\n" +
 			"  opledger list --pending --watch\n" +
 			"  opledger list --dead\n" +
-			"  opledger list --conflict\n" +
-			"  opledger list --intents",
+			"  opledger list --conflict",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var err error
-			if q.filter, err = parseFilter(q.filter, states, collection, after); err != nil {
+			var err, pageErr error
+			q.filter, err = parseFilter(q.filter, states, collection)
+			q.filter.After, pageErr = from.parse()
+			if err := errors.Join(err, pageErr); err != nil {
 				return usageError{err}
 			}
+			q.filter.Limit = from.limit
 			l, closeStore, err := openReader(cmd.Context(), outside, store)
 			if err != nil {
 				return err
@@ -68,19 +70,13 @@ func newList(outside environment) *cobra.Command {
 	flags.BoolVar(&q.filter.Conflict, "conflict", false,
 		"operations for which an event named another end than the one that stands, the newest first;\n"+
 			"without those that were resolved")
-	flags.BoolVar(&q.intents, "intents", false,
-		"the intents that wait for their operation, in the order of their next search")
-	flags.IntVar(&q.filter.Limit, "limit", 50, "at most this many operations or intents")
-	flags.StringVar(&after, "after", "", "print the next page: the value that the last one printed after more")
-	flags.BoolVar(&watch, "watch", false, "read and print again every 5 s, until you press Ctrl-C")
+	from.add(cmd, "operations")
+	watchFlag(cmd, &watch)
 	wideFlag(cmd, &wide)
 	jsonFlag(cmd, &outside)
 	exclusive(cmd, "pending", "dead")
 	exclusive(cmd, "pending", "conflict")
 	exclusive(cmd, "dead", "conflict")
-	for _, other := range []string{"pending", "dead", "conflict", "state", "collection", "job-kind"} {
-		exclusive(cmd, "intents", other)
-	}
 	return cmd
 }
 
@@ -91,9 +87,6 @@ func wideFlag(cmd *cobra.Command, wide *bool) {
 
 // print prints one page of the list.
 func (q listing) print(ctx context.Context, w io.Writer, l *ledger.Ledger) error {
-	if q.intents {
-		return q.intentsTo(ctx, w, l)
-	}
 	page, err := q.find(ctx, l)
 	if err != nil {
 		return err
@@ -155,7 +148,7 @@ func filterFlags(cmd *cobra.Command, filter *ledger.Filter, states *[]string, co
 }
 
 // parseFilter adds to a filter what was typed.
-func parseFilter(f ledger.Filter, states []string, collection, after string) (ledger.Filter, error) {
+func parseFilter(f ledger.Filter, states []string, collection string) (ledger.Filter, error) {
 	for _, text := range states {
 		state, all := operation.State(strings.ToUpper(text)), operation.States()
 		if !state.Known() {
@@ -177,12 +170,7 @@ func parseFilter(f ledger.Filter, states []string, collection, after string) (le
 				diag.DidYouMean(collection, all))
 		}
 	}
-	if f.Limit < 1 {
-		return f, fmt.Errorf("--limit: it must be at least 1, not %d", f.Limit)
-	}
-	var err error
-	f.After, err = parseCursor(after)
-	return f, err
+	return f, nil
 }
 
 func printOperations(w io.Writer, s screen, page ledger.Page[operation.Record]) error {

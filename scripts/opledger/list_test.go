@@ -139,7 +139,7 @@ func TestListDead(t *testing.T) {
 	f := newFile(t)
 	f.dead("batches/a", "operations/b", "batches/c", "batches/waived", "batches/replayed")
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.AbandonEffect(ctx, "batches/waived", "log", ledger.Abandonment{By: "ops", Why: "by hand"})
+		_, err := l.WaiveEffect(ctx, "batches/waived", "log", ledger.Abandonment{By: "ops", Why: "by hand"})
 		_, replayErr := l.Replay(ctx, ledger.Message{Operation: "batches/replayed", Effect: "log", ID: "m1"})
 		return errors.Join(err, replayErr)
 	})
@@ -205,7 +205,7 @@ func TestListDeadAlert(t *testing.T) {
 	if !strings.Contains(s.out, "intents/nightly  "+effect+"  dead") || !strings.Contains(s.out, "batches/a") {
 		t.Errorf("%s", s.out)
 	}
-	cli(t, nil, "abandon", "intents/nightly", "--effect", effect, "--reason", "read", "--store", f.store()).want(t,
+	cli(t, nil, "waive", "intents/nightly", "--effect", effect, "--reason", "read", "--store", f.store()).want(t,
 		exitDone)
 	if s := cli(t, nil, "list", "--dead", "--store", f.store()).want(t, exitDone); strings.Contains(s.out,
 		"intents/nightly") {

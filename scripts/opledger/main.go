@@ -9,16 +9,18 @@
 //	opledger register    record an operation that was submitted elsewhere
 //	opledger reconcile   make one pass, or look one operation up, now
 //	opledger replay      run effects again
-//	opledger abandon     stop waiting for an operation, or waive a dead effect
+//	opledger abandon     stop waiting for an operation
+//	opledger waive       record that a dead effect needs nothing more
+//	opledger resolve     record that the conflict of an operation is resolved
 //	opledger forget      delete an operation and everything recorded about it
+//	opledger intent      list, show, abandon and forget what submitters announced
 //	opledger quarantine  list, show and retry signed bodies that could not be read
 //	opledger backup      copy a ledger that is a file
 //	opledger recover     bring a ledger restored from a backup up to date with the log
-//	opledger deliver     sign and send a delivery, as Gemini does
 //	opledger canary      prove a deployment from end to end
 //	opledger completion  print what completes command lines in bash, zsh or fish
 //	opledger environment print the settings of a deployment, for the other commands
-//	opledger webhook     create, list, ping, rotate, delete, check the webhook at Gemini
+//	opledger webhook     create, list, ping, rotate, delete, check the webhook at Gemini, deliver to it
 //
 // It exits with 0 on success, 1 on failure and 2 on wrong use, and with 141 where whatever reads its
 // output ends first. An error is one line on stderr that says what to do.

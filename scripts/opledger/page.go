@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
 )
@@ -47,11 +49,27 @@ func printMore(w io.Writer, shown int, total func() (ledger.Total, error), next 
 	return err
 }
 
-// parseCursor reads the value of --after.
-func parseCursor(text string) (ledger.Cursor, error) {
-	c, err := phrase.ParseCursor(text)
+// pageFlags choose a page of a list.
+type pageFlags struct {
+	limit int
+	after string
+}
+
+// add adds the flags to a command that lists what.
+func (p *pageFlags) add(cmd *cobra.Command, what string) {
+	cmd.Flags().IntVar(&p.limit, "limit", 50, "at most this many "+what)
+	cmd.Flags().StringVar(&p.after, "after", "",
+		"print the next page: the value that the last one printed after more")
+}
+
+// parse returns where the page begins.
+func (p *pageFlags) parse() (ledger.Cursor, error) {
+	if p.limit < 1 {
+		return ledger.Cursor{}, fmt.Errorf("--limit: it must be at least 1, not %d", p.limit)
+	}
+	c, err := phrase.ParseCursor(p.after)
 	if err != nil {
-		err = fmt.Errorf("--after: %q is not a value that a list printed after \"more: --after\"", text)
+		err = fmt.Errorf("--after: %q is not a value that a list printed after \"more: --after\"", p.after)
 	}
 	return c, err
 }

@@ -56,7 +56,7 @@ func TestListUnreadable(t *testing.T) {
 		{[]string{"list"}, "batches/a", "operations/odd"},
 		{[]string{"list", "--dead"}, "batches/a", "operations/odd"},
 		{[]string{"list", "--pending"}, "batches/b", "operations/odd"},
-		{[]string{"list", "--intents"}, "CORRELATION ID", "intents/odd"},
+		{[]string{"intent", "list"}, "CORRELATION ID", "intents/odd"},
 		{[]string{"quarantine", "list"}, "DELIVERY", "quarantine/odd"},
 		{[]string{"show", "batches/a"}, "batches/a", effect},
 	} {

@@ -13,7 +13,8 @@ import (
 )
 
 func newQuarantineList(outside environment) *cobra.Command {
-	var store, after string
+	var store string
+	var from pageFlags
 	var filter ledger.QuarantineFilter
 	var wide bool
 	cmd := &cobra.Command{
@@ -24,12 +25,10 @@ func newQuarantineList(outside environment) *cobra.Command {
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
-			if filter.After, err = parseCursor(after); err != nil {
+			if filter.After, err = from.parse(); err != nil {
 				return usageError{err}
 			}
-			if filter.Limit < 1 {
-				return usageError{fmt.Errorf("--limit: it must be at least 1, not %d", filter.Limit)}
-			}
+			filter.Limit = from.limit
 			l, closeStore, err := openReader(cmd.Context(), outside, store)
 			if err != nil {
 				return err
@@ -46,10 +45,9 @@ func newQuarantineList(outside environment) *cobra.Command {
 		},
 	}
 	storeFlag(cmd, &store)
-	flags := cmd.Flags()
-	flags.StringVar(&filter.Reason, "reason", "", "only those kept for this reason, such as malformed or unknown-type")
-	flags.IntVar(&filter.Limit, "limit", 50, "at most this many")
-	flags.StringVar(&after, "after", "", "print the next page: the value that the last one printed after more")
+	cmd.Flags().StringVar(&filter.Reason, "reason", "",
+		"only those kept for this reason, such as malformed or unknown-type")
+	from.add(cmd, "deliveries")
 	wideFlag(cmd, &wide)
 	jsonFlag(cmd, &outside)
 	return cmd

@@ -100,7 +100,7 @@ func TestRecover(t *testing.T) {
 			if e := f.effects("batches/known")["log"]; e.Recovered != nil {
 				t.Errorf("known: %+v", e)
 			}
-			cli(t, nil, "show", "--store", f.store(), "--intent", "nightly").want(t, exitDone)
+			cli(t, nil, "intent", "show", "--store", f.store(), "nightly").want(t, exitDone)
 			f.settle("batches/b", operation.Succeeded, operation.Result{})
 			s := cli(t, nil, append(command, "--yes", "--json")...).want(t, exitDone)
 			var report struct {

@@ -20,7 +20,7 @@ func withRemedy(err error) error {
 	case errors.Is(err, ledger.ErrNotFound):
 		return fmt.Errorf("%w; opledger list shows those it has", err)
 	case errors.Is(err, ledger.ErrNoIntent):
-		return fmt.Errorf("%w; opledger list --intents shows those that wait for their operation", err)
+		return fmt.Errorf("%w; opledger intent list shows those that wait for their operation", err)
 	case errors.Is(err, ledger.ErrUnregistered):
 		return fmt.Errorf("%w; opledger register NAME registers it", err)
 	case errors.Is(err, ledger.ErrNoConflict):
@@ -38,7 +38,7 @@ func withIntentRemedy(err error, n operationName) error {
 	if !ok || !errors.Is(err, ledger.ErrNotFound) {
 		return err
 	}
-	return fmt.Errorf("%s is no operation; opledger show --intent %s shows that intent", phrase.Safe(string(n.Key)),
+	return fmt.Errorf("%s is no operation; opledger intent show %s shows that intent", phrase.Safe(string(n.Key)),
 		phrase.ShellWord(id))
 }
 

@@ -49,7 +49,7 @@ func TestReplayMistyped(t *testing.T) {
 		"did you mean log?\nopledger: the deployed function may have that rule") {
 		t.Errorf("%v: %s", err, said.String())
 	}
-	cli(t, variables, "abandon", "batches/a", "--effect", "lgo", "--reason", "r").want(t, exitFailed,
+	cli(t, variables, "waive", "batches/a", "--effect", "lgo", "--reason", "r").want(t, exitFailed,
 		`batches/a has no effect "lgo"; did you mean log?`).complaint(t)
 }
 

@@ -59,7 +59,7 @@ func (s *replaySelection) parse(args []string, now time.Time) error {
 	}
 	var err error
 	s.filter.Dead, s.filter.Limit = s.dead, 500
-	s.filter, err = parseFilter(s.filter, s.states, s.collection, "")
+	s.filter, err = parseFilter(s.filter, s.states, s.collection)
 	problems = append(problems, err)
 	if s.since != "" {
 		s.after, err = parsePast(s.since, now)

@@ -108,7 +108,7 @@ func TestReplayWaived(t *testing.T) {
 	f := newFile(t)
 	f.dead("batches/a")
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
-		_, err := l.AbandonEffect(ctx, "batches/a", "log", ledger.Abandonment{By: "ops", Why: "by hand"})
+		_, err := l.WaiveEffect(ctx, "batches/a", "log", ledger.Abandonment{By: "ops", Why: "by hand"})
 		return err
 	})
 	for _, args := range [][]string{{"batches/a"}, {"--state", "succeeded", "--yes"}, {"--dead", "--yes"}} {

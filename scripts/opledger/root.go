@@ -88,9 +88,9 @@ func newRoot(outside environment) *cobra.Command {
 	root.AddCommand(
 		newLocal(outside), newServe(outside), newConsole(outside), newStatus(outside), newList(outside), newShow(outside),
 		newWait(outside),
-		newSubmit(outside), newRegister(outside), newReconcile(outside), newReplay(outside), newAbandon(outside),
-		newResolve(outside),
-		newForget(outside), newQuarantine(outside), newWebhook(outside), newDeliver(outside), newCanary(outside),
+		newSubmit(outside), newRegister(outside), newReconcile(outside), newReplay(outside),
+		newAbandon(outside), newWaive(outside), newResolve(outside), newForget(outside), newIntent(outside),
+		newQuarantine(outside), newWebhook(outside), newCanary(outside),
 		newEnvironment(outside), newBackup(outside), newRecover(outside), newCompletion(outside),
 	)
 	complete(root, outside)

@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/spf13/cobra"
+
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 )
 
@@ -125,6 +127,11 @@ func cut(text string, width int, middle bool) string {
 
 // watchEvery is how often --watch reads the ledger again.
 const watchEvery = 5 * time.Second
+
+// watchFlag adds --watch to a command that prints by repeated.
+func watchFlag(cmd *cobra.Command, watch *bool) {
+	cmd.Flags().BoolVar(watch, "watch", false, "read and print again every 5 s, until you press Ctrl-C")
+}
 
 // repeated calls print once or, with on, every five seconds until ctx ends or print fails: on a
 // terminal in place of what was there before, otherwise below it where it has changed.

@@ -24,7 +24,7 @@ type showSettings struct {
 
 func newShow(outside environment) *cobra.Command {
 	var store string
-	var intent, watch bool
+	var watch bool
 	cmd := &cobra.Command{
 		Use:   "show NAME",
 		Short: "Show one operation: its record, every delivery with its decision, every effect",
@@ -32,10 +32,9 @@ func newShow(outside environment) *cobra.Command {
 			"every delivery with its decision, and every effect: its attempts, how long it has been failing, when\n" +
 			"the next attempt is and when it is given up. For a dead effect it says why, and what to do. Set\n" +
 			"$OPLEDGER_MAX_ATTEMPTS, $OPLEDGER_RETRY_FOR and $OPLEDGER_EFFECTS_PAUSED to the values of the\n" +
-			"functions. With --intent, NAME is a correlation id.",
+			"functions.",
 		Example: "  opledger show batches/abc123\n" +
-			"  opledger show https://generativelanguage.googleapis.com/v1beta/batches/abc123 --json\n" +
-			"  opledger show --intent nightly-2026-11-21",
+			"  opledger show https://generativelanguage.googleapis.com/v1beta/batches/abc123 --json",
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			settings, err := config.Parse[showSettings](outside.variables)
@@ -43,7 +42,7 @@ func newShow(outside environment) *cobra.Command {
 				return usageError{err}
 			}
 			name, err := parseOperationName(args[0])
-			if err != nil && !intent {
+			if err != nil {
 				return err
 			}
 			l, closeStore, err := openReader(cmd.Context(), outside, store)
@@ -54,17 +53,13 @@ func newShow(outside environment) *cobra.Command {
 				Max: settings.Attempts.Max, RetryFor: settings.Attempts.RetryFor, Paused: settings.Effects.Paused, Store: store,
 			}
 			err = repeated(cmd.Context(), outside, watch, func(w io.Writer) error {
-				if intent {
-					return showIntent(cmd.Context(), w, l, args[0], outside.json)
-				}
 				return withIntentRemedy(show(cmd.Context(), w, l, name, view, outside.json), name)
 			})
 			return errors.Join(withRemedy(err), closeStore())
 		},
 	}
 	storeFlag(cmd, &store)
-	cmd.Flags().BoolVar(&intent, "intent", false, "NAME is a correlation id: show its intent")
-	cmd.Flags().BoolVar(&watch, "watch", false, "read and print again every 5 s, until you press Ctrl-C")
+	watchFlag(cmd, &watch)
 	jsonFlag(cmd, &outside)
 	return cmd
 }

@@ -76,13 +76,13 @@ func TestShowAttempts(t *testing.T) {
 	where := " --store " + f.store()
 	show("batches/it's", `log +DEAD +`+at+` +- +1 +- +1 +the target said no`, "log is dead: the target said no",
 		"  run it again:  opledger replay 'batches/it'\\\\''s' --effect log"+where,
-		"  or waive it:   opledger abandon 'batches/it'\\\\''s' --effect log"+where+" --reason 'WHY'")
+		"  or waive it:   opledger waive 'batches/it'\\\\''s' --effect log"+where+" --reason 'WHY'")
 	dead := asJSON("batches/it's")
 	if !dead.NotGivenUpBefore.IsZero() || dead.LastError != "the target said no" ||
-		dead.Commands["replay"] != `opledger replay 'batches/it'\''s' --effect log`+where || dead.Commands["abandon"] == "" {
+		dead.Commands["replay"] != `opledger replay 'batches/it'\''s' --effect log`+where || dead.Commands["waive"] == "" {
 		t.Errorf("%+v", dead)
 	}
-	cli(t, nil, "abandon", "batches/it's", "--effect", "log", "--reason", "r", "--store", f.store()).want(t, exitDone)
+	cli(t, nil, "waive", "batches/it's", "--effect", "log", "--reason", "r", "--store", f.store()).want(t, exitDone)
 	if s := cli(t, nil, "show", "batches/it's", "--store", f.store()).want(t, exitDone); strings.Contains(s.out,
 		"run it again") {
 		t.Errorf("waived:\n%s", s.out)

@@ -110,7 +110,7 @@ func TestUnknownName(t *testing.T) {
 			t.Errorf("stdout %q", s.out)
 		}
 	}
-	cli(t, variables, "show", "intents/n-1").want(t, exitFailed, "opledger show --intent n-1").complaint(t)
+	cli(t, variables, "show", "intents/n-1").want(t, exitFailed, "opledger intent show n-1").complaint(t)
 	nowhere := newFile(t)
 	for _, args := range [][]string{{"reconcile"}, {"reconcile", "batches/b"}} {
 		cli(t, []string{"OPLEDGER_STORE=" + nowhere.store(), "GEMINI_API_KEY=k"}, args...).want(t, exitFailed,

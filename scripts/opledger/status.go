@@ -71,7 +71,7 @@ func newStatus(outside environment) *cobra.Command {
 		},
 	}
 	storeFlag(cmd, &store)
-	cmd.Flags().BoolVar(&watch, "watch", false, "read and print again every 5 s, until you press Ctrl-C")
+	watchFlag(cmd, &watch)
 	jsonFlag(cmd, &outside)
 	return cmd
 }

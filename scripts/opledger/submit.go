@@ -196,10 +196,10 @@ func whatNext(submitted submit.Submitted, err error) string {
 			"to do it now: opledger register %s --correlation-id %s", id, phrase.Safe(submitted.Name), id)
 	case errors.Is(err, submit.ErrUnanswered):
 		return fmt.Sprintf(". Its intent %s is recorded: if it runs, its event or, for a batch, reconcile registers it. "+
-			"Submitting it under another id may start it twice; opledger list --intents shows what is waited for", id)
+			"Submitting it under another id may start it twice; opledger intent list shows what is waited for", id)
 	case errors.Is(err, submit.ErrUncertain):
 		return fmt.Sprintf(". Nothing was submitted now. If it runs, its event or, for a batch, reconcile binds "+
-			"the intent %s: see opledger list --intents. If you are sure that it does not run, "+
+			"the intent %s: see opledger intent list. If you are sure that it does not run, "+
 			"submit it under another --correlation-id", id)
 	case errors.Is(err, submit.ErrRefused):
 		return fmt.Sprintf(". Nothing runs: fix that and submit it again, also under the same --correlation-id %s", id)

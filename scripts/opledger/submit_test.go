@@ -90,11 +90,11 @@ func TestSubmitFails(t *testing.T) {
 			fails(with(c.args, "--correlation-id", "refused"), "not submitted", "the same --correlation-id refused",
 				"Nothing runs")
 			sim.AnswerNext(c.create, "", geminisim.LostAnswer())
-			fails(with(c.args, "--correlation-id", "lost"), "no answer", "intent lost is recorded", "opledger list --intents")
+			fails(with(c.args, "--correlation-id", "lost"), "no answer", "intent lost is recorded", "opledger intent list")
 			if c.create != geminisim.OpCreate {
 				fails(with(c.args, "--correlation-id", "lost"), "cannot be listed", "Nothing was submitted now")
 			}
-			cli(t, variables, "list", "--intents").want(t, exitDone).says(t, "\nlost ")
+			cli(t, variables, "intent", "list").want(t, exitDone).says(t, "\nlost ")
 			cli(t, variables, with(c.args, "--correlation-id", "refused")...).want(t, exitDone).says(t,
 				"submitted, correlation id refused")
 			if n := len(c.truth(sim)); n != 2 {

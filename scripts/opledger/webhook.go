@@ -19,8 +19,9 @@ import (
 func newWebhook(outside environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "webhook",
-		Short: "Manage the webhook at Gemini, and its signing secret in Secret Manager",
-		Long: "Manages the webhook that Gemini delivers to, and the secret that it signs with.\n\n" +
+		Short: "Manage the webhook at Gemini and its signing secret, and deliver to it as Gemini does",
+		Long: "Manages the webhook that Gemini delivers to, and the secret that it signs with; deliver tries the\n" +
+			"receiver.\n\n" +
 			"The API key is $GEMINI_API_KEY, or in the secret that $OPLEDGER_GEMINI_API_KEY_SECRET names. The\n" +
 			"webhook is the one for $OPLEDGER_WEBHOOK_URL. Its signing secret is stored in the Secret Manager\n" +
 			"secret that $OPLEDGER_WEBHOOK_SECRET names, with the credentials of gcloud auth application-default\n" +
@@ -32,7 +33,7 @@ func newWebhook(outside environment) *cobra.Command {
 	}
 	cmd.AddCommand(
 		newWebhookCreate(outside), newWebhookList(outside), newWebhookPing(outside), newWebhookRotate(outside),
-		newWebhookDelete(outside), newWebhookCheck(outside),
+		newWebhookDelete(outside), newWebhookCheck(outside), newWebhookDeliver(outside),
 	)
 	return cmd
 }

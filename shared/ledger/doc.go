@@ -19,10 +19,10 @@
 //	operations/{key}/effects/{name}
 //	    Created in the commit that reaches the state, or finds the condition, that a rule lists.
 //	    Claim changes it, then only the holder of the claim. Requeue moves its due time.
-//	    Operators act on it by Replay, AbandonEffect and Recover.
+//	    Operators act on it by Replay, WaiveEffect and Recover.
 //	operations/{key}/effects/{name}/items/{key}
 //	    Created and changed by RecordItems, in a commit with its effect. Replay and
-//	    AbandonEffect change when FAILED ones expire.
+//	    WaiveEffect change when FAILED ones expire.
 //	intents/{correlation id}
 //	    Created by Intend, or by the Ingest or Register that meets the id first; see below.
 //	passes/lookups
@@ -109,7 +109,7 @@
 //	after its commit                                the next worker continues behind it
 //
 // An effect with FAILED items ends DEAD. Replay returns them to waiting in the commit that reopens
-// the effect; their documents stay as they are until they are tried. AbandonEffect sets their
+// the effect; their documents stay as they are until they are tried. WaiveEffect sets their
 // expiry before its own commit; a crash in between leaves a dead effect that can be waived again.
 // Continue gives the claim back when the holder's time is over: CLAIMED becomes PENDING, and no
 // attempt is counted.

@@ -8,16 +8,16 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// AbandonEffect waives a DEAD effect, on an operator's decision. It stays DEAD, and its operation's
+// WaiveEffect waives a DEAD effect, on an operator's decision. It stays DEAD, and its operation's
 // record says waived. It no longer keeps itself, the record or its FAILED items from expiring [L3].
-// It returns the abandonment that stands: of several the first. Calling it again is safe.
+// It returns the decision that stands: of several the first. Calling it again is safe.
 //
 // Errors: ErrNotFound where there is no such effect; ErrNotDead; ErrNoReason; else as Ingest.
-func (l *Ledger) AbandonEffect(
+func (l *Ledger) WaiveEffect(
 	ctx context.Context, key operation.Key, name string, a Abandonment,
 ) (operation.Abandonment, error) {
 	var stands operation.Abandonment
-	err := l.withEffect(ctx, key, name, "abandoning", func(effect Effect, docs []Document, now time.Time) error {
+	err := l.withEffect(ctx, key, name, "waiving", func(effect Effect, docs []Document, now time.Time) error {
 		switch {
 		case a.Why == "":
 			return ErrNoReason

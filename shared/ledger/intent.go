@@ -46,6 +46,8 @@ type Intent struct {
 	GiveUpAt time.Time `json:"giveUpAt,omitzero" firestore:"giveUpAt,omitempty"`
 	// AbandonedAt is when it was given up, perhaps before it was bound after all.
 	AbandonedAt time.Time `json:"abandonedAt,omitzero" firestore:"abandonedAt,omitempty"`
+	// Abandoned is the operator's decision to end the waiting; see [Intent.Decision].
+	Abandoned *operation.Abandonment `json:"abandoned,omitempty" firestore:"abandoned,omitempty"`
 	// Names are the names that deliveries gave the operation while Gemini did not know them; see
 	// KeepName.
 	Names []KeptName `json:"names,omitempty" firestore:"names,omitempty"`

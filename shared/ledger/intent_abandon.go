@@ -36,14 +36,72 @@ func (l *Ledger) AbandonIntent(ctx context.Context, d DueIntent, now time.Time) 
 				return nil
 			}
 		}
-		write := l.writeIntent(d.doc, intent, now)
-		if len(intent.Names) > 0 { // no pass may have come while they were to be looked up
-			write = prolonged(write, now)
-		}
-		return l.commit(ctx, write)
+		return l.commit(ctx, l.writeAbandoned(d.doc, intent, now))
 	})
 	if err == nil && changed {
 		return fmt.Errorf("%s: %w", what, ErrConflict)
 	}
 	return err
+}
+
+// AbandonIntentBy ends the waiting for an intent's operation, on an operator's decision: no alert
+// reports it. As after [Ledger.AbandonIntent] it is still searched for, and bound where it shows
+// up. An intent that a pass gave up gets the decision, too. It returns the decision that stands: of
+// several since the last attempt to submit the first. Calling it again is safe.
+//
+// Errors: ErrNoIntent; ErrIntentInUse where its operation is known; ErrNoReason; else as Ingest.
+func (l *Ledger) AbandonIntentBy(
+	ctx context.Context, correlationID string, a Abandonment,
+) (operation.Abandonment, error) {
+	var stands operation.Abandonment
+	err := l.decide(ctx, fmt.Sprintf("abandoning the intent %q", correlationID), func(int) error {
+		snapshot, err := l.store.Get(ctx, intentPath(correlationID))
+		if err != nil {
+			return err
+		}
+		doc, now := snapshot.Documents[0], snapshot.ReadTime
+		intent, err := readIntent(doc)
+		if err != nil {
+			return err
+		}
+		decided := false
+		stands, decided = intent.Decision()
+		switch {
+		case a.Why == "":
+			return ErrNoReason
+		case !doc.Exists():
+			return ErrNoIntent
+		case decided: // before, perhaps by this call, whose answer was lost
+			return nil
+		case !intent.Waiting():
+			return fmt.Errorf("%w: %s", ErrIntentInUse, intent.Operation)
+		}
+		intent.Abandoned = a.at(now)
+		stands = *intent.Abandoned
+		if intent.State == IntentOpen {
+			intent.State, intent.AbandonedAt = IntentAbandoned, stands.At
+		}
+		intent.Writer = l.nonce()
+		return l.commit(ctx, l.writeAbandoned(doc, intent, now))
+	})
+	return stands, err
+}
+
+// Decision returns the operator's decision to end the waiting; false where there is none since the
+// submitter's last attempt.
+func (i Intent) Decision() (operation.Abandonment, bool) {
+	if i.Abandoned == nil || i.Abandoned.At.Before(i.AttemptedAt()) {
+		return operation.Abandonment{}, false
+	}
+	return *i.Abandoned, true
+}
+
+// writeAbandoned returns the write of an intent that is given up. Its names are looked up once more:
+// no pass may have come while they were to be.
+func (l *Ledger) writeAbandoned(doc Document, intent Intent, now time.Time) Write {
+	write := l.writeIntent(doc, intent, now)
+	if len(intent.Names) > 0 {
+		write = prolonged(write, now)
+	}
+	return write
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// The errors of Abandon and AbandonEffect.
+// The errors of Abandon and WaiveEffect.
 var (
 	// ErrSettled: the operation has ended, so it is not waited for.
 	ErrSettled = errors.New("the operation has ended already")

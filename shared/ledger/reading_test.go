@@ -11,7 +11,7 @@ func TestReading(t *testing.T) {
 	t.Parallel()
 	all := reflect.TypeFor[Reading]()
 	for _, writes := range []string{
-		"Abandon", "AbandonEffect", "Claim", "Forget", "Ingest", "Intend", "MakeDueNow", "MarkRetried", "NoteCondition",
+		"Abandon", "WaiveEffect", "Claim", "Forget", "Ingest", "Intend", "MakeDueNow", "MarkRetried", "NoteCondition",
 		"Quarantine", "Recover", "Register", "Replay", "Renew", "Requeue", "Withdraw",
 	} {
 		if _, ok := reflect.TypeFor[*Ledger]().MethodByName(writes); !ok {

@@ -10,7 +10,7 @@ type Abandonment struct {
 	Why string    `json:"why" firestore:"why"`
 }
 
-// A Resolution is an operator's decision that another end beside the one that stands is dealt with [M5].
+// A Resolution is an operator's decision that the conflict of one end with another is resolved [M5].
 type Resolution struct {
 	Stands State `json:"stands" firestore:"stands"` // the end that stood; beside another it does not count
 	Abandonment

@@ -106,7 +106,7 @@ func (s *session) line(format string, args ...any) { fmt.Fprintf(&s.script, form
 
 var (
 	serves   = regexp.MustCompile(`^(?:go run \./scripts/)?opledger serve\b`)
-	delivers = regexp.MustCompile(`^(?:go run \./scripts/)?opledger deliver\b`)
+	delivers = regexp.MustCompile(`^(?:go run \./scripts/)?opledger webhook deliver\b`)
 )
 
 // add types a command. One that serves goes on until another does, or until the end.
@@ -214,7 +214,7 @@ func withDeadEffect(s *session) {
 	s.line("export OPLEDGER_EFFECTS='[{name: publish, on: [SUCCEEDED], do: http, url: \"%s\"}]'", receiver.URL)
 	for _, text := range []string{
 		"opledger serve", "opledger register batches/abc123 --job-kind nightly-1",
-		"opledger deliver batch.succeeded batches/abc123",
+		"opledger webhook deliver batch.succeeded batches/abc123",
 		"! opledger wait batches/abc123", "kill $server; wait $server || :; server=", "opledger backup dead.backup",
 	} {
 		s.add(Command{Text: text})

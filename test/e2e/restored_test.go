@@ -103,7 +103,7 @@ func (r *restoration) check() {
 	if id := r.show(r.names["new"]).Record.CorrelationID; id != "nightly-new" {
 		t.Errorf("the new operation has the correlation id %q", id)
 	}
-	if out := r.run("show", "--intent", "nightly-waiting"); !strings.Contains(string(out), "OPEN") {
+	if out := r.run("intent", "show", "nightly-waiting"); !strings.Contains(string(out), "OPEN") {
 		t.Errorf("the intent is lost: %s", out)
 	}
 	// What the backup has is repeated with the same bytes, under the next number of its attempts.

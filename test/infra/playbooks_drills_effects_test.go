@@ -77,7 +77,7 @@ var drillsOfEffects = []drill{
 			o.follows = true
 			s.may = []string{"opledger replay"} // it is dead again
 		},
-		sees: []string{"batches/a", "410"}, fix: []string{"opledger abandon"}, gone: []string{"batches/"},
+		sees: []string{"batches/a", "410"}, fix: []string{"opledger waive"}, gone: []string{"batches/"},
 	},
 	{
 		playbook: "items-failed", about: "the receiver takes them now", signal: "items-failed",
@@ -86,7 +86,7 @@ var drillsOfEffects = []drill{
 	},
 	{
 		playbook: "items-failed", about: "they are not needed", signal: "items-failed",
-		trouble: itemsFail, sees: []string{"410"}, fix: []string{"opledger abandon"}, over: []string{"waived"},
+		trouble: itemsFail, sees: []string{"410"}, fix: []string{"opledger waive"}, over: []string{"waived"},
 	},
 	{
 		playbook: "effects-uncertain", about: "its instance ran out of memory", signal: "effects-uncertain",

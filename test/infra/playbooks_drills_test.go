@@ -136,10 +136,12 @@ var drillsOfOperations = []drill{
 		s.given["RIGHT"] = string(o.batch("right", geminisim.StateRunning).Key)
 	}),
 	missingAs("it was deleted", "deleted at Gemini", func(*oncall, *shell) {}),
-	unboundAs("it runs, under a name that is found", "opledger register", []string{"bound"}, func(o *oncall, s *shell) {
+	unboundAs("it runs, under a name that is found", "opledger register", nil, func(o *oncall, s *shell) {
 		s.given["OPERATION"] = string(o.batch("found", geminisim.StateRunning).Key)
 	}),
-	unboundAs("its submitter died", "opledger forget", nil, func(*oncall, *shell) {}),
+	unboundAs("its submitter died", "opledger intent abandon", []string{"ABANDONED by "}, func(*oncall, *shell) {}),
+	unboundAs("its submitter died, and nothing of it may be kept", "opledger intent forget", nil,
+		func(*oncall, *shell) {}),
 	{
 		playbook: "conflicts", about: "the other end is not true", signal: "conflicts",
 		trouble: func(o *oncall, s *shell) {
@@ -189,9 +191,9 @@ func missingAs(about, fix string, also func(*oncall, *shell)) drill {
 	}
 }
 
-// unboundAs is the drill of an intent of which nothing came.
+// unboundAs is the drill of an intent of which nothing came. With over it is still listed at the end.
 func unboundAs(about, fix string, over []string, also func(*oncall, *shell)) drill {
-	return drill{
+	d := drill{
 		playbook: "unbound", about: about, signal: "unbound",
 		trouble: func(o *oncall, s *shell) {
 			o.intended("c-1", operation.Batches)
@@ -202,8 +204,12 @@ func unboundAs(about, fix string, over []string, also func(*oncall, *shell)) dri
 		},
 		sees: []string{"intents/c-1", "nothing was found"}, fix: []string{fix},
 		after: func(o *oncall) { o.clock.Advance(o.ledger.Settings().AlertEvery); o.tick() },
-		gone:  []string{"c-1"},
+		over:  over,
 	}
+	if over == nil {
+		d.gone = []string{"c-1"}
+	}
+	return d
 }
 
 // spoil sets the attempts of a document, bypassing the store's checks.

@@ -65,7 +65,7 @@ class SubmitError(Exception):
         later = "if it runs, its event or a reconcile pass registers it"
         text = {
             "refused": f"Gemini refused it, and nothing runs ({why}); correct the request, and use "
-            f"another id, or this one after: opledger forget --intent {correlation_id}",
+            f"another id, or this one after: opledger intent forget {correlation_id}",
             "earlier-run": f"an earlier run may have submitted it; {later}",
             "unanswered": f"no answer says whether it was submitted ({why}); {later}",
             "unregistered": f"{name} runs, but is not registered ({why}); its event or a reconcile "

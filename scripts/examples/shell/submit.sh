@@ -36,7 +36,7 @@ batch=$(curl -sS --fail-with-body -w ' %{http_code}' "$GOOGLE_GEMINI_BASE_URL/v1
   408 | 499 | [!4]*) echo "$id: no answer says whether it was submitted ($batch); if it runs, $later" ;;
   *)
     echo "$id: Gemini refused it, and nothing runs ($batch); correct the request, and use another id," \
-      "or this one after: opledger forget --intent $id"
+      "or this one after: opledger intent forget $id"
     ;;
   esac >&2
   exit 1

@@ -115,7 +115,7 @@ export class SubmitError extends Error {
     const text = {
       refused:
         `Gemini refused it, and nothing runs (${why}); correct the request, and use another id, ` +
-        `or this one after: opledger forget --intent ${correlationId}`,
+        `or this one after: opledger intent forget ${correlationId}`,
       "earlier-run": `an earlier run may have submitted it; ${later}`,
       unanswered: `no answer says whether it was submitted (${why}); ${later}`,
       unregistered:

@@ -89,24 +89,35 @@ func (a *Actions) inconclusive(ctx context.Context, key operation.Key, answer lo
 	return GoneError{rec, fmt.Errorf("%w; %s", err, next)}
 }
 
-// A Decision is the abandonment that stands, and whether it is the one that was asked for.
+// A Decision is the one that stands, and whether it is the one that was asked for.
 type Decision struct {
 	operation.Abandonment
 	Recorded bool
 }
 
-// Abandon records that an operation is no longer waited for, or with effect that this dead effect is
-// waived. It says which decision stands, which may be an earlier one.
-func (a *Actions) Abandon(
+// Abandon records that an operation is no longer waited for. It says which decision stands, which may
+// be an earlier one.
+func (a *Actions) Abandon(ctx context.Context, key operation.Key, d ledger.Abandonment) (Decision, string, error) {
+	return a.decide(ctx, d, string(key), "abandoned", func() (operation.Abandonment, error) {
+		return a.Ledger.Abandon(ctx, key, d)
+	})
+}
+
+// AbandonIntent records that the operation of an intent is no longer waited for. It says which decision
+// stands, which may be an earlier one.
+func (a *Actions) AbandonIntent(ctx context.Context, id string, d ledger.Abandonment) (Decision, string, error) {
+	return a.decide(ctx, d, "intent "+id, "abandoned", func() (operation.Abandonment, error) {
+		return a.Ledger.AbandonIntentBy(ctx, id, d)
+	})
+}
+
+// Waive records that a dead effect needs nothing more. It says which decision stands, which may be an
+// earlier one.
+func (a *Actions) Waive(
 	ctx context.Context, key operation.Key, effect string, d ledger.Abandonment,
 ) (Decision, string, error) {
-	if effect == "" {
-		return a.decide(ctx, d, string(key), "abandoned", func() (operation.Abandonment, error) {
-			return a.Ledger.Abandon(ctx, key, d)
-		})
-	}
-	return a.decide(ctx, d, "effect "+effect+" of "+string(key), "abandoned", func() (operation.Abandonment, error) {
-		return a.Ledger.AbandonEffect(ctx, key, effect, d)
+	return a.decide(ctx, d, "effect "+effect+" of "+string(key), "waived", func() (operation.Abandonment, error) {
+		return a.Ledger.WaiveEffect(ctx, key, effect, d)
 	})
 }
 
@@ -130,8 +141,8 @@ func (a *Actions) decide(
 		phrase.LocalTime(stands.At), phrase.Safe(stands.Why), yours), nil
 }
 
-// Resolve records that an operator has dealt with the two ends of an operation, as they are in seen
-// [M5]. It says which ends, and which decision stands, which may be an earlier one.
+// Resolve records that an operator has resolved the conflict of an operation, as it is in seen [M5].
+// It says which states conflict, and which decision stands, which may be an earlier one.
 func (a *Actions) Resolve(ctx context.Context, seen operation.Record, d ledger.Abandonment) (Decision, string, error) {
 	what := fmt.Sprintf("the two ends of %s, %s and %s,", seen.Key, seen.State, seen.ConflictState)
 	return a.decide(ctx, d, what, "resolved", func() (operation.Abandonment, error) {

@@ -65,10 +65,10 @@ var table = []action{
 		do: lookUp,
 	},
 	{
-		name: "resolve", label: "It is dealt with", command: "opledger resolve NAME --reason 'WHY'", who: true, why: true,
-		title: func(s subject) string { return fmt.Sprintf("Are the two ends of %s dealt with?", s.Record.Key) },
+		name: "resolve", label: "Resolve", command: "opledger resolve NAME --reason 'WHY'", who: true, why: true,
+		title: func(s subject) string { return fmt.Sprintf("Resolve the conflict of %s?", s.Record.Key) },
 		happens: []string{
-			"The operation no longer needs an operator for its two ends. What you decided is recorded.",
+			"The operation no longer needs an operator for its conflict. Who resolved it, when and why is recorded.",
 			"The first end stands as before, and no effect runs.",
 			"A report of a further, different end is a new conflict.",
 		},
@@ -84,17 +84,17 @@ var table = []action{
 		can:     func(s subject) bool { return s.ofOperation() && s.Record.Version > 0 && !s.Record.Registered },
 	},
 	{
-		name: "abandon", label: "Stop waiting", command: "opledger abandon NAME --reason 'WHY'", who: true, why: true,
-		title: func(s subject) string { return fmt.Sprintf("Stop waiting for %s?", s.Record.Key) },
+		name: "abandon", label: "Abandon", command: "opledger abandon NAME --reason 'WHY'", who: true, why: true,
+		title: func(s subject) string { return fmt.Sprintf("Abandon %s?", s.Record.Key) },
 		happens: []string{
-			"The operation is no longer looked up, and raises no more alerts. Its state stays.",
+			"The waiting ends: the operation is no longer looked up, and raises no more alerts. Its state stays.",
 			laterEnd,
 		},
 		can: func(s subject) bool {
 			return s.ofOperation() && s.Record.Registered && !s.Record.Settled() && s.Record.Abandoned == nil
 		},
 		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.Abandon(ctx, s.Record.Key, "", ledger.Abandonment{By: d.By, Why: d.Why})
+			_, words, err := a.Abandon(ctx, s.Record.Key, ledger.Abandonment{By: d.By, Why: d.Why})
 			return outcome{Words: words, Then: []string{laterEnd}}, err
 		},
 	},
@@ -128,8 +128,8 @@ var table = []action{
 		},
 	},
 	{
-		name: "waive", label: "Waive it", who: true, why: true,
-		command: "opledger abandon NAME --effect EFFECT --reason 'WHY'",
+		name: "waive", label: "Waive", who: true, why: true,
+		command: "opledger waive NAME --effect EFFECT --reason 'WHY'",
 		title:   func(s subject) string { return fmt.Sprintf("Waive %s of %s?", s.Effect.Name, s.Record.Key) },
 		happens: []string{
 			"The effect stays dead, and counts as handled: nothing runs it, and it no longer needs an operator.",
@@ -137,7 +137,7 @@ var table = []action{
 		},
 		can: func(s subject) bool { return s.Effect.State == ledger.EffectDead && s.Effect.Abandoned == nil },
 		do: func(ctx context.Context, a *actions.Actions, s subject, d decision) (outcome, error) {
-			_, words, err := a.Abandon(ctx, s.Record.Key, s.Effect.Name, ledger.Abandonment{By: d.By, Why: d.Why})
+			_, words, err := a.Waive(ctx, s.Record.Key, s.Effect.Name, ledger.Abandonment{By: d.By, Why: d.Why})
 			return outcome{Words: words}, err
 		},
 	},

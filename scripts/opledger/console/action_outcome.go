@@ -57,13 +57,13 @@ func goneOutcome(r operation.Record) outcome {
 			Words: "Gemini does not know " + key + ". It is looked up again at " + phrase.LocalTime(r.DueAt) + ".",
 			Then: []string{
 				"Not being found is no end: Gemini has been seen to find an operation again after days.",
-				"If its name is wrong, or the job is gone from Gemini: stop waiting for it. " + laterEnd,
+				"If its name is wrong, or the job is gone from Gemini: abandon it. " + laterEnd,
 			},
 		}
 	}
 }
 
-// remark says how long the overview tells of two ends that are not dealt with; empty where it does not.
+// remark says how long the overview shows a conflict that is not resolved; empty where it does not.
 func remark(r operation.Record) string {
 	if !r.Conflicted() {
 		return ""
@@ -72,8 +72,8 @@ func remark(r operation.Record) string {
 		int(overview.ConflictsFor.Hours()/24))
 }
 
-// trueEnd says what to do once it is known which of two ends is true. An operator can say that they are
-// dealt with only where the record has both.
+// trueEnd says what to do once it is known which of two ends is true. An operator can resolve the
+// conflict only where the record has both.
 func trueEnd(r operation.Record) string {
 	other := "the other end"
 	if r.ConflictState != "" {
@@ -82,7 +82,7 @@ func trueEnd(r operation.Record) string {
 	words := fmt.Sprintf("If %s is true, nothing is to be undone. If %s is, undo by hand what the effects of %[1]s did.",
 		r.State, other)
 	if r.Conflicted() {
-		words += " Then say that it is dealt with."
+		words += " Then resolve the conflict."
 	}
 	return words
 }

@@ -43,10 +43,10 @@ func TestGone(t *testing.T) {
 		"Ask Gemini which end is true", "If SUCCEEDED is true, nothing is to be undone. If FAILED is, undo by hand")
 	says(t, lookUp("batches/done"), "Gemini does not know it any more",
 		"nothing more can be learned from it. SUCCEEDED stands.", "Compare with your own records",
-		"If FAILED is, undo by hand what the effects of SUCCEEDED did. Then say that it is dealt with.",
+		"If FAILED is, undo by hand what the effects of SUCCEEDED did. Then resolve the conflict.",
 		"leaves the overview 7 days after", conflictsPlaybook)
 	says(t, lookUp("batches/missing"), "Gemini does not know batches/missing. It is looked up again at ",
-		"stop waiting for it. "+laterEnd)
+		"abandon it. "+laterEnd)
 	form := w.question(everyAction[1].address())
 	form.Set("why", "lost")
 	says(t, w.post(form).Body.String(), "batches/missing abandoned by ada", laterEnd)
@@ -189,7 +189,7 @@ func TestOnceAgain(t *testing.T) {
 	}
 }
 
-// TestResolved: two ends that are dealt with call for no operator, and the page says who decided what.
+// TestResolved: a resolved conflict calls for no operator, and the page says who decided what.
 func TestResolved(t *testing.T) {
 	t.Parallel()
 	w := acting(t)
@@ -239,7 +239,7 @@ func TestConflictInDeliveriesAlone(t *testing.T) {
 	t.Parallel()
 	alone := operation.Record{Key: "batches/done", State: operation.Succeeded}
 	for _, text := range append(goneOutcome(alone).Then, trueEnd(alone)) {
-		if strings.Contains(text, "dealt with") || strings.Contains(text, "overview") {
+		if strings.Contains(text, "resolve the conflict") || strings.Contains(text, "overview") {
 			t.Errorf("%q", text)
 		}
 	}

@@ -78,7 +78,7 @@ var everyAction = []asked{
 	{"abandon", "/console/operation?key=batches%2Fmissing", "batches/missing", "", "abandoned by ada at "},
 	{"replay", "/console/operation?key=batches%2Fdead", "batches/dead", "publish", "was started by this process"},
 	{"rerun", "/console/operation?key=batches%2Fdone", "batches/done", "publish", "was started by this process"},
-	{"waive", "/console/operation?key=batches%2Fdead", "batches/dead", "publish", "abandoned by ada at "},
+	{"waive", "/console/operation?key=batches%2Fdead", "batches/dead", "publish", "waived by ada at "},
 	{"resolve", "/console/operation?key=batches%2Fdone", "batches/done", "",
 		"the two ends of batches/done, SUCCEEDED and FAILED, resolved by ada at "},
 	{"retry", "/console/quarantined?key=msg_bad", "msg_bad", "", "this revision cannot read it either"},

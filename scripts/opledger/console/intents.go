@@ -3,6 +3,7 @@ package console
 import (
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // A listPage is what a list of one kind shows.
@@ -45,6 +46,7 @@ func loadIntents(c *Console, r *request) (any, error) {
 // An intentPage is what intent.html shows.
 type intentPage struct {
 	ledger.Intent
+	Decided  *operation.Abandonment // the operator's; nil: none
 	Remedies []remedy
 	ShowLine string // the command that prints the same
 }
@@ -56,18 +58,27 @@ func loadIntent(c *Console, r *request) (any, error) {
 		return nil, err
 	}
 	word, store := phrase.ShellWord(id), c.view(r).StoreFlag()
-	p := intentPage{Intent: intent, ShowLine: "opledger show --intent " + word + store}
-	if intent.State == ledger.IntentOpen || intent.State == ledger.IntentAbandoned {
-		p.Remedies = []remedy{
-			{
-				Label: "Register its operation", Line: "opledger register NAME --correlation-id " + word + store,
-				Explains: "If the submitter's log has the name that Gemini gave. The intent is then bound to it.",
-			},
-			{
-				Label: "Forget it", Line: "opledger forget --intent " + word + store,
-				Explains: "If nothing was submitted. If you leave it, it expires, and what appears until then is bound to it.",
-			},
-		}
+	p := intentPage{Intent: intent, ShowLine: "opledger intent show " + word + store}
+	if !intent.Waiting() {
+		return p, nil
 	}
+	p.Remedies = []remedy{{
+		Label: "Register its operation", Line: "opledger register NAME --correlation-id " + word + store,
+		Explains: "If the submitter's log has the name that Gemini gave. The intent is then bound to it.",
+	}}
+	decision, decided := intent.Decision()
+	if decided {
+		p.Decided = &decision
+	} else {
+		p.Remedies = append(p.Remedies, remedy{
+			Label: "Abandon", Line: "opledger intent abandon " + word + " --reason 'WHY'" + store,
+			Explains: "If nothing was submitted. The waiting ends, and no operator is needed. What appears all the same is " +
+				"bound to it until it expires.",
+		})
+	}
+	p.Remedies = append(p.Remedies, remedy{
+		Label: "Forget", Line: "opledger intent forget " + word + store,
+		Explains: "If nothing was submitted, and nothing of it may be kept. What appears all the same is not registered.",
+	})
 	return p, nil
 }

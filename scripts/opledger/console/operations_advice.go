@@ -17,7 +17,7 @@ func (p *operationsPage) advise(view phrase.EffectView, now time.Time) {
 		p.Remedies = []remedy{
 			{Label: "Look up all that is due", Line: "opledger reconcile" + store,
 				Explains: "Makes one pass, as the schedule does."},
-			{Label: "Stop waiting for one", Line: "opledger abandon NAME --reason 'WHY'" + store,
+			{Label: "Abandon one", Line: "opledger abandon NAME --reason 'WHY'" + store,
 				Explains: "If Gemini does not know it, because its name is wrong or the job is gone. Open it for more."},
 		}
 	case "conflict":
@@ -25,7 +25,7 @@ func (p *operationsPage) advise(view phrase.EffectView, now time.Time) {
 			{Label: "Ask Gemini which end is true", Line: "opledger reconcile NAME" + store,
 				Explains: "If the one in the column State is, nothing is to be undone. If the other is, undo by hand what the " +
 					"effects did. If Gemini does not know it any more, compare with your own records."},
-			{Label: "Say that one is dealt with", Line: "opledger resolve NAME --reason 'WHY'" + store,
+			{Label: "Resolve one", Line: "opledger resolve NAME --reason 'WHY'" + store,
 				Explains: "It then leaves this list, and needs no operator any more. Open it for more."},
 		}
 		for _, r := range p.Rows {

@@ -105,7 +105,8 @@ type Unread struct {
 // Intents are the intents that wait for their operation.
 type Intents struct {
 	ledger.Total
-	// Abandoned counts those of the next that were given up, and are searched for still.
+	// Abandoned counts those of the next that a pass gave up, and no operator; they are searched for
+	// still.
 	Abandoned int `json:"abandoned"`
 	more      bool
 }
@@ -237,7 +238,8 @@ func (o *Overview) readIntents(ctx context.Context, l Reader, most int) error {
 	}
 	o.Broken, o.Intents.more = append(o.Broken, page.Broken...), o.partial(page.Next)
 	for _, item := range page.Items {
-		if item.Intent.State == ledger.IntentAbandoned {
+		_, decided := item.Intent.Decision()
+		if item.Intent.State == ledger.IntentAbandoned && !decided {
 			o.Intents.Abandoned++
 		}
 	}

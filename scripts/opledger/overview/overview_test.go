@@ -47,7 +47,7 @@ func TestJudge(t *testing.T) {
 		"1 operation pending for too long | opledger list --pending",
 		"1 operation that ended in two ways within the last week | opledger list --conflict",
 		"at least 1 signed request that could not be read | opledger quarantine list",
-		"2 intents given up: no operation was found | opledger list --intents",
+		"2 intents given up: no operation was found | opledger intent list",
 		"1 document that cannot be read | opledger list",
 	}
 	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {

@@ -60,7 +60,7 @@ func (o *Overview) judge(interval time.Duration) {
 		plural(o.Conflicts.Total, "operation"))
 	add(o.Unread.Malformed > 0, AboutQuarantine, "quarantine list", "%s that could not be read",
 		atLeast(o.Unread.more, o.Unread.Malformed, "signed request"))
-	add(o.Intents.Abandoned > 0, AboutIntents, "list --intents", "%s given up: no operation was found",
+	add(o.Intents.Abandoned > 0, AboutIntents, "intent list", "%s given up: no operation was found",
 		atLeast(o.Intents.more, o.Intents.Abandoned, "intent"))
 	add(len(o.Broken) > 0, AboutDocuments, "list", "%s that cannot be read", phrase.Counted(len(o.Broken), "document"))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// Conflict says which other end an event named last, when and by which path, or who has dealt with it,
+// Conflict says which other end an event named last, when and by which path, or who has resolved it,
 // and what was decided about others before; empty where no event named one.
 func Conflict(r operation.Record) string {
 	var words string

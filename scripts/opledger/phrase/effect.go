@@ -55,7 +55,7 @@ func (v EffectView) Standing(e ledger.Effect) string {
 	case e.State == ledger.EffectDead && e.Abandoned == nil:
 		commands := v.Commands(e)
 		return fmt.Sprintf("%s is dead: %s\n  run it again:  %s\n  or waive it:   %s",
-			name, Readable(e.LastError), commands["replay"], commands["abandon"])
+			name, Readable(e.LastError), commands["replay"], commands["waive"])
 	case e.State == ledger.EffectClaimed && early > 0:
 		return fmt.Sprintf("%s is being run: %s; the lease ends in %s", name, attempt, Span(early))
 	case e.State == ledger.EffectClaimed:
@@ -93,8 +93,8 @@ func (v EffectView) Commands(e ledger.Effect) map[string]string {
 	}
 	arguments := v.arguments(e.Operation, e.Name)
 	return map[string]string{
-		"replay":  "opledger replay " + arguments,
-		"abandon": "opledger abandon " + arguments + " --reason 'WHY'",
+		"replay": "opledger replay " + arguments,
+		"waive":  "opledger waive " + arguments + " --reason 'WHY'",
 	}
 }
 

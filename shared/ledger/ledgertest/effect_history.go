@@ -113,8 +113,8 @@ var effectHistory = join([]ledgerTest{
 		w.markDead(publish)
 		died := w.effect(publish).DiedAt
 		equal(w, "died", died.Equal(w.history(ledger.AttemptDead)[0].Ended), true)
-		if _, err := w.ledger().AbandonEffect(w.ctx, w.name.Key, publish, givingUp); err != nil {
-			w.Fatalf("AbandonEffect: %v", err)
+		if _, err := w.ledger().WaiveEffect(w.ctx, w.name.Key, publish, givingUp); err != nil {
+			w.Fatalf("WaiveEffect: %v", err)
 		}
 		equal(w, "waived", w.effect(publish).DiedAt.Equal(died), true)
 		w.replay(w.asked(publish, "m1"))

@@ -72,7 +72,7 @@ var effectRecover = join([]ledgerTest{
 	{"what was dead in the backup, or waived, and was run after it, is done [S2, S7]", func(w *world) {
 		w.died()
 		waiver := ledger.Abandonment{By: "ann", Why: "by hand"}
-		if _, err := w.ledger().AbandonEffect(w.ctx, w.name.Key, publish, waiver); err != nil {
+		if _, err := w.ledger().WaiveEffect(w.ctx, w.name.Key, publish, waiver); err != nil {
 			w.Fatal(err)
 		}
 		equal(w, "outcome", w.recover(publish), ledger.RecoverDone)

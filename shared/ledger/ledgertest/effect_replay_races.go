@@ -51,7 +51,7 @@ var effectReplayRaces = join(
 		w.died()
 		var r ledger.Replayed
 		return w.replaying(w.asked(publish, "m1"), &r), func(l *ledger.Ledger) error {
-				_, err := l.AbandonEffect(w.ctx, w.name.Key, publish, givingUp)
+				_, err := l.WaiveEffect(w.ctx, w.name.Key, publish, givingUp)
 				if errors.Is(err, ledger.ErrNotDead) {
 					return nil
 				}

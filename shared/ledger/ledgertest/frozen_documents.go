@@ -42,6 +42,8 @@ func FrozenDocuments() []Frozen {
 			Collection: operation.Batches, CreatedAt: at(1), RenewedAt: at(2), GiveUpAt: at(3), AbandonedAt: at(4),
 			Names:  []ledger.KeptName{{Key: "operations/x", Name: "models/veo/operations/x", At: at(5)}},
 			Writer: "call-1", DueAt: at(6), ExpireAt: at(7),
+		}, Added: map[string]string{
+			"Abandoned": "lasting: an operator decided then; it counts until a submitter's next attempt",
 		}},
 		{Kind: "quarantine", Data: ledger.Quarantined{
 			Schema: 1, ID: "msg_1", Reason: "malformed", Detail: "no name", Type: "batch.odd",

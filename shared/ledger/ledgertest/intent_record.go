@@ -190,28 +190,6 @@ var intentRecord = []ledgerTest{
 			w.Errorf("%+v", r)
 		}
 	}},
-	{"an OPEN intent is due when it waited for long, and can be given up [G6, R4]", func(w *world) {
-		w.intend("i-1")
-		w.store.Advance(w.settings.StuckAfter - time.Minute)
-		equal(w, "due before", len(w.dueIntents().Items), 0)
-		w.store.Advance(2 * time.Minute)
-		items := w.dueIntents().Items
-		if len(items) != 1 || items[0].Intent.CorrelationID != "i-1" {
-			w.Fatalf("due: %+v", items)
-		}
-		now := w.now()
-		if err := w.ledger().AbandonIntent(w.ctx, items[0], now); err != nil {
-			w.Fatal(err)
-		}
-		intent := w.intent("i-1")
-		equal(w, "state", intent.State, ledger.IntentAbandoned)
-		equal(w, "abandoned at", intent.AbandonedAt, now)
-		equal(w, "due to the next pass", len(w.dueIntents().Items), 0)
-		if err := w.ledger().AbandonIntent(w.ctx, items[0], now); !isConflict(err) {
-			w.Errorf("again: %v, want ErrConflict", err)
-		}
-		equal(w, "recorded again", w.intend("i-1").State, ledger.IntentAbandoned)
-	}},
 	{"waiting intents are found without reading any other, in pages [L4]", func(w *world) {
 		open := func(l *ledger.Ledger, limit int) (ids []string) {
 			for after, more := (ledger.Cursor{}), true; more; more = after.Path != "" {

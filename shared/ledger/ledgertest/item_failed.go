@@ -197,7 +197,7 @@ var itemFailed = []ledgerTest{
 			if crashes > 9 {
 				w.Fatal("it does not end")
 			}
-			_, err := w.over(InjectFunc(w.store, once(None, FailBefore))).AbandonEffect(w.ctx, w.name.Key, publish, givingUp)
+			_, err := w.over(InjectFunc(w.store, once(None, FailBefore))).WaiveEffect(w.ctx, w.name.Key, publish, givingUp)
 			if err == nil {
 				break
 			}

@@ -164,8 +164,8 @@ var ledgerNewer = []ledgerTest{
 			},
 			// The end of the effect could not be recorded, so that it would be run again.
 			"Claim": func(l *ledger.Ledger) error { _, err := l.Claim(w.ctx, key, publish); return err },
-			"AbandonEffect": func(l *ledger.Ledger) error {
-				_, err := l.AbandonEffect(w.ctx, died.Key, publish, givingUp)
+			"WaiveEffect": func(l *ledger.Ledger) error {
+				_, err := l.WaiveEffect(w.ctx, died.Key, publish, givingUp)
 				return err
 			},
 			"Replay": func(l *ledger.Ledger) error { _, err := l.Replay(w.ctx, again); return err },

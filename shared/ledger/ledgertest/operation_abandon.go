@@ -36,9 +36,9 @@ func (w *world) abandon() operation.Abandonment {
 // waive abandons a dead effect of the world's operation.
 func (w *world) waive(effect string) operation.Abandonment {
 	w.Helper()
-	a, err := w.ledger().AbandonEffect(w.ctx, w.name.Key, effect, givingUp)
+	a, err := w.ledger().WaiveEffect(w.ctx, w.name.Key, effect, givingUp)
 	if err != nil {
-		w.Fatalf("AbandonEffect: %v", err)
+		w.Fatalf("WaiveEffect: %v", err)
 	}
 	return a
 }
@@ -147,7 +147,7 @@ var operationAbandon = join([]ledgerTest{
 	{"only a dead effect is waived [S2]", func(w *world) {
 		check := func(what string, want error) {
 			w.Helper()
-			if _, err := w.ledger().AbandonEffect(w.ctx, w.name.Key, publish, givingUp); !errors.Is(err, want) {
+			if _, err := w.ledger().WaiveEffect(w.ctx, w.name.Key, publish, givingUp); !errors.Is(err, want) {
 				w.Errorf("%s: %v, want %v", what, err, want)
 			}
 		}
@@ -158,7 +158,7 @@ var operationAbandon = join([]ledgerTest{
 		check("claimed", ledger.ErrNotDead)
 		w.finish(lease)
 		check("done", ledger.ErrNotDead)
-		if _, err := w.ledger().AbandonEffect(w.ctx, w.name.Key, publish, ledger.Abandonment{}); !errors.Is(
+		if _, err := w.ledger().WaiveEffect(w.ctx, w.name.Key, publish, ledger.Abandonment{}); !errors.Is(
 			err, ledger.ErrNoReason,
 		) {
 			w.Errorf("without a reason: %v", err)
@@ -205,7 +205,7 @@ var operationAbandon = join([]ledgerTest{
 		w.markDead(publish)
 		lease := w.granted("second")
 		return func(l *ledger.Ledger) error {
-				_, err := l.AbandonEffect(w.ctx, w.name.Key, publish, givingUp)
+				_, err := l.WaiveEffect(w.ctx, w.name.Key, publish, givingUp)
 				return err
 			}, func(l *ledger.Ledger) error { return l.Finish(w.ctx, lease) }, func() {
 				rec := w.record()
@@ -231,11 +231,11 @@ var operationAbandon = join([]ledgerTest{
 		}
 		w.plannedOnce()
 	}}},
-	lostly("AbandonEffect: once [L3]", func(w *world, l *ledger.Ledger) {
+	lostly("WaiveEffect: once [L3]", func(w *world, l *ledger.Ledger) {
 		w.succeed()
 		w.markDead(publish)
-		if _, err := l.AbandonEffect(w.ctx, w.name.Key, publish, givingUp); err != nil {
-			w.Errorf("AbandonEffect: %v", err)
+		if _, err := l.WaiveEffect(w.ctx, w.name.Key, publish, givingUp); err != nil {
+			w.Errorf("WaiveEffect: %v", err)
 		}
 		w.waivedForGood()
 	}),

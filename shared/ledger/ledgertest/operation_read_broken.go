@@ -134,14 +134,14 @@ var operationReadBroken = []ledgerTest{
 				_, err := l.Ingest(w.ctx, w.renamed("d9", "bound"))
 				return err
 			},
-			"Register":      func() error { _, err := l.Register(w.ctx, w.registration()); return err },
-			"Abandon":       func() error { _, err := l.Abandon(w.ctx, w.name.Key, givingUp); return err },
-			"Claim":         func() error { _, err := l.Claim(w.ctx, w.name.Key, publish); return err },
-			"AbandonEffect": func() error { _, err := l.AbandonEffect(w.ctx, w.name.Key, publish, givingUp); return err },
-			"Replay":        func() error { _, err := l.Replay(w.ctx, replayed); return err },
-			"Forget":        func() error { _, err := l.Forget(w.ctx, w.name.Key); return err },
-			"Intend":        func() error { _, err := l.Intend(w.ctx, w.intention("taken")); return err },
-			"Intent":        func() error { _, err := l.Intent(w.ctx, "taken"); return err },
+			"Register":    func() error { _, err := l.Register(w.ctx, w.registration()); return err },
+			"Abandon":     func() error { _, err := l.Abandon(w.ctx, w.name.Key, givingUp); return err },
+			"Claim":       func() error { _, err := l.Claim(w.ctx, w.name.Key, publish); return err },
+			"WaiveEffect": func() error { _, err := l.WaiveEffect(w.ctx, w.name.Key, publish, givingUp); return err },
+			"Replay":      func() error { _, err := l.Replay(w.ctx, replayed); return err },
+			"Forget":      func() error { _, err := l.Forget(w.ctx, w.name.Key); return err },
+			"Intend":      func() error { _, err := l.Intend(w.ctx, w.intention("taken")); return err },
+			"Intent":      func() error { _, err := l.Intent(w.ctx, "taken"); return err },
 		} {
 			if err := do(); !errors.As(err, new(ledger.Broken)) {
 				w.Errorf("%s: %v, want that it is not the ledger's", what, err)

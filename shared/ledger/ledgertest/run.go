@@ -31,6 +31,7 @@ var ledgerGroups = []struct {
 	{"OperationIngestRaces", operationIngestRaces},
 	{"OperationRegister", operationRegister},
 	{"IntentCorrelation", intentCorrelation},
+	{"IntentAbandon", intentAbandon},
 	{"IntentRecord", intentRecord},
 	{"IntentBind", intentBind},
 	{"IntentBindRaces", intentBindRaces},

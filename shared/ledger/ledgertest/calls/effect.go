@@ -113,8 +113,8 @@ var effectCalls = []Call{
 		_, err := requeues(w)
 		return nil, beside(err, errUnpublished)
 	}, Settled: []error{ledger.ErrConflict}, Loose: []string{"unanswered", "version"}},
-	{Name: "AbandonEffect", Arrange: (*World).die, Act: waives},
-	{Name: "AbandonEffect/with failed items", Arrange: failedItems, Act: waives, Spares: ledger.ItemsCollection},
+	{Name: "WaiveEffect", Arrange: (*World).die, Act: waives},
+	{Name: "WaiveEffect/with failed items", Arrange: failedItems, Act: waives, Spares: ledger.ItemsCollection},
 	{Name: "Replay/with failed items that were waived", Arrange: func(w *World) {
 		failedItems(w)
 		got[any](w)(waives(w))
@@ -140,7 +140,7 @@ func releases(w *World) (any, error) {
 }
 
 func waives(w *World) (any, error) {
-	return w.Ledger.AbandonEffect(w.Ctx, key, publish, ledger.Abandonment{By: "an operator", Why: "it was done by hand"})
+	return w.Ledger.WaiveEffect(w.Ctx, key, publish, ledger.Abandonment{By: "an operator", Why: "it was done by hand"})
 }
 
 // endWithoutEffects is an end that a ledger without rules ingests.

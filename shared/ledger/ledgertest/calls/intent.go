@@ -53,6 +53,9 @@ var intentCalls = []Call{
 	{Name: "AbandonIntent", Arrange: searched, Act: func(w *World) (any, error) {
 		return nil, w.Ledger.AbandonIntent(w.Ctx, w.waiting, w.Start.Add(7*time.Hour))
 	}, Settled: []error{ledger.ErrConflict}},
+	{Name: "AbandonIntentBy", Arrange: (*World).intend, Act: func(w *World) (any, error) {
+		return w.Ledger.AbandonIntentBy(w.Ctx, "c-1", ledger.Abandonment{By: "an operator", Why: "it was never submitted"})
+	}},
 	{Name: "ForgetIntent", Arrange: forgettable, Act: func(w *World) (any, error) {
 		return nil, w.Ledger.ForgetIntent(w.Ctx, w.waiting.Intent)
 	}},

@@ -39,7 +39,7 @@ func TestDeliver(t *testing.T) {
 		{[]string{"batch.failed", "x", "--to", s.url + "/hook"}, exitFailed, "no webhook is at " + s.url + "/hook; "},
 		{[]string{"batch.failed", "x", "--to", "http://127.0.0.1:1"}, exitFailed, "nothing answers at http://127.0.0.1:1: "},
 	} {
-		args := append([]string{"deliver", "--to", s.url + "/webhook"}, c.args...)
+		args := append([]string{"webhook", "deliver", "--to", s.url + "/webhook"}, c.args...)
 		got := cli(t, []string{"OPLEDGER_WEBHOOK_SECRET=" + deliverSecret}, args...).want(t, c.code)
 		said := got.out
 		if c.code != exitDone {
@@ -50,7 +50,8 @@ func TestDeliver(t *testing.T) {
 		}
 	}
 	other := strings.Replace(deliverSecret, "MDEy", "MDEz", 1)
-	cli(t, []string{"OPLEDGER_WEBHOOK_SECRET=" + other}, "deliver", "batch.failed", "x", "--to", s.url+"/webhook").
+	forged := []string{"OPLEDGER_WEBHOOK_SECRET=" + other}
+	cli(t, forged, "webhook", "deliver", "batch.failed", "x", "--to", s.url+"/webhook").
 		want(t, exitFailed, "401", "the receiver has another secret")
 	s.stop()
 	shown := cli(t, nil, "show", "batches/r", "--store", f.store()).want(t, exitDone)
@@ -73,9 +74,9 @@ func TestDeliverBySecretManager(t *testing.T) {
 	secrets.Put(name, deliverSecret, time.Now())
 	s := serving(t, []string{"OPLEDGER_WEBHOOK_SECRET=" + deliverSecret})
 	variables := []string{"OPLEDGER_WEBHOOK_SECRET=" + name, "SECRET_MANAGER_EMULATOR_HOST=" + secrets.Addr()}
-	cli(t, variables, "deliver", "video.generated", "operations/v", "--to", s.url+"/webhook").want(t, exitDone)
+	cli(t, variables, "webhook", "deliver", "video.generated", "operations/v", "--to", s.url+"/webhook").want(t, exitDone)
 	variables[0] += "-missing"
-	cli(t, variables, "deliver", "video.generated", "operations/v", "--to", s.url+"/webhook").
+	cli(t, variables, "webhook", "deliver", "video.generated", "operations/v", "--to", s.url+"/webhook").
 		want(t, exitFailed, "OPLEDGER_WEBHOOK_SECRET: ", "projects/p/secrets/webhook-missing")
 	s.stop()
 }
@@ -105,7 +106,7 @@ func TestDeliverRefusals(t *testing.T) {
 		{[]string{"OPLEDGER_WEBHOOK_SECRET=hunter2"}, []string{"batch.failed", "x"},
 			`OPLEDGER_WEBHOOK_SECRET: webhook secret is malformed: `},
 	} {
-		got := cli(t, c.set, append([]string{"deliver", "--to", reached.URL}, c.args...)...).want(t, exitUsage)
+		got := cli(t, c.set, append([]string{"webhook", "deliver", "--to", reached.URL}, c.args...)...).want(t, exitUsage)
 		if said := got.complaint(t); !strings.HasPrefix(said, c.want) || strings.Contains(said, "hunter2") {
 			t.Errorf("%q: %s, want %s", c.args, said, c.want)
 		}
@@ -128,7 +129,7 @@ func TestDeliverElsewhere(t *testing.T) {
 			w.WriteHeader(status)
 			_, _ = w.Write([]byte("<html>\x1b[2J")) // the caller may have gone
 		}))
-		got := cli(t, []string{"OPLEDGER_WEBHOOK_SECRET=" + deliverSecret}, "deliver", "batch.failed", "x", "--to",
+		got := cli(t, []string{"OPLEDGER_WEBHOOK_SECRET=" + deliverSecret}, "webhook", "deliver", "batch.failed", "x", "--to",
 			elsewhere.URL).want(t, exitFailed, want)
 		if strings.Contains(got.err, "\x1b") {
 			t.Errorf("the answer commands the terminal: %q", got.err)

@@ -21,7 +21,7 @@ func TestShowIntent(t *testing.T) {
 		}
 		return err
 	})
-	s := cli(t, nil, "show", "--intent", "night/1", "--store", f.store()).want(t, exitDone)
+	s := cli(t, nil, "intent", "show", "night/1", "--store", f.store()).want(t, exitDone)
 	want := regexp.MustCompile(`^night/1 +OPEN
   operation +-
   bound by +-
@@ -39,12 +39,12 @@ $`)
 	if !want.MatchString(s.out) {
 		t.Errorf("%s", s.out)
 	}
-	s = cli(t, nil, "show", "--intent", "night/1", "--json", "--store", f.store()).want(t, exitDone)
+	s = cli(t, nil, "intent", "show", "night/1", "--json", "--store", f.store()).want(t, exitDone)
 	var intent ledger.Intent
 	oneObject(t, s.out, &intent)
 	if wantUTC(t, s.out); intent.State != ledger.IntentOpen || intent.CorrelationID != "night/1" {
 		t.Errorf("%+v", intent)
 	}
-	cli(t, nil, "show", "--intent", "none", "--store", f.store()).want(t, exitFailed, "no such intent",
-		"opledger list --intents").complaint(t)
+	cli(t, nil, "intent", "show", "none", "--store", f.store()).want(t, exitFailed, "no such intent",
+		"opledger intent list").complaint(t)
 }

@@ -21,10 +21,10 @@ import (
 	"github.com/opledger/opledger/shared/secret"
 )
 
-// deliverFlags are the flags of opledger deliver.
+// deliverFlags are the flags of opledger webhook deliver.
 type deliverFlags struct{ to, id, at string }
 
-func newDeliver(outside environment) *cobra.Command {
+func newWebhookDeliver(outside environment) *cobra.Command {
 	var f deliverFlags
 	cmd := &cobra.Command{
 		Use:   "deliver EVENT NAME",
@@ -35,10 +35,10 @@ func newDeliver(outside environment) *cobra.Command {
 			"The receiver cannot tell it from a delivery of Gemini's: it settles the operation, and the effects of\n" +
 			"its end run. The events are\n\n" +
 			eventsOf("batch") + eventsOf("video") + strings.TrimSuffix(eventsOf("interaction"), "\n"),
-		Example: "  opledger deliver batch.succeeded batches/abc123\n" +
-			"  opledger deliver batch.failed batches/abc123 --id msg_1\n" +
-			"  opledger deliver batch.succeeded batches/abc123 --at 10m\n" +
-			"  opledger deliver video.generated operations/abc123 --to https://webhook-abc-uc.a.run.app",
+		Example: "  opledger webhook deliver batch.succeeded batches/abc123\n" +
+			"  opledger webhook deliver batch.failed batches/abc123 --id msg_1\n" +
+			"  opledger webhook deliver batch.succeeded batches/abc123 --at 10m\n" +
+			"  opledger webhook deliver video.generated operations/abc123 --to https://webhook-abc-uc.a.run.app",
 		Args: usageArgs(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			now := time.Now()
@@ -137,7 +137,7 @@ func eventsOf(kind string) string {
 func deliveryBody(eventType, name string, at time.Time) []byte {
 	data := map[string]string{"id": name}
 	if strings.HasSuffix(eventType, ".failed") {
-		data["error_code"], data["error_message"] = "INTERNAL", "Sent by opledger deliver."
+		data["error_code"], data["error_message"] = "INTERNAL", "Sent by opledger webhook deliver."
 	}
 	body, err := json.Marshal(map[string]any{
 		"type": eventType, "version": "v1", "timestamp": at.UTC().Format(time.RFC3339), "data": data,

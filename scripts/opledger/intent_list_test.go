@@ -17,10 +17,10 @@ func TestListIntents(t *testing.T) {
 	f := newFile(t)
 	f.register()
 	variables := []string{"OPLEDGER_STORE=" + f.store()}
-	if s := cli(t, variables, "list", "--intents").want(t, exitDone); s.out != "no intent waits for its operation\n" {
+	if s := cli(t, variables, "intent", "list").want(t, exitDone); s.out != "no intent waits for its operation\n" {
 		t.Errorf("%q", s.out)
 	}
-	cli(t, variables, "list", "--intents", "--json").want(t, exitDone).says(t, `"intents": []`)
+	cli(t, variables, "intent", "list", "--json").want(t, exitDone).says(t, `"intents": []`)
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
 		for _, id := range []string{"c-1", "c-2\x1b[2J", "bound"} {
 			if _, err := l.Intend(ctx, ledger.Intention{
@@ -33,7 +33,7 @@ func TestListIntents(t *testing.T) {
 			CorrelationID: "bound"})
 		return err
 	})
-	s := cli(t, variables, "list", "--intents").want(t, exitDone)
+	s := cli(t, variables, "intent", "list").want(t, exitDone)
 	wantTame(t, s)
 	if !regexp.MustCompile(`^CORRELATION ID +STATE +COLLECTION +JOB KIND +AGE +GIVEN UP AT +NEXT SEARCH
 c-1 +OPEN +batches +nightly +\d+s +` + localPattern + ` +` + localPattern + `
@@ -45,13 +45,13 @@ $`).MatchString(s.out) {
 		Intents []ledger.Intent
 		Next    string
 	}
-	s = cli(t, variables, "list", "--intents", "--json", "--limit", "1").want(t, exitDone)
+	s = cli(t, variables, "intent", "list", "--json", "--limit", "1").want(t, exitDone)
 	wantUTC(t, s.out)
 	oneObject(t, s.out, &listed)
 	if len(listed.Intents) != 1 || listed.Intents[0].CorrelationID != "c-1" || listed.Next == "" {
 		t.Errorf("%+v", listed)
 	}
-	s = cli(t, variables, "list", "--intents", "--json", "--after", listed.Next).want(t, exitDone)
+	s = cli(t, variables, "intent", "list", "--json", "--after", listed.Next).want(t, exitDone)
 	wantTame(t, s)
 	oneObject(t, s.out, &listed)
 	if len(listed.Intents) != 1 || listed.Intents[0].CorrelationID != "c-2\x1b[2J" {
@@ -66,7 +66,7 @@ $`).MatchString(s.out) {
 		}
 		return err
 	})
-	s = cli(t, variables, "list", "--intents").want(t, exitDone)
+	s = cli(t, variables, "intent", "list").want(t, exitDone)
 	if !regexp.MustCompile(
 		`\nc-1 +ABANDONED +batches +nightly +\d+s +` + localPattern + ` +` + localPattern + `\nc-2`).MatchString(s.out) {
 		t.Errorf("%s", s.out)

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/actions"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+func newIntentAbandon(outside environment) *cobra.Command {
+	var store string
+	var d ledger.Abandonment
+	cmd := &cobra.Command{
+		Use:   "abandon CORRELATION-ID --reason TEXT",
+		Short: "Stop waiting for the operation of an intent",
+		Long: "Stops waiting for the operation of an intent: no alert says that it was not found, and status needs\n" +
+			"no operator for it. An operation with that correlation id which shows up later is registered all the\n" +
+			"same. Who decided, when and why is recorded.",
+		Example: "  opledger intent abandon nightly-2026-11-21 --reason 'the submitter died before it submitted'",
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := intentID(args)
+			if err != nil {
+				return err
+			}
+			return decide(cmd, outside, store, &d, func(w writer) (any, string, error) {
+				stands, words, err := (&actions.Actions{Ledger: w.Ledger}).AbandonIntent(cmd.Context(), id, d)
+				return abandonedIntentJSON{id, stands.Abandonment, stands.Recorded}, words, err
+			})
+		},
+	}
+	storeFlag(cmd, &store)
+	decisionFlags(cmd, &d)
+	jsonFlag(cmd, &outside)
+	return cmd
+}
+
+// An abandonedIntentJSON is the decision that stands as JSON, and whether it is this one.
+type abandonedIntentJSON struct {
+	Intent    string                `json:"intent"`
+	Abandoned operation.Abandonment `json:"abandoned"`
+	Recorded  bool                  `json:"recorded"`
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/actions"
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+func newWaive(outside environment) *cobra.Command {
+	var store, effect string
+	var d ledger.Abandonment
+	cmd := &cobra.Command{
+		Use:   "waive NAME --effect EFFECT --reason TEXT",
+		Short: "Record that a dead effect needs nothing more",
+		Long: "Waives a dead effect together with its failed items: nothing runs it, and it needs no operator. It\n" +
+			"can still be replayed until its record expires. Who decided, when and why is recorded.",
+		Example: "  opledger waive batches/abc123 --effect publish --reason 'published by hand'",
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := parseOperationName(args[0])
+			if err != nil {
+				return err
+			}
+			return decide(cmd, outside, store, &d, func(w writer) (any, string, error) {
+				key, err := name.key(cmd.Context(), w.Ledger)
+				if err != nil {
+					return nil, "", err
+				}
+				stands, words, err := (&actions.Actions{Ledger: w.Ledger}).Waive(cmd.Context(), key, effect, d)
+				if errors.Is(err, ledger.ErrNotFound) {
+					rec, readErr := recordOrAlerts(cmd.Context(), w.Ledger, key)
+					if err = readErr; err == nil {
+						err = noEffect(rec, effect, "")
+					}
+				}
+				return waivedJSON{key, effect, stands.Abandonment, stands.Recorded}, words, err
+			})
+		},
+	}
+	storeFlag(cmd, &store)
+	required(cmd, &effect, "effect", "the dead effect")
+	decisionFlags(cmd, &d)
+	jsonFlag(cmd, &outside)
+	return cmd
+}
+
+// A waivedJSON is the decision that stands as JSON, and whether it is this one.
+type waivedJSON struct {
+	Operation operation.Key         `json:"operation"`
+	Effect    string                `json:"effect"`
+	Waived    operation.Abandonment `json:"waived"`
+	Recorded  bool                  `json:"recorded"`
+}
