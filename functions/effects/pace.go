@@ -44,18 +44,24 @@ func newPace(o Options) pace {
 	return p
 }
 
-// patience returns a context that ends when a request must stop waiting.
+// patience returns a context that ends when a request must stop waiting, or the process is told to
+// stop.
 func patience(ctx context.Context) (context.Context, context.CancelFunc) {
 	wait := maxPatience
 	if deadline, ok := ctx.Deadline(); ok {
 		wait = time.Until(deadline) / 2
 	}
-	return context.WithTimeout(ctx, wait)
+	within, cancel := context.WithTimeout(ctx, wait)
+	release := context.AfterFunc(effect.Stopping(ctx), cancel)
+	return within, func() { release(); cancel() }
 }
 
 // enter waits for the effect's turn and returns what ends the turn. It reports false where no
-// further request may wait, or patience ends first.
+// further request may wait, patience ends first, or the process is told to stop.
 func (p pace) enter(patience context.Context, m ledger.Message) (leave func(), ok bool) {
+	if effect.Stopping(patience).Err() != nil {
+		return nil, false
+	}
 	turns, bounded := p.turns[ledger.RuleOf(m.Effect)]
 	if !bounded {
 		return func() {}, true

@@ -110,7 +110,7 @@ func (h reader) pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-timer.C:
 		return nil
-	case <-h.Ending:
+	case <-effect.Stopping(ctx).Done():
 		return effect.ErrStopped
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -161,12 +161,13 @@ func TestReadWaits(t *testing.T) {
 func TestReadEnds(t *testing.T) {
 	t.Parallel()
 	w := newWaiting(t)
-	ending := make(chan struct{})
-	close(ending)
+	told, stop := context.WithCancel(t.Context())
+	stop()
 	w.handler = register.New(register.Options{
-		Ledger: w.ledger, Now: func() time.Time { return noon }, Log: logging.New(w.log, "p"), Ending: ending,
+		Ledger: w.ledger, Now: func() time.Time { return noon }, Log: logging.New(w.log, "p"),
 	})
-	if r := w.get(http.MethodGet, "/operations/batches/abc?wait=30s"); r.Status != http.StatusOK ||
+	stopping := effect.WithStop(t.Context(), told)
+	if r := w.getIn(stopping, http.MethodGet, "/operations/batches/abc?wait=30s"); r.Status != http.StatusOK ||
 		r.Record.State != operation.Pending {
 		t.Errorf("%+v", r)
 	}

@@ -20,8 +20,6 @@ type Options struct {
 	Ledger *ledger.Ledger
 	Now    func() time.Time
 	Log    *slog.Logger
-	// Ending, if not nil, is closed when the process ends: nothing waits for an operation any more.
-	Ending <-chan struct{}
 	// Pause sleeps between two reads of a record that is waited for; nil: in real time.
 	Pause func(context.Context, time.Duration) error
 }

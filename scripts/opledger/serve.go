@@ -34,8 +34,8 @@ func newServe(outside environment) *cobra.Command {
 			"refused, and so is one whose name was rebound to this machine. /effects accepts Pub/Sub's pushes from\n" +
 			"elsewhere if $OPLEDGER_PUSH_AUDIENCE and $OPLEDGER_PUSH_ACCOUNT are set. If a tunnel brings the\n" +
 			"deliveries, let it end at --webhook-listen, which answers /webhook alone.\n\n" +
-			"A line on stdout says when it is ready; the log goes to stderr. On SIGTERM it finishes or releases what\n" +
-			"is in progress, and ends.",
+			"A line on stdout says when it is ready; the log goes to stderr. On SIGTERM it begins nothing more, gives\n" +
+			"what is in progress 4 s, releases the rest, and ends.",
 		Example: "  opledger serve --simulate\n" +
 			"  opledger serve --simulate --forward-to http://127.0.0.1:9999/hook\n" +
 			"  GEMINI_API_KEY=… OPLEDGER_WEBHOOK_SECRET=whsec_… opledger serve\n" +

@@ -30,9 +30,9 @@ type EachOptions struct {
 //
 // Items are recorded in chunks, in the order of the result. A run that dies is resumed behind the
 // last recorded chunk. At most one chunk is repeated, with the same keys and the same bytes, and
-// what failed before anything in the run had succeeded. A run whose time is over, or that is told
-// to stop, records what it has done and hands the rest on. That is no failed attempt, as long as it
-// finished an item.
+// what failed before anything in the run had succeeded. A run whose time is over records what it
+// has done and hands the rest on. That is no failed attempt, as long as it finished an item. A run
+// whose process is told to stop does the same, and is never a failed attempt.
 //
 // A run tries the items that no run has tried, then those that failed before. An item that fails
 // does not stop the others. Nor does a chunk that fails as a whole: a few more items are tried
@@ -171,6 +171,8 @@ func (r *itemRun) ending(ctx context.Context, w window, err error) error {
 	switch {
 	case noResult(err): // also where the time is over: a later attempt would find none either
 		return unfetched(err)
+	case errors.Is(err, errContinue) && w.stopping():
+		return ErrStopped
 	case errors.Is(err, errContinue), err != nil && w.over():
 		if r.advanced {
 			return errContinue

@@ -60,17 +60,12 @@ func (r *Runner) run(ctx context.Context, m ledger.Message) (Report, error) {
 	return report, nil
 }
 
-// ErrStopped is the cause, see context.Cause, of a context that ends because its process is told to
-// stop. An attempt that it interrupts has not failed: the effect is given back without counting the
-// attempt, and any other process may claim it at once. It may have happened.
-var ErrStopped = errors.New("the process was told to stop")
-
 // attempt performs the effect under its lease and records the outcome. It records it even if ctx
 // has ended meanwhile, because an effect that happened without a record is repeated.
 func (r *Runner) attempt(ctx context.Context, handler Handler, report Report, began time.Time) (Report, error) {
 	lease := report.Lease
 	extra, cause := r.perform(ctx, handler, lease, began)
-	stopped := cause != nil && errors.Is(context.Cause(ctx), ErrStopped)
+	stopped := cause != nil && (errors.Is(context.Cause(ctx), ErrStopped) || errors.Is(cause, ErrStopped))
 	ctx = context.WithoutCancel(ctx)
 	var err error
 	report.Cause = cause

@@ -28,7 +28,10 @@ func windowOf(ctx context.Context) (window, context.CancelFunc) {
 
 // closing reports whether no further item may start.
 func (w window) closing() bool {
-	return w.over() || !w.last.IsZero() && !time.Now().Before(w.last)
+	return w.over() || w.stopping() || !w.last.IsZero() && !time.Now().Before(w.last)
 }
+
+// stopping reports whether the process was told to stop.
+func (w window) stopping() bool { return Stopping(w.ctx).Err() != nil }
 
 func (w window) over() bool { return w.ctx.Err() != nil }

@@ -4,9 +4,10 @@
 // A function's settings are checked when its process starts. Its clients are built once, at the
 // first request. One table maps errors to HTTP statuses for all functions.
 //
-// At SIGTERM a deployed function begins no other request. Those in progress have 4 s to end. Then
-// their contexts end with effect.ErrStopped, so that they release what they hold, and the process
-// ends 9 s after the signal at the latest.
+// At SIGTERM a deployed function begins no other request, and no item, attempt or wait inside of one
+// that is in progress, see effect.WithStop. Those in progress have 4 s to end. Then their contexts
+// end with effect.ErrStopped, so that they release what they hold, and the process ends 9 s after
+// the signal at the latest.
 package httpfunc
 
 import (

@@ -13,13 +13,14 @@ import (
 	"github.com/opledger/opledger/shared/effect"
 )
 
-// The times of a stop, from SIGTERM on. Cloud Run kills the process 10 s after it.
+// The times of a stop, from SIGTERM on. Cloud Run kills the process 10 s after it, and so does
+// Docker.
 const (
-	// finishTime is how long requests in progress may take to end by themselves. Then their contexts
-	// end, so that each records what became of it.
-	finishTime = 4 * time.Second
-	// stopTime is when the process ends, whatever is still in progress.
-	stopTime = 9 * time.Second
+	// FinishTime is how long what is in progress may take to end by itself. Then its context ends with
+	// effect.ErrStopped, so that it records what became of it.
+	FinishTime = 4 * time.Second
+	// StopTime is when the process ends, whatever is still in progress.
+	StopTime = 9 * time.Second
 	// answerTime is how long the server has to send the last answer.
 	answerTime = 200 * time.Millisecond
 )
@@ -31,16 +32,18 @@ type stopper struct {
 	exit func(code int)
 
 	mu         sync.Mutex
-	stopping   bool
 	inProgress int
 	idle       chan struct{} // closed when it is stopping and no request is in progress
 
-	over context.Context //nolint:containedctx // of all requests: it ends at the end of finishTime
-	end  context.CancelCauseFunc
+	// told ends at SIGTERM: nothing more is begun. over ends FinishTime later, and with it all requests.
+	told, over context.Context //nolint:containedctx // of all requests
+	tell       context.CancelFunc
+	end        context.CancelCauseFunc
 }
 
 func newStopper(log *slog.Logger, exit func(code int)) *stopper {
 	s := &stopper{log: log, exit: exit, idle: make(chan struct{})}
+	s.told, s.tell = context.WithCancel(context.Background())
 	s.over, s.end = context.WithCancelCause(context.Background())
 	return s
 }
@@ -55,16 +58,16 @@ func (s *stopper) onSIGTERM() {
 	}()
 }
 
-// begin returns a request whose context also ends with the process, and what must be called at its
-// end. It reports false for a process that is stopping, which begins nothing.
+// begin returns a request whose context also ends with the process, see effect.WithStop, and what
+// must be called at its end. It reports false for a process that is stopping, which begins nothing.
 func (s *stopper) begin(r *http.Request) (_ *http.Request, done func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopping {
+	if s.stopping() {
 		return r, nil, false
 	}
 	s.inProgress++
-	ctx, cancel := context.WithCancelCause(r.Context())
+	ctx, cancel := context.WithCancelCause(effect.WithStop(r.Context(), s.told))
 	release := context.AfterFunc(s.over, func() { cancel(context.Cause(s.over)) })
 	return r.WithContext(ctx), func() {
 		release()
@@ -76,8 +79,10 @@ func (s *stopper) begin(r *http.Request) (_ *http.Request, done func(), ok bool)
 	}, true
 }
 
+func (s *stopper) stopping() bool { return s.told.Err() != nil }
+
 func (s *stopper) closeIfIdle() {
-	if s.stopping && s.inProgress == 0 {
+	if s.stopping() && s.inProgress == 0 {
 		close(s.idle)
 	}
 }
@@ -85,13 +90,13 @@ func (s *stopper) closeIfIdle() {
 // stop lets the requests in progress end, and ends the process.
 func (s *stopper) stop() {
 	s.mu.Lock()
-	s.stopping = true
+	s.tell()
 	s.log.Info("SIGTERM: the process stops", "requests", s.inProgress)
 	s.closeIfIdle()
 	s.mu.Unlock()
-	if !s.idleWithin(finishTime) {
+	if !s.idleWithin(FinishTime) {
 		s.end(effect.ErrStopped)
-		s.idleWithin(stopTime - finishTime - answerTime)
+		s.idleWithin(StopTime - FinishTime - answerTime)
 	}
 	time.Sleep(answerTime)
 	s.exit(0)

@@ -66,25 +66,32 @@ func TestStopFinishes(t *testing.T) {
 	inStop(t, func(t *testing.T, s *stopper, ended func() time.Duration) {
 		ctx, done, _ := s.request(t)
 		go s.stop()
-		time.Sleep(finishTime - time.Second)
+		time.Sleep(FinishTime - time.Second)
 		if ctx.Err() != nil || ended() != 0 {
 			t.Errorf("%v, or the process ended", ctx.Err())
 		}
 		done()
 		time.Sleep(answerTime)
 		synctest.Wait()
-		if after := ended(); after != finishTime-time.Second+answerTime {
+		if after := ended(); after != FinishTime-time.Second+answerTime {
 			t.Errorf("ended after %v", after)
 		}
 	})
 }
 
-// TestStopInterrupts: a longer request is told why its context ends, while there is time to record
-// that, and the process waits for it.
+// TestStopInterrupts: a longer request is told at once to begin nothing more, and later why its
+// context ends, while there is time to record that. The process waits for it.
 func TestStopInterrupts(t *testing.T) {
 	inStop(t, func(t *testing.T, s *stopper, ended func() time.Duration) {
 		ctx, done, _ := s.request(t)
+		if effect.Stopping(ctx).Err() != nil {
+			t.Error("it is told to stop before the process is")
+		}
 		go s.stop()
+		synctest.Wait()
+		if effect.Stopping(ctx).Err() == nil || ctx.Err() != nil {
+			t.Errorf("it may begin more, or is interrupted at once: %v", ctx.Err())
+		}
 		<-ctx.Done()
 		if !errors.Is(context.Cause(ctx), effect.ErrStopped) {
 			t.Errorf("the cause is %v", context.Cause(ctx))
@@ -96,7 +103,7 @@ func TestStopInterrupts(t *testing.T) {
 		done()
 		time.Sleep(answerTime)
 		synctest.Wait()
-		if after := ended(); after != finishTime+3*time.Second+answerTime {
+		if after := ended(); after != FinishTime+3*time.Second+answerTime {
 			t.Errorf("ended after %v", after)
 		}
 	})
@@ -108,9 +115,9 @@ func TestStopEnds(t *testing.T) {
 		_, done, _ := s.request(t)
 		defer done()
 		go s.stop()
-		time.Sleep(stopTime)
+		time.Sleep(StopTime)
 		synctest.Wait()
-		if after := ended(); after != stopTime || after >= 10*time.Second {
+		if after := ended(); after != StopTime || after >= 10*time.Second {
 			t.Errorf("ended after %v", after)
 		}
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/console"
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/config"
-	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/httpfunc"
 )
 
 // Actions returns what an operator's actions are done with, in the functions' own way.
@@ -35,11 +35,8 @@ func (s *Server) Actions() *actions.Actions {
 // Work runs the effects whose messages are in the queue inside this process, until ctx ends. Then it
 // finishes or releases those in progress.
 func (s *Server) Work(ctx context.Context) {
-	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	work, stop := s.inProgress(ctx)
 	defer stop(nil)
-	defer context.AfterFunc(ctx, func() {
-		time.AfterFunc(cmp.Or(s.options.Shutdown, defaultShutdown), func() { stop(effect.ErrStopped) })
-	})()
 	s.queue.Run(ctx, work, cmp.Or(s.options.Workers, defaultWorkers), s.run)
 }
 
@@ -82,7 +79,7 @@ func ServeConsole(ctx context.Context, c *console.Console, listener net.Listener
 		return fmt.Errorf("serving on %s: %w", listener.Addr(), err)
 	case <-ctx.Done():
 	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), defaultShutdown)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), httpfunc.FinishTime)
 	defer cancel()
 	return server.Shutdown(ending)
 }

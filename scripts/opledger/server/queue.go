@@ -44,8 +44,9 @@ func (q *Queue) Publish(_ context.Context, m ledger.Message) error {
 }
 
 // Run handles messages with that many workers until ctx ends, and returns when the messages in
-// progress are handled. Those have the context work, which may outlive ctx. handle reports whether
-// the message must be delivered again, and after how long.
+// progress are handled. Those have the context work, which may outlive ctx. None is begun after the
+// end of ctx: the sweep publishes what is left. handle reports whether the message must be delivered
+// again, and after how long.
 func (q *Queue) Run(
 	ctx, work context.Context, workers int, handle func(context.Context, ledger.Message) (bool, time.Duration),
 ) {
@@ -58,6 +59,9 @@ func (q *Queue) Run(
 				case <-ctx.Done():
 					return
 				case m := <-q.messages:
+					if ctx.Err() != nil { // both were ready
+						return
+					}
 					if again, after := handle(work, m); again {
 						q.Later(m, after)
 					}

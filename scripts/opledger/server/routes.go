@@ -50,12 +50,13 @@ type listeners struct {
 	failed  chan error // has a buffer for all
 }
 
-// listen starts a server on every net.Listener.
-func (s *Server) listen(listener net.Listener, webhooks []net.Listener) listeners {
+// listen starts a server on every net.Listener. Requests end with ctx.
+func (s *Server) listen(ctx context.Context, listener net.Listener, webhooks []net.Listener) listeners {
 	all := listeners{failed: make(chan error, 1+len(webhooks))}
 	serve := func(l net.Listener, h http.Handler) {
 		server := &http.Server{
 			Handler:           withTrace(h),
+			BaseContext:       func(net.Listener) context.Context { return ctx },
 			ReadHeaderTimeout: 10 * time.Second,
 			ReadTimeout:       time.Minute,
 			ErrorLog:          slog.NewLogLogger(s.options.Log.Handler(), slog.LevelWarn),
@@ -80,9 +81,11 @@ func withTrace(next http.Handler) http.Handler {
 	})
 }
 
-// shutdown accepts no more requests, and waits for those in progress until ctx ends; then it cuts
-// them off.
-func (l listeners) shutdown(ctx context.Context) error {
+// shutdown accepts no more requests, and waits for those in progress for a time; then it cuts them
+// off.
+func (l listeners) shutdown(ctx context.Context, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
 	ended := make(chan error, len(l.servers))
 	for _, server := range l.servers {
 		go func() {

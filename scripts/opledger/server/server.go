@@ -86,7 +86,8 @@ type Options struct {
 	// Workers is how many effects run at once, where they are published inside the process; 0: 8. No
 	// effect's concurrency should be less: its attempts beyond that are put back again and again.
 	Workers int
-	// Shutdown bounds how long requests and effects in progress may take to end; 0: 25 s.
+	// Shutdown bounds how long requests and effects in progress may take to end by themselves; 0:
+	// httpfunc.FinishTime. Then their contexts end with effect.ErrStopped.
 	Shutdown time.Duration
 }
 
@@ -106,7 +107,6 @@ type Server struct {
 	settings   Settings
 	handlers   effect.HandlerOptions
 	options    Options
-	ending     chan struct{} // closed when Serve ends: no request waits any more
 
 	unverifiable bool // no secret and no audience is set, so that no delivery can be verified
 }
@@ -115,7 +115,6 @@ type Server struct {
 func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	s := &Server{
 		queue: NewQueue(), topics: effect.NewTopics(settings.Project.ID), inside: http.NewServeMux(),
-		ending:   make(chan struct{}),
 		settings: settings, options: o,
 	}
 	var err error
@@ -137,7 +136,7 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		return nil, err
 	}
 	s.sweeper = reconcile.New(reconcile.Options{Ledger: s.Ledger, Budget: o.Budget, Log: o.Log})
-	register := registerfn.New(registerfn.Options{Ledger: s.Ledger, Now: o.Now, Log: o.Log, Ending: s.ending})
+	register := registerfn.New(registerfn.Options{Ledger: s.Ledger, Now: o.Now, Log: o.Log})
 	s.inside.Handle("/register", register)
 	s.inside.Handle("/operations/", register)
 	if settings.Gemini.IsSet() {
@@ -195,20 +194,16 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	httpfunc.WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-const (
-	defaultWorkers  = 8
-	defaultShutdown = 25 * time.Second
-)
+const defaultWorkers = 8
 
-// Serve answers on listener, and /webhook alone on each of webhooks, until ctx ends. Then it
-// accepts no more requests, waits for those in progress, finishes or releases effects in progress,
-// and returns nil. It always closes the listeners.
+// Serve answers on listener, and /webhook alone on each of webhooks, until ctx ends. Then it accepts
+// no more requests, begins no more attempts and items, waits for what is in progress, finishes or
+// releases it, and returns nil. It always closes the listeners.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, webhooks ...net.Listener) error {
-	// Work in progress outlives ctx by up to Options.Shutdown.
-	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer stop(nil)
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	work, stop := s.inProgress(ctx)
+	defer stop(nil)
 	s.warnDisabled(ctx)
 	if s.Reconciler != nil {
 		s.Reconciler.Effects = s.pause()
@@ -216,7 +211,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, webhooks ...n
 	var background sync.WaitGroup
 	background.Go(func() { s.queue.Run(ctx, work, cmp.Or(s.options.Workers, defaultWorkers), s.run) })
 	background.Go(func() { s.schedule(ctx) })
-	listeners := s.listen(listener, webhooks)
+	listeners := s.listen(work, listener, webhooks)
 	select {
 	case err := <-listeners.failed:
 		end()
@@ -225,14 +220,23 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, webhooks ...n
 		return errors.Join(err, listeners.close())
 	case <-ctx.Done():
 	}
-	close(s.ending)
-	ending, cancel := context.WithTimeout(work, cmp.Or(s.options.Shutdown, defaultShutdown))
-	defer cancel()
-	defer context.AfterFunc(ending, func() { stop(effect.ErrStopped) })()
-	err := listeners.shutdown(ending)
+	err := listeners.shutdown(context.WithoutCancel(ctx), s.shutdown()+httpfunc.StopTime-httpfunc.FinishTime)
 	background.Wait()
 	return err
 }
+
+// inProgress returns the context of the work that is in progress when ctx ends. At that end nothing
+// more is begun in it, and Options.Shutdown later it ends with effect.ErrStopped.
+func (s *Server) inProgress(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	work, stop := context.WithCancelCause(effect.WithStop(context.WithoutCancel(ctx), ctx))
+	release := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(s.shutdown(), func() { stop(effect.ErrStopped) })
+		context.AfterFunc(work, func() { timer.Stop() })
+	})
+	return work, func(cause error) { release(); stop(cause) }
+}
+
+func (s *Server) shutdown() time.Duration { return cmp.Or(s.options.Shutdown, httpfunc.FinishTime) }
 
 // warnDisabled logs what the settings keep the server from doing, so that it is not found out only
 // later.

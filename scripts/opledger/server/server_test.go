@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -25,10 +24,10 @@ import (
 // open returns a server over the file at path whose one effect goes to sink, and a port for it.
 func open(t *testing.T, path, sink string, options Options, more ...string) (*Server, net.Listener) {
 	t.Helper()
-	settings, err := config.Parse[Settings](append(more,
+	settings, err := config.Parse[Settings](append([]string{
 		"GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1", "OPLEDGER_EFFECT_ALLOW_PRIVATE=true",
 		fmt.Sprintf("OPLEDGER_EFFECTS=[{name: publish, do: http, url: %q, on: [SUCCEEDED]}]", sink),
-	))
+	}, more...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,32 +81,6 @@ func theEffect(t *testing.T, s *Server) ledger.Effect {
 		t.Fatalf("%+v, %v", story, err)
 	}
 	return story.Effects[0]
-}
-
-// TestServeReleases: an effect that does not end within the time for shutdown is cut off and
-// released, so that its lease need not run out. The attempt is not counted [S4].
-func TestServeReleases(t *testing.T) {
-	t.Parallel()
-	entered := make(chan struct{}, 1)
-	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.ReadAll(r.Body) // only then is it seen that the caller has gone
-		entered <- struct{}{}
-		<-r.Context().Done()
-	}))
-	defer sink.Close()
-	s, listener := open(t, filepath.Join(t.TempDir(), "ledger.db"), sink.URL, Options{Shutdown: 50 * time.Millisecond})
-	ctx, cancel := context.WithCancel(t.Context())
-	served := make(chan error)
-	go func() { served <- s.Serve(ctx, listener) }()
-	end(t, s.Ledger)
-	<-entered
-	cancel()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
-	if e := theEffect(t, s); e.State != ledger.EffectPending || e.Attempts != 0 || e.Fence != 1 {
-		t.Errorf("%+v", e)
-	}
 }
 
 // TestServeBeginsWithAPass: what an earlier process dropped is retried at once: this process may
