@@ -2,7 +2,6 @@ package documents
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -53,7 +53,11 @@ func TestDocumentedCommands(t *testing.T) {
 	for document, its := range blocks {
 		t.Run(document, func(t *testing.T) {
 			t.Parallel()
-			s := &session{t: t, work: t.TempDir(), port: freePort(t)}
+			port, err := harness.FreePort(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &session{t: t, work: t.TempDir(), port: strconv.Itoa(port)}
 			s.line("export PATH=%s:$PATH HOME=$PWD PORT=%s NO_PROXY=127.0.0.1 no_proxy=127.0.0.1", programs, s.port)
 			s.line(`server=; trap 'kill $server' EXIT`)
 			if prepare := before[document]; prepare != nil {
@@ -86,20 +90,6 @@ func programsIn(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return folder
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 func (s *session) line(format string, args ...any) { fmt.Fprintf(&s.script, format+"\n", args...) }

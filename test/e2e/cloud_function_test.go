@@ -216,7 +216,7 @@ func TestCloudWebhookWithoutASecret(t *testing.T) {
 func TestCloudStoreComesLater(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
-	port, err := harness.FreePort()
+	port, err := harness.FreePort(t)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,12 +13,12 @@ import (
 // startFunction starts a deployed function with exactly these variables beside what Cloud Run sets,
 // and does not wait for it.
 func startFunction(t *testing.T, id, function string, variables []string) (*process, error) {
-	return startFunctionOf(functionBinary(t, function), id, function, variables)
+	return startFunctionOf(t, functionBinary(t, function), id, function, variables)
 }
 
 // startFunctionOf is startFunction with a program that the caller has built.
-func startFunctionOf(program, id, function string, variables []string) (*process, error) {
-	port, err := harness.FreePort()
+func startFunctionOf(t *testing.T, program, id, function string, variables []string) (*process, error) {
+	port, err := harness.FreePort(t)
 	if err != nil {
 		return nil, err
 	}

@@ -158,7 +158,7 @@ func (f *fleet) run(i *instance) {
 func (f *fleet) startOne(i *instance, id string) (*process, error) {
 	switch variables := f.variables(id); {
 	case f.programs != nil:
-		return f.programs(id).start(id, i.function, variables)
+		return f.programs(id).start(f.t, id, i.function, variables)
 	case i.function == "":
 		return startProcess(f.t, id, variables, f.args...)
 	default:

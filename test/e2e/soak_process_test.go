@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 	"syscall"
+	"testing"
 )
 
 // leave tells a process to end. It must exit with 0, unless it is killed meanwhile.
@@ -37,11 +38,11 @@ func (p *process) toldAtStart(line string) bool {
 }
 
 // start starts a function, or `opledger serve` where that is empty.
-func (p program) start(id, function string, variables []string) (started *process, err error) {
+func (p program) start(t *testing.T, id, function string, variables []string) (started *process, err error) {
 	if function == "" {
 		started, err = startServe(p.path, id, variables)
 	} else {
-		started, err = startFunctionOf(p.path, id, function, variables)
+		started, err = startFunctionOf(t, p.path, id, function, variables)
 	}
 	if err == nil {
 		started.revision = p.revision

@@ -1,29 +1,17 @@
 package harness
 
 import (
-	"fmt"
-	"net"
-	"strconv"
-	"sync/atomic"
-	"time"
+	"testing"
+
+	"github.com/opledger/opledger/shared/ledger/emulator"
 )
 
-// The functions framework cannot choose a port and say which it chose, so one is found before. It must
-// not be taken in between, which is why it is outside the range that systems give to outgoing
-// connections.
-const firstPort, ports = 20000, 9000
-
-var nextPort atomic.Int64
-
-func init() { nextPort.Store(time.Now().UnixNano() % ports) } // other programs may look for ports at the same time
-
-// FreePort returns a port that is free, and that no later call in this process returns soon.
-func FreePort() (int, error) {
-	for range ports {
-		port := firstPort + int(nextPort.Add(1)%ports)
-		if listener, err := net.Listen("tcp", ":"+strconv.Itoa(port)); err == nil {
-			return port, listener.Close()
-		}
+// FreePort returns a loopback port that is free, and that no other test gets, in this process or
+// another, before this one has ended. The functions framework cannot choose a port and say which.
+func FreePort(t testing.TB) (int, error) {
+	port, release, err := emulator.ReservePort()
+	if err == nil {
+		t.Cleanup(release)
 	}
-	return 0, fmt.Errorf("no port from %d on is free", firstPort)
+	return port, err
 }

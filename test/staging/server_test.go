@@ -30,7 +30,7 @@ type server struct {
 // for it. It ends with the test.
 func start(t testing.TB, binary, target string, variables ...string) *server {
 	t.Helper()
-	port, err := harness.FreePort()
+	port, err := harness.FreePort(t)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,10 @@
 package emulator
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -16,12 +15,12 @@ import (
 
 const (
 	startTimeout = 2 * time.Minute // they need 1 to 2 s, many times that on a loaded machine
-	pollEvery    = 25 * time.Millisecond
 	stopTimeout  = 5 * time.Second // they need 0.3 s after SIGTERM
 )
 
-// errEnded: the emulator ended before it answered, most likely because its port was in use.
-var errEnded = errors.New("it ended at once")
+// errEnded: the emulator does not listen, most likely because its port was in use. That of Pub/Sub
+// stays alive then.
+var errEnded = errors.New("it ended at once, or could not listen")
 
 // A Process is a running emulator.
 type Process struct {
@@ -32,9 +31,10 @@ type Process struct {
 	exited chan struct{}
 }
 
-// run starts a command as a child that dies with this process.
-func run(name, addr string, command []string) (*Process, error) {
-	p := &Process{name: name, addr: addr, output: &head{}, exited: make(chan struct{})}
+// run starts a command as a child that dies with this process. The child writes the text of ready when
+// it listens. ended is called when it has ended, or was not started.
+func run(name, addr, ready string, command []string, ended func()) (*Process, error) {
+	p := &Process{name: name, addr: addr, output: newHead(ready), exited: make(chan struct{})}
 	p.cmd = exec.Command(command[0], command[1:]...)
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	p.cmd.WaitDelay = stopTimeout
@@ -46,6 +46,7 @@ func run(name, addr string, command []string) (*Process, error) {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer close(p.exited)
+		defer ended()
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
@@ -80,52 +81,57 @@ func (p *Process) Stop() {
 	}
 }
 
-// ready waits until the emulator answers GET / with Ok.
+// ready waits until the emulator says that it listens. What answers at its port may be another
+// program.
 func (p *Process) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("no answer within %v", startTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("it is not ready after %v", startTimeout))
 	defer cancel()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second}
-	for !answersOk(ctx, client, "http://"+p.addr+"/") {
-		select {
-		case <-p.exited:
-			return fmt.Errorf("%w: %s", errEnded, p.output)
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s: %w: %s", p.name, context.Cause(ctx), p.output)
-		case <-time.After(pollEvery):
-		}
+	select {
+	case <-p.output.ready:
+		return nil
+	case <-p.output.failed:
+		return fmt.Errorf("%w: %s", errEnded, p.output)
+	case <-p.exited:
+		return fmt.Errorf("%w: %s", errEnded, p.output)
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for %s: %w: %s", p.name, context.Cause(ctx), p.output)
 	}
-	return nil
-}
-
-func answersOk(ctx context.Context, client *http.Client, url string) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return false
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return false
-	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, 16))
-	return response.Body.Close() == nil && err == nil &&
-		response.StatusCode == http.StatusOK && strings.TrimSpace(string(body)) == "Ok"
 }
 
 // A head keeps the beginning of what is written to it, which tells why an emulator did not start,
 // and drops the rest: the Firestore emulator writes a stack trace for every refused commit, 40 MB
 // for a few thousand of them.
 type head struct {
+	word   string        // what the emulator writes when it listens
+	ready  chan struct{} // closed when it has written that
+	failed chan struct{} // closed when it has written that it cannot listen
+
 	mu   sync.Mutex
 	text []byte
 }
 
-const headSize = 4096
+// headSize is many times what they write before they listen, and errorSize what an error holds of it.
+const headSize, errorSize = 64 << 10, 4 << 10
+
+func newHead(word string) *head {
+	return &head{word: word, ready: make(chan struct{}), failed: make(chan struct{})}
+}
 
 // Write never fails.
 func (h *head) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.text = append(h.text, p[:min(len(p), headSize-len(h.text))]...)
+	before := len(h.text)
+	h.text = append(h.text, p[:min(len(p), headSize-before)]...)
+	announce := func(word string, said chan struct{}) {
+		if !bytes.Contains(h.text[:before], []byte(word)) && bytes.Contains(h.text, []byte(word)) {
+			close(said)
+		}
+	}
+	if len(h.text) > before {
+		announce(h.word, h.ready)
+		announce("BindException", h.failed)
+	}
 	return len(p), nil
 }
 
@@ -135,5 +141,5 @@ func (h *head) String() string {
 	if len(h.text) == 0 {
 		return "it wrote nothing"
 	}
-	return "it wrote: " + strings.TrimSpace(string(h.text))
+	return "it wrote: " + strings.TrimSpace(string(h.text[:min(len(h.text), errorSize)]))
 }

@@ -26,11 +26,11 @@ var javaOptions = []string{
 // requests, which is compiled early: tests make thousands of them.
 var firestoreOptions = []string{"-XX:CompileThresholdScaling=0.3"}
 
-// maxStarts is how many ports are tried: another process may take a free port before the emulator
-// does.
+// maxStarts is how many ports are tried: a program that reserves no ports may take one before the
+// emulator does.
 const maxStarts = 5
 
-// StartFirestore starts a Firestore emulator on a free loopback port and returns when it answers.
+// StartFirestore starts a Firestore emulator on a free loopback port and returns when it listens.
 // ctx bounds the start only; Stop ends the emulator. The error wraps ErrMissing where something
 // must be installed first.
 func StartFirestore(ctx context.Context) (*Process, error) { return startFirestore(ctx) }
@@ -40,7 +40,7 @@ func startFirestore(ctx context.Context, more ...string) (*Process, error) {
 	if installed.Java == "" || installed.Firestore == "" {
 		return nil, fmt.Errorf("the Firestore emulator cannot be started: %w", err)
 	}
-	return start(ctx, "the Firestore emulator", func(host, port string) []string {
+	return start(ctx, "the Firestore emulator", "Dev App Server is now running.", func(host, port string) []string {
 		// The jar names no main class, and its error texts are only right in English.
 		return slices.Concat([]string{installed.Java}, javaOptions, firestoreOptions, []string{
 			"-Duser.language=en", "-cp", installed.Firestore,
@@ -55,25 +55,23 @@ func StartPubSub(ctx context.Context) (*Process, error) {
 	if installed.Java == "" || installed.PubSub == "" {
 		return nil, fmt.Errorf("the Pub/Sub emulator cannot be started: %w", err)
 	}
-	return start(ctx, "the Pub/Sub emulator", func(host, port string) []string {
+	return start(ctx, "the Pub/Sub emulator", "Server started, listening on", func(host, port string) []string {
 		return slices.Concat([]string{installed.Java}, javaOptions,
 			[]string{"-jar", installed.PubSub, "--host=" + host, "--port=" + port})
 	})
 }
 
-// start runs the command with one free port after the other until an emulator answers.
-func start(ctx context.Context, name string, command func(host, port string) []string) (*Process, error) {
+// start runs the command with one port after the other until an emulator says that it is ready.
+func start(ctx context.Context, name, ready string, command func(host, port string) []string) (*Process, error) {
 	var failures []error
 	for range maxStarts {
-		addr, err := freeAddr()
+		port, release, err := ReservePort()
 		if err != nil {
 			return nil, fmt.Errorf("starting %s: %w", name, err)
 		}
-		host, port, err := net.SplitHostPort(addr)
-		if err != nil {
-			return nil, fmt.Errorf("starting %s: %w", name, err)
-		}
-		p, err := run(name, addr, command(host, port))
+		const host = "127.0.0.1"
+		number := strconv.Itoa(port)
+		p, err := run(name, net.JoinHostPort(host, number), ready, command(host, number), release)
 		if err != nil {
 			return nil, fmt.Errorf("starting %s: %w", name, err)
 		}
@@ -87,17 +85,4 @@ func start(ctx context.Context, name string, command func(host, port string) []s
 		}
 	}
 	return nil, fmt.Errorf("starting %s: %w", name, errors.Join(failures...))
-}
-
-// freeAddr returns a loopback address that nothing listens on.
-func freeAddr() (string, error) {
-	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		return "", fmt.Errorf("finding a free port: %w", err)
-	}
-	addr, ok := listener.Addr().(*net.TCPAddr)
-	if err := listener.Close(); err != nil || !ok {
-		return "", fmt.Errorf("finding a free port: closing it again: %w", err)
-	}
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(addr.Port)), nil
 }
