@@ -43,7 +43,7 @@ variable "grace" {
 }
 
 variable "stuck_after" {
-  description = "OPLEDGER_STUCK_AFTER: an operation that is pending for longer is an alert."
+  description = "OPLEDGER_STUCK_AFTER: an operation, or an intent without one, that is pending for longer is an alert; 24h for a batch and 6h for all else, unless it is set."
   type        = string
   default     = null
 

@@ -52,6 +52,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("settings, -want +got\n%s", diff)
 	}
 	if got.Interval != 300*time.Second || got.Grace != 90*time.Second || got.StuckAfter != 6*time.Hour ||
+		got.BatchStuckAfter != 24*time.Hour ||
 		got.Retention != 14*24*time.Hour ||
 		got.ClaimTTL != 600*time.Second {
 		t.Errorf("the figures are %+v", got)
@@ -85,7 +86,7 @@ func TestAllSet(t *testing.T) {
 	l := settings.Ledger.Settings()
 	if settings.Project.ID != "p" || settings.Place.Store.String() != "sqlite:x=y.db" || l.Grace != time.Second ||
 		l.Interval != 2*time.Minute || l.LookupMaxInterval != 5*time.Hour ||
-		l.StuckAfter != 3*time.Hour || l.AlertEvery != 4*time.Hour || l.Retention != 50*time.Hour ||
+		l.StuckAfter != 3*time.Hour || l.BatchStuckAfter != 0 || l.AlertEvery != 4*time.Hour || l.Retention != 50*time.Hour ||
 		l.ClaimTTL != 6*time.Minute || l.MaxAttempts != 7 || l.RetryFor != 0 ||
 		len(l.Rules) != 1 || l.Rules[0].Name != "a" || !l.Transitions.Allow(operation.Expired, operation.Failed) ||
 		len(settings.Webhook.Secrets.Values) != 2 || settings.Webhook.Tolerance != 8*time.Minute ||

@@ -21,7 +21,8 @@ type Ledger struct {
 	// LookupMax is the longest time between two look-ups of one operation, where a webhook delivers; at
 	// least OPLEDGER_INTERVAL. Not set: the larger of 1h and the interval.
 	LookupMax time.Duration `env:"OPLEDGER_LOOKUP_MAX_INTERVAL"`
-	// StuckAfter is how long an operation is pending before an alert.
+	// StuckAfter is how long an operation is pending, or an intent without one, before an alert. Not set:
+	// 24h for a batch, 6h for a video, an interaction and an intent.
 	StuckAfter time.Duration `env:"OPLEDGER_STUCK_AFTER"`
 	// AlertEvery is the time until such an alert is repeated.
 	AlertEvery time.Duration `env:"OPLEDGER_ALERT_EVERY"`
@@ -41,7 +42,8 @@ type Ledger struct {
 	// EffectsText is what runs when: YAML or JSON, or @FILE. Not set: one log effect on every end. All
 	// functions, and commands that write, need the same text.
 	EffectsText string `env:"OPLEDGER_EFFECTS"`
-	// Transitions are allowed moves between ends, such as SUCCEEDED:FAILED, separated by spaces.
+	// Transitions are allowed moves between ends, such as SUCCEEDED:FAILED, separated by spaces. The
+	// later end must have a newer time.
 	Transitions operation.Transitions `env:"OPLEDGER_TERMINAL_TRANSITIONS"`
 
 	// Effects are the effects in EffectsText, or the default.
@@ -55,8 +57,8 @@ const notSet = -time.Nanosecond
 
 func (l *Ledger) setDefaults() {
 	d := ledger.DefaultSettings()
-	l.Grace, l.Interval, l.StuckAfter, l.AlertEvery = d.Grace, d.Interval, d.StuckAfter, d.AlertEvery
-	l.LookupMax = notSet
+	l.Grace, l.Interval, l.AlertEvery = d.Grace, d.Interval, d.AlertEvery
+	l.LookupMax, l.StuckAfter = notSet, notSet
 	l.Retention, l.ClaimTTL, l.MaxAttempts, l.RetryFor = d.Retention, d.ClaimTTL, d.MaxAttempts, d.RetryFor
 }
 
@@ -90,7 +92,7 @@ func (l *Ledger) validate() []error {
 		{"OPLEDGER_GRACE", l.Grace}, {"OPLEDGER_INTERVAL", l.Interval}, {"OPLEDGER_STUCK_AFTER", l.StuckAfter},
 		{"OPLEDGER_ALERT_EVERY", l.AlertEvery}, {"OPLEDGER_CLAIM_TTL", l.ClaimTTL},
 	} {
-		if d.value <= 0 {
+		if d.value <= 0 && d.value != notSet {
 			problems = append(problems, fmt.Errorf("%s: it must be a duration longer than zero, such as 90s or 5m", d.variable))
 		}
 	}
@@ -140,15 +142,17 @@ func PlainSecrets(l Ledger) error {
 
 // Settings returns the ledger's settings.
 func (l *Ledger) Settings() ledger.Settings {
-	lookupMax := l.LookupMax
-	if lookupMax == notSet {
-		lookupMax = 0
+	s := ledger.Settings{
+		Grace: l.Grace, Interval: l.Interval, AlertEvery: l.AlertEvery, Retention: l.Retention,
+		ClaimTTL: l.ClaimTTL, MaxAttempts: l.MaxAttempts, RetryFor: l.RetryFor, RestoredAt: l.RestoredAt,
+		Rules: effect.Rules(l.Effects), Transitions: l.Transitions,
 	}
-	return ledger.Settings{
-		LookupMaxInterval: lookupMax,
-		Grace:             l.Grace, Interval: l.Interval, StuckAfter: l.StuckAfter, AlertEvery: l.AlertEvery,
-		Retention: l.Retention, ClaimTTL: l.ClaimTTL, MaxAttempts: l.MaxAttempts, RetryFor: l.RetryFor,
-		RestoredAt: l.RestoredAt,
-		Rules:      effect.Rules(l.Effects), Transitions: l.Transitions,
+	if l.LookupMax != notSet {
+		s.LookupMaxInterval = l.LookupMax
 	}
+	if s.StuckAfter = l.StuckAfter; s.StuckAfter == notSet {
+		d := ledger.DefaultSettings()
+		s.StuckAfter, s.BatchStuckAfter = d.StuckAfter, d.BatchStuckAfter
+	}
+	return s
 }

@@ -19,7 +19,7 @@ type Alert string
 
 // The alerts.
 const (
-	AlertStuck    Alert = "STUCK"    // pending for StuckAfter since its submission
+	AlertStuck    Alert = "STUCK"    // pending for its StuckAfter since its submission
 	AlertMissing  Alert = "MISSING"  // not found at Gemini for twelve intervals; it may be found again
 	AlertDisabled Alert = "DISABLED" // Gemini has disabled the webhook endpoint
 	AlertUnbound  Alert = "UNBOUND"  // an intent that no operation matched

@@ -34,10 +34,10 @@ type Noted struct {
 	PublishErr error
 }
 
-// withStuck returns a pending record as a pass finds it at now: stuck if it was submitted longer than
-// StuckAfter ago, and alert if that is to be alerted now, which is once in every AlertEvery [R4].
+// withStuck returns a pending record as a pass finds it at now: stuck if it was submitted longer ago
+// than its StuckAfter, and alert if that is to be alerted now, which is once in every AlertEvery [R4].
 func (l *Ledger) withStuck(rec operation.Record, now time.Time) (_ operation.Record, stuck, alert bool) {
-	if now.Sub(rec.Submitted()) <= l.settings.StuckAfter {
+	if now.Sub(rec.Submitted()) <= l.settings.stuckAfter(rec.Collection) {
 		return rec, false, false
 	}
 	if rec.StuckSince.IsZero() {
@@ -59,7 +59,8 @@ func (l *Ledger) AlertsStuck(d DueOperation, passStart time.Time) bool {
 // nextStuck returns when a pass is to alert next that the operation is stuck.
 func (l *Ledger) nextStuck(rec operation.Record) time.Time {
 	if rec.AlertedAt.IsZero() {
-		return operation.Instant(rec.Submitted().Add(l.settings.StuckAfter + time.Microsecond)) // longer than StuckAfter
+		after := l.settings.stuckAfter(rec.Collection) + time.Microsecond // longer than StuckAfter
+		return operation.Instant(rec.Submitted().Add(after))
 	}
 	return operation.Instant(rec.AlertedAt.Add(l.settings.AlertEvery))
 }

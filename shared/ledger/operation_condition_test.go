@@ -15,15 +15,22 @@ func TestConditionTimes(t *testing.T) {
 	l, now := newLedger(t), time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	s := l.Settings()
 	for _, test := range []struct {
+		of           operation.Collection
 		ago, alerted time.Duration
 		stuck, alert bool
 	}{
-		{s.StuckAfter, -1, false, false},
-		{s.StuckAfter + 1, -1, true, true},
-		{s.StuckAfter + 1, s.AlertEvery, true, true},
-		{s.StuckAfter + 1, s.AlertEvery - 1, true, false},
+		{operation.Operations, s.StuckAfter, -1, false, false},
+		{operation.Operations, s.StuckAfter + 1, -1, true, true},
+		{operation.Interactions, s.StuckAfter + 1, s.AlertEvery, true, true},
+		{operation.Operations, s.StuckAfter + 1, s.AlertEvery - 1, true, false},
+		{operation.Batches, s.BatchStuckAfter, -1, false, false},
+		{operation.Batches, s.BatchStuckAfter + 1, -1, true, true},
+		{operation.BatchJobs, s.BatchStuckAfter, -1, false, false},
+		{operation.BatchPredictionJobs, s.BatchStuckAfter, -1, false, false},
 	} {
-		rec := operation.Record{State: operation.Running, CreatedAt: now.Add(-test.ago), SubmittedAt: now.Add(-test.ago)}
+		rec := operation.Record{
+			State: operation.Running, Collection: test.of, CreatedAt: now.Add(-test.ago), SubmittedAt: now.Add(-test.ago),
+		}
 		if test.alerted >= 0 {
 			rec.AlertedAt = now.Add(-test.alerted)
 		}

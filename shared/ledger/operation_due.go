@@ -111,7 +111,7 @@ func (l *Ledger) early() time.Duration {
 type Postponed struct {
 	// Operation is the operation as it is now, for what is learned of it.
 	Operation DueOperation
-	// Stuck: the operation has been pending for longer than StuckAfter [R4].
+	// Stuck: the operation has been pending for longer than its StuckAfter [R4].
 	Stuck bool
 	// Alert: the alert is due now, and only this call returns it; the next one is due after
 	// AlertEvery.

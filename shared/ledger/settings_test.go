@@ -19,7 +19,7 @@ func TestSettingsProblems(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := Settings{
-		MaxAttempts: 0, RetryFor: -time.Second, LookupMaxInterval: -1, Transitions: allowed,
+		MaxAttempts: 0, RetryFor: -time.Second, LookupMaxInterval: -1, BatchStuckAfter: -1, Transitions: allowed,
 		Rules: []Rule{
 			{Name: "Bad Name", On: []operation.State{operation.Succeeded}},
 			{Name: "twice", On: []operation.State{operation.Pending, operation.Pending}},
@@ -38,6 +38,7 @@ func TestSettingsProblems(t *testing.T) {
 	}
 	for _, want := range []string{
 		"grace", "interval", "stuck-after", "alert-every", "retention", "claim TTL", "max attempts", "retry-for",
+		"batch-stuck-after must not be negative, but it is -1ns",
 		"lookup-max-interval, -1ns, must not be shorter than interval", "effect 9: its name must be",
 		`"Bad Name": its name must be`, "its name is used twice", "lists PENDING twice",
 		`"NO_STATE" is neither a state nor an alert`, "lists no state or alert",

@@ -14,14 +14,14 @@ import (
 	"github.com/opledger/opledger/test/harness"
 )
 
-// TestPendingForDays: a batch that is pending for days, as was seen, is alerted after 6 h and then
+// TestPendingForDays: a batch that is pending for days, as was seen, is alerted after a day and then
 // daily, by effects with numbers of their own. It still ends when Gemini reports the end [R4].
 func TestPendingForDays(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, setting{alerts: true})
 	name := w.register("a", geminisim.StatePending)
 	var told []string
-	for range 3 * 24 {
+	for range 4 * 24 {
 		w.clock.Advance(time.Hour)
 		w.passWith(reconcile.Options{})
 		for _, m := range w.outbox.Drain() {

@@ -257,7 +257,7 @@ func TestStuck(t *testing.T) {
 		after  time.Duration
 		stuck  int
 		alerts int
-	}{{6 * time.Hour, 0, 0}, {interval, 1, 1}, {interval, 1, 0}, {23 * time.Hour, 1, 0}, {time.Hour, 1, 1},
+	}{{24 * time.Hour, 0, 0}, {interval, 1, 1}, {interval, 1, 0}, {23 * time.Hour, 1, 0}, {time.Hour, 1, 1},
 		{interval, 1, 0}} {
 		w.clock.Advance(c.after)
 		w.pass(reconcile.Summary{Due: 1, Checked: 1, Running: 1, Stuck: c.stuck})

@@ -125,7 +125,7 @@ var drillsOfOperations = []drill{
 		playbook: "stuck", about: "its result is not needed", signal: "stuck",
 		trouble: func(o *oncall, s *shell) {
 			s.given["OPERATION"] = o.running("a")
-			o.clock.Advance(o.ledger.Settings().StuckAfter)
+			o.clock.Advance(o.ledger.Settings().BatchStuckAfter)
 			o.tick()
 		},
 		sees: []string{"RUNNING"}, fix: []string{"opledger abandon"},

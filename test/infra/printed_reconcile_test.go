@@ -122,7 +122,7 @@ var ofReconcile = []situation{
 	}, []string{"passes", "recovered", "reconcile-errors"}},
 	{"reconcile: pending for too long", func(w *world) {
 		w.registered(w.batch("a", geminisim.StateRunning))
-		w.clock.Advance(w.ledger.Settings().StuckAfter)
+		w.clock.Advance(w.ledger.Settings().BatchStuckAfter)
 		w.pass(nil)
 	}, []string{"passes", "stuck", "overdue"}},
 	{"reconcile: Gemini asks to be left alone for longer than a pass lasts", func(w *world) {

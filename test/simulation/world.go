@@ -33,7 +33,7 @@ const publishRule, pageRule = "publish", "page"
 // settings are the defaults, shortened where a schedule would be long without showing more.
 func settings() ledger.Settings {
 	s := ledger.DefaultSettings()
-	s.StuckAfter, s.MaxAttempts, s.RetryFor = 12*time.Minute, 2, 0
+	s.StuckAfter, s.BatchStuckAfter, s.MaxAttempts, s.RetryFor = 12*time.Minute, 0, 2, 0
 	s.Rules = []ledger.Rule{
 		{Name: publishRule, On: []operation.State{
 			operation.Succeeded, operation.Failed, operation.Cancelled, operation.Expired,

@@ -138,7 +138,8 @@ func (o Options) keepRunning(ctx context.Context, s Summary, geminiURL string) e
 }
 
 // Faster returns the settings of functions whose durations are those of production divided by
-// speed, down to what a machine can keep. They fit a simulator of that speed.
+// speed, down to what a machine can keep. They fit a simulator of that speed, whose batches take no
+// longer than its videos.
 func Faster(speed float64) []string {
 	d := ledger.DefaultSettings()
 	divided := func(d time.Duration) time.Duration { return time.Duration(float64(d) / speed) }

@@ -37,6 +37,7 @@ func newWorld(t *testing.T, store ledger.Store) *world {
 		jitter: func() float64 { return 0 },
 		name:   nameOf(t, "batches/abc-123"),
 	}
+	w.settings.BatchStuckAfter = 0 // the suite is about batches and intents, and waits for one time
 	w.settings.Rules = []ledger.Rule{
 		{Name: publish, On: []operation.State{operation.Succeeded}},
 		{Name: alarm, On: []operation.State{operation.Failed, operation.Expired}},

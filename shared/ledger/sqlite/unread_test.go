@@ -60,7 +60,9 @@ func TestEveryCallThatCannotRead(t *testing.T) {
 // TestEveryCallIsThere: no method of the ledger that asks the store is without a row.
 func TestEveryCallIsThere(t *testing.T) {
 	t.Parallel()
-	without := []string{"Settings", "ItemsBackoff", "GiveUpAnyway", "AlertsStuck", "Reading", "Start", "Conclude"} // they ask nothing
+	without := []string{ // they ask nothing
+		"Settings", "ItemsBackoff", "GiveUpAnyway", "AlertsStuck", "Reading", "Start", "Conclude",
+	}
 	rows := map[string]bool{}
 	for _, call := range calls.All() {
 		method, _, _ := strings.Cut(call.Name, "/")
