@@ -8,8 +8,8 @@ import (
 
 // Access is which callers, other than local ones, may call the routes of serve that are not public.
 type Access struct {
-	// Token is the bearer token of remote callers, at least 32 characters. Not set: only local callers are
-	// allowed.
+	// Token is the bearer token of callers, at least 32 characters. Not set: serve makes one, in a file beside
+	// the store; with --simulate local callers need none. none: local callers need none.
 	Token string `env:"OPLEDGER_SERVE_TOKEN"`
 	// PushAudience is the audience of the Pub/Sub subscription that pushes to /effects. Not set: only local
 	// callers may call /effects.
@@ -18,16 +18,20 @@ type Access struct {
 	PushAccount string `env:"OPLEDGER_PUSH_ACCOUNT"`
 }
 
+// NoToken is the Token of a server whose local callers need none.
+const NoToken = "none"
+
 // minToken is the shortest accepted token, in characters. Even one of hex digits cannot be guessed
 // at that length.
 const minToken = 32
 
 func (a *Access) validate() []error {
 	var problems []error
-	notVisible := func(r rune) bool { return r <= ' ' || r > '~' }
-	if a.Token != "" && (len(a.Token) < minToken || strings.ContainsFunc(a.Token, notVisible)) {
-		problems = append(problems, fmt.Errorf("OPLEDGER_SERVE_TOKEN: it must have at least %d characters, "+
-			"printable and without spaces; openssl rand -base64 32 makes one", minToken))
+	if a.Token != "" && a.Token != NoToken {
+		if err := CheckToken(a.Token); err != nil {
+			problems = append(problems, fmt.Errorf("OPLEDGER_SERVE_TOKEN: %w; openssl rand -base64 32 makes one, and none "+
+				"stands for no token", err))
+		}
 	}
 	switch {
 	case a.PushAudience != "" && a.PushAccount == "":
@@ -41,6 +45,15 @@ func (a *Access) validate() []error {
 			"such as opledger-push@my-project.iam.gserviceaccount.com"))
 	}
 	return problems
+}
+
+// CheckToken returns nil for a bearer token that cannot be guessed. The error does not repeat it.
+func CheckToken(token string) error {
+	notVisible := func(r rune) bool { return r <= ' ' || r > '~' }
+	if len(token) < minToken || strings.ContainsFunc(token, notVisible) {
+		return fmt.Errorf("it must have at least %d characters, printable and without spaces", minToken)
+	}
+	return nil
 }
 
 // Port is the port that a server listens on.

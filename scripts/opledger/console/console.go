@@ -110,13 +110,17 @@ func (c *Console) Close() { c.live.close() }
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// ServeHTTP answers a request for a page, its stream or a file.
-func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	header := w.Header()
+// SetHeaders sets the headers of every answer: no page of another origin may embed it or read it.
+func SetHeaders(header http.Header) {
 	header.Set("Content-Security-Policy", policy)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+}
+
+// ServeHTTP answers a request for a page, its stream or a file.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	SetHeaders(w.Header())
 	c.mux.ServeHTTP(w, r)
 }

@@ -38,7 +38,10 @@ type guard struct {
 func newGuard(
 	access config.Access, hosts []string, keysURL string, now func() time.Time, log *slog.Logger,
 ) (*guard, error) {
-	g := &guard{exposed: true, token: access.Token, origins: http.NewCrossOriginProtection(), now: now, log: log}
+	g := &guard{exposed: true, origins: http.NewCrossOriginProtection(), now: now, log: log}
+	if access.Token != config.NoToken {
+		g.token = access.Token
+	}
 	for _, host := range hosts {
 		if err := CheckHost(host); err != nil {
 			return nil, err
@@ -75,14 +78,20 @@ func refuse(status int, reason, format string, args ...any) *refusal {
 }
 
 // callers admits local callers, and callers with the token.
-func (g *guard) callers(next http.Handler) http.Handler { return g.protect(next, g.admitCaller) }
+func (g *guard) callers(next http.Handler) http.Handler {
+	return g.protect(next, g.checkOrigin, g.admitCaller)
+}
 
 // pushes admits local callers, and Pub/Sub's pushes from anywhere.
-func (g *guard) pushes(next http.Handler) http.Handler { return g.protect(next, g.admitPush) }
+func (g *guard) pushes(next http.Handler) http.Handler {
+	return g.protect(next, g.checkOrigin, g.admitPush)
+}
 
-func (g *guard) protect(next http.Handler, admit func(*http.Request) *refusal) http.Handler {
+// protect answers a request that its Host or a check refuses, and hands all others on.
+func (g *guard) protect(next http.Handler, checks ...func(*http.Request) *refusal) http.Handler {
+	checks = append([]func(*http.Request) *refusal{g.checkHost}, checks...)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for _, check := range []func(*http.Request) *refusal{g.checkHost, g.checkOrigin, admit} {
+		for _, check := range checks {
 			no := check(r)
 			if no == nil {
 				continue
@@ -111,8 +120,12 @@ func (g *guard) checkHost(r *http.Request) *refusal {
 	return nil
 }
 
+// checkOrigin refuses a GET of another origin like a POST: how long it takes, and how much comes, may
+// tell what is in the ledger.
 func (g *guard) checkOrigin(r *http.Request) *refusal {
-	if err := g.origins.Check(r); err != nil {
+	asPost := r.WithContext(r.Context()) // a copy
+	asPost.Method = http.MethodPost
+	if err := g.origins.Check(asPost); err != nil {
 		return refuse(http.StatusForbidden, "cross-origin", "a page of another origin may not do this")
 	}
 	return nil
@@ -122,11 +135,12 @@ func (g *guard) admitCaller(r *http.Request) *refusal {
 	switch {
 	case g.token != "" && !sameToken(bearer(r), g.token):
 		return refuse(http.StatusUnauthorized, "token",
-			"send the header Authorization: Bearer with the token in OPLEDGER_SERVE_TOKEN")
+			"send the header Authorization: Bearer with the token of serve, which is in OPLEDGER_SERVE_TOKEN or in the "+
+				"file that it named at its start")
 	case g.token == "" && !g.local(r):
 		return refuse(http.StatusForbidden, "beyond-loopback",
 			"only callers on this machine are answered, and none through a proxy; "+
-				"to call from elsewhere set OPLEDGER_SERVE_TOKEN for serve, and send it as a bearer token")
+				"to call from elsewhere give serve a token, and send it as a bearer token")
 	default:
 		return nil
 	}
@@ -156,10 +170,11 @@ func (g *guard) admitPush(r *http.Request) *refusal {
 	}
 }
 
-// local reports whether a request certainly comes from this machine.
+// local reports whether a request certainly comes from this machine. Proxies that add no header speak
+// HTTP/1.0, nginx by default.
 func (g *guard) local(r *http.Request) bool {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	return !g.exposed && err == nil && peer.Addr().Unmap().IsLoopback() &&
+	return !g.exposed && err == nil && r.ProtoAtLeast(1, 1) && peer.Addr().Unmap().IsLoopback() &&
 		api.NamesLoopback(hostname(r.Host)) && !forwarded(r.Header)
 }
 

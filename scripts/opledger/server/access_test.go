@@ -48,7 +48,7 @@ func TestForeignPages(t *testing.T) {
 		e.call(call{method: "GET", path: "/health", host: "evil.example", header: header, status: 200})
 	}
 	e.call(call{method: "OPTIONS", header: []string{"Origin", "https://evil.example", "Access-Control-Request-Method",
-		"POST"}, status: 405})
+		"POST"}, status: 403, reason: "cross-origin"})
 	e.call(call{method: "OPTIONS", host: "evil.example", status: 403, reason: "host"})
 }
 

@@ -40,7 +40,7 @@ func (s *Server) Work(ctx context.Context) {
 	s.queue.Run(ctx, work, cmp.Or(s.options.Workers, defaultWorkers), s.run)
 }
 
-// newConsole adds the console to the guarded routes.
+// newConsole makes the console.
 func (s *Server) newConsole() {
 	options := console.Options{
 		Ledger: s.Ledger.Reading(),
@@ -55,8 +55,6 @@ func (s *Server) newConsole() {
 		options.Actions = s.Actions()
 	}
 	s.console = console.New(options.Limited())
-	s.inside.Handle("GET /{$}", s.console)
-	s.inside.Handle("/console/", s.console)
 }
 
 // ServeConsole answers with a console alone on a listener, which must be loopback's, until ctx ends.
@@ -70,7 +68,7 @@ func ServeConsole(ctx context.Context, c *console.Console, listener net.Listener
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	server := &http.Server{Handler: guard.on(listener).callers(c), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: withHeaders(guard.on(listener).visitors(c)), ReadHeaderTimeout: 10 * time.Second}
 	server.RegisterOnShutdown(c.Close)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()

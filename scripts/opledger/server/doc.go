@@ -9,7 +9,8 @@
 //	/webhook           anyone: signatures are verified
 //	GET /health        anyone
 //	/effects           local callers; from anywhere, Pub/Sub with its identity token of Google's
-//	every other route  local callers; from anywhere, callers that send OPLEDGER_SERVE_TOKEN
+//	/, /console/       those of the last line, and browsers that were shown the token
+//	every other route  callers that send the server's token; without one, local callers
 //
 // The last line is the default: it holds for routes that are added later, and for those that do not
 // exist. The checks, in order:
@@ -17,25 +18,34 @@
 //  1. The Host must be loopback's (localhost, 127.0.0.0/8, ::1) or allowed by name, else 403. To a
 //     browser a page whose name is rebound to 127.0.0.1 has the same origin as this server; only the
 //     name in Host tells them apart.
-//  2. A page of another origin must not change anything: 403 by [http.CrossOriginProtection]. A browser
-//     sends a simple POST to any address without asking first. GET, HEAD and OPTIONS pass, so they must
-//     change nothing; no header lets another origin read an answer.
-//  3. If a token is set, every caller must send it, a local one too, else 401. If none is set, the
+//  2. A page of another origin gets nothing: 403 by [http.CrossOriginProtection], which is asked about
+//     every method as about a POST. A browser sends a simple POST to any address without asking first,
+//     and of a GET whose answer no script may read the time and the size still tell something. A link to
+//     a page of the console is followed. Every answer forbids browsers to embed it.
+//  3. If the server has a token, every caller must send it, a local one too, else 401. If it has none, the
 //     caller must be local, else 403.
+//
+// opledger serve has a token, unless its operator says "none": it is in OPLEDGER_SERVE_TOKEN, or the server
+// makes one at its first start. A simulation has none.
+//
+// A browser shows the token once, in the address of a page of the console, and gets a cookie for those
+// pages alone. The cookie does not reveal the token. No script can read it, and no other site has it
+// sent (SameSite=Strict).
 //
 // A request is local if all of these hold, because each alone can be forged or arranged:
 //
 //   - The listener is bound to loopback. On another one, a port forwarder can give every peer a loopback
 //     address.
 //   - The peer's address is loopback's.
+//   - It is not HTTP/1.0, in which proxies forward that add no header: nginx does so by default.
 //   - The Host is loopback's, not an allowed one: other machines use that to call this one.
 //   - The request has no header that proxies and tunnels add (X-Forwarded-*, Forwarded, Via and the
 //     like). A proxy on this machine gives every peer a loopback address, and some rewrite Host.
 //
-// Two kinds of requests look local and are not: those through a tunnel that forwards bytes alone
-// (ssh -R, a TCP tunnel), and those of another user of this machine. The token protects against
-// both. A tunnel for Gemini's deliveries should end at a listener of its own, which answers
-// /webhook alone.
+// Some requests look local and are not: those through a tunnel that forwards bytes alone
+// (ssh -R, a TCP tunnel) or a proxy that hides itself, and those of another user of this machine. The
+// token protects against all of them. A tunnel for Gemini's deliveries should end at a listener of its
+// own, which answers /webhook alone.
 //
 // The server's token is not accepted at /effects from beyond this machine: Pub/Sub cannot send it.
 // A push has an identity token of Google's instead [trust.Push]; without an audience and an account

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/opledger/opledger/scripts/opledger/console"
 	"github.com/opledger/opledger/shared/httpfunc"
 	"github.com/opledger/opledger/shared/logging"
 )
@@ -19,6 +20,11 @@ func (s *Server) routes(listener net.Listener) http.Handler {
 	s.handleWebhook(mux)
 	mux.HandleFunc("GET /health", s.health)
 	mux.Handle("/effects", guard.pushes(s.effects))
+	if s.console != nil {
+		pages := guard.visitors(s.console)
+		mux.Handle("GET /{$}", pages)
+		mux.Handle("/console/", pages)
+	}
 	mux.Handle("/", guard.callers(s.inside))
 	return mux
 }
@@ -55,7 +61,7 @@ func (s *Server) listen(ctx context.Context, listener net.Listener, webhooks []n
 	all := listeners{failed: make(chan error, 1+len(webhooks))}
 	serve := func(l net.Listener, h http.Handler) {
 		server := &http.Server{
-			Handler:           withTrace(h),
+			Handler:           withTrace(withHeaders(h)),
 			BaseContext:       func(net.Listener) context.Context { return ctx },
 			ReadHeaderTimeout: 10 * time.Second,
 			ReadTimeout:       time.Minute,
@@ -78,6 +84,14 @@ func (s *Server) listen(ctx context.Context, listener net.Listener, webhooks []n
 func withTrace(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(logging.WithTrace(r)))
+	})
+}
+
+// withHeaders keeps every answer from being embedded in, or read by, a page of another origin.
+func withHeaders(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		console.SetHeaders(w.Header())
+		next.ServeHTTP(w, r)
 	})
 }
 
