@@ -29,11 +29,13 @@ func newServe(outside environment) *cobra.Command {
 			"/operations/NAME, /health; and at / the console, for a browser on this machine. Effects are run inside\n" +
 			"the process, or published to $OPLEDGER_TOPIC if that is set.\n\n" +
 			simulateHelp + forwardHelp +
-			"/webhook verifies signatures, and /health is public. The other routes answer callers on this machine.\n" +
-			"From elsewhere a caller must send $OPLEDGER_SERVE_TOKEN as a bearer token. A page of another origin is\n" +
-			"refused, and so is one whose name was rebound to this machine. /effects accepts Pub/Sub's pushes from\n" +
-			"elsewhere if $OPLEDGER_PUSH_AUDIENCE and $OPLEDGER_PUSH_ACCOUNT are set. If a tunnel brings the\n" +
-			"deliveries, let it end at --webhook-listen, which answers /webhook alone.\n\n" +
+			"/webhook verifies signatures, and /health is public. To the other routes a caller must send a bearer\n" +
+			"token. It is $OPLEDGER_SERVE_TOKEN, or else serve makes one at its first start, in a file beside the\n" +
+			"ledger. What it prints then has all that programs and a browser need. With $OPLEDGER_SERVE_TOKEN=none,\n" +
+			"and with --simulate, callers on this machine need no token. A page of another origin is refused, and so\n" +
+			"is one whose name was rebound to this machine. /effects accepts Pub/Sub's pushes from elsewhere if\n" +
+			"$OPLEDGER_PUSH_AUDIENCE and $OPLEDGER_PUSH_ACCOUNT are set. If a tunnel brings the deliveries, let it\n" +
+			"end at --webhook-listen, which answers /webhook alone.\n\n" +
 			"A line on stdout says when it is ready; the log goes to stderr. On SIGTERM it begins nothing more, gives\n" +
 			"what is in progress 4 s, releases the rest, and ends.",
 		Example: "  opledger serve --simulate\n" +
@@ -41,7 +43,7 @@ func newServe(outside environment) *cobra.Command {
 			"  GEMINI_API_KEY=… OPLEDGER_WEBHOOK_SECRET=whsec_… opledger serve\n" +
 			"  opledger serve --port 9000 --store sqlite:/var/lib/opledger/ledger.db\n" +
 			"  opledger serve --webhook-listen 127.0.0.1:8081\n" +
-			"  OPLEDGER_SERVE_TOKEN=… opledger serve --host 0.0.0.0 --allow-host ledger.example",
+			"  opledger serve --host 0.0.0.0 --allow-host ledger.example",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, outside) },
 	}
@@ -89,17 +91,13 @@ func (f *serveFlags) run(cmd *cobra.Command, outside environment) (err error) {
 	if f.simulate.on && len(only(theirs, "OPLEDGER_EFFECTS")) > 0 {
 		printRealEffects(outside, settings.Ledger)
 	}
-	operator, err := actingOperator(f.act)
+	tokenFile, err := f.ownToken(&settings.Access, where)
 	if err != nil {
 		return err
 	}
-	options := server.Options{
-		Log: logging.New(outside.err, ""), Schedule: settings.Ledger.Interval, AllowHosts: f.listen.allowHosts,
-		LateSecret: true, QuietPasses: f.simulate.on,
-		Console: true, Where: where.String(), StoreFlag: where.String(), Operator: operator,
-	}
-	if !f.schedule {
-		options.Schedule = 0
+	options, err := f.options(outside, settings, where)
+	if err != nil {
+		return err
 	}
 	s, err := openServer(ctx, outside, settings, where, options)
 	if err != nil {
@@ -109,7 +107,7 @@ func (f *serveFlags) run(cmd *cobra.Command, outside environment) (err error) {
 	for _, line := range s.CheckEffects(ctx) {
 		_, _ = fmt.Fprintln(outside.err, "opledger: "+line) // it is also in the log
 	}
-	ready, err := f.ready(ports, theirs, outside.variables, simulation)
+	ready, err := f.ready(ports, theirs, outside.variables, simulation, ownToken{tokenFile, settings.Access.Token})
 	if err == nil {
 		_, err = io.WriteString(outside.out, ready)
 	}
@@ -119,9 +117,25 @@ func (f *serveFlags) run(cmd *cobra.Command, outside environment) (err error) {
 	return errors.Join(s.Serve(ctx, ports.main, ports.webhooks...), s.close())
 }
 
+// options returns what the server needs besides its settings and its store.
+func (f *serveFlags) options(
+	outside environment, settings server.Settings, where location,
+) (server.Options, error) {
+	operator, err := actingOperator(f.act)
+	options := server.Options{
+		Log: logging.New(outside.err, ""), Schedule: settings.Ledger.Interval, AllowHosts: f.listen.allowHosts,
+		LateSecret: true, QuietPasses: f.simulate.on,
+		Console: true, Where: where.String(), StoreFlag: where.String(), Operator: operator,
+	}
+	if !f.schedule {
+		options.Schedule = 0
+	}
+	return options, err
+}
+
 // check returns where to listen, or every problem of the flags and of the settings.
 func (f *serveFlags) check(cmd *cobra.Command, outside environment) (addresses, error) {
-	at, listenErr := f.listen.check(cmd, outside)
+	at, listenErr := f.listen.check(cmd, outside, f.simulate.on)
 	simulateErr := f.simulate.check(cmd, f.store)
 	if f.simulate.on {
 		outside.variables = f.simulate.settings(outside.variables, notStarted)

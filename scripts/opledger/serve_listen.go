@@ -30,10 +30,10 @@ type listenFlags struct {
 func (f *listenFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&f.port, "port", 8080, "port to listen on; 0 chooses a free one (default $PORT, else 8080)")
-	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; beyond loopback it needs $OPLEDGER_SERVE_TOKEN")
+	flags.StringVar(&f.host, "host", "127.0.0.1", "address to listen on; beyond loopback it needs a token")
 	flags.StringVar(&f.webhook, "webhook-listen", "", "HOST:PORT to answer /webhook alone on, for a tunnel (default none)")
 	flags.StringSliceVar(&f.allowHosts, "allow-host", nil,
-		"a Host that requests may name besides loopback's; needs $OPLEDGER_SERVE_TOKEN; repeatable")
+		"a Host that requests may name besides loopback's; needs a token; repeatable")
 }
 
 // Addresses are where serve listens.
@@ -43,10 +43,12 @@ type addresses struct {
 }
 
 // check returns where to listen, or every problem. It refuses what would open the ledger to callers
-// that cannot be told apart.
-func (f *listenFlags) check(cmd *cobra.Command, outside environment) (addresses, error) {
+// that cannot be told apart. A simulation makes no token.
+func (f *listenFlags) check(cmd *cobra.Command, outside environment, simulate bool) (addresses, error) {
 	settings, err := config.Parse[listenSettings](outside.variables)
 	problems := []error{err}
+	token := settings.Access.Token
+	open := token == config.NoToken || token == "" && simulate
 	variable, port := "--port", f.port
 	if !cmd.Flags().Changed("port") {
 		variable, port = "PORT", settings.Port.Number
@@ -58,7 +60,7 @@ func (f *listenFlags) check(cmd *cobra.Command, outside environment) (addresses,
 	var at addresses
 	if at.main, err = net.ResolveTCPAddr("tcp", net.JoinHostPort(f.host, strconv.Itoa(port))); err != nil {
 		problems = append(problems, fmt.Errorf("--host: %s is no address of this machine: %w", diag.Quote(f.host), err))
-	} else if !server.IsLoopback(at.main) && settings.Access.Token == "" {
+	} else if !server.IsLoopback(at.main) && open {
 		problems = append(problems, fmt.Errorf("--host: beyond loopback, as on %s, callers must send a token: "+
 			"set OPLEDGER_SERVE_TOKEN (openssl rand -base64 32 makes one); for Gemini's deliveries alone "+
 			"--webhook-listen is enough", diag.Quote(f.host)))
@@ -73,7 +75,7 @@ func (f *listenFlags) check(cmd *cobra.Command, outside environment) (addresses,
 	for _, host := range f.allowHosts {
 		problems = append(problems, prefixed("--allow-host", server.CheckHost(host)))
 	}
-	if len(f.allowHosts) > 0 && settings.Access.Token == "" {
+	if len(f.allowHosts) > 0 && open {
 		problems = append(problems, errors.New("--allow-host: callers that use another name than loopback's may be anywhere "+
 			"and must send a token: set OPLEDGER_SERVE_TOKEN (openssl rand -base64 32 makes one)"))
 	}

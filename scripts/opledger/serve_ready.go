@@ -10,10 +10,34 @@ import (
 	"github.com/opledger/opledger/shared/config"
 )
 
+// An ownToken is the token that callers of serve need.
+type ownToken struct {
+	file string // that serve keeps it in; empty: it is in the settings
+	text string // empty or "none": they need none
+}
+
+// lines say what programs and a browser need to call serve at an address. A token from the settings
+// is the operator's, and not printed.
+func (t ownToken) lines(url string) []string {
+	const watch = "watch in a browser: "
+	switch {
+	case t.file != "":
+		return []string{
+			"callers need its token; in another terminal, for your own programs:",
+			"  " + export([]string{"OPLEDGER_URL=" + url, "OPLEDGER_TOKEN_FILE=" + t.file}),
+			watch + url + "/?token=" + t.text,
+		}
+	case t.text == "" || t.text == config.NoToken:
+		return []string{watch + url}
+	default:
+		return []string{watch + url + "/?token=$OPLEDGER_SERVE_TOKEN"}
+	}
+}
+
 // ready returns the lines on stdout that say that serve is ready, and what to do next. theirs are
 // the variables that the command was given, set those that it works with. Without --simulate,
 // simulation is zero.
-func (f *serveFlags) ready(p ports, theirs, set []string, simulation simulated) (string, error) {
+func (f *serveFlags) ready(p ports, theirs, set []string, simulation simulated, token ownToken) (string, error) {
 	lines := []string{"opledger serves on http://" + p.main.Addr().String()}
 	for _, l := range p.webhooks {
 		lines = append(lines, "opledger serves /webhook alone on http://"+l.Addr().String())
@@ -38,9 +62,9 @@ func (f *serveFlags) ready(p ports, theirs, set []string, simulation simulated) 
 			"or all of it, for the commands of opledger too:",
 			"  . "+phrase.ShellWord(file),
 			"  "+self()+" submit batch --model gemini-3.5-flash --file files/reviews",
-			"watch in a browser: "+p.url(),
 		)
 	}
+	lines = append(lines, token.lines(p.url())...)
 	return strings.Join(lines, "\n") + "\n", nil
 }
 

@@ -25,9 +25,13 @@ type served struct {
 	stop         func() string
 }
 
-// serving runs serve in this process until stop is called, which returns stderr.
+// serving runs serve in this process until stop is called, which returns stderr. Unless variables say
+// otherwise, callers need no token.
 func serving(t *testing.T, variables []string, args ...string) served {
 	t.Helper()
+	if len(only(variables, "OPLEDGER_SERVE_TOKEN")) == 0 {
+		variables = append(variables, "OPLEDGER_SERVE_TOKEN=none")
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	out, writes := io.Pipe()
 	var stderr bytes.Buffer
@@ -87,7 +91,7 @@ func (s served) wantStatus(status int, method, url string, header ...string) {
 	}
 }
 
-// TestServeReach: by default serve answers this machine and no page in a browser; with
+// TestServeReach: where callers need no token, serve answers this machine and no page in a browser; with
 // --webhook-listen a second port answers /webhook alone [G7].
 func TestServeReach(t *testing.T) {
 	t.Parallel()
@@ -130,19 +134,21 @@ func TestServeToken(t *testing.T) {
 // and makes no ledger [G7].
 func TestServeUnsafe(t *testing.T) {
 	t.Parallel()
+	open := []string{"OPLEDGER_SERVE_TOKEN=none"}
 	for _, c := range []struct {
 		set, args []string
 		want      string
 	}{
-		{nil, []string{
+		{open, []string{
 			"--host", "0.0.0.0",
 		}, `--host: beyond loopback, as on "0.0.0.0", callers must send a token: set OPLEDGER_SERVE_TOKEN ` +
 			`(openssl rand -base64 32 makes one); for Gemini's deliveries alone --webhook-listen is enough`},
-		{nil, []string{"--host", ""}, `--host: beyond loopback, as on "", callers`},
-		{nil, []string{"--host", "::"}, `--host: beyond loopback, as on "::", callers`},
-		{[]string{"OPLEDGER_PUSH_AUDIENCE=a", "OPLEDGER_PUSH_ACCOUNT=p@example.com"}, []string{"--host", "0.0.0.0"},
+		{nil, []string{"--simulate", "--host", "0.0.0.0"}, `--host: beyond loopback, as on "0.0.0.0", callers`},
+		{open, []string{"--host", ""}, `--host: beyond loopback, as on "", callers`},
+		{open, []string{"--host", "::"}, `--host: beyond loopback, as on "::", callers`},
+		{append(open, "OPLEDGER_PUSH_AUDIENCE=a", "OPLEDGER_PUSH_ACCOUNT=p@example.com"), []string{"--host", "0.0.0.0"},
 			"--host: beyond loopback"},
-		{nil, []string{"--allow-host", "ledger.example"},
+		{open, []string{"--allow-host", "ledger.example"},
 			"--allow-host: callers that use another name than loopback's may be anywhere and must send a token: set " +
 				"OPLEDGER_SERVE_TOKEN"},
 		{[]string{"OPLEDGER_SERVE_TOKEN=" + serveToken}, []string{"--allow-host", "*.example"},

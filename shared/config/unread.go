@@ -36,7 +36,7 @@ const ours = "OPLEDGER_"
 // besides are the names with the prefix that are no settings: of the submitters in documents, and of
 // the tests. They may be set in the same environment.
 func besides() []string {
-	return []string{"OPLEDGER_URL", "OPLEDGER_TOKEN", "OPLEDGER_REQUIRE_EMULATORS", "OPLEDGER_SOAK"}
+	return []string{"OPLEDGER_URL", "OPLEDGER_TOKEN", "OPLEDGER_TOKEN_FILE", "OPLEDGER_REQUIRE_EMULATORS", "OPLEDGER_SOAK"}
 }
 
 // Names returns the name of every variable that a function or a command reads as a setting.

@@ -204,7 +204,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, webhooks ...n
 	defer end()
 	work, stop := s.inProgress(ctx)
 	defer stop(nil)
-	s.warnDisabled(ctx)
+	s.warnSettings(ctx)
 	if s.Reconciler != nil {
 		s.Reconciler.Effects = s.pause()
 	}
@@ -238,12 +238,17 @@ func (s *Server) inProgress(ctx context.Context) (context.Context, context.Cance
 
 func (s *Server) shutdown() time.Duration { return cmp.Or(s.options.Shutdown, httpfunc.FinishTime) }
 
-// warnDisabled logs what the settings keep the server from doing, so that it is not found out only
-// later.
-func (s *Server) warnDisabled(ctx context.Context) {
+// warnSettings logs what the settings keep the server from doing, or open, so that it is not found out
+// only later.
+func (s *Server) warnSettings(ctx context.Context) {
 	if s.unverifiable {
 		s.options.Log.WarnContext(ctx, "deliveries are answered 503 until OPLEDGER_WEBHOOK_SECRET is set", "event", "auth",
 			"outcome", "unverifiable", "reason", "no-secret")
+	}
+	if s.settings.Access.Token == config.NoToken {
+		s.options.Log.WarnContext(ctx, "OPLEDGER_SERVE_TOKEN is none: any user of this machine may call every route, and "+
+			"so may callers from elsewhere through a tunnel or a proxy that hides itself", "event", "auth",
+			"outcome", "unprotected", "reason", "no-token")
 	}
 	if s.effects.Paused {
 		s.options.Log.WarnContext(ctx, "effects are planned and not run: OPLEDGER_EFFECTS_PAUSED is true", "event", "effect",
