@@ -16,6 +16,7 @@ import base64
 import hmac
 import json
 import math
+import os
 import random
 import time
 import urllib.error
@@ -150,20 +151,21 @@ class Opledger:
     """A client of opledger serve, or of the function Register. Threads may share it.
 
     token is sent as a bearer token; where tokens expire, give a function that returns a valid one.
+    Without it OPLEDGER_TOKEN is sent, or what is in the file OPLEDGER_TOKEN_FILE.
     sleep, clock and uniform are time and randomness, for tests.
     """
 
     def __init__(
         self,
         url: str,
-        token: str | Callable[[], str] = "",
+        token: str | Callable[[], str] | None = None,
         *,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
         uniform: Callable[[float, float], float] = random.uniform,
     ) -> None:
         self._url = url.rstrip("/")
-        self._token = token
+        self._token = _token_of_environment() if token is None else token
         self._sleep = sleep
         self._clock = clock
         self._uniform = uniform
@@ -346,6 +348,17 @@ def _create(create: Callable[[Mark], str], mark: Mark) -> str:
     return name
 
 
+def _token_of_environment() -> str:
+    file = os.environ.get("OPLEDGER_TOKEN_FILE", "")
+    if (token := os.environ.get("OPLEDGER_TOKEN", "")) or not file:
+        return token
+    try:
+        with open(file, encoding="ascii") as content:
+            return content.read().strip()
+    except (OSError, ValueError) as error:
+        raise ValueError(f"OPLEDGER_TOKEN_FILE: {error}; opledger serve prints which it is") from None
+
+
 def _job(
     correlation_id: str, job_kind: str, metadata: Mapping[str, Any] | None
 ) -> dict[str, object]:
@@ -380,7 +393,8 @@ def _remedy(code: int) -> str:
         return "try again later: opledger does nothing twice"
     return {
         400: "correct the request",
-        401: "send a valid token: serve's OPLEDGER_SERVE_TOKEN, or an identity token for the URL",
+        401: "send a valid token: what serve prints sets OPLEDGER_TOKEN_FILE, and Register takes an "
+        "identity token for its URL",
         403: "let the caller in: roles/run.invoker on Register, or serve's --allow-host",
         404: "check the URL and the name, and register the operation first",
         413: "send less metadata",

@@ -25,7 +25,7 @@ def run(
     create: Mapping[str, Callable[[str, Mark], str]], kind: str, what: str, correlation_id: str
 ) -> None:
     url = os.environ.get("OPLEDGER_URL", "http://127.0.0.1:8080")
-    opledger = Opledger(url, os.environ.get("OPLEDGER_TOKEN", ""))
+    opledger = Opledger(url)
     submitted = opledger.submit_once(
         correlation_id,
         lambda mark: create[kind](what, mark),

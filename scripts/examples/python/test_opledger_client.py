@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 import threading
 import unittest
+import unittest.mock
 import urllib.error
 from collections.abc import Callable
 from email.message import Message
@@ -243,6 +246,24 @@ class CallTest(ClientTest):
         client.register("batches/abc")
         sent = [headers["Authorization"] for headers in self.server.headers]
         self.assertEqual(sent, ["Bearer one", "Bearer two"])
+
+    def test_token_of_the_environment(self) -> None:
+        url = f"http://127.0.0.1:{self.server.server_port}"
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write("of-a-file\n")
+            file.flush()
+            for variables, token in (
+                ({"OPLEDGER_TOKEN_FILE": file.name}, "Bearer of-a-file"),
+                ({"OPLEDGER_TOKEN_FILE": file.name, "OPLEDGER_TOKEN": "given"}, "Bearer given"),
+                ({}, None),
+            ):
+                with self.subTest(token), unittest.mock.patch.dict(os.environ, variables):
+                    self.answers((200, RECORD))
+                    Opledger(url).register("batches/abc")
+                    self.assertEqual(self.server.headers[-1]["Authorization"], token)
+        missing = unittest.mock.patch.dict(os.environ, {"OPLEDGER_TOKEN_FILE": file.name})
+        with missing, self.assertRaisesRegex(ValueError, "OPLEDGER_TOKEN_FILE: .*serve prints"):
+            Opledger(url)
 
 
 class WaitTest(ClientTest):

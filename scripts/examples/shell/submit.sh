@@ -5,6 +5,7 @@
 set -eu
 : "${OPLEDGER_URL:=http://127.0.0.1:8080}" "${GEMINI_API_KEY:?is not set; opledger serve --simulate prints one}"
 : "${GOOGLE_GEMINI_BASE_URL:=https://generativelanguage.googleapis.com}"
+if [ -z "${OPLEDGER_TOKEN:-}" ] && [ -n "${OPLEDGER_TOKEN_FILE:-}" ]; then OPLEDGER_TOKEN=$(cat "$OPLEDGER_TOKEN_FILE"); fi
 auth=${OPLEDGER_TOKEN:+Authorization: Bearer $OPLEDGER_TOKEN}
 file=${2:?which file, such as files/reviews?} id=${3:?which id of your own, which no other job has?}
 LC_ALL=C # a letter is one of A to Z

@@ -1,8 +1,11 @@
 // Tests of opledger.ts against a server on this machine that answers as it is told.
 
 import assert from "node:assert/strict";
+import { rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 
 import {
@@ -218,6 +221,27 @@ describe("a request", () => {
     await authorized.register("batches/abc");
     const sent = requests.map(({ headers }) => headers.authorization);
     assert.deepEqual(sent, ["Bearer one", "Bearer two"]);
+  });
+
+  it("sends the token of the environment", async () => {
+    const file = join(tmpdir(), `opledger-token-${process.pid}`);
+    try {
+      writeFileSync(file, "of-a-file\n");
+      process.env.OPLEDGER_TOKEN_FILE = file;
+      answers = [{ status: 200, body: RECORD }, { status: 200, body: RECORD }];
+      await new Opledger(url).register("batches/abc");
+      process.env.OPLEDGER_TOKEN = "given";
+      await new Opledger(url).register("batches/abc");
+      const sent = requests.map(({ headers }) => headers.authorization);
+      assert.deepEqual(sent, ["Bearer of-a-file", "Bearer given"]);
+      delete process.env.OPLEDGER_TOKEN;
+      rmSync(file);
+      assert.throws(() => new Opledger(url), /OPLEDGER_TOKEN_FILE: .*serve prints/);
+    } finally {
+      delete process.env.OPLEDGER_TOKEN;
+      delete process.env.OPLEDGER_TOKEN_FILE;
+      rmSync(file, { force: true });
+    }
   });
 });
 

@@ -12,6 +12,7 @@
  */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Of batches, videos and interactions. */
@@ -203,10 +204,13 @@ export class Opledger {
   readonly #token: () => string | Promise<string>;
   readonly #environment: Environment;
 
-  /** @param token a bearer token; where tokens expire, a function that returns a valid one */
+  /**
+   * @param token a bearer token; where tokens expire, a function that returns a valid one; without it
+   *   OPLEDGER_TOKEN, or what is in the file OPLEDGER_TOKEN_FILE
+   */
   constructor(
     url: string,
-    token: string | (() => string | Promise<string>) = "",
+    token: string | (() => string | Promise<string>) = tokenOfEnvironment(),
     environment: Environment = REAL,
   ) {
     this.#url = url.replace(/\/+$/, "");
@@ -391,6 +395,18 @@ async function createOnce(create: (mark: Mark) => Promise<string>, mark: Mark): 
   return name;
 }
 
+function tokenOfEnvironment(): string {
+  const { OPLEDGER_TOKEN: token = "", OPLEDGER_TOKEN_FILE: file = "" } = process.env;
+  if (token || !file) return token;
+  try {
+    return readFileSync(file, "ascii").trim();
+  } catch (cause) {
+    const { message } = cause as Error;
+    const text = `OPLEDGER_TOKEN_FILE: ${message}; opledger serve prints which it is`;
+    throw new RangeError(text, { cause });
+  }
+}
+
 function unanswered(what: string, error: unknown): OpledgerError {
   const { message, cause } = error as Error; // of fetch, which has the reason in its cause
   const why = cause instanceof Error && cause.message ? cause.message : message;
@@ -418,7 +434,10 @@ function remedy(code: number): string {
     case 400:
       return "correct the request";
     case 401:
-      return "send a valid token: serve's OPLEDGER_SERVE_TOKEN, or an identity token for the URL";
+      return (
+        "send a valid token: what serve prints sets OPLEDGER_TOKEN_FILE, and Register takes an " +
+        "identity token for its URL"
+      );
     case 403:
       return "let the caller in: roles/run.invoker on Register, or serve's --allow-host";
     case 404:

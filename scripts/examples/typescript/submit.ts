@@ -27,10 +27,7 @@ async function main([kind, what, correlationId]: string[]): Promise<void> {
     throw new Error("GEMINI_API_KEY is not set; opledger serve --simulate prints one");
   }
   const { create, collection } = kinds[kind];
-  const opledger = new Opledger(
-    process.env.OPLEDGER_URL ?? "http://127.0.0.1:8080",
-    process.env.OPLEDGER_TOKEN,
-  );
+  const opledger = new Opledger(process.env.OPLEDGER_URL ?? "http://127.0.0.1:8080");
   const { operation, known } = await opledger.submitOnce(
     correlationId,
     (mark) => create(what, mark),
