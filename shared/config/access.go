@@ -9,7 +9,7 @@ import (
 // Access is which callers, other than local ones, may call the routes of serve that are not public.
 type Access struct {
 	// Token is the bearer token of callers, at least 32 characters. Not set: serve makes one, in a file beside
-	// the store; with --simulate local callers need none. none: local callers need none.
+	// the store. none, and in a simulation: local callers need none.
 	Token string `env:"OPLEDGER_SERVE_TOKEN"`
 	// PushAudience is the audience of the Pub/Sub subscription that pushes to /effects. Not set: only local
 	// callers may call /effects.

@@ -117,7 +117,8 @@ func (r *itemRun) begin() *process {
 	i := r.instances[0]
 	p := newProcess(fmt.Sprint("a", len(i.runs)+1))
 	p.command = exec.Command(r.binary, "serve", "--port", "0")
-	p.command.Env = slices.Concat([]string{"TMPDIR=" + os.TempDir(), "OPLEDGER_SERVE_TOKEN=none"}, r.variables(p.id), []string{
+	p.command.Env = slices.Concat(r.variables(p.id), []string{
+		"TMPDIR=" + os.TempDir(), "OPLEDGER_SERVE_TOKEN=none",
 		"GOOGLE_GEMINI_BASE_URL=" + r.door.URL,
 		"OPLEDGER_INTERVAL=500ms",
 		fmt.Sprintf(`OPLEDGER_EFFECTS=[

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// documented returns the configuration in a language that functions/README.md has.
+// documented returns the configuration in a language that README.md has.
 func documented(t *testing.T, language string) string {
 	t.Helper()
-	readme, err := os.ReadFile("../../../functions/README.md")
+	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,8 +136,8 @@ func TestDocumentedProxies(t *testing.T) {
 		},
 		"caddy": func(t *testing.T, address string, ports *strings.Replacer) {
 			_, port, _ := net.SplitHostPort(address)
-			block := strings.Replace(ports.Replace(documented(t, "caddyfile")), "ledger.example", "http://ledger.example:"+port, 1)
-			caddy(t, address, block)
+			block := ports.Replace(documented(t, "caddyfile"))
+			caddy(t, address, strings.Replace(block, "ledger.example", "http://ledger.example:"+port, 1))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
