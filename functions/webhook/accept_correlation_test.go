@@ -41,6 +41,21 @@ func TestCorrelationID(t *testing.T) {
 	w.wantLookUps(0)
 }
 
+// TestCanaryIsNoException: a delivery that settles an operation is answered 200 once it is stored,
+// also where the operation has a correlation id such as a canary takes [W3].
+func TestCanaryIsNoException(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	registration := ledger.Registration{CorrelationID: operation.CanaryPrefix + "1"}
+	registration.Name.Key, registration.Name.Resource = "batches/a", "batches/a"
+	if _, err := w.ledger.Register(t.Context(), registration); err != nil {
+		t.Fatal(err)
+	}
+	const body = `{"type":"batch.succeeded","timestamp":"2026-01-22T12:00:00Z","data":{"id":"batches/a"}}`
+	w.wantAccepted(w.deliver("m1", body), "applied", "advanced", true)
+	w.wantAccepted(w.deliver("m1", body), "duplicate", "", true)
+}
+
 // TestUnverifiedOtherNameSameID: an unverified delivery whose name Gemini issued is about that
 // operation, whatever correlation id it has. The operation registered with that id becomes due,
 // also where Gemini does not know the name [K6].

@@ -13,7 +13,6 @@
 //	unverified, nothing known    200 ignored, nothing written
 //	unverified, not confirmed    503 with Retry-After: Gemini redelivers it
 //	no secret, no API key        503, the same
-//	it settles a canary's batch  503 although it is ingested, to see how Gemini redelivers
 //	the store does not commit    503, the same, within Options.Timeout [W3]
 //	a newer revision wrote it    503, the same [L6]
 package webhook
@@ -99,10 +98,6 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	logAccepted(ctx, log, receipt, proof, h.Now().Sub(began))
-	if err := h.describe(r, log, receipt, body, proof); err != nil {
-		httpfunc.WriteError(w, err)
-		return
-	}
 	httpfunc.WriteJSON(w, http.StatusOK, answer{
 		Outcome: receipt.Outcome, Reason: receipt.Reason, Registered: receipt.Registered,
 	})
@@ -118,7 +113,7 @@ func logAccepted(ctx context.Context, log *slog.Logger, receipt ledger.Receipt, 
 	if receipt.Outcome == quarantined {
 		level = slog.LevelWarn // it may be a completion, which the operator should check
 	}
-	if madeUp(receipt) {
+	if !receipt.Registered && receipt.Key.IsCanary() {
 		event = "canary" // no signal counts it: it says nothing about what Gemini delivers
 	}
 	log.Log(ctx, level, "delivery accepted", "event", event, "operation", receipt.Key, "outcome", receipt.Outcome,

@@ -42,8 +42,8 @@ func (d *deployment) leavesNothingAtGemini() {
 	}
 }
 
-// TestCanarySpend: a real batch is timed from hop to hop, what Gemini sent is compared with what is
-// expected, and nothing is left, here or at Gemini.
+// TestCanarySpend: a real batch is timed from hop to hop, each delivery is answered with what became of
+// it, and nothing is left, here or at Gemini.
 func TestCanarySpend(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t)
@@ -55,30 +55,11 @@ func TestCanarySpend(t *testing.T) {
 	}
 	if want := []string{
 		"submitted → ended at Gemini", "ended at Gemini → event", "submitted → settled", "settled → effect note DONE",
-		"refused once → redelivered",
 	}; !slices.Equal(hops, want) {
 		t.Errorf("hops %q, want %q", hops, want)
 	}
-	facts := map[string]canary.Fact{}
-	for _, fact := range step.Facts {
-		facts[fact.What] = fact
-	}
-	for what, want := range map[string]string{
-		"keys of the envelope": "as expected", "form of data.id": "as expected", "place of the user metadata": "as expected",
-		"signature of a static webhook":                   "as expected",
-		"headers with the id, the time and the signature": "as expected",
-		"a redelivery has the same webhook-id":            "as expected", "claims of a dynamic webhook's token": "not seen",
-		"headers that only a redelivery has": "new", "keys of a ping": "new",
-	} {
-		if facts[what].Verdict != want {
-			t.Errorf("%s: %+v, want %s", what, facts[what], want)
-		}
-	}
-	if facts["keys of a ping"].Seen != "timestamp text, type text, version text" {
-		t.Errorf("%+v", facts["keys of a ping"])
-	}
 	for _, secret := range []string{"whsec_", d.project, d.webhook.URL, "batches/"} {
-		if strings.Contains(strings.ReplaceAll(text, "batches/ID36", ""), secret) {
+		if strings.Contains(text, secret) {
 			t.Errorf("the report has %s: %s", secret, text)
 		}
 	}
@@ -108,28 +89,19 @@ func TestCanarySpendWithoutWebhook(t *testing.T) {
 	step, _ := d.report(0, "--no-webhook")
 	stop()
 	passes.Wait()
-	if len(step.Hops) != 3 || len(step.Facts) != 0 || step.Did[1] != "it was SUCCEEDED, settled by reconcile" {
+	if len(step.Hops) != 3 || step.Did[1] != "it was SUCCEEDED, settled by reconcile" {
 		t.Errorf("%+v", step)
 	}
 	d.leavesNothingAtGemini()
 }
 
-// TestCanarySpendDynamic: where the batch names the webhook itself, the claims of its token are
-// seen, by their names.
+// TestCanarySpendDynamic: the batch may name the webhook itself.
 func TestCanarySpendDynamic(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t)
 	d.variables = append(d.variables, "OPLEDGER_WEBHOOK=dynamic")
-	step, _ := d.report(0)
-	seen := map[string]string{}
-	for _, fact := range step.Facts {
-		seen[fact.What] = fact.Verdict + " " + fact.Seen
-	}
-	if got := seen["claims of a dynamic webhook's token"]; !strings.HasPrefix(got, "as expected aud text, exp number") {
-		t.Errorf("%q of %+v", got, step)
-	}
-	if got := seen["a redelivery has the same webhook-id"]; got != "as expected yes" {
-		t.Errorf("%q of %+v", got, step)
+	if step, _ := d.report(0); len(step.Hops) != 4 {
+		t.Errorf("%+v", step)
 	}
 	d.leavesNothingAtGemini()
 }

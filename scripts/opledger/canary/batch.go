@@ -37,28 +37,20 @@ type Spend struct {
 	Within time.Duration
 }
 
-// Webhooks reads the webhooks at Gemini, and pings one.
+// Webhooks reads the webhooks at Gemini.
 type Webhooks interface {
 	Find(ctx context.Context, uri string) ([]webhooks.Webhook, error)
-	Ping(ctx context.Context, id string) error
 }
 
 // How long what follows the end of the batch may take.
 const (
-	eventLimit      = 2 * time.Minute
-	effectLimit     = 5 * time.Minute
-	redeliveryLimit = 5 * time.Minute
-	pingLimit       = oneMinute
+	eventLimit  = 2 * time.Minute
+	effectLimit = 5 * time.Minute
 )
 
-// batch submits a real batch, times each hop, describes what Gemini sent, and removes everything.
+// batch submits a real batch, times each hop, and removes everything.
 func (c *Canary) batch(ctx context.Context, s *Step) error {
-	hook, err := c.staticWebhook(ctx)
-	if err != nil {
-		return err
-	}
-	since, err := c.storeTime(ctx)
-	if err != nil {
+	if err := c.staticWebhook(ctx); err != nil {
 		return err
 	}
 	var uris []string
@@ -81,43 +73,25 @@ func (c *Canary) batch(ctx context.Context, s *Step) error {
 		return fmt.Errorf("reading the batch's name: %w", err)
 	}
 	s.did("a batch of one request was submitted")
-	if err := c.follow(ctx, s, parsed.Key); err != nil {
-		return err
-	}
-	if c.Spend.NoWebhook {
-		return nil
-	}
-	seen, err := c.described(ctx, s, parsed.Key, since)
-	if err != nil {
-		return err
-	}
-	s.redelivered = true
-	if hook != "" {
-		if seen.ping, err = c.ping(ctx, s, hook); err != nil {
-			return err
-		}
-	}
-	s.Facts = compare(seen)
-	return nil
+	return c.follow(ctx, s, parsed.Key)
 }
 
-// staticWebhook returns the id of the webhook at Gemini, which must be enabled, before money is
-// spent. Empty: none is used.
-func (c *Canary) staticWebhook(ctx context.Context) (string, error) {
+// staticWebhook checks that the webhook at Gemini is enabled where one is used, before money is spent.
+func (c *Canary) staticWebhook(ctx context.Context) error {
 	if c.Spend.NoWebhook || c.Spend.Dynamic != "" {
-		return "", nil
+		return nil
 	}
 	found, err := c.Spend.Webhooks.Find(ctx, c.URL)
 	switch {
 	case err != nil:
-		return "", cut("opledger webhook check", "Gemini's webhooks cannot be read: %w", err)
+		return cut("opledger webhook check", "Gemini's webhooks cannot be read: %w", err)
 	case len(found) == 0:
-		return "", cut("opledger webhook create", "Gemini has no webhook for this address: nothing is delivered")
+		return cut("opledger webhook create", "Gemini has no webhook for this address: nothing is delivered")
 	case found[0].State != webhooks.Enabled:
-		return "", cut("opledger webhook check; infra/playbooks/webhook-disabled.md",
+		return cut("opledger webhook check; infra/playbooks/webhook-disabled.md",
 			"the webhook at Gemini is %s: nothing is delivered", strings.ReplaceAll(found[0].State, "_", " "))
 	}
-	return found[0].ID, nil
+	return nil
 }
 
 // follow waits for each hop of the batch, and times it.
@@ -138,7 +112,7 @@ func (c *Canary) follow(ctx context.Context, s *Step, key operation.Key) error {
 			return err
 		}
 		if eventAt(story).IsZero() {
-			if _, err := c.staticWebhook(ctx); err != nil {
+			if err := c.staticWebhook(ctx); err != nil {
 				return err
 			}
 			return cut("opledger webhook check; gcloud functions logs read "+c.Place.name("webhook"),
@@ -213,23 +187,9 @@ func (c *Canary) removeBatch(ctx context.Context, s *Step, name string) {
 	}
 	parsed, err := operation.ParseName(name, operation.Batches)
 	if err == nil {
-		c.awaited(ctx, s, parsed.Key)
 		_, err = c.Ledger.Forget(ctx, parsed.Key)
 	}
 	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		s.left = append(s.left, cut("opledger forget "+name, "the batch was not removed from the ledger: %w", err))
-	}
-}
-
-// awaited says that a delivery comes again where Webhook refused it, which is the one that settled
-// the batch, and nothing has waited for that. The ledger does not know the batch any more then.
-func (c *Canary) awaited(ctx context.Context, s *Step, key operation.Key) {
-	if s.redelivered {
-		return
-	}
-	story, err := c.Ledger.Show(ctx, key)
-	if err == nil && story.Record.SettledBy == operation.Webhook {
-		s.left = append(s.left, cut("opledger forget "+string(key)+" after that; it also expires after the retention",
-			"Gemini redelivers what was refused once, which leaves an unregistered record of %s", key))
 	}
 }

@@ -146,24 +146,3 @@ func TestBatchSubmissionInterrupted(t *testing.T) {
 	}
 	w.batchGone("interrupted", *deleted)
 }
-
-// TestBatchRedeliveredLater: a step that ends before the redelivery of what Webhook refused once
-// says what that leaves. Nothing is said where a pass settled the batch, as nothing was refused.
-func TestBatchRedeliveredLater(t *testing.T) {
-	t.Parallel()
-	for source, want := range map[operation.Source]bool{operation.Webhook: true, operation.Reconcile: false} {
-		w := newWorld(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		deleted := w.spends(&hooks{9}, func() {
-			w.ends(source, operation.Succeeded)
-			cancel()
-		})
-		made := w.make(ctx, step{"batch", w.batch})
-		says := strings.Contains(made.Error, "interrupted; Gemini redelivers what was refused once") &&
-			strings.HasPrefix(made.LookAt, "opledger forget batches/real")
-		if says != want {
-			t.Errorf("settled by %s: %+v", source, made)
-		}
-		w.batchGone(string(source), *deleted)
-	}
-}

@@ -28,10 +28,7 @@
 // What is left behind. Clean-up has a context of its own, so it also happens after ctrl-C. A message
 // that is refused stays in the subscription, and is skipped when the link works again. If the
 // process is killed, the unregistered record expires after the retention. The submission of a batch
-// is not interrupted, so that there is a name to remove. Webhook refuses once the delivery that
-// settles the batch. Where the step ends before the redelivery, that comes after the clean-up: it
-// leaves an unregistered record, which expires after the retention, and the signal unmatched counts
-// it once. The step says so.
+// is not interrupted, so that there is a name to remove.
 //
 // Times that are compared with Google's are the store's, never this machine's.
 package canary

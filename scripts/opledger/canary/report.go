@@ -34,8 +34,6 @@ type Step struct {
 	Counts map[string]any `json:"counts,omitempty"`
 	// Hops are those of the batch.
 	Hops []Hop `json:"hops,omitempty"`
-	// Facts are what Gemini sent, beside what was expected.
-	Facts []Fact `json:"facts,omitempty"`
 	// LeftOut is why there was nothing to do.
 	LeftOut string `json:"leftOut,omitempty"`
 	// Error is which link is cut. Empty: the step succeeded, or was left out.
@@ -44,8 +42,6 @@ type Step struct {
 	LookAt string `json:"lookAt,omitempty"`
 
 	left []error // what could not be removed
-	// redelivered: the redelivery of the batch's event was waited for, or none comes.
-	redelivered bool
 }
 
 // A Hop is the time between two moments in the life of the batch.
@@ -78,9 +74,6 @@ func (s Step) String() string {
 	}
 	for _, hop := range s.Hops {
 		fmt.Fprintf(&text, "          %s → %s: %.1f s\n", hop.From, hop.To, hop.Seconds)
-	}
-	for _, fact := range s.Facts {
-		fmt.Fprintf(&text, "          %s\n", fact)
 	}
 	for _, line := range []string{s.LeftOut, s.Error} {
 		if line != "" {
