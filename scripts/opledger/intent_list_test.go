@@ -62,7 +62,7 @@ $`).MatchString(s.out) {
 	f.with(func(ctx context.Context, l *ledger.Ledger) error {
 		page, err := l.WaitingIntents(ctx, ledger.Cursor{}, 1)
 		if err == nil {
-			err = l.AbandonIntent(ctx, page.Items[0], time.Now())
+			_, err = l.AbandonIntent(ctx, page.Items[0], time.Now(), "")
 		}
 		return err
 	})

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,14 +106,17 @@ func (l *Ledger) planAlert(
 func lastAlert(rec operation.Record, alert Alert) int {
 	last := 0
 	for name := range rec.Effects {
-		_, run, _ := strings.Cut(name, runMark)
-		if text, ok := strings.CutPrefix(run, alert.kind()+"-"); ok {
-			if n, err := strconv.Atoi(text); err == nil {
-				last = max(last, n)
-			}
-		}
+		last = max(last, alertNumber(name, alert))
 	}
 	return last
+}
+
+// alertNumber returns the number of an alert of a kind by its effect's name; 0 of any other name.
+func alertNumber(name string, alert Alert) int {
+	_, run, _ := strings.Cut(name, runMark)
+	text, _ := strings.CutPrefix(run, alert.kind()+"-")
+	n, _ := strconv.Atoi(text) // 0 for what is no number
+	return n
 }
 
 // effects returns those of the named effects that exist.
@@ -133,90 +135,4 @@ func pathsOf(key operation.Key, names []string) []Path {
 		paths[i] = EffectPath(key, name)
 	}
 	return paths
-}
-
-// Alerted is the result of AlertAbout.
-type Alerted struct {
-	Asked   bool // whether a rule lists the alert
-	Planned int  // how many effects this call planned: 0 where the period has them already
-	// PublishErr: as in Receipt.
-	PublishErr error
-}
-
-// AlertAbout plans an alert about something that is no operation, such as "webhooks/ID" or
-// "intents/ID", once in every period of AlertEvery, counted from 1970 by the store's clock. Its
-// effects are under the subject's path, where there is no record. DONE ones expire, DEAD ones wait
-// for the operator. since is when the condition began; zero if that is not known. Calling it again
-// is safe, and alerts again in the next period.
-//
-// Errors: as Ingest; ErrInvalid for a subject that is not of the form "what/ID", or longer than a
-// name may be.
-func (l *Ledger) AlertAbout(
-	ctx context.Context, subject operation.Key, alert Alert, since time.Time, detail string,
-) (Alerted, error) {
-	what := fmt.Sprintf("alerting that %s is %s", subject, alert.kind())
-	subject, err := subjectKey(subject)
-	if err != nil {
-		return Alerted{}, fmt.Errorf("%s: %w", what, err)
-	}
-	rules := l.listing(alert, "")
-	if len(rules) == 0 {
-		return Alerted{}, nil
-	}
-	var p plan
-	err = l.decide(ctx, what, func(int) error {
-		now, err := l.Now(ctx)
-		if err != nil {
-			return err
-		}
-		var names []string
-		period := now.UnixNano() / int64(l.settings.AlertEvery)
-		for _, rule := range rules {
-			names = append(names, runOf(rule.Name, fmt.Sprintf("%s-%d", alert.kind(), period)))
-		}
-		snapshot, err := l.store.Get(ctx, pathsOf(subject, names)...)
-		if err != nil {
-			return err
-		}
-		notice := Notice{Kind: alert.kind(), Since: operation.Instant(since), Detail: shorten(detail)}
-		p = plan{record: operation.Record{Key: subject}}
-		for i, name := range names {
-			if snapshot.Documents[i].Exists() { // also one that cannot be read
-				continue
-			}
-			if err := p.add(l, name, &notice, now); err != nil {
-				return err
-			}
-		}
-		if len(p.writes) == 0 {
-			return nil
-		}
-		return l.commit(ctx, p.writes...)
-	})
-	if err != nil {
-		return Alerted{}, err
-	}
-	return Alerted{Asked: true, Planned: len(p.messages), PublishErr: l.send(ctx, p.messages)}, nil
-}
-
-// subjectKey returns the key that a message about the subject is parsed to. A submitter chooses an
-// intent's id; with slashes or white space it would be parsed as another name, perhaps an
-// operation's.
-func subjectKey(subject operation.Key) (operation.Key, error) {
-	kept := func(key operation.Key) bool {
-		name, err := operation.ParseName(string(key), "")
-		return err == nil && name.Key == key && key.Collection() == ""
-	}
-	what, id, ok := strings.Cut(string(subject), "/")
-	escaped := operation.Key(what + "/" + url.PathEscape(id))
-	switch {
-	case !ok || what == "" || id == "":
-		return "", fmt.Errorf("%w: a subject is written what/ID, not %q", ErrInvalid, subject)
-	case !strings.Contains(id, "/") && kept(subject):
-		return subject, nil
-	case kept(escaped):
-		return escaped, nil
-	default:
-		return "", fmt.Errorf("%w: %.80q cannot be a subject", ErrInvalid, subject)
-	}
 }

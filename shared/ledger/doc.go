@@ -118,8 +118,10 @@
 //
 // An alert [R4] is an effect of a rule that lists it. Its name is the rule's with the kind and
 // number of the alert behind an '@', as in page@stuck-1; its handler is the rule's. The record
-// names it, so it is planned once, however many passes find the condition at the same time. An
-// alert about something that is no operation is numbered by the time.
+// names it, so it is planned once, however many passes find the condition at the same time. About
+// what is no operation the effects under its path are counted instead. That an intent was given up is
+// planned in that very commit; that a webhook is disabled when that begins, and AlertEvery after the
+// last time.
 //
 // # What follows
 //

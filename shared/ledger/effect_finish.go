@@ -69,7 +69,8 @@ func (l *Ledger) end(
 	}
 	if state == EffectDone {
 		effect.DoneAt = now
-		effect.ExpireAt = now.Add(2 * l.settings.Retention) // outlives its record, so that no late message runs it again [S7]
+		// It outlives its record, so that no late message runs it again [S7], and the next alert [R4].
+		effect.ExpireAt = now.Add(max(2*l.settings.Retention, l.settings.AlertEvery))
 	}
 	return l.commitEnd(ctx, doc, recordDoc, effect, now, extra)
 }

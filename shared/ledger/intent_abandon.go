@@ -17,14 +17,16 @@ func (l *Ledger) GiveUpAnyway() time.Duration { return 2 * l.settings.StuckAfter
 
 // AbandonIntent ends the waiting for an intent's operation, for a pass that began at now. It is
 // still searched for during SearchFor, where it can be listed, and its names are looked up once
-// more at least. An operation that shows up later is bound all the same.
+// more at least. An operation that shows up later is bound all the same. The alert is planned in the
+// same commit, once for each time that the intent is given up [R4]; detail is its text.
 //
-// ErrConflict: the intent has changed since it was found; leave it alone. Other errors: as Ingest,
-// and the intent may still be due.
-func (l *Ledger) AbandonIntent(ctx context.Context, d DueIntent, now time.Time) error {
+// ErrConflict: the intent has changed since it was found; leave it alone, and nothing is alerted.
+// Other errors: as Ingest, and the intent may still be due.
+func (l *Ledger) AbandonIntent(ctx context.Context, d DueIntent, now time.Time, detail string) (Alerted, error) {
 	intent := d.Intent
 	intent.State, intent.AbandonedAt, intent.Writer = IntentAbandoned, operation.Instant(now), l.nonce()
 	what := fmt.Sprintf("abandoning the intent %q", intent.CorrelationID)
+	var p plan
 	changed := false
 	err := l.decide(ctx, what, func(tries int) error {
 		if tries > 0 {
@@ -36,12 +38,41 @@ func (l *Ledger) AbandonIntent(ctx context.Context, d DueIntent, now time.Time) 
 				return nil
 			}
 		}
-		return l.commit(ctx, l.writeAbandoned(d.doc, intent, now))
+		var err error
+		if p, err = l.planUnbound(ctx, intent, detail); err != nil {
+			return err
+		}
+		return l.commit(ctx, append(p.writes, l.writeAbandoned(d.doc, intent, now))...)
 	})
 	if err == nil && changed {
-		return fmt.Errorf("%s: %w", what, ErrConflict)
+		err = fmt.Errorf("%s: %w", what, ErrConflict)
 	}
-	return err
+	if err != nil {
+		return Alerted{}, err
+	}
+	return l.alerted(ctx, p), nil
+}
+
+// planUnbound plans the alert that an intent was given up.
+func (l *Ledger) planUnbound(ctx context.Context, intent Intent, detail string) (plan, error) {
+	if len(l.listing(AlertUnbound, "")) == 0 {
+		return plan{}, nil
+	}
+	subject, err := subjectKey(IntentSubject(intent.CorrelationID))
+	if err != nil {
+		return plan{}, err
+	}
+	number, _, err := l.lastAbout(ctx, subject, AlertUnbound, intent.AbandonedAt)
+	if err != nil {
+		return plan{}, err
+	}
+	notice := Notice{Since: intent.AttemptedAt(), Detail: detail}
+	return l.planAbout(subject, AlertUnbound, number+1, notice, intent.AbandonedAt)
+}
+
+// IntentSubject returns the subject of the alerts about an intent.
+func IntentSubject(correlationID string) operation.Key {
+	return operation.Key("intents/" + correlationID)
 }
 
 // AbandonIntentBy ends the waiting for an intent's operation, on an operator's decision: no alert

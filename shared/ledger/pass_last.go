@@ -93,6 +93,14 @@ func (k *Lookups) Report(ctx context.Context, pass Pass) error {
 	return k.write(ctx, k.unanswered(), k.start)
 }
 
+// Last returns how the last pass ended, as it stood when this one began; the zero Pass where none has.
+func (k *Lookups) Last() Pass {
+	if k.marks.Last == nil {
+		return Pass{}
+	}
+	return *k.marks.Last
+}
+
 // lastPass is what the marks are to hold of the last pass: this one, once it has ended.
 func (k *Lookups) lastPass() *Pass {
 	if k.last == nil {

@@ -23,6 +23,13 @@ func queryChildren(key operation.Key, collection, field string, after Cursor, li
 	return Query{Collection: collection, Under: OperationPath(key), OrderBy: field, After: after, Limit: limit}
 }
 
+// queryNewestEffects: one operation's effects, newest first.
+func queryNewestEffects(key operation.Key, limit int) Query {
+	q := queryChildren(key, EffectsCollection, FieldCreatedAt, Cursor{}, limit)
+	q.Descending = true
+	return q
+}
+
 // queryItems: the items of one effect, in the order in which they were first recorded.
 func queryItems(effect Path, limit int) Query {
 	return Query{Collection: ItemsCollection, Under: effect, OrderBy: FieldCreatedAt, Limit: limit}
@@ -115,6 +122,7 @@ func QueryShapes() []Query {
 		queryRunning(Cursor{}, 1),
 		queryChildren("", DeliveriesCollection, FieldReceivedAt, Cursor{}, 1),
 		queryChildren("", EffectsCollection, FieldCreatedAt, Cursor{}, 1),
+		queryNewestEffects("", 1),
 		queryItems(EffectPath("", ""), 1),
 		queryWithoutRecord(Filter{Limit: 1}),
 		queryEnds(Cursor{}, 1),

@@ -80,7 +80,7 @@ func (p *pass) noEndpoint(ctx context.Context) {
 		}
 	}
 	p.webhook = ledger.WebhookMissing
-	_ = p.alert(ctx, "webhooks/missing", ledger.AlertDisabled, time.Time{},
+	p.alertEndpoint(ctx, "missing",
 		advise("Gemini has no webhook for the configured address, so nothing is delivered", p.Endpoint.ToCreate))
 }
 
@@ -93,7 +93,7 @@ func advise(message, remedy string) string {
 }
 
 func (p *pass) disabled(ctx context.Context, hook webhooks.Webhook) {
-	_ = p.alert(ctx, operation.Key("webhooks/"+hook.ID), ledger.AlertDisabled, time.Time{},
+	p.alertEndpoint(ctx, hook.ID,
 		advise("the webhook's state is "+hook.State+", so nothing is delivered", p.Endpoint.ToCheck))
 	if !p.Endpoint.Reenable || hook.State != webhooks.DisabledByFailures {
 		return
@@ -106,18 +106,26 @@ func (p *pass) disabled(ctx context.Context, hook webhooks.Webhook) {
 		hook.ID)
 }
 
-// alert raises an alert that is about no operation, once per period. It is an effect where a rule
-// has it, and is logged otherwise: in every pass, because nothing counts the period then. The error
-// is counted, and says that the effects may not be planned.
-func (p *pass) alert(ctx context.Context, subject operation.Key, alert ledger.Alert, since time.Time,
-	detail string) error {
-	alerted, err := p.Ledger.AlertAbout(ctx, subject, alert, since, detail)
+// alertEndpoint raises the alert about a webhook: an effect when the pass before saw the webhook
+// enabled, and then once in every AlertEvery, where a rule lists it; and a line in every pass, with a
+// rule or without one, because a policy on the lines ends with them.
+func (p *pass) alertEndpoint(ctx context.Context, id, detail string) {
+	subject := operation.Key("webhooks/" + id)
+	var since time.Time
+	if last := p.lookups.Last(); last.Webhook == ledger.WebhookEnabled {
+		since = last.Began
+	}
+	alerted, err := p.Ledger.AlertAbout(ctx, subject, ledger.AlertDisabled, since, detail)
 	if err != nil {
 		p.count.fail(ctx, "planning an alert", err)
 	}
-	if !alerted.Asked || alerted.Planned > 0 {
-		p.Log.WarnContext(ctx, detail, "event", "alert", "reason", strings.ToLower(string(alert)), "operation", subject)
-	}
+	p.alerted(ctx, subject, ledger.AlertDisabled, detail, alerted)
+}
+
+// alerted logs an alert that is about no operation.
+func (p *pass) alerted(
+	ctx context.Context, subject operation.Key, alert ledger.Alert, detail string, alerted ledger.Alerted,
+) {
+	p.Log.WarnContext(ctx, detail, "event", "alert", "reason", strings.ToLower(string(alert)), "operation", subject)
 	p.unpublished(ctx, alerted.PublishErr)
-	return err
 }

@@ -160,26 +160,60 @@ func TestUnannounced(t *testing.T) {
 	}
 }
 
-// TestEndpointAlertsOncePerPeriod: while the webhook stays disabled the effect is planned once per
-// period, not in every pass [R4].
+// TestEndpointAlertsOncePerPeriod: while the webhook stays disabled the effect is planned when that
+// begins and once in every AlertEvery, not in every pass; the line is in every pass, as it is without a
+// rule [R4].
 func TestEndpointAlertsOncePerPeriod(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, setting{alerts: true})
-	at, _ := w.endpoint(webhooks.DisabledByFailures)
-	effects := map[string]bool{}
+	at, id := w.endpoint(webhooks.DisabledByFailures)
+	var effects []string
 	const days = 3
-	for range days * 24 {
+	for range days * 24 { // from noon to noon
 		w.passWith(reconcile.Options{Endpoint: at})
-		for _, m := range w.outbox.Drain() {
-			effects[m.Effect] = true
-			if m.Attempt == 1 {
-				w.done(m)
-			}
+		effects = append(effects, w.pages()...)
+		if logged := w.alerted(); !cmp.Equal(logged, []string{"webhooks/" + id + " disabled"}) {
+			t.Errorf("R4: logged %v", logged)
 		}
 		w.clock.Advance(time.Hour)
 	}
-	if len(effects) != days+1 { // periods begin at midnight, the test at noon
-		t.Errorf("R4: %d alerts in %d days: %v", len(effects), days, effects)
+	if want := []string{"page@disabled-1", "page@disabled-2", "page@disabled-3"}; !cmp.Equal(effects, want) {
+		t.Errorf("R4: alerts in %d days: %v, want %v", days, effects, want)
+	}
+}
+
+// pages returns the effects that were published for the first time, and runs them.
+func (w *world) pages() (effects []string) {
+	w.Helper()
+	for _, m := range w.outbox.Drain() {
+		if m.Attempt == 1 {
+			effects = append(effects, m.Effect)
+			w.done(m)
+		}
+	}
+	return effects
+}
+
+// TestEndpointAlertsEachTime: a webhook that is disabled again after a pass saw it enabled is alerted
+// again, however soon that is [R4].
+func TestEndpointAlertsEachTime(t *testing.T) {
+	t.Parallel()
+	w := newWorldWith(t, setting{alerts: true})
+	at, id := w.endpoint(webhooks.Enabled)
+	var effects []string
+	for _, state := range []string{
+		webhooks.Enabled, webhooks.Disabled, webhooks.Disabled, webhooks.Enabled, webhooks.Enabled,
+		webhooks.DisabledByFailures, webhooks.DisabledByFailures,
+	} {
+		if err := w.sim.SetWebhookState(id, state); err != nil {
+			t.Fatal(err)
+		}
+		w.passWith(reconcile.Options{Endpoint: at})
+		effects = append(effects, w.pages()...)
+		w.clock.Advance(interval)
+	}
+	if want := []string{"page@disabled-1", "page@disabled-2"}; !cmp.Equal(effects, want) {
+		t.Errorf("R4: alerts: %v, want %v", effects, want)
 	}
 }
 

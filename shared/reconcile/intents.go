@@ -162,21 +162,17 @@ func doubtOf(intent ledger.Intent, s search) error {
 	}
 }
 
-// abandon stops the waiting for an intent's operation, with an alert. An operation that appears
-// later is still bound. The alert is planned first, so that a pass that dies in between leaves both
-// to the next one. detail is its text.
+// abandon stops the waiting for an intent's operation, with an alert in the same commit. An operation
+// that appears later is still bound. detail is the alert's text.
 func (p *pass) abandon(ctx context.Context, due ledger.DueIntent, detail string) {
 	intent := due.Intent
-	err := p.alert(ctx, operation.Key("intents/"+intent.CorrelationID), ledger.AlertUnbound, intent.AttemptedAt(),
-		detail)
-	if err != nil {
-		return // it stays due for the next pass
-	}
-	switch err := p.Ledger.AbandonIntent(ctx, due, p.start); {
+	alerted, err := p.Ledger.AbandonIntent(ctx, due, p.start, detail)
+	switch {
 	case errors.Is(err, ledger.ErrConflict): // it was bound, or another pass did it
 	case err != nil:
-		p.count.fail(ctx, "abandoning an intent", err)
+		p.count.fail(ctx, "abandoning an intent", err) // it stays due for the next pass
 	default:
+		p.alerted(ctx, ledger.IntentSubject(intent.CorrelationID), ledger.AlertUnbound, detail, alerted)
 		p.Log.WarnContext(ctx, "an intent was abandoned", "event", "intent", "outcome", "abandoned",
 			"correlation", intent.CorrelationID, "jobKind", intent.JobKind, "createdAt", intent.CreatedAt)
 	}

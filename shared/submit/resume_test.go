@@ -244,7 +244,7 @@ func TestAgainAfterItWasGivenUp(t *testing.T) {
 	if err != nil || len(page.Items) != 1 {
 		t.Fatalf("%+v, %v", page, err)
 	}
-	if err := w.ledger.AbandonIntent(t.Context(), page.Items[0], w.clock.Now()); err != nil {
+	if _, err := w.ledger.AbandonIntent(t.Context(), page.Items[0], w.clock.Now(), ""); err != nil {
 		t.Fatal(err)
 	}
 	w.wantIntent("")

@@ -76,6 +76,35 @@ var alertRaces = join(
 		w.store.Advance(w.settings.Interval)
 		equal(w, "planned again", w.postpone().Planned, 0)
 	}),
+	unanswered("AbandonIntent: alerted once, by this call [R4, G6]", func(w *world, lossy func() *ledger.Ledger) {
+		w.paged()
+		due := w.overdue("i-1")
+		alerted, err := lossy().AbandonIntent(w.ctx, due, w.now(), "nothing was found")
+		if err != nil || alerted.Planned != 1 || alerted.PublishErr != nil {
+			w.Errorf("%+v, %v", alerted, err)
+		}
+		equal(w, "the intent", w.intent("i-1").State, ledger.IntentAbandoned)
+		w.published("page@unbound-1")
+		w.name.Key = "intents/i-1"
+		notice := w.alert("page@unbound-1", "unbound")
+		equal(w, "since", notice.Since, due.Intent.CreatedAt)
+		equal(w, "detail", notice.Detail, "nothing was found")
+		if _, err := lossy().AbandonIntent(w.ctx, due, w.now(), ""); !isConflict(err) {
+			w.Errorf("again: %v, want ErrConflict", err)
+		}
+		w.published()
+	}),
+	both("giving an intent up against binding it: alerted where it was given up [R4, M6]",
+		func(w *world) (a, b move, check func()) {
+			w.paged()
+			won := 0
+			var hook ledger.Receipt
+			bind := w.ingesting(w.intended("d1", "i-1", operation.Running, time.Second), &hook)
+			return w.givingUp(w.overdue("i-1"), &won), bind, func() {
+				w.boundTo("i-1")
+				equal(w, "alerts", len(w.alertsOf("intents/i-1")), won)
+			}
+		}),
 	unanswered("AlertAbout: planned once [R4]", func(w *world, lossy func() *ledger.Ledger) {
 		w.paged()
 		for range 2 {

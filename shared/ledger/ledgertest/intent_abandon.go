@@ -18,14 +18,14 @@ var intentAbandon = []ledgerTest{
 			w.Fatalf("due: %+v", items)
 		}
 		now := w.now()
-		if err := w.ledger().AbandonIntent(w.ctx, items[0], now); err != nil {
+		if _, err := w.ledger().AbandonIntent(w.ctx, items[0], now, ""); err != nil {
 			w.Fatal(err)
 		}
 		intent := w.intent("i-1")
 		equal(w, "state", intent.State, ledger.IntentAbandoned)
 		equal(w, "abandoned at", intent.AbandonedAt, now)
 		equal(w, "due to the next pass", len(w.dueIntents().Items), 0)
-		if err := w.ledger().AbandonIntent(w.ctx, items[0], now); !isConflict(err) {
+		if _, err := w.ledger().AbandonIntent(w.ctx, items[0], now, ""); !isConflict(err) {
 			w.Errorf("again: %v, want ErrConflict", err)
 		}
 		equal(w, "recorded again", w.intend("i-1").State, ledger.IntentAbandoned)

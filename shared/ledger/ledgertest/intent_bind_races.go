@@ -13,7 +13,7 @@ import (
 func (w *world) givingUp(due ledger.DueIntent, won *int) move {
 	now := w.now()
 	return func(l *ledger.Ledger) error {
-		err := l.AbandonIntent(w.ctx, due, now)
+		_, err := l.AbandonIntent(w.ctx, due, now, "nothing was found")
 		if isConflict(err) {
 			return nil
 		}
@@ -169,7 +169,7 @@ var intentBindRaces = join(
 				)
 				return r.Created, errors.Join(err, r.CorrelationErr)
 			default:
-				if err := l.AbandonIntent(w.ctx, due, w.now()); !isConflict(err) {
+				if _, err := l.AbandonIntent(w.ctx, due, w.now(), ""); !isConflict(err) {
 					return false, err
 				}
 				_, err := l.Intend(w.ctx, w.intention("i-1"))

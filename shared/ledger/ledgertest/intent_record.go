@@ -39,7 +39,7 @@ func (w *world) intent(id string) ledger.Intent {
 func (w *world) giveUp() {
 	w.Helper()
 	for _, due := range w.dueIntents().Items {
-		if err := w.ledger().AbandonIntent(w.ctx, due, w.now()); err != nil {
+		if _, err := w.ledger().AbandonIntent(w.ctx, due, w.now(), "nothing was found"); err != nil {
 			w.Fatalf("AbandonIntent: %v", err)
 		}
 	}

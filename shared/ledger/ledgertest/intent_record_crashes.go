@@ -72,7 +72,7 @@ var intentRecordCrashes = join(
 	}),
 	lostly("AbandonIntent: given up, by this call [G6]", func(w *world, l *ledger.Ledger) {
 		due := w.overdue("i-1")
-		if err := l.AbandonIntent(w.ctx, due, w.now()); err != nil {
+		if _, err := l.AbandonIntent(w.ctx, due, w.now(), ""); err != nil {
 			w.Errorf("AbandonIntent: %v", err)
 		}
 		equal(w, "version", w.intent("i-1").Version, 2)
@@ -83,7 +83,7 @@ var intentRecordCrashes = join(
 			l := w.over(Inject(afterCommit{w.store, func() {
 				w.ingest(w.intended("d1", "i-1", operation.Succeeded, time.Second))
 			}}, LoseAnswer))
-			if err := l.AbandonIntent(w.ctx, due, w.now()); !isConflict(err) {
+			if _, err := l.AbandonIntent(w.ctx, due, w.now(), ""); !isConflict(err) {
 				w.Errorf("AbandonIntent: %v, want ErrConflict", err)
 			}
 			w.boundTo("i-1")
@@ -91,7 +91,7 @@ var intentRecordCrashes = join(
 		}},
 		{"AbandonIntent: an aborted commit is made once more", func(w *world) {
 			due := w.overdue("i-1")
-			if err := w.over(Inject(w.store, Abort, FailBefore)).AbandonIntent(w.ctx, due, w.now()); err != nil {
+			if _, err := w.over(Inject(w.store, Abort, FailBefore)).AbandonIntent(w.ctx, due, w.now(), ""); err != nil {
 				w.Errorf("AbandonIntent: %v", err)
 			}
 			equal(w, "state", w.intent("i-1").State, ledger.IntentAbandoned)
@@ -146,7 +146,10 @@ func (w *world) tellIntent(l *ledger.Ledger) {
 	equal(w, "an event without the id [W5]", ingest(w.event("d1", operation.Running, time.Second)).Registered, false)
 	w.store.Advance(w.settings.StuckAfter + time.Second)
 	for _, due := range w.dueIntents().Items {
-		w.stubbornly("AbandonIntent", func() error { return l.AbandonIntent(w.ctx, due, w.now()) })
+		w.stubbornly("AbandonIntent", func() error {
+			_, err := l.AbandonIntent(w.ctx, due, w.now(), "")
+			return err
+		})
 	}
 	equal(w, "given up", w.intent("i-1").State, ledger.IntentAbandoned)
 

@@ -60,6 +60,7 @@ var ledgerGroups = []struct {
 	{"OperationReadBroken", operationReadBroken},
 	{"Newer", ledgerNewer},
 	{"Alert", alertTests},
+	{"AlertAbout", alertAbout},
 	{"AlertRaces", alertRaces},
 	{"OperationCondition", operationCondition},
 	{"OperationAbandon", operationAbandon},

@@ -51,7 +51,8 @@ var intentCalls = []Call{
 		return nil, w.Ledger.ProlongSearch(w.Ctx, w.waiting, w.Start.Add(7*time.Hour))
 	}, Settled: []error{ledger.ErrConflict}},
 	{Name: "AbandonIntent", Arrange: searched, Act: func(w *World) (any, error) {
-		return nil, w.Ledger.AbandonIntent(w.Ctx, w.waiting, w.Start.Add(7*time.Hour))
+		alerted, err := w.Ledger.AbandonIntent(w.Ctx, w.waiting, w.Start.Add(7*time.Hour), "nothing was found")
+		return alerted.Planned, err
 	}, Settled: []error{ledger.ErrConflict}},
 	{Name: "AbandonIntentBy", Arrange: (*World).intend, Act: func(w *World) (any, error) {
 		return w.Ledger.AbandonIntentBy(w.Ctx, "c-1", ledger.Abandonment{By: "an operator", Why: "it was never submitted"})

@@ -116,7 +116,7 @@ var operationCalls = []Call{
 	}, Act: notes},
 	{Name: "AlertAbout", Arrange: nothing, Act: func(w *World) (any, error) {
 		alerted, err := w.Ledger.AlertAbout(w.Ctx, "webhooks/w1", ledger.AlertDisabled, w.Start, "switched off")
-		return alerted.Asked, err
+		return alerted.Planned, err
 	}},
 	{Name: "Forget", Arrange: func(w *World) {
 		w.claim()
