@@ -22,6 +22,6 @@ func TestBackup(t *testing.T) {
 	cli(t, nil, "backup", path, "--store", f.store()).want(t, exitFailed, "file exists").complaint(t)
 	cli(t, []string{"GOOGLE_CLOUD_PROJECT=p"}, "backup", path, "--store", "firestore").want(t, exitUsage,
 		"gcloud firestore backups").complaint(t)
-	cli(t, nil, "backup", path, "--store", "sqlite:"+filepath.Join(t.TempDir(), "none.db")).want(t, exitFailed,
+	cli(t, nil, "backup", path, "--store", "sqlite:"+filepath.Join(t.TempDir(), "none.db")).want(t, exitUnread,
 		"there is no ledger").complaint(t)
 }

@@ -158,7 +158,7 @@ func TestServeConsole(t *testing.T) {
 func TestConsoleWrong(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
-	cli(t, nil, "console", "--store", f.store()).want(t, exitFailed, "there is no ledger in ").complaint(t)
+	cli(t, nil, "console", "--store", f.store()).want(t, exitUnread, "there is no ledger in ").complaint(t)
 	f.register(string(operation.Key("batches/a")))
 	cli(t, nil, "console", "--store", f.store(), "--port", "70000").want(t, exitUsage,
 		"--port: it must be from 0 to 65535")

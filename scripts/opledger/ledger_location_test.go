@@ -148,7 +148,7 @@ func TestNoLedgerThere(t *testing.T) {
 		{"forget", "batches/a", "--yes"},
 		{"quarantine", "list"}, {"quarantine", "show", "msg"}, {"quarantine", "retry", "msg"},
 	} {
-		s := cli(t, []string{"OPLEDGER_STORE=sqlite:" + path}, args...).want(t, exitFailed, "there is no ledger in "+path,
+		s := cli(t, []string{"OPLEDGER_STORE=sqlite:" + path}, args...).want(t, exitUnread, "there is no ledger in "+path,
 			"--store sqlite:PATH")
 		s.complaint(t)
 		if s.out != "" {
@@ -162,7 +162,7 @@ func TestNoLedgerThere(t *testing.T) {
 	if err := os.WriteFile(garbage, []byte(strings.Repeat("this is no database ", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cli(t, nil, "list", "--store", "sqlite:"+garbage).want(t, exitFailed, garbage).complaint(t)
+	cli(t, nil, "list", "--store", "sqlite:"+garbage).want(t, exitUnread, garbage).complaint(t)
 }
 
 // TestFlagBeatsEnvironment: settings come from the environment, and flags override them.

@@ -17,7 +17,10 @@ import (
 
 // openStore opens the ledger's documents and prints on stderr where they are. With mustExist it
 // makes no new file: a command that reads a ledger was given the wrong path.
-func openStore(ctx context.Context, outside environment, where location, mustExist bool) (ledger.Store, error) {
+func openStore(
+	ctx context.Context, outside environment, where location, mustExist bool,
+) (store ledger.Store, err error) {
+	defer func() { err = unread(err) }()
 	outside.note("the ledger is in %s", where)
 	if where.SQLite == "" {
 		return firestore.Open(ctx, where.project, where.Database)

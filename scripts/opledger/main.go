@@ -22,8 +22,9 @@
 //	opledger environment print the settings of a deployment, for the other commands
 //	opledger webhook     create, list, ping, rotate, delete, check the webhook at Gemini, deliver to it
 //
-// It exits with 0 on success, 1 on failure and 2 on wrong use, and with 141 where whatever reads its
-// output ends first. An error is one line on stderr that says what to do.
+// It exits with 0 on success; 1 where something needs the operator, be it what was found or what was
+// not done; 2 on wrong use; 3 where the ledger or Gemini could not be read; and 141 where whatever
+// reads its output ends first. An error is one line on stderr that says what to do.
 package main
 
 import (

@@ -49,7 +49,7 @@ func TestExitCodes(t *testing.T) {
 		{exitDone, []string{"list", "--store", f.store()}},
 		{exitDone, []string{"local", "--operations", "3", "--faults", "none", "--speed", "1000", "--json"}},
 		{exitFailed, []string{"show", "batches/b", "--store", f.store()}},
-		{exitFailed, []string{"list"}}, // there is no opledger.db here
+		{exitUnread, []string{"list"}}, // there is no opledger.db here
 		{exitUsage, []string{"list", "--state", "DONE"}},
 		{exitUsage, []string{"nonsense"}},
 		{exitUsage, []string{"serve"}}, // without GEMINI_API_KEY

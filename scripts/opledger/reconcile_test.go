@@ -95,7 +95,7 @@ func TestReconcileWithoutGemini(t *testing.T) {
 	f := newFile(t)
 	f.register("batches/a")
 	variables := []string{"OPLEDGER_STORE=" + f.store(), "GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1"}
-	s := cli(t, variables, "reconcile", "batches/a").want(t, exitFailed, "(unavailable)")
+	s := cli(t, variables, "reconcile", "batches/a").want(t, exitUnread, "(unavailable)")
 	s.complaint(t)
 	cli(t, append(variables, "GOOGLE_GEMINI_BASE_URL=nowhere"), "reconcile").want(t, exitUsage,
 		"GOOGLE_GEMINI_BASE_URL").complaint(t)

@@ -160,7 +160,7 @@ func TestRecoverRefused(t *testing.T) {
 	cli(t, nil, "recover", "--store", f.store(), "--log", "/nowhere/serve.log").want(t, exitUsage,
 		"/nowhere/serve.log").complaint(t)
 	cli(t, nil, "recover", "--store", "sqlite:"+filepath.Join(t.TempDir(), "none.db"), "--log", lost(t, lostLog)).want(t,
-		exitFailed, "there is no ledger").complaint(t)
+		exitUnread, "there is no ledger").complaint(t)
 }
 
 // claim takes an operation's effect, as a worker does.

@@ -175,6 +175,6 @@ func TestReplayWrongUse(t *testing.T) {
 		}
 	}
 	cli(t, []string{"GOOGLE_CLOUD_PROJECT=p"}, "replay", "--dead").want(t, exitUsage, "OPLEDGER_TOPIC").complaint(t)
-	cli(t, nil, "replay", "--dead", "--store", "sqlite:"+f.path+".none").want(t, exitFailed,
+	cli(t, nil, "replay", "--dead", "--store", "sqlite:"+f.path+".none").want(t, exitUnread,
 		"there is no ledger in").complaint(t)
 }

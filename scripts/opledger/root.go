@@ -14,15 +14,6 @@ import (
 // program is the name that every line of an error begins with.
 const program = "opledger"
 
-// The exit codes.
-const (
-	exitDone   = 0
-	exitFailed = 1
-	exitUsage  = 2
-	// exitPipe: the reader of the output is gone. A shell reports it of a program that SIGPIPE ended.
-	exitPipe = 128 + int(syscall.SIGPIPE)
-)
-
 // run executes a command line and returns its exit code.
 func run(ctx context.Context, args []string, outside environment) int {
 	root := newRoot(outside)
@@ -40,9 +31,9 @@ func run(ctx context.Context, args []string, outside environment) int {
 		return exitFailed
 	}
 	outside.json = asksForJSON(cmd, args)
-	if !errors.As(err, new(usageError)) {
-		outside.printError(exitFailed, onOneLine{err})
-		return exitFailed
+	if code := exitCode(err); code != exitUsage {
+		outside.printError(code, onOneLine{err})
+		return code
 	}
 	var request *httpfunc.Error // a refused registration lists its problems as texts
 	if errors.As(err, &request) && len(request.Problems) > 0 {

@@ -113,7 +113,7 @@ func TestUnknownName(t *testing.T) {
 	cli(t, variables, "show", "intents/n-1").want(t, exitFailed, "opledger intent show n-1").complaint(t)
 	nowhere := newFile(t)
 	for _, args := range [][]string{{"reconcile"}, {"reconcile", "batches/b"}} {
-		cli(t, []string{"OPLEDGER_STORE=" + nowhere.store(), "GEMINI_API_KEY=k"}, args...).want(t, exitFailed,
+		cli(t, []string{"OPLEDGER_STORE=" + nowhere.store(), "GEMINI_API_KEY=k"}, args...).want(t, exitUnread,
 			"there is no ledger in "+nowhere.path).complaint(t)
 	}
 	if _, err := os.Stat(nowhere.path); !errors.Is(err, os.ErrNotExist) {

@@ -33,12 +33,13 @@ func newStatus(outside environment) *cobra.Command {
 		Long: "Says how much is pending and since when, how many effects run, which are dead and why, what is in\n" +
 			"quarantine, which intents wait, what ended in two ways within the last week, and how the last reconcile\n" +
 			"pass ended. Then it says what needs an operator, each with the command that shows it, and exits with 1\n" +
-			"if something does. A pass that ended longer than three intervals ago does. Set $OPLEDGER_INTERVAL to the\n" +
-			"value of the functions. The webhook's health is what the last pass saw. The pause is that of the\n" +
-			"functions, or of opledger serve; effects count as paused, too, where $OPLEDGER_EFFECTS_PAUSED is true.\n" +
-			"A pause needs an operator once it has held an effect for an hour, or for three intervals if those are\n" +
-			"longer. It reads the first 100 documents of each list, and counts to 10,000. From Firestore it reads the\n" +
-			"first 4, as the console does: at most 60 reads, and one more for each further 1,000 that it counts.",
+			"if something does, with 3 if the ledger could not be read. A pass that ended longer than three\n" +
+			"intervals ago does. Set $OPLEDGER_INTERVAL to the value of the functions. The webhook's health is what\n" +
+			"the last pass saw. The pause is that of the functions, or of opledger serve; effects count as paused,\n" +
+			"too, where $OPLEDGER_EFFECTS_PAUSED is true. A pause needs an operator once it has held an effect for\n" +
+			"an hour, or for three intervals if those are longer. It reads the first 100 documents of each list, and\n" +
+			"counts to 10,000. From Firestore it reads the first 4, as the console does: at most 60 reads, and one\n" +
+			"more for each further 1,000 that it counts.",
 		Example: "  opledger status\n" +
 			"  opledger status --json",
 		Args: usageArgs(cobra.NoArgs),

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"regexp"
 	"testing"
 
@@ -57,5 +59,23 @@ $`).MatchString(s.out) {
 	if o.Pending.N != 1 || o.Pending.Oldest != "operations/b" || o.Dead.N != 1 || len(o.Dead.Errors) != 1 ||
 		len(o.Problems) != 2 || o.Unread.N != 2 || o.Unread.Malformed != 1 || !o.Paused {
 		t.Errorf("%+v", o)
+	}
+}
+
+// TestStatusUnread: a ledger that cannot be read is no ledger in which something needs an operator: the
+// exit codes differ.
+func TestStatusUnread(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.dead("batches/a")
+	cli(t, nil, "status", "--store", f.store()).want(t, exitFailed, "1 operation with a dead effect")
+	if err := os.Truncate(f.path, 1000); err != nil { // in its middle
+		t.Fatal(err)
+	}
+	for _, path := range []string{f.path, filepath.Join(t.TempDir(), "none.db")} {
+		for _, args := range [][]string{{"status"}, {"wait", "batches/a"}, {"list"}, {"show", "batches/a"}} {
+			s := cli(t, nil, append(args, "--store", "sqlite:"+path)...).want(t, exitUnread, path)
+			s.complaint(t)
+		}
 	}
 }

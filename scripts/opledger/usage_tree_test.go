@@ -89,7 +89,7 @@ func TestOneErrorOneLine(t *testing.T) {
 				t.Parallel()
 				s := cli(t, append(settings, "OPLEDGER_STORE="+there.store()), args...)
 				line := s.oneLineOf(t, args)
-				if s.code != exitFailed && s.code != exitUsage {
+				if s.code != exitFailed && s.code != exitUnread && s.code != exitUsage {
 					t.Errorf("exit code %d", s.code)
 				}
 				if !strings.HasPrefix(line, "opledger: ") || strings.Contains(line[1:], "opledger: ") ||

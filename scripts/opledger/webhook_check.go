@@ -22,7 +22,8 @@ func newWebhookCheck(outside environment) *cobra.Command {
 		Long: "Compares the webhook at Gemini with the settings: its URL, its state and its events. Compares the\n" +
 			"secrets that Gemini signs with, of which it shows the last characters, with those that the webhook\n" +
 			"function verifies with. Prints a line for each finding: ok, note, or wrong with what to do. The exit\n" +
-			"code is 1 if anything is wrong. It cannot find events of Gemini's that this revision does not know.",
+			"code is 1 if anything is wrong, 3 if Gemini could not be asked. It cannot find events of Gemini's that\n" +
+			"this revision does not know.",
 		Example: "  opledger webhook check\n" +
 			"  opledger webhook check --url https://webhook-abc-uc.a.run.app --json",
 		Args: usageArgs(cobra.NoArgs),
@@ -66,7 +67,7 @@ func (a *webhookAdmin) check(ctx context.Context) error {
 	}
 	all, err := a.gemini.List(ctx)
 	if err != nil {
-		return err
+		return unread(err)
 	}
 	var ours []webhooks.Webhook
 	for _, hook := range all {

@@ -21,7 +21,7 @@ func newWebhookList(outside environment) *cobra.Command {
 			return withWebhookAdmin(cmd, outside, webhookFlags{}, func(ctx context.Context, a *webhookAdmin) error {
 				hooks, err := a.gemini.List(ctx)
 				if err != nil {
-					return err
+					return unread(err)
 				}
 				if outside.json {
 					return printJSON(outside.out, map[string]any{"webhooks": hooks})

@@ -29,5 +29,5 @@ func TestWebhookList(t *testing.T) {
 	}
 	w.do("list", "--json").want(t, exitDone).says(t, `"expires": "2026-11-22T12:00:00Z"`)
 	w.at(http.MethodGet, "/webhooks", unavailable)
-	w.do("list").want(t, exitFailed, "503").complaint(t)
+	w.do("list").want(t, exitUnread, "503").complaint(t)
 }
