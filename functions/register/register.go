@@ -25,8 +25,9 @@ type Options struct {
 }
 
 // New returns the function. It answers a registration with the operation's record: 201 if it is
-// new, 200 if it is known. It answers an intent in the same way, with {"intent"}, and GET
-// /operations/{name} with the record. An invalid request is 400 with all its problems.
+// new, 200 if it is known. It answers an intent in the same way, with {"intent"} and what the
+// submitter may do, and GET /operations/{name} with the record. An invalid request is 400 with all
+// its problems.
 func New(o Options) http.Handler {
 	registrations := httpfunc.OnlyPOST(handler(o))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,8 +52,10 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 		httpfunc.WriteError(w, err)
+	case intention != nil && intention.Withdraw:
+		h.withdraw(r.Context(), w, intention.Intention, began)
 	case intention != nil:
-		h.intend(r.Context(), w, *intention, began)
+		h.intend(r.Context(), w, intention.Intention, began)
 	default:
 		h.register(r.Context(), w, *registration, began)
 	}
@@ -100,11 +103,14 @@ func Answer(r ledger.Registered) Registered {
 	return Registered{Record: r.Record, Added: r.Added, Kept: r.Kept}
 }
 
-// An intentAnswer is the intent as it is now, and what the request said otherwise of a known one
-// (kept).
+// An intentAnswer is the intent as it is now, what its submitter may do, and what the request said
+// otherwise of a known intent (kept). WaitSeconds says WaitUntil to a submitter with another clock.
 type intentAnswer struct {
-	Intent ledger.Intent `json:"intent"`
-	Kept   []string      `json:"kept,omitempty"`
+	Intent      ledger.Intent        `json:"intent"`
+	Verdict     ledger.IntentVerdict `json:"verdict"`
+	WaitUntil   time.Time            `json:"waitUntil,omitzero"`
+	WaitSeconds int                  `json:"waitSeconds,omitempty"`
+	Kept        []string             `json:"kept,omitempty"`
 }
 
 func (h handler) intend(ctx context.Context, w http.ResponseWriter, intention ledger.Intention, began time.Time) {
@@ -127,7 +133,27 @@ func (h handler) intend(ctx context.Context, w http.ResponseWriter, intention le
 	if intent.Operation != "" {
 		log = log.With("operation", intent.Operation)
 	}
-	log.InfoContext(ctx, "intent recorded", "outcome", outcome, "state", intent.State,
+	log.InfoContext(ctx, "intent recorded", "outcome", outcome, "state", intent.State, "reason", intent.Verdict,
 		"duration_ms", h.Now().Sub(began).Milliseconds())
-	httpfunc.WriteJSON(w, status, intentAnswer{Intent: intent, Kept: intent.Kept})
+	answer := intentAnswer{Intent: intent, Verdict: intent.Verdict, WaitUntil: intent.WaitUntil,
+		WaitSeconds: int(intent.WaitFor.Seconds()), Kept: intent.Kept}
+	httpfunc.WriteJSON(w, status, answer)
+}
+
+// withdraw takes back an intent whose submission Gemini refused.
+func (h handler) withdraw(ctx context.Context, w http.ResponseWriter, i ledger.Intention, began time.Time) {
+	withdrawn, err := h.Ledger.Withdraw(ctx, i.CorrelationID, i.Attempt)
+	log := h.Log.With("event", "intent", "correlation", i.CorrelationID)
+	if err != nil {
+		log.ErrorContext(ctx, "intent not withdrawn", "outcome", httpfunc.OutcomeOf(err), "error", err)
+		httpfunc.WriteError(w, err)
+		return
+	}
+	outcome := "kept"
+	if withdrawn {
+		outcome = "withdrawn"
+	}
+	log.InfoContext(ctx, "Gemini refused the submission", "outcome", outcome,
+		"duration_ms", h.Now().Sub(began).Milliseconds())
+	httpfunc.WriteJSON(w, http.StatusOK, map[string]bool{"withdrawn": withdrawn})
 }

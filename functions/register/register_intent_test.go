@@ -23,7 +23,7 @@ func TestIntent(t *testing.T) {
 	if r.Status != http.StatusCreated || i.State != ledger.IntentOpen || i.CorrelationID != "c-1" ||
 		i.JobKind != "review" ||
 		i.Metadata != `{"b":1}` || i.Collection != operation.Batches || !i.CreatedAt.Equal(noon) ||
-		!i.DueAt.Equal(noon.Add(6*time.Hour)) {
+		!i.GiveUpAt.Equal(noon.Add(6*time.Hour)) || r.Next.Verdict != ledger.MaySubmit {
 		t.Fatalf("%d %+v %+v, want 201 with the intent", r.Status, i, r.Error)
 	}
 	if r := w.post(`{"intent":true,"correlationId":"c-1","jobKind":"other"}`); r.Status != http.StatusOK ||
@@ -73,7 +73,12 @@ func TestIntentProblems(t *testing.T) {
 			[]string{"submittedAt"}},
 		"a strange place": {`{"intent":true,"correlationId":"c","collection":"jobs"}`,
 			[]string{`collection: it must be operations, batches`}},
-		"not a truth":        {`{"intent":"yes","nome":1}`, []string{"intent: it must be true or false", `"nome"`}},
+		"not a truth":     {`{"intent":"yes","nome":1}`, []string{"intent: it must be true or false", `"nome"`}},
+		"nothing refused": {`{"intent":true,"correlationId":"c","withdraw":true}`, []string{"attempt: it is missing"}},
+		"a long attempt": {`{"intent":true,"correlationId":"c","attempt":"` + long + `"}`,
+			[]string{"attempt: 257 bytes"}},
+		"half an attempt":    {`{"intent":true,"correlationId":"c","attempt":"a\ud800"}`, []string{"attempt: it has U+FFFD"}},
+		"no intent, refused": {`{"name":"batches/a","attempt":"a"}`, []string{"attempt, withdraw: only an intent"}},
 		"no intent, a place": {`{"name":"batches/a","collection":"batches"}`, []string{"collection: the name says it"}},
 		"no intent, no name": {`{"intent":false,"correlationId":"c"}`, []string{"name"}},
 		"everything": {

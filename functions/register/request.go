@@ -28,6 +28,11 @@ type Request struct {
 	CorrelationID string          `json:"correlationId,omitempty"`
 	// Collection is that of an intent's future operation, such as "batches".
 	Collection string `json:"collection,omitempty"`
+	// Attempt is the submitter's own id of one run of its program: an intent with the same one is
+	// the same request again.
+	Attempt string `json:"attempt,omitempty"`
+	// Withdraw, of an intent: Gemini refused the submission, and nothing runs.
+	Withdraw bool `json:"withdraw,omitempty"`
 }
 
 const (
@@ -35,14 +40,20 @@ const (
 	maxAhead = time.Hour                  // how far a submitter's clock may be ahead
 )
 
+// An Intention is one to record, or with Withdraw to take back.
+type Intention struct {
+	ledger.Intention
+	Withdraw bool
+}
+
 // Parse reads a request. It returns a registration or an intention; the other one is nil. The error
 // is a *httpfunc.Error with all problems.
-func Parse(body []byte, now time.Time) (*ledger.Registration, *ledger.Intention, error) {
+func Parse(body []byte, now time.Time) (*ledger.Registration, *Intention, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return nil, nil, bad("the body is not a registration, which is " +
 			`{"name","jobKind","metadata","submittedAt","correlationId"}, nor an intent, which is ` +
-			`{"intent":true,"correlationId","jobKind","metadata","collection"}: ` + unfit(err))
+			`{"intent":true,"correlationId","attempt","jobKind","metadata","collection"}: ` + unfit(err))
 	}
 	var request Request
 	known := map[string]struct {
@@ -56,6 +67,8 @@ func Parse(body []byte, now time.Time) (*ledger.Registration, *ledger.Intention,
 		"submittedAt":   {&request.SubmittedAt, "a time such as 2026-01-22T12:00:00Z"},
 		"correlationId": {&request.CorrelationID, "a text"},
 		"collection":    {&request.Collection, "a text"},
+		"attempt":       {&request.Attempt, "a text"},
+		"withdraw":      {&request.Withdraw, "true or false"},
 	}
 	var problems []string
 	unread := map[string]bool{}
@@ -85,10 +98,10 @@ func Parse(body []byte, now time.Time) (*ledger.Registration, *ledger.Intention,
 }
 
 // check returns what the request asks for, or all its problems.
-func (request Request) check(now time.Time) (*ledger.Registration, *ledger.Intention, []string) {
+func (request Request) check(now time.Time) (*ledger.Registration, *Intention, []string) {
 	if request.Intent {
 		intention, problems := request.intention()
-		return nil, &intention, problems
+		return nil, &Intention{intention, request.Withdraw}, problems
 	}
 	registration, problems := request.registration(now)
 	return &registration, nil, problems
@@ -125,6 +138,9 @@ func (request Request) registration(now time.Time) (ledger.Registration, []strin
 	if request.Collection != "" {
 		problems = append(problems, "collection: the name says it already; only an intent has it")
 	}
+	if request.Attempt != "" || request.Withdraw {
+		problems = append(problems, "attempt, withdraw: only an intent has them")
+	}
 	return registration, problems
 }
 
@@ -148,8 +164,12 @@ func (request Request) intention() (ledger.Intention, []string) {
 		problems = append(problems, fmt.Sprintf("collection: it must be %s, not %s%s",
 			diag.OneOf(known), diag.Quote(request.Collection), diag.DidYouMean(request.Collection, known)))
 	}
+	if request.Withdraw && request.Attempt == "" {
+		problems = append(problems, "attempt: it is missing; say which one Gemini refused")
+	}
 	return ledger.Intention{
 		CorrelationID: request.CorrelationID, JobKind: request.JobKind, Metadata: metadata, Collection: collection,
+		Attempt: request.Attempt,
 	}, problems
 }
 
@@ -163,12 +183,12 @@ func (request Request) job() (operation.Metadata, []string) {
 		problems = append(problems, fmt.Sprintf("metadata: %d bytes are more than %d", len(metadata),
 			ledger.MaxMetadataBytes))
 	}
-	if operation.Garbled(request.CorrelationID) {
-		problems = append(problems,
-			"correlationId: it has U+FFFD in place of what could not be decoded; send UTF-8, without half a surrogate pair")
-	}
 	for _, label := range []struct{ field, value string }{{"jobKind", request.JobKind},
-		{"correlationId", request.CorrelationID}} {
+		{"correlationId", request.CorrelationID}, {"attempt", request.Attempt}} {
+		if label.field != "jobKind" && operation.Garbled(label.value) {
+			problems = append(problems, label.field+": it has U+FFFD in place of what could not be decoded; "+
+				"send UTF-8, without half a surrogate pair")
+		}
 		if len(label.value) > maxLabel {
 			problems = append(problems, fmt.Sprintf("%s: %d bytes are more than %d", label.field, len(label.value), maxLabel))
 		}

@@ -125,7 +125,7 @@ func TestUndecodableBody(t *testing.T) {
 	w := newWorld(t)
 	const body = `the body is not a registration, which is {"name","jobKind","metadata","submittedAt",` +
 		`"correlationId"}, nor an intent, ` +
-		`which is {"intent":true,"correlationId","jobKind","metadata","collection"}: `
+		`which is {"intent":true,"correlationId","attempt","jobKind","metadata","collection"}: `
 	for sent, want := range map[string]string{
 		`{"name":"batches/a","metadata":5}`:   `metadata: metadata is not a JSON object, such as {"dataset":"a"}`,
 		`{"name":"batches/a","metadata":[1]}`: `metadata: metadata is not a JSON object, such as {"dataset":"a"}`,

@@ -27,9 +27,10 @@ func TestMain(m *testing.M) {
 }
 
 // A world is the function behind a real HTTP server, over a real store whose clock stands still at
-// noon.
+// noon, until the test moves it.
 type world struct {
 	*testing.T
+	clock  *harness.Clock
 	store  *sqlite.Store
 	ledger *ledger.Ledger
 	outbox *harness.Outbox
@@ -39,8 +40,8 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, outbox: &harness.Outbox{}, log: &bytes.Buffer{}}
-	now := func() time.Time { return noon }
+	w := &world{T: t, outbox: &harness.Outbox{}, log: &bytes.Buffer{}, clock: harness.NewClock(noon)}
+	now := w.clock.Now
 	var err error
 	if w.store, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), now); err != nil {
 		t.Fatal(err)
@@ -66,7 +67,13 @@ type reply struct {
 	Intent ledger.Intent
 	Added  []string
 	Kept   []string
-	Error  struct {
+	Next   struct {
+		Verdict     ledger.IntentVerdict
+		WaitUntil   time.Time
+		WaitSeconds int
+		Withdrawn   bool
+	}
+	Error struct {
 		Code     int
 		Message  string
 		Problems []string
@@ -102,8 +109,10 @@ func (w *world) request(method string, body io.Reader) reply {
 			Kept   *[]string
 		}{&r.Intent, &r.Kept}
 	}
-	if err := json.Unmarshal(text, into); err != nil {
-		w.Fatalf("the answer %s: %v", text, err)
+	for _, into := range []any{into, &r.Next} {
+		if err := json.Unmarshal(text, into); err != nil {
+			w.Fatalf("the answer %s: %v", text, err)
+		}
 	}
 	if r.Status/100 != 2 && r.Error.Code != r.Status {
 		w.Errorf("%d says %s", r.Status, text)

@@ -14,7 +14,6 @@ import (
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/diag"
 	"github.com/opledger/opledger/shared/gemini"
-	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/submit"
@@ -27,7 +26,7 @@ func newSubmit(outside environment) *cobra.Command {
 		Long: "Records the intent, starts the operation at Gemini with the correlation id in it, and registers it. If\n" +
 			"the command dies in between, the operation's event or reconcile binds it to its intent. The same\n" +
 			"--correlation-id starts nothing twice: the command finds what an earlier run started, or says that it\n" +
-			"cannot know. After a refusal by Gemini no intent is left, and the same --correlation-id may be used\n" +
+			"cannot know yet. After a refusal by Gemini no intent is left, and the same --correlation-id may be used\n" +
 			"again at once.\n\n" +
 			"The API key is $GEMINI_API_KEY, or in the secret that $OPLEDGER_GEMINI_API_KEY_SECRET names.",
 		Example: "  opledger submit batch --model gemini-3.5-flash --file files/reviews --job-kind batch-review-classify\n" +
@@ -127,15 +126,11 @@ func (f *submitFlags) submit(
 func newSubmitter(
 	ctx context.Context, l *ledger.Ledger, settings config.Gemini, key string, redactor *diag.Redactor,
 ) (*submit.Submitter, error) {
-	lists, err := lookup.NewClient(lookup.Options{APIKey: key, BaseURL: settings.BaseURL})
-	if err != nil {
-		return nil, fmt.Errorf("GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL: %w", err)
-	}
 	client, err := newGenai(ctx, settings, key, redactor)
 	if err != nil {
 		return nil, err
 	}
-	return submit.New(submit.Options{Ledger: l, Gemini: client, Lookup: lists}), nil
+	return submit.New(submit.Options{Ledger: l, Gemini: client}), nil
 }
 
 // newGenai returns the SDK's client.
@@ -197,10 +192,11 @@ func whatNext(submitted submit.Submitted, err error) string {
 	case errors.Is(err, submit.ErrUnanswered):
 		return fmt.Sprintf(". Its intent %s is recorded: if it runs, its event or, for a batch, reconcile registers it. "+
 			"Submitting it under another id may start it twice; opledger intent list shows what is waited for", id)
+	case errors.Is(err, submit.ErrUncertain) && !submitted.WaitUntil.IsZero():
+		return ". Nothing was submitted now. Repeat the command: it then finds the batch, or submits it"
 	case errors.Is(err, submit.ErrUncertain):
-		return fmt.Sprintf(". Nothing was submitted now. If it runs, its event or, for a batch, reconcile binds "+
-			"the intent %s: see opledger intent list. If you are sure that it does not run, "+
-			"submit it under another --correlation-id", id)
+		return fmt.Sprintf(". Nothing was submitted now. If it runs, its event binds the intent %s: see opledger "+
+			"intent list. If you are sure that it does not run, submit it under another --correlation-id", id)
 	case errors.Is(err, submit.ErrRefused):
 		return fmt.Sprintf(". Nothing runs: fix that and submit it again, also under the same --correlation-id %s", id)
 	default:

@@ -38,21 +38,25 @@
 //
 // # States of an intent
 //
-//	Intend──▶ OPEN ──AbandonIntent──▶ ABANDONED ──Renew──▶ OPEN
+//	Intend──▶ OPEN ──AbandonIntent──▶ ABANDONED ──Intend──▶ OPEN
 //	            └──Ingest, Register──▶ BOUND ◀──┘ ▲
 //	Ingest──▶ SEEN ──Register, Intend─────────────┘
 //
 // A submitter records its intent, submits the job with the correlation id in its user metadata, and
 // registers the operation [G6]. One intent is one operation: of several operations with the id, the
-// first commit binds it, and the others are treated as if they had none. Renew also leads from OPEN
-// to OPEN. Withdraw deletes an OPEN or ABANDONED intent, once the submitter knows that nothing was
-// submitted. An ABANDONED intent is still searched for, less and less often, for SearchFor.
+// first commit binds it, and the others are treated as if they had none. Intend decides what its
+// caller may do: see IntentVerdict. Where it lets a submitter that starts again submit, it renews the
+// intent in the same commit, from OPEN or ABANDONED to OPEN. Withdraw deletes an OPEN or ABANDONED
+// intent, once the submitter knows that nothing was submitted. An ABANDONED intent is still searched
+// for, less and less often, for SearchFor.
 //
 // A crash of the submitter leaves behind:
 //
 //	before Intend                    nothing, and nothing was submitted
-//	after it, before the submission  an OPEN intent, which is given up after StuckAfter
-//	after Renew                      an OPEN intent with its whole StuckAfter ahead
+//	after it, before the submission  an OPEN intent, which is given up after StuckAfter. A pass finds
+//	                                 no batch in Gemini's list, and notes when it began to read: the
+//	                                 next submitter may submit. Nothing decides what no list has.
+//	after it was renewed             an OPEN intent with its whole StuckAfter ahead
 //	after the submission             the same, and an operation. Its first event with the id
 //	                                 registers it: from the webhook, or made of what Discover
 //	                                 finds in Gemini's list.

@@ -42,6 +42,9 @@ type Intent struct {
 	CreatedAt  time.Time            `json:"createdAt" firestore:"createdAt"`
 	// RenewedAt is when a restarted submitter last announced a submission.
 	RenewedAt time.Time `json:"renewedAt,omitzero" firestore:"renewedAt,omitempty"`
+	// Attempt is the submission that was last announced. An older revision that renews the intent
+	// leaves it behind: it counts only while its time is AttemptedAt [L5].
+	Attempt *IntentAttempt `json:"attempt,omitempty" firestore:"attempt,omitempty"`
 	// GiveUpAt is when an OPEN intent is given up, unless its operation is found.
 	GiveUpAt time.Time `json:"giveUpAt,omitzero" firestore:"giveUpAt,omitempty"`
 	// AbandonedAt is when it was given up, perhaps before it was bound after all.
@@ -57,12 +60,16 @@ type Intent struct {
 	// give it up. Where the search is over there is ExpireAt instead.
 	DueAt    time.Time `json:"dueAt,omitzero" firestore:"dueAt,omitempty"`
 	ExpireAt time.Time `json:"expireAt,omitzero" firestore:"expireAt,omitempty"`
-	// Created, in what Intend returned: this call recorded the intent. Kept names the fields in
-	// which the stored intent differs from the call's. Withheld is that of the registration that
-	// Intend made. None is stored.
-	Created  bool     `json:"-" firestore:"-"`
-	Kept     []string `json:"-" firestore:"-"`
-	Withheld int      `json:"-" firestore:"-"`
+	// Created, in what Intend returned: this call recorded the intent. Verdict is what the caller may
+	// do. WaitUntil and WaitFor, with MustWait, are when and in which time asking again may help; zero
+	// where time does not. Kept names the fields in which the stored intent differs from the call's.
+	// Withheld is that of the registration that Intend made. None is stored.
+	Created   bool          `json:"-" firestore:"-"`
+	Verdict   IntentVerdict `json:"-" firestore:"-"`
+	WaitUntil time.Time     `json:"-" firestore:"-"`
+	WaitFor   time.Duration `json:"-" firestore:"-"`
+	Kept      []string      `json:"-" firestore:"-"`
+	Withheld  int           `json:"-" firestore:"-"`
 }
 
 // BySubmitter is the BoundBy of an operation that a submitter registered with its correlation id.
@@ -130,8 +137,10 @@ func (l *Ledger) writeIntent(d Document, intent Intent, now time.Time) Write {
 	switch {
 	case intent.State == IntentOpen:
 		intent.GiveUpAt = intent.AttemptedAt().Add(l.settings.StuckAfter)
-		if intent.DueAt.IsZero() || intent.DueAt.After(intent.GiveUpAt) {
-			intent.DueAt = intent.GiveUpAt
+		for _, due := range []time.Time{l.nextListing(intent, now), intent.GiveUpAt} {
+			if intent.DueAt.IsZero() || !due.IsZero() && due.Before(intent.DueAt) {
+				intent.DueAt = due
+			}
 		}
 	case intent.DueAt.IsZero():
 		intent.ExpireAt = operation.Instant(now.Add(2 * l.settings.Retention))

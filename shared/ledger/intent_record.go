@@ -19,8 +19,12 @@ type Intention struct {
 	CorrelationID string
 	JobKind       string
 	Metadata      operation.Metadata
-	// Collection is where the operation will be; empty where that is not known.
+	// Collection is where the operation will be; empty where that is not known. Only an intent of
+	// operation.Batches can be decided without an operator after its submitter died.
 	Collection operation.Collection
+	// Attempt is an id that the submitter makes for one submission: with it, it may ask again where
+	// the answer was lost. It asks no more once it has begun to submit. Empty: the ledger makes one.
+	Attempt string
 }
 
 // ErrIntention is wrapped by every problem of an Intention. No retry of the same one helps.
@@ -44,6 +48,9 @@ func (i Intention) Validate() error {
 	case operation.Garbled(i.CorrelationID):
 		add("its correlation id %+q is not UTF-8, or has U+FFFD in place of what was not", i.CorrelationID)
 	}
+	if len(i.Attempt) > MaxCorrelationBytes || operation.Garbled(i.Attempt) {
+		add("its attempt %+.100q is not UTF-8 of at most %d bytes", i.Attempt, MaxCorrelationBytes)
+	}
 	if !utf8.ValidString(i.JobKind) {
 		add("its job kind %q is not UTF-8", i.JobKind)
 	}
@@ -58,13 +65,14 @@ func (i Intention) Validate() error {
 	return errors.Join(problems...)
 }
 
-// Intend records an intent before the submission [G6]. It returns the intent as it is stored now.
-// One that exists already stays as it is, so a restarted submitter learns from BOUND that its job
-// exists, and under which name. Before it submits on an intent that another run recorded, it must
-// call Renew. Where a delivery came with the id first, its operation is registered here, as by
-// Register; the intent stays SEEN only where that operation was registered with another id.
+// Intend records an intent before the submission, and decides what its submitter may do [G6]: see
+// Verdict. It returns the intent as it is stored now. Of several submitters, at once or one after
+// another, one may submit at a time. Where a delivery came with the id first, its operation is
+// registered here, as by Register; the intent stays SEEN only where that operation was registered
+// with another id.
 //
-// Calling it again is safe. Errors: ErrIntention; otherwise as Ingest.
+// Calling it again with the same attempt is safe, until the operation is created. Errors:
+// ErrIntention; otherwise as Ingest, and then nothing may be submitted.
 func (l *Ledger) Intend(ctx context.Context, i Intention) (Intent, error) {
 	if err := i.Validate(); err != nil {
 		return Intent{}, err
@@ -72,6 +80,7 @@ func (l *Ledger) Intend(ctx context.Context, i Intention) (Intent, error) {
 	var intent Intent
 	var messages []Message
 	nonce := l.nonce()
+	i.Attempt = cmp.Or(i.Attempt, nonce)
 	err := l.decide(ctx, fmt.Sprintf("recording the intent %q", i.CorrelationID), func(tries int) error {
 		snapshot, err := l.store.Get(ctx, intentPath(i.CorrelationID))
 		if err != nil {
@@ -81,21 +90,30 @@ func (l *Ledger) Intend(ctx context.Context, i Intention) (Intent, error) {
 		if intent, err = readIntent(doc); err != nil {
 			return err
 		}
-		switch {
-		case intent.State == IntentSeen:
+		if intent.State == IntentSeen {
 			intent, messages, err = l.intendSeen(ctx, i, intent, tries > 0)
 			return err
-		case doc.Exists():
-			intent.Created = intent.Writer == nonce // our own commit, whose answer was lost
-			intent.Kept, err = i.kept(intent)
-			return err
+		}
+		if doc.Exists() {
+			recorded := intent.Writer == nonce && intent.Version == 1 // our own commit, whose answer was lost
+			kept, err := i.kept(intent)
+			if err != nil {
+				return err
+			}
+			var write *Write
+			intent, write = l.judge(i, intent, doc, nonce, snapshot.ReadTime)
+			intent.Created, intent.Kept = recorded, kept
+			if write == nil {
+				return nil
+			}
+			return l.commit(ctx, *write)
 		}
 		write := l.writeIntent(doc, Intent{
-			CorrelationID: i.CorrelationID, State: IntentOpen, Writer: nonce,
+			CorrelationID: i.CorrelationID, State: IntentOpen, Writer: nonce, CreatedAt: operation.Instant(snapshot.ReadTime),
 			JobKind: i.JobKind, Metadata: i.Metadata, Collection: i.Collection,
-		}, snapshot.ReadTime)
+		}.announced(i.Attempt), snapshot.ReadTime)
 		intent = write.Data.(Intent)
-		intent.Created = true
+		intent.Created, intent.Verdict = true, MaySubmit
 		return l.commit(ctx, write)
 	})
 	if err != nil {
@@ -125,6 +143,9 @@ func (l *Ledger) intendSeen(ctx context.Context, i Intention, seen Intent, again
 		return Intent{}, nil, err
 	}
 	_, intent, err := l.intent(ctx, i.CorrelationID)
-	intent.Withheld = registered.Withheld
+	intent.Withheld, intent.Verdict = registered.Withheld, MustWait
+	if intent.State == IntentBound {
+		intent.Verdict = IsBound
+	}
 	return intent, messages, err
 }

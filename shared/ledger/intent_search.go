@@ -116,6 +116,10 @@ func (l *Ledger) KeepName(ctx context.Context, correlationID string, name operat
 			names = names[1:]
 		}
 		intent.Names = append(names, KeptName{Key: name.Key, Name: name.Resource, At: operation.Instant(now)})
+		if attempt := intent.attempt(); !attempt.ListedAt.IsZero() { // it may be the operation
+			attempt.ListedAt = time.Time{}
+			intent.Attempt = &attempt
+		}
 		return l.commit(ctx, l.writeIntent(doc, intent, now))
 	})
 	return kept && err == nil, err

@@ -12,7 +12,7 @@ func TestReading(t *testing.T) {
 	all := reflect.TypeFor[Reading]()
 	for _, writes := range []string{
 		"Abandon", "WaiveEffect", "Claim", "Forget", "Ingest", "Intend", "MakeDueNow", "MarkRetried", "NoteCondition",
-		"Quarantine", "Recover", "Register", "Replay", "Renew", "Requeue", "Withdraw",
+		"Quarantine", "Recover", "Register", "Replay", "Requeue", "Withdraw",
 	} {
 		if _, ok := reflect.TypeFor[*Ledger]().MethodByName(writes); !ok {
 			t.Errorf("a ledger has no %s any more", writes)

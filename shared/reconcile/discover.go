@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,9 +36,11 @@ func (p *pass) discover(ctx context.Context) error {
 
 // A search is the result of reading Gemini's list of batches.
 type search struct {
-	// listed are the batches that it has, by their correlation ids.
-	listed map[string]operation.Key
-	err    error // why it may be incomplete; it is counted
+	// listed are the names that it has of batches, by their correlation ids.
+	listed map[string]string
+	// readable: every entry says its display name or its state, so none has an id that is not shown.
+	readable bool
+	err      error // why it may be incomplete; it is counted
 }
 
 // maxClockSkew is how far Gemini's clock may be behind the store's, so that a batch seems to be
@@ -59,11 +62,18 @@ func (p *pass) oldest(since time.Time) time.Time {
 // oldest intent was recorded. No intent is about a batch without an id, so that one is adopted in
 // the usual time alone.
 func (p *pass) search(ctx context.Context, since time.Time) search {
-	s := search{listed: map[string]operation.Key{}}
+	s := search{listed: map[string]string{}}
 	intended, adopted := p.oldest(since), p.oldest(p.start)
 	listed, err := p.listing.all(ctx)
 	if err != nil {
 		p.count.fail(ctx, "listing Gemini's batches", err) // the listed ones are handled all the same
+	}
+	s.readable = true
+	for _, batch := range listed {
+		if batch.CorrelationID != "" {
+			s.listed[batch.CorrelationID] = cmp.Or(string(batch.Name.Key), batch.DisplayName)
+		}
+		s.readable = s.readable && (batch.DisplayName != "" || batch.Known())
 	}
 	listed = slices.DeleteFunc(listed, func(l lookup.Batch) bool {
 		oldest := intended
@@ -71,13 +81,8 @@ func (p *pass) search(ctx context.Context, since time.Time) search {
 			oldest = adopted
 		}
 		old := !l.CreateTime.IsZero() && l.CreateTime.Before(oldest)
-		return old || l.CorrelationID == "" && !p.Adopt
+		return old || l.CorrelationID == "" && !p.Adopt || l.Name.Key == ""
 	})
-	for _, batch := range listed {
-		if batch.CorrelationID != "" {
-			s.listed[batch.CorrelationID] = batch.Name.Key
-		}
-	}
 	for batches := range slices.Chunk(listed, pageSize) {
 		if foundErr := p.found(ctx, batches); foundErr != nil {
 			p.count.fail(ctx, "looking for listed batches in the ledger", foundErr)

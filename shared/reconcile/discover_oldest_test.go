@@ -7,6 +7,7 @@ import (
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 	"github.com/opledger/opledger/shared/reconcile"
 )
 
@@ -74,12 +75,12 @@ func TestFoundAfterItWasAbandonedAndALongOutage(t *testing.T) {
 func TestFoundAfterItsSubmitterCameBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.intend("c-1", ledger.Intention{})
-	batch := w.submit("opledger:c-1", geminisim.StateRunning)
+	w.intend("c-1", ledger.Intention{Collection: operation.Batches})
+	w.clock.Advance(attemptOver)
+	w.passWith(reconcile.Options{})
+	batch := w.submit("opledger:c-1", geminisim.StateRunning) // late, against all that is promised
 	w.clock.Advance(ledger.SearchFor + w.ledger.GiveUpAnyway() + 24*time.Hour)
-	if _, err := w.ledger.Renew(t.Context(), w.intent("c-1")); err != nil {
-		t.Fatal(err)
-	}
+	w.decides("c-1", ledger.MaySubmit)
 	w.clock.Advance(grace)
 	w.passWith(reconcile.Options{})
 	w.isRegistered(batch)

@@ -57,18 +57,21 @@ func (p *pass) listFor(intent ledger.Intent) bool {
 	if intent.State == ledger.IntentAbandoned {
 		return !intent.DueAt.After(p.start)
 	}
-	return p.start.Sub(intent.AttemptedAt()) >= p.Ledger.Settings().Grace || intent.Overdue(p.start)
+	return p.start.Sub(intent.AttemptedAt()) >= p.Ledger.Settings().Grace || intent.Overdue(p.start) ||
+		intent.ToList(p.start)
 }
 
 // intent handles a due intent that no listed batch matched. It looks up the names that deliveries
 // reported. It abandons the intent when its time is over, and ends the search for one that was
-// abandoned: both only after Gemini said that it has nothing, or after twice the time. The error is
-// the context's.
+// abandoned: both only after Gemini said that it has nothing, or after twice the time. Where Gemini
+// said so, it stores that with an attempt that is over, so that its submitter may submit again. The
+// error is the context's.
 func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error {
 	intent := due.Intent
 	overdue := intent.Overdue(p.start)
 	over := intent.State == ledger.IntentAbandoned && intent.SearchOver(p.start)
-	if !overdue && !over && !p.claimIntent(ctx, due) {
+	toList := intent.ToList(p.start)
+	if !overdue && !over && !toList && !p.claimIntent(ctx, due) {
 		return nil
 	}
 	bound, unanswered, err := p.named(ctx, intent)
@@ -78,6 +81,9 @@ func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error
 	doubt := doubtOf(intent, s)
 	if doubt == nil {
 		doubt = unanswered
+	}
+	if doubt == nil && s.readable {
+		due = due.Unlisted(p.start)
 	}
 	switch {
 	case overdue:
@@ -90,6 +96,8 @@ func (p *pass) intent(ctx context.Context, due ledger.DueIntent, s search) error
 		} else if err := p.Ledger.ProlongSearch(ctx, due, p.start); err != nil && !errors.Is(err, ledger.ErrConflict) {
 			p.count.fail(ctx, "prolonging the search for an intent's operation", err)
 		}
+	case toList:
+		p.claimIntent(ctx, due)
 	}
 	return nil
 }
@@ -152,7 +160,7 @@ func doubtOf(intent ledger.Intent, s search) error {
 	switch {
 	case !intent.Listable():
 		return nil
-	case s.listed[intent.CorrelationID] != "":
+	case s.listed[intent.CorrelationID] != "": // also one that is too old, or whose name is none
 		return fmt.Errorf("%s has this correlation id in Gemini's list and could not be bound",
 			s.listed[intent.CorrelationID])
 	case s.err != nil:

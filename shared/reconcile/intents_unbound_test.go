@@ -61,13 +61,8 @@ func TestEachAbandonmentIsAlerted(t *testing.T) {
 	t.Parallel()
 	for _, rule := range []bool{false, true} {
 		w := newWorldWith(t, setting{alerts: rule})
-		w.intend("c-1", ledger.Intention{})
 		for n := range 3 {
-			if n > 0 {
-				if _, err := w.ledger.Renew(t.Context(), w.intent("c-1")); err != nil {
-					t.Fatal(err)
-				}
-			}
+			w.decides("c-1", ledger.MaySubmit)
 			w.clock.Advance(stuckAfter)
 			w.passWith(reconcile.Options{})
 			var want []string

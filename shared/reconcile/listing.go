@@ -33,10 +33,11 @@ type listing struct {
 
 	mu      sync.Mutex // held for no request
 	batches map[operation.Key]lookup.Batch
-	next    string // token of the next page
-	pages   int    // pages requested
-	ended   bool   // the last page was read
-	err     error  // why no more pages are read
+	unnamed []lookup.Batch // entries whose name is not that of a batch
+	next    string         // token of the next page
+	pages   int            // pages requested
+	ended   bool           // the last page was read
+	err     error          // why no more pages are read
 }
 
 func newListing(client *lookup.Client, pace *pacer) *listing {
@@ -83,8 +84,8 @@ func (l *listing) prepare(ctx context.Context, due []operation.Key) {
 	})
 }
 
-// all reads the list to its end and returns what it has. The error says why that may not be
-// everything.
+// all reads the list to its end and returns what it has, also entries without the name of a batch.
+// The error says why that may not be everything.
 func (l *listing) all(ctx context.Context) ([]lookup.Batch, error) {
 	err := l.read(ctx, maxPages, func() bool { return false })
 	l.mu.Lock()
@@ -92,7 +93,7 @@ func (l *listing) all(ctx context.Context) ([]lookup.Batch, error) {
 	if err == nil && !l.ended {
 		err = fmt.Errorf("the list of batches has more than %d pages", maxPages)
 	}
-	return slices.Collect(maps.Values(l.batches)), err
+	return slices.AppendSeq(slices.Clone(l.unnamed), maps.Values(l.batches)), err
 }
 
 // read reads up to so many more pages, until enough returns true, with the lock held. The error says
@@ -134,8 +135,10 @@ func (l *listing) keep(page lookup.Page, err error, broken bool) {
 	defer l.mu.Unlock()
 	l.pages++
 	for _, listed := range page.Batches {
-		if listed.Name.Key != "" { // else it cannot be read
+		if listed.Name.Key != "" {
 			l.batches[listed.Name.Key] = listed
+		} else {
+			l.unnamed = append(l.unnamed, listed)
 		}
 	}
 	switch {

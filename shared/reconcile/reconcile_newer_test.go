@@ -21,7 +21,7 @@ func TestNewer(t *testing.T) {
 	ended := w.register("ended", geminisim.StateSucceeded)
 	w.clock.Advance(grace)
 	w.pass(reconcile.Summary{Due: 104, Checked: 104, Running: 103, Settled: 1})
-	w.intend("lost", ledger.Intention{Collection: operation.Batches})
+	w.intend("lost", ledger.Intention{})
 	w.clock.Advance(interval)
 	var newer []ledger.Path
 	for _, name := range names[:100] {

@@ -20,8 +20,9 @@
 // this package never retries one, and switches the SDK's retries off. A submitter that starts again
 // under the same correlation id gets the existing operation, or ErrUncertain.
 //
-// A batch is submitted again only if Gemini's list does not have it 5 minutes after the last run
-// with its intent began. The run that does so renews the intent first. So of several concurrent runs
-// one submits, the next one waits again, and a crash of this run is as visible as one of the first.
-// What Gemini refused leaves no intent.
+// Whether a run may submit is decided by the ledger, in the commit that records its intent: see
+// [ledger.IntentVerdict]. A batch is submitted again only after a reconcile pass did not find it in
+// Gemini's list, which the pass began to read 5 minutes or more after the last run with its intent
+// began. So of several concurrent runs one submits, the next one waits again, and a crash of this
+// run is as visible as one of the first. What Gemini refused leaves no intent.
 package submit

@@ -10,7 +10,6 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/opledger/opledger/shared/config"
-	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/submit"
@@ -38,12 +37,8 @@ func nightly(ctx context.Context, night time.Time) (err error) {
 	if err != nil {
 		return err
 	}
-	lists, err := lookup.NewClient(lookup.Options{APIKey: key})
-	if err != nil {
-		return err
-	}
 
-	submitter := submit.New(submit.Options{Ledger: l, Gemini: client, Lookup: lists})
+	submitter := submit.New(submit.Options{Ledger: l, Gemini: client})
 	job := submit.Job{CorrelationID: "reviews-" + night.Format(time.DateOnly), JobKind: "batch-review-classify"}
 	submitted, err := submitter.Batch(ctx, job, "gemini-3.5-flash", &genai.BatchJobSource{FileName: "files/reviews"}, nil)
 	switch {

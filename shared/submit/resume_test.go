@@ -1,14 +1,12 @@
 package submit_test
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
-
-	"google.golang.org/genai"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
 	"github.com/opledger/opledger/shared/ledger"
@@ -36,8 +34,8 @@ func TestAgain(t *testing.T) {
 	})
 }
 
-// TestAgainAfterALostAnswer: a batch is found in the list, whatever the order, and registered as of
-// when it was created; what cannot be listed is not submitted twice [G6].
+// TestAgainAfterALostAnswer: a pass finds the batch in the list, whatever the order, and registers it;
+// what cannot be listed is not submitted twice [G6].
 func TestAgainAfterALostAnswer(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
@@ -50,46 +48,46 @@ func TestAgainAfterALostAnswer(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		submittedAt := w.clock.Now()
 		w.clock.Advance(time.Hour)
+		w.pass()
 		creates := w.sim.Stats().Creates
-		got, err := k.submit(w, submit.Job{CorrelationID: "c"})
+		got, err := k.submit(w, job)
 		if n := w.sim.Stats().Creates; n != creates {
 			t.Errorf("%d operations were submitted", n-creates)
 		}
 		if k.collection != operation.Batches {
 			w.wantError(err, submit.ErrUncertain)
+			if !got.WaitUntil.IsZero() {
+				t.Errorf("time decides nothing, and it says %v", got.WaitUntil)
+			}
 			w.wantIntent("c")
 			return
 		}
-		r := got.Registered.Record
-		if err != nil || !got.Known || got.Name != w.sim.Batches()[0].Name || r.JobKind != "nightly" ||
-			!r.SubmittedAt.Equal(submittedAt) {
+		if err != nil || !got.Known || got.Name != w.sim.Batches()[0].Name {
 			t.Errorf("%+v, %v", got, err)
 		}
 		w.wantIntent("")
 	})
 }
 
-// TestAgainWhereNothingWasSubmitted: a batch is submitted some minutes after its intent, not
-// before: the run that recorded it may still be submitting.
+// TestAgainWhereNothingWasSubmitted: a batch is submitted after a pass that did not find it some
+// minutes after its intent, not before: the run that recorded it may still be submitting [G6].
 func TestAgainWhereNothingWasSubmitted(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, w *world, k kind) {
-		job := submit.Job{CorrelationID: "c"}
-		if _, err := w.ledger.Intend(t.Context(), ledger.Intention{CorrelationID: "c"}); err != nil {
-			t.Fatal(err)
-		}
+		w.died("c", k)
 		for _, d := range []time.Duration{0, 5*time.Minute - time.Second} {
 			w.clock.Advance(d)
-			got, err := k.submit(w, job)
+			w.pass()
+			got, err := k.submit(w, submit.Job{CorrelationID: "c"})
 			w.wantError(err, submit.ErrUncertain)
-			if got.CorrelationID != "c" {
+			if got.CorrelationID != "c" || got.WaitUntil.IsZero() == (k.collection == operation.Batches) {
 				t.Errorf("%+v", got)
 			}
 		}
 		w.clock.Advance(time.Second)
-		got, err := k.submit(w, job)
+		w.pass()
+		got, err := k.submit(w, submit.Job{CorrelationID: "c"})
 		if k.collection != operation.Batches {
 			w.wantError(err, submit.ErrUncertain)
 			if n := w.sim.Stats().Creates; n != 0 {
@@ -108,25 +106,15 @@ func TestAgainWhereNothingWasSubmitted(t *testing.T) {
 func TestAgainWithoutTheList(t *testing.T) {
 	t.Parallel()
 	w, k := newWorld(t), kinds[0]
-	if _, err := w.ledger.Intend(t.Context(), ledger.Intention{CorrelationID: "c"}); err != nil {
-		t.Fatal(err)
-	}
+	w.died("c", k)
 	w.clock.Advance(time.Hour)
 	w.sim.AnswerNext(geminisim.OpList, "", geminisim.ErrorAnswer(503, "down"))
-	if _, err := k.submit(w, submit.Job{CorrelationID: "c"}); err == nil || !strings.Contains(err.Error(), "503") {
-		t.Error(err)
-	}
-	w.sim.AnswerNext(
-		geminisim.OpList, "", geminisim.Answer{Body: []byte(`{"operations":[],"nextPageToken":"again"}`), Times: -1},
-	)
+	w.pass()
 	_, err := k.submit(w, submit.Job{CorrelationID: "c"})
 	w.wantError(err, submit.ErrUncertain)
-	if n := w.sim.Stats().BatchLists; n != 51 {
-		t.Errorf("%d pages were read", n)
+	if !strings.Contains(err.Error(), "try again after 2026-11-21T03:05:00Z") {
+		t.Error(err)
 	}
-	w.registrar.now = ledger.ErrUnavailable
-	_, err = k.submit(w, submit.Job{CorrelationID: "c"})
-	w.wantError(err, ledger.ErrUnavailable)
 	if n := w.sim.Stats().Creates; n != 0 {
 		t.Errorf("%d were submitted", n)
 	}
@@ -156,29 +144,11 @@ func TestAgainAtOnce(t *testing.T) {
 	})
 }
 
-// TestOddEntryInTheList: an entry with the id but without a batch's name does not hide the one that
-// has both [R6].
-func TestOddEntryInTheList(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	if _, err := w.ledger.Intend(t.Context(), ledger.Intention{CorrelationID: "c"}); err != nil {
-		t.Fatal(err)
-	}
-	w.sim.AnswerNext(geminisim.OpList, "", geminisim.Answer{Body: []byte(
-		`{"operations":[{"name":"jobs/x","metadata":{"displayName":"opledger:c"}},` +
-			`{"name":"batches/a","metadata":{"displayName":"my job opledger:c","createTime":"2026-11-21T01:00:00Z"}}]}`)})
-	got, err := w.submitter.Batch(
-		t.Context(), submit.Job{CorrelationID: "c"}, model, &genai.BatchJobSource{FileName: "files/x"}, nil,
-	)
-	if err != nil || got.Name != "batches/a" || !got.Known || got.Registered.Record.SubmittedAt.Hour() != 1 {
-		t.Errorf("%+v, %v", got, err)
-	}
-}
-
 // died does what a run does that crashes after its intent.
-func (w *world) died(id string) {
+func (w *world) died(id string, k kind) {
 	w.t.Helper()
-	if _, err := w.ledger.Intend(w.t.Context(), ledger.Intention{CorrelationID: id}); err != nil {
+	_, err := w.ledger.Intend(w.t.Context(), ledger.Intention{CorrelationID: id, Collection: k.collection})
+	if err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -188,46 +158,26 @@ func (w *world) died(id string) {
 func TestAgainAfterARunThatStartedAgain(t *testing.T) {
 	t.Parallel()
 	w, k, job := newWorld(t), kinds[0], submit.Job{CorrelationID: "c"}
-	w.died("c")
+	w.died("c", k)
 	w.clock.Advance(6 * time.Minute)
+	w.pass()
 	w.sim.AnswerNext(k.create, "", geminisim.LostAnswer())
 	_, err := k.submit(w, job)
 	w.wantError(err, submit.ErrUnanswered)
 
 	w.sim.AnswerNext(geminisim.OpList, "", geminisim.Answer{Body: []byte(`{}`), Times: 2})
-	for _, d := range []time.Duration{time.Second, 4 * time.Minute} {
+	for _, d := range []time.Duration{time.Minute + 30*time.Second, 3 * time.Minute} {
 		w.clock.Advance(d)
+		w.pass()
 		_, err = k.submit(w, job)
 		w.wantError(err, submit.ErrUncertain)
 	}
 	w.clock.Advance(time.Minute)
+	w.pass()
 	got, err := k.submit(w, job)
 	if err != nil || !got.Known {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if n := w.sim.Stats().Creates; n != 1 {
-		t.Errorf("%d were submitted", n)
-	}
-}
-
-// TestAgainWhileAnotherRunIs: two runs find that nothing was submitted, and only one submits.
-func TestAgainWhileAnotherRunIs(t *testing.T) {
-	t.Parallel()
-	w, k, job := newWorld(t), kinds[0], submit.Job{CorrelationID: "c"}
-	w.died("c")
-	w.clock.Advance(6 * time.Minute)
-	slow := w.submitter
-	w.registrar.beforeRenew = func() { // the slow run has seen the list
-		w.registrar.beforeRenew = nil
-		if _, err := k.submit(w, job); err != nil {
-			t.Error(err)
-		}
-	}
-	_, err := slow.Submit(t.Context(), job, operation.Batches, func(context.Context, submit.Mark) (string, error) {
-		t.Error("the slow run submits, too")
-		return "batches/twice", nil
-	})
-	w.wantError(err, submit.ErrUncertain, ledger.ErrConflict)
 	if n := w.sim.Stats().Creates; n != 1 {
 		t.Errorf("%d were submitted", n)
 	}
@@ -238,34 +188,90 @@ func TestAgainWhileAnotherRunIs(t *testing.T) {
 func TestAgainAfterItWasGivenUp(t *testing.T) {
 	t.Parallel()
 	w, k, job := newWorld(t), kinds[0], submit.Job{CorrelationID: "c"}
-	w.died("c")
+	w.died("c", k)
 	w.clock.Advance(ledger.DefaultSettings().StuckAfter + time.Hour)
-	page, err := w.ledger.DueIntents(t.Context(), w.clock.Now(), ledger.Cursor{}, 10)
-	if err != nil || len(page.Items) != 1 {
-		t.Fatalf("%+v, %v", page, err)
-	}
-	if _, err := w.ledger.AbandonIntent(t.Context(), page.Items[0], w.clock.Now(), ""); err != nil {
-		t.Fatal(err)
-	}
+	w.pass()
 	w.wantIntent("")
 
-	w.registrar.renew = ledger.ErrUnavailable
-	_, err = k.submit(w, job)
+	w.registrar.intend = ledger.ErrUnavailable
+	_, err := k.submit(w, job)
 	w.wantError(err, ledger.ErrUnavailable)
 	if n := w.sim.Stats().Creates; n != 0 {
 		t.Errorf("%d were submitted without an intent that is looked for", n)
 	}
-	w.registrar.renew = nil
+	w.registrar.intend = nil
 	w.sim.AnswerNext(k.create, "", geminisim.LostAnswer())
 	_, err = k.submit(w, job)
 	w.wantError(err, submit.ErrUnanswered)
 	w.wantIntent("c")
 
 	// What is refused on the way leaves nothing either.
-	w.died("d")
+	w.died("d", k)
 	w.clock.Advance(6 * time.Minute)
+	w.pass()
 	w.sim.AnswerNext(k.create, "", geminisim.ErrorAnswer(http.StatusForbidden, "no"))
 	_, err = k.submit(w, submit.Job{CorrelationID: "d"})
 	w.wantError(err, submit.ErrRefused)
-	w.wantIntent("c")
+	w.wantIntent("")
+}
+
+// TestKilledAtEachPoint: a run is killed before and after each of its requests, and before it sees an
+// answer. The runs after it, and passes, end with one batch that is registered, and no operator [G6].
+func TestKilledAtEachPoint(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{
+		"before the intent", "before the intent's answer", "before the creation", "before the creation's answer",
+		"503 before the creation", "503 after it", "429", "400", "429, before the withdrawal",
+		"before the registration", "before the registration's answer",
+	} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			w, k, job := newWorld(t), kinds[0], submit.Job{CorrelationID: "c"}
+			w.registrar.dies = point
+			first := func() {
+				defer func() {
+					if dead := recover(); dead != nil && dead != errKilled {
+						panic(dead)
+					}
+				}()
+				answer, at := geminisim.Answer{}, true
+				switch point {
+				case "before the creation", "503 before the creation":
+					answer = geminisim.ErrorAnswer(http.StatusServiceUnavailable, "away")
+				case "before the creation's answer", "503 after it":
+					answer = geminisim.LostAnswer()
+				case "429", "429, before the withdrawal":
+					answer = geminisim.ErrorAnswer(http.StatusTooManyRequests, "slow down")
+				case "400":
+					answer = geminisim.ErrorAnswer(http.StatusBadRequest, "no")
+				default:
+					at = false
+				}
+				if at {
+					w.sim.AnswerNext(k.create, "", answer)
+				}
+				_, err := k.submit(w, job)
+				if at && err == nil {
+					t.Error("the run did not end")
+				}
+			}
+			first()
+			w.registrar.dies = ""
+			for range 4 { // a process is started again, and a pass comes, every five minutes
+				if got, err := k.submit(w, job); err == nil {
+					if n := len(w.sim.Batches()); n != 1 || w.sim.Batches()[0].Name != got.Name {
+						t.Errorf("%+v, and Gemini has %+v", got, w.sim.Batches())
+					}
+					w.wantRegistered(got.Name)
+					w.wantIntent("")
+					return
+				} else if !errors.Is(err, submit.ErrUncertain) {
+					t.Fatal(err)
+				}
+				w.clock.Advance(5 * time.Minute)
+				w.pass()
+			}
+			t.Error("four runs did not get through")
+		})
+	}
 }

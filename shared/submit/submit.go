@@ -11,7 +11,6 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/opledger/opledger/shared/gemini"
-	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/operation"
 )
@@ -19,11 +18,8 @@ import (
 // A Registrar stores intents and registrations. *ledger.Ledger is one.
 type Registrar interface {
 	Intend(ctx context.Context, i ledger.Intention) (ledger.Intent, error)
-	Renew(ctx context.Context, intent ledger.Intent) (ledger.Intent, error)
-	Withdraw(ctx context.Context, correlationID string) (bool, error)
+	Withdraw(ctx context.Context, correlationID, attempt string) (bool, error)
 	Register(ctx context.Context, r ledger.Registration) (ledger.Registered, error)
-	// Now is the clock of the intents' times.
-	Now(ctx context.Context) (time.Time, error)
 }
 
 // Options are what a Submitter works with.
@@ -31,9 +27,8 @@ type Options struct {
 	// Ledger should have the settings of the functions, because registering an operation that has
 	// ended plans its effects.
 	Ledger Registrar
-	// Gemini submits. Lookup, for the same project, finds the batch of an earlier run.
+	// Gemini submits, to the project whose batches reconciliation lists.
 	Gemini *genai.Client
-	Lookup *lookup.Client
 	// Nonce returns a new unique text; nil: crypto/rand.Text.
 	Nonce func() string
 }
@@ -67,6 +62,9 @@ type Submitted struct {
 	CorrelationID string
 	// Known: an earlier run had submitted it, and this one did not.
 	Known bool
+	// WaitUntil, beside ErrUncertain, is when the same again may be decided, by the ledger's clock.
+	// Zero: no time decides it.
+	WaitUntil time.Time
 	// Kept lists the fields of the job that an earlier run set otherwise. Its values stay.
 	Kept []string
 	// Registered is the result of registering it; zero if it was registered before. Its
@@ -84,11 +82,13 @@ var (
 	// submitter which starts again.
 	ErrRefused = errors.New("not submitted")
 	// ErrUncertain: an earlier run with the same correlation id may have submitted the operation.
-	// Nothing was submitted now. If the operation runs, its event or reconciliation will show it;
-	// if neither does, submit it under another id.
+	// Nothing was submitted now. If the operation runs, its event or reconciliation will show it. Of a
+	// batch, the same again is decided from Submitted.WaitUntil on; of anything else an operator
+	// finds out, and submits it under another id.
 	ErrUncertain = errors.New("an earlier run may have submitted it")
 	// ErrUnanswered: Gemini gave no clear answer, and the operation may run. If it does, its event
-	// or reconciliation will show it. Submitting it under another id may start it twice.
+	// or reconciliation will show it. Submitting it under another id may start it twice. The same id
+	// is that of a submitter which starts again.
 	ErrUnanswered = errors.New("no answer says whether it was submitted")
 	// ErrUnregistered: the operation runs, but could not be registered. Its event or reconciliation
 	// registers it; registering the name in Submitted is safe, too.
@@ -96,15 +96,7 @@ var (
 )
 
 const (
-	// createTimeout bounds recording or renewing the intent and creating the operation together.
-	// After it, the run sends nothing more.
-	createTimeout = 2 * time.Minute
-	// settledAfter is the age of an intent at which any operation that its last run sent is in
-	// Gemini's list: createTimeout, and time for Gemini to finish the request.
-	settledAfter = 5 * time.Minute
 	// withdrawTimeout bounds deleting the intent of a refused operation, even after ctx has ended.
-	// With createTimeout it is shorter than settledAfter, so that no other run has renewed the
-	// intent.
 	withdrawTimeout = 10 * time.Second
 	// registerTimeout bounds the registration of a running operation, even after ctx has ended.
 	registerTimeout = 30 * time.Second
@@ -123,7 +115,7 @@ func (s *Submitter) Submit(
 	if err := gemini.CheckCorrelationID(job.CorrelationID); err != nil {
 		return Submitted{}, err
 	}
-	working, cancel := context.WithTimeout(ctx, createTimeout)
+	working, cancel := context.WithTimeout(ctx, ledger.SubmitWithin)
 	defer cancel()
 	intent, err := s.options.Ledger.Intend(working, ledger.Intention{
 		CorrelationID: job.CorrelationID, JobKind: job.JobKind, Metadata: job.Metadata, Collection: collection,
@@ -132,53 +124,55 @@ func (s *Submitter) Submit(
 		return Submitted{}, err
 	}
 	submitted := Submitted{CorrelationID: job.CorrelationID}
-	if intent.State == ledger.IntentBound {
+	switch intent.Verdict {
+	case ledger.IsBound:
 		submitted.Name, submitted.Known, submitted.Kept = string(intent.Operation), true, intent.Kept
 		return submitted, nil
-	}
-	if !intent.Created {
-		earlier, err := s.resume(working, collection, intent)
-		if err != nil {
-			return submitted, fmt.Errorf("submitting %s: %w", job.CorrelationID, err)
-		}
-		if earlier.name != "" {
-			submitted.Name, submitted.Known = earlier.name, true
-			return s.register(ctx, job, collection, earlier.createTime, submitted)
-		}
-		if err := s.renew(working, intent); err != nil {
-			return submitted, fmt.Errorf("submitting %s: %w", job.CorrelationID, err)
-		}
+	case ledger.MaySubmit:
+	default:
+		submitted.WaitUntil = intent.WaitUntil
+		return submitted, fmt.Errorf("submitting %s: %w", job.CorrelationID, uncertain(intent))
 	}
 	if submitted.Name, err = send(working, Mark{CorrelationID: job.CorrelationID}, create); err != nil {
 		if errors.Is(err, ErrRefused) {
-			err = s.withdraw(ctx, job.CorrelationID, err)
+			err = s.withdraw(ctx, intent, err)
 		}
 		return submitted, fmt.Errorf("submitting %s: %w", job.CorrelationID, err)
 	}
-	return s.register(ctx, job, collection, time.Time{}, submitted)
+	return s.register(ctx, job, collection, submitted)
+}
+
+// uncertain says what an undecided intent waits for.
+func uncertain(intent ledger.Intent) error {
+	if intent.WaitUntil.IsZero() {
+		return fmt.Errorf("%w, and %s cannot be listed", ErrUncertain,
+			cmp.Or(string(intent.Collection), "an operation of an unknown kind"))
+	}
+	return fmt.Errorf("%w; a reconcile pass decides it from Gemini's list of batches: try again after %s",
+		ErrUncertain, intent.WaitUntil.UTC().Format(time.RFC3339))
 }
 
 // withdraw deletes the intent of a refused operation. It returns refused, joined with its own
 // error.
-func (s *Submitter) withdraw(ctx context.Context, correlationID string, refused error) error {
+func (s *Submitter) withdraw(ctx context.Context, intent ledger.Intent, refused error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTimeout)
 	defer cancel()
-	if _, err := s.options.Ledger.Withdraw(ctx, correlationID); err != nil {
-		return fmt.Errorf("%w; its intent may stay recorded, so take another correlation id: %w", refused, err)
+	if _, err := s.options.Ledger.Withdraw(ctx, intent.CorrelationID, intent.Attempt.ID); err != nil {
+		return fmt.Errorf("%w; its intent may stay recorded, as that of a run that died: %w", refused, err)
 	}
 	return refused
 }
 
-// register registers the operation, even after ctx has ended, because it runs. A zero time is now.
+// register registers the operation, even after ctx has ended, because it runs.
 func (s *Submitter) register(
-	ctx context.Context, job Job, collection operation.Collection, submittedAt time.Time, submitted Submitted,
+	ctx context.Context, job Job, collection operation.Collection, submitted Submitted,
 ) (Submitted, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), registerTimeout)
 	defer cancel()
 	name, err := operation.ParseName(submitted.Name, collection)
 	if err == nil {
 		submitted.Registered, err = s.options.Ledger.Register(ctx, ledger.Registration{
-			Name: name, JobKind: job.JobKind, Metadata: job.Metadata, SubmittedAt: submittedAt, CorrelationID: job.CorrelationID,
+			Name: name, JobKind: job.JobKind, Metadata: job.Metadata, CorrelationID: job.CorrelationID,
 		})
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package submit_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/operation"
+	"github.com/opledger/opledger/shared/reconcile"
 	"github.com/opledger/opledger/shared/submit"
 	"github.com/opledger/opledger/test/harness"
 )
@@ -80,56 +82,67 @@ func (w *world) submitterAt(url string) *submit.Submitter {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	lists, err := lookup.NewClient(lookup.Options{APIKey: "key", BaseURL: url, HTTP: w.http})
+	return submit.New(submit.Options{Ledger: w.registrar, Gemini: client})
+}
+
+// pass makes a pass of reconciliation.
+func (w *world) pass() {
+	w.t.Helper()
+	lists, err := lookup.NewClient(lookup.Options{APIKey: "key", BaseURL: w.url, HTTP: w.http})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return submit.New(submit.Options{Ledger: w.registrar, Gemini: client, Lookup: lists})
+	_, err = reconcile.New(reconcile.Options{
+		Ledger: w.ledger, Gemini: lists, Log: slog.New(slog.DiscardHandler),
+	}).Pass(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // A registrar is the ledger, with failures.
 type registrar struct {
 	*ledger.Ledger
-	intend, renew, withdraw, register, now error
-	beforeRenew                            func()
+	intend, withdraw, register error
+	// dies is the point at which the run is killed.
+	dies string
+}
+
+// errKilled ends a run, wherever it is.
+var errKilled = errors.New("killed")
+
+func (r *registrar) at(point string) {
+	if r.dies == point {
+		panic(errKilled)
+	}
 }
 
 func (r *registrar) Intend(ctx context.Context, i ledger.Intention) (ledger.Intent, error) {
 	if r.intend != nil {
 		return ledger.Intent{}, r.intend
 	}
-	return r.Ledger.Intend(ctx, i)
+	r.at("before the intent")
+	intent, err := r.Ledger.Intend(ctx, i)
+	r.at("before the intent's answer")
+	return intent, err
 }
 
-func (r *registrar) Renew(ctx context.Context, i ledger.Intent) (ledger.Intent, error) {
-	if r.beforeRenew != nil {
-		r.beforeRenew()
-	}
-	if r.renew != nil {
-		return ledger.Intent{}, r.renew
-	}
-	return r.Ledger.Renew(ctx, i)
-}
-
-func (r *registrar) Withdraw(ctx context.Context, id string) (bool, error) {
+func (r *registrar) Withdraw(ctx context.Context, id, attempt string) (bool, error) {
 	if r.withdraw != nil {
 		return false, r.withdraw
 	}
-	return r.Ledger.Withdraw(ctx, id)
+	r.at("429, before the withdrawal")
+	return r.Ledger.Withdraw(ctx, id, attempt)
 }
 
 func (r *registrar) Register(ctx context.Context, one ledger.Registration) (ledger.Registered, error) {
 	if r.register != nil {
 		return ledger.Registered{}, r.register
 	}
-	return r.Ledger.Register(ctx, one)
-}
-
-func (r *registrar) Now(ctx context.Context) (time.Time, error) {
-	if r.now != nil {
-		return time.Time{}, r.now
-	}
-	return r.Ledger.Now(ctx)
+	r.at("before the registration")
+	registered, err := r.Ledger.Register(ctx, one)
+	r.at("before the registration's answer")
+	return registered, err
 }
 
 // A kind is one kind of operation.

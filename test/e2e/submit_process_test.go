@@ -15,7 +15,6 @@ import (
 	"google.golang.org/genai/interactions/models/operations"
 
 	"github.com/opledger/opledger/shared/gemini/geminisim"
-	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
 	"github.com/opledger/opledger/shared/submit"
@@ -98,11 +97,7 @@ func (s submission) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	lists, err := lookup.NewClient(lookup.Options{APIKey: "submitter"})
-	if err != nil {
-		return err
-	}
-	submitter := submit.New(submit.Options{Ledger: stoppingRegistrar{l, s}, Gemini: gemini, Lookup: lists})
+	submitter := submit.New(submit.Options{Ledger: stoppingRegistrar{l, s}, Gemini: gemini})
 	job := submit.Job{CorrelationID: s.correlation, JobKind: "e2e"}
 	switch s.kind {
 	case "batch":

@@ -106,7 +106,7 @@ func (a *actor) reconciler() *reconcile.Reconciler {
 
 // submitter returns the real submitter.
 func (a *actor) submitter() *submit.Submitter {
-	return submit.New(submit.Options{Ledger: a.ledger(), Lookup: lookups()})
+	return submit.New(submit.Options{Ledger: a.ledger()})
 }
 
 // send is the gate's send, by this actor.

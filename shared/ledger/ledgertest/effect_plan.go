@@ -170,11 +170,9 @@ var effectPlan = []ledgerTest{
 		w.plannedOnce()
 	}},
 	{"an intent that was renewed before the end counts as recorded then [G6, L3]", func(w *world) {
-		intent := w.intend("i-1")
+		w.intend("i-1")
 		w.store.Advance(day)
-		if _, err := w.ledger().Renew(w.ctx, intent); err != nil {
-			w.Fatal(err)
-		}
+		w.renewed("i-1")
 		w.store.Advance(w.settings.Retention + day)
 		equal(w, "planned", w.ingest(w.intended("d1", "i-1", operation.Succeeded, day+time.Hour)).Planned, 1)
 		w.plannedOnce()
@@ -183,15 +181,12 @@ var effectPlan = []ledgerTest{
 		for _, renewed := range []bool{false, true} {
 			w.name = nameOf(w, map[bool]string{false: "batches/recorded", true: "batches/renewed"}[renewed])
 			id, end := string(w.name.Key), w.now().Sub(w.start)+time.Hour
-			intent := ledger.Intent{}
 			if renewed {
-				intent = w.intend(id)
+				w.intend(id)
 			}
 			w.store.Advance(2*w.settings.Retention + day)
 			if renewed {
-				if _, err := w.ledger().Renew(w.ctx, intent); err != nil {
-					w.Fatal(err)
-				}
+				w.renewed(id)
 			} else {
 				w.intend(id)
 			}

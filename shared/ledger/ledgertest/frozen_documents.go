@@ -44,6 +44,7 @@ func FrozenDocuments() []Frozen {
 			Writer: "call-1", DueAt: at(6), ExpireAt: at(7),
 		}, Added: map[string]string{
 			"Abandoned": "lasting: an operator decided then; it counts until a submitter's next attempt",
+			"Attempt":   "stamped: with AttemptedAt, which an older revision moves when it renews the intent",
 		}},
 		{Kind: "quarantine", Data: ledger.Quarantined{
 			Schema: 1, ID: "msg_1", Reason: "malformed", Detail: "no name", Type: "batch.odd",

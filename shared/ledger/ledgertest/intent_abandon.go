@@ -9,7 +9,11 @@ import (
 
 var intentAbandon = []ledgerTest{
 	{"an OPEN intent is due when it waited for long, and can be given up [G6, R4]", func(w *world) {
-		w.intend("i-1")
+		i := w.intention("i-1")
+		i.Collection = "" // so that no list is read for it
+		if _, err := w.ledger().Intend(w.ctx, i); err != nil {
+			w.Fatal(err)
+		}
 		w.store.Advance(w.settings.StuckAfter - time.Minute)
 		equal(w, "due before", len(w.dueIntents().Items), 0)
 		w.store.Advance(2 * time.Minute)
@@ -45,9 +49,7 @@ var intentAbandon = []ledgerTest{
 		equal(w, "searched for still", len(w.dueIntents().Items), 1)
 		equal(w, "overdue", intent.Overdue(w.now()), false)
 		w.store.Advance(time.Second)
-		if _, err := w.ledger().Renew(w.ctx, w.intent("i-1")); err != nil {
-			w.Fatal(err)
-		}
+		w.renewed("i-1")
 		_, ok = w.intent("i-1").Decision()
 		equal(w, "decided about a later attempt", ok, false)
 		w.store.Advance(w.settings.StuckAfter + time.Second)

@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -74,10 +75,11 @@ var intentRecord = []ledgerTest{
 		equal(w, "metadata", stored.Metadata, `{"team":"reviews"}`)
 		equal(w, "collection", stored.Collection, operation.Batches)
 		equal(w, "given up after [R4]", stored.GiveUpAt.Sub(stored.CreatedAt), w.settings.StuckAfter)
-		equal(w, "due", stored.DueAt, stored.GiveUpAt)
+		equal(w, "due, for Gemini's list to be read", stored.DueAt.Sub(stored.CreatedAt), attemptOver)
 		equal(w, "never deleted while it is open [L3]", stored.ExpireAt.IsZero(), true)
-		intent.Created = false
-		if fmt.Sprint(intent) != fmt.Sprint(stored) {
+		equal(w, "verdict", intent.Verdict, ledger.MaySubmit)
+		intent.Created, intent.Verdict = false, ""
+		if !reflect.DeepEqual(intent, stored) {
 			w.Errorf("the answer: %+v, stored: %+v", intent, stored)
 		}
 	}},

@@ -7,22 +7,73 @@ import (
 	"github.com/opledger/opledger/shared/operation"
 )
 
-// renewing is a move that renews the intent; ErrConflict is no error.
-func (w *world) renewing(intent ledger.Intent, won *int) move {
+// attemptOver is how long after an attempt Gemini's list is read [G6].
+const attemptOver = 5 * time.Minute
+
+// renewing is a move of a submitter that comes back.
+func (w *world) renewing(id, attempt string, may *int) move {
 	return func(l *ledger.Ledger) error {
-		_, err := l.Renew(w.ctx, intent)
-		if isConflict(err) {
-			return nil
+		intent, err := w.asks(l, id, attempt)
+		if intent.Verdict == ledger.MaySubmit {
+			*may++
 		}
-		*won++
 		return err
 	}
 }
 
+// asks records the intent as a submitter that may have asked before, for its attempt.
+func (w *world) asks(l *ledger.Ledger, id, attempt string) (ledger.Intent, error) {
+	i := w.intention(id)
+	i.Attempt = attempt
+	return l.Intend(w.ctx, i)
+}
+
+// decided wants the verdict that an attempt at an intent is answered.
+func (w *world) decided(id, attempt string, want ledger.IntentVerdict) ledger.Intent {
+	w.Helper()
+	intent, err := w.asks(w.ledger(), id, attempt)
+	if err != nil {
+		w.Fatal(err)
+	}
+	equal(w, "the verdict for "+attempt, intent.Verdict, want)
+	return intent
+}
+
+// waitingIntent returns an intent as a pass finds it.
+func (w *world) waitingIntent(id string) ledger.DueIntent {
+	w.Helper()
+	page, err := w.ledger().WaitingIntents(w.ctx, ledger.Cursor{}, 100)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, item := range page.Items {
+		if item.Intent.CorrelationID == id {
+			return item
+		}
+	}
+	w.Fatalf("the intent %s does not wait", id)
+	return ledger.DueIntent{}
+}
+
+// unlisted is what a pass does that begins now and reads Gemini's list in vain.
+func (w *world) unlisted(id string) {
+	w.Helper()
+	if _, err := w.ledger().PostponeIntent(w.ctx, w.waitingIntent(id).Unlisted(w.now()), w.now()); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// renewed is what a submitter does that comes back after a pass that read Gemini's list in vain.
+func (w *world) renewed(id string) ledger.Intent {
+	w.Helper()
+	w.unlisted(id)
+	return w.decided(id, "again", ledger.MaySubmit)
+}
+
 // withdrawing is a move that withdraws the intent.
-func (w *world) withdrawing(id string, withdrawn *bool) move {
+func (w *world) withdrawing(id, attempt string, withdrawn *bool) move {
 	return func(l *ledger.Ledger) (err error) {
-		*withdrawn, err = l.Withdraw(w.ctx, id)
+		*withdrawn, err = l.Withdraw(w.ctx, id, attempt)
 		return err
 	}
 }
@@ -37,48 +88,46 @@ func (w *world) wantWaiting(n int) {
 	equal(w, "intents that are looked for [G6]", len(page.Items), n)
 }
 
-// abandoned returns an intent that was given up, and is no longer searched for.
+// abandoned returns an intent that was given up, and is no longer searched for, which Gemini's list
+// did not have.
 func (w *world) abandoned(id string) ledger.Intent {
 	w.Helper()
 	w.overdue(id)
 	w.giveUp()
+	w.unlisted(id)
 	w.endSearches()
-	return w.intend(id)
+	return w.intent(id)
 }
 
-// A restarted submitter renews its intent before it submits, and one whose job was refused
+// attemptOf is the id of an intent's last attempt.
+func (w *world) attemptOf(id string) string {
+	w.Helper()
+	return w.intent(id).Attempt.ID
+}
+
+// What a submitter may do with an intent that is there already, and how one whose job was refused
 // withdraws it.
 var intentRenew = join(
 	[]ledgerTest{
 		{"a renewed intent is waited for as long as a new one, and keeps job kind and metadata [G6, R4]", func(w *world) {
 			first := w.intend("i-1")
 			w.store.Advance(w.settings.StuckAfter - time.Minute)
-			renewed, err := w.ledger().Renew(w.ctx, first)
-			if err != nil {
-				w.Fatal(err)
-			}
+			renewed := w.renewed("i-1")
 			stored := w.intent("i-1")
 			equal(w, "the answer", renewed.Version, stored.Version)
 			equal(w, "state", stored.State, ledger.IntentOpen)
 			equal(w, "job kind", stored.JobKind, "intended-job")
 			equal(w, "created at", stored.CreatedAt, first.CreatedAt)
 			near(w, "renewed at", stored.RenewedAt.Sub(w.now()), 0)
-			equal(w, "due", stored.DueAt.Sub(stored.RenewedAt), w.settings.StuckAfter)
+			equal(w, "given up", stored.GiveUpAt.Sub(stored.RenewedAt), w.settings.StuckAfter)
 			w.store.Advance(2 * time.Minute)
 			equal(w, "due when the first was", len(w.dueIntents().Items), 0)
-			if _, err := w.ledger().Renew(w.ctx, first); !isConflict(err) {
-				w.Errorf("with what was found before: %v, want ErrConflict", err)
-			}
-			if _, err := w.ledger().Renew(w.ctx, renewed); err != nil {
-				w.Errorf("with what is there: %v", err)
-			}
+			w.decided("i-1", "another", ledger.MustWait) // the list was read before this attempt
 		}},
 		{"a renewed intent is looked for again after it was given up [G6]", func(w *world) {
-			intent := w.abandoned("i-1")
+			w.abandoned("i-1")
 			w.wantWaiting(0) // the search has ended
-			if _, err := w.ledger().Renew(w.ctx, intent); err != nil {
-				w.Fatal(err)
-			}
+			w.decided("i-1", "again", ledger.MaySubmit)
 			stored := w.intent("i-1")
 			equal(w, "state", stored.State, ledger.IntentOpen)
 			equal(w, "abandoned at", stored.AbandonedAt.IsZero(), true)
@@ -92,37 +141,51 @@ var intentRenew = join(
 		{"what waits for nothing is not renewed [G6]", func(w *world) {
 			w.intend("i-1")
 			w.ingest(w.intended("d1", "i-1", operation.Succeeded, time.Second))
-			if _, err := w.ledger().Renew(w.ctx, w.intend("i-1")); !isConflict(err) {
-				w.Errorf("bound: %v, want ErrConflict", err)
-			}
-			if _, err := w.ledger().Renew(w.ctx, ledger.Intent{CorrelationID: "i-2"}); !isConflict(err) {
-				w.Errorf("absent: %v, want ErrConflict", err)
-			}
+			equal(w, "bound to", w.decided("i-1", "again", ledger.IsBound).Operation, w.name.Key)
 			w.boundTo("i-1")
+		}},
+		{"its submitter's answer was lost: it may ask again, for as long as it may submit [G6]", func(w *world) {
+			w.decided("i-1", "mine", ledger.MaySubmit)
+			w.store.Advance(ledger.SubmitWithin - time.Second)
+			counting := Count(w.store)
+			intent, err := w.asks(w.over(counting), "i-1", "mine")
+			equal(w, "again", intent.Verdict == ledger.MaySubmit && err == nil, true)
+			equal(w, "commits", counting.Counts().Commits, 0)
+			w.decided("i-1", "another", ledger.MustWait)
+			w.store.Advance(time.Second)
+			w.decided("i-1", "mine", ledger.MustWait) // it may have submitted since
 		}},
 		{"what is not bound can be withdrawn, and its id is free again [G6]", func(w *world) {
 			w.abandoned("i-2")
 			w.intend("i-1")
-			old := w.intend("i-3")
-			for _, id := range []string{"i-1", "i-2", "i-3"} {
-				if withdrawn, err := w.ledger().Withdraw(w.ctx, id); err != nil || !withdrawn {
+			for _, id := range []string{"i-1", "i-2"} {
+				if withdrawn, err := w.ledger().Withdraw(w.ctx, id, w.attemptOf(id)); err != nil || !withdrawn {
 					w.Errorf("%s: %v, %v", id, withdrawn, err)
 				}
 				equal(w, "recorded again", w.intend(id).Created, true)
 			}
-			if _, err := w.ledger().Renew(w.ctx, old); !isConflict(err) {
-				w.Errorf("another life of the id: %v, want ErrConflict", err)
+		}},
+		{"another's attempt is not withdrawn [G6]", func(w *world) {
+			w.decided("i-1", "first", ledger.MaySubmit)
+			w.store.Advance(attemptOver)
+			w.renewed("i-1")
+			for _, attempt := range []string{"first", ""} {
+				withdrawn, err := w.ledger().Withdraw(w.ctx, "i-1", attempt)
+				equal(w, "withdrawn by "+attempt, withdrawn || err != nil, false)
 			}
+			equal(w, "attempt", w.attemptOf("i-1"), "again")
 		}},
 		{"what is known of an operation stays [G6, K6]", func(w *world) {
 			w.ingest(w.intended("d1", "i-seen", operation.Running, time.Second))
+			w.intend("i-bound")
+			attempt := w.attemptOf("i-bound")
 			w.name = nameOf(w, "batches/bound")
 			if _, err := w.ledger().Register(w.ctx, w.correlated("i-bound")); err != nil {
 				w.Fatal(err)
 			}
 			counting := Count(w.store)
-			for _, id := range []string{"i-seen", "i-bound", "i-absent"} {
-				if withdrawn, err := w.over(counting).Withdraw(w.ctx, id); err != nil || withdrawn {
+			for id, gone := range map[string]bool{"i-seen": false, "i-bound": false, "i-absent": true} {
+				if withdrawn, err := w.over(counting).Withdraw(w.ctx, id, attempt); err != nil || withdrawn != gone {
 					w.Errorf("%s: %v, %v", id, withdrawn, err)
 				}
 			}
@@ -131,27 +194,28 @@ var intentRenew = join(
 		{"Withdraw: the answer is lost, and the id recorded again before the next try [G6]", func(w *world) {
 			w.intend("i-1")
 			l := w.over(Inject(afterCommit{w.store, func() { w.intend("i-1") }}, LoseAnswer))
-			if withdrawn, err := l.Withdraw(w.ctx, "i-1"); err != nil || !withdrawn {
-				w.Errorf("%v, %v", withdrawn, err)
+			if _, err := l.Withdraw(w.ctx, "i-1", w.attemptOf("i-1")); err != nil {
+				w.Error(err)
 			}
 			equal(w, "the new one", w.intent("i-1").State, ledger.IntentOpen)
 		}},
-		{"Renew: the answer is lost, and the intent bound before the next try [G6]", func(w *world) {
-			intent := w.intend("i-1")
+		{"Intend: the answer is lost, and the intent bound before the next try [G6]", func(w *world) {
+			w.abandoned("i-1")
 			l := w.over(Inject(afterCommit{w.store, func() {
 				w.ingest(w.intended("d1", "i-1", operation.Succeeded, time.Second))
 			}}, LoseAnswer))
-			if _, err := l.Renew(w.ctx, intent); !isConflict(err) {
-				w.Errorf("%v, want ErrConflict", err)
+			if intent, err := w.asks(l, "i-1", "again"); err != nil || intent.Verdict != ledger.IsBound {
+				w.Errorf("%+v, %v", intent, err)
 			}
 			w.boundTo("i-1")
 			w.plannedOnce()
 		}},
 	},
-	lostly("Renew: renewed, by this call, once [G6]", func(w *world, l *ledger.Ledger) {
+	lostly("Intend: renewed, by this call, once [G6]", func(w *world, l *ledger.Ledger) {
 		intent := w.abandoned("i-1")
-		renewed, err := l.Renew(w.ctx, intent)
-		if err != nil || renewed.State != ledger.IntentOpen || renewed.RenewedAt.IsZero() {
+		renewed, err := w.asks(l, "i-1", "again")
+		if err != nil || renewed.State != ledger.IntentOpen || renewed.RenewedAt.IsZero() ||
+			renewed.Verdict != ledger.MaySubmit {
 			w.Errorf("%+v, %v", renewed, err)
 		}
 		equal(w, "version", w.intent("i-1").Version, intent.Version+1)
@@ -159,34 +223,65 @@ var intentRenew = join(
 	}),
 	lostly("Withdraw: withdrawn, by this call [G6]", func(w *world, l *ledger.Ledger) {
 		w.intend("i-1")
-		if withdrawn, err := l.Withdraw(w.ctx, "i-1"); err != nil || !withdrawn {
+		if withdrawn, err := l.Withdraw(w.ctx, "i-1", w.attemptOf("i-1")); err != nil || !withdrawn {
 			w.Errorf("%v, %v", withdrawn, err)
 		}
 		equal(w, "version", w.intent("i-1").Version, 0)
 	}),
 	both("renewing against binding [G6]", func(w *world) (a, b move, check func()) {
-		intent, won := w.abandoned("i-1"), 0
+		w.abandoned("i-1")
+		may := 0
 		var hook ledger.Receipt
 		b = w.ingesting(w.intended("d1", "i-1", operation.Succeeded, time.Second), &hook)
-		return w.renewing(intent, &won), b, func() {
+		return w.renewing("i-1", "again", &may), b, func() {
 			equal(w, "bound", hook.Bound, true)
-			equal(w, "renewed before", !w.intent("i-1").RenewedAt.IsZero(), won == 1)
+			equal(w, "renewed before", !w.intent("i-1").RenewedAt.IsZero(), may == 1)
 			w.boundTo("i-1")
 			w.plannedOnce()
 		}
 	}),
 	both("two submitters renew one intent [G6]", func(w *world) (a, b move, check func()) {
-		intent, won := w.intend("i-1"), 0
-		return w.renewing(intent, &won), w.renewing(intent, &won), func() {
-			equal(w, "may submit", won, 1)
-			equal(w, "version", w.intent("i-1").Version, 2)
+		w.intend("i-1")
+		w.store.Advance(attemptOver)
+		w.unlisted("i-1")
+		may := 0
+		return w.renewing("i-1", "a", &may), w.renewing("i-1", "b", &may), func() {
+			equal(w, "may submit", may, 1)
+			equal(w, "version", w.intent("i-1").Version, 3)
 		}
 	}),
+	both("two submitters record one intent [G6]", func(w *world) (a, b move, check func()) {
+		may := 0
+		return w.renewing("i-1", "a", &may), w.renewing("i-1", "b", &may), func() {
+			equal(w, "may submit", may, 1)
+		}
+	}),
+	both("a pass that read the list against a submitter that renews [G6]", func(w *world) (a, b move, check func()) {
+		w.intend("i-1")
+		w.store.Advance(attemptOver)
+		w.unlisted("i-1")
+		due, may := w.waitingIntent("i-1"), 0
+		now := w.now()
+		return w.renewing("i-1", "a", &may), func(l *ledger.Ledger) error {
+				if _, err := l.PostponeIntent(w.ctx, due.Unlisted(now), now); !isConflict(err) {
+					return err
+				}
+				return nil
+			}, func() {
+				equal(w, "may submit", may, 1)
+				w.decided("i-1", "b", ledger.MustWait)
+			}
+	}),
 	both("giving up against renewing [G6]", func(w *world) (a, b move, check func()) {
-		due, gaveUp, renewed := w.overdue("i-1"), 0, 0
-		return w.givingUp(due, &gaveUp), w.renewing(due.Intent, &renewed), func() {
-			equal(w, "that changed it", gaveUp+renewed, 1)
-			equal(w, "open", w.intent("i-1").State == ledger.IntentOpen, renewed == 1)
+		w.intend("i-1")
+		w.store.Advance(attemptOver)
+		w.unlisted("i-1")
+		w.store.Advance(w.settings.StuckAfter)
+		due, gaveUp, may := w.waitingIntent("i-1"), 0, 0
+		return w.givingUp(due, &gaveUp), w.renewing("i-1", "again", &may), func() {
+			equal(w, "may submit", may, 1)
+			equal(w, "open", w.intent("i-1").State, ledger.IntentOpen)
+			equal(w, "given up", w.intent("i-1").AbandonedAt.IsZero(), true)
 		}
 	}),
 	both("withdrawing against binding [G6]", func(w *world) (a, b move, check func()) {
@@ -194,7 +289,7 @@ var intentRenew = join(
 		var withdrawn bool
 		var hook ledger.Receipt
 		b = w.ingesting(w.intended("d1", "i-1", operation.Succeeded, time.Second), &hook)
-		return w.withdrawing("i-1", &withdrawn), b, func() {
+		return w.withdrawing("i-1", w.attemptOf("i-1"), &withdrawn), b, func() {
 			equal(w, "either", withdrawn, !hook.Bound)
 			if hook.Bound {
 				w.boundTo("i-1")
@@ -206,19 +301,25 @@ var intentRenew = join(
 		}
 	}),
 	both("withdrawing against renewing [G6]", func(w *world) (a, b move, check func()) {
-		intent, renewed := w.intend("i-1"), 0
+		w.intend("i-1")
+		first := w.attemptOf("i-1")
+		w.store.Advance(attemptOver)
+		w.unlisted("i-1")
+		may := 0
 		var withdrawn bool
-		return w.withdrawing("i-1", &withdrawn), w.renewing(intent, &renewed), func() {
-			equal(w, "either", withdrawn, renewed == 0)
-			w.wantWaiting(renewed)
+		return w.withdrawing("i-1", first, &withdrawn), w.renewing("i-1", "again", &may), func() {
+			equal(w, "may submit", may, 1) // after the withdrawal it is a new intent
+			w.wantWaiting(1)
+			equal(w, "attempt", w.attemptOf("i-1"), "again")
 		}
 	}),
 	both("withdrawing against giving up [G6]", func(w *world) (a, b move, check func()) {
 		due, gaveUp := w.overdue("i-1"), 0
 		var withdrawn bool
-		return w.withdrawing("i-1", &withdrawn), w.givingUp(due, &gaveUp), func() {
+		return w.withdrawing("i-1", due.Intent.Attempt.ID, &withdrawn), w.givingUp(due, &gaveUp), func() {
 			equal(w, "withdrawn", withdrawn, true)
 			equal(w, "version", w.intent("i-1").Version, 0)
 		}
 	}),
+	intentVerdict,
 )

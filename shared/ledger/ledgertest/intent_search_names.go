@@ -124,9 +124,8 @@ var intentSearchNames = join([]ledgerTest{
 	{"a renewed intent keeps its names, and a bound one looks none up [G6]", func(w *world) {
 		w.intend("i-1")
 		w.keepName("i-1", "operations/v1")
-		if _, err := w.ledger().Renew(w.ctx, w.intent("i-1")); err != nil {
-			w.Fatal(err)
-		}
+		w.store.Advance(attemptOver)
+		w.renewed("i-1")
 		equal(w, "to be looked up", len(w.intent("i-1").ToLookUp(w.now())), 1)
 		equal(w, "bound", w.ingest(w.intended("d1", "i-1", operation.Running, time.Second)).Bound, true)
 		equal(w, "to be looked up once it is bound", len(w.intent("i-1").ToLookUp(w.now())), 0)

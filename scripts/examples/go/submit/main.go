@@ -22,7 +22,6 @@ import (
 	"google.golang.org/genai/interactions/models/operations"
 
 	"github.com/opledger/opledger/shared/config"
-	"github.com/opledger/opledger/shared/gemini/lookup"
 	"github.com/opledger/opledger/shared/ledger"
 	"github.com/opledger/opledger/shared/ledger/firestore"
 	"github.com/opledger/opledger/shared/ledger/sqlite"
@@ -127,9 +126,5 @@ func newSubmitter(ctx context.Context, s settings, store ledger.Store) (*submit.
 	if err != nil {
 		return nil, err
 	}
-	lists, err := lookup.NewClient(lookup.Options{APIKey: s.Gemini.APIKey, BaseURL: s.Gemini.BaseURL})
-	if err != nil {
-		return nil, err
-	}
-	return submit.New(submit.Options{Ledger: l, Gemini: client, Lookup: lists}), nil
+	return submit.New(submit.Options{Ledger: l, Gemini: client}), nil
 }

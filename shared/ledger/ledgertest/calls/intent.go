@@ -16,6 +16,15 @@ func searched(w *World) {
 	w.waiting = found.Items[0]
 }
 
+// unlisted is an intent that Gemini's list did not have.
+func unlisted(w *World) {
+	got[ledger.Intent](w)(w.Ledger.Intend(w.Ctx, ledger.Intention{CorrelationID: "c-1", Collection: operation.Batches}))
+	w.Store.Advance(10 * time.Minute)
+	now := got[time.Time](w)(w.Ledger.Now(w.Ctx))
+	found := got[ledger.Page[ledger.DueIntent]](w)(w.Ledger.DueIntents(w.Ctx, now, ledger.Cursor{}, 1))
+	got[bool](w)(w.Ledger.PostponeIntent(w.Ctx, found.Items[0].Unlisted(now), now))
+}
+
 func (w *World) intent() ledger.Intent {
 	return got[ledger.Intent](w)(w.Ledger.Intent(w.Context(), "c-1"))
 }
@@ -34,12 +43,14 @@ func intends(w *World) (any, error) {
 var intentCalls = []Call{
 	{Name: "Intend", Arrange: nothing, Act: intends},
 	{Name: "Intend/after its event", Arrange: func(w *World) { got[any](w)(ingests(marked)(w)) }, Act: intends},
-	{Name: "Renew", Arrange: forgettable, Act: func(w *World) (any, error) {
-		renewed, err := w.Ledger.Renew(w.Ctx, w.waiting.Intent)
-		return renewed.State, err
-	}, Settled: []error{ledger.ErrConflict}},
-	{Name: "Withdraw", Arrange: (*World).intend, Act: func(w *World) (any, error) {
-		return w.Ledger.Withdraw(w.Ctx, "c-1")
+	{Name: "Intend/again", Arrange: unlisted, Act: func(w *World) (any, error) {
+		renewed, err := w.Ledger.Intend(w.Ctx, ledger.Intention{
+			CorrelationID: "c-1", Collection: operation.Batches, Attempt: "again",
+		})
+		return renewed.Verdict, err
+	}},
+	{Name: "Withdraw", Arrange: forgettable, Act: func(w *World) (any, error) {
+		return w.Ledger.Withdraw(w.Ctx, "c-1", w.waiting.Intent.Attempt.ID)
 	}},
 	{Name: "KeepName", Arrange: (*World).intend, Act: func(w *World) (any, error) {
 		return w.Ledger.KeepName(w.Ctx, "c-1", operation.Name{Key: key, Resource: string(key)})

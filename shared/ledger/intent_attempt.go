@@ -1,0 +1,75 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// An IntentAttempt is one announced submission of an intent's operation.
+type IntentAttempt struct {
+	// ID is the submitter's own, or made by the ledger. It tells one attempt from another.
+	ID string    `json:"id" firestore:"id"`
+	At time.Time `json:"at" firestore:"at"` // as AttemptedAt
+	// ListedAt is when a pass began that read Gemini's list to its end and found no operation of the
+	// intent there. It is stored only where the attempt was over by then.
+	ListedAt time.Time `json:"listedAt,omitzero" firestore:"listedAt,omitempty"`
+}
+
+const (
+	// SubmitWithin is how long after it asked for it a submitter may use the verdict MaySubmit: the
+	// request that creates the operation is sent by then, or not at all.
+	SubmitWithin = 2 * time.Minute
+	// attemptOver is the age of an attempt at which whatever it created is in Gemini's list:
+	// SubmitWithin, and time for Gemini to finish the request and to list the operation.
+	attemptOver = 5 * time.Minute
+)
+
+// attempt returns the submission that was last announced, without an ID where an older revision
+// announced it.
+func (i Intent) attempt() IntentAttempt {
+	if at := i.AttemptedAt(); i.Attempt == nil || !i.Attempt.At.Equal(at) {
+		return IntentAttempt{At: at}
+	}
+	return *i.Attempt
+}
+
+// announced returns the intent with a new attempt at its AttemptedAt.
+func (i Intent) announced(id string) Intent {
+	i.Attempt = &IntentAttempt{ID: id, At: i.AttemptedAt()}
+	return i
+}
+
+// ToList reports whether Gemini's list, read by a pass that begins at now, decides whether the
+// intent's operation may be submitted again. Only batches can be listed, so a submitter that did
+// not say what it submits is not helped by the list.
+func (i Intent) ToList(now time.Time) bool {
+	attempt := i.attempt()
+	return i.Waiting() && i.Collection == operation.Batches && attempt.ListedAt.IsZero() &&
+		!now.Before(attempt.At.Add(attemptOver))
+}
+
+// Unlisted returns d as it is to be stored by a pass that began at now and read Gemini's list to its
+// end, without an operation of the intent, and looked up its names in vain.
+func (d DueIntent) Unlisted(now time.Time) DueIntent {
+	if d.Intent.ToList(now) {
+		attempt := d.Intent.attempt()
+		attempt.ListedAt = operation.Instant(now)
+		d.Intent.Attempt = &attempt
+	}
+	return d
+}
+
+// nextListing returns when a pass reads the list for an OPEN intent whose last attempt is not
+// decided: once the attempt is over, and in every pass after that. Zero: never.
+func (l *Ledger) nextListing(i Intent, now time.Time) time.Time {
+	over := i.AttemptedAt().Add(attemptOver)
+	switch {
+	case i.Collection != operation.Batches || !i.attempt().ListedAt.IsZero():
+		return time.Time{}
+	case now.Before(over):
+		return over
+	default:
+		return operation.Instant(now.Add(l.settings.Interval - l.early()))
+	}
+}
