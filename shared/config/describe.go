@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"time"
-
-	"github.com/opledger/opledger/shared/effect"
 )
 
 // A Described is a setting for the operator to read.
@@ -37,7 +35,7 @@ func describeGroup(group reflect.Value) (all []Described) {
 		}
 		value := shownValue(group.Field(i))
 		if l, ok := group.Interface().(Ledger); ok && field.Name == "EffectsText" {
-			value = effectNames(l.Effects)
+			value = strings.Join(l.EffectNames(), ", ")
 		}
 		all = append(all, Described{Name: name, Value: value})
 	}
@@ -63,12 +61,4 @@ func shownValue(v reflect.Value) string {
 		return "not set"
 	}
 	return "set"
-}
-
-func effectNames(specs []effect.Spec) string {
-	names := make([]string, len(specs))
-	for i, spec := range specs {
-		names[i] = spec.Name
-	}
-	return strings.Join(names, ", ")
 }

@@ -50,6 +50,8 @@ type Ledger struct {
 	Effects []effect.Spec `env:"-"`
 	// fetchesResults: one of them fetches results, even if it has a mistake.
 	fetchesResults bool
+	// taken are the rules that the ledger has stored; nil: those of Effects count.
+	taken []ledger.Rule
 }
 
 // notSet is no value that an operator would set, so that a zero is told from a default.
@@ -145,7 +147,7 @@ func (l *Ledger) Settings() ledger.Settings {
 	s := ledger.Settings{
 		Grace: l.Grace, Interval: l.Interval, AlertEvery: l.AlertEvery, Retention: l.Retention,
 		ClaimTTL: l.ClaimTTL, MaxAttempts: l.MaxAttempts, RetryFor: l.RetryFor, RestoredAt: l.RestoredAt,
-		Rules: effect.Rules(l.Effects), Transitions: l.Transitions,
+		Rules: l.Rules(), Transitions: l.Transitions,
 	}
 	if l.LookupMax != notSet {
 		s.LookupMaxInterval = l.LookupMax

@@ -15,11 +15,11 @@ import (
 type Rule struct {
 	// Name is the effect's name. It is part of keys and document ids, so it must not change while
 	// effects are open.
-	Name   string
-	On     []operation.State
-	Alerts []Alert
+	Name   string            `json:"name" firestore:"name"`
+	On     []operation.State `json:"on,omitempty" firestore:"on,omitempty"`
+	Alerts []Alert           `json:"alerts,omitempty" firestore:"alerts,omitempty"`
 	// JobKinds are glob patterns as in path.Match; none matches every job kind.
-	JobKinds []string
+	JobKinds []string `json:"jobKinds,omitempty" firestore:"jobKinds,omitempty"`
 }
 
 var effectName = diag.Pattern(`^[a-z][a-z0-9_-]*$`)

@@ -43,6 +43,7 @@ const (
 	QuarantineCollection = "quarantine"
 	PartsCollection      = "parts" // under a quarantined delivery
 	PassesCollection     = "passes"
+	SettingsCollection   = "settings"
 )
 
 // OperationPath returns the path of an operation's record.

@@ -62,6 +62,19 @@ func (t *Transitions) UnmarshalText(text []byte) error {
 	return err
 }
 
+// String returns every allowed move in the form that ParseTransitions reads, in one order: sets that
+// allow the same have the same text.
+func (t Transitions) String() string {
+	var moves []string
+	for from, tos := range t.follows {
+		for _, to := range tos {
+			moves = append(moves, string(from+":"+to))
+		}
+	}
+	slices.Sort(moves)
+	return strings.Join(moves, " ")
+}
+
 // Allow reports whether an operation that settled as from may still become to, directly or by other
 // moves.
 func (t Transitions) Allow(from, to State) bool {

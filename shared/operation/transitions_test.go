@@ -109,6 +109,30 @@ func TestTransitionsAreClosed(t *testing.T) {
 	}
 }
 
+// TestTransitionsAsText: the text of every set allows what the set allows, and sets that allow the same
+// have the same text.
+func TestTransitionsAsText(t *testing.T) {
+	t.Parallel()
+	for _, text := range moveSets() {
+		set, err := operation.ParseTransitions(text)
+		if err != nil {
+			continue
+		}
+		again, err := operation.ParseTransitions(set.String())
+		if err != nil || again.String() != set.String() {
+			t.Errorf("%q becomes %q, then %q: %v", text, set, again, err)
+		}
+		for _, from := range terminals() {
+			for _, to := range terminals() {
+				if set.Allow(from, to) != again.Allow(from, to) {
+					t.Errorf("%q: %s to %s is %v, and of its text %q %v", text, from, to, set.Allow(from, to), set,
+						again.Allow(from, to))
+				}
+			}
+		}
+	}
+}
+
 // TestNoTransitionsByDefault: the default allows nothing [M5].
 func TestNoTransitionsByDefault(t *testing.T) {
 	t.Parallel()

@@ -95,6 +95,8 @@ func Unindexed() []Field {
 		{ledger.PartsCollection, "body"},
 		{ledger.PassesCollection, "marks"},
 		{ledger.PassesCollection, "last"},
+		{ledger.SettingsCollection, "rules"},
+		{ledger.SettingsCollection, "values"},
 	}
 	return append(fields, Expiry()...)
 }

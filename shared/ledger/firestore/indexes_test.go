@@ -60,6 +60,7 @@ func documentTypes() map[string]reflect.Type {
 		ledger.QuarantineCollection: reflect.TypeFor[ledger.Quarantined](),
 		ledger.PartsCollection:      reflect.TypeFor[ledger.QuarantinedPart](),
 		ledger.PassesCollection:     reflect.TypeFor[ledger.Marks](),
+		ledger.SettingsCollection:   reflect.TypeFor[ledger.StoredSettings](),
 	}
 }
 
@@ -88,8 +89,8 @@ func TestTablesNameFieldsThatDocumentsHave(t *testing.T) {
 		}
 	}
 	for collection := range documentTypes() {
-		if collection == ledger.PassesCollection {
-			continue // one document, which every pass writes
+		if collection == ledger.PassesCollection || collection == ledger.SettingsCollection {
+			continue // one document, which every pass writes, or every process that begins with other settings
 		}
 		if !slices.Contains(firestore.Expiry(), firestore.Field{Collection: collection, Name: "expireAt"}) {
 			t.Errorf("nothing says when documents of %s may be deleted [L3]", collection)

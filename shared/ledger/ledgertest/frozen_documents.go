@@ -56,6 +56,13 @@ func FrozenDocuments() []Frozen {
 			"Last": "lasting: a pass ended then; an older revision's passes leave it, or remove it with the last mark",
 		}},
 		{Kind: "pass", Data: frozenPass()}, // the same document, since its passes report how they end
+		{Kind: "settings", Data: ledger.StoredSettings{
+			Schema: 1, Version: 2, Digest: "9f86d081", Rules: []ledger.Rule{{
+				Name: "publish", On: []operation.State{operation.Succeeded}, Alerts: []ledger.Alert{ledger.AlertStuck},
+				JobKinds: []string{"nightly-*"},
+			}},
+			Values: map[string]string{"OPLEDGER_RETENTION": "336h0m0s"}, StoredBy: "serve", StoredAt: at(1),
+		}},
 	}
 }
 

@@ -53,6 +53,7 @@ var ledgerGroups = []struct {
 	{"OperationAnswer", operationAnswer},
 	{"OperationMarks", operationMarks},
 	{"PassLast", passLast},
+	{"SettingsStored", settingsStored},
 	{"EffectRequeue", effectRequeue},
 	{"EffectRequeueStarvation", effectRequeueStarvation},
 	{"OperationRead", operationRead},

@@ -105,6 +105,10 @@ var operationCalls = []Call{
 		}
 		return w.Ledger.ResolveConflict(w.Ctx, seen, ledger.Abandonment{By: "an operator", Why: "the first is true"})
 	}},
+	{Name: "StoreSettings", Arrange: nothing, Act: func(w *World) (any, error) {
+		_, err := w.Ledger.StoreSettings(w.Ctx, ledger.NewStoredSettings("serve", w.Ledger.Settings().Rules, nil))
+		return nil, err
+	}},
 	{Name: "StorePause", Arrange: nothing, Act: func(w *World) (any, error) {
 		return nil, w.Ledger.StorePause(w.Ctx, ledger.EffectsPaused)
 	}},

@@ -1,0 +1,202 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/opledger/opledger/shared/effect"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+const (
+	effectsVariable  = "OPLEDGER_EFFECTS"
+	restoredVariable = "OPLEDGER_RESTORED_AT"
+)
+
+// Rules returns when each effect is planned.
+func (l *Ledger) Rules() []ledger.Rule {
+	if l.Taken() {
+		return l.taken
+	}
+	return effect.Rules(l.Effects)
+}
+
+// EffectNames returns the names of the effects that may be planned.
+func (l *Ledger) EffectNames() []string {
+	var names []string
+	for _, rule := range l.Rules() {
+		names = append(names, rule.Name)
+	}
+	return names
+}
+
+// Taken reports whether the rules are those that the ledger has stored. What the effects do is not
+// known then, so that this process cannot run them.
+func (l *Ledger) Taken() bool { return l.taken != nil }
+
+// Stored returns what decides what is planned, for the ledger to keep [L7]. by is what this process is
+// called. It holds no URL and no secret: of an effect only its rule.
+func (l *Ledger) Stored(by string) ledger.StoredSettings {
+	return ledger.NewStoredSettings(by, l.Rules(), l.values())
+}
+
+// values returns the settings other than the effects that are not empty, by name, in a form that
+// Parse reads.
+func (l *Ledger) values() map[string]string {
+	values := map[string]string{}
+	v := reflect.ValueOf(*l)
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Tag.Get("env")
+		if name == "" || name == "-" || name == effectsVariable {
+			continue
+		}
+		text := fmt.Sprint(v.Field(i).Interface())
+		switch value := v.Field(i).Interface().(type) {
+		case time.Duration:
+			if value == notSet {
+				text = ""
+			}
+		case time.Time:
+			text = ""
+			if !value.IsZero() {
+				text = value.UTC().Format(time.RFC3339Nano)
+			}
+		}
+		if text != "" {
+			values[name] = text
+		}
+	}
+	return values
+}
+
+// With returns the settings of a command on a ledger with these stored settings: what environ does
+// not set is taken from there, and what it sets is kept. environ is what l was parsed from. The error
+// joins what is set and differs, each beginning with the variable's name; the settings are usable all
+// the same. Of two times of a restore the later one counts, because fences continue from it [S6].
+func (l Ledger) With(stored ledger.StoredSettings, environ []string) (Ledger, error) {
+	if stored.IsZero() {
+		return l, nil
+	}
+	set, own := setIn(environ), l.values()
+	var differences []error
+	differs := func(name, here, there string) {
+		differences = append(differences, fmt.Errorf("%s: it is %s here, and %s in the ledger", name, here, there))
+	}
+	environ = slices.Clone(environ)
+	for _, name := range slices.Sorted(maps.Keys(stored.Values)) {
+		there := stored.Values[name]
+		switch {
+		case set[name] == "":
+			environ = append(environ, name+"="+there)
+		case name == restoredVariable:
+			environ = append(environ, name+"="+later(own[name], there))
+		case own[name] != there:
+			differs(name, own[name], there)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if stored.Values[name] == "" && set[name] != "" && name != restoredVariable {
+			differs(name, own[name], "not set")
+		}
+	}
+	rules := ledger.NewStoredSettings("", l.Rules(), nil).Rules
+	same := reflect.DeepEqual(rules, stored.Rules)
+	takes := l.EffectsText == "" && !same
+	switch {
+	case takes:
+		environ = append(environ, effectsVariable+"="+named(stored.Rules))
+	case !same:
+		differences = append(differences, ruleDifferences(rules, stored.Rules)...)
+	}
+	read, err := Parse[struct{ Ledger Ledger }](environ)
+	if err != nil {
+		return l, errors.Join(append(differences, fmt.Errorf("with what the ledger has stored: %w", err))...)
+	}
+	if takes {
+		read.Ledger.taken, read.Ledger.Effects, read.Ledger.EffectsText = stored.Rules, nil, ""
+	}
+	return read.Ledger, errors.Join(differences...)
+}
+
+// later returns the later one of two times, as values has them.
+func later(a, b string) string {
+	first, _ := time.Parse(time.RFC3339Nano, a)
+	second, _ := time.Parse(time.RFC3339Nano, b)
+	if first.After(second) {
+		return a
+	}
+	return b
+}
+
+// named are rules as OPLEDGER_EFFECTS has them, so that they are checked as they are there.
+func named(rules []ledger.Rule) string {
+	type entry struct {
+		Name     string   `json:"name"`
+		On       []string `json:"on"`
+		JobKinds []string `json:"jobKinds,omitempty"`
+		Do       string   `json:"do"`
+	}
+	entries := make([]entry, len(rules))
+	for i, rule := range rules {
+		entries[i] = entry{Name: rule.Name, On: ends(rule), JobKinds: rule.JobKinds, Do: "log"}
+	}
+	text, _ := json.Marshal(entries) // texts alone: it has no error
+	return string(text)
+}
+
+// ends are the states and alerts on which a rule plans its effect.
+func ends(rule ledger.Rule) []string {
+	var words []string
+	for _, state := range rule.On {
+		words = append(words, string(state))
+	}
+	for _, alert := range rule.Alerts {
+		words = append(words, string(alert))
+	}
+	return words
+}
+
+// ruleDifferences says how the rules here differ from those in the ledger. Both are in the order of
+// their names.
+func ruleDifferences(here, there []ledger.Rule) []error {
+	find := func(rules []ledger.Rule, name string) (ledger.Rule, bool) {
+		i := slices.IndexFunc(rules, func(r ledger.Rule) bool { return r.Name == name })
+		if i < 0 {
+			return ledger.Rule{}, false
+		}
+		return rules[i], true
+	}
+	var problems []error
+	add := func(format string, args ...any) {
+		problems = append(problems, fmt.Errorf(effectsVariable+": "+format, args...))
+	}
+	for _, rule := range there {
+		switch own, ok := find(here, rule.Name); {
+		case !ok:
+			add("it lacks %s, which the ledger has", rule.Name)
+		case !reflect.DeepEqual(own, rule):
+			add("%s runs %s here, and %s in the ledger", rule.Name, when(own), when(rule))
+		}
+	}
+	for _, rule := range here {
+		if _, ok := find(there, rule.Name); !ok {
+			add("it has %s, which the ledger does not have", rule.Name)
+		}
+	}
+	return problems
+}
+
+// when says when a rule plans its effect.
+func when(rule ledger.Rule) string {
+	words := "on " + strings.Join(ends(rule), ", ")
+	if len(rule.JobKinds) > 0 {
+		words += " of " + strings.Join(rule.JobKinds, ", ")
+	}
+	return words
+}

@@ -1,0 +1,92 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// settingsPath is the one document of the settings that decide what is planned.
+const settingsPath Path = SettingsCollection + "/planning"
+
+// StoredSettings are what decides what is planned, as the process stored them that began last [L7]: a
+// command on the same ledger takes from here what it is not told, and refuses to write where it is
+// told otherwise. No URL and no secret is among them.
+type StoredSettings struct {
+	Schema  int   `json:"schema" firestore:"schema"`
+	Version int64 `json:"version" firestore:"version"`
+	// Digest is the same for the same Rules and Values, in any order.
+	Digest string `json:"digest" firestore:"digest"`
+	// Rules are in the order of their names.
+	Rules []Rule `json:"rules,omitempty" firestore:"rules,omitempty"`
+	// Values are the settings beside the rules: by the variable's name, as the variable holds it.
+	Values map[string]string `json:"values,omitempty" firestore:"values,omitempty"`
+	// StoredBy is what the process that stored them is called, such as serve.
+	StoredBy string    `json:"storedBy" firestore:"storedBy"`
+	StoredAt time.Time `json:"storedAt" firestore:"storedAt"` // by the store's clock
+}
+
+// NewStoredSettings returns what a process of that name stores. The order of the rules, and of what
+// is listed in one, does not count.
+func NewStoredSettings(by string, rules []Rule, values map[string]string) StoredSettings {
+	s := StoredSettings{Rules: make([]Rule, len(rules)), Values: values, StoredBy: by}
+	for i, rule := range rules {
+		s.Rules[i] = Rule{
+			Name: rule.Name, On: slices.Sorted(slices.Values(rule.On)), Alerts: slices.Sorted(slices.Values(rule.Alerts)),
+			JobKinds: slices.Sorted(slices.Values(rule.JobKinds)),
+		}
+	}
+	slices.SortFunc(s.Rules, func(a, b Rule) int { return cmp.Compare(a.Name, b.Name) })
+	text, _ := json.Marshal(struct { // texts alone: it has no error
+		Rules  []Rule
+		Values map[string]string
+	}{s.Rules, values})
+	sum := sha256.Sum256(text)
+	s.Digest = hex.EncodeToString(sum[:])
+	return s
+}
+
+// IsZero reports whether no process has stored any.
+func (s StoredSettings) IsZero() bool { return s.Digest == "" }
+
+// StoreSettings stores what decides what is planned, as a process that begins knows it: one read, and
+// one write where it is news. It returns what was stored before. The error is that of [ReadSettings],
+// or the store's: what cannot be read stays as it is [L6].
+func (l *Ledger) StoreSettings(ctx context.Context, s StoredSettings) (before StoredSettings, err error) {
+	err = l.decide(ctx, "storing the settings", func(int) error {
+		var doc Document
+		var now time.Time
+		if before, doc, now, err = readSettings(ctx, l.store); err != nil || before.Digest == s.Digest {
+			return err
+		}
+		next := s
+		next.Schema = max(before.Schema, operation.SchemaVersion)
+		next.Version, next.StoredAt = before.Version+1, now
+		return l.commit(ctx, Write{Path: settingsPath, Token: doc.Token, Data: next})
+	})
+	return before, err
+}
+
+// ReadSettings returns what decides what is planned in the ledger that store holds; zero where no
+// process has stored it. The error is a [Broken] where it cannot be read, else the store's.
+func ReadSettings(ctx context.Context, store Store) (StoredSettings, error) {
+	stored, _, _, err := readSettings(ctx, store)
+	return stored, err
+}
+
+func readSettings(ctx context.Context, store Store) (StoredSettings, Document, time.Time, error) {
+	snapshot, err := store.Get(ctx, settingsPath)
+	if err != nil {
+		return StoredSettings{}, Document{}, time.Time{}, fmt.Errorf("reading the ledger's settings: %w", err)
+	}
+	doc := snapshot.Documents[0]
+	stored, err := decode(doc, func(StoredSettings) Path { return settingsPath })
+	return stored, doc, operation.Instant(snapshot.ReadTime), err
+}
