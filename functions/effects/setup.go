@@ -49,6 +49,7 @@ func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, err
 	if err != nil {
 		return nil, errors.Join(err, closeLedger()) // the function is built again at the next request
 	}
+	connect.StoreSettings(ctx, o.Ledger, s.Ledger, "effects", log)
 	return New(Options{
 		Runner: effect.NewRunner(o.Ledger, handlers), Paused: s.Handlers.Paused, Now: time.Now, Log: log,
 		Concurrency: effect.Concurrency(s.Ledger.Effects), Slots: s.Instance.Slots,

@@ -45,5 +45,6 @@ func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, err
 	if o.Ledger, _, err = connect.Ledger(ctx, s.Firestore, s.Topic, s.Ledger); err != nil {
 		return nil, err
 	}
+	connect.StoreSettings(ctx, o.Ledger, s.Ledger, "reconcile", log)
 	return New(Options{Reconciler: reconcile.New(o), Now: time.Now, Log: log}), nil
 }

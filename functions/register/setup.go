@@ -31,5 +31,6 @@ func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, err
 	if err != nil {
 		return nil, err
 	}
+	connect.StoreSettings(ctx, l, s.Ledger, "register", log)
 	return New(Options{Ledger: l, Now: time.Now, Log: log}), nil
 }

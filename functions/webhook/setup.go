@@ -47,5 +47,6 @@ func build(ctx context.Context, s settings, log *slog.Logger) (http.Handler, err
 	if err != nil {
 		return nil, err
 	}
+	connect.StoreSettings(ctx, o.Ledger, s.Ledger, "webhook", log)
 	return New(o), nil
 }

@@ -35,6 +35,7 @@ func newAbandon(outside environment) *cobra.Command {
 		},
 	}
 	storeFlag(cmd, &store)
+	overrideFlag(cmd, &outside)
 	decisionFlags(cmd, &d)
 	jsonFlag(cmd, &outside)
 	return cmd

@@ -62,6 +62,7 @@ func newConsole(outside environment) *cobra.Command {
 		},
 	}
 	storeFlag(cmd, &store)
+	overrideFlag(cmd, &outside)
 	cmd.Flags().IntVar(&port, "port", 8090, "port on 127.0.0.1 to listen on; 0 chooses a free one")
 	actionsFlag(cmd, &act)
 	return cmd

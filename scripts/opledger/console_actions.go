@@ -9,7 +9,6 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/config"
-	"github.com/opledger/opledger/shared/logging"
 )
 
 // actionsFlag adds --allow-actions to a command that serves the console.
@@ -40,9 +39,7 @@ func openActing(ctx context.Context, outside environment, store string) (openedC
 	if err != nil {
 		return openedConsole{}, err
 	}
-	printEffectNames(outside, settings.Ledger)
-	s, err := openServer(ctx, outside, settings, where,
-		server.Options{Log: logging.New(outside.err, ""), Operator: operator, FollowPause: true})
+	s, err := openWriter(ctx, outside, settings, where, server.Options{Operator: operator})
 	if err != nil {
 		return openedConsole{}, err
 	}

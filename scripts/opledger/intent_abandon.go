@@ -31,6 +31,7 @@ func newIntentAbandon(outside environment) *cobra.Command {
 		},
 	}
 	storeFlag(cmd, &store)
+	overrideFlag(cmd, &outside)
 	decisionFlags(cmd, &d)
 	jsonFlag(cmd, &outside)
 	return cmd

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/opledger/opledger/scripts/opledger/server"
@@ -63,6 +62,35 @@ func openLedger(
 	return l, store.Close, nil
 }
 
+// openWriter is openServer for a command: what is not set is what the ledger has stored [L7]. Effects
+// whose rules alone are stored are left to the workers of serve.
+func openWriter(
+	ctx context.Context, outside environment, settings server.Settings, where location, options server.Options,
+) (writer, error) {
+	store, err := openStore(ctx, outside, where, false)
+	if err != nil {
+		return writer{}, err
+	}
+	settings.Ledger, err = ledgerSettings(ctx, outside, store, settings.Ledger, !where.readOnly)
+	if err != nil {
+		return writer{}, errors.Join(err, store.Close())
+	}
+	options.Log, options.FollowPause = logging.New(outside.err, ""), true
+	left := settings.Ledger.Taken() && where.topic == ""
+	if left {
+		options.Wake = func(ctx context.Context) error {
+			_, err := where.askServe(ctx, outside, "/sweep")
+			if err != nil {
+				outside.note("%v: what is open here waits for its next sweep, at its start or at its interval", err)
+			}
+			return err
+		}
+	}
+	w, err := serverOver(ctx, outside, store, settings, where, options)
+	w.left = left
+	return w, err
+}
+
 // openServer makes the functions over the store and the topic of a location, and adds both to
 // options.
 func openServer(
@@ -72,6 +100,14 @@ func openServer(
 	if err != nil {
 		return writer{}, err
 	}
+	return serverOver(ctx, outside, store, settings, where, options)
+}
+
+// serverOver is openServer over an opened store, which it closes.
+func serverOver(
+	ctx context.Context, outside environment, store ledger.Store, settings server.Settings, where location,
+	options server.Options,
+) (writer, error) {
 	closeAll := store.Close
 	options.Store, options.Now = store, time.Now
 	if file, ok := store.(*sqlite.Store); ok {
@@ -117,15 +153,18 @@ type writer struct {
 	*server.Server
 	close  func() error // of all that was opened
 	paused bool         // effects were not run in this process when it was opened, only accepted
+	left   bool         // effects are not run in this process, but by serve
+}
+
+// server are the settings as those of the functions.
+func (s writerSettings) server() server.Settings {
+	return server.Settings{Project: s.Project, Ledger: s.Ledger, Handlers: s.Handlers, Results: s.Results}
 }
 
 // newWriter opens the ledger with the settings of the functions, and prints on stderr which effects
 // may be planned.
 func newWriter(ctx context.Context, outside environment, where location, settings writerSettings) (writer, error) {
-	printEffectNames(outside, settings.Ledger)
-	return openServer(ctx, outside, server.Settings{
-		Project: settings.Project, Ledger: settings.Ledger, Handlers: settings.Handlers, Results: settings.Results,
-	}, where, server.Options{Log: logging.New(outside.err, ""), FollowPause: true})
+	return openWriter(ctx, outside, settings.server(), where, server.Options{})
 }
 
 // do calls change, runs the effects that were planned in the process, and closes the ledger.
@@ -149,18 +188,4 @@ func change(ctx context.Context, outside environment, flag string, do func(write
 		return err
 	}
 	return w.do(ctx, func() error { return do(w) })
-}
-
-// printEffectNames prints on stderr which effects a command may plan. A command without the
-// functions' settings plans other effects than they do.
-func printEffectNames(outside environment, settings config.Ledger) {
-	names := make([]string, len(settings.Effects))
-	for i, effect := range settings.Effects {
-		names[i] = effect.Name
-	}
-	line := "effects that may be planned: " + strings.Join(names, ", ")
-	if settings.EffectsText == "" {
-		line += " (the default: OPLEDGER_EFFECTS is not set)"
-	}
-	outside.note("%s", line)
 }

@@ -29,6 +29,7 @@ func functionsOn(listener net.Listener, options server.Options) func(context.Con
 		if err != nil {
 			return nil, nil, err
 		}
+		functions.StoreSettings(ctx, "local")
 		return functions.Ledger, func(ctx context.Context) error { return functions.Serve(ctx, listener) }, nil
 	}
 }

@@ -72,6 +72,8 @@ type environment struct {
 	columns int
 	// json: the command line has --json.
 	json bool
+	// override: the command line has --override-settings.
+	override bool
 	// wait sleeps between two attempts; nil: in real time.
 	wait func(context.Context, time.Duration) error
 	// now is the clock of the webhook commands; nil: the real one.

@@ -30,6 +30,7 @@ func newQuarantineRetry(outside environment) *cobra.Command {
 		},
 	}
 	storeFlag(cmd, &store)
+	overrideFlag(cmd, &outside)
 	jsonFlag(cmd, &outside)
 	return cmd
 }

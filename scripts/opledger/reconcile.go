@@ -10,7 +10,6 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/config"
-	"github.com/opledger/opledger/shared/logging"
 )
 
 // reconcileSettings are those of a pass: all but the webhook function's.
@@ -52,12 +51,11 @@ func newReconcile(outside environment) *cobra.Command {
 			if err := where.exists(); err != nil {
 				return err
 			}
-			printEffectNames(outside, settings.Ledger)
-			s, err := openServer(ctx, outside, server.Settings{
+			s, err := openWriter(ctx, outside, server.Settings{
 				Project: settings.Project, Ledger: settings.Ledger, Gemini: settings.Gemini,
 				Discovery: settings.Discovery, Endpoint: settings.Endpoint, Handlers: settings.Handlers,
 				Results: settings.Results, Webhook: config.Webhook{SigningSecrets: settings.Signing},
-			}, where, server.Options{Log: logging.New(outside.err, ""), FollowPause: true})
+			}, where, server.Options{})
 			if err != nil {
 				return err
 			}
@@ -71,6 +69,7 @@ func newReconcile(outside environment) *cobra.Command {
 		},
 	}
 	storeFlag(cmd, &store)
+	overrideFlag(cmd, &outside)
 	jsonFlag(cmd, &outside)
 	return cmd
 }

@@ -44,7 +44,6 @@ func newRecover(outside environment) *cobra.Command {
 					return err
 				}
 			}
-			printEffectNames(outside, settings.Ledger)
 			where.readOnly = dryRun
 			opened, err := openStore(cmd.Context(), outside, where, true)
 			if err != nil {
@@ -52,7 +51,11 @@ func newRecover(outside environment) *cobra.Command {
 			}
 			// Without a publisher, effects that are planned here wait for the sweep, and so for the
 			// end of the pause.
-			l, err := ledger.New(opened, settings.Ledger.Settings(), ledger.Options{})
+			var l *ledger.Ledger
+			settings.Ledger, err = ledgerSettings(cmd.Context(), outside, opened, settings.Ledger, !dryRun)
+			if err == nil {
+				l, err = ledger.New(opened, settings.Ledger.Settings(), ledger.Options{})
+			}
 			if err == nil {
 				d := recoverer{outside: outside, ledger: l, by: by, dryRun: dryRun, yes: yes}
 				err = d.recover(cmd.Context(), lost)
@@ -61,6 +64,7 @@ func newRecover(outside environment) *cobra.Command {
 		},
 	}
 	storeFlag(cmd, &store)
+	overrideFlag(cmd, &outside)
 	cmd.Flags().StringVar(&log, "log", "",
 		"the functions' log since the backup, as they print it or as gcloud logging read --format=json does; required")
 	cmd.Flags().StringVar(&by, "by", "", "who recovers, which is recorded (default the user of this machine)")

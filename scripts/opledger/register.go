@@ -51,6 +51,7 @@ func newRegister(outside environment) *cobra.Command {
 		},
 	}
 	storeFlag(cmd, &store)
+	overrideFlag(cmd, &outside)
 	cmd.Flags().StringVar(&request.JobKind, "job-kind", "", "your label for what the job is for")
 	cmd.Flags().StringVar(&metadata, "metadata", "", "a JSON object of your own")
 	cmd.Flags().StringVar(&submittedAt, "submitted-at", "", "when it was submitted, RFC 3339 (default now)")

@@ -14,7 +14,6 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/scripts/opledger/server"
 	"github.com/opledger/opledger/shared/ledger"
-	"github.com/opledger/opledger/shared/logging"
 	"github.com/opledger/opledger/shared/operation"
 )
 
@@ -77,6 +76,7 @@ func newReplay(outside environment) *cobra.Command {
 		},
 	}
 	storeFlag(cmd, &store)
+	overrideFlag(cmd, &outside)
 	selection.flags(cmd)
 	rerunFlag(cmd, &rerun)
 	r.flags(cmd)
@@ -113,6 +113,7 @@ type replayer struct {
 	server              *server.Server
 	topic               string // empty: effects are run in this process
 	paused              bool   // effects are not run in this process, only accepted
+	left                bool   // effects are left to serve
 	by                  string
 	dryRun, yes, noWait bool
 	timeout             time.Duration // of the waiting; 0: none
@@ -130,6 +131,9 @@ func (r *replayer) flags(cmd *cobra.Command) {
 		"keep in this `FILE` how far the replay has come; the same command continues it from there")
 }
 
+// here reports whether the effects are run in this process.
+func (r *replayer) here() bool { return r.topic == "" && !r.left }
+
 // withReplayer opens the ledger and the topic for do, and closes them.
 func withReplayer(
 	ctx context.Context, r replayer, settings writerSettings, where location, do func(*replayer) error,
@@ -138,16 +142,11 @@ func withReplayer(
 		return err
 	}
 	where.readOnly = r.dryRun
-	if where.topic == "" {
-		printEffectNames(r.outside, settings.Ledger)
-	}
-	w, err := openServer(ctx, r.outside, server.Settings{
-		Project: settings.Project, Ledger: settings.Ledger, Handlers: settings.Handlers, Results: settings.Results,
-	}, where, server.Options{Log: logging.New(r.outside.err, ""), FollowPause: true})
+	w, err := newWriter(ctx, r.outside, where, settings)
 	if err != nil {
 		return err
 	}
-	r.server, r.topic, r.paused = w.Server, where.topic, w.paused
+	r.server, r.topic, r.paused, r.left = w.Server, where.topic, w.paused, w.left
 	return errors.Join(do(&r), w.close())
 }
 
@@ -174,11 +173,18 @@ func (r *replayer) replay(ctx context.Context, selection replaySelection, run *r
 	if err := prefixed("--journal", r.journal.begin(run)); err != nil {
 		return err
 	}
-	waits := r.topic != "" && !r.noWait
-	if err = r.send(ctx, run); err == nil && waits {
-		err = r.wait(ctx, run)
+	err = r.send(ctx, run)
+	if r.left && r.server.Wake(ctx) != nil || r.left && r.paused {
+		r.noWait = true
 	}
-	over := err == nil && (waits || r.topic == "")
+	waits := !r.here() && !r.noWait
+	switch {
+	case err == nil && waits:
+		err = r.wait(ctx, run)
+	case err == nil && r.left:
+		_, err = r.look(ctx, run, indices(run.sent))
+	}
+	over := err == nil && (waits || r.here())
 	if over {
 		err = r.undone(run.targets)
 	}

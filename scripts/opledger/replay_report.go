@@ -38,15 +38,20 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 			len(targets)-run.sent, howMany(targets)))
 	case !ran:
 		out.line("would run " + howMany(targets) + " again; nothing was published")
-	case r.unwatched():
-		out.line("published a message for each of " + howMany(targets) +
-			"; opledger show NAME shows the outcome, opledger status what is dead again")
-	case r.topic != "":
-		out.line("published " + phrase.Counted(run.sent, "message") + " for " + howMany(targets))
-		out.line(outcomes(targets))
 	case r.paused:
 		out.line("effects are paused: accepted " + howMany(targets) +
 			"; what is open runs when the pause ends, and serve sweeps")
+	case r.unwatched() && r.left:
+		out.line("left " + howMany(targets) + " to serve; opledger show NAME shows the outcome")
+	case r.unwatched():
+		out.line("published a message for each of " + howMany(targets) +
+			"; opledger show NAME shows the outcome, opledger status what is dead again")
+	case r.left:
+		out.line("asked serve for " + howMany(targets))
+		out.line(outcomes(targets))
+	case !r.here():
+		out.line("published " + phrase.Counted(run.sent, "message") + " for " + howMany(targets))
+		out.line(outcomes(targets))
 	default:
 		out.line(howManyRan(targets))
 		out.line(outcomes(targets))
@@ -58,7 +63,7 @@ func (r *replayer) report(run *replayRun, ran bool) error {
 }
 
 // unwatched reports whether the outcomes are not waited for.
-func (r *replayer) unwatched() bool { return r.topic != "" && r.noWait }
+func (r *replayer) unwatched() bool { return !r.here() && r.noWait }
 
 // countOutcomes counts what became of effects, in words.
 func countOutcomes(targets []replayTarget) map[string]int {

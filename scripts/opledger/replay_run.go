@@ -43,7 +43,7 @@ func (r *replayer) checkRules(ctx context.Context, targets []replayTarget) error
 func (r *replayer) send(ctx context.Context, run *replayRun) error {
 	p := newProgress(r.outside)
 	defer p.end()
-	if r.topic == "" { // with a topic, wait looks at what an earlier call sent, without haste
+	if r.here() { // with a topic, wait looks at what an earlier call sent, without haste
 		if _, err := r.look(ctx, run, indices(run.sent)); err != nil {
 			return r.stopped(run, err)
 		}
@@ -57,7 +57,7 @@ func (r *replayer) send(ctx context.Context, run *replayRun) error {
 		err := ctx.Err()
 		switch {
 		case err != nil:
-		case r.topic == "":
+		case r.here():
 			*target, err = r.run(ctx, m, *target)
 		default:
 			err = r.server.Publish(ctx, m)
@@ -79,7 +79,7 @@ func (r *replayer) stopped(run *replayRun, why error) error {
 		why = errInterrupted
 	}
 	did := "messages were published"
-	if r.topic == "" {
+	if r.here() {
 		did = "effects were run"
 	}
 	return fmt.Errorf("%d of %d %s, then: %w; %s", run.sent, len(run.targets), did, why, r.howToContinue(run))
@@ -134,7 +134,7 @@ func (r *replayer) undone(targets []replayTarget) error {
 		return nil
 	}
 	why := "the log above says why"
-	if r.topic != "" {
+	if !r.here() {
 		why = "opledger list --dead says why"
 	}
 	words := []string{fmt.Sprintf("not done: %d of %s; %s", left, phrase.Counted(len(targets), "effect"), why)}

@@ -40,6 +40,7 @@ func newResolve(outside environment) *cobra.Command {
 		},
 	}
 	storeFlag(cmd, &store)
+	overrideFlag(cmd, &outside)
 	decisionFlags(cmd, &d)
 	jsonFlag(cmd, &outside)
 	return cmd

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -103,10 +104,16 @@ func (f *serveFlags) run(cmd *cobra.Command, outside environment) (err error) {
 	if err != nil {
 		return err
 	}
+	s.StoreSettings(ctx, "serve")
 	s.StorePause(ctx)
 	for _, line := range s.CheckEffects(ctx) {
 		_, _ = fmt.Fprintln(outside.err, "opledger: "+line) // it is also in the log
 	}
+	withdraw, err := where.announce(serveAddress{URL: ports.url(), Instance: options.Instance})
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	defer withdraw()
 	ready, err := f.ready(ports, theirs, outside.variables, simulation, ownToken{tokenFile, settings.Access.Token})
 	if err == nil {
 		_, err = io.WriteString(outside.out, ready)
@@ -126,6 +133,7 @@ func (f *serveFlags) options(
 		Log: logging.New(outside.err, ""), Schedule: settings.Ledger.Interval, AllowHosts: f.listen.allowHosts,
 		LateSecret: true, QuietPasses: f.simulate.on,
 		Console: true, Where: where.String(), StoreFlag: where.String(), Operator: operator,
+		Instance: rand.Text(),
 	}
 	if !f.schedule {
 		options.Schedule = 0

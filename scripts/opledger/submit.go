@@ -61,6 +61,7 @@ func (f *submitFlags) add(cmd *cobra.Command, outside *environment) {
 		"your own id for the job, such as nightly-2026-11-21 (default a random one)")
 	cmd.Flags().StringVar(&f.webhookURL, "webhook-url", "",
 		"an https address that Gemini delivers to instead of the registered webhooks")
+	overrideFlag(cmd, outside)
 	jsonFlag(cmd, outside)
 }
 

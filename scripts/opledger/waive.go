@@ -42,6 +42,7 @@ func newWaive(outside environment) *cobra.Command {
 		},
 	}
 	storeFlag(cmd, &store)
+	overrideFlag(cmd, &outside)
 	required(cmd, &effect, "effect", "the dead effect")
 	decisionFlags(cmd, &d)
 	jsonFlag(cmd, &outside)

@@ -40,7 +40,7 @@ type Ledger struct {
 	// continue from it. It may stay.
 	RestoredAt time.Time `env:"OPLEDGER_RESTORED_AT"`
 	// EffectsText is what runs when: YAML or JSON, or @FILE. Not set: one log effect on every end. All
-	// functions, and commands that write, need the same text.
+	// functions need the same text; a command takes the rules from the ledger.
 	EffectsText string `env:"OPLEDGER_EFFECTS"`
 	// Transitions are allowed moves between ends, such as SUCCEEDED:FAILED, separated by spaces. The
 	// later end must have a newer time.

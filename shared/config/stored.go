@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,34 +86,21 @@ func (l Ledger) With(stored ledger.StoredSettings, environ []string) (Ledger, er
 	}
 	set, own := setIn(environ), l.values()
 	var differences []error
-	differs := func(name, here, there string) {
-		differences = append(differences, fmt.Errorf("%s: it is %s here, and %s in the ledger", name, here, there))
+	for _, difference := range l.Changes(stored) {
+		name := variableIn(difference)
+		if set[name] != "" && name != restoredVariable {
+			differences = append(differences, difference)
+		}
 	}
 	environ = slices.Clone(environ)
-	for _, name := range slices.Sorted(maps.Keys(stored.Values)) {
-		there := stored.Values[name]
-		switch {
-		case set[name] == "":
+	for name, there := range stored.Values {
+		if set[name] == "" || name == restoredVariable && later(own[name], there) {
 			environ = append(environ, name+"="+there)
-		case name == restoredVariable:
-			environ = append(environ, name+"="+later(own[name], there))
-		case own[name] != there:
-			differs(name, own[name], there)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(own)) {
-		if stored.Values[name] == "" && set[name] != "" && name != restoredVariable {
-			differs(name, own[name], "not set")
-		}
-	}
-	rules := ledger.NewStoredSettings("", l.Rules(), nil).Rules
-	same := reflect.DeepEqual(rules, stored.Rules)
-	takes := l.EffectsText == "" && !same
-	switch {
-	case takes:
+	takes := l.EffectsText == "" && len(ruleChanges(l.Stored("").Rules, stored.Rules)) > 0
+	if takes {
 		environ = append(environ, effectsVariable+"="+named(stored.Rules))
-	case !same:
-		differences = append(differences, ruleDifferences(rules, stored.Rules)...)
 	}
 	read, err := Parse[struct{ Ledger Ledger }](environ)
 	if err != nil {
@@ -124,14 +112,30 @@ func (l Ledger) With(stored ledger.StoredSettings, environ []string) (Ledger, er
 	return read.Ledger, errors.Join(differences...)
 }
 
-// later returns the later one of two times, as values has them.
-func later(a, b string) string {
+// Changes returns how the settings differ from stored ones, each beginning with the variable's name.
+func (l *Ledger) Changes(stored ledger.StoredSettings) []error {
+	var all []error
+	own, names := l.values(), map[string]bool{}
+	for name := range own {
+		names[name] = true
+	}
+	for name := range stored.Values {
+		names[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if here, there := own[name], stored.Values[name]; here != there {
+			all = append(all, fmt.Errorf("%s: it is %s here, and %s in the ledger", name, cmp.Or(here, "not set"),
+				cmp.Or(there, "not set")))
+		}
+	}
+	return append(all, ruleChanges(l.Stored("").Rules, stored.Rules)...)
+}
+
+// later reports whether the second of two times, as values has them, is the later one.
+func later(a, b string) bool {
 	first, _ := time.Parse(time.RFC3339Nano, a)
 	second, _ := time.Parse(time.RFC3339Nano, b)
-	if first.After(second) {
-		return a
-	}
-	return b
+	return second.After(first)
 }
 
 // named are rules as OPLEDGER_EFFECTS has them, so that they are checked as they are there.
@@ -162,9 +166,9 @@ func ends(rule ledger.Rule) []string {
 	return words
 }
 
-// ruleDifferences says how the rules here differ from those in the ledger. Both are in the order of
+// ruleChanges says how the rules here differ from those in the ledger. Both are in the order of
 // their names.
-func ruleDifferences(here, there []ledger.Rule) []error {
+func ruleChanges(here, there []ledger.Rule) []error {
 	find := func(rules []ledger.Rule, name string) (ledger.Rule, bool) {
 		i := slices.IndexFunc(rules, func(r ledger.Rule) bool { return r.Name == name })
 		if i < 0 {

@@ -90,7 +90,9 @@ func TestWithSaysWhatDiffers(t *testing.T) {
 		{[]string{publishes, "OPLEDGER_TERMINAL_TRANSITIONS=FAILED:EXPIRED"}, []string{
 			"OPLEDGER_TERMINAL_TRANSITIONS: it is FAILED:EXPIRED here, and not set in the ledger",
 		}},
-		{[]string{"OPLEDGER_EFFECTS=[{name: publish, on: [SUCCEEDED], do: log}, {name: more, on: [FAILED], do: log}]"}, []string{
+		{[]string{
+			"OPLEDGER_EFFECTS=[{name: publish, on: [SUCCEEDED], do: log}, {name: more, on: [FAILED], do: log}]",
+		}, []string{
 			"OPLEDGER_EFFECTS: publish runs on SUCCEEDED here, and on SUCCEEDED, STUCK of n-* in the ledger",
 			"OPLEDGER_EFFECTS: it has more, which the ledger does not have",
 		}},

@@ -2,8 +2,8 @@
 // severity, time and, for a request that has one, its trace.
 //
 // All packages use the same few fields, which metrics, charts and alerts count: event (ingest,
-// register, reconcile, effect, quarantine, auth, alert, discovery, intent, canary), operation,
-// source, outcome, reason, delivery, attempt, fence, failing_since, duration_ms.
+// register, reconcile, effect, quarantine, auth, alert, discovery, intent, settings, canary),
+// operation, source, outcome, reason, delivery, attempt, fence, failing_since, duration_ms.
 package logging
 
 import (

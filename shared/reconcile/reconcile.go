@@ -55,6 +55,9 @@ type Options struct {
 	Dynamic bool
 	// Effects says whether effects are paused, for the report of the pass; empty: it cannot know.
 	Effects ledger.Pause
+	// LeaveEffects: no worker receives what this process publishes, so that due effects stay as they are
+	// for the sweep of another one.
+	LeaveEffects bool
 	// Budget is how long a pass may take; 0: DefaultBudget.
 	Budget time.Duration
 	Log    *slog.Logger

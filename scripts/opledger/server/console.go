@@ -15,21 +15,29 @@ import (
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/config"
 	"github.com/opledger/opledger/shared/httpfunc"
+	"github.com/opledger/opledger/shared/ledger"
 )
 
 // Actions returns what an operator's actions are done with, in the functions' own way.
 func (s *Server) Actions() *actions.Actions {
-	topic := s.options.Publisher != nil
 	a := &actions.Actions{
-		Ledger: s.Ledger, Send: s.Publish, Topic: topic, By: s.options.Operator,
+		Ledger: s.Ledger, Send: s.send, Topic: s.elsewhere(), By: s.options.Operator,
 	}
-	if !topic {
+	if !a.Topic {
 		a.Paused, a.Overrides = s.Paused, !s.effects.Paused && !s.options.FollowPause
 	}
 	if s.Reconciler != nil {
 		a.One = s.Reconciler.One
 	}
 	return a
+}
+
+// send publishes a message, and wakes the workers to which this process leaves its effects. Where they
+// cannot be woken, they find the effect at their next sweep.
+func (s *Server) send(ctx context.Context, m ledger.Message) error {
+	err := s.Publish(ctx, m)
+	_ = s.Wake(ctx)
+	return err
 }
 
 // Work runs the effects whose messages are in the queue inside this process, until ctx ends. Then it

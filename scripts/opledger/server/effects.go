@@ -8,10 +8,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	effectsfn "github.com/opledger/opledger/functions/effects"
 	"github.com/opledger/opledger/shared/cloud"
+	"github.com/opledger/opledger/shared/cloud/connect"
 	"github.com/opledger/opledger/shared/effect"
 	"github.com/opledger/opledger/shared/ledger"
 )
@@ -72,13 +74,24 @@ func (s *Server) CheckEffects(ctx context.Context) []string {
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-// Publish publishes a message as the server does: to the topic, or to the queue inside the process,
-// for Drain.
+// Publish publishes an operator's message as the server does: to the topic, or to the queue inside the
+// process, for Drain. One whose effects are left to another process records in the ledger what the
+// message asks for; where that changes nothing, the log says why.
 func (s *Server) Publish(ctx context.Context, m ledger.Message) error {
-	if s.options.Publisher != nil {
+	switch {
+	case s.options.Publisher != nil:
 		return s.options.Publisher.Publish(ctx, m)
+	case s.options.Wake == nil:
+		return s.queue.Publish(ctx, m)
 	}
-	return s.queue.Publish(ctx, m)
+	s.left.Store(true)
+	_, err := s.Ledger.Replay(ctx, m)
+	if errors.Is(err, ledger.ErrReplay) {
+		s.options.Log.WarnContext(ctx, "a message changed nothing", "event", "effect", "outcome", effect.Skipped,
+			"operation", m.Operation, "effect", m.Effect, "error", err)
+		return nil
+	}
+	return err
 }
 
 // Run handles one message now, and returns the outcome. Messages that it publishes inside this
@@ -100,10 +113,13 @@ func (s *Server) Paused(ctx context.Context) (bool, error) {
 	return last.Effects == ledger.EffectsPaused, err
 }
 
+// elsewhere reports whether other processes run the effects.
+func (s *Server) elsewhere() bool { return s.options.Publisher != nil || s.options.Wake != nil }
+
 // pause is what this process knows of the workers, once it serves; empty where effects are published
 // to a topic, because other processes run them.
 func (s *Server) pause() ledger.Pause {
-	if s.options.Publisher != nil {
+	if s.elsewhere() {
 		return ""
 	}
 	return ledger.PauseOf(s.effects.Paused)
@@ -141,8 +157,36 @@ func (s *Server) attempt(ctx context.Context, m ledger.Message) (effect.Report, 
 	return effects.Run(ctx, m)
 }
 
-// Drain handles the messages in the queue inside this process, once each.
-func (s *Server) Drain(ctx context.Context) { s.queue.Drain(ctx, s.run) }
+// Drain handles the messages in the queue inside this process, once each, or tells the process that
+// runs effects that some are due. The error of that is only of its haste.
+func (s *Server) Drain(ctx context.Context) {
+	s.queue.Drain(ctx, s.run)
+	_ = s.Wake(ctx)
+}
+
+// Wake tells the process that runs effects that some are due, if this one has left any to it since the
+// last time. After an error they wait for that process's next sweep.
+func (s *Server) Wake(ctx context.Context) error {
+	if !s.left.Swap(false) {
+		return nil
+	}
+	return s.options.Wake(ctx)
+}
+
+// leaves is the Publisher of a process that leaves its effects to another: they are in the outbox.
+type leaves struct{ left *atomic.Bool }
+
+func (l leaves) Publish(context.Context, ledger.Message) error {
+	l.left.Store(true)
+	return nil
+}
+
+// StoreSettings stores what decides what is planned, for commands on the same ledger [L7]. What was
+// stored before and differs is logged: it counts no more. by is what this process is called. Call it
+// before anything says that the server is ready. The error is in the log.
+func (s *Server) StoreSettings(ctx context.Context, by string) {
+	connect.StoreSettings(ctx, s.Ledger, s.settings.Ledger, by, s.options.Log)
+}
 
 // run makes an attempt at an effect. It drops the error, which is in the log and, if it could be
 // recorded, in the ledger.

@@ -2,7 +2,11 @@ package server
 
 import (
 	"context"
+	"net/http"
 	"time"
+
+	"github.com/opledger/opledger/shared/httpfunc"
+	"github.com/opledger/opledger/shared/reconcile"
 )
 
 // schedule makes reconcile passes, as Cloud Scheduler does for the deployed function. Without
@@ -12,7 +16,7 @@ import (
 func (s *Server) schedule(ctx context.Context) {
 	every, do := s.options.Schedule, s.pass
 	if every == 0 || s.Reconciler == nil {
-		every, do = s.Ledger.Settings().Interval, s.sweep
+		every, do = s.Ledger.Settings().Interval, func(ctx context.Context) { _, _ = s.sweep(ctx) }
 	}
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -30,8 +34,18 @@ func (s *Server) schedule(ctx context.Context) {
 // pass drops the error, which is in the log; the next pass is due anyway.
 func (s *Server) pass(ctx context.Context) { _, _ = s.reconcile.Pass(ctx) }
 
-// sweep publishes due effects again, and logs it if there were any.
-func (s *Server) sweep(ctx context.Context) {
+// serveSweep publishes due effects now, for a command that has planned or reopened some.
+func (s *Server) serveSweep(w http.ResponseWriter, r *http.Request) {
+	summary, err := s.sweep(r.Context())
+	if err != nil {
+		httpfunc.WriteError(w, err)
+		return
+	}
+	httpfunc.WriteJSON(w, http.StatusOK, summary)
+}
+
+// sweep publishes due effects again, and logs it if there were any. The error is in the log, too.
+func (s *Server) sweep(ctx context.Context) (reconcile.Summary, error) {
 	summary, err := s.sweeper.Sweep(ctx)
 	switch {
 	case err != nil && ctx.Err() == nil:
@@ -40,6 +54,7 @@ func (s *Server) sweep(ctx context.Context) {
 	case summary.EffectsRequeued > 0:
 		s.options.Log.With(summary.LogAttrs()...).InfoContext(ctx, "swept", "event", "reconcile", "outcome", "sweep")
 	}
+	return summary, err
 }
 
 // expire deletes expired documents [L3].

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	effectsfn "github.com/opledger/opledger/functions/effects"
@@ -48,6 +49,11 @@ type Options struct {
 	// nil, wraps it.
 	Publisher ledger.Publisher
 	Wrap      func(ledger.Publisher) ledger.Publisher
+	// Wake, if not nil, is told that effects are due: this process plans and reopens them, and leaves them
+	// to the workers of another one. There is no Publisher then.
+	Wake func(context.Context) error
+	// Instance names this run, for GET /health; empty: it is not said.
+	Instance string
 	// Topic names the Pub/Sub topic that Publisher publishes to, for CheckEffects; empty: it is not
 	// checked.
 	Topic string
@@ -108,7 +114,8 @@ type Server struct {
 	handlers   effect.HandlerOptions
 	options    Options
 
-	unverifiable bool // no secret and no audience is set, so that no delivery can be verified
+	left         atomic.Bool // an effect is due that was left to another process, which was not told
+	unverifiable bool        // no secret and no audience is set, so that no delivery can be verified
 }
 
 // New returns a server, and starts nothing.
@@ -122,7 +129,11 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		return nil, err
 	}
 	publisher := o.Publisher
-	if publisher == nil {
+	switch {
+	case publisher != nil:
+	case o.Wake != nil:
+		publisher = leaves{&s.left}
+	default:
 		publisher = s.queue
 	}
 	if o.Wrap != nil {
@@ -139,6 +150,7 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 	register := registerfn.New(registerfn.Options{Ledger: s.Ledger, Now: o.Now, Log: o.Log})
 	s.inside.Handle("/register", register)
 	s.inside.Handle("/operations/", register)
+	s.inside.Handle("/sweep", httpfunc.OnlyPOST(http.HandlerFunc(s.serveSweep)))
 	if settings.Gemini.IsSet() {
 		passes, err := cloud.Reconciler(ctx, cloud.Reconcile{
 			Gemini: settings.Gemini, Discovery: settings.Discovery, Endpoint: settings.Endpoint,
@@ -147,7 +159,7 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		passes.Ledger, passes.Budget = s.Ledger, o.Budget
+		passes.Ledger, passes.Budget, passes.LeaveEffects = s.Ledger, o.Budget, o.Wake != nil
 		s.Reconciler = reconcile.New(passes)
 		s.reconcile = reconcilefn.New(reconcilefn.Options{
 			Reconciler: s.Reconciler, Now: o.Now, Log: o.Log, Quiet: o.QuietPasses,
@@ -164,7 +176,7 @@ func New(ctx context.Context, settings Settings, o Options) (*Server, error) {
 		s.newConsole()
 	}
 	s.inside.HandleFunc("/",
-		notFound("POST /webhook, /register, /reconcile or /effects, or GET /operations/{name} or /health"))
+		notFound("POST /webhook, /register, /reconcile, /sweep or /effects, or GET /operations/{name} or /health"))
 	return s, nil
 }
 
@@ -191,7 +203,11 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 		httpfunc.WriteError(w, err)
 		return
 	}
-	httpfunc.WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	answer := map[string]string{"status": "ok"}
+	if s.options.Instance != "" {
+		answer["instance"] = s.options.Instance
+	}
+	httpfunc.WriteJSON(w, http.StatusOK, answer)
 }
 
 const defaultWorkers = 8

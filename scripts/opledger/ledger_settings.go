@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opledger/opledger/scripts/opledger/phrase"
+	"github.com/opledger/opledger/shared/config"
+	"github.com/opledger/opledger/shared/ledger"
+)
+
+// overrideFlag adds --override-settings to a command that writes.
+func overrideFlag(cmd *cobra.Command, outside *environment) {
+	cmd.Flags().BoolVar(&outside.override, "override-settings", false,
+		"write also where a variable that is set differs from what the ledger has stored")
+}
+
+// ledgerSettings returns the settings of a command on the ledger in store, and prints on stderr which
+// effects may be planned: what is not set is what the ledger has stored [L7]. A setting that differs
+// from that is an error where the command writes, unless it is to override it.
+func ledgerSettings(
+	ctx context.Context, outside environment, store ledger.Store, set config.Ledger, writes bool,
+) (config.Ledger, error) {
+	stored, err := ledger.ReadSettings(ctx, store)
+	if err != nil && !outside.override {
+		return set, fmt.Errorf("%w; --override-settings does without it", err)
+	}
+	settings, differs := set.With(stored, outside.variables)
+	switch {
+	case differs == nil:
+	case writes && !outside.override:
+		return set, usageError{errors.Join(differs, fmt.Errorf("unset what differs, or pass --override-settings to write "+
+			"all the same: the ledger has the settings of %s, stored at %s",
+			phrase.Safe(stored.StoredBy), phrase.LocalTime(stored.StoredAt)))}
+	default:
+		for line := range strings.SplitSeq(differs.Error(), "\n") {
+			outside.note("%s", line)
+		}
+	}
+	printEffectNames(outside, settings, stored)
+	return settings, nil
+}
+
+// printEffectNames prints on stderr which effects a command may plan, and whose they are.
+func printEffectNames(outside environment, settings config.Ledger, stored ledger.StoredSettings) {
+	line := "effects that may be planned: " + strings.Join(settings.EffectNames(), ", ")
+	switch {
+	case settings.Taken():
+		line += fmt.Sprintf(" (as %s has stored them; they are run by it, not by this process)", phrase.Safe(stored.StoredBy))
+	case settings.EffectsText == "":
+		line += " (the default: OPLEDGER_EFFECTS is not set)"
+	}
+	outside.note("%s", line)
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
+)
+
+// A publisher receives the effect publish of a serve with settings of its own.
+type publisher struct {
+	refuses  atomic.Bool
+	accepted atomic.Int32
+	url      string
+}
+
+func newPublisher(t *testing.T) *publisher {
+	t.Helper()
+	p := &publisher{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if p.refuses.Load() {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		p.accepted.Add(1)
+	}))
+	t.Cleanup(server.Close)
+	p.url = server.URL
+	return p
+}
+
+// serves starts serve on the file, with the effect publish and a retention of its own.
+func (p *publisher) serves(t *testing.T, f file, args ...string) served {
+	t.Helper()
+	return serving(t, []string{
+		"OPLEDGER_STORE=" + f.store(), "OPLEDGER_EFFECT_ALLOW_PRIVATE=true", "OPLEDGER_RETENTION=72h",
+		"OPLEDGER_SERVE_TOKEN=", // it makes one
+		"OPLEDGER_EFFECTS=[{name: publish, on: [SUCCEEDED], do: http, url: '" + p.url + "/secret-path'}]",
+	}, args...)
+}
+
+// statuses are the effects of an operation, by name.
+func (f file) statuses(key operation.Key) (statuses map[string]operation.EffectStatus) {
+	f.t.Helper()
+	f.with(func(ctx context.Context, l *ledger.Ledger) error {
+		rec, err := l.Record(ctx, key)
+		statuses = rec.Effects
+		return err
+	})
+	return statuses
+}
+
+// TestFreshShellPlans: register in a shell without serve's settings plans what serve would plan, and
+// serve performs it; without a serve it stays open until one starts [L7].
+func TestFreshShellPlans(t *testing.T) {
+	t.Parallel()
+	f, p := newFile(t), newPublisher(t)
+	s := p.serves(t, f)
+	for _, key := range []operation.Key{"batches/a", "batches/b"} {
+		f.settle(key, operation.Succeeded, operation.Result{})
+	}
+	said := cli(t, nil, "register", "batches/a", "--store", f.store()).want(t, exitDone,
+		"effects that may be planned: publish (as serve has stored them")
+	if strings.Contains(said.err, "secret-path") {
+		t.Errorf("it prints a URL: %s", said.err)
+	}
+	cli(t, nil, "wait", "batches/a", "--store", f.store(), "--timeout", "1m").want(t, exitDone)
+	if got := f.statuses("batches/a"); len(got) != 1 || got["publish"] != operation.EffectDone || p.accepted.Load() != 1 {
+		t.Errorf("%v, accepted %d", got, p.accepted.Load())
+	}
+	s.stop()
+	cli(t, nil, "register", "batches/b", "--store", f.store()).want(t, exitDone, "no opledger serve runs on this ledger")
+	if got := f.statuses("batches/b"); len(got) != 1 || got["publish"] != operation.EffectOpen {
+		t.Errorf("without serve: %v", got)
+	}
+	defer p.serves(t, f, "--schedule=false").stop()
+	cli(t, nil, "wait", "batches/b", "--store", f.store(), "--timeout", "1m").want(t, exitDone)
+	if text, err := os.ReadFile(f.path); err != nil || strings.Contains(string(text), "secret-path") {
+		t.Errorf("the ledger holds a URL: %v", err)
+	}
+}
+
+// TestFreshShellReplays: replay in a shell without serve's settings has serve run the effect, and waits
+// for its outcome; without a serve it leaves the effect open for one [L7, G5].
+func TestFreshShellReplays(t *testing.T) {
+	t.Parallel()
+	f, p := newFile(t), newPublisher(t)
+	p.refuses.Store(true)
+	s := p.serves(t, f)
+	for _, name := range []string{"batches/a", "batches/b"} {
+		f.settle(operation.Key(name), operation.Succeeded, operation.Result{})
+		cli(t, nil, "register", name, "--store", f.store()).want(t, exitDone)
+		cli(t, nil, "wait", name, "--store", f.store(), "--timeout", "1m").want(t, exitFailed)
+	}
+	p.refuses.Store(false)
+	said := cli(t, nil, "replay", "batches/a", "--store", f.store()).want(t, exitDone)
+	if got := f.statuses("batches/a")["publish"]; got != operation.EffectDone ||
+		!strings.Contains(said.out, "asked serve for 1 effect of 1 operation\n1 done") {
+		t.Errorf("%s\n%s", got, said.out)
+	}
+	s.stop()
+	said = cli(t, nil, "replay", "--dead", "--yes", "--store", f.store()).want(t, exitDone,
+		"no opledger serve runs on this ledger")
+	if got := f.statuses("batches/b")["publish"]; got != operation.EffectOpen ||
+		!strings.Contains(said.out, "batches/b  publish  open\nleft 1 effect of 1 operation to serve") {
+		t.Errorf("without serve: %s\n%s", got, said.out)
+	}
+	defer p.serves(t, f, "--schedule=false").stop()
+	cli(t, nil, "wait", "batches/b", "--store", f.store(), "--timeout", "1m").want(t, exitDone)
+}
+
+// TestSettingsThatDiffer: a command with other settings than the ledger's writes nothing and says what
+// differs; --override-settings writes all the same, and a command that only reads does not mind [L7].
+func TestSettingsThatDiffer(t *testing.T) {
+	t.Parallel()
+	f, p := newFile(t), newPublisher(t)
+	p.serves(t, f).stop()
+	f.settle("batches/a", operation.Succeeded, operation.Result{})
+	differs := []string{"OPLEDGER_RETENTION=48h", "OPLEDGER_EFFECTS=[{name: log, on: [SUCCEEDED], do: log}]"}
+	for _, args := range [][]string{
+		{"register", "batches/a"}, {"abandon", "batches/a", "--reason", "r"}, {"replay", "batches/a"},
+	} {
+		s := cli(t, differs, append(args, "--store", f.store())...).want(t, exitUsage,
+			"OPLEDGER_RETENTION: it is 48h0m0s here, and 72h0m0s in the ledger",
+			"OPLEDGER_EFFECTS: it lacks publish, which the ledger has", "--override-settings")
+		if s.complaint(t); s.out != "" {
+			t.Errorf("%v: %s", args, s.out)
+		}
+	}
+	if got := f.statuses("batches/a"); len(got) != 0 {
+		t.Errorf("planned %v", got)
+	}
+	cli(t, differs, "replay", "--dead", "--dry-run", "--store", f.store()).want(t, exitDone)
+	cli(t, differs, "register", "batches/a", "--override-settings", "--store", f.store()).want(t, exitDone)
+	if got := f.statuses("batches/a"); got["log"] != operation.EffectDone {
+		t.Errorf("with what is set here: %v", got)
+	}
+}
+
+// TestAskServeKnowsItsInstance: a token is sent to the serve alone that was announced, not to another
+// program that has its port since.
+func TestAskServeKnowsItsInstance(t *testing.T) {
+	t.Parallel()
+	var tokens []string
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		tokens = append(tokens, r.Header.Get("Authorization"))
+		_ = json.NewEncoder(w).Encode(map[string]string{"status": "ok", "instance": "other"})
+	}))
+	defer other.Close()
+	f := newFile(t)
+	where, err := findStore(environment{}, f.store())
+	if err != nil {
+		t.Fatal(err)
+	}
+	withdraw, err := where.announce(serveAddress{URL: other.URL, Instance: "mine"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outside := environment{variables: []string{"OPLEDGER_SERVE_TOKEN=" + strings.Repeat("t", 32)}}
+	if _, err := where.askServe(t.Context(), outside, "/sweep"); err != errNoServe {
+		t.Errorf("%v", err)
+	}
+	if strings.Join(tokens, "") != "" {
+		t.Errorf("it was sent %q", tokens)
+	}
+	if info, err := os.Stat(where.addressFile()); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+	withdraw()
+	if _, err := os.Stat(where.addressFile()); !os.IsNotExist(err) {
+		t.Errorf("it stays: %v", err)
+	}
+}
