@@ -78,8 +78,10 @@ func (c *Canary) passed(ctx context.Context, s *Step, before job, by caller, sin
 	if err := c.refusedAtDoor(ctx, id, since, by); err != nil {
 		return false, err
 	}
-	if code := codes.Code(after.Status.Code); after.LastAttemptTime.After(before.LastAttemptTime) && code != codes.OK {
-		return false, cut("infra/playbooks/schedule-failing.md", "the scheduler's call of %s failed: %s", id, code)
+	// A job that was never run, or whose attempt has not ended, has -1 for a code.
+	if after.Status.Code > 0 && after.LastAttemptTime.After(before.LastAttemptTime) {
+		return false, cut("infra/playbooks/schedule-failing.md", "the scheduler's call of %s failed: %s", id,
+			codes.Code(after.Status.Code))
 	}
 	return false, nil
 }

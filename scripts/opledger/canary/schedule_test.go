@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,6 +39,36 @@ func TestScheduleFindsItsOwnPass(t *testing.T) {
 		return http.StatusServiceUnavailable
 	}})
 	if made := w.fails(w.schedule); !strings.Contains(made.Error, "the pass could read nothing: Firestore is away") {
+		t.Errorf("%+v", made)
+	}
+}
+
+// TestScheduleOfANewJob: a job that was never run, and an attempt that has not ended, have -1 for a
+// code. That is no outcome.
+func TestScheduleOfANewJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	began, looked := make(chan struct{}), make(chan struct{})
+	w.google.SetJob("r", "x-reconcile", googlesim.Job{Call: func(context.Context) int {
+		close(began)
+		<-looked
+		_, err := fmt.Fprint(w.google.Output("x-reconcile"), `{"event":"reconcile","outcome":"pass","duration_ms":0,"due":2}`)
+		if err != nil {
+			t.Error(err)
+		}
+		return http.StatusOK
+	}})
+	seen := sync.OnceFunc(func() { close(looked) })
+	defer seen()
+	wait, looks := w.Wait, 0
+	w.Wait = func(ctx context.Context, d time.Duration) error {
+		<-began
+		if looks++; looks == 2 { // the second look saw the attempt
+			seen()
+		}
+		return wait(ctx, d)
+	}
+	if made := w.make(t.Context(), step{"schedule", w.schedule}); made.Error != "" || made.Counts["due"] != 2.0 {
 		t.Errorf("%+v", made)
 	}
 }

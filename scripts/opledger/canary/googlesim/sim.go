@@ -36,8 +36,13 @@ type Job struct {
 	Call func(context.Context) int
 
 	attempt time.Time
+	ended   bool // the last attempt has a code
 	code    codes.Code
 }
+
+// noCode is what Cloud Scheduler has as the code of an attempt that has not ended, and of a job that
+// was never run.
+const noCode = -1
 
 // SetJob makes a job, or replaces it.
 func (s *Sim) SetJob(region, id string, j Job) {
@@ -74,11 +79,13 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // run calls the function, behind the answer to the request.
 func (s *Sim) run(ctx context.Context, j *Job) {
 	s.runs.Go(func() {
-		began := s.now()
-		status := j.Call(ctx)
+		s.mu.Lock()
+		j.attempt, j.ended = s.now(), false
+		s.mu.Unlock()
+		code := codeOf(j.Call(ctx))
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		j.attempt, j.code = began, codeOf(status)
+		j.code, j.ended = code, true
 	})
 }
 
@@ -112,10 +119,14 @@ func (s *Sim) describe(w http.ResponseWriter, name string, j *Job) {
 	}
 	if !j.attempt.IsZero() {
 		described["lastAttemptTime"] = j.attempt.UTC().Format(time.RFC3339Nano)
+	}
+	switch {
+	case !j.ended:
+		described["status"] = map[string]any{"code": noCode}
+	case j.code == codes.OK:
 		described["status"] = map[string]any{}
-		if j.code != codes.OK {
-			described["status"] = map[string]any{"code": int(j.code)}
-		}
+	default:
+		described["status"] = map[string]any{"code": int(j.code)}
 	}
 	answer(w, described)
 }
