@@ -19,6 +19,11 @@ const (
 	BodyTime = 10 * time.Second
 	// maxHeld is the most bytes of bodies that a function holds at a time.
 	maxHeld = 16 * MaxBody
+	// paceTime is the time in which a body must bring paceBytes, once it holds more than idleBody: what is
+	// sent by half would keep the room from others for all of BodyTime.
+	paceTime  = 2 * time.Second
+	paceBytes = 512 << 10
+	idleBody  = 8 << 10
 	// smallBody is the largest body, in bytes, that may use the last quarter of maxHeld.
 	smallBody = 64 << 10
 )
@@ -32,8 +37,8 @@ const (
 )
 
 // ReadBody reads a whole body of at most MaxBody bytes. It reads nothing of one whose
-// Content-Length is larger. Behind OnlyPOST it reads for at most BodyTime, and only while all
-// bodies together are within their bound. The error is an *Error.
+// Content-Length is larger. Behind OnlyPOST it reads for at most BodyTime, only while the body makes
+// progress, and only while all bodies together are within their bound. The error is an *Error.
 func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	large := &Error{
 		Status: http.StatusRequestEntityTooLarge, Reason: tooLarge,
@@ -55,7 +60,8 @@ func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, &Error{
 			Status: http.StatusRequestTimeout, Reason: slow,
-			Message: fmt.Sprintf("the body did not arrive within %s", BodyTime),
+			Message: fmt.Sprintf("the body did not arrive within %s, or one of more than %d bytes brought less than %d in %s",
+				BodyTime, idleBody, paceBytes, paceTime),
 		}
 	default:
 		return nil, &Error{
@@ -73,6 +79,8 @@ type intake struct {
 	held       int
 	connection *http.ResponseController
 	answer     http.Header
+	ends       time.Time // of BodyTime
+	paced      int       // bytes since the last pace began; -1: none has begun
 }
 
 // receive returns r with its body behind an intake. The caller calls release when it no longer
@@ -81,11 +89,14 @@ func (m *room) receive(w http.ResponseWriter, r *http.Request) (guarded *http.Re
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, func() {}
 	}
-	in := &intake{ReadCloser: r.Body, room: m, connection: http.NewResponseController(w), answer: w.Header()}
+	in := &intake{
+		ReadCloser: r.Body, room: m, connection: http.NewResponseController(w), answer: w.Header(),
+		ends: time.Now().Add(BodyTime), paced: -1,
+	}
 	// Otherwise the server would wait for the rest of a body before it sends the answer.
 	in.answer.Set("Connection", "close")
 	// It fails for a test's writer, which has no connection and so no slow sender.
-	_ = in.connection.SetReadDeadline(time.Now().Add(BodyTime))
+	_ = in.connection.SetReadDeadline(in.ends)
 	guarded = r.WithContext(r.Context()) // a copy, because the server inspects its own body
 	guarded.Body = in
 	return guarded, func() { m.release(in.held) }
@@ -100,8 +111,27 @@ func (in *intake) Read(p []byte) (int, error) {
 	if errors.Is(err, io.EOF) {
 		in.answer.Del("Connection")
 		_ = in.connection.SetReadDeadline(time.Time{})
+	} else {
+		in.pace(n)
 	}
 	return n, err
+}
+
+// pace sets by when more must come, after n bytes.
+func (in *intake) pace(n int) {
+	if in.held <= idleBody {
+		return
+	}
+	if in.paced >= 0 && in.paced+n < paceBytes {
+		in.paced += n
+		return
+	}
+	in.paced = 0
+	if at := time.Now().Add(paceTime); at.Before(in.ends) {
+		_ = in.connection.SetReadDeadline(at)
+	} else {
+		_ = in.connection.SetReadDeadline(in.ends)
+	}
 }
 
 var errNoRoom = errors.New("too many bytes of requests are being handled; send it again later")
