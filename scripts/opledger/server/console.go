@@ -76,7 +76,10 @@ func ServeConsole(ctx context.Context, c *console.Console, listener net.Listener
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	server := &http.Server{Handler: withHeaders(guard.on(listener).visitors(c)), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{
+		Handler: withHeaders(guard.on(listener).visitors(c)), ReadHeaderTimeout: 10 * time.Second,
+		ConnState: newConnections(connectionsOf(1), time.Now, log).track,
+	}
 	server.RegisterOnShutdown(c.Close)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()

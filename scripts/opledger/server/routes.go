@@ -59,12 +59,14 @@ type listeners struct {
 // listen starts a server on every net.Listener. Requests end with ctx.
 func (s *Server) listen(ctx context.Context, listener net.Listener, webhooks []net.Listener) listeners {
 	all := listeners{failed: make(chan error, 1+len(webhooks))}
+	most := connectionsOf(1 + len(webhooks))
 	serve := func(l net.Listener, h http.Handler) {
 		server := &http.Server{
 			Handler:           withTrace(withHeaders(h)),
 			BaseContext:       func(net.Listener) context.Context { return ctx },
 			ReadHeaderTimeout: 10 * time.Second,
 			ReadTimeout:       time.Minute,
+			ConnState:         newConnections(most, s.options.Now, s.options.Log).track,
 			ErrorLog:          slog.NewLogLogger(s.options.Log.Handler(), slog.LevelWarn),
 		}
 		if s.console != nil {
