@@ -47,7 +47,7 @@ func overdueLedger(t *testing.T) (*sqlite.Store, *ledger.Ledger) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		submitted := time.Now().Add(-7 * time.Hour)
+		submitted := time.Now().Add(-25 * time.Hour)
 		if _, err := l.Register(t.Context(), ledger.Registration{Name: name, SubmittedAt: submitted}); err != nil {
 			t.Fatal(err)
 		}

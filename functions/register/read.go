@@ -48,7 +48,7 @@ func (h reader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		httpfunc.WriteError(w, err)
 		return
 	}
-	httpfunc.WriteJSON(w, http.StatusOK, rec)
+	httpfunc.WriteJSON(w, http.StatusOK, rec.Report())
 }
 
 // parseRead reads what a request asks for, and returns every problem of it.

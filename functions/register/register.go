@@ -93,14 +93,14 @@ func (h handler) register(ctx context.Context, w http.ResponseWriter, registrati
 // Registered is the answer to a registration: the record as it is now. For a known operation it
 // names what the registration added (added) and what it said otherwise and did not change (kept).
 type Registered struct {
-	operation.Record
+	operation.Report
 	Added []string `json:"added,omitempty"`
 	Kept  []string `json:"kept,omitempty"`
 }
 
 // Answer returns the answer to a registration.
 func Answer(r ledger.Registered) Registered {
-	return Registered{Record: r.Record, Added: r.Added, Kept: r.Kept}
+	return Registered{Report: r.Record.Report(), Added: r.Added, Kept: r.Kept}
 }
 
 // An intentAnswer is the intent as it is now, what its submitter may do, and what the request said

@@ -233,12 +233,12 @@ func TestKinds(t *testing.T) {
 		code              string
 	}{
 		{"video", aVideo, "video.generated", geminisim.VideoSucceeded, operation.Succeeded, ""},
-		{"video that failed", aVideo, "video.generated", geminisim.VideoFailed, operation.Failed, "13"},
+		{"video that failed", aVideo, "video.generated", geminisim.VideoFailed, operation.Failed, "INTERNAL"},
 		{"video that was filtered", aVideo, "video.generated", geminisim.VideoFiltered, operation.Failed, "filtered"},
 		{"video that runs", aVideo, "video.generated", geminisim.VideoRunning, operation.Running, ""},
 		{"interaction", interactions, "interaction.completed", geminisim.InteractionCompleted, operation.Succeeded, ""},
 		{"interaction that failed", interactions, "interaction.completed", geminisim.InteractionFailed, operation.Failed,
-			"internal"},
+			"INTERNAL"},
 		{"interaction that is incomplete", interactions, "interaction.failed", geminisim.InteractionIncomplete,
 			operation.Failed, "incomplete"},
 		{"interaction that waits", interactions, "interaction.requires_action", geminisim.InteractionRequiresAction,

@@ -101,7 +101,7 @@ func (q listing) print(ctx context.Context, w io.Writer, l *ledger.Ledger) error
 	case q.filter.Dead:
 		return q.printDead(ctx, w, l, s, page)
 	case q.asJSON:
-		return printJSON(w, pageJSON("operations", page.Items, page.Broken, page.Next))
+		return printJSON(w, operationsJSON(page, page.Broken))
 	case q.filter.Pending:
 		err = printPending(w, s, page)
 	case q.filter.Conflict:

@@ -32,7 +32,7 @@ func (q listing) printDead(
 	broken = append(page.Broken, broken...)
 	groups := phrase.GroupFailures(effects)
 	if q.asJSON {
-		fields := pageJSON("operations", page.Items, broken, page.Next)
+		fields := operationsJSON(page, broken)
 		dead := make([]deadEffect, len(effects))
 		for i, e := range effects {
 			dead[i] = deadEffect{e.Operation, e.Name, e.DiedAt, e.Attempts, e.LastError}

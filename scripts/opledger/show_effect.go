@@ -5,6 +5,7 @@ import (
 
 	"github.com/opledger/opledger/scripts/opledger/phrase"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // An effectJSON is an effect as JSON: what is stored, and what an operator derives from it.
@@ -24,6 +25,7 @@ type effectJSON struct {
 // A storyJSON is an operation as JSON. An empty list is not null.
 type storyJSON struct {
 	ledger.Story
+	Record     *operation.Report `json:"record,omitempty"`
 	Deliveries []ledger.Delivery `json:"deliveries"`
 	Effects    []effectJSON      `json:"effects"`
 }
@@ -32,6 +34,10 @@ type storyJSON struct {
 func newStoryJSON(s ledger.Story, v phrase.EffectView) storyJSON {
 	story := storyJSON{
 		Story: s, Deliveries: append([]ledger.Delivery{}, s.Deliveries...), Effects: make([]effectJSON, len(s.Effects)),
+	}
+	if s.Record.Version > 0 {
+		report := s.Record.Report()
+		story.Record = &report
 	}
 	for i, e := range s.Effects {
 		story.Effects[i] = effectJSON{

@@ -96,7 +96,7 @@ func waitFor(
 
 func printWaited(outside environment, rec operation.Record) error {
 	if outside.json {
-		return printJSON(outside.out, rec)
+		return printJSON(outside.out, rec.Report())
 	}
 	out := newTable(outside.out)
 	out.line(phrase.Safe(string(rec.Key)), phrase.State(rec), phrase.Effects(rec))

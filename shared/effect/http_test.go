@@ -106,7 +106,7 @@ func TestHTTPAttempts(t *testing.T) {
 		pass(report.RetryAfter)
 	}
 	const body = `{"operation":"batches/a","state":"SUCCEEDED","jobKind":"review",` +
-		`"result":{"outputFile":"files/batch-a"},` +
+		`"result":{"outputFile":"files/batch-a","inline":false,"errorCode":null,"errorMessage":null,"counts":null},` +
 		`"metadata":{"who":"\u003cme\u003e"},"idempotencyKey":"gemini:batches/a#publish"}`
 	var want []request
 	for attempt := range 3 {

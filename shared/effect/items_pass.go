@@ -8,6 +8,7 @@ import (
 
 	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // The bounds on what is held of a result at a time: the items of one chunk. After a chunk in which
@@ -95,7 +96,7 @@ func (r *itemRun) again(ctx context.Context, w window) error {
 
 // download opens the result and skips the items before from.
 func (r *itemRun) download(w window, from int64, read func(*results.Reader) error) error {
-	reader, err := r.Results.Open(w.ctx, r.completion.Operation, r.completion.Result)
+	reader, err := r.Results.Open(w.ctx, r.completion.Operation, operation.Result(r.completion.Result))
 	if err != nil {
 		return err
 	}

@@ -22,13 +22,14 @@ func TestEachItem(t *testing.T) {
 	c := newTally()
 	w.run(t.Context(), c.that(succeeds), effect.Finished)
 	w.stands("DONE done 2 failed 0 of 2")
+	const ofFile = `{"outputFile":"files/batch-abc","inline":false,"errorCode":null,"errorMessage":null,"counts":null}`
 	for item, want := range map[string]string{
 		"review-17": `{"idempotencyKey":"gemini:batches/abc#publish/items/review-17","item":{"key":"review-17",` +
 			`"response":{"b":1,"a":"<ü>"}},` +
-			`"jobKind":"test","metadata":null,"operation":"batches/abc","result":{"outputFile":"files/batch-abc"},` +
+			`"jobKind":"test","metadata":null,"operation":"batches/abc","result":` + ofFile + `,` +
 			`"state":"SUCCEEDED"}`,
 		"x/y": `{"idempotencyKey":"gemini:batches/abc#publish/items/x/y","item":{"error":{"code":3},"key":"x/y"},` +
-			`"jobKind":"test","metadata":null,"operation":"batches/abc","result":{"outputFile":"files/batch-abc"},` +
+			`"jobKind":"test","metadata":null,"operation":"batches/abc","result":` + ofFile + `,` +
 			`"state":"SUCCEEDED"}`,
 	} {
 		if got := c.payloads["gemini:batches/abc#publish/items/"+item]; got != want || c.times[item] != 1 {

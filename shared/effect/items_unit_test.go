@@ -39,7 +39,7 @@ func blindRun(t *testing.T) *itemRun {
 		t.Fatal(err)
 	}
 	r := &itemRun{EachOptions: EachOptions{Ledger: l, Results: client}}
-	r.completion.Operation, r.completion.Result = "batches/a", operation.Result{OutputFile: "files/a"}
+	r.completion.Operation, r.completion.Result = "batches/a", operation.Reported{OutputFile: "files/a"}
 	return r
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/opledger/opledger/shared/gemini/results"
 	"github.com/opledger/opledger/shared/ledger"
+	"github.com/opledger/opledger/shared/operation"
 )
 
 // An objectLine is one line of an object: an item as Gemini returned it. It depends on the result
@@ -44,7 +45,7 @@ type resultLines struct {
 // open starts the download, or resumes it at the next item.
 func (l *resultLines) open(ctx context.Context) error {
 	l.close()
-	reader, err := l.client.Open(ctx, l.completion.Operation, l.completion.Result)
+	reader, err := l.client.Open(ctx, l.completion.Operation, operation.Result(l.completion.Result))
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ type Payload struct {
 	Operation      operation.Key      `json:"operation"`
 	State          operation.State    `json:"state"`
 	JobKind        string             `json:"jobKind,omitempty"`
-	Result         operation.Result   `json:"result"`
+	Result         operation.Reported `json:"result"`
 	Metadata       operation.Metadata `json:"metadata"`
 	IdempotencyKey string             `json:"idempotencyKey"`
 	// Alert is set for an alert only.
@@ -113,7 +113,7 @@ func newEffect(rec operation.Record, name string, notice *Notice, now time.Time)
 	key := operation.IdempotencyKey(rec.Key, name)
 	payload, err := json.Marshal(Payload{
 		Operation: rec.Key, State: rec.State, JobKind: rec.JobKind,
-		Result: rec.Result, Metadata: rec.Metadata, IdempotencyKey: key, Alert: notice,
+		Result: operation.Reported(rec.Result), Metadata: rec.Metadata, IdempotencyKey: key, Alert: notice,
 	})
 	if err != nil {
 		return Effect{}, fmt.Errorf("encoding the payload of effect %s: %w", name, err)

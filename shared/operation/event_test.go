@@ -13,11 +13,11 @@ import (
 var (
 	// full and other are results with every field set, each to another value.
 	full = operation.Result{
-		OutputFile: "files/full", Inline: true, ErrorCode: "8", ErrorMessage: "quota",
+		OutputFile: "files/full", Inline: true, ErrorCode: "RESOURCE_EXHAUSTED", ErrorMessage: "quota",
 		Counts: &operation.Counts{Total: 3, Succeeded: 3},
 	}
 	other = operation.Result{
-		OutputFile: "files/other", Inline: true, ErrorCode: "13", ErrorMessage: "internal",
+		OutputFile: "files/other", Inline: true, ErrorCode: "INTERNAL", ErrorMessage: "internal",
 		Counts: &operation.Counts{Total: 5, Failed: 5},
 	}
 )
@@ -36,7 +36,7 @@ func TestApplySameStateFills(t *testing.T) {
 		{"all and all", full, other, full},
 		{
 			"output file", operation.Result{OutputFile: "files/full"}, other,
-			operation.Result{OutputFile: "files/full", Inline: true, ErrorCode: "13", ErrorMessage: "internal",
+			operation.Result{OutputFile: "files/full", Inline: true, ErrorCode: "INTERNAL", ErrorMessage: "internal",
 				Counts: other.Counts},
 		},
 		{
@@ -44,8 +44,8 @@ func TestApplySameStateFills(t *testing.T) {
 			operation.Result{Inline: true, OutputFile: "files/other"},
 		},
 		{
-			"error", operation.Result{ErrorCode: "8", ErrorMessage: "quota"}, other,
-			operation.Result{OutputFile: "files/other", Inline: true, ErrorCode: "8", ErrorMessage: "quota",
+			"error", operation.Result{ErrorCode: "RESOURCE_EXHAUSTED", ErrorMessage: "quota"}, other,
+			operation.Result{OutputFile: "files/other", Inline: true, ErrorCode: "RESOURCE_EXHAUSTED", ErrorMessage: "quota",
 				Counts: other.Counts},
 		},
 		{
@@ -75,7 +75,7 @@ func TestApplySameStateFills(t *testing.T) {
 func TestApplyNewStateBringsItsResult(t *testing.T) {
 	t.Parallel()
 	for _, has := range []operation.Result{{}, full} {
-		for _, brings := range []operation.Result{{}, {ErrorCode: "13"}, other} {
+		for _, brings := range []operation.Result{{}, {ErrorCode: "INTERNAL"}, other} {
 			for _, was := range worldStates() {
 				for _, is := range worldStates() {
 					if was == is {

@@ -279,7 +279,7 @@ func complete() operation.Record {
 		JobKind: "batch-review-classify", State: operation.Failed, UpdateTime: early, Registered: true, CreatedAt: early,
 		SubmittedAt: early, SettledAt: late, SettledBy: operation.Reconcile, Attempts: 3,
 		Result: operation.Result{
-			OutputFile: "files/x", Inline: true, ErrorCode: "8", ErrorMessage: "quota",
+			OutputFile: "files/x", Inline: true, ErrorCode: "RESOURCE_EXHAUSTED", ErrorMessage: "quota",
 			Counts: &operation.Counts{Total: 4, Succeeded: 1, Failed: 2, Pending: 1},
 		},
 		Metadata: `{"a":[1,"b"]}`, CorrelationID: "c-1",

@@ -63,10 +63,11 @@ func Reduce(r Record, e Event, allowed Transitions) Decision {
 
 // Apply returns r after an applied event. now is the store's time, and becomes SettledAt where the
 // event settles the operation. The same state again only fills in empty fields of the result. A new
-// state brings its own result, and ends a conflict about itself [M5]. Either way the record has no
-// condition any more.
+// state brings its own result, and ends a conflict about itself [M5]. Either way an error's code gets one
+// form, and the record has no condition any more.
 func Apply(r Record, e Event, now time.Time) Record {
 	r = r.WithoutCondition()
+	e.Result.ErrorCode = errorCode(e.Result.ErrorCode)
 	if r.State == e.State {
 		r.Result = r.Result.fill(e.Result)
 	} else {

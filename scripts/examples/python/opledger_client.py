@@ -30,6 +30,7 @@ from typing import Any, Literal, Protocol
 Collection = Literal["batches", "operations", "interactions"]  # of batches, videos, interactions
 Outcome = Literal["refused", "earlier-run", "unanswered", "unregistered"]
 
+_RESULT = ("outputFile", "inline", "errorCode", "errorMessage", "counts")
 _TERMINAL = frozenset({"SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED"})
 _RETRIED = frozenset({0, 408, 429, 500, 502, 503, 504})  # 0: no answer
 _TIMEOUT = 60.0  # seconds, of one request; longer than _LONGEST_WAIT
@@ -118,7 +119,8 @@ class Operation:
     key: str  # such as "batches/abc123"
     name: str  # as Gemini gave it
     state: str  # PENDING, RUNNING, REQUIRES_ACTION, SUCCEEDED, FAILED, CANCELLED or EXPIRED
-    result: Mapping[str, Any]  # outputFile, counts, errorCode, errorMessage
+    # those of _RESULT; None where Gemini did not report it
+    result: Mapping[str, Any]
     record: Mapping[str, Any]  # all that opledger answered
 
     @property
@@ -217,7 +219,7 @@ class Opledger:
     def wait(self, name: str, timeout: float = 600.0) -> Operation:
         """Waits until an operation is settled; NotSettledError where timeout seconds are over."""
         deadline = self._clock() + timeout
-        operation = Operation(name, name, "", {}, {})
+        operation = Operation(name, name, "", dict.fromkeys(_RESULT), {})
         while True:
             began = self._clock()
             asked = max(0.0, min(_LONGEST_WAIT, deadline - began))
@@ -367,7 +369,7 @@ def _job(
 
 def _operation(record: Mapping[str, Any]) -> Operation:
     return Operation(
-        record["key"], record["name"], record["state"], record.get("result", {}), record
+        record["key"], record["name"], record["state"], record["result"], record
     )
 
 

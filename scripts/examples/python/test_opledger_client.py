@@ -19,10 +19,14 @@ from opledger_client import (
     Mark, NotSettledError, Opledger, OpledgerError, SignatureError, SubmitError, Verifier,
 )
 
+UNREPORTED = dict.fromkeys(["outputFile", "inline", "errorCode", "errorMessage", "counts"])
 RECORD: dict[str, Any] = {
     "key": "batches/abc", "name": "batches/abc", "state": "RUNNING", "version": 3,
+    "result": UNREPORTED,
 }
-SETTLED = {**RECORD, "state": "SUCCEEDED", "result": {"outputFile": "files/out"}}
+SETTLED = {
+    **RECORD, "state": "SUCCEEDED", "result": {**UNREPORTED, "outputFile": "files/out", "inline": False},
+}
 OPEN = {"intent": {"correlationId": "night-1", "state": "OPEN"}}
 BOUND = {"intent": {"correlationId": "night-1", "state": "BOUND", "operation": "batches/abc"}}
 
@@ -271,7 +275,8 @@ class WaitTest(ClientTest):
         self.answers((200, RECORD), (503, ""), (200, SETTLED))
         operation = self.client.wait("models/veo/operations/a b")
         self.assertTrue(operation.settled)
-        self.assertEqual(operation.result, {"outputFile": "files/out"})
+        self.assertEqual(operation.result["outputFile"], "files/out")
+        self.assertIsNone(operation.result["errorCode"])
         path = "/operations/models/veo/operations/a%20b?wait=30000ms"
         self.assertEqual(self.asked()[0], f"GET {path}")
         self.assertEqual(self.pauses, [2, 0.5])

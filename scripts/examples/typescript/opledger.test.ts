@@ -13,8 +13,13 @@ import {
   type Environment,
 } from "./opledger.js";
 
-const RECORD = { key: "batches/abc", name: "batches/abc", state: "RUNNING" };
-const SETTLED = { ...RECORD, state: "SUCCEEDED", result: { outputFile: "files/out" } };
+const UNREPORTED = {
+  outputFile: null, inline: null, errorCode: null, errorMessage: null, counts: null,
+};
+const RECORD = { key: "batches/abc", name: "batches/abc", state: "RUNNING", result: UNREPORTED };
+const SETTLED = {
+  ...RECORD, state: "SUCCEEDED", result: { ...UNREPORTED, outputFile: "files/out", inline: false },
+};
 const OPEN = { intent: { correlationId: "night-1", state: "OPEN" } };
 const BOUND = { intent: { correlationId: "night-1", state: "BOUND", operation: "batches/abc" } };
 const AWAY = { status: 503, body: { error: { code: 503, message: "the store is away" } } };
@@ -250,7 +255,8 @@ describe("wait", () => {
     answers = [{ status: 200, body: RECORD }, AWAY, { status: 200, body: SETTLED }];
     const operation = await client.wait("models/veo/operations/a b");
     assert.ok(settled(operation));
-    assert.equal(operation.result?.outputFile, "files/out");
+    assert.equal(operation.result.outputFile, "files/out");
+    assert.equal(operation.result.errorCode, null);
     assert.equal(requests[0]?.asked, "GET /operations/models/veo/operations/a%20b?wait=30000ms");
     assert.deepEqual(pauses, [2_000, 500]);
   });

@@ -29,13 +29,13 @@ export interface Job {
   metadata?: Record<string, unknown>;
 }
 
-/** How an operation ended. */
+/** How an operation ended; null is what Gemini did not report. */
 export interface Result {
-  outputFile?: string;
-  inline?: boolean;
-  errorCode?: string;
-  errorMessage?: string;
-  counts?: { total: number; succeeded: number; failed: number; pending: number };
+  outputFile: string | null;
+  inline: boolean | null;
+  errorCode: string | null;
+  errorMessage: string | null;
+  counts: { total: number; succeeded: number; failed: number; pending: number } | null;
 }
 
 /** The ledger's record of an operation; it has more fields than these. */
@@ -48,7 +48,7 @@ export interface Operation {
   jobKind?: string;
   correlationId?: string;
   metadata?: Record<string, unknown>;
-  result?: Result;
+  result: Result;
   effects?: Record<string, string>;
 }
 
@@ -262,7 +262,10 @@ export class Opledger {
   async wait(name: string, timeoutMs = 600_000): Promise<Operation> {
     const { now, sleep } = this.#environment;
     const deadline = now() + timeoutMs;
-    let operation: Operation = { key: name, name, state: "" };
+    const result = {
+      outputFile: null, inline: null, errorCode: null, errorMessage: null, counts: null,
+    };
+    let operation: Operation = { key: name, name, state: "", result };
     for (;;) {
       const began = now();
       const asked = Math.max(0, Math.min(LONGEST_WAIT_MS, deadline - began));
