@@ -213,7 +213,7 @@ func TestReduceIsPure(t *testing.T) {
 		r.Schema, r.Version, r.Attempts, r.JobKind, r.CorrelationID = 1, 7, 3, "batch-review", "c-1"
 		r.Registered, r.CreatedAt, r.SubmittedAt, r.SettledAt, r.SettledBy = false, late, late, late, operation.Reconcile
 		r.DueAt, r.ExpireAt, r.StuckSince, r.AlertedAt = late, late, late, late
-		r.Metadata, r.Result = `{"a":1}`, operation.Result{ErrorCode: "RESOURCE_EXHAUSTED", Counts: &operation.Counts{Total: 2}}
+		r.Metadata, r.Result = `{"a":1}`, operation.Result{ErrorCode: "ABORTED", Counts: &operation.Counts{Total: 2}}
 		r.Effects = map[string]operation.EffectStatus{"publish": operation.EffectOpen}
 		return r
 	}

@@ -119,7 +119,7 @@ class Operation:
     key: str  # such as "batches/abc123"
     name: str  # as Gemini gave it
     state: str  # PENDING, RUNNING, REQUIRES_ACTION, SUCCEEDED, FAILED, CANCELLED or EXPIRED
-    # those of _RESULT; None where Gemini did not report it
+    # outputFile, inline, errorCode, errorMessage, counts; None where Gemini did not report it
     result: Mapping[str, Any]
     record: Mapping[str, Any]  # all that opledger answered
 
