@@ -32,5 +32,10 @@ func (l language) test(t *testing.T) {
 		t.Parallel()
 		l.receiver.acceptsOnce(t, filepath.Join(t.TempDir(), "inbox"))
 		l.receiver.needsSecret(t)
+		l.receiver.needsPort(t)
+	})
+	t.Run("a URL without a scheme", func(t *testing.T) {
+		t.Parallel()
+		l.submitter.needsScheme(t)
 	})
 }

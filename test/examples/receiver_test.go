@@ -2,7 +2,9 @@ package examples
 
 import (
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -98,6 +100,19 @@ func (r receiver) needsSecret(t *testing.T) {
 	env := []string{"OPLEDGER_EFFECT_SECRET=", "INBOX=" + t.TempDir() + "/inbox", "PORT=0"}
 	if out, ok := run(t, r.dir, env, r.command[0], r.command[1:]...); ok {
 		t.Errorf("it starts without a secret: %s", out)
+	}
+}
+
+// needsPort: where its port is taken, the example says what to do, and no more.
+func (r receiver) needsPort(t *testing.T) {
+	t.Helper()
+	taken := httptest.NewServer(http.NotFoundHandler())
+	defer taken.Close()
+	_, port, _ := net.SplitHostPort(taken.Listener.Addr().String())
+	env := []string{"OPLEDGER_EFFECT_SECRET=" + secret, "INBOX=" + t.TempDir() + "/inbox", "PORT=" + port}
+	out, ok := run(t, r.dir, env, r.command[0], r.command[1:]...)
+	if ok || !strings.Contains(out, "set PORT to a free one") || strings.Count(out, "\n") > 2 {
+		t.Errorf("it ended with success %v and said %s", ok, out)
 	}
 }
 

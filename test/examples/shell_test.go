@@ -4,8 +4,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/opledger/opledger/test/harness"
@@ -22,6 +25,7 @@ func TestShell(t *testing.T) {
 	}
 	s.submitsOnce(t, newWorld(t, nil))
 	s.neverRepeats(t)
+	s.needsScheme(t)
 	for _, args := range [][]string{{"batch", "files/reviews", `a"b`}, {"batch", `files/a"b`, "night-1"}} {
 		w := newWorld(t, nil)
 		out, ok := run(t, s.dir, w.env, shell, append([]string{"submit.sh"}, args...)...)
@@ -47,7 +51,7 @@ func TestShellSaysWhatOpledgerSaid(t *testing.T) {
 				http.Error(rw, "refused by the test", http.StatusForbidden)
 				return
 			}
-			rw.WriteHeader(http.StatusCreated)
+			_, _ = io.WriteString(rw, `{"verdict":"submit"}`)
 		}))
 		t.Cleanup(server.Close)
 		env := append(slices.Clone(w.env), "OPLEDGER_URL="+server.URL)
@@ -57,5 +61,48 @@ func TestShellSaysWhatOpledgerSaid(t *testing.T) {
 				t.Errorf("%s refused: it ended with success %v and said %s; want %q", refused, ok, out, text)
 			}
 		}
+	}
+}
+
+// TestShellHidesSecrets: no argument of a process holds the key of Gemini or the token, no proxy gets
+// what goes to this machine, and a redirect is not followed.
+func TestShellHidesSecrets(t *testing.T) {
+	t.Parallel()
+	shell := harness.Program(t, "sh", "the example with curl is not run")
+	curl := harness.Program(t, "curl", "the example with curl is not run")
+	bin, seen := t.TempDir(), filepath.Join(t.TempDir(), "seen")
+	script := "#!" + shell + "\nprintf '%s ' \"$@\" >> " + seen + "\nexec " + curl + " \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(bin, "curl"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var sent []string
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		sent = append(sent, r.URL.Path+" "+r.Header.Get("Authorization")+r.Header.Get("X-Goog-Api-Key"))
+		if r.URL.Path == "/register" {
+			_, _ = io.WriteString(rw, `{"verdict":"submit"}`)
+			return
+		}
+		http.Redirect(rw, r, "/elsewhere", http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(server.Close)
+	env := []string{
+		"PATH=" + bin + ":" + os.Getenv("PATH"), "OPLEDGER_URL=" + server.URL, "GOOGLE_GEMINI_BASE_URL=" + server.URL,
+		"GEMINI_API_KEY=secret-key", "OPLEDGER_TOKEN=secret-token", "http_proxy=http://127.0.0.1:1", "no_proxy=x",
+	}
+	out, _ := run(t, root+"/scripts/examples/shell", env, shell, "submit.sh", "batch", "files/reviews", "night-1")
+	arguments, err := os.ReadFile(seen)
+	if err != nil || strings.Contains(string(arguments), "secret") {
+		t.Errorf("curl is started with %s, %v", arguments, err)
+	}
+	want := []string{
+		"/register Bearer secret-token", "/v1beta/models/gemini-3.5-flash:batchGenerateContent secret-key",
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if !slices.Equal(sent, want) {
+		t.Errorf("sent %q, and said %s", sent, out)
 	}
 }

@@ -25,7 +25,7 @@ var allKinds = []string{"batch", "video", "interaction"}
 func (s submitter) run(t *testing.T, w *world, kind string) (string, bool) {
 	t.Helper()
 	args := append(slices.Clone(s.command[1:]), kind, "files/reviews", kind)
-	return run(t, s.dir, w.env, s.command[0], args...)
+	return run(t, s.dir, append(slices.Clone(w.env), "PATIENCE=0"), s.command[0], args...)
 }
 
 // submitsOnce: started twice, the example submits one job, which carries its correlation id and is
@@ -69,6 +69,16 @@ func (s submitter) neverRepeats(t *testing.T) {
 		s.fails(t, refusing, kind, 1, s.refused)
 		s.fails(t, away, kind, 1, s.unanswered)
 		s.fails(t, away, kind, 0, "an earlier run may have submitted it")
+	}
+}
+
+// needsScheme: an address of opledger without a scheme ends at once, with what to do.
+func (s submitter) needsScheme(t *testing.T) {
+	t.Helper()
+	env := []string{"OPLEDGER_URL=127.0.0.1:8080", "GEMINI_API_KEY=key"}
+	out, ok := run(t, s.dir, env, s.command[0], append(slices.Clone(s.command[1:]), "batch", "files/x", "night-1")...)
+	if ok || !strings.Contains(out, "begin it with http://") || strings.Count(out, "\n") > 1 {
+		t.Errorf("it ended with success %v and said %s", ok, out)
 	}
 }
 

@@ -39,4 +39,8 @@ func TestTypeScript(t *testing.T) {
 		},
 		receiver: receiver{dir: dir, command: []string{node, "dist/receiver.js"}},
 	}.test(t)
+	t.Run("killed", func(t *testing.T) {
+		t.Parallel()
+		getsThrough(t, dir, node, "--input-type=module", "-e", submitInTypeScript)
+	})
 }

@@ -16,7 +16,11 @@ def client() -> genai.Client:
     # Gemini runs, and charges for, each creation that it gets, so none may be repeated. 0 and 1
     # do not do it in this version: with both, the creation of an interaction is repeated once.
     once = types.HttpRetryOptions(attempts=-1)
-    options = types.HttpOptions(timeout=60_000, retry_options=once)
+    options = types.HttpOptions(
+        timeout=60_000,
+        retry_options=once,
+        client_args={"follow_redirects": False},  # another host would get the key
+    )
     return genai.Client(api_key=os.environ["GEMINI_API_KEY"], http_options=options)
 
 

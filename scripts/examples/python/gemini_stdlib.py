@@ -7,7 +7,7 @@ import os
 import urllib.request
 from typing import Any
 
-from opledger_client import Mark
+from opledger_client import Mark, opener
 
 GEMINI = os.environ.get("GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com")
 
@@ -19,7 +19,7 @@ def post(path: str, body: dict[str, Any]) -> Any:
         json.dumps(body).encode(),
         {"Content-Type": "application/json", "x-goog-api-key": os.environ["GEMINI_API_KEY"]},
     )
-    with urllib.request.urlopen(request, timeout=60) as response:
+    with opener(GEMINI).open(request, timeout=60) as response:  # a redirect would get the key
         return json.load(response)
 
 

@@ -3,7 +3,7 @@
 Copy this file. It needs Python 3.10 and the standard library, nothing else.
 
     opledger = Opledger("http://127.0.0.1:8080")
-    submitted = opledger.submit_once("reviews-2026-11-22", create)  # create(mark) returns a name
+    submitted = opledger.submit_once("reviews-2026-11-22", create, collection="batches")
     ended = opledger.wait(submitted.operation.key)
 
     verifier = Verifier(os.environ["OPLEDGER_EFFECT_SECRET"])
@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import base64
 import hmac
+import ipaddress
 import json
-import math
 import os
 import random
+import secrets
 import time
 import urllib.error
 import urllib.parse
@@ -37,8 +38,9 @@ _TIMEOUT = 60.0  # seconds, of one request; longer than _LONGEST_WAIT
 _GRACE = 5.0  # seconds after wait's time, in which its last request may be answered
 _LONGEST_WAIT = 30.0  # that opledger allows in one request
 _LONGEST_PAUSE = 60.0  # between two attempts, also where Retry-After asks for more
-_ATTEMPTS = 4  # within 4 s
-_PATIENT_ATTEMPTS = 8  # within half a minute
+_OUTAGE = 90.0  # seconds in which a request is repeated while opledger is away
+_SUBMIT_WITHIN = 120.0  # seconds after the question in which create may be called
+_REFUSED_LATER = 429  # a status of Gemini with which nothing runs, and which passes
 _TOLERANCE = 300.0  # seconds between a signature's time and ours
 
 
@@ -57,19 +59,25 @@ class OpledgerError(Exception):
 class SubmitError(Exception):
     """submit_once did not end with a registered operation. outcome says what runs at Gemini.
 
-    refused: nothing. The cause is Gemini's answer. The intent stays until it is forgotten.
+    refused: nothing. The cause is Gemini's answer. The id may be used again at once.
     earlier-run: perhaps what an earlier call submitted. Nothing was submitted now.
     unanswered: perhaps one operation. The cause is what create raised.
     unregistered: the operation name. The cause is why it is not registered.
+
+    retryable: the same call, made again later, gets through without an operator.
     """
 
-    def __init__(self, outcome: Outcome, correlation_id: str, why: object, name: str = "") -> None:
+    def __init__(
+        self, outcome: Outcome, correlation_id: str, why: object, name: str = "",
+        retryable: bool = False,
+    ) -> None:
         later = "if it runs, its event or a reconcile pass registers it"
+        again = "call it again, with the same id" if retryable else later
+        remedy = "call it again later" if retryable else "correct the request; the id is free"
         text = {
-            "refused": f"Gemini refused it, and nothing runs ({why}); correct the request, and use "
-            f"another id, or this one after: opledger intent forget {correlation_id}",
-            "earlier-run": f"an earlier run may have submitted it; {later}",
-            "unanswered": f"no answer says whether it was submitted ({why}); {later}",
+            "refused": f"Gemini refused it, and nothing runs ({why}); {remedy}",
+            "earlier-run": f"an earlier run may have submitted it; {again}",
+            "unanswered": f"no answer says whether it was submitted ({why}); {again}",
             "unregistered": f"{name} runs, but is not registered ({why}); its event or a reconcile "
             "pass registers it, or register",
         }[outcome]
@@ -77,6 +85,7 @@ class SubmitError(Exception):
         self.outcome: Outcome = outcome
         self.correlation_id = correlation_id
         self.name = name
+        self.retryable = retryable
 
 
 class NotSettledError(TimeoutError):
@@ -93,6 +102,10 @@ class NotSettledError(TimeoutError):
 
 class SignatureError(Exception):
     """A request is not signed with the secret, or is too old. Answer 401: it is sent again."""
+
+
+class CompletionError(Exception):
+    """A signed body is not what an effect sends. Answer 400: it is not opledger's."""
 
 
 @dataclass(frozen=True)
@@ -166,44 +179,80 @@ class Opledger:
         clock: Callable[[], float] = time.monotonic,
         uniform: Callable[[float, float], float] = random.uniform,
     ) -> None:
-        self._url = url.rstrip("/")
+        self._url = _checked(url)
         self._token = _token_of_environment() if token is None else token
         self._sleep = sleep
         self._clock = clock
         self._uniform = uniform
-        self._opener = urllib.request.build_opener(_NoRedirect)
+        self._opener = opener(self._url)
 
     def submit_once(
         self,
         correlation_id: str,
         create: Callable[[Mark], str],
         *,
-        collection: Collection | None = None,
+        collection: Collection,
         job_kind: str = "",
         metadata: Mapping[str, Any] | None = None,
+        patience: float = 900.0,
     ) -> Submitted:
         """Submits an operation, once for a correlation id, however often it is called.
 
         It records the intent, calls create, and registers the name that create returns. create
-        sends Gemini one request, which carries the mark, and never repeats it: Gemini would run,
-        and charge for, both. What an earlier call submitted is returned, and create not called.
+        sends Gemini one request, within a minute, which carries the mark, and never repeats it:
+        Gemini would run, and charge for, both. Upload files before. What an earlier call submitted
+        is returned, and create not called.
+
+        Where an earlier call died, opledger finds out from Gemini's list of batches whether it
+        submitted: five minutes after it, and a reconcile pass. This call waits for that, patience
+        seconds at most. Videos and interactions cannot be listed, and an operator finds out.
 
         Raises ValueError or OpledgerError where nothing was submitted, else SubmitError.
         """
         _check_correlation_id(correlation_id)
         job = _job(correlation_id, job_kind, metadata)
-        status, answer = self._call(
-            "POST", "/register", {"intent": True, "collection": collection, **job}
-        )
-        if answer["intent"]["state"] == "BOUND":
-            return Submitted(self._read(answer["intent"]["operation"], 0), known=True)
-        if status != 201:
-            raise SubmitError("earlier-run", correlation_id, "")
-        name = _create(create, Mark(correlation_id))
+        listed = collection == "batches"
+        intent = {"intent": True, "collection": collection, "attempt": secrets.token_hex(16), **job}
+        bound = self._may_submit(intent, correlation_id, patience)
+        if bound:
+            return Submitted(self._read(bound, 0), known=True)
+        try:
+            name = _create(create, Mark(correlation_id), listed)
+        except SubmitError as error:
+            if error.outcome == "refused":
+                self._withdraw(intent)
+            raise
         try:
             return Submitted(self._register({**job, "name": name}), known=False)
         except OpledgerError as error:
-            raise SubmitError("unregistered", correlation_id, error, name) from error
+            raise SubmitError("unregistered", correlation_id, error, name, listed) from error
+
+    def _may_submit(
+        self, intent: Mapping[str, Any], correlation_id: str, patience: float
+    ) -> str:
+        """Returns the operation that there is; "" where this call may submit, now."""
+        deadline = self._clock() + patience
+        while True:
+            asked = self._clock()
+            answer = self._call("POST", "/register", intent)
+            if answer["verdict"] == "bound":
+                return str(answer["intent"]["operation"])
+            wait = float(answer.get("waitSeconds", 0))
+            if answer["verdict"] == "submit":
+                if self._clock() - asked < _SUBMIT_WITHIN:
+                    return ""
+                wait = _LONGEST_PAUSE  # it was answered too late; what it allowed is over first
+            wanted = min(wait, _LONGEST_PAUSE)
+            if not wanted or self._clock() + wanted > deadline:
+                raise SubmitError("earlier-run", correlation_id, "", retryable=wanted > 0)
+            self._sleep(wanted)
+
+    def _withdraw(self, intent: Mapping[str, Any]) -> None:
+        """Frees the id at once. Where that fails, a later call waits until the id is decided."""
+        try:
+            self._call("POST", "/register", {**intent, "withdraw": True})
+        except OpledgerError:
+            pass  # what the caller must know is why Gemini refused
 
     def register(
         self,
@@ -225,8 +274,10 @@ class Opledger:
             asked = max(0.0, min(_LONGEST_WAIT, deadline - began))
             try:
                 operation = self._read(name, asked, deadline)
-            except _LateError as late:
-                raise NotSettledError(operation, late.__cause__) from late.__cause__
+            except OpledgerError as error:
+                if error.code not in _RETRIED:
+                    raise
+                raise NotSettledError(operation, error) from error
             if operation.settled:
                 return operation
             if self._clock() >= deadline:
@@ -235,40 +286,38 @@ class Opledger:
             self._sleep(max(0.0, min(2.0, began + asked - self._clock())))
 
     def _register(self, body: Mapping[str, Any]) -> Operation:
-        return _operation(self._call("POST", "/register", body, _PATIENT_ATTEMPTS)[1])
+        return _operation(self._call("POST", "/register", body))
 
-    def _read(self, name: str, wait: float, deadline: float = math.inf) -> Operation:
+    def _read(self, name: str, wait: float, deadline: float | None = None) -> Operation:
         path = f"/operations/{urllib.parse.quote(name)}?wait={int(wait * 1000)}ms"
-        return _operation(self._call("GET", path, None, _PATIENT_ATTEMPTS, deadline)[1])
+        return _operation(self._call("GET", path, None, deadline))
 
     def _call(
         self,
         method: str,
         path: str,
         body: Mapping[str, Any] | None,
-        attempts: int = _ATTEMPTS,
-        deadline: float = math.inf,
-    ) -> tuple[int, Any]:
+        deadline: float | None = None,
+    ) -> Any:
         """Repeats a request until it is answered: at opledger every request may be repeated."""
+        if deadline is None:
+            deadline = self._clock() + _OUTAGE
         pause = 0.5
         while True:
             try:
                 limit = min(_TIMEOUT, max(0.0, deadline - self._clock()) + _GRACE)
                 return self._send(method, path, body, limit)
             except OpledgerError as error:
-                attempts -= 1
-                if attempts == 0 or error.code not in _RETRIED:
-                    raise
                 asked = max(error.retry_after, self._uniform(pause / 2, pause))
                 wanted = min(asked, _LONGEST_PAUSE)
-                if self._clock() + wanted > deadline:
-                    raise _LateError from error
+                if error.code not in _RETRIED or self._clock() + wanted > deadline:
+                    raise
             self._sleep(wanted)
             pause = min(2 * pause, 8.0)
 
     def _send(
         self, method: str, path: str, body: Mapping[str, Any] | None, timeout: float
-    ) -> tuple[int, Any]:
+    ) -> Any:
         request = urllib.request.Request(self._url + path, method=method)
         if body is not None:
             request.data = json.dumps({k: v for k, v in body.items() if v}).encode()
@@ -278,7 +327,7 @@ class Opledger:
         what = f"{method} {self._url}{path}"
         try:
             with self._opener.open(request, timeout=timeout) as response:
-                return response.status, json.load(response)
+                return json.load(response)
         except urllib.error.HTTPError as error:
             raise _refusal(what, error) from None
         except (OSError, HTTPException, ValueError) as error:
@@ -305,7 +354,10 @@ class Verifier:
             raise ValueError("the secret is empty, and everyone could sign with it")
 
     def verify(self, headers: Headers, body: bytes) -> Completion:
-        """Returns what a request says; body is its bytes as received. Raises SignatureError."""
+        """Returns what a request says; body is its bytes as received.
+
+        Raises SignatureError or CompletionError.
+        """
         given = {name.lower(): value for name, value in headers.items()}
         stamp = given.get("webhook-timestamp", "")
         signed = f"{given.get('webhook-id', '')}.{stamp}.".encode() + body
@@ -316,16 +368,18 @@ class Verifier:
             raise SignatureError("no signature of the request fits the secret")
         if not stamp.isdecimal() or abs(self._now() - int(stamp)) > _TOLERANCE:
             raise SignatureError(f"the request was signed at {stamp!r}, which is not now")
-        payload = json.loads(body)
-        return Completion(
-            idempotency_key=payload["idempotencyKey"], operation=payload["operation"],
-            state=payload["state"], result=payload["result"], item=payload.get("item"),
-            payload=payload,
-        )
+        return _completion(body)
 
 
-class _LateError(Exception):
-    """The next attempt would come after the deadline. The cause is the last attempt's error."""
+def opener(url: str) -> urllib.request.OpenerDirector:
+    """Returns what sends requests with a secret: no redirect and, on this machine, no proxy."""
+    host = urllib.parse.urlsplit(url).hostname or ""
+    try:
+        local = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        local = host == "localhost" or host.endswith(".localhost")
+    direct = [urllib.request.ProxyHandler({})] if local else []
+    return urllib.request.build_opener(_NoRedirect, *direct)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -335,7 +389,34 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _create(create: Callable[[Mark], str], mark: Mark) -> str:
+def _checked(url: str) -> str:
+    if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
+        raise ValueError(
+            f"the URL of opledger is {url!r}; begin it with http:// or https://, as in "
+            "http://127.0.0.1:8080"
+        )
+    return url.rstrip("/")
+
+
+def _completion(body: bytes) -> Completion:
+    try:
+        payload = json.loads(body)
+    except ValueError as error:
+        raise CompletionError(f"the signed body is not JSON: {error}") from error
+    if not isinstance(payload, dict):
+        raise CompletionError("the signed body is no JSON object")
+    kinds = {"idempotencyKey": str, "operation": str, "state": str, "result": dict}
+    for field, kind in kinds.items():
+        if not isinstance(payload.get(field), kind):
+            raise CompletionError(f"the signed body has no {field}, which every effect sends")
+    return Completion(
+        idempotency_key=payload["idempotencyKey"], operation=payload["operation"],
+        state=payload["state"], result=payload["result"], item=payload.get("item"),
+        payload=payload,
+    )
+
+
+def _create(create: Callable[[Mark], str], mark: Mark, listed: bool) -> str:
     try:
         name = create(mark)
     except Exception as error:
@@ -344,10 +425,28 @@ def _create(create: Callable[[Mark], str], mark: Mark) -> str:
         # After 408, 499 and 5xx Gemini may have begun.
         refused = isinstance(status, int) and 400 <= status < 500 and status not in (408, 499)
         outcome: Outcome = "refused" if refused else "unanswered"
-        raise SubmitError(outcome, mark.correlation_id, error) from error
+        again = status == _REFUSED_LATER if refused else listed
+        why = _said(error)
+        raise SubmitError(outcome, mark.correlation_id, why, retryable=again) from error
     if not name:
-        raise SubmitError("unanswered", mark.correlation_id, "the answer has no name")
+        why = "the answer has no name"
+        raise SubmitError("unanswered", mark.correlation_id, why, retryable=listed)
     return name
+
+
+def _said(error: Exception) -> str:
+    """Returns the error with Gemini's reason, which urllib leaves in the body."""
+    if not isinstance(error, urllib.error.HTTPError):
+        return str(error)
+    try:
+        text = error.read(1 << 16).decode(errors="replace")
+    except (OSError, HTTPException, ValueError):
+        text = ""
+    try:
+        text = str(json.loads(text)["error"]["message"])
+    except (ValueError, TypeError, KeyError):
+        text = text[:200]
+    return f"{error}: {text.strip()}" if text.strip() else str(error)
 
 
 def _token_of_environment() -> str:

@@ -11,7 +11,7 @@ import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from inbox import Inbox
-from opledger_client import SignatureError, Verifier
+from opledger_client import CompletionError, SignatureError, Verifier
 
 MAX_BODY = 64 << 20  # bytes; an item of a batch has 32 MiB at most
 
@@ -39,6 +39,10 @@ class Receiver(BaseHTTPRequestHandler):
             print("refused:", error, file=sys.stderr)
             self.answer(401)  # it is sent again: a secret that is being changed loses nothing
             return
+        except CompletionError as error:
+            print("refused:", error, file=sys.stderr)
+            self.answer(400)
+            return
         key = completion.idempotency_key
         new = self.inbox.accept(key, completion.payload)
         print("accepted" if new else "repeated", key, completion.state, flush=True)
@@ -60,7 +64,14 @@ def main() -> None:
     except ValueError as error:
         sys.exit(f"OPLEDGER_EFFECT_SECRET: {error}; opledger serve --forward-to prints one")
     Receiver.inbox = Inbox(os.environ.get("INBOX", "inbox.db"))
-    server = ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "9000"))), Receiver)
+    port = os.environ.get("PORT", "9000")
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", int(port)), Receiver)
+    except (OSError, OverflowError, ValueError) as error:
+        sys.exit(
+            f"cannot listen on port {port}: {error}; set PORT to a free one, and say the same to "
+            f"opledger serve --forward-to http://127.0.0.1:PORT/completions"
+        )
     print(f"receives on http://127.0.0.1:{server.server_port}/completions", flush=True)
     try:
         server.serve_forever()

@@ -4,7 +4,9 @@
     python submit.py video 'a cat on a train' cat-17
     python submit.py interaction 'Summarise the reviews of November' summary-2026-11
 
-The last word is an id of your own, which no other job has. With --stdlib first no package is
+The last word is an id of your own, which no other job has. Where an earlier run with it died, this
+one waits until opledger knows whether that submitted, for PATIENCE seconds at most, 900 if it is not
+set. With --stdlib first no package is
 needed; else google-genai is.
 """
 
@@ -31,6 +33,7 @@ def run(
         lambda mark: create[kind](what, mark),
         collection=COLLECTIONS[kind],
         job_kind=f"example-{kind}",
+        patience=float(os.environ.get("PATIENCE", "900")),
     )
     key = submitted.operation.key
     print(key, "was submitted before" if submitted.known else "submitted", flush=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
+import io
 import json
 import os
 import tempfile
@@ -9,14 +12,17 @@ import threading
 import unittest
 import unittest.mock
 import urllib.error
+import urllib.request
 from collections.abc import Callable
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import gemini_stdlib
 import opledger_client
 from opledger_client import (
-    Mark, NotSettledError, Opledger, OpledgerError, SignatureError, SubmitError, Verifier,
+    CompletionError, Mark, NotSettledError, Opledger, OpledgerError, SignatureError, SubmitError,
+    Submitted, Verifier, opener,
 )
 
 UNREPORTED = dict.fromkeys(["outputFile", "inline", "errorCode", "errorMessage", "counts"])
@@ -27,8 +33,11 @@ RECORD: dict[str, Any] = {
 SETTLED = {
     **RECORD, "state": "SUCCEEDED", "result": {**UNREPORTED, "outputFile": "files/out", "inline": False},
 }
-OPEN = {"intent": {"correlationId": "night-1", "state": "OPEN"}}
-BOUND = {"intent": {"correlationId": "night-1", "state": "BOUND", "operation": "batches/abc"}}
+OPEN = {"intent": {"correlationId": "night-1", "state": "OPEN"}, "verdict": "submit"}
+WAIT = {"intent": {"state": "OPEN"}, "verdict": "wait", "waitSeconds": 300}
+BOUND = {"intent": {"state": "BOUND", "operation": "batches/abc"}, "verdict": "bound"}
+AWAY = (503, {"error": {"code": 503, "message": "the store is away"}})
+WITHDRAWN = (200, {"withdrawn": True})
 
 Answer = tuple[int, Any] | tuple[int, Any, dict[str, str]] | None  # None: hang up
 
@@ -93,6 +102,10 @@ class ClientTest(unittest.TestCase):
     def answers(self, *answers: Answer) -> None:
         self.server.answers = list(answers)
 
+    def submit_once(self, create: Callable[[Mark], str], **options: Any) -> Submitted:
+        options.setdefault("collection", "batches")
+        return self.client.submit_once("night-1", create, **options)
+
     def asked(self) -> list[str]:
         return [f"{method} {path}" for method, path, _ in self.server.requests]
 
@@ -106,6 +119,10 @@ def fails(error: Exception) -> Callable[[Mark], str]:
         raise error
 
     return raises
+
+
+def proxies(director: urllib.request.OpenerDirector) -> bool:
+    return any(isinstance(h, urllib.request.ProxyHandler) for h in director.handlers)
 
 
 class Coded(Exception):
@@ -132,6 +149,8 @@ class SubmitOnceTest(ClientTest):
         job: dict[str, Any] = {
             "correlationId": "night-1", "jobKind": "review", "metadata": {"rows": 3},
         }
+        intent = self.server.requests[0][2]
+        self.assertEqual(len(intent.pop("attempt")), 32)
         self.assertEqual(self.server.requests, [
             ("POST", "/register", {**job, "intent": True, "collection": "batches"}),
             ("POST", "/register", {**job, "name": "batches/night-1"}),
@@ -142,87 +161,178 @@ class SubmitOnceTest(ClientTest):
 
     def test_what_is_bound_is_not_created(self) -> None:
         self.answers((200, BOUND), (200, SETTLED))
-        submitted = self.client.submit_once("night-1", fails(AssertionError("created")))
+        submitted = self.submit_once(fails(AssertionError("created")))
         self.assertTrue(submitted.known)
         self.assertEqual(submitted.operation.state, "SUCCEEDED")
         self.assertEqual(self.asked()[1:], ["GET /operations/batches/abc?wait=0ms"])
 
-    def test_what_an_earlier_run_may_have_submitted_is_not_created(self) -> None:
-        for state in ("OPEN", "ABANDONED"):
-            with self.subTest(state):
-                self.answers((200, {"intent": {"state": state}}))
-                with self.assertRaises(SubmitError) as raised:
-                    self.client.submit_once("night-1", fails(AssertionError("created")))
-                self.assertEqual(raised.exception.outcome, "earlier-run")
+    def test_waits_until_an_earlier_run_is_decided(self) -> None:
+        for verdict, known in (((200, OPEN), False), ((200, BOUND), True)):
+            with self.subTest(known=known):
+                self.pauses.clear()
+                self.answers((200, WAIT), (200, {**WAIT, "waitSeconds": 7}), verdict, (200, RECORD))
+                submitted = self.submit_once(fails(AssertionError("created")) if known else create)
+                self.assertEqual((submitted.known, self.pauses), (known, [60, 7]))
 
-    def test_an_intent_whose_answer_was_lost_submits_nothing(self) -> None:
-        self.answers(None, (200, OPEN))  # its first attempt recorded it, or another run did
+    def test_waits_no_longer_than_its_patience(self) -> None:
+        self.answers(*[(200, WAIT)] * 2)
         with self.assertRaises(SubmitError) as raised:
-            self.client.submit_once("night-1", fails(AssertionError("created")))
-        self.assertEqual(raised.exception.outcome, "earlier-run")
+            self.submit_once(fails(AssertionError("created")), patience=100)
+        self.assertEqual((raised.exception.outcome, self.pauses), ("earlier-run", [60]))
+        self.assertTrue(raised.exception.retryable)
+
+    def test_what_no_list_decides_is_not_waited_for(self) -> None:
+        self.answers((200, {"intent": {"state": "OPEN"}, "verdict": "wait"}))
+        with self.assertRaises(SubmitError) as raised:
+            self.submit_once(fails(AssertionError("created")), collection="operations")
+        self.assertEqual((raised.exception.outcome, self.pauses), ("earlier-run", []))
+        self.assertFalse(raised.exception.retryable)
+
+    def test_an_intent_whose_answer_was_lost_is_the_same_attempt(self) -> None:
+        self.answers(None, (200, OPEN), (201, RECORD))
+        self.assertFalse(self.submit_once(create).known)
+        first, second = (body["attempt"] for _, _, body in self.server.requests[:2])
+        self.assertEqual(first, second)
+
+    def test_an_answer_that_comes_too_late_allows_nothing(self) -> None:
+        slow = iter([130, 0, 0])
+
+        def token() -> str:
+            self.now += next(slow)  # the request takes so long
+            return "token"
+
+        self.client._token = token
+        self.answers((200, OPEN), (200, BOUND), (200, RECORD))
+        self.assertTrue(self.submit_once(fails(AssertionError("created"))).known)
+        self.assertEqual(self.pauses, [60])
 
     def test_no_intent_no_creation(self) -> None:
         self.answers((400, {"error": {"code": 400, "message": "no", "problems": ["a", "b"]}}))
         with self.assertRaises(OpledgerError) as raised:
-            self.client.submit_once("night-1", fails(AssertionError("created")))
+            self.submit_once(fails(AssertionError("created")))
         self.assertEqual((raised.exception.code, raised.exception.problems), (400, ("a", "b")))
 
     def test_creation_that_fails_is_never_repeated(self) -> None:
         http = urllib.error.HTTPError("http://gemini", 404, "no such model", Message(), None)
-        for error, outcome in (
-            (Coded(code=400, status="INVALID_ARGUMENT"), "refused"),
-            (Coded(status_code=429), "refused"),
-            (http, "refused"),
-            (Coded(code=408), "unanswered"),
-            (Coded(code=499), "unanswered"),
-            (Coded(code=503), "unanswered"),
-            (Coded(status_code=None), "unanswered"),
-            (TimeoutError("timed out"), "unanswered"),
+        for error, outcome, retryable in (
+            (Coded(code=400, status="INVALID_ARGUMENT"), "refused", False),
+            (Coded(status_code=429), "refused", True),
+            (http, "refused", False),
+            (Coded(code=408), "unanswered", True),
+            (Coded(code=499), "unanswered", True),
+            (Coded(code=503), "unanswered", True),
+            (Coded(status_code=None), "unanswered", True),
+            (TimeoutError("timed out"), "unanswered", True),
         ):
             with self.subTest(str(error)):
-                self.answers((201, OPEN))
+                self.answers((201, OPEN), WITHDRAWN)
                 self.server.requests.clear()
                 with self.assertRaises(SubmitError) as raised:
-                    self.client.submit_once("night-1", fails(error))
+                    self.submit_once(fails(error))
                 self.assertEqual(raised.exception.outcome, outcome)
+                self.assertEqual(raised.exception.retryable, retryable)
                 self.assertIs(raised.exception.__cause__, error)
                 self.assertIn("night-1", str(raised.exception))
-                self.assertEqual(len(self.server.requests), 1)
+                asked = [body for _, _, body in self.server.requests]
+                self.assertEqual(len(asked), 2 if outcome == "refused" else 1)
+                self.assertEqual(asked[1:], [{**asked[0], "withdraw": True}][:len(asked) - 1])
                 self.assertEqual(self.pauses, [])
         http.close()
+
+    def test_gemini_s_reason_is_said(self) -> None:
+        for body, reason in (
+            ('{"error":{"code":400,"message":"the model is unknown"}}', "the model is unknown"),
+            ("<html>no", "<html>no"), ("", "HTTP Error 400"), ('{"error":[]}', "error"),
+        ):
+            with self.subTest(body):
+                self.answers((201, OPEN), WITHDRAWN)
+                http = urllib.error.HTTPError(
+                    "http://gemini", 400, "Bad Request", Message(), io.BytesIO(body.encode())
+                )
+                with self.assertRaisesRegex(SubmitError, reason):
+                    self.submit_once(fails(http))
+                http.close()
+
+    def test_a_refusal_is_said_where_its_intent_stays(self) -> None:
+        self.answers((201, OPEN), (403, "no"))
+        with self.assertRaises(SubmitError) as raised:
+            self.submit_once(fails(Coded(code=400)))
+        self.assertEqual(raised.exception.outcome, "refused")
 
     def test_an_answer_without_a_name(self) -> None:
         self.answers((201, OPEN))
         with self.assertRaises(SubmitError) as raised:
-            self.client.submit_once("night-1", lambda mark: "")
+            self.submit_once(lambda mark: "")
         self.assertEqual(raised.exception.outcome, "unanswered")
 
     def test_registration_is_repeated_then_left_to_the_ledger(self) -> None:
-        away = (503, {"error": {"code": 503, "message": "the store is away"}})
-        self.answers((201, OPEN), away, None, (201, RECORD))
-        self.assertEqual(self.client.submit_once("night-1", create).operation.name, "batches/abc")
-        self.answers((201, OPEN), *[away] * 8)
+        self.answers((201, OPEN), AWAY, None, (201, RECORD))
+        self.assertEqual(self.submit_once(create).operation.name, "batches/abc")
+        self.answers((201, OPEN), *[AWAY] * 15)
         with self.assertRaises(SubmitError) as raised:
-            self.client.submit_once("night-1", create)
+            self.submit_once(create)
         self.assertEqual(raised.exception.outcome, "unregistered")
         self.assertEqual(raised.exception.name, "batches/abc")
 
     def test_ids_that_a_display_name_cannot_carry(self) -> None:
         for value in ("", "two words", "tab\t", "x" * 101, "é" * 51, "\ufffd", "\u2028"):
             with self.subTest(value), self.assertRaises(ValueError):
-                self.client.submit_once(value, fails(AssertionError("created")))
+                self.client.submit_once(
+                    value, fails(AssertionError("created")), collection="batches"
+                )
         self.assertEqual(self.server.requests, [])
 
 
 class CallTest(ClientTest):
     def test_retries_back_off_and_heed_retry_after(self) -> None:
-        away = (503, {"error": {"code": 503, "message": "away"}})
         self.answers(
-            (503, "", {"Retry-After": "5"}), away, (502, "<html>"),
-            (429, "", {"Retry-After": "3600"}), away, away, away, (200, RECORD),
+            (503, "", {"Retry-After": "5"}), AWAY, (502, "<html>"),
+            (429, "", {"Retry-After": "3600"}), AWAY, AWAY, (200, RECORD),
         )
         self.client.register("batches/abc")
-        self.assertEqual(self.pauses, [5, 1, 2, 60, 8, 8, 8])
+        self.assertEqual(self.pauses, [5, 1, 2, 60, 8, 8])
+
+    def test_an_outage_of_half_a_minute_is_survived(self) -> None:
+        self.client._uniform = lambda least, most: least  # the shortest pauses
+        outage = [None] * 11  # 0.25 s, 0.5 s, 1 s, 2 s, 4 s …
+        calls: dict[str, Callable[[], object]] = {
+            "submit_once": lambda: self.submit_once(create),
+            "register": lambda: self.client.register("batches/abc"),
+            "wait": lambda: self.client.wait("batches/abc", timeout=3600),
+        }
+        for name, call in calls.items():
+            with self.subTest(name):
+                began = self.now
+                answers = [(201, OPEN)] if name == "submit_once" else []
+                self.answers(*outage, *answers, (200, SETTLED))
+                call()
+                self.assertGreater(self.now - began, 30)
+
+    def test_url_without_a_scheme(self) -> None:
+        for url in ("127.0.0.1:8080", "localhost:8080", "", "ftp://host"):
+            with self.subTest(url), self.assertRaisesRegex(ValueError, "begin it with http"):
+                Opledger(url)
+
+    def test_no_proxy_for_this_machine(self) -> None:
+        proxy = {"http_proxy": "http://127.0.0.1:1", "no_proxy": "", "NO_PROXY": ""}
+        with unittest.mock.patch.dict(os.environ, proxy):
+            for host in ("127.0.0.1", "localhost"):
+                self.answers((200, RECORD))
+                Opledger(f"http://{host}:{self.server.server_port}").register("batches/abc")
+            self.assertTrue(proxies(opener("http://opledger.example")))
+            self.assertFalse(proxies(opener("http://[::1]:8080")))
+
+    def test_the_key_of_gemini_follows_no_redirect(self) -> None:
+        self.answers((302, "", {"Location": "/elsewhere"}))
+        os.environ["GEMINI_API_KEY"] = "key"
+        self.addCleanup(os.environ.pop, "GEMINI_API_KEY")
+        with unittest.mock.patch.object(
+            gemini_stdlib, "GEMINI", f"http://127.0.0.1:{self.server.server_port}"
+        ):
+            with self.assertRaises(urllib.error.HTTPError) as raised:
+                gemini_stdlib.batch("files/x", Mark("night-1"))
+        raised.exception.close()
+        self.assertEqual(len(self.server.requests), 1)
 
     def test_refusals_are_not_repeated(self) -> None:
         for code, remedy in ((400, "correct"), (401, "token"), (403, "invoker"), (404, "register"),
@@ -236,11 +346,12 @@ class CallTest(ClientTest):
                 self.assertEqual(len(self.server.requests), 1)
 
     def test_no_answer_has_no_code(self) -> None:
-        self.answers(*[None] * 8)
+        self.answers(*[None] * 15)
         with self.assertRaisesRegex(OpledgerError, "was not answered.*try again later") as raised:
             self.client.register("batches/abc")
         self.assertEqual(raised.exception.code, 0)
-        self.assertEqual(len(self.server.requests), 8)
+        self.assertEqual(len(self.server.requests), 15)
+        self.assertEqual(sum(self.pauses), 87.5)
 
     def test_token_is_asked_for_each_request(self) -> None:
         tokens = iter(["one", "two"])
@@ -297,7 +408,7 @@ class WaitTest(ClientTest):
         self.assertEqual(self.pauses, [2, 0.5])
 
     def test_ends_where_nothing_answers(self) -> None:
-        self.answers(*[None] * 8)
+        self.answers(*[None] * 3)
         with self.assertRaisesRegex(NotSettledError, "batches/abc is still unknown") as raised:
             self.client.wait("batches/abc", timeout=3)
         self.assertEqual(raised.exception.operation.state, "")
@@ -372,6 +483,17 @@ class VerifierTest(unittest.TestCase):
         for away in (-301, 301):
             with self.assertRaisesRegex(SignatureError, "1700000000"):
                 self.verifier(now=1700000000 + away).verify(self.headers(), self.body)
+
+    def test_a_signed_body_of_another_form(self) -> None:
+        for body in (b"", b"no json", b"[]", b"null", b'"text"', b'{"operation":"batches/abc"}',
+                     b'{"idempotencyKey":1,"operation":"a","state":"b","result":{}}', b"\xff"):
+            signed = b"msg_1.1700000000." + body
+            digest = hmac.digest(base64.b64decode(self.secret[6:]), signed, "sha256")
+            headers = self.headers(
+                **{"webhook-signature": "v1," + base64.b64encode(digest).decode()}
+            )
+            with self.subTest(body), self.assertRaises(CompletionError):
+                self.verifier().verify(headers, body)
 
     def test_secrets_that_anyone_could_sign_with(self) -> None:
         for secret in ("", "  ", "whsec_", "whsec_c2hvcnQ=", "whsec_not base64", self.secret[6:]):

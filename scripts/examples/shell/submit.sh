@@ -15,29 +15,51 @@ if [ -z "$id" ] || [ ${#id} -gt 100 ]; then
   exit 1
 fi
 case $file in *[!A-Za-z0-9._/-]*) echo "the file $file is not as Gemini names one, such as files/reviews" >&2; exit 1 ;; esac
-later='its event or a reconcile pass registers it'
+case $OPLEDGER_URL in http://* | https://*) ;; *)
+  echo "OPLEDGER_URL is $OPLEDGER_URL; begin it with http:// or https://, as in http://127.0.0.1:8080" >&2
+  exit 1 ;;
+esac
+later="if it runs, a reconcile pass registers it; start this again, with the same id"
 
-# 1. The intent. Whatever dies from here on, the batch is found by its id.
-intent=$(curl -sS --fail-with-body -w ' %{http_code}' "$OPLEDGER_URL/register" \
-  -H "$auth" -H 'Content-Type: application/json' \
-  -d "{\"intent\":true,\"correlationId\":\"$id\",\"jobKind\":\"example-batch\",\"collection\":\"batches\"}") ||
-  { echo "$id: nothing was submitted; opledger answered: $intent" >&2; exit 1; }
-case $intent in
-*' 201') ;; # recorded now
-*'"state":"BOUND"'*) echo "$id was submitted before"; exit 0 ;;
-*) echo "$id: an earlier run may have submitted it; if it runs, $later" >&2; exit 1 ;;
+# What is secret goes to curl by a file descriptor, so that no list of processes shows it, and to this
+# machine not through a proxy.
+no_proxy="${no_proxy:-${NO_PROXY:-}},127.0.0.1,localhost,::1"
+NO_PROXY=$no_proxy
+export no_proxy NO_PROXY
+opledger() { # opledger BODY [OPTION…]
+  body=$1
+  shift
+  curl -sS --fail-with-body "$@" "$OPLEDGER_URL/register" -H @/dev/fd/3 -H 'Content-Type: application/json' -d "$body" 3<<EOF
+$auth
+EOF
+}
+
+# 1. The intent. Whatever dies from here on, the batch is found by its id. The attempt tells this run
+# from another; opledger says which of them may submit.
+attempt=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+intent="{\"intent\":true,\"correlationId\":\"$id\",\"attempt\":\"$attempt\",\"jobKind\":\"example-batch\",\"collection\":\"batches\"}"
+answer=$(opledger "$intent" --retry 8 --retry-connrefused --retry-max-time 90) ||
+  { echo "$id: nothing was submitted; opledger answered: $answer" >&2; exit 1; }
+case $answer in
+*'"verdict":"submit"'*) ;;
+*'"verdict":"bound"'*) echo "$id was submitted before"; exit 0 ;;
+*) echo "$id: an earlier run may have submitted it; start this again in some minutes" >&2; exit 1 ;;
 esac
 
 # 2. The batch, with the id in it. This request is never repeated: Gemini runs, and charges for, both.
-batch=$(curl -sS --fail-with-body -w ' %{http_code}' "$GOOGLE_GEMINI_BASE_URL/v1beta/models/gemini-3.5-flash:batchGenerateContent" \
-  -H "x-goog-api-key: $GEMINI_API_KEY" -H 'Content-Type: application/json' \
+batch=$(curl -sS --fail-with-body --max-time 60 -w ' %{http_code}' \
+  "$GOOGLE_GEMINI_BASE_URL/v1beta/models/gemini-3.5-flash:batchGenerateContent" \
+  -H @/dev/fd/3 -H 'Content-Type: application/json' \
   -d "{\"batch\":{\"displayName\":\"reviews opledger:$id\",\"inputConfig\":{\"fileName\":\"$file\"},
-      \"webhookConfig\":{\"userMetadata\":{\"opledger_correlation_id\":\"$id\"}}}}") || {
+      \"webhookConfig\":{\"userMetadata\":{\"opledger_correlation_id\":\"$id\"}}}}" 3<<EOF
+x-goog-api-key: $GEMINI_API_KEY
+EOF
+) || {
   case ${batch##* } in
-  408 | 499 | [!4]*) echo "$id: no answer says whether it was submitted ($batch); if it runs, $later" ;;
+  408 | 499 | [!4]*) echo "$id: no answer says whether it was submitted ($batch); $later" ;;
   *)
-    echo "$id: Gemini refused it, and nothing runs ($batch); correct the request, and use another id," \
-      "or this one after: opledger intent forget $id"
+    echo "$id: Gemini refused it, and nothing runs ($batch); the id may be used again"
+    opledger "${intent%?},\"withdraw\":true}" --retry 3 >/dev/null || echo "$id: only after some minutes"
     ;;
   esac >&2
   exit 1
@@ -47,6 +69,5 @@ name=$(printf %s "$batch" | grep -o '"batches/[^"]*"' | head -n 1 | tr -d '"')
 echo "$name submitted" # whatever becomes of its registration
 
 # 3. The registration. It is repeated while opledger is away.
-answer=$(curl -sS --fail-with-body --retry 5 --retry-connrefused "$OPLEDGER_URL/register" \
-  -H "$auth" -H 'Content-Type: application/json' -d "{\"name\":\"$name\",\"correlationId\":\"$id\"}") ||
+answer=$(opledger "{\"name\":\"$name\",\"correlationId\":\"$id\"}" --retry 8 --retry-connrefused --retry-max-time 90) ||
   { echo "$id: $name runs, but is not registered ($answer); $later" >&2; exit 1; }

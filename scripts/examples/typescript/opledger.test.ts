@@ -1,6 +1,7 @@
 // Tests of opledger.ts against a server on this machine that answers as it is told.
 
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,8 +10,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 
 import {
-  Mark, NotSettledError, Opledger, OpledgerError, settled, SignatureError, SubmitError, Verifier,
-  type Environment,
+  CompletionError, Mark, NotSettledError, Opledger, OpledgerError, settled, SignatureError, SubmitError,
+  Verifier, type Environment,
 } from "./opledger.js";
 
 const UNREPORTED = {
@@ -20,8 +21,10 @@ const RECORD = { key: "batches/abc", name: "batches/abc", state: "RUNNING", resu
 const SETTLED = {
   ...RECORD, state: "SUCCEEDED", result: { ...UNREPORTED, outputFile: "files/out", inline: false },
 };
-const OPEN = { intent: { correlationId: "night-1", state: "OPEN" } };
-const BOUND = { intent: { correlationId: "night-1", state: "BOUND", operation: "batches/abc" } };
+const OPEN = { intent: { state: "OPEN" }, verdict: "submit" };
+const WAIT = { intent: { state: "OPEN" }, verdict: "wait", waitSeconds: 300 };
+const BOUND = { intent: { state: "BOUND", operation: "batches/abc" }, verdict: "bound" };
+const BATCH = { collection: "batches" } as const;
 const AWAY = { status: 503, body: { error: { code: 503, message: "the store is away" } } };
 
 type Answer = { status: number; body: unknown; headers?: Record<string, string> } | "hang up";
@@ -99,7 +102,9 @@ describe("submitOnce", () => {
     );
     assert.deepEqual(before, ["POST /register"]);
     const job = { correlationId: "night-1", jobKind: "review", metadata: { rows: 3 } };
-    assert.deepEqual(requests.map((request) => request.body), [
+    const { attempt, ...intent } = requests[0]?.body as Record<string, unknown>;
+    assert.equal(String(attempt).length, 36);
+    assert.deepEqual([intent, requests[1]?.body], [
       { ...job, intent: true, collection: "batches" },
       { ...job, name: "batches/night-1" },
     ]);
@@ -108,72 +113,118 @@ describe("submitOnce", () => {
 
   it("does not create what is bound", async () => {
     answers = [{ status: 200, body: BOUND }, { status: 200, body: SETTLED }];
-    const submitted = await client.submitOnce("night-1", mustNot);
+    const submitted = await client.submitOnce("night-1", mustNot, BATCH);
     assert.deepEqual(submitted, { operation: SETTLED, known: true });
     assert.equal(requests[1]?.asked, "GET /operations/batches/abc?wait=0ms");
   });
 
-  it("does not create what an earlier run may have submitted", async () => {
-    for (const state of ["OPEN", "ABANDONED"]) {
-      answers = [{ status: 200, body: { intent: { state } } }];
-      const error = await failure(client.submitOnce("night-1", mustNot), SubmitError);
-      assert.equal(error.outcome, "earlier-run");
+  it("waits until an earlier run is decided", async () => {
+    for (const [verdict, known] of [[OPEN, false], [BOUND, true]] as const) {
+      pauses = [];
+      answers = [
+        { status: 200, body: WAIT },
+        { status: 200, body: { ...WAIT, waitSeconds: 7 } },
+        { status: 200, body: verdict },
+        { status: 200, body: RECORD },
+      ];
+      const submitted = await client.submitOnce("night-1", known ? mustNot : create, BATCH);
+      assert.deepEqual([submitted.known, pauses], [known, [60_000, 7_000]]);
     }
   });
 
-  it("submits nothing after an intent whose answer was lost", async () => {
-    answers = ["hang up", { status: 200, body: OPEN }]; // recorded at first, or by another run
-    const error = await failure(client.submitOnce("night-1", mustNot), SubmitError);
-    assert.equal(error.outcome, "earlier-run");
+  it("waits no longer than its patience, and not for what no list decides", async () => {
+    answers = Array<Answer>(2).fill({ status: 200, body: WAIT });
+    const job = { ...BATCH, patienceMs: 100_000 };
+    const error = await failure(client.submitOnce("night-1", mustNot, job), SubmitError);
+    assert.deepEqual([error.outcome, error.retryable, pauses], ["earlier-run", true, [60_000]]);
+    answers = [{ status: 200, body: { ...WAIT, waitSeconds: undefined } }];
+    const video = { collection: "operations" } as const;
+    const never = await failure(client.submitOnce("night-1", mustNot, video), SubmitError);
+    assert.deepEqual([never.outcome, never.retryable, pauses.length], ["earlier-run", false, 1]);
+  });
+
+  it("asks with the same attempt where the answer to its intent was lost", async () => {
+    answers = ["hang up", { status: 200, body: OPEN }, { status: 201, body: RECORD }];
+    assert.equal((await client.submitOnce("night-1", create, BATCH)).known, false);
+    const [first, second] = requests.map(({ body }) => (body as { attempt?: string }).attempt);
+    assert.equal(first, second);
+  });
+
+  it("submits nothing on an answer that comes too late", async () => {
+    const slow = [130_000, 0, 0];
+    const clock = environment();
+    const late = new Opledger(
+      url,
+      () => {
+        lateness += slow.shift() ?? 0; // the request takes so long
+        return "token";
+      },
+      { ...clock, now: () => clock.now() + lateness },
+    );
+    let lateness = 0;
+    answers = [OPEN, BOUND, RECORD].map((body) => ({ status: 200, body }));
+    assert.equal((await late.submitOnce("night-1", mustNot, BATCH)).known, true);
+    assert.deepEqual(pauses, [60_000]);
   });
 
   it("creates nothing without an intent", async () => {
     const said = { code: 400, message: "no", problems: ["a", "b"] };
     answers = [{ status: 400, body: { error: said } }];
-    const error = await failure(client.submitOnce("night-1", mustNot), OpledgerError);
+    const error = await failure(client.submitOnce("night-1", mustNot, BATCH), OpledgerError);
     assert.deepEqual([error.code, error.problems], [400, ["a", "b"]]);
   });
 
   it("never repeats a creation", async () => {
-    for (const [cause, outcome] of [
-      [Object.assign(new Error("invalid"), { status: 400 }), "refused"],
-      [Object.assign(new Error("too many"), { status: 429 }), "refused"],
-      [Object.assign(new Error("slow"), { status: 408 }), "unanswered"],
-      [Object.assign(new Error("closed"), { status: 499 }), "unanswered"],
-      [Object.assign(new Error("away"), { status: 503 }), "unanswered"],
-      [Object.assign(new Error("words"), { status: "INTERNAL" }), "unanswered"],
-      [new TypeError("fetch failed"), "unanswered"],
-      [undefined, "unanswered"],
+    for (const [cause, outcome, retryable] of [
+      [Object.assign(new Error("invalid"), { status: 400 }), "refused", false],
+      [Object.assign(new Error("too many"), { status: 429 }), "refused", true],
+      [Object.assign(new Error("slow"), { status: 408 }), "unanswered", true],
+      [Object.assign(new Error("closed"), { status: 499 }), "unanswered", true],
+      [Object.assign(new Error("away"), { status: 503 }), "unanswered", true],
+      [Object.assign(new Error("words"), { status: "INTERNAL" }), "unanswered", true],
+      [new TypeError("fetch failed"), "unanswered", true],
+      [undefined, "unanswered", true],
     ] as const) {
-      answers = [{ status: 201, body: OPEN }];
+      answers = [{ status: 201, body: OPEN }, { status: 200, body: { withdrawn: true } }];
       requests = [];
-      const error = await failure(client.submitOnce("night-1", throws(cause)), SubmitError);
-      assert.equal(error.outcome, outcome);
+      const error = await failure(client.submitOnce("night-1", throws(cause), BATCH), SubmitError);
+      assert.deepEqual([error.outcome, error.retryable], [outcome, retryable]);
       assert.equal(error.cause, cause);
       assert.match(error.message, /^night-1: /);
-      assert.equal(requests.length, 1);
+      const [intent, withdrawal] = requests.map(({ body }) => body as object);
+      assert.equal(requests.length, outcome === "refused" ? 2 : 1);
+      if (withdrawal) assert.deepEqual(withdrawal, { ...intent, withdraw: true });
       assert.deepEqual(pauses, []);
+    }
+  });
+
+  it("says what Gemini and the network said", async () => {
+    const network = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
+    for (const cause of [network, Object.assign(new Error("no such model"), { status: 404 })]) {
+      answers = [{ status: 201, body: OPEN }, { status: 403, body: "it stays" }];
+      const error = await failure(client.submitOnce("night-1", throws(cause), BATCH), SubmitError);
+      assert.match(error.message, /ECONNREFUSED|no such model/);
     }
   });
 
   it("knows no operation without a name", async () => {
     answers = [{ status: 201, body: OPEN }];
-    const error = await failure(client.submitOnce("night-1", async () => ""), SubmitError);
+    const error = await failure(client.submitOnce("night-1", async () => "", BATCH), SubmitError);
     assert.equal(error.outcome, "unanswered");
   });
 
   it("repeats the registration, then leaves it to the ledger", async () => {
     answers = [{ status: 201, body: OPEN }, AWAY, "hang up", { status: 201, body: RECORD }];
-    assert.equal((await client.submitOnce("night-1", create)).operation.name, "batches/abc");
-    answers = [{ status: 201, body: OPEN }, ...Array<Answer>(8).fill(AWAY)];
-    const error = await failure(client.submitOnce("night-1", create), SubmitError);
+    assert.equal((await client.submitOnce("night-1", create, BATCH)).operation.name, "batches/abc");
+    answers = [{ status: 201, body: OPEN }, ...Array<Answer>(15).fill(AWAY)];
+    const error = await failure(client.submitOnce("night-1", create, BATCH), SubmitError);
     assert.deepEqual([error.outcome, error.operationName], ["unregistered", "batches/abc"]);
   });
 
   it("refuses ids that a display name cannot carry", async () => {
     const long = ["x".repeat(101), "é".repeat(51)];
     for (const id of ["", "two words", "tab\t", "\ufffd", "\ud800", "\u2028", ...long]) {
-      await failure(client.submitOnce(id, mustNot), RangeError);
+      await failure(client.submitOnce(id, mustNot, BATCH), RangeError);
     }
     assert.deepEqual(requests, []);
   });
@@ -186,11 +237,11 @@ describe("a request", () => {
       AWAY,
       { status: 502, body: "<html>" },
       { status: 429, body: "", headers: { "Retry-After": "3600" } },
-      ...Array<Answer>(3).fill(AWAY),
+      ...Array<Answer>(2).fill(AWAY),
       { status: 200, body: RECORD },
     ];
     await client.register("batches/abc");
-    assert.deepEqual(pauses, [5_000, 1_000, 2_000, 60_000, 8_000, 8_000, 8_000]);
+    assert.deepEqual(pauses, [5_000, 1_000, 2_000, 60_000, 8_000, 8_000]);
   });
 
   it("is not repeated where it is refused", async () => {
@@ -215,7 +266,8 @@ describe("a request", () => {
     const error = await failure(client.register("batches/abc"), OpledgerError);
     assert.equal(error.code, 0);
     assert.match(error.message, /was not answered: .*try again later/);
-    assert.equal(requests.length, 8);
+    assert.equal(requests.length, 15);
+    assert.equal(pauses.reduce((sum, pause) => sum + pause), 87_500);
   });
 
   it("asks for a token each time", async () => {
@@ -246,6 +298,31 @@ describe("a request", () => {
       delete process.env.OPLEDGER_TOKEN;
       delete process.env.OPLEDGER_TOKEN_FILE;
       rmSync(file, { force: true });
+    }
+  });
+});
+
+describe("an outage of half a minute", () => {
+  it("is survived by every call", async () => {
+    const shortest = { ...environment(), random: () => 0 };
+    const patient = new Opledger(url, "", shortest);
+    for (const [call, first] of [
+      [() => patient.submitOnce("night-1", create, BATCH), [{ status: 201, body: OPEN }]],
+      [() => patient.register("batches/abc"), []],
+      [() => patient.wait("batches/abc", 3_600_000), []],
+    ] as [() => Promise<unknown>, Answer[]][]) {
+      const began = shortest.now();
+      answers = [...Array<Answer>(11).fill("hang up"), ...first, { status: 200, body: SETTLED }];
+      await call();
+      assert.ok(shortest.now() - began > 30_000);
+    }
+  });
+});
+
+describe("a URL", () => {
+  it("has a scheme", () => {
+    for (const wrong of ["127.0.0.1:8080", "localhost:8080", "", "ftp://host"]) {
+      assert.throws(() => new Opledger(wrong), /begin it with http/);
     }
   });
 });
@@ -333,6 +410,15 @@ describe("verify", () => {
     ]) {
       assert.equal(completion.idempotencyKey, "gemini:batches/abc#publish");
       assert.equal(completion.state, "SUCCEEDED");
+    }
+  });
+
+  it("refuses a signed body of another form", () => {
+    const key = Buffer.from(secret.slice("whsec_".length), "base64");
+    for (const text of ["", "no json", "[]", "null", '{"operation":"batches/abc"}']) {
+      const digest = createHmac("sha256", key).update(`msg_1.1700000000.${text}`).digest("base64");
+      const signed = { ...headers, "webhook-signature": `v1,${digest}` };
+      assert.throws(() => at(0).verify(signed, Buffer.from(text)), CompletionError);
     }
   });
 

@@ -4,14 +4,15 @@
  * Copy this file. It needs Node 20, nothing else.
  *
  *     const opledger = new Opledger("http://127.0.0.1:8080");
- *     const { operation } = await opledger.submitOnce("reviews-2026-11-22", create);
+ *     const job = { collection: "batches" } as const;
+ *     const { operation } = await opledger.submitOnce("reviews-2026-11-22", create, job);
  *     const ended = await opledger.wait(operation.key);
  *
  *     const verifier = new Verifier(process.env.OPLEDGER_EFFECT_SECRET ?? "");
  *     const completion = verifier.verify(request.headers, body);
  */
 
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -24,9 +25,11 @@ export type State =
 
 /** What an operation is for. */
 export interface Job {
-  collection?: Collection;
+  collection: Collection;
   jobKind?: string;
   metadata?: Record<string, unknown>;
+  /** How long to wait until opledger knows what an earlier call submitted; 15 minutes. */
+  patienceMs?: number;
 }
 
 /** How an operation ended; null is what Gemini did not report. */
@@ -93,7 +96,7 @@ export class OpledgerError extends Error {
 /**
  * What runs at Gemini after submitOnce failed.
  *
- * - refused: nothing. The cause is Gemini's answer. The intent stays until it is forgotten.
+ * - refused: nothing. The cause is Gemini's answer. The id may be used again at once.
  * - earlier-run: perhaps what an earlier call submitted. Nothing was submitted now.
  * - unanswered: perhaps one operation. The cause is what create threw.
  * - unregistered: the operation with the name. The cause is why it is not registered.
@@ -110,15 +113,17 @@ export class SubmitError extends Error {
     cause?: unknown,
     /** The name that Gemini gave, where it did. */
     readonly operationName = "",
+    /** The same call, made again later, gets through without an operator. */
+    readonly retryable = false,
   ) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = said(cause);
     const later = "if it runs, its event or a reconcile pass registers it";
+    const again = retryable ? "call it again, with the same id" : later;
+    const remedy = retryable ? "call it again later" : "correct the request; the id is free";
     const text = {
-      refused:
-        `Gemini refused it, and nothing runs (${why}); correct the request, and use another id, ` +
-        `or this one after: opledger intent forget ${correlationId}`,
-      "earlier-run": `an earlier run may have submitted it; ${later}`,
-      unanswered: `no answer says whether it was submitted (${why}); ${later}`,
+      refused: `Gemini refused it, and nothing runs (${why}); ${remedy}`,
+      "earlier-run": `an earlier run may have submitted it; ${again}`,
+      unanswered: `no answer says whether it was submitted (${why}); ${again}`,
       unregistered:
         `${operationName} runs, but is not registered (${why}); its event or a reconcile pass ` +
         "registers it, or register",
@@ -138,16 +143,14 @@ export class NotSettledError extends Error {
   }
 }
 
-/** The next attempt would come after the deadline. */
-class LateError extends Error {
-  constructor(readonly last: OpledgerError) {
-    super(last.message);
-  }
-}
-
 /** A request is not signed with the secret, or is too old. Answer 401: it is sent again. */
 export class SignatureError extends Error {
   override name = "SignatureError";
+}
+
+/** A signed body is not what an effect sends. Answer 400: it is not opledger's. */
+export class CompletionError extends Error {
+  override name = "CompletionError";
 }
 
 /** What an operation must carry, so that it is found even if its submitter dies. */
@@ -189,8 +192,10 @@ const TIMEOUT_MS = 60_000; // of one request; longer than LONGEST_WAIT_MS
 const GRACE_MS = 5_000; // after wait's time, in which its last request may be answered
 const LONGEST_WAIT_MS = 30_000; // that opledger allows in one request
 const LONGEST_PAUSE_MS = 60_000; // between two attempts, also where Retry-After asks for more
-const ATTEMPTS = 4; // within 4 s
-const PATIENT_ATTEMPTS = 8; // within half a minute
+const OUTAGE_MS = 90_000; // in which a request is repeated while opledger is away
+const SUBMIT_WITHIN_MS = 120_000; // after the question, in which create may be called
+const PATIENCE_MS = 900_000;
+const REFUSED_LATER = 429; // a status of Gemini with which nothing runs, and which passes
 const TOLERANCE_S = 300; // between a signature's time and ours
 
 /** Whether an operation has ended. */
@@ -213,6 +218,10 @@ export class Opledger {
     token: string | (() => string | Promise<string>) = tokenOfEnvironment(),
     environment: Environment = REAL,
   ) {
+    if (!/^https?:\/\//i.test(url)) {
+      const form = "begin it with http:// or https://, as in http://127.0.0.1:8080";
+      throw new RangeError(`the URL of opledger is ${JSON.stringify(url)}; ${form}`);
+    }
     this.#url = url.replace(/\/+$/, "");
     this.#token = typeof token === "string" ? () => token : token;
     this.#environment = environment;
@@ -222,40 +231,70 @@ export class Opledger {
    * Submits an operation, once for a correlation id, however often it is called.
    *
    * It records the intent, calls create, and registers the name that create returns. create sends
-   * Gemini one request, which carries the mark, and never repeats it: Gemini would run, and charge
-   * for, both. What an earlier call submitted is returned, and create not called.
+   * Gemini one request, within a minute, which carries the mark, and never repeats it: Gemini would
+   * run, and charge for, both. Upload files before. What an earlier call submitted is returned, and
+   * create not called.
+   *
+   * Where an earlier call died, opledger finds out from Gemini's list of batches whether it
+   * submitted: five minutes after it, and a reconcile pass. This call waits for that. Videos and
+   * interactions cannot be listed, and an operator finds out.
    *
    * @throws RangeError or OpledgerError where nothing was submitted, else SubmitError
    */
   async submitOnce(
     correlationId: string,
     create: (mark: Mark) => Promise<string>,
-    { collection, ...job }: Job = {},
+    { collection, patienceMs = PATIENCE_MS, ...job }: Job,
   ): Promise<Submitted> {
     checkCorrelationId(correlationId);
-    const { status, answer } = await this.#call<{ intent: { state: string; operation?: string } }>(
-      "POST", "/register", { ...job, intent: true, correlationId, collection },
-    );
-    const { state, operation } = answer.intent;
-    if (state === "BOUND" && operation) {
-      return { operation: await this.#read(operation, 0), known: true };
+    const listed = collection === "batches";
+    const intent = { ...job, intent: true, correlationId, collection, attempt: randomUUID() };
+    const bound = await this.#maySubmit(intent, patienceMs);
+    if (bound) return { operation: await this.#read(bound, 0), known: true };
+    let name: string;
+    try {
+      name = await createOnce(create, new Mark(correlationId), listed);
+    } catch (error) {
+      if (error instanceof SubmitError && error.outcome === "refused") {
+        // Where this fails, a later call waits until the id is decided.
+        await this.#call("POST", "/register", { ...intent, withdraw: true }).catch(() => undefined);
+      }
+      throw error;
     }
-    if (status !== 201) throw new SubmitError("earlier-run", correlationId);
-    const name = await createOnce(create, new Mark(correlationId));
     try {
       return { operation: await this.register(name, { ...job, correlationId }), known: false };
     } catch (error) {
-      throw new SubmitError("unregistered", correlationId, error, name);
+      throw new SubmitError("unregistered", correlationId, error, name, listed);
+    }
+  }
+
+  /** Returns the operation that there is; "" where this call may submit, now. */
+  async #maySubmit(intent: { correlationId: string }, patienceMs: number): Promise<string> {
+    const { now, sleep } = this.#environment;
+    const deadline = now() + patienceMs;
+    for (;;) {
+      const asked = now();
+      const { verdict, waitSeconds = 0, intent: stored } = await this.#call<Verdict>(
+        "POST", "/register", intent,
+      );
+      if (verdict === "bound") return stored.operation ?? "";
+      if (verdict === "submit" && now() - asked < SUBMIT_WITHIN_MS) return "";
+      // What was allowed and answered too late is over first.
+      const wait = verdict === "submit" ? LONGEST_PAUSE_MS : 1000 * waitSeconds;
+      const wanted = Math.min(wait, LONGEST_PAUSE_MS);
+      if (!wanted || now() + wanted > deadline) {
+        throw new SubmitError("earlier-run", intent.correlationId, undefined, "", wanted > 0);
+      }
+      await sleep(wanted);
     }
   }
 
   /** Registers an operation that runs at Gemini. Repeating it only adds what is new. */
   async register(
     name: string,
-    job: Omit<Job, "collection"> & { correlationId?: string } = {},
+    job: Pick<Job, "jobKind" | "metadata"> & { correlationId?: string } = {},
   ): Promise<Operation> {
-    const body = { ...job, name };
-    return (await this.#call<Operation>("POST", "/register", body, PATIENT_ATTEMPTS)).answer;
+    return await this.#call<Operation>("POST", "/register", { ...job, name });
   }
 
   /** Waits until an operation is settled; NotSettledError where the time is over. */
@@ -272,7 +311,8 @@ export class Opledger {
       try {
         operation = await this.#read(name, asked, deadline);
       } catch (error) {
-        throw error instanceof LateError ? new NotSettledError(operation, error.last) : error;
+        const away = error instanceof OpledgerError && RETRIED.includes(error.code);
+        throw away ? new NotSettledError(operation, error) : error;
       }
       if (settled(operation)) return operation;
       if (now() >= deadline) throw new NotSettledError(operation);
@@ -281,28 +321,27 @@ export class Opledger {
     }
   }
 
-  async #read(name: string, waitMs: number, deadline = Infinity): Promise<Operation> {
+  async #read(name: string, waitMs: number, deadline?: number): Promise<Operation> {
     const quoted = name.split("/").map(encodeURIComponent).join("/");
     const path = `/operations/${quoted}?wait=${Math.floor(waitMs)}ms`;
-    const called = this.#call<Operation>("GET", path, undefined, PATIENT_ATTEMPTS, deadline);
-    return (await called).answer;
+    return await this.#call<Operation>("GET", path, undefined, deadline);
   }
 
   /** Repeats a request until it is answered: at opledger every request may be repeated. */
   async #call<T>(
-    method: string, path: string, body?: object, attempts = ATTEMPTS, deadline = Infinity,
-  ): Promise<{ status: number; answer: T }> {
+    method: string, path: string, body?: object, until?: number,
+  ): Promise<T> {
     const { now, sleep, random } = this.#environment;
-    for (let attempt = 1, pause = 500; ; attempt++, pause = Math.min(2 * pause, 8_000)) {
+    const deadline = until ?? now() + OUTAGE_MS;
+    for (let pause = 500; ; pause = Math.min(2 * pause, 8_000)) {
       try {
         const limit = Math.min(TIMEOUT_MS, Math.max(0, deadline - now()) + GRACE_MS);
         return await this.#send<T>(method, path, body, limit);
       } catch (error) {
-        const repeat = error instanceof OpledgerError && RETRIED.includes(error.code);
-        if (!repeat || attempt === attempts) throw error;
+        if (!(error instanceof OpledgerError && RETRIED.includes(error.code))) throw error;
         const jittered = pause * (0.5 + random() / 2);
         const wanted = Math.min(Math.max(error.retryAfterMs, jittered), LONGEST_PAUSE_MS);
-        if (now() + wanted > deadline) throw new LateError(error);
+        if (now() + wanted > deadline) throw error;
         await sleep(wanted);
       }
     }
@@ -310,7 +349,7 @@ export class Opledger {
 
   async #send<T>(
     method: string, path: string, body: object | undefined, limitMs: number,
-  ): Promise<{ status: number; answer: T }> {
+  ): Promise<T> {
     const headers = new Headers();
     if (body) headers.set("Content-Type", "application/json");
     const token = await this.#token();
@@ -331,7 +370,7 @@ export class Opledger {
     }
     if (!response.ok) throw refusal(what, response, text);
     try {
-      return { status: response.status, answer: JSON.parse(text) as T };
+      return JSON.parse(text) as T;
     } catch (error) {
       throw unanswered(what, error);
     }
@@ -362,7 +401,7 @@ export class Verifier {
    * Returns what a request says.
    *
    * @param body its bytes as received, before anything parses them
-   * @throws SignatureError
+   * @throws SignatureError or CompletionError
    */
   verify(headers: RequestHeaders, body: Uint8Array): Completion {
     const [id, stamp, signatures] = ["id", "timestamp", "signature"].map((part) =>
@@ -380,11 +419,43 @@ export class Verifier {
     if (!/^\d+$/.test(stamp) || Math.abs(this.#now() / 1000 - Number(stamp)) > TOLERANCE_S) {
       throw new SignatureError(`the request was signed at "${stamp}", which is not now`);
     }
-    return JSON.parse(Buffer.from(body).toString()) as Completion;
+    return completion(Buffer.from(body).toString());
   }
 }
 
-async function createOnce(create: (mark: Mark) => Promise<string>, mark: Mark): Promise<string> {
+/** What opledger answers to an intent. */
+interface Verdict {
+  verdict: "submit" | "wait" | "bound";
+  waitSeconds?: number;
+  intent: { operation?: string };
+}
+
+function completion(text: string): Completion {
+  let payload: unknown;
+  try {
+    payload = JSON.parse(text);
+  } catch (cause) {
+    throw new CompletionError(`the signed body is not JSON: ${said(cause)}`, { cause });
+  }
+  const { idempotencyKey, operation, state, result } = (payload ?? {}) as Record<string, unknown>;
+  const texts = [idempotencyKey, operation, state].every((value) => typeof value === "string");
+  if (!texts || typeof result !== "object" || result === null) {
+    const fields = "idempotencyKey, operation, state and result";
+    throw new CompletionError(`the signed body lacks one of ${fields}, which every effect sends`);
+  }
+  return payload as Completion;
+}
+
+/** Returns an error's message, with that of its cause, where fetch has the reason. */
+function said(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message, cause } = error;
+  return cause instanceof Error && cause.message ? `${message}: ${cause.message}` : message;
+}
+
+async function createOnce(
+  create: (mark: Mark) => Promise<string>, mark: Mark, listed: boolean,
+): Promise<string> {
   let name: string;
   try {
     name = await create(mark);
@@ -392,9 +463,15 @@ async function createOnce(create: (mark: Mark) => Promise<string>, mark: Mark): 
     // Every error of Gemini's SDK has the status. After 408, 499 and 5xx Gemini may have begun.
     const status = Number((error as { status?: unknown } | null)?.status);
     const refused = status >= 400 && status < 500 && status !== 408 && status !== 499;
-    throw new SubmitError(refused ? "refused" : "unanswered", mark.correlationId, error);
+    const again = refused ? status === REFUSED_LATER : listed;
+    throw new SubmitError(
+      refused ? "refused" : "unanswered", mark.correlationId, error, "", again,
+    );
   }
-  if (!name) throw new SubmitError("unanswered", mark.correlationId, "the answer has no name");
+  if (!name) {
+    const why = "the answer has no name";
+    throw new SubmitError("unanswered", mark.correlationId, why, "", listed);
+  }
   return name;
 }
 

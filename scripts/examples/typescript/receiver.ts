@@ -49,6 +49,11 @@ const server = createServer((request, response) => {
     })
     .then((status) => response.writeHead(status).end());
 });
+server.on("error", (error) => {
+  console.error(`cannot listen: ${error.message}; set PORT to a free one, and say the same to`);
+  console.error("opledger serve --forward-to http://127.0.0.1:PORT/completions");
+  process.exit(1);
+});
 server.listen(Number(process.env.PORT ?? 9000), "127.0.0.1", () => {
   const address = server.address();
   if (typeof address === "object" && address) {

@@ -4,7 +4,9 @@
 //     npm run submit video 'a cat on a train' cat-17
 //     npm run submit interaction 'Summarise the reviews of November' summary-2026-11
 //
-// The last word is an id of your own, which no other job has.
+// The last word is an id of your own, which no other job has. Where an earlier run with it died, this
+// one waits until opledger knows whether that submitted, for PATIENCE seconds at most, 900 if it is
+// not set.
 
 import { batch, interaction, video } from "./gemini.js";
 import { Opledger } from "./opledger.js";
@@ -31,7 +33,11 @@ async function main([kind, what, correlationId]: string[]): Promise<void> {
   const { operation, known } = await opledger.submitOnce(
     correlationId,
     (mark) => create(what, mark),
-    { collection, jobKind: `example-${kind}` },
+    {
+      collection,
+      jobKind: `example-${kind}`,
+      patienceMs: 1000 * Number(process.env.PATIENCE ?? 900),
+    },
   );
   console.log(operation.key, known ? "was submitted before" : "submitted");
   console.log(operation.key, (await opledger.wait(operation.key)).state);
